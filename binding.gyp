@@ -1,0 +1,27 @@
+{
+  "variables": {
+    # The one list of the core's sources; the sanitizer, fuzz and unit-test builds read it too.
+    "core_sources": ["<!@(node scripts/lib/sources.mjs core)"],
+  },
+  "target_defaults": {
+    "cflags": ["-Wall", "-Wextra", "-fvisibility=hidden", "-ffunction-sections", "-fdata-sections"],
+    "cflags_cc": ["-std=c++20"],
+    "cflags_cc!": ["-fno-exceptions", "-std=gnu++17", "-std=gnu++20", "-fno-rtti"],
+    "include_dirs": ["native"],
+  },
+  "targets": [
+    {
+      "target_name": "core",
+      "type": "static_library",
+      "standalone_static_library": 1,
+      "cflags": ["-fPIC"],
+      "sources": ["<@(core_sources)"],
+    },
+    {
+      "target_name": "trellis",
+      "dependencies": ["core", "<!(node -p \"require('node-addon-api').targets\"):node_addon_api_except"],
+      "sources": ["native/addon/addon.cc"],
+      "ldflags": ["-Wl,--gc-sections"],
+    },
+  ],
+}

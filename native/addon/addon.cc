@@ -1,0 +1,226 @@
+// The N-API glue: arguments in, results out. Every call that may block runs on a libuv thread.
+// Guarantees: no JavaScript is touched off the main thread; what JavaScript forgets to close is closed with its object.
+#include <napi.h>
+
+#include "netlink/route/monitor.h"
+#include "session/channel.h"
+
+namespace trellis {
+
+namespace {
+
+Napi::Error ToJsError(Napi::Env env, const CallError& error) {
+  Napi::Error out = Napi::Error::New(env, error.message);
+  out.Set("code", error.code);
+  out.Set("operation", error.operation);
+  out.Set("kernel", error.kernel);
+  out.Set("errno", Napi::Number::New(env, error.error));
+  if (error.index) out.Set("index", Napi::Number::New(env, static_cast<double>(*error.index)));
+  return out;
+}
+
+Napi::Value ToBuffer(Napi::Env env, std::string bytes) {
+  auto* owned = new std::string(std::move(bytes));
+  return Napi::Buffer<char>::NewOrCopy(env, owned->data(), owned->size(), [owned](Napi::Env, char*) { delete owned; });
+}
+
+// Runs `work` on a libuv thread and settles a promise with what `finish` makes of its result.
+template <class Result>
+class PromiseWork : public Napi::AsyncWorker {
+ public:
+  using Work = std::function<Result()>;
+  using Finish = std::function<Napi::Value(Napi::Env, Result)>;
+
+  static Napi::Value Start(Napi::Env env, Work work, Finish finish) {
+    auto* self = new PromiseWork(env, std::move(work), std::move(finish));
+    Napi::Value promise = self->deferred_.Promise();
+    self->Queue();
+    return promise;
+  }
+
+ private:
+  PromiseWork(Napi::Env env, Work work, Finish finish)
+      : AsyncWorker(env), deferred_(env), work_(std::move(work)), finish_(std::move(finish)) {}
+
+  void Execute() override {
+    try {
+      result_.emplace(work_());
+    } catch (...) {
+      error_ = CurrentError();
+      SetError(error_.message);
+    }
+    work_ = nullptr;  // what it holds is released off the main thread
+  }
+  void OnOK() override { deferred_.Resolve(finish_(Env(), std::move(*result_))); }
+  void OnError(const Napi::Error&) override { deferred_.Reject(ToJsError(Env(), error_).Value()); }
+
+  Napi::Promise::Deferred deferred_;
+  Work work_;
+  Finish finish_;
+  std::optional<Result> result_;
+  CallError error_;
+};
+
+NetNsSpec ReadNetNs(const Napi::Value& value) {
+  NetNsSpec spec;
+  if (value.IsString()) spec.path = value.As<Napi::String>().Utf8Value();
+  else if (value.IsNumber()) spec.pid = value.As<Napi::Number>().Int32Value();
+  return spec;
+}
+
+std::string ReadBuffer(const Napi::Value& value) {
+  const auto bytes = value.As<Napi::Uint8Array>();
+  return std::string(reinterpret_cast<const char*>(bytes.Data()), bytes.ByteLength());
+}
+
+template <class T>
+Napi::Value Wrap(Napi::Env env, Napi::FunctionReference* constructor, std::shared_ptr<T> inner) {
+  return constructor->New({Napi::External<std::shared_ptr<T>>::New(env, &inner)});
+}
+
+struct Classes {
+  Napi::FunctionReference channel;
+  Napi::FunctionReference monitor;
+};
+
+class ChannelObject : public Napi::ObjectWrap<ChannelObject> {
+ public:
+  static Napi::Function Define(Napi::Env env) {
+    return DefineClass(env, "Channel",
+                       {InstanceMethod<&ChannelObject::Apply>("apply"), InstanceMethod<&ChannelObject::Query>("query"),
+                        InstanceMethod<&ChannelObject::Close>("close")});
+  }
+  explicit ChannelObject(const Napi::CallbackInfo& info)
+      : ObjectWrap(info), channel_(*info[0].As<Napi::External<std::shared_ptr<Channel>>>().Data()) {}
+
+ private:
+  std::shared_ptr<Channel> Open(Napi::Env env) const {
+    if (!channel_) throw ToJsError(env, {"CLOSED", "the channel to the kernel is closed", "", "", 0, {}});
+    return channel_;
+  }
+
+  Napi::Value Apply(const Napi::CallbackInfo& info) {
+    std::vector<std::string> chunks;
+    const auto list = info[0].As<Napi::Array>();
+    for (uint32_t i = 0; i < list.Length(); ++i) chunks.push_back(ReadBuffer(list[i]));
+    return PromiseWork<std::string>::Start(
+        info.Env(),
+        [channel = Open(info.Env()), chunks = std::move(chunks)]() mutable { return channel->Apply(std::move(chunks)); },
+        [](Napi::Env env, std::string errors) { return ToBuffer(env, std::move(errors)); });
+  }
+
+  Napi::Value Query(const Napi::CallbackInfo& info) {
+    return PromiseWork<std::vector<std::string>>::Start(
+        info.Env(), [channel = Open(info.Env()), query = ReadBuffer(info[0])] { return channel->Query(query); },
+        [](Napi::Env env, std::vector<std::string> chunks) {
+          auto list = Napi::Array::New(env, chunks.size());
+          for (uint32_t i = 0; i < chunks.size(); ++i) list[i] = ToBuffer(env, std::move(chunks[i]));
+          return list;
+        });
+  }
+
+  // A call under way keeps the channel until it is done.
+  void Close(const Napi::CallbackInfo&) { channel_.reset(); }
+
+  std::shared_ptr<Channel> channel_;
+};
+
+Napi::Value OpenChannel(const Napi::CallbackInfo& info) {
+  return PromiseWork<std::shared_ptr<Channel>>::Start(
+      info.Env(),
+      [family = info[0].As<Napi::String>().Utf8Value(), spec = ReadNetNs(info[1])] { return std::make_shared<Channel>(family, spec); },
+      [](Napi::Env env, std::shared_ptr<Channel> channel) {
+        return Wrap(env, &env.GetInstanceData<Classes>()->channel, std::move(channel));
+      });
+}
+
+// The monitor's thread speaks through a thread-safe function. Stopping aborts it first, so that a thread which waits for
+// a full queue wakes, and joins then.
+class MonitorObject : public Napi::ObjectWrap<MonitorObject> {
+ public:
+  static Napi::Function Define(Napi::Env env) {
+    return DefineClass(env, "Monitor", {InstanceMethod<&MonitorObject::Close>("close")});
+  }
+  explicit MonitorObject(const Napi::CallbackInfo& info) : ObjectWrap(info), env_(info.Env()) {
+    const NetNsSpec spec = ReadNetNs(info[0]);
+    std::vector<std::string> kinds;
+    const auto list = info[1].As<Napi::Array>();
+    for (uint32_t i = 0; i < list.Length(); ++i) kinds.push_back(Napi::Value(list[i]).As<Napi::String>().Utf8Value());
+    events_ = Napi::ThreadSafeFunction::New(info.Env(), info[2].As<Napi::Function>(), "trellis.monitor", kQueue, 1);
+    try {
+      monitor_ = std::make_unique<netlink::Monitor>(spec.Open(), kinds, [events = events_](std::string bytes) mutable { Deliver(events, std::move(bytes)); });
+    } catch (...) {
+      events_.Abort();
+      throw ToJsError(info.Env(), CurrentError());
+    }
+    napi_add_env_cleanup_hook(env_, Stop, this);
+  }
+  ~MonitorObject() override {
+    if (!monitor_) return;
+    napi_remove_env_cleanup_hook(env_, Stop, this);
+    Stop(this);
+  }
+
+ private:
+  static constexpr size_t kQueue = 1024;
+
+  static void Deliver(Napi::ThreadSafeFunction& events, std::string bytes) {
+    auto* owned = new std::string(std::move(bytes));
+    const auto status = events.BlockingCall(owned, [](Napi::Env env, Napi::Function listener, std::string* taken) {
+      listener.Call({ToBuffer(env, std::move(*taken))});
+      delete taken;
+    });
+    if (status != napi_ok) delete owned;
+  }
+
+  static void Stop(void* self) {
+    auto* monitor = static_cast<MonitorObject*>(self);
+    if (!monitor->monitor_) return;
+    monitor->events_.Abort();
+    monitor->monitor_.reset();
+  }
+
+  void Close(const Napi::CallbackInfo&) {
+    if (!monitor_) return;
+    napi_remove_env_cleanup_hook(env_, Stop, this);
+    Stop(this);
+  }
+
+  napi_env env_;
+  Napi::ThreadSafeFunction events_;
+  std::unique_ptr<netlink::Monitor> monitor_;
+};
+
+Napi::Value WatchRoutes(const Napi::CallbackInfo& info) {
+  return info.Env().GetInstanceData<Classes>()->monitor.New({info[0], info[1], info[2]});
+}
+
+Napi::Value CreateNetNs(const Napi::CallbackInfo& info) {
+  return PromiseWork<bool>::Start(
+      info.Env(), [path = info[0].As<Napi::String>().Utf8Value()] { return NetNs::Create(path), true; },
+      [](Napi::Env env, bool) { return env.Undefined(); });
+}
+
+Napi::Value RemoveNetNs(const Napi::CallbackInfo& info) {
+  return PromiseWork<bool>::Start(
+      info.Env(), [path = info[0].As<Napi::String>().Utf8Value()] { return NetNs::Remove(path), true; },
+      [](Napi::Env env, bool) { return env.Undefined(); });
+}
+
+Napi::Object Init(Napi::Env env, Napi::Object exports) {
+  auto* classes = new Classes;
+  classes->channel = Napi::Persistent(ChannelObject::Define(env));
+  classes->monitor = Napi::Persistent(MonitorObject::Define(env));
+  env.SetInstanceData(classes);
+  exports.Set("open", Napi::Function::New<OpenChannel>(env, "open"));
+  exports.Set("watchRoutes", Napi::Function::New<WatchRoutes>(env, "watchRoutes"));
+  exports.Set("createNetNs", Napi::Function::New<CreateNetNs>(env, "createNetNs"));
+  exports.Set("removeNetNs", Napi::Function::New<RemoveNetNs>(env, "removeNetNs"));
+  return exports;
+}
+
+}  // namespace
+
+NODE_API_MODULE(trellis, Init)
+
+}  // namespace trellis

@@ -1,0 +1,87 @@
+#include "netlink/codec.h"
+
+namespace trellis::netlink {
+
+void ThrowField(std::string_view name, std::string_view expected) {
+  throw InputError("field '" + std::string(name) + "' " + std::string(expected));
+}
+
+void ReadJson(const json::Value& from, std::string_view name, bool& to) {
+  if (from.type != json::Type::Bool) ThrowField(name, "must be true or false");
+  to = from.boolean;
+}
+
+void ReadJson(const json::Value& from, std::string_view name, std::string& to) {
+  if (!from.IsString()) ThrowField(name, "must be a string");
+  if (from.string.find('\0') != std::string_view::npos) ThrowField(name, "must not hold a NUL character");
+  to = from.string;
+}
+
+void ReadJson(const json::Value& from, std::string_view name, IpAddress& to) {
+  const auto address = from.IsString() ? IpAddress::Parse(from.string) : std::nullopt;
+  if (!address) ThrowField(name, "must be an IP address, like \"10.0.0.1\" or \"fd00::1\"");
+  to = *address;
+}
+
+void ReadJson(const json::Value& from, std::string_view name, IpPrefix& to) {
+  const auto prefix = from.IsString() ? IpPrefix::Parse(from.string) : std::nullopt;
+  if (!prefix) ThrowField(name, "must be an address with a prefix length, like \"10.0.0.0/24\" or \"fd00::/64\"");
+  to = *prefix;
+}
+
+void ReadJson(const json::Value& from, std::string_view name, HardwareAddress& to) {
+  const auto mac = from.IsString() ? HardwareAddress::Parse(from.string) : std::nullopt;
+  if (!mac) ThrowField(name, "must be a hardware address, like \"02:00:00:00:00:01\"");
+  to = *mac;
+}
+
+void ReadJson(const json::Value& from, std::string_view name, LinkRef& to) {
+  if (from.IsString()) {
+    ReadJson(from, name, to.name);
+    if (to.name.empty()) ThrowField(name, "must name a link");
+  } else {
+    ReadJson(from, name, to.index);
+  }
+}
+
+void ReadJson(const json::Value& from, std::string_view name, Blob& to) {
+  auto bytes = from.IsString() ? FromHex(from.string) : std::nullopt;
+  if (!bytes) ThrowField(name, "must be bytes in hexadecimal");
+  to.value = std::move(*bytes);
+}
+
+uint32_t ReadWord(const json::Value& from, std::string_view name, Names names, uint32_t max) {
+  if (from.IsInteger() && from.integer >= 0 && from.integer <= max) return static_cast<uint32_t>(from.integer);
+  if (from.IsString())
+    if (const auto value = ValueOf(names, from.string)) return *value;
+  ThrowField(name, "must be one of " + ListWords(names));
+}
+
+void GetAttribute(Bytes from, IpAddress& to) {
+  const auto address = IpAddress::FromBytes(from);
+  if (!address) ThrowMalformed("an address that is neither IPv4 nor IPv6");
+  to = *address;
+}
+
+void GetAttribute(Bytes from, HardwareAddress& to) {
+  if (const auto mac = HardwareAddress::FromBytes(from)) to = *mac;
+}
+
+FromJson::FromJson(const json::Value& object) : object_(object), taken_(object.members.size()) {}
+
+const json::Value* FromJson::Take(std::string_view name) {
+  const json::Value* found = nullptr;
+  for (size_t i = 0; i < object_.members.size(); ++i) {
+    if (object_.members[i].first != name) continue;
+    taken_[i] = true;
+    found = &object_.members[i].second;
+  }
+  return found != nullptr && found->IsNull() ? nullptr : found;
+}
+
+void FromJson::Finish() const {
+  for (size_t i = 0; i < taken_.size(); ++i)
+    if (!taken_[i]) throw InputError("unknown field '" + std::string(object_.members[i].first) + "'");
+}
+
+}  // namespace trellis::netlink

@@ -1,0 +1,42 @@
+// Interface addresses: what `ip address` adds and shows.
+// Guarantees: IPv4 and IPv6 read and write the same; flags are words.
+#pragma once
+#include <linux/if_addr.h>
+#include <linux/rtnetlink.h>
+
+#include "netlink/codec.h"
+#include "netlink/verb.h"
+
+namespace trellis::netlink {
+
+inline constexpr Name kScopes[] = {
+    {"global", RT_SCOPE_UNIVERSE}, {"site", RT_SCOPE_SITE}, {"link", RT_SCOPE_LINK}, {"host", RT_SCOPE_HOST}, {"nowhere", RT_SCOPE_NOWHERE}};
+
+struct Address {
+  Opt<LinkRef> dev;
+  Opt<IpPrefix> address;
+  Opt<IpAddress> peer, broadcast;
+  Opt<std::string> label;
+  Opt<uint8_t> scope;
+  Opt<std::vector<std::string>> flags;
+  Opt<uint32_t> validLifetime, preferredLifetime;  // seconds; 4294967295 is for ever
+
+  template <class C>
+  void Describe(C& c) {
+    c.Plain("dev", dev);
+    c.Plain("address", address);
+    c.Plain("peer", peer);
+    c("broadcast", IFA_BROADCAST, broadcast);
+    c("label", IFA_LABEL, label);
+    c.PlainNamed("scope", scope, kScopes);
+    c.Plain("flags", flags);
+    c.Plain("validLifetime", validLifetime);
+    c.Plain("preferredLifetime", preferredLifetime);
+  }
+
+  void Check(Verb verb) const;
+  void Encode(Batch& batch, Verb verb, size_t owner);
+  static Address Decode(const MessageView& message);
+};
+
+}  // namespace trellis::netlink

@@ -1,0 +1,57 @@
+// Loads the native addon and types its surface by hand. Nothing else in Trellis loads it.
+// Guarantees: a missing or unbuilt addon is an error that says what to run.
+import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** A network namespace: a path that pins it, a process in it, or undefined for the one we run in. */
+export type NetNs = string | number | undefined;
+
+/** A family of kernel objects opened in a namespace. JSON bytes cross, in batches; work happens on a libuv thread. */
+export interface AddonChannel {
+  /** Takes JSON arrays of requests; gives a JSON array of failures. */
+  apply(chunks: Uint8Array[]): Promise<Buffer>;
+  /** Takes a JSON object; gives JSON arrays of objects. */
+  query(query: Uint8Array): Promise<Buffer[]>;
+  close(): void;
+}
+
+export interface AddonMonitor {
+  close(): void;
+}
+
+export interface Addon {
+  open(family: string, netns: NetNs): Promise<AddonChannel>;
+  watchRoutes(netns: NetNs, kinds: readonly string[], onEvents: (events: Buffer) => void): AddonMonitor;
+  createNetNs(path: string): Promise<void>;
+  removeNetNs(path: string): Promise<void>;
+}
+
+/** The project's root, whether this file runs from src/ or from dist/src/. */
+function projectRoot(): string {
+  let directory = dirname(fileURLToPath(import.meta.url));
+  while (!existsSync(join(directory, 'binding.gyp'))) {
+    const parent = dirname(directory);
+    if (parent === directory) throw new Error('the native addon cannot be found: no binding.gyp above this file');
+    directory = parent;
+  }
+  return directory;
+}
+
+function load(): Addon {
+  const path = join(projectRoot(), 'build/Release/trellis.node');
+  try {
+    return createRequire(import.meta.url)(path) as Addon;
+  } catch (cause) {
+    throw new Error(`the native addon does not load from ${path}; run "npm run build"`, { cause });
+  }
+}
+
+let loaded: Addon | undefined;
+
+/** The addon, loaded on first use. */
+export function addon(): Addon {
+  loaded ??= load();
+  return loaded;
+}
