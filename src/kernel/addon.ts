@@ -33,7 +33,8 @@ function projectRoot(): string {
   let directory = dirname(fileURLToPath(import.meta.url));
   while (!existsSync(join(directory, 'binding.gyp'))) {
     const parent = dirname(directory);
-    if (parent === directory) throw new Error('the native addon cannot be found: no binding.gyp above this file');
+    if (parent === directory)
+      throw new Error('the native addon cannot be found: no binding.gyp above this file');
     directory = parent;
   }
   return directory;

@@ -47,7 +47,8 @@ export class KernelError extends Error implements Failure {
   static from(error: unknown): unknown {
     if (!(error instanceof Error) || error instanceof KernelError) return error;
     const { code, operation, kernel, errno, index } = error as Error & Partial<Failure>;
-    if (code === undefined || operation === undefined || kernel === undefined || errno === undefined) return error;
+    if (code === undefined || operation === undefined || kernel === undefined || errno === undefined)
+      return error;
     const failure = { code, message: error.message, operation, kernel, errno };
     return new KernelError([index === undefined ? failure : { ...failure, index }], { cause: error });
   }

@@ -39,7 +39,10 @@ export async function makeNetNs(): Promise<TestNetNs> {
 }
 
 /** Gives tests namespaces that are removed after each test; ports handed to `closing` are closed first. */
-export function netNsPerTest(): { make(): Promise<TestNetNs>; closing<T extends { close(): void }>(port: T): T } {
+export function netNsPerTest(): {
+  make(): Promise<TestNetNs>;
+  closing<T extends { close(): void }>(port: T): T;
+} {
   const namespaces: TestNetNs[] = [];
   const ports: { close(): void }[] = [];
   afterEach(async () => {
