@@ -19,7 +19,7 @@ std::string ErrorName(int error) {
   // ipset answers with numbers of its own, above every errno.
   if (error >= 4096) return std::string("EIPSET").append(std::to_string(error));
   const char* name = strerrorname_np(error);
-  return name != nullptr ? name : std::string("E").append(std::to_string(error));
+  return name != nullptr ? name : std::string("ERRNO").append(std::to_string(error));
 }
 
 KernelError::KernelError(int error, std::string operation, std::string text)

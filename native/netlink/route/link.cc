@@ -44,10 +44,6 @@ void PutPeer(Batch& batch, VethPeer& peer) {
   const size_t nest = batch.BeginNest(VETH_INFO_PEER);
   ifinfomsg head{};
   head.ifi_index = static_cast<int>(peer.index.value_or(0));
-  if (peer.up) {
-    head.ifi_change = IFF_UP;
-    head.ifi_flags = *peer.up ? IFF_UP : 0;
-  }
   batch.Header(head);
   ToAttributes to(batch);
   peer.Describe(to);
@@ -101,19 +97,26 @@ ifinfomsg HeaderOf(const Link& link) {
   return head;
 }
 
-void EncodePort(Batch& batch, Link& link, size_t owner) {
+void PutPort(Batch& batch, BridgePort& port) {
+  const size_t info = batch.BeginNest(IFLA_LINKINFO);
+  batch.PutString(IFLA_INFO_SLAVE_KIND, "bridge");
+  const size_t data = batch.BeginNest(IFLA_INFO_SLAVE_DATA);
+  ToAttributes to(batch);
+  port.Describe(to);
+  batch.EndNest(data);
+  batch.EndNest(info);
+}
+
+// What the kernel takes only from a link that is there: it ignores the alias in the message that makes one, and port
+// options need the bridge to have the port.
+void EncodeFollowUp(Batch& batch, Link& link, size_t owner) {
   batch.Begin(RTM_NEWLINK, 0, owner);
   ifinfomsg head{};
   head.ifi_index = static_cast<int>(link.index.value_or(0));
   batch.Header(head);
   if (!link.index) batch.PutString(IFLA_IFNAME, *link.name);
-  const size_t info = batch.BeginNest(IFLA_LINKINFO);
-  batch.PutString(IFLA_INFO_SLAVE_KIND, "bridge");
-  const size_t data = batch.BeginNest(IFLA_INFO_SLAVE_DATA);
-  ToAttributes to(batch);
-  link.port->Describe(to);
-  batch.EndNest(data);
-  batch.EndNest(info);
+  if (link.alias) batch.PutString(IFLA_IFALIAS, *link.alias);
+  if (link.port) PutPort(batch, *link.port);
   batch.End();
 }
 
@@ -207,7 +210,7 @@ void Link::Encode(Batch& batch, Verb verb, size_t owner) {
   PutNetNs(batch, netns);
   PutLinkInfo(batch, *this);
   batch.End();
-  if (port) EncodePort(batch, *this, owner);
+  if (alias || port) EncodeFollowUp(batch, *this, owner);
 }
 
 Link Link::Decode(const MessageView& message) {
@@ -220,6 +223,7 @@ Link Link::Decode(const MessageView& message) {
   link.running = (head.ifi_flags & IFF_RUNNING) != 0;
   link.loopback = (head.ifi_flags & IFF_LOOPBACK) != 0;
   from("name", IFLA_IFNAME, link.name);
+  from("alias", IFLA_IFALIAS, link.alias);
   from("operState", IFLA_OPERSTATE, link.operState);
   if (from.table().Has(IFLA_LINKINFO)) DecodeInfo(link, from.table().Get(IFLA_LINKINFO));
   if (from.table().Has(IFLA_STATS64)) link.statistics = DecodeStatistics(from.table().Get(IFLA_STATS64));

@@ -1,5 +1,5 @@
 // Links: what `ip link` makes, changes and shows.
-// Guarantees: a veth's peer, its namespace and its state travel in the one message that creates the pair.
+// Guarantees: a veth's peer and its namespace travel in the one message that creates the pair.
 #pragma once
 #include <linux/if_bridge.h>
 #include <linux/if_link.h>
@@ -128,13 +128,13 @@ struct MacvlanOptions {
   }
 };
 
-// The other end of a veth pair, as far as it is set when the pair is made.
+// The other end of a veth pair, as far as it is set when the pair is made. It starts down: the kernel refuses to open an
+// end before the two are tied together.
 struct VethPeer {
   Opt<std::string> name;
   Opt<uint32_t> index, mtu;
   Opt<HardwareAddress> mac;
   Opt<NetNsRef> netns;
-  Opt<bool> up;
 
   template <class C>
   void Describe(C& c) {
@@ -143,7 +143,6 @@ struct VethPeer {
     c("mtu", IFLA_MTU, mtu);
     c("mac", IFLA_ADDRESS, mac);
     c.Plain("netns", netns);
-    c.Plain("up", up);
   }
 };
 
@@ -188,7 +187,7 @@ struct Link {
     c.Plain("name", name);
     c.Plain("newName", newName);
     c.Plain("type", type);
-    c("alias", IFLA_IFALIAS, alias);
+    c.Plain("alias", alias);
     c("mtu", IFLA_MTU, mtu);
     c("txQueueLength", IFLA_TXQLEN, txQueueLength);
     c("group", IFLA_GROUP, group);
@@ -214,7 +213,7 @@ struct Link {
 
   // Throws InputError if the fields cannot be what the verb needs. Needs no kernel.
   void Check(Verb verb) const;
-  // Appends one or two messages (port options need the link to exist). Link names must be resolved.
+  // Appends one or two messages (alias and port options need the link to exist). Link names must be resolved.
   void Encode(Batch& batch, Verb verb, size_t owner);
   static Link Decode(const MessageView& message);
 };
