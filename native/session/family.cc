@@ -46,7 +46,11 @@ std::unique_ptr<Family> OpenFamily(std::string_view name, const NetNs& ns) {
 
 std::string DescribeRequest(const json::Value& request) {
   std::string text;
-  auto append = [&](std::string_view part) { text += (text.empty() ? "" : " ") + std::string(part); };
+  auto append = [&](std::string_view part) {
+    if (!text.empty()) text += ' ';
+    // A control character would cut or garble the message that this becomes part of.
+    for (const char c : part) text += static_cast<unsigned char>(c) < 0x20 ? '?' : c;
+  };
   for (const auto word : {"do", "kind"})
     if (const auto* value = request.Find(word); value != nullptr && value->IsString()) append(value->string);
   for (const auto field : {"name", "index", "address", "destination", "mac", "dev", "handle", "priority", "set", "chain", "table"}) {
