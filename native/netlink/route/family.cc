@@ -12,6 +12,9 @@ namespace trellis::netlink {
 
 namespace {
 
+// What may wait before it is sent: enough for full datagrams, little enough to bound memory.
+constexpr size_t kFlushSize = 1024 * 1024;
+
 // Kinds by word, with the type of their dump request.
 struct Kind {
   std::string_view word;
@@ -48,7 +51,7 @@ class Run {
  public:
   Run(Socket& socket, RouteFamily& family) : socket_(socket), family_(family) {}
 
-  void Do(RouteRequest& request, size_t index) {
+  void Do(RouteRequest request, size_t index) {
     try {
       std::visit([&](auto& object) { Encode(object, request.verb, index); }, request.object);
     } catch (const KernelError& error) {
@@ -67,6 +70,7 @@ class Run {
     ResolveLinks resolve([this](const std::string& name) { return Resolve(name); });
     object.Describe(resolve);
     if constexpr (std::is_same_v<T, Link>) PrepareLink(object, verb);
+    if (batch_.size() >= kFlushSize) Flush();
     const size_t before = batch_.messages().size();
     try {
       object.Encode(batch_, verb, index);
@@ -213,18 +217,18 @@ bool WriteRouteObject(const MessageView& message, json::Writer& to) {
   }
 }
 
+// Reads every request twice: once to refuse nonsense before the first message leaves, once to send it. Keeping a million
+// read requests would cost a gigabyte; reading one again costs a microsecond.
 std::vector<Refusal> RouteFamily::Apply(const Requests& requests) {
-  std::vector<RouteRequest> read;
-  read.reserve(requests.size());
   for (size_t i = 0; i < requests.size(); ++i) {
     try {
-      read.push_back(RouteRequest::Read(*requests[i]));
+      RouteRequest::Read(*requests[i]);
     } catch (const InputError& error) {
       throw RequestError(i, error.what());
     }
   }
   Run run(socket_, *this);
-  for (size_t i = 0; i < read.size(); ++i) run.Do(read[i], i);
+  for (size_t i = 0; i < requests.size(); ++i) run.Do(RouteRequest::Read(*requests[i]), i);
   return run.Finish();
 }
 
