@@ -64,5 +64,5 @@ TEST("an error of the kernel has a name, a sentence and its operation") {
   CHECK_EQUAL(error.operation(), "add link eth0");
   CHECK_EQUAL(ErrorName(17), "EEXIST");
   CHECK_EQUAL(ErrorName(4097), "EIPSET4097");
-  CHECK_EQUAL(ErrorName(2000), "E2000");
+  CHECK_EQUAL(ErrorName(2000), "ERRNO2000");
 }

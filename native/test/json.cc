@@ -114,10 +114,10 @@ TEST("a string that is not UTF-8 is refused") {
     CHECK_EQUAL(ErrorOf("\"" + std::string(bytes) + "\""), "none");
 }
 
-TEST("JSON may be nested 64 deep and no deeper") {
+TEST("JSON may be nested 65 deep and no deeper") {
   CHECK_EQUAL(ErrorOf(std::string(65, '[') + std::string(65, ']')), "none");
-  CHECK_EQUAL(ErrorOf(std::string(66, '[') + std::string(66, ']')), "1:67 nested too deeply");
-  CHECK_EQUAL(ErrorOf(std::string(1'000'000, '[')), "1:67 nested too deeply");
+  CHECK_EQUAL(ErrorOf(std::string(66, '[') + std::string(66, ']')), "1:66 nested too deeply");
+  CHECK_EQUAL(ErrorOf(std::string(1'000'000, '[')), "1:66 nested too deeply");
 }
 
 TEST("the writer separates, quotes and closes") {
