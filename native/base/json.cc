@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
+#include <cstdlib>
 
 namespace trellis::json {
 
@@ -134,7 +134,7 @@ class Parser {
       if (Peek() != '"') Fail("expected a member name in double quotes");
       const std::string_view name = ParseString();
       Expect(':');
-      value.members.emplace_back(name, ParseValue(depth + 1));
+      value.members.push_back({name, ParseValue(depth + 1)});
       SkipSpace();
       if (Peek() == ',') {
         ++at_;
@@ -260,7 +260,8 @@ class Parser {
       value.type = Type::Integer;
     } else {
       value.type = Type::Real;
-      if (std::from_chars(from, to, value.real).ec != std::errc()) value.real = HUGE_VAL;
+      // Out of range: strtod, unlike from_chars, tells what is too large from what is too small.
+      if (std::from_chars(from, to, value.real).ec != std::errc()) value.real = strtod(std::string(from, to).c_str(), nullptr);
     }
     at_ = end;
     return value;

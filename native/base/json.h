@@ -13,9 +13,9 @@ namespace trellis::json {
 
 enum class Type : uint8_t { Null, Bool, Integer, Real, String, Array, Object };
 
-struct Value {
-  using Member = std::pair<std::string_view, Value>;
+struct Member;
 
+struct Value {
   Type type = Type::Null;
   bool boolean = false;
   int64_t integer = 0;
@@ -32,6 +32,12 @@ struct Value {
 
   // The member of that name, or null. The last one wins, as in JavaScript.
   const Value* Find(std::string_view name) const;
+};
+
+// A member of an object: its name and its value.
+struct Member {
+  std::string_view first;
+  Value second;
 };
 
 class ParseError : public std::runtime_error {

@@ -59,6 +59,7 @@ T ReadValue(Bytes bytes) {
 
 // The text up to its NUL or the end.
 inline std::string_view ReadString(Bytes bytes) {
+  if (bytes.empty()) return {};  // such a span may have no address at all
   const auto* text = reinterpret_cast<const char*>(bytes.data());
   return {text, strnlen(text, bytes.size())};
 }

@@ -57,6 +57,11 @@ uint32_t ReadWord(const json::Value& from, std::string_view name, Names names, u
   ThrowField(name, "must be one of " + ListWords(names));
 }
 
+void CheckType(const Opt<std::string>& type) {
+  constexpr size_t kMax = 31;
+  if (type && (type->empty() || type->size() > kMax)) ThrowField("type", "must be 1 to " + std::to_string(kMax) + " bytes long");
+}
+
 void GetAttribute(Bytes from, IpAddress& to) {
   const auto address = IpAddress::FromBytes(from);
   if (!address) ThrowMalformed("an address that is neither IPv4 nor IPv6");

@@ -87,6 +87,9 @@ void ReadJson(const json::Value& from, std::string_view name, std::vector<T>& to
 
 uint32_t ReadWord(const json::Value& from, std::string_view name, Names names, uint32_t max);
 
+// The word for a type of link or qdisc; the kernel holds it in a module's name.
+void CheckType(const Opt<std::string>& type);
+
 // ---- value to JSON ------------------------------------------------------------------------------------------------
 
 template <Number T>

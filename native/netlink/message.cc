@@ -60,7 +60,8 @@ void Batch::Append(const void* data, size_t size) {
   Pad();
 }
 
-void Batch::Pad() { bytes_.resize(NLMSG_ALIGN(bytes_.size()), 0); }
+// Not NLMSG_ALIGN, whose mask has 32 bits and would cut a batch of 4 GiB short.
+void Batch::Pad() { bytes_.resize((bytes_.size() + NLMSG_ALIGNTO - 1) / NLMSG_ALIGNTO * NLMSG_ALIGNTO, 0); }
 
 int Batch::Keep(Fd fd) { return kept_.emplace_back(std::move(fd)).get(); }
 

@@ -55,6 +55,7 @@ class Batch {
 
   // A descriptor that messages name by number and that must stay open until they are sent.
   int Keep(Fd fd);
+  size_t kept() const { return kept_.size(); }
 
   bool empty() const { return messages_.empty(); }
   const std::vector<Message>& messages() const { return messages_; }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 
 #include "base/error.h"
 
@@ -43,8 +44,8 @@ void Enable(int fd, int option) {
 
 Acknowledgement ReadAcknowledgement(const MessageView& message) {
   const auto head = message.Head<nlmsgerr>();
+  if (head.error > 0 || head.error == INT_MIN) ThrowMalformed("an error number that is none");
   Acknowledgement ack{-head.error, {}};
-  if (head.error > 0) ThrowMalformed("positive error number");
   if ((message.header.nlmsg_flags & NLM_F_ACK_TLVS) == 0) return ack;
   // The request is echoed whole behind the error unless the kernel capped it.
   size_t skip = sizeof(nlmsgerr);
@@ -169,6 +170,7 @@ bool Socket::TryDump(Batch& request, std::vector<std::vector<uint8_t>>& datagram
       } else if (message.header.nlmsg_type == NLMSG_DONE) {
         // The dump's own result stands in the closing message.
         const int result = message.payload.size() >= sizeof(int) ? ReadValue<int>(message.payload) : 0;
+        if (result == INT_MIN) ThrowMalformed("an error number that is none");
         if (result < 0 && result != -EINTR) throw KernelError(-result, operation);
         if (result == -EINTR) interrupted = true;
         done = true;

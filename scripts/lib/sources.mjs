@@ -1,5 +1,5 @@
-// The native core's source files, found by walking native/.
-// Guarantees: sorted, relative to the project's root; binding.gyp and the CMake build get the same list from here.
+// The native sources, found by walking native/: the core, the native unit tests, the fuzz targets.
+// Guarantees: sorted, relative to the project's root; binding.gyp and the CMake build get the same lists from here.
 import { readdirSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -7,12 +7,21 @@ import { fileURLToPath } from 'node:url';
 const root = join(dirname(fileURLToPath(import.meta.url)), '../..');
 
 /** Every .cc file below native/ except the N-API glue and what only tests and fuzzers build. */
-export function coreSources() {
-  return readdirSync(join(root, 'native'), { recursive: true, withFileTypes: true })
+export const coreSources = () => sourcesBelow('native').filter((path) => !/^native\/(addon|test|fuzz)\//.test(path));
+
+/** The native unit tests, which are linked into one executable. */
+export const testSources = () => sourcesBelow('native/test');
+
+/** The fuzz targets: each file is an executable of its own, named like the file. */
+export const fuzzSources = () => sourcesBelow('native/fuzz');
+
+function sourcesBelow(directory) {
+  return readdirSync(join(root, directory), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && entry.name.endsWith('.cc'))
     .map((entry) => relative(root, join(entry.parentPath ?? entry.path, entry.name)))
-    .filter((path) => !/^native\/(addon|test|fuzz)\//.test(path))
     .sort();
 }
 
-if (process.argv[2] === 'core') console.log(coreSources().join('\n'));
+const LISTS = { core: coreSources, test: testSources, fuzz: fuzzSources };
+const list = process.argv[1] === fileURLToPath(import.meta.url) ? LISTS[process.argv[2]] : undefined;
+if (list !== undefined) console.log(list().join('\n'));

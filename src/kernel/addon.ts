@@ -40,8 +40,9 @@ function projectRoot(): string {
   return directory;
 }
 
+/** TRELLIS_ADDON names another build of the addon to load, such as the one with sanitizers. */
 function load(): Addon {
-  const path = join(projectRoot(), 'build/Release/trellis.node');
+  const path = process.env['TRELLIS_ADDON'] ?? join(projectRoot(), 'build/Release/trellis.node');
   try {
     return createRequire(import.meta.url)(path) as Addon;
   } catch (cause) {

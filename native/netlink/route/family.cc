@@ -14,6 +14,8 @@ namespace {
 
 // What may wait before it is sent: enough for full datagrams, little enough to bound memory.
 constexpr size_t kFlushSize = 1024 * 1024;
+// Namespaces held open until their messages are sent; a process may have as few as 1024 descriptors.
+constexpr size_t kFlushNamespaces = 128;
 
 // Kinds by word, with the type of their dump request.
 struct Kind {
@@ -70,7 +72,7 @@ class Run {
     ResolveLinks resolve([this](const std::string& name) { return Resolve(name); });
     object.Describe(resolve);
     if constexpr (std::is_same_v<T, Link>) PrepareLink(object, verb);
-    if (batch_.size() >= kFlushSize) Flush();
+    if (batch_.size() >= kFlushSize || batch_.kept() >= kFlushNamespaces) Flush();
     const size_t before = batch_.messages().size();
     try {
       object.Encode(batch_, verb, index);

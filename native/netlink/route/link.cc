@@ -58,15 +58,17 @@ void PutVxlan(Batch& batch, VxlanOptions& vxlan) {
   if (vxlan.group) batch.Put(vxlan.group->length == 4 ? IFLA_VXLAN_GROUP : IFLA_VXLAN_GROUP6, vxlan.group->bytes());
 }
 
-// The type the options imply, where the request does not name one.
-std::string TypeOf(const Link& link) {
-  if (link.type) return *link.type;
+// The type whose options the request holds.
+std::string OptionsType(const Link& link) {
   if (link.bridge) return "bridge";
   if (link.vxlan) return "vxlan";
   if (link.macvlan) return "macvlan";
   if (link.peer) return "veth";
   return {};
 }
+
+// The type the options imply, where the request does not name one.
+std::string TypeOf(const Link& link) { return link.type ? *link.type : OptionsType(link); }
 
 void PutLinkInfo(Batch& batch, Link& link) {
   const std::string type = TypeOf(link);
@@ -184,6 +186,10 @@ void Link::Check(Verb verb) const {
   }
   const int options = bridge.has_value() + vxlan.has_value() + macvlan.has_value() + peer.has_value();
   if (options > 1) throw InputError("a link has the options of one type only");
+  // The kernel would read the numbers of one type's options as another's.
+  if (options == 1 && TypeOf(*this) != OptionsType(*this))
+    ThrowField("type", "must be \"" + OptionsType(*this) + "\" with these options; got '" + *type + "'");
+  CheckType(type);
   if (alias && alias->size() > 255) ThrowField("alias", "must be at most 255 bytes long");
   if (vxlan && verb == Verb::Add && !vxlan->vni && !vxlan->collectMetadata.value_or(false))
     throw InputError("a vxlan needs its vni");

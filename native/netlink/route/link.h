@@ -16,7 +16,10 @@ struct NetNsRef {
   int pid = 0;
 };
 void ReadJson(const json::Value& from, std::string_view name, NetNsRef& to);
-inline void WriteJson(json::Writer& to, const NetNsRef& from) { to.String(from.path); }
+inline void WriteJson(json::Writer& to, const NetNsRef& from) {
+  if (from.path.empty()) to.Integer(from.pid);
+  else to.String(from.path);
+}
 
 inline constexpr Name kVxlanDf[] = {{"unset", VXLAN_DF_UNSET}, {"set", VXLAN_DF_SET}, {"inherit", VXLAN_DF_INHERIT}};
 inline constexpr Name kMacvlanModes[] = {{"private", MACVLAN_MODE_PRIVATE},   {"vepa", MACVLAN_MODE_VEPA},

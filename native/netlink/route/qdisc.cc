@@ -155,11 +155,15 @@ void Qdisc::Check(Verb verb) const {
   const std::string what = isClass ? "a class" : "a qdisc";
   if (!dev) throw InputError("say on which link (dev) " + what + " is");
   if (isClass && !handle) throw InputError("a class needs its handle, like \"1:10\"");
+  CheckType(type);
   if (verb == Verb::Delete) return;
   const std::string kind = TypeOf(*this);
   if (kind.empty()) throw InputError(what + " needs its type, like \"tbf\"");
-  if (kind == "tbf" && (!tbf || !tbf->rate || !tbf->burst || *tbf->rate == 0 || *tbf->burst == 0))
+  if (tbf && kind != "tbf") throw InputError("the options of tbf go with type \"tbf\"; got '" + kind + "'");
+  if (htb && kind != "htb") throw InputError("the options of htb go with type \"htb\"; got '" + kind + "'");
+  if (kind == "tbf" && (!tbf || tbf->rate.value_or(0) == 0 || tbf->burst.value_or(0) == 0))
     throw InputError("tbf needs a rate and a burst above zero");
+  if (tbf && tbf->peakRate == 0u) ThrowField("tbf.peakRate", "must be above zero");
   if (isClass && (kind != "htb" || !htbClass || !htbClass->rate || *htbClass->rate == 0 || htbClass->ceil == 0u))
     throw InputError("a class is of type htb and needs a rate above zero");
 }

@@ -6,6 +6,9 @@ namespace trellis::netlink {
 
 namespace {
 
+// All of them travel in one attribute of at most 64 KiB; with an IPv6 gateway one takes 28 bytes.
+constexpr size_t kMaxNextHops = 2000;
+
 struct Via {
   uint16_t family;
   uint8_t octets[16];
@@ -100,6 +103,7 @@ void Route::Check(Verb verb) const {
   if (source && source->address.family() != af) ThrowField("source", "must be of the destination's family");
   if (gateway && af == AF_INET6 && gateway->length == 4) ThrowField("gateway", "must be IPv6 for an IPv6 destination");
   if (gateway && !nextHops.empty()) throw InputError("a route has either a gateway or nextHops");
+  if (nextHops.size() > kMaxNextHops) ThrowField("nextHops", "must be at most " + std::to_string(kMaxNextHops));
   for (const NextHop& hop : nextHops) {
     if (!hop.gateway && !hop.dev) throw InputError("each of nextHops needs a gateway or a dev");
     if (hop.weight && (*hop.weight < 1 || *hop.weight > 256)) ThrowField("nextHops.weight", "must be from 1 to 256");

@@ -1,0 +1,7 @@
+// The decoder of routes, as dumps and events bring them.
+#include <linux/rtnetlink.h>
+
+#include "fuzz/fuzz.h"
+#include "netlink/route/family.h"
+
+FUZZ_TARGET { trellis::fuzz::DecodePayload(RTM_NEWROUTE, input, trellis::netlink::WriteRouteObject); }

@@ -1,0 +1,30 @@
+// Reads what the sanitizers wrote about a Node process, and tells our faults from Node's own habits. Pure.
+// Guarantees: any error of memory or behaviour counts; a leak counts when our addon stands in the stack that made it.
+
+/** V8 keeps pointers where the leak checker does not look, so Node alone "leaks" in every run. */
+const isOurs = (stack) => stack.includes('/trellis.node');
+
+/** The reports in one log: `{ errors, leaks, foreignLeaks }`; the first two are texts, the last a count. */
+export function readReports(log) {
+  const parts = log.split(/^={20,}\n/m).filter((part) => part.trim() !== '');
+  const errors = [];
+  const leaks = new Set(); // each check tells again what the one before told
+  let foreignLeaks = 0;
+  for (const part of parts) {
+    if (!/^==\d+==ERROR: LeakSanitizer/m.test(part)) {
+      if (/ERROR: |runtime error: |CHECK failed/.test(part)) errors.push(part.trimEnd());
+      continue;
+    }
+    for (const record of part.split(/\n{2,}/).filter((text) => /^(Direct|Indirect) leak/.test(text))) {
+      if (isOurs(record)) leaks.add(record.trimEnd());
+      else foreignLeaks += 1;
+    }
+  }
+  return { errors, leaks: [...leaks], foreignLeaks };
+}
+
+/** `{ passed, failed, skipped }` from the last line of the native tests, or null. */
+export function readNativeCounts(output) {
+  const [, passed, failed, skipped] = output.match(/^(\d+) passed, (\d+) failed, (\d+) skipped$/m) ?? [];
+  return passed === undefined ? null : { passed: Number(passed), failed: Number(failed), skipped: Number(skipped) };
+}
