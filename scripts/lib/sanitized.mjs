@@ -64,12 +64,17 @@ export async function preloadLibrary() {
   const arch = { x64: 'x86_64', arm64: 'aarch64' }[process.arch] ?? process.arch;
   const folder = (await run('clang-14', ['-print-runtime-dir'])).trim();
   const library = path.join(folder, `libclang_rt.asan-${arch}.so`);
-  if (!existsSync(library)) throw new MissingTools(`${library} is missing: apt-get install libclang-rt-14-dev`);
+  if (!existsSync(library))
+    throw new MissingTools(`${library} is missing: apt-get install libclang-rt-14-dev`);
   return library;
 }
 
 function requireTools() {
-  const missing = PACKAGES.filter((pkg) => NEEDED.includes(pkg.name) && !isThere(pkg.probe)).map((pkg) => pkg.name);
+  const missing = PACKAGES.filter((pkg) => NEEDED.includes(pkg.name) && !isThere(pkg.probe)).map(
+    (pkg) => pkg.name,
+  );
   if (missing.length > 0)
-    throw new MissingTools(`missing for the sanitizers: apt-get install ${missing.join(' ')} (or npm run setup)`);
+    throw new MissingTools(
+      `missing for the sanitizers: apt-get install ${missing.join(' ')} (or npm run setup)`,
+    );
 }
