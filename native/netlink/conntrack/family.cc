@@ -32,9 +32,9 @@ Flow ReadAdd(const json::Value& request) {
   return flow;
 }
 
-std::vector<Filter> ReadFilters(const json::Value* list) {
+FilterSet ReadFilters(const json::Value* list) {
+  if (list == nullptr) return {};
   std::vector<Filter> filters;
-  if (list == nullptr) return filters;
   if (!list->IsArray()) ThrowField("filters", "must be a list");
   filters.reserve(list->items.size());
   for (size_t i = 0; i < list->items.size(); ++i) {
@@ -49,7 +49,7 @@ std::vector<Filter> ReadFilters(const json::Value* list) {
       throw RequestError(i, "filter " + std::to_string(i) + ": " + error.what());
     }
   }
-  return filters;
+  return FilterSet(filters);
 }
 
 // The kernel leaves out what no filter can match. Kernels that do not know CTA_FILTER ignore it; we match again anyway.
@@ -101,19 +101,19 @@ void ConntrackFamily::Query(const json::Value& query, ObjectSink& sink) {
   const json::Value* list = from.Take("filters");
   from.Finish();
   const std::string_view word = kind != nullptr ? kind->string : std::string_view{};
-  const std::vector<Filter> read = ReadFilters(list);
-  const FilterSet filters(read);
+  const FilterSet filters = ReadFilters(list);
   if (word == "flow") {
     ForEachFlow(filters, [&](const MessageView&, Flow& flow) {
       sink.Add([&](json::Writer& to) { ToJson(to).Object(flow); });
     });
   } else if (word == "count") {
-    if (read.empty()) return WriteStatistics(sink);
+    if (filters.MeansAll()) return WriteStatistics(sink);
     size_t count = 0;
     ForEachFlow(filters, [&](const MessageView&, Flow&) { ++count; });
     WriteNumber(sink, "count", count);
   } else if (word == "delete") {
-    WriteNumber(sink, "deleted", read.empty() ? 0 : Delete(filters));
+    if (filters.MeansAll()) ThrowField("filters", "must say which flows to delete");
+    WriteNumber(sink, "deleted", Delete(filters));
   } else {
     ThrowField("kind", "must be one of flow, count, delete");
   }

@@ -14,8 +14,9 @@ class ConntrackFamily : public Family {
   // {"do": "add", "kind": "flow", ...}
   std::vector<Refusal> Apply(const Requests& requests) override;
 
-  // {"kind": "flow", "filters": [..]}     the flows that any filter matches; all without filters
-  // {"kind": "count", "filters": [..]}    {"count", "max"?}: without filters the kernel's own count
+  // {"kind": "flow", "filters": [..]}     the flows that any filter matches; all if there is no such member
+  // {"kind": "count", "filters": [..]}    {"count"}: how many those are; if there is no such member the kernel's own
+  //                                       {"count", "max"}
   // {"kind": "delete", "filters": [..]}   deletes those flows in one pass and tells {"deleted"}
   // Deleting is a query because its caller wants the number; refusals are all that Apply can tell.
   void Query(const json::Value& query, ObjectSink& sink) override;

@@ -132,7 +132,7 @@ FlowKey FlowKey::Of(const Flow& flow) {
 }
 
 FilterSet::FilterSet(const std::vector<Filter>& filters)
-    : all_(filters.empty()), family_(Common(filters, &Filter::family)), protocol_(Common(filters, &Filter::protocol)) {
+    : family_(Common(filters, &Filter::family)), protocol_(Common(filters, &Filter::protocol)) {
   std::unordered_map<FlowKey, size_t, FlowKeyHash> shapeOf;
   for (const Filter& filter : filters) {
     const Condition condition(filter);

@@ -55,11 +55,13 @@ struct FlowKeyHash {
   size_t operator()(const FlowKey& key) const { return std::hash<std::string_view>{}(key.view()); }
 };
 
-// A flow is meant if any filter matches; with no filters at all, every flow is.
+// A flow is meant if any filter matches; one without filters to choose by means every flow.
 class FilterSet {
  public:
+  FilterSet() : all_(true) {}
   explicit FilterSet(const std::vector<Filter>& filters);
 
+  bool MeansAll() const { return all_; }
   bool Matches(const Flow& flow) const;
 
   // What every filter asks for alike, if anything: the kernel need not send other flows. 0 is "any".
@@ -72,7 +74,7 @@ class FilterSet {
     std::unordered_set<FlowKey, FlowKeyHash> wanted;
   };
   std::vector<Shape> shapes_;
-  bool all_;
+  bool all_ = false;
   uint8_t family_ = 0;
   uint8_t protocol_ = 0;
 };
