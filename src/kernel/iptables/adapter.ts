@@ -31,8 +31,8 @@ export interface IptablesOptions {
 const LOCK_WAIT_SECONDS = 5;
 const TIMEOUT_MS = 120_000;
 /** Lines joined, or bytes split, between two turns of the event loop. */
-const SLICE_LINES = 2000;
-const SLICE_BYTES = 128 * 1024;
+const SLICE_LINES = 500;
+const SLICE_BYTES = 32 * 1024;
 
 type Tool = 'restore' | 'save';
 const toolName = (family: IptablesFamily, backend: IptablesBackend, tool: Tool) =>

@@ -136,6 +136,21 @@ describeWith({ root: true, tools: ['conntrack'] }, 'flows and the conntrack tool
     expect(await conntrack.delete(filters)).toBe(0);
   });
 
+  test('an unknown field is refused by name, in flows and in filters', async () => {
+    const conntrack = await open(await netns.make());
+    const flow = {
+      protocol: 'udp' as const,
+      original: ports('10.0.0.1', '10.0.0.2', 1, 2),
+      timeout: 300,
+      nope: 1,
+    };
+    const unknown = { code: 'INVALID', index: 0, message: expect.stringContaining("unknown field 'nope'") };
+    await expect(conntrack.add([flow])).rejects.toMatchObject(unknown);
+    const filter = { family: 'inet' as const, nope: 1 };
+    await expect(conntrack.delete([filter])).rejects.toMatchObject(unknown);
+    expect((await conntrack.usage()).count).toBe(0);
+  });
+
   test('flows of another namespace are not seen and not touched', async () => {
     const [here, there] = [await netns.make(), await netns.make()];
     const [ours, theirs] = [await open(here), await open(there)];

@@ -91,23 +91,20 @@ describeWith({ root: true, tools }, 'iptables tools', () => {
     rmSync(lock);
   });
 
-  test.each(BACKENDS)(
-    '10,000 rules go in and come back in order with %s',
-    async (backend) => {
-      const ns = await netns.make();
-      const iptables = await openIptables({ family: 'inet', backend, netns: ns.path });
-      const rules = Array.from(
-        { length: 10_000 },
-        (_, i) =>
-          `-A MANY -s 10.${i >> 16}.${(i >> 8) & 255}.${i & 255}/32 -p tcp -m tcp --dport ${1 + (i % 60000)} -j RETURN`,
-      );
-      await iptables.restore(['*filter', ':MANY - [0:0]', ...rules, 'COMMIT']);
-      expect((await iptables.save('filter')).get('filter')?.chains.get('MANY')?.rules).toEqual(rules);
-      const bad = [...rules.slice(0, 7000), '-A NOWHERE -j RETURN', ...rules.slice(7000)];
-      const refused = iptables.restore(['*filter', ':MANY - [0:0]', ...bad, 'COMMIT']);
-      await expect(refused).rejects.toMatchObject({ index: 7002, operation: '-A NOWHERE -j RETURN' });
-    },
-  );
+  test.each(BACKENDS)('10,000 rules go in and come back in order with %s', async (backend) => {
+    const ns = await netns.make();
+    const iptables = await openIptables({ family: 'inet', backend, netns: ns.path });
+    const rules = Array.from(
+      { length: 10_000 },
+      (_, i) =>
+        `-A MANY -s 10.${i >> 16}.${(i >> 8) & 255}.${i & 255}/32 -p tcp -m tcp --dport ${1 + (i % 60000)} -j RETURN`,
+    );
+    await iptables.restore(['*filter', ':MANY - [0:0]', ...rules, 'COMMIT']);
+    expect((await iptables.save('filter')).get('filter')?.chains.get('MANY')?.rules).toEqual(rules);
+    const bad = [...rules.slice(0, 7000), '-A NOWHERE -j RETURN', ...rules.slice(7000)];
+    const refused = iptables.restore(['*filter', ':MANY - [0:0]', ...bad, 'COMMIT']);
+    await expect(refused).rejects.toMatchObject({ index: 7002, operation: '-A NOWHERE -j RETURN' });
+  });
 
   test('a namespace that is not there is told', async () => {
     const iptables = await openIptables({ family: 'inet', backend: 'nft', netns: '/run/netns/not-there' });
