@@ -3,6 +3,7 @@
 #pragma once
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,9 @@ struct Refusal {
   size_t index;
   int error;
   std::string text;  // the kernel's own words, if it had any
+  // Which of the request's entries, and how it reads, where one request holds many that fail one by one.
+  std::optional<size_t> entry = {};
+  std::string entryText = {};
 };
 
 // Requests in the order given, from one or more JSON arrays.
