@@ -10,7 +10,7 @@ namespace {
 
 CallError RefusalError(const Refusal& refusal, const json::Value& request) {
   std::string operation = DescribeRequest(request);
-  if (!refusal.entryText.empty()) operation += " " + refusal.entryText;
+  if (!refusal.detail.empty()) operation += " " + refusal.detail;
   const KernelError error(refusal.error, std::move(operation), refusal.text);
   return {ErrorName(refusal.error), error.what(), error.operation(), refusal.text, refusal.error, refusal.index, refusal.entry};
 }

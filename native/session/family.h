@@ -17,10 +17,9 @@ namespace trellis {
 struct Refusal {
   size_t index;
   int error;
-  std::string text;  // the kernel's own words, if it had any
-  // Which of the request's entries, and how it reads, where one request holds many that fail one by one.
-  std::optional<size_t> entry = {};
-  std::string entryText = {};
+  std::string text;                  // the kernel's own words, if it had any
+  std::optional<size_t> entry = {};  // which of the request's entries, where one request holds many
+  std::string detail = {};           // what DescribeRequest cannot tell: the entry's text, the object it belongs to
 };
 
 // Requests in the order given, from one or more JSON arrays.

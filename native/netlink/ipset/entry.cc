@@ -277,7 +277,8 @@ std::string SetEntry::Text() const {
     append(ports);
   }
   if (second) append(RangeText(*second));
-  if (interface) append((flags && flags->value & IPSET_FLAG_PHYSDEV ? std::string(kPhysdev) : "") + *interface);
+  const bool physdev = flags && flags->value & IPSET_FLAG_PHYSDEV;
+  if (interface) append(std::string(physdev ? kPhysdev : "").append(*interface));
   return text;
 }
 

@@ -36,7 +36,7 @@ const SetType* FindSetType(std::string_view name) {
 std::string_view KnownSetTypes() {
   static const std::string list = [] {
     std::string text;
-    for (const SetType& type : kTypes) text += (text.empty() ? "" : "; ") + std::string(type.name);
+    for (const SetType& type : kTypes) text.append(text.empty() ? "" : "; ").append(type.name);
     return text;
   }();
   return list;
