@@ -31,7 +31,7 @@ EncodedEntries ReadEntryList(const json::Value& list, const SetShape& shape) {
       SetEntry entry = SetEntry::Read(item, shape);
       entries.Add(entry);
     } catch (const InputError& error) {
-      throw InputError("entry " + std::to_string(entries.size()) + " '" + std::string(SetEntry::TextOf(item)) + "': " + error.what());
+      throw InputError("entry '" + std::string(SetEntry::TextOf(item)) + "': " + error.what());
     }
   }
   return entries;
