@@ -120,7 +120,8 @@ void SetRun::PutSet(SetRequest& request, size_t index) {
   if (request.verb == SetVerb::Add) return request.set.Encode(batch_, protocol_, !request.exclusive, owner);
   switch (request.verb) {
     case SetVerb::Delete:
-      BeginIpset(batch_, IPSET_CMD_DESTROY, 0, protocol_, owner);
+      // Newer kernels take a missing set for success without this flag.
+      BeginIpset(batch_, IPSET_CMD_DESTROY, request.exclusive ? NLM_F_EXCL : 0, protocol_, owner);
       break;
     case SetVerb::Flush:
       BeginIpset(batch_, IPSET_CMD_FLUSH, 0, protocol_, owner);
