@@ -88,7 +88,8 @@ std::string Explain(const IpvsRequest& request, int error) {
     if (error == EAFNOSUPPORT) return "this kernel's ip_vs has no IPv6";
   } else if (std::holds_alternative<IpvsDestination>(request.object)) {
     if (error == ENOENT) return "the service has no such destination";
-    if (error == EINVAL) return "the address is not one of a host, or cannot be reached in this way";
+    // The kernel asks its local routing table, which a new namespace has only once its loopback was up.
+    if (error == EINVAL) return "the address is not that of a host; in a namespace whose loopback link is down no IPv4 address is";
   } else if (std::holds_alternative<IpvsTimeouts>(request.object) && error == EINVAL) {
     return "a timeout is out of range";
   }

@@ -89,6 +89,7 @@ export type IpvsRequest =
   /** A timeout that is left out or 0 stays. */
   | ({ readonly do: 'change'; readonly kind: 'timeouts' } & Partial<IpvsTimeouts>);
 
+/** The kernel adds them up every two seconds, so the newest packets may be missing. */
 export interface IpvsStatistics {
   readonly connections: number;
   readonly inPackets: number;
@@ -132,7 +133,10 @@ export interface IpvsInfo {
 }
 
 export interface IpvsPort {
-  /** Does the requests in order; rejects with a KernelError that holds every refused one after all were tried. */
+  /**
+   * Does the requests in order; rejects with a KernelError that holds every refused one after all were tried.
+   * The namespace's loopback must be up: before that the kernel refuses every IPv4 destination (EINVAL).
+   */
   apply(requests: readonly IpvsRequest[]): Promise<void>;
   /** Every service with its destinations, in no particular order. */
   list(): Promise<IpvsService[]>;

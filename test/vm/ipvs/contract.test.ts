@@ -7,6 +7,7 @@ import { describeWith } from '../../support/requires.js';
 describeWith({ root: true, features: ['ip-vs'] }, 'IPVS', () => {
   ipvsContract('the kernel', async () => {
     const ns = await makeNetNs();
+    await ns.run('ip', 'link', 'set', 'lo', 'up');
     const port = await openIpvs(ns.path);
     return {
       port,

@@ -1,6 +1,6 @@
 // Services and destinations made here are what ipvsadm(8) makes, and what it makes is read here.
 // Guarantees: each case goes both ways, by the tool's own output; counters are those of real connections.
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { openIpvs } from '../../../src/kernel/ipvs/adapter.js';
 import type { IpvsPort, IpvsRequest } from '../../../src/kernel/ipvs/port.js';
 import { netNsPerTest, type TestNetNs } from '../../support/netns.js';
@@ -105,6 +105,7 @@ describeWith({ root: true, tools: ['ipvsadm'], features: ['ip-vs'] }, 'IPVS besi
   const namespaces = netNsPerTest();
   const make = async () => {
     const ns = await namespaces.make();
+    await ns.run('ip', 'link', 'set', 'lo', 'up');
     return { ns, port: namespaces.closing(await openIpvs(ns.path)) };
   };
 
@@ -172,7 +173,6 @@ describeWith({ root: true, tools: ['ipvsadm'], features: ['ip-vs'] }, 'IPVS besi
 
   it('counts what passes through, until the counters are set back', async () => {
     const { ns, port } = await make();
-    await ns.run('ip', 'link', 'set', 'lo', 'up');
     await ns.run('ip', 'address', 'add', '10.0.0.1/32', 'dev', 'lo');
     await port.apply([
       { ...add, kind: 'service', ...dns, scheduler: 'rr' },
@@ -180,14 +180,27 @@ describeWith({ root: true, tools: ['ipvsadm'], features: ['ip-vs'] }, 'IPVS besi
     ]);
     const send = `const s = require('dgram').createSocket('udp4'); s.send('hello', 53, '10.0.0.1', () => s.close());`;
     await ns.run(process.execPath, '-e', send);
-    const service = await port.get(dns);
-    expect(service?.statistics).toMatchObject({ connections: 1, inPackets: 1, inBytes: 33 });
-    expect(service?.destinations).toMatchObject([
-      { inactiveConnections: 1, statistics: { connections: 1, inPackets: 1, inBytes: 33 } },
-    ]);
-    expect(await ns.run('ipvsadm', '-Ln', '--stats', '--exact')).toMatch(
-      /UDP\s+10\.0\.0\.1:53\s+1\s+1\s+0\s+33\s+0/,
+    // The kernel adds the counters up every two seconds.
+    await vi.waitFor(
+      async () => {
+        const service = await port.get(dns);
+        const statistics = { connections: 1, inPackets: 1, inBytes: 33 };
+        expect(service?.statistics).toMatchObject(statistics);
+        expect(service?.destinations).toMatchObject([{ inactiveConnections: 1, statistics }]);
+      },
+      { timeout: 10_000, interval: 250 },
     );
+    // Nobody listens, so the answer is an ICMP message: that is what goes out.
+    const { statistics } = (await port.get(dns)) ?? {};
+    const shown = await ns.run('ipvsadm', '-Ln', '--stats', '--exact');
+    const [, ...numbers] = /UDP +10\.0\.0\.1:53 +(\d+) +(\d+) +(\d+) +(\d+) +(\d+)/.exec(shown) ?? [];
+    expect(numbers.map(Number)).toEqual([
+      statistics?.connections,
+      statistics?.inPackets,
+      statistics?.outPackets,
+      statistics?.inBytes,
+      statistics?.outBytes,
+    ]);
     await port.apply([{ do: 'zero', kind: 'service', ...dns }]);
     expect((await port.get(dns))?.statistics).toMatchObject({ connections: 0, inBytes: 0 });
   });
@@ -208,6 +221,15 @@ describeWith({ root: true, tools: ['ipvsadm'], features: ['ip-vs'] }, 'IPVS besi
     expect(all.map(({ port: at, destinations }) => [at, destinations.length]).sort()).toEqual(
       services.map(({ port: at }) => [at, 4]).sort(),
     );
+  });
+
+  it('says why a namespace without its loopback refuses a destination', async () => {
+    const ns = await namespaces.make();
+    const port = namespaces.closing(await openIpvs(ns.path));
+    await port.apply([{ ...add, kind: 'service', ...web }]);
+    await expect(
+      port.apply([{ ...add, kind: 'destination', service: web, address: '10.1.0.1', port: 80 }]),
+    ).rejects.toMatchObject({ code: 'EINVAL', kernel: expect.stringContaining('loopback') });
   });
 
   it('keeps namespaces apart', async () => {
