@@ -3,12 +3,15 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/ipset_error.h"
+
 namespace trellis {
 
 namespace {
 
 std::string Sentence(int error, const std::string& operation, const std::string& text) {
-  std::string sentence = operation + ": " + strerror(error);
+  const IpsetError* ipset = FindIpsetError(error);
+  std::string sentence = operation + ": " + (ipset != nullptr ? ipset->sentence : strerror(error));
   if (!text.empty()) sentence += " (" + text + ")";
   return sentence;
 }
@@ -16,8 +19,8 @@ std::string Sentence(int error, const std::string& operation, const std::string&
 }  // namespace
 
 std::string ErrorName(int error) {
-  // ipset answers with numbers of its own, above every errno.
-  if (error >= 4096) return std::string("EIPSET").append(std::to_string(error));
+  if (const IpsetError* ipset = FindIpsetError(error)) return ipset->name;
+  if (error >= kIpsetErrors) return std::string("IPSET_ERR_").append(std::to_string(error));
   const char* name = strerrorname_np(error);
   return name != nullptr ? name : std::string("ERRNO").append(std::to_string(error));
 }

@@ -45,12 +45,15 @@ void Enable(int fd, int option) {
 Acknowledgement ReadAcknowledgement(const MessageView& message) {
   const auto head = message.Head<nlmsgerr>();
   if (head.error > 0 || head.error == INT_MIN) ThrowMalformed("an error number that is none");
-  Acknowledgement ack{-head.error, {}};
-  if ((message.header.nlmsg_flags & NLM_F_ACK_TLVS) == 0) return ack;
+  Acknowledgement ack{-head.error, {}, {}};
   // The request is echoed whole behind the error unless the kernel capped it.
   size_t skip = sizeof(nlmsgerr);
-  if ((message.header.nlmsg_flags & NLM_F_CAPPED) == 0 && head.error != 0)
-    skip += NLMSG_ALIGN(std::max<size_t>(head.msg.nlmsg_len, sizeof(nlmsghdr)) - sizeof(nlmsghdr));
+  if ((message.header.nlmsg_flags & NLM_F_CAPPED) == 0 && head.error != 0) {
+    const size_t echoed = std::max<size_t>(head.msg.nlmsg_len, sizeof(nlmsghdr)) - sizeof(nlmsghdr);
+    ack.echo = message.payload.subspan(skip, std::min(echoed, message.payload.size() - skip));
+    skip += NLMSG_ALIGN(echoed);
+  }
+  if ((message.header.nlmsg_flags & NLM_F_ACK_TLVS) == 0) return ack;
   if (skip >= message.payload.size()) return ack;
   const AttributeTable table(message.payload.subspan(skip));
   if (table.Has(NLMSGERR_ATTR_MSG)) ack.text = ReadString(table.Get(NLMSGERR_ATTR_MSG));
@@ -122,7 +125,7 @@ std::vector<Failure> Socket::SendRange(Batch& batch, size_t first, size_t last, 
       if (index >= last - first) return;  // a late answer to something given up before
       if (message.header.nlmsg_type == NLMSG_ERROR) {
         auto ack = ReadAcknowledgement(message);
-        if (ack.error != 0) failures.push_back({messages[first + index].owner, ack.error, std::move(ack.text)});
+        if (ack.error != 0) failures.push_back({messages[first + index].owner, ack.error, std::move(ack.text), {ack.echo.begin(), ack.echo.end()}});
         if (index == last - first - 1) done = true;
       } else if (message.header.nlmsg_type >= NLMSG_MIN_TYPE && onReply) {
         onReply(message);

@@ -17,12 +17,15 @@ struct Failure {
   size_t owner;  // the request the message belonged to
   int error;
   std::string text;
+  // The refused request as the kernel sent it back, where it did: ipset writes the line that failed into it.
+  std::vector<uint8_t> echo = {};
 };
 
 // The outcome inside an NLMSG_ERROR message; `error` 0 is an acknowledgement.
 struct Acknowledgement {
   int error;
   std::string text;
+  Bytes echo = {};  // attributes and header of the refused request, without its nlmsghdr; empty when it was capped
 };
 Acknowledgement ReadAcknowledgement(const MessageView& message);
 

@@ -9,8 +9,10 @@ namespace trellis {
 namespace {
 
 CallError RefusalError(const Refusal& refusal, const json::Value& request) {
-  const KernelError error(refusal.error, DescribeRequest(request), refusal.text);
-  return {ErrorName(refusal.error), error.what(), error.operation(), refusal.text, refusal.error, refusal.index};
+  std::string operation = DescribeRequest(request);
+  if (!refusal.detail.empty()) operation += " " + refusal.detail;
+  const KernelError error(refusal.error, std::move(operation), refusal.text);
+  return {ErrorName(refusal.error), error.what(), error.operation(), refusal.text, refusal.error, refusal.index, refusal.entry};
 }
 
 }  // namespace
@@ -30,6 +32,10 @@ void CallError::Write(json::Writer& to) const {
   if (index) {
     to.Key("index");
     to.Unsigned(*index);
+  }
+  if (entry) {
+    to.Key("entry");
+    to.Unsigned(*entry);
   }
   to.EndObject();
 }

@@ -19,6 +19,7 @@ struct CallError {
   std::string kernel;     // the kernel's extended text, or empty
   int error = 0;          // errno, or 0
   std::optional<size_t> index;
+  std::optional<size_t> entry = {};  // of a request that holds many
 
   void Write(json::Writer& to) const;
 };

@@ -4,6 +4,8 @@
 
 #include "base/error.h"
 #include "netlink/conntrack/family.h"
+#include "netlink/ipset/family.h"
+#include "netlink/ipvs/family.h"
 #include "netlink/route/family.h"
 
 namespace trellis {
@@ -43,6 +45,8 @@ std::vector<std::string> ObjectSink::Take() {
 std::unique_ptr<Family> OpenFamily(std::string_view name, const NetNs& ns) {
   if (name == "route") return std::make_unique<netlink::RouteFamily>(ns);
   if (name == "conntrack") return std::make_unique<netlink::ConntrackFamily>(ns);
+  if (name == "ipset") return std::make_unique<netlink::IpsetFamily>(ns);
+  if (name == "ipvs") return std::make_unique<netlink::IpvsFamily>(ns);
   throw InputError("no family of kernel objects is called '" + std::string(name) + "'");
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,7 +17,9 @@ namespace trellis {
 struct Refusal {
   size_t index;
   int error;
-  std::string text;  // the kernel's own words, if it had any
+  std::string text;                  // the kernel's own words, if it had any
+  std::optional<size_t> entry = {};  // which of the request's entries, where one request holds many
+  std::string detail = {};           // what DescribeRequest cannot tell: the entry's text, the object it belongs to
 };
 
 // Requests in the order given, from one or more JSON arrays.

@@ -3,7 +3,7 @@
 
 /** What the core says of one failure. */
 export interface Failure {
-  /** The kernel's errno by name ("EEXIST"), or INVALID (the request makes no sense), CLOSED, INTERNAL. */
+  /** The kernel's errno by name ("EEXIST") or ipset's ("IPSET_ERR_BUSY"), or INVALID (the request makes no sense), CLOSED, INTERNAL. */
   readonly code: string;
   /** A sentence for people. */
   readonly message: string;
@@ -15,6 +15,8 @@ export interface Failure {
   readonly errno: number;
   /** Which request of its batch, where there was a batch. */
   readonly index?: number;
+  /** Which of that request's entries, where one request holds many. */
+  readonly entry?: number;
 }
 
 export class KernelError extends Error implements Failure {
@@ -24,6 +26,7 @@ export class KernelError extends Error implements Failure {
   readonly kernel: string;
   readonly errno: number;
   readonly index?: number;
+  readonly entry?: number;
   /** Every refused request of the batch, in order; the first is this error itself. */
   readonly failures: readonly Failure[];
 
@@ -36,6 +39,7 @@ export class KernelError extends Error implements Failure {
     this.kernel = first.kernel;
     this.errno = first.errno;
     if (first.index !== undefined) this.index = first.index;
+    if (first.entry !== undefined) this.entry = first.entry;
     this.failures = failures;
   }
 

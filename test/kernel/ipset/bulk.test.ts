@@ -1,0 +1,68 @@
+// Very many entries: all arrive, failures are told by the caller's own numbers, the event loop keeps turning.
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { expect, it } from 'vitest';
+import type { KernelError } from '../../../src/kernel/error.js';
+import { openIpset } from '../../../src/kernel/ipset/adapter.js';
+import { netNsPerTest } from '../../support/netns.js';
+import { describeWith } from '../../support/requires.js';
+
+const entry = (i: number) => `10.${i >> 16}.${(i >> 8) & 255}.${i & 255},tcp:${1 + (i % 60_000)}`;
+const entriesTo = (count: number) => Array.from({ length: count }, (_, i) => entry(i));
+
+describeWith({ root: true, tools: ['ipset'] }, 'ipset in bulk', () => {
+  const namespaces = netNsPerTest();
+  const make = async () => {
+    const ns = await namespaces.make();
+    const port = namespaces.closing(await openIpset(ns.path));
+    await port.apply([{ do: 'add', kind: 'set', name: 's', type: 'hash:ip,port', maxelem: 1_000_000 }]);
+    return { ns, port };
+  };
+
+  it('adds, lists, tests and deletes 10,000 entries', async () => {
+    const { ns, port } = await make();
+    const entries = entriesTo(10_000);
+    await port.apply([{ do: 'add', kind: 'entry', set: 's', entries }]);
+    const lines = (await ns.run('ipset', 'save', 's')).trim().split('\n').slice(1);
+    expect(lines.map((line) => line.slice('add s '.length)).sort()).toEqual([...entries].sort());
+    expect((await port.get('s'))?.entries.map((listed) => listed.entry).sort()).toEqual([...entries].sort());
+    expect((await port.test('s', entries)).every(Boolean)).toBe(true);
+    await port.apply([{ do: 'delete', kind: 'entry', set: 's', entries }]);
+    expect(await port.get('s')).toMatchObject({ numentries: 0 });
+  });
+
+  it('tells each of many refused entries by its number and does all the others', async () => {
+    const { port } = await make();
+    const entries = entriesTo(10_000);
+    const taken = entries.filter((_, i) => i % 3 === 0);
+    await port.apply([{ do: 'add', kind: 'entry', set: 's', entries: taken }]);
+    const error = await port.apply([{ do: 'add', kind: 'entry', set: 's', entries }]).then(
+      () => undefined,
+      (refused: KernelError) => refused,
+    );
+    expect(error?.failures.map((failure) => [failure.code, failure.index, failure.entry])).toEqual(
+      taken.map((_, i) => ['EEXIST', 0, i * 3]),
+    );
+    expect(error?.failures[1]?.operation).toBe(`add entry s ${entry(3)}`);
+    expect(await port.get('s')).toMatchObject({ numentries: 10_000 });
+  });
+
+  it('adds a quarter of a million entries in one request without stalling the event loop', async () => {
+    const { port } = await make();
+    const entries = entriesTo(250_000);
+    const delay = monitorEventLoopDelay({ resolution: 1 });
+    delay.enable();
+    await port.apply([{ do: 'add', kind: 'entry', set: 's', entries }]);
+    delay.disable();
+    expect(await port.listHeaders()).toMatchObject([{ numentries: 250_000 }]);
+    // Far above what one slice takes, far below what all of them would: the machine may be busy.
+    expect(delay.percentile(99) / 1e6).toBeLessThan(50);
+  });
+
+  it('takes a million entries in one request', async () => {
+    const { port } = await make();
+    await port.apply([{ do: 'add', kind: 'set', name: 'small', type: 'bitmap:port', range: '0-99' }]);
+    const entries = Array.from({ length: 1_000_000 }, (_, i) => String(i % 100));
+    await port.apply([{ do: 'add', kind: 'entry', set: 'small', entries, existsOk: true }]);
+    expect(await port.get('small')).toMatchObject({ numentries: 100 });
+  });
+});

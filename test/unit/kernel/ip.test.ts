@@ -1,0 +1,36 @@
+// Addresses as the kernel's tools write them.
+import { expect, it } from 'vitest';
+import { formatIp, networkOf, parseIp } from '../../../src/kernel/ip.js';
+
+it.each([
+  ['10.0.0.1', '10.0.0.1'],
+  ['255.255.255.255', '255.255.255.255'],
+  ['::', '::'],
+  ['::1', '::1'],
+  ['FD00:0:0:0:0:0:0:1', 'fd00::1'],
+  ['2001:db8:0:1:0:0:0:1', '2001:db8:0:1::1'],
+  ['1:0:2:3:4:5:6:7', '1:0:2:3:4:5:6:7'],
+  ['1:2:3:4:5:6:7::', '1:2:3:4:5:6:7:0'],
+  ['::ffff:10.0.0.1', '::ffff:10.0.0.1'],
+  ['64:ff9b::10.0.0.1', '64:ff9b::a00:1'],
+])('%s is %s', (text, written) => {
+  const ip = parseIp(text);
+  expect(ip && formatIp(ip)).toBe(written);
+});
+
+it.each(['', '10.0.0', '10.0.0.256', '10.0.0.01', 'fd00::1::2', 'fe80::1%eth0', 'host'])(
+  '%s is no address',
+  (text) => {
+    expect(parseIp(text)).toBeUndefined();
+  },
+);
+
+it('finds the network of an address', () => {
+  const network = (text: string, prefix: number) => {
+    const ip = parseIp(text);
+    return ip && formatIp(networkOf(ip, prefix));
+  };
+  expect(network('10.1.2.3', 16)).toBe('10.1.0.0');
+  expect(network('10.1.2.3', 0)).toBe('0.0.0.0');
+  expect(network('fd00:1:2:3::4', 64)).toBe('fd00:1:2:3::');
+});

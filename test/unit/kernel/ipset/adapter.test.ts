@@ -1,0 +1,60 @@
+// Long requests are cut for the way to the core; what comes back speaks of the requests as they were given.
+import { describe, expect, it } from 'vitest';
+import { cutRequests, joinFailures } from '../../../../src/kernel/ipset/adapter.js';
+import type { IpSetRequest } from '../../../../src/kernel/ipset/port.js';
+
+const requests: readonly IpSetRequest[] = [
+  { do: 'flush', kind: 'set', name: 's' },
+  {
+    do: 'add',
+    kind: 'entry',
+    set: 's',
+    existsOk: true,
+    entries: Array.from({ length: 4500 }, (_, i) => String(i)),
+  },
+  { do: 'delete', kind: 'entry', set: 's', entries: ['1', '2'] },
+];
+const failure = { code: 'EEXIST', message: '', operation: '', kernel: '', errno: 17 };
+
+describe('long requests', () => {
+  it('are cut into pieces that keep order and options', () => {
+    const pieces = cutRequests(requests);
+    expect(pieces.map(({ index, offset }) => [index, offset])).toEqual([
+      [0, 0],
+      [1, 0],
+      [1, 2000],
+      [1, 4000],
+      [2, 0],
+    ]);
+    const joined = pieces.flatMap(({ request, index }) =>
+      index === 1 && request.kind === 'entry' ? request.entries : [],
+    );
+    expect(joined).toEqual(requests[1]?.kind === 'entry' ? requests[1].entries : []);
+    expect(pieces[2]?.request).toMatchObject({ do: 'add', set: 's', existsOk: true });
+  });
+
+  it('have their failures told by their own numbers', () => {
+    const pieces = cutRequests(requests);
+    const failures = joinFailures(pieces, [
+      { ...failure, index: 1, entry: 7 },
+      { ...failure, index: 3, entry: 7 },
+      { ...failure, index: 4, entry: 1 },
+      failure,
+    ]);
+    expect(failures.map(({ index, entry }) => [index, entry])).toEqual([
+      [1, 7],
+      [1, 4007],
+      [2, 1],
+      [undefined, undefined],
+    ]);
+  });
+
+  it('that fail as a whole fail once', () => {
+    const pieces = cutRequests(requests);
+    const failures = joinFailures(
+      pieces,
+      [1, 2, 3].map((index) => ({ ...failure, index })),
+    );
+    expect(failures.map(({ index }) => index)).toEqual([1]);
+  });
+});
