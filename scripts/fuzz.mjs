@@ -25,7 +25,8 @@ async function main(args) {
   const unknown = positionals.filter((name) => !known.includes(name));
   const total = Number(values.seconds);
   if (unknown.length > 0 || !(total > 0)) {
-    const why = unknown.length > 0 ? `no target is called ${unknown.join(', ')}` : '--seconds must be a number above 0';
+    const why =
+      unknown.length > 0 ? `no target is called ${unknown.join(', ')}` : '--seconds must be a number above 0';
     process.stderr.write(`${why}\nusage: npm run fuzz -- [--seconds 60] [${known.join('|')} ...]\n`);
     process.exitCode = 2;
     return;
@@ -46,7 +47,8 @@ async function main(args) {
   results.sort((a, b) => targets.indexOf(a.name) - targets.indexOf(b.name));
   process.stdout.write(`\n${table(results)}\n`);
   const finds = results.filter((result) => result.failure !== undefined);
-  for (const { name, failure, output } of finds) process.stdout.write(`\n${describe(name, failure, output)}\n`);
+  for (const { name, failure, output } of finds)
+    process.stdout.write(`\n${describe(name, failure, output)}\n`);
   process.stdout.write(
     finds.length === 0 ? `fuzz: ${results.length} targets, no finds\n` : `fuzz: ${finds.length} finds\n`,
   );
@@ -61,12 +63,24 @@ async function fuzz(name, seconds) {
   if (existsSync(old)) {
     const files = readdirSync(old).map((file) => path.join(old, file));
     const replay = await runFuzzer(name, files);
-    if (replay.code !== 0) return { name, ...readStatistics(replay.output), failure: lastRun(replay.output), output: replay.output };
+    if (replay.code !== 0)
+      return {
+        name,
+        ...readStatistics(replay.output),
+        failure: lastRun(replay.output),
+        output: replay.output,
+      };
   }
   const seeds = inTree('native', 'fuzz', 'corpus', name);
-  const flags = [`-max_total_time=${seconds}`, '-print_final_stats=1', `-artifact_prefix=${work}/`, ...LIMITS];
+  const flags = [
+    `-max_total_time=${seconds}`,
+    '-print_final_stats=1',
+    `-artifact_prefix=${work}/`,
+    ...LIMITS,
+  ];
   const { code, output } = await runFuzzer(name, [...flags, corpus, ...(existsSync(seeds) ? [seeds] : [])]);
-  const failure = code === 0 ? undefined : (output.match(/Test unit written to (\S+)/)?.[1] ?? 'no file was written');
+  const failure =
+    code === 0 ? undefined : (output.match(/Test unit written to (\S+)/)?.[1] ?? 'no file was written');
   return { name, ...readStatistics(output), failure, output };
 }
 
@@ -75,7 +89,11 @@ const lastRun = (output) => [...output.matchAll(/^Running: (\S+)/gm)].at(-1)?.[1
 
 function runFuzzer(name, args) {
   return new Promise((resolve, reject) => {
-    const child = spawn(fuzzer(name), args, { cwd: root, env: sanitizerEnvironment(), stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(fuzzer(name), args, {
+      cwd: root,
+      env: sanitizerEnvironment(),
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
     const chunks = [];
     child.stdout.on('data', (chunk) => chunks.push(chunk));
     child.stderr.on('data', (chunk) => chunks.push(chunk));

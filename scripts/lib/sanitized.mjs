@@ -23,11 +23,13 @@ export const leakModule = path.join(OUT, 'Sanitize', 'leaks.node');
 /** The environment that makes reports readable and says where they go. */
 export function sanitizerEnvironment({ logPath, leaks = true } = {}) {
   const log = logPath === undefined ? [] : [`log_path=${logPath}`];
+  // Every frame with its module, by which the reader of reports tells our addon from Node.
+  const format = 'stack_trace_format="    #%n %f %S (%m)"';
   return {
     ...process.env,
     ASAN_SYMBOLIZER_PATH: '/usr/bin/llvm-symbolizer-14',
-    ASAN_OPTIONS: [`detect_leaks=${leaks ? 1 : 0}`, 'detect_stack_use_after_return=1', ...log].join(':'),
-    UBSAN_OPTIONS: ['print_stacktrace=1', ...log].join(':'),
+    ASAN_OPTIONS: [`detect_leaks=${leaks ? 1 : 0}`, 'detect_stack_use_after_return=1', format, ...log].join(':'),
+    UBSAN_OPTIONS: ['print_stacktrace=1', format, ...log].join(':'),
   };
 }
 
