@@ -1,7 +1,7 @@
 // How long the event loop stands still while a batch of 10,000 is built, sent, done and listed back.
+import { openSync, readSync } from 'node:fs';
 import { openRoute } from '../../src/kernel/route/adapter.js';
 import type { RouteRequest } from '../../src/kernel/route/port.js';
-import { median } from '../lib/compare.js';
 import { againstLimit, type Figure } from '../lib/figure.js';
 import { benchNetNs, removeNetNs } from '../lib/tool.js';
 
@@ -19,15 +19,28 @@ const requests = Array.from(
   }),
 );
 
-/** The longest gap between two turns of the loop while `work` runs, in milliseconds. */
+const schedstat = openSync(`/proc/self/task/${process.pid}/schedstat`, 'r');
+const buffer = Buffer.alloc(128);
+
+/** How long the main thread has waited for a processor that others had, in milliseconds. */
+function waitedForProcessor(): number {
+  const size = readSync(schedstat, buffer, 0, buffer.length, 0);
+  return Number(buffer.toString('latin1', 0, size).split(' ')[1]) / 1e6;
+}
+
+/**
+ * The longest gap between two turns of the loop while `work` runs, in milliseconds. What the thread waited for a
+ * processor is not counted: that is the machine's load, not ours.
+ */
 async function longestGap(work: () => Promise<unknown>): Promise<number> {
   let longest = 0;
-  let last = performance.now();
   let running = true;
+  const now = () => performance.now() - waitedForProcessor();
+  let last = now();
   const turn = () => {
-    const now = performance.now();
-    longest = Math.max(longest, now - last);
-    last = now;
+    const at = now();
+    longest = Math.max(longest, at - last);
+    last = at;
     if (running) setImmediate(turn);
   };
   setImmediate(turn);
@@ -55,7 +68,7 @@ export async function eventLoop(): Promise<Figure[]> {
   for (let i = 0; i <= SAMPLES; i++) samples.push(await sample());
   const counted = samples.slice(1);
   const figure = (name: string, of: (s: (typeof counted)[0]) => number) =>
-    againstLimit({ name, value: median(counted.map(of)), unit: 'ms' }, LIMIT_MS);
+    againstLimit({ name, value: Math.max(...counted.map(of)), unit: 'ms' }, LIMIT_MS);
   return [
     figure(`longest stall of the event loop, adding ${COUNT} routes`, (s) => s.apply),
     figure(`longest stall of the event loop, listing ${COUNT} routes`, (s) => s.list),

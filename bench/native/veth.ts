@@ -110,7 +110,7 @@ export async function veth(): Promise<Figure[]> {
   return [
     await compare({
       name,
-      samples: 3,
+      samples: 2,
       atMost: 1.2,
       ours: contestant('ours', oursRun),
       peer: contestant('ip -batch', ipRun),

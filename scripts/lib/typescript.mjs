@@ -1,0 +1,41 @@
+// Compiles the TypeScript sources to dist/ when they changed.
+// Guarantees: a failed compilation leaves the old dist/ in place, and a deleted source leaves no output behind.
+import { chmodSync, existsSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import { run } from './run.mjs';
+import { checkStamp, listFiles } from './stamp.mjs';
+import { inTree, root } from './tree.mjs';
+
+const ROOMS = ['src', 'proxy-modes', 'bench'];
+const MAIN = inTree('dist', 'src', 'cli', 'main.js');
+export const tsc = inTree('node_modules', 'typescript', 'bin', 'tsc');
+
+/** `{ fresh, commit() }` for dist/. */
+export function checkTypescript() {
+  const stamp = checkStamp({
+    file: inTree('dist', '.trellis-typescript'),
+    root,
+    inputs: [...ROOMS, 'tsconfig.json', 'node_modules/typescript/package.json'],
+    accept: (file) => /\.(ts|json)$/.test(file),
+  });
+  return existsSync(MAIN) ? stamp : { ...stamp, fresh: false };
+}
+
+export async function buildTypescript(steps) {
+  const stamp = checkTypescript();
+  if (stamp.fresh) return;
+  await steps.step('TypeScript', () => run(process.execPath, [tsc, '-p', root], { cwd: root }));
+  for (const file of orphans(listFiles(inTree('dist'), ROOMS), (source) => existsSync(inTree(source)))) {
+    rmSync(inTree('dist', file));
+  }
+  chmodSync(MAIN, 0o755);
+  stamp.commit();
+}
+
+/** Of the compiled files, those whose source is gone. */
+export function orphans(compiled, hasSource) {
+  return compiled.filter((file) => {
+    const base = file.replace(/\.(d\.ts|js)(\.map)?$/, '');
+    return base !== file && !hasSource(`${base}.ts`) && !hasSource(path.normalize(`${base}.json`));
+  });
+}

@@ -1,0 +1,54 @@
+// Runs vitest projects here or inside the virtual machine, and brings back how many tests did what.
+// Guarantees: what vitest prints is seen as it comes, and a run without counts never passes for a good one.
+import { spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import { runVisibly } from './run.mjs';
+import { inTree, root } from './tree.mjs';
+
+const VITEST = inTree('node_modules', 'vitest', 'vitest.mjs');
+const COUNTS_MARK = '##trellis-test-counts '; // as in test/support/reporter.ts
+
+// The default loader writes the bundled configuration into the tree, which the machine mounts read-only.
+const vitestCommand = (projects, vitestArgs) => [
+  ...[VITEST, 'run', '--configLoader', 'runner'],
+  ...projects.flatMap((name) => ['--project', name]),
+  ...vitestArgs,
+];
+
+/** Resolves to `{ code, counts }`. */
+export async function runVitest({ projects, vitestArgs }) {
+  const folder = mkdtempSync(path.join(tmpdir(), 'trellis-test-'));
+  const file = path.join(folder, 'counts.json');
+  try {
+    const env = { ...process.env, TRELLIS_TEST_COUNTS: file };
+    const code = await runVisibly(process.execPath, vitestCommand(projects, vitestArgs), { cwd: root, env });
+    return outcome(code, existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : undefined);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** As runVitest, through scripts/vm; the counts come back as a marked line of output. */
+export function runVitestInVm({ projects, vitestArgs }) {
+  const inside = ['env', 'TRELLIS_TEST_COUNTS=stdout', ...(process.env.CI ? [`CI=${process.env.CI}`] : [])];
+  const command = [...inside, process.execPath, ...vitestCommand(projects, vitestArgs)];
+  return new Promise((resolve, reject) => {
+    const args = [inTree('scripts', 'vm', 'run.mjs'), '--', ...command];
+    const child = spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] });
+    let counts;
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      const at = line.indexOf(COUNTS_MARK);
+      if (at === -1) process.stdout.write(`${line}\n`);
+      else counts = JSON.parse(line.slice(at + COUNTS_MARK.length));
+    });
+    child.on('error', reject);
+    child.on('close', (code) => resolve(outcome(code ?? 1, counts)));
+  });
+}
+
+function outcome(code, counts) {
+  return { code: counts === undefined && code === 0 ? 1 : code, counts };
+}

@@ -1,0 +1,27 @@
+// What commands may do to the world outside: write, choose an exit code, look at the machine.
+// Guarantees: colour only on a terminal and never against NO_COLOR (https://no-color.org).
+import { type Machine, thisMachine } from '../doctor/machine.js';
+
+export interface Terminal {
+  readonly colour: boolean;
+  readonly machine: Machine;
+  write(text: string): void;
+  writeError(text: string): void;
+  setExitCode(code: number): void;
+}
+
+export function wantsColour(env: NodeJS.ProcessEnv, isTty: boolean): boolean {
+  return isTty && !env['NO_COLOR'] && env['TERM'] !== 'dumb';
+}
+
+export function processTerminal(): Terminal {
+  return {
+    colour: wantsColour(process.env, process.stdout.isTTY === true),
+    machine: thisMachine,
+    write: (text) => void process.stdout.write(text),
+    writeError: (text) => void process.stderr.write(text),
+    setExitCode: (code) => {
+      process.exitCode = code;
+    },
+  };
+}

@@ -1,0 +1,86 @@
+// Guards the layer rule: reads every import of the sources.
+// Guarantees: the guard itself is shown to catch each kind of violation, so it cannot pass by being blind.
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { importsOf, napiOutsideAddon, type SourceFile, violations } from './layers.js';
+
+const root = path.resolve(import.meta.dirname, '../../..');
+
+function sources(folders: readonly string[], ending: RegExp): SourceFile[] {
+  return folders
+    .filter((folder) => existsSync(path.join(root, folder)))
+    .flatMap((folder) =>
+      readdirSync(path.join(root, folder), { recursive: true, encoding: 'utf8' })
+        .filter((name) => ending.test(name))
+        .map((name) => ({
+          path: path.join(folder, name),
+          text: readFileSync(path.join(root, folder, name), 'utf8'),
+        })),
+    );
+}
+
+test('the TypeScript sources keep to the layers', () => {
+  const files = sources(['src', 'proxy-modes'], /\.ts$/);
+  expect(files.length).toBeGreaterThan(10);
+  expect(violations(files)).toEqual([]);
+});
+
+test('only native/addon includes N-API headers', () => {
+  expect(napiOutsideAddon(sources(['native', 'cni-plugins'], /\.(h|cc)$/))).toEqual([]);
+});
+
+describe('the guard catches', () => {
+  const cases: [string, string, string, string][] = [
+    ['an upward import', 'src/api/pod.ts', "import { x } from '../kernel/link.js';", 'imports kernel'],
+    [
+      'siblings that meet',
+      'src/kubelet/a.ts',
+      "import type { X } from '../scheduler/b.js';",
+      'imports scheduler',
+    ],
+    [
+      'the API server from a controller',
+      'src/controllers/a.ts',
+      "export * from '../apiserver/b.js';",
+      'imports apiserver',
+    ],
+    ['a dynamic import', 'src/store/a.ts', "await import('../cli/main.js');", 'imports cli'],
+    ['a side-effect import', 'src/cri/a.ts', "import '../kubelet/x.js';", 'imports kubelet'],
+    [
+      'the world in a pure room',
+      'src/api/a.ts',
+      "import { readFile } from 'node:fs/promises';",
+      'is pure but imports node:',
+    ],
+    [
+      'a second loader of the addon',
+      'src/kubelet/a.ts',
+      "require('../../build/Release/trellis.node');",
+      'loads a native addon',
+    ],
+    ['a room nobody declared', 'src/misc/a.ts', '', 'not in the layer table'],
+    [
+      'a proxy mode that reaches the client',
+      'proxy-modes/ipvs/a.ts',
+      "import '../../src/client/c.js';",
+      'imports client',
+    ],
+  ];
+  test.each(cases)('%s', (_, file, text, words) => {
+    expect(violations([{ path: file, text }]).join('\n')).toContain(words);
+  });
+
+  test('an N-API header in the core', () => {
+    const text = '#include <napi.h>\n';
+    expect(napiOutsideAddon([{ path: 'native/netlink/a.cc', text }])).toHaveLength(1);
+    expect(napiOutsideAddon([{ path: 'native/addon/a.cc', text }])).toEqual([]);
+  });
+});
+
+test('allowed imports pass', () => {
+  const text =
+    "import {\n  a,\n  b,\n} from '../kernel/link.js';\nimport { c } from './d.js';\nimport 'commander';";
+  expect(importsOf(text)).toEqual(['../kernel/link.js', './d.js', 'commander']);
+  expect(violations([{ path: 'src/kubelet/a.ts', text }])).toEqual([]);
+});

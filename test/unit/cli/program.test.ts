@@ -1,0 +1,80 @@
+// The trellis command line, without a process of its own.
+// Guarantees: wrong command lines get exit code 2 and a hint; help teaches; doctor's verdict is the exit code.
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { runProgram } from '../../../src/cli/program.js';
+import { wantsColour } from '../../../src/cli/terminal.js';
+import { FakeMachine, type FakeMachineState } from '../doctor/fakeMachine.js';
+
+async function trellis(args: string[], machine: FakeMachineState = {}) {
+  const seen = { out: '', err: '', code: 0 };
+  await runProgram(args, {
+    colour: false,
+    machine: new FakeMachine(machine),
+    write: (text) => {
+      seen.out += text;
+    },
+    writeError: (text) => {
+      seen.err += text;
+    },
+    setExitCode: (code) => {
+      seen.code = code;
+    },
+  });
+  return seen;
+}
+
+test('--version prints the version of the package', async () => {
+  const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
+  expect(await trellis(['--version'])).toEqual({ out: `${version}\n`, err: '', code: 0 });
+});
+
+test.each([[[]], [['--help']], [['help']]])('%j shows the help on standard output', async (args) => {
+  const { out, err, code } = await trellis(args);
+  expect(out).toContain('trellis doctor ');
+  expect([err, code]).toEqual(['', 0]);
+});
+
+test("a command's help explains its exit codes", async () => {
+  expect((await trellis(['doctor', '--help'])).out).toContain('Exit code: 0');
+});
+
+describe('a wrong command line', () => {
+  test.each([
+    ['an unknown command', ['docter'], '(Did you mean doctor?)'],
+    ['an unknown flag', ['--versoin'], '(Did you mean --version?)'],
+    ['an unknown flag of a command', ['doctor', '--outptu', 'json'], '(Did you mean --output?)'],
+    ['a wrong value', ['doctor', '-o', 'yaml'], 'Allowed choices are table, json'],
+    ['a value left out', ['doctor', '-o'], 'argument missing'],
+    ['an argument too many', ['doctor', 'now'], 'too many arguments'],
+  ])('%s', async (_, args, hint) => {
+    const { out, err, code } = await trellis(args);
+    expect(err).toContain(hint);
+    expect(err).toMatch(/Run "trellis (doctor )?--help"/);
+    expect([out, code]).toEqual(['', 2]);
+  });
+});
+
+describe('doctor', () => {
+  test('fails on a machine without anything', async () => {
+    const { out, code } = await trellis(['doctor']);
+    expect(out).toContain('Required but missing: Linux,');
+    expect(code).toBe(1);
+  });
+
+  test('speaks JSON', async () => {
+    const { out } = await trellis(['doctor', '-o', 'json'], { tools: { nft: 'nftables v9.8.7' } });
+    const { findings } = JSON.parse(out) as { findings: { id: string; found: string }[] };
+    expect(findings.find(({ id }) => id === 'tool-nft')?.found).toBe('9.8.7');
+  });
+});
+
+test.each([
+  ['a terminal', {}, true, true],
+  ['a pipe', {}, false, false],
+  ['NO_COLOR', { NO_COLOR: '1' }, true, false],
+  ['an empty NO_COLOR', { NO_COLOR: '' }, true, true],
+  ['a dumb terminal', { TERM: 'dumb' }, true, false],
+])('colour with %s', (_, env, isTty, expected) => {
+  expect(wantsColour(env, isTty)).toBe(expected);
+});

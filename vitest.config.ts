@@ -1,0 +1,31 @@
+// The test projects: which files each runs and how many at once.
+// Guarantees: only unit tests share a process; whatever touches the kernel gets a process of its own.
+import { defineConfig } from 'vitest/config';
+import { CountReporter } from './test/support/reporter.js';
+
+const project = (name: string, options: object) => ({
+  extends: true as const,
+  test: { name, include: [`test/${name}/**/*.test.ts`], ...options },
+});
+
+// Tests that make devices and rules want a modest, fixed parallelism: their speed is the kernel's, not Node's.
+const inProcesses = (timeoutMs: number, maxWorkers: number) => ({
+  pool: 'forks',
+  maxWorkers,
+  testTimeout: timeoutMs,
+  hookTimeout: timeoutMs,
+});
+
+export default defineConfig({
+  test: {
+    passWithNoTests: true,
+    reporters: ['default', new CountReporter(process.env['TRELLIS_TEST_COUNTS'])],
+    projects: [
+      project('unit', { pool: 'threads', testTimeout: 10_000 }),
+      project('kernel', { ...inProcesses(30_000, 2), sequence: { groupOrder: 1 } }),
+      project('runtime', { ...inProcesses(60_000, 1), sequence: { groupOrder: 2 } }),
+      project('vm', { ...inProcesses(60_000, 1), sequence: { groupOrder: 3 } }),
+      project('e2e', { ...inProcesses(180_000, 1), sequence: { groupOrder: 4 } }),
+    ],
+  },
+});
