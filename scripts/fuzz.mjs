@@ -91,7 +91,7 @@ function runFuzzer(name, args) {
   return new Promise((resolve, reject) => {
     const child = spawn(fuzzer(name), args, {
       cwd: root,
-      env: sanitizerEnvironment(),
+      env: sanitizerEnvironment({ thorough: false }),
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     const chunks = [];

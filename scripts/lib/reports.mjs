@@ -34,5 +34,7 @@ export function readReports(log) {
 /** `{ passed, failed, skipped }` from the last line of the native tests, or null. */
 export function readNativeCounts(output) {
   const [, passed, failed, skipped] = output.match(/^(\d+) passed, (\d+) failed, (\d+) skipped$/m) ?? [];
-  return passed === undefined ? null : { passed: Number(passed), failed: Number(failed), skipped: Number(skipped) };
+  return passed === undefined
+    ? null
+    : { passed: Number(passed), failed: Number(failed), skipped: Number(skipped) };
 }

@@ -7,7 +7,8 @@ import { fileURLToPath } from 'node:url';
 const root = join(dirname(fileURLToPath(import.meta.url)), '../..');
 
 /** Every .cc file below native/ except the N-API glue and what only tests and fuzzers build. */
-export const coreSources = () => sourcesBelow('native').filter((path) => !/^native\/(addon|test|fuzz)\//.test(path));
+export const coreSources = () =>
+  sourcesBelow('native').filter((path) => !/^native\/(addon|test|fuzz)\//.test(path));
 
 /** The native unit tests, which are linked into one executable. */
 export const testSources = () => sourcesBelow('native/test');
