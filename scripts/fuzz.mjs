@@ -109,7 +109,7 @@ function describe(name, file, output) {
     `${name}: ${file}`,
     report,
     `Repeat it:  ${fuzzer(name)} ${file}`,
-    `Keep it:    cp ${file} native/fuzz/regressions/${name}/<what-it-shows>`,
+    `Keep it:    install -D -m 644 ${file} native/fuzz/regressions/${name}/<what-it-shows>`,
   ].join('\n');
 }
 
