@@ -2,7 +2,10 @@
 // Guarantees: no JavaScript is touched off the main thread; what JavaScript forgets to close is closed with its object.
 #include <napi.h>
 
+#include <cstring>
+
 #include "netlink/route/monitor.h"
+#include "process/run.h"
 #include "session/channel.h"
 
 namespace trellis {
@@ -207,6 +210,41 @@ Napi::Value RemoveNetNs(const Napi::CallbackInfo& info) {
       [](Napi::Env env, bool) { return env.Undefined(); });
 }
 
+RunRequest ReadRunRequest(const Napi::CallbackInfo& info) {
+  RunRequest request;
+  const auto argv = info[0].As<Napi::Array>();
+  for (uint32_t i = 0; i < argv.Length(); ++i) request.argv.push_back(Napi::Value(argv[i]).As<Napi::String>().Utf8Value());
+  const auto input = info[2].As<Napi::Array>();
+  for (uint32_t i = 0; i < input.Length(); ++i) request.input.push_back(ReadBuffer(input[i]));
+  const auto options = info[3].As<Napi::Object>();
+  request.timeoutMs = options.Get("timeoutMs").As<Napi::Number>().Int32Value();
+  request.maxOutput = static_cast<size_t>(options.Get("maxOutputBytes").As<Napi::Number>().Int64Value());
+  const auto environment = options.Get("env").As<Napi::Object>();
+  const auto names = environment.GetPropertyNames();
+  for (uint32_t i = 0; i < names.Length(); ++i) {
+    const auto name = Napi::Value(names[i]).As<Napi::String>();
+    request.environment.emplace_back(name.Utf8Value(), environment.Get(name).As<Napi::String>().Utf8Value());
+  }
+  return request;
+}
+
+// The shape of Node's own spawnSync results.
+Napi::Value ToRunResult(Napi::Env env, RunResult result) {
+  auto out = Napi::Object::New(env);
+  const bool exited = result.signal == 0;
+  const char* name = exited ? nullptr : sigabbrev_np(result.signal);
+  out.Set("status", exited ? Napi::Value(Napi::Number::New(env, result.status)) : env.Null());
+  out.Set("signal", exited ? env.Null() : Napi::Value(Napi::String::New(env, std::string("SIG") + (name ? name : std::to_string(result.signal)))));
+  out.Set("stdout", ToBuffer(env, std::move(result.output)));
+  out.Set("stderr", ToBuffer(env, std::move(result.error)));
+  return out;
+}
+
+Napi::Value Run(const Napi::CallbackInfo& info) {
+  return PromiseWork<RunResult>::Start(
+      info.Env(), [request = ReadRunRequest(info), spec = ReadNetNs(info[1])] { return RunProgram(request, spec.Open()); }, ToRunResult);
+}
+
 Napi::Object Init(Napi::Env env, Napi::Object exports) {
   auto* classes = new Classes;
   classes->channel = Napi::Persistent(ChannelObject::Define(env));
@@ -215,6 +253,7 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("open", Napi::Function::New<OpenChannel>(env, "open"));
   exports.Set("watchRoutes", Napi::Function::New<WatchRoutes>(env, "watchRoutes"));
   exports.Set("createNetNs", Napi::Function::New<CreateNetNs>(env, "createNetNs"));
+  exports.Set("run", Napi::Function::New<Run>(env, "run"));
   exports.Set("removeNetNs", Napi::Function::New<RemoveNetNs>(env, "removeNetNs"));
   return exports;
 }

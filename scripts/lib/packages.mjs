@@ -56,6 +56,12 @@ export const PACKAGES = [
   },
   { name: 'cmake', level: 'test', probe: { tool: 'cmake' }, why: 'drives the sanitizer and fuzzer builds' },
   {
+    name: 'busybox-static',
+    level: 'test',
+    probe: { file: '/bin/busybox' },
+    why: 'the first program inside the qemu virtual machine',
+  },
+  {
     name: 'qemu-system-x86',
     level: 'test',
     probe: { tool: 'qemu-system-x86_64' },

@@ -21,11 +21,26 @@ export interface AddonMonitor {
   close(): void;
 }
 
+/** What became of a program: an exit code or the name of the signal that ended it, and all it wrote. */
+export interface RunResult {
+  readonly status: number | null;
+  readonly signal: string | null;
+  readonly stdout: Buffer;
+  readonly stderr: Buffer;
+}
+
 export interface Addon {
   open(family: string, netns: NetNs): Promise<AddonChannel>;
   watchRoutes(netns: NetNs, kinds: readonly string[], onEvents: (events: Buffer) => void): AddonMonitor;
   createNetNs(path: string): Promise<void>;
   removeNetNs(path: string): Promise<void>;
+  /** Runs a program to its end inside a namespace. Standard input gets the chunks one after the other. */
+  run(
+    argv: readonly string[],
+    netns: NetNs,
+    input: readonly Uint8Array[],
+    options: { timeoutMs: number; maxOutputBytes: number; env: Readonly<Record<string, string>> },
+  ): Promise<RunResult>;
 }
 
 /** The project's root, whether this file runs from src/ or from dist/src/. */

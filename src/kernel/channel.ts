@@ -19,6 +19,18 @@ async function toChunks(requests: readonly object[]): Promise<Uint8Array[]> {
   return chunks;
 }
 
+/** The query as JSON, with a member `filters` that is turned into bytes as requests are. */
+async function toQuery(query: object, filters: readonly object[] | undefined): Promise<Uint8Array> {
+  const head = JSON.stringify(query);
+  if (filters === undefined) return Buffer.from(head);
+  const parts: Uint8Array[] = [Buffer.from(`${head.slice(0, -1)},"filters":[`)];
+  for (const chunk of await toChunks(filters)) {
+    if (parts.length > 1) parts.push(Buffer.from(','));
+    parts.push(chunk.subarray(1, -1));
+  }
+  return Buffer.concat([...parts, Buffer.from(']}')]);
+}
+
 async function fromChunks<T>(chunks: readonly Buffer[]): Promise<T[]> {
   const lists: T[][] = [];
   for (const chunk of chunks) {
@@ -58,11 +70,9 @@ export class Channel {
     if (first !== undefined) throw new KernelError([first, ...rest]);
   }
 
-  /** Lists what the query asks for. */
-  async query<T>(query: object): Promise<T[]> {
-    return this.#inTurn(async () =>
-      fromChunks<T>(await this.#channel.query(Buffer.from(JSON.stringify(query)))),
-    );
+  /** Lists what the query asks for; `filters`, of any number, become its member of that name. */
+  async query<T>(query: object, filters?: readonly object[]): Promise<T[]> {
+    return this.#inTurn(async () => fromChunks<T>(await this.#channel.query(await toQuery(query, filters))));
   }
 
   /** Idempotent. A call under way is finished; a later one rejects with code CLOSED. */

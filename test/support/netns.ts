@@ -1,7 +1,7 @@
 // Throw-away network namespaces for kernel tests, and independent tools run inside them.
-// Guarantees: every namespace made here is gone when its test ends, also when the test fails.
+// Guarantees: every namespace made here is gone when its test ends, also when the test fails; what a killed run left is swept up by the next.
 import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { afterEach } from 'vitest';
 import { createNetNs, removeNetNs } from '../../src/kernel/netns.js';
@@ -20,10 +20,25 @@ export interface TestNetNs {
   remove(): Promise<void>;
 }
 
+const DIRECTORY = '/run/netns';
+
+/** Removes what test processes that were killed have left. */
+async function sweep(): Promise<void> {
+  if (!existsSync(DIRECTORY)) return;
+  for (const entry of readdirSync(DIRECTORY)) {
+    const owner = /^trellis-test-(\d+)-\d+$/.exec(entry)?.[1];
+    if (owner !== undefined && !existsSync(`/proc/${owner}`)) await removeNetNs(`${DIRECTORY}/${entry}`);
+  }
+}
+
+let swept: Promise<void> | undefined;
+
 /** Makes a namespace that the caller removes. */
 export async function makeNetNs(): Promise<TestNetNs> {
+  swept ??= sweep();
+  await swept;
   const name = `trellis-test-${process.pid}-${++made}`;
-  const path = `/run/netns/${name}`;
+  const path = `${DIRECTORY}/${name}`;
   await createNetNs(path);
   const run = async (tool: string, ...args: string[]) => {
     const { stdout } = await execute('nsenter', [`--net=${path}`, tool, ...args], { maxBuffer: 1 << 28 });

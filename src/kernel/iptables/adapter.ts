@@ -1,0 +1,155 @@
+// iptables through its own restore and save tools, of either back end and family, in any namespace.
+// Guarantees: rules cross in slices, so that the loop keeps turning; the tool waits for the xtables lock a bounded time.
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { NetNs, RunResult } from '../addon.js';
+import { KernelError } from '../error.js';
+import { run } from '../process.js';
+import { chooseBackend, type Evidence, evidenceIn, parseVersion, type ToolVersion } from './backend.js';
+import { brokenLine, restoreError, toolError } from './failure.js';
+import { SaveParser } from './parse.js';
+import type {
+  IptablesBackend,
+  IptablesFamily,
+  IptablesPort,
+  RestoreOptions,
+  Ruleset,
+  TableName,
+} from './port.js';
+
+export interface IptablesOptions {
+  readonly family: IptablesFamily;
+  /** Chosen by what the machine holds if left out; see detectBackend. */
+  readonly backend?: IptablesBackend;
+  readonly netns?: NetNs;
+  /** How long a restore may wait for the xtables lock. */
+  readonly lockWaitSeconds?: number;
+  readonly timeoutMs?: number;
+  /** For the tools, over our own environment. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+const LOCK_WAIT_SECONDS = 5;
+const TIMEOUT_MS = 120_000;
+/** Lines joined, or bytes split, between two turns of the event loop. */
+const SLICE_LINES = 500;
+const SLICE_BYTES = 32 * 1024;
+
+type Tool = 'restore' | 'save';
+const toolName = (family: IptablesFamily, backend: IptablesBackend, tool: Tool) =>
+  `${family === 'inet' ? 'iptables' : 'ip6tables'}-${backend}-${tool}`;
+
+async function toInput(lines: readonly string[]): Promise<Uint8Array[]> {
+  const chunks: Uint8Array[] = [];
+  for (let at = 0; at < lines.length; at += SLICE_LINES) {
+    if (at > 0) await nextTurn();
+    const slice = lines.slice(at, at + SLICE_LINES);
+    const broken = brokenLine(slice, at);
+    if (broken !== undefined) throw broken;
+    chunks.push(Buffer.from(`${slice.join('\n')}\n`));
+  }
+  return chunks;
+}
+
+async function fromOutput(stdout: Buffer, table: TableName | undefined): Promise<Ruleset> {
+  const parser = new SaveParser();
+  for (let at = 0; at < stdout.length; ) {
+    if (at > 0) await nextTurn();
+    const end = stdout.indexOf('\n', Math.min(at + SLICE_BYTES, stdout.length - 1));
+    const next = end === -1 ? stdout.length : end;
+    for (const line of stdout.toString('utf8', at, next).split('\n')) parser.push(line);
+    at = next + 1;
+  }
+  const ruleset = parser.ruleset();
+  return table === undefined ? ruleset : new Map([...ruleset].filter(([name]) => name === table));
+}
+
+class IptablesTools implements IptablesPort {
+  readonly family: IptablesFamily;
+  readonly backend: IptablesBackend;
+
+  constructor(
+    private readonly options: IptablesOptions,
+    backend: IptablesBackend,
+    private readonly version: ToolVersion,
+  ) {
+    this.family = options.family;
+    this.backend = backend;
+  }
+
+  async restore(lines: readonly string[], { counters = false }: RestoreOptions = {}): Promise<void> {
+    const tool = toolName(this.family, this.backend, 'restore');
+    const wait = this.options.lockWaitSeconds ?? LOCK_WAIT_SECONDS;
+    const args = [
+      '--noflush',
+      ...(counters ? ['--counters'] : []),
+      ...(this.version.hasWait ? [`--wait=${wait}`] : []),
+    ];
+    const result = await this.#run([tool, ...args], await toInput(lines));
+    if (result.status !== 0) throw restoreError(describe(tool, result), lines);
+  }
+
+  async save(table?: TableName): Promise<Ruleset> {
+    const tool = toolName(this.family, this.backend, 'save');
+    // Asked for one table, the legacy tool would make the kernel create it; so it tells all and we pick.
+    const args = table !== undefined && this.backend === 'nft' ? ['-t', table] : [];
+    const result = await this.#run([tool, ...args]);
+    if (result.status !== 0) throw toolError(describe(tool, result));
+    return fromOutput(result.stdout, table);
+  }
+
+  #run(argv: readonly string[], input: readonly Uint8Array[] = []): Promise<RunResult> {
+    const { netns, timeoutMs = TIMEOUT_MS, env = {} } = this.options;
+    return run(argv, { netns, input, timeoutMs, env: { LC_ALL: 'C', ...env } });
+  }
+}
+
+const describe = (tool: string, { stderr, status, signal }: RunResult) => ({
+  tool,
+  stderr: stderr.toString(),
+  status,
+  signal,
+});
+
+/** What a back end holds in the namespace; undefined when its tools are not installed. */
+async function evidenceOf(
+  backend: IptablesBackend,
+  args: readonly string[],
+  netns: NetNs,
+): Promise<Evidence | undefined> {
+  const families: readonly IptablesFamily[] = ['inet', 'inet6'];
+  try {
+    const saved = await Promise.all(
+      families.map((family) => run([toolName(family, backend, 'save'), ...args], { netns })),
+    );
+    // A kernel without that back end has no rules in it.
+    return evidenceIn(saved.map(({ status, stdout }) => (status === 0 ? stdout.toString() : '')));
+  } catch (error) {
+    if (error instanceof KernelError && error.code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** The back end that holds the machine's rules: see chooseBackend. nft where neither does. */
+export async function detectBackend(netns?: NetNs): Promise<IptablesBackend> {
+  // The kubelet's mark is in mangle, and looking there spares listing every rule.
+  const mark = await evidenceOf('nft', ['-t', 'mangle'], netns);
+  if (mark !== undefined && mark.hints > 0) return 'nft';
+  const legacy = await evidenceOf('legacy', [], netns);
+  const nft = mark === undefined || legacy === undefined ? mark : await evidenceOf('nft', [], netns);
+  return chooseBackend({ nft, legacy });
+}
+
+/** The version and abilities of the installed tools; ENOENT when they are not installed. */
+export async function toolVersion(family: IptablesFamily, backend: IptablesBackend): Promise<ToolVersion> {
+  const tool = toolName(family, backend, 'restore');
+  const result = await run([tool, '--version']);
+  const version = parseVersion(result.stdout.toString());
+  if (result.status !== 0 || version === undefined) throw toolError(describe(tool, result));
+  return version;
+}
+
+/** Opens iptables of one family. Holds nothing open, so there is nothing to close. */
+export async function openIptables(options: IptablesOptions): Promise<IptablesPort> {
+  const backend = options.backend ?? (await detectBackend(options.netns));
+  return new IptablesTools(options, backend, await toolVersion(options.family, backend));
+}
