@@ -91,7 +91,7 @@ function runFuzzer(name, args) {
   return new Promise((resolve, reject) => {
     const child = spawn(fuzzer(name), args, {
       cwd: root,
-      env: sanitizerEnvironment(),
+      env: sanitizerEnvironment({ thorough: false }),
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     const chunks = [];
@@ -109,7 +109,7 @@ function describe(name, file, output) {
     `${name}: ${file}`,
     report,
     `Repeat it:  ${fuzzer(name)} ${file}`,
-    `Keep it:    cp ${file} native/fuzz/regressions/${name}/<what-it-shows>`,
+    `Keep it:    install -D -m 644 ${file} native/fuzz/regressions/${name}/<what-it-shows>`,
   ].join('\n');
 }
 

@@ -44,5 +44,6 @@ int main(int count, char** arguments) {
     }
   }
   printf("%d passed, %d failed, %d skipped\n", passed, failed, skipped);
+  fflush(stdout);  // a leak found at the end closes the process at once
   return failed == 0 ? 0 : 1;
 }

@@ -2,13 +2,20 @@
 // Guarantees: any error of memory or behaviour counts; a leak counts when our addon stands in the stack that made it.
 
 /** V8 keeps pointers where the leak checker does not look, so Node alone "leaks" in every run. */
-const isOurs = (stack) => stack.includes('/trellis.node');
+const isOurs = (stack) => stack.includes('/trellis.node)');
 
-/** The reports in one log: `{ errors, leaks, foreignLeaks }`; the first two are texts, the last a count. */
+/** Lost on purpose by native/test/leaks, to show that the checker works. */
+const isPlanted = (stack) => stack.includes('/leaks.node)');
+
+/**
+ * The reports in one log: `{ errors, leaks, planted, foreignLeaks }`. The first two are texts, `planted` tells whether the
+ * leak made on purpose was seen, the last is a count.
+ */
 export function readReports(log) {
   const parts = log.split(/^={20,}\n/m).filter((part) => part.trim() !== '');
   const errors = [];
   const leaks = new Set(); // each check tells again what the one before told
+  let planted = false;
   let foreignLeaks = 0;
   for (const part of parts) {
     if (!/^==\d+==ERROR: LeakSanitizer/m.test(part)) {
@@ -17,10 +24,11 @@ export function readReports(log) {
     }
     for (const record of part.split(/\n{2,}/).filter((text) => /^(Direct|Indirect) leak/.test(text))) {
       if (isOurs(record)) leaks.add(record.trimEnd());
+      else if (isPlanted(record)) planted = true;
       else foreignLeaks += 1;
     }
   }
-  return { errors, leaks: [...leaks], foreignLeaks };
+  return { errors, leaks: [...leaks], planted, foreignLeaks };
 }
 
 /** `{ passed, failed, skipped }` from the last line of the native tests, or null. */

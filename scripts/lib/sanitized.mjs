@@ -20,14 +20,21 @@ export const fuzzer = (name) => path.join(OUT, `fuzz_${name}`);
 export const sanitizedAddon = path.join(OUT, 'Sanitize', 'trellis.node');
 export const leakModule = path.join(OUT, 'Sanitize', 'leaks.node');
 
-/** The environment that makes reports readable and says where they go. */
-export function sanitizerEnvironment({ logPath, leaks = true } = {}) {
+/** The environment that makes reports readable and says where they go; `thorough` adds what makes it four times slower. */
+export function sanitizerEnvironment({ logPath, thorough = true } = {}) {
   const log = logPath === undefined ? [] : [`log_path=${logPath}`];
+  // Every frame with its module, by which the reader of reports tells our addon from Node.
+  const format = 'stack_trace_format="    #%n %f %S (%m)"';
   return {
     ...process.env,
     ASAN_SYMBOLIZER_PATH: '/usr/bin/llvm-symbolizer-14',
-    ASAN_OPTIONS: [`detect_leaks=${leaks ? 1 : 0}`, 'detect_stack_use_after_return=1', ...log].join(':'),
-    UBSAN_OPTIONS: ['print_stacktrace=1', ...log].join(':'),
+    ASAN_OPTIONS: [
+      'detect_leaks=1',
+      `detect_stack_use_after_return=${thorough ? 1 : 0}`,
+      format,
+      ...log,
+    ].join(':'),
+    UBSAN_OPTIONS: ['print_stacktrace=1', format, ...log].join(':'),
   };
 }
 

@@ -1,0 +1,39 @@
+import { describe, expect, it } from 'vitest';
+import { readStatistics, secondsEach, table } from '../../../scripts/lib/fuzzing.mjs';
+
+describe('secondsEach', () => {
+  it.each([
+    ['shares the time among the targets of each turn', { total: 60, targets: 12, atOnce: 2 }, 10],
+    ['gives one target all of it', { total: 60, targets: 1, atOnce: 2 }, 60],
+    ['gives each at least five seconds', { total: 10, targets: 12, atOnce: 2 }, 5],
+  ])('%s', (_name, input, expected) => {
+    expect(secondsEach(input)).toBe(expected);
+  });
+});
+
+describe('readStatistics', () => {
+  it('reads runs and the last coverage', () => {
+    const output = '#2 INITED cov: 5 ft: 6\n#9 DONE   cov: 17 ft: 20\nstat::number_of_executed_units: 1234\n';
+    expect(readStatistics(output)).toEqual({ runs: 1234, coverage: 17 });
+  });
+
+  it('reads nothing from a fuzzer that printed nothing', () => {
+    expect(readStatistics('')).toEqual({ runs: 0, coverage: 0 });
+  });
+});
+
+describe('table', () => {
+  it('has a line for each target with its find', () => {
+    const results = [
+      { name: 'json', runs: 10, coverage: 5, failure: undefined },
+      { name: 'replies', runs: 7, coverage: 55, failure: '/x/crash-1' },
+    ];
+    expect(table(results)).toBe(
+      [
+        '  target   runs  coverage  result',
+        '  json       10         5  clean',
+        '  replies     7        55  FOUND /x/crash-1',
+      ].join('\n'),
+    );
+  });
+});
