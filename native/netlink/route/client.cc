@@ -102,6 +102,7 @@ void RouteBatch::Do(RouteRequest request, size_t owner) {
   try {
     std::visit([&](auto& object) { Encode(object, request.verb, owner); }, request.object);
   } catch (const KernelError& error) {
+    if (broken_) throw;
     failures_.push_back({owner, error.error(), error.text().empty() ? error.operation() : error.text()});
   }
 }
@@ -143,7 +144,15 @@ uint32_t RouteBatch::Resolve(const std::string& name) {
 
 void RouteBatch::Flush() {
   if (batch_.empty()) return;
-  for (Failure& failure : client_.socket().Exchange(batch_)) {
+  Batch sending = std::exchange(batch_, {});
+  std::vector<Failure> failures;
+  try {
+    failures = client_.socket().Exchange(sending);
+  } catch (const KernelError&) {
+    broken_ = true;  // the way to the kernel failed, not one of the requests
+    throw;
+  }
+  for (Failure& failure : failures) {
     // A link whose creation failed fails again at its port options; once is enough.
     if (!failures_.empty() && failures_.back().owner == failure.owner) continue;
     failures_.push_back(std::move(failure));

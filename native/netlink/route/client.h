@@ -72,6 +72,7 @@ class RouteBatch {
   Batch batch_;
   std::unordered_map<std::string, uint32_t> indexes_;
   std::vector<Failure> failures_;
+  bool broken_ = false;
 };
 
 }  // namespace trellis::netlink
