@@ -3,6 +3,7 @@
 #include <cerrno>
 
 #include "base/error.h"
+#include "netlink/nftables/family.h"
 #include "netlink/route/family.h"
 
 namespace trellis {
@@ -41,6 +42,7 @@ std::vector<std::string> ObjectSink::Take() {
 
 std::unique_ptr<Family> OpenFamily(std::string_view name, const NetNs& ns) {
   if (name == "route") return std::make_unique<netlink::RouteFamily>(ns);
+  if (name == "nftables") return std::make_unique<netlink::NftFamily>(ns);
   throw InputError("no family of kernel objects is called '" + std::string(name) + "'");
 }
 

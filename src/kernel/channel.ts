@@ -10,11 +10,20 @@ export type FamilyName = 'route' | 'nftables' | 'ipset' | 'ipvs' | 'conntrack';
 /** Requests turned into JSON between two turns of the event loop; about half a millisecond's work. */
 const SLICE = 500;
 
-async function toChunks(requests: readonly object[]): Promise<Uint8Array[]> {
+/** How many plain requests a request is worth, for those that hold long lists. */
+export type Weigh = (request: object) => number;
+
+async function toChunks(requests: readonly object[], weigh: Weigh): Promise<Uint8Array[]> {
   const chunks: Uint8Array[] = [];
-  for (let at = 0; at < requests.length; at += SLICE) {
-    if (at > 0) await nextTurn();
-    chunks.push(Buffer.from(JSON.stringify(requests.slice(at, at + SLICE))));
+  let from = 0;
+  let weight = 0;
+  for (const [index, request] of requests.entries()) {
+    weight += weigh(request);
+    if (weight < SLICE && index + 1 < requests.length) continue;
+    if (from > 0) await nextTurn();
+    chunks.push(Buffer.from(JSON.stringify(requests.slice(from, index + 1))));
+    from = index + 1;
+    weight = 0;
   }
   return chunks;
 }
@@ -49,10 +58,10 @@ export class Channel {
    * done all the same, unless the family commits all or nothing. A request that makes no sense (code INVALID) is found
    * before anything is sent.
    */
-  async apply(requests: readonly object[]): Promise<void> {
+  async apply(requests: readonly object[], weigh: Weigh = () => 1): Promise<void> {
     if (requests.length === 0) return;
     const failures = await this.#inTurn(async () =>
-      fromChunks<Failure>([await this.#channel.apply(await toChunks(requests))]),
+      fromChunks<Failure>([await this.#channel.apply(await toChunks(requests, weigh))]),
     );
     const [first, ...rest] = failures;
     if (first !== undefined) throw new KernelError([first, ...rest]);
