@@ -102,11 +102,13 @@ export type ElementsOf = Pick<NftSet, 'family' | 'table' | 'type' | 'mapType' | 
 /** `add` leaves alone what is there; `create` fails with EEXIST. */
 type Making = 'add' | 'create';
 /** `delete` fails with ENOENT where there is nothing; `destroy` does not mind. */
-interface Removal {
-  readonly do: 'delete' | 'destroy';
-  /** Destroys as on a kernel before 6.3, which lacks the message for it. For tests of that path. */
-  readonly emulate?: boolean;
-}
+type Removal =
+  | { readonly do: 'delete' }
+  | {
+      readonly do: 'destroy';
+      /** As on a kernel before 6.3, which lacks the message for it. For tests of that path. */
+      readonly emulate?: boolean;
+    };
 /** Deletes the rules of a table or chain, or the elements of a set. */
 interface Flush {
   readonly do: 'flush';
