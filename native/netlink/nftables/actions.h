@@ -13,7 +13,7 @@ inline constexpr Name kNatFlags[] = {{"random", NF_NAT_RANGE_PROTO_RANDOM},
                                      {"persistent", NF_NAT_RANGE_PERSISTENT},
                                      {"fully-random", NF_NAT_RANGE_PROTO_RANDOM_FULLY},
                                      {"netmap", NF_NAT_RANGE_NETMAP}};
-// The kernel sets these itself when address or port registers are given.
+// These follow from the registers given; the kernel sets them itself, or Encode does.
 inline constexpr uint32_t kImpliedNatFlags = NF_NAT_RANGE_MAP_IPS | NF_NAT_RANGE_PROTO_SPECIFIED;
 
 inline void TidyNat(Opt<WordFlags<kNatFlags>>& flags) {

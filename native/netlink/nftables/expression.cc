@@ -20,9 +20,12 @@ bool Make(std::string_view name, Expression& to) {
 }
 
 template <size_t I = 0>
-std::string ListKinds() {
-  if constexpr (I == std::variant_size_v<Expression> - 1) return {};  // without "other"
-  else return (I == 0 ? "" : ", ") + std::string(std::variant_alternative_t<I, Expression>::kName) + ListKinds<I + 1>();
+void ListKinds(std::string& list) {
+  if constexpr (I < std::variant_size_v<Expression> - 1) {  // without "other"
+    if (I > 0) list.append(", ");
+    list.append(std::variant_alternative_t<I, Expression>::kName);
+    ListKinds<I + 1>(list);
+  }
 }
 
 void Decode(const AttributeTable& data, Immediate& to) {
@@ -49,6 +52,16 @@ void Encode(Batch& batch, Immediate immediate) {
   immediate.Describe(to);
 }
 
+void Encode(Batch& batch, Masq masq) {
+  // Unlike nat and redir, masq ignores its ports unless this flag says that they are there.
+  if (masq.sregProtoMin) {
+    if (!masq.flags) masq.flags.emplace();
+    masq.flags->value |= NF_NAT_RANGE_PROTO_SPECIFIED;
+  }
+  ToAttributes to(batch);
+  masq.Describe(to);
+}
+
 template <class T>
 void Encode(Batch& batch, T expression) {
   ToAttributes to(batch);
@@ -61,7 +74,11 @@ void ReadJson(const json::Value& from, std::string_view name, Expression& to) {
   if (!from.IsObject() || from.members.size() != 1)
     ThrowField(name, "must hold objects of one member, like {\"payload\":{...}}");
   const auto& [kind, fields] = from.members[0];
-  if (!Make(kind, to)) ThrowField(name, "knows no expression '" + std::string(kind) + "'; it knows " + ListKinds());
+  if (!Make(kind, to)) {
+    std::string known;
+    ListKinds(known);
+    ThrowField(name, "knows no expression '" + std::string(kind) + "'; it knows " + known);
+  }
   if (!fields.IsObject()) ThrowField(kind, "must be an object");
   std::visit(
       [&](auto& expression) {
