@@ -24,6 +24,7 @@ export interface AddonMonitor {
 export interface Addon {
   open(family: string, netns: NetNs): Promise<AddonChannel>;
   watchRoutes(netns: NetNs, kinds: readonly string[], onEvents: (events: Buffer) => void): AddonMonitor;
+  watchNft(netns: NetNs, onEvents: (events: Buffer) => void): AddonMonitor;
   createNetNs(path: string): Promise<void>;
   removeNetNs(path: string): Promise<void>;
 }

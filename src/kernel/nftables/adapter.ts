@@ -1,9 +1,9 @@
 // The real nf_tables behind NftPort.
 // Guarantees: one commit is one transaction; failures name the caller's requests, however they were split on the way.
-import type { NetNs } from '../addon.js';
+import { addon, type NetNs } from '../addon.js';
 import { Channel } from '../channel.js';
 import { type Failure, KernelError } from '../error.js';
-import type { NftPort, NftRequest, SetElement } from './port.js';
+import type { NftEvent, NftPort, NftRequest, SetElement, Watch } from './port.js';
 
 /** Elements a request: a request is turned into bytes without a pause, so none may be very long. */
 const ELEMENTS = 500;
@@ -53,6 +53,7 @@ function translate(error: KernelError, origins: readonly number[]): KernelError 
 
 export async function openNft(netns?: NetNs): Promise<NftPort> {
   const channel = await Channel.open('nftables', netns);
+  const watches = new Set<Watch>();
   const list =
     (kind: string) =>
     <T>(filter: object = {}): Promise<T[]> =>
@@ -79,6 +80,37 @@ export async function openNft(netns?: NetNs): Promise<NftPort> {
       const [answer] = await channel.query<{ generation: number }>({ kind: 'generation' });
       return answer?.generation ?? 0;
     },
-    close: () => channel.close(),
+    watch(onEvents) {
+      const watch = startWatch(netns, onEvents, () => watches.delete(watch));
+      watches.add(watch);
+      return watch;
+    },
+    close() {
+      for (const watch of [...watches]) watch.close();
+      channel.close();
+    },
   };
+}
+
+function startWatch(
+  netns: NetNs,
+  onEvents: (events: readonly NftEvent[]) => void,
+  onClosed: () => void,
+): Watch {
+  let open = true;
+  try {
+    const monitor = addon().watchNft(netns, (bytes) => {
+      if (open) onEvents(JSON.parse(bytes.toString()) as NftEvent[]);
+    });
+    return {
+      close() {
+        if (!open) return;
+        open = false;
+        monitor.close();
+        onClosed();
+      },
+    };
+  } catch (error) {
+    throw KernelError.from(error);
+  }
 }

@@ -3,6 +3,7 @@
 import { type Failure, KernelError } from '../error.js';
 import { applyRequest, type Transaction } from './fake/apply.js';
 import { checkElements, listElements } from './fake/elements.js';
+import { eventsBetween } from './fake/events.js';
 import { emptyRuleset, hasLoop, type Ruleset, tableKey } from './fake/model.js';
 import { type Errno, errnoOf, Nonsense, Refusal } from './fake/refusal.js';
 import type {
@@ -10,9 +11,11 @@ import type {
   ListedRule,
   ListedSet,
   ListedTable,
+  NftEvent,
   NftFamily,
   NftPort,
   NftRequest,
+  Watch,
 } from './port.js';
 
 type Filter = { family?: NftFamily; table?: string; chain?: string; name?: string };
@@ -20,6 +23,7 @@ type Filter = { family?: NftFamily; table?: string; chain?: string; name?: strin
 export class FakeNft implements NftPort {
   #ruleset: Ruleset = emptyRuleset();
   #closed = false;
+  readonly #listeners = new Set<(events: readonly NftEvent[]) => void>();
   readonly #now: () => number;
 
   /** `now` is the clock that element timeouts run by, in milliseconds. */
@@ -39,6 +43,7 @@ export class FakeNft implements NftPort {
     const [first, ...rest] = [...failures, ...(failures.length === 0 ? findLoops(ruleset, requests) : [])];
     if (first !== undefined) throw new KernelError([first, ...rest]);
     ruleset.generation += 1;
+    this.#tell(eventsBetween(this.#ruleset, ruleset));
     this.#ruleset = ruleset;
   }
 
@@ -82,8 +87,21 @@ export class FakeNft implements NftPort {
     return this.#ruleset.generation;
   }
 
+  watch(onEvents: (events: readonly NftEvent[]) => void): Watch {
+    this.#check();
+    this.#listeners.add(onEvents);
+    return { close: () => void this.#listeners.delete(onEvents) };
+  }
+
   close(): void {
     this.#closed = true;
+    this.#listeners.clear();
+  }
+
+  /** Later, as the kernel's come, and not to whom has closed by then. */
+  #tell(events: readonly NftEvent[]): void {
+    for (const listener of this.#listeners)
+      setTimeout(() => this.#listeners.has(listener) && listener(structuredClone(events)));
   }
 
   #states(filter: Filter) {

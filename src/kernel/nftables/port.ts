@@ -168,20 +168,26 @@ export type ListedRule = Listed<Rule, 'rule'>;
 /** `type` and `mapType` are missing where the set has types unknown here; its keys are listed as "0x..." then. */
 export type ListedSet = Listed<Omit<NftSet, 'type'> & Partial<Pick<NftSet, 'type'>>, 'set'>;
 
+type Identity = 'kind' | 'family' | 'handle';
+/** Enough to tell which one it was; the kernel may tell more. */
+export type GoneObject =
+  | Pick<ListedTable, Identity | 'name'>
+  | Pick<ListedChain, Identity | 'table' | 'name'>
+  | Pick<ListedRule, Identity | 'table' | 'chain'>
+  | Pick<ListedSet, Identity | 'table' | 'name'>;
+
 /**
- * "generation": a transaction was committed, by that process. "new" and "delete": one of its objects.
+ * "new" and "delete": an object of a transaction. "generation": its end, and which process committed it.
  * "lost": the kernel had to drop events; list again.
  */
 export type NftEvent =
+  | { readonly event: 'new'; readonly object: ListedTable | ListedChain | ListedRule | ListedSet }
+  | { readonly event: 'delete'; readonly object: GoneObject }
   | {
       readonly event: 'generation';
       readonly generation: number;
       readonly pid?: number;
       readonly processName?: string;
-    }
-  | {
-      readonly event: 'new' | 'delete';
-      readonly object: ListedTable | ListedChain | ListedRule | ListedSet;
     }
   | { readonly event: 'lost' };
 
@@ -205,5 +211,10 @@ export interface NftPort {
   elements(of: { family: NftFamily; table: string; set: string }): Promise<SetElement[]>;
   /** Grows with every transaction, whoever commits it. */
   generation(): Promise<number>;
+  /**
+   * Delivers every change from this call on, also one's own, in order. Elements are not told. A table that is deleted
+   * with what it holds is told with all of it.
+   */
+  watch(onEvents: (events: readonly NftEvent[]) => void): Watch;
   close(): void;
 }
