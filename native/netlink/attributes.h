@@ -59,6 +59,7 @@ T ReadValue(Bytes bytes) {
 
 // The text up to its NUL or the end.
 inline std::string_view ReadString(Bytes bytes) {
+  if (bytes.empty()) return {};  // a missing attribute has no bytes to point at
   const auto* text = reinterpret_cast<const char*>(bytes.data());
   return {text, strnlen(text, bytes.size())};
 }

@@ -48,7 +48,7 @@ std::unique_ptr<Family> OpenFamily(std::string_view name, const NetNs& ns) {
 
 std::string DescribeRequest(const json::Value& request) {
   std::string text;
-  auto append = [&](std::string_view part) { text += (text.empty() ? "" : " ") + std::string(part); };
+  auto append = [&](std::string_view part) { text.append(text.empty() ? "" : " ").append(part); };
   for (const auto word : {"do", "kind"})
     if (const auto* value = request.Find(word); value != nullptr && value->IsString()) append(value->string);
   for (const auto field : {"name", "index", "address", "destination", "mac", "dev", "handle", "priority", "set", "chain", "table"}) {

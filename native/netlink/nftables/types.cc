@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::string_view kSeparator = " . ";
 constexpr uint32_t kTypeBits = 6;
+constexpr size_t kMaxFields = 5;
 
 constexpr DataType kTypes[] = {
     {"verdict", 1, 0, false, Form::Verdict},     {"nf_proto", 2, 1, true, Form::Number},
@@ -182,7 +183,7 @@ KeyType KeyType::FromWords(const std::vector<std::string>& words, std::string_vi
   }
   if (type.fields_.empty()) ThrowField(field, "must name a type");
   // nft packs the type's numbers into 32 bits, six each.
-  if (type.Length() > NFT_DATA_VALUE_MAXLEN || type.fields_.size() > 5) ThrowField(field, "is longer than 64 bytes or 5 fields");
+  if (type.Length() > NFT_DATA_VALUE_MAXLEN || type.fields_.size() > kMaxFields) ThrowField(field, "is longer than 64 bytes or 5 fields");
   return type;
 }
 
@@ -192,9 +193,10 @@ Opt<KeyType> KeyType::FromNumber(uint32_t number) {
     const auto* found = std::find_if(std::begin(kTypes), std::end(kTypes),
                                      [&](const DataType& one) { return one.number == (number & ((1u << kTypeBits) - 1)); });
     if (found == std::end(kTypes)) return std::nullopt;
+    if (found->form == Form::Verdict && (number >> kTypeBits != 0 || !type.fields_.empty())) return std::nullopt;
     type.fields_.insert(type.fields_.begin(), found);
   }
-  if (type.fields_.empty() || type.Length() > NFT_DATA_VALUE_MAXLEN) return std::nullopt;
+  if (type.fields_.empty() || type.fields_.size() > kMaxFields || type.Length() > NFT_DATA_VALUE_MAXLEN) return std::nullopt;
   return type;
 }
 

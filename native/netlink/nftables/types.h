@@ -46,7 +46,7 @@ class KeyType {
   KeyType() = default;
   // InputError naming `field` when a word is unknown or the whole is longer than 64 bytes.
   static KeyType FromWords(const std::vector<std::string>& words, std::string_view field);
-  // From nft's number, six bits a field; nothing when one is unknown here.
+  // From nft's number, six bits a field; nothing when one is unknown here or FromWords would refuse it.
   static Opt<KeyType> FromNumber(uint32_t number);
 
   bool empty() const { return fields_.empty(); }
