@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "netlink/nftables/events.h"
 #include "netlink/route/monitor.h"
 #include "process/run.h"
 #include "session/channel.h"
@@ -146,12 +147,9 @@ class MonitorObject : public Napi::ObjectWrap<MonitorObject> {
   }
   explicit MonitorObject(const Napi::CallbackInfo& info) : ObjectWrap(info), env_(info.Env()) {
     const NetNsSpec spec = ReadNetNs(info[0]);
-    std::vector<std::string> kinds;
-    const auto list = info[1].As<Napi::Array>();
-    for (uint32_t i = 0; i < list.Length(); ++i) kinds.push_back(Napi::Value(list[i]).As<Napi::String>().Utf8Value());
     events_ = Napi::ThreadSafeFunction::New(info.Env(), info[2].As<Napi::Function>(), "trellis.monitor", kQueue, 1);
     try {
-      monitor_ = std::make_unique<netlink::Monitor>(spec.Open(), kinds, [events = events_](std::string bytes) mutable { Deliver(events, std::move(bytes)); });
+      monitor_ = std::make_unique<netlink::Monitor>(spec.Open(), ReadSource(info[1]), [events = events_](std::string bytes) mutable { Deliver(events, std::move(bytes)); });
     } catch (...) {
       events_.Abort();
       throw ToJsError(info.Env(), CurrentError());
@@ -166,6 +164,15 @@ class MonitorObject : public Napi::ObjectWrap<MonitorObject> {
 
  private:
   static constexpr size_t kQueue = 1024;
+
+  // The kinds of routing events, or undefined for those of nf_tables.
+  static netlink::EventSource ReadSource(const Napi::Value& value) {
+    if (!value.IsArray()) return netlink::NftEvents();
+    std::vector<std::string> kinds;
+    const auto list = value.As<Napi::Array>();
+    for (uint32_t i = 0; i < list.Length(); ++i) kinds.push_back(Napi::Value(list[i]).As<Napi::String>().Utf8Value());
+    return netlink::RouteEvents(kinds);
+  }
 
   static void Deliver(Napi::ThreadSafeFunction& events, std::string bytes) {
     auto* owned = new std::string(std::move(bytes));
@@ -196,6 +203,10 @@ class MonitorObject : public Napi::ObjectWrap<MonitorObject> {
 
 Napi::Value WatchRoutes(const Napi::CallbackInfo& info) {
   return info.Env().GetInstanceData<Classes>()->monitor.New({info[0], info[1], info[2]});
+}
+
+Napi::Value WatchNft(const Napi::CallbackInfo& info) {
+  return info.Env().GetInstanceData<Classes>()->monitor.New({info[0], info.Env().Undefined(), info[1]});
 }
 
 Napi::Value CreateNetNs(const Napi::CallbackInfo& info) {
@@ -252,6 +263,7 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   env.SetInstanceData(classes);
   exports.Set("open", Napi::Function::New<OpenChannel>(env, "open"));
   exports.Set("watchRoutes", Napi::Function::New<WatchRoutes>(env, "watchRoutes"));
+  exports.Set("watchNft", Napi::Function::New<WatchNft>(env, "watchNft"));
   exports.Set("createNetNs", Napi::Function::New<CreateNetNs>(env, "createNetNs"));
   exports.Set("run", Napi::Function::New<Run>(env, "run"));
   exports.Set("removeNetNs", Napi::Function::New<RemoveNetNs>(env, "removeNetNs"));

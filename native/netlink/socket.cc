@@ -101,8 +101,47 @@ std::vector<Failure> Socket::Commit(Batch& batch, const OnMessage& onReply) {
     SetBuffer(fd_.get(), SO_SNDBUFFORCE, SO_SNDBUF, static_cast<int>(std::min<size_t>(batch.size() * 2, INT32_MAX / 2)));
     sendBuffer_ = OptionInt(fd_.get(), SO_SNDBUF);
   }
-  auto failures = SendRange(batch, 0, batch.messages().size(), onReply);
+  const uint32_t base = sequence_ + 1;
+  const auto& messages = batch.messages();
+  sequence_ += static_cast<uint32_t>(messages.size());
+  for (size_t i = 0; i < messages.size(); ++i) batch.At(i)->nlmsg_seq = base + static_cast<uint32_t>(i);
+  // Kernels before 6.9 acknowledge no message that begins or ends a transaction, so the last one inside it is asked.
+  batch.At(messages.size() - 2)->nlmsg_flags |= NLM_F_ACK;
+  Send(batch.data(), batch.size());
+  auto failures = ReadOutcome(batch, base, onReply);
   batch.Clear();
+  return failures;
+}
+
+// The kernel has answered everything by the time a transaction is sent, so what is not there will not come.
+std::vector<Failure> Socket::ReadOutcome(Batch& batch, uint32_t base, const OnMessage& onReply) {
+  const auto& messages = batch.messages();
+  std::vector<Failure> failures;
+  bool overrun = false;
+  for (bool done = false; !done;) {
+    Bytes datagram;
+    try {
+      datagram = ReceiveDatagram(overrun ? MSG_DONTWAIT : 0);
+    } catch (const KernelError& error) {
+      // More refusals than the buffer holds: those that fit are told.
+      if (error.error() == ENOBUFS && !overrun) overrun = true;
+      else if (overrun && error.error() == ETIMEDOUT && !failures.empty()) break;
+      else throw;
+      continue;
+    }
+    ForEachMessage(datagram, [&](const MessageView& message) {
+      const uint32_t index = message.header.nlmsg_seq - base;
+      if (index >= messages.size()) return;
+      if (message.header.nlmsg_type != NLMSG_ERROR) {
+        if (message.header.nlmsg_type >= NLMSG_MIN_TYPE && onReply) onReply(message);
+        return;
+      }
+      auto ack = ReadAcknowledgement(message);
+      if (ack.error != 0) failures.push_back({messages[index].owner, ack.error, std::move(ack.text)});
+      // Refused as a whole: nothing more will come.
+      if (index == messages.size() - 2 || (index == 0 && ack.error != 0)) done = true;
+    });
+  }
   return failures;
 }
 
@@ -196,7 +235,7 @@ void Socket::Send(const uint8_t* data, size_t size) {
   if (sent < 0) ThrowErrno("send " + std::to_string(size) + " bytes to the kernel");
 }
 
-Bytes Socket::ReceiveDatagram() {
+Bytes Socket::ReceiveDatagram(int flags) {
   while (true) {
     sockaddr_nl from{};
     iovec slot{buffer_.data(), buffer_.size()};
@@ -205,7 +244,7 @@ Bytes Socket::ReceiveDatagram() {
     envelope.msg_namelen = sizeof from;
     envelope.msg_iov = &slot;
     envelope.msg_iovlen = 1;
-    const ssize_t size = recvmsg(fd_.get(), &envelope, 0);
+    const ssize_t size = recvmsg(fd_.get(), &envelope, flags);
     if (size < 0) {
       if (errno == EINTR) continue;
       if (errno == EAGAIN)

@@ -40,7 +40,8 @@ class Socket {
   // kernel answers besides (echoes, GET results).
   std::vector<Failure> Exchange(Batch& batch, const OnMessage& onReply = {});
 
-  // Sends everything as one datagram, as an nf_tables transaction must be. Sees every failure until `last` is answered.
+  // Sends everything as one datagram, as an nf_tables transaction must be: its first message begins it, its last ends it.
+  // At least one lies between. A failure of the first is one of the whole.
   std::vector<Failure> Commit(Batch& batch, const OnMessage& onReply = {});
 
   // Sends one request (the only message of `request`) as a dump and returns its datagrams, complete and consistent.
@@ -54,8 +55,9 @@ class Socket {
 
  private:
   std::vector<Failure> SendRange(Batch& batch, size_t first, size_t last, const OnMessage& onReply);
+  std::vector<Failure> ReadOutcome(Batch& batch, uint32_t base, const OnMessage& onReply);
   void Send(const uint8_t* data, size_t size);
-  Bytes ReceiveDatagram();
+  Bytes ReceiveDatagram(int flags = 0);
   bool TryDump(Batch& request, std::vector<std::vector<uint8_t>>& datagrams, const std::string& operation);
 
   Fd fd_;

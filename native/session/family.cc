@@ -6,6 +6,7 @@
 #include "netlink/conntrack/family.h"
 #include "netlink/ipset/family.h"
 #include "netlink/ipvs/family.h"
+#include "netlink/nftables/family.h"
 #include "netlink/route/family.h"
 
 namespace trellis {
@@ -47,6 +48,7 @@ std::unique_ptr<Family> OpenFamily(std::string_view name, const NetNs& ns) {
   if (name == "conntrack") return std::make_unique<netlink::ConntrackFamily>(ns);
   if (name == "ipset") return std::make_unique<netlink::IpsetFamily>(ns);
   if (name == "ipvs") return std::make_unique<netlink::IpvsFamily>(ns);
+  if (name == "nftables") return std::make_unique<netlink::NftFamily>(ns);
   throw InputError("no family of kernel objects is called '" + std::string(name) + "'");
 }
 

@@ -32,6 +32,7 @@ export interface RunResult {
 export interface Addon {
   open(family: string, netns: NetNs): Promise<AddonChannel>;
   watchRoutes(netns: NetNs, kinds: readonly string[], onEvents: (events: Buffer) => void): AddonMonitor;
+  watchNft(netns: NetNs, onEvents: (events: Buffer) => void): AddonMonitor;
   createNetNs(path: string): Promise<void>;
   removeNetNs(path: string): Promise<void>;
   /** Runs a program to its end inside a namespace. Standard input gets the chunks one after the other. */

@@ -1,9 +1,5 @@
 #include "netlink/route/monitor.h"
 
-#include <sys/eventfd.h>
-
-#include <cerrno>
-
 #include "base/error.h"
 #include "netlink/route/family.h"
 
@@ -39,48 +35,20 @@ void WriteEvent(const MessageView& message, json::Writer& to) {
 
 }  // namespace
 
-std::string ReadEvents(Bytes datagram) {
-  json::Writer to;
-  to.BeginArray();
-  const size_t empty = to.size();
-  ForEachMessage(datagram, [&](const MessageView& message) { WriteEvent(message, to); });
-  const bool some = to.size() > empty;
-  to.EndArray();
-  return some ? to.Take() : std::string();
-}
+std::string ReadEvents(Bytes datagram) { return WriteEvents(datagram, WriteEvent); }
 
-Monitor::Monitor(const NetNs& ns, const std::vector<std::string>& kinds, OnEvents onEvents)
-    : socket_(NETLINK_ROUTE, ns), stop_(eventfd(0, EFD_CLOEXEC)), onEvents_(std::move(onEvents)) {
-  if (!stop_) ThrowErrno("make an event descriptor");
+EventSource RouteEvents(const std::vector<std::string>& kinds) {
+  EventSource source{NETLINK_ROUTE, {}, ReadEvents};
   for (const auto& kind : kinds) {
     bool known = false;
     for (const auto& entry : kGroups) {
       if (entry.kind != kind) continue;
       known = true;
-      for (const uint32_t group : entry.groups) socket_.Join(group);
+      source.groups.insert(source.groups.end(), entry.groups.begin(), entry.groups.end());
     }
     if (!known) throw InputError("no events of kind '" + kind + "'; there are link, address, route, rule, neighbour");
   }
-  thread_ = std::thread([this] { Loop(); });
-}
-
-void Monitor::Stop() {
-  if (!thread_.joinable()) return;
-  eventfd_write(stop_.get(), 1);
-  thread_.join();
-}
-
-void Monitor::Loop() {
-  while (true) {
-    try {
-      std::string events;
-      if (!socket_.Receive(stop_.get(), [&](Bytes datagram) { events = ReadEvents(datagram); })) return;
-      if (!events.empty()) onEvents_(std::move(events));
-    } catch (const std::exception&) {
-      // ENOBUFS, or a message we could not read: either way the listener's picture is no longer whole.
-      onEvents_("[{\"event\":\"lost\"}]");
-    }
-  }
+  return source;
 }
 
 }  // namespace trellis::netlink

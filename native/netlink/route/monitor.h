@@ -1,36 +1,17 @@
-// Follows changes of links, addresses, routes, rules and neighbours of one namespace on a thread of its own.
-// Guarantees: events in the kernel's order; when the kernel had to drop some, one "lost" event says so; Stop() joins.
+// Events of links, addresses, routes, rules and neighbours.
+// Guarantees: {"event":"new"|"delete","object":{"kind":...}} for each, as listed.
 #pragma once
-#include <functional>
 #include <string>
-#include <thread>
 #include <vector>
 
-#include "base/fd.h"
-#include "netlink/socket.h"
+#include "netlink/monitor.h"
 
 namespace trellis::netlink {
 
-class Monitor {
- public:
-  // Gets a JSON array of events: {"event":"new"|"delete","object":{"kind":...}} or {"event":"lost"}. Called on the
-  // monitor's thread.
-  using OnEvents = std::function<void(std::string)>;
+// `kinds`: link, address, route, rule, neighbour. InputError for others.
+EventSource RouteEvents(const std::vector<std::string>& kinds);
 
-  // `kinds`: link, address, route, rule, neighbour. Joined when the constructor returns: nothing after it is missed.
-  Monitor(const NetNs& ns, const std::vector<std::string>& kinds, OnEvents onEvents);
-  ~Monitor() { Stop(); }
-  void Stop();
-
- private:
-  void Loop();
-  Socket socket_;
-  Fd stop_;
-  OnEvents onEvents_;
-  std::thread thread_;
-};
-
-// The events of one datagram, as they go to OnEvents. Empty when it holds none of ours.
+// The events of one datagram, as they go to the listener. Empty when it holds none of ours.
 std::string ReadEvents(Bytes datagram);
 
 }  // namespace trellis::netlink

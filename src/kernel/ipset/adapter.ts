@@ -2,49 +2,12 @@
 // Guarantees: requests with very many entries never stall the event loop; failures name the caller's own requests.
 import type { NetNs } from '../addon.js';
 import { Channel } from '../channel.js';
-import { type Failure, KernelError } from '../error.js';
+import { KernelError } from '../error.js';
+import { applyPieces, cutRequests } from '../pieces.js';
 import type { IpSet, IpSetEntry, IpSetHeader, IpSetPort, IpSetRequest } from './port.js';
 
 /** Entries in one request to the core; about half a millisecond of JSON. */
 const PIECE = 2000;
-
-interface Piece {
-  readonly request: IpSetRequest;
-  /** Of the caller's request. */
-  readonly index: number;
-  /** Of the piece's first entry. */
-  readonly offset: number;
-}
-
-/** Requests whose lists of entries are short enough for one slice of work each. */
-export function cutRequests(requests: readonly IpSetRequest[]): Piece[] {
-  return requests.flatMap((request, index) => {
-    if (request.kind !== 'entry' || request.entries.length <= PIECE) return [{ request, index, offset: 0 }];
-    const pieces: Piece[] = [];
-    for (let offset = 0; offset < request.entries.length; offset += PIECE)
-      pieces.push({
-        request: { ...request, entries: request.entries.slice(offset, offset + PIECE) },
-        index,
-        offset,
-      });
-    return pieces;
-  });
-}
-
-/** Failures of pieces as failures of the requests they were cut from. */
-export function joinFailures(pieces: readonly Piece[], failures: readonly Failure[]): Failure[] {
-  const whole = new Set<number>();
-  return failures.flatMap((failure) => {
-    const piece = failure.index === undefined ? undefined : pieces[failure.index];
-    if (piece === undefined) return [failure];
-    const told = { ...failure, index: piece.index };
-    if (failure.entry !== undefined) return [{ ...told, entry: failure.entry + piece.offset }];
-    // A request that failed as a whole did so in each of its pieces.
-    if (whole.has(piece.index)) return [];
-    whole.add(piece.index);
-    return [told];
-  });
-}
 
 type Listed = IpSetHeader | { readonly set: string; readonly entries: readonly IpSetEntry[] };
 
@@ -56,15 +19,7 @@ class NativeIpset implements IpSetPort {
   }
 
   async apply(requests: readonly IpSetRequest[]): Promise<void> {
-    const pieces = cutRequests(requests);
-    try {
-      await this.#channel.apply(pieces.map((piece) => piece.request));
-    } catch (error) {
-      if (!(error instanceof KernelError)) throw error;
-      const [first, ...rest] = joinFailures(pieces, error.failures);
-      if (first === undefined) throw error;
-      throw new KernelError([first, ...rest], { cause: error.cause });
-    }
+    await applyPieces(cutRequests(requests, 'entries', PIECE), (pieces) => this.#channel.apply(pieces));
   }
 
   async list(): Promise<IpSet[]> {

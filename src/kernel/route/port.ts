@@ -1,6 +1,7 @@
 // What Trellis needs of rtnetlink: batches of changes, lists, and events, in one network namespace.
 // Guarantees: requests are done in order; each refused one is told by its index; lists are consistent.
 import type { NetNs } from '../addon.js';
+import type { Watch } from '../watch.js';
 import type {
   Address,
   AddressFields,
@@ -126,11 +127,6 @@ export type WatchKind = 'link' | 'address' | 'route' | 'rule' | 'neighbour';
 export type RouteEvent =
   | { readonly event: 'new' | 'delete'; readonly object: RouteObject }
   | { readonly event: 'lost' };
-
-export interface Watch {
-  /** Idempotent; no event is delivered after it. */
-  close(): void;
-}
 
 export interface RoutePort {
   /** Does every request; rejects with a KernelError whose `failures` are the refused ones. */

@@ -1,7 +1,7 @@
 // Long requests are cut for the way to the core; what comes back speaks of the requests as they were given.
 import { describe, expect, it } from 'vitest';
-import { cutRequests, joinFailures } from '../../../../src/kernel/ipset/adapter.js';
-import type { IpSetRequest } from '../../../../src/kernel/ipset/port.js';
+import type { IpSetRequest } from '../../../src/kernel/ipset/port.js';
+import { cutRequests, joinFailures } from '../../../src/kernel/pieces.js';
 
 const requests: readonly IpSetRequest[] = [
   { do: 'flush', kind: 'set', name: 's' },
@@ -14,11 +14,12 @@ const requests: readonly IpSetRequest[] = [
   },
   { do: 'delete', kind: 'entry', set: 's', entries: ['1', '2'] },
 ];
+const cut = () => cutRequests(requests, 'entries', 2000);
 const failure = { code: 'EEXIST', message: '', operation: '', kernel: '', errno: 17 };
 
 describe('long requests', () => {
   it('are cut into pieces that keep order and options', () => {
-    const pieces = cutRequests(requests);
+    const pieces = cut();
     expect(pieces.map(({ index, offset }) => [index, offset])).toEqual([
       [0, 0],
       [1, 0],
@@ -27,14 +28,14 @@ describe('long requests', () => {
       [2, 0],
     ]);
     const joined = pieces.flatMap(({ request, index }) =>
-      index === 1 && request.kind === 'entry' ? request.entries : [],
+      index === 1 && 'entries' in request ? request.entries : [],
     );
     expect(joined).toEqual(requests[1]?.kind === 'entry' ? requests[1].entries : []);
     expect(pieces[2]?.request).toMatchObject({ do: 'add', set: 's', existsOk: true });
   });
 
   it('have their failures told by their own numbers', () => {
-    const pieces = cutRequests(requests);
+    const pieces = cut();
     const failures = joinFailures(pieces, [
       { ...failure, index: 1, entry: 7 },
       { ...failure, index: 3, entry: 7 },
@@ -50,7 +51,7 @@ describe('long requests', () => {
   });
 
   it('that fail as a whole fail once', () => {
-    const pieces = cutRequests(requests);
+    const pieces = cut();
     const failures = joinFailures(
       pieces,
       [1, 2, 3].map((index) => ({ ...failure, index })),
