@@ -1,5 +1,5 @@
 // The decoders of sets and of their entries, as listings bring them.
-#include <sys/socket.h>
+#include <linux/netfilter/nfnetlink.h>
 
 #include "fuzz/fuzz.h"
 #include "netlink/ipset/set.h"

@@ -1,6 +1,5 @@
 // Large transactions: ten thousand elements and rules, and more refusals than a socket buffer holds.
 // Guarantees: one transaction each; the event loop keeps turning while they run.
-import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { expect, test } from 'vitest';
 import { KernelError } from '../../../src/kernel/error.js';
 import { openNft } from '../../../src/kernel/nftables/adapter.js';
@@ -34,15 +33,19 @@ describeWith({ root: true }, 'large transactions', () => {
   test('ten thousand elements of a verdict map', async () => {
     const nft = await open();
     await nft.commit(setup);
-    const delay = monitorEventLoopDelay({ resolution: 1 });
-    delay.enable();
+    let turns = 0;
+    const turn = () => {
+      turns++;
+      timer = setImmediate(turn);
+    };
+    let timer = setImmediate(turn);
     await nft.commit([addAll]);
-    delay.disable();
+    clearImmediate(timer);
     const listed = await nft.elements({ ...t, set: 'services' });
     expect(listed).toHaveLength(COUNT);
     expect(new Set(listed.map(({ key }) => key))).toEqual(new Set(elements.map(({ key }) => key)));
-    // Goals are measured by the benchmarks; this only notices a loop that stands still.
-    expect(delay.max / 1e6).toBeLessThan(50);
+    // The requests become bytes in slices, with a turn of the loop between two.
+    expect(turns).toBeGreaterThan(5);
     await nft.commit([
       { ...addAll, do: 'delete', elements: elements.map(({ key }) => ({ key })) } as NftRequest,
     ]);

@@ -99,9 +99,8 @@ describe('a program with much to read or write', () => {
   });
 
   test('does not wait for what it left in the background', async () => {
-    const started = Date.now();
-    const { stdout } = await run(['sh', '-c', 'sleep 5 & echo $!']);
-    expect(Date.now() - started).toBeLessThan(4000);
+    // Were it to wait, the test's own time limit would end it first.
+    const { stdout } = await run(['sh', '-c', 'sleep 600 & echo $!']);
     process.kill(Number(stdout.toString()), 'SIGKILL');
   });
 });
@@ -109,15 +108,13 @@ describe('a program with much to read or write', () => {
 describe('a program that hangs', () => {
   test('is killed after its time, and its children with it', async () => {
     const pids: number[] = [];
-    const started = Date.now();
     // It tells its children's pids through a pipe of its own making: the output of a killed program is not given.
     const file = `/tmp/trellis-run-${process.pid}`;
-    const script = `sleep 60 & a=$!; (trap '' TERM; sleep 61) & b=$!; echo $$ $a $b > ${file}; wait`;
+    const script = `sleep 600 & a=$!; (trap '' TERM; sleep 601) & b=$!; echo $$ $a $b > ${file}; wait`;
     await expect(run(['sh', '-c', script], { timeoutMs: 400 })).rejects.toMatchObject({
       code: 'ETIMEDOUT',
       message: expect.stringContaining('400 ms'),
     });
-    expect(Date.now() - started).toBeLessThan(5000);
     pids.push(...readFileSync(file, 'utf8').trim().split(' ').map(Number));
     await run(['rm', file]);
     expect(pids).toHaveLength(3);
