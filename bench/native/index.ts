@@ -5,12 +5,14 @@ import { ipset } from './ipset.js';
 import { ipvs } from './ipvs.js';
 import { requests } from './requests.js';
 import { routes } from './routes.js';
+import { verdictMap } from './verdictMap.js';
 import { veth } from './veth.js';
 
 export const native: Record<string, () => Promise<Figure[]>> = {
   veth,
   routes,
   ipset,
+  verdictMap,
   ipvs,
   eventLoop,
   requests,
