@@ -156,7 +156,7 @@ TEST("a monitor tells changes in order and ends when told") {
   Kernel kernel(made);
   std::mutex mutex;
   std::string seen;
-  Monitor monitor(made.ns(), {"link", "address", "route", "rule", "neighbour"}, [&](std::string events) {
+  Monitor monitor(made.ns(), RouteEvents({"link", "address", "route", "rule", "neighbour"}), [&](std::string events) {
     const std::lock_guard lock(mutex);
     seen += events;
   });
@@ -171,7 +171,7 @@ TEST("a monitor tells changes in order and ends when told") {
   monitor.Stop();
   monitor.Stop();
   CHECK(gone != std::string::npos && seen.find(R"("event":"new")") < gone);
-  CHECK_THROWS(InputError, "no events of kind 'weather'", Monitor(made.ns(), {"weather"}, [](std::string) {}));
+  CHECK_THROWS(InputError, "no events of kind 'weather'", Monitor(made.ns(), RouteEvents({"weather"}), [](std::string) {}));
 }
 
 TEST("channels opened and closed leave no descriptor and no thread") {
@@ -184,7 +184,7 @@ TEST("channels opened and closed leave no descriptor and no thread") {
     Kernel kernel(made);
     CHECK_EQUAL(kernel.Count(R"({"kind":"link"})"), kernel.Count(R"({"kind":"link","family":"inet"})"));
   }
-  for (int i = 0; i < 20; ++i) Monitor(made.ns(), {"link"}, [](std::string) {});
+  for (int i = 0; i < 20; ++i) Monitor(made.ns(), RouteEvents({"link"}), [](std::string) {});
   CHECK_EQUAL(entries("/proc/self/fd"), descriptors);
   CHECK_EQUAL(entries("/proc/self/task"), threads);
 }
