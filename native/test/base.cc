@@ -63,6 +63,6 @@ TEST("an error of the kernel has a name, a sentence and its operation") {
   CHECK_EQUAL(std::string(error.what()), "add link eth0: File exists (it is there already)");
   CHECK_EQUAL(error.operation(), "add link eth0");
   CHECK_EQUAL(ErrorName(17), "EEXIST");
-  CHECK_EQUAL(ErrorName(4097), "EIPSET4097");
+  CHECK_EQUAL(ErrorName(4097), "IPSET_ERR_PROTOCOL");
   CHECK_EQUAL(ErrorName(2000), "ERRNO2000");
 }

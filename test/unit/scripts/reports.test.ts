@@ -10,6 +10,10 @@ const leakReport = (...stacks: string[]) =>
 
 const OURS = '    #0 malloc <null> (/x/libasan.so)\n    #1 Query channel.cc:9 (/x/trellis.node)';
 const NODES = '    #0 malloc <null> (/x/libasan.so)\n    #1 v8::Page <null> (/usr/bin/node)';
+// Memory that Node asked for while it loaded the addon.
+const LOADING = `${NODES}\n    #2 napi_define_class <null> (/usr/bin/node)\n    #3 Init addon.cc:9 (/x/trellis.node)`;
+const THROUGH_LIBRARY =
+  '    #0 operator new <null> (/x/libclang_rt.asan.so)\n    #1 std::string <null> (/x/libstdc++.so.6)\n    #2 Read json.cc:7 (/x/trellis.node)';
 const PLANTED = '    #0 malloc <null> (/x/libasan.so)\n    #1 LeakOnPurpose module.cpp:9 (/x/leaks.node)';
 
 describe('readReports', () => {
@@ -17,9 +21,11 @@ describe('readReports', () => {
     expect(readReports('')).toEqual({ errors: [], leaks: [], planted: false, foreignLeaks: 0 });
   });
 
-  it('takes a leak for ours when the addon stands in its stack, and counts the others', () => {
-    const { errors, leaks, planted, foreignLeaks } = readReports(leakReport(NODES, OURS, PLANTED, NODES));
-    expect(leaks).toEqual([expect.stringContaining('channel.cc:9')]);
+  it('takes a leak for ours when the addon asked for the memory, and counts the others', () => {
+    const { errors, leaks, planted, foreignLeaks } = readReports(
+      leakReport(NODES, OURS, PLANTED, LOADING, THROUGH_LIBRARY),
+    );
+    expect(leaks).toEqual([expect.stringContaining('channel.cc:9'), expect.stringContaining('json.cc:7')]);
     expect({ errors, planted, foreignLeaks }).toEqual({ errors: [], planted: true, foreignLeaks: 2 });
   });
 
