@@ -2,6 +2,7 @@
   "variables": {
     # The one list of the core's sources; the sanitizer, fuzz and unit-test builds read it too.
     "core_sources": ["<!@(node scripts/lib/sources.mjs core)"],
+    "cni_sources": ["<!@(node scripts/lib/sources.mjs cni)"],
   },
   "target_defaults": {
     "cflags": ["-Wall", "-Wextra", "-fvisibility=hidden", "-ffunction-sections", "-fdata-sections"],
@@ -22,6 +23,15 @@
       "dependencies": ["core", "<!(node -p \"require('node-addon-api').targets\"):node_addon_api_except"],
       "sources": ["native/addon/addon.cc"],
       "ldflags": ["-Wl,--gc-sections"],
+    },
+    {
+      # The CNI plugins: one static executable that needs nothing of the host it is copied to.
+      "target_name": "trellis-cni",
+      "type": "executable",
+      "dependencies": ["core"],
+      "include_dirs": ["cni-plugins"],
+      "sources": ["<@(cni_sources)"],
+      "ldflags": ["-static", "-Wl,--gc-sections", "-s"],
     },
   ],
 }

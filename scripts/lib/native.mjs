@@ -3,6 +3,7 @@
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
+import { placeCniPlugins } from './cni.mjs';
 import { run } from './run.mjs';
 import { checkStamp } from './stamp.mjs';
 import { inTree, root } from './tree.mjs';
@@ -10,7 +11,7 @@ import { inTree, root } from './tree.mjs';
 const JOBS = '2';
 // binding.gyp asks scripts/lib/sources.mjs for its list of sources.
 const INPUTS = [
-  ...['binding.gyp', 'native', 'cni-plugins', 'scripts/lib/sources.mjs'],
+  ...['binding.gyp', 'native', 'cni-plugins', 'scripts/lib/sources.mjs', 'scripts/lib/cni.mjs'],
   'node_modules/node-addon-api/package.json',
 ];
 
@@ -23,7 +24,8 @@ export function checkNative() {
     inputs: INPUTS,
     salt: `${process.version} ${process.arch}`,
   });
-  return existsSync(inTree('build', 'Release')) ? stamp : { ...stamp, fresh: false };
+  const made = ['build/Release', 'dist/cni'].every((folder) => existsSync(inTree(folder)));
+  return made ? stamp : { ...stamp, fresh: false };
 }
 
 export async function buildNative(steps) {
@@ -35,6 +37,7 @@ export async function buildNative(steps) {
   await steps.step('native core', () =>
     run(process.execPath, [nodeGyp(), ...commands, ...flags()], { cwd: root }),
   );
+  placeCniPlugins();
   stamp.commit();
 }
 

@@ -1,4 +1,4 @@
-// The native sources, found by walking native/: the core, the native unit tests, the fuzz targets.
+// The native sources, found by walking native/ and cni-plugins/: core, CNI plugins, native unit tests, fuzz targets.
 // Guarantees: sorted, relative to the project's root; binding.gyp and the CMake build get the same lists from here.
 import { readdirSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
@@ -9,6 +9,9 @@ const root = join(dirname(fileURLToPath(import.meta.url)), '../..');
 /** Every .cc file below native/ except the N-API glue and what only tests and fuzzers build. */
 export const coreSources = () =>
   sourcesBelow('native').filter((path) => !/^native\/(addon|test|fuzz)\//.test(path));
+
+/** The CNI plugins, which are linked into one executable. */
+export const cniSources = () => sourcesBelow('cni-plugins');
 
 /** The native unit tests, which are linked into one executable. */
 export const testSources = () => sourcesBelow('native/test');
@@ -23,6 +26,6 @@ function sourcesBelow(directory) {
     .sort();
 }
 
-const LISTS = { core: coreSources, test: testSources, fuzz: fuzzSources };
+const LISTS = { core: coreSources, cni: cniSources, test: testSources, fuzz: fuzzSources };
 const list = process.argv[1] === fileURLToPath(import.meta.url) ? LISTS[process.argv[2]] : undefined;
 if (list !== undefined) console.log(list().join('\n'));

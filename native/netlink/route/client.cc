@@ -60,6 +60,23 @@ void PutListRequest(Batch& batch, uint16_t getType, const RouteFilter& filter) {
   batch.End();
 }
 
+// "add link eth0", for errors.
+std::string Describe(const RouteRequest& request) {
+  std::string text(*WordOf(kVerbs, static_cast<uint32_t>(request.verb)));
+  std::visit(
+      [&](const auto& object) {
+        using T = std::decay_t<decltype(object)>;
+        if constexpr (std::is_same_v<T, Link>) text += " link " + object.name.value_or("");
+        else if constexpr (std::is_same_v<T, Address>) text += " address " + object.address->ToString();
+        else if constexpr (std::is_same_v<T, Route>) text += " route " + (object.destination ? object.destination->ToString() : "default");
+        else if constexpr (std::is_same_v<T, Rule>) text += " rule";
+        else if constexpr (std::is_same_v<T, Neighbour>) text += " neighbour " + (object.address ? object.address->ToString() : object.mac->ToString());
+        else text += " qdisc";
+      },
+      request.object);
+  return text;
+}
+
 // What the kernel lists although the filter speaks against it.
 bool IsLeftOut(const MessageView& message, uint16_t getType, const RouteFilter& filter) {
   if (message.header.nlmsg_type < RTM_BASE) return true;
@@ -79,6 +96,12 @@ uint32_t RouteClient::LinkIndex(const std::string& name) {
   return static_cast<uint32_t>(request.ifr_ifindex);
 }
 
+Opt<Link> RouteClient::FindLink(const std::string& name) {
+  Opt<Link> found;
+  GetLink(name, [&](const MessageView& message) { found = Link::Decode(message); });
+  return found;
+}
+
 void RouteClient::GetLink(const std::string& name, const Socket::OnMessage& onLink) {
   Batch batch;
   batch.Begin(RTM_GETLINK, 0);
@@ -87,6 +110,14 @@ void RouteClient::GetLink(const std::string& name, const Socket::OnMessage& onLi
   batch.End();
   const auto failures = socket_.Exchange(batch, onLink);
   if (!failures.empty() && failures[0].error != ENODEV) throw KernelError(failures[0].error, "get link " + name, failures[0].text);
+}
+
+void RouteClient::Do(std::vector<RouteRequest> requests) {
+  for (const auto& request : requests) std::visit([&](const auto& object) { object.Check(request.verb); }, request.object);
+  RouteBatch batch(*this);
+  for (size_t i = 0; i < requests.size(); ++i) batch.Do(requests[i], i);
+  const auto failures = batch.Finish();
+  if (!failures.empty()) throw KernelError(failures[0].error, Describe(requests[failures[0].owner]), failures[0].text);
 }
 
 void RouteClient::List(uint16_t getType, const RouteFilter& filter, const Socket::OnMessage& onObject) {

@@ -40,8 +40,12 @@ class RouteClient {
 
   // The index of a link; KernelError ENODEV if there is none of that name.
   uint32_t LinkIndex(const std::string& name);
+  // The link of that name, if there is one.
+  Opt<Link> FindLink(const std::string& name);
   // The message that tells of one link, if there is a link of that name.
   void GetLink(const std::string& name, const Socket::OnMessage& onLink);
+  // Does the requests, which need not be checked yet; throws at the first that is refused, after trying all.
+  void Do(std::vector<RouteRequest> requests);
   // Every object of a kind, by the type of its GET message (RTM_GETLINK, ...).
   void List(uint16_t getType, const RouteFilter& filter, const Socket::OnMessage& onObject);
 

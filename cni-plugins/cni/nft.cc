@@ -1,0 +1,62 @@
+#include "cni/nft.h"
+
+#include <cerrno>
+
+#include "base/error.h"
+#include "cni/error.h"
+#include "netlink/nftables/family.h"
+
+namespace trellis::cni {
+
+namespace {
+
+std::vector<Refusal> Apply(const std::string& text) {
+  const json::Document document(text);
+  Requests requests;
+  for (const auto& request : document.root().items) requests.push_back(&request);
+  return netlink::NftFamily(NetNs()).Apply(requests);
+}
+
+}  // namespace
+
+void QueryNft(const std::string& query, const std::function<void(const json::Value&)>& onObject) {
+  const json::Document question(query);
+  ObjectSink sink;
+  try {
+    netlink::NftFamily(NetNs()).Query(question.root(), sink);
+  } catch (const KernelError& error) {
+    if (error.error() != ENOENT) throw;
+  }
+  for (auto& chunk : sink.Take()) {
+    const json::Document document(std::move(chunk));
+    for (const auto& item : document.root().items) onObject(item);
+  }
+}
+
+std::vector<std::string> FindElements(const std::string& set, const std::function<bool(std::string_view)>& wanted) {
+  std::vector<std::string> keys;
+  QueryNft("{\"kind\":\"element\"," + set + "}", [&](const json::Value& item) {
+    const json::Value* key = item.Find("key");
+    const json::Value* comment = item.Find("comment");
+    if (key != nullptr && wanted(comment != nullptr ? comment->string : std::string_view())) keys.emplace_back(key->string);
+  });
+  return keys;
+}
+
+void DropIfEmpty(const std::string& table, const std::string& set) {
+  int64_t generation = 0;
+  QueryNft(R"({"kind":"generation"})", [&](const json::Value& answer) { generation = answer.Find("generation")->integer; });
+  bool empty = true;
+  FindElements(set, [&](std::string_view) { return empty = false; });
+  if (!empty) return;
+  // A refusal is fine: the table is in use again (the generation moved on) or gone.
+  Apply(R"([{"do":"destroy","kind":"table",)" + table + R"(},{"do":"check","kind":"generation","generation":)" + std::to_string(generation) + "}]");
+}
+
+void CommitNft(const std::string& requests, const char* failure) {
+  const auto refusals = Apply(requests);
+  if (refusals.empty()) return;
+  throw Error(Code::Internal, failure, KernelError(refusals[0].error, "nf_tables", refusals[0].text).what());
+}
+
+}  // namespace trellis::cni

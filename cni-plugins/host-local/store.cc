@@ -1,0 +1,157 @@
+#include "host-local/store.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+
+#include "cni/error.h"
+
+namespace trellis::cni {
+
+namespace {
+
+constexpr const char* kBreak = "\r\n";
+constexpr const char* kBootFile = "boot_id";
+constexpr size_t kMaxFile = 4096;
+
+[[noreturn]] void Fail(const std::string& what, int error = errno) {
+  throw Error(Code::IoFailure, "host-local: " + what + ": " + strerror(error), "dataDir must be a directory that can be written");
+}
+
+// The whole of a small file; empty if it cannot be read.
+std::string ReadFile(const std::string& path) {
+  const Fd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd) return {};
+  std::string text(kMaxFile, '\0');
+  const ssize_t size = read(fd.get(), text.data(), text.size());
+  text.resize(size > 0 ? static_cast<size_t>(size) : 0);
+  return text;
+}
+
+std::string Trim(std::string text) {
+  while (!text.empty() && (text.back() == '\n' || text.back() == '\r' || text.back() == ' ')) text.pop_back();
+  return text;
+}
+
+std::string BootId() { return Trim(ReadFile("/proc/sys/kernel/random/boot_id")); }
+
+time_t BootTime() {
+  timespec now{}, up{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  clock_gettime(CLOCK_BOOTTIME, &up);
+  return now.tv_sec - up.tv_sec;
+}
+
+}  // namespace
+
+Store::Store(const std::string& dataDir, const std::string& network) : directory_(dataDir + "/" + network) {
+  std::error_code error;
+  std::filesystem::create_directories(directory_, error);
+  if (error) Fail("make " + directory_, error.value());
+  const std::string path = PathOf("lock");
+  lock_ = Fd(open(path.c_str(), O_RDONLY | O_CREAT | O_CLOEXEC, 0644));
+  if (!lock_) Fail("open " + path);
+  while (flock(lock_.get(), LOCK_EX) != 0)
+    if (errno != EINTR) Fail("lock " + path);
+  ForgetFormerBoot();
+}
+
+bool Store::Reserve(const IpAddress& address, const Holder& holder) {
+  const std::string name = address.ToString();
+  if (access(PathOf(name).c_str(), F_OK) == 0) return false;
+  const int error = Write(name, holder.containerId + kBreak + holder.interfaceName, true);
+  if (error != 0 && error != EEXIST) Fail("reserve " + PathOf(name), error);
+  return error == 0;
+}
+
+void Store::Release(const IpAddress& address) {
+  if (unlink(PathOf(address.ToString()).c_str()) != 0 && errno != ENOENT) Fail("release " + address.ToString());
+}
+
+std::vector<IpAddress> Store::Find(const Holder& holder, const std::vector<IpAddress>& hints) const {
+  std::vector<IpAddress> found;
+  for (const IpAddress& address : hints)
+    if (IsHeldBy(address.ToString(), holder)) found.push_back(address);
+  if (!found.empty()) return found;
+  for (const IpAddress& address : Reserved())
+    if (IsHeldBy(address.ToString(), holder)) found.push_back(address);
+  if (!found.empty()) return found;
+  // The oldest plugins wrote the container alone.
+  for (const IpAddress& address : Reserved())
+    if (Trim(ReadFile(PathOf(address.ToString()))) == holder.containerId) found.push_back(address);
+  return found;
+}
+
+std::optional<IpAddress> Store::Last(size_t set) const {
+  return IpAddress::Parse(Trim(ReadFile(PathOf("last_reserved_ip." + std::to_string(set)))));
+}
+
+void Store::SetLast(size_t set, const IpAddress& address) {
+  const std::string name = "last_reserved_ip." + std::to_string(set);
+  if (const int error = Write(name, address.ToString(), false)) Fail("write " + PathOf(name), error);
+}
+
+void Store::Keep(const std::vector<Holder>& valid) {
+  for (const IpAddress& address : Reserved()) {
+    const std::string name = address.ToString();
+    const bool kept = std::any_of(valid.begin(), valid.end(), [&](const Holder& holder) {
+      return IsHeldBy(name, holder) || Trim(ReadFile(PathOf(name))) == holder.containerId;
+    });
+    if (!kept) Release(address);
+  }
+}
+
+// A name that appears is whole: it is written aside first, so that a crash between the two steps reserves nothing.
+int Store::Write(const std::string& name, const std::string& text, bool exclusive) const {
+  const std::string aside = PathOf(".new");
+  unlink(aside.c_str());
+  const Fd fd(open(aside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (!fd) return errno;
+  const ssize_t written = write(fd.get(), text.data(), text.size());
+  int error = written == static_cast<ssize_t>(text.size()) ? 0 : written < 0 ? errno : ENOSPC;
+  if (error == 0) {
+    const std::string path = PathOf(name);
+    const int done = exclusive ? link(aside.c_str(), path.c_str()) : rename(aside.c_str(), path.c_str());
+    if (done != 0) error = errno;
+  }
+  unlink(aside.c_str());
+  return error;
+}
+
+bool Store::IsHeldBy(const std::string& name, const Holder& holder) const {
+  return Trim(ReadFile(PathOf(name))) == holder.containerId + kBreak + holder.interfaceName;
+}
+
+std::vector<IpAddress> Store::Reserved() const {
+  std::vector<IpAddress> addresses;
+  const std::unique_ptr<DIR, int (*)(DIR*)> directory(opendir(directory_.c_str()), closedir);
+  if (!directory) Fail("read " + directory_);
+  while (const dirent* entry = readdir(directory.get()))
+    if (const auto address = IpAddress::Parse(entry->d_name)) addresses.push_back(*address);
+  return addresses;
+}
+
+// No container outlives a reboot, but its reservation does. The time of a file decides too: the reference plugin may
+// have handed out addresses since the boot without leaving its mark.
+void Store::ForgetFormerBoot() {
+  const std::string now = BootId();
+  const std::string then = Trim(ReadFile(PathOf(kBootFile)));
+  if (now.empty() || now == then) return;
+  if (!then.empty()) {
+    for (const IpAddress& address : Reserved()) {
+      struct stat info {};
+      if (stat(PathOf(address.ToString()).c_str(), &info) == 0 && info.st_mtime < BootTime()) Release(address);
+    }
+  }
+  if (const int error = Write(kBootFile, now, false)) Fail("write " + PathOf(kBootFile), error);
+}
+
+}  // namespace trellis::cni
