@@ -51,10 +51,14 @@ export class ResultCache {
     const fresh = path.join(this.dir, `.result-${process.pid}-${++written}`);
     try {
       await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
-      await writeFile(fresh, JSON.stringify(entry), { mode: 0o600, flag: 'wx' });
-      await rename(fresh, file);
+      try {
+        await writeFile(fresh, JSON.stringify(entry), { mode: 0o600, flag: 'wx' });
+        await rename(fresh, file);
+      } catch (error) {
+        await rm(fresh, { force: true });
+        throw error;
+      }
     } catch (cause) {
-      await rm(fresh, { force: true });
       throw new CniError('CACHE_FAILED', `the result could not be kept in ${file}: ${wordsOf(cause)}`, {
         cause,
       });
