@@ -157,7 +157,7 @@ function listCommand(terminal: Terminal): Command {
           plugins.map(({ type }) => type).join(','),
           source,
         ]);
-        terminal.write(table([['NAME', 'VERSION', 'PLUGINS', 'FILE'], ...rows]));
+        if (rows.length > 0) terminal.write(table([['NAME', 'VERSION', 'PLUGINS', 'FILE'], ...rows]));
         if (networks.length === 0 && problems.length === 0)
           throw new CniError('NETWORK_NOT_FOUND', `no network configuration in ${confDir}`);
         if (problems.length > 0)

@@ -174,7 +174,11 @@ describe('list', () => {
   });
 
   test('fails without any', async () => {
-    expect(await cni('list')).toMatchObject({ err: `no network configuration in ${confDir()}\n`, code: 1 });
+    expect(await cni('list')).toEqual({
+      out: '',
+      err: `no network configuration in ${confDir()}\n`,
+      code: 1,
+    });
   });
 });
 
