@@ -1,6 +1,15 @@
 // The result cache on disk.
 // Guarantees: the bytes libcni would write, readable by root alone, never half of them; what libcni wrote is understood.
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  watch,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -44,6 +53,16 @@ test('an entry is the one of libcni, by name, keys and mode', async () => {
   const entry = await cache.get('net', { containerId: 'c1' });
   expect(entry).toEqual({ ...attachment, network: 'net', ifName: 'eth0', config: text, result: printed });
   expect(cachedResult(entry, '1.0.0')).toEqual(result);
+});
+
+test('nothing but whole entries is ever in the directory of results', async () => {
+  mkdirSync(results(), { recursive: true });
+  const seen = new Set<string | null>();
+  const watcher = watch(results(), (_, name) => seen.add(name));
+  await cache.put(list, { containerId: 'c1' }, result);
+  await expect.poll(() => seen.size).toBeGreaterThan(0);
+  watcher.close();
+  expect([...seen]).toEqual(['net-c1-eth0']);
 });
 
 test('what is empty is left out, as in Go', async () => {

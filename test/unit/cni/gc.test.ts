@@ -86,7 +86,7 @@ test('a failure does not stop the rest, and keeps its attachment', async () => {
 });
 
 test('an ADD that is under way is waited for, and its attachment is known to be valid', async () => {
-  const { cni } = await withThree();
+  const { cni, since } = await withThree();
   fake.write('one', `sleep 0.3; ${answering({ ips: [{ address: '10.0.0.9/24' }] })}`);
   const adding = cni.add(list(), { containerId: 'late' });
   const collecting = cni.gc(list(), async () => {
@@ -95,7 +95,10 @@ test('an ADD that is under way is waited for, and its attachment is known to be 
   });
   expect(await collecting).toEqual([]);
   await adding;
-  expect(await names(cni)).toContain('net late eth0');
+  expect(since().at(-1)?.stdin['cni.dev/valid-attachments']).toContainEqual({
+    containerID: 'late',
+    ifname: 'eth0',
+  });
 });
 
 test('without a cache there is nothing to delete, but plugins still collect', async () => {
