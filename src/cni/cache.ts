@@ -47,6 +47,11 @@ export class ResultCache {
       result: renderResult(result, list.cniVersion),
     };
     const file = this.file(list.name, attachment);
+    const other = await this.otherOwner(list.name, attachment);
+    if (other !== undefined) {
+      const owner = `container ${other.containerId} on network ${other.network}`;
+      throw new CniError('CACHE_FAILED', `${file} is the result of ${owner}; give one of them another name`);
+    }
     // Not beside the results: libcni takes every file there for an attachment.
     const fresh = path.join(this.dir, `.result-${process.pid}-${++written}`);
     try {
@@ -69,15 +74,23 @@ export class ResultCache {
   async get(network: string, attachment: Attachment): Promise<CachedAttachment | undefined> {
     const text = await read(this.file(network, attachment));
     if (text === undefined) return undefined;
-    return parseEntry(text) ?? parseOldEntry(text, network, attachment);
+    const entry = parseEntry(text) ?? parseOldEntry(text, network, attachment);
+    return entry !== undefined && isOf(entry, network, attachment) ? entry : undefined;
   }
 
   /** Not there is fine. */
   async remove(network: string, attachment: Attachment): Promise<void> {
     const file = this.file(network, attachment);
+    if ((await this.otherOwner(network, attachment)) !== undefined) return;
     await rm(file, { force: true }).catch((cause: unknown) => {
       throw new CniError('CACHE_FAILED', `${file} could not be removed: ${wordsOf(cause)}`, { cause });
     });
+  }
+
+  // Network a-b with container c and network a with container b-c have one file name: libcni mixes them up.
+  private async otherOwner(network: string, attachment: Attachment): Promise<CachedAttachment | undefined> {
+    const entry = parseEntry((await read(this.file(network, attachment))) ?? '');
+    return entry === undefined || isOf(entry, network, attachment) ? undefined : entry;
   }
 
   /** All attachments in the order of their files' names; files of other formats are passed over, as libcni does. */
@@ -91,6 +104,11 @@ export class ResultCache {
     return texts.flatMap((text) => (text === undefined ? [] : (parseEntry(text) ?? [])));
   }
 }
+
+const isOf = (entry: CachedAttachment, network: string, attachment: Attachment): boolean =>
+  entry.network === network &&
+  entry.containerId === attachment.containerId &&
+  entry.ifName === ifNameOf(attachment);
 
 /** The kept result, or undefined where there is none that makes sense. */
 export function cachedResult(

@@ -103,6 +103,22 @@ describe('the list of attachments', () => {
   });
 });
 
+test('two attachments whose names run together are not mixed up', async () => {
+  await cache.put(
+    parseList({ name: 'f', text: text.replace('"net"', '"net-a"') }),
+    { containerId: 'b' },
+    result,
+  );
+  const other = { containerId: 'a-b' };
+  expect(cache.file('net', other)).toBe(cache.file('net-a', { containerId: 'b' }));
+  expect(await cache.get('net', other)).toBeUndefined();
+  await expect(cache.put(list, other, result)).rejects.toThrow(
+    'is the result of container b on network net-a',
+  );
+  await cache.remove('net', other);
+  expect(await cache.get('net-a', { containerId: 'b' })).toBeDefined();
+});
+
 test('a bare result of an old libcni is understood', async () => {
   put('net-c1-eth0', { cniVersion: '0.3.1', ips: [{ version: '4', address: '10.0.0.2/24' }] });
   const entry = await cache.get('net', { containerId: 'c1' });
