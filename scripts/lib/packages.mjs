@@ -40,6 +40,24 @@ export const PACKAGES = [
     probe: { tool: 'modprobe' },
     why: 'loads kernel modules where the kernel has them',
   },
+  {
+    name: 'containernetworking-plugins',
+    level: 'test',
+    probe: { file: '/usr/lib/cni/bridge' },
+    why: 'the reference CNI plugins, to run ours against',
+  },
+  {
+    name: 'golang-go',
+    level: 'test',
+    probe: { tool: 'go' },
+    why: 'builds a driver of the reference CNI library',
+  },
+  {
+    name: 'golang-github-appc-cni-dev',
+    level: 'test',
+    probe: { file: '/usr/share/gocode/src/github.com/containernetworking/cni/libcni/api.go' },
+    why: 'the reference CNI library, to exchange result caches with',
+  },
   { name: 'libcap2-bin', level: 'test', probe: { tool: 'capsh' }, why: 'tests that drop a capability' },
   { name: 'clang-14', level: 'test', probe: { tool: 'clang++-14' }, why: 'sanitizer and fuzzer builds' },
   {

@@ -1,6 +1,7 @@
 // The `trellis` command line: its commands, help and errors.
 // Guarantees: never ends the process; a wrong command line gives exit code 2 and says what to type instead.
 import { Command, CommanderError } from 'commander';
+import { cniCommand } from './cni/command.js';
 import { doctorCommand } from './doctor.js';
 import type { Terminal } from './terminal.js';
 import { trellisVersion } from './version.js';
@@ -11,6 +12,7 @@ const EXPLANATION = `
 Start here:
   trellis doctor             see whether this machine has what Trellis needs
   trellis doctor --help      what the answers mean
+  trellis cni --help         put containers on networks by CNI plugins
 
 More commands arrive as the parts are built; the README says which exist.
 `;
@@ -23,18 +25,21 @@ export function createProgram(terminal: Terminal): Command {
     .helpCommand('help [command]', 'show the help of a command')
     .addHelpText('after', EXPLANATION);
   program.addCommand(doctorCommand(terminal));
-  for (const command of [program, ...program.commands]) {
-    command
-      .exitOverride()
-      .showHelpAfterError(
-        `Run "${command === program ? '' : 'trellis '}${command.name()} --help" for what can be typed.`,
-      )
-      .configureOutput({
-        writeOut: (text) => terminal.write(text),
-        writeErr: (text) => terminal.writeError(text),
-      });
-  }
+  program.addCommand(cniCommand(terminal));
+  govern(program, terminal, 'trellis');
   return program;
+}
+
+/** The same manners for a command and all below it. */
+function govern(command: Command, terminal: Terminal, words: string): void {
+  command
+    .exitOverride()
+    .showHelpAfterError(`Run "${words} --help" for what can be typed.`)
+    .configureOutput({
+      writeOut: (text) => terminal.write(text),
+      writeErr: (text) => terminal.writeError(text),
+    });
+  for (const child of command.commands) govern(child, terminal, `${words} ${child.name()}`);
 }
 
 /** Runs one command line (without `node` and the script). */

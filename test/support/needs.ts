@@ -4,6 +4,8 @@
 export interface Needs {
   /** Programs looked for on PATH, such as `nft`. */
   readonly tools?: readonly string[];
+  /** Files of a Debian package that no PATH leads to, such as `/usr/lib/cni/bridge`. */
+  readonly files?: readonly string[];
   /** Ids of kernel features in the table of `trellis doctor`, such as `ip-vs`. */
   readonly features?: readonly string[];
   /** The suite makes namespaces or devices. */
@@ -13,6 +15,7 @@ export interface Needs {
 export interface Machine {
   readonly isRoot: boolean;
   hasTool(name: string): boolean;
+  hasFile(path: string): boolean;
   /** Null when the kernel has the feature, otherwise why it counts as missing. */
   featureObstacle(id: string): string | null;
 }
@@ -24,6 +27,9 @@ export function unmetNeeds(needs: Needs, machine: Machine): string[] {
     ...(needs.tools ?? [])
       .filter((tool) => !machine.hasTool(tool))
       .map((tool) => `the tool ${tool} (npm run setup)`),
+    ...(needs.files ?? [])
+      .filter((file) => !machine.hasFile(file))
+      .map((file) => `the file ${file} (npm run setup)`),
   ];
   if (unmet.length > 0) return unmet;
   return (needs.features ?? []).flatMap((id) => {

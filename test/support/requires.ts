@@ -1,7 +1,7 @@
 // `describeWith`: a suite that runs only where the machine has what it needs.
 // Guarantees: under CI a missing need fails the run; elsewhere the suite is skipped and its reason printed.
 import { spawnSync } from 'node:child_process';
-import { accessSync, constants } from 'node:fs';
+import { accessSync, constants, existsSync } from 'node:fs';
 import path from 'node:path';
 import { describe, test } from 'vitest';
 import { answer } from '../../src/doctor/answer.js';
@@ -42,6 +42,7 @@ const remember = <T>(ask: (key: string) => T) => {
 const thisMachine: Machine = {
   isRoot: process.getuid?.() === 0,
   hasTool: remember((name) => SEARCH_PATH.split(':').some((dir) => isExecutable(path.join(dir, name)))),
+  hasFile: existsSync,
   featureObstacle: remember(askKernel),
 };
 

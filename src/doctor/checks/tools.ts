@@ -38,6 +38,12 @@ const NETWORK: readonly ToolRow[] = [
   { name: 'ipvsadm', package: 'ipvsadm', need: 'optional', purpose: 'reads IPVS services', version: [] },
   { name: 'conntrack', package: 'conntrack', need: 'optional', purpose: 'reads tracked connections' },
   { name: 'unshare', package: 'util-linux', need: 'recommended', purpose: 'throw-away namespaces' },
+  {
+    name: 'nsenter',
+    package: 'util-linux',
+    need: 'recommended',
+    purpose: 'CNI plugins in the network of a node',
+  },
   { name: 'modprobe', package: 'kmod', need: 'optional', purpose: 'loads kernel modules' },
 ];
 
@@ -68,6 +74,13 @@ const DEVELOPMENT: readonly ToolRow[] = [
   { name: 'cmake', package: 'cmake', need: 'optional', purpose: 'sanitizer and fuzzer builds' },
   { name: 'clang++-14', package: 'clang-14', need: 'optional', purpose: 'sanitizer and fuzzer builds' },
   { name: 'llvm-symbolizer-14', package: 'llvm-14', need: 'optional', purpose: 'readable sanitizer reports' },
+  {
+    name: 'go',
+    package: 'golang-go',
+    need: 'optional',
+    purpose: 'tests against the reference CNI library',
+    version: ['version'],
+  },
   {
     name: 'capsh',
     package: 'libcap2-bin',

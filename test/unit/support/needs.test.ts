@@ -6,6 +6,7 @@ import { type Machine, reasonOf, titleWithReason, unmetNeeds } from '../../suppo
 const machine = (overrides: Partial<Machine> = {}): Machine => ({
   isRoot: true,
   hasTool: () => true,
+  hasFile: () => true,
   featureObstacle: () => null,
   ...overrides,
 });
@@ -19,6 +20,11 @@ test('nothing is unmet on a machine that has everything', () => {
 test('a suite that needs nothing runs anywhere', () => {
   const nowhere = machine({ isRoot: false, hasTool: () => false, featureObstacle: () => 'no' });
   expect(unmetNeeds({}, nowhere)).toEqual([]);
+});
+
+test('a missing file is named', () => {
+  const poor = machine({ hasFile: (file) => file !== '/b' });
+  expect(unmetNeeds({ files: ['/a', '/b'] }, poor)).toEqual(['the file /b (npm run setup)']);
 });
 
 test('root and tools are named together, before the kernel is asked', () => {
