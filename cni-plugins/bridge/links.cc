@@ -55,7 +55,7 @@ RouteRequest AddAddress(const std::string& dev, const IpPrefix& address, bool du
   netlink::Address request;
   request.dev = netlink::LinkRef{dev, 0};
   request.address = address;
-  if (address.address.length == 16 && !duplicateAddressDetection) request.flags = {"nodad"};
+  if (address.address.length == 16 && !duplicateAddressDetection) request.flags = netlink::WordFlags<netlink::kAddressFlags>{IFA_F_NODAD};
   return {Verb::Add, request};
 }
 

@@ -62,6 +62,24 @@ void CheckType(const Opt<std::string>& type) {
   if (type && (type->empty() || type->size() > kMax)) ThrowField("type", "must be 1 to " + std::to_string(kMax) + " bytes long");
 }
 
+uint32_t ReadFlagWords(const json::Value& from, std::string_view name, Names names) {
+  if (!from.IsArray()) ThrowField(name, "must be a list of words");
+  uint32_t bits = 0;
+  for (const auto& item : from.items) {
+    const auto bit = item.IsString() ? ValueOf(names, item.string) : std::nullopt;
+    if (!bit) ThrowField(name, (item.IsString() ? "knows no '" + std::string(item.string) + "'; it may hold " : "may hold ") + ListWords(names));
+    bits |= *bit;
+  }
+  return bits;
+}
+
+void WriteFlagWords(json::Writer& to, uint32_t bits, Names names) {
+  to.BeginArray();
+  for (const Name& name : names)
+    if (bits & name.value) to.String(name.word);
+  to.EndArray();
+}
+
 void GetAttribute(Bytes from, IpAddress& to) {
   const auto address = IpAddress::FromBytes(from);
   if (!address) ThrowMalformed("an address that is neither IPv4 nor IPv6");

@@ -120,6 +120,24 @@ void WriteJson(json::Writer& to, const std::vector<T>& from) {
   to.EndArray();
 }
 
+// ---- flag words ---------------------------------------------------------------------------------------------------
+
+// Bits as a list of words; the bits without a word are dropped when read.
+uint32_t ReadFlagWords(const json::Value& from, std::string_view name, Names names);
+void WriteFlagWords(json::Writer& to, uint32_t bits, Names names);
+
+template <const auto& Words>
+struct WordFlags {
+  uint32_t value = 0;
+};
+template <const auto& Words>
+void ReadJson(const json::Value& from, std::string_view name, WordFlags<Words>& to) {
+  to.value = ReadFlagWords(from, name, Words);
+}
+template <const auto& Words>
+void WriteJson(json::Writer& to, const WordFlags<Words>& from) {
+  WriteFlagWords(to, from.value, Words);
+}
 // ---- value to attribute and back ----------------------------------------------------------------------------------
 
 template <Number T>
@@ -149,6 +167,16 @@ inline void GetAttribute(Bytes from, Blob& to) { to.value.assign(reinterpret_cas
 inline void GetAttribute(Bytes, Presence& to) { to.value = true; }
 void GetAttribute(Bytes from, IpAddress& to);
 void GetAttribute(Bytes from, HardwareAddress& to);
+
+// As attributes, flag words are nf_tables': 32 bits in network byte order. rtnetlink's travel in headers.
+template <const auto& Words>
+void PutAttribute(Batch& to, uint16_t type, const WordFlags<Words>& from) {
+  to.PutValue(type, htobe32(from.value));
+}
+template <const auto& Words>
+void GetAttribute(Bytes from, WordFlags<Words>& to) {
+  to.value = be32toh(ReadValue<uint32_t>(from));
+}
 
 // A number field, whatever its byte order, for the tables of words.
 template <class T>

@@ -80,24 +80,6 @@ void GetAttribute(Bytes from, Verdict& to) {
   to.chain = ReadString(verdict.Get(NFTA_VERDICT_CHAIN));
 }
 
-uint32_t ReadFlagWords(const json::Value& from, std::string_view name, Names names) {
-  if (!from.IsArray()) ThrowField(name, "must be a list of words");
-  uint32_t bits = 0;
-  for (const auto& item : from.items) {
-    const auto bit = item.IsString() ? ValueOf(names, item.string) : std::nullopt;
-    if (!bit) ThrowField(name, "may hold " + ListWords(names));
-    bits |= *bit;
-  }
-  return bits;
-}
-
-void WriteFlagWords(json::Writer& to, uint32_t bits, Names names) {
-  to.BeginArray();
-  for (const Name& name : names)
-    if (bits & name.value) to.String(name.word);
-  to.EndArray();
-}
-
 void UserData::Put(uint8_t type, const void* data, size_t size) {
   bytes_ += static_cast<char>(type);
   bytes_ += static_cast<char>(size);

@@ -33,30 +33,6 @@ void WriteJson(json::Writer& to, const Verdict& from);
 void PutAttribute(Batch& to, uint16_t type, const Verdict& from);
 void GetAttribute(Bytes from, Verdict& to);
 
-// Bits as a list of words; the bits without a word are dropped when read.
-uint32_t ReadFlagWords(const json::Value& from, std::string_view name, Names names);
-void WriteFlagWords(json::Writer& to, uint32_t bits, Names names);
-
-template <const auto& Words>
-struct WordFlags {
-  uint32_t value = 0;
-};
-template <const auto& Words>
-void ReadJson(const json::Value& from, std::string_view name, WordFlags<Words>& to) {
-  to.value = ReadFlagWords(from, name, Words);
-}
-template <const auto& Words>
-void WriteJson(json::Writer& to, const WordFlags<Words>& from) {
-  WriteFlagWords(to, from.value, Words);
-}
-template <const auto& Words>
-void PutAttribute(Batch& to, uint16_t type, const WordFlags<Words>& from) {
-  to.PutValue(type, htobe32(from.value));
-}
-template <const auto& Words>
-void GetAttribute(Bytes from, WordFlags<Words>& to) {
-  to.value = be32toh(ReadValue<uint32_t>(from));
-}
 // The kernel tells flags that are zero; the caller did not.
 template <const auto& Words>
 void DropZero(Opt<WordFlags<Words>>& flags) {

@@ -5,28 +5,6 @@
 
 namespace trellis::netlink {
 
-namespace {
-
-constexpr Name kFlags[] = {{"secondary", IFA_F_SECONDARY},     {"nodad", IFA_F_NODAD},
-                           {"optimistic", IFA_F_OPTIMISTIC},   {"dadfailed", IFA_F_DADFAILED},
-                           {"home", IFA_F_HOMEADDRESS},        {"deprecated", IFA_F_DEPRECATED},
-                           {"tentative", IFA_F_TENTATIVE},     {"permanent", IFA_F_PERMANENT},
-                           {"mngtmpaddr", IFA_F_MANAGETEMPADDR}, {"noprefixroute", IFA_F_NOPREFIXROUTE},
-                           {"autojoin", IFA_F_MCAUTOJOIN},     {"stable-privacy", IFA_F_STABLE_PRIVACY}};
-
-uint32_t FlagBits(const Opt<std::vector<std::string>>& words) {
-  uint32_t bits = 0;
-  if (!words) return bits;
-  for (const auto& word : *words) {
-    const auto bit = ValueOf(kFlags, word);
-    if (!bit) ThrowField("flags", "knows no '" + word + "'; it knows " + ListWords(kFlags));
-    bits |= *bit;
-  }
-  return bits;
-}
-
-}  // namespace
-
 void Address::Check(Verb) const {
   if (!address) throw InputError("an address request needs the address, like \"10.0.0.1/24\"");
   if (!dev) throw InputError("say on which link (dev) address " + address->ToString() + " is");
@@ -34,7 +12,6 @@ void Address::Check(Verb) const {
   if (broadcast && address->address.length != 4) ThrowField("broadcast", "goes with IPv4 only");
   if (broadcast && broadcast->length != 4) ThrowField("broadcast", "must be an IPv4 address");
   if (label && (label->empty() || label->size() >= IFNAMSIZ)) ThrowField("label", "must be 1 to 15 bytes long");
-  FlagBits(flags);
 }
 
 void Address::Encode(Batch& batch, Verb verb, size_t owner) {
@@ -50,7 +27,7 @@ void Address::Encode(Batch& batch, Verb verb, size_t owner) {
   batch.Header(head);
   batch.Put(IFA_LOCAL, address->address.bytes());
   batch.Put(IFA_ADDRESS, peer ? peer->bytes() : address->address.bytes());
-  if (const uint32_t bits = FlagBits(flags)) batch.PutValue(IFA_FLAGS, bits);
+  if (flags && flags->value != 0) batch.PutValue(IFA_FLAGS, flags->value);
   if (validLifetime || preferredLifetime) {
     ifa_cacheinfo lifetimes{};
     lifetimes.ifa_valid = validLifetime.value_or(UINT32_MAX);
@@ -76,10 +53,7 @@ Address Address::Decode(const MessageView& message) {
   if (!local) ThrowMalformed("an address message without an address");
   out.address = IpPrefix{*local, head.ifa_prefixlen};
   if (remote && !(*remote == *local)) out.peer = remote;
-  const uint32_t bits = from.table().Has(IFA_FLAGS) ? ReadValue<uint32_t>(from.table().Get(IFA_FLAGS)) : head.ifa_flags;
-  auto& words = out.flags.emplace();
-  for (const Name& flag : kFlags)
-    if (bits & flag.value) words.emplace_back(flag.word);
+  out.flags = WordFlags<kAddressFlags>{from.table().Has(IFA_FLAGS) ? ReadValue<uint32_t>(from.table().Get(IFA_FLAGS)) : head.ifa_flags};
   if (from.table().Has(IFA_CACHEINFO)) {
     const auto lifetimes = ReadValue<ifa_cacheinfo>(from.table().Get(IFA_CACHEINFO));
     out.validLifetime = lifetimes.ifa_valid;

@@ -4,24 +4,6 @@
 
 namespace trellis::netlink {
 
-namespace {
-
-constexpr Name kFlags[] = {{"use", NTF_USE},       {"self", NTF_SELF},     {"master", NTF_MASTER},   {"proxy", NTF_PROXY},
-                           {"extern_learn", NTF_EXT_LEARNED}, {"offload", NTF_OFFLOADED}, {"sticky", NTF_STICKY}, {"router", NTF_ROUTER}};
-
-uint8_t FlagBits(const Opt<std::vector<std::string>>& words) {
-  uint32_t bits = 0;
-  if (!words) return 0;
-  for (const auto& word : *words) {
-    const auto bit = ValueOf(kFlags, word);
-    if (!bit) ThrowField("flags", "knows no '" + word + "'; it knows " + ListWords(kFlags));
-    bits |= *bit;
-  }
-  return static_cast<uint8_t>(bits);
-}
-
-}  // namespace
-
 int Neighbour::Family() const {
   if (family) return *family;
   return address ? address->family() : AF_BRIDGE;
@@ -33,7 +15,7 @@ void Neighbour::Check(Verb verb) const {
   if (af == AF_BRIDGE && !mac) throw InputError("an entry of a forwarding database needs its mac");
   if (af != AF_BRIDGE && !address) throw InputError("a neighbour needs its address");
   if (af != AF_BRIDGE && address->family() != af) ThrowField("address", "must be of the neighbour's family");
-  const uint8_t bits = FlagBits(flags);
+  const uint32_t bits = flags ? flags->value : 0;
   if (verb != Verb::Delete && af != AF_BRIDGE && !mac && (bits & (NTF_PROXY | NTF_USE)) == 0)
     throw InputError("neighbour " + address->ToString() + " needs its mac");
 }
@@ -46,7 +28,7 @@ void Neighbour::Encode(Batch& batch, Verb verb, size_t owner) {
   head.ndm_family = static_cast<uint8_t>(af);
   head.ndm_ifindex = static_cast<int>(dev->index);
   head.ndm_state = state.value_or(NUD_PERMANENT);
-  head.ndm_flags = FlagBits(flags);
+  head.ndm_flags = static_cast<uint8_t>(flags ? flags->value : 0);
   // As bridge(8) does: an entry that names neither belongs to the device itself.
   if (af == AF_BRIDGE && (head.ndm_flags & (NTF_SELF | NTF_MASTER)) == 0) head.ndm_flags |= NTF_SELF;
   batch.Header(head);
@@ -71,9 +53,7 @@ Neighbour Neighbour::Decode(const MessageView& message) {
   out.family = head.ndm_family;
   out.dev = LinkRef{{}, static_cast<uint32_t>(head.ndm_ifindex)};
   out.state = head.ndm_state;
-  auto& words = out.flags.emplace();
-  for (const Name& flag : kFlags)
-    if (head.ndm_flags & flag.value) words.emplace_back(flag.word);
+  out.flags = WordFlags<kNeighbourFlags>{head.ndm_flags};
   return out;
 }
 

@@ -9,13 +9,16 @@
 
 namespace trellis::netlink {
 
+inline constexpr Name kNeighbourFlags[] = {{"use", NTF_USE},       {"self", NTF_SELF},     {"master", NTF_MASTER},   {"proxy", NTF_PROXY},
+                           {"extern_learn", NTF_EXT_LEARNED}, {"offload", NTF_OFFLOADED}, {"sticky", NTF_STICKY}, {"router", NTF_ROUTER}};
+
 struct Neighbour {
   Opt<uint8_t> family;
   Opt<LinkRef> dev, via;
   Opt<IpAddress> address;
   Opt<HardwareAddress> mac;
   Opt<uint16_t> state, vlan;
-  Opt<std::vector<std::string>> flags;
+  Opt<WordFlags<kNeighbourFlags>> flags;
   Opt<Be16> port;
   Opt<uint32_t> vni, sourceVni, probes;
   Opt<LinkRef> master;

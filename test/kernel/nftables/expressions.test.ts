@@ -101,7 +101,11 @@ describeWith({ root: true, tools: ['nft'] }, 'expressions', () => {
       'as long as',
     ],
     ['a verdict that is none', { immediate: { verdict: 'maybe' } }, "field 'verdict'"],
-    ['an unknown flag', { masq: { flags: ['sometimes'] } }, "field 'flags' may hold"],
+    [
+      'an unknown flag',
+      { masq: { flags: ['sometimes'] } },
+      "field 'flags' knows no 'sometimes'; it may hold",
+    ],
     [
       'a number that is too large',
       { payload: { base: 'network', offset: 4294967296, length: 4, dreg: 1 } },
