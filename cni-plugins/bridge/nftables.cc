@@ -155,7 +155,7 @@ void Delete(const std::vector<IpAddress>& keys) {
   for (const IpAddress& key : keys) {
     Requests requests(FamilyOf(key));
     requests.Element("destroy", key, {}, {});
-    CommitNft(requests.Take(), kFailure);
+    DeleteNft(requests.Take(), kFailure);
     DropIfEmpty(std::string(R"("family":")") + FamilyOf(key).name + R"(","name":")" + kTable + R"(")", SetOf(FamilyOf(key)));
   }
 }

@@ -17,6 +17,11 @@ std::vector<Refusal> Apply(const std::string& text) {
   return netlink::NftFamily(NetNs()).Apply(requests);
 }
 
+void RequireDone(const std::vector<Refusal>& refusals, const char* failure, int forgiven) {
+  for (const Refusal& refusal : refusals)
+    if (refusal.error != forgiven) throw Error(Code::Internal, failure, KernelError(refusal.error, "nf_tables", refusal.text).what());
+}
+
 }  // namespace
 
 void QueryNft(const std::string& query, const std::function<void(const json::Value&)>& onObject) {
@@ -53,10 +58,8 @@ void DropIfEmpty(const std::string& table, const std::string& set) {
   Apply(R"([{"do":"destroy","kind":"table",)" + table + R"(},{"do":"check","kind":"generation","generation":)" + std::to_string(generation) + "}]");
 }
 
-void CommitNft(const std::string& requests, const char* failure) {
-  const auto refusals = Apply(requests);
-  if (refusals.empty()) return;
-  throw Error(Code::Internal, failure, KernelError(refusals[0].error, "nf_tables", refusals[0].text).what());
-}
+void CommitNft(const std::string& requests, const char* failure) { RequireDone(Apply(requests), failure, 0); }
+
+void DeleteNft(const std::string& requests, const char* failure) { RequireDone(Apply(requests), failure, ENOENT); }
 
 }  // namespace trellis::cni

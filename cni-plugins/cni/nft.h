@@ -23,5 +23,7 @@ void DropIfEmpty(const std::string& table, const std::string& set);
 
 // Commits requests as one transaction; throws Error Internal with `failure` and the kernel's words.
 void CommitNft(const std::string& requests, const char* failure);
+// The same for deletions: what is not there, or whose table is gone, is deleted.
+void DeleteNft(const std::string& requests, const char* failure);
 
 }  // namespace trellis::cni
