@@ -77,6 +77,8 @@ Link EnsureBridge(netlink::RouteClient& host, const BridgeConfig& config) {
     }
     // The bridge is a router, not a host that listens to others.
     SetSysctl(NetNs(), "net/ipv6/conf/" + config.bridge + "/accept_ra", "0");
+    // Nor does it wait: until its link-local address is sure, it asks for no neighbour, and no IPv6 reaches a pod.
+    if (!config.duplicateAddressDetection) SetSysctl(NetNs(), "net/ipv6/conf/" + config.bridge + "/accept_dad", "0");
     link = host.FindLink(config.bridge);
   }
   if (!link || link->type != "bridge") throw Error(Code::InvalidConfiguration, "\"" + config.bridge + "\" already exists but is not a bridge", "name another \"bridge\"");

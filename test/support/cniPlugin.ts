@@ -36,7 +36,7 @@ export function callPlugin(call: PluginCall): Promise<PluginAnswer> {
     ...process.env,
     ...call.environment,
     CNI_COMMAND: command,
-    CNI_PATH: `${binDir}:${PLUGIN_DIR}`,
+    CNI_PATH: call.environment?.['CNI_PATH'] ?? `${binDir}:${PLUGIN_DIR}`,
     ...(command === 'GC' || command === 'STATUS' ? {} : { CNI_CONTAINERID: containerId, CNI_IFNAME: 'eth0' }),
     ...(netns === undefined ? {} : { CNI_NETNS: netns }),
   };

@@ -116,6 +116,23 @@ export async function learnPeer(host: OverlayHost, other: OverlayHost, { v6 = fa
   ]);
 }
 
+export interface NetworkOptions {
+  /** The plugin makes the device. */
+  readonly device?: boolean;
+}
+
+/** The configuration of the plugin on a host, with all its state below the host's directory. */
+export const network = (host: OverlayHost, { device = false }: NetworkOptions = {}) => ({
+  cniVersion: '1.1.0',
+  name: 'pods',
+  type: 'vxlan',
+  subnetFile: host.subnetFile,
+  dataDir: path.join(host.directory, 'flannel'),
+  ipam: { dataDir: path.join(host.directory, 'networks') },
+  delegate: { hairpinMode: true, isDefaultGateway: true },
+  ...(device ? { vxlan: { name: DEVICE, vni: 1, port: 8472, local: host.underlay, dev: 'eth0' } } : {}),
+});
+
 export const writeSubnetFile = (host: OverlayHost, text: string) => writeFileSync(host.subnetFile, text);
 
 const files = (directory: string) => {
