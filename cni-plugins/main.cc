@@ -9,16 +9,19 @@
 #include "bridge/bridge.h"
 #include "host-local/ipam.h"
 #include "loopback/loopback.h"
+#include "vxlan/vxlan.h"
 
 namespace {
 
 using trellis::cni::Plugin;
 
-constexpr const Plugin* kPlugins[] = {&trellis::cni::kBridge, &trellis::cni::kHostLocal, &trellis::cni::kLoopback};
+constexpr const Plugin* kPlugins[] = {&trellis::cni::kBridge, &trellis::cni::kHostLocal, &trellis::cni::kLoopback, &trellis::cni::kVxlan};
 
 const Plugin* Find(const char* path) {
   const char* slash = strrchr(path, '/');
   const char* name = slash != nullptr ? slash + 1 : path;
+  // Known by flannel's name too, but not listed: installing must not overwrite flannel's own executable.
+  if (strcmp(name, "flannel") == 0) return &trellis::cni::kVxlan;
   for (const Plugin* plugin : kPlugins)
     if (strcmp(plugin->name, name) == 0) return plugin;
   return nullptr;

@@ -1,6 +1,5 @@
 #include "bridge/links.h"
 
-#include <sys/random.h>
 #include <sys/socket.h>
 
 #include <cerrno>
@@ -8,6 +7,7 @@
 #include "base/error.h"
 #include "cni/container.h"
 #include "cni/error.h"
+#include "cni/random.h"
 #include "host-local/range.h"
 
 namespace trellis::cni {
@@ -17,22 +17,6 @@ namespace {
 using netlink::Link;
 using netlink::RouteRequest;
 using netlink::Verb;
-
-std::string RandomBytes(size_t count) {
-  std::string bytes(count, '\0');
-  if (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(count)) ThrowErrno("read random bytes");
-  return bytes;
-}
-
-// Locally administered. A bridge without a fixed address takes that of a port, and loses it with the port.
-HardwareAddress RandomMac() {
-  HardwareAddress mac;
-  mac.length = 6;
-  const std::string bytes = RandomBytes(6);
-  std::copy(bytes.begin(), bytes.end(), mac.octets.begin());
-  mac.octets[0] = static_cast<uint8_t>((mac.octets[0] & 0xFE) | 0x02);
-  return mac;
-}
 
 std::string RandomName() {
   const std::string bytes = RandomBytes(4);
@@ -44,7 +28,7 @@ Link NewBridge(const BridgeConfig& config) {
   link.name = config.bridge;
   link.type = "bridge";
   link.up = true;
-  link.mac = RandomMac();
+  link.mac = RandomMac();  // one without a fixed address takes that of a port, and loses it with the port
   if (config.mtu) link.mtu = *config.mtu;
   if (config.promisc) link.promisc = true;
   if (config.UsesVlans()) link.bridge.emplace().vlanFiltering = true;
@@ -93,6 +77,8 @@ Link EnsureBridge(netlink::RouteClient& host, const BridgeConfig& config) {
     }
     // The bridge is a router, not a host that listens to others.
     SetSysctl(NetNs(), "net/ipv6/conf/" + config.bridge + "/accept_ra", "0");
+    // Nor does it wait: until its link-local address is sure, it asks for no neighbour, and no IPv6 reaches a pod.
+    if (!config.duplicateAddressDetection) SetSysctl(NetNs(), "net/ipv6/conf/" + config.bridge + "/accept_dad", "0");
     link = host.FindLink(config.bridge);
   }
   if (!link || link->type != "bridge") throw Error(Code::InvalidConfiguration, "\"" + config.bridge + "\" already exists but is not a bridge", "name another \"bridge\"");

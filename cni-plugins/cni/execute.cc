@@ -1,0 +1,55 @@
+#include "cni/execute.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "cni/error.h"
+#include "cni/fields.h"
+#include "process/run.h"
+
+namespace trellis::cni {
+
+namespace {
+
+constexpr int kTimeoutMs = 120'000;
+
+std::string FindProgram(const std::string& type, const std::string& path, const std::string& kind) {
+  if (type.find('/') != std::string::npos)
+    throw Error(Code::InvalidConfiguration, "invalid " + kind + " type: " + type, "a plugin is named, not given by its path");
+  for (size_t at = 0; at <= path.size();) {
+    const size_t end = std::min(path.find(':', at), path.size());
+    const std::string candidate = path.substr(at, end - at) + "/" + type;
+    if (access(candidate.c_str(), X_OK) == 0) return candidate;
+    at = end + 1;
+  }
+  throw Error(Code::InvalidConfiguration, "failed to find plugin \"" + type + "\" in path [" + path + "]",
+              "install the " + kind + " plugin into a directory of CNI_PATH");
+}
+
+// A plugin tells its failure as JSON on standard output.
+[[noreturn]] void Rethrow(const std::string& type, const std::string& kind, const RunResult& result) {
+  try {
+    const json::Document document(result.output);
+    const auto code = Integer(document.root(), "code");
+    if (code) throw Error(static_cast<Code>(*code), String(document.root(), "msg"), String(document.root(), "details"));
+  } catch (const json::ParseError&) {
+    // not JSON: told below
+  }
+  throw Error(Code::Internal, kind + " plugin " + type + " failed with status " + std::to_string(result.status), result.output + result.error);
+}
+
+}  // namespace
+
+std::string ExecutePlugin(const Request& request, const std::string& type, const char* command, const std::string& kind) {
+  RunRequest run;
+  run.argv = {FindProgram(type, request.env.path, kind)};
+  run.input = {std::string(request.source)};
+  run.environment = {{"CNI_COMMAND", command}};
+  run.timeoutMs = kTimeoutMs;
+  const RunResult result = RunProgram(run, NetNs());
+  if (result.status != 0) Rethrow(type, kind, result);
+  return result.output;
+}
+
+}  // namespace trellis::cni
