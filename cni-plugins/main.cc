@@ -9,12 +9,13 @@
 #include "bridge/bridge.h"
 #include "host-local/ipam.h"
 #include "loopback/loopback.h"
+#include "portmap/portmap.h"
 
 namespace {
 
 using trellis::cni::Plugin;
 
-constexpr const Plugin* kPlugins[] = {&trellis::cni::kBridge, &trellis::cni::kHostLocal, &trellis::cni::kLoopback};
+constexpr const Plugin* kPlugins[] = {&trellis::cni::kBridge, &trellis::cni::kHostLocal, &trellis::cni::kLoopback, &trellis::cni::kPortmap};
 
 const Plugin* Find(const char* path) {
   const char* slash = strrchr(path, '/');
