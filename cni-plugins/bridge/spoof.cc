@@ -28,12 +28,12 @@ std::string Quote(const std::string& text) {
 
 std::string Elements(const char* verb, const char* set, const char* type, const std::string& key, const std::string& comment) {
   return std::string(R"({"do":")") + verb + R"(","kind":"element",)" + kBase + R"(,"set":")" + set + R"(",)" + type + R"(,"elements":[{"key":)" + Quote(key) +
-         (comment.empty() ? "" : R"(,"comment":)" + Quote(comment)) + "}]}";
+         (comment.empty() ? "" : std::string(R"(,"comment":)").append(Quote(comment))) + "}]}";
 }
 
 void RemoveWhere(const char* set, const char* type, const std::function<bool(std::string_view)>& wanted) {
   for (const std::string& key : FindElements(kBase + R"(,"set":")" + set + R"(")", wanted))
-    CommitNft(std::string("[") + Elements("destroy", set, type, key, {}) + "]", kFailure);
+    CommitNft(std::string("[").append(Elements("destroy", set, type, key, {})).append("]"), kFailure);
 }
 
 void RemoveAllWhere(const std::function<bool(std::string_view)>& wanted) {

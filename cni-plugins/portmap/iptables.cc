@@ -25,7 +25,12 @@ const std::string kEntry = "TRELLIS-HOSTPORTS";
 const std::string kPrefix = "TRELLIS-HP-";
 const std::string kAddressed = kPrefix + "IP";
 const std::string kAny = kPrefix + "ANY";
-const std::string kJump = " -m addrtype --dst-type LOCAL -j " + kEntry;
+
+// Answers never find back to ::1 (IPv6 has no route_localnet), so its ports are left alone.
+Lines Jumps(bool v6) {
+  const std::string local = "-m addrtype --dst-type LOCAL -j " + kEntry;
+  return {"-A PREROUTING " + local, std::string("-A OUTPUT ") + (v6 ? "! -d ::1/128 " : "") + local};
+}
 
 std::string Declare(const std::string& chain) { return ":" + chain + " - [0:0]"; }
 
@@ -50,12 +55,14 @@ Lines MarkRules(const Config& config, const IpPrefix& container) {
   const std::string target = config.externalSetMarkChain.empty() ? "MARK --set-xmark " + MarkText(config) : config.externalSetMarkChain;
   if (config.masqAll) return {"-j " + target};
   const IpPrefix subnet{NetworkOf(container), container.length};
-  return {"-s " + subnet.ToString() + " -j " + target, std::string("-s ") + (container.address.length == 16 ? "::1/128" : "127.0.0.0/8") + " -j " + target};
+  Lines rules = {"-s " + subnet.ToString() + " -j " + target};
+  if (container.address.length == 4) rules.push_back("-s 127.0.0.0/8 -j " + target);
+  return rules;
 }
 
 std::string MarkChain(const Lines& rules) {
   std::string text;
-  for (const std::string& rule : rules) text += rule + "\n";
+  for (const std::string& rule : rules) text.append(rule).append("\n");
   return ChainName(kPrefix.c_str(), text);
 }
 
@@ -65,7 +72,7 @@ std::string MatchOf(const Owner& owner, const Config& config, const Publication&
   std::string match;
   if (publication.hostIp) match += "-d " + publication.hostIp->ToString() + " ";
   match += "-p " + publication.protocol + " --dport " + std::to_string(publication.hostPort);
-  for (const std::string& word : publication.IsV6() ? config.conditionsV6 : config.conditionsV4) match += " " + Quote(word);
+  for (const std::string& word : publication.IsV6() ? config.conditionsV6 : config.conditionsV4) match.append(" ").append(Quote(word));
   return match + " -m comment --comment " + Quote(owner.Comment());
 }
 
@@ -77,13 +84,13 @@ std::string DestinationOf(const Publication& publication) {
 bool IsMapping(const std::string& line) { return line.starts_with("-A " + kAddressed + " ") || line.starts_with("-A " + kAny + " "); }
 
 // The rules that every ADD leaves as they should be, whatever it found.
-Lines FixedLines(const Lines& now, const Config& config, const Lines& markRules) {
+Lines FixedLines(const Lines& now, const Config& config, const Lines& markRules, bool v6) {
   Lines lines = {Declare(kEntry)};  // declared: emptied, or made
   for (const std::string& chain : {kAddressed, kAny})
     if (!HasChain(now, chain)) lines.push_back(Declare(chain));
   for (const std::string& chain : {kAddressed, kAny}) lines.push_back("-A " + kEntry + " -j " + chain);
-  for (const std::string base : {"PREROUTING", "OUTPUT"})
-    if (!Has(now, "-A " + base + kJump)) lines.push_back("-A " + base + kJump);
+  for (const std::string& jump : Jumps(v6))
+    if (!Has(now, jump)) lines.push_back(jump);
   if (!config.snat) return lines;
   const std::string chain = MarkChain(markRules);
   lines.push_back(Declare(chain));
@@ -102,7 +109,7 @@ void AddFamily(const Owner& owner, const Config& config, const std::vector<Publi
   for (const Publication& publication : publications) {
     if (publication.IsV6() != v6) continue;
     const Lines markRules = MarkRules(config, publication.container);
-    if (lines.empty()) lines = FixedLines(now, config, markRules);
+    if (lines.empty()) lines = FixedLines(now, config, markRules, v6);
     const std::string rule = "-I " + ChainOf(publication) + " 1 " + MatchOf(owner, config, publication);
     lines.push_back(rule + " -j DNAT " + DestinationOf(publication));
     if (config.snat) lines.push_back(rule + " -j " + MarkChain(markRules));
@@ -180,7 +187,7 @@ void Check(const Owner& owner, const Config& config, const std::vector<Publicati
       if (publication.IsV6() != v6) continue;
       if (now.empty()) now = ReadNat(v6);
       Require(IsPublished(now, owner, publication), publication);
-      for (const std::string base : {"PREROUTING", "OUTPUT"}) Require(Has(now, "-A " + base + kJump), publication);
+      for (const std::string& jump : Jumps(v6)) Require(Has(now, jump), publication);
       Require(Has(now, "-A " + kEntry + " -j " + ChainOf(publication)), publication);
       const bool masquerades = config.snat && config.externalSetMarkChain.empty();
       Require(!masquerades || Has(now, "-A POSTROUTING -j " + MasqueradeChain(config)), publication);

@@ -78,8 +78,8 @@ std::string MarkChain(const Config& config, const IpPrefix& container) {
 Chain MarkChainWithRules(const Family& family, const Config& config, const IpPrefix& container) {
   Chain chain{MarkChain(config, container), {}, 0, {}};
   if (config.masqAll) chain.rules = {SetMark(config.Mark())};
-  else
-    for (const IpPrefix& source : {container, family.loopback}) chain.rules.push_back(MatchAddress(family.source, source) + "," + SetMark(config.Mark()));
+  else chain.rules = {MatchAddress(family.source, container) + "," + SetMark(config.Mark())};
+  if (!config.masqAll && !family.isV6) chain.rules.push_back(MatchAddress(family.source, family.loopback) + "," + SetMark(config.Mark()));
   return chain;
 }
 
@@ -97,8 +97,8 @@ std::string AddElement(const Family& family, const Element& element, const std::
 }  // namespace
 
 const Family& FamilyOf(bool v6) {
-  static const Family four{"ip", "ipv4_addr", 12, 16, 4, *IpPrefix::Parse("127.0.0.0/8")};
-  static const Family six{"ip6", "ipv6_addr", 8, 24, 16, *IpPrefix::Parse("::1/128")};
+  static const Family four{false, "ip", "ipv4_addr", 12, 16, 4, *IpPrefix::Parse("127.0.0.0/8")};
+  static const Family six{true, "ip6", "ipv6_addr", 8, 24, 16, *IpPrefix::Parse("::1/128")};
   return v6 ? six : four;
 }
 
@@ -130,10 +130,14 @@ std::vector<Chain> ChainsOf(const Family& family, const Config& config, const st
   chains.push_back({"publish", {}, 0,
                     {LookUp(family, addressesMasq), LookUp(family, addresses) + "," + Translate(family), LookUp(family, portsMasq),
                      LookUp(family, ports) + "," + Translate(family)}});
-  const std::string fromOutside = Meta("iif", kRegister) + "," + Compare("neq", HostOrder(kLoopbackIndex)) + "," +
-                                  MatchAddress(family.destination, family.loopback) + R"(,{"immediate":{"verdict":"drop"}})";
-  chains.push_back({"prerouting", "prerouting", NF_IP_PRI_NAT_DST, {fromOutside, kToPublish}});
-  chains.push_back({"output", "output", NF_IP_PRI_NAT_DST, {kToPublish}});
+  const std::string toLoopback = MatchAddress(family.destination, family.loopback);
+  Chain prerouting{"prerouting", "prerouting", NF_IP_PRI_NAT_DST, {kToPublish}}, output{"output", "output", NF_IP_PRI_NAT_DST, {kToPublish}};
+  if (family.isV6) output.rules.insert(output.rules.begin(), toLoopback + R"(,{"immediate":{"verdict":"return"}})");
+  else
+    prerouting.rules.insert(prerouting.rules.begin(), Meta("iif", kRegister) + "," + Compare("neq", HostOrder(kLoopbackIndex)) + "," + toLoopback +
+                                                          R"(,{"immediate":{"verdict":"drop"}})");
+  chains.push_back(std::move(prerouting));
+  chains.push_back(std::move(output));
   return chains;
 }
 

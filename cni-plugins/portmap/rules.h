@@ -11,7 +11,9 @@
 //   chain output       { type nat hook output priority dstnat; fib daddr type local jump publish }
 //   chain postrouting_13 { type nat hook postrouting priority srcnat; mark & 0x2000 masquerade }
 // }
-// and the same for ip6. The drop in prerouting is for route_localnet: it lets localhost out, and this lets nobody in.
+// and nearly the same for ip6. The drop in prerouting is for route_localnet: it lets localhost out, and this lets nobody
+// in. IPv6 has no route_localnet: answers never find back to ::1, so output leaves ::1 alone and clients are refused at
+// once instead of waiting.
 #pragma once
 #include <string>
 #include <utility>
@@ -26,6 +28,7 @@ inline constexpr const char* kTable = "trellis_portmap";
 
 // What differs between the families.
 struct Family {
+  bool isV6;
   const char* name;
   const char* type;
   int source, destination, length;  // of addresses in the header
