@@ -212,11 +212,16 @@ describeWith(
       });
     });
 
-    test('nftables: nobody reaches what the host offers on its localhost alone', async () => {
+    test('nftables: what is published on localhost alone is not for containers that send there', async () => {
       const one = await host.container('c1');
+      // Its lo is down, so that 127.0.0.1 leads to the host; and it takes the answer.
+      await one.ns.run('sh', '-c', 'echo 1 > /proc/sys/net/ipv4/conf/eth0/route_localnet');
       await host.portmap('ADD', one, [{ ...WEB, hostIP: '127.0.0.1' }]);
       expect(await ask(host.ns, 'tcp', '127.0.0.1', 8080)).toBe('c1 10.88.0.1');
-      expect(await ask(one.ns, 'tcp', '127.0.0.1', 8080)).toBe('silence'); // its lo is down: it goes by the bridge
+      expect(await ask(one.ns, 'tcp', '127.0.0.1', 8080)).toBe('silence');
+      await host.ns.run('nft', 'flush', 'chain', 'ip', 'trellis_portmap', 'prerouting');
+      await host.ns.run('nft', 'add', 'rule', 'ip', 'trellis_portmap', 'prerouting', 'jump', 'publish');
+      expect(await ask(one.ns, 'tcp', '127.0.0.1', 8080)).toBe('c1 10.88.0.1'); // it was the rule that kept it out
     });
 
     test('conditions are of iptables and choose who may come in', async () => {
