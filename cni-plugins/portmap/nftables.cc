@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "cni/error.h"
 #include "cni/lock.h"
@@ -41,13 +42,24 @@ bool HasTable(const Family& family) {
   throw Error(Code::Internal, what + " is gone", std::string("table ") + family.name + " " + kTable + " was changed by somebody else; run DEL and ADD again");
 }
 
-void CheckChains(const Family& family, const std::vector<Chain>& chains) {
-  std::map<std::string, size_t, std::less<>> counts;
+// The names of those chains that hold exactly their rules.
+std::set<std::string> IntactChains(const Family& family, const std::vector<Chain>& chains) {
+  std::map<std::string, std::vector<std::string>> digests;
   QueryNft(std::string(R"({"kind":"rule","family":")") + family.name + R"(","table":")" + kTable + R"("})", [&](const json::Value& rule) {
-    if (const json::Value* chain = rule.Find("chain")) ++counts[std::string(chain->string)];
+    const json::Value* comment = rule.Find("comment");
+    digests[std::string(rule.Find("chain")->string)].emplace_back(comment != nullptr ? comment->string : std::string_view());
   });
+  std::set<std::string> intact;
   for (const Chain& chain : chains)
-    if (counts[chain.name] < chain.rules.size()) Gone(family, "a rule of chain " + chain.name);
+    if (std::ranges::equal(chain.rules, digests[chain.name], {}, DigestOf)) intact.insert(chain.name);
+  return intact;
+}
+
+Present ReadPresent(const Family& family, const std::vector<Chain>& chains) {
+  Present present{IntactChains(family, chains), {}};
+  for (const Map& map : kMaps)
+    for (std::string& key : FindElements(NameOf(family, map), [](std::string_view) { return true; })) present.keys.insert({&map, std::move(key)});
+  return present;
 }
 
 void CheckElement(const Family& family, const Element& element, const std::string& comment) {
@@ -64,14 +76,23 @@ void CheckElement(const Family& family, const Element& element, const std::strin
 
 void Add(const Owner& owner, const Config& config, const std::vector<Publication>& publications) {
   const FileLock lock(kLock);
-  std::vector<std::string> requests;
-  for (const bool v6 : {false, true}) {
-    const auto some = OfFamily(publications, v6);
-    if (some.empty()) continue;
-    const auto more = AddRequests(owner, config, some, v6);
-    requests.insert(requests.end(), more.begin(), more.end());
+  const auto commit = [&](bool trusting) {
+    std::vector<std::string> requests;
+    for (const bool v6 : {false, true}) {
+      const auto some = OfFamily(publications, v6);
+      if (some.empty()) continue;
+      Present present = ReadPresent(FamilyOf(v6), ChainsOf(FamilyOf(v6), config, some));
+      if (!trusting) present.chains.clear();
+      const auto more = AddRequests(owner, config, some, present);
+      requests.insert(requests.end(), more.begin(), more.end());
+    }
+    Commit(requests);
+  };
+  try {
+    commit(true);
+  } catch (const Error&) {
+    commit(false);  // somebody may have flushed the ruleset since we looked
   }
-  Commit(requests);
 }
 
 void Remove(const std::function<bool(std::string_view)>& wanted) {
@@ -93,7 +114,10 @@ void Check(const Owner& owner, const Config& config, const std::vector<Publicati
   for (const bool v6 : {false, true}) {
     const auto some = OfFamily(publications, v6);
     if (some.empty()) continue;
-    CheckChains(FamilyOf(v6), ChainsOf(FamilyOf(v6), config, some));
+    const auto chains = ChainsOf(FamilyOf(v6), config, some);
+    const auto intact = IntactChains(FamilyOf(v6), chains);
+    for (const Chain& chain : chains)
+      if (!intact.contains(chain.name)) Gone(FamilyOf(v6), "a rule of chain " + chain.name);
     for (const Publication& publication : some)
       for (const Element& element : ElementsOf(config, publication)) CheckElement(FamilyOf(v6), element, owner.Comment());
   }

@@ -121,7 +121,7 @@ std::vector<Element> ElementsOf(const Config& config, const Publication& publica
 std::vector<Chain> ChainsOf(const Family& family, const Config& config, const std::vector<Publication>& publications) {
   const auto& [ports, portsMasq, addresses, addressesMasq] = kMaps;
   std::vector<Chain> chains;
-  if (config.snat && !publications.empty()) {
+  if (config.snat) {
     chains.push_back(MarkChainWithRules(family, config, publications[0].container));
     const std::string mark = HostOrder(config.Mark());
     chains.push_back({"postrouting_" + std::to_string(config.markBit), "postrouting", NF_IP_PRI_NAT_SRC,
@@ -141,27 +141,35 @@ std::vector<Chain> ChainsOf(const Family& family, const Config& config, const st
   return chains;
 }
 
+std::string DigestOf(const std::string& rule) {
+  uint32_t hash = 2166136261u;  // FNV-1a
+  for (const unsigned char c : rule) hash = (hash ^ c) * 16777619u;
+  return ToHex({reinterpret_cast<const uint8_t*>(&hash), sizeof hash});
+}
+
 std::string DestroyElement(const Family& family, const Map& map, const std::string& key) {
   return R"({"do":"destroy","kind":"element",)" + NameOf(family, map) + "," + TypesOf(family, map) + R"(,"elements":[{"key":)" + Quote(key) + "}]}";
 }
 
-std::vector<std::string> AddRequests(const Owner& owner, const Config& config, const std::vector<Publication>& publications, bool v6) {
-  const Family& family = FamilyOf(v6);
+std::vector<std::string> AddRequests(const Owner& owner, const Config& config, const std::vector<Publication>& publications, const Present& present) {
+  const Family& family = FamilyOf(publications.at(0).IsV6());
   const std::string in = std::string(R"("family":")") + family.name + R"(","table":")" + kTable + R"(")";
   std::vector<std::string> requests = {std::string(R"({"do":"add","kind":"table","family":")") + family.name + R"(","name":")" + kTable + R"("})"};
   for (const Map& map : kMaps) requests.push_back(R"({"do":"add","kind":"set",)" + in + R"(,"name":")" + map.name + R"(",)" + TypesOf(family, map) + "}");
   for (const Chain& chain : ChainsOf(family, config, publications)) {
+    if (present.chains.contains(chain.name)) continue;
     const std::string name = R"("kind":"chain",)" + in + R"(,"name":)" + Quote(chain.name);
     const std::string base = R"(,"type":"nat","hook":")" + chain.hook + R"(","priority":)" + Number(chain.priority);
     requests.push_back(R"({"do":"add",)" + name + (chain.hook.empty() ? "" : base) + "}");
     requests.push_back(R"({"do":"flush",)" + name + "}");
     for (const std::string& rule : chain.rules)
-      requests.push_back(R"({"do":"add","kind":"rule",)" + in + R"(,"chain":)" + Quote(chain.name) + R"(,"expressions":[)" + rule + "]}");
+      requests.push_back(R"({"do":"add","kind":"rule",)" + in + R"(,"chain":)" + Quote(chain.name) + R"(,"comment":")" + DigestOf(rule) + R"(","expressions":[)" + rule + "]}");
   }
   for (const Publication& publication : publications) {
     // Whatever had this port is gone or gives way, with its mark also where we set none.
+    const std::string key = ElementsOf(config, publication)[0].key;
     for (const Map& map : kMaps)
-      if (map.byAddress == publication.hostIp.has_value()) requests.push_back(DestroyElement(family, map, ElementsOf(config, publication)[0].key));
+      if (present.keys.contains({&map, key})) requests.push_back(DestroyElement(family, map, key));
     for (const Element& element : ElementsOf(config, publication)) requests.push_back(AddElement(family, element, owner.Comment()));
   }
   return requests;

@@ -15,6 +15,7 @@
 // in. IPv6 has no route_localnet: answers never find back to ::1, so output leaves ::1 alone and clients are refused at
 // once instead of waiting.
 #pragma once
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -60,8 +61,18 @@ struct Chain {
 };
 std::vector<Chain> ChainsOf(const Family& family, const Config& config, const std::vector<Publication>& publications);
 
+// The comment of a rule: a digest by which it is known to be the one that this version writes.
+std::string DigestOf(const std::string& rule);
+
 std::string DestroyElement(const Family& family, const Map& map, const std::string& key);
-// The transaction of an ADD, which leaves the family's table whole whatever was there before.
-std::vector<std::string> AddRequests(const Owner& owner, const Config& config, const std::vector<Publication>& publications, bool v6);
+
+// What an ADD need not write or must replace. Deleting makes the kernel wait for its readers, which takes longer than all
+// the rest, so chains are flushed and keys destroyed only where there is a reason.
+struct Present {
+  std::set<std::string> chains;                        // those that are as they should be
+  std::set<std::pair<const Map*, std::string>> keys;   // taken already
+};
+// The transaction of an ADD, which leaves the family's table whole.
+std::vector<std::string> AddRequests(const Owner& owner, const Config& config, const std::vector<Publication>& publications, const Present& present);
 
 }  // namespace trellis::cni::portmap::nft

@@ -69,7 +69,9 @@ describeWith(
 
       test('DEL needs neither mappings nor result nor namespace, and may come twice', async () => {
         const one = await host.container('c1');
-        await host.portmap('ADD', one, [WEB, { ...DNS, hostIP: HOST.v6 }], conf);
+        const mappings = [WEB, { ...DNS, hostIP: HOST.v6 }, { ...WEB, protocol: 'SCTP' }];
+        await host.portmap('ADD', one, mappings, conf);
+        expect(await host.portmap('CHECK', one, mappings, conf)).toEqual(fine);
         expect(await host.traces()).not.toEqual([]);
         for (let time = 0; time < 2; time++) {
           expect(await host.run('portmap', 'DEL', 'c1', { ...conf, netns: '' })).toEqual(fine);
