@@ -9,13 +9,15 @@
 #include "bridge/bridge.h"
 #include "host-local/ipam.h"
 #include "loopback/loopback.h"
+#include "portmap/portmap.h"
 #include "vxlan/vxlan.h"
 
 namespace {
 
 using trellis::cni::Plugin;
 
-constexpr const Plugin* kPlugins[] = {&trellis::cni::kBridge, &trellis::cni::kHostLocal, &trellis::cni::kLoopback, &trellis::cni::kVxlan};
+constexpr const Plugin* kPlugins[] = {&trellis::cni::kBridge, &trellis::cni::kHostLocal, &trellis::cni::kLoopback, &trellis::cni::kPortmap,
+                                      &trellis::cni::kVxlan};
 
 const Plugin* Find(const char* path) {
   const char* slash = strrchr(path, '/');

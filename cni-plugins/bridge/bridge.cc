@@ -25,8 +25,6 @@ namespace {
 
 using netlink::RouteClient;
 
-MasqueradeOwner OwnerOf(const Request& request) { return {request.network, request.env.containerId, request.env.interfaceName}; }
-
 std::string MacOf(RouteClient& client, const std::string& name) {
   const auto link = client.FindLink(name);
   return link && link->mac ? link->mac->ToString() : std::string();
@@ -64,7 +62,7 @@ void MakeGateways(RouteClient& host, const netlink::Link& bridge, const BridgeCo
   }
 }
 
-MasqueradeBackend BackendOf(const BridgeConfig& config) { return config.backend ? *config.backend : DefaultBackend(); }
+MasqueradeBackend BackendOf(const BridgeConfig& config) { return config.backend ? *config.backend : DefaultBackend("ipMasq"); }
 
 void RemoveLink(RouteClient& client, const std::string& name) {
   netlink::Link link;
@@ -210,9 +208,7 @@ void CollectBridge(const Request& request) {
   const BridgeConfig config = BridgeConfig::Parse(request);
   const Ipam ipam(request);
   if (ipam) ipam.Gc();
-  std::vector<MasqueradeOwner> valid;
-  for (const json::Value* item : List(request.config, "cni.dev/valid-attachments"))
-    valid.push_back({request.network, String(*item, "containerID"), String(*item, "ifname")});
+  const std::vector<Owner> valid = ValidOwners(request);
   if (config.ipMasq) CollectMasquerade(BackendOf(config), request.network, valid);
   if (config.macSpoofCheck) CollectSpoofChecks(request.network, valid);
 }

@@ -46,13 +46,6 @@ std::optional<HardwareAddress> RequestedMac(const Request& request) {
   return mac;
 }
 
-std::optional<MasqueradeBackend> ParseBackend(const std::string& word) {
-  if (word.empty()) return std::nullopt;
-  if (word == "nftables") return MasqueradeBackend::Nftables;
-  if (word == "iptables") return MasqueradeBackend::Iptables;
-  Fail("unknown ipmasq backend \"" + word + "\"", "it is nftables or iptables");
-}
-
 }  // namespace
 
 BridgeConfig BridgeConfig::Parse(const Request& request) {
@@ -65,7 +58,7 @@ BridgeConfig BridgeConfig::Parse(const Request& request) {
   config.isGateway = config.isDefaultGateway || flag("isGateway");
   config.forceAddress = flag("forceAddress");
   config.ipMasq = flag("ipMasq");
-  config.backend = ParseBackend(String(from, "ipMasqBackend"));
+  config.backend = ParseBackend(String(from, "ipMasqBackend"), "ipmasq backend");
   config.hairpin = flag("hairpinMode");
   config.promisc = flag("promiscMode");
   config.macSpoofCheck = flag("macspoofchk");

@@ -5,11 +5,12 @@
 #include <string>
 #include <vector>
 
+#include "cni/backend.h"
 #include "cni/plugin.h"
 
 namespace trellis::cni {
 
-enum class MasqueradeBackend { Nftables, Iptables };
+using MasqueradeBackend = Backend;
 
 struct VlanRange {
   uint16_t first = 0;

@@ -8,6 +8,5 @@ void Add(const MasqueradeOwner& owner, const std::vector<IpPrefix>& addresses);
 void Remove(const MasqueradeOwner& owner, const std::vector<IpPrefix>& addresses);
 void Check(const MasqueradeOwner& owner, const std::vector<IpPrefix>& addresses);
 void Collect(const std::string& network, const std::vector<MasqueradeOwner>& valid);
-bool IsAvailable();
 
 }  // namespace trellis::cni::iptables

@@ -2,17 +2,8 @@
 
 #include "bridge/iptables.h"
 #include "bridge/nftables.h"
-#include "cni/error.h"
 
 namespace trellis::cni {
-
-namespace {
-
-constexpr size_t kMaxComment = 120;
-
-}  // namespace
-
-std::string MasqueradeOwner::Comment() const { return (network + " " + containerId + " " + interfaceName).substr(0, kMaxComment); }
 
 void AddMasquerade(MasqueradeBackend backend, const MasqueradeOwner& owner, const std::vector<IpPrefix>& addresses) {
   if (backend == MasqueradeBackend::Nftables) nft::Add(owner, addresses);
@@ -32,12 +23,6 @@ void CheckMasquerade(MasqueradeBackend backend, const MasqueradeOwner& owner, co
 void CollectMasquerade(MasqueradeBackend backend, const std::string& network, const std::vector<MasqueradeOwner>& valid) {
   if (backend == MasqueradeBackend::Nftables) nft::Collect(network, valid);
   else iptables::Collect(network, valid);
-}
-
-MasqueradeBackend DefaultBackend() {
-  if (nft::IsAvailable()) return MasqueradeBackend::Nftables;
-  if (iptables::IsAvailable()) return MasqueradeBackend::Iptables;
-  throw Error(Code::InvalidConfiguration, "ipMasq needs nf_tables in the kernel or iptables installed");
 }
 
 }  // namespace trellis::cni

@@ -6,15 +6,11 @@
 #include <vector>
 
 #include "bridge/config.h"
+#include "cni/owner.h"
 
 namespace trellis::cni {
 
-// Who an element belongs to.
-struct MasqueradeOwner {
-  std::string network, containerId, interfaceName;
-  // What stands beside the element, for people and for GC.
-  std::string Comment() const;
-};
+using MasqueradeOwner = Owner;
 
 void AddMasquerade(MasqueradeBackend backend, const MasqueradeOwner& owner, const std::vector<IpPrefix>& addresses);
 // `addresses` may be empty where they are not known any more.
@@ -23,8 +19,5 @@ void RemoveMasquerade(MasqueradeBackend backend, const MasqueradeOwner& owner, c
 void CheckMasquerade(MasqueradeBackend backend, const MasqueradeOwner& owner, const std::vector<IpPrefix>& addresses);
 // Removes what belongs to the network and to none of `valid`.
 void CollectMasquerade(MasqueradeBackend backend, const std::string& network, const std::vector<MasqueradeOwner>& valid);
-
-// The one that this host has: nftables unless only iptables is there.
-MasqueradeBackend DefaultBackend();
 
 }  // namespace trellis::cni

@@ -7,9 +7,7 @@
 #include "bridge/nftables.h"
 
 #include <algorithm>
-#include <set>
 
-#include "base/error.h"
 #include "cni/error.h"
 #include "cni/nft.h"
 #include "host-local/range.h"
@@ -156,7 +154,7 @@ void Delete(const std::vector<IpAddress>& keys) {
     Requests requests(FamilyOf(key));
     requests.Element("destroy", key, {}, {});
     DeleteNft(requests.Take(), kFailure);
-    DropIfEmpty(std::string(R"("family":")") + FamilyOf(key).name + R"(","name":")" + kTable + R"(")", SetOf(FamilyOf(key)));
+    DropIfEmpty(std::string(R"("family":")") + FamilyOf(key).name + R"(","name":")" + kTable + R"(")", {SetOf(FamilyOf(key))});
   }
 }
 
@@ -207,23 +205,9 @@ void Check(const std::vector<IpPrefix>& addresses) {
 }
 
 void Collect(const std::string& network, const std::vector<MasqueradeOwner>& valid) {
-  std::set<std::string> kept;
-  for (const MasqueradeOwner& owner : valid) kept.insert(owner.Comment());
-  const std::string prefix = network + " ";
   ForEachFamily([&](const Family& family) {
-    Delete(FindPods(family, [&](std::string_view text) {
-      return text.substr(0, prefix.size()) == prefix && kept.count(std::string(text)) == 0;
-    }));
+    Delete(FindPods(family, [&](std::string_view text) { return IsStale(text, network, valid); }));
   });
-}
-
-bool IsAvailable() {
-  try {
-    QueryNft(R"({"kind":"generation"})", [](const json::Value&) {});
-    return true;
-  } catch (const KernelError&) {
-    return false;
-  }
 }
 
 }  // namespace trellis::cni::nft

@@ -6,7 +6,6 @@
 #include "bridge/spoof.h"
 
 #include <functional>
-#include <set>
 
 #include "base/json.h"
 #include "cni/nft.h"
@@ -29,18 +28,18 @@ std::string Quote(const std::string& text) {
 
 std::string Elements(const char* verb, const char* set, const char* type, const std::string& key, const std::string& comment) {
   return std::string(R"({"do":")") + verb + R"(","kind":"element",)" + kBase + R"(,"set":")" + set + R"(",)" + type + R"(,"elements":[{"key":)" + Quote(key) +
-         (comment.empty() ? "" : R"(,"comment":)" + Quote(comment)) + "}]}";
+         (comment.empty() ? "" : std::string(R"(,"comment":)").append(Quote(comment))) + "}]}";
 }
 
 void RemoveWhere(const char* set, const char* type, const std::function<bool(std::string_view)>& wanted) {
   for (const std::string& key : FindElements(kBase + R"(,"set":")" + set + R"(")", wanted))
-    DeleteNft("[" + Elements("destroy", set, type, key, {}) + "]", kFailure);
+    DeleteNft(std::string("[").append(Elements("destroy", set, type, key, {})).append("]"), kFailure);
 }
 
 void RemoveAllWhere(const std::function<bool(std::string_view)>& wanted) {
   RemoveWhere("ports", kPortType, wanted);
   RemoveWhere("senders", kSenderType, wanted);
-  DropIfEmpty(R"("family":"bridge","name":"trellis_cni")", kBase + R"(,"set":"senders")");
+  DropIfEmpty(R"("family":"bridge","name":"trellis_cni")", {kBase + R"(,"set":"senders")"});
 }
 
 }  // namespace
@@ -65,10 +64,7 @@ void RemoveSpoofCheck(const MasqueradeOwner& owner) {
 }
 
 void CollectSpoofChecks(const std::string& network, const std::vector<MasqueradeOwner>& valid) {
-  std::set<std::string> kept;
-  for (const MasqueradeOwner& owner : valid) kept.insert(owner.Comment());
-  const std::string prefix = network + " ";
-  RemoveAllWhere([&](std::string_view text) { return text.substr(0, prefix.size()) == prefix && kept.count(std::string(text)) == 0; });
+  RemoveAllWhere([&](std::string_view text) { return IsStale(text, network, valid); });
 }
 
 }  // namespace trellis::cni

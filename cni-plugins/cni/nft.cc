@@ -10,6 +10,8 @@ namespace trellis::cni {
 
 namespace {
 
+constexpr int kDropAttempts = 20;
+
 std::vector<Refusal> Apply(const std::string& text) {
   const json::Document document(text);
   Requests requests;
@@ -48,14 +50,17 @@ std::vector<std::string> FindElements(const std::string& set, const std::functio
   return keys;
 }
 
-void DropIfEmpty(const std::string& table, const std::string& set) {
-  int64_t generation = 0;
-  QueryNft(R"({"kind":"generation"})", [&](const json::Value& answer) { generation = answer.Find("generation")->integer; });
-  bool empty = true;
-  FindElements(set, [&](std::string_view) { return empty = false; });
-  if (!empty) return;
-  // A refusal is fine: the table is in use again (the generation moved on) or gone.
-  Apply(R"([{"do":"destroy","kind":"table",)" + table + R"(},{"do":"check","kind":"generation","generation":)" + std::to_string(generation) + "}]");
+void DropIfEmpty(const std::string& table, const std::vector<std::string>& sets) {
+  // A refusal means that the ruleset changed since we looked, by whatever table: look again, but not for ever.
+  for (int attempt = 0; attempt < kDropAttempts; ++attempt) {
+    int64_t generation = 0;
+    QueryNft(R"({"kind":"generation"})", [&](const json::Value& answer) { generation = answer.Find("generation")->integer; });
+    bool empty = true;
+    for (const std::string& set : sets) FindElements(set, [&](std::string_view) { return empty = false; });
+    if (!empty) return;
+    if (Apply(R"([{"do":"destroy","kind":"table",)" + table + R"(},{"do":"check","kind":"generation","generation":)" + std::to_string(generation) + "}]").empty())
+      return;
+  }
 }
 
 void CommitNft(const std::string& requests, const char* failure) { RequireDone(Apply(requests), failure, 0); }

@@ -17,9 +17,9 @@ void QueryNft(const std::string& query, const std::function<void(const json::Val
 // `set` is the JSON members that name it: "family":"ip","table":"t","set":"s".
 std::vector<std::string> FindElements(const std::string& set, const std::function<bool(std::string_view)>& wanted);
 
-// Deletes a table whose `set` holds no element any more, unless somebody changed the ruleset meanwhile.
+// Deletes a table none of whose `sets` holds an element any more, unless somebody changed the ruleset meanwhile.
 // `table` is the JSON members "family":"ip","name":"t".
-void DropIfEmpty(const std::string& table, const std::string& set);
+void DropIfEmpty(const std::string& table, const std::vector<std::string>& sets);
 
 // Commits requests as one transaction; throws Error Internal with `failure` and the kernel's words.
 void CommitNft(const std::string& requests, const char* failure);
