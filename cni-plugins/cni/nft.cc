@@ -10,11 +10,10 @@ namespace trellis::cni {
 
 namespace {
 
-std::vector<Refusal> Apply(const std::string& text) {
-  const json::Document document(text);
-  Requests requests;
-  for (const auto& request : document.root().items) requests.push_back(&request);
-  return netlink::NftFamily(NetNs()).Apply(requests);
+// One socket for the life of the plugin: closing one waits until the kernel has freed all that was deleted before.
+netlink::NftFamily& Session() {
+  static netlink::NftFamily session{NetNs()};
+  return session;
 }
 
 }  // namespace
@@ -23,7 +22,7 @@ void QueryNft(const std::string& query, const std::function<void(const json::Val
   const json::Document question(query);
   ObjectSink sink;
   try {
-    netlink::NftFamily(NetNs()).Query(question.root(), sink);
+    Session().Query(question.root(), sink);
   } catch (const KernelError& error) {
     if (error.error() != ENOENT) throw;
   }
@@ -44,19 +43,34 @@ std::vector<std::string> FindElements(const std::string& set, const std::functio
 }
 
 void DropIfEmpty(const std::string& table, const std::string& set) {
-  int64_t generation = 0;
-  QueryNft(R"({"kind":"generation"})", [&](const json::Value& answer) { generation = answer.Find("generation")->integer; });
+  const int64_t generation = NftGeneration();
   bool empty = true;
   FindElements(set, [&](std::string_view) { return empty = false; });
   if (!empty) return;
   // A refusal is fine: the table is in use again (the generation moved on) or gone.
-  Apply(R"([{"do":"destroy","kind":"table",)" + table + R"(},{"do":"check","kind":"generation","generation":)" + std::to_string(generation) + "}]");
+  TryNft(R"([{"do":"destroy","kind":"table",)" + table + R"(},{"do":"check","kind":"generation","generation":)" + std::to_string(generation) + "}]");
+}
+
+int64_t NftGeneration() {
+  int64_t generation = 0;
+  QueryNft(R"({"kind":"generation"})", [&](const json::Value& answer) { generation = answer.Find("generation")->integer; });
+  return generation;
+}
+
+std::vector<Refusal> TryNft(const std::string& text) {
+  const json::Document document(text);
+  Requests requests;
+  for (const auto& request : document.root().items) requests.push_back(&request);
+  return Session().Apply(requests);
 }
 
 void CommitNft(const std::string& requests, const char* failure) {
-  const auto refusals = Apply(requests);
-  if (refusals.empty()) return;
-  throw Error(Code::Internal, failure, KernelError(refusals[0].error, "nf_tables", refusals[0].text).what());
+  const auto refusals = TryNft(requests);
+  if (!refusals.empty()) ThrowRefusal(refusals[0], failure);
+}
+
+void ThrowRefusal(const Refusal& refusal, const char* failure) {
+  throw Error(Code::Internal, failure, KernelError(refusal.error, "nf_tables", refusal.text).what());
 }
 
 }  // namespace trellis::cni

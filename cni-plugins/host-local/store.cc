@@ -26,6 +26,8 @@ constexpr size_t kMaxFile = 4096;
   throw Error(Code::IoFailure, "host-local: " + what + ": " + strerror(error), "dataDir must be a directory that can be written");
 }
 
+std::string TextOf(const Holder& holder) { return holder.containerId + kBreak + holder.interfaceName; }
+
 // The whole of a small file; empty if it cannot be read.
 std::string ReadFile(const std::string& path) {
   const Fd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -67,7 +69,7 @@ Store::Store(const std::string& dataDir, const std::string& network) : directory
 bool Store::Reserve(const IpAddress& address, const Holder& holder) {
   const std::string name = address.ToString();
   if (access(PathOf(name).c_str(), F_OK) == 0) return false;
-  const int error = Write(name, holder.containerId + kBreak + holder.interfaceName, true);
+  const int error = Write(name, TextOf(holder), true);
   if (error != 0 && error != EEXIST) Fail("reserve " + PathOf(name), error);
   return error == 0;
 }
@@ -81,13 +83,13 @@ std::vector<IpAddress> Store::Find(const Holder& holder, const std::vector<IpAdd
   for (const IpAddress& address : hints)
     if (IsHeldBy(address.ToString(), holder)) found.push_back(address);
   if (!found.empty()) return found;
-  for (const IpAddress& address : Reserved())
-    if (IsHeldBy(address.ToString(), holder)) found.push_back(address);
-  if (!found.empty()) return found;
-  // The oldest plugins wrote the container alone.
-  for (const IpAddress& address : Reserved())
-    if (Trim(ReadFile(PathOf(address.ToString()))) == holder.containerId) found.push_back(address);
-  return found;
+  std::vector<IpAddress> old;  // the oldest plugins wrote the container alone
+  for (const IpAddress& address : Reserved()) {
+    const std::string text = Trim(ReadFile(PathOf(address.ToString())));
+    if (text == TextOf(holder)) found.push_back(address);
+    else if (text == holder.containerId) old.push_back(address);
+  }
+  return found.empty() ? old : found;
 }
 
 std::optional<IpAddress> Store::Last(size_t set) const {
@@ -127,7 +129,7 @@ int Store::Write(const std::string& name, const std::string& text, bool exclusiv
 }
 
 bool Store::IsHeldBy(const std::string& name, const Holder& holder) const {
-  return Trim(ReadFile(PathOf(name))) == holder.containerId + kBreak + holder.interfaceName;
+  return Trim(ReadFile(PathOf(name))) == TextOf(holder);
 }
 
 std::vector<IpAddress> Store::Reserved() const {
