@@ -12,13 +12,16 @@ const execute = promisify(execFile);
 const CGROUPS = '/sys/fs/cgroup';
 let made = 0;
 
-// Runtimes keep sockets, namespaces and state under these; /var/lib/cni holds libcni's cache.
+// Runtimes keep sockets, namespaces, locks and state in these. What they write to /etc and /var/lib stays in memory.
 const PRELUDE = `
 set -e
 mount -t tmpfs run /run
-mkdir -p /run/netns
-for dir in /var/lib/cni /var/lib/containers /var/lib/containerd; do
-  if [ -d $dir ]; then mount -t tmpfs private $dir; fi
+mount -t tmpfs shm /dev/shm
+mkdir /run/netns /run/overlay
+for dir in /etc /var/lib; do
+  over=/run/overlay$dir
+  mkdir -p $over/upper $over/work
+  mount -t overlay -o lowerdir=$dir,upperdir=$over/upper,workdir=$over/work private $dir
 done
 echo ready
 exec sleep 100000
@@ -44,7 +47,10 @@ export class IsolatedNode {
     const errors: Buffer[] = [];
     holder.stderr.on('data', (chunk: Buffer) => errors.push(chunk));
     const [said] = await Promise.race([once(holder.stdout, 'data'), once(holder, 'exit')]);
-    if (String(said).trim() !== 'ready') throw new Error(`the node did not start: ${Buffer.concat(errors)}`);
+    if (String(said).trim() !== 'ready') {
+      rmSync(directory, { recursive: true });
+      throw new Error(`the node did not start: ${Buffer.concat(errors)}`);
+    }
     const children = readFileSync(`/proc/${holder.pid}/task/${holder.pid}/children`, 'utf8');
     return new IsolatedNode(directory, holder, Number(children.trim()));
   }

@@ -114,11 +114,12 @@ describeWith(
       'a published port is reached from the host and from another container',
       async () => {
         await run('server', '--publish', '8080:80');
-        await podman('exec', '--detach', 'server', 'nc', '-lk', '-p', '80', '-e', 'echo', 'hello');
+        await podman('exec', '--detach', 'server', 'nc', '-ll', '-p', '80', '-e', '/bin/echo', 'hello');
         await run('client');
         const ask = ['nc', '-w', '2', '10.78.0.1', '8080'];
-        expect(await host.run('busybox', ...ask)).toContain('hello');
-        expect(await podman('exec', 'client', ...ask)).toContain('hello');
+        // The server needs a moment before it listens.
+        await expect.poll(() => host.run('busybox', ...ask).catch(String), { timeout: 5000 }).toBe('hello\n');
+        expect(await podman('exec', 'client', ...ask)).toBe('hello\n');
       },
     );
   },
