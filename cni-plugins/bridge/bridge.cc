@@ -144,10 +144,10 @@ Result AddToBridge(const Request& request) {
 
   const netlink::Link bridge = EnsureBridge(host, config);
   FaultPoint("bridge");
-  const std::string veth = MakeVeth(host, config, request);
-  rollback.Push([&] { RemoveLink(host, veth); });
+  const Veth veth = MakeVeth(host, config, request);
+  rollback.Push([&] { RemoveLink(host, veth.name); });
   FaultPoint("veth");
-  if (config.UsesVlans()) SetPortVlans(host, veth, config);
+  if (config.UsesVlans()) SetPortVlans(host, veth.name, config);
 
   Result result;
   if (ipam) {
@@ -157,15 +157,13 @@ Result AddToBridge(const Request& request) {
     if (result.ips.empty()) throw Error(Code::Internal, "IPAM plugin returned missing IP config");
   }
   CompleteResult(result, config);
-  ConfigureContainer(container, config, request.env.interfaceName, result);
+  container.RunHere([&] { ConfigureContainer(config, request.env.interfaceName, result); });
   FaultPoint("container");
   if (config.isGateway) MakeGateways(host, bridge, config, result);
   FaultPoint("gateway");
 
-  RouteClient inside(container);
-  const std::string mac = MacOf(inside, request.env.interfaceName);
   if (config.macSpoofCheck) {
-    AddSpoofCheck(OwnerOf(request), veth, mac);
+    AddSpoofCheck(OwnerOf(request), veth.name, veth.containerMac.ToString());
     rollback.Push([&] { RemoveSpoofCheck(OwnerOf(request)); });
   }
   if (config.ipMasq) {
@@ -174,8 +172,8 @@ Result AddToBridge(const Request& request) {
     FaultPoint("masquerade");
   }
   result.interfaces = {{config.bridge, MacOf(host, config.bridge), {}, std::nullopt, {}, {}},
-                       {veth, MacOf(host, veth), {}, std::nullopt, {}, {}},
-                       {request.env.interfaceName, mac, request.env.netns, std::nullopt, {}, {}}};
+                       {veth.name, veth.mac.ToString(), {}, std::nullopt, {}, {}},
+                       {request.env.interfaceName, veth.containerMac.ToString(), request.env.netns, std::nullopt, {}, {}}};
   if (config.mtu)
     for (Interface& interface : result.interfaces) interface.mtu = *config.mtu;
   if (!config.dns.empty()) result.dns = config.dns;
@@ -187,12 +185,14 @@ void RemoveFromBridge(const Request& request) {
   const BridgeConfig config = BridgeConfig::Parse(request);
   const Ipam ipam(request);
   if (ipam) ipam.Del();
-  if (const auto container = FindContainer(request)) {
-    RouteClient inside(*container);
-    RemoveLink(inside, request.env.interfaceName);
-  }
+  // Rules go first: the kernel frees them while it takes the interface down, and both wait for the same grace period.
   if (config.macSpoofCheck) RemoveSpoofCheck(OwnerOf(request));
   if (config.ipMasq) RemoveMasquerade(BackendOf(config), OwnerOf(request), request.previous ? PodAddresses(*request.previous) : std::vector<IpPrefix>());
+  if (const auto container = FindContainer(request))
+    container->RunHere([&] {
+      RouteClient inside{NetNs()};
+      RemoveLink(inside, request.env.interfaceName);
+    });
 }
 
 void CheckBridge(const Request& request) {

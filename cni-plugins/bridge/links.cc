@@ -98,19 +98,20 @@ Link EnsureBridge(netlink::RouteClient& host, const BridgeConfig& config) {
   return *link;
 }
 
-std::string MakeVeth(netlink::RouteClient& host, const BridgeConfig& config, const Request& request) {
+Veth MakeVeth(netlink::RouteClient& host, const BridgeConfig& config, const Request& request) {
   for (int attempt = 0;; ++attempt) {
     Link link;
     link.name = RandomName();
     link.type = "veth";
     link.master = netlink::LinkRef{config.bridge, 0};
     link.up = true;
+    link.mac = RandomMac();
     if (config.mtu) link.mtu = *config.mtu;
     auto& peer = link.peer.emplace();
     peer.name = request.env.interfaceName;
     peer.netns = netlink::NetNsRef{request.env.netns, 0};
     if (config.mtu) peer.mtu = *config.mtu;
-    if (config.mac) peer.mac = *config.mac;
+    peer.mac = config.mac ? *config.mac : RandomMac();
     if (config.hairpin || config.portIsolation) {
       auto& port = link.port.emplace();
       if (config.hairpin) port.hairpin = true;
@@ -118,7 +119,7 @@ std::string MakeVeth(netlink::RouteClient& host, const BridgeConfig& config, con
     }
     try {
       host.Do({{Verb::Add, link}});
-      return *link.name;
+      return {*link.name, *link.mac, *peer.mac};
     } catch (const KernelError& error) {
       netlink::RouteClient container(OpenContainer(request));
       if (error.error() == EEXIST && container.FindLink(request.env.interfaceName))
@@ -129,13 +130,13 @@ std::string MakeVeth(netlink::RouteClient& host, const BridgeConfig& config, con
   }
 }
 
-void ConfigureContainer(const NetNs& container, const BridgeConfig& config, const std::string& interfaceName, const Result& result) {
-  SetSysctl(container, "net/ipv4/conf/" + interfaceName + "/arp_notify", "1");
+void ConfigureContainer(const BridgeConfig& config, const std::string& interfaceName, const Result& result) {
+  SetSysctl(NetNs(), "net/ipv4/conf/" + interfaceName + "/arp_notify", "1");
   bool v6 = false;
   for (const Ip& ip : result.ips) v6 = v6 || ip.address.address.length == 16;
   if (v6) {
-    SetSysctl(container, "net/ipv6/conf/" + interfaceName + "/disable_ipv6", "0");
-    SetSysctl(container, "net/ipv6/conf/" + interfaceName + "/ndisc_notify", "1");
+    SetSysctl(NetNs(), "net/ipv6/conf/" + interfaceName + "/disable_ipv6", "0");
+    SetSysctl(NetNs(), "net/ipv6/conf/" + interfaceName + "/ndisc_notify", "1");
   }
   std::vector<RouteRequest> requests;
   for (const Ip& ip : result.ips) requests.push_back(AddAddress(interfaceName, ip.address, config.duplicateAddressDetection));
@@ -144,7 +145,7 @@ void ConfigureContainer(const NetNs& container, const BridgeConfig& config, cons
   up.up = config.containerInterface;
   requests.push_back({Verb::Change, up});
   for (const Route& route : result.routes) requests.push_back(AddRoute(interfaceName, route, GatewayFor(route, result)));
-  netlink::RouteClient(container).Do(std::move(requests));
+  netlink::RouteClient(NetNs()).Do(std::move(requests));
 }
 
 std::vector<IpPrefix> AddressesOf(netlink::RouteClient& client, uint32_t index, int family) {

@@ -12,12 +12,20 @@ namespace trellis::cni {
 // The bridge as configured, made if need be. Throws Error when the name is another kind of link's.
 netlink::Link EnsureBridge(netlink::RouteClient& host, const BridgeConfig& config);
 
-// A veth pair with one end in the container; returns the host's end's name.
-std::string MakeVeth(netlink::RouteClient& host, const BridgeConfig& config, const Request& request);
+// The host's end of a pair, and the addresses of both.
+struct Veth {
+  std::string name;
+  HardwareAddress mac;
+  HardwareAddress containerMac;
+};
 
-// Addresses, state and routes inside the container. Addresses come before the link goes up, so that the kernel announces
+// A veth pair with one end in the container. The addresses are chosen here: nobody has to read them back, and no
+// service of the host that gives new links addresses of its own changes them.
+Veth MakeVeth(netlink::RouteClient& host, const BridgeConfig& config, const Request& request);
+
+// Addresses, state and routes, run inside the container. Addresses come before the link goes up, so that the kernel announces
 // them (gratuitous ARP, unsolicited neighbour advertisement) the moment it does.
-void ConfigureContainer(const NetNs& container, const BridgeConfig& config, const std::string& interfaceName, const Result& result);
+void ConfigureContainer(const BridgeConfig& config, const std::string& interfaceName, const Result& result);
 
 // The gateway's address on the bridge.
 void EnsureGateway(netlink::RouteClient& host, const netlink::Link& bridge, const IpPrefix& address, bool force);

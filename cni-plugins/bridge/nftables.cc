@@ -3,10 +3,13 @@
 //   chain to_10.1.0.0_16 { ip daddr 10.1.0.0/16 accept; ip daddr != 224.0.0.0/4 masquerade }
 //   chain postrouting { type nat hook postrouting priority srcnat; ip saddr vmap @pods }
 // }
-// and the same for ip6. Every ADD writes the two chains anew in its transaction: flushed by others, they are there again.
+// and the same for ip6. Every ADD looks at the two chains: flushed by others, they are written anew in its transaction.
+// Where they stand it adds the element alone, since deleting anything makes the kernel wait for a grace period.
 #include "bridge/nftables.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <set>
 
 #include "cni/error.h"
 #include "cni/nft.h"
@@ -61,8 +64,18 @@ class Requests {
       to_.Integer(100);
     }
     End();
-    Begin("flush", "chain", "name", name);
+  }
+  void Flush(const std::string& chain) {
+    Begin("flush", "chain", "name", chain);
     End();
+  }
+  void Generation(int64_t expected) {
+    to_.BeginObject();
+    Field("do", "check");
+    Field("kind", "generation");
+    to_.Key("generation");
+    to_.Integer(expected);
+    to_.EndObject();
   }
   void Map() {
     Begin("add", "set", "name", "pods");
@@ -143,17 +156,70 @@ std::vector<IpAddress> FindPods(const Family& family, const std::function<bool(s
   return pods;
 }
 
-bool HasRules(const std::string& query) {
-  bool has = false;
-  QueryNft(query, [&](const json::Value&) { has = true; });
-  return has;
+constexpr const char* kBaseChain = "postrouting";
+constexpr size_t kSubnetRules = 2;
+constexpr size_t kBaseRules = 1;
+constexpr int kAttempts = 10;
+
+// How the chains of a subnet stand.
+enum class Chains { Whole, Absent, Damaged };
+
+size_t CountRules(const Family& family, const std::string& chain) {
+  size_t count = 0;
+  QueryNft(std::string(R"({"kind":"rule","family":")") + family.name + R"(","table":")" + kTable + R"(","chain":")" + chain + R"("})",
+           [&](const json::Value&) { ++count; });
+  return count;
+}
+
+Chains Inspect(const Family& family, const std::string& chain) {
+  const size_t base = CountRules(family, kBaseChain);
+  const size_t subnet = CountRules(family, chain);
+  if (base == kBaseRules && subnet == kSubnetRules) return Chains::Whole;
+  return base == 0 && subnet == 0 ? Chains::Absent : Chains::Damaged;
+}
+
+// Everything that masquerading of one address needs, where `flush` takes out what stands in the chains.
+void Write(Requests& requests, const Family& family, const IpPrefix& address, const std::string& comment, bool flush) {
+  const std::string chain = ChainOf({NetworkOf(address), address.length});
+  requests.Table();
+  requests.Chain(chain, false);
+  requests.Chain(kBaseChain, true);
+  if (flush) {
+    requests.Flush(chain);
+    requests.Flush(kBaseChain);
+  }
+  requests.Rule(chain, MatchDestination(family, address, "eq") + R"(,{"immediate":{"verdict":"accept"}})");
+  requests.Rule(chain, MatchDestination(family, family.multicast, "neq") + R"(,{"masq":{}})");
+  requests.Map();
+  requests.Element("add", address.address, "goto " + chain, comment);
+  requests.Rule(kBaseChain, Load(family.source, family.length) + R"(,{"lookup":{"set":"pods","sreg":1,"dreg":0}})");
+}
+
+// Adds the address with as little as is needed; false when others changed the ruleset meanwhile or the chains want mending.
+bool TryAdd(const Family& family, const IpPrefix& address, const std::string& comment) {
+  const std::string chain = ChainOf({NetworkOf(address), address.length});
+  const int64_t generation = NftGeneration();
+  const Chains chains = Inspect(family, chain);
+  if (chains == Chains::Damaged) return false;
+  Requests requests(family);
+  if (chains == Chains::Whole) {
+    requests.Element("add", address.address, "goto " + chain, comment);
+  } else {
+    Write(requests, family, address, comment, false);
+    requests.Generation(generation);  // two that find nothing must not both write the rules
+  }
+  const auto refusals = TryNft(requests.Take());
+  if (refusals.empty()) return true;
+  const int error = refusals[0].error;
+  if (error != ENOENT && error != ERESTART) ThrowRefusal(refusals[0], kFailure);
+  return false;
 }
 
 void Delete(const std::vector<IpAddress>& keys) {
   for (const IpAddress& key : keys) {
     Requests requests(FamilyOf(key));
-    requests.Element("destroy", key, {}, {});
-    DeleteNft(requests.Take(), kFailure);
+    requests.Element("delete", key, {}, {});
+    if (!DeleteNft(requests.Take(), kFailure)) continue;
     DropIfEmpty(std::string(R"("family":")") + FamilyOf(key).name + R"(","name":")" + kTable + R"(")", {SetOf(FamilyOf(key))});
   }
 }
@@ -168,16 +234,11 @@ void ForEachFamily(Visit visit) {
 void Add(const MasqueradeOwner& owner, const std::vector<IpPrefix>& addresses) {
   for (const IpPrefix& address : addresses) {
     const Family& family = FamilyOf(address.address);
-    const std::string chain = ChainOf({NetworkOf(address), address.length});
+    bool added = false;
+    for (int attempt = 0; attempt < kAttempts && !added; ++attempt) added = TryAdd(family, address, owner.Comment());
+    if (added) continue;
     Requests requests(family);
-    requests.Table();
-    requests.Chain(chain, false);
-    requests.Rule(chain, MatchDestination(family, address, "eq") + R"(,{"immediate":{"verdict":"accept"}})");
-    requests.Rule(chain, MatchDestination(family, family.multicast, "neq") + R"(,{"masq":{}})");
-    requests.Map();
-    requests.Element("add", address.address, "goto " + chain, owner.Comment());
-    requests.Chain("postrouting", true);
-    requests.Rule("postrouting", Load(family.source, family.length) + R"(,{"lookup":{"set":"pods","sreg":1,"dreg":0}})");
+    Write(requests, family, address, owner.Comment(), true);
     CommitNft(requests.Take(), kFailure);
   }
 }
@@ -196,9 +257,8 @@ void Check(const std::vector<IpPrefix>& addresses) {
   for (const IpPrefix& address : addresses) {
     const Family& family = FamilyOf(address.address);
     const auto keys = FindPods(family, [](std::string_view) { return true; });
-    const std::string query = std::string(R"({"kind":"rule","family":")") + family.name + R"(","table":")" + kTable + R"(","chain":"postrouting"})";
-    const bool chained = HasRules(query);
-    if (!chained || std::find(keys.begin(), keys.end(), address.address) == keys.end())
+    const bool whole = Inspect(family, ChainOf({NetworkOf(address), address.length})) == Chains::Whole;
+    if (!whole || std::find(keys.begin(), keys.end(), address.address) == keys.end())
       throw Error(Code::Internal, "masquerading of " + address.address.ToString() + " is gone",
                   std::string("table ") + family.name + " " + kTable + " was changed by somebody else; the next ADD puts its chains back");
   }

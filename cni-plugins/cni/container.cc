@@ -32,7 +32,7 @@ std::optional<NetNs> FindContainer(const Request& request) {
 bool SetSysctl(const NetNs& ns, const std::string& name, const std::string& value) {
   const std::string path = "/proc/sys/" + name;
   bool known = true;
-  ns.Run([&] {
+  ns.RunHere([&] {
     const Fd fd(open(path.c_str(), O_RDWR | O_CLOEXEC));
     char now[64];
     const ssize_t size = fd ? read(fd.get(), now, sizeof now) : -1;

@@ -12,16 +12,10 @@ namespace {
 
 constexpr int kDropAttempts = 20;
 
-std::vector<Refusal> Apply(const std::string& text) {
-  const json::Document document(text);
-  Requests requests;
-  for (const auto& request : document.root().items) requests.push_back(&request);
-  return netlink::NftFamily(NetNs()).Apply(requests);
-}
-
-void RequireDone(const std::vector<Refusal>& refusals, const char* failure, int forgiven) {
-  for (const Refusal& refusal : refusals)
-    if (refusal.error != forgiven) throw Error(Code::Internal, failure, KernelError(refusal.error, "nf_tables", refusal.text).what());
+// One socket for the life of the plugin: closing one waits until the kernel has freed all that was deleted before.
+netlink::NftFamily& Session() {
+  static netlink::NftFamily session{NetNs()};
+  return session;
 }
 
 }  // namespace
@@ -30,7 +24,7 @@ void QueryNft(const std::string& query, const std::function<void(const json::Val
   const json::Document question(query);
   ObjectSink sink;
   try {
-    netlink::NftFamily(NetNs()).Query(question.root(), sink);
+    Session().Query(question.root(), sink);
   } catch (const KernelError& error) {
     if (error.error() != ENOENT) throw;
   }
@@ -53,18 +47,42 @@ std::vector<std::string> FindElements(const std::string& set, const std::functio
 void DropIfEmpty(const std::string& table, const std::vector<std::string>& sets) {
   // A refusal means that the ruleset changed since we looked, by whatever table: look again, but not for ever.
   for (int attempt = 0; attempt < kDropAttempts; ++attempt) {
-    int64_t generation = 0;
-    QueryNft(R"({"kind":"generation"})", [&](const json::Value& answer) { generation = answer.Find("generation")->integer; });
+    const int64_t generation = NftGeneration();
     bool empty = true;
     for (const std::string& set : sets) FindElements(set, [&](std::string_view) { return empty = false; });
     if (!empty) return;
-    if (Apply(R"([{"do":"destroy","kind":"table",)" + table + R"(},{"do":"check","kind":"generation","generation":)" + std::to_string(generation) + "}]").empty())
+    if (TryNft(R"([{"do":"destroy","kind":"table",)" + table + R"(},{"do":"check","kind":"generation","generation":)" + std::to_string(generation) + "}]").empty())
       return;
   }
 }
 
-void CommitNft(const std::string& requests, const char* failure) { RequireDone(Apply(requests), failure, 0); }
+int64_t NftGeneration() {
+  int64_t generation = 0;
+  QueryNft(R"({"kind":"generation"})", [&](const json::Value& answer) { generation = answer.Find("generation")->integer; });
+  return generation;
+}
 
-void DeleteNft(const std::string& requests, const char* failure) { RequireDone(Apply(requests), failure, ENOENT); }
+std::vector<Refusal> TryNft(const std::string& text) {
+  const json::Document document(text);
+  Requests requests;
+  for (const auto& request : document.root().items) requests.push_back(&request);
+  return Session().Apply(requests);
+}
+
+void CommitNft(const std::string& requests, const char* failure) {
+  const auto refusals = TryNft(requests);
+  if (!refusals.empty()) ThrowRefusal(refusals[0], failure);
+}
+
+bool DeleteNft(const std::string& requests, const char* failure) {
+  const auto refusals = TryNft(requests);
+  for (const Refusal& refusal : refusals)
+    if (refusal.error != ENOENT) ThrowRefusal(refusal, failure);
+  return refusals.empty();
+}
+
+void ThrowRefusal(const Refusal& refusal, const char* failure) {
+  throw Error(Code::Internal, failure, KernelError(refusal.error, "nf_tables", refusal.text).what());
+}
 
 }  // namespace trellis::cni

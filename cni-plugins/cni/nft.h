@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "session/family.h"
 
 namespace trellis::cni {
 
@@ -21,9 +22,18 @@ std::vector<std::string> FindElements(const std::string& set, const std::functio
 // `table` is the JSON members "family":"ip","name":"t".
 void DropIfEmpty(const std::string& table, const std::vector<std::string>& sets);
 
+// The ruleset's generation, which every transaction moves on.
+int64_t NftGeneration();
+
+// Commits requests as one transaction and returns what was refused: then nothing of it was done.
+std::vector<Refusal> TryNft(const std::string& requests);
+
 // Commits requests as one transaction; throws Error Internal with `failure` and the kernel's words.
 void CommitNft(const std::string& requests, const char* failure);
-// The same for deletions: what is not there, or whose table is gone, is deleted.
-void DeleteNft(const std::string& requests, const char* failure);
+// The same for deletions. False when what was to be deleted, or its table, was gone already.
+bool DeleteNft(const std::string& requests, const char* failure);
+
+// Error Internal with `failure` and the kernel's words.
+[[noreturn]] void ThrowRefusal(const Refusal& refusal, const char* failure);
 
 }  // namespace trellis::cni

@@ -26,6 +26,8 @@ constexpr size_t kMaxFile = 4096;
   throw Error(Code::IoFailure, "host-local: " + what + ": " + strerror(error), "dataDir must be a directory that can be written");
 }
 
+std::string TextOf(const Holder& holder) { return holder.containerId + kBreak + holder.interfaceName; }
+
 // The whole of a small file; empty if it cannot be read.
 std::string ReadFile(const std::string& path) {
   const Fd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -67,7 +69,7 @@ Store::Store(const std::string& dataDir, const std::string& network) : directory
 bool Store::Reserve(const IpAddress& address, const Holder& holder) {
   const std::string name = address.ToString();
   if (access(PathOf(name).c_str(), F_OK) == 0) return false;
-  const int error = Write(name, holder.containerId + kBreak + holder.interfaceName, true);
+  const int error = Write(name, TextOf(holder), true);
   if (error != 0 && error != EEXIST) Fail("reserve " + PathOf(name), error);
   return error == 0;
 }
@@ -81,22 +83,28 @@ std::vector<IpAddress> Store::Find(const Holder& holder, const std::vector<IpAdd
   for (const IpAddress& address : hints)
     if (IsHeldBy(address.ToString(), holder)) found.push_back(address);
   if (!found.empty()) return found;
-  for (const IpAddress& address : Reserved())
-    if (IsHeldBy(address.ToString(), holder)) found.push_back(address);
-  if (!found.empty()) return found;
-  // The oldest plugins wrote the container alone.
-  for (const IpAddress& address : Reserved())
-    if (Trim(ReadFile(PathOf(address.ToString()))) == holder.containerId) found.push_back(address);
-  return found;
+  std::vector<IpAddress> old;  // the oldest plugins wrote the container alone
+  for (const IpAddress& address : Reserved()) {
+    const std::string text = Trim(ReadFile(PathOf(address.ToString())));
+    if (text == TextOf(holder)) found.push_back(address);
+    else if (text == holder.containerId) old.push_back(address);
+  }
+  return found.empty() ? old : found;
 }
 
 std::optional<IpAddress> Store::Last(size_t set) const {
   return IpAddress::Parse(Trim(ReadFile(PathOf("last_reserved_ip." + std::to_string(set)))));
 }
 
+// In place: the file is a hint, and one torn by a crash means "from the start". Replacing a file by another, or cutting it
+// to nothing first, makes ext4 write it to disk at once, which takes longer than all else here.
 void Store::SetLast(size_t set, const IpAddress& address) {
-  const std::string name = "last_reserved_ip." + std::to_string(set);
-  if (const int error = Write(name, address.ToString(), false)) Fail("write " + PathOf(name), error);
+  const std::string path = PathOf("last_reserved_ip." + std::to_string(set));
+  const std::string text = address.ToString();
+  const Fd fd(open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+  if (!fd || pwrite(fd.get(), text.data(), text.size(), 0) != static_cast<ssize_t>(text.size()) ||
+      ftruncate(fd.get(), static_cast<off_t>(text.size())) != 0)
+    Fail("write " + path);
 }
 
 void Store::Keep(const std::vector<Holder>& valid) {
@@ -127,7 +135,7 @@ int Store::Write(const std::string& name, const std::string& text, bool exclusiv
 }
 
 bool Store::IsHeldBy(const std::string& name, const Holder& holder) const {
-  return Trim(ReadFile(PathOf(name))) == holder.containerId + kBreak + holder.interfaceName;
+  return Trim(ReadFile(PathOf(name))) == TextOf(holder);
 }
 
 std::vector<IpAddress> Store::Reserved() const {

@@ -60,7 +60,7 @@ Acknowledgement ReadAcknowledgement(const MessageView& message) {
   return ack;
 }
 
-Socket::Socket(int protocol, const NetNs& ns) : buffer_(kReceiveSize) {
+Socket::Socket(int protocol, const NetNs& ns) : buffer_(std::make_unique_for_overwrite<uint8_t[]>(kReceiveSize)) {
   ns.Run([&] { fd_ = Fd(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, protocol)); });
   if (!fd_) ThrowErrno("open a netlink socket of protocol " + std::to_string(protocol));
   Enable(fd_.get(), NETLINK_EXT_ACK);
@@ -238,7 +238,7 @@ void Socket::Send(const uint8_t* data, size_t size) {
 Bytes Socket::ReceiveDatagram(int flags) {
   while (true) {
     sockaddr_nl from{};
-    iovec slot{buffer_.data(), buffer_.size()};
+    iovec slot{buffer_.get(), kReceiveSize};
     msghdr envelope{};
     envelope.msg_name = &from;
     envelope.msg_namelen = sizeof from;
@@ -253,7 +253,7 @@ Bytes Socket::ReceiveDatagram(int flags) {
     }
     if (from.nl_pid != 0) continue;  // only the kernel speaks to us
     if (envelope.msg_flags & MSG_TRUNC) throw KernelError(EMSGSIZE, "read the kernel's answer", "a message larger than 256 KiB");
-    return {buffer_.data(), static_cast<size_t>(size)};
+    return {buffer_.get(), static_cast<size_t>(size)};
   }
 }
 

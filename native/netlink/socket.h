@@ -2,6 +2,7 @@
 // Guarantees: every failed message is reported once with the kernel's text; interrupted dumps are restarted.
 #pragma once
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -64,7 +65,7 @@ class Socket {
   uint32_t sequence_ = 0;
   size_t window_ = 0;  // messages whose refusals surely fit the receive buffer
   size_t sendBuffer_ = 0;
-  std::vector<uint8_t> buffer_;
+  std::unique_ptr<uint8_t[]> buffer_;  // not cleared: only the pages that answers reach are ever touched
 };
 
 }  // namespace trellis::netlink

@@ -108,4 +108,18 @@ void NetNs::Run(const std::function<void()>& step) const {
   });
 }
 
+void NetNs::RunHere(const std::function<void()>& step) const {
+  if (IsCurrent()) return step();
+  const NetNs own = OpenPath("/proc/thread-self/ns/net");
+  if (setns(fd(), CLONE_NEWNET) != 0) ThrowErrno("enter network namespace");
+  std::exception_ptr failure;
+  try {
+    step();
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  if (setns(own.fd(), CLONE_NEWNET) != 0) ThrowErrno("return to the own network namespace");
+  if (failure) std::rethrow_exception(failure);
+}
+
 }  // namespace trellis

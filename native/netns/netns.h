@@ -1,5 +1,5 @@
 // Network namespaces: open, create and pin, remove, and run a step inside one.
-// Guarantees: the calling thread never changes its namespace; a failed create leaves no file and no mount.
+// Guarantees: the calling thread keeps its namespace (RunHere lends it); a failed create leaves no file and no mount.
 #pragma once
 #include <functional>
 #include <memory>
@@ -29,6 +29,8 @@ class NetNs {
 
   // Runs `step` inside the namespace, on a short-lived thread unless this is the current one; rethrows its exception.
   void Run(const std::function<void()>& step) const;
+  // The same with the calling thread itself, which comes back: for programs of one thread, where another only costs.
+  void RunHere(const std::function<void()>& step) const;
 
  private:
   explicit NetNs(Fd fd);

@@ -58,6 +58,20 @@ export const PACKAGES = [
     probe: { file: '/usr/share/gocode/src/github.com/containernetworking/cni/libcni/api.go' },
     why: 'the reference CNI library, to exchange result caches with',
   },
+  { name: 'containerd', level: 'test', probe: { tool: 'containerd' }, why: 'runs pods with our CNI plugins' },
+  {
+    name: 'runc',
+    level: 'test',
+    probe: { tool: 'runc' },
+    why: 'what containerd and podman start containers with',
+  },
+  { name: 'podman', level: 'test', probe: { tool: 'podman' }, why: 'runs containers with our CNI plugins' },
+  {
+    name: 'time',
+    level: 'test',
+    probe: { file: '/usr/bin/time' },
+    why: 'the peak memory of a plugin, in benchmarks',
+  },
   { name: 'libcap2-bin', level: 'test', probe: { tool: 'capsh' }, why: 'tests that drop a capability' },
   { name: 'clang-14', level: 'test', probe: { tool: 'clang++-14' }, why: 'sanitizer and fuzzer builds' },
   {
@@ -77,7 +91,7 @@ export const PACKAGES = [
     name: 'busybox-static',
     level: 'test',
     probe: { file: '/bin/busybox' },
-    why: 'the first program inside the qemu virtual machine',
+    why: 'the first program inside the qemu virtual machine, and the image that real runtimes run',
   },
   {
     name: 'qemu-system-x86',

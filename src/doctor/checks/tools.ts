@@ -74,6 +74,7 @@ const DEVELOPMENT: readonly ToolRow[] = [
   { name: 'cmake', package: 'cmake', need: 'optional', purpose: 'sanitizer and fuzzer builds' },
   { name: 'clang++-14', package: 'clang-14', need: 'optional', purpose: 'sanitizer and fuzzer builds' },
   { name: 'llvm-symbolizer-14', package: 'llvm-14', need: 'optional', purpose: 'readable sanitizer reports' },
+  { name: 'podman', package: 'podman', need: 'optional', purpose: 'tests of the CNI plugins with podman' },
   {
     name: 'go',
     package: 'golang-go',
