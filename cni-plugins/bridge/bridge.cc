@@ -172,7 +172,7 @@ Result AddToBridge(const Request& request) {
   }
   if (config.ipMasq) {
     AddMasquerade(BackendOf(config), OwnerOf(request), PodAddresses(result));
-    rollback.Push([&] { RemoveMasquerade(BackendOf(config), OwnerOf(request), PodAddresses(result)); });
+    rollback.Push([&] { RemoveMasquerade(BackendOf(config), OwnerOf(request)); });
     FaultPoint("masquerade");
   }
   result.interfaces = {{config.bridge, MacOf(host, config.bridge), {}, std::nullopt, {}, {}},
@@ -194,7 +194,7 @@ void RemoveFromBridge(const Request& request) {
     RemoveLink(inside, request.env.interfaceName);
   }
   if (config.macSpoofCheck) RemoveSpoofCheck(OwnerOf(request));
-  if (config.ipMasq) RemoveMasquerade(BackendOf(config), OwnerOf(request), request.previous ? PodAddresses(*request.previous) : std::vector<IpPrefix>());
+  if (config.ipMasq) RemoveMasquerade(BackendOf(config), OwnerOf(request));
 }
 
 void CheckBridge(const Request& request) {

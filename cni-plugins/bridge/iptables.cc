@@ -114,7 +114,7 @@ void Add(const MasqueradeOwner& owner, const std::vector<IpPrefix>& addresses) {
   }
 }
 
-void Remove(const MasqueradeOwner& owner, const std::vector<IpPrefix>&) {
+void Remove(const MasqueradeOwner& owner) {
   const Lock lock;
   const std::string mark = CommentPart(owner.Comment()) + "\"";
   DeleteRules([&](const std::string& line) { return line.find(mark) != std::string::npos; });

@@ -3,6 +3,7 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "base/error.h"
@@ -34,6 +35,11 @@ HardwareAddress RandomMac() {
   return mac;
 }
 
+// What a bridge has that lost its last port.
+bool IsZero(const HardwareAddress& mac) {
+  return std::all_of(mac.octets.begin(), mac.octets.begin() + mac.length, [](uint8_t octet) { return octet == 0; });
+}
+
 std::string RandomName() {
   const std::string bytes = RandomBytes(4);
   return "veth" + ToHex({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
@@ -51,10 +57,19 @@ Link NewBridge(const BridgeConfig& config) {
   return link;
 }
 
+// The last address of an IPv4 network, where it has room for one.
+std::optional<IpAddress> BroadcastOf(const IpPrefix& address) {
+  if (address.address.length != 4 || address.length > 30) return std::nullopt;
+  IpAddress broadcast = address.address;
+  for (size_t bit = address.length; bit < 32; ++bit) broadcast.octets[bit / 8] |= static_cast<uint8_t>(0x80 >> (bit % 8));
+  return broadcast;
+}
+
 RouteRequest AddAddress(const std::string& dev, const IpPrefix& address, bool duplicateAddressDetection) {
   netlink::Address request;
   request.dev = netlink::LinkRef{dev, 0};
   request.address = address;
+  if (const auto broadcast = BroadcastOf(address)) request.broadcast = *broadcast;
   if (address.address.length == 16 && !duplicateAddressDetection) request.flags = {"nodad"};
   return {Verb::Add, request};
 }
@@ -80,6 +95,9 @@ RouteRequest AddRoute(const std::string& dev, const Route& route, const std::opt
   return {Verb::Add, request};
 }
 
+// The host is a router to its containers, not a host that listens to theirs.
+void IgnoreRouters(const std::string& name) { SetSysctl(NetNs(), "net/ipv6/conf/" + name + "/accept_ra", "0"); }
+
 }  // namespace
 
 Link EnsureBridge(netlink::RouteClient& host, const BridgeConfig& config) {
@@ -91,11 +109,10 @@ Link EnsureBridge(netlink::RouteClient& host, const BridgeConfig& config) {
       if (error.error() != EEXIST)  // made by another ADD meanwhile
         throw Error(Code::Internal, "failed to create bridge \"" + config.bridge + "\"", error.what());
     }
-    // The bridge is a router, not a host that listens to others.
-    SetSysctl(NetNs(), "net/ipv6/conf/" + config.bridge + "/accept_ra", "0");
     link = host.FindLink(config.bridge);
   }
   if (!link || link->type != "bridge") throw Error(Code::InvalidConfiguration, "\"" + config.bridge + "\" already exists but is not a bridge", "name another \"bridge\"");
+  IgnoreRouters(config.bridge);
   const bool promisc = config.promisc && !link->promisc.value_or(false);
   const bool vlans = config.UsesVlans() && !(link->bridge && link->bridge->vlanFiltering.value_or(false));
   if (!link->up.value_or(false) || promisc || vlans) {
@@ -132,6 +149,7 @@ std::string MakeVeth(netlink::RouteClient& host, const BridgeConfig& config, con
     }
     try {
       host.Do({{Verb::Add, link}});
+      IgnoreRouters(*link.name);
       return *link.name;
     } catch (const KernelError& error) {
       netlink::RouteClient container(OpenContainer(request));
@@ -144,7 +162,7 @@ std::string MakeVeth(netlink::RouteClient& host, const BridgeConfig& config, con
 }
 
 void ConfigureContainer(const NetNs& container, const BridgeConfig& config, const std::string& interfaceName, const Result& result) {
-  SetSysctl(container, "net/ipv4/conf/" + interfaceName + "/arp_notify", "1");
+  if (!result.ips.empty()) SetSysctl(container, "net/ipv4/conf/" + interfaceName + "/arp_notify", "1");
   bool v6 = false;
   for (const Ip& ip : result.ips) v6 = v6 || ip.address.address.length == 16;
   if (v6) {
@@ -183,8 +201,12 @@ void EnsureGateway(netlink::RouteClient& host, const netlink::Link& bridge, cons
     old.address = present;
     host.Do({{Verb::Delete, old}});
   }
+  // A bridge that somebody else made may have the hardware address of a port, and lose it with the port.
+  Link fixed;
+  fixed.name = *bridge.name;
+  fixed.mac = bridge.mac && !IsZero(*bridge.mac) ? *bridge.mac : RandomMac();
   try {
-    host.Do({AddAddress(*bridge.name, address, false)});
+    host.Do({{Verb::Change, fixed}, AddAddress(*bridge.name, address, false)});
   } catch (const KernelError& error) {
     if (error.error() != EEXIST) throw;
   }
