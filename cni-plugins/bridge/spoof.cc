@@ -34,7 +34,7 @@ std::string Elements(const char* verb, const char* set, const char* type, const 
 
 void RemoveWhere(const char* set, const char* type, const std::function<bool(std::string_view)>& wanted) {
   for (const std::string& key : FindElements(kBase + R"(,"set":")" + set + R"(")", wanted))
-    CommitNft("[" + Elements("destroy", set, type, key, {}) + "]", kFailure);
+    CommitNft(std::string("[") + Elements("destroy", set, type, key, {}) + "]", kFailure);
 }
 
 void RemoveAllWhere(const std::function<bool(std::string_view)>& wanted) {
