@@ -168,7 +168,7 @@ Result AddToBridge(const Request& request) {
   }
   if (config.ipMasq) {
     AddMasquerade(BackendOf(config), OwnerOf(request), PodAddresses(result));
-    rollback.Push([&] { RemoveMasquerade(BackendOf(config), OwnerOf(request), PodAddresses(result)); });
+    rollback.Push([&] { RemoveMasquerade(BackendOf(config), OwnerOf(request)); });
     FaultPoint("masquerade");
   }
   result.interfaces = {{config.bridge, MacOf(host, config.bridge), {}, std::nullopt, {}, {}},
@@ -187,7 +187,7 @@ void RemoveFromBridge(const Request& request) {
   if (ipam) ipam.Del();
   // Rules go first: the kernel frees them while it takes the interface down, and both wait for the same grace period.
   if (config.macSpoofCheck) RemoveSpoofCheck(OwnerOf(request));
-  if (config.ipMasq) RemoveMasquerade(BackendOf(config), OwnerOf(request), request.previous ? PodAddresses(*request.previous) : std::vector<IpPrefix>());
+  if (config.ipMasq) RemoveMasquerade(BackendOf(config), OwnerOf(request));
   if (const auto container = FindContainer(request))
     container->RunHere([&] {
       RouteClient inside{NetNs()};

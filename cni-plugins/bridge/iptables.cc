@@ -54,7 +54,7 @@ void Add(const MasqueradeOwner& owner, const std::vector<IpPrefix>& addresses) {
   }
 }
 
-void Remove(const MasqueradeOwner& owner, const std::vector<IpPrefix>&) {
+void Remove(const MasqueradeOwner& owner) {
   const FileLock lock(kLock);
   DeleteRules([&](const std::string& line) { return CommentOf(line) == owner.Comment(); });
 }

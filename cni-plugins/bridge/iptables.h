@@ -5,7 +5,7 @@
 namespace trellis::cni::iptables {
 
 void Add(const MasqueradeOwner& owner, const std::vector<IpPrefix>& addresses);
-void Remove(const MasqueradeOwner& owner, const std::vector<IpPrefix>& addresses);
+void Remove(const MasqueradeOwner& owner);
 void Check(const MasqueradeOwner& owner, const std::vector<IpPrefix>& addresses);
 void Collect(const std::string& network, const std::vector<MasqueradeOwner>& valid);
 

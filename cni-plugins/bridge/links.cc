@@ -2,6 +2,7 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "base/error.h"
@@ -17,6 +18,11 @@ namespace {
 using netlink::Link;
 using netlink::RouteRequest;
 using netlink::Verb;
+
+// What a bridge has that lost its last port.
+bool IsZero(const HardwareAddress& mac) {
+  return std::all_of(mac.octets.begin(), mac.octets.begin() + mac.length, [](uint8_t octet) { return octet == 0; });
+}
 
 std::string RandomName() {
   const std::string bytes = RandomBytes(4);
@@ -35,10 +41,19 @@ Link NewBridge(const BridgeConfig& config) {
   return link;
 }
 
+// The last address of an IPv4 network, where it has room for one.
+std::optional<IpAddress> BroadcastOf(const IpPrefix& address) {
+  if (address.address.length != 4 || address.length > 30) return std::nullopt;
+  IpAddress broadcast = address.address;
+  for (size_t bit = address.length; bit < 32; ++bit) broadcast.octets[bit / 8] |= static_cast<uint8_t>(0x80 >> (bit % 8));
+  return broadcast;
+}
+
 RouteRequest AddAddress(const std::string& dev, const IpPrefix& address, bool duplicateAddressDetection) {
   netlink::Address request;
   request.dev = netlink::LinkRef{dev, 0};
   request.address = address;
+  if (const auto broadcast = BroadcastOf(address)) request.broadcast = *broadcast;
   if (address.address.length == 16 && !duplicateAddressDetection) request.flags = netlink::WordFlags<netlink::kAddressFlags>{IFA_F_NODAD};
   return {Verb::Add, request};
 }
@@ -64,6 +79,9 @@ RouteRequest AddRoute(const std::string& dev, const Route& route, const std::opt
   return {Verb::Add, request};
 }
 
+// The host is a router to its containers, not a host that listens to theirs.
+void IgnoreRouters(const std::string& name) { SetSysctl(NetNs(), "net/ipv6/conf/" + name + "/accept_ra", "0"); }
+
 }  // namespace
 
 Link EnsureBridge(netlink::RouteClient& host, const BridgeConfig& config) {
@@ -75,13 +93,12 @@ Link EnsureBridge(netlink::RouteClient& host, const BridgeConfig& config) {
       if (error.error() != EEXIST)  // made by another ADD meanwhile
         throw Error(Code::Internal, "failed to create bridge \"" + config.bridge + "\"", error.what());
     }
-    // The bridge is a router, not a host that listens to others.
-    SetSysctl(NetNs(), "net/ipv6/conf/" + config.bridge + "/accept_ra", "0");
-    // Nor does it wait: until its link-local address is sure, it asks for no neighbour, and no IPv6 reaches a pod.
+    // Until its link-local address is sure, a bridge asks for no neighbour, and no IPv6 reaches a pod: it does not wait.
     if (!config.duplicateAddressDetection) SetSysctl(NetNs(), "net/ipv6/conf/" + config.bridge + "/accept_dad", "0");
     link = host.FindLink(config.bridge);
   }
   if (!link || link->type != "bridge") throw Error(Code::InvalidConfiguration, "\"" + config.bridge + "\" already exists but is not a bridge", "name another \"bridge\"");
+  IgnoreRouters(config.bridge);
   const bool promisc = config.promisc && !link->promisc.value_or(false);
   const bool vlans = config.UsesVlans() && !(link->bridge && link->bridge->vlanFiltering.value_or(false));
   if (!link->up.value_or(false) || promisc || vlans) {
@@ -119,6 +136,7 @@ Veth MakeVeth(netlink::RouteClient& host, const BridgeConfig& config, const Requ
     }
     try {
       host.Do({{Verb::Add, link}});
+      IgnoreRouters(*link.name);
       return {*link.name, *link.mac, *peer.mac};
     } catch (const KernelError& error) {
       netlink::RouteClient container(OpenContainer(request));
@@ -131,7 +149,7 @@ Veth MakeVeth(netlink::RouteClient& host, const BridgeConfig& config, const Requ
 }
 
 void ConfigureContainer(const BridgeConfig& config, const std::string& interfaceName, const Result& result) {
-  SetSysctl(NetNs(), "net/ipv4/conf/" + interfaceName + "/arp_notify", "1");
+  if (!result.ips.empty()) SetSysctl(NetNs(), "net/ipv4/conf/" + interfaceName + "/arp_notify", "1");
   bool v6 = false;
   for (const Ip& ip : result.ips) v6 = v6 || ip.address.address.length == 16;
   if (v6) {
@@ -170,8 +188,12 @@ void EnsureGateway(netlink::RouteClient& host, const netlink::Link& bridge, cons
     old.address = present;
     host.Do({{Verb::Delete, old}});
   }
+  // A bridge that somebody else made may have the hardware address of a port, and lose it with the port.
+  Link fixed;
+  fixed.name = *bridge.name;
+  fixed.mac = bridge.mac && !IsZero(*bridge.mac) ? *bridge.mac : RandomMac();
   try {
-    host.Do({AddAddress(*bridge.name, address, false)});
+    host.Do({{Verb::Change, fixed}, AddAddress(*bridge.name, address, false)});
   } catch (const KernelError& error) {
     if (error.error() != EEXIST) throw;
   }

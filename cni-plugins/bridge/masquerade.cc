@@ -10,9 +10,9 @@ void AddMasquerade(MasqueradeBackend backend, const MasqueradeOwner& owner, cons
   else iptables::Add(owner, addresses);
 }
 
-void RemoveMasquerade(MasqueradeBackend backend, const MasqueradeOwner& owner, const std::vector<IpPrefix>& addresses) {
-  if (backend == MasqueradeBackend::Nftables) nft::Remove(owner, addresses);
-  else iptables::Remove(owner, addresses);
+void RemoveMasquerade(MasqueradeBackend backend, const MasqueradeOwner& owner) {
+  if (backend == MasqueradeBackend::Nftables) nft::Remove(owner);
+  else iptables::Remove(owner);
 }
 
 void CheckMasquerade(MasqueradeBackend backend, const MasqueradeOwner& owner, const std::vector<IpPrefix>& addresses) {

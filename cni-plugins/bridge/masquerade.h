@@ -13,8 +13,7 @@ namespace trellis::cni {
 using MasqueradeOwner = Owner;
 
 void AddMasquerade(MasqueradeBackend backend, const MasqueradeOwner& owner, const std::vector<IpPrefix>& addresses);
-// `addresses` may be empty where they are not known any more.
-void RemoveMasquerade(MasqueradeBackend backend, const MasqueradeOwner& owner, const std::vector<IpPrefix>& addresses);
+void RemoveMasquerade(MasqueradeBackend backend, const MasqueradeOwner& owner);
 // Throws Error if traffic of the addresses would not be masqueraded.
 void CheckMasquerade(MasqueradeBackend backend, const MasqueradeOwner& owner, const std::vector<IpPrefix>& addresses);
 // Removes what belongs to the network and to none of `valid`.

@@ -243,12 +243,8 @@ void Add(const MasqueradeOwner& owner, const std::vector<IpPrefix>& addresses) {
   }
 }
 
-void Remove(const MasqueradeOwner& owner, const std::vector<IpPrefix>& addresses) {
-  if (!addresses.empty()) {
-    std::vector<IpAddress> keys;
-    for (const IpPrefix& address : addresses) keys.push_back(address.address);
-    return Delete(keys);
-  }
+// By the owner, not by the address: a DEL that comes late may name an address that is somebody else's by now.
+void Remove(const MasqueradeOwner& owner) {
   const std::string comment = owner.Comment();
   ForEachFamily([&](const Family& family) { Delete(FindPods(family, [&](std::string_view text) { return text == comment; })); });
 }

@@ -6,6 +6,7 @@
 
 #include "base/guard.h"
 #include "cni/error.h"
+#include "cni/fault.h"
 #include "cni/fields.h"
 #include "host-local/config.h"
 #include "host-local/resolvConf.h"
@@ -91,6 +92,7 @@ Result AllocateAddresses(const Request& request) {
   for (size_t i = 0; i < config.sets.size(); ++i) {
     const auto wanted = TakeRequested(config.sets[i], config.requested);
     result.ips.push_back(wanted ? ReserveRequested(store, config.sets[i], *wanted, holder) : ReserveNext(store, config.sets[i], i, holder));
+    FaultPoint("reserve");
     store.SetLast(i, result.ips.back().address.address);
   }
   if (!config.requested.empty())

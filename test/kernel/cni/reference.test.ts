@@ -1,0 +1,100 @@
+// Our CNI plugins and the reference ones side by side: the same configuration on two throw-away hosts.
+// Guarantees: results, the kernel's state in host and container, reservations and what is left after DEL are equal.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { CASES, type ReferenceCase } from '../../support/cni/cases.js';
+import { forgetOnPurpose } from '../../support/cni/onPurpose.js';
+import { callPlugin, OURS, REFERENCE } from '../../support/cni/plugin.js';
+import { type Seen, Side, sourceSeen } from '../../support/cni/side.js';
+import { netNsPerTest } from '../../support/netns.js';
+import { describeWith } from '../../support/requires.js';
+
+const SETTLED_MS = 4000;
+let root = '';
+beforeEach(() => {
+  root = mkdtempSync(path.join(tmpdir(), 'trellis-reference-'));
+});
+afterEach(() => rmSync(root, { recursive: true }));
+
+describeWith(
+  {
+    root: true,
+    tools: ['ip', 'nft', 'nsenter', 'iptables', 'bash'],
+    files: [`${REFERENCE}/bridge`, `${REFERENCE}/host-local`, `${REFERENCE}/loopback`, `${REFERENCE}/static`],
+    features: ['veth', 'bridge'],
+  },
+  'side by side with the reference plugins',
+  () => {
+    const namespaces = netNsPerTest();
+
+    async function side(bin: string, work: ReferenceCase) {
+      const [host, outside] = [await namespaces.make(), await namespaces.make()];
+      const containers = await Promise.all(
+        Array.from({ length: work.containers ?? 1 }, () => namespaces.make()),
+      );
+      const made = new Side(
+        bin,
+        work,
+        host,
+        containers,
+        path.join(root, bin === OURS ? 'ours' : 'reference'),
+      );
+      await made.prepare(outside);
+      return { made, outside, container: containers[0] };
+    }
+
+    /** Some of the kernel's own work (carrier, link-local addresses) comes a moment later, so a difference gets time. */
+    async function expectSame(sides: [Side, Side], run: (of: Side) => Promise<unknown[]>): Promise<Seen> {
+      const answers = await Promise.all(sides.map(run));
+      const deadline = Date.now() + SETTLED_MS;
+      for (;;) {
+        const seen = await Promise.all(sides.map((of, i) => of.seen(answers[i] ?? [])));
+        const [ours, reference] = seen.map(forgetOnPurpose);
+        if (ours !== undefined && JSON.stringify(ours) === JSON.stringify(reference)) return ours;
+        if (Date.now() > deadline) expect(ours).toEqual(reference);
+        await new Promise((resolve) => setTimeout(resolve, 100));
+      }
+    }
+
+    test('at least forty configurations are compared, each with a name of its own', () => {
+      expect(new Set(CASES.map(({ name }) => name)).size).toBe(CASES.length);
+      expect(CASES.length).toBeGreaterThanOrEqual(40);
+    });
+
+    test.each(CASES)('$name', async (work) => {
+      const [ours, reference] = await Promise.all([side(OURS, work), side(REFERENCE, work)]);
+      const sides: [Side, Side] = [ours.made, reference.made];
+      const added = await expectSame(sides, (of) => of.add());
+      expect(JSON.stringify(added.answers)).not.toContain('failed');
+      for (const { container, outside } of work.sends === undefined ? [] : [ours, reference])
+        expect(container && (await sourceSeen(container, outside, work.sends?.to ?? ''))).toBe(
+          work.sends?.from,
+        );
+      if (work.referenceCheckFails === undefined) await expectSame(sides, (of) => of.each('CHECK'));
+      else
+        expect(await Promise.all(sides.map((of) => of.each('CHECK')))).toEqual([[null], [{ failed: 999 }]]);
+      const deleted = await expectSame(sides, (of) => of.each('DEL'));
+      expect(await Promise.all(sides.map((of) => of.rules()))).toEqual([[], []]);
+      expect(Object.keys(deleted.files).filter((name) => /^(10\.|fd00)/.test(name))).toEqual([]);
+      expect(JSON.stringify(deleted.containers)).not.toContain('eth0');
+      await expectSame(sides, (of) => of.each('DEL'));
+    });
+
+    test.each(['bridge', 'host-local', 'loopback'])('VERSION of %s', async (plugin) => {
+      const versions = async (bin: string) => {
+        const { out } = await callPlugin({
+          bin,
+          plugin,
+          command: 'VERSION',
+          config: { cniVersion: '0.4.0' },
+        });
+        return JSON.parse(out) as { cniVersion: string; supportedVersions: string[] };
+      };
+      const [ours, reference] = [await versions(OURS), await versions(REFERENCE)];
+      expect(ours.supportedVersions).toEqual([...reference.supportedVersions, '1.1.0']);
+      expect(ours.cniVersion).toBe('0.4.0');
+    });
+  },
+);
