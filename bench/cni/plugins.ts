@@ -4,6 +4,8 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** This file stands at dist/bench/cni once built. */
-export const PLUGINS = join(dirname(fileURLToPath(import.meta.url)), '..', '..', 'cni');
+const here = dirname(fileURLToPath(import.meta.url));
+export const PLUGINS = join(here, '..', '..', 'cni');
+export const SOURCES = join(here, '..', '..', '..', 'bench', 'cni');
 export const EXECUTABLE = join(PLUGINS, 'trellis-cni');
 export const REFERENCE = '/usr/lib/cni';

@@ -21,8 +21,6 @@ export interface Comparison<A, B> {
   readonly atMost: number;
   /** What one sample's time is multiplied by, where a contestant does a part of the job only. */
   readonly peerScale?: number;
-  /** Calls that one sample makes; the figure is the time of one. */
-  readonly calls?: number;
 }
 
 export async function compare<A, B>(job: Comparison<A, B>): Promise<Figure> {
@@ -33,8 +31,8 @@ export async function compare<A, B>(job: Comparison<A, B>): Promise<Figure> {
     const mine = await time(job.ours);
     const theirs = await time(job.peer);
     if (i === 0) continue;
-    ours.push(mine / (job.calls ?? 1));
-    peers.push((theirs * (job.peerScale ?? 1)) / (job.calls ?? 1));
+    ours.push(mine);
+    peers.push(theirs * (job.peerScale ?? 1));
   }
   const figure = {
     name: job.name,

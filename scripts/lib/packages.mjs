@@ -66,12 +66,6 @@ export const PACKAGES = [
     why: 'what containerd and podman start containers with',
   },
   { name: 'podman', level: 'test', probe: { tool: 'podman' }, why: 'runs containers with our CNI plugins' },
-  {
-    name: 'time',
-    level: 'test',
-    probe: { file: '/usr/bin/time' },
-    why: 'the peak memory of a plugin, in benchmarks',
-  },
   { name: 'libcap2-bin', level: 'test', probe: { tool: 'capsh' }, why: 'tests that drop a capability' },
   { name: 'clang-14', level: 'test', probe: { tool: 'clang++-14' }, why: 'sanitizer and fuzzer builds' },
   {
