@@ -33,8 +33,11 @@ std::string Elements(const char* verb, const char* set, const char* type, const 
 }
 
 void RemoveWhere(const char* set, const char* type, const std::function<bool(std::string_view)>& wanted) {
-  for (const std::string& key : FindElements(kBase + R"(,"set":")" + set + R"(")", wanted))
-    CommitNft(std::string("[") + Elements("destroy", set, type, key, {}) + "]", kFailure);
+  for (const std::string& key : FindElements(kBase + R"(,"set":")" + set + R"(")", wanted)) {
+    std::string batch = "[";
+    batch.append(Elements("destroy", set, type, key, {})).append("]");
+    CommitNft(batch, kFailure);
+  }
 }
 
 void RemoveAllWhere(const std::function<bool(std::string_view)>& wanted) {
