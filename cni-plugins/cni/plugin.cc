@@ -95,15 +95,6 @@ std::string WriteError(std::string_view version, const Error& error) {
   return to.Take();
 }
 
-Request MakeRequest(const Environment& env, const json::Value& config, std::string_view source) {
-  Request request{env, config, source, ParseVersion(String(config, "cniVersion")), String(config, "name"), std::nullopt};
-  if (request.network.empty()) throw Error(Code::InvalidConfiguration, "missing network name", "give the configuration a \"name\"");
-  if (!IsNetworkName(request.network))
-    throw Error(Code::InvalidConfiguration, "invalid characters found in network name", request.network);
-  if (const json::Value* previous = Object(config, "prevResult")) request.previous = Result::Parse(*previous);
-  return request;
-}
-
 // Returns what goes to standard output, or nothing.
 std::string Do(const Plugin& plugin, const Request& request) {
   const auto call = [&](void (*step)(const Request&)) {
@@ -149,13 +140,22 @@ std::string RunCommand(const Plugin& plugin, std::string& version) {
     const std::string wanted = String(document.root(), "cniVersion");
     ParseVersion(wanted);
     if (!wanted.empty()) version = wanted;
-    return Do(plugin, MakeRequest(env, document.root(), input));
+    return Do(plugin, Request::Read(env, document.root(), input));
   } catch (const json::ParseError& error) {
     throw Error(Code::FailedToDecode, std::string("error unmarshalling network config: ") + error.what());
   }
 }
 
 }  // namespace
+
+Request Request::Read(const Environment& env, const json::Value& config, std::string_view source) {
+  Request request{env, config, source, ParseVersion(String(config, "cniVersion")), String(config, "name"), std::nullopt};
+  if (request.network.empty()) throw Error(Code::InvalidConfiguration, "missing network name", "give the configuration a \"name\"");
+  if (!IsNetworkName(request.network))
+    throw Error(Code::InvalidConfiguration, "invalid characters found in network name", request.network);
+  if (const json::Value* previous = Object(config, "prevResult")) request.previous = Result::Parse(*previous);
+  return request;
+}
 
 int RunPlugin(const Plugin& plugin) {
   std::string version(kVersions.back());

@@ -18,6 +18,9 @@ struct Request {
   Version version;
   std::string network;             // the configuration's name
   std::optional<Result> previous;  // prevResult
+
+  // Reads what every plugin needs of a configuration. Throws Error.
+  static Request Read(const Environment& env, const json::Value& config, std::string_view source);
 };
 
 // Functions that are null are commands with nothing to do: they succeed.

@@ -13,6 +13,9 @@ export const coreSources = () =>
 /** The CNI plugins, which are linked into one executable. */
 export const cniSources = () => sourcesBelow('cni-plugins');
 
+/** The same without the program's entry, for what links them otherwise: tests and fuzzers. */
+export const cniLibrarySources = () => cniSources().filter((path) => path !== 'cni-plugins/main.cc');
+
 /** The native unit tests, which are linked into one executable. */
 export const testSources = () => sourcesBelow('native/test');
 
@@ -26,6 +29,12 @@ function sourcesBelow(directory) {
     .sort();
 }
 
-const LISTS = { core: coreSources, cni: cniSources, test: testSources, fuzz: fuzzSources };
+const LISTS = {
+  core: coreSources,
+  cni: cniSources,
+  cniLibrary: cniLibrarySources,
+  test: testSources,
+  fuzz: fuzzSources,
+};
 const list = process.argv[1] === fileURLToPath(import.meta.url) ? LISTS[process.argv[2]] : undefined;
 if (list !== undefined) console.log(list().join('\n'));

@@ -10,7 +10,7 @@ export interface ReferenceCase {
   readonly ifName?: string;
   /** CNI_ARGS. */
   readonly args?: string;
-  /** Containers that come one after the other. */
+  /** Containers that come one after the other. Bridges need a gateway then: else the reference's change their hardware address. */
   readonly containers?: number;
   /** Where a packet from the container goes, and the address it must have there. */
   readonly sends?: { readonly to: string; readonly from: string };
@@ -238,18 +238,25 @@ const hostLocal: ReferenceCase[] = [
     name: 'a set of two ranges, the first one full',
     containers: 3,
     plugins: [
-      bridge({}, [
-        [
-          { subnet: '10.9.0.0/24', rangeStart: '10.9.0.10', rangeEnd: '10.9.0.11' },
-          { subnet: '10.10.0.0/24' },
-        ],
-      ]),
+      {
+        type: 'host-local',
+        ipam: ipam([
+          [
+            { subnet: '10.9.0.0/24', rangeStart: '10.9.0.10', rangeEnd: '10.9.0.11' },
+            { subnet: '10.10.0.0/24' },
+          ],
+        ]),
+      },
     ],
   },
   {
     name: 'rangeStart on the gateway',
     containers: 2,
-    plugins: [bridge({}, [[{ subnet: '10.9.0.0/24', rangeStart: '10.9.0.1', rangeEnd: '10.9.0.3' }]])],
+    plugins: [
+      bridge({ isGateway: true }, [
+        [{ subnet: '10.9.0.0/24', rangeStart: '10.9.0.1', rangeEnd: '10.9.0.3' }],
+      ]),
+    ],
   },
   {
     name: 'v6 range',
@@ -257,7 +264,7 @@ const hostLocal: ReferenceCase[] = [
   },
   {
     name: 'routes with and without gateway',
-    referenceCheckFails: 'it looks for every route of a family with the gateway of the last',
+    referenceCheckFails: 'it looks for a route without gateway, where its ADD put in that of the network',
     plugins: [
       bridge({ isGateway: true }, V4, {
         routes: [{ dst: '0.0.0.0/0' }, { dst: '10.50.0.0/16', gw: '10.9.0.77' }, { dst: '10.60.0.0/16' }],
