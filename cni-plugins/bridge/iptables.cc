@@ -25,12 +25,36 @@ std::string PodRule(const MasqueradeOwner& owner, const IpPrefix& address) {
   return std::string("-A ") + kPods + " -s " + host + " -m comment --comment \"" + owner.Comment() + "\" -j " + ChainOf({NetworkOf(address), address.length});
 }
 
+bool IsPodRule(const std::string& line) { return line.rfind(std::string("-A ") + kPods + " ", 0) == 0; }
+
+// The chains and the jump to them, which go with the last pod.
+Lines RemoveAll(const Lines& now) {
+  Lines lines;
+  if (Has(now, kJump)) lines.push_back("-D" + kJump.substr(2));
+  for (const std::string& line : now) {
+    const std::string chain = line.substr(0, line.find(' '));
+    if (chain.rfind(":TRELLIS-TO-", 0) != 0 && chain != std::string(":") + kPods) continue;
+    lines.push_back("-F " + chain.substr(1));
+    lines.push_back("-X " + chain.substr(1));
+  }
+  return lines;
+}
+
 // Deletes the pods' rules that `wanted` says yes to.
 void DeleteRules(const std::function<bool(const std::string&)>& wanted) {
   for (const bool v6 : {false, true}) {
+    const Lines now = ReadNat(v6);
     Lines deletions;
-    for (const std::string& line : ReadNat(v6))
-      if (line.rfind(std::string("-A ") + kPods + " ", 0) == 0 && wanted(line)) deletions.push_back("-D" + line.substr(2));
+    bool last = true;
+    for (const std::string& line : now) {
+      if (!IsPodRule(line)) continue;
+      if (wanted(line)) deletions.push_back("-D" + line.substr(2));
+      else last = false;
+    }
+    if (last) {
+      const Lines all = RemoveAll(now);
+      deletions.insert(deletions.end(), all.begin(), all.end());
+    }
     WriteNat(v6, deletions);
   }
 }
