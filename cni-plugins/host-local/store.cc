@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <cstdio>
 #include <filesystem>
 #include <memory>
 
@@ -120,16 +121,14 @@ void Store::Keep(const std::vector<Holder>& valid) {
 // A name that appears is whole: it is written aside first, so that a crash between the two steps reserves nothing.
 int Store::Write(const std::string& name, const std::string& text, bool exclusive) const {
   const std::string aside = PathOf(".new");
-  unlink(aside.c_str());
-  const Fd fd(open(aside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  const std::string path = PathOf(name);
+  const Fd fd(open(aside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!fd) return errno;
   const ssize_t written = write(fd.get(), text.data(), text.size());
   int error = written == static_cast<ssize_t>(text.size()) ? 0 : written < 0 ? errno : ENOSPC;
-  if (error == 0) {
-    const std::string path = PathOf(name);
-    const int done = exclusive ? link(aside.c_str(), path.c_str()) : rename(aside.c_str(), path.c_str());
-    if (done != 0) error = errno;
-  }
+  if (error == 0 && renameat2(AT_FDCWD, aside.c_str(), AT_FDCWD, path.c_str(), exclusive ? RENAME_NOREPLACE : 0) != 0) error = errno;
+  // File systems without the flag, such as NFS: the same in two steps.
+  if (error == EINVAL && exclusive) error = link(aside.c_str(), path.c_str()) == 0 ? 0 : errno;
   unlink(aside.c_str());
   return error;
 }
