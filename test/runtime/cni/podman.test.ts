@@ -1,6 +1,6 @@
 // podman with its CNI back end runs containers with our plugins: they reach each other, the host and a published port.
 // Guarantees: its own storage, state and machine; the image is made here.
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { BUSYBOX, IMAGE, makeImageArchive } from '../../support/imageArchive.js';
@@ -9,7 +9,6 @@ import { makeNetNs, type TestNetNs } from '../../support/netns.js';
 import { describeWith } from '../../support/requires.js';
 
 const PLUGINS = path.resolve('dist/cni');
-const HAS_PORTMAP = existsSync(path.join(PLUGINS, 'portmap'));
 
 const settings = `
 [engine]
@@ -39,7 +38,7 @@ const network = ({ directory }: IsolatedNode) => ({
         routes: [{ dst: '0.0.0.0/0' }],
       },
     },
-    ...(HAS_PORTMAP ? [{ type: 'portmap', capabilities: { portMappings: true } }] : []),
+    { type: 'portmap', capabilities: { portMappings: true } },
   ],
 });
 
@@ -110,17 +109,14 @@ describeWith(
       expect(await podman('exec', 'asked', 'ip', 'link', 'show', 'eth0')).toContain('02:11:22:33:44:55');
     });
 
-    test.runIf(HAS_PORTMAP)(
-      'a published port is reached from the host and from another container',
-      async () => {
-        await run('server', '--publish', '8080:80');
-        await podman('exec', '--detach', 'server', 'nc', '-ll', '-p', '80', '-e', '/bin/echo', 'hello');
-        await run('client');
-        const ask = ['nc', '-w', '2', '10.78.0.1', '8080'];
-        // The server needs a moment before it listens.
-        await expect.poll(() => host.run('busybox', ...ask).catch(String), { timeout: 5000 }).toBe('hello\n');
-        expect(await podman('exec', 'client', ...ask)).toBe('hello\n');
-      },
-    );
+    test('a published port is reached from the host and from another container', async () => {
+      await run('server', '--publish', '8080:80');
+      await podman('exec', '--detach', 'server', 'nc', '-ll', '-p', '80', '-e', '/bin/echo', 'hello');
+      await run('client');
+      const ask = ['nc', '-w', '2', '10.78.0.1', '8080'];
+      // The server needs a moment before it listens.
+      await expect.poll(() => host.run('busybox', ...ask).catch(String), { timeout: 5000 }).toBe('hello\n');
+      expect(await podman('exec', 'client', ...ask)).toBe('hello\n');
+    });
   },
 );
