@@ -47,6 +47,12 @@ export class KernelError extends Error implements Failure {
     return new KernelError([{ code: 'INVALID', message, operation: '', kernel: '', errno: 0 }]);
   }
 
+  /** What a call on a closed port is refused with, by the addon and by the fakes alike. */
+  static closed(): KernelError {
+    const message = 'the channel to the kernel is closed';
+    return new KernelError([{ code: 'CLOSED', message, operation: '', kernel: '', errno: 0 }]);
+  }
+
   /** An error of the addon as one of ours; anything else unchanged. */
   static from(error: unknown): unknown {
     if (!(error instanceof Error) || error instanceof KernelError) return error;

@@ -109,8 +109,6 @@ export class FakeConntrack implements ConntrackPort {
   }
 
   #requireOpen(): void {
-    if (!this.#isClosed) return;
-    const message = 'the channel to the kernel is closed';
-    throw new KernelError([{ code: 'CLOSED', message, operation: '', kernel: '', errno: 0 }]);
+    if (this.#isClosed) throw KernelError.closed();
   }
 }

@@ -150,16 +150,7 @@ export class FakeIpset implements IpSetPort {
   }
 
   #turn(): void {
-    if (this.#closed)
-      throw new KernelError([
-        {
-          code: 'CLOSED',
-          message: 'the channel to the kernel is closed',
-          operation: '',
-          kernel: '',
-          errno: 0,
-        },
-      ]);
+    if (this.#closed) throw KernelError.closed();
     for (const set of this.#sets.values()) set.expire(this.#nowMs());
   }
 

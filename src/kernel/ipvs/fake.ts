@@ -206,16 +206,7 @@ export class FakeIpvs implements IpvsPort {
   }
 
   #checkOpen(): void {
-    if (this.#closed)
-      throw new KernelError([
-        {
-          code: 'CLOSED',
-          message: 'the channel to the kernel is closed',
-          operation: '',
-          kernel: '',
-          errno: 0,
-        },
-      ]);
+    if (this.#closed) throw KernelError.closed();
   }
 
   #check(request: IpvsRequest): void {

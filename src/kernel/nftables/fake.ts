@@ -114,16 +114,7 @@ export class FakeNft implements NftPort {
   }
 
   #check(): void {
-    if (this.#closed)
-      throw new KernelError([
-        {
-          code: 'CLOSED',
-          message: 'the channel to the kernel is closed',
-          operation: '',
-          kernel: '',
-          errno: 0,
-        },
-      ]);
+    if (this.#closed) throw KernelError.closed();
   }
 }
 

@@ -122,9 +122,7 @@ export class FakeRoute implements RoutePort {
   }
 
   #requireOpen(): void {
-    const message = 'the channel to the kernel is closed';
-    if (!this.#open)
-      throw new KernelError([{ code: 'CLOSED', message, operation: '', kernel: '', errno: 0 }]);
+    if (!this.#open) throw KernelError.closed();
   }
 
   #do(request: Request): void {
