@@ -1,0 +1,21 @@
+// The one way a component speaks to its log; who writes it, and in what form, is decided at the top. Pure.
+
+export type LogFields = Readonly<Record<string, unknown>>;
+
+/** Never given a secret: tokens, keys and the data of Secrets stay out of messages and fields. */
+export interface Log {
+  debug(message: string, fields?: LogFields): void;
+  info(message: string, fields?: LogFields): void;
+  warn(message: string, fields?: LogFields): void;
+  error(message: string, fields?: LogFields): void;
+  /** The same log with these fields on every line. */
+  with(fields: LogFields): Log;
+}
+
+export const silentLog: Log = {
+  debug: () => {},
+  info: () => {},
+  warn: () => {},
+  error: () => {},
+  with: () => silentLog,
+};

@@ -1,0 +1,292 @@
+// The container runtime as the kubelet sees it: CRI v1, messages under their own names in camel case.
+// Guarantees: every call has a deadline; a failed one throws CriError with the call, the gRPC code and the runtime's words.
+
+export type PodSandboxState = 'SANDBOX_READY' | 'SANDBOX_NOTREADY';
+export type ContainerState =
+  | 'CONTAINER_CREATED'
+  | 'CONTAINER_RUNNING'
+  | 'CONTAINER_EXITED'
+  | 'CONTAINER_UNKNOWN';
+export type NamespaceMode = 'POD' | 'CONTAINER' | 'NODE' | 'TARGET';
+export type StringMap = Readonly<Record<string, string>>;
+
+export interface NamespaceOptions {
+  readonly network: NamespaceMode;
+  readonly pid: NamespaceMode;
+  readonly ipc: NamespaceMode;
+  readonly targetId?: string;
+}
+
+export interface PodSandboxMetadata {
+  readonly name: string;
+  readonly uid: string;
+  readonly namespace: string;
+  readonly attempt: number;
+}
+
+export interface SecurityProfile {
+  readonly profileType: 'RuntimeDefault' | 'Unconfined' | 'Localhost';
+  readonly localhostRef?: string;
+}
+
+export interface PodSandboxConfig {
+  readonly metadata: PodSandboxMetadata;
+  readonly hostname: string;
+  /** Where the pod's container logs go; each container's logPath is below it. */
+  readonly logDirectory: string;
+  readonly dnsConfig?: {
+    readonly servers: readonly string[];
+    readonly searches: readonly string[];
+    readonly options: readonly string[];
+  };
+  readonly portMappings?: readonly {
+    readonly protocol: 'TCP' | 'UDP' | 'SCTP';
+    readonly containerPort: number;
+    readonly hostPort: number;
+    readonly hostIp: string;
+  }[];
+  readonly labels: StringMap;
+  readonly annotations: StringMap;
+  readonly linux: {
+    readonly cgroupParent: string;
+    readonly securityContext: {
+      readonly namespaceOptions: NamespaceOptions;
+      readonly runAsUser?: { readonly value: number };
+      readonly runAsGroup?: { readonly value: number };
+      readonly supplementalGroups?: readonly number[];
+      readonly readonlyRootfs?: boolean;
+      readonly privileged?: boolean;
+      readonly seccomp?: SecurityProfile;
+    };
+    readonly sysctls: StringMap;
+    readonly resources?: LinuxContainerResources;
+    readonly overhead?: LinuxContainerResources;
+  };
+}
+
+export interface LinuxContainerResources {
+  readonly cpuPeriod?: number;
+  readonly cpuQuota?: number;
+  readonly cpuShares?: number;
+  readonly memoryLimitInBytes?: number;
+  readonly oomScoreAdj?: number;
+  readonly cpusetCpus?: string;
+  readonly cpusetMems?: string;
+  readonly hugepageLimits?: readonly { readonly pageSize: string; readonly limit: number }[];
+  readonly unified?: StringMap;
+  readonly memorySwapLimitInBytes?: number;
+}
+
+export interface Mount {
+  readonly containerPath: string;
+  readonly hostPath: string;
+  readonly readonly: boolean;
+  readonly selinuxRelabel?: boolean;
+  readonly propagation?:
+    | 'PROPAGATION_PRIVATE'
+    | 'PROPAGATION_HOST_TO_CONTAINER'
+    | 'PROPAGATION_BIDIRECTIONAL';
+}
+
+export interface ContainerConfig {
+  readonly metadata: { readonly name: string; readonly attempt: number };
+  readonly image: { readonly image: string };
+  readonly command: readonly string[];
+  readonly args: readonly string[];
+  readonly workingDir: string;
+  readonly envs: readonly { readonly key: string; readonly value: string }[];
+  readonly mounts: readonly Mount[];
+  readonly devices?: readonly { containerPath: string; hostPath: string; permissions: string }[];
+  readonly labels: StringMap;
+  readonly annotations: StringMap;
+  /** Below the sandbox's logDirectory. */
+  readonly logPath: string;
+  readonly stdin: boolean;
+  readonly stdinOnce: boolean;
+  readonly tty: boolean;
+  readonly linux: {
+    readonly resources: LinuxContainerResources;
+    readonly securityContext: {
+      readonly capabilities?: {
+        readonly addCapabilities: readonly string[];
+        readonly dropCapabilities: readonly string[];
+      };
+      readonly privileged: boolean;
+      readonly namespaceOptions: NamespaceOptions;
+      readonly runAsUser?: { readonly value: number };
+      readonly runAsGroup?: { readonly value: number };
+      readonly runAsUsername?: string;
+      readonly supplementalGroups?: readonly number[];
+      readonly readonlyRootfs: boolean;
+      readonly noNewPrivs: boolean;
+      readonly maskedPaths: readonly string[];
+      readonly readonlyPaths: readonly string[];
+      readonly seccomp?: SecurityProfile;
+      readonly apparmor?: SecurityProfile;
+    };
+  };
+}
+
+export interface PodSandboxStatus {
+  readonly id: string;
+  readonly metadata: PodSandboxMetadata;
+  readonly state: PodSandboxState;
+  /** Nanoseconds since 1970. */
+  readonly createdAt: bigint;
+  readonly network?: { readonly ip: string; readonly additionalIps: readonly { readonly ip: string }[] };
+  readonly linux?: { readonly namespaces: { readonly options: NamespaceOptions } };
+  readonly labels: StringMap;
+  readonly annotations: StringMap;
+}
+
+export interface ContainerStatus {
+  readonly id: string;
+  readonly metadata: { readonly name: string; readonly attempt: number };
+  readonly state: ContainerState;
+  readonly createdAt: bigint;
+  readonly startedAt: bigint;
+  readonly finishedAt: bigint;
+  readonly exitCode: number;
+  readonly image: { readonly image: string };
+  readonly imageRef: string;
+  /** `OOMKilled`, `Error`, `Completed` or empty. */
+  readonly reason: string;
+  readonly message: string;
+  readonly labels: StringMap;
+  readonly annotations: StringMap;
+  readonly mounts: readonly Mount[];
+  readonly logPath: string;
+}
+
+export interface PodSandbox {
+  readonly id: string;
+  readonly metadata: PodSandboxMetadata;
+  readonly state: PodSandboxState;
+  readonly createdAt: bigint;
+  readonly labels: StringMap;
+  readonly annotations: StringMap;
+}
+
+export interface Container {
+  readonly id: string;
+  readonly podSandboxId: string;
+  readonly metadata: { readonly name: string; readonly attempt: number };
+  readonly state: ContainerState;
+  readonly createdAt: bigint;
+  readonly image: { readonly image: string };
+  readonly imageRef: string;
+  readonly labels: StringMap;
+  readonly annotations: StringMap;
+}
+
+export interface RuntimeCondition {
+  readonly type: string;
+  readonly status: boolean;
+  readonly reason: string;
+  readonly message: string;
+}
+
+export interface ExecRequest {
+  readonly containerId: string;
+  readonly cmd: readonly string[];
+  readonly tty: boolean;
+  readonly stdin: boolean;
+  readonly stdout: boolean;
+  readonly stderr: boolean;
+}
+
+export interface RuntimeService {
+  version(): Promise<{
+    readonly runtimeName: string;
+    readonly runtimeVersion: string;
+    readonly runtimeApiVersion: string;
+  }>;
+  status(): Promise<readonly RuntimeCondition[]>;
+  runPodSandbox(config: PodSandboxConfig, runtimeHandler?: string): Promise<string>;
+  /** Idempotent; success also when the sandbox is gone. */
+  stopPodSandbox(id: string): Promise<void>;
+  removePodSandbox(id: string): Promise<void>;
+  podSandboxStatus(id: string): Promise<PodSandboxStatus>;
+  listPodSandbox(filter?: {
+    readonly id?: string;
+    readonly labels?: StringMap;
+  }): Promise<readonly PodSandbox[]>;
+  createContainer(
+    sandboxId: string,
+    config: ContainerConfig,
+    sandboxConfig: PodSandboxConfig,
+  ): Promise<string>;
+  startContainer(id: string): Promise<void>;
+  /** TERM, then KILL after the time-out; success also when the container is gone. */
+  stopContainer(id: string, timeoutSeconds: number): Promise<void>;
+  removeContainer(id: string): Promise<void>;
+  listContainers(filter?: {
+    readonly podSandboxId?: string;
+    readonly labels?: StringMap;
+  }): Promise<readonly Container[]>;
+  containerStatus(id: string): Promise<ContainerStatus>;
+  /** The undecoded ListPodSandboxResponse and ListContainersResponse of everything, for the native differ. */
+  listPodSandboxBytes(): Promise<Buffer>;
+  listContainersBytes(): Promise<Buffer>;
+  execSync(
+    id: string,
+    cmd: readonly string[],
+    timeoutSeconds: number,
+  ): Promise<{ readonly stdout: Buffer; readonly stderr: Buffer; readonly exitCode: number }>;
+  /** Each answers the URL of the runtime's streaming server. */
+  exec(request: ExecRequest): Promise<string>;
+  attach(request: Omit<ExecRequest, 'cmd'>): Promise<string>;
+  portForward(sandboxId: string, ports: readonly number[]): Promise<string>;
+  reopenContainerLog(id: string): Promise<void>;
+}
+
+export interface Image {
+  readonly id: string;
+  readonly repoTags: readonly string[];
+  readonly repoDigests: readonly string[];
+  readonly size: number;
+  readonly username: string;
+  readonly uid?: { readonly value: number };
+  readonly pinned: boolean;
+}
+
+export interface AuthConfig {
+  readonly username?: string;
+  readonly password?: string;
+  readonly auth?: string;
+  readonly serverAddress?: string;
+  readonly identityToken?: string;
+  readonly registryToken?: string;
+}
+
+export interface ImageService {
+  listImages(): Promise<readonly Image[]>;
+  imageStatus(image: string): Promise<Image | undefined>;
+  /** Answers the reference of the pulled image. */
+  pullImage(image: string, auth?: AuthConfig, sandboxConfig?: PodSandboxConfig): Promise<string>;
+  removeImage(image: string): Promise<void>;
+  imageFsInfo(): Promise<
+    readonly { readonly mountpoint: string; readonly usedBytes: number; readonly inodesUsed: number }[]
+  >;
+}
+
+/** Both services over one connection. */
+export interface ContainerRuntime {
+  readonly runtime: RuntimeService;
+  readonly images: ImageService;
+  close(): void;
+}
+
+export class CriError extends Error {
+  override readonly name = 'CriError';
+  constructor(
+    /** The CRI call, such as `RunPodSandbox`. */
+    readonly call: string,
+    /** gRPC's name of the code, such as `NOT_FOUND` or `DEADLINE_EXCEEDED`. */
+    readonly code: string,
+    message: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
+}

@@ -1,0 +1,88 @@
+// The revisioned key-value store beneath the apiserver: the interface that every store implements.
+// Guarantees: one monotonic sequence of revisions over all keys, as in etcd; a write is answered once it is durable.
+
+export interface Entry {
+  readonly key: string;
+  readonly value: Buffer;
+  /** Revision of the write that made this value. */
+  readonly revision: number;
+}
+
+export interface ListOptions {
+  readonly prefix: string;
+  readonly limit?: number;
+  /** Start after this key: the last key of the page before. */
+  readonly after?: string;
+  /** Read the keys as they were at this revision; COMPACTED when it is no longer kept. */
+  readonly revision?: number;
+}
+
+export interface ListResult {
+  readonly entries: readonly Entry[];
+  /** The revision that the whole list is true at. */
+  readonly revision: number;
+  /** How many keys of the prefix lie beyond this page. */
+  readonly remaining: number;
+}
+
+export interface StoreEvent {
+  readonly type: 'put' | 'delete';
+  readonly key: string;
+  /** The revision of this change. */
+  readonly revision: number;
+  /** The new value; for a delete the last value. */
+  readonly value: Buffer;
+  /** What the key held before, absent when the change created it. */
+  readonly previous?: Entry;
+}
+
+export interface WatchOptions {
+  readonly prefix: string;
+  /** Changes after this revision are delivered, the first being at least `after + 1`. */
+  readonly after: number;
+  /** Called in order of revision, never twice for one change. All changes of one revision come in one call. */
+  onEvents(events: readonly StoreEvent[]): void;
+  /** Called once when the watch cannot go on (COMPACTED, CLOSED, UNAVAILABLE); nothing follows. */
+  onError(error: Error): void;
+}
+
+export interface Store {
+  /** Newest revision that has been committed. 0 for an empty store. */
+  revision(): Promise<number>;
+  get(key: string): Promise<Entry | undefined>;
+  list(options: ListOptions): Promise<ListResult>;
+  /** Answers the new revision. EXISTS when the key is there. */
+  create(key: string, value: Uint8Array): Promise<number>;
+  /** Replaces the value written at `expected`. CONFLICT when another write came between, MISSING when the key is gone. */
+  update(key: string, value: Uint8Array, expected: number): Promise<number>;
+  /** Removes the value written at `expected`; answers the revision of the removal. CONFLICT, MISSING as in update. */
+  delete(key: string, expected: number): Promise<number>;
+  /** Throws COMPACTED when `after` is older than the history kept, FUTURE when it is newer than the newest. */
+  watch(options: WatchOptions): Promise<{ close(): void }>;
+  /** Forgets history up to and including this revision; current values stay. */
+  compact(revision: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+export type StoreErrorCode =
+  | 'EXISTS'
+  | 'MISSING'
+  | 'CONFLICT'
+  | 'COMPACTED'
+  | 'FUTURE'
+  | 'LOCKED'
+  | 'NEWER_SCHEMA'
+  | 'DAMAGED'
+  | 'UNAVAILABLE'
+  | 'CLOSED';
+
+export class StoreError extends Error {
+  override readonly name = 'StoreError';
+  constructor(
+    readonly code: StoreErrorCode,
+    message: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
+}
