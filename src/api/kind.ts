@@ -1,0 +1,56 @@
+// What the apiserver must know of a kind, in one declaration: names, defaults, checks, columns. Pure.
+// Guarantees: the machinery above knows no kind by name; a kind is served because its definition is listed.
+import type { V1StatusCause } from './gen/types.js';
+import type { KubeObject } from './object.js';
+import type { ResourceType } from './resources.js';
+
+/** An object that may still be changed: what defaults and admission work on. */
+export type Draft<T> = T extends readonly (infer Item)[]
+  ? Draft<Item>[]
+  : T extends object
+    ? { -readonly [Key in keyof T]: Draft<T[Key]> }
+    : T;
+
+export interface Column<T> {
+  readonly name: string;
+  readonly type: 'string' | 'integer' | 'date';
+  readonly format?: string;
+  readonly description: string;
+  /** 0 is always shown, 1 with `-o wide`. */
+  readonly priority: 0 | 1;
+  cell(object: T, now: number): string | number;
+}
+
+/** Where a kind keeps what autoscaling/v1 Scale shows. */
+export interface ScaleFields<T> {
+  replicas(object: T): number;
+  statusReplicas(object: T): number;
+  selector(object: T): string;
+  setReplicas(draft: Draft<T>, replicas: number): void;
+}
+
+export interface KindDefinition<T extends KubeObject = KubeObject> {
+  readonly type: ResourceType<T>;
+  readonly singular: string;
+  readonly shortNames: readonly string[];
+  readonly categories: readonly string[];
+  /** Its name in src/api/gen/schemas.ts, such as V1Pod. */
+  readonly model: string;
+  readonly hasStatus: boolean;
+  readonly scale?: ScaleFields<T>;
+  /** False for kinds whose spec changes do not count (Event, Lease, ConfigMap...): metadata.generation stays unset. */
+  readonly hasGeneration: boolean;
+  /** Names of this kind: DNS subdomain, label, or the RBAC kinds' path segment. */
+  readonly nameRule: 'dnsSubdomain' | 'dnsLabel' | 'dnsLabel1035' | 'pathSegment';
+  /** Fills in what the user left out; idempotent. */
+  defaults?(draft: Draft<T>): void;
+  /** Brings a new object into its first state (drops status, sets the phase). */
+  prepareForCreate?(draft: Draft<T>): void;
+  /** Keeps what an update may not touch. The machinery has already kept or replaced status as the subresource asks. */
+  prepareForUpdate?(draft: Draft<T>, old: T): void;
+  /** Every fault as a cause: field path, reason (FieldValueInvalid...), Kubernetes' message. `old` on updates. */
+  validate?(object: T, old?: T): readonly V1StatusCause[];
+  readonly columns: readonly Column<T>[];
+  /** What fieldSelector may ask besides metadata.name and metadata.namespace. */
+  fields?(object: T): Readonly<Record<string, string>>;
+}

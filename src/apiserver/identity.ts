@@ -1,0 +1,45 @@
+// Who asks for what: the values that authentication produces and authorization judges.
+
+export interface UserInfo {
+  readonly name: string;
+  readonly uid?: string;
+  readonly groups: readonly string[];
+  readonly extra?: Readonly<Record<string, readonly string[]>>;
+}
+
+/** What of a request can tell who sent it. */
+export interface Credentials {
+  /** The verified client certificate's subject, when the connection had one. */
+  readonly certificate?: { readonly commonName: string; readonly organizations: readonly string[] };
+  /** The Authorization header as sent. */
+  readonly authorization?: string;
+}
+
+/** Answers the user, or undefined when these credentials are not its business; throws Unauthorized when they are wrong. */
+export interface Authenticator {
+  authenticate(credentials: Credentials): Promise<UserInfo | undefined>;
+}
+
+/** One request as authorization sees it. */
+export interface Attributes {
+  readonly user: UserInfo;
+  /** get, list, watch, create, update, patch, delete, deletecollection; for paths get, post, put... */
+  readonly verb: string;
+  readonly group: string;
+  readonly version: string;
+  readonly resource: string;
+  readonly subresource: string;
+  readonly namespace: string;
+  readonly name: string;
+  /** Set for requests that name no resource, such as /version; resource is then empty. */
+  readonly path?: string;
+}
+
+export interface Decision {
+  readonly verdict: 'allow' | 'deny' | 'no opinion';
+  readonly reason: string;
+}
+
+export interface Authorizer {
+  authorize(attributes: Attributes): Decision;
+}
