@@ -31,7 +31,8 @@ export interface Layout {
   /** The name of the pod network, and of its bridge. */
   readonly network: string;
   readonly bridge: string;
-  readonly nftTable: string;
+  readonly networkTable: string;
+  readonly proxyTable: string;
 }
 
 /** `dataDir` is absolute, with links resolved: two names of one directory are one cluster. */
@@ -62,6 +63,7 @@ export function layoutOf(dataDir: string): Layout {
     cgroup: `/trellis-${id}`,
     network: `trellis-${id}`,
     bridge: `trl-${id}`,
-    nftTable: `trellis-proxy-${id}`,
+    networkTable: `trellis-pods-${id}`,
+    proxyTable: `trellis-proxy-${id}`,
   };
 }
