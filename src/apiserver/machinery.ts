@@ -18,10 +18,7 @@ export type Undo = () => void | Promise<void>;
 /** What a kind needs outside its object, such as the addresses of a Service. Runs last before the write. */
 export interface WriteHooks {
   beforeCreate?(draft: Draft<KubeObject>): Promise<Undo | undefined> | Undo | undefined;
-  beforeUpdate?(
-    draft: Draft<KubeObject>,
-    old: KubeObject,
-  ): Promise<Undo | undefined> | Undo | undefined;
+  beforeUpdate?(draft: Draft<KubeObject>, old: KubeObject): Promise<Undo | undefined> | Undo | undefined;
   /** After the object is gone, or was replaced by `draft`. */
   afterDelete?(old: KubeObject): void;
   afterUpdate?(draft: KubeObject, old: KubeObject): void;
@@ -32,7 +29,10 @@ export interface VirtualResource {
   readonly type: ResourceType;
   readonly singular?: string;
   /** Answers the object to send back; throws ApiError to refuse. */
-  create(body: KubeObject, context: { readonly user: UserInfo; readonly namespace: string }): Promise<KubeObject> | KubeObject;
+  create(
+    body: KubeObject,
+    context: { readonly user: UserInfo; readonly namespace: string },
+  ): Promise<KubeObject> | KubeObject;
 }
 
 /** POST on an object's subresource that another part answers, such as serviceaccounts/token. */

@@ -58,7 +58,7 @@ export function renderList(kind: KindDefinition, call: Call, page: ObjectPage, n
 function listPieces(kind: KindDefinition, metadata: object, { items }: ObjectPage): readonly Buffer[] {
   const apiVersion = apiVersionOf(kind.type);
   const head = JSON.stringify({ kind: `${kind.type.kind}List`, apiVersion, metadata });
-  const pieces = [Buffer.from(`${head.slice(0, -1)},"items":[`)];
+  const pieces: Buffer[] = [Buffer.from(`${head.slice(0, -1)},"items":[`)];
   items.forEach(({ bytes }, index) => {
     if (index > 0) pieces.push(COMMA);
     pieces.push(bytes);

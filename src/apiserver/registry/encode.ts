@@ -19,7 +19,8 @@ export function encodeForStore(kind: KindDefinition, object: KubeObject): Buffer
 export function withRevision(stored: Uint8Array, revision: number): Buffer {
   const bytes = Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength);
   const at = bytes.indexOf(OPEN);
-  if (at === -1) throw new Error('a stored object has no metadata; the store holds what this server did not write');
+  if (at === -1)
+    throw new Error('a stored object has no metadata; the store holds what this server did not write');
   const cut = at + OPEN.length;
   // Metadata is never empty in what we store (it has a name), but a comma before "}" would be invalid JSON.
   const comma = bytes[cut] === 0x7d ? '' : ',';

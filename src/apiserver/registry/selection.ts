@@ -35,7 +35,10 @@ export function parseRevision(text: string | null): number | undefined {
   if (text === null || text === '') return undefined;
   const revision = Number(text);
   if (!/^\d+$/.test(text) || !Number.isSafeInteger(revision)) {
-    throw statusError('BadRequest', `Invalid value: ${JSON.stringify(text)}: resourceVersion must be a number`);
+    throw statusError(
+      'BadRequest',
+      `Invalid value: ${JSON.stringify(text)}: resourceVersion must be a number`,
+    );
   }
   return revision;
 }
