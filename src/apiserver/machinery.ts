@@ -25,14 +25,10 @@ export interface WriteHooks {
 }
 
 /** A resource that is computed when asked and never stored, such as SubjectAccessReview. */
-export interface VirtualResource {
-  readonly type: ResourceType;
-  readonly singular?: string;
-  /** Answers the object to send back; throws ApiError to refuse. */
-  create(
-    body: KubeObject,
-    context: { readonly user: UserInfo; readonly namespace: string },
-  ): Promise<KubeObject> | KubeObject;
+export interface VirtualResource extends ResourceType {
+  readonly singular: string;
+  /** Answers the object to send back; throws ApiError to refuse. The body is JSON as sent: nothing of it is checked. */
+  answer(body: unknown, context: { readonly user: UserInfo; readonly namespace: string }): Promise<object>;
 }
 
 /** POST on an object's subresource that another part answers, such as serviceaccounts/token. */

@@ -63,9 +63,9 @@ export function servedResources({
     }),
   );
   const computed = virtualResources.map(
-    ({ type, singular }): ServedResource => ({
+    (type): ServedResource => ({
       type,
-      singular: singular ?? type.kind.toLowerCase(),
+      singular: type.singular,
       shortNames: [],
       categories: [],
       verbs: ['create'],
