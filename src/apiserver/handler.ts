@@ -63,13 +63,13 @@ async function answer(
   return dispatch(machinery, { request, info, query, user, negotiated, warnings });
 }
 
-function parseUrl(url: string): URL {
+function parseUrl(url: string): { readonly pathname: string; readonly searchParams: URLSearchParams } {
   // Resolving would fold `..` and `//host` away; only the path and query are wanted, as sent.
   const split = url.indexOf('?');
   const path = split === -1 ? url : url.slice(0, split);
   const query = split === -1 ? '' : url.slice(split + 1);
   if (!path.startsWith('/')) throw statusError('BadRequest', 'the request target must be a path');
-  return { pathname: path, searchParams: new URLSearchParams(query) } as URL;
+  return { pathname: path, searchParams: new URLSearchParams(query) };
 }
 
 /** A refusal as it is; anything else is our fault or the store's. */

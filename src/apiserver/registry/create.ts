@@ -1,21 +1,14 @@
 // CREATE: defaults, admission, checks, then one durable write.
 // Guarantees: nothing is written before every check has passed; what hooks took is given back when the write fails.
 import type { KindDefinition } from '../../api/kind.js';
+import { validateObject } from '../../api/meta.js';
 import { alreadyExists, invalid, qualifiedResource, statusError } from '../../api/status.js';
 import { StoreError } from '../../store/store.js';
 import { type Machinery, timestamp, type Undo } from '../machinery.js';
 import { mutate, validateAdmission, type WriteContext } from './admit.js';
 import { encodeForStore, withRevision } from './encode.js';
 import { objectKey } from './keys.js';
-import {
-  complete,
-  type DraftObject,
-  GENERATED_SUFFIX,
-  generatedName,
-  metadataFaults,
-  metaOf,
-  stampNew,
-} from './metadata.js';
+import { complete, type DraftObject, GENERATED_SUFFIX, generatedName, metaOf, stampNew } from './metadata.js';
 
 const NAME_ATTEMPTS = 8;
 
@@ -57,7 +50,7 @@ async function createNamed(machinery: Machinery, context: WriteContext, draft: D
   const key = objectKey(kind.type, namespace, name);
   const undo = await machinery.hooks.get(qualifiedResource(kind.type))?.beforeCreate?.(draft);
   return guarded(undo, dryRun, async () => {
-    const faults = [...metadataFaults(kind, draft), ...(kind.validate?.(draft) ?? [])];
+    const faults = validateObject(kind, draft);
     if (faults.length > 0) throw invalid(kind.type, name, faults);
     await validateAdmission(machinery, context, { operation: 'create', object: draft });
     const stored = encodeForStore(kind, draft);

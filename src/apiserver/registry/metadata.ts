@@ -2,29 +2,12 @@
 // Guarantees: uid, creation time and deletion state are the server's alone; generation counts changes of what is wanted.
 
 import { schemas } from '../../api/gen/schemas.js';
-import type { V1StatusCause } from '../../api/gen/types.js';
 import type { Draft, KindDefinition } from '../../api/kind.js';
-import {
-  dnsLabel,
-  dnsLabel1035,
-  dnsSubdomain,
-  labelValue,
-  type NameCheck,
-  pathSegment,
-  qualifiedName,
-} from '../../api/names.js';
 import type { KubeObject } from '../../api/object.js';
 import { sameJson } from '../../api/own.js';
 import { apiVersionOf } from '../../api/resources.js';
 
 export type DraftObject = Draft<KubeObject> & { spec?: unknown; status?: unknown };
-
-const RULES: Readonly<Record<KindDefinition['nameRule'], NameCheck>> = {
-  dnsSubdomain,
-  dnsLabel,
-  dnsLabel1035,
-  pathSegment,
-};
 
 const GENERATED_BASE = 58;
 export const GENERATED_SUFFIX = 5;
@@ -108,23 +91,4 @@ function wanted(object: object): object {
 export function metaOf(draft: DraftObject) {
   draft.metadata ??= {};
   return draft.metadata;
-}
-
-/** The faults of names, labels and annotations that all kinds share. */
-export function metadataFaults(kind: KindDefinition, object: KubeObject): readonly V1StatusCause[] {
-  const { name = '', labels = {}, annotations = {} } = object.metadata ?? {};
-  const fault = (field: string, value: string, why: string): V1StatusCause => ({
-    field,
-    reason: 'FieldValueInvalid',
-    message: `Invalid value: ${JSON.stringify(value)}: ${why}`,
-  });
-  const faults = RULES[kind.nameRule](name).map((why) => fault('metadata.name', name, why));
-  for (const [key, value] of Object.entries(labels)) {
-    faults.push(...qualifiedName(key).map((why) => fault('metadata.labels', key, why)));
-    faults.push(...labelValue(value).map((why) => fault('metadata.labels', value, why)));
-  }
-  for (const key of Object.keys(annotations)) {
-    faults.push(...qualifiedName(key.toLowerCase()).map((why) => fault('metadata.annotations', key, why)));
-  }
-  return faults;
 }

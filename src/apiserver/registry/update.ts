@@ -2,6 +2,7 @@
 // Guarantees: no write is lost: a change in between is a conflict, retried when the caller did not name a revision.
 
 import type { Draft } from '../../api/kind.js';
+import { validateObject } from '../../api/meta.js';
 import type { KubeObject } from '../../api/object.js';
 import { sameJson } from '../../api/own.js';
 import { conflict, invalid, notFound, qualifiedResource } from '../../api/status.js';
@@ -13,7 +14,7 @@ import { guarded } from './create.js';
 import { mayBeRemoved } from './deletion.js';
 import { encodeForStore, withRevision } from './encode.js';
 import { objectKey } from './keys.js';
-import { complete, countGeneration, type DraftObject, keepServerFields, metadataFaults } from './metadata.js';
+import { complete, countGeneration, type DraftObject, keepServerFields } from './metadata.js';
 
 export const MODIFIED =
   'the object has been modified; please apply your changes to the latest version and try again';
@@ -107,7 +108,7 @@ async function prepare(machinery: Machinery, context: WriteContext, draft: Draft
 
 async function check(machinery: Machinery, context: WriteContext, draft: DraftObject, old: KubeObject) {
   const { kind, name } = context;
-  const faults = [...metadataFaults(kind, draft), ...(kind.validate?.(draft, old) ?? [])];
+  const faults = validateObject<KubeObject>(kind, draft, old);
   if (faults.length > 0) throw invalid(kind.type, name, faults);
   await validateAdmission(machinery, context, { operation: 'update', object: draft, old });
 }
