@@ -5,6 +5,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { ContainerState, RuntimeService } from '../../../src/cri/runtime.js';
+import { openPleg } from '../../../src/kernel/pleg/adapter.js';
 import { CriNode, containerOf } from '../../support/criNode.js';
 import { BUSYBOX, IMAGE } from '../../support/imageArchive.js';
 import { describeWith } from '../../support/requires.js';
@@ -108,10 +109,23 @@ describeWith(needs, 'the CRI client on containerd', () => {
     expect(log).toMatch(/^\S+ stderr F err$/m);
   });
 
-  test('lists come as bytes for the native reader', async () => {
+  test('lists come as bytes, which the native generator turns into events', async () => {
+    const pleg = openPleg();
+    const relist = async () => {
+      const sandboxes = await runtime.listPodSandboxBytes();
+      const { changed, commit } = await pleg.relist(sandboxes, await runtime.listContainersBytes());
+      commit();
+      return changed;
+    };
+    expect(await relist()).toEqual([]);
     const { sandbox, id } = await runContainer('bytes', ['/bin/sleep', '1000']);
-    expect((await runtime.listPodSandboxBytes()).includes(sandbox)).toBe(true);
-    expect((await runtime.listContainersBytes()).includes(id)).toBe(true);
+    const started = [sandbox, id].sort().map((one) => ({ type: 'ContainerStarted', id: one }));
+    expect(await relist()).toEqual([{ podUid: 'bytes-uid', events: started }]);
+    await runtime.stopContainer(id, 0);
+    expect(await relist()).toEqual([{ podUid: 'bytes-uid', events: [{ type: 'ContainerDied', id }] }]);
+    await runtime.removeContainer(id);
+    expect(await relist()).toEqual([{ podUid: 'bytes-uid', events: [{ type: 'ContainerRemoved', id }] }]);
+    expect(pleg.pods()).toEqual(['bytes-uid']);
   });
 
   test('images are listed and found; one that is not there is undefined', async () => {
