@@ -44,7 +44,10 @@ export const endpointSliceController: Controller = {
     });
     const reconcile = async (key: string): Promise<undefined> => {
       const service = parts.services.get(key);
-      if (service === undefined) return writes.forget(key) as undefined;
+      if (service === undefined) {
+        writes.forget(key);
+        return undefined;
+      }
       if (!hasOwnEndpoints(service) || service.metadata.deletionTimestamp !== undefined) return undefined;
       const present = slices.byIndex(BY_SERVICE, key);
       if (!writes.seen(key, present)) return undefined;
