@@ -15,7 +15,7 @@ import {
   silentConditions,
 } from './health.js';
 import { evicts, planTaints } from './taints.js';
-import { evictionRates, zoneOf } from './zones.js';
+import { evictionPace, zoneOf } from './zones.js';
 
 const LEASE_NAMESPACE = 'kube-node-lease';
 export const PODS_BY_NODE = 'node';
@@ -65,11 +65,12 @@ export function nodeLifecycleController(options: NodeLifecycleOptions): Controll
         const node = nodes.get(name);
         if (node === undefined) return undefined;
         const now = context.now();
-        const rate = evictionRates(nodes.list()).get(zoneOf(node)) ?? 0;
-        const mayEvict = rate > 0 && (evicts(node) || isDue(lastEvicted, zoneOf(node), rate, now));
+        const { allDown, rateOf } = evictionPace(nodes.list());
+        const zone = zoneOf(node);
+        const mayEvict = !allDown && (evicts(node) || isDue(lastEvicted.get(zone), rateOf(zone), now));
         const taints = planTaints({ node, mayEvict, now });
         if (taints === undefined) return undefined;
-        if (mayEvict && !evicts(node) && readiness(node) !== 'True') lastEvicted.set(zoneOf(node), now);
+        if (mayEvict && !evicts(node) && readiness(node) !== 'True') lastEvicted.set(zone, now);
         await writeTaints(context, node, taints);
         return undefined;
       };
@@ -83,9 +84,9 @@ export function nodeLifecycleController(options: NodeLifecycleOptions): Controll
   };
 }
 
-function isDue(last: ReadonlyMap<string, number>, zone: string, rate: number, now: number): boolean {
-  const before = last.get(zone);
-  return before === undefined || now - before >= 1000 / rate;
+function isDue(beforeMs: number | undefined, ratePerSecond: number, now: number): boolean {
+  if (ratePerSecond === 0) return false;
+  return beforeMs === undefined || now - beforeMs >= 1000 / ratePerSecond;
 }
 
 async function markSilent(

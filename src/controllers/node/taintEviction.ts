@@ -34,9 +34,12 @@ export const taintEvictionController: Controller = {
     const wake = (pod: Pod) => {
       if (pod.spec.nodeName) queue.add(keyOf(pod.metadata));
     };
+    const placed = ({ spec }: Pod) => JSON.stringify([spec.nodeName, spec.tolerations]);
     pods.on({
       added: wake,
-      updated: (pod, previous) => (pod.spec === previous.spec ? undefined : wake(pod)),
+      updated: (pod, previous) => {
+        if (placed(pod) !== placed(previous)) wake(pod);
+      },
     });
     const reconcile = async (key: string): Promise<number | undefined> => {
       const pod = pods.get(key);

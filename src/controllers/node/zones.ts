@@ -22,26 +22,35 @@ export function zoneState(nodes: readonly Node[]): ZoneState {
   return notReady > 2 && notReady / nodes.length >= UNHEALTHY_FRACTION ? 'PartialDisruption' : 'Normal';
 }
 
-/** Nodes a second on which eviction may begin, by zone; zero everywhere when every zone is wholly down. */
-export function evictionRates(nodes: readonly Node[]): Map<string, number> {
-  const zones = groupByZone(nodes);
-  const states = [...zones].map(([zone, members]) => ({
+export interface EvictionPace {
+  /** No zone has a ready node: nothing may be evicted, and what began is taken back. */
+  readonly allDown: boolean;
+  /** Nodes a second on which eviction may begin. */
+  rateOf(zone: string): number;
+}
+
+export function evictionPace(nodes: readonly Node[]): EvictionPace {
+  const zones = [...groupByZone(nodes)].map(([zone, members]) => ({
     zone,
-    size: members.length,
-    state: zoneState(members),
+    rate: rateOf(zoneState(members), members.length),
+    isDown: zoneState(members) === 'FullDisruption',
   }));
-  const allDown = states.every(({ state }) => state === 'FullDisruption');
-  return new Map(
-    states.map(({ zone, size, state }) => {
-      if (allDown) return [zone, 0];
-      if (state !== 'PartialDisruption') return [zone, RATE];
-      return [zone, size > LARGE_ZONE ? SECONDARY_RATE : 0];
-    }),
-  );
+  const rates = new Map(zones.map(({ zone, rate }) => [zone, rate]));
+  return { allDown: zones.every(({ isDown }) => isDown), rateOf: (zone) => rates.get(zone) ?? 0 };
+}
+
+/** In a small zone a partial outage may be ours; in a large one it goes on, slowly. */
+function rateOf(state: ZoneState, size: number): number {
+  if (state !== 'PartialDisruption') return RATE;
+  return size > LARGE_ZONE ? SECONDARY_RATE : 0;
 }
 
 function groupByZone(nodes: readonly Node[]): Map<string, Node[]> {
   const zones = new Map<string, Node[]>();
-  for (const node of nodes) zones.set(zoneOf(node), [...(zones.get(zoneOf(node)) ?? []), node]);
+  for (const node of nodes) {
+    const members = zones.get(zoneOf(node));
+    if (members === undefined) zones.set(zoneOf(node), [node]);
+    else members.push(node);
+  }
   return zones;
 }
