@@ -1,0 +1,157 @@
+// Requests and limits as the kernel takes them: QoS class, cpu shares and quota, memory, oom_score_adj. Pure.
+// Guarantees: numbers are those of Kubernetes' tables; a wrong quantity counts as none here, since admission refused it.
+import type { V1Container, V1PodSpec } from '../api/gen/types.js';
+import type { LinuxContainerResources } from '../cri/runtime.js';
+import { isRestartable } from './names.js';
+
+export type QosClass = 'Guaranteed' | 'Burstable' | 'BestEffort';
+
+const MIN_SHARES = 2;
+const MAX_SHARES = 262_144;
+const QUOTA_PERIOD_US = 100_000;
+const MIN_QUOTA_US = 1_000;
+const SUFFIXES: Readonly<Record<string, number>> = {
+  ...{ n: 1e-9, u: 1e-6, m: 1e-3, '': 1, k: 1e3, M: 1e6, G: 1e9, T: 1e12, P: 1e15, E: 1e18 },
+  ...{ Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30, Ti: 2 ** 40, Pi: 2 ** 50, Ei: 2 ** 60 },
+};
+const QUANTITY = /^([+-]?(?:\d+\.?\d*|\.\d+))(?:([numkMGTPE]|[KMGTPE]i)|[eE]([+-]?\d+))?$/;
+
+/** A quantity as a number; undefined when absent or no quantity. */
+export function amount(quantity: string | number | undefined): number | undefined {
+  if (quantity === undefined) return undefined;
+  const [, digits, suffix = '', exponent] = QUANTITY.exec(String(quantity).trim()) ?? [];
+  if (digits === undefined) return undefined;
+  const scale = exponent === undefined ? (SUFFIXES[suffix] ?? 1) : 10 ** Number(exponent);
+  // Rounded at a billionth: 0.1 * 1e-3 must not become 0.00010000000000000002.
+  const value = Number(digits) * scale;
+  return Number.isInteger(value) ? value : Number(value.toPrecision(15));
+}
+
+export const milliCpu = (quantity: string | undefined) => {
+  const value = amount(quantity);
+  return value === undefined ? undefined : Math.ceil(value * 1000 - 1e-6);
+};
+
+export const bytes = (quantity: string | undefined) => {
+  const value = amount(quantity);
+  return value === undefined ? undefined : Math.ceil(value);
+};
+
+type Amounts = Readonly<Record<string, string>> | undefined;
+
+export function qosClass(spec: V1PodSpec): QosClass {
+  const containers = [...(spec.initContainers ?? []), ...spec.containers];
+  let any = false;
+  let guaranteed = true;
+  for (const { resources } of containers)
+    for (const name of ['cpu', 'memory']) {
+      const limit = amount(resources?.limits?.[name]) ?? 0;
+      const request = amount(resources?.requests?.[name]) ?? limit;
+      if (limit > 0 || request > 0) any = true;
+      if (limit === 0 || request !== limit) guaranteed = false;
+    }
+  if (!any) return 'BestEffort';
+  return guaranteed ? 'Guaranteed' : 'Burstable';
+}
+
+export function cpuShares(milli: number): number {
+  if (milli === 0) return MIN_SHARES;
+  return Math.min(MAX_SHARES, Math.max(MIN_SHARES, Math.floor((milli * 1024) / 1000)));
+}
+
+export function cpuQuota(milli: number): number {
+  return milli === 0 ? 0 : Math.max(MIN_QUOTA_US, Math.floor((milli * QUOTA_PERIOD_US) / 1000));
+}
+
+/** From -997 (guaranteed) to 1000 (best effort): who dies first when memory runs out. */
+export function oomScoreAdj(spec: V1PodSpec, container: V1Container, memoryCapacity: number): number {
+  // Node-critical pods outlive every other.
+  if ((spec.priority ?? 0) >= 2_000_001_000) return -997;
+  const qos = qosClass(spec);
+  if (qos === 'Guaranteed') return -997;
+  if (qos === 'BestEffort') return 1000;
+  const request = requestOf(container, 'memory');
+  const adjusted = Math.trunc(1000 - (1000 * request) / memoryCapacity);
+  // 3 keeps a small distance to guaranteed pods, 999 one to best-effort ones.
+  return Math.min(999, Math.max(3, adjusted));
+}
+
+function requestOf({ resources }: V1Container, name: 'cpu' | 'memory'): number {
+  const read = name === 'cpu' ? milliCpu : bytes;
+  return read(resources?.requests?.[name]) ?? read(resources?.limits?.[name]) ?? 0;
+}
+
+export interface MachineLimits {
+  readonly memoryCapacity: number;
+  readonly cpuCFSQuota: boolean;
+}
+
+export function containerResources(
+  spec: V1PodSpec,
+  container: V1Container,
+  machine: MachineLimits,
+): LinuxContainerResources {
+  const cpuLimit = milliCpu(container.resources?.limits?.['cpu']) ?? 0;
+  const memoryLimit = bytes(container.resources?.limits?.['memory']) ?? 0;
+  return {
+    cpuShares: cpuShares(requestOf(container, 'cpu')),
+    oomScoreAdj: oomScoreAdj(spec, container, machine.memoryCapacity),
+    ...(memoryLimit > 0 ? { memoryLimitInBytes: memoryLimit } : {}),
+    ...(machine.cpuCFSQuota && cpuLimit > 0
+      ? { cpuPeriod: QUOTA_PERIOD_US, cpuQuota: cpuQuota(cpuLimit) }
+      : {}),
+  };
+}
+
+/** What a pod asks of a node: containers and sidecars together, or the largest init container, plus overhead. */
+export function podRequest(spec: V1PodSpec, name: string): number {
+  const read = name === 'cpu' ? milliCpu : bytes;
+  const of = ({ requests, limits }: { requests?: Amounts; limits?: Amounts } = {}) =>
+    read(requests?.[name]) ?? read(limits?.[name]) ?? 0;
+  let sidecars = 0;
+  let initPeak = 0;
+  for (const container of spec.initContainers ?? []) {
+    const own = of(container.resources);
+    if (isRestartable(container)) sidecars += own;
+    initPeak = Math.max(initPeak, isRestartable(container) ? sidecars : sidecars + own);
+  }
+  const main = spec.containers.reduce((sum, { resources }) => sum + of(resources), 0);
+  return Math.max(main + sidecars, initPeak) + (read(spec.overhead?.[name]) ?? 0);
+}
+
+/** The control group of the whole pod: shares always, quota and memory only when every container is limited. */
+export function podCgroupResources(spec: V1PodSpec, cpuCFSQuota: boolean): LinuxContainerResources {
+  const containers = [...(spec.initContainers ?? []).filter(isRestartable), ...spec.containers];
+  const total = (read: (quantity: string | undefined) => number | undefined, name: string) => {
+    const limits = containers.map(({ resources }) => read(resources?.limits?.[name]) ?? 0);
+    const peak = Math.max(
+      0,
+      ...(spec.initContainers ?? []).map((one) => read(one.resources?.limits?.[name]) ?? 0),
+    );
+    return limits.includes(0)
+      ? 0
+      : Math.max(
+          peak,
+          limits.reduce((sum, limit) => sum + limit, 0),
+        );
+  };
+  const shares = { cpuShares: cpuShares(podRequest(spec, 'cpu')) };
+  if (qosClass(spec) === 'BestEffort') return { cpuShares: MIN_SHARES };
+  const cpu = cpuCFSQuota ? total(milliCpu, 'cpu') : 0;
+  const memory = total(bytes, 'memory');
+  return {
+    ...shares,
+    ...(cpu > 0 ? { cpuPeriod: QUOTA_PERIOD_US, cpuQuota: cpuQuota(cpu) } : {}),
+    ...(memory > 0 ? { memoryLimitInBytes: memory } : {}),
+  };
+}
+
+/** `<root>/kubepods/[burstable|besteffort]/pod<uid>`. */
+export function podCgroup(cgroupRoot: string, spec: V1PodSpec, uid: string): string {
+  const qos = qosClass(spec);
+  return `${kubepods(cgroupRoot)}${qos === 'Guaranteed' ? '' : `/${qos.toLowerCase()}`}/pod${uid}`;
+}
+
+export function kubepods(cgroupRoot: string): string {
+  return `${cgroupRoot === '/' ? '' : cgroupRoot.replace(/\/$/, '')}/kubepods`;
+}
