@@ -155,7 +155,10 @@ const span = (ms: number) => (ms < 1000 ? `${ms}ms` : `${(ms / 1000).toFixed(3).
 /** `:latest` where neither tag nor digest is given. */
 export function withDefaultTag(image: string): string {
   if (image.trim() === '' || image !== image.trim())
-    throw new KubeletError('InvalidImageName', `Failed to apply default image tag "${image}": couldn't parse image name`);
+    throw new KubeletError(
+      'InvalidImageName',
+      `Failed to apply default image tag "${image}": couldn't parse image name`,
+    );
   if (image.includes('@')) return image;
   const last = image.slice(image.lastIndexOf('/') + 1);
   return last.includes(':') ? image : `${image}:latest`;

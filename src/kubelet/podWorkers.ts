@@ -71,7 +71,10 @@ export class PodWorkers {
   /** Ends a pod: deleted, evicted, over its deadline, no longer in any source, or never in one. */
   terminate(
     uid: string,
-    { graceSeconds, failure }: { readonly graceSeconds?: number | undefined; readonly failure?: PodFailure } = {},
+    {
+      graceSeconds,
+      failure,
+    }: { readonly graceSeconds?: number | undefined; readonly failure?: PodFailure } = {},
   ): void {
     const worker = this.workers.get(uid) ?? this.begin(uid, undefined);
     const shorter =
@@ -173,7 +176,12 @@ export class PodWorkers {
     } catch (error) {
       if (signal.aborted && !this.stopped) return FIRST_RETRY_MS;
       const delayMs = Math.min(FIRST_RETRY_MS * 2 ** worker.failures++, LONGEST_RETRY_MS);
-      this.options.log.warn('pod sync failed', { podUid: uid, phase, error: messageOf(error), retryMs: delayMs });
+      this.options.log.warn('pod sync failed', {
+        podUid: uid,
+        phase,
+        error: messageOf(error),
+        retryMs: delayMs,
+      });
       return delayMs;
     }
   }
@@ -208,7 +216,8 @@ export class PodWorkers {
   private mustWait({ uid, pod }: Worker): boolean {
     if (pod === undefined || !isStatic(pod)) return false;
     return [...this.workers.values()].some(
-      (other) => other.uid !== uid && other.phase !== 'finished' && other.phase !== 'sync' && sameName(other.pod, pod),
+      (other) =>
+        other.uid !== uid && other.phase !== 'finished' && other.phase !== 'sync' && sameName(other.pod, pod),
     );
   }
 
@@ -220,7 +229,5 @@ export class PodWorkers {
 }
 
 function sameName(one: Pod | undefined, other: Pod): boolean {
-  return (
-    one?.metadata.name === other.metadata.name && one.metadata.namespace === other.metadata.namespace
-  );
+  return one?.metadata.name === other.metadata.name && one.metadata.namespace === other.metadata.namespace;
 }

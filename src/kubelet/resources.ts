@@ -17,7 +17,9 @@ const nanosOf = (quantity: string | undefined) =>
 
 /** Rounded up, as Kubernetes does. Undefined when absent or no quantity. */
 function milliCpu(quantity: string | undefined): number | undefined {
-  return quantity === undefined || tryParseQuantity(quantity) === undefined ? undefined : milliValue(quantity);
+  return quantity === undefined || tryParseQuantity(quantity) === undefined
+    ? undefined
+    : milliValue(quantity);
 }
 
 function bytes(quantity: string | undefined): number | undefined {

@@ -41,7 +41,9 @@ function httpHook(action: V1HTTPGetAction, target: HookTarget, timeoutSeconds: n
     // As Kubernetes: the certificate of a hook's server is not checked, since nobody names it.
     const request = (secure ? https : http).get({ host, port, path, headers, rejectUnauthorized: false });
     if (timeoutSeconds > 0)
-      request.setTimeout(timeoutSeconds * 1000, () => request.destroy(new Error('the hook did not answer in time')));
+      request.setTimeout(timeoutSeconds * 1000, () =>
+        request.destroy(new Error('the hook did not answer in time')),
+      );
     request.on('error', reject);
     request.on('response', (response) => {
       response.resume();
@@ -59,6 +61,7 @@ function portOf(port: string | number | object, container: V1Container): number 
   const number = Number(port);
   if (Number.isInteger(number) && number > 0) return number;
   const named = container.ports?.find(({ name }) => name === String(port))?.containerPort;
-  if (named === undefined) throw new Error(`couldn't find port: ${String(port)} in container ${container.name}`);
+  if (named === undefined)
+    throw new Error(`couldn't find port: ${String(port)} in container ${container.name}`);
   return named;
 }

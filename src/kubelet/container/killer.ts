@@ -8,7 +8,7 @@ import { messageOf } from '../error.js';
 import { type EventSink, fieldPathOf } from '../events.js';
 import { allContainers, graceSecondsOf, isRestartable } from '../names.js';
 import type { Pod, ProbeKind } from '../ports.js';
-import { livingContainers, readySandbox, type RuntimePod, sandboxIps } from '../runtime/runtimePod.js';
+import { livingContainers, type RuntimePod, readySandbox, sandboxIps } from '../runtime/runtimePod.js';
 import { runHook } from './hooks.js';
 
 export interface KillerOptions {
@@ -66,7 +66,12 @@ export class Killer {
     const container = pod && allContainers(pod).find((one) => one.name === name);
     if (pod !== undefined) {
       const message = kill.message ?? `Stopping container ${name}`;
-      events.event(pod, { type: 'Normal', reason: 'Killing', message, fieldPath: fieldPathOf(pod, { name }) });
+      events.event(pod, {
+        type: 'Normal',
+        reason: 'Killing',
+        message,
+        fieldPath: fieldPathOf(pod, { name }),
+      });
     }
     const probeGrace = kill.probe && container?.[`${kill.probe}Probe`]?.terminationGracePeriodSeconds;
     const grace = kill.graceSeconds ?? probeGrace ?? graceSeconds(pod, run);

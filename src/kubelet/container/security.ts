@@ -60,7 +60,9 @@ export function containerSecurity(
     maskedPaths: unmasked ? [] : MASKED_PATHS,
     readonlyPaths: unmasked ? [] : READONLY_PATHS,
     supplementalGroups: groupsOf(pod),
-    seccomp: privileged ? { profileType: 'Unconfined' } : profile(own.seccompProfile ?? shared.seccompProfile),
+    seccomp: privileged
+      ? { profileType: 'Unconfined' }
+      : profile(own.seccompProfile ?? shared.seccompProfile),
     ...(apparmor === undefined ? {} : { apparmor: profile(apparmor) }),
     ...(own.capabilities === undefined
       ? {}
@@ -108,7 +110,6 @@ function groupsOf({ spec }: Pod): readonly number[] {
 function profile(given: V1SeccompProfile | undefined): SecurityProfile {
   const type = given?.type;
   if (type === 'RuntimeDefault') return { profileType: 'RuntimeDefault' };
-  if (type === 'Localhost')
-    return { profileType: 'Localhost', localhostRef: given?.localhostProfile ?? '' };
+  if (type === 'Localhost') return { profileType: 'Localhost', localhostRef: given?.localhostProfile ?? '' };
   return { profileType: 'Unconfined' };
 }

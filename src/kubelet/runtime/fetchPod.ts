@@ -10,7 +10,11 @@ import { POD_UID } from '../names.js';
 import type { RuntimePod } from './runtimePod.js';
 import { terminationMessage } from './terminationMessage.js';
 
-export async function fetchPod(runtime: RuntimeService, uid: string, podLogsDir: string): Promise<RuntimePod> {
+export async function fetchPod(
+  runtime: RuntimeService,
+  uid: string,
+  podLogsDir: string,
+): Promise<RuntimePod> {
   const labels = { [POD_UID]: uid };
   const [sandboxes, containers] = await Promise.all([
     runtime.listPodSandbox({ labels }),
@@ -30,7 +34,9 @@ export async function fetchPod(runtime: RuntimeService, uid: string, podLogsDir:
     sandboxes: known,
     containers: await Promise.all(
       runs.map(async (run) =>
-        run.state === 'CONTAINER_EXITED' ? { ...run, message: await terminationMessage(run, podLogsDir) } : run,
+        run.state === 'CONTAINER_EXITED'
+          ? { ...run, message: await terminationMessage(run, podLogsDir) }
+          : run,
       ),
     ),
   };
@@ -45,9 +51,9 @@ export async function unlessGone<T>(asked: Promise<T>): Promise<T | undefined> {
   }
 }
 
-function newestFirst<T extends { readonly createdAt: bigint; readonly metadata: { readonly attempt: number } }>(
-  items: readonly T[],
-): T[] {
+function newestFirst<
+  T extends { readonly createdAt: bigint; readonly metadata: { readonly attempt: number } },
+>(items: readonly T[]): T[] {
   return [...items].sort((a, b) =>
     a.createdAt === b.createdAt
       ? b.metadata.attempt - a.metadata.attempt

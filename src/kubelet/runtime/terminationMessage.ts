@@ -31,9 +31,15 @@ async function readLogTail(path: string): Promise<string> {
     // A line of the log has a head of time, stream and tag; four times the message leaves room for it.
     const length = Math.min(size, MAX_LOG_BYTES * 4);
     const { buffer } = await file.read(Buffer.alloc(length), 0, length, size - length);
-    const lines = buffer.toString().split('\n').slice(size > length ? 1 : 0);
+    const lines = buffer
+      .toString()
+      .split('\n')
+      .slice(size > length ? 1 : 0);
     const text = lines.map((line) => line.split(' ').slice(3).join(' '));
-    return text.slice(-MAX_LOG_LINES - 1).join('\n').slice(-MAX_LOG_BYTES);
+    return text
+      .slice(-MAX_LOG_LINES - 1)
+      .join('\n')
+      .slice(-MAX_LOG_BYTES);
   });
 }
 
