@@ -3,7 +3,7 @@
 import { chmod, lstat, mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { V1EmptyDirVolumeSource } from '../../api/gen/types.js';
-import { nanosOf } from '../environment/resourceField.js';
+import { tryParseQuantity } from '../../api/quantity.js';
 import { KubeletError } from '../error.js';
 import { element, isMissing, podDir } from './files.js';
 import { isMountPoint, mountTmpfs } from './mountTable.js';
@@ -41,7 +41,7 @@ export async function ensureTmpfs(dir: string, sizeBytes?: bigint): Promise<bool
 
 function sizeOf(limit: string | undefined): bigint | undefined {
   if (limit === undefined) return undefined;
-  const nanos = nanosOf(limit);
+  const nanos = tryParseQuantity(limit)?.nanos;
   if (nanos === undefined)
     throw new KubeletError('FailedMount', `sizeLimit is no quantity: ${JSON.stringify(limit)}`);
   const bytes = nanos / 10n ** 9n;

@@ -1,7 +1,17 @@
 // One file or directory of a volume, bound where no link that a container plants can lead it astray.
 // Guarantees: what is mounted was opened inside the volume, element by element, without following a link.
 import { constants } from 'node:fs';
-import { type FileHandle, mkdir, open, realpath, stat, writeFile } from 'node:fs/promises';
+import {
+  type FileHandle,
+  lstat,
+  mkdir,
+  open,
+  realpath,
+  rmdir,
+  stat,
+  unlink,
+  writeFile,
+} from 'node:fs/promises';
 import path from 'node:path';
 import { KubeletError } from '../error.js';
 import { codeOf, element, isMissing, isWithin, podDir } from './files.js';
@@ -112,13 +122,15 @@ async function step(parent: FileHandle, name: string): Promise<FileHandle> {
 
 const below = (parent: FileHandle, name: string) => `/proc/self/fd/${parent.fd}/${name}`;
 
+/** What is mounted over must be of the same sort; one left from an earlier run may not be. */
 async function makeTarget(target: string, directory: boolean): Promise<void> {
-  try {
-    if (directory) await mkdir(target, { mode: 0o750 });
-    else await writeFile(target, '', { flag: 'wx', mode: 0o640 });
-  } catch (error) {
-    if (codeOf(error) !== 'EEXIST') throw error;
-  }
+  const found = await lstat(target).catch((error) => {
+    if (!isMissing(error)) throw error;
+  });
+  if (found?.isDirectory() === directory) return;
+  if (found !== undefined) await (found.isDirectory() ? rmdir(target) : unlink(target));
+  if (directory) await mkdir(target, { mode: 0o750 });
+  else await writeFile(target, '', { flag: 'wx', mode: 0o640 });
 }
 
 const refused = (message: string) => new KubeletError('CreateContainerConfigError', message);
