@@ -1,6 +1,7 @@
 // Requests and limits as the kernel takes them: QoS class, cpu shares and quota, memory, oom_score_adj. Pure.
 // Guarantees: numbers are those of Kubernetes' tables; a wrong quantity counts as none here, since admission refused it.
 import type { V1Container, V1PodSpec } from '../api/gen/types.js';
+import { integerValue, milliValue, tryParseQuantity } from '../api/quantity.js';
 import type { LinuxContainerResources } from '../cri/runtime.js';
 import { isRestartable } from './names.js';
 
@@ -10,32 +11,22 @@ const MIN_SHARES = 2;
 const MAX_SHARES = 262_144;
 const QUOTA_PERIOD_US = 100_000;
 const MIN_QUOTA_US = 1_000;
-const SUFFIXES: Readonly<Record<string, number>> = {
-  ...{ n: 1e-9, u: 1e-6, m: 1e-3, '': 1, k: 1e3, M: 1e6, G: 1e9, T: 1e12, P: 1e15, E: 1e18 },
-  ...{ Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30, Ti: 2 ** 40, Pi: 2 ** 50, Ei: 2 ** 60 },
-};
-const QUANTITY = /^([+-]?(?:\d+\.?\d*|\.\d+))(?:([numkMGTPE]|[KMGTPE]i)|[eE]([+-]?\d+))?$/;
 
-/** A quantity as a number; undefined when absent or no quantity. */
-export function amount(quantity: string | number | undefined): number | undefined {
-  if (quantity === undefined) return undefined;
-  const [, digits, suffix = '', exponent] = QUANTITY.exec(String(quantity).trim()) ?? [];
-  if (digits === undefined) return undefined;
-  const scale = exponent === undefined ? (SUFFIXES[suffix] ?? 1) : 10 ** Number(exponent);
-  // Rounded at a billionth: 0.1 * 1e-3 must not become 0.00010000000000000002.
-  const value = Number(digits) * scale;
-  return Number.isInteger(value) ? value : Number(value.toPrecision(15));
+const nanosOf = (quantity: string | undefined) =>
+  quantity === undefined ? 0n : (tryParseQuantity(quantity)?.nanos ?? 0n);
+
+/** Rounded up, as Kubernetes does. Undefined when absent or no quantity. */
+function milliCpu(quantity: string | undefined): number | undefined {
+  return quantity === undefined || tryParseQuantity(quantity) === undefined
+    ? undefined
+    : milliValue(quantity);
 }
 
-export const milliCpu = (quantity: string | undefined) => {
-  const value = amount(quantity);
-  return value === undefined ? undefined : Math.ceil(value * 1000 - 1e-6);
-};
-
-export const bytes = (quantity: string | undefined) => {
-  const value = amount(quantity);
-  return value === undefined ? undefined : Math.ceil(value);
-};
+function bytes(quantity: string | undefined): number | undefined {
+  return quantity === undefined || tryParseQuantity(quantity) === undefined
+    ? undefined
+    : integerValue(quantity);
+}
 
 type Amounts = Readonly<Record<string, string>> | undefined;
 
@@ -45,10 +36,11 @@ export function qosClass(spec: V1PodSpec): QosClass {
   let guaranteed = true;
   for (const { resources } of containers)
     for (const name of ['cpu', 'memory']) {
-      const limit = amount(resources?.limits?.[name]) ?? 0;
-      const request = amount(resources?.requests?.[name]) ?? limit;
-      if (limit > 0 || request > 0) any = true;
-      if (limit === 0 || request !== limit) guaranteed = false;
+      const limit = nanosOf(resources?.limits?.[name]);
+      const given = resources?.requests?.[name];
+      const request = given === undefined ? limit : nanosOf(given);
+      if (limit > 0n || request > 0n) any = true;
+      if (limit === 0n || request !== limit) guaranteed = false;
     }
   if (!any) return 'BestEffort';
   return guaranteed ? 'Guaranteed' : 'Burstable';
