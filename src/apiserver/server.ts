@@ -72,7 +72,9 @@ export async function openApiServer(options: ApiServerOptions): Promise<ApiServe
 
   let handler: Handler | undefined;
   const inProcess: InProcess = (user) =>
-    openInProcess((request) => {
+    openInProcess(async (request) => {
+      // Parts may ask as soon as they are made; the handler is there before the next turn.
+      await null;
       if (handler === undefined) throw new Error('the API was called while its server was being built');
       return handler(request);
     }, user);
