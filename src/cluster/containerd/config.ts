@@ -74,11 +74,9 @@ export const runcRoot = (state: string): string => `${state}/runc`;
 
 /** hosts.toml for a registry whose name is served from this machine; it belongs into `<registryConfigDir>/<name>/`. */
 export function registryHosts({ port, caFile }: { readonly port: number; readonly caFile: string }): string {
+  // Twice the same: 1.6 takes no file without a [host] table, and falls back from it to `server`, which without settings
+  // of its own would lack the authority and turn "not found" into a complaint about certificates.
   const server = `https://127.0.0.1:${port}`;
-  return [
-    ...lines({ server }),
-    '',
-    table(`host.${JSON.stringify(server)}`, { capabilities: ['pull', 'resolve'], ca: caFile }),
-    '',
-  ].join('\n');
+  const settings = { capabilities: ['pull', 'resolve'], ca: caFile };
+  return `${lines({ server, ...settings }).join('\n')}\n\n${table(`host.${JSON.stringify(server)}`, settings)}\n`;
 }

@@ -39,15 +39,9 @@ describe('the configuration of containerd', () => {
   });
 
   test('sends a registry’s name to this machine', () => {
+    const settings = 'capabilities = ["pull","resolve"]\nca = "/ca.crt"\n';
     expect(registryHosts({ port: 5443, caFile: '/ca.crt' })).toBe(
-      [
-        'server = "https://127.0.0.1:5443"',
-        '',
-        '[host."https://127.0.0.1:5443"]',
-        'capabilities = ["pull","resolve"]',
-        'ca = "/ca.crt"',
-        '',
-      ].join('\n'),
+      `server = "https://127.0.0.1:5443"\n${settings}\n[host."https://127.0.0.1:5443"]\n${settings}`,
     );
   });
 });
