@@ -99,21 +99,22 @@ export class CriNode {
     await this.host.remove();
   }
 
-  pod(name: string): PodSandboxConfig {
-    return {
-      metadata: { name, uid: `${name}-uid`, namespace: 'default', attempt: 0 },
-      hostname: name,
-      logDirectory: path.join(this.node.directory, 'logs', name),
-      labels: { app: name, 'io.kubernetes.pod.uid': `${name}-uid` },
-      annotations: {},
-      linux: {
-        cgroupParent: `${this.node.cgroupParent}/${name}`,
-        securityContext: { namespaceOptions: NAMESPACES },
-        sysctls: {},
-      },
-    };
-  }
+  pod = (name: string): PodSandboxConfig => sandboxConfig(this.node, name);
 }
+
+/** Of a pod in the namespace default, its logs in the node's directory and its control group below the node's. */
+export const sandboxConfig = (node: IsolatedNode, name: string): PodSandboxConfig => ({
+  metadata: { name, uid: `${name}-uid`, namespace: 'default', attempt: 0 },
+  hostname: name,
+  logDirectory: path.join(node.directory, 'logs', name),
+  labels: { app: name, 'io.kubernetes.pod.uid': `${name}-uid` },
+  annotations: {},
+  linux: {
+    cgroupParent: `${node.cgroupParent}/${name}`,
+    securityContext: { namespaceOptions: NAMESPACES },
+    sysctls: {},
+  },
+});
 
 export function containerOf(name: string, command: readonly string[], image = IMAGE): ContainerConfig {
   return {
