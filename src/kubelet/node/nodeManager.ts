@@ -107,7 +107,7 @@ export class NodeManager {
     try {
       this.node = await client
         .of(NODES)
-        .patch(name, 'strategic', patchOf(this.node.status, status), { subresource: 'status' });
+        .patch(name, 'strategic', patchOf(status), { subresource: 'status' });
       this.reportedAt = now();
     } catch (error) {
       // Deleted by somebody: the next look registers it again.
@@ -175,13 +175,9 @@ export function sameStatus(current: V1NodeStatus, wanted: V1NodeStatus): boolean
   return ours.every((key) => isDeepStrictEqual(plain(left[key]), plain(right[key])));
 }
 
-/** Addresses are merged by type in the API, so that those gone must be named. */
-export function patchOf(current: V1NodeStatus, wanted: V1NodeStatus): object {
-  const gone = (current.addresses ?? []).filter(
-    (old) => !(wanted.addresses ?? []).some(({ type }) => type === old.type),
-  );
-  const addresses = [...(wanted.addresses ?? []), ...gone.map(({ type }) => ({ $patch: 'delete', type }))];
-  return { status: { ...wanted, addresses } };
+/** Addresses would be merged by type, and a node of two families has two of one type: the list is replaced. */
+export function patchOf(wanted: V1NodeStatus): object {
+  return { status: { ...wanted, addresses: [...(wanted.addresses ?? []), { $patch: 'replace' }] } };
 }
 
 const plain = (value: unknown) => (value === undefined ? undefined : JSON.parse(JSON.stringify(value)));
