@@ -15,7 +15,7 @@ import { isMissing, type Plugin, podDir, volumeDir } from './files.js';
 import { setUpHostPath } from './hostPath.js';
 import { makePodObjects, type PodObjects } from './objects.js';
 import { fsGroupOf, ownByGroup } from './ownership.js';
-import type { Payload } from './payload.js';
+import { checkPayload, type Payload } from './payload.js';
 import {
   configMapPayload,
   downwardPayload,
@@ -55,6 +55,7 @@ export function makePodVolumes(options: PodVolumesOptions): PodVolumes {
   }
 
   async function write(pod: Pod, dir: string, payload: Payload, memory: boolean): Promise<string> {
+    checkPayload(payload);
     await mkdir(dir, { recursive: true, mode: 0o750 });
     if (memory) await ensureTmpfs(dir);
     await chmod(dir, 0o777);

@@ -15,7 +15,7 @@ import { KubeletError } from '../error.js';
 import type { Pod } from '../ports.js';
 import { configMapData, objectNotFound, type PodObjects, secretData } from './objects.js';
 import { fsGroupOf, onlyUserOf } from './ownership.js';
-import { checkedPath, checkPayload, type Payload, type PayloadFile, selectKeys } from './payload.js';
+import { checkedPath, type Payload, type PayloadFile, selectKeys } from './payload.js';
 import type { TokenManager } from './tokens.js';
 
 export interface ProjectionSources {
@@ -94,9 +94,7 @@ export async function projectedPayload(
   const failures = parts.filter((part) => part.status === 'rejected').map(({ reason }) => reason as unknown);
   if (failures.length > 0) throw combined(failures);
   const files = parts.flatMap((part) => (part.status === 'fulfilled' ? [...part.value] : []));
-  const payload = new Map(files);
-  checkPayload(payload);
-  return payload;
+  return new Map(files);
 }
 
 async function projectionPayload(
