@@ -105,9 +105,7 @@ export class NodeManager {
     if (!due && sameStatus(this.node.status, status)) return;
     const name = { name: config.nodeName };
     try {
-      this.node = await client
-        .of(NODES)
-        .patch(name, 'strategic', patchOf(status), { subresource: 'status' });
+      this.node = await client.of(NODES).patch(name, 'strategic', patchOf(status), { subresource: 'status' });
       this.reportedAt = now();
     } catch (error) {
       // Deleted by somebody: the next look registers it again.
