@@ -4,7 +4,7 @@ import { mkdir, rm } from 'node:fs/promises';
 import type { V1Container, V1PodStatus } from '../api/gen/types.js';
 import type { Log } from '../api/log.js';
 import type { AuthConfig, PodSandboxConfig, RuntimeService } from '../cri/runtime.js';
-import type { CgroupsPort } from './cgroups.js';
+import type { CgroupPort } from '../kernel/cgroup/port.js';
 import type { KubeletConfig } from './config.js';
 import type { Killer } from './container/killer.js';
 import { podLogDirectory, sandboxConfig } from './container/sandboxConfig.js';
@@ -15,7 +15,7 @@ import { allContainers, podText } from './names.js';
 import { computePodActions, type PodActions } from './podActions.js';
 import type { PodFailure, PodSync, PodTermination, SyncOutcome } from './podWorkers.js';
 import type { Pod, PodVolumes, Probes } from './ports.js';
-import { podCgroup, podCgroupResources } from './resources.js';
+import { podCgroup, podCgroupPlaces, podCgroupResources } from './resources.js';
 import type { PodCache } from './runtime/podCache.js';
 import { latest, livingContainers, type RuntimePod, sandboxIps } from './runtime/runtimePod.js';
 import { podStatus, probedStatuses } from './status/podStatus.js';
@@ -25,7 +25,7 @@ export interface PodSyncOptions {
   readonly config: KubeletConfig;
   readonly runtime: RuntimeService;
   readonly cache: PodCache;
-  readonly cgroups: CgroupsPort | undefined;
+  readonly cgroups: CgroupPort | undefined;
   readonly volumes: PodVolumes;
   readonly probes: Probes;
   readonly killer: Killer;
@@ -77,7 +77,7 @@ export class PodSyncer implements PodSync {
     const { volumes, statuses, starter, config } = this.options;
     await volumes.tearDown(uid);
     await rm(`${config.rootDir}/pods/${uid}`, { recursive: true, force: true });
-    if (pod !== undefined) await this.removeCgroup(pod);
+    await this.removeCgroups(uid);
     starter.forget(uid);
     this.syncedAt.delete(uid);
     // The worker is finished when this returns; only then may the API forget the pod.
@@ -162,7 +162,7 @@ export class PodSyncer implements PodSync {
     if (config.cgroupsPerQOS && cgroups !== undefined)
       await cgroups.create(
         podCgroup(config.cgroupRoot, pod.spec, pod.metadata.uid),
-        podCgroupResources(pod.spec, config.cpuCFSQuota),
+        podCgroupResources(pod.spec, config),
       );
     const logs = podLogDirectory(config.podLogsDir, pod);
     await mkdir(`${config.rootDir}/pods/${pod.metadata.uid}`, { recursive: true, mode: 0o750 });
@@ -207,10 +207,11 @@ export class PodSyncer implements PodSync {
     return sandboxIps(await this.options.runtime.podSandboxStatus(sandboxId));
   }
 
-  private async removeCgroup(pod: Pod): Promise<void> {
+  /** A pod may have changed its class, and an orphan's is unknown: all three places are cleared. */
+  private async removeCgroups(uid: string): Promise<void> {
     const { config, cgroups } = this.options;
     if (!config.cgroupsPerQOS || cgroups === undefined) return;
-    await cgroups.remove(podCgroup(config.cgroupRoot, pod.spec, pod.metadata.uid));
+    for (const path of podCgroupPlaces(config.cgroupRoot, uid)) await cgroups.remove(path);
   }
 
   /** Computes the status and hands it on. */

@@ -3,6 +3,7 @@
 import type { V1Container, V1PodSpec } from '../api/gen/types.js';
 import { integerValue, milliValue, tryParseQuantity } from '../api/quantity.js';
 import type { LinuxContainerResources } from '../cri/runtime.js';
+import type { CgroupResources } from '../kernel/cgroup/port.js';
 import { isRestartable } from './names.js';
 
 export type QosClass = 'Guaranteed' | 'Burstable' | 'BestEffort';
@@ -112,30 +113,33 @@ export function podRequest(spec: V1PodSpec, name: string): number {
 }
 
 /** The control group of the whole pod: shares always, quota and memory only when every container is limited. */
-export function podCgroupResources(spec: V1PodSpec, cpuCFSQuota: boolean): LinuxContainerResources {
-  const containers = [...(spec.initContainers ?? []).filter(isRestartable), ...spec.containers];
-  const total = (read: (quantity: string | undefined) => number | undefined, name: string) => {
-    const limits = containers.map(({ resources }) => read(resources?.limits?.[name]) ?? 0);
-    const peak = Math.max(
-      0,
-      ...(spec.initContainers ?? []).map((one) => read(one.resources?.limits?.[name]) ?? 0),
-    );
-    return limits.includes(0)
-      ? 0
-      : Math.max(
-          peak,
-          limits.reduce((sum, limit) => sum + limit, 0),
-        );
-  };
-  const shares = { cpuShares: cpuShares(podRequest(spec, 'cpu')) };
-  if (qosClass(spec) === 'BestEffort') return { cpuShares: MIN_SHARES };
-  const cpu = cpuCFSQuota ? total(milliCpu, 'cpu') : 0;
-  const memory = total(bytes, 'memory');
+export function podCgroupResources(
+  spec: V1PodSpec,
+  { cpuCFSQuota, podPidsLimit }: { readonly cpuCFSQuota: boolean; readonly podPidsLimit: number },
+): CgroupResources {
+  const pids = podPidsLimit > 0 ? { pidsLimit: podPidsLimit } : {};
+  if (qosClass(spec) === 'BestEffort') return { cpuShares: MIN_SHARES, ...pids };
+  const cpu = cpuCFSQuota ? podLimit(spec, 'cpu') : 0;
+  const memory = podLimit(spec, 'memory');
   return {
-    ...shares,
-    ...(cpu > 0 ? { cpuPeriod: QUOTA_PERIOD_US, cpuQuota: cpuQuota(cpu) } : {}),
-    ...(memory > 0 ? { memoryLimitInBytes: memory } : {}),
+    cpuShares: cpuShares(podRequest(spec, 'cpu')),
+    ...(cpu > 0 ? { cpuPeriodUs: QUOTA_PERIOD_US, cpuQuotaUs: cpuQuota(cpu) } : {}),
+    ...(memory > 0 ? { memoryLimitBytes: memory } : {}),
+    ...pids,
   };
+}
+
+/** 0 when a container has no limit, since then the pod has none. */
+function podLimit(spec: V1PodSpec, name: 'cpu' | 'memory'): number {
+  const of = ({ resources }: V1Container) =>
+    (name === 'cpu' ? milliCpu : bytes)(resources?.limits?.[name]) ?? 0;
+  const inits = spec.initContainers ?? [];
+  const limits = [...inits.filter(isRestartable), ...spec.containers].map(of);
+  if (limits.includes(0)) return 0;
+  return Math.max(
+    ...inits.map(of),
+    limits.reduce((sum, limit) => sum + limit, 0),
+  );
 }
 
 /** `<root>/kubepods/[burstable|besteffort]/pod<uid>`. */
@@ -146,4 +150,9 @@ export function podCgroup(cgroupRoot: string, spec: V1PodSpec, uid: string): str
 
 export function kubepods(cgroupRoot: string): string {
   return `${cgroupRoot === '/' ? '' : cgroupRoot.replace(/\/$/, '')}/kubepods`;
+}
+
+/** Every place where the group of a pod may be, for one of which only the uid is known. */
+export function podCgroupPlaces(cgroupRoot: string, uid: string): readonly string[] {
+  return ['', '/burstable', '/besteffort'].map((qos) => `${kubepods(cgroupRoot)}${qos}/pod${uid}`);
 }

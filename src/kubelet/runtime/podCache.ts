@@ -51,7 +51,9 @@ export class PodCache {
     return pod;
   }
 
-  remove(uid: string): void {
-    this.entries.delete(uid);
+  /** Forgets pods of which the runtime has nothing and the caller wants nothing. */
+  dropEmpty(isUnwanted: (uid: string) => boolean): void {
+    for (const [uid, { pod }] of this.entries)
+      if (pod.sandboxes.length + pod.containers.length === 0 && isUnwanted(uid)) this.entries.delete(uid);
   }
 }

@@ -74,6 +74,10 @@ export class StatusManager {
     if (!entry.sending) void this.send(uid, entry);
   }
 
+  uids(): readonly string[] {
+    return [...this.entries.keys()];
+  }
+
   remove(uid: string): void {
     clearTimeout(this.entries.get(uid)?.timer);
     this.entries.delete(uid);
