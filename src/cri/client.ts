@@ -39,8 +39,8 @@ export function openRuntime(endpoint: string): ContainerRuntime {
 }
 
 function runtimeService(connection: Connection): RuntimeService {
-  const call = <T>(method: string, request: object, timeoutMs = DEFAULT_TIMEOUT_MS) =>
-    connection.call<T>('RuntimeService', method, request, { timeoutMs });
+  const call = <T>(method: string, request: object, timeoutMs: number | 'none' = DEFAULT_TIMEOUT_MS) =>
+    connection.call<T>('RuntimeService', method, request, timeoutMs === 'none' ? NO_TIMEOUT : { timeoutMs });
   const found = async <T, R>(method: string, request: object, convert: (raw: T) => R): Promise<R> => {
     const { status } = await call<{ status: T | null }>(method, request);
     if (status === null) throw new CriError(method, 'INTERNAL', 'the runtime answered without a status');
@@ -99,9 +99,13 @@ function runtimeService(connection: Connection): RuntimeService {
     listPodSandboxBytes: () => connection.callBytes('RuntimeService', 'ListPodSandbox', {}),
     listContainersBytes: () => connection.callBytes('RuntimeService', 'ListContainers', {}),
 
-    // The runtime itself ends what takes too long; ours is for a runtime that does not.
+    // The runtime itself ends what takes too long; ours is for a runtime that does not. 0 means as long as it takes.
     execSync: (id, cmd, timeout) =>
-      call('ExecSync', { containerId: id, cmd, timeout }, timeout * 1_000 + DEFAULT_TIMEOUT_MS),
+      call(
+        'ExecSync',
+        { containerId: id, cmd, timeout },
+        timeout > 0 ? timeout * 1_000 + DEFAULT_TIMEOUT_MS : 'none',
+      ),
     exec: (request) => url('Exec', request),
     attach: (request) => url('Attach', request),
     portForward: (podSandboxId, port) => url('PortForward', { podSandboxId, port }),

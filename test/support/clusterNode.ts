@@ -5,6 +5,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { containerdConfig, registryHosts } from '../../src/cluster/containerd/config.js';
+import { askMachine } from '../../src/cluster/containerd/machine.js';
 import { PAUSE_IMAGE } from '../../src/cluster/images/builtin.js';
 import { openRuntime } from '../../src/cri/client.js';
 import type { ContainerRuntime, PodSandboxConfig } from '../../src/cri/runtime.js';
@@ -37,7 +38,7 @@ export class ClusterNode {
     private readonly daemons: readonly { output(): string }[],
   ) {}
 
-  static async start(options: { readonly snapshotter: 'overlayfs' | 'native' }): Promise<ClusterNode> {
+  static async start(options: { readonly snapshotter?: 'overlayfs' | 'native' } = {}): Promise<ClusterNode> {
     const host = await makeNetNs();
     await host.run('ip', 'link', 'set', 'lo', 'up');
     const node = await IsolatedNode.start(host);
@@ -61,9 +62,8 @@ export class ClusterNode {
         cniBinDir: path.resolve('dist/cni'),
         cniConfDir: paths.net,
         registryConfigDir: paths.registries,
-        snapshotter: options.snapshotter,
-        restrictOomScoreAdj: true,
-        disableApparmor: true,
+        ...(await askMachine(paths.root)),
+        ...options,
       }),
     );
     const registry = {

@@ -15,8 +15,8 @@ const needs = {
 
 describeWith(needs, 'containerd of a cluster', () => {
   let made: ClusterNode | undefined;
-  const start = async (snapshotter: 'overlayfs' | 'native') => {
-    made = await ClusterNode.start({ snapshotter });
+  const start = async (...options: Parameters<typeof ClusterNode.start>) => {
+    made = await ClusterNode.start(...options);
     return made;
   };
   afterEach(async (context) => {
@@ -37,7 +37,7 @@ describeWith(needs, 'containerd of a cluster', () => {
   };
 
   test('pulls over TLS and runs: two pods reach each other, with pause and busybox made here', async () => {
-    const node = await start('native');
+    const node = await start();
     const { runtime, images } = node.cri;
     const [first, second] = [await runPod(node, 'first'), await runPod(node, 'second')];
     const address = (await runtime.podSandboxStatus(second.sandbox)).network?.ip ?? '';
@@ -57,7 +57,7 @@ describeWith(needs, 'containerd of a cluster', () => {
   });
 
   test('what a killed containerd leaves is found and ended, and nothing else', async () => {
-    const node = await start('native');
+    const node = await start({ snapshotter: 'native' });
     await runPod(node, 'left');
     const processes = async () => (await node.node.run('busybox', 'ps', '-o', 'args')).trim().split('\n');
     // Those that wait to be reaped, which ps shows in brackets, have ended.
@@ -76,5 +76,19 @@ describeWith(needs, 'containerd of a cluster', () => {
     expect(await node.node.run('ls', '/run/containerd/s')).toBe('');
     expect(await node.killRemains()).toEqual({ killed: [], unmounted: [] });
     expect(bystander.output()).toBe('');
+  });
+
+  test('containers whose shim was killed as well are found by their control groups', async () => {
+    const node = await start();
+    await runPod(node, 'orphan');
+    const lines = (await node.node.run('busybox', 'ps', '-o', 'pid,args')).split('\n');
+    // containerd itself first, or it would clean up after the shim.
+    const pids = lines.flatMap((line) => /^\s*(\d+) \S*containerd(?:-shim\S*)? /.exec(line)?.[1] ?? []);
+    expect(pids.length).toBeGreaterThanOrEqual(2);
+    await node.node.run('kill', '-9', ...pids);
+    const { killed } = await node.killRemains();
+    expect(killed.length).toBeGreaterThanOrEqual(2);
+    const left = await node.node.run('busybox', 'ps', '-o', 'args');
+    expect(left.split('\n').filter((line) => /^\/pause|while true/.test(line))).toEqual([]);
   });
 });

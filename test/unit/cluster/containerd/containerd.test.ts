@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { containerdConfig, registryHosts } from '../../../../src/cluster/containerd/config.js';
+import { hasSysResource } from '../../../../src/cluster/containerd/machine.js';
 import { mountsBelow } from '../../../../src/cluster/containerd/mounts.js';
 import {
   descendantsOf,
@@ -43,6 +44,16 @@ describe('the configuration of containerd', () => {
     expect(registryHosts({ port: 5443, caFile: '/ca.crt' })).toBe(
       `server = "https://127.0.0.1:5443"\n${settings}\n[host."https://127.0.0.1:5443"]\n${settings}`,
     );
+  });
+});
+
+describe('what the machine allows', () => {
+  test.each([
+    ['CapEff:\t000001ffffffffff\n', true],
+    ['Name:\tx\nCapEff:\t000001fffeffffff\nCapBnd:\t0\n', false],
+    ['nonsense', false],
+  ])('the capability to lower oom_score_adj is read', (status, has) => {
+    expect(hasSysResource(status)).toBe(has);
   });
 });
 

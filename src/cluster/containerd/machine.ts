@@ -1,0 +1,59 @@
+// What this machine allows a containerd, asked of the machine itself. The readers of its answers are pure.
+// Guarantees: the question leaves nothing behind.
+import { execFile } from 'node:child_process';
+import { access, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { ContainerdOptions } from './config.js';
+
+const CAP_SYS_RESOURCE = 24n;
+
+/** Whether a process of this /proc/<pid>/status may lower anyone's oom_score_adj. */
+export function hasSysResource(status: string): boolean {
+  const mask = /^CapEff:\s*([0-9a-f]+)$/m.exec(status)?.[1] ?? '0';
+  return (BigInt(`0x${mask}`) & (1n << CAP_SYS_RESOURCE)) !== 0n;
+}
+
+/** `directory` is where containerd's root will be: what overlayfs can do depends on the file system below. */
+export async function askMachine(
+  directory: string,
+): Promise<Pick<ContainerdOptions, 'snapshotter' | 'restrictOomScoreAdj' | 'disableApparmor'>> {
+  return {
+    snapshotter: (await mountsOverlay(directory)) ? 'overlayfs' : 'native',
+    restrictOomScoreAdj: !hasSysResource(await readFile('/proc/self/status', 'utf8')),
+    disableApparmor: !(await hasApparmor()),
+  };
+}
+
+/** containerd loads its profile with the parser, so the kernel's half alone is not enough. */
+async function hasApparmor(): Promise<boolean> {
+  try {
+    const enabled = await readFile('/sys/module/apparmor/parameters/enabled', 'utf8');
+    await access('/sbin/apparmor_parser');
+    return enabled.startsWith('Y');
+  } catch {
+    return false; // either half is missing, or hidden from us, which comes to the same
+  }
+}
+
+async function mountsOverlay(directory: string): Promise<boolean> {
+  await mkdir(directory, { recursive: true });
+  const probe = await mkdtemp(join(directory, '.overlay-'));
+  const run = promisify(execFile);
+  try {
+    const [lower, upper, work, merged] = ['lower', 'upper', 'work', 'merged'].map((name) =>
+      join(probe, name),
+    );
+    for (const path of [lower, upper, work, merged]) await mkdir(path as string);
+    // The options separate their values by these.
+    if (/[,:\\]/.test(probe)) return false;
+    const options = `lowerdir=${lower},upperdir=${upper},workdir=${work}`;
+    await run('mount', ['-t', 'overlay', '-o', options, 'trellis-probe', merged as string]);
+    await run('umount', [merged as string]);
+    return true;
+  } catch {
+    return false; // whatever the reason, containerd would meet it, too
+  } finally {
+    await rm(probe, { recursive: true, force: true });
+  }
+}
