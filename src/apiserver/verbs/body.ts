@@ -11,11 +11,15 @@ import type { KindDefinition } from '../../api/kind.js';
 import { ApiError, statusError } from '../../api/status.js';
 import type { Call } from '../machinery.js';
 import { fromYaml } from '../output/yaml.js';
+import { decodeProtobuf } from '../protobuf/decode.js';
+import { ProtobufError } from '../protobuf/wire.js';
 import type { DraftObject } from '../registry/metadata.js';
 import { type FieldValidation, fieldValidation } from './options.js';
 
 const JSON_TYPES = new Set(['', 'application/json', 'text/json']);
 const YAML_TYPES = new Set(['application/yaml', 'application/x-yaml', 'text/yaml']);
+
+const PROTOBUF_TYPE = 'application/vnd.kubernetes.protobuf';
 
 export function mediaTypeOf(header: string | undefined): string {
   return (header ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
@@ -28,9 +32,10 @@ export async function readData({ request }: Call): Promise<unknown> {
   const type = mediaTypeOf(request.headers['content-type']);
   if (JSON_TYPES.has(type)) return parseJson(bytes);
   if (YAML_TYPES.has(type)) return fromYaml(decodeUtf8(bytes));
+  if (type === PROTOBUF_TYPE) return parseProtobuf(bytes);
   throw statusError(
     'UnsupportedMediaType',
-    `the body of the request was in an unknown format - accepted media types include: application/json, application/yaml`,
+    `the body of the request was in an unknown format - accepted media types include: application/json, application/yaml, application/vnd.kubernetes.protobuf`,
   );
 }
 
@@ -41,6 +46,17 @@ export function parseJson(bytes: Buffer): unknown {
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : 'not JSON';
     throw statusError('BadRequest', `couldn't get version/kind; json parse error: ${why}`, undefined, {
+      cause,
+    });
+  }
+}
+
+function parseProtobuf(bytes: Buffer): unknown {
+  try {
+    return decodeProtobuf(bytes);
+  } catch (cause) {
+    if (!(cause instanceof ProtobufError)) throw cause;
+    throw statusError('BadRequest', `the protobuf body cannot be read: ${cause.message}`, undefined, {
       cause,
     });
   }
