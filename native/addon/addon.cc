@@ -6,6 +6,7 @@
 
 #include "netlink/nftables/events.h"
 #include "netlink/route/monitor.h"
+#include "pleg/differ.h"
 #include "process/run.h"
 #include "session/channel.h"
 
@@ -85,6 +86,7 @@ Napi::Value Wrap(Napi::Env env, Napi::FunctionReference* constructor, std::share
 struct Classes {
   Napi::FunctionReference channel;
   Napi::FunctionReference monitor;
+  Napi::FunctionReference pleg;
 };
 
 class ChannelObject : public Napi::ObjectWrap<ChannelObject> {
@@ -209,6 +211,44 @@ Napi::Value WatchNft(const Napi::CallbackInfo& info) {
   return info.Env().GetInstanceData<Classes>()->monitor.New({info[0], info.Env().Undefined(), info[1]});
 }
 
+// The record of the pod lifecycle. A call under way keeps it alive.
+class PlegObject : public Napi::ObjectWrap<PlegObject> {
+ public:
+  static Napi::Function Define(Napi::Env env) {
+    return DefineClass(env, "Pleg",
+                       {InstanceMethod<&PlegObject::Diff>("diff"), InstanceMethod<&PlegObject::Commit>("commit"),
+                        InstanceMethod<&PlegObject::Pods>("pods")});
+  }
+  explicit PlegObject(const Napi::CallbackInfo& info) : ObjectWrap(info) {}
+
+ private:
+  Napi::Value Diff(const Napi::CallbackInfo& info) {
+    return PromiseWork<pleg::Changes>::Start(
+        info.Env(),
+        [differ = differ_, sandboxes = ReadBuffer(info[0]), containers = ReadBuffer(info[1])] {
+          return differ->Diff(View(sandboxes), View(containers));
+        },
+        [](Napi::Env env, pleg::Changes changes) {
+          auto out = Napi::Object::New(env);
+          out.Set("changed", ToBuffer(env, std::move(changes.json)));
+          out.Set("token", Napi::Number::New(env, static_cast<double>(changes.token)));
+          return out;
+        });
+  }
+
+  void Commit(const Napi::CallbackInfo& info) {
+    differ_->Commit(static_cast<uint64_t>(info[0].As<Napi::Number>().Int64Value()));
+  }
+
+  Napi::Value Pods(const Napi::CallbackInfo& info) { return ToBuffer(info.Env(), differ_->Pods()); }
+
+  static Bytes View(const std::string& text) { return {reinterpret_cast<const uint8_t*>(text.data()), text.size()}; }
+
+  std::shared_ptr<pleg::Differ> differ_ = std::make_shared<pleg::Differ>();
+};
+
+Napi::Value OpenPleg(const Napi::CallbackInfo& info) { return info.Env().GetInstanceData<Classes>()->pleg.New({}); }
+
 Napi::Value CreateNetNs(const Napi::CallbackInfo& info) {
   return PromiseWork<bool>::Start(
       info.Env(), [path = info[0].As<Napi::String>().Utf8Value()] { return NetNs::Create(path), true; },
@@ -260,10 +300,12 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   auto* classes = new Classes;
   classes->channel = Napi::Persistent(ChannelObject::Define(env));
   classes->monitor = Napi::Persistent(MonitorObject::Define(env));
+  classes->pleg = Napi::Persistent(PlegObject::Define(env));
   env.SetInstanceData(classes);
   exports.Set("open", Napi::Function::New<OpenChannel>(env, "open"));
   exports.Set("watchRoutes", Napi::Function::New<WatchRoutes>(env, "watchRoutes"));
   exports.Set("watchNft", Napi::Function::New<WatchNft>(env, "watchNft"));
+  exports.Set("openPleg", Napi::Function::New<OpenPleg>(env, "openPleg"));
   exports.Set("createNetNs", Napi::Function::New<CreateNetNs>(env, "createNetNs"));
   exports.Set("run", Napi::Function::New<Run>(env, "run"));
   exports.Set("removeNetNs", Napi::Function::New<RemoveNetNs>(env, "removeNetNs"));

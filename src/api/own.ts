@@ -12,7 +12,7 @@ export function getOwn<V>(members: Readonly<Record<string, V>> | undefined, key:
 }
 
 /** Plain assignment to __proto__ would change what the object inherits. */
-export function setOwn<V>(members: Record<string, V>, key: string, value: V): void {
+export function setOwn(members: Members, key: string, value: unknown): void {
   if (key === '__proto__')
     Object.defineProperty(members, key, { value, enumerable: true, configurable: true, writable: true });
   else members[key] = value;

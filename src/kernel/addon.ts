@@ -21,6 +21,15 @@ export interface AddonMonitor {
   close(): void;
 }
 
+/** The record of the pod lifecycle; see pleg/port.ts. */
+export interface AddonPleg {
+  /** Takes the two list responses as protobuf; `changed` is a JSON array. */
+  diff(sandboxes: Uint8Array, containers: Uint8Array): Promise<{ changed: Buffer; token: number }>;
+  commit(token: number): void;
+  /** A JSON array of uids. */
+  pods(): Buffer;
+}
+
 /** What became of a program: an exit code or the name of the signal that ended it, and all it wrote. */
 export interface RunResult {
   readonly status: number | null;
@@ -33,6 +42,7 @@ export interface Addon {
   open(family: string, netns: NetNs): Promise<AddonChannel>;
   watchRoutes(netns: NetNs, kinds: readonly string[], onEvents: (events: Buffer) => void): AddonMonitor;
   watchNft(netns: NetNs, onEvents: (events: Buffer) => void): AddonMonitor;
+  openPleg(): AddonPleg;
   createNetNs(path: string): Promise<void>;
   removeNetNs(path: string): Promise<void>;
   /** Runs a program to its end inside a namespace. Standard input gets the chunks one after the other. */

@@ -1,7 +1,9 @@
 // Requests and limits as the kernel takes them: QoS class, cpu shares and quota, memory, oom_score_adj. Pure.
 // Guarantees: numbers are those of Kubernetes' tables; a wrong quantity counts as none here, since admission refused it.
 import type { V1Container, V1PodSpec } from '../api/gen/types.js';
+import { integerValue, milliValue, tryParseQuantity } from '../api/quantity.js';
 import type { LinuxContainerResources } from '../cri/runtime.js';
+import type { CgroupResources } from '../kernel/cgroup/port.js';
 import { isRestartable } from './names.js';
 
 export type QosClass = 'Guaranteed' | 'Burstable' | 'BestEffort';
@@ -10,32 +12,22 @@ const MIN_SHARES = 2;
 const MAX_SHARES = 262_144;
 const QUOTA_PERIOD_US = 100_000;
 const MIN_QUOTA_US = 1_000;
-const SUFFIXES: Readonly<Record<string, number>> = {
-  ...{ n: 1e-9, u: 1e-6, m: 1e-3, '': 1, k: 1e3, M: 1e6, G: 1e9, T: 1e12, P: 1e15, E: 1e18 },
-  ...{ Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30, Ti: 2 ** 40, Pi: 2 ** 50, Ei: 2 ** 60 },
-};
-const QUANTITY = /^([+-]?(?:\d+\.?\d*|\.\d+))(?:([numkMGTPE]|[KMGTPE]i)|[eE]([+-]?\d+))?$/;
 
-/** A quantity as a number; undefined when absent or no quantity. */
-export function amount(quantity: string | number | undefined): number | undefined {
-  if (quantity === undefined) return undefined;
-  const [, digits, suffix = '', exponent] = QUANTITY.exec(String(quantity).trim()) ?? [];
-  if (digits === undefined) return undefined;
-  const scale = exponent === undefined ? (SUFFIXES[suffix] ?? 1) : 10 ** Number(exponent);
-  // Rounded at a billionth: 0.1 * 1e-3 must not become 0.00010000000000000002.
-  const value = Number(digits) * scale;
-  return Number.isInteger(value) ? value : Number(value.toPrecision(15));
+const nanosOf = (quantity: string | undefined) =>
+  quantity === undefined ? 0n : (tryParseQuantity(quantity)?.nanos ?? 0n);
+
+/** Rounded up, as Kubernetes does. Undefined when absent or no quantity. */
+function milliCpu(quantity: string | undefined): number | undefined {
+  return quantity === undefined || tryParseQuantity(quantity) === undefined
+    ? undefined
+    : milliValue(quantity);
 }
 
-export const milliCpu = (quantity: string | undefined) => {
-  const value = amount(quantity);
-  return value === undefined ? undefined : Math.ceil(value * 1000 - 1e-6);
-};
-
-export const bytes = (quantity: string | undefined) => {
-  const value = amount(quantity);
-  return value === undefined ? undefined : Math.ceil(value);
-};
+function bytes(quantity: string | undefined): number | undefined {
+  return quantity === undefined || tryParseQuantity(quantity) === undefined
+    ? undefined
+    : integerValue(quantity);
+}
 
 type Amounts = Readonly<Record<string, string>> | undefined;
 
@@ -45,10 +37,11 @@ export function qosClass(spec: V1PodSpec): QosClass {
   let guaranteed = true;
   for (const { resources } of containers)
     for (const name of ['cpu', 'memory']) {
-      const limit = amount(resources?.limits?.[name]) ?? 0;
-      const request = amount(resources?.requests?.[name]) ?? limit;
-      if (limit > 0 || request > 0) any = true;
-      if (limit === 0 || request !== limit) guaranteed = false;
+      const limit = nanosOf(resources?.limits?.[name]);
+      const given = resources?.requests?.[name];
+      const request = given === undefined ? limit : nanosOf(given);
+      if (limit > 0n || request > 0n) any = true;
+      if (limit === 0n || request !== limit) guaranteed = false;
     }
   if (!any) return 'BestEffort';
   return guaranteed ? 'Guaranteed' : 'Burstable';
@@ -120,30 +113,33 @@ export function podRequest(spec: V1PodSpec, name: string): number {
 }
 
 /** The control group of the whole pod: shares always, quota and memory only when every container is limited. */
-export function podCgroupResources(spec: V1PodSpec, cpuCFSQuota: boolean): LinuxContainerResources {
-  const containers = [...(spec.initContainers ?? []).filter(isRestartable), ...spec.containers];
-  const total = (read: (quantity: string | undefined) => number | undefined, name: string) => {
-    const limits = containers.map(({ resources }) => read(resources?.limits?.[name]) ?? 0);
-    const peak = Math.max(
-      0,
-      ...(spec.initContainers ?? []).map((one) => read(one.resources?.limits?.[name]) ?? 0),
-    );
-    return limits.includes(0)
-      ? 0
-      : Math.max(
-          peak,
-          limits.reduce((sum, limit) => sum + limit, 0),
-        );
-  };
-  const shares = { cpuShares: cpuShares(podRequest(spec, 'cpu')) };
-  if (qosClass(spec) === 'BestEffort') return { cpuShares: MIN_SHARES };
-  const cpu = cpuCFSQuota ? total(milliCpu, 'cpu') : 0;
-  const memory = total(bytes, 'memory');
+export function podCgroupResources(
+  spec: V1PodSpec,
+  { cpuCFSQuota, podPidsLimit }: { readonly cpuCFSQuota: boolean; readonly podPidsLimit: number },
+): CgroupResources {
+  const pids = podPidsLimit > 0 ? { pidsLimit: podPidsLimit } : {};
+  if (qosClass(spec) === 'BestEffort') return { cpuShares: MIN_SHARES, ...pids };
+  const cpu = cpuCFSQuota ? podLimit(spec, 'cpu') : 0;
+  const memory = podLimit(spec, 'memory');
   return {
-    ...shares,
-    ...(cpu > 0 ? { cpuPeriod: QUOTA_PERIOD_US, cpuQuota: cpuQuota(cpu) } : {}),
-    ...(memory > 0 ? { memoryLimitInBytes: memory } : {}),
+    cpuShares: cpuShares(podRequest(spec, 'cpu')),
+    ...(cpu > 0 ? { cpuPeriodUs: QUOTA_PERIOD_US, cpuQuotaUs: cpuQuota(cpu) } : {}),
+    ...(memory > 0 ? { memoryLimitBytes: memory } : {}),
+    ...pids,
   };
+}
+
+/** 0 when a container has no limit, since then the pod has none. */
+function podLimit(spec: V1PodSpec, name: 'cpu' | 'memory'): number {
+  const of = ({ resources }: V1Container) =>
+    (name === 'cpu' ? milliCpu : bytes)(resources?.limits?.[name]) ?? 0;
+  const inits = spec.initContainers ?? [];
+  const limits = [...inits.filter(isRestartable), ...spec.containers].map(of);
+  if (limits.includes(0)) return 0;
+  return Math.max(
+    ...inits.map(of),
+    limits.reduce((sum, limit) => sum + limit, 0),
+  );
 }
 
 /** `<root>/kubepods/[burstable|besteffort]/pod<uid>`. */
@@ -154,4 +150,9 @@ export function podCgroup(cgroupRoot: string, spec: V1PodSpec, uid: string): str
 
 export function kubepods(cgroupRoot: string): string {
   return `${cgroupRoot === '/' ? '' : cgroupRoot.replace(/\/$/, '')}/kubepods`;
+}
+
+/** Every place where the group of a pod may be, for one of which only the uid is known. */
+export function podCgroupPlaces(cgroupRoot: string, uid: string): readonly string[] {
+  return ['', '/burstable', '/besteffort'].map((qos) => `${kubepods(cgroupRoot)}${qos}/pod${uid}`);
 }

@@ -1,0 +1,144 @@
+// Ends what a containerd of ours left behind when it, or all of Trellis, was killed: processes, mounts, namespaces.
+// Guarantees: only what belongs to the given directories and socket is touched; may be repeated; root and state stay as directories.
+import { execFile } from 'node:child_process';
+import { readdir, readFile, rm, rmdir } from 'node:fs/promises';
+import { basename, isAbsolute, join, normalize } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { runcRoot } from './config.js';
+import { mountsBelow } from './mounts.js';
+import { descendantsOf, isDaemonOf, isShimOf, readProcesses } from './processes.js';
+
+export interface RemainsOptions {
+  readonly root: string;
+  readonly state: string;
+  readonly socketPath: string;
+  /** When given, a containerd that still runs with it is ended first. */
+  readonly configPath?: string;
+}
+
+export interface Remains {
+  readonly killed: readonly number[];
+  readonly unmounted: readonly string[];
+}
+
+const ROUNDS = 200;
+const PAUSE_MS = 25;
+const CGROUPS = '/sys/fs/cgroup/';
+
+/** Rejects when processes do not end or a mount cannot be detached. */
+export async function killRemains(options: RemainsOptions): Promise<Remains> {
+  const top = [options.root, options.state].map((directory) => normalize(directory).replace(/\/+$/, ''));
+  if (top.some((directory) => !isAbsolute(directory) || directory === ''))
+    throw new RangeError(`${top.join(' and ')} must be absolute paths below the root`);
+  const groups = await containerGroups(options.state);
+  const killed = await killAll(options, groups);
+  const unmounted = await detach(top);
+  for (const group of groups) await rmdir(group).catch(() => undefined); // the owner of the tree above removes what is busy
+  for (const socket of await shimSockets(options.state)) await rm(socket, { force: true });
+  await rm(join(options.state, 'io.containerd.grpc.v1.cri', 'netns'), { recursive: true, force: true });
+  return { killed, unmounted };
+}
+
+async function killAll(options: RemainsOptions, groups: readonly string[]): Promise<number[]> {
+  const killed = new Set<number>();
+  for (let round = 0; round < ROUNDS; round++) {
+    const left = await findProcesses(options, groups);
+    if (left.length === 0) return [...killed];
+    for (const pid of left) {
+      killed.add(pid);
+      kill(pid);
+    }
+    await sleep(PAUSE_MS);
+  }
+  throw new Error(`processes of containers do not end: ${(await findProcesses(options, groups)).join(', ')}`);
+}
+
+/** Daemon first, so that it starts nothing anew; then shims; then all that came of them, also where a shim is gone. */
+async function findProcesses(options: RemainsOptions, groups: readonly string[]): Promise<readonly number[]> {
+  const all = await readProcesses();
+  const { configPath, socketPath } = options;
+  const daemons = configPath === undefined ? [] : all.filter((one) => isDaemonOf(one, configPath));
+  const shims = all.filter((one) => isShimOf(one, socketPath)).map(({ pid }) => pid);
+  const inside = descendantsOf(all, shims).map(({ pid }) => pid);
+  const grouped = (await Promise.all(groups.map(pidsOf))).flat();
+  const pids = [...daemons.map(({ pid }) => pid), ...inside, ...shims, ...grouped];
+  return [...new Set(pids)].filter((pid) => pid !== process.pid);
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}
+
+/** The control groups of the containers that runc knows of; each is named like its container. */
+async function containerGroups(state: string): Promise<readonly string[]> {
+  const groups: string[] = [];
+  for (const directory of await grandchildren(runcRoot(state))) {
+    const text = await unlessMissing(readFile(join(directory, 'state.json'), 'utf8'));
+    if (text === undefined) continue;
+    groups.push(...parseGroups(text, basename(directory)));
+  }
+  return groups;
+}
+
+/** From runc's state.json. What is not a control group of that very container is left out. Pure. */
+export function parseGroups(text: string, id: string): readonly string[] {
+  let paths: unknown;
+  try {
+    paths = (JSON.parse(text) as { cgroup_paths?: unknown }).cgroup_paths;
+  } catch {
+    return []; // half-written when the machine or runc was stopped
+  }
+  return Object.values(paths ?? {}).filter(
+    (one): one is string =>
+      typeof one === 'string' && one.startsWith(CGROUPS) && normalize(one) === one && basename(one) === id,
+  );
+}
+
+async function pidsOf(group: string): Promise<number[]> {
+  const text = await unlessMissing(readFile(join(group, 'cgroup.procs'), 'utf8'));
+  return (text ?? '')
+    .split('\n')
+    .map(Number)
+    .filter((pid) => pid > 0);
+}
+
+/** Lazily: a file that someone still holds open must not keep the mount. */
+async function detach(directories: readonly string[]): Promise<readonly string[]> {
+  const points = mountsBelow(await readFile('/proc/self/mountinfo', 'utf8'), directories);
+  for (const point of points) await promisify(execFile)('umount', ['-l', '--', point]);
+  return points;
+}
+
+/** Shims listen outside of our directories; each bundle says where. */
+async function shimSockets(state: string): Promise<readonly string[]> {
+  const bundles = await grandchildren(join(state, 'io.containerd.runtime.v2.task'));
+  const addresses = await Promise.all(
+    bundles.map((bundle) => unlessMissing(readFile(join(bundle, 'address'), 'utf8'))),
+  );
+  return addresses
+    .map((address) => address?.trim().replace(/^unix:\/\//, '') ?? '')
+    .filter((path) => /^\/run\/containerd\/s\/[0-9a-f]+$/.test(path));
+}
+
+async function grandchildren(directory: string): Promise<readonly string[]> {
+  const lists = await Promise.all((await children(directory)).map(children));
+  return lists.flat();
+}
+
+const children = async (directory: string): Promise<readonly string[]> =>
+  ((await unlessMissing(readdir(directory))) ?? []).map((name) => join(directory, name));
+
+async function unlessMissing<T>(work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await work;
+  } catch (error) {
+    if (['ENOENT', 'ENODEV', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? ''))
+      return undefined;
+    throw error;
+  }
+}

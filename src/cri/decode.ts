@@ -1,0 +1,80 @@
+// Answers of a runtime as the proto loader gives them, turned into the types of runtime.ts. Pure.
+// Guarantees: times are bigint, sizes and ids number; a message that the runtime left out is left out here as well.
+import type {
+  Container,
+  ContainerStatus,
+  Image,
+  PodSandbox,
+  PodSandboxMetadata,
+  PodSandboxStatus,
+} from './runtime.js';
+
+/** As the proto loader has it: 64-bit numbers as text, absent messages as null. */
+type Raw<T, Times extends keyof T> = Omit<T, Times> & { readonly [K in Times]: string };
+type RawNetwork = NonNullable<PodSandboxStatus['network']>;
+type RawLinux = NonNullable<PodSandboxStatus['linux']>;
+
+export type RawPodSandbox = Raw<PodSandbox, 'createdAt'>;
+export type RawContainer = Raw<Container, 'createdAt'>;
+export type RawContainerStatus = Raw<ContainerStatus, 'createdAt' | 'startedAt' | 'finishedAt'>;
+export type RawPodSandboxStatus = Omit<Raw<PodSandboxStatus, 'createdAt'>, 'network' | 'linux'> & {
+  readonly network: RawNetwork | null;
+  readonly linux: { readonly namespaces: RawLinux['namespaces'] | null } | null;
+};
+export type RawImage = Omit<Image, 'size' | 'uid'> & {
+  readonly size: string;
+  readonly uid: { readonly value: string } | null;
+};
+export interface RawFilesystem {
+  readonly fsId: { readonly mountpoint: string } | null;
+  readonly usedBytes: { readonly value: string } | null;
+  readonly inodesUsed: { readonly value: string } | null;
+}
+
+const NO_POD: PodSandboxMetadata = { name: '', uid: '', namespace: '', attempt: 0 };
+const NO_CONTAINER = { name: '', attempt: 0 };
+
+export const toPodSandbox = (raw: RawPodSandbox): PodSandbox => ({
+  ...raw,
+  metadata: raw.metadata ?? NO_POD,
+  createdAt: BigInt(raw.createdAt),
+});
+
+export const toContainer = (raw: RawContainer): Container => ({
+  ...raw,
+  metadata: raw.metadata ?? NO_CONTAINER,
+  image: { image: raw.image?.image ?? '' },
+  createdAt: BigInt(raw.createdAt),
+});
+
+export function toPodSandboxStatus({ network, linux, ...raw }: RawPodSandboxStatus): PodSandboxStatus {
+  const namespaces = linux?.namespaces;
+  return {
+    ...raw,
+    metadata: raw.metadata ?? NO_POD,
+    createdAt: BigInt(raw.createdAt),
+    ...(network === null ? {} : { network }),
+    ...(namespaces?.options ? { linux: { namespaces } } : {}),
+  };
+}
+
+export const toContainerStatus = (raw: RawContainerStatus): ContainerStatus => ({
+  ...raw,
+  metadata: raw.metadata ?? NO_CONTAINER,
+  image: { image: raw.image?.image ?? '' },
+  createdAt: BigInt(raw.createdAt),
+  startedAt: BigInt(raw.startedAt),
+  finishedAt: BigInt(raw.finishedAt),
+});
+
+export const toImage = ({ uid, ...raw }: RawImage): Image => ({
+  ...raw,
+  size: Number(raw.size),
+  ...(uid === null ? {} : { uid: { value: Number(uid.value) } }),
+});
+
+export const toFilesystem = (raw: RawFilesystem) => ({
+  mountpoint: raw.fsId?.mountpoint ?? '',
+  usedBytes: Number(raw.usedBytes?.value ?? 0),
+  inodesUsed: Number(raw.inodesUsed?.value ?? 0),
+});

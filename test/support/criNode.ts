@@ -1,0 +1,152 @@
+// A private containerd on a machine of its own, with our CNI plugins and one image made here.
+// Guarantees: ready when start() answers; stop() leaves nothing; its output is there for whoever looks into a failure.
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openRuntime } from '../../src/cri/client.js';
+import type { ContainerConfig, ContainerRuntime, PodSandboxConfig } from '../../src/cri/runtime.js';
+import { IMAGE, makeImageArchive } from './imageArchive.js';
+import { IsolatedNode } from './isolatedNode.js';
+import { makeNetNs, type TestNetNs } from './netns.js';
+
+const PLUGINS = path.resolve('dist/cni');
+const NAMESPACES = { network: 'POD', pid: 'CONTAINER', ipc: 'POD' } as const;
+
+const configuration = (directory: string) => `
+version = 2
+root = "${directory}/root"
+state = "/run/containerd"
+[grpc]
+  address = "${directory}/containerd.sock"
+[plugins."io.containerd.internal.v1.opt"]
+  path = "${directory}/opt"
+[plugins."io.containerd.grpc.v1.cri"]
+  sandbox_image = "${IMAGE}"
+  restrict_oom_score_adj = true
+  [plugins."io.containerd.grpc.v1.cri".cni]
+    bin_dir = "${PLUGINS}"
+    conf_dir = "${directory}/net.d"
+  [plugins."io.containerd.grpc.v1.cri".containerd]
+    snapshotter = "native"
+`;
+
+export const podNetwork = (directory: string) => ({
+  cniVersion: '1.0.0',
+  name: 'pods',
+  plugins: [
+    {
+      type: 'bridge',
+      bridge: 'cni0',
+      isGateway: true,
+      ipMasq: true,
+      ipam: {
+        type: 'host-local',
+        dataDir: `${directory}/addresses`,
+        ranges: [[{ subnet: '10.77.0.0/24' }]],
+        routes: [{ dst: '0.0.0.0/0' }],
+      },
+    },
+  ],
+});
+
+/** Answers once the runtime says that it and its network are ready. */
+export async function untilReady({ runtime }: ContainerRuntime): Promise<void> {
+  for (let tries = 0; tries < 150; tries++) {
+    const conditions = await runtime.status().catch(() => []);
+    if (conditions.length > 0 && conditions.every(({ status }) => status)) return;
+    await sleep(100);
+  }
+  throw new Error('containerd did not become ready');
+}
+
+export class CriNode {
+  private constructor(
+    readonly host: TestNetNs,
+    readonly node: IsolatedNode,
+    private daemon: { output(): string },
+    readonly cri: ContainerRuntime,
+  ) {}
+
+  static async start(): Promise<CriNode> {
+    const host = await makeNetNs();
+    await host.run('ip', 'link', 'set', 'lo', 'up');
+    const node = await IsolatedNode.start(host);
+    const { directory } = node;
+    mkdirSync(path.join(directory, 'net.d'));
+    writeFileSync(path.join(directory, 'net.d', '10-pods.conflist'), JSON.stringify(podNetwork(directory)));
+    writeFileSync(path.join(directory, 'config.toml'), configuration(directory));
+    const socket = path.join(directory, 'containerd.sock');
+    const cri = openRuntime(`unix://${socket}`);
+    const made = new CriNode(host, node, startContainerd(node), cri);
+    await untilReady(cri);
+    await node.run('ctr', '-a', socket, '-n', 'k8s.io', 'images', 'import', makeImageArchive(directory));
+    return made;
+  }
+
+  /** Ends containerd as a crash would, and starts it again. */
+  async restart(): Promise<void> {
+    const pid = readFileSync(path.join(this.node.directory, 'containerd.pid'), 'utf8').trim();
+    await this.node.run('kill', '-9', pid);
+    this.daemon = startContainerd(this.node);
+    await untilReady(this.cri);
+  }
+
+  output = (): string => this.daemon.output();
+
+  async stop(): Promise<void> {
+    this.cri.close();
+    await this.node.stop();
+    await this.host.remove();
+  }
+
+  pod(name: string): PodSandboxConfig {
+    return {
+      metadata: { name, uid: `${name}-uid`, namespace: 'default', attempt: 0 },
+      hostname: name,
+      logDirectory: path.join(this.node.directory, 'logs', name),
+      labels: { app: name, 'io.kubernetes.pod.uid': `${name}-uid` },
+      annotations: {},
+      linux: {
+        cgroupParent: `${this.node.cgroupParent}/${name}`,
+        securityContext: { namespaceOptions: NAMESPACES },
+        sysctls: {},
+      },
+    };
+  }
+}
+
+export function containerOf(name: string, command: readonly string[], image = IMAGE): ContainerConfig {
+  return {
+    metadata: { name, attempt: 0 },
+    image: { image },
+    command,
+    args: [],
+    workingDir: '',
+    envs: [{ key: 'GREETING', value: 'hello' }],
+    mounts: [],
+    labels: { 'io.kubernetes.container.name': name },
+    annotations: {},
+    logPath: `${name}.log`,
+    stdin: false,
+    stdinOnce: false,
+    tty: false,
+    linux: {
+      resources: {},
+      securityContext: {
+        privileged: false,
+        namespaceOptions: NAMESPACES,
+        readonlyRootfs: false,
+        noNewPrivs: false,
+        maskedPaths: [],
+        readonlyPaths: [],
+      },
+    },
+  };
+}
+
+function startContainerd(node: IsolatedNode): { output(): string } {
+  const { directory } = node;
+  // The shell's own number, as the node's processes see it, becomes containerd's.
+  const script = `echo $$ > ${directory}/containerd.pid; exec containerd --config ${directory}/config.toml`;
+  return node.startDaemon('sh', '-c', script);
+}

@@ -1,0 +1,130 @@
+import { describe, expect, test } from 'vitest';
+import { containerdConfig, registryHosts } from '../../../../src/cluster/containerd/config.js';
+import { mountsBelow } from '../../../../src/cluster/containerd/mounts.js';
+import {
+  descendantsOf,
+  isDaemonOf,
+  isShimOf,
+  parentOf,
+  readProcesses,
+} from '../../../../src/cluster/containerd/processes.js';
+import { killRemains, parseGroups } from '../../../../src/cluster/containerd/remains.js';
+
+const config = containerdConfig({
+  root: '/var/lib/trellis/containerd',
+  state: '/run/trellis/containerd',
+  socketPath: '/run/trellis/containerd.sock',
+  sandboxImage: 'trellis.local/pause:latest',
+  cniBinDir: '/opt/"odd" bin',
+  cniConfDir: '/etc/cni/net.d',
+  registryConfigDir: '/var/lib/trellis/certs.d',
+  snapshotter: 'overlayfs',
+  restrictOomScoreAdj: true,
+  disableApparmor: false,
+});
+
+describe('the configuration of containerd', () => {
+  test.each([
+    'version = 2',
+    'root = "/var/lib/trellis/containerd"',
+    '[plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]\nSystemdCgroup = false\nRoot = "/run/trellis/containerd/runc"',
+    'sandbox_image = "trellis.local/pause:latest"',
+    'stream_server_port = "0"',
+    'restrict_oom_score_adj = true',
+    'disable_apparmor = false',
+    'bin_dir = "/opt/\\"odd\\" bin"',
+    'config_path = "/var/lib/trellis/certs.d"',
+  ])('says %s', (line) => {
+    expect(config).toContain(line);
+  });
+
+  test('sends a registry’s name to this machine', () => {
+    expect(registryHosts({ port: 5443, caFile: '/ca.crt' })).toBe(
+      [
+        'server = "https://127.0.0.1:5443"',
+        '',
+        '[host."https://127.0.0.1:5443"]',
+        'capabilities = ["pull","resolve"]',
+        'ca = "/ca.crt"',
+        '',
+      ].join('\n'),
+    );
+  });
+});
+
+describe('what containerd left', () => {
+  const socket = '/run/trellis/containerd.sock';
+  const shim = (address: string) => ({
+    pid: 10,
+    parent: 1,
+    argv: ['/usr/bin/containerd-shim-runc-v2', '-namespace', 'k8s.io', '-id', 'a', '-address', address],
+  });
+
+  test('a shim is ours by our socket alone', () => {
+    expect(isShimOf(shim(socket), socket)).toBe(true);
+    expect(isShimOf(shim('/run/containerd/containerd.sock'), socket)).toBe(false);
+    expect(isShimOf({ pid: 1, parent: 0, argv: ['vim', '-address', socket] }, socket)).toBe(false);
+    expect(isShimOf({ pid: 1, parent: 0, argv: [] }, socket)).toBe(false);
+  });
+
+  test.each([
+    [['containerd', '--config', '/c.toml'], true],
+    [['/usr/bin/containerd', '-c', '/c.toml'], true],
+    [['containerd', '--config=/c.toml'], true],
+    [['containerd'], false],
+    [['sh', '--config', '/c.toml'], false],
+  ])('%j is the daemon of our configuration: %s', (argv, is) => {
+    expect(isDaemonOf({ pid: 1, parent: 0, argv }, '/c.toml')).toBe(is);
+  });
+
+  test('descendants are found at any depth, and a loop of parents ends', () => {
+    const one = (pid: number, parent: number) => ({ pid, parent, argv: [] });
+    const all = [one(1, 0), one(10, 1), one(11, 10), one(12, 11), one(20, 1), one(30, 31), one(31, 30)];
+    expect(descendantsOf(all, [10]).map(({ pid }) => pid)).toEqual([11, 12]);
+    expect(descendantsOf(all, [30]).map(({ pid }) => pid)).toEqual([31]);
+  });
+
+  test('the parent is read past a name with brackets', () => {
+    expect(parentOf('7 (a) b (c) S 5 7 7 0')).toBe(5);
+  });
+
+  test('this process is among those of the machine', async () => {
+    expect((await readProcesses()).find(({ pid }) => pid === process.pid)?.parent).toBe(process.ppid);
+  });
+
+  test('mounts come deepest first, with blanks, and only those below', () => {
+    const mountinfo = [
+      '20 1 0:1 / / rw - ext4 /dev/sda rw',
+      '21 20 0:2 / /run/trellis/state rw - tmpfs t rw',
+      '22 21 0:3 / /run/trellis/state/a\\040b rw shared:1 - overlay o rw',
+      '23 21 0:3 / /run/trellis/state/a\\040b rw shared:1 - overlay o rw',
+      '24 20 0:3 / /run/trellis/state2 rw - overlay o rw',
+      '',
+    ].join('\n');
+    expect(mountsBelow(mountinfo, ['/run/trellis/state'])).toEqual([
+      '/run/trellis/state/a b',
+      '/run/trellis/state/a b',
+      '/run/trellis/state',
+    ]);
+  });
+
+  test('of runc’s state only the container’s own control groups count', () => {
+    const cgroup_paths = {
+      cpu: '/sys/fs/cgroup/cpu/kubepods/pod1/abc',
+      memory: '/sys/fs/cgroup/memory/kubepods/pod1',
+      pids: '/sys/fs/cgroup/pids/../../abc',
+      other: '/abc',
+      number: 3,
+    };
+    expect(parseGroups(JSON.stringify({ cgroup_paths }), 'abc')).toEqual([cgroup_paths.cpu]);
+    expect(parseGroups('{"cgroup_', 'abc')).toEqual([]);
+    expect(parseGroups('{}', 'abc')).toEqual([]);
+  });
+
+  test('nothing is found where nothing was left, and the whole machine is refused', async () => {
+    const nowhere = { root: '/nowhere/root', state: '/nowhere/state', socketPath: '/nowhere/socket' };
+    expect(await killRemains(nowhere)).toEqual({ killed: [], unmounted: [] });
+    await expect(killRemains({ ...nowhere, root: '/' })).rejects.toThrow(RangeError);
+    await expect(killRemains({ ...nowhere, state: 'state' })).rejects.toThrow(RangeError);
+  });
+});

@@ -1,0 +1,85 @@
+import { describe, expect, test } from 'vitest';
+import { parseHierarchies, parseMembership, versionOf } from '../../../../src/kernel/cgroup/hierarchy.js';
+import { planWrites, sharesToWeight, weightToShares } from '../../../../src/kernel/cgroup/limits.js';
+
+const V1 = `tmpfs /sys/fs/cgroup tmpfs rw,relatime,mode=755 0 0
+cgroup /sys/fs/cgroup/cpu,cpuacct cgroup rw,nosuid,nodev,noexec,relatime,cpu,cpuacct 0 0
+cgroup /sys/fs/cgroup/memory cgroup rw,relatime,memory 0 0
+cgroup /sys/fs/cgroup/systemd cgroup rw,xattr,release_agent=/lib/agent,name=systemd 0 0
+cgroup /elsewhere/with\\040space cgroup rw,memory 0 0
+`;
+const V2 = 'cgroup2 /sys/fs/cgroup cgroup2 rw,nosuid,nsdelegate,memory_recursiveprot 0 0\n';
+
+describe('where control groups are mounted', () => {
+  test('each v1 hierarchy is found once, with its controllers', () => {
+    expect(parseHierarchies(V1)).toEqual([
+      { mountPoint: '/sys/fs/cgroup/cpu,cpuacct', kind: 'v1', controllers: ['cpu', 'cpuacct'] },
+      { mountPoint: '/sys/fs/cgroup/memory', kind: 'v1', controllers: ['memory'] },
+      { mountPoint: '/sys/fs/cgroup/systemd', kind: 'v1', controllers: ['name=systemd'] },
+    ]);
+  });
+
+  test('a mount point with a space is read as the kernel writes it', () => {
+    const line = 'cgroup /a\\040b cgroup rw,pids 0 0';
+    expect(parseHierarchies(line)[0]?.mountPoint).toBe('/a b');
+  });
+
+  test.each([
+    ['v1', V1],
+    ['v2', V2],
+    ['hybrid', V1 + V2],
+    ['v2', `${V2}cgroup /sys/fs/cgroup/systemd cgroup rw,name=systemd 0 0`],
+    [undefined, 'proc /proc proc rw 0 0\nbroken\n'],
+  ])('the version is %s', (version, mounts) => {
+    expect(versionOf(parseHierarchies(mounts))).toBe(version);
+  });
+
+  test('the group of a process is known by controller', () => {
+    const text = '9:name=systemd:/\n4:memory:/a:b\n2:cpu,cpuacct:/c\n0::/d\nnonsense\n';
+    expect(Object.fromEntries(parseMembership(text))).toEqual({
+      'name=systemd': '/',
+      memory: '/a:b',
+      cpu: '/c',
+      cpuacct: '/c',
+      '': '/d',
+    });
+  });
+});
+
+describe('limits of control groups', () => {
+  test.each([
+    [0, 1],
+    [2, 1],
+    [1024, 39],
+    [262_144, 10_000],
+    [1_000_000, 10_000],
+  ])('%i shares are a weight of %i', (shares, weight) => {
+    expect(sharesToWeight(shares)).toBe(weight);
+  });
+
+  test('a weight becomes shares that become the same weight', () => {
+    for (const weight of [1, 39, 100, 9_999, 10_000])
+      expect(Math.abs(sharesToWeight(weightToShares(weight)) - weight)).toBeLessThanOrEqual(1);
+  });
+
+  const all = { cpuShares: 1, cpuQuotaUs: 50_000, memoryLimitBytes: -1, pidsLimit: -1 };
+  test('v1 gets a file a limit', () => {
+    expect(planWrites({ ...all, cpuPeriodUs: 10_000 }, 'v1').map(({ file, text }) => [file, text])).toEqual([
+      ['cpu.shares', '2'],
+      ['cpu.cfs_period_us', '10000'],
+      ['cpu.cfs_quota_us', '50000'],
+      ['memory.limit_in_bytes', '-1'],
+      ['pids.max', 'max'],
+    ]);
+  });
+
+  test('v2 gets weight, and quota and period in one', () => {
+    expect(planWrites(all, 'v2').map(({ file, text }) => [file, text])).toEqual([
+      ['cpu.weight', '1'],
+      ['cpu.max', '50000 100000'],
+      ['memory.max', 'max'],
+      ['pids.max', 'max'],
+    ]);
+    expect(planWrites({ cpuQuotaUs: -1 }, 'v2')[0]?.text).toBe('max 100000');
+  });
+});
