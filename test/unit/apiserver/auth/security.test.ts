@@ -16,25 +16,19 @@ it('a pod’s token is issued, known, judged, and dies with the pod', async () =
   const account = { metadata: { name: 'bot', namespace: 'ns', uid: 'a1' } };
   informers.of(SERVICE_ACCOUNTS).set(account);
   informers.of(NODES).set({ metadata: { name: 'n1', uid: 'node-1' } });
-  informers
-    .of(PODS)
-    .set({
-      metadata: { name: 'p', namespace: 'ns', uid: 'p1' },
-      spec: { nodeName: 'n1', serviceAccountName: 'bot', containers: [] },
-    });
-  informers
-    .of(ROLES)
-    .set({
-      metadata: { name: 'r', namespace: 'ns' },
-      rules: [{ verbs: ['get'], apiGroups: [''], resources: ['pods'] }],
-    });
-  informers
-    .of(ROLE_BINDINGS)
-    .set({
-      metadata: { name: 'b', namespace: 'ns' },
-      roleRef: { kind: 'Role', name: 'r' },
-      subjects: [{ kind: 'ServiceAccount', name: 'bot' }],
-    });
+  informers.of(PODS).set({
+    metadata: { name: 'p', namespace: 'ns', uid: 'p1' },
+    spec: { nodeName: 'n1', serviceAccountName: 'bot', containers: [] },
+  });
+  informers.of(ROLES).set({
+    metadata: { name: 'r', namespace: 'ns' },
+    rules: [{ verbs: ['get'], apiGroups: [''], resources: ['pods'] }],
+  });
+  informers.of(ROLE_BINDINGS).set({
+    metadata: { name: 'b', namespace: 'ns' },
+    roleRef: { kind: 'Role', name: 'r' },
+    subjects: [{ kind: 'ServiceAccount', name: 'bot' }],
+  });
   const security = makeSecurity({ client, informers, serviceAccountKeyPem, issuer: 'https://k' });
 
   const body = {
