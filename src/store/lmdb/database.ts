@@ -9,6 +9,7 @@ import {
   mkdirSync,
   openSync,
   readSync,
+  statSync,
 } from 'node:fs';
 import path from 'node:path';
 import { type Database, open, type RootDatabase } from 'lmdb';
@@ -48,7 +49,8 @@ export async function openDatabase(folder: string): Promise<Tables> {
 
 function openLocked(folder: string, lock: Lock): Tables {
   const file = path.join(folder, FILE);
-  const isNew = !existsSync(file);
+  // An empty file is one whose making was cut short: there is nothing in it to lose.
+  const isNew = !existsSync(file) || statSync(file).size === 0;
   if (!isNew) examine(file);
   chmodSync(folder, 0o700);
   // Without overlapping syncs a change becomes visible to readers only when it is on disk: nobody can have seen a

@@ -1,6 +1,6 @@
 // One process at a time: LMDB itself would let several open the same file.
 // Guarantees: the lock dies with its process, also by kill -9; nothing of the store is touched to find out.
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
 import { StoreError } from '../store.js';
@@ -35,7 +35,13 @@ export async function takeLock(folder: string): Promise<Lock> {
     throw locked(folder, owner.pid);
   }
   writeFileSync(ownerFile, `${process.pid} ${startOf(process.pid) ?? ''}\n`, { mode: 0o600 });
-  return { release: () => new Promise((resolve) => server.close(() => resolve())) };
+  return {
+    async release() {
+      // While the name is still ours: later the file could be the next owner's.
+      rmSync(ownerFile, { force: true });
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
 }
 
 interface Owner {

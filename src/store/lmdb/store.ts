@@ -23,17 +23,17 @@ export interface LmdbStoreOptions {
   readonly historyMs?: number;
   readonly historyEvents?: number;
   readonly now?: () => number;
+  /** How often history is looked through for what has become too old. */
+  readonly trimEveryMs?: number;
 }
-
-const TRIM_EVERY_MS = 5_000;
 
 /** LOCKED, NEWER_SCHEMA, DAMAGED or UNAVAILABLE when it cannot be opened; nothing is changed then. */
 export async function openLmdbStore(options: LmdbStoreOptions): Promise<Store> {
-  const { path, historyMs = 300_000, historyEvents = 100_000, now = Date.now } = options;
+  const { path, historyMs = 300_000, historyEvents = 100_000, now = Date.now, trimEveryMs = 5_000 } = options;
   try {
     const tables = await openDatabase(path);
     try {
-      return new LmdbStore(tables, { historyMs, historyEvents, now });
+      return new LmdbStore(tables, { historyMs, historyEvents, now, trimEveryMs });
     } catch (error) {
       await tables.close();
       throw error;
@@ -54,7 +54,7 @@ class LmdbStore implements Store {
 
   constructor(
     private readonly tables: Tables,
-    limits: HistoryLimits,
+    limits: HistoryLimits & { readonly trimEveryMs: number },
   ) {
     const newest = this.look((snapshot) => snapshot.newest());
     this.tail = new Tail(newest);
@@ -71,7 +71,7 @@ class LmdbStore implements Store {
       },
     });
     this.compaction = new Compaction(tables, this.writer, limits);
-    this.timer = setInterval(() => this.trim(), TRIM_EVERY_MS).unref();
+    this.timer = setInterval(() => this.trim(), limits.trimEveryMs).unref();
   }
 
   async revision(): Promise<number> {
