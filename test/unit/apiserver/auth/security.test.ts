@@ -37,7 +37,10 @@ it('a pod’s token is issued, known, judged, and dies with the pod', async () =
       boundObjectRef: { kind: 'Pod', apiVersion: 'v1', name: 'p', uid: 'p1' },
     },
   };
-  const answer = (await security.tokenSubresource.create(account, body as object)) as unknown as {
+  const answer = (await security.subresourceHooks[0]?.create(account, body as object, {
+    user: { name: 'admin', groups: ['system:masters'] },
+    dryRun: false,
+  })) as unknown as {
     spec: object;
     status: { token: string };
   };
