@@ -6,8 +6,8 @@ import type { KubeObject } from '../../../../src/api/object.js';
 
 export function create<T extends KubeObject>(kind: KindDefinition<T>, body: object): Draft<T> {
   const { object } = decodeObject(kind, body);
-  kind.prepareForCreate?.(object);
   kind.defaults?.(object);
+  kind.prepareForCreate?.(object);
   return object;
 }
 
@@ -21,11 +21,7 @@ export function faultsOfUpdate<T extends KubeObject>(
   before: object,
   after: object,
 ): string[] {
-  const old = create(kind, before);
-  const { object } = decodeObject(kind, after);
-  kind.defaults?.(object);
-  kind.prepareForUpdate?.(object, old as T);
-  return sentences(validateObject(kind, object as T, old as T));
+  return sentences(validateObject(kind, update(kind, before, after) as T, create(kind, before) as T));
 }
 
 export function update<T extends KubeObject>(
