@@ -73,7 +73,11 @@ function mergeMember(type: Type, result: Members, patch: Members, key: string): 
   if (isList && (value === undefined || Array.isArray(value))) {
     const before = Array.isArray(current) ? current : [];
     const kept = removed === undefined ? before : before.filter((item) => !removed.includes(item));
-    if (value === undefined && kept.length === 0 && current === undefined) return;
+    // Directives alone never empty a list: a client may order what we replace whole.
+    if (value === undefined && (rule === undefined || current === undefined)) {
+      if (current !== undefined) setOwn(result, key, kept);
+      return;
+    }
     const merged = mergeList({ type: memberType(type, key), rule, before: kept, patch: value, wantedOrder });
     setOwn(result, key, merged);
   } else if (isMembers(value)) {
@@ -101,17 +105,22 @@ function mergeList({ type, rule, before, patch = [], wantedOrder }: ListMerge): 
   const { key } = rule;
   const elements = patch.map((item) => elementOf(item, key));
   const replaces = elements.some((element) => element[DIRECTIVE] === 'replace');
-  const items = new Map<unknown, Members>();
-  if (!replaces) for (const item of before) if (isMembers(item)) items.set(item[key], item);
+  let items: unknown[] = replaces ? [] : before.map(copyJson);
+  const identify = (item: unknown) => (isMembers(item) ? item[key] : undefined);
   for (const element of elements) {
     const identity = element[key];
-    if (element[DIRECTIVE] === 'delete') items.delete(identity);
-    else if (identity !== undefined)
-      items.set(identity, mergeObject(type, items.get(identity) ?? {}, withoutReplace(element)));
+    // Keys may repeat (a service's port 53 for TCP and UDP): the first is merged, the others stay.
+    const at = items.findIndex((item) => identify(item) === identity);
+    const current = items[at];
+    if (element[DIRECTIVE] === 'delete') items = items.filter((item) => identify(item) !== identity);
+    else if (identity !== undefined) {
+      const merged = mergeObject(type, isMembers(current) ? current : {}, withoutReplace(element));
+      if (at === -1) items.push(merged);
+      else items[at] = merged;
+    }
   }
-  const identify = (item: unknown) => (isMembers(item) ? item[key] : undefined);
   return orderMerged({
-    items: [...items.values()],
+    items,
     wanted: (wantedOrder ?? elements).map(identify),
     before: before.map(identify),
     identify,

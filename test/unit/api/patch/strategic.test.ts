@@ -132,6 +132,33 @@ it('finds service ports by port and conditions by type', () => {
   });
 });
 
+it('keeps ports that share their number', () => {
+  const dns = {
+    spec: {
+      ports: [
+        { port: 53, protocol: 'UDP' },
+        { port: 53, protocol: 'TCP' },
+      ],
+    },
+  };
+  const order = { '$setElementOrder/ports': [{ port: 53 }, { port: 53 }] };
+  expect(strategic('V1Service', dns, { spec: order })).toEqual(dns);
+  expect(strategic('V1Service', dns, { spec: { ...order, ports: [{ port: 53, name: 'dns' }] } })).toEqual({
+    spec: {
+      ports: [
+        { port: 53, protocol: 'UDP', name: 'dns' },
+        { port: 53, protocol: 'TCP' },
+      ],
+    },
+  });
+});
+
+it('does not empty a list of which only the order is given', () => {
+  const pod = { spec: { tolerations: [{ key: 'a' }] } };
+  expect(strategic('V1Pod', pod, { spec: { '$setElementOrder/tolerations': [{ key: 'a' }] } })).toEqual(pod);
+  expect(strategic('V1Pod', {}, { spec: { '$setElementOrder/containers': [] } })).toEqual({ spec: {} });
+});
+
 it.each([
   [
     'an element without its key',
