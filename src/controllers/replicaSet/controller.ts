@@ -10,7 +10,7 @@ import type { WorkQueue } from '../../client/workQueue.js';
 import { candidatesOf, carryOutClaims, heldBy, indexByController, planClaims } from '../claim.js';
 import { type Controller, type ControllerContext, newQueue, runLoop } from '../controller.js';
 import { Expectations } from '../expectations.js';
-import { isTerminating, type Pod } from '../pods.js';
+import { isTerminating, type Pod, stampOf } from '../pods.js';
 import { slowStart } from '../slowStart.js';
 import { planReplicaSet, podOf } from './plan.js';
 import { nextAvailableInMs, type ReplicaSetSeen, replicaSetStatus, sameStatus } from './status.js';
@@ -118,13 +118,19 @@ async function reconcile(parts: Parts, key: string): Promise<number | undefined>
   const outcome = satisfied ? await act(parts, set, held, now) : undefined;
   const seen: ReplicaSetSeen = {
     set,
-    pods: held,
+    // A pod that was just deleted is not counted, though the cache still has it: others spend what is counted.
+    pods: held.map((pod) => (expectations.isDeleting(key, pod.metadata.uid) ? asTerminating(pod, now) : pod)),
     now,
+    actedOn: satisfied,
     ...(outcome === undefined ? {} : { failure: outcome.failure }),
   };
   await writeStatus(context, seen);
   if (outcome !== undefined) throw outcome.error;
   return nextAvailableInMs(seen);
+}
+
+function asTerminating(pod: Pod, now: number): Pod {
+  return { ...pod, metadata: { ...pod.metadata, deletionTimestamp: stampOf(now) } };
 }
 
 interface Failure {
