@@ -97,7 +97,6 @@ export class PodSyncer implements PodSync {
       this.warn(pod, 'NetworkNotReady', `network is not ready: ${problem}`);
       throw new KubeletError('CreatePodSandboxError', `network is not ready: ${problem}`);
     }
-    probes.update(pod, probedStatuses(before), before.podIP);
     const actions = computePodActions({
       pod,
       status: runtimePod,
@@ -107,7 +106,6 @@ export class PodSyncer implements PodSync {
     const retryMs = await this.perform(pod, runtimePod, before, actions, signal);
     const acted = actions.createSandbox || actions.killPod || hasWork(actions);
     const after = this.tell(pod, acted ? await cache.refresh(uid) : runtimePod);
-    probes.update(pod, probedStatuses(after), after.podIP);
     const waits = [retryMs, deadline.leftMs, config.syncFrequencyMs].filter((ms) => ms !== undefined);
     const terminal = after.phase === 'Succeeded' || after.phase === 'Failed';
     return { terminal, resyncAfterMs: Math.min(...waits) };
@@ -222,17 +220,24 @@ export class PodSyncer implements PodSync {
   ): V1PodStatus {
     const { statuses, probes, starter, hostIps, now } = this.options;
     const { uid } = pod.metadata;
-    const status = podStatus({
-      pod,
-      runtime,
-      ...end,
-      previous: statuses.get(pod),
-      failures: starter.failuresOf(uid),
-      isReady: (id) => probes.isReady(uid, id),
-      isStarted: (id) => probes.isStarted(uid, id),
-      hostIps: hostIps(),
-      now: now(),
-    });
+    const compute = () =>
+      podStatus({
+        pod,
+        runtime,
+        ...end,
+        previous: statuses.get(pod),
+        failures: starter.failuresOf(uid),
+        isReady: (id) => probes.isReady(uid, id),
+        isStarted: (id) => probes.isStarted(uid, id),
+        hostIps: hostIps(),
+        now: now(),
+      });
+    let status = compute();
+    if (!end.isTerminating) {
+      // The probes hear of a new container before its status is told: until they have passed it is not ready.
+      probes.update(pod, probedStatuses(status), status.podIP);
+      status = compute();
+    }
     statuses.set(pod, status);
     return status;
   }
