@@ -97,7 +97,6 @@ export class PodSyncer implements PodSync {
       this.warn(pod, 'NetworkNotReady', `network is not ready: ${problem}`);
       throw new KubeletError('CreatePodSandboxError', `network is not ready: ${problem}`);
     }
-    probes.update(pod, probedStatuses(before), before.podIP);
     const actions = computePodActions({
       pod,
       status: runtimePod,
@@ -107,7 +106,6 @@ export class PodSyncer implements PodSync {
     const retryMs = await this.perform(pod, runtimePod, before, actions, signal);
     const acted = actions.createSandbox || actions.killPod || hasWork(actions);
     const after = this.tell(pod, acted ? await cache.refresh(uid) : runtimePod);
-    probes.update(pod, probedStatuses(after), after.podIP);
     const waits = [retryMs, deadline.leftMs, config.syncFrequencyMs].filter((ms) => ms !== undefined);
     return { terminal: hasEnded(after), resyncAfterMs: Math.min(...waits) };
   }
@@ -223,18 +221,28 @@ export class PodSyncer implements PodSync {
     const { uid } = pod.metadata;
     const previous = statuses.get(pod);
     // A pod that ended before this kubelet knew it, and of which nothing is left: there is nothing to add.
-    if (hasEnded(previous) && runtime.containers.length === 0) return previous;
-    const status = podStatus({
-      pod,
-      runtime,
-      ...end,
-      previous,
-      failures: starter.failuresOf(uid),
-      isReady: (id) => probes.isReady(uid, id),
-      isStarted: (id) => probes.isStarted(uid, id),
-      hostIps: hostIps(),
-      now: now(),
-    });
+    if (hasEnded(previous) && runtime.containers.length === 0) {
+      statuses.set(pod, previous);
+      return previous;
+    }
+    const compute = () =>
+      podStatus({
+        pod,
+        runtime,
+        ...end,
+        previous,
+        failures: starter.failuresOf(uid),
+        isReady: (id) => probes.isReady(uid, id),
+        isStarted: (id) => probes.isStarted(uid, id),
+        hostIps: hostIps(),
+        now: now(),
+      });
+    let status = compute();
+    if (!end.isTerminating) {
+      // The probes hear of a new container before its status is told: until they have passed it is not ready.
+      probes.update(pod, probedStatuses(status), status.podIP);
+      status = compute();
+    }
     statuses.set(pod, status);
     return status;
   }

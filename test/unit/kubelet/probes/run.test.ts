@@ -13,7 +13,6 @@ let silent = 0;
 let closed = 0;
 let grpcPort = 0;
 let seen: http.IncomingHttpHeaders = {};
-const health = 1;
 
 const listen = (server: net.Server) =>
   new Promise<number>((resolve) => {
