@@ -41,10 +41,9 @@ export async function runServer(options: ServerOptions): Promise<void> {
       listen: { host: '::', port: settings.securePort },
       tls: { cert: pki.apiserver.cert, key: pki.apiserver.key, clientCa: pki.ca.cert },
       parts: standardParts({
-        serviceAccountKey: pki.serviceAccountKey,
+        serviceAccountKeyPem: pki.serviceAccountKey,
         issuer: `https://kubernetes.default.svc.${settings.clusterDomain}`,
         serviceCidrs: [settings.serviceCidr],
-        allowAnonymous: true,
         log: options.log.with({ part: 'apiserver' }),
       }),
       kubelet: {
