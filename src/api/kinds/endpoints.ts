@@ -1,4 +1,5 @@
 // Endpoints: the addresses behind a service, in the old form that EndpointSlice has replaced. Pure.
+// Guarantees: every address is one, and ports can be told apart.
 import { type Cause, checkName, checkOneOf, invalidValue, required } from '../causes.js';
 import { ageColumn, column, nameColumn } from '../columns.js';
 import type { CoreV1EndpointPort, V1EndpointAddress, V1Endpoints } from '../gen/types.js';

@@ -56,11 +56,13 @@ function touchedKeys(patch: Members): Set<string> {
 function retainedKeys(patch: Members): Set<unknown> | undefined {
   const keys = patch[RETAIN];
   if (keys === undefined) return undefined;
-  const isFitting =
-    Array.isArray(keys) && [...touchedKeys(patch)].every((key) => patch[key] === null || keys.includes(key));
-  if (!isFitting)
+  const retained = new Set<unknown>(Array.isArray(keys) ? keys : []);
+  if (
+    !Array.isArray(keys) ||
+    ![...touchedKeys(patch)].every((key) => patch[key] === null || retained.has(key))
+  )
     throw refusal('patch format for retainKeys is not correct: it must list every key that the patch sets');
-  return new Set(keys);
+  return retained;
 }
 
 function mergeMember(type: Type, result: Members, patch: Members, key: string): void {
@@ -72,7 +74,8 @@ function mergeMember(type: Type, result: Members, patch: Members, key: string): 
   const isList = Array.isArray(value) || removed !== undefined || wantedOrder !== undefined;
   if (isList && (value === undefined || Array.isArray(value))) {
     const before = Array.isArray(current) ? current : [];
-    const kept = removed === undefined ? before : before.filter((item) => !removed.includes(item));
+    const gone = new Set(removed);
+    const kept = before.filter((item) => !gone.has(item));
     // Directives alone never empty a list: a client may order what we replace whole.
     if (value === undefined && (rule === undefined || current === undefined)) {
       if (current !== undefined) setOwn(result, key, kept);
@@ -105,22 +108,25 @@ function mergeList({ type, rule, before, patch = [], wantedOrder }: ListMerge): 
   const { key } = rule;
   const elements = patch.map((item) => elementOf(item, key));
   const replaces = elements.some((element) => element[DIRECTIVE] === 'replace');
-  let items: unknown[] = replaces ? [] : before.map(copyJson);
   const identify = (item: unknown) => (isMembers(item) ? item[key] : undefined);
+  const items = replaces ? [] : before.map(copyJson);
+  const deleted = new Set<unknown>();
+  // Keys may repeat (a service's port 53 for TCP and UDP): the first is merged, the others stay.
+  const first = new Map(items.map((item, index): [unknown, number] => [identify(item), index]).reverse());
   for (const element of elements) {
     const identity = element[key];
-    // Keys may repeat (a service's port 53 for TCP and UDP): the first is merged, the others stay.
-    const at = items.findIndex((item) => identify(item) === identity);
-    const current = items[at];
-    if (element[DIRECTIVE] === 'delete') items = items.filter((item) => identify(item) !== identity);
-    else if (identity !== undefined) {
-      const merged = mergeObject(type, isMembers(current) ? current : {}, withoutReplace(element));
-      if (at === -1) items.push(merged);
-      else items[at] = merged;
+    if (identity === undefined) continue;
+    if (element[DIRECTIVE] === 'delete') {
+      deleted.add(identity);
+      continue;
     }
+    const at = first.get(identity) ?? items.length;
+    const current = items[at];
+    items[at] = mergeObject(type, isMembers(current) ? current : {}, withoutReplace(element));
+    first.set(identity, at);
   }
   return orderMerged({
-    items,
+    items: items.filter((item) => !deleted.has(identify(item))),
     wanted: (wantedOrder ?? elements).map(identify),
     before: before.map(identify),
     identify,

@@ -29,7 +29,8 @@ export function validateService(spec: V1ServiceSpec, old: V1ServiceSpec | undefi
     if (!externalName) causes.push(required('spec.externalName'));
     else causes.push(...checkName('spec.externalName', externalName.replace(/\.$/, ''), dnsSubdomain));
   }
-  causes.push(
+  return [
+    ...causes,
     ...validatePorts(spec),
     ...validateLabels(spec.selector, 'spec.selector'),
     ...(sessionAffinity
@@ -40,8 +41,7 @@ export function validateService(spec: V1ServiceSpec, old: V1ServiceSpec | undefi
     ...checkOneOf('spec.internalTrafficPolicy', spec.internalTrafficPolicy, ['Cluster', 'Local']),
     ...validateSticky(spec),
     ...validateAddresses(spec, old),
-  );
-  return causes;
+  ];
 }
 
 function validateSticky({ sessionAffinityConfig }: V1ServiceSpec): Cause[] {

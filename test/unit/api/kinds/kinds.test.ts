@@ -9,8 +9,10 @@ import { eventKind } from '../../../../src/api/kinds/event.js';
 import { KINDS } from '../../../../src/api/kinds/index.js';
 import { namespaceKind } from '../../../../src/api/kinds/namespace.js';
 import { nodeKind } from '../../../../src/api/kinds/node.js';
+import { podKind } from '../../../../src/api/kinds/pod.js';
 import { clusterRoleKind, roleBindingKind, roleKind } from '../../../../src/api/kinds/rbac.js';
 import { secretKind } from '../../../../src/api/kinds/secret.js';
+import { serviceKind } from '../../../../src/api/kinds/service.js';
 import { qualifiedResource } from '../../../../src/api/status.js';
 import { cellsOf, create, faultsOf, faultsOfUpdate, update } from './support.js';
 
@@ -219,4 +221,11 @@ it('checks roles and bindings', () => {
       { metadata, roleRef: { ...roleRef, name: 'other' } },
     ),
   ).toEqual([expect.stringContaining('cannot change roleRef')]);
+});
+
+it('answers a hundred thousand faults with some of them', () => {
+  const ports = Array.from({ length: 1 << 17 }, () => ({}));
+  const single = { metadata, spec: { containers: [{ name: 'c', image: 'i', ports }] } };
+  expect(faultsOf(podKind, single)).toHaveLength(1000);
+  expect(faultsOf(serviceKind, { metadata, spec: { ports } })).toHaveLength(1000);
 });

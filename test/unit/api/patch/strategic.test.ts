@@ -207,3 +207,12 @@ it('merges by RFC 7386', () => {
     l: [2],
   });
 });
+
+it('merges long lists in one pass', () => {
+  const env = (value: string) =>
+    Array.from({ length: 50_000 }, (_, i) => ({ name: `${value}${i % 40_000}`, value }));
+  const before = { spec: { containers: [{ name: 'c', env: env('a') }] } };
+  const patch = { spec: { containers: [{ name: 'c', env: env('b') }] } };
+  const result = strategic('V1Pod', before, patch) as { spec: { containers: { env: unknown[] }[] } };
+  expect(result.spec.containers[0]?.env).toHaveLength(90_000);
+});
