@@ -1,5 +1,6 @@
 // Informers shared by all who ask: one reflector and one cache for each resource and selector.
 // Guarantees: handlers are called in order, each change once; one that throws is logged and stops nobody else.
+import { setMaxListeners } from 'node:events';
 import { type Log, silentLog } from '../api/log.js';
 import type { KubeObject } from '../api/object.js';
 import type { ResourceType } from '../api/resources.js';
@@ -18,6 +19,7 @@ export interface InformersOptions {
 
 export function openInformers(client: Client, { log = silentLog, pause }: InformersOptions = {}): Informers {
   const stopping = new AbortController();
+  setMaxListeners(0, stopping.signal); // every informer listens
   const informers = new Map<string, Informer<KubeObject>>();
   const start = <T extends KubeObject>(type: ResourceType<T>, query: InformerOptions): Informer<T> => {
     const { informer, onList, onEvent } = makeInformer(type, log);

@@ -1,5 +1,6 @@
 // The typed client: resources and verbs become requests, answers become objects.
 // Guarantees: the same over every transport; `close` ends requests, watches and waits.
+import { setMaxListeners } from 'node:events';
 import type { V1DeleteOptions, V1ListMeta } from '../api/gen/types.js';
 import type { KubeObject, ObjectName, Stored } from '../api/object.js';
 import { apiVersionOf, type ResourceType } from '../api/resources.js';
@@ -31,6 +32,7 @@ const PATCH_TYPES: Readonly<Record<PatchType, string>> = {
 
 export function openClient(transport: Transport, options: RequesterOptions = {}): Client {
   const closing = new AbortController();
+  setMaxListeners(0, closing.signal); // every request under way listens
   const request = makeRequester(transport, closing.signal, options);
   return {
     of: (type) => resourceClient(type, { transport, request, closing: closing.signal }),

@@ -61,6 +61,8 @@ const SOCKET_POLL_MS = 20;
 export async function runAgent(options: AgentOptions): Promise<void> {
   const { layout, settings, sink, signal, log } = options;
   const closers: (() => unknown)[] = [];
+  // Times of the API are whole seconds.
+  const startedAt = Math.floor(Date.now() / 1000) * 1000;
   try {
     const pki = await readPki(layout.pkiDir);
     const [registry] = await Promise.all([
@@ -79,7 +81,7 @@ export async function runAgent(options: AgentOptions): Promise<void> {
     const network = step(sink, 'pod network', () => startNetwork(options, self));
     const rules = step(sink, 'service rules', () => startProxy(options, proxy));
     closers.push(await network, await rules);
-    await step(sink, 'node Ready', () => becomesReady(self, signal));
+    await step(sink, 'node Ready', () => becomesReady(self, startedAt, signal));
     sink({ type: 'ready' });
     await aborted(signal);
   } finally {
@@ -200,9 +202,13 @@ async function startProxy({ layout, settings, log }: AgentOptions, { informers }
   return () => proxy.stop();
 }
 
-async function becomesReady(self: Informer<V1Node>, signal: AbortSignal): Promise<void> {
+/** Said by the kubelet of this process: what one before it said is still there at the start. */
+async function becomesReady(self: Informer<V1Node>, since: number, signal: AbortSignal): Promise<void> {
   await when(self, signal, ({ status }) =>
-    (status.conditions ?? []).some(({ type, status: value }) => type === 'Ready' && value === 'True'),
+    (status.conditions ?? []).some(
+      ({ type, status: value, lastHeartbeatTime }) =>
+        type === 'Ready' && value === 'True' && Date.parse(lastHeartbeatTime ?? '') >= since,
+    ),
   );
 }
 
