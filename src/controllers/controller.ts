@@ -5,7 +5,9 @@ import type { KubeObject, Stored } from '../api/object.js';
 import type { ResourceType } from '../api/resources.js';
 import { ApiError } from '../api/status.js';
 import type { Client } from '../client/client.js';
+import { messageOf } from '../client/error.js';
 import type { Informers } from '../client/informer.js';
+import { pause } from '../client/pause.js';
 import { runWorkers } from '../client/worker.js';
 import { makeWorkQueue, type WorkQueue } from '../client/workQueue.js';
 
@@ -50,11 +52,7 @@ export function newQueue({ now }: ControllerContext): WorkQueue {
 
 export async function runLoop(context: ControllerContext, name: string, loop: Loop): Promise<void> {
   const { informers, signal, log } = context;
-  const ended = new Promise<'ended'>((resolve) => {
-    if (signal.aborted) resolve('ended');
-    signal.addEventListener('abort', () => resolve('ended'), { once: true });
-  });
-  if ((await Promise.race([informers.synced(), ended])) === 'ended') return loop.queue.shutDown();
+  if (!(await cachesSynced(informers, signal))) return loop.queue.shutDown();
   await runWorkers({
     queue: loop.queue,
     concurrency: loop.workers ?? 5,
@@ -84,27 +82,23 @@ export async function runEvery(
   { informers, signal, log }: ControllerContext,
   { name, periodMs, tick }: { name: string; periodMs: number; tick: () => Promise<void> },
 ): Promise<void> {
-  let wake = () => {};
-  signal.addEventListener('abort', () => wake(), { once: true });
-  const pause = (delayMs: number) =>
-    new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, delayMs);
-      wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
-  if (signal.aborted) return;
-  await Promise.race([
-    informers.synced(),
-    new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true })),
-  ]);
+  if (!(await cachesSynced(informers, signal))) return;
   while (!signal.aborted) {
     try {
       await tick();
     } catch (error) {
-      log.warn('round failed, will try again', { controller: name, error: String(error) });
+      log.warn('round failed, will try again', { controller: name, error: messageOf(error) });
     }
-    if (!signal.aborted) await pause(periodMs);
+    await pause(periodMs, signal);
   }
+}
+
+/** False when the end comes first: then the caches may never be whole. */
+async function cachesSynced(informers: Informers, signal: AbortSignal): Promise<boolean> {
+  if (signal.aborted) return false;
+  const ended = new Promise<void>((resolve) => {
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+  await Promise.race([informers.synced(), ended]);
+  return !signal.aborted;
 }

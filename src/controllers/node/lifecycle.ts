@@ -10,6 +10,7 @@ import {
   type HealthLimits,
   type Node,
   type NodeHealth,
+  nodeCondition,
   observeHealth,
   readiness,
   silentConditions,
@@ -54,10 +55,10 @@ export function nodeLifecycleController(options: NodeLifecycleOptions): Controll
           health.set(node.metadata.uid, record);
           const conditions = silentConditions(node, record, options, now);
           if (conditions !== undefined) await markSilent(context, node, conditions);
-          if (readiness(node) !== 'True') {
+          // A kubelet that says "not ready" speaks for its pods itself; only for a silent one must we.
+          if (nodeCondition(node, 'Ready')?.status === 'Unknown')
             await markPods(context, pods.byIndex(PODS_BY_NODE, node.metadata.name));
-            queue.add(node.metadata.name);
-          }
+          if (readiness(node) !== 'True') queue.add(node.metadata.name);
         }
       };
 

@@ -2,7 +2,7 @@
 // Guarantees: only taints of this controller come and go; a taint that stays keeps the time it was added.
 import type { V1Taint } from '../../api/gen/types.js';
 import { stampOf } from '../pods.js';
-import { type Node, nodeCondition, readiness } from './health.js';
+import { type Node, nodeCondition } from './health.js';
 
 const PREFIX = 'node.kubernetes.io/';
 export const NOT_READY = `${PREFIX}not-ready`;
@@ -37,9 +37,12 @@ export function planTaints({ node, mayEvict, now }: TaintWish): readonly V1Taint
     ...noScheduleKeys(node).map((key) => [key, 'NoSchedule'] as const),
     ...noExecute(node, mayEvict),
   ];
+  const isSilentSoFar = nodeCondition(node, 'Ready') === undefined;
+  // What a new node was given at its birth stays until it has spoken for the first time.
   const isOwn = ({ key, effect }: V1Taint) =>
-    (effect === 'NoSchedule' && OWN_NO_SCHEDULE.has(key)) ||
-    (effect === 'NoExecute' && OWN_NO_EXECUTE.has(key));
+    !(isSilentSoFar && OWN_NO_EXECUTE.has(key)) &&
+    ((effect === 'NoSchedule' && OWN_NO_SCHEDULE.has(key)) ||
+      (effect === 'NoExecute' && OWN_NO_EXECUTE.has(key)));
   const next = [
     ...present.filter((taint) => !isOwn(taint) || wanted.some(([key, effect]) => isSame(taint, key, effect))),
     ...wanted
@@ -53,16 +56,16 @@ export function planTaints({ node, mayEvict, now }: TaintWish): readonly V1Taint
 const isSame = (taint: V1Taint, key: string, effect: string) => taint.key === key && taint.effect === effect;
 
 function noScheduleKeys(node: Node): string[] {
-  const keys: string[] = BY_CONDITION.filter(([type, status]) =>
-    type === 'Ready' ? readiness(node) === status : nodeCondition(node, type)?.status === status,
+  const keys: string[] = BY_CONDITION.filter(
+    ([type, status]) => nodeCondition(node, type)?.status === status,
   ).map(([, , key]) => key);
   return node.spec.unschedulable === true ? [...keys, UNSCHEDULABLE] : keys;
 }
 
 /** A node that already drives pods off goes on doing so, under the taint that now fits. */
 function noExecute(node: Node, mayEvict: boolean): (readonly [string, 'NoExecute'])[] {
-  const state = readiness(node);
-  if (state === 'True' || !mayEvict) return [];
+  const state = nodeCondition(node, 'Ready')?.status;
+  if (state === undefined || state === 'True' || !mayEvict) return [];
   return [[state === 'False' ? NOT_READY : UNREACHABLE, 'NoExecute']];
 }
 

@@ -53,6 +53,12 @@ describe('planTaints', () => {
 
   it.each<[string, string[] | undefined, string[] | undefined]>([
     ['nothing for a ready node', plan(node('a', 'True')), undefined],
+    ['nothing for a node that has not spoken yet', plan(node('a', undefined)), undefined],
+    [
+      'what a new node was born with, until it speaks',
+      plan(node('a', undefined, { spec: { taints: [taint('not-ready', 'NoSchedule')] } })),
+      undefined,
+    ],
     ['not-ready', plan(node('a', 'False')), ['not-ready:NoSchedule', 'not-ready:NoExecute']],
     ['unreachable', plan(node('a', 'Unknown')), ['unreachable:NoSchedule', 'unreachable:NoExecute']],
     ['no eviction where that must wait', plan(node('a', 'Unknown'), false), ['unreachable:NoSchedule']],
