@@ -3,6 +3,7 @@
 import type * as k from '../../api/gen/types.js';
 import { statusError } from '../../api/status.js';
 import type { Attributes, Authorizer, UserInfo } from '../identity.js';
+import type { VirtualResource } from '../machinery.js';
 import type { RbacAuthorizer } from './rbacAuthorizer.js';
 import type { TokenVerifier } from './serviceAccountToken.js';
 
@@ -20,42 +21,11 @@ export interface ReviewContext {
   readonly namespace: string;
 }
 
-/** One kind that is created and never kept. The body is JSON as sent: nothing of it is trusted. */
-export interface Review {
-  readonly group: string;
-  readonly version: 'v1';
-  readonly resource: string;
-  readonly kind: string;
-  readonly singular: string;
-  readonly namespaced: boolean;
-  answer(body: unknown, context: ReviewContext): Promise<object>;
-}
-
 const AUTHORIZATION = 'authorization.k8s.io';
 const AUTHENTICATION = 'authentication.k8s.io';
 
-/** Keyed by `group/resource`. */
-export function makeReviews(deps: ReviewDeps): ReadonlyMap<string, Review> {
-  const review = (
-    group: string,
-    kind: string,
-    namespaced: boolean,
-    status: (spec: Record<string, unknown>, context: ReviewContext) => Promise<object> | object,
-  ): Review => {
-    const singular = kind.toLowerCase();
-    return {
-      ...{ group, version: 'v1', kind, singular, resource: `${singular}s`, namespaced },
-      async answer(body, context) {
-        const sent = isRecord(body) ? body : {};
-        const spec = isRecord(sent['spec']) ? sent['spec'] : {};
-        const metadata = isRecord(sent['metadata']) ? sent['metadata'] : {};
-        const echoed = kind === 'SelfSubjectReview' ? {} : { spec };
-        const answered = await status(spec, context);
-        return { kind, apiVersion: `${group}/v1`, metadata, ...echoed, status: answered };
-      },
-    };
-  };
-  const list = [
+export function makeReviews(deps: ReviewDeps): readonly VirtualResource[] {
+  return [
     review(AUTHORIZATION, 'SelfSubjectAccessReview', false, (spec, { user }) => access(deps, user, spec)),
     review(AUTHORIZATION, 'SubjectAccessReview', false, (spec) => access(deps, subjectOf(spec), spec)),
     review(AUTHORIZATION, 'LocalSubjectAccessReview', true, (spec, { namespace }) =>
@@ -65,7 +35,24 @@ export function makeReviews(deps: ReviewDeps): ReadonlyMap<string, Review> {
     review(AUTHENTICATION, 'TokenReview', false, (spec) => tokenReview(deps, spec)),
     review(AUTHENTICATION, 'SelfSubjectReview', false, (_, { user }) => ({ userInfo: userInfo(user) })),
   ];
-  return new Map(list.map((one) => [`${one.group}/${one.resource}`, one]));
+}
+
+type Answer = (spec: Record<string, unknown>, context: ReviewContext) => Promise<object> | object;
+
+function review(group: string, kind: string, namespaced: boolean, status: Answer): VirtualResource {
+  const singular = kind.toLowerCase();
+  return {
+    ...{ group, version: 'v1', kind, resource: `${singular}s`, namespaced, singular },
+    async answer(body, context) {
+      const sent = isRecord(body) ? body : {};
+      const spec = isRecord(sent['spec']) ? sent['spec'] : {};
+      const metadata = isRecord(sent['metadata']) ? sent['metadata'] : {};
+      // A review of oneself has no question in it.
+      const echoed = kind === 'SelfSubjectReview' ? {} : { spec };
+      const answered = await status(spec, context);
+      return { kind, apiVersion: `${group}/v1`, metadata, ...echoed, status: answered };
+    },
+  };
 }
 
 function access(

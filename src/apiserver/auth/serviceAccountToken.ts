@@ -16,8 +16,6 @@ export interface ServiceAccountTokenOptions {
   readonly keys: readonly VerificationKey[];
   /** The first issues; the others were used before and are still accepted. */
   readonly issuers: readonly string[];
-  /** The apiserver's own audiences; a token for another audience is none of its business. */
-  readonly audiences: readonly string[];
   readonly lookups: BoundObjectLookups;
   now?(): number;
 }

@@ -29,7 +29,9 @@ const reviews = makeReviews({
   audiences: ['api'],
 });
 const ask = (key: string, spec: unknown, namespace = '') =>
-  reviews.get(key)?.answer({ metadata: {}, spec }, { user: jane, namespace });
+  reviews
+    .find(({ group, resource }) => `${group}/${resource}` === key)
+    ?.answer({ metadata: {}, spec }, { user: jane, namespace });
 const pods = (verb: string) => ({ resourceAttributes: { verb, resource: 'pods', namespace: 'a' } });
 
 describe('access reviews', () => {

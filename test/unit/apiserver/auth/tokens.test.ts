@@ -35,7 +35,6 @@ function setUp({ privateKeyPem = ec, saUid = 'sa-1', podUid = 'pod-1' as string 
   const verifier = makeTokenVerifier({
     keys: [readVerificationKey(privateKeyPem)],
     issuers: ['https://k'],
-    audiences: ['https://k'],
     now: () => now,
     lookups: { serviceAccountUid: async () => saUid, podUid: async () => podUid },
   });
