@@ -94,12 +94,13 @@ export class Snapshot {
     return then;
   }
 
-  /** The changes in (after, last] as events, in pieces. */
-  *events(after: number, last: number): Generator<StoreEvent[]> {
+  /** The changes in (after, last] to keys of the prefix as events, in pieces; the values of other keys are not read. */
+  *events({ after, last, prefix }: { after: number; last: number; prefix: string }): Generator<StoreEvent[]> {
     // A change's new value is what the key's next change replaced, or what the key holds now.
     const nextOf = new Map<number, LoggedChange>();
     const latest = new Map<string, LoggedChange>();
     for (const change of this.changes(after)) {
+      if (!change.key.startsWith(prefix)) continue;
       const earlier = latest.get(change.key);
       if (earlier !== undefined) nextOf.set(earlier.revision, change);
       latest.set(change.key, change);
@@ -107,6 +108,7 @@ export class Snapshot {
     latest.clear();
     let piece: StoreEvent[] = [];
     for (const change of this.changes(after, last)) {
+      if (!change.key.startsWith(prefix)) continue;
       piece.push(this.event(change, nextOf.get(change.revision)));
       if (piece.length < PIECE) continue;
       yield piece;

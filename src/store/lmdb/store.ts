@@ -110,7 +110,10 @@ class LmdbStore implements Store {
     const { after } = options;
     const published = this.writer.committed;
     if (after >= this.tail.since) return this.hub.add(options, [this.tail.after(after)]);
-    return this.hub.add(options, this.past(new Snapshot(this.tables), after, published));
+    return this.hub.add(
+      options,
+      this.past(new Snapshot(this.tables), { after, last: published, prefix: options.prefix }),
+    );
   }
 
   async compact(revision: number): Promise<void> {
@@ -133,9 +136,9 @@ class LmdbStore implements Store {
     await this.tables.close();
   }
 
-  private async *past(snapshot: Snapshot, after: number, last: number) {
+  private async *past(snapshot: Snapshot, span: Parameters<Snapshot['events']>[0]) {
     try {
-      for (const piece of snapshot.events(after, last)) {
+      for (const piece of snapshot.events(span)) {
         yield piece;
         await new Promise((resolve) => setImmediate(resolve));
         if (this.closing !== undefined) return;
