@@ -162,7 +162,7 @@ describeWith(needs, 'kubectl through the kubelet', () => {
 
   test('logs are followed until the container ends', async () => {
     const followed = kubectl(['logs', '-f', 'web', '-c', 'main']);
-    await kubectl(['exec', 'web', '-c', 'main', '--', 'touch', '/end']);
+    await kubectl(['exec', 'web', '-c', 'main', '--', 'sh', '-c', '> /end']);
     expect((await followed).stdout).toBe('started\nended\n');
   });
 });
