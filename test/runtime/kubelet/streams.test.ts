@@ -22,13 +22,6 @@ const needs = {
 const SCRIPT = 'echo started; while [ ! -e /end ]; do sleep 0.2; done; echo ended';
 const ECHO = 'nc -ll -p 8080 -e cat';
 
-// An apiserver speaks SPDY to kubelets, whatever kubectl speaks to it.
-const env = {
-  ...process.env,
-  KUBECTL_REMOTE_COMMAND_WEBSOCKETS: 'false',
-  KUBECTL_PORT_FORWARD_WEBSOCKETS: 'false',
-};
-
 describeWith(needs, 'kubectl through the kubelet', () => {
   let node: CriNode;
   let server: KubeletServer;
@@ -96,12 +89,8 @@ describeWith(needs, 'kubectl through the kubelet', () => {
   ];
   const kubectl = (args: readonly string[], input = '') =>
     new Promise<{ code: number; stdout: string; stderr: string }>((resolve) => {
-      const child = execFile(
-        'kubectl',
-        [...flags(), ...args],
-        { timeout: 10_000, env },
-        (error, stdout, stderr) =>
-          resolve({ code: error === null ? 0 : Number(error.code ?? -1), stdout, stderr }),
+      const child = execFile('kubectl', [...flags(), ...args], { timeout: 20_000 }, (error, stdout, stderr) =>
+        resolve({ code: error === null ? 0 : Number(error.code ?? -1), stdout, stderr }),
       );
       child.stdin?.end(input);
     });
@@ -130,7 +119,7 @@ describeWith(needs, 'kubectl through the kubelet', () => {
   });
 
   test('port-forward', async () => {
-    const child = spawn('kubectl', [...flags(), 'port-forward', 'pod/web', ':8080'], { env });
+    const child = spawn('kubectl', [...flags(), 'port-forward', 'pod/web', ':8080']);
     try {
       const port = await new Promise<number>((resolve, reject) => {
         let said = '';
