@@ -44,9 +44,13 @@ export interface PodSyncOptions {
   readonly pullSecretsOf: (pod: Pod, container: V1Container) => Promise<readonly AuthConfig[]>;
 }
 
+/** Half of the sync period: each resync of a quiet pod finds its volumes due. */
+const VOLUMES_PERIOD_MS = 30_000;
+
 export class PodSyncer implements PodSync {
   /** When the last sync of a pod ended: the runtime's state must be newer than that. */
   private readonly syncedAt = new Map<string, number>();
+  private readonly volumesAt = new Map<string, number>();
 
   constructor(private readonly options: PodSyncOptions) {}
 
@@ -80,6 +84,7 @@ export class PodSyncer implements PodSync {
     await this.removeCgroups(uid);
     starter.forget(uid);
     this.syncedAt.delete(uid);
+    this.volumesAt.delete(uid);
     // The worker is finished when this returns; only then may the API forget the pod.
     if (pod !== undefined) setImmediate(() => statuses.flush(uid));
   }
@@ -89,7 +94,7 @@ export class PodSyncer implements PodSync {
     const { uid } = pod.metadata;
     const runtimePod = await cache.newerThan(uid, this.syncedAt.get(uid) ?? Number.NEGATIVE_INFINITY);
     const before = this.tell(pod, runtimePod);
-    if (before.phase === 'Succeeded' || before.phase === 'Failed') return { terminal: true };
+    if (hasEnded(before)) return { terminal: true };
     const deadline = this.deadline(pod, before);
     if (deadline.failure !== undefined) return { terminal: false, failure: deadline.failure };
     const problem = pod.spec.hostNetwork === true ? undefined : this.options.networkProblem();
@@ -107,8 +112,7 @@ export class PodSyncer implements PodSync {
     const acted = actions.createSandbox || actions.killPod || hasWork(actions);
     const after = this.tell(pod, acted ? await cache.refresh(uid) : runtimePod);
     const waits = [retryMs, deadline.leftMs, config.syncFrequencyMs].filter((ms) => ms !== undefined);
-    const terminal = after.phase === 'Succeeded' || after.phase === 'Failed';
-    return { terminal, resyncAfterMs: Math.min(...waits) };
+    return { terminal: hasEnded(after), resyncAfterMs: Math.min(...waits) };
   }
 
   private async perform(
@@ -133,7 +137,10 @@ export class PodSyncer implements PodSync {
           if (run !== undefined) await killer.killContainer(pod, run, podIp, { message, probe, signal });
         }),
       );
-    if (!actions.createSandbox && !hasWork(actions)) return undefined;
+    if (!actions.createSandbox && !hasWork(actions)) {
+      if (!actions.killPod) await this.refreshVolumes(pod);
+      return undefined;
+    }
     await this.prepare(pod);
     const paths = await this.setUpVolumes(pod);
     const config = await this.sandboxConfig(pod, actions.attempt);
@@ -146,6 +153,9 @@ export class PodSyncer implements PodSync {
       const waitMs = await starter.start({
         ...{ pod, container, sandboxId, sandboxConfig: config, podIps, volumes: paths, signal },
         previous: latest(runtimePod, container.name),
+        lastExit: runtimePod.containers.find(
+          ({ metadata, state }) => metadata.name === container.name && state === 'CONTAINER_EXITED',
+        ),
         restartsShown: restartsShown(before, container),
         pullSecrets: () => this.options.pullSecretsOf(pod, container),
       });
@@ -169,9 +179,21 @@ export class PodSyncer implements PodSync {
     );
   }
 
+  /** What changed in the API comes into the volumes of a running pod, within the time that Kubernetes takes. */
+  private async refreshVolumes(pod: Pod): Promise<void> {
+    const { uid } = pod.metadata;
+    const projects = pod.spec.volumes?.some(
+      ({ configMap, secret, projected, downwardAPI }) => configMap ?? secret ?? projected ?? downwardAPI,
+    );
+    if (!projects || this.options.ticks() - (this.volumesAt.get(uid) ?? 0) < VOLUMES_PERIOD_MS) return;
+    await this.setUpVolumes(pod);
+  }
+
   private async setUpVolumes(pod: Pod): Promise<ReadonlyMap<string, string>> {
     try {
-      return await this.options.volumes.setUp(pod);
+      const paths = await this.options.volumes.setUp(pod);
+      this.volumesAt.set(pod.metadata.uid, this.options.ticks());
+      return paths;
     } catch (error) {
       this.warn(pod, 'FailedMount', messageOf(error));
       throw error;
@@ -220,12 +242,18 @@ export class PodSyncer implements PodSync {
   ): V1PodStatus {
     const { statuses, probes, starter, hostIps, now } = this.options;
     const { uid } = pod.metadata;
+    const previous = statuses.get(pod);
+    // A pod that ended before this kubelet knew it, and of which nothing is left: there is nothing to add.
+    if (hasEnded(previous) && runtime.containers.length === 0) {
+      statuses.set(pod, previous);
+      return previous;
+    }
     const compute = () =>
       podStatus({
         pod,
         runtime,
         ...end,
-        previous: statuses.get(pod),
+        previous,
         failures: starter.failuresOf(uid),
         isReady: (id) => probes.isReady(uid, id),
         isStarted: (id) => probes.isStarted(uid, id),
@@ -256,6 +284,8 @@ export class PodSyncer implements PodSync {
     this.options.events.event(pod, { type: 'Warning', reason, message });
   }
 }
+
+const hasEnded = ({ phase }: V1PodStatus) => phase === 'Succeeded' || phase === 'Failed';
 
 const hasWork = ({ initContainersToStart, containersToStart, containersToKill }: PodActions) =>
   initContainersToStart.length + containersToStart.length + containersToKill.length > 0;

@@ -99,9 +99,9 @@ export class PodWorkers {
   }
 
   /** Forgets workers whose pods are gone from every source; ends those that still run. */
-  retain(wanted: ReadonlySet<string>): void {
+  retain(isWanted: (uid: string) => boolean): void {
     for (const worker of [...this.workers.values()]) {
-      if (wanted.has(worker.uid)) continue;
+      if (isWanted(worker.uid)) continue;
       if (worker.phase === 'finished') this.workers.delete(worker.uid);
       else this.terminate(worker.uid);
     }
@@ -174,7 +174,8 @@ export class PodWorkers {
       worker.failures = 0;
       return delayMs;
     } catch (error) {
-      if (signal.aborted && !this.stopped) return FIRST_RETRY_MS;
+      if (this.stopped) return undefined;
+      if (signal.aborted) return FIRST_RETRY_MS;
       const delayMs = Math.min(FIRST_RETRY_MS * 2 ** worker.failures++, LONGEST_RETRY_MS);
       this.options.log.warn('pod sync failed', {
         podUid: uid,
