@@ -70,7 +70,7 @@ export class Housekeeping {
   }
 
   private async collect(isWanted: Wanted): Promise<void> {
-    const { cache, runtime } = this.options;
+    const { cache, runtime, config } = this.options;
     const pods = cache.pods();
     const { containers, sandboxes } = findGarbage({
       pods,
@@ -78,7 +78,10 @@ export class Housekeeping {
       keepPerContainer: 1,
     });
     if (containers.length + sandboxes.length === 0) return;
-    for (const { id } of containers) await runtime.removeContainer(id);
+    for (const { id, logPath } of containers) {
+      await runtime.removeContainer(id);
+      if (logPath.startsWith(`${config.podLogsDir}/`)) await rm(logPath, { force: true });
+    }
     for (const { id } of sandboxes) {
       await runtime.stopPodSandbox(id); // again: its network may not have been taken down before a crash
       await runtime.removePodSandbox(id);

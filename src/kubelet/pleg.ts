@@ -32,6 +32,7 @@ export interface PlegOptions {
 /** After this long without a relist the kubelet says that it is not healthy. */
 const HEALTHY_MS = 180_000;
 const PARALLEL = 16;
+const FETCH_MS = 10_000;
 
 export class Pleg {
   private lastRelist = Number.NEGATIVE_INFINITY;
@@ -62,7 +63,7 @@ export class Pleg {
     return `pleg was last seen active ${Math.round(elapsed / 1000)}s ago; threshold is 3m0s`;
   }
 
-  /** One look at the runtime; false when it did not answer. */
+  /** One look at the runtime; false when its lists could not be had. */
   async relist(): Promise<boolean> {
     const { runtime, differ, cache, now, log, changed } = this.options;
     const at = now();
@@ -73,7 +74,7 @@ export class Pleg {
       const failed = new Set<string>();
       await inParallel([...uids], PARALLEL, async (uid) => {
         try {
-          await cache.refresh(uid);
+          await within(FETCH_MS, cache.refresh(uid));
           changed(uid);
         } catch (error) {
           // Asked again at the next relist; the others' news is not held back.
@@ -85,7 +86,7 @@ export class Pleg {
       if (failed.size === 0) cache.completed(at);
       diff.commit();
       this.lastRelist = now();
-      return failed.size === 0;
+      return true;
     } catch (error) {
       log.warn('cannot list the runtime', { error: messageOf(error) });
       return false;
@@ -107,6 +108,19 @@ export class Pleg {
         resolve();
       };
     });
+  }
+}
+
+/** A pod that the runtime cannot tell of in time is left for the next relist. */
+async function within<T>(ms: number, work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${ms / 1000} s`)), ms);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
   }
 }
 

@@ -44,9 +44,13 @@ export interface PodSyncOptions {
   readonly pullSecretsOf: (pod: Pod, container: V1Container) => Promise<readonly AuthConfig[]>;
 }
 
+/** Half of the sync period: each resync of a quiet pod finds its volumes due. */
+const VOLUMES_PERIOD_MS = 30_000;
+
 export class PodSyncer implements PodSync {
   /** When the last sync of a pod ended: the runtime's state must be newer than that. */
   private readonly syncedAt = new Map<string, number>();
+  private readonly volumesAt = new Map<string, number>();
 
   constructor(private readonly options: PodSyncOptions) {}
 
@@ -80,6 +84,7 @@ export class PodSyncer implements PodSync {
     await this.removeCgroups(uid);
     starter.forget(uid);
     this.syncedAt.delete(uid);
+    this.volumesAt.delete(uid);
     // The worker is finished when this returns; only then may the API forget the pod.
     if (pod !== undefined) setImmediate(() => statuses.flush(uid));
   }
@@ -132,7 +137,10 @@ export class PodSyncer implements PodSync {
           if (run !== undefined) await killer.killContainer(pod, run, podIp, { message, probe, signal });
         }),
       );
-    if (!actions.createSandbox && !hasWork(actions)) return undefined;
+    if (!actions.createSandbox && !hasWork(actions)) {
+      if (!actions.killPod) await this.refreshVolumes(pod);
+      return undefined;
+    }
     await this.prepare(pod);
     const paths = await this.setUpVolumes(pod);
     const config = await this.sandboxConfig(pod, actions.attempt);
@@ -145,6 +153,9 @@ export class PodSyncer implements PodSync {
       const waitMs = await starter.start({
         ...{ pod, container, sandboxId, sandboxConfig: config, podIps, volumes: paths, signal },
         previous: latest(runtimePod, container.name),
+        lastExit: runtimePod.containers.find(
+          ({ metadata, state }) => metadata.name === container.name && state === 'CONTAINER_EXITED',
+        ),
         restartsShown: restartsShown(before, container),
         pullSecrets: () => this.options.pullSecretsOf(pod, container),
       });
@@ -168,9 +179,21 @@ export class PodSyncer implements PodSync {
     );
   }
 
+  /** What changed in the API comes into the volumes of a running pod, within the time that Kubernetes takes. */
+  private async refreshVolumes(pod: Pod): Promise<void> {
+    const { uid } = pod.metadata;
+    const projects = pod.spec.volumes?.some(
+      ({ configMap, secret, projected, downwardAPI }) => configMap ?? secret ?? projected ?? downwardAPI,
+    );
+    if (!projects || this.options.ticks() - (this.volumesAt.get(uid) ?? 0) < VOLUMES_PERIOD_MS) return;
+    await this.setUpVolumes(pod);
+  }
+
   private async setUpVolumes(pod: Pod): Promise<ReadonlyMap<string, string>> {
     try {
-      return await this.options.volumes.setUp(pod);
+      const paths = await this.options.volumes.setUp(pod);
+      this.volumesAt.set(pod.metadata.uid, this.options.ticks());
+      return paths;
     } catch (error) {
       this.warn(pod, 'FailedMount', messageOf(error));
       throw error;

@@ -174,7 +174,8 @@ export class PodWorkers {
       worker.failures = 0;
       return delayMs;
     } catch (error) {
-      if (signal.aborted && !this.stopped) return FIRST_RETRY_MS;
+      if (this.stopped) return undefined;
+      if (signal.aborted) return FIRST_RETRY_MS;
       const delayMs = Math.min(FIRST_RETRY_MS * 2 ** worker.failures++, LONGEST_RETRY_MS);
       this.options.log.warn('pod sync failed', {
         podUid: uid,

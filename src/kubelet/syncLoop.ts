@@ -71,6 +71,8 @@ export class SyncLoop {
     }
     if (this.refused.has(pod.metadata.uid) && pod.metadata.deletionTimestamp === undefined) return;
     workers.update(pod);
+    // A pod that has already ended has no more syncs that would tell of its deletion.
+    if (workers.isFinished(pod.metadata.uid)) statuses.update(pod);
   }
 
   /** Only the status differs: if it is not the one this kubelet wrote, it is written again. */

@@ -7,7 +7,7 @@ import { BackOff } from '../backOff.js';
 import { KubeletError, type KubeletReason, messageOf } from '../error.js';
 import { type EventSink, fieldPathOf } from '../events.js';
 import type { ImagePuller } from '../images.js';
-import { containerHash, podText, restartCountOf } from '../names.js';
+import { containerHash, hashOf, podText, restartCountOf } from '../names.js';
 import type { ContainerEnvironment, Pod } from '../ports.js';
 import type { MachineLimits } from '../resources.js';
 import { nanosToMs } from '../runtime/runtimePod.js';
@@ -33,6 +33,8 @@ export interface StartRequest {
   readonly podIps: readonly string[];
   readonly volumes: ReadonlyMap<string, string>;
   readonly previous: ContainerStatus | undefined;
+  /** The last run that ended: what the back-off counts from, also when a probe ended the one after it. */
+  readonly lastExit: ContainerStatus | undefined;
   /** Restarts the API shows; used when the runtime kept no trace of earlier runs. */
   readonly restartsShown: number;
   readonly pullSecrets: () => Promise<readonly AuthConfig[]>;
@@ -90,10 +92,10 @@ export class ContainerStarter {
   }
 
   /** Milliseconds to wait before the next run; lengthens the back-off when there are none. */
-  private crashLoop({ pod, container, previous }: StartRequest): number {
-    if (previous?.state !== 'CONTAINER_EXITED') return 0;
+  private crashLoop({ pod, container, lastExit }: StartRequest): number {
+    if (lastExit === undefined || hashOf(lastExit) !== containerHash(container)) return 0;
     const key = keyOf(pod, container);
-    const endedAt = nanosToMs(previous.finishedAt);
+    const endedAt = nanosToMs(lastExit.finishedAt);
     const now = this.options.now();
     const waitMs = this.backOff.remainingMs(key, endedAt, now);
     if (waitMs === 0) this.backOff.next(key, endedAt, now);

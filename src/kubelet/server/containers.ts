@@ -17,6 +17,25 @@ export class HttpError extends Error {
   }
 }
 
+export interface PodLookup {
+  list(): readonly Pod[];
+  get(namespace: string, name: string): Pod | undefined;
+}
+
+export function podOf(
+  pods: PodLookup,
+  {
+    namespace,
+    pod: name,
+    uid,
+  }: { readonly namespace: string; readonly pod: string; readonly uid: string | undefined },
+): Pod {
+  const pod = pods.get(namespace, name);
+  if (pod === undefined || (uid !== undefined && pod.metadata.uid !== uid))
+    throw new HttpError(404, 'pod does not exist');
+  return pod;
+}
+
 export function hasContainer({ spec }: Pod, name: string): boolean {
   const all = [...(spec.initContainers ?? []), ...spec.containers, ...(spec.ephemeralContainers ?? [])];
   return all.some((container) => container.name === name);

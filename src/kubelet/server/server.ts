@@ -6,18 +6,24 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import type { TLSSocket } from 'node:tls';
 import type { Log } from '../../api/log.js';
 import type { RuntimeService } from '../../cri/runtime.js';
 import { messageOf } from '../error.js';
-import type { Pod } from '../ports.js';
-import { type Access, bearerOf, certificateCaller } from './access.js';
-import { HttpError, hasContainer, readySandbox, runForLogs, runningContainer } from './containers.js';
-import { flag, LogOptionsError, logOptions } from './logs/options.js';
+import type { Access } from './access.js';
+import { admit } from './admit.js';
+import {
+  HttpError,
+  hasContainer,
+  type PodLookup,
+  podOf,
+  runForLogs,
+  runningContainer,
+} from './containers.js';
+import { LogOptionsError, logOptions } from './logs/options.js';
 import { readLog } from './logs/read.js';
-import { attributesOf, type Route, routeOf } from './routes.js';
 import { runningPods } from './runningPods.js';
 import { joinStream } from './streaming.js';
+import { streamUrl } from './streamUrl.js';
 
 export interface KubeletServerOptions {
   readonly address: string;
@@ -26,10 +32,7 @@ export interface KubeletServerOptions {
   readonly tls: { readonly cert: string; readonly key: string; readonly clientCa: string };
   readonly access: Access;
   readonly runtime: RuntimeService;
-  readonly pods: {
-    list(): readonly Pod[];
-    get(namespace: string, name: string): Pod | undefined;
-  };
+  readonly pods: PodLookup;
   readonly log: Log;
   /** What is wrong with the kubelet, or undefined. */
   readonly health?: () => string | undefined;
@@ -88,44 +91,12 @@ const secureContext = ({ cert, key, clientCa }: KubeletServerOptions['tls']) => 
   minVersion: 'TLSv1.2' as const,
 });
 
-interface Asked {
-  readonly route: Route;
-  readonly query: URLSearchParams;
-}
-
-/** Throws 401 or 403 before anything is looked up, so that a stranger learns nothing, not even what exists. */
-async function admit({ access }: KubeletServerOptions, request: http.IncomingMessage): Promise<Asked> {
-  const [path = '/', query = ''] = splitOnce(request.url ?? '/');
-  const caller = await access.authenticate({
-    certificate: certificateCaller(request.socket as TLSSocket),
-    bearer: bearerOf(request.headers.authorization),
-  });
-  if (caller === undefined) throw new HttpError(401, 'Unauthorized');
-  const attributes = attributesOf(request.method ?? '', path);
-  let allowed: boolean;
-  try {
-    allowed = await access.authorize(caller, attributes);
-  } catch (cause) {
-    const { verb, subresources } = attributes;
-    const what = `user=${caller.user}, verb=${verb}, resource=nodes, subresource(s)=[${subresources.join(' ')}]`;
-    throw new HttpError(500, `Authorization error (${what})`, { cause });
-  }
-  if (!allowed) {
-    const { verb, subresources } = attributes;
-    const what = `user=${caller.user}, verb=${verb}, resource=nodes, subresource(s)=[${subresources.join(' ')}]`;
-    throw new HttpError(403, `Forbidden (${what})`);
-  }
-  const route = routeOf(path);
-  if (route === undefined) throw new HttpError(404, '404 page not found');
-  return { route, query: new URLSearchParams(query) };
-}
-
 async function answer(
   options: KubeletServerOptions,
   request: http.IncomingMessage,
   response: http.ServerResponse,
 ): Promise<void> {
-  const { route, query } = await admit(options, request);
+  const { route, query } = await admit(options.access, request);
   switch (route.kind) {
     case 'healthz': {
       const problem = options.health?.();
@@ -141,7 +112,7 @@ async function answer(
     case 'logs':
       return logs(options, { ...route, query }, response);
     case 'run': {
-      const pod = podOf(options, route);
+      const pod = podOf(options.pods, route);
       const id = await runningContainer(options.runtime, pod, route.container);
       const cmd = (query.get('cmd') ?? '').split(' ').filter((word) => word !== '');
       const { stdout, stderr } = await options.runtime.execSync(id, cmd, 0);
@@ -169,7 +140,7 @@ async function logs(
   const { runtime } = options;
   const { container: name, query } = asked;
   const wanted = logOptions(query, Date.now());
-  const pod = podOf(options, { ...asked, uid: undefined });
+  const pod = podOf(options.pods, { ...asked, uid: undefined });
   if (!hasContainer(pod, name))
     throw new HttpError(404, `container "${name}" not found in pod "${asked.pod}"`);
   const run = await runForLogs(runtime, pod, { name, previous: wanted.previous });
@@ -193,52 +164,9 @@ async function upgrade(
   socket: Duplex,
   head: Buffer,
 ): Promise<void> {
-  const { route, query } = await admit(options, request);
+  const { route, query } = await admit(options.access, request);
   const url = await streamUrl(options, route, query);
   await joinStream({ request, socket, head, url });
-}
-
-async function streamUrl(
-  options: KubeletServerOptions,
-  route: Route,
-  query: URLSearchParams,
-): Promise<string> {
-  const { runtime } = options;
-  if (route.kind === 'portForward') {
-    const sandbox = await readySandbox(runtime, podOf(options, route));
-    return runtime.portForward(sandbox, query.getAll('port').map(Number).filter(Number.isInteger));
-  }
-  if (route.kind !== 'exec' && route.kind !== 'attach') throw new HttpError(400, 'this path has no upgrade');
-  const tty = flag(query, 'tty');
-  const streams = {
-    tty,
-    stdin: flag(query, 'input') || flag(query, 'stdin'),
-    stdout: flag(query, 'output') || flag(query, 'stdout'),
-    // A terminal has one stream for both; runtimes refuse to be asked for two.
-    stderr: !tty && (flag(query, 'error') || flag(query, 'stderr')),
-  };
-  if (!streams.stdin && !streams.stdout && !streams.stderr)
-    throw new HttpError(400, 'you must specify at least 1 of stdin, stdout, stderr');
-  const pod = podOf(options, route);
-  const containerId = await runningContainer(runtime, pod, route.container);
-  if (route.kind === 'attach') return runtime.attach({ containerId, ...streams });
-  const cmd = query.getAll('command');
-  if (cmd.length === 0) throw new HttpError(400, 'you must specify at least 1 command');
-  return runtime.exec({ containerId, cmd, ...streams });
-}
-
-function podOf(
-  { pods }: KubeletServerOptions,
-  {
-    namespace,
-    pod: name,
-    uid,
-  }: { readonly namespace: string; readonly pod: string; readonly uid: string | undefined },
-): Pod {
-  const pod = pods.get(namespace, name);
-  if (pod === undefined || (uid !== undefined && pod.metadata.uid !== uid))
-    throw new HttpError(404, 'pod does not exist');
-  return pod;
 }
 
 function statusOf(error: unknown): number {
@@ -273,9 +201,4 @@ function text(response: http.ServerResponse, status: number, body: string | Buff
 
 function json(response: http.ServerResponse, body: unknown): void {
   response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
-}
-
-function splitOnce(url: string): [string, string] {
-  const mark = url.indexOf('?');
-  return mark === -1 ? [url, ''] : [url.slice(0, mark), url.slice(mark + 1)];
 }

@@ -73,7 +73,7 @@ function join(one: Socket, other: Socket): void {
 }
 
 function forwarded(raw: readonly string[], host: string): string[] {
-  // Without a length a POST would be chunked, and the last chunk would stand where the stream's first bytes belong.
+  // Said outright: otherwise a chunked body's end would be sent, and read as the first bytes of the stream.
   const headers = ['Host', host, 'Content-Length', '0'];
   for (let index = 0; index + 1 < raw.length; index += 2) {
     const [name = '', value = ''] = raw.slice(index, index + 2);

@@ -65,6 +65,14 @@ export class StatusManager {
     this.flush(pod.metadata.uid);
   }
 
+  /** The pod itself has changed, such as by being marked for deletion. */
+  update(pod: Pod): void {
+    const entry = this.entries.get(pod.metadata.uid);
+    if (entry === undefined) return;
+    entry.pod = pod;
+    this.flush(pod.metadata.uid);
+  }
+
   /** Compares with the API again: after a foreign change, a new mirror pod, or when a pod has ended. */
   flush(uid: string): void {
     const entry = this.entries.get(uid);

@@ -1,5 +1,5 @@
 // A kubelet with an apiserver and a real containerd: the node becomes Ready, pods run, change, end and disappear.
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
@@ -237,6 +237,45 @@ describeWith(needs, 'a kubelet with an apiserver', () => {
     expect(first(pod)?.ready).toBe(false);
     await until('Ready', 'slow', ready);
     await remove('slow');
+  });
+
+  test('a pod that is done keeps its status and can be deleted', async () => {
+    await create('done', { restartPolicy: 'Never', containers: [shell('done', 'exit 0')] });
+    await until('Succeeded', 'done', ({ status }) => status.phase === 'Succeeded');
+    await sleep(500); // its worker finishes, and housekeeping passes by
+    const pod = await get('done');
+    expect(pod?.status.phase).toBe('Succeeded');
+    expect(pod && first(pod)?.state?.terminated).toMatchObject({ exitCode: 0, reason: 'Completed' });
+    await remove('done');
+  });
+
+  test('hooks run: postStart before the pod is ready, preStop before it ends', async () => {
+    const write = (name: string) => ({ exec: { command: ['/bin/sh', '-c', `echo > /seen/${name}`] } });
+    await create('hooked', {
+      volumes: [{ name: 'seen', hostPath: { path: node.node.directory } }],
+      containers: [
+        shell('hooked', 'exec sleep 1000', {
+          volumeMounts: [{ name: 'seen', mountPath: '/seen' }],
+          lifecycle: { postStart: write('after-start'), preStop: write('before-stop') },
+        }),
+      ],
+    });
+    await until('Ready', 'hooked', ready);
+    expect(existsSync(path.join(node.node.directory, 'after-start'))).toBe(true);
+    expect(existsSync(path.join(node.node.directory, 'before-stop'))).toBe(false);
+    await remove('hooked');
+    expect(existsSync(path.join(node.node.directory, 'before-stop'))).toBe(true);
+  });
+
+  test('a new image restarts the container in place', async () => {
+    await create('change', { containers: [shell('change', 'exec sleep 1000')] });
+    const before = await until('Ready', 'change', ready);
+    const spec = { containers: [{ name: 'change', image: 'localhost/nothing:1' }] };
+    await client.of(PODS).patch({ namespace: 'default', name: 'change' }, 'strategic', { spec });
+    const after = await until('waiting', 'change', (pod) => first(pod)?.state?.waiting !== undefined);
+    expect(first(after)?.state?.waiting?.reason).toMatch(/^(ErrImagePull|ImagePullBackOff)$/);
+    expect(after.status.podIP).toBe(before.status.podIP);
+    await remove('change');
   });
 
   test('a pod that asks too much is refused', async () => {

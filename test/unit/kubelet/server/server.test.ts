@@ -228,7 +228,7 @@ test('exec: the runtime is asked with what the query says, and bytes pass both w
     { url: '/exec', authorization: undefined, method: 'POST' },
   ]);
   socket.write('ping');
-  await until('ping');
+  expect((await until('ping')).split('\r\n\r\n')[1]).toBe('earlyping');
   // The far side ends when ours does, and then so does this one.
   socket.end();
   await ended;

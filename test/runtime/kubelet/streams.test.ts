@@ -1,0 +1,157 @@
+// Stock kubectl through the kubelet's server into a container of a real containerd.
+// Guarantees: exec, logs and port-forward carry bytes, exit codes and refusals unchanged.
+import { execFile, spawn } from 'node:child_process';
+import net from 'node:net';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { silentLog } from '../../../src/api/log.js';
+import type { RuntimeService } from '../../../src/cri/runtime.js';
+import { type KubeletServer, openKubeletServer } from '../../../src/kubelet/server/server.js';
+import { CriNode, containerOf } from '../../support/criNode.js';
+import { BUSYBOX } from '../../support/imageArchive.js';
+import { type Door, openKubectlDoor, openPassage } from '../../support/kubelet/kubectlDoor.js';
+import { podWith } from '../../support/kubelet/podparts.js';
+import { makeAuthority } from '../../support/pki.js';
+import { describeWith } from '../../support/requires.js';
+
+const needs = {
+  root: true,
+  tools: ['containerd', 'runc', 'ctr', 'nsenter', 'kubectl'],
+  files: [BUSYBOX],
+  features: ['veth', 'bridge'],
+};
+const SCRIPT = 'echo started; while [ ! -e /end ]; do sleep 0.2; done; echo ended';
+const ECHO = 'nc -ll -p 8080 -e cat';
+
+describeWith(needs, 'kubectl through the kubelet', () => {
+  let node: CriNode;
+  let server: KubeletServer;
+  let door: Door;
+  const passages = new Map<string, Door>();
+
+  beforeAll(async () => {
+    node = await CriNode.start();
+    const { runtime } = node.cri;
+    const config = node.pod('web');
+    const sandbox = await runtime.runPodSandbox(config);
+    for (const [name, script] of [
+      ['main', SCRIPT],
+      ['echo', ECHO],
+    ] as const) {
+      const container = containerOf(name, ['/bin/sh', '-c', script]);
+      const labels = { ...container.labels, 'io.kubernetes.pod.uid': config.metadata.uid };
+      await runtime.startContainer(await runtime.createContainer(sandbox, { ...container, labels }, config));
+    }
+    const ca = await makeAuthority();
+    const pod = podWith(
+      { containers: [{ name: 'main' }, { name: 'echo' }] },
+      { name: 'web', namespace: 'default', uid: config.metadata.uid, status: { phase: 'Running' } },
+    );
+    server = await openKubeletServer({
+      address: '127.0.0.1',
+      port: 0,
+      tls: { ...(await ca.server()), clientCa: ca.cert },
+      access: { authenticate: async ({ certificate }) => certificate, authorize: async () => true },
+      runtime: reachable(runtime),
+      pods: { list: () => [pod], get: (_, name) => (name === 'web' ? pod : undefined) },
+      log: silentLog,
+    });
+    const client = { ...(await ca.client('apiserver')), ca: ca.cert };
+    door = await openKubectlDoor({ own: await ca.server(), pod, kubeletPort: server.port, client });
+  });
+  afterAll(async () => {
+    await door?.close();
+    await server?.close();
+    for (const passage of passages.values()) await passage.close();
+    await node?.stop();
+  });
+
+  /** The streaming server listens on the node's loopback, which is not ours. */
+  function reachable(runtime: RuntimeService): RuntimeService {
+    const moved = async (asked: Promise<string>) => {
+      const url = new URL(await asked);
+      const passage = passages.get(url.port) ?? (await openPassage(node.host.path, Number(url.port)));
+      passages.set(url.port, passage);
+      url.host = `127.0.0.1:${passage.port}`;
+      return url.href;
+    };
+    return Object.assign(Object.create(runtime) as RuntimeService, {
+      exec: (request: Parameters<RuntimeService['exec']>[0]) => moved(runtime.exec(request)),
+      attach: (request: Parameters<RuntimeService['attach']>[0]) => moved(runtime.attach(request)),
+      portForward: (id: string, ports: readonly number[]) => moved(runtime.portForward(id, ports)),
+    });
+  }
+
+  const flags = () => [
+    '--kubeconfig=/dev/null',
+    `--server=https://127.0.0.1:${door.port}`,
+    '--insecure-skip-tls-verify',
+    '--token=any',
+  ];
+  const kubectl = (args: readonly string[], input = '') =>
+    new Promise<{ code: number; stdout: string; stderr: string }>((resolve) => {
+      const child = execFile('kubectl', [...flags(), ...args], { timeout: 20_000 }, (error, stdout, stderr) =>
+        resolve({ code: error === null ? 0 : Number(error.code ?? -1), stdout, stderr }),
+      );
+      child.stdin?.end(input);
+    });
+
+  test('exec: output, errors, exit code and input', async () => {
+    const both = await kubectl([
+      'exec',
+      'web',
+      '-c',
+      'main',
+      '--',
+      'sh',
+      '-c',
+      'echo out; echo err >&2; exit 3',
+    ]);
+    expect([both.stdout, both.code]).toEqual(['out\n', 3]);
+    expect(both.stderr).toContain('err\n');
+    const echoed = await kubectl(['exec', '-i', 'web', '-c', 'main', '--', 'cat'], 'x'.repeat(200_000));
+    expect(echoed.stdout).toHaveLength(200_000);
+  });
+
+  test('exec into what is not there is refused with its reason', async () => {
+    const { code, stderr } = await kubectl(['exec', 'web', '-c', 'main', '--', '/no/such/program']);
+    expect(code).not.toBe(0);
+    expect(stderr).toContain('/no/such/program');
+  });
+
+  test('port-forward', async () => {
+    const child = spawn('kubectl', [...flags(), 'port-forward', 'pod/web', ':8080']);
+    try {
+      const port = await new Promise<number>((resolve, reject) => {
+        let said = '';
+        const hear = (piece: Buffer) => {
+          said += piece.toString();
+          const found = /127\.0\.0\.1:(\d+)/.exec(said);
+          if (found !== null) resolve(Number(found[1]));
+        };
+        child.stdout.on('data', hear);
+        child.stderr.on('data', hear);
+        child.on('close', () => reject(new Error(said)));
+      });
+      const echoed = await new Promise<string>((resolve, reject) => {
+        const socket = net.connect(port, '127.0.0.1', () => socket.write('through'));
+        socket.on('error', reject);
+        socket.once('data', (bytes) => {
+          socket.destroy();
+          resolve(bytes.toString());
+        });
+      });
+      expect(echoed).toBe('through');
+    } finally {
+      child.kill();
+      await new Promise((done) =>
+        child.exitCode === null && child.signalCode === null ? child.once('exit', done) : done(0),
+      );
+    }
+  });
+
+  test('logs are followed until the container ends', async () => {
+    const followed = kubectl(['logs', '-f', 'web', '-c', 'main']);
+    await kubectl(['exec', 'web', '-c', 'main', '--', 'sh', '-c', '> /end']);
+    expect((await followed).stdout).toBe('started\nended\n');
+  });
+});
