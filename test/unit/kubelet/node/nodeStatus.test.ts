@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { completeConfig } from '../../../src/kubelet/config.js';
-import { sameStatus } from '../../../src/kubelet/node/nodeManager.js';
-import { type NodeFactsFull, nodeStatus } from '../../../src/kubelet/node/nodeStatus.js';
+import { completeConfig } from '../../../../src/kubelet/config.js';
+import { sameStatus } from '../../../../src/kubelet/node/nodeManager.js';
+import { type NodeFactsFull, nodeStatus } from '../../../../src/kubelet/node/nodeStatus.js';
 
 const GIB = 2 ** 30;
 const condition = (type: string, status: boolean, message = '') => ({ type, status, reason: 'Why', message });

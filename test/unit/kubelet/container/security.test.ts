@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { V1PodSpec, V1SecurityContext } from '../../../src/api/gen/types.js';
-import { containerSecurity, namespaceOptions } from '../../../src/kubelet/container/security.js';
-import { container, podOf } from './support.js';
+import type { V1PodSpec, V1SecurityContext } from '../../../../src/api/gen/types.js';
+import { containerSecurity, namespaceOptions } from '../../../../src/kubelet/container/security.js';
+import { container, podOf } from '../support.js';
 
 const image = (user: { uid?: number; username?: string } = {}) => ({
   username: user.username ?? '',

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { PodConfig, type PodUpdate } from '../../../src/kubelet/sources/podConfig.js';
-import { container, podOf } from './support.js';
+import { PodConfig, type PodUpdate } from '../../../../src/kubelet/sources/podConfig.js';
+import { container, podOf } from '../support.js';
 
 const follow = () => {
   const said: string[] = [];
