@@ -1,4 +1,4 @@
-// A static pod out of a manifest's text: checked and defaulted as the API would, and named for its node. Pure.
+// A static pod out of a manifest's text: checked and defaulted as the API would, and named for its node. No IO.
 // Guarantees: a wrong manifest throws InvalidManifest with file and field; names and uids are safe as parts of paths.
 import { createHash } from 'node:crypto';
 import { parseDocument } from 'yaml';

@@ -1,4 +1,4 @@
-// The patch that brings a pod's status in the API to the one wanted. Pure.
+// The patch that brings a pod's status in the API to the one wanted. No IO.
 // Guarantees: strategic merge, guarded by uid; undefined when nothing differs; conditions of others are not touched.
 import { isDeepStrictEqual } from 'node:util';
 import type { V1PodCondition, V1PodStatus } from '../../api/gen/types.js';

@@ -115,7 +115,9 @@ describeWith(
       ]);
       expect(status.containerStatuses?.[0]).toMatchObject({ ready: true, started: true, restartCount: 0 });
       expect(status.podIP).toMatch(/^10\.77\.0\./);
-      const answer = await node.node.run('sh', '-c', `sleep 1 | /bin/busybox nc ${status.podIP} 8080`);
+      // Running means that the process was started; that it listens comes a moment later.
+      const ask = `sleep 1 | /bin/busybox nc ${status.podIP} 8080`;
+      const answer = await node.node.run('sh', '-c', `until ${ask} 2>/dev/null; do sleep 0.1; done`);
       expect(answer).toBe('hello\n');
       expect(events).toEqual([
         expect.stringMatching(/^MissingClusterDNS: /),
@@ -192,6 +194,20 @@ describeWith(
         before.containerStatuses?.[0]?.containerID,
       );
       await untilGone('stay');
+    });
+
+    test('goes on after a crash of the runtime, with the containers that were there', async () => {
+      write('survive', { containers: [shell('survive', 'exec sleep 1000')] });
+      const before = await until('Running', 'survive', running);
+      await node.restart();
+      write('later', { containers: [shell('later', 'exec sleep 1000')] });
+      await until('Running', 'later', running);
+      expect(statusOf('survive')?.containerStatuses?.[0]).toMatchObject({
+        containerID: before.containerStatuses?.[0]?.containerID,
+        restartCount: 0,
+      });
+      await untilGone('survive');
+      await untilGone('later');
     });
 
     test('a wrong manifest is told with file and field and stops no other', async () => {

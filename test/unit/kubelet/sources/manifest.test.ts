@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseManifest } from '../../../src/kubelet/sources/manifest.js';
+import { parseManifest } from '../../../../src/kubelet/sources/manifest.js';
 
 const source = { file: '/etc/kubernetes/manifests/web.yaml', nodeName: 'node-1', now: 0 };
 const parse = (text: string) => parseManifest(text, source);

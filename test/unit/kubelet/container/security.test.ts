@@ -1,0 +1,76 @@
+import { describe, expect, test } from 'vitest';
+import type { V1PodSpec, V1SecurityContext } from '../../../../src/api/gen/types.js';
+import { containerSecurity, namespaceOptions } from '../../../../src/kubelet/container/security.js';
+import { container, podOf } from '../support.js';
+
+const image = (user: { uid?: number; username?: string } = {}) => ({
+  username: user.username ?? '',
+  ...(user.uid === undefined ? {} : { uid: { value: user.uid } }),
+});
+const security = (own: V1SecurityContext, spec: Partial<V1PodSpec> = {}, user = image()) =>
+  containerSecurity(podOf(spec), container('web', { securityContext: own }), user);
+
+describe('security contexts', () => {
+  test('the container wins over its pod, and the pod over the image', () => {
+    const shared = { securityContext: { runAsUser: 1, fsGroup: 7, supplementalGroups: [5] } };
+    expect(security({ runAsUser: 2 }, shared)).toMatchObject({
+      runAsUser: { value: 2 },
+      supplementalGroups: [5, 7],
+    });
+    expect(security({}, shared, image({ uid: 3 }))).toMatchObject({ runAsUser: { value: 1 } });
+    expect(security({}, {}, image({ uid: 3 }))).toMatchObject({ runAsUser: { value: 3 } });
+    expect(security({}, {}, image({ username: 'www' }))).toMatchObject({ runAsUsername: 'www' });
+  });
+
+  test('a privileged container is confined by nothing', () => {
+    expect(security({ privileged: true })).toMatchObject({
+      privileged: true,
+      maskedPaths: [],
+      readonlyPaths: [],
+      seccomp: { profileType: 'Unconfined' },
+    });
+    expect(security({}).maskedPaths).toContain('/proc/kcore');
+  });
+
+  test.each<[string, V1SecurityContext, object]>([
+    ['no new privileges', { allowPrivilegeEscalation: false }, { noNewPrivs: true }],
+    ['a root that cannot be written', { readOnlyRootFilesystem: true }, { readonlyRootfs: true }],
+    [
+      'capabilities',
+      { capabilities: { add: ['NET_ADMIN'], drop: ['ALL'] } },
+      { capabilities: { addCapabilities: ['NET_ADMIN'], dropCapabilities: ['ALL'] } },
+    ],
+    [
+      'the default seccomp profile',
+      { seccompProfile: { type: 'RuntimeDefault' } },
+      { seccomp: { profileType: 'RuntimeDefault' } },
+    ],
+  ])('%s', (_, own, expected) => {
+    expect(security(own)).toMatchObject(expected);
+  });
+
+  test.each<[string, V1SecurityContext, ReturnType<typeof image>, RegExp | undefined]>([
+    ['an image of root', {}, image(), /image will run as root/],
+    ['an image of user 0', {}, image({ uid: 0 }), /image will run as root/],
+    ['an image of a name', {}, image({ username: 'www' }), /non-numeric user \(www\)/],
+    ['runAsUser 0', { runAsUser: 0 }, image({ uid: 5 }), /breaks non-root policy/],
+    ['an image of a user', {}, image({ uid: 5 }), undefined],
+    ['runAsUser', { runAsUser: 5 }, image(), undefined],
+  ])('runAsNonRoot and %s', (_, own, user, message) => {
+    const make = () => security({ runAsNonRoot: true, ...own }, {}, user);
+    if (message === undefined) expect(make).not.toThrow();
+    else expect(make).toThrow(message);
+  });
+
+  test.each<[string, Partial<V1PodSpec>, object]>([
+    ['its own', {}, { network: 'POD', pid: 'CONTAINER', ipc: 'POD' }],
+    [
+      "the node's",
+      { hostNetwork: true, hostPID: true, hostIPC: true },
+      { network: 'NODE', pid: 'NODE', ipc: 'NODE' },
+    ],
+    ['shared processes', { shareProcessNamespace: true }, { pid: 'POD' }],
+  ])('namespaces: %s', (_, spec, expected) => {
+    expect(namespaceOptions(podOf(spec))).toMatchObject(expected);
+  });
+});

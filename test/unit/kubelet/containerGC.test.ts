@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest';
+import { findGarbage } from '../../../src/kubelet/containerGC.js';
+import { podOf, run, runtimePod, sandbox } from './support.js';
+
+const pod = podOf();
+const dead = (attempt: number) => run(pod, 'web', 'exited', { attempt });
+const names = (pods: ReturnType<typeof runtimePod>[], isGone = false) => {
+  const { containers, sandboxes } = findGarbage({ pods, isGone: () => isGone, keepPerContainer: 1 });
+  return { containers: containers.map(({ id }) => id), sandboxes: sandboxes.map(({ id }) => id) };
+};
+
+test('of a living pod the last dead run of each container stays', () => {
+  const alive = run(pod, 'web', 'running', { attempt: 3 });
+  expect(names([runtimePod([alive, dead(2), dead(1), dead(0)])])).toEqual({
+    containers: ['web-1', 'web-0'],
+    sandboxes: [],
+  });
+});
+
+test('of a pod that is gone all that is dead goes', () => {
+  const old = sandbox({ state: 'SANDBOX_NOTREADY' });
+  expect(names([runtimePod([dead(0)], [old])], true)).toEqual({
+    containers: ['web-0'],
+    sandboxes: ['sandbox-0'],
+  });
+});
+
+test('what runs is never garbage', () => {
+  expect(names([runtimePod([run(pod, 'web', 'running')])], true)).toEqual({ containers: [], sandboxes: [] });
+});
+
+test('the newest sandbox stays even when it is dead, since it numbers the next', () => {
+  const sandboxes = [1, 0].map((attempt) => sandbox({ id: `s${attempt}`, state: 'SANDBOX_NOTREADY' }));
+  expect(names([runtimePod([], sandboxes)])).toEqual({ containers: [], sandboxes: ['s0'] });
+});
