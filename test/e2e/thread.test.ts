@@ -1,0 +1,349 @@
+// The quick start of the README, as a user types it, on real containerd with stock kubectl; and the same through a crash.
+
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { differences, lookAtMachine, type MachineState } from '../support/machine.js';
+import { describeWith } from '../support/requires.js';
+import { eventually, TestCluster } from '../support/testCluster.js';
+
+const NEEDS = { root: true, tools: ['containerd', 'runc', 'kubectl', 'busybox', 'nft', 'nsenter'] };
+const IMAGE = 'trellis.local/busybox';
+const SERVE = ['--', 'httpd', '-f', '-p', '8080', '-h', '/etc'];
+
+interface PodView {
+  readonly name: string;
+  readonly ip: string;
+  readonly restarts: number;
+  readonly containerId: string;
+  readonly ready: boolean;
+}
+
+async function podsOf(cluster: TestCluster): Promise<PodView[]> {
+  const { items } = JSON.parse(await cluster.kubectl('get', 'pods', '-l', 'app=web', '-o', 'json'));
+  return items
+    .filter(
+      (pod: { metadata: { deletionTimestamp?: string } }) => pod.metadata.deletionTimestamp === undefined,
+    )
+    .map(
+      (pod: {
+        metadata: { name: string };
+        status: {
+          podIP: string;
+          containerStatuses?: { restartCount: number; containerID: string; ready: boolean }[];
+        };
+      }) => {
+        const [status] = pod.status.containerStatuses ?? [];
+        return {
+          name: pod.metadata.name,
+          ip: pod.status.podIP,
+          restarts: status?.restartCount ?? 0,
+          containerId: status?.containerID ?? '',
+          ready: status?.ready ?? false,
+        };
+      },
+    );
+}
+
+const readyPods = (cluster: TestCluster, count: number) =>
+  eventually(
+    () => podsOf(cluster),
+    (pods) => pods.length === count && pods.every(({ ready }) => ready),
+  );
+
+async function bringUp(cluster: TestCluster): Promise<void> {
+  const { code, stdout, stderr } = await cluster.trellis('up', '--detach');
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(stdout).toContain('The node is Ready after');
+}
+
+async function serviceAddress(cluster: TestCluster): Promise<string> {
+  return cluster.kubectl('get', 'service', 'web', '-o', 'jsonpath={.spec.clusterIP}');
+}
+
+/** Addresses that are given out: host-local keeps a file for each. */
+function givenAddresses(cluster: TestCluster): string[] {
+  const networks = path.join(cluster.dataDir, 'cni', 'networks');
+  if (!existsSync(networks)) return [];
+  return readdirSync(networks)
+    .flatMap((network) => readdirSync(path.join(networks, network)))
+    .filter((name) => /^\d+\.\d+\.\d+\.\d+$/.test(name))
+    .sort();
+}
+
+describeWith(NEEDS, 'the quick start', () => {
+  let cluster: TestCluster;
+  let before: MachineState;
+
+  beforeAll(async () => {
+    cluster = await TestCluster.make();
+    before = await lookAtMachine(cluster.netns.path);
+  });
+  afterAll(() => cluster.remove());
+
+  describe.each([1, 2])('round %i on the same machine', (round) => {
+    it('brings a node up that is Ready', async () => {
+      await bringUp(cluster);
+      expect(await cluster.kubectl('get', 'nodes', '--no-headers')).toMatch(/^\S+\s+Ready\s/);
+      const { code, stdout } = await cluster.trellis('status');
+      expect(code).toBe(0);
+      expect(stdout).toMatch(/server +process \d+ +\d+ MB/);
+    });
+
+    it('answers through a service, from the node and from a pod', async () => {
+      const watch = cluster.follow('get', 'pods', '-o', 'wide', '-w');
+      expect(
+        await cluster.kubectl('create', 'deployment', 'web', `--image=${IMAGE}`, '--replicas=3', ...SERVE),
+      ).toBe('deployment.apps/web created\n');
+      expect(
+        await cluster.kubectl('expose', 'deployment', 'web', '--port', '80', '--target-port', '8080'),
+      ).toBe('service/web exposed\n');
+      const pods = await readyPods(cluster, 3);
+      const address = await serviceAddress(cluster);
+      const names = pods.map(({ name }) => name);
+      const answer = await eventually(
+        () => cluster.get(`http://${address}/hostname`),
+        (text) => text !== '',
+      );
+      expect(names).toContain(answer.trim());
+      const [from = ''] = names;
+      const inside = await cluster.kubectl(
+        'exec',
+        from,
+        '--',
+        'wget',
+        '-q',
+        '-O',
+        '-',
+        `http://${address}/hostname`,
+      );
+      expect(names).toContain(inside.trim());
+      await eventually(
+        async () => watch.said(),
+        (text) => names.every((name) => text.includes(name) && text.includes('Running')),
+      );
+      await watch.stop();
+    });
+
+    it('describes, logs and runs commands', async () => {
+      const [pod = { name: '' }] = await podsOf(cluster);
+      const description = await cluster.kubectl('describe', 'pod', pod.name);
+      expect(description).toMatch(/Scheduled .*Successfully assigned default\/web-/);
+      expect(description).toMatch(/Started container/);
+      const typed = await cluster.run(
+        [
+          process.execPath,
+          'dist/src/cli/main.js',
+          'kubectl',
+          '--data-dir',
+          cluster.dataDir,
+          'exec',
+          '-i',
+          pod.name,
+          '--',
+          'cat',
+        ],
+        { input: 'typed words' },
+      );
+      expect(typed.stdout).toBe('typed words');
+      const failed = await cluster.trellis('kubectl', 'exec', pod.name, '--', 'sh', '-c', 'exit 7');
+      expect(failed.code).toBe(7);
+      await cluster.kubectl('exec', pod.name, '--', 'sh', '-c', 'echo to the log > /proc/1/fd/1');
+      const log = cluster.follow('logs', '-f', pod.name);
+      await eventually(
+        async () => log.said(),
+        (text) => text.includes('to the log'),
+      );
+      await cluster.kubectl('exec', pod.name, '--', 'sh', '-c', 'echo once more > /proc/1/fd/1');
+      await eventually(
+        async () => log.said(),
+        (text) => text.includes('once more'),
+      );
+      await log.stop();
+    });
+
+    it('gives a shell a terminal', async () => {
+      const [pod = { name: '' }] = await podsOf(cluster);
+      const shell = `${process.execPath} dist/src/cli/main.js kubectl --data-dir ${cluster.dataDir} exec -it ${pod.name} -- tty`;
+      const { stdout } = await cluster.run(['script', '-qec', shell, '/dev/null'], { input: '' });
+      expect(stdout).toMatch(/\/dev\/pts\/\d+/);
+    });
+
+    it('scales and restarts a rollout', async () => {
+      await cluster.kubectl('scale', 'deployment', 'web', '--replicas=2');
+      const kept = await readyPods(cluster, 2);
+      await cluster.kubectl('rollout', 'restart', 'deployment', 'web');
+      expect(await cluster.kubectl('rollout', 'status', 'deployment', 'web', '--timeout=90s')).toContain(
+        'successfully rolled out',
+      );
+      const after = await readyPods(cluster, 2);
+      expect(after.map(({ name }) => name)).not.toContain(kept[0]?.name);
+      expect(await cluster.get(`http://${await serviceAddress(cluster)}/hostname`)).toMatch(/^web-/);
+    });
+
+    it('deletes what was made, and gives the addresses back', async () => {
+      await cluster.kubectl('delete', 'deployment,service', 'web');
+      await eventually(
+        () => cluster.kubectl('get', 'pods', '-o', 'name'),
+        (text) => text === '',
+        90_000,
+      );
+      expect(givenAddresses(cluster)).toEqual([]);
+    });
+
+    it('leaves nothing on the machine after down', async () => {
+      const down = await cluster.trellis('down', ...(round === 2 ? ['--purge'] : []));
+      expect(down).toMatchObject({ code: 0, stderr: '' });
+      await eventually(
+        async () => differences(before, await lookAtMachine(cluster.netns.path)),
+        (left) => left.length === 0,
+        10_000,
+      );
+      expect(existsSync(cluster.dataDir)).toBe(round === 1);
+    });
+  });
+});
+
+describeWith(NEEDS, 'every process killed in the middle', () => {
+  let cluster: TestCluster;
+  let before: MachineState;
+
+  beforeAll(async () => {
+    cluster = await TestCluster.make();
+    before = await lookAtMachine(cluster.netns.path);
+    await bringUp(cluster);
+    await cluster.kubectl('create', 'deployment', 'web', `--image=${IMAGE}`, '--replicas=3', ...SERVE);
+    await cluster.kubectl('expose', 'deployment', 'web', '--port', '80', '--target-port', '8080');
+    await readyPods(cluster, 3);
+  });
+  afterAll(() => cluster.remove());
+
+  const killAll = async () => {
+    const pids = Object.values(await cluster.processes());
+    expect(pids.length).toBe(4);
+    for (const pid of pids) process.kill(pid, 'SIGKILL');
+  };
+
+  it('leaves the containers running, and the next start finds them', async () => {
+    const running = await podsOf(cluster);
+    const address = await serviceAddress(cluster);
+    await killAll();
+    expect(await cluster.get(`http://${address}/hostname`)).toMatch(/^web-/);
+    await bringUp(cluster);
+    const found = await readyPods(cluster, 3);
+    const identity = ({ name, ip, containerId, restarts }: PodView) => ({ name, ip, containerId, restarts });
+    expect(found.map(identity)).toEqual(running.map(identity));
+    expect(await cluster.get(`http://${address}/hostname`)).toMatch(/^web-/);
+    expect(givenAddresses(cluster)).toEqual(found.map(({ ip }) => ip).sort());
+  });
+
+  it('makes whole what was missing meanwhile', async () => {
+    const [victim = { name: '' }] = await podsOf(cluster);
+    await cluster.kubectl('delete', 'pod', victim.name, '--wait=false', '--grace-period=1');
+    await killAll();
+    await bringUp(cluster);
+    const pods = await readyPods(cluster, 3);
+    expect(pods.map(({ name }) => name)).not.toContain(victim.name);
+    await eventually(
+      async () => givenAddresses(cluster),
+      (given) =>
+        given.join() ===
+        pods
+          .map(({ ip }) => ip)
+          .sort()
+          .join(),
+    );
+  });
+
+  it('is taken away as a whole by down, also with nobody left to ask', async () => {
+    await killAll();
+    expect(await cluster.trellis('down', '--purge')).toMatchObject({ code: 0, stderr: '' });
+    await eventually(
+      async () => differences(before, await lookAtMachine(cluster.netns.path)),
+      (left) => left.length === 0,
+      10_000,
+    );
+  });
+});
+
+describeWith(NEEDS, 'what can go wrong says what to do', () => {
+  let cluster: TestCluster;
+
+  beforeAll(async () => {
+    cluster = await TestCluster.make();
+  });
+  afterAll(() => cluster.remove());
+
+  it('a port that is in use', async () => {
+    const { code, stderr } = await cluster.run([
+      'busybox',
+      'sh',
+      '-c',
+      `busybox nc -l -p 6443 & sleep 0.3; ${process.execPath} dist/src/cli/main.js up --detach --data-dir ${cluster.dataDir}; code=$?; kill %1; exit $code`,
+    ]);
+    expect(code).toBe(1);
+    expect(stderr).toContain('port 6443 is needed by the apiserver but something already listens on it');
+    expect(stderr).toContain('--secure-port');
+  });
+
+  it('no containerd', async () => {
+    const { code, stderr } = await cluster.run(
+      [process.execPath, 'dist/src/cli/main.js', 'up', '--data-dir', cluster.dataDir],
+      { env: { PATH: '/nonexistent' } },
+    );
+    expect(code).toBe(1);
+    expect(stderr).toContain('containerd was not found in PATH');
+    expect(stderr).toContain('apt-get install containerd');
+  });
+
+  it('no root', async () => {
+    const words = [
+      'setpriv',
+      '--reuid=65534',
+      '--regid=65534',
+      '--clear-groups',
+      process.execPath,
+      'dist/src/cli/main.js',
+    ];
+    const { code, stderr } = await cluster.run([...words, 'up', '--data-dir', '/tmp/trellis-nobody']);
+    expect(code).toBe(1);
+    expect(stderr).toContain('run it with sudo');
+  });
+
+  it('a second start on the same data directory, a wrong manifest and a missing image', async () => {
+    await bringUp(cluster);
+    const second = await cluster.trellis('up', '--detach');
+    expect(second.code).toBe(1);
+    expect(second.stderr).toContain(`a cluster already runs on ${cluster.dataDir}`);
+
+    const manifest = path.join(path.dirname(cluster.dataDir), 'wrong.yaml');
+    writeFileSync(
+      manifest,
+      JSON.stringify({
+        apiVersion: 'apps/v1',
+        kind: 'Deployment',
+        metadata: { name: 'wrong' },
+        spec: {
+          selector: { matchLabels: { app: 'a' } },
+          template: {
+            metadata: { labels: { app: 'b' } },
+            spec: { containers: [{ name: 'UPPER', image: IMAGE }] },
+          },
+        },
+      }),
+    );
+    const wrong = await cluster.trellis('kubectl', 'create', '-f', manifest);
+    expect(wrong.code).not.toBe(0);
+    expect(wrong.stderr).toContain('`selector` does not match template `labels`');
+    expect(wrong.stderr).toContain('spec.template.spec.containers[0].name');
+
+    await cluster.kubectl('run', 'absent', '--image=trellis.local/absent');
+    await eventually(
+      () => cluster.kubectl('get', 'pod', 'absent', '--no-headers'),
+      (line) => /ErrImagePull|ImagePullBackOff/.test(line),
+    );
+    expect(await cluster.kubectl('describe', 'pod', 'absent')).toMatch(
+      /Failed to pull image "trellis.local\/absent"/,
+    );
+  });
+});
