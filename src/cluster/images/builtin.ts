@@ -2,7 +2,9 @@
 // Guarantees: a program that would not run alone in its image is refused, with what to install.
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { projectRoot } from '../../kernel/projectRoot.js';
 import { isStaticProgram } from './elf.js';
 import { buildImage, type OciImage, ociArchitecture } from './image.js';
 import type { TarEntry } from './tar.js';
@@ -28,8 +30,8 @@ export class ImageError extends Error {
   }
 }
 
-/** `program` is the path of our static pause program. */
-export async function pauseImage(program: string): Promise<OciImage> {
+/** `program` is our static pause program, unless told the one that the build made. */
+export async function pauseImage(program = join(projectRoot(), 'build/Release/pause')): Promise<OciImage> {
   const content = await readStatic([program], 'run "npm run build"');
   return buildImage({
     name: 'pause',
