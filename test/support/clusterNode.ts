@@ -1,9 +1,11 @@
 // A machine of its own with containerd as a cluster configures it, and our registry beside it.
 // Guarantees: what runs inside is the build in dist/; stop() leaves nothing.
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
+import { containerdConfig, registryHosts } from '../../src/cluster/containerd/config.js';
+import { askMachine } from '../../src/cluster/containerd/machine.js';
 import { PAUSE_IMAGE } from '../../src/cluster/images/builtin.js';
 import { openRuntime } from '../../src/cri/client.js';
 import type { ContainerRuntime, PodSandboxConfig } from '../../src/cri/runtime.js';
@@ -15,17 +17,13 @@ import { makeCertificate } from './testCertificate.js';
 const REGISTRY_PORT = 5443;
 const built = (file: string) => JSON.stringify(pathToFileURL(path.resolve('dist/src/cluster', file)).href);
 
-// As a cluster starts: all in the node, where containerd finds the registry on 127.0.0.1.
-const START_SCRIPT = `
-  import { startContainerd } from ${built('containerd/daemon.js')};
-  import { askMachine } from ${built('containerd/machine.js')};
+// In the node's network, where containerd looks for it on 127.0.0.1.
+const REGISTRY_SCRIPT = `
   import { busyboxImage, pauseImage } from ${built('images/builtin.js')};
   import { openRegistry } from ${built('registry/server.js')};
-  const { registry, daemon, snapshotter } = JSON.parse(process.argv[1]);
-  await openRegistry({ ...registry, images: [await pauseImage(), await busyboxImage()] });
-  const machine = await askMachine(daemon.containerd.root);
-  await startContainerd({ ...daemon, containerd: { ...machine, ...snapshotter, ...daemon.containerd } });
-  console.log('ready');
+  const options = JSON.parse(process.argv[1]);
+  await openRegistry({ ...options, images: [await pauseImage(), await busyboxImage()] });
+  console.log('listening');
 `;
 const REMAINS_SCRIPT = `
   import { killRemains } from ${built('containerd/remains.js')};
@@ -37,7 +35,7 @@ export class ClusterNode {
     readonly host: TestNetNs,
     readonly node: IsolatedNode,
     readonly cri: ContainerRuntime,
-    private readonly starter: { output(): string },
+    private readonly daemons: readonly { output(): string }[],
   ) {}
 
   static async start(options: { readonly snapshotter?: 'overlayfs' | 'native' } = {}): Promise<ClusterNode> {
@@ -45,32 +43,42 @@ export class ClusterNode {
     await host.run('ip', 'link', 'set', 'lo', 'up');
     const node = await IsolatedNode.start(host);
     const paths = pathsOf(node);
-    mkdirSync(paths.net);
+    for (const directory of [paths.net, path.join(paths.registries, 'trellis.local')])
+      mkdirSync(directory, { recursive: true });
     writeFileSync(path.join(paths.net, '10-pods.conflist'), JSON.stringify(podNetwork(node.directory)));
     const tls = await makeCertificate();
     writeFileSync(paths.ca, tls.cert);
-    const settings = {
-      snapshotter: options,
-      registry: { tls, host: '127.0.0.1', port: REGISTRY_PORT },
-      daemon: {
-        configPath: paths.config,
-        logPath: paths.log,
-        registries: { 'trellis.local': { port: REGISTRY_PORT, caFile: paths.ca } },
-        containerd: {
-          root: paths.root,
-          state: paths.state,
-          socketPath: paths.socket,
-          sandboxImage: PAUSE_IMAGE,
-          cniBinDir: path.resolve('dist/cni'),
-          cniConfDir: paths.net,
-          registryConfigDir: paths.registries,
-        },
-      },
+    writeFileSync(
+      path.join(paths.registries, 'trellis.local', 'hosts.toml'),
+      registryHosts({ port: REGISTRY_PORT, caFile: paths.ca }),
+    );
+    writeFileSync(
+      paths.config,
+      containerdConfig({
+        root: paths.root,
+        state: paths.state,
+        socketPath: paths.socket,
+        sandboxImage: PAUSE_IMAGE,
+        cniBinDir: path.resolve('dist/cni'),
+        cniConfDir: paths.net,
+        registryConfigDir: paths.registries,
+        ...(await askMachine(paths.root)),
+        ...options,
+      }),
+    );
+    const registry = {
+      pause: path.resolve('build/Release/pause'),
+      tls,
+      host: '127.0.0.1',
+      port: REGISTRY_PORT,
     };
-    const starter = node.startDaemon(...moduleOf(START_SCRIPT, settings));
-    const made = new ClusterNode(host, node, openRuntime(`unix://${paths.socket}`), starter);
-    for (let tries = 0; tries < 300 && !starter.output().includes('ready'); tries++) await sleep(50);
+    const daemons = [
+      startModule(node, REGISTRY_SCRIPT, registry),
+      node.startDaemon('containerd', '--config', paths.config),
+    ];
+    const made = new ClusterNode(host, node, openRuntime(`unix://${paths.socket}`), daemons);
     await untilReady(made.cri);
+    for (let tries = 0; tries < 200 && !made.output().includes('listening'); tries++) await sleep(50);
     return made;
   }
 
@@ -86,14 +94,13 @@ export class ClusterNode {
     readonly unmounted: readonly string[];
   }> {
     const { root, state, socket: socketPath, config: configPath } = this.paths;
-    const options = { root, state, socketPath, configPath };
-    return JSON.parse(await this.node.run(...moduleOf(REMAINS_SCRIPT, options)));
+    const options = JSON.stringify({ root, state, socketPath, configPath });
+    return JSON.parse(
+      await this.node.run(process.execPath, '--input-type=module', '-e', REMAINS_SCRIPT, options),
+    );
   }
 
-  output(): string {
-    const log = existsSync(this.paths.log) ? readFileSync(this.paths.log, 'utf8') : '';
-    return `${this.starter.output()}\n${log}`;
-  }
+  output = (): string => this.daemons.map((daemon) => daemon.output()).join('\n');
 
   async stop(): Promise<void> {
     this.cri.close();
@@ -102,20 +109,14 @@ export class ClusterNode {
   }
 }
 
-const moduleOf = (script: string, options: object): [string, ...string[]] => [
-  process.execPath,
-  '--input-type=module',
-  '-e',
-  script,
-  JSON.stringify(options),
-];
+const startModule = (node: IsolatedNode, script: string, options: object) =>
+  node.startDaemon(process.execPath, '--input-type=module', '-e', script, JSON.stringify(options));
 
 const pathsOf = ({ directory }: IsolatedNode) => ({
   root: path.join(directory, 'root'),
   state: '/run/trellis/containerd',
   socket: path.join(directory, 'containerd.sock'),
   config: path.join(directory, 'config.toml'),
-  log: path.join(directory, 'containerd.log'),
   net: path.join(directory, 'net.d'),
   registries: path.join(directory, 'certs.d'),
   ca: path.join(directory, 'ca.crt'),
