@@ -62,7 +62,7 @@ void DeleteRules(const std::function<bool(const std::string&)>& wanted) {
 }  // namespace
 
 void Add(const MasqueradeOwner& owner, const std::vector<IpPrefix>& addresses) {
-  const FileLock lock(kLock);
+  const RulesLock lock;
   for (const IpPrefix& address : addresses) {
     const bool v6 = address.address.length == 16;
     const auto now = ReadNat(v6);
@@ -79,7 +79,7 @@ void Add(const MasqueradeOwner& owner, const std::vector<IpPrefix>& addresses) {
 }
 
 void Remove(const MasqueradeOwner& owner) {
-  const FileLock lock(kLock);
+  const RulesLock lock;
   DeleteRules([&](const std::string& line) { return CommentOf(line) == owner.Comment(); });
 }
 
@@ -93,7 +93,7 @@ void Check(const MasqueradeOwner& owner, const std::vector<IpPrefix>& addresses)
 }
 
 void Collect(const std::string& network, const std::vector<MasqueradeOwner>& valid) {
-  const FileLock lock(kLock);
+  const RulesLock lock;
   DeleteRules([&](const std::string& line) { return IsStale(CommentOf(line), network, valid); });
 }
 

@@ -1,14 +1,11 @@
 // iptables for plugins: the nat table read and written as a whole, rules found by their comments.
-// Guarantees: a write is done as a whole or not at all. Callers hold the lock from reading to writing.
+// Guarantees: a write is done as a whole or not at all. Callers hold a RulesLock from reading to writing.
 #pragma once
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace trellis::cni::iptables {
-
-// Held by an ADD, DEL or GC from reading the table to writing it.
-inline constexpr const char* kLock = "/run/trellis-cni-iptables.lock";
 
 using Lines = std::vector<std::string>;
 

@@ -10,10 +10,17 @@
 
 namespace trellis::cni {
 
-FileLock::FileLock(const char* path) : fd_(open(path, O_RDONLY | O_CREAT | O_CLOEXEC, 0600)) {
-  if (!fd_) throw Error(Code::IoFailure, std::string("cannot open ") + path);
+namespace {
+
+// Every process of a network namespace opens the same inode here, and it goes away with the namespace.
+constexpr const char* kNamespace = "/proc/thread-self/ns/net";
+
+}  // namespace
+
+RulesLock::RulesLock() : fd_(open(kNamespace, O_RDONLY | O_CLOEXEC)) {
+  if (!fd_) throw Error(Code::IoFailure, std::string("cannot open ").append(kNamespace));
   while (flock(fd_.get(), LOCK_EX) != 0)
-    if (errno != EINTR) throw Error(Code::IoFailure, std::string("cannot lock ") + path);
+    if (errno != EINTR) throw Error(Code::IoFailure, std::string("cannot lock ").append(kNamespace));
 }
 
 }  // namespace trellis::cni

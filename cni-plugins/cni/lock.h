@@ -1,14 +1,14 @@
-// A lock between processes: a file that one of them holds at a time.
-// Guarantees: released when it goes out of scope, also when the process is killed; the file stays, as removing it would race.
+// A lock between processes that change the rules of one network namespace; those of another do not wait.
+// Guarantees: released when it goes out of scope, also when the process is killed; it leaves no file behind.
 #pragma once
 #include "base/fd.h"
 
 namespace trellis::cni {
 
-class FileLock {
+class RulesLock {
  public:
-  // Waits for its turn; Error IoFailure when the file cannot be made.
-  explicit FileLock(const char* path);
+  // Waits for its turn. A process holds at most one: a second would wait for the first.
+  RulesLock();
 
  private:
   Fd fd_;

@@ -160,13 +160,13 @@ bool IsPublished(const Lines& now, const Owner& owner, const Publication& public
 }  // namespace
 
 void Add(const Owner& owner, const Config& config, const std::vector<Publication>& publications) {
-  const FileLock lock(kLock);
+  const RulesLock lock;
   for (const bool v6 : {false, true})
     if (std::any_of(publications.begin(), publications.end(), [&](const Publication& one) { return one.IsV6() == v6; })) AddFamily(owner, config, publications, v6);
 }
 
 void Remove(const std::function<bool(std::string_view)>& wanted) {
-  const FileLock lock(kLock);
+  const RulesLock lock;
   for (const bool v6 : {false, true}) {
     const auto now = ReadNat(v6);
     Lines deletions;

@@ -13,8 +13,6 @@ namespace trellis::cni::portmap::nft {
 
 namespace {
 
-// DEL looks for its elements and then deletes them by their keys; nobody may take a key over in between.
-constexpr const char* kLock = "/run/trellis-cni-portmap.lock";
 constexpr const char* kFailure = "failed to publish ports";
 
 void Commit(const std::vector<std::string>& requests) {
@@ -75,7 +73,7 @@ void CheckElement(const Family& family, const Element& element, const std::strin
 }  // namespace
 
 void Add(const Owner& owner, const Config& config, const std::vector<Publication>& publications) {
-  const FileLock lock(kLock);
+  const RulesLock lock;
   const auto commit = [&](bool trusting) {
     std::vector<std::string> requests;
     for (const bool v6 : {false, true}) {
@@ -96,7 +94,8 @@ void Add(const Owner& owner, const Config& config, const std::vector<Publication
 }
 
 void Remove(const std::function<bool(std::string_view)>& wanted) {
-  const FileLock lock(kLock);
+  // Elements are looked for and then deleted by their keys; nobody may take a key over in between.
+  const RulesLock lock;
   for (const bool v6 : {false, true}) {
     const Family& family = FamilyOf(v6);
     if (!HasTable(family)) continue;

@@ -40,6 +40,20 @@ export const PACKAGES = [
     probe: { tool: 'modprobe' },
     why: 'loads kernel modules where the kernel has them',
   },
+  { name: 'containerd', level: 'run', probe: { tool: 'containerd' }, why: 'runs the containers of pods' },
+  { name: 'runc', level: 'run', probe: { tool: 'runc' }, why: 'starts containers for containerd' },
+  {
+    name: 'busybox-static',
+    level: 'run',
+    probe: { tool: 'busybox' },
+    why: 'the busybox image; the first program of the virtual machine',
+  },
+  {
+    name: 'kubernetes-client',
+    level: 'run',
+    probe: { tool: 'kubectl' },
+    why: 'kubectl, for "trellis kubectl" and the tests',
+  },
   {
     name: 'containernetworking-plugins',
     level: 'test',
@@ -58,13 +72,6 @@ export const PACKAGES = [
     probe: { file: '/usr/share/gocode/src/github.com/containernetworking/cni/libcni/api.go' },
     why: 'the reference CNI library, to exchange result caches with',
   },
-  { name: 'containerd', level: 'test', probe: { tool: 'containerd' }, why: 'runs pods with our CNI plugins' },
-  {
-    name: 'runc',
-    level: 'test',
-    probe: { tool: 'runc' },
-    why: 'what containerd and podman start containers with',
-  },
   { name: 'podman', level: 'test', probe: { tool: 'podman' }, why: 'runs containers with our CNI plugins' },
   { name: 'libcap2-bin', level: 'test', probe: { tool: 'capsh' }, why: 'tests that drop a capability' },
   { name: 'clang-14', level: 'test', probe: { tool: 'clang++-14' }, why: 'sanitizer and fuzzer builds' },
@@ -81,12 +88,6 @@ export const PACKAGES = [
     why: 'readable stacks in sanitizer reports',
   },
   { name: 'cmake', level: 'test', probe: { tool: 'cmake' }, why: 'drives the sanitizer and fuzzer builds' },
-  {
-    name: 'busybox-static',
-    level: 'test',
-    probe: { file: '/bin/busybox' },
-    why: 'the first program inside the qemu virtual machine, and the image that real runtimes run',
-  },
   {
     name: 'qemu-system-x86',
     level: 'test',

@@ -4,6 +4,8 @@ import { type Machine, thisMachine } from '../doctor/machine.js';
 
 export interface Terminal {
   readonly colour: boolean;
+  /** Lines may be drawn over: a person looks on. */
+  readonly live: boolean;
   readonly machine: Machine;
   write(text: string): void;
   writeError(text: string): void;
@@ -17,6 +19,7 @@ export function wantsColour(env: NodeJS.ProcessEnv, isTty: boolean): boolean {
 export function processTerminal(): Terminal {
   return {
     colour: wantsColour(process.env, process.stdout.isTTY === true),
+    live: process.stdout.isTTY === true && process.env['TERM'] !== 'dumb',
     machine: thisMachine,
     write: (text) => void process.stdout.write(text),
     writeError: (text) => void process.stderr.write(text),

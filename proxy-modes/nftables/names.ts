@@ -1,0 +1,33 @@
+// The names of everything this mode makes in its table. Pure.
+// Guarantees: a name fits nf_tables' limit, is stable for a key, and tells a reader of `nft list ruleset` what it is of.
+import type { ServicePort } from '../../src/proxy/state.js';
+
+export const SERVICES = 'services';
+export const MARK_FOR_MASQUERADE = 'mark-for-masquerade';
+export const NO_ENDPOINTS = 'no-endpoints';
+export const REJECT = 'reject-service';
+export const SERVICE_IPS = 'service-ips';
+export const NODE_PORTS = 'service-nodeports';
+export const REJECTED_IPS = 'no-endpoint-services';
+export const REJECTED_NODE_PORTS = 'no-endpoint-nodeports';
+export const HAIRPIN = 'hairpin';
+
+const MAX_READABLE = 80;
+
+/** Traffic to the cluster IP; and to the node port, which is masqueraded first. */
+export const serviceChain = (port: ServicePort) => `svc-${identify(port)}`;
+export const externalChain = (port: ServicePort) => `ext-${identify(port)}`;
+
+/** The key's hash makes it unique, its readable part is for people. Names hold letters, digits and / \ _ . - */
+function identify({ key }: ServicePort): string {
+  return `${hash(key)}-${key.replace(/[^A-Za-z0-9/.-]/g, '_').slice(0, MAX_READABLE)}`;
+}
+
+/** FNV-1a over 64 bits: short, stable, and without a dependency on the runtime. */
+function hash(text: string): string {
+  let value = 0xcbf29ce484222325n;
+  for (let i = 0; i < text.length; i++) {
+    value = ((value ^ BigInt(text.charCodeAt(i))) * 0x100000001b3n) & 0xffffffffffffffffn;
+  }
+  return value.toString(36).padStart(13, '0');
+}

@@ -1,0 +1,64 @@
+// The faults that validation finds, as Status causes in Kubernetes' words. Pure.
+// Guarantees: each sentence is what the stock apiserver says for that kind of fault; the field path is the caller's.
+import type { V1StatusCause } from './gen/types.js';
+import type { NameCheck } from './names.js';
+
+export type Cause = V1StatusCause;
+export type Causes = readonly Cause[];
+
+/** A value as Go's messages show it: text quoted, the rest as JSON. */
+const show = (value: unknown): string => JSON.stringify(value) ?? 'null';
+
+export function required(field: string, why?: string): Cause {
+  const message = why === undefined ? 'Required value' : `Required value: ${why}`;
+  return { reason: 'FieldValueRequired', message, field };
+}
+
+export function invalidValue(field: string, value: unknown, why: string): Cause {
+  return { reason: 'FieldValueInvalid', message: `Invalid value: ${show(value)}: ${why}`, field };
+}
+
+export function notSupported(field: string, value: unknown, supported: readonly string[]): Cause {
+  const list = [...supported].sort().map(show).join(', ');
+  const message = `Unsupported value: ${show(value)}: supported values: ${list}`;
+  return { reason: 'FieldValueNotSupported', message, field };
+}
+
+export function duplicate(field: string, value: unknown): Cause {
+  return { reason: 'FieldValueDuplicate', message: `Duplicate value: ${show(value)}`, field };
+}
+
+export function notFoundValue(field: string, value: unknown): Cause {
+  return { reason: 'FieldValueNotFound', message: `Not found: ${show(value)}`, field };
+}
+
+export function forbiddenField(field: string, why: string): Cause {
+  return { reason: 'FieldValueForbidden', message: `Forbidden: ${why}`, field };
+}
+
+export function tooLong(field: string, bytes: number): Cause {
+  return { reason: 'FieldValueTooLong', message: `Too long: may not be more than ${bytes} bytes`, field };
+}
+
+/** Each sentence of a name check as a cause of that field. */
+export function checkName(field: string, value: string, check: NameCheck): Cause[] {
+  return check(value).map((why) => invalidValue(field, value, why));
+}
+
+/** As checkName, with "Required value" for an absent or empty name. */
+export function checkRequiredName(field: string, value: string | undefined, check: NameCheck): Cause[] {
+  return value === undefined || value === '' ? [required(field)] : checkName(field, value, check);
+}
+
+/** Absent is fine; present must be one of the list. */
+export function checkOneOf(field: string, value: string | undefined, supported: readonly string[]): Cause[] {
+  return value === undefined || supported.includes(value) ? [] : [notSupported(field, value, supported)];
+}
+
+export function checkNotNegative(field: string, value: number | undefined): Cause[] {
+  return value === undefined || value >= 0
+    ? []
+    : [invalidValue(field, value, 'must be greater than or equal to 0')];
+}
+
+export const IMMUTABLE = 'field is immutable';

@@ -1,0 +1,171 @@
+// Checks a JSON value against the schema of a model and copies it: what comes in from outside becomes a typed draft. Pure.
+// Guarantees: the draft holds known fields of the right types only, and shares nothing with the input.
+import { schemas } from './gen/schemas.js';
+import type { Draft, KindDefinition } from './kind.js';
+import type { KubeObject } from './object.js';
+import { getOwn, isMembers, isTooDeep, type Members, setOwn } from './own.js';
+import { apiVersionOf } from './resources.js';
+import { DecodeError, type Place, type Scalar, scalarFor, typeMismatch } from './scalars.js';
+import { type ApiError, statusError } from './status.js';
+
+export interface Decoded<T> {
+  readonly object: Draft<T>;
+  /** Paths of members that the schema does not know and the draft does not have: `spec.foo`. */
+  readonly unknownFields: readonly string[];
+}
+
+/** Beyond these nobody reads on, and a hostile object could name millions. */
+const MAX_UNKNOWN = 100;
+
+/** A whole object, as a request's body holds it. apiVersion and kind are filled in when absent. Throws BadRequest. */
+export function decodeObject<T extends KubeObject>(
+  { type, model }: Pick<KindDefinition<T>, 'type' | 'model'>,
+  value: unknown,
+): Decoded<T> {
+  const expected = apiVersionOf(type);
+  if (isMembers(value)) {
+    const { apiVersion = expected, kind = type.kind } = value;
+    if (apiVersion !== expected && apiVersion !== '' && apiVersion !== null)
+      throw statusError(
+        'BadRequest',
+        `the API version in the data (${String(apiVersion)}) does not match the expected API version (${expected})`,
+      );
+    if (kind !== type.kind && kind !== '' && kind !== null)
+      throw statusError(
+        'BadRequest',
+        `${String(kind)} in version "${type.version}" cannot be handled as a ${type.kind}`,
+      );
+  }
+  const { object, unknownFields } = refusingFor(type, () => decodeModel<T>(model, value));
+  const { metadata, ...rest } = object;
+  const complete = { ...rest, apiVersion: expected, kind: type.kind, metadata: metadata ?? {} };
+  return { object: complete as Draft<T>, unknownFields };
+}
+
+/** Any model of the schemas, such as V1DeleteOptions or V1Binding. Throws DecodeError. */
+export function decodeModel<T>(model: string, value: unknown): Decoded<T> {
+  if (isTooDeep(value)) throw new DecodeError('exceeded max depth');
+  const unknown: string[] = [];
+  const object = readModel(model, value, { model: '', path: '', exactPath: '' }, unknown);
+  return { object: object as Draft<T>, unknownFields: unknown };
+}
+
+/** fieldValidation=Strict: one refusal that names every unknown field. */
+export function strictDecodingError(
+  type: Pick<KindDefinition['type'], 'kind' | 'version'>,
+  unknownFields: readonly string[],
+): ApiError {
+  const list = unknownFields.map(unknownFieldWarning).join(', ');
+  return statusError('BadRequest', `${handledAs(type)}: strict decoding error: ${list}`);
+}
+
+/** fieldValidation=Warn: the text of one Warning header. */
+export const unknownFieldWarning = (path: string): string => `unknown field "${path}"`;
+
+const handledAs = ({ kind, version }: Pick<KindDefinition['type'], 'kind' | 'version'>) =>
+  `${kind} in version "${version}" cannot be handled as a ${kind}`;
+
+function refusingFor<R>(type: Pick<KindDefinition['type'], 'kind' | 'version'>, decode: () => R): R {
+  try {
+    return decode();
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+    throw statusError('BadRequest', `${handledAs(type)}: ${error.message}`, undefined, { cause: error });
+  }
+}
+
+/** Reads one JSON value at a place. */
+type Reader = (value: unknown, place: Place, unknown: string[]) => unknown;
+
+interface Field {
+  readonly read: Reader;
+  /** What Go makes of null: nothing for members, the zero value inside lists and maps. */
+  readonly zero: unknown;
+}
+
+const compiled = new Map<string, ReadonlyMap<string, Field>>();
+
+function fieldsOf(model: string): ReadonlyMap<string, Field> {
+  const known = compiled.get(model);
+  if (known !== undefined) return known;
+  const schema = getOwn(schemas, model);
+  if (schema === undefined) throw new Error(`the schemas have no model ${model}`);
+  const fields = new Map(
+    Object.entries(schema).map(([name, code]): [string, Field] => [
+      name,
+      fieldFor(model, name, code.replace(/^!/, '')),
+    ]),
+  );
+  compiled.set(model, fields);
+  return fields;
+}
+
+function fieldFor(model: string, name: string, code: string): Field {
+  if (code.startsWith('[]'))
+    return { read: listReader(fieldFor(model, name, code.slice(2)), goType(code)), zero: [] };
+  if (code.startsWith('{}'))
+    return { read: mapReader(fieldFor(model, name, code.slice(2)), goType(code)), zero: {} };
+  const scalar: Scalar | undefined = scalarFor(model, name, code);
+  if (scalar !== undefined) return scalar;
+  return { read: (value, place, unknown) => readModel(code, value, place, unknown), zero: {} };
+}
+
+function readModel(model: string, value: unknown, place: Place, unknown: string[]): Members {
+  if (!isMembers(value)) throw typeMismatch(value, place, `v1.${goName(model)}`);
+  const { path, exactPath } = place;
+  const fields = fieldsOf(model);
+  const result: Members = {};
+  for (const name of Object.keys(value)) {
+    const member = value[name];
+    const exact = exactPath === '' ? name : `${exactPath}.${name}`;
+    const field = fields.get(name);
+    if (field === undefined) {
+      if (unknown.length < MAX_UNKNOWN) unknown.push(exact);
+    } else if (member !== null && member !== undefined) {
+      const inner = { model: goName(model), path: path === '' ? name : `${path}.${name}`, exactPath: exact };
+      result[name] = field.read(member, inner, unknown);
+    }
+  }
+  return result;
+}
+
+function listReader({ read, zero }: Field, type: string): Reader {
+  return (value, place, unknown) => {
+    if (!Array.isArray(value)) throw typeMismatch(value, place, type);
+    return value.map((item: unknown, index) =>
+      item === null
+        ? freshZero(zero)
+        : read(item, { ...place, exactPath: `${place.exactPath}[${index}]` }, unknown),
+    );
+  };
+}
+
+function mapReader({ read, zero }: Field, type: string): Reader {
+  return (value, place, unknown) => {
+    if (!isMembers(value)) throw typeMismatch(value, place, type);
+    const result: Members = {};
+    for (const [key, member] of Object.entries(value))
+      setOwn(
+        result,
+        key,
+        member === null
+          ? freshZero(zero)
+          : read(member, { ...place, exactPath: `${place.exactPath}.${key}` }, unknown),
+      );
+    return result;
+  };
+}
+
+const freshZero = (zero: unknown) => (Array.isArray(zero) ? [] : isMembers(zero) ? {} : zero);
+
+const GO_SCALARS: Readonly<Record<string, string>> = { s: 'string', i: 'int32', b: 'bool', y: '[]uint8' };
+
+function goType(code: string): string {
+  if (code.startsWith('[]')) return `[]${goType(code.slice(2))}`;
+  if (code.startsWith('{}')) return `map[string]${goType(code.slice(2))}`;
+  return GO_SCALARS[code] ?? `v1.${goName(code)}`;
+}
+
+/** V1PodSpec is PodSpec to those who read the refusal. */
+const goName = (model: string) =>
+  model.replace(/^(Core|Rbac|Discovery|Events|Storage|Authentication)?V\d+((alpha|beta)\d+)?/, '');

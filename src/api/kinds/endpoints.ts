@@ -1,0 +1,73 @@
+// Endpoints: the addresses behind a service, in the old form that EndpointSlice has replaced. Pure.
+import { type Cause, checkOneOf, invalidValue, required } from '../causes.js';
+import { ageColumn, column, nameColumn } from '../columns.js';
+import type { CoreV1EndpointPort, V1EndpointAddress, V1Endpoints } from '../gen/types.js';
+import { parseIp } from '../ip.js';
+import type { KindDefinition } from '../kind.js';
+import { portNumber } from '../names.js';
+import { ENDPOINTS } from '../resources.js';
+
+export const BAD_IP = 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)';
+const SHOWN = 3;
+
+export const endpointsKind: KindDefinition<V1Endpoints> = {
+  type: ENDPOINTS,
+  singular: 'endpoints',
+  shortNames: ['ep'],
+  categories: [],
+  model: 'V1Endpoints',
+  hasStatus: false,
+  hasGeneration: false,
+  nameRule: 'dnsSubdomain',
+  defaults(draft) {
+    for (const port of draft.subsets?.flatMap(({ ports }) => ports ?? []) ?? []) port.protocol ||= 'TCP';
+  },
+  validate: ({ subsets = [] }) =>
+    subsets.flatMap(({ addresses = [], notReadyAddresses = [], ports = [] }, index) => {
+      const at = `subsets[${index}]`;
+      const isEmpty = addresses.length + notReadyAddresses.length === 0;
+      return [
+        ...(isEmpty ? [required(at, 'must specify `addresses` or `notReadyAddresses`')] : []),
+        ...validateAddresses(addresses, `${at}.addresses`),
+        ...validateAddresses(notReadyAddresses, `${at}.notReadyAddresses`),
+        ...validatePorts(ports, `${at}.ports`),
+      ];
+    }),
+  columns: [
+    nameColumn,
+    column('Endpoints', endpointsCell, { description: 'The addresses that are ready.' }),
+    ageColumn,
+  ],
+};
+
+function validateAddresses(addresses: readonly V1EndpointAddress[], at: string): Cause[] {
+  return addresses
+    .map(({ ip }, index) => ({ ip, field: `${at}[${index}].ip` }))
+    .filter(({ ip }) => parseIp(ip ?? '') === undefined)
+    .map(({ ip, field }) => invalidValue(field, ip ?? '', BAD_IP));
+}
+
+function validatePorts(ports: readonly CoreV1EndpointPort[], at: string): Cause[] {
+  return ports.flatMap(({ name, port = 0, protocol }, index) => [
+    ...(ports.length > 1 && !name ? [required(`${at}[${index}].name`)] : []),
+    ...portNumber(port).map((why) => invalidValue(`${at}[${index}].port`, port, why)),
+    ...checkOneOf(`${at}[${index}].protocol`, protocol, ['SCTP', 'TCP', 'UDP']),
+  ]);
+}
+
+function endpointsCell({ subsets = [] }: V1Endpoints): string {
+  const all = subsets.flatMap(({ addresses = [], ports = [] }) =>
+    ports.length === 0
+      ? addresses.map(({ ip }) => ip)
+      : ports.flatMap(({ port }) => addresses.map(({ ip }) => hostPort(ip, port))),
+  );
+  return all.length === 0 ? '<none>' : firstOf(all);
+}
+
+const hostPort = (ip: string, port: number) => (ip.includes(':') ? `[${ip}]:${port}` : `${ip}:${port}`);
+
+/** The first few, and how many are left. */
+export function firstOf(texts: readonly string[]): string {
+  const shown = texts.slice(0, SHOWN).join(',');
+  return texts.length > SHOWN ? `${shown} + ${texts.length - SHOWN} more...` : shown;
+}

@@ -1,0 +1,56 @@
+// Pod: containers that share a node, a network and volumes. Pure.
+// Guarantees: a new pod is Pending with its QoS class; its spec stays as it was but for the few fields that may change.
+import type { V1Pod } from '../gen/types.js';
+import type { KindDefinition } from '../kind.js';
+import { PODS } from '../resources.js';
+import { podColumns } from './pod/columns.js';
+import { defaultPodSpec } from './pod/defaults.js';
+import { qosClassOf } from './pod/qos.js';
+import { validatePodUpdate } from './pod/update.js';
+import { validatePodSpec } from './pod/validate.js';
+
+export const podKind: KindDefinition<V1Pod> = {
+  type: PODS,
+  singular: 'pod',
+  shortNames: ['po'],
+  categories: ['all'],
+  model: 'V1Pod',
+  hasStatus: true,
+  hasGeneration: true,
+  nameRule: 'dnsSubdomain',
+  defaults(draft) {
+    draft.spec ??= { containers: [] };
+    defaultPodSpec(draft.spec);
+  },
+  prepareForCreate(draft) {
+    draft.status = { phase: 'Pending', qosClass: qosClassOf(draft.spec ?? { containers: [] }) };
+    if ((draft.spec?.schedulingGates ?? []).length === 0) return;
+    draft.status.conditions = [
+      {
+        type: 'PodScheduled',
+        status: 'False',
+        reason: 'SchedulingGated',
+        message: 'Scheduling is blocked due to non-empty scheduling gates',
+      },
+    ];
+  },
+  prepareForUpdate(draft, old) {
+    const qosClass = old.status?.qosClass;
+    if (draft.status !== undefined && qosClass !== undefined) draft.status.qosClass ??= qosClass;
+  },
+  validate: ({ spec = { containers: [] } }, old) => [
+    ...validatePodSpec(spec, 'spec'),
+    ...(old?.spec === undefined ? [] : validatePodUpdate(spec, old.spec)),
+  ],
+  columns: podColumns,
+  fields: ({ spec, status }) => ({
+    'spec.nodeName': spec?.nodeName ?? '',
+    'spec.restartPolicy': spec?.restartPolicy ?? '',
+    'spec.schedulerName': spec?.schedulerName ?? '',
+    'spec.serviceAccountName': spec?.serviceAccountName ?? '',
+    'spec.hostNetwork': String(spec?.hostNetwork ?? false),
+    'status.phase': status?.phase ?? '',
+    'status.podIP': status?.podIP ?? '',
+    'status.nominatedNodeName': status?.nominatedNodeName ?? '',
+  }),
+};

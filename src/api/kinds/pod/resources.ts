@@ -1,0 +1,46 @@
+// Checks of what containers ask for. Pure.
+// Guarantees: amounts are no less than zero, known by name, and no request exceeds its limit.
+import { type Cause, checkName, invalidValue } from '../../causes.js';
+import type { V1ResourceRequirements } from '../../gen/types.js';
+import { qualifiedName } from '../../names.js';
+import { compareQuantities, tryParseQuantity } from '../../quantity.js';
+
+const STANDARD = ['cpu', 'memory', 'ephemeral-storage'];
+
+const isStandard = (name: string) => STANDARD.includes(name) || name.startsWith('hugepages-');
+/** Amounts that cannot be promised to two at once: the request must equal the limit. */
+const mayExceed = (name: string) => STANDARD.includes(name);
+
+export function validateResources(resources: V1ResourceRequirements | undefined, at: string): Cause[] {
+  const { limits = {}, requests = {} } = resources ?? {};
+  const causes = [...validateAmounts(limits, `${at}.limits`), ...validateAmounts(requests, `${at}.requests`)];
+  if (causes.length > 0) return causes;
+  return Object.entries(requests).flatMap(([name, request]) => {
+    const limit = Object.hasOwn(limits, name) ? limits[name] : undefined;
+    if (limit === undefined) return [];
+    const order = compareQuantities(request, limit);
+    if (!mayExceed(name) && order !== 0)
+      return [invalidValue(`${at}.requests`, request, `must be equal to ${name} limit of ${limit}`)];
+    return order > 0
+      ? [invalidValue(`${at}.requests`, request, `must be less than or equal to ${name} limit of ${limit}`)]
+      : [];
+  });
+}
+
+function validateAmounts(amounts: Readonly<Record<string, string>>, at: string): Cause[] {
+  return Object.entries(amounts).flatMap(([name, amount]) => {
+    const causes = checkName(at, name, qualifiedName);
+    if (causes.length === 0 && !name.includes('/') && !isStandard(name))
+      causes.push(
+        invalidValue(at, name, 'must be a standard resource type or fully qualified'),
+        invalidValue(at, name, 'must be a standard resource for containers'),
+      );
+    const parsed = tryParseQuantity(amount);
+    if (parsed === undefined) causes.push(invalidValue(`${at}[${name}]`, amount, 'must be a quantity'));
+    else if (parsed.nanos < 0n)
+      causes.push(invalidValue(`${at}[${name}]`, amount, 'must be greater than or equal to 0'));
+    else if (!mayExceed(name) && parsed.nanos % 1_000_000_000n !== 0n)
+      causes.push(invalidValue(`${at}[${name}]`, amount, 'must be an integer'));
+    return causes;
+  });
+}

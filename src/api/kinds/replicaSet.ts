@@ -1,0 +1,43 @@
+// ReplicaSet: a number of equal pods. Pure.
+import { ageColumn, column, nameColumn } from '../columns.js';
+import type { V1ReplicaSet } from '../gen/types.js';
+import type { KindDefinition } from '../kind.js';
+import { REPLICA_SETS } from '../resources.js';
+import { defaultWorkload, templateColumns, validateWorkload, workloadScale } from './workload.js';
+
+export const replicaSetKind: KindDefinition<V1ReplicaSet> = {
+  type: REPLICA_SETS,
+  singular: 'replicaset',
+  shortNames: ['rs'],
+  categories: ['all'],
+  model: 'V1ReplicaSet',
+  hasStatus: true,
+  scale: workloadScale<V1ReplicaSet>(),
+  hasGeneration: true,
+  nameRule: 'dnsSubdomain',
+  defaults(draft) {
+    if (draft.spec !== undefined) defaultWorkload(draft.spec);
+  },
+  prepareForCreate(draft) {
+    draft.status = { replicas: 0 };
+  },
+  validate: ({ spec }, old) => validateWorkload(spec, old?.spec, 'deployment'),
+  columns: [
+    nameColumn,
+    column('Desired', ({ spec }) => spec?.replicas ?? 0, {
+      type: 'integer',
+      description: 'How many pods it shall have.',
+    }),
+    column('Current', ({ status }) => status?.replicas ?? 0, {
+      type: 'integer',
+      description: 'How many pods it has.',
+    }),
+    column('Ready', ({ status }) => status?.readyReplicas ?? 0, {
+      type: 'integer',
+      description: 'How many are ready.',
+    }),
+    ageColumn,
+    ...templateColumns<V1ReplicaSet>(),
+  ],
+  fields: ({ status }) => ({ 'status.replicas': String(status?.replicas ?? 0) }),
+};

@@ -1,0 +1,23 @@
+// ServiceAccount: an identity for what runs in pods. Pure.
+import { ageColumn, column, nameColumn } from '../columns.js';
+import type { V1ServiceAccount } from '../gen/types.js';
+import type { KindDefinition } from '../kind.js';
+import { SERVICE_ACCOUNTS } from '../resources.js';
+
+export const serviceAccountKind: KindDefinition<V1ServiceAccount> = {
+  type: SERVICE_ACCOUNTS,
+  singular: 'serviceaccount',
+  shortNames: ['sa'],
+  categories: [],
+  model: 'V1ServiceAccount',
+  hasStatus: false,
+  hasGeneration: false,
+  nameRule: 'dnsSubdomain',
+  columns: [
+    nameColumn,
+    column('Secrets', ({ secrets }) => secrets?.length ?? 0, {
+      description: 'How many secrets its pods may use.',
+    }),
+    ageColumn,
+  ],
+};

@@ -1,0 +1,108 @@
+// What Deployment and ReplicaSet have in common: replicas of a pod template, found by a selector. Pure.
+// Guarantees: the selector finds the template's pods and never changes.
+import { type Cause, checkNotNegative, IMMUTABLE, invalidValue, required } from '../causes.js';
+import { column } from '../columns.js';
+import type { V1LabelSelector, V1PodTemplateSpec } from '../gen/types.js';
+import type { Column, Draft, ScaleFields } from '../kind.js';
+import { validateLabelSelector } from '../meta.js';
+import type { KubeObject } from '../object.js';
+import { sameJson } from '../own.js';
+import { compileLabelSelector, formatLabelSelector, labelSelectorString } from '../selectors.js';
+import { defaultPodSpec } from './pod/defaults.js';
+import { validatePodTemplate } from './pod/validate.js';
+
+export interface WorkloadSpec {
+  readonly replicas?: number | undefined;
+  readonly minReadySeconds?: number | undefined;
+  readonly selector: V1LabelSelector;
+  readonly template?: V1PodTemplateSpec | undefined;
+}
+
+export interface Workload extends KubeObject {
+  readonly spec?: WorkloadSpec | undefined;
+  readonly status?: { readonly replicas?: number | undefined } | undefined;
+}
+
+export function defaultWorkload(spec: Draft<WorkloadSpec>): void {
+  spec.replicas ??= 1;
+  if (spec.template?.spec !== undefined) defaultPodSpec(spec.template.spec);
+}
+
+/** `word` is the kind as the sentence about an empty selector has it. */
+export function validateWorkload(
+  spec: WorkloadSpec | undefined,
+  old: WorkloadSpec | undefined,
+  word: string,
+): Cause[] {
+  const { selector, template, replicas, minReadySeconds } = spec ?? {};
+  const causes = [
+    ...checkNotNegative('spec.replicas', replicas),
+    ...checkNotNegative('spec.minReadySeconds', minReadySeconds),
+    ...validateSelector(selector, template, word),
+    ...validatePodTemplate(template, 'spec.template'),
+  ];
+  if (old !== undefined && !sameJson(selector, old.selector))
+    causes.push(invalidValue('spec.selector', selector, IMMUTABLE));
+  return causes;
+}
+
+function validateSelector(
+  selector: V1LabelSelector | undefined,
+  template: V1PodTemplateSpec | undefined,
+  word: string,
+): Cause[] {
+  if (selector === undefined) return [required('spec.selector')];
+  const faults = validateLabelSelector(selector, 'spec.selector');
+  if (faults.length > 0) return faults;
+  if (labelSelectorString(selector) === '')
+    return [invalidValue('spec.selector', selector, `empty selector is invalid for ${word}`)];
+  const labels = template?.metadata?.labels ?? {};
+  return compileLabelSelector(selector)(labels)
+    ? []
+    : [invalidValue('spec.template.metadata.labels', labels, '`selector` does not match template `labels`')];
+}
+
+export function workloadScale<T extends Workload>(): ScaleFields<T> {
+  return {
+    replicas: ({ spec }) => spec?.replicas ?? 0,
+    statusReplicas: ({ status }) => status?.replicas ?? 0,
+    selector: ({ spec }) => labelSelectorString(spec?.selector),
+    setReplicas(draft, replicas) {
+      const { spec } = draft as Draft<Workload>;
+      if (spec !== undefined) spec.replicas = replicas;
+    },
+  };
+}
+
+/** The wide columns. */
+export function templateColumns<T extends Workload>(): Column<T>[] {
+  const containers = ({ spec }: T) => spec?.template?.spec?.containers ?? [];
+  return [
+    column(
+      'Containers',
+      (object: T) =>
+        containers(object)
+          .map(({ name }) => name)
+          .join(','),
+      {
+        description: 'The names of the containers of its pods.',
+        wide: true,
+      },
+    ),
+    column(
+      'Images',
+      (object: T) =>
+        containers(object)
+          .map(({ image }) => image ?? '')
+          .join(','),
+      {
+        description: 'The images of those containers.',
+        wide: true,
+      },
+    ),
+    column('Selector', ({ spec }: T) => formatLabelSelector(spec?.selector), {
+      description: 'What finds its pods.',
+      wide: true,
+    }),
+  ];
+}

@@ -1,0 +1,60 @@
+// Own members of objects whose keys came from outside. Pure.
+// Guarantees: a key such as __proto__ or constructor is data like any other: never a prototype's member.
+
+export type Members = Record<string, unknown>;
+
+export function isMembers(value: unknown): value is Members {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+export function getOwn<V>(members: Readonly<Record<string, V>> | undefined, key: string): V | undefined {
+  return members !== undefined && Object.hasOwn(members, key) ? members[key] : undefined;
+}
+
+/** Plain assignment to __proto__ would change what the object inherits. */
+export function setOwn(members: Members, key: string, value: unknown): void {
+  if (key === '__proto__')
+    Object.defineProperty(members, key, { value, enumerable: true, configurable: true, writable: true });
+  else members[key] = value;
+}
+
+/** A copy of a JSON value that shares nothing with it. */
+export function copyJson<V>(value: V): V {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(copyJson) as V;
+  const copy: Members = {};
+  for (const [key, member] of Object.entries(value)) setOwn(copy, key, copyJson(member));
+  return copy as V;
+}
+
+/** Same JSON, whatever the order of members. */
+export function sameJson(left: unknown, right: unknown): boolean {
+  if (left === right) return true;
+  if (Array.isArray(left))
+    return (
+      Array.isArray(right) &&
+      left.length === right.length &&
+      left.every((item, index) => sameJson(item, right[index]))
+    );
+  if (!isMembers(left) || !isMembers(right)) return false;
+  // A member that is undefined is not on the wire: it equals an absent one.
+  const keys = Object.keys(left).filter((key) => left[key] !== undefined);
+  const others = Object.keys(right).filter((key) => right[key] !== undefined);
+  return keys.length === others.length && keys.every((key) => sameJson(left[key], getOwn(right, key)));
+}
+
+const MAX_DEPTH = 1000;
+
+/** True when the value nests so deep that a recursive walk could exhaust the stack. Itself not recursive. */
+export function isTooDeep(value: unknown, limit: number = MAX_DEPTH): boolean {
+  let level: object[] = typeof value === 'object' && value !== null ? [value] : [];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth >= limit) return true;
+    const next: object[] = [];
+    for (const container of level)
+      for (const member of Object.values(container))
+        if (typeof member === 'object' && member !== null) next.push(member);
+    level = next;
+  }
+  return false;
+}

@@ -1,0 +1,145 @@
+// JSON patch, RFC 6902, with pointers of RFC 6901. Pure.
+// Guarantees: all operations or none; the document given is never changed; copies cannot grow without bound.
+import { copyJson, isMembers, type Members, sameJson, setOwn } from '../own.js';
+import { type ApiError, statusError } from '../status.js';
+
+const MAX_OPERATIONS = 10_000;
+/** As many bytes as a request may have: a chain of copies that doubles would otherwise fill memory. */
+const MAX_COPIED = 3 * 1024 * 1024;
+
+interface Operation {
+  readonly op: string;
+  readonly path: readonly string[];
+  readonly from: readonly string[];
+  readonly value: unknown;
+}
+
+/** Throws BadRequest for what is no patch, Invalid for one that does not fit the document. */
+export function applyJsonPatch(document: unknown, patch: unknown): unknown {
+  const operations = readOperations(patch);
+  const root: Members = { document: copyJson(document) };
+  let copied = 0;
+  for (const operation of operations) {
+    if (operation.op === 'copy') copied += JSON.stringify(read(root, operation.from)).length;
+    if (copied > MAX_COPIED)
+      throw statusError('RequestEntityTooLarge', 'the JSON patch copies more than the allowed size');
+    apply(root, operation);
+  }
+  return root['document'];
+}
+
+function readOperations(patch: unknown): Operation[] {
+  if (!Array.isArray(patch)) throw malformed('a JSON patch must be a list of operations');
+  if (patch.length > MAX_OPERATIONS)
+    throw statusError(
+      'RequestEntityTooLarge',
+      `The allowed maximum operations in a JSON patch is ${MAX_OPERATIONS}, got ${patch.length}`,
+    );
+  return patch.map((item: unknown) => {
+    if (!isMembers(item)) throw malformed('an operation must be an object');
+    const { op, path, from } = item;
+    if (typeof op !== 'string' || !OPERATIONS.includes(op)) throw malformed(`Unexpected kind: ${String(op)}`);
+    const needsFrom = op === 'move' || op === 'copy';
+    const needsValue = op === 'add' || op === 'replace' || op === 'test';
+    if (needsValue && !Object.hasOwn(item, 'value')) throw malformed(`${op} operation has no value`);
+    return {
+      op,
+      path: readPointer(path),
+      from: needsFrom ? readPointer(from) : [],
+      value: item['value'],
+    };
+  });
+}
+
+const OPERATIONS = ['add', 'remove', 'replace', 'move', 'copy', 'test'];
+
+/** Every pointer starts at a holder of the document, so that the whole document has a parent too. */
+function readPointer(pointer: unknown): string[] {
+  if (typeof pointer !== 'string' || (pointer !== '' && !pointer.startsWith('/')))
+    throw malformed(`${JSON.stringify(pointer)} is no JSON pointer`);
+  const parts = pointer.split('/').slice(1);
+  return ['document', ...parts.map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))];
+}
+
+function apply(root: Members, { op, path, from, value }: Operation): void {
+  switch (op) {
+    case 'add':
+      add(root, path, copyJson(value));
+      break;
+    case 'remove':
+      remove(root, path);
+      break;
+    case 'replace':
+      read(root, path);
+      replace(root, path, copyJson(value));
+      break;
+    case 'copy':
+      add(root, path, copyJson(read(root, from)));
+      break;
+    case 'move':
+      if (path.length > from.length && from.every((part, index) => part === path[index]))
+        throw misfit(`cannot move ${textOf(from)} below itself`);
+      add(root, path, remove(root, from));
+      break;
+    default:
+      if (!sameJson(read(root, path), value))
+        throw misfit(`testing value ${textOf(path)} failed: test failed`);
+  }
+}
+
+function add(root: Members, path: readonly string[], value: unknown): void {
+  const { parent, key } = locate(root, path);
+  if (!Array.isArray(parent)) setOwn(parent, key, value);
+  else parent.splice(key === '-' ? parent.length : indexIn(parent, key, path, parent.length), 0, value);
+}
+
+function remove(root: Members, path: readonly string[]): unknown {
+  const value = read(root, path);
+  const { parent, key } = locate(root, path);
+  if (Array.isArray(parent)) parent.splice(Number(key), 1);
+  else delete parent[key];
+  return value;
+}
+
+function replace(root: Members, path: readonly string[], value: unknown): void {
+  const { parent, key } = locate(root, path);
+  if (Array.isArray(parent)) parent[Number(key)] = value;
+  else setOwn(parent, key, value);
+}
+
+function read(root: Members, path: readonly string[]): unknown {
+  const { parent, key } = locate(root, path);
+  return memberOf(parent, key, path);
+}
+
+function locate(root: Members, path: readonly string[]): { parent: Members | unknown[]; key: string } {
+  let parent: Members | unknown[] = root;
+  for (const part of path.slice(0, -1)) {
+    const next: unknown = memberOf(parent, part, path);
+    if (!Array.isArray(next) && !isMembers(next)) throw misfit(`${textOf(path)} leads through a plain value`);
+    parent = next;
+  }
+  return { parent, key: path.at(-1) ?? '' };
+}
+
+function memberOf(parent: Members | unknown[], key: string, path: readonly string[]): unknown {
+  if (Array.isArray(parent)) return parent[indexIn(parent, key, path, parent.length - 1)];
+  if (!Object.hasOwn(parent, key)) throw misfit(`${textOf(path)} does not exist`);
+  return parent[key];
+}
+
+function indexIn(list: readonly unknown[], key: string, path: readonly string[], last: number): number {
+  const index = /^(0|[1-9]\d*)$/.test(key) ? Number(key) : Number.NaN;
+  if (!(index <= last)) throw misfit(`${textOf(path)} is out of a list of ${list.length}`);
+  return index;
+}
+
+const textOf = (path: readonly string[]) => `/${path.slice(1).join('/')}`;
+
+const malformed = (why: string): ApiError => statusError('BadRequest', `error decoding patch: ${why}`);
+
+/** The stock apiserver gives the sentence alone; the cause says which path it was. */
+const misfit = (why: string): ApiError =>
+  statusError('Invalid', 'the server rejected our request due to an error in our request', {
+    causes: [{ reason: 'UnexpectedServerResponse', message: why }],
+  });

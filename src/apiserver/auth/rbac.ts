@@ -1,0 +1,131 @@
+// RBAC as arithmetic: does a rule allow a request, does one set of rules contain another, how is a refusal worded. Pure.
+// Guarantees: nothing is allowed that no rule names; the words of a refusal are Kubernetes' own.
+import type { RbacV1Subject, V1PolicyRule } from '../../api/gen/types.js';
+import { type ApiError, forbidden, statusError } from '../../api/status.js';
+import type { Attributes, UserInfo } from '../identity.js';
+
+export const SUPERUSER_GROUP = 'system:masters';
+export const AUTHENTICATED_GROUP = 'system:authenticated';
+export const UNAUTHENTICATED_GROUP = 'system:unauthenticated';
+
+export function rulesAllow(rules: readonly V1PolicyRule[], attributes: Attributes): boolean {
+  return rules.some((rule) => ruleAllows(rule, attributes));
+}
+
+export function ruleAllows(rule: V1PolicyRule, attributes: Attributes): boolean {
+  if (!matches(rule.verbs, attributes.verb)) return false;
+  if (attributes.path !== undefined)
+    return (rule.nonResourceURLs ?? []).some((url) => urlMatches(url, attributes.path ?? ''));
+  const names = rule.resourceNames ?? [];
+  return (
+    matches(rule.apiGroups, attributes.group) &&
+    (rule.resources ?? []).some((named) => resourceMatches(named, attributes)) &&
+    (names.length === 0 || names.includes(attributes.name))
+  );
+}
+
+/** The parts of `wanted` that `held` does not give, each reduced to one verb on one thing. Empty when held covers wanted. */
+export function uncoveredRules(
+  held: readonly V1PolicyRule[],
+  wanted: readonly V1PolicyRule[],
+): readonly V1PolicyRule[] {
+  return wanted.flatMap(atoms).filter((atom) => !held.some((rule) => covers(rule, atom)));
+}
+
+/** A subject as one string. A service account is the user it authenticates as, so both spellings meet. */
+export function subjectKey(subject: RbacV1Subject, bindingNamespace: string): string | undefined {
+  switch (subject.kind) {
+    case 'User':
+      return `User:${subject.name}`;
+    case 'Group':
+      return `Group:${subject.name}`;
+    case 'ServiceAccount': {
+      const namespace = subject.namespace || bindingNamespace;
+      return namespace === '' ? undefined : `User:${serviceAccountUser({ namespace, name: subject.name })}`;
+    }
+    default:
+      return undefined;
+  }
+}
+
+/** Every key under which a binding can mean this user. */
+export function keysOfUser(user: UserInfo): readonly string[] {
+  return [`User:${user.name}`, ...user.groups.map((group) => `Group:${group}`)];
+}
+
+export function serviceAccountUser({ namespace, name }: { namespace: string; name: string }): string {
+  return `system:serviceaccount:${namespace}:${name}`;
+}
+
+/** `User "x" cannot list resource "pods" in API group "" in the namespace "default"`. */
+export function denialOf(attributes: Attributes): string {
+  const who = `User ${JSON.stringify(attributes.user.name)} cannot ${attributes.verb}`;
+  if (attributes.path !== undefined) return `${who} path ${JSON.stringify(attributes.path)}`;
+  const { resource, subresource, group, namespace } = attributes;
+  const what = subresource === '' ? resource : `${resource}/${subresource}`;
+  const where = namespace === '' ? 'at the cluster scope' : `in the namespace ${JSON.stringify(namespace)}`;
+  return `${who} resource ${JSON.stringify(what)} in API group ${JSON.stringify(group)} ${where}`;
+}
+
+/** The Forbidden that the client gets. A reason, such as a role that a binding names in vain, is appended. */
+export function forbiddenError(attributes: Attributes, reason = ''): ApiError {
+  const why = reason === '' ? denialOf(attributes) : `${denialOf(attributes)}: ${reason}`;
+  if (attributes.path !== undefined) return statusError('Forbidden', `forbidden: ${why}`, {});
+  return forbidden(attributes, attributes.name, why);
+}
+
+export function forbiddenMessage(attributes: Attributes, reason = ''): string {
+  return forbiddenError(attributes, reason).message;
+}
+
+function matches(values: readonly string[] | undefined, wanted: string): boolean {
+  return values?.some((value) => value === '*' || value === wanted) ?? false;
+}
+
+function resourceMatches(named: string, { resource, subresource }: Attributes): boolean {
+  if (named === '*') return true;
+  if (subresource === '') return named === resource;
+  return named === `${resource}/${subresource}` || named === `*/${subresource}`;
+}
+
+function urlMatches(named: string, path: string): boolean {
+  if (named === '*' || named === path) return true;
+  return named.endsWith('*') && path.startsWith(named.replace(/\*+$/, ''));
+}
+
+function atoms(rule: V1PolicyRule): readonly V1PolicyRule[] {
+  return rule.verbs.flatMap((verb) => {
+    const urls = (rule.nonResourceURLs ?? []).map((url) => ({ verbs: [verb], nonResourceURLs: [url] }));
+    const names = rule.resourceNames ?? [];
+    const things = (rule.apiGroups ?? []).flatMap((group) =>
+      (rule.resources ?? []).flatMap((resource) => {
+        const one = { verbs: [verb], apiGroups: [group], resources: [resource] };
+        return names.length === 0 ? [one] : names.map((name) => ({ ...one, resourceNames: [name] }));
+      }),
+    );
+    return [...urls, ...things];
+  });
+}
+
+/** Whether one rule gives an atom. A `*` in the atom is given only by a `*`. */
+function covers(rule: V1PolicyRule, atom: V1PolicyRule): boolean {
+  const [verb = ''] = atom.verbs;
+  if (!matches(rule.verbs, verb)) return false;
+  const url = atom.nonResourceURLs?.[0];
+  if (url !== undefined) return (rule.nonResourceURLs ?? []).some((named) => urlMatches(named, url));
+  const [group = ''] = atom.apiGroups ?? [];
+  const [named = ''] = atom.resources ?? [];
+  const [resource = '', subresource = ''] = named.split('/');
+  const names = rule.resourceNames ?? [];
+  const name = atom.resourceNames?.[0];
+  return (
+    matches(rule.apiGroups, group) &&
+    (rule.resources ?? []).some(
+      (held) =>
+        held === '*' ||
+        held === named ||
+        (subresource !== '' && resource !== '*' && held === `*/${subresource}`),
+    ) &&
+    (names.length === 0 || (name !== undefined && names.includes(name)))
+  );
+}

@@ -1,0 +1,118 @@
+// Whoever writes roles and bindings may give away only what it has, unless it may `escalate` or `bind`. An admission plugin.
+// Guarantees: no chain of writes by a user ends with that user, or a friend, holding more than the writer held.
+import type { V1PolicyRule, V1RoleRef } from '../../api/gen/types.js';
+import { CLUSTER_ROLES, ROLES } from '../../api/resources.js';
+import { forbidden, notFound } from '../../api/status.js';
+import type { AdmissionPlugin, AdmissionRequest } from '../admission.js';
+import type { Attributes, Authorizer, UserInfo } from '../identity.js';
+import { SUPERUSER_GROUP, uncoveredRules } from './rbac.js';
+import type { RbacAuthorizer } from './rbacAuthorizer.js';
+
+const GROUP = 'rbac.authorization.k8s.io';
+
+interface Deps {
+  readonly rbac: RbacAuthorizer;
+  /** The whole chain, so that `escalate` and `bind` may also come from another authorizer. */
+  readonly authorizer: Authorizer;
+}
+
+export function makeRbacEscalationCheck(deps: Deps): AdmissionPlugin {
+  return {
+    name: 'RBACEscalation',
+    validate(request) {
+      const { type, operation, user, object } = request;
+      if (type.group !== GROUP || object === undefined) return;
+      if (operation !== 'create' && operation !== 'update') return;
+      if (user.groups.includes(SUPERUSER_GROUP)) return;
+      if (type.resource === 'roles' || type.resource === 'clusterroles') checkRole(deps, request);
+      else checkBinding(deps, request);
+    },
+  };
+}
+
+function checkRole({ rbac, authorizer }: Deps, request: AdmissionRequest): void {
+  const rules = rulesIn(request.object);
+  if (
+    request.old !== undefined &&
+    same(rules, rulesIn(request.old)) &&
+    same(aggregationOf(request.object), aggregationOf(request.old))
+  )
+    return;
+  const { user, namespace, name, type } = request;
+  if (allows(authorizer, { user, verb: 'escalate', resource: type.resource, namespace, name })) return;
+  // An aggregated role will hold whatever its selectors find: only one who has everything may write that.
+  const wanted = aggregationOf(request.object) === undefined ? rules : [...rules, ...EVERYTHING];
+  refuseUncovered(request, uncoveredRules(rbac.rulesFor(user, namespace), wanted));
+}
+
+function checkBinding({ rbac, authorizer }: Deps, request: AdmissionRequest): void {
+  const { user, namespace } = request;
+  const reference = roleRefIn(request.object);
+  if (reference === undefined) return;
+  if (
+    request.old !== undefined &&
+    same(subjectsIn(request.object), subjectsIn(request.old)) &&
+    same(reference, roleRefIn(request.old))
+  )
+    return;
+  const type = reference.kind === 'ClusterRole' ? CLUSTER_ROLES : ROLES;
+  if (allows(authorizer, { user, verb: 'bind', resource: type.resource, namespace, name: reference.name }))
+    return;
+  const wanted = rbac.rulesOf(reference, namespace);
+  if (wanted === undefined) throw notFound(type, reference.name);
+  refuseUncovered(request, uncoveredRules(rbac.rulesFor(user, namespace), wanted));
+}
+
+const EVERYTHING: readonly V1PolicyRule[] = [
+  { verbs: ['*'], apiGroups: ['*'], resources: ['*'] },
+  { verbs: ['*'], nonResourceURLs: ['*'] },
+];
+
+function refuseUncovered({ user, type, name }: AdmissionRequest, missing: readonly V1PolicyRule[]): void {
+  if (missing.length === 0) return;
+  const groups = `[${user.groups.map((group) => JSON.stringify(group)).join(' ')}]`;
+  throw forbidden(
+    type,
+    name,
+    `user ${JSON.stringify(user.name)} (groups=${groups}) is attempting to grant RBAC permissions not currently held:\n` +
+      missing.map(written).join('\n'),
+  );
+}
+
+/** A rule as Kubernetes writes it in this refusal. */
+function written(rule: V1PolicyRule): string {
+  const part = (name: string, values: readonly string[] | undefined) =>
+    values === undefined || values.length === 0
+      ? []
+      : [`${name}:[${values.map((value) => JSON.stringify(value)).join(' ')}]`];
+  const parts = [
+    ...part('APIGroups', rule.apiGroups),
+    ...part('Resources', rule.resources),
+    ...part('ResourceNames', rule.resourceNames),
+    ...part('NonResourceURLs', rule.nonResourceURLs),
+    ...part('Verbs', rule.verbs),
+  ];
+  return `{${parts.join(', ')}}`;
+}
+
+function allows(
+  authorizer: Authorizer,
+  asked: { user: UserInfo; verb: string; resource: string; namespace: string; name: string },
+): boolean {
+  const attributes: Attributes = { ...asked, group: GROUP, version: 'v1', subresource: '' };
+  return authorizer.authorize(attributes).verdict === 'allow';
+}
+
+// The machinery has validated the object against its schema before admission: these only name its shape.
+type RbacShape = {
+  rules?: readonly V1PolicyRule[] | null;
+  aggregationRule?: unknown;
+  roleRef?: V1RoleRef;
+  subjects?: unknown;
+};
+const shapeOf = (object: unknown): RbacShape => (object ?? {}) as RbacShape;
+const rulesIn = (object: unknown) => shapeOf(object).rules ?? [];
+const aggregationOf = (object: unknown) => shapeOf(object).aggregationRule ?? undefined;
+const roleRefIn = (object: unknown) => shapeOf(object).roleRef;
+const subjectsIn = (object: unknown) => shapeOf(object).subjects ?? [];
+const same = (left: unknown, right: unknown) => JSON.stringify(left) === JSON.stringify(right);

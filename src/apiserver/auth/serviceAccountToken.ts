@@ -1,0 +1,161 @@
+// Users by service account token: the signature, the issuer, the audience, the times, then whether what it is bound to still lives.
+// Guarantees: a token dies with its account, and with the pod it is bound to; a same-named successor does not revive it.
+import { type JWTPayload, jwtVerify } from 'jose';
+import type { Authenticator, UserInfo } from '../identity.js';
+import { serviceAccountUser } from './rbac.js';
+import type { VerificationKey } from './signingKey.js';
+import { bearerToken, unauthorized } from './unauthorized.js';
+
+/** The uid of what exists now under that name, or undefined. */
+export interface BoundObjectLookups {
+  serviceAccountUid(name: { namespace: string; name: string }): Promise<string | undefined>;
+  podUid(name: { namespace: string; name: string }): Promise<string | undefined>;
+}
+
+export interface ServiceAccountTokenOptions {
+  readonly keys: readonly VerificationKey[];
+  /** The first issues; the others were used before and are still accepted. */
+  readonly issuers: readonly string[];
+  readonly lookups: BoundObjectLookups;
+  now?(): number;
+}
+
+interface NamedUid {
+  readonly name: string;
+  readonly uid: string;
+}
+
+interface PrivateClaims {
+  readonly namespace: string;
+  readonly serviceaccount: NamedUid;
+  readonly pod?: NamedUid;
+  readonly node?: { readonly name: string; readonly uid?: string };
+}
+
+/** Also what TokenReview asks, with audiences of the reviewer's choice. */
+export interface TokenVerifier {
+  /** The user and which of the audiences the token is for; undefined when it is no token of ours. Throws when it is one but bad. */
+  verify(
+    token: string,
+    audiences: readonly string[],
+  ): Promise<{ user: UserInfo; audiences: readonly string[] } | undefined>;
+}
+
+export function makeTokenVerifier(options: ServiceAccountTokenOptions): TokenVerifier {
+  const { keys, issuers, lookups, now = Date.now } = options;
+  const keyById = new Map(keys.map((key) => [key.keyId, key]));
+  return {
+    async verify(token, audiences) {
+      const claimed = unverifiedIssuer(token);
+      if (claimed === undefined || !issuers.includes(claimed)) return undefined;
+      const { payload } = await jwtVerify(
+        token,
+        ({ kid }) => {
+          const key = keyById.get(kid ?? '');
+          if (key === undefined) throw new Error('the key of this token is not known');
+          return key.key;
+        },
+        {
+          issuer: [...issuers],
+          audience: [...audiences],
+          algorithms: [...new Set(keys.map(({ algorithm }) => algorithm))],
+          currentDate: new Date(now()),
+          requiredClaims: ['exp', 'sub', 'kubernetes.io'],
+        },
+      );
+      const claims = privateClaimsOf(payload);
+      await checkAlive(claims, lookups);
+      const given = [payload.aud ?? []].flat();
+      return { user: userOf(claims, payload.jti), audiences: audiences.filter((one) => given.includes(one)) };
+    },
+  };
+}
+
+export function makeServiceAccountTokenAuthenticator(
+  verifier: TokenVerifier,
+  audiences: readonly string[],
+): Authenticator {
+  return {
+    async authenticate({ authorization }) {
+      const token = bearerToken(authorization);
+      if (token === undefined) return undefined;
+      try {
+        return (await verifier.verify(token, audiences))?.user;
+      } catch (cause) {
+        throw unauthorized(cause);
+      }
+    },
+  };
+}
+
+/** The issuer that an unverified token claims: only to tell whose business it is. */
+function unverifiedIssuer(token: string): string | undefined {
+  const [, payload, signature] = token.split('.');
+  if (payload === undefined || signature === undefined) return undefined;
+  try {
+    const claims: unknown = JSON.parse(Buffer.from(payload, 'base64url').toString('utf8'));
+    const issuer = isRecord(claims) ? claims['iss'] : undefined;
+    return typeof issuer === 'string' ? issuer : undefined;
+  } catch {
+    return undefined; // Not a JWT: some other authenticator's.
+  }
+}
+
+function privateClaimsOf(payload: JWTPayload): PrivateClaims {
+  const claims = payload['kubernetes.io'];
+  if (!isRecord(claims) || typeof claims['namespace'] !== 'string')
+    throw new Error('the token lacks its private claims');
+  const { namespace } = claims as { namespace: string };
+  const serviceaccount = namedUid(claims['serviceaccount']);
+  if (serviceaccount === undefined) throw new Error('the token names no service account');
+  if (payload.sub !== serviceAccountUser({ namespace, name: serviceaccount.name }))
+    throw new Error("the token's subject is not its service account");
+  const pod = namedUid(claims['pod']);
+  if (claims['pod'] !== undefined && pod === undefined) throw new Error("the token's pod is malformed");
+  const node =
+    isRecord(claims['node']) && typeof claims['node']['name'] === 'string' ? claims['node'] : undefined;
+  return {
+    namespace,
+    serviceaccount,
+    ...(pod === undefined ? {} : { pod }),
+    ...(node === undefined ? {} : { node: node as unknown as { name: string; uid?: string } }),
+  };
+}
+
+async function checkAlive(claims: PrivateClaims, lookups: BoundObjectLookups): Promise<void> {
+  const { namespace, serviceaccount, pod } = claims;
+  const [accountUid, podUid] = await Promise.all([
+    lookups.serviceAccountUid({ namespace, name: serviceaccount.name }),
+    pod === undefined ? undefined : lookups.podUid({ namespace, name: pod.name }),
+  ]);
+  if (accountUid !== serviceaccount.uid) throw new Error('the service account of this token is gone');
+  if (pod !== undefined && podUid !== pod.uid) throw new Error('the pod of this token is gone');
+}
+
+function userOf(
+  { namespace, serviceaccount, pod, node }: PrivateClaims,
+  tokenId: string | undefined,
+): UserInfo {
+  const prefix = 'authentication.kubernetes.io';
+  return {
+    name: serviceAccountUser({ namespace, name: serviceaccount.name }),
+    uid: serviceaccount.uid,
+    groups: ['system:serviceaccounts', `system:serviceaccounts:${namespace}`],
+    extra: {
+      ...(tokenId === undefined ? {} : { [`${prefix}/credential-id`]: [`JTI=${tokenId}`] }),
+      ...(node === undefined ? {} : { [`${prefix}/node-name`]: [node.name] }),
+      ...(node?.uid === undefined ? {} : { [`${prefix}/node-uid`]: [node.uid] }),
+      ...(pod === undefined ? {} : { [`${prefix}/pod-name`]: [pod.name], [`${prefix}/pod-uid`]: [pod.uid] }),
+    },
+  };
+}
+
+function namedUid(value: unknown): NamedUid | undefined {
+  if (!isRecord(value)) return undefined;
+  const { name, uid } = value;
+  return typeof name === 'string' && typeof uid === 'string' && uid !== '' ? { name, uid } : undefined;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,137 @@
+// Service account tokens: short-lived, for an audience, bound to the account and, if asked, to a pod.
+// Guarantees: no token without an expiry; what it is bound to was compared by uid before it was signed.
+import { randomUUID } from 'node:crypto';
+import { SignJWT } from 'jose';
+import type {
+  AuthenticationV1TokenRequest,
+  V1Pod,
+  V1ServiceAccount,
+  V1StatusCause,
+} from '../../api/gen/types.js';
+import type { Stored } from '../../api/object.js';
+import { conflict, invalid, notFound, statusError } from '../../api/status.js';
+import { serviceAccountUser } from './rbac.js';
+import { readSigningKey, type SigningKey } from './signingKey.js';
+
+export const MIN_TOKEN_SECONDS = 600;
+const DEFAULT_TOKEN_SECONDS = 3600;
+const API_MAX_TOKEN_SECONDS = 2 ** 32;
+
+export interface TokenIssuerOptions {
+  readonly privateKeyPem: string;
+  /** The digest of the public key unless given. */
+  readonly keyId?: string;
+  readonly issuer: string;
+  /** Used when a request names none: the apiserver's own. */
+  readonly audiences: readonly string[];
+  /** Longer wishes are cut to this, as with --service-account-max-token-expiration. */
+  readonly maxExpirationSeconds?: number;
+  now?(): number;
+}
+
+export interface IssuedToken {
+  readonly token: string;
+  readonly expirationTimestamp: string;
+}
+
+export interface BoundPod {
+  readonly pod: Stored<V1Pod>;
+  readonly node?: { readonly name: string; readonly uid?: string };
+}
+
+export interface TokenIssuer {
+  readonly key: SigningKey;
+  readonly issuer: string;
+  readonly audiences: readonly string[];
+  /** `bound` is the pod that spec.boundObjectRef names, when it names one and it exists. Throws ApiError. */
+  issue(
+    request: AuthenticationV1TokenRequest,
+    account: Stored<V1ServiceAccount>,
+    bound?: BoundPod,
+  ): Promise<IssuedToken>;
+}
+
+export function makeTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
+  const { issuer, audiences, maxExpirationSeconds = Number.POSITIVE_INFINITY, now = Date.now } = options;
+  const key = readSigningKey(options.privateKeyPem, options.keyId);
+  return {
+    key,
+    issuer,
+    audiences,
+    async issue(request, account, bound) {
+      const seconds = Math.min(checkedSeconds(request), maxExpirationSeconds);
+      checkBound(request, account, bound);
+      const issuedAt = Math.floor(now() / 1000);
+      const asked = request.spec?.audiences ?? [];
+      const token = await new SignJWT({ 'kubernetes.io': privateClaims(account, bound) })
+        .setProtectedHeader({ alg: key.algorithm, kid: key.keyId })
+        .setIssuer(issuer)
+        .setSubject(serviceAccountUser(namedIn(account)))
+        .setAudience([...(asked.length === 0 ? audiences : asked)])
+        .setIssuedAt(issuedAt)
+        .setNotBefore(issuedAt)
+        .setExpirationTime(issuedAt + seconds)
+        .setJti(randomUUID())
+        .sign(key.key);
+      const expirationTimestamp = new Date((issuedAt + seconds) * 1000).toISOString().replace('.000Z', 'Z');
+      return { token, expirationTimestamp };
+    },
+  };
+}
+
+function checkedSeconds({ spec }: AuthenticationV1TokenRequest): number {
+  const seconds = spec?.expirationSeconds ?? DEFAULT_TOKEN_SECONDS;
+  const fault = (message: string): V1StatusCause => ({
+    field: 'spec.expirationSeconds',
+    reason: 'FieldValueInvalid',
+    message: `Invalid value: ${seconds}: ${message}`,
+  });
+  const faults =
+    seconds < MIN_TOKEN_SECONDS
+      ? [fault('may not specify a duration less than 10 minutes')]
+      : seconds > API_MAX_TOKEN_SECONDS
+        ? [fault('may not specify a duration larger than 2^32 seconds')]
+        : [];
+  if (faults.length > 0) throw invalid({ group: 'authentication.k8s.io', kind: 'TokenRequest' }, '', faults);
+  return seconds;
+}
+
+function checkBound(
+  { spec }: AuthenticationV1TokenRequest,
+  account: Stored<V1ServiceAccount>,
+  bound: BoundPod | undefined,
+): void {
+  const reference = spec?.boundObjectRef ?? undefined;
+  if (reference === undefined) return;
+  if (reference.kind !== 'Pod' || (reference.apiVersion ?? 'v1') !== 'v1') {
+    const what = `${reference.apiVersion ?? ''}, Kind=${reference.kind ?? ''}`;
+    throw statusError('BadRequest', `cannot bind token for serviceaccount to object of type ${what}`);
+  }
+  const pods = { group: '', resource: 'pods' };
+  const name = reference.name ?? '';
+  if (bound === undefined) throw notFound(pods, name);
+  const { pod } = bound;
+  if (reference.uid !== undefined && reference.uid !== '' && reference.uid !== pod.metadata.uid) {
+    const why = `the UID in the bound object reference (${reference.uid}) does not match the UID in record. The object might have been deleted and then recreated`;
+    throw conflict(pods, name, why);
+  }
+  if ((pod.spec.serviceAccountName || 'default') !== account.metadata.name) {
+    const why = `cannot bind token for serviceaccount "${account.metadata.name}" to pod running with different serviceaccount name.`;
+    throw statusError('BadRequest', why);
+  }
+}
+
+function privateClaims(account: Stored<V1ServiceAccount>, bound: BoundPod | undefined): object {
+  const { namespace, name } = namedIn(account);
+  const pod = bound?.pod.metadata;
+  return {
+    namespace,
+    ...(bound?.node === undefined ? {} : { node: bound.node }),
+    ...(pod === undefined ? {} : { pod: { name: pod.name, uid: pod.uid } }),
+    serviceaccount: { name, uid: account.metadata.uid },
+  };
+}
+
+function namedIn({ metadata }: Stored<V1ServiceAccount>): { namespace: string; name: string } {
+  return { namespace: metadata.namespace ?? '', name: metadata.name };
+}

@@ -1,0 +1,67 @@
+// POST serviceaccounts/<name>/token: a TokenRequest in, the same with a token in its status out.
+// Guarantees: the account, and the pod it asks to be bound to, are those that exist now.
+import type { AuthenticationV1TokenRequest, V1ServiceAccount } from '../../api/gen/types.js';
+import type { KubeObject, Stored } from '../../api/object.js';
+import { SERVICE_ACCOUNTS } from '../../api/resources.js';
+import { statusError } from '../../api/status.js';
+import type { AdmissionLookups } from '../admission/lookups.js';
+import type { BoundPod, TokenIssuer } from './tokenIssuer.js';
+
+const KIND = { group: 'authentication.k8s.io', version: 'v1', kind: 'TokenRequest' };
+
+interface Deps {
+  readonly issuer: TokenIssuer;
+  readonly lookups: Pick<AdmissionLookups, 'pod' | 'node'>;
+}
+
+export function makeTokenSubresource({ issuer, lookups }: Deps) {
+  async function boundPod(namespace: string, name: string): Promise<BoundPod | undefined> {
+    const pod = await lookups.pod({ namespace, name });
+    const nodeName = pod?.spec.nodeName ?? '';
+    if (pod === undefined || nodeName === '') return pod === undefined ? undefined : { pod };
+    const uid = (await lookups.node({ name: nodeName }))?.metadata.uid;
+    return { pod, node: { name: nodeName, ...(uid === undefined ? {} : { uid }) } };
+  }
+
+  return {
+    type: SERVICE_ACCOUNTS,
+    subresource: 'token',
+    kind: KIND,
+    async create(object: KubeObject, body: KubeObject): Promise<KubeObject> {
+      const account = object as Stored<V1ServiceAccount>;
+      const request = checked(body);
+      const { boundObjectRef } = request.spec ?? {};
+      const name = boundObjectRef?.kind === 'Pod' ? (boundObjectRef.name ?? '') : '';
+      const bound = name === '' ? undefined : await boundPod(account.metadata.namespace ?? '', name);
+      const status = await issuer.issue(request, account, bound);
+      const { metadata } = account;
+      return {
+        kind: KIND.kind,
+        apiVersion: `${KIND.group}/${KIND.version}`,
+        metadata: {
+          name: metadata.name,
+          namespace: metadata.namespace,
+          creationTimestamp: metadata.creationTimestamp,
+        },
+        spec: {
+          ...request.spec,
+          audiences: request.spec?.audiences?.length ? request.spec.audiences : issuer.audiences,
+        },
+        status,
+      } as KubeObject;
+    },
+  };
+}
+
+/** The body may have passed no schema on its way: what is read of it is looked at here. */
+function checked(body: unknown): AuthenticationV1TokenRequest {
+  const { spec } = (body ?? {}) as { spec?: AuthenticationV1TokenRequest['spec'] };
+  const { audiences, expirationSeconds } = spec ?? {};
+  const isList =
+    audiences === undefined ||
+    (Array.isArray(audiences) && audiences.every((one) => typeof one === 'string'));
+  if (!isList) throw statusError('BadRequest', 'spec.audiences must be a list of strings');
+  if (expirationSeconds !== undefined && !Number.isSafeInteger(expirationSeconds))
+    throw statusError('BadRequest', 'spec.expirationSeconds must be an integer');
+  return { spec };
+}

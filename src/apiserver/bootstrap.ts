@@ -1,0 +1,92 @@
+// What a cluster has from the first moment: its own namespaces, and the Service by which pods reach the apiserver.
+// Guarantees: may run at every start; it creates what is missing and corrects only the addresses of the `kubernetes` Service.
+import type { V1EndpointSlice, V1Endpoints, V1Service } from '../api/gen/types.js';
+import type { KubeObject } from '../api/object.js';
+import { ENDPOINT_SLICES, ENDPOINTS, NAMESPACES, type ResourceType, SERVICES } from '../api/resources.js';
+import { ApiError } from '../api/status.js';
+import type { Client } from '../client/client.js';
+
+export interface BootstrapOptions {
+  /** Where nodes reach this apiserver. */
+  readonly address: string;
+  readonly port: number;
+  /** The first address of the service range. */
+  readonly serviceIp: string;
+}
+
+const SYSTEM_NAMESPACES = ['default', 'kube-system', 'kube-public', 'kube-node-lease'];
+const META = { name: 'kubernetes', namespace: 'default' };
+const SERVICE_PORT = 443;
+
+export async function bootstrap(client: Client, options: BootstrapOptions): Promise<void> {
+  await Promise.all(
+    SYSTEM_NAMESPACES.map((name) => createMissing(client, NAMESPACES, { metadata: { name } })),
+  );
+  await createMissing(client, SERVICES, kubernetesService(options));
+  await createOrCorrect(client, ENDPOINTS, kubernetesEndpoints(options), ({ subsets }) => subsets);
+  await createOrCorrect(client, ENDPOINT_SLICES, kubernetesSlice(options), ({ endpoints, ports }) => [
+    endpoints,
+    ports,
+  ]);
+}
+
+export function kubernetesService({ port, serviceIp }: BootstrapOptions): V1Service {
+  return {
+    metadata: { ...META, labels: { component: 'apiserver', provider: 'kubernetes' } },
+    spec: {
+      type: 'ClusterIP',
+      clusterIP: serviceIp,
+      clusterIPs: [serviceIp],
+      sessionAffinity: 'None',
+      ports: [{ name: 'https', protocol: 'TCP', port: SERVICE_PORT, targetPort: port }],
+    },
+  };
+}
+
+// The label keeps the slice controllers from mirroring what is written here by hand.
+const UNMIRRORED = { 'endpointslice.kubernetes.io/skip-mirror': 'true' };
+
+export function kubernetesEndpoints({ address, port }: BootstrapOptions): V1Endpoints {
+  return {
+    metadata: { ...META, labels: UNMIRRORED },
+    subsets: [{ addresses: [{ ip: address }], ports: [{ name: 'https', port, protocol: 'TCP' }] }],
+  };
+}
+
+export function kubernetesSlice({ address, port }: BootstrapOptions): V1EndpointSlice {
+  return {
+    metadata: { ...META, labels: { 'kubernetes.io/service-name': 'kubernetes' } },
+    addressType: address.includes(':') ? 'IPv6' : 'IPv4',
+    endpoints: [{ addresses: [address], conditions: { ready: true } }],
+    ports: [{ name: 'https', port, protocol: 'TCP' }],
+  };
+}
+
+async function createMissing<T extends KubeObject>(
+  client: Client,
+  type: ResourceType<T>,
+  object: T,
+): Promise<void> {
+  try {
+    await client.of(type).create(object);
+  } catch (error) {
+    if (!ApiError.is(error, 'AlreadyExists')) throw error;
+  }
+}
+
+async function createOrCorrect<T extends KubeObject>(
+  client: Client,
+  type: ResourceType<T>,
+  object: T,
+  parts: (object: T) => unknown,
+): Promise<void> {
+  const resource = client.of(type);
+  try {
+    const held = await resource.get(META);
+    if (JSON.stringify(parts(held)) === JSON.stringify(parts(object))) return;
+    await resource.update({ ...object, metadata: { ...held.metadata, ...object.metadata } });
+  } catch (error) {
+    if (!ApiError.is(error, 'NotFound')) throw error;
+    await createMissing(client, type, object);
+  }
+}

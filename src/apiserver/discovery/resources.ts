@@ -1,0 +1,117 @@
+// What the server serves, as one list: kinds, their subresources, and the resources that are only computed. Pure.
+// Guarantees: discovery in all its forms, and routing, read this list, so they cannot disagree.
+import type { KindDefinition } from '../../api/kind.js';
+import { PODS, type ResourceType } from '../../api/resources.js';
+import type { SubresourceHook, VirtualResource } from '../machinery.js';
+
+export interface ServedKind {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+}
+
+export interface ServedSubresource {
+  readonly subresource: string;
+  readonly kind: ServedKind;
+  readonly verbs: readonly string[];
+}
+
+export interface ServedResource {
+  readonly type: ResourceType;
+  readonly singular: string;
+  readonly shortNames: readonly string[];
+  readonly categories: readonly string[];
+  readonly verbs: readonly string[];
+  readonly subresources: readonly ServedSubresource[];
+}
+
+const VERBS = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
+const CHANGE = ['get', 'patch', 'update'];
+
+const POD_SUBRESOURCES: readonly ServedSubresource[] = [
+  { subresource: 'attach', kind: core('PodAttachOptions'), verbs: ['create', 'get'] },
+  { subresource: 'binding', kind: core('Binding'), verbs: ['create'] },
+  { subresource: 'eviction', kind: { group: 'policy', version: 'v1', kind: 'Eviction' }, verbs: ['create'] },
+  { subresource: 'exec', kind: core('PodExecOptions'), verbs: ['create', 'get'] },
+  { subresource: 'log', kind: core('Pod'), verbs: ['get'] },
+  { subresource: 'portforward', kind: core('PodPortForwardOptions'), verbs: ['create', 'get'] },
+];
+
+function core(kind: string): ServedKind {
+  return { group: '', version: 'v1', kind };
+}
+
+export interface Served {
+  readonly kinds: readonly KindDefinition[];
+  readonly virtualResources: readonly VirtualResource[];
+  readonly subresourceHooks: readonly SubresourceHook[];
+}
+
+export function servedResources({
+  kinds,
+  virtualResources,
+  subresourceHooks,
+}: Served): readonly ServedResource[] {
+  const stored = kinds.map(
+    (kind): ServedResource => ({
+      type: kind.type,
+      singular: kind.singular,
+      shortNames: kind.shortNames,
+      categories: kind.categories,
+      verbs: VERBS,
+      subresources: subresourcesOf(kind, subresourceHooks),
+    }),
+  );
+  const computed = virtualResources.map(
+    (type): ServedResource => ({
+      type,
+      singular: type.singular,
+      shortNames: [],
+      categories: [],
+      verbs: ['create'],
+      subresources: [],
+    }),
+  );
+  return [...stored, ...computed];
+}
+
+function subresourcesOf(
+  kind: KindDefinition,
+  hooks: readonly SubresourceHook[],
+): readonly ServedSubresource[] {
+  const { type } = kind;
+  const self = { group: type.group, version: type.version, kind: type.kind };
+  const found: ServedSubresource[] = [];
+  if (isType(type, PODS)) found.push(...POD_SUBRESOURCES);
+  if (type.group === '' && type.resource === 'namespaces') {
+    found.push({ subresource: 'finalize', kind: self, verbs: ['update'] });
+  }
+  if (kind.scale !== undefined) {
+    found.push({
+      subresource: 'scale',
+      kind: { group: 'autoscaling', version: 'v1', kind: 'Scale' },
+      verbs: CHANGE,
+    });
+  }
+  if (kind.hasStatus) found.push({ subresource: 'status', kind: self, verbs: CHANGE });
+  for (const hook of hooks) {
+    if (isType(type, hook.type))
+      found.push({ subresource: hook.subresource, kind: hook.kind, verbs: ['create'] });
+  }
+  return found.sort((a, b) => (a.subresource < b.subresource ? -1 : 1));
+}
+
+export function isType(a: ResourceType, b: ResourceType): boolean {
+  return a.group === b.group && a.resource === b.resource;
+}
+
+/** Core first, then the groups by name, each with its versions: the order of /apis. */
+export function groupsOf(resources: readonly ServedResource[]): ReadonlyMap<string, readonly string[]> {
+  const groups = new Map<string, string[]>();
+  for (const { type } of resources) {
+    const versions = groups.get(type.group) ?? [];
+    if (!versions.includes(type.version)) versions.push(type.version);
+    groups.set(type.group, versions);
+  }
+  return new Map([...groups].sort(([a], [b]) => (a < b ? -1 : 1)));
+}

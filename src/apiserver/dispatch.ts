@@ -1,0 +1,116 @@
+// Sends a resource request to its verb or subresource.
+// Guarantees: only what discovery lists is reached; the rest is 404 or 405 in Kubernetes' words.
+import type { KindDefinition } from '../api/kind.js';
+import { PODS, type ResourceType } from '../api/resources.js';
+import { statusError } from '../api/status.js';
+import { isType } from './discovery/resources.js';
+import { type ApiResponse, jsonResponse } from './exchange.js';
+import type { Call, Machinery, VirtualResource } from './machinery.js';
+import { readCurrent } from './registry/update.js';
+import { bind } from './subresources/binding.js';
+import { connectPod } from './subresources/connect.js';
+import { evict } from './subresources/eviction.js';
+import { finalizeNamespace } from './subresources/finalize.js';
+import { podLog } from './subresources/log.js';
+import { scale } from './subresources/scale.js';
+import { decodeOther, readData } from './verbs/body.js';
+import { isDryRun } from './verbs/options.js';
+import { patchObject } from './verbs/patch.js';
+import { getList, getObject, getWatch } from './verbs/read.js';
+import { postObject, putObject, removeCollection, removeObject, writeContext } from './verbs/write.js';
+
+type Handler = (machinery: Machinery, kind: KindDefinition, call: Call) => Promise<ApiResponse>;
+
+const VERBS: Readonly<Record<string, Handler>> = {
+  get: getObject,
+  list: getList,
+  watch: getWatch,
+  create: postObject,
+  update: putObject,
+  patch: patchObject,
+  delete: removeObject,
+  deletecollection: removeCollection,
+};
+
+const STATUS_VERBS: Readonly<Record<string, Handler>> = {
+  get: getObject,
+  update: putObject,
+  patch: patchObject,
+};
+
+const POD_CONNECTIONS = new Set(['exec', 'attach', 'portforward']);
+
+export function dispatch(machinery: Machinery, call: Call): Promise<ApiResponse> {
+  const { group, version, resource } = call.info;
+  const isWanted = (type: ResourceType) =>
+    type.group === group && type.version === version && type.resource === resource;
+  const kind = machinery.kinds.find(({ type }) => isWanted(type));
+  if (kind !== undefined) return dispatchKind(machinery, kind, call);
+  const virtual = machinery.virtualResources.find(isWanted);
+  if (virtual !== undefined) return createVirtual(virtual, call);
+  throw noSuchResource();
+}
+
+function dispatchKind(machinery: Machinery, kind: KindDefinition, call: Call): Promise<ApiResponse> {
+  const { subresource, namespace, verb, name } = call.info;
+  checkScope(kind, call);
+  const handler = subresource === '' ? VERBS[verb] : subresourceHandler(machinery, kind, call);
+  if (handler === undefined) throw notAllowed();
+  const needsName = verb === 'get' || verb === 'update' || verb === 'patch' || verb === 'delete';
+  if (needsName && name === '') throw notAllowed();
+  if (verb === 'create' && subresource === '' && name !== '') throw notAllowed();
+  if (kind.type.namespaced && namespace === '' && (needsName || verb === 'create')) throw noSuchResource();
+  return handler(machinery, kind, call);
+}
+
+function checkScope(kind: KindDefinition, { info }: Call): void {
+  const isNamespaceItself = info.resource === 'namespaces' && info.namespace === info.name;
+  if (!kind.type.namespaced && info.namespace !== '' && !isNamespaceItself) throw noSuchResource();
+}
+
+function subresourceHandler(machinery: Machinery, kind: KindDefinition, { info }: Call): Handler | undefined {
+  const { subresource, verb } = info;
+  const isPod = isType(kind.type, PODS);
+  if (subresource === 'status' && kind.hasStatus) return STATUS_VERBS[verb];
+  if (subresource === 'scale' && kind.scale !== undefined) return scale;
+  if (isPod && subresource === 'binding') return verb === 'create' ? bind : undefined;
+  if (isPod && subresource === 'eviction') return verb === 'create' ? evict : undefined;
+  if (isPod && subresource === 'log') return verb === 'get' ? podLog : undefined;
+  if (isPod && POD_CONNECTIONS.has(subresource)) {
+    return verb === 'get' || verb === 'create' ? connectPod : undefined;
+  }
+  if (kind.type.resource === 'namespaces' && subresource === 'finalize') {
+    return verb === 'update' ? finalizeNamespace : undefined;
+  }
+  const hook = machinery.subresourceHooks.find(
+    (known) => isType(known.type, kind.type) && known.subresource === subresource,
+  );
+  if (hook === undefined) throw noSuchResource();
+  return verb !== 'create'
+    ? undefined
+    : async (_machinery, _kind, call) => {
+        const body = decodeOther(modelOf(hook.kind), (await readData(call)) ?? {});
+        const held = await readCurrent(machinery, writeContext(kind, call));
+        const context = { user: call.user, dryRun: isDryRun(call.query) };
+        return jsonResponse(201, await hook.create(held.parse(), body as object, context));
+      };
+}
+
+/** TokenRequest is the one whose model is named after its group. */
+function modelOf({ group, version, kind }: { group: string; version: string; kind: string }): string {
+  const prefix = kind === 'TokenRequest' && group === 'authentication.k8s.io' ? 'Authentication' : '';
+  return `${prefix}${version.replace(/^v/, 'V')}${kind}`;
+}
+
+async function createVirtual(resource: VirtualResource, call: Call): Promise<ApiResponse> {
+  const { verb, name, namespace, subresource } = call.info;
+  if (verb !== 'create' || name !== '' || subresource !== '') throw notAllowed();
+  if (resource.namespaced !== (namespace !== '')) throw noSuchResource();
+  const body = await readData(call);
+  return jsonResponse(201, await resource.answer(body, { user: call.user, namespace }));
+}
+
+const noSuchResource = () => statusError('NotFound', 'the server could not find the requested resource', {});
+
+const notAllowed = () =>
+  statusError('MethodNotAllowed', 'the server does not allow this method on the requested resource', {});

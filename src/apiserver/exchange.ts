@@ -1,0 +1,50 @@
+// A request and its answer, independent of how they travel: HTTPS and in-process callers share the path behind these.
+// Guarantees: nothing here knows node:http; a body is bytes, many bytes in turn, or a stream.
+import type { Duplex } from 'node:stream';
+import type { Credentials, UserInfo } from './identity.js';
+
+export interface ApiRequest {
+  readonly method: string;
+  /** Path with its query, as sent. */
+  readonly url: string;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly credentials: Credentials;
+  /** Set for callers in the same process, who are known without credentials. */
+  readonly user?: UserInfo;
+  /** The whole body. Throws RequestEntityTooLarge. */
+  body(): Promise<Buffer>;
+  /** Aborted when the client has gone away. */
+  readonly signal: AbortSignal;
+}
+
+export type Body = Buffer | readonly Buffer[] | AsyncIterable<Uint8Array>;
+
+export interface ApiResponse {
+  readonly status: number;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Body;
+  /** With status 101: the other side, to be joined to the client's connection byte by byte. */
+  readonly tunnel?: Tunnel;
+}
+
+export interface Tunnel {
+  readonly socket: Duplex;
+  /** What the other side sent already. */
+  readonly head: Buffer;
+}
+
+export const JSON_TYPE = 'application/json';
+
+export function jsonResponse(status: number, value: unknown): ApiResponse {
+  return bytesResponse(status, Buffer.from(`${JSON.stringify(value)}\n`));
+}
+
+export function bytesResponse(status: number, body: Body, type: string = JSON_TYPE): ApiResponse {
+  return { status, headers: { 'content-type': type }, body };
+}
+
+export function textResponse(status: number, text: string): ApiResponse {
+  return bytesResponse(status, Buffer.from(text), 'text/plain; charset=utf-8');
+}

@@ -1,0 +1,107 @@
+// The one path of every request, whoever carries it: parse, authenticate, authorize, answer; failures become Status.
+// Guarantees: never throws; a fault of ours is logged and answered as 500 without its details.
+import { randomUUID } from 'node:crypto';
+import { ApiError, statusError } from '../api/status.js';
+import { StoreError } from '../store/store.js';
+import { authenticate, authorize, type Gate, impersonate } from './access.js';
+import type { PathHandler } from './discovery/paths.js';
+import { dispatch } from './dispatch.js';
+import { type ApiRequest, type ApiResponse, jsonResponse } from './exchange.js';
+import type { Machinery } from './machinery.js';
+import { negotiate } from './output/negotiate.js';
+import { parseRequest } from './requestInfo.js';
+
+export type Handler = (request: ApiRequest) => Promise<ApiResponse>;
+
+export interface HandlerOptions {
+  readonly machinery: Machinery;
+  readonly gate: Gate;
+  readonly paths: PathHandler;
+}
+
+const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']);
+
+export function makeHandler(options: HandlerOptions): Handler {
+  return async (request) => {
+    const warnings: string[] = [];
+    const response = await answer(options, request, warnings).catch((error: unknown) =>
+      failure(options.machinery, request, error),
+    );
+    const headers: Record<string, string> = {
+      'audit-id': randomUUID(),
+      'cache-control': 'no-cache, private',
+      ...response.headers,
+    };
+    if (warnings.length > 0) headers['warning'] = warnings.map(warningValue).join(', ');
+    return { ...response, headers };
+  };
+}
+
+async function answer(
+  { machinery, gate, paths }: HandlerOptions,
+  request: ApiRequest,
+  warnings: string[],
+): Promise<ApiResponse> {
+  if (!METHODS.has(request.method)) {
+    throw statusError('MethodNotAllowed', 'the server does not allow this method on the requested resource');
+  }
+  const { pathname, searchParams: query } = parseUrl(request.url);
+  const info = parseRequest(request.method, pathname, query);
+  const caller = await authenticate(gate, request);
+  const user = impersonate(gate, caller, request);
+  authorize(gate, user, info);
+  const negotiated = negotiate(request.headers['accept']);
+  if (!info.isResource) {
+    if (info.verb !== 'get' && info.verb !== 'head') {
+      throw statusError(
+        'MethodNotAllowed',
+        'the server does not allow this method on the requested resource',
+      );
+    }
+    return paths(pathname, query, negotiated);
+  }
+  return dispatch(machinery, { request, info, query, user, negotiated, warnings });
+}
+
+function parseUrl(url: string): { readonly pathname: string; readonly searchParams: URLSearchParams } {
+  // Resolving would fold `..` and `//host` away; only the path and query are wanted, as sent.
+  const split = url.indexOf('?');
+  const path = split === -1 ? url : url.slice(0, split);
+  const query = split === -1 ? '' : url.slice(split + 1);
+  if (!path.startsWith('/')) throw statusError('BadRequest', 'the request target must be a path');
+  return { pathname: path, searchParams: new URLSearchParams(query) };
+}
+
+/** A refusal as it is; anything else is our fault or the store's. */
+export function failure({ log }: Pick<Machinery, 'log'>, request: ApiRequest, error: unknown): ApiResponse {
+  const refusal = error instanceof ApiError ? error : unexpected(error);
+  if (!(error instanceof ApiError)) {
+    const path = request.url.split('?')[0] ?? '';
+    const why = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    log.error('a request failed', { method: request.method, path, error: why });
+  }
+  const response = jsonResponse(refusal.code, refusal.status);
+  const retry = refusal.status.details?.retryAfterSeconds;
+  return retry === undefined
+    ? response
+    : { ...response, headers: { ...response.headers, 'retry-after': String(retry) } };
+}
+
+function unexpected(cause: unknown): ApiError {
+  if (cause instanceof StoreError && (cause.code === 'UNAVAILABLE' || cause.code === 'CLOSED')) {
+    return statusError(
+      'ServiceUnavailable',
+      'the store cannot be reached',
+      { retryAfterSeconds: 1 },
+      { cause },
+    );
+  }
+  const message = 'Internal error occurred: the server could not complete the request; its log says why';
+  return statusError('InternalError', message, {}, { cause });
+}
+
+/** RFC 7234, 5.5: code 299, no agent, the text quoted. */
+function warningValue(text: string): string {
+  const printable = text.replace(/[^\x20-\x7e]/g, '?').replace(/["\\]/g, '\\$&');
+  return `299 - "${printable.slice(0, 1024)}"`;
+}

@@ -1,0 +1,206 @@
+// The HTTPS side: sockets and node:http in, requests of the common path out, answers written back.
+// Guarantees: bodies, headers and times are bounded; a client that does not read stops being written to.
+import { once } from 'node:events';
+import type http from 'node:http';
+import https from 'node:https';
+import type { Duplex } from 'node:stream';
+import type { TLSSocket } from 'node:tls';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import type { Log } from '../../api/log.js';
+import { statusError } from '../../api/status.js';
+import type { ApiRequest, Body } from '../exchange.js';
+import type { Handler } from '../handler.js';
+import type { Credentials } from '../identity.js';
+import { joinTunnel, refuseUpgrade } from './tunnel.js';
+
+export interface TlsFiles {
+  readonly cert: string | Buffer;
+  readonly key: string | Buffer;
+  /** Client certificates of this authority are believed; others are as if none was sent. */
+  readonly clientCa?: string | Buffer;
+}
+
+export interface HttpsServerOptions {
+  readonly tls: TlsFiles;
+  readonly handler: Handler;
+  readonly log: Log;
+}
+
+const MAX_BODY = 3 * 1024 * 1024;
+const MAX_HEADERS = 64 * 1024;
+const GZIP_FROM = 128 * 1024;
+const WRITE_CHUNK = 64 * 1024;
+
+export function createHttpsServer({ tls, handler, log }: HttpsServerOptions): https.Server {
+  const server = https.createServer(
+    {
+      cert: tls.cert,
+      key: tls.key,
+      ...(tls.clientCa === undefined ? {} : { ca: tls.clientCa }),
+      requestCert: true,
+      rejectUnauthorized: false,
+      minVersion: 'TLSv1.2',
+      ALPNProtocols: ['http/1.1'],
+      maxHeaderSize: MAX_HEADERS,
+      headersTimeout: 30_000,
+      requestTimeout: 120_000,
+      keepAliveTimeout: 90_000,
+      noDelay: true,
+    },
+    (incoming, outgoing) => {
+      serve(handler, incoming, outgoing).catch((error: Error) => {
+        log.debug('a connection broke while it was answered', { error: error.message });
+        outgoing.destroy();
+      });
+    },
+  );
+  server.on('upgrade', (incoming: http.IncomingMessage, socket: Duplex, head: Buffer) => {
+    upgrade(handler, incoming, socket, head).catch((error: Error) => {
+      log.debug('an upgraded connection broke', { error: error.message });
+      socket.destroy();
+    });
+  });
+  server.on('tlsClientError', (_error, socket) => socket.destroy());
+  server.on('clientError', (_error, socket) => {
+    if (socket.writable) socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n');
+    else socket.destroy();
+  });
+  return server;
+}
+
+async function serve(handler: Handler, incoming: http.IncomingMessage, outgoing: http.ServerResponse) {
+  const gone = new AbortController();
+  outgoing.once('close', () => gone.abort());
+  const response = await handler(requestOf(incoming, gone.signal));
+  outgoing.statusCode = response.status;
+  for (const [name, value] of Object.entries(response.headers)) outgoing.setHeader(name, value);
+  // What was not read of the body would be taken for the next request.
+  if (!incoming.complete) outgoing.setHeader('connection', 'close');
+  if (incoming.method === 'HEAD') outgoing.end();
+  else await send(outgoing, response.body, acceptsGzip(incoming));
+}
+
+async function upgrade(handler: Handler, incoming: http.IncomingMessage, socket: Duplex, head: Buffer) {
+  const gone = new AbortController();
+  const abort = () => gone.abort();
+  socket.once('close', abort);
+  socket.on('error', abort);
+  const response = await handler(requestOf(incoming, gone.signal));
+  if (response.tunnel === undefined) await refuseUpgrade(socket, response);
+  else joinTunnel(socket, head, response, response.tunnel);
+}
+
+function requestOf(incoming: http.IncomingMessage, signal: AbortSignal): ApiRequest {
+  let body: Promise<Buffer> | undefined;
+  return {
+    method: incoming.method ?? 'GET',
+    url: incoming.url ?? '/',
+    headers: flatHeaders(incoming.headers),
+    credentials: credentialsOf(incoming),
+    signal,
+    body: () => {
+      body ??= readBody(incoming);
+      return body;
+    },
+  };
+}
+
+function flatHeaders(headers: http.IncomingHttpHeaders): Record<string, string | undefined> {
+  const flat: Record<string, string | undefined> = {};
+  for (const [name, value] of Object.entries(headers))
+    flat[name] = Array.isArray(value) ? value.join(',') : value;
+  return flat;
+}
+
+function credentialsOf(incoming: http.IncomingMessage): Credentials {
+  const { authorization } = incoming.headers;
+  const socket = incoming.socket as TLSSocket;
+  const token = authorization === undefined ? {} : { authorization };
+  // Not `authorized`: a certificate of another authority counts as none, and the token still may.
+  if (socket.authorized !== true) return token;
+  const { subject } = socket.getPeerCertificate();
+  if (subject?.CN === undefined) return token;
+  return { ...token, certificate: { commonName: first(subject.CN), organizations: list(subject.O) } };
+}
+
+const list = (value: string | string[] | undefined): string[] =>
+  value === undefined ? [] : Array.isArray(value) ? value : [value];
+const first = (value: string | string[]): string => list(value)[0] ?? '';
+
+async function readBody(incoming: http.IncomingMessage): Promise<Buffer> {
+  const declared = Number(incoming.headers['content-length'] ?? '0');
+  if (declared > MAX_BODY) throw tooLarge();
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of incoming as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > MAX_BODY) throw tooLarge();
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+const tooLarge = () => statusError('RequestEntityTooLarge', `Request entity too large: limit is ${MAX_BODY}`);
+
+const compress = promisify(gzip);
+
+function acceptsGzip(incoming: http.IncomingMessage): boolean {
+  return /(?:^|,)\s*gzip\s*(?:;\s*q=(?!0(?:\.0+)?\s*(?:,|$))|,|$)/i.test(
+    String(incoming.headers['accept-encoding'] ?? ''),
+  );
+}
+
+async function send(outgoing: http.ServerResponse, body: Body, gzipAccepted: boolean): Promise<void> {
+  if (!Buffer.isBuffer(body) && Symbol.asyncIterator in body) return stream(outgoing, body);
+  const pieces = Buffer.isBuffer(body) ? [body] : body;
+  const size = pieces.reduce((sum, piece) => sum + piece.length, 0);
+  if (gzipAccepted && size >= GZIP_FROM && !outgoing.hasHeader('content-encoding')) {
+    const packed = await compress(Buffer.concat(pieces), { level: 1 });
+    outgoing.setHeader('content-encoding', 'gzip');
+    outgoing.setHeader('vary', 'Accept-Encoding');
+    outgoing.setHeader('content-length', packed.length);
+    outgoing.end(packed);
+    return;
+  }
+  outgoing.setHeader('content-length', size);
+  for (const chunk of joined(pieces)) await write(outgoing, chunk);
+  outgoing.end();
+}
+
+/** Small pieces put together: a write for every object would be a system call and a TLS record each. */
+function* joined(pieces: readonly Buffer[]): Generator<Buffer> {
+  let waiting: Buffer[] = [];
+  let size = 0;
+  for (const piece of pieces) {
+    waiting.push(piece);
+    size += piece.length;
+    if (size < WRITE_CHUNK) continue;
+    yield Buffer.concat(waiting);
+    waiting = [];
+    size = 0;
+  }
+  if (size > 0) yield Buffer.concat(waiting);
+}
+
+async function stream(outgoing: http.ServerResponse, body: AsyncIterable<Uint8Array>): Promise<void> {
+  outgoing.flushHeaders();
+  try {
+    for await (const chunk of body) {
+      if (outgoing.destroyed) return;
+      await write(outgoing, chunk);
+    }
+  } finally {
+    outgoing.end();
+  }
+}
+
+async function write(outgoing: http.ServerResponse, chunk: Uint8Array): Promise<void> {
+  if (outgoing.destroyed || outgoing.write(chunk)) return;
+  const settled = new AbortController();
+  const { signal } = settled;
+  // A client that is gone never drains.
+  await Promise.race([once(outgoing, 'drain', { signal }), once(outgoing, 'close', { signal })]).finally(() =>
+    settled.abort(),
+  );
+}

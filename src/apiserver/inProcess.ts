@@ -1,0 +1,46 @@
+// The transport for clients in the same process: the same handler, without a socket between.
+// Guarantees: authorization and admission apply as over the wire; the caller is who it was opened for.
+import type { Transport, TransportRequest, TransportResponse } from '../client/transport.js';
+import type { Body } from './exchange.js';
+import type { Handler } from './handler.js';
+import type { UserInfo } from './identity.js';
+
+export function openInProcess(handler: Handler, user: UserInfo): Transport {
+  const closed = new AbortController();
+  return {
+    async request(request) {
+      const signal =
+        request.signal === undefined ? closed.signal : AbortSignal.any([closed.signal, request.signal]);
+      signal.throwIfAborted();
+      return answer(handler, user, request, signal);
+    },
+    close: () => closed.abort(),
+  };
+}
+
+async function answer(
+  handler: Handler,
+  user: UserInfo,
+  { method, path, headers, body }: TransportRequest,
+  signal: AbortSignal,
+): Promise<TransportResponse> {
+  const lower = Object.fromEntries(
+    Object.entries(headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]),
+  );
+  const bytes = typeof body === 'string' ? Buffer.from(body) : Buffer.from(body ?? []);
+  const response = await handler({
+    method,
+    url: path,
+    headers: lower,
+    credentials: {},
+    user,
+    body: async () => bytes,
+    signal,
+  });
+  return { status: response.status, headers: response.headers, body: iterate(response.body) };
+}
+
+async function* iterate(body: Body): AsyncGenerator<Uint8Array> {
+  if (Buffer.isBuffer(body)) yield body;
+  else yield* body;
+}

@@ -1,0 +1,76 @@
+// What form of answer the client can read, from its Accept header. Pure.
+// Guarantees: an unknown or protobuf-only wish is refused with 406; a list of wishes takes the first that is served.
+import { statusError } from '../../api/status.js';
+
+export type Form = 'object' | 'table' | 'partial' | 'aggregatedDiscovery';
+
+export interface Negotiated {
+  readonly media: 'application/json' | 'application/yaml';
+  readonly form: Form;
+  /** v2 or v2beta1 for discovery, v1 or v1beta1 otherwise. */
+  readonly version: string;
+}
+
+const PLAIN: Negotiated = { media: 'application/json', form: 'object', version: 'v1' };
+
+interface MediaRange {
+  readonly type: string;
+  readonly params: ReadonlyMap<string, string>;
+  readonly quality: number;
+}
+
+export function negotiate(accept: string | undefined): Negotiated {
+  if (accept === undefined || accept.trim() === '') return PLAIN;
+  for (const range of parseAccept(accept)) {
+    const answer = serve(range);
+    if (answer !== undefined) return answer;
+  }
+  throw statusError(
+    'NotAcceptable',
+    'only the following media types are accepted: application/json, application/yaml',
+  );
+}
+
+function parseAccept(accept: string): readonly MediaRange[] {
+  const ranges = accept.slice(0, 4096).split(',').map(parseRange);
+  // Array.prototype.sort is stable: equal qualities keep the client's order.
+  return ranges.filter((range) => range.quality > 0).sort((a, b) => b.quality - a.quality);
+}
+
+function parseRange(text: string): MediaRange {
+  const [type = '', ...rest] = text.split(';').map((part) => part.trim());
+  const params = new Map<string, string>();
+  for (const part of rest) {
+    const equals = part.indexOf('=');
+    if (equals > 0) params.set(part.slice(0, equals).trim().toLowerCase(), part.slice(equals + 1).trim());
+  }
+  const quality = Number(params.get('q') ?? '1');
+  return { type: type.toLowerCase(), params, quality: Number.isFinite(quality) ? quality : 0 };
+}
+
+function serve({ type, params }: MediaRange): Negotiated | undefined {
+  const media = mediaOf(type);
+  if (media === undefined) return undefined;
+  const as = params.get('as');
+  if (as === undefined) return { media, form: 'object', version: 'v1' };
+  const group = params.get('g');
+  const version = params.get('v') ?? 'v1';
+  if (group === 'meta.k8s.io' && (version === 'v1' || version === 'v1beta1')) {
+    if (as === 'Table') return { media, form: 'table', version };
+    if (as === 'PartialObjectMetadata' || as === 'PartialObjectMetadataList') {
+      return { media, form: 'partial', version };
+    }
+  }
+  if (group === 'apidiscovery.k8s.io' && as === 'APIGroupDiscoveryList' && version.startsWith('v2')) {
+    return { media, form: 'aggregatedDiscovery', version };
+  }
+  return undefined;
+}
+
+function mediaOf(type: string): Negotiated['media'] | undefined {
+  if (type === 'application/json' || type === '*/*' || type === 'application/*') return 'application/json';
+  if (type === 'application/yaml' || type === 'application/x-yaml' || type === 'text/yaml') {
+    return 'application/yaml';
+  }
+  return undefined;
+}

@@ -1,0 +1,57 @@
+// Objects as the rows that kubectl prints, or as their metadata alone. Pure.
+// Guarantees: a cell that cannot be computed is shown as <unknown>; it never fails the whole answer.
+import type { KindDefinition } from '../../api/kind.js';
+import type { KubeObject } from '../../api/object.js';
+
+export type IncludeObject = 'None' | 'Metadata' | 'Object';
+
+export interface TableOptions {
+  readonly version: string;
+  readonly include: IncludeObject;
+  readonly now: number;
+}
+
+export function columnDefinitions(kind: KindDefinition) {
+  return kind.columns.map(({ name, type, format, description, priority }) => ({
+    name,
+    type: type === 'date' ? 'string' : type,
+    format: format ?? (name === 'Name' ? 'name' : ''),
+    description,
+    priority,
+  }));
+}
+
+export function tableRow(kind: KindDefinition, object: KubeObject, options: TableOptions) {
+  const cells = kind.columns.map((column) => {
+    try {
+      return column.cell(object, options.now);
+    } catch {
+      return '<unknown>'; // an object that an older version let in may lack what the column reads
+    }
+  });
+  if (options.include === 'None') return { cells, object: null };
+  return { cells, object: options.include === 'Object' ? object : partialMetadata(object, options.version) };
+}
+
+export function table(
+  kind: KindDefinition,
+  objects: readonly KubeObject[],
+  metadata: object,
+  options: TableOptions,
+) {
+  return {
+    kind: 'Table',
+    apiVersion: `meta.k8s.io/${options.version}`,
+    metadata,
+    columnDefinitions: columnDefinitions(kind),
+    rows: objects.map((object) => tableRow(kind, object, options)),
+  };
+}
+
+export function partialMetadata(object: KubeObject, version: string) {
+  return {
+    kind: 'PartialObjectMetadata',
+    apiVersion: `meta.k8s.io/${version}`,
+    metadata: object.metadata ?? {},
+  };
+}

@@ -1,0 +1,247 @@
+// Kubernetes' protobuf into the JSON that it stands for, so that typed Go clients can write. Pure.
+// Guarantees: what comes out is checked like any JSON body; fields that are not known are left out.
+import { schemas } from '../../api/gen/schemas.js';
+import { setOwn } from '../../api/own.js';
+import { fieldNumbers } from './fieldNumbers.js';
+import { bytesOf, integerOf, ProtobufError, wireFields } from './wire.js';
+
+const MAGIC = Buffer.from('k8s\0');
+const MAX_DEPTH = 64;
+
+export interface Envelope {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly raw: Buffer;
+}
+
+/** The envelope that says what the message inside is. */
+export function openEnvelope(bytes: Buffer): Envelope {
+  if (!bytes.subarray(0, MAGIC.length).equals(MAGIC)) {
+    throw new ProtobufError('the body does not begin as Kubernetes protobuf does');
+  }
+  let raw: Buffer = Buffer.alloc(0);
+  let apiVersion = '';
+  let kind = '';
+  for (const { number, value } of wireFields(bytes.subarray(MAGIC.length))) {
+    if (number === 2) raw = bytesOf(value);
+    if (number !== 1) continue;
+    for (const field of wireFields(bytesOf(value))) {
+      if (field.number === 1) apiVersion = bytesOf(field.value).toString('utf8');
+      if (field.number === 2) kind = bytesOf(field.value).toString('utf8');
+    }
+  }
+  return { apiVersion, kind, raw };
+}
+
+/** A body as data. */
+export function decodeProtobuf(bytes: Buffer): unknown {
+  const envelope = openEnvelope(bytes);
+  const model = modelOf(envelope);
+  if (fieldNumbers[model] === undefined) {
+    throw new ProtobufError(`no protobuf is known for ${envelope.kind} in ${envelope.apiVersion}`);
+  }
+  return { apiVersion: envelope.apiVersion, kind: envelope.kind, ...readMessage(model, envelope.raw, 0) };
+}
+
+// Names that two groups share carry their group in the schemas.
+const SHARED: Readonly<Record<string, string>> = {
+  'v1/Event': 'CoreV1Event',
+  'events.k8s.io/v1/Event': 'EventsV1Event',
+  'authentication.k8s.io/v1/TokenRequest': 'AuthenticationV1TokenRequest',
+};
+
+function modelOf({ apiVersion, kind }: Envelope): string {
+  const version = apiVersion.split('/').at(-1) ?? '';
+  return SHARED[`${apiVersion}/${kind}`] ?? `${version.replace(/^v/, 'V')}${kind}`;
+}
+
+type Members = Record<string, unknown>;
+
+interface Field {
+  readonly name: string;
+  /** As in the schemas, without the mark of required fields. */
+  readonly code: string;
+  readonly inline: boolean;
+}
+
+const tables = new Map<string, ReadonlyMap<number, Field>>();
+
+function tableOf(model: string): ReadonlyMap<number, Field> {
+  const known = tables.get(model);
+  if (known !== undefined) return known;
+  const schema = schemas[model.split('+')[0] ?? ''] ?? {};
+  const table = new Map<number, Field>();
+  for (const entry of (fieldNumbers[model] ?? '').split(' ')) {
+    const [, plus, name = '', number, mark] = /^(\+?)(\w+)=(\d+)([ql]?)$/.exec(entry) ?? [];
+    if (number === undefined) continue;
+    const code = (schema[name] ?? '').replace(/^!/, '');
+    table.set(Number(number), { name, code: marked(code, mark ?? ''), inline: plus === '+' });
+  }
+  tables.set(model, table);
+  return table;
+}
+
+/** A Quantity and an inner list have no code of their own in the schemas. */
+function marked(code: string, mark: string): string {
+  if (mark === 'q') return code.replace(/s$/, 'q');
+  return mark === 'l' ? code.replace(/\[\]s$/, 'l') : code;
+}
+
+function readMessage(model: string, bytes: Buffer, depth: number): Members {
+  if (depth > MAX_DEPTH) throw new ProtobufError('the message is nested too deeply');
+  const table = tableOf(model);
+  const members: Members = {};
+  for (const { number, value } of wireFields(bytes)) {
+    const field = table.get(number);
+    if (field === undefined) continue;
+    const { name, code, inline } = field;
+    if (inline) Object.assign(members, readMessage(`${model}+${name}`, bytesOf(value), depth + 1));
+    else if (code.startsWith('[]')) listOf(members, name).push(readValue(code.slice(2), value, depth));
+    else if (code.startsWith('{}')) readEntry(mapOf(members, name), code.slice(2), bytesOf(value), depth);
+    else {
+      const read = readValue(code, value, depth);
+      if (!isUnset(name, read)) members[name] = read;
+    }
+  }
+  return members;
+}
+
+const listOf = (members: Members, name: string): unknown[] => {
+  members[name] ??= [];
+  return members[name] as unknown[];
+};
+
+const mapOf = (members: Members, name: string): Members => {
+  members[name] ??= {};
+  return members[name] as Members;
+};
+
+function readEntry(map: Members, code: string, bytes: Buffer, depth: number): void {
+  let key = '';
+  let value: unknown = code === 's' || code === 'y' ? '' : {};
+  for (const field of wireFields(bytes)) {
+    if (field.number === 1) key = bytesOf(field.value).toString('utf8');
+    if (field.number === 2) value = readValue(code, field.value, depth);
+  }
+  setOwn(map, key, value);
+}
+
+function readValue(code: string, value: bigint | Buffer, depth: number): unknown {
+  switch (code) {
+    case 's':
+      return bytesOf(value).toString('utf8');
+    case 'y':
+      return bytesOf(value).toString('base64');
+    case 'i':
+      return integerOf(value);
+    case 'b':
+      return integerOf(value) !== 0;
+    case 'n':
+      return bytesOf(value).readDoubleLE(0);
+    case 't':
+      return readTime(bytesOf(value), 0);
+    case 'u':
+      return readTime(bytesOf(value), 6);
+    case 'q':
+      return textField(bytesOf(value), 1);
+    case 'x':
+      return readIntOrString(bytesOf(value));
+    case 'l':
+      return [...wireFields(bytesOf(value))].map((item) => bytesOf(item.value).toString('utf8'));
+    case 'any':
+      return readRaw(bytesOf(value));
+    default:
+      return readMessage(code, bytesOf(value), depth + 1);
+  }
+}
+
+/** Go's zero time is an empty message: null in JSON. */
+function readTime(bytes: Buffer, digits: number): string | null {
+  let seconds: number | undefined;
+  let nanos = 0;
+  for (const { number, value } of wireFields(bytes)) {
+    if (number === 1) seconds = integerOf(value);
+    if (number === 2) nanos = integerOf(value);
+  }
+  if (seconds === undefined) return null;
+  const ms = seconds * 1000;
+  if (!(Math.abs(ms) <= 8.64e15)) throw new ProtobufError('a time is out of range');
+  const whole = new Date(ms).toISOString().slice(0, 19);
+  return digits === 0 ? `${whole}Z` : `${whole}.${String(Math.floor(nanos / 1000)).padStart(digits, '0')}Z`;
+}
+
+function readIntOrString(bytes: Buffer): number | string {
+  let isText = false;
+  let number = 0;
+  for (const field of wireFields(bytes)) {
+    if (field.number === 1) isText = integerOf(field.value) === 1;
+    if (field.number === 2) number = integerOf(field.value);
+  }
+  return isText ? textField(bytes, 3) : number;
+}
+
+function textField(bytes: Buffer, wanted: number): string {
+  for (const { number, value } of wireFields(bytes)) {
+    if (number === wanted) return bytesOf(value).toString('utf8');
+  }
+  return '';
+}
+
+function readRaw(bytes: Buffer): unknown {
+  const text = textField(bytes, 1);
+  try {
+    return text === '' ? null : JSON.parse(text);
+  } catch (cause) {
+    throw new ProtobufError('an embedded object is not JSON', { cause });
+  }
+}
+
+// Go writes every plain field, set or not, and JSON leaves the unset ones out. A zero says something only where Go has a
+// pointer; these are the pointers whose zero is worth something.
+const POINTERS = new Set([
+  'allowPrivilegeEscalation',
+  'allocateLoadBalancerNodePorts',
+  'automountServiceAccountToken',
+  'backoffLimit',
+  'blockOwnerDeletion',
+  'completions',
+  'controller',
+  'defaultMode',
+  'deletionGracePeriodSeconds',
+  'enableServiceLinks',
+  'expirationSeconds',
+  'fsGroup',
+  'gracePeriodSeconds',
+  'hostUsers',
+  'immutable',
+  'leaseTransitions',
+  'mode',
+  'optional',
+  'orphanDependents',
+  'parallelism',
+  'partition',
+  'privileged',
+  'progressDeadlineSeconds',
+  'readOnlyRootFilesystem',
+  'ready',
+  'replicas',
+  'revisionHistoryLimit',
+  'runAsGroup',
+  'runAsNonRoot',
+  'runAsUser',
+  'serving',
+  'shareProcessNamespace',
+  'successfulJobsHistoryLimit',
+  'failedJobsHistoryLimit',
+  'suspend',
+  'terminating',
+  'terminationGracePeriodSeconds',
+  'tolerationSeconds',
+  'ttlSecondsAfterFinished',
+  'weight',
+]);
+
+function isUnset(name: string, value: unknown): boolean {
+  if (value === '' || value === null) return true;
+  return (value === 0 || value === false) && !POINTERS.has(name);
+}

@@ -1,0 +1,38 @@
+// An object's bytes: serialised once without its resourceVersion, which is spliced in when the store has answered it.
+// Guarantees: the stored bytes start with kind, apiVersion and metadata, so the splice needs no parsing.
+import type { KindDefinition } from '../../api/kind.js';
+import type { KubeObject } from '../../api/object.js';
+import { apiVersionOf } from '../../api/resources.js';
+
+const OPEN = '"metadata":{';
+
+/** The bytes to store: metadata.resourceVersion is left out, the store's revision is the truth. */
+export function encodeForStore(kind: KindDefinition, object: KubeObject): Buffer {
+  const { apiVersion: _a, kind: _k, metadata, ...rest } = object;
+  const { resourceVersion: _r, ...meta } = metadata ?? {};
+  return Buffer.from(
+    JSON.stringify({ kind: kind.type.kind, apiVersion: apiVersionOf(kind.type), metadata: meta, ...rest }),
+  );
+}
+
+/** The bytes to send. A copy: the store's buffer may be a view of its map. */
+export function withRevision(stored: Uint8Array, revision: number): Buffer {
+  const bytes = Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength);
+  const at = bytes.indexOf(OPEN);
+  if (at === -1)
+    throw new Error('a stored object has no metadata; the store holds what this server did not write');
+  const cut = at + OPEN.length;
+  // Metadata is never empty in what we store (it has a name), but a comma before "}" would be invalid JSON.
+  const comma = bytes[cut] === 0x7d ? '' : ',';
+  const inserted = `"resourceVersion":"${revision}"${comma}`;
+  const out = Buffer.allocUnsafe(bytes.length + inserted.length);
+  bytes.copy(out, 0, 0, cut);
+  out.write(inserted, cut, 'latin1');
+  bytes.copy(out, cut + inserted.length, cut);
+  return out;
+}
+
+/** The object that those bytes mean. A fresh copy each time, so the caller may change it. */
+export function parseObject<T = KubeObject>(bytes: Buffer): T {
+  return JSON.parse(bytes.toString('utf8')) as T;
+}

@@ -1,0 +1,128 @@
+// Keeps the caches of all resources true to the store: one list at the start, one watch for ever after.
+// Guarantees: one order of changes over all resources; `current()` resolves only when the caches hold every finished write.
+import type { KindDefinition } from '../../api/kind.js';
+import type { Log } from '../../api/log.js';
+import { qualifiedResource } from '../../api/status.js';
+import type { Entry, Store, StoreEvent } from '../../store/store.js';
+import { ROOT, resourceOfKey } from './keys.js';
+import { ResourceCache } from './resourceCache.js';
+
+const PAGE = 2000;
+const RETRY_MS = 500;
+
+export class Feed {
+  readonly #caches = new Map<string, ResourceCache>();
+  readonly #waiting = new Set<{ readonly revision: number; readonly done: () => void }>();
+  #revision = 0;
+  #watch: { close(): void } | undefined;
+  #retry: NodeJS.Timeout | undefined;
+  #closed = false;
+
+  constructor(
+    private readonly store: Store,
+    kinds: readonly KindDefinition[],
+    private readonly log: Log,
+  ) {
+    for (const kind of kinds) this.#caches.set(qualifiedResource(kind.type), new ResourceCache(kind));
+  }
+
+  /** The revision up to which the caches are complete. */
+  get revision(): number {
+    return this.#revision;
+  }
+
+  cacheOf(kind: KindDefinition): ResourceCache {
+    const cache = this.#caches.get(qualifiedResource(kind.type));
+    if (cache === undefined) throw new Error(`no cache for ${qualifiedResource(kind.type)}`);
+    return cache;
+  }
+
+  async open(): Promise<void> {
+    const { entries, revision } = await this.#listAll();
+    const byResource = groupByResource(entries);
+    for (const [resource, cache] of this.#caches) cache.fill(byResource.get(resource) ?? [], revision);
+    this.#advance(revision);
+    this.#watch = await this.store.watch({
+      prefix: ROOT,
+      after: revision,
+      onEvents: (events) => this.#apply(events),
+      onError: (error) => this.#reopen(error),
+    });
+  }
+
+  /** Resolves when the caches hold every write that had been answered before the call. */
+  async current(): Promise<number> {
+    await this.reached(await this.store.revision());
+    return this.#revision;
+  }
+
+  reached(revision: number): Promise<void> {
+    if (revision <= this.#revision || this.#closed) return Promise.resolve();
+    return new Promise((done) => this.#waiting.add({ revision, done }));
+  }
+
+  close(): void {
+    this.#closed = true;
+    clearTimeout(this.#retry);
+    this.#watch?.close();
+    for (const { done } of this.#waiting) done();
+    this.#waiting.clear();
+  }
+
+  async #listAll(): Promise<{ entries: Entry[]; revision: number }> {
+    const first = await this.store.list({ prefix: ROOT, limit: PAGE });
+    const entries = [...first.entries];
+    let { remaining } = first;
+    while (remaining > 0) {
+      const after = entries.at(-1)?.key ?? ROOT;
+      const page = await this.store.list({ prefix: ROOT, limit: PAGE, after, revision: first.revision });
+      for (const entry of page.entries) entries.push(entry);
+      remaining = page.entries.length === 0 ? 0 : page.remaining;
+    }
+    return { entries, revision: first.revision };
+  }
+
+  #apply(events: readonly StoreEvent[]): void {
+    for (const event of events) {
+      const resource = resourceOfKey(event.key);
+      if (resource !== undefined) this.#caches.get(resource)?.apply(event);
+    }
+    this.#advance(events.at(-1)?.revision ?? this.#revision);
+  }
+
+  #advance(revision: number): void {
+    this.#revision = Math.max(this.#revision, revision);
+    for (const waiter of this.#waiting) {
+      if (waiter.revision > this.#revision) continue;
+      this.#waiting.delete(waiter);
+      waiter.done();
+    }
+  }
+
+  /** The watch broke: everything is read again, and watchers are told to list anew. */
+  #reopen(error: Error): void {
+    if (this.#closed) return;
+    this.log.warn('the watch on the store ended; reading everything again', { error: error.message });
+    this.#watch = undefined;
+    const attempt = () => {
+      this.open().catch((cause: Error) => {
+        if (this.#closed) return;
+        this.log.error('the store cannot be read', { error: cause.message });
+        this.#retry = setTimeout(attempt, RETRY_MS);
+      });
+    };
+    this.#retry = setTimeout(attempt, 0);
+  }
+}
+
+function groupByResource(entries: readonly Entry[]): ReadonlyMap<string, Entry[]> {
+  const groups = new Map<string, Entry[]>();
+  for (const entry of entries) {
+    const resource = resourceOfKey(entry.key);
+    if (resource === undefined) continue;
+    const group = groups.get(resource);
+    if (group === undefined) groups.set(resource, [entry]);
+    else group.push(entry);
+  }
+  return groups;
+}

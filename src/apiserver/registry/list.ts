@@ -1,0 +1,154 @@
+// LIST: the objects of a selection at one revision, whole or in pages.
+// Guarantees: all pages of one list are true at the same revision; a page that cannot be so is refused with 410.
+import type { KindDefinition } from '../../api/kind.js';
+import { statusError } from '../../api/status.js';
+import { StoreError } from '../../store/store.js';
+import type { Machinery } from '../machinery.js';
+import { CachedObject } from './cached.js';
+import { decodeContinue, encodeContinue } from './continueToken.js';
+import { listPrefix } from './keys.js';
+import { parseRevision, type Selection, selectionOf, tooLarge } from './selection.js';
+
+export interface ObjectPage {
+  readonly items: readonly CachedObject[];
+  readonly revision: number;
+  /** Empty on the last page. */
+  readonly continueToken: string;
+  readonly remaining?: number;
+}
+
+interface Range {
+  readonly prefix: string;
+  readonly after: string;
+  readonly limit: number;
+  readonly selection: Selection;
+}
+
+export async function listObjects(
+  machinery: Machinery,
+  kind: KindDefinition,
+  namespace: string,
+  query: URLSearchParams,
+): Promise<ObjectPage> {
+  const { feed } = machinery;
+  const prefix = listPrefix(kind.type, namespace);
+  const limit = parseLimit(query.get('limit'));
+  const selection = selectionOf(kind, query);
+  const token = query.get('continue') ?? '';
+  const revision = parseRevision(query.get('resourceVersion'));
+  const match = query.get('resourceVersionMatch') ?? '';
+  checkMatch(match, revision, token);
+  if (token !== '') {
+    const from = decodeContinue(token);
+    return at(machinery, kind, from.revision, { prefix, after: prefix + from.after, limit, selection });
+  }
+  const range = { prefix, after: '', limit, selection };
+  const exact = match === 'Exact' || (match === '' && limit > 0 && (revision ?? 0) > 0);
+  if (exact && revision !== undefined) return at(machinery, kind, revision, range);
+  if (revision === undefined || revision > feed.revision) await feed.current();
+  if (revision !== undefined && revision > feed.revision) throw tooLarge(revision, feed.revision);
+  return fromCache(machinery, kind, feed.revision, range);
+}
+
+async function at(machinery: Machinery, kind: KindDefinition, revision: number, range: Range) {
+  const { feed } = machinery;
+  if (revision > feed.revision) await feed.current();
+  if (revision > feed.revision) throw tooLarge(revision, feed.revision);
+  // Unchanged since then: what the cache holds is what it was.
+  if (feed.cacheOf(kind).lastChange <= revision) return fromCache(machinery, kind, revision, range);
+  return fromStore(machinery, kind, revision, range);
+}
+
+function fromCache({ feed }: Machinery, kind: KindDefinition, revision: number, range: Range): ObjectPage {
+  const { prefix, after, limit, selection } = range;
+  const items: CachedObject[] = [];
+  let remaining = 0;
+  for (const object of feed.cacheOf(kind).range(prefix, after)) {
+    if (limit > 0 && items.length === limit) {
+      remaining += 1;
+      // With a selector the number left is not told, so one more match is all there is to know.
+      if (!selection.everything && selection.matches(object)) break;
+      if (!selection.everything) remaining -= 1;
+    } else if (selection.matches(object)) items.push(object);
+  }
+  return page(items, revision, remaining, range);
+}
+
+const STORE_PAGE = 500;
+
+async function fromStore(
+  { store }: Machinery,
+  kind: KindDefinition,
+  revision: number,
+  range: Range,
+): Promise<ObjectPage> {
+  const { prefix, limit, selection } = range;
+  const items: CachedObject[] = [];
+  let { after } = range;
+  for (;;) {
+    const size = limit > 0 ? Math.min(STORE_PAGE, limit - items.length) : STORE_PAGE;
+    const read = await readStore(() =>
+      store.list({ prefix, limit: size, revision, ...(after === '' ? {} : { after }) }),
+    );
+    for (const { key, value, revision: changed } of read.entries) {
+      after = key;
+      const object = new CachedObject(kind, key, value, changed);
+      if (selection.matches(object)) items.push(object);
+    }
+    const done = read.remaining === 0 || read.entries.length === 0;
+    if (done || (limit > 0 && items.length >= limit)) {
+      return page(items, revision, done ? 0 : read.remaining, range, after);
+    }
+  }
+}
+
+async function readStore<T>(read: () => Promise<T>): Promise<T> {
+  try {
+    return await read();
+  } catch (cause) {
+    if (cause instanceof StoreError && cause.code === 'COMPACTED') {
+      const message =
+        'The provided continue parameter is too old to display a consistent list result. You must start a new list without the continue parameter.';
+      throw statusError('Expired', message, undefined, { cause });
+    }
+    throw cause;
+  }
+}
+
+function page(
+  items: readonly CachedObject[],
+  revision: number,
+  remaining: number,
+  { prefix, selection }: Range,
+  lastRead?: string,
+): ObjectPage {
+  const last = lastRead ?? items.at(-1)?.key;
+  if (remaining === 0 || last === undefined) return { items, revision, continueToken: '' };
+  const continueToken = encodeContinue({ revision, after: last.slice(prefix.length) });
+  return { items, revision, continueToken, ...(selection.everything ? { remaining } : {}) };
+}
+
+function parseLimit(text: string | null): number {
+  if (text === null || text === '') return 0;
+  const limit = Number(text);
+  if (!Number.isSafeInteger(limit) || limit < 0) {
+    throw statusError('BadRequest', `limit: Invalid value: ${JSON.stringify(text)}`);
+  }
+  return limit;
+}
+
+function checkMatch(match: string, revision: number | undefined, token: string): void {
+  if (match === '') return;
+  const refuse = (why: string) => statusError('BadRequest', `resourceVersionMatch: Forbidden: ${why}`);
+  if (match !== 'Exact' && match !== 'NotOlderThan') {
+    const message = `resourceVersionMatch: Unsupported value: ${JSON.stringify(match)}: supported values: "Exact", "NotOlderThan", ""`;
+    throw statusError('BadRequest', message);
+  }
+  if (token !== '') throw refuse('resourceVersionMatch is forbidden when continue is provided');
+  if (revision === undefined) {
+    throw refuse('resourceVersionMatch is forbidden unless resourceVersion is provided');
+  }
+  if (match === 'Exact' && revision === 0) {
+    throw refuse('resourceVersionMatch "exact" is forbidden for resourceVersion "0"');
+  }
+}

@@ -1,0 +1,132 @@
+// UPDATE and everything that changes an existing object: read, transform, check, write at the revision read.
+// Guarantees: no write is lost: a change in between is a conflict, retried when the caller did not name a revision.
+
+import type { Draft } from '../../api/kind.js';
+import { validateObject } from '../../api/meta.js';
+import type { KubeObject } from '../../api/object.js';
+import { sameJson } from '../../api/own.js';
+import { conflict, invalid, notFound, qualifiedResource } from '../../api/status.js';
+import { StoreError } from '../../store/store.js';
+import type { Machinery } from '../machinery.js';
+import { mutate, validateAdmission, type WriteContext } from './admit.js';
+import type { CachedObject } from './cached.js';
+import { guarded } from './create.js';
+import { mayBeRemoved } from './deletion.js';
+import { encodeForStore, withRevision } from './encode.js';
+import { objectKey } from './keys.js';
+import { complete, countGeneration, type DraftObject, keepServerFields } from './metadata.js';
+
+export const MODIFIED =
+  'the object has been modified; please apply your changes to the latest version and try again';
+const ATTEMPTS = 10;
+
+/** Makes the wanted object of the current one. Called again after a conflict. */
+export type Transform = (current: Draft<KubeObject>) => Promise<DraftObject> | DraftObject;
+
+export interface UpdateOptions {
+  readonly transform: Transform;
+  /**
+   * `user`: what a client sent: admission, validation, kept fields, generation.
+   * `server`: the server's own change (deletion marks, binding): written as it is.
+   */
+  readonly mode: 'user' | 'server';
+}
+
+/** Answers the bytes to send. The object is removed instead when this was the last thing that held it. */
+export async function updateObject(
+  machinery: Machinery,
+  context: WriteContext,
+  options: UpdateOptions,
+): Promise<Buffer> {
+  const { kind, name } = context;
+  for (let attempt = 1; ; attempt += 1) {
+    const held = await readCurrent(machinery, context);
+    try {
+      return await attemptUpdate(machinery, context, options, held);
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error;
+      if (error.code === 'MISSING') throw notFound(kind.type, name);
+      if (error.code !== 'CONFLICT') throw error;
+      if (attempt === ATTEMPTS) throw conflict(kind.type, name, MODIFIED);
+    }
+  }
+}
+
+/** The newest version there is; a read that were older could refuse what is right. */
+export async function readCurrent(
+  { feed }: Machinery,
+  { kind, name, namespace }: Pick<WriteContext, 'kind' | 'name' | 'namespace'>,
+): Promise<CachedObject> {
+  await feed.current();
+  const held = feed.cacheOf(kind).get(objectKey(kind.type, namespace, name));
+  if (held === undefined) throw notFound(kind.type, name);
+  return held;
+}
+
+async function attemptUpdate(
+  machinery: Machinery,
+  context: WriteContext,
+  { transform, mode }: UpdateOptions,
+  held: CachedObject,
+): Promise<Buffer> {
+  const { kind, name, dryRun } = context;
+  const old = held.parse();
+  const draft = await transform(held.parse());
+  const sent = draft.metadata?.resourceVersion ?? '';
+  if (sent !== '' && sent !== String(held.revision)) throw conflict(kind.type, name, MODIFIED);
+  checkUid(context, draft, old);
+  complete(kind, draft);
+  const hooks = machinery.hooks.get(qualifiedResource(kind.type));
+  if (mode === 'user') await prepare(machinery, context, draft, old);
+  const undo = mode === 'user' ? await hooks?.beforeUpdate?.(draft, old) : undefined;
+  return guarded(undo, dryRun, async () => {
+    if (mode === 'user') await check(machinery, context, draft, old);
+    const stored = encodeForStore(kind, draft);
+    if (mayBeRemoved(draft)) {
+      const revision = dryRun ? held.revision : await machinery.store.delete(held.key, held.revision);
+      if (!dryRun) hooks?.afterDelete?.(old);
+      return withRevision(stored, revision);
+    }
+    if (isSame(draft, old)) return held.bytes;
+    if (dryRun) return withRevision(stored, held.revision);
+    const revision = await machinery.store.update(held.key, stored, held.revision);
+    hooks?.afterUpdate?.(draft, old);
+    return withRevision(stored, revision);
+  });
+}
+
+async function prepare(machinery: Machinery, context: WriteContext, draft: DraftObject, old: KubeObject) {
+  const { kind, subresource } = context;
+  keepServerFields(draft, old);
+  if (subresource === '' && kind.hasStatus) draft.status = structuredClone((old as DraftObject).status);
+  kind.defaults?.(draft);
+  kind.prepareForUpdate?.(draft, old);
+  await mutate(machinery, context, { operation: 'update', object: draft, old });
+  keepServerFields(draft, old);
+  countGeneration(kind, draft, old);
+}
+
+async function check(machinery: Machinery, context: WriteContext, draft: DraftObject, old: KubeObject) {
+  const { kind, name } = context;
+  const faults = validateObject<KubeObject>(kind, draft, old);
+  if (faults.length > 0) throw invalid(kind.type, name, faults);
+  await validateAdmission(machinery, context, { operation: 'update', object: draft, old });
+}
+
+function checkUid({ kind, name }: WriteContext, draft: DraftObject, old: KubeObject): void {
+  const sent = draft.metadata?.uid ?? '';
+  const held = old.metadata?.uid ?? '';
+  if (sent === '' || sent === held) return;
+  throw conflict(
+    kind.type,
+    name,
+    `Precondition failed: UID in precondition: ${sent}, UID in object meta: ${held}`,
+  );
+}
+
+/** A write that changes nothing is none: it would wake every watcher for nothing. */
+function isSame(draft: DraftObject, old: KubeObject): boolean {
+  const { resourceVersion: _, ...meta } = old.metadata ?? {};
+  const { resourceVersion: __, ...wanted } = draft.metadata ?? {};
+  return sameJson({ ...draft, metadata: wanted }, { ...old, metadata: meta });
+}

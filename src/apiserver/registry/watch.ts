@@ -1,0 +1,180 @@
+// WATCH: the state at the start if asked for, then every change to the selection, until the client or the time ends it.
+// Guarantees: no change is lost, doubled or out of order between what a watcher saw last and what it sees next.
+import type { KindDefinition } from '../../api/kind.js';
+import { apiVersionOf } from '../../api/resources.js';
+import { ApiError, statusError } from '../../api/status.js';
+import type { Machinery } from '../machinery.js';
+import { isTrue } from '../requestInfo.js';
+import type { CachedObject } from './cached.js';
+import { listPrefix } from './keys.js';
+import { Outbox } from './outbox.js';
+import type { Change } from './resourceCache.js';
+import { parseRevision, type Selection, selectionOf, tooLarge } from './selection.js';
+import { transition, type WatchEventType } from './transition.js';
+
+/** Writes one event's object in the form the client asked for. */
+export type EventEncoder = (object: Buffer) => Buffer;
+
+export interface WatchRequest {
+  readonly kind: KindDefinition;
+  readonly namespace: string;
+  readonly query: URLSearchParams;
+  readonly encode: EventEncoder;
+  readonly signal: AbortSignal;
+}
+
+const BOOKMARK_MS = 60_000;
+const MIN_TIMEOUT_S = 1800;
+const HEADS: Readonly<Record<WatchEventType | 'BOOKMARK' | 'ERROR', Buffer>> = {
+  ADDED: Buffer.from('{"type":"ADDED","object":'),
+  MODIFIED: Buffer.from('{"type":"MODIFIED","object":'),
+  DELETED: Buffer.from('{"type":"DELETED","object":'),
+  BOOKMARK: Buffer.from('{"type":"BOOKMARK","object":'),
+  ERROR: Buffer.from('{"type":"ERROR","object":'),
+};
+const TAIL = Buffer.from('}\n');
+
+interface Start {
+  /** Undefined: the current state comes first, as synthetic additions. */
+  readonly after: number | undefined;
+  readonly initialEventsEnd: boolean;
+}
+
+export async function watchObjects(machinery: Machinery, request: WatchRequest): Promise<Outbox> {
+  const { feed } = machinery;
+  const { kind, query, signal } = request;
+  const selection = selectionOf(kind, query);
+  const timeoutMs = parseTimeout(query.get('timeoutSeconds'));
+  const start = await startOf(machinery, query);
+  const bookmarks = isTrue(query.get('allowWatchBookmarks'));
+
+  const release: (() => void)[] = [];
+  const outbox = new Outbox(() => {
+    for (const give of release) give();
+  });
+  const watcher = new Watcher(outbox, request, selection);
+  const bookmark = () => bookmarks && watcher.bookmark(feed.revision, {});
+
+  // From here to listen() nothing may wait: a change in between would be lost.
+  try {
+    watcher.begin(machinery, start);
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    watcher.error(error);
+    outbox.end();
+    return outbox;
+  }
+  if (start.initialEventsEnd && bookmarks) {
+    watcher.bookmark(feed.revision, { 'k8s.io/initial-events-end': 'true' });
+  }
+  release.push(
+    feed.cacheOf(kind).listen({
+      onChange: (change) => watcher.change(change),
+      onReset: () => outbox.end(),
+    }),
+  );
+  const ticking = setInterval(bookmark, BOOKMARK_MS);
+  const ending = setTimeout(() => {
+    bookmark();
+    outbox.end();
+  }, timeoutMs);
+  const abort = () => outbox.cut();
+  signal.addEventListener('abort', abort, { once: true });
+  release.push(
+    () => clearInterval(ticking),
+    () => clearTimeout(ending),
+    () => signal.removeEventListener('abort', abort),
+  );
+  if (signal.aborted) outbox.cut();
+  return outbox;
+}
+
+class Watcher {
+  readonly #prefix: string;
+
+  constructor(
+    private readonly outbox: Outbox,
+    private readonly request: WatchRequest,
+    private readonly selection: Selection,
+  ) {
+    this.#prefix = listPrefix(request.kind.type, request.namespace);
+  }
+
+  begin({ feed }: Machinery, { after }: Start): void {
+    const cache = feed.cacheOf(this.request.kind);
+    if (after === undefined) {
+      for (const object of cache.range(this.#prefix)) {
+        if (this.selection.matches(object)) this.#send('ADDED', object.bytes);
+      }
+      return;
+    }
+    for (const change of cache.changesAfter(after)) this.change(change);
+  }
+
+  change(change: Change): void {
+    if (!change.key.startsWith(this.#prefix)) return;
+    const { deleted, object, previous } = change;
+    const type = transition({
+      before: previous !== undefined && this.selection.matches(previous),
+      after: deleted || this.selection.matches(object),
+      deleted,
+    });
+    if (type === undefined) return;
+    this.#send(type, type === 'DELETED' && !deleted ? leaving(previous, change) : object.bytes);
+  }
+
+  bookmark(revision: number, annotations: Readonly<Record<string, string>>): void {
+    const { type } = this.request.kind;
+    const metadata = {
+      resourceVersion: String(revision),
+      creationTimestamp: null,
+      ...(Object.keys(annotations).length === 0 ? {} : { annotations }),
+    };
+    const object = { kind: type.kind, apiVersion: apiVersionOf(type), metadata };
+    this.outbox.push(HEADS.BOOKMARK, Buffer.from(JSON.stringify(object)), TAIL);
+  }
+
+  error(error: ApiError): void {
+    this.outbox.push(HEADS.ERROR, Buffer.from(JSON.stringify(error.status)), TAIL);
+  }
+
+  #send(type: WatchEventType, bytes: Buffer): void {
+    this.outbox.push(HEADS[type], this.request.encode(bytes), TAIL);
+  }
+}
+
+/** The last version that matched, at the revision of the change that made it leave, so that a resume goes on from there. */
+function leaving(previous: CachedObject | undefined, { object, revision }: Change): Buffer {
+  if (previous === undefined) return object.bytes;
+  const last = previous.parse();
+  return Buffer.from(
+    JSON.stringify({ ...last, metadata: { ...last.metadata, resourceVersion: String(revision) } }),
+  );
+}
+
+async function startOf({ feed }: Machinery, query: URLSearchParams): Promise<Start> {
+  const revision = parseRevision(query.get('resourceVersion'));
+  const initial = query.get('sendInitialEvents');
+  const wantsInitial = initial !== null && isTrue(initial);
+  if (initial !== null && query.get('resourceVersionMatch') !== 'NotOlderThan') {
+    throw statusError(
+      'BadRequest',
+      'resourceVersionMatch: Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan',
+    );
+  }
+  if (revision === undefined || revision > feed.revision) await feed.current();
+  if (revision !== undefined && revision > feed.revision) throw tooLarge(revision, feed.revision);
+  if (wantsInitial) return { after: undefined, initialEventsEnd: true };
+  if (initial !== null) return { after: revision || feed.revision, initialEventsEnd: false };
+  return { after: revision || undefined, initialEventsEnd: false };
+}
+
+function parseTimeout(text: string | null): number {
+  const seconds = Number(text ?? '0');
+  if (!Number.isFinite(seconds) || seconds < 0) {
+    throw statusError('BadRequest', `timeoutSeconds: Invalid value: ${JSON.stringify(text)}`);
+  }
+  // Spread out, so that the watches of a restarted server do not all end together.
+  const chosen = seconds > 0 ? seconds : MIN_TIMEOUT_S * (1 + Math.random());
+  return Math.min(chosen, 24 * 3600) * 1000;
+}

@@ -1,0 +1,75 @@
+// The scale subresource: how many replicas there are and should be, the same for every kind that has them.
+// Guarantees: writing a Scale changes nothing but the number of replicas.
+import type { V1Scale } from '../../api/gen/types.js';
+import type { KindDefinition, ScaleFields } from '../../api/kind.js';
+import type { KubeObject } from '../../api/object.js';
+import { applyPatch } from '../../api/patch/patch.js';
+import { conflict, invalid, notFound, statusError } from '../../api/status.js';
+import { type ApiResponse, jsonResponse } from '../exchange.js';
+import type { Call, Machinery } from '../machinery.js';
+import { parseObject } from '../registry/encode.js';
+import type { DraftObject } from '../registry/metadata.js';
+import { MODIFIED, readCurrent, updateObject } from '../registry/update.js';
+import { decodeOther, readData } from '../verbs/body.js';
+import { readPatch } from '../verbs/patch.js';
+import { writeContext } from '../verbs/write.js';
+
+export async function scale(machinery: Machinery, kind: KindDefinition, call: Call): Promise<ApiResponse> {
+  const fields = kind.scale;
+  if (fields === undefined) throw notFound(kind.type, call.info.name);
+  const context = writeContext(kind, call);
+  if (call.info.verb === 'get') {
+    const held = await readCurrent(machinery, context);
+    return jsonResponse(200, scaleOf(fields, held.parse()));
+  }
+  const wanted = await wantedScale(call);
+  const bytes = await updateObject(machinery, context, {
+    mode: 'user',
+    transform: (current) => {
+      const next = wanted(scaleOf(fields, current));
+      checkScale(kind, call.info.name, next, current);
+      const draft = structuredClone(current);
+      fields.setReplicas(draft, next.spec?.replicas ?? 0);
+      return draft as DraftObject;
+    },
+  });
+  return jsonResponse(200, scaleOf(fields, parseObject(bytes)));
+}
+
+async function wantedScale(call: Call): Promise<(current: V1Scale) => V1Scale> {
+  if (call.info.verb === 'update') {
+    const sent = decodeOther<V1Scale>('V1Scale', await readData(call));
+    return () => sent;
+  }
+  if (call.info.verb !== 'patch') {
+    throw statusError('MethodNotAllowed', 'the server does not allow this method on the requested resource');
+  }
+  const patch = await readPatch(call);
+  return (current) =>
+    decodeOther<V1Scale>('V1Scale', applyPatch({ ...patch, document: current, model: 'V1Scale' }));
+}
+
+function checkScale(kind: KindDefinition, name: string, next: V1Scale, current: KubeObject): void {
+  const sent = next.metadata?.resourceVersion ?? '';
+  if (sent !== '' && sent !== current.metadata?.resourceVersion) throw conflict(kind.type, name, MODIFIED);
+  const replicas = next.spec?.replicas ?? 0;
+  if (Number.isInteger(replicas) && replicas >= 0) return;
+  throw invalid({ group: 'autoscaling', kind: 'Scale' }, name, [
+    {
+      field: 'spec.replicas',
+      reason: 'FieldValueInvalid',
+      message: `Invalid value: ${replicas}: must be greater than or equal to 0`,
+    },
+  ]);
+}
+
+function scaleOf(fields: ScaleFields<KubeObject>, object: KubeObject): V1Scale {
+  const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata ?? {};
+  return {
+    kind: 'Scale',
+    apiVersion: 'autoscaling/v1',
+    metadata: { name, namespace, uid, resourceVersion, creationTimestamp },
+    spec: { replicas: fields.replicas(object) },
+    status: { replicas: fields.statusReplicas(object), selector: fields.selector(object) },
+  };
+}

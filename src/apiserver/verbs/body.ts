@@ -1,0 +1,111 @@
+// Reads a request's body: JSON or YAML text into the draft of an object.
+// Guarantees: what passes has the types of its schema; unknown fields are refused or warned of, as the client asked.
+import {
+  type Decoded,
+  decodeModel,
+  decodeObject,
+  strictDecodingError,
+  unknownFieldWarning,
+} from '../../api/decode.js';
+import type { KindDefinition } from '../../api/kind.js';
+import { ApiError, statusError } from '../../api/status.js';
+import type { Call } from '../machinery.js';
+import { fromYaml } from '../output/yaml.js';
+import { decodeProtobuf } from '../protobuf/decode.js';
+import { ProtobufError } from '../protobuf/wire.js';
+import type { DraftObject } from '../registry/metadata.js';
+import { type FieldValidation, fieldValidation } from './options.js';
+
+const JSON_TYPES = new Set(['', 'application/json', 'text/json']);
+const YAML_TYPES = new Set(['application/yaml', 'application/x-yaml', 'text/yaml']);
+
+const PROTOBUF_TYPE = 'application/vnd.kubernetes.protobuf';
+
+export function mediaTypeOf(header: string | undefined): string {
+  return (header ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
+}
+
+/** The body as data; undefined when there is none. */
+export async function readData({ request }: Call): Promise<unknown> {
+  const bytes = await request.body();
+  if (bytes.length === 0) return undefined;
+  const type = mediaTypeOf(request.headers['content-type']);
+  if (JSON_TYPES.has(type)) return parseJson(bytes);
+  if (YAML_TYPES.has(type)) return fromYaml(decodeUtf8(bytes));
+  if (type === PROTOBUF_TYPE) return parseProtobuf(bytes);
+  throw statusError(
+    'UnsupportedMediaType',
+    `the body of the request was in an unknown format - accepted media types include: application/json, application/yaml, application/vnd.kubernetes.protobuf`,
+  );
+}
+
+export function parseJson(bytes: Buffer): unknown {
+  const text = decodeUtf8(bytes);
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : 'not JSON';
+    throw statusError('BadRequest', `couldn't get version/kind; json parse error: ${why}`, undefined, {
+      cause,
+    });
+  }
+}
+
+function parseProtobuf(bytes: Buffer): unknown {
+  try {
+    return decodeProtobuf(bytes);
+  } catch (cause) {
+    if (!(cause instanceof ProtobufError)) throw cause;
+    throw statusError('BadRequest', `the protobuf body cannot be read: ${cause.message}`, undefined, {
+      cause,
+    });
+  }
+}
+
+export function decodeUtf8(bytes: Buffer): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch (cause) {
+    throw statusError('BadRequest', 'the body of the request is not valid UTF-8', undefined, { cause });
+  }
+}
+
+/** The object that the body holds. */
+export async function readObject(call: Call, kind: KindDefinition): Promise<DraftObject> {
+  const data = await readData(call);
+  if (data === undefined) throw statusError('BadRequest', 'the request has no body');
+  return decodeAs(call, kind, data);
+}
+
+export function decodeAs(call: Call, kind: KindDefinition, data: unknown): DraftObject {
+  const { object, unknownFields } = decodeObject(kind, data);
+  judgeUnknown(kind, unknownFields, fieldValidation(call.query), call.warnings);
+  return object;
+}
+
+function judgeUnknown(
+  kind: KindDefinition,
+  fields: readonly string[],
+  validation: FieldValidation,
+  warnings: string[],
+): void {
+  if (fields.length === 0 || validation === 'Ignore') return;
+  if (validation === 'Strict') throw strictDecodingError(kind.type, fields);
+  warnings.push(...fields.map(unknownFieldWarning));
+}
+
+/** A body that is not one of the kinds: DeleteOptions, Binding, Scale. */
+export function decodeOther<T>(model: string, data: unknown): Decoded<T>['object'] {
+  try {
+    return decodeModel<T>(model, data).object;
+  } catch (cause) {
+    if (cause instanceof ApiError) throw cause;
+    const why = cause instanceof Error ? cause.message : 'wrong type';
+    throw statusError(
+      'BadRequest',
+      `the body cannot be handled as ${model.replace(/^V1/, 'a ')}: ${why}`,
+      undefined,
+      { cause },
+    );
+  }
+}

@@ -1,0 +1,49 @@
+// PATCH: the patch is applied to the newest version, and to a newer one again when another write came between.
+// Guarantees: a patch that names no resourceVersion never fails for a conflict; the result passes every check of an update.
+import type { KindDefinition } from '../../api/kind.js';
+import { getOwn } from '../../api/own.js';
+import { applyPatch, PATCH_TYPES, type PatchType } from '../../api/patch/patch.js';
+import { statusError } from '../../api/status.js';
+import type { ApiResponse } from '../exchange.js';
+import type { Call, Machinery } from '../machinery.js';
+import { renderObject } from '../output/render.js';
+import type { DraftObject } from '../registry/metadata.js';
+import { updateObject } from '../registry/update.js';
+import { decodeAs, mediaTypeOf, parseJson } from './body.js';
+import { checkNames, replace, writeContext } from './write.js';
+
+export interface Patch {
+  readonly type: PatchType;
+  readonly patch: unknown;
+}
+
+export async function readPatch({ request }: Call): Promise<Patch> {
+  const type = getOwn<PatchType>(PATCH_TYPES, mediaTypeOf(request.headers['content-type']));
+  if (type === undefined) {
+    const accepted = Object.keys(PATCH_TYPES).join(', ');
+    const message = `the body of the request was in an unknown format - accepted media types include: ${accepted}`;
+    throw statusError('UnsupportedMediaType', message);
+  }
+  return { type, patch: parseJson(await request.body()) };
+}
+
+export async function patchObject(
+  machinery: Machinery,
+  kind: KindDefinition,
+  call: Call,
+): Promise<ApiResponse> {
+  const context = writeContext(kind, call);
+  const patch = await readPatch(call);
+  let warned = false;
+  const bytes = await updateObject(machinery, context, {
+    mode: 'user',
+    transform: (current) => {
+      const patched = applyPatch({ ...patch, document: current, model: kind.model });
+      const draft = decodeAs(warned ? { ...call, warnings: [] } : call, kind, patched);
+      warned = true;
+      checkNames(context, draft);
+      return replace(context, current as DraftObject, draft);
+    },
+  });
+  return renderObject(kind, call, bytes, 200, machinery.now());
+}

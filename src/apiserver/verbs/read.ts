@@ -1,0 +1,69 @@
+// GET, LIST and WATCH: answers made of the cache's bytes.
+// Guarantees: a read without resourceVersion sees every write that was answered before it.
+import type { KindDefinition } from '../../api/kind.js';
+import { notFound } from '../../api/status.js';
+import { type ApiResponse, bytesResponse } from '../exchange.js';
+import type { Call, Machinery } from '../machinery.js';
+import { renderList, renderObject, tableOptions } from '../output/render.js';
+import { partialMetadata, table } from '../output/table.js';
+import { parseObject } from '../registry/encode.js';
+import { objectKey } from '../registry/keys.js';
+import { listObjects } from '../registry/list.js';
+import { type EventEncoder, watchObjects } from '../registry/watch.js';
+
+export async function getObject(
+  machinery: Machinery,
+  kind: KindDefinition,
+  call: Call,
+): Promise<ApiResponse> {
+  const { feed } = machinery;
+  const { namespace, name } = call.info;
+  if (call.query.get('resourceVersion') !== '0') await feed.current();
+  const held = feed.cacheOf(kind).get(objectKey(kind.type, namespace, name));
+  if (held === undefined) throw notFound(kind.type, name);
+  return renderObject(kind, call, held.bytes, 200, machinery.now());
+}
+
+export async function getList(machinery: Machinery, kind: KindDefinition, call: Call): Promise<ApiResponse> {
+  const page = await listObjects(machinery, kind, call.info.namespace, call.query);
+  return renderList(kind, call, page, machinery.now());
+}
+
+export async function getWatch(machinery: Machinery, kind: KindDefinition, call: Call): Promise<ApiResponse> {
+  const { info, query, request } = call;
+  // A watch of one object by its URL is a watch of its name.
+  const narrowed = info.name === '' || query.has('fieldSelector') ? query : named(query, info.name);
+  const body = await watchObjects(machinery, {
+    kind,
+    namespace: kind.type.resource === 'namespaces' ? '' : info.namespace,
+    query: narrowed,
+    encode: encoderOf(machinery, kind, call),
+    signal: request.signal,
+  });
+
+  return bytesResponse(200, body);
+}
+
+function named(query: URLSearchParams, name: string): URLSearchParams {
+  const copy = new URLSearchParams(query);
+  copy.set('fieldSelector', `metadata.name=${name}`);
+  return copy;
+}
+
+function encoderOf(machinery: Machinery, kind: KindDefinition, { negotiated, query }: Call): EventEncoder {
+  const { form, version } = negotiated;
+  if (form === 'partial') {
+    return (bytes) => Buffer.from(JSON.stringify(partialMetadata(parseObject(bytes), version)));
+  }
+  if (form !== 'table') return (bytes) => bytes;
+  let isFirst = true;
+  return (bytes) => {
+    const object = parseObject(bytes);
+    const metadata = { resourceVersion: object.metadata?.resourceVersion };
+    const rows = table(kind, [object], metadata, tableOptions(query, version, machinery.now()));
+    // The columns are told once; kubectl would print its head line again for every event.
+    const sent = isFirst ? rows : { ...rows, columnDefinitions: null };
+    isFirst = false;
+    return Buffer.from(JSON.stringify(sent));
+  };
+}

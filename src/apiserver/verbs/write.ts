@@ -1,0 +1,138 @@
+// POST, PUT and DELETE on objects: bodies in, registry calls, answers out.
+// Guarantees: the name and namespace of the URL, which were authorized, are the ones that are written.
+import type { V1DeleteOptions } from '../../api/gen/types.js';
+import type { KindDefinition } from '../../api/kind.js';
+import { ApiError, statusError } from '../../api/status.js';
+import { type ApiResponse, jsonResponse } from '../exchange.js';
+import type { Call, Machinery } from '../machinery.js';
+import { renderList, renderObject } from '../output/render.js';
+import type { WriteContext } from '../registry/admit.js';
+import { createObject } from '../registry/create.js';
+import { deleteObject } from '../registry/delete.js';
+import { listObjects } from '../registry/list.js';
+import type { DraftObject } from '../registry/metadata.js';
+import { updateObject } from '../registry/update.js';
+import { decodeOther, readData, readObject } from './body.js';
+import { deleteRequest, isDryRun } from './options.js';
+
+export function writeContext(kind: KindDefinition, { info, user, query }: Call): WriteContext {
+  const { name, subresource } = info;
+  const namespace = kind.type.namespaced ? info.namespace : '';
+  return { kind, namespace, name, subresource, user, dryRun: isDryRun(query) };
+}
+
+export async function postObject(
+  machinery: Machinery,
+  kind: KindDefinition,
+  call: Call,
+): Promise<ApiResponse> {
+  const context = writeContext(kind, call);
+  const draft = await readObject(call, kind);
+  if (kind.type.namespaced && context.namespace === '') {
+    throw statusError('BadRequest', 'an object of this kind can only be created in a namespace');
+  }
+  checkNamespace(context, draft);
+  const bytes = await createObject(machinery, context, draft);
+  return renderObject(kind, call, bytes, 201, machinery.now());
+}
+
+export async function putObject(
+  machinery: Machinery,
+  kind: KindDefinition,
+  call: Call,
+): Promise<ApiResponse> {
+  const context = writeContext(kind, call);
+  const draft = await readObject(call, kind);
+  checkNames(context, draft);
+  const bytes = await updateObject(machinery, context, {
+    mode: 'user',
+    transform: (current) => replace(context, current as DraftObject, structuredClone(draft)),
+  });
+  return renderObject(kind, call, bytes, 200, machinery.now());
+}
+
+/** What a client's version of the whole object may change: everything, or with /status only that. */
+export function replace(
+  { subresource }: WriteContext,
+  current: DraftObject,
+  wanted: DraftObject,
+): DraftObject {
+  if (subresource !== 'status') return wanted;
+  const { labels, annotations, resourceVersion, uid } = wanted.metadata ?? {};
+  return {
+    ...current,
+    metadata: {
+      ...current.metadata,
+      resourceVersion,
+      uid,
+      ...(labels === undefined ? {} : { labels }),
+      ...(annotations === undefined ? {} : { annotations }),
+    },
+    status: wanted.status ?? {},
+  };
+}
+
+export function checkNames(context: WriteContext, draft: DraftObject): void {
+  const name = draft.metadata?.name ?? '';
+  if (name !== '' && name !== context.name) {
+    const message = `the name of the object (${name}) does not match the name on the URL (${context.name})`;
+    throw statusError('BadRequest', message);
+  }
+  checkNamespace(context, draft);
+}
+
+function checkNamespace({ kind, namespace }: WriteContext, draft: DraftObject): void {
+  const sent = draft.metadata?.namespace ?? '';
+  if (!kind.type.namespaced || sent === '' || sent === namespace) return;
+  const message = `the namespace of the provided object does not match the namespace sent on the request`;
+  throw statusError('BadRequest', message);
+}
+
+export async function removeObject(
+  machinery: Machinery,
+  kind: KindDefinition,
+  call: Call,
+): Promise<ApiResponse> {
+  const { options, dryRun } = await readDeleteRequest(call);
+  const context = { ...writeContext(kind, call), dryRun };
+  const deletion = await deleteObject(machinery, context, options);
+  if (!deletion.removed) return renderObject(kind, call, deletion.bytes, 200, machinery.now());
+  return jsonResponse(200, {
+    kind: 'Status',
+    apiVersion: 'v1',
+    metadata: {},
+    status: 'Success',
+    details: {
+      name: context.name,
+      ...(kind.type.group === '' ? {} : { group: kind.type.group }),
+      kind: kind.type.resource,
+      uid: deletion.uid,
+    },
+  });
+}
+
+/** Each object on its own, as Kubernetes does: one that is gone by then is no failure. */
+export async function removeCollection(
+  machinery: Machinery,
+  kind: KindDefinition,
+  call: Call,
+): Promise<ApiResponse> {
+  const { options, dryRun } = await readDeleteRequest(call);
+  const context = { ...writeContext(kind, call), dryRun };
+  const page = await listObjects(machinery, kind, context.namespace, call.query);
+  for (const item of page.items) {
+    const { name = '', namespace = '' } = item.summary.metadata ?? {};
+    try {
+      await deleteObject(machinery, { ...context, name, namespace }, options);
+    } catch (error) {
+      if (!ApiError.is(error, 'NotFound')) throw error;
+    }
+  }
+  return renderList(kind, call, page, machinery.now());
+}
+
+async function readDeleteRequest(call: Call) {
+  const data = await readData(call);
+  const body = data === undefined ? undefined : decodeOther<V1DeleteOptions>('V1DeleteOptions', data);
+  return deleteRequest(body, call.query);
+}

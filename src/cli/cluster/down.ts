@@ -1,0 +1,36 @@
+// `trellis down`: ends a cluster and removes every trace of it but its data; with --purge that too.
+import path from 'node:path';
+import { Command } from 'commander';
+import { down } from '../../cluster/down.js';
+import { requireRoot } from '../../cluster/preflight.js';
+import type { Terminal } from '../terminal.js';
+import { installationRoot } from '../version.js';
+import { type DataDirOption, existingLayout, reporting, withDataDir } from './options.js';
+import { duration } from './view.js';
+
+const EXPLANATION = `
+Ends the processes and containers of the cluster and removes its mounts, control groups, network devices, rules and
+run-time files. It works from the data directory alone, so also after every process was killed. Nothing that Trellis
+did not make is touched.
+`;
+
+export function downCommand(terminal: Terminal): Command {
+  return withDataDir(new Command('down'))
+    .summary('end a cluster and remove what it made')
+    .description(
+      'Ends a cluster and removes everything it made on this machine. The data stays unless --purge is given.',
+    )
+    .option('--purge', 'remove the data directory too: the objects, certificates, images and logs')
+    .addHelpText('after', EXPLANATION)
+    .action((flags: DataDirOption & { purge?: boolean }) =>
+      reporting(terminal, async () => {
+        requireRoot('down');
+        const started = performance.now();
+        const layout = existingLayout(flags);
+        const purge = flags.purge === true;
+        await down({ layout, purge, cniBinDir: path.join(installationRoot(), 'dist', 'cni') });
+        const kept = purge ? 'nothing is left of it' : `its data stays in ${layout.dataDir}`;
+        terminal.write(`The cluster is down; ${kept} (${duration(performance.now() - started)}).\n`);
+      }),
+    );
+}

@@ -1,0 +1,186 @@
+// `trellis up`: a cluster on this machine, in the foreground with a view of the steps, or left running with --detach.
+// Guarantees: with --detach it returns 0 when the node is Ready, 1 with the reason otherwise.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, openSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { ClusterError } from '../../cluster/error.js';
+import { makePrivateDir } from '../../cluster/files.js';
+import type { Layout } from '../../cluster/layout.js';
+import type { WantedSettings } from '../../cluster/settings.js';
+import { type Step, type StepSink, supervisorSink } from '../../cluster/steps.js';
+import { up } from '../../cluster/up.js';
+import { makeLog } from '../log.js';
+import type { Terminal } from '../terminal.js';
+import { installationRoot } from '../version.js';
+import { type DataDirOption, makeLayout, reporting, withDataDir } from './options.js';
+import { duration, makeStepView } from './view.js';
+
+interface UpFlags extends DataDirOption, WantedSettings {
+  readonly nodeIp?: string;
+  readonly detach?: boolean;
+  readonly timeout: number;
+  /** Set by --detach on the process it leaves behind. */
+  readonly supervise?: boolean;
+}
+
+const DEFAULT_TIMEOUT_S = 60;
+const MAIN = fileURLToPath(new URL('../main.js', import.meta.url));
+
+const EXPLANATION = `
+The cluster has one node: this machine. It needs root, containerd and runc. Everything it makes carries the cluster's
+name and goes away with "trellis down", or with Ctrl-C here; the data stays, and the next start goes on from it.
+
+Examples:
+  trellis up                                    in the foreground; Ctrl-C ends it
+  trellis up --detach                           returns when the node is Ready
+  trellis up --data-dir /srv/two --secure-port 7443 --kubelet-port 11250 --kubelet-healthz-port 11248
+`;
+
+export function upCommand(terminal: Terminal): Command {
+  return withDataDir(new Command('up'))
+    .summary('start a cluster on this machine')
+    .description('Starts a control plane and a node on this machine, and waits until the node is Ready.')
+    .option('-d, --detach', 'return when the node is Ready and leave it running')
+    .option('--node-name <name>', 'name of the node (default: the host name)')
+    .option('--node-ip <address>', 'address of the node (default: that of the device with the default route)')
+    .option('--cluster-cidr <cidr>', 'addresses of pods (default: 10.244.0.0/16)')
+    .option('--service-cluster-ip-range <cidr>', 'addresses of services (default: 10.96.0.0/12)')
+    .option('--cluster-domain <name>', 'domain of the cluster (default: cluster.local)')
+    .option('--secure-port <port>', 'port of the apiserver (default: 6443)', portNumber)
+    .option('--kubelet-port <port>', 'port of the kubelet (default: 10250)', portNumber)
+    .option(
+      '--kubelet-healthz-port <port>',
+      "port of the kubelet's health check (default: 10248)",
+      portNumber,
+    )
+    .option('--timeout <seconds>', 'how long to wait for Ready', wholeNumber, DEFAULT_TIMEOUT_S)
+    .addOption(new Option('--supervise').hideHelp())
+    .addHelpText('after', EXPLANATION)
+    .action((flags: UpFlags & { serviceClusterIpRange?: string }) =>
+      reporting(terminal, () => {
+        const wanted = { ...flags, serviceCidr: flags.serviceClusterIpRange };
+        if (flags.supervise === true) return supervise(wanted);
+        return flags.detach === true ? detach(terminal, wanted) : foreground(terminal, wanted);
+      }),
+    );
+}
+
+async function foreground(terminal: Terminal, flags: UpFlags): Promise<void> {
+  const view = makeStepView(terminal, terminal.live);
+  const started = performance.now();
+  const interrupted = interruption();
+  const cluster = await start(flags, (step) => view.show(step)).finally(() => view.end());
+  terminal.write(farewell(flags, performance.now() - started, 'Ctrl-C ends it.'));
+  await interrupted;
+  terminal.write('Ending the cluster; its data stays.\n');
+  await cluster.stop();
+}
+
+/** The process that --detach leaves behind: steps go to the one that started it. */
+async function supervise(flags: UpFlags): Promise<void> {
+  const sink = supervisorSink();
+  const interrupted = interruption();
+  const cluster = await start(flags, sink);
+  if (process.connected) process.disconnect();
+  await interrupted;
+  await cluster.stop();
+}
+
+async function detach(terminal: Terminal, flags: UpFlags): Promise<void> {
+  const view = makeStepView(terminal, terminal.live);
+  const started = performance.now();
+  const layout = makeLayout(flags);
+  const failure = await startSupervisor(layout, (step) => view.show(step)).finally(() => view.end());
+  if (failure !== undefined) throw new ClusterError('COMPONENT_FAILED', failure);
+  terminal.write(farewell(flags, performance.now() - started, 'End it with: trellis down'));
+}
+
+/** Answers why the start failed, or nothing once the node is Ready. */
+async function startSupervisor(layout: Layout, sink: StepSink): Promise<string | undefined> {
+  await makePrivateDir(layout.logDir);
+  const logFile = path.join(layout.logDir, 'trellis.log');
+  const output = openSync(logFile, 'a', 0o600);
+  const args = process.argv.slice(2).filter((word) => word !== '--detach' && word !== '-d');
+  const child = spawn(process.execPath, [MAIN, ...args, '--supervise'], {
+    detached: true,
+    stdio: ['ignore', output, output, 'ipc'],
+  });
+  closeSync(output);
+  let failure: string | undefined;
+  const ready = new Promise<void>((resolve) => {
+    child.on('message', (step: Step) => {
+      sink(step);
+      if (step.type === 'failed') failure = `${step.name}: ${step.text}`;
+      if (step.type === 'ready') resolve();
+    });
+  });
+  const exited = once(child, 'exit').then(
+    () => failure ?? `it ended before the node was Ready; see ${logFile}`,
+  );
+  const result = await Promise.race([ready.then(() => undefined), exited]);
+  if (child.connected) child.disconnect();
+  child.unref();
+  return result;
+}
+
+async function start(flags: UpFlags, sink: StepSink) {
+  const layout = makeLayout(flags);
+  const { nodeName, clusterCidr, serviceCidr, clusterDomain, securePort, kubeletPort, kubeletHealthzPort } =
+    flags;
+  return up({
+    layout,
+    wanted: {
+      nodeName,
+      clusterCidr,
+      serviceCidr,
+      clusterDomain,
+      securePort,
+      kubeletPort,
+      kubeletHealthzPort,
+    },
+    nodeIp: flags.nodeIp,
+    self: [process.execPath, MAIN],
+    cniBinDir: path.join(installationRoot(), 'dist', 'cni'),
+    timeoutMs: flags.timeout * 1000,
+    sink,
+    log: makeLog({ component: 'supervisor' }),
+  });
+}
+
+function farewell(flags: UpFlags, ms: number, ending: string): string {
+  const option = flags.dataDir === '/var/lib/trellis' ? '' : ` --data-dir ${flags.dataDir}`;
+  return `
+The node is Ready after ${duration(ms)}. Try:
+
+  trellis kubectl${option} get nodes
+  trellis kubectl${option} create deployment web --image=trellis.local/busybox --replicas=3 -- httpd -f -p 8080 -h /etc
+  trellis kubectl${option} expose deployment web --port 80 --target-port 8080
+  trellis status${option}
+
+${ending}
+`;
+}
+
+/** Resolves at the first request to end; later ones find the end already under way. */
+function interruption(): Promise<void> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => resolve());
+  });
+}
+
+function portNumber(text: string): number {
+  const port = Number(text);
+  if (!Number.isInteger(port) || port < 1 || port > 65535)
+    throw new InvalidArgumentError('a port is a number from 1 to 65535');
+  return port;
+}
+
+function wholeNumber(text: string): number {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 1)
+    throw new InvalidArgumentError('expected a whole number above 0');
+  return value;
+}

@@ -1,0 +1,126 @@
+// Informers shared by all who ask: one reflector and one cache for each resource and selector.
+// Guarantees: handlers are called in order, each change once; one that throws is logged and stops nobody else.
+import { type Log, silentLog } from '../api/log.js';
+import type { KubeObject } from '../api/object.js';
+import type { ResourceType } from '../api/resources.js';
+import { qualifiedResource } from '../api/status.js';
+import { type Change, ObjectCache } from './cache.js';
+import type { Client } from './client.js';
+import { messageOf } from './error.js';
+import type { IndexFunction, Informer, InformerHandler, InformerOptions, Informers } from './informer.js';
+import { type ReflectorOptions, runReflector } from './reflector.js';
+
+export interface InformersOptions {
+  readonly log?: Log;
+  /** For tests: how the reflectors wait. */
+  readonly pause?: NonNullable<ReflectorOptions<KubeObject>['pause']>;
+}
+
+export function openInformers(client: Client, { log = silentLog, pause }: InformersOptions = {}): Informers {
+  const stopping = new AbortController();
+  const informers = new Map<string, Informer<KubeObject>>();
+  const start = <T extends KubeObject>(type: ResourceType<T>, query: InformerOptions): Informer<T> => {
+    const { informer, onList, onEvent } = makeInformer(type, log);
+    void runReflector<T>({
+      client: client.of(type),
+      what: qualifiedResource(type),
+      query,
+      onList,
+      onEvent,
+      log,
+      signal: stopping.signal,
+      ...(pause === undefined ? {} : { pause }),
+    });
+    return informer;
+  };
+  return {
+    of<T extends KubeObject>(type: ResourceType<T>, options: InformerOptions = {}) {
+      const { namespace = '', labelSelector = '', fieldSelector = '' } = options;
+      const { group, version, resource } = type;
+      const key = JSON.stringify([group, version, resource, namespace, labelSelector, fieldSelector]);
+      const known = informers.get(key) as Informer<T> | undefined;
+      if (known !== undefined) return known;
+      const informer = start(type, options);
+      informers.set(key, informer as unknown as Informer<KubeObject>);
+      return informer;
+    },
+    async synced() {
+      await Promise.all([...informers.values()].map((informer) => informer.synced()));
+    },
+    stop: () => stopping.abort(),
+  };
+}
+
+type News<T extends KubeObject> = Pick<ReflectorOptions<T>, 'onList' | 'onEvent'>;
+
+function makeInformer<T extends KubeObject>(
+  type: ResourceType<T>,
+  log: Log,
+): { informer: Informer<T> } & News<T> {
+  const cache = new ObjectCache<T>();
+  const handlers = new Set<InformerHandler<T>>();
+  let hasSynced = false;
+  let sync = () => {};
+  const synced = new Promise<void>((resolve) => {
+    sync = resolve;
+  });
+  const tell = (handler: InformerHandler<T>, change: Change<T>) => {
+    try {
+      if (change.type === 'updated') handler.updated?.(change.object, change.previous);
+      else handler[change.type]?.(change.object);
+    } catch (error) {
+      log.error('an informer handler failed', {
+        resource: type.resource,
+        change: change.type,
+        error: messageOf(error),
+      });
+    }
+  };
+  // An index that cannot make sense of one object must not keep all others from arriving.
+  const tolerant =
+    (values: IndexFunction<T>): IndexFunction<T> =>
+    (object) => {
+      try {
+        return values(object);
+      } catch (error) {
+        log.error('an index function failed', { resource: type.resource, error: messageOf(error) });
+        return [];
+      }
+    };
+  const deliver = (changes: readonly Change<T>[]) => {
+    // Whoever joins during a delivery is told of everything that is there, so it must not be told again here.
+    const present = [...handlers];
+    for (const change of changes) {
+      for (const handler of present) if (handlers.has(handler)) tell(handler, change);
+    }
+  };
+  const informer: Informer<T> = {
+    type,
+    get: (key) => cache.get(key),
+    list: () => cache.list(),
+    index: (name, values) => cache.index(name, tolerant(values)),
+    byIndex: (name, value) => cache.byIndex(name, value),
+    on(wanted) {
+      // A copy, so that the same handler registered twice is two registrations.
+      const handler: InformerHandler<T> = {
+        added: (object) => wanted.added?.(object),
+        updated: (object, previous) => wanted.updated?.(object, previous),
+        deleted: (object) => wanted.deleted?.(object),
+      };
+      handlers.add(handler);
+      for (const object of cache.list()) tell(handler, { type: 'added', object });
+      return () => void handlers.delete(handler);
+    },
+    synced: () => synced,
+    hasSynced: () => hasSynced,
+  };
+  return {
+    informer,
+    onList({ items }) {
+      deliver(cache.replace(items));
+      hasSynced = true;
+      sync();
+    },
+    onEvent: (event) => deliver(cache.apply(event)),
+  };
+}

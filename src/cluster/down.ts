@@ -1,0 +1,89 @@
+// Takes a cluster away: its processes, containers, mounts, control groups, devices, rules and run-time files.
+// Guarantees: works from the data directory's name alone, also after everything was killed; touches nothing of another's;
+// calling it again is success.
+import { readdir, rm, rmdir } from 'node:fs/promises';
+import path from 'node:path';
+import { openCgroups } from '../kernel/cgroup/adapter.js';
+import { openNft } from '../kernel/nftables/adapter.js';
+import { openRoute } from '../kernel/route/adapter.js';
+import { removePodNetwork } from '../network/podNetwork.js';
+import { collectAttachments } from './attachments.js';
+import { ClusterError } from './error.js';
+import type { Layout } from './layout.js';
+import { unmountBelow } from './mounts.js';
+import { terminate } from './processes.js';
+import { readSettings } from './settings.js';
+import { readState, runningSupervisor } from './state.js';
+
+export interface DownOptions {
+  readonly layout: Layout;
+  readonly cniBinDir: string;
+}
+
+const SUPERVISOR_GRACE_MS = 30_000;
+const COMPONENT_GRACE_MS = 5_000;
+/** Where libcni, inside containerd, keeps results; it has no setting for it. */
+const CNI_RESULTS = '/var/lib/cni/results';
+
+export async function down(options: DownOptions & { readonly purge: boolean }): Promise<void> {
+  const { layout, purge } = options;
+  if (purge) await requireOurs(layout);
+  const supervisor = runningSupervisor(await readState(layout));
+  if (supervisor !== undefined) await terminate(supervisor, SUPERVISOR_GRACE_MS);
+  await removeTraces(options);
+  if (purge) await rm(layout.dataDir, { recursive: true, force: true });
+}
+
+/** Everything but the data. The order matters: whoever could make something new goes first. */
+export async function removeTraces({ layout, cniBinDir }: DownOptions): Promise<void> {
+  const { components } = await readState(layout);
+  for (const component of Object.values(components)) await terminate(component, COMPONENT_GRACE_MS);
+  const cgroups = await openCgroups();
+  await cgroups.kill(layout.cgroup);
+  await collectAttachments({ layout, cniBinDir });
+  await unmountBelow(layout.dataDir);
+  await unmountBelow(layout.runDir);
+  await removeFromKernel(layout);
+  await cgroups.remove(layout.cgroup);
+  await removeResults(layout.network);
+  await rm(layout.runDir, { recursive: true, force: true });
+  await removeIfEmpty(path.dirname(layout.runDir));
+}
+
+async function removeFromKernel(layout: Layout): Promise<void> {
+  const [nft, route] = await Promise.all([openNft(), openRoute()]);
+  try {
+    const families = ['ip', 'ip6', 'inet'] as const;
+    await nft.commit(
+      families.map((family) => ({ do: 'destroy', kind: 'table', family, name: layout.proxyTable })),
+    );
+    await removePodNetwork({ bridge: layout.bridge, nftTable: layout.networkTable }, { nft, route });
+  } finally {
+    nft.close();
+    route.close();
+  }
+}
+
+async function removeResults(network: string): Promise<void> {
+  const names = await readdir(CNI_RESULTS).catch(() => []);
+  for (const name of names.filter((entry) => entry.startsWith(`${network}-`)))
+    await rm(path.join(CNI_RESULTS, name), { force: true });
+  await removeIfEmpty(CNI_RESULTS);
+  await removeIfEmpty(path.dirname(CNI_RESULTS));
+}
+
+async function removeIfEmpty(dir: string): Promise<void> {
+  await rmdir(dir).catch((error: NodeJS.ErrnoException) => {
+    if (!['ENOENT', 'ENOTEMPTY', 'EEXIST'].includes(error.code ?? '')) throw error;
+  });
+}
+
+/** A directory that Trellis did not make is never removed, whatever the option said. */
+async function requireOurs(layout: Layout): Promise<void> {
+  const entries = await readdir(layout.dataDir).catch(() => []);
+  if (entries.length === 0 || (await readSettings(layout)) !== undefined) return;
+  throw new ClusterError(
+    'NOT_OURS',
+    `${layout.dataDir} holds no cluster of Trellis (no cluster.json), so nothing of it was removed`,
+  );
+}

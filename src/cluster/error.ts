@@ -1,0 +1,25 @@
+// Why a cluster cannot be brought up or taken down, in words for the person at the terminal.
+
+export type ClusterErrorCode =
+  | 'NOT_ROOT'
+  | 'MISSING_PROGRAM'
+  | 'NO_ADDRESS'
+  | 'PORT_IN_USE'
+  | 'ALREADY_RUNNING'
+  | 'NOT_RUNNING'
+  | 'NOT_OURS'
+  | 'BAD_OPTION'
+  | 'COMPONENT_FAILED'
+  | 'TIMEOUT'
+  | 'REMAINS';
+
+export class ClusterError extends Error {
+  override readonly name = 'ClusterError';
+  constructor(
+    readonly code: ClusterErrorCode,
+    message: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
+}

@@ -1,0 +1,69 @@
+// Where a cluster keeps what it makes, and the names by which its traces on the machine are known.
+// Guarantees: everything is derived from the data directory alone, so `down` finds it after any crash.
+import { createHash } from 'node:crypto';
+import path from 'node:path';
+
+export interface Layout {
+  readonly dataDir: string;
+  /** Eight hexadecimal digits that tell this cluster's traces from another's on the same machine. */
+  readonly id: string;
+  /** Says that the directory is ours, and with which settings it was made. */
+  readonly settingsFile: string;
+  readonly pkiDir: string;
+  readonly adminKubeconfig: string;
+  readonly storeDir: string;
+  readonly logDir: string;
+  readonly podLogDir: string;
+  readonly kubeletDir: string;
+  readonly manifestDir: string;
+  readonly cniConfigDir: string;
+  /** Addresses that host-local has given out. */
+  readonly cniStateDir: string;
+  readonly containerdRoot: string;
+  readonly containerdConfigDir: string;
+  /** Sockets and state that a reboot may take away. */
+  readonly runDir: string;
+  readonly containerdState: string;
+  readonly containerdSocket: string;
+  readonly stateFile: string;
+  /** Control group of everything that runs for this cluster, below the root of each hierarchy. */
+  readonly cgroup: string;
+  /** The name of the pod network, and of its bridge. */
+  readonly network: string;
+  readonly bridge: string;
+  readonly networkTable: string;
+  readonly proxyTable: string;
+}
+
+/** `dataDir` is absolute, with links resolved: two names of one directory are one cluster. */
+export function layoutOf(dataDir: string): Layout {
+  const id = createHash('sha256').update(dataDir).digest('hex').slice(0, 8);
+  const inData = (...parts: string[]) => path.join(dataDir, ...parts);
+  // Unix sockets have at most 107 bytes of name: they cannot live below a data directory of any length.
+  const inRun = (...parts: string[]) => path.join('/run/trellis', id, ...parts);
+  return {
+    dataDir,
+    id,
+    settingsFile: inData('cluster.json'),
+    pkiDir: inData('pki'),
+    adminKubeconfig: inData('admin.kubeconfig'),
+    storeDir: inData('store'),
+    logDir: inData('logs'),
+    podLogDir: inData('logs', 'pods'),
+    kubeletDir: inData('kubelet'),
+    manifestDir: inData('manifests'),
+    cniConfigDir: inData('cni', 'net.d'),
+    cniStateDir: inData('cni', 'networks'),
+    containerdRoot: inData('containerd'),
+    containerdConfigDir: inData('containerd-config'),
+    runDir: inRun(),
+    containerdState: inRun('containerd'),
+    containerdSocket: inRun('containerd.sock'),
+    stateFile: inRun('state.json'),
+    cgroup: `/trellis-${id}`,
+    network: `trellis-${id}`,
+    bridge: `trl-${id}`,
+    networkTable: `trellis-pods-${id}`,
+    proxyTable: `trellis-proxy-${id}`,
+  };
+}

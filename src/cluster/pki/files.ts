@@ -1,0 +1,126 @@
+// The cluster's certificates and keys as files: made when missing, renewed when they near their end or their hosts change.
+// Guarantees: keys are readable by root alone; the authority and the signing key are never made anew by themselves.
+import { generateKeyPairSync, X509Certificate } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { isIP } from 'node:net';
+import path from 'node:path';
+import { makePrivateDir, readIfThere, writePrivate } from '../files.js';
+import type { LeafOptions, Pem } from './authority.js';
+
+const RENEW_BEFORE_MS = 30 * 24 * 60 * 60 * 1000;
+
+export interface PkiOptions {
+  readonly dir: string;
+  readonly nodeName: string;
+  /** Addresses and names under which the apiserver is reached. */
+  readonly apiserverHosts: readonly string[];
+  readonly nodeHosts: readonly string[];
+  readonly now: number;
+}
+
+export interface Pki {
+  readonly ca: Pem;
+  readonly apiserver: Pem;
+  readonly apiserverKubeletClient: Pem;
+  readonly admin: Pem;
+  readonly kubelet: Pem;
+  readonly kubeletServer: Pem;
+  readonly proxy: Pem;
+  readonly registry: Pem;
+  /** Signs service account tokens; PKCS #8. */
+  readonly serviceAccountKey: string;
+}
+
+function leaves(options: PkiOptions) {
+  return {
+    apiserver: { commonName: 'kube-apiserver', hosts: options.apiserverHosts },
+    apiserverKubeletClient: {
+      commonName: 'kube-apiserver-kubelet-client',
+      organizations: ['system:masters'],
+    },
+    admin: { commonName: 'kubernetes-admin', organizations: ['system:masters'] },
+    kubelet: { commonName: `system:node:${options.nodeName}`, organizations: ['system:nodes'] },
+    kubeletServer: {
+      commonName: `system:node:${options.nodeName}`,
+      organizations: ['system:nodes'],
+      hosts: options.nodeHosts,
+    },
+    proxy: { commonName: 'system:kube-proxy' },
+    registry: { commonName: 'trellis-registry', hosts: ['127.0.0.1', 'localhost'] },
+  } satisfies Record<string, LeafOptions>;
+}
+
+type LeafName = keyof ReturnType<typeof leaves>;
+
+export async function ensurePki(options: PkiOptions): Promise<Pki> {
+  await makePrivateDir(options.dir);
+  const ca = await ensurePair(options, 'ca', async ({ makeAuthority }) =>
+    makeAuthority('trellis-ca', options.now),
+  );
+  const entries = Object.entries(leaves(options)).map(async ([name, leaf]: [string, LeafOptions]) => {
+    const pem = await ensurePair(
+      options,
+      name,
+      ({ issue }) => issue(ca, leaf, options.now),
+      (cert) => isCurrent(cert, leaf, options.now) && cert.verify(new X509Certificate(ca.cert).publicKey),
+    );
+    return [name, pem] as const;
+  });
+  const issued = Object.fromEntries(await Promise.all(entries)) as Record<LeafName, Pem>;
+  return { ca, ...issued, serviceAccountKey: await ensureSigningKey(options.dir) };
+}
+
+/** What a process that does not issue reads: everything must be there. */
+export async function readPki(dir: string): Promise<Pki> {
+  const names: readonly (LeafName | 'ca')[] = [
+    ...(['ca', 'apiserver', 'apiserverKubeletClient', 'admin', 'kubelet'] as const),
+    ...(['kubeletServer', 'proxy', 'registry'] as const),
+  ];
+  const pairs = names.map(async (name) => {
+    const [cert, key] = await Promise.all(filesOf(dir, name).map((file) => readFile(file, 'utf8')));
+    return [name, { cert, key }] as const;
+  });
+  const read = Object.fromEntries(await Promise.all(pairs)) as Record<LeafName | 'ca', Pem>;
+  return { ...read, serviceAccountKey: await readFile(path.join(dir, 'sa.key'), 'utf8') };
+}
+
+export function caFile(dir: string): string {
+  return path.join(dir, 'ca.crt');
+}
+
+function filesOf(dir: string, name: string): [cert: string, key: string] {
+  const file = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  return [path.join(dir, `${file}.crt`), path.join(dir, `${file}.key`)];
+}
+
+async function ensurePair(
+  options: PkiOptions,
+  name: string,
+  make: (authority: typeof import('./authority.js')) => Promise<Pem>,
+  keep: (cert: X509Certificate) => boolean = () => true,
+): Promise<Pem> {
+  const [certFile, keyFile] = filesOf(options.dir, name);
+  const [cert, key] = await Promise.all([readIfThere(certFile), readIfThere(keyFile)]);
+  if (cert !== undefined && key !== undefined && keep(new X509Certificate(cert))) return { cert, key };
+  // Loading the library takes longer than issuing: a second start does without it.
+  const pem = await make(await import('./authority.js'));
+  await writePrivate(keyFile, pem.key);
+  await writePrivate(certFile, pem.cert);
+  return pem;
+}
+
+function isCurrent(cert: X509Certificate, leaf: LeafOptions, now: number): boolean {
+  const covered = (host: string) =>
+    (isIP(host) === 0 ? cert.checkHost(host, { subject: 'never' }) : cert.checkIP(host)) !== undefined;
+  return Date.parse(cert.validTo) - now > RENEW_BEFORE_MS && (leaf.hosts ?? []).every(covered);
+}
+
+async function ensureSigningKey(dir: string): Promise<string> {
+  const file = path.join(dir, 'sa.key');
+  const found = await readIfThere(file);
+  if (found !== undefined) return found;
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+  await writePrivate(file, pem);
+  return pem;
+}

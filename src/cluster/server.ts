@@ -1,0 +1,104 @@
+// The control plane's process: store, apiserver, controllers and scheduler, joined in one process.
+// Guarantees: controllers and scheduler reach the API as any other client does, with their own identities and rights.
+import type { Log } from '../api/log.js';
+import { KINDS } from '../api/kinds/index.js';
+import { bootstrap } from '../apiserver/bootstrap.js';
+import { reconcileBootstrapPolicy } from '../apiserver/auth/bootstrapPolicy.js';
+import { type ApiServer, openApiServer } from '../apiserver/server.js';
+import { APISERVER_USER, standardParts } from '../apiserver/standard.js';
+import { makeEventRecorder } from '../client/eventRecorder.js';
+import { openInformers } from '../client/sharedInformers.js';
+import { openClient } from '../client/typedClient.js';
+import { runControllers } from '../controllers/run.js';
+import { runScheduler } from '../scheduler/scheduler.js';
+import { openLmdbStore } from '../store/lmdb/store.js';
+import type { Layout } from './layout.js';
+import { readPki } from './pki/files.js';
+import { serviceAddress } from './serviceAddress.js';
+import type { Settings } from './settings.js';
+import { type StepSink, step } from './steps.js';
+
+export interface ServerOptions {
+  readonly layout: Layout;
+  readonly settings: Settings;
+  readonly nodeIp: string;
+  /** Ends it. */
+  readonly signal: AbortSignal;
+  readonly sink: StepSink;
+  readonly log: Log;
+}
+
+/** Resolves when it has ended in order. */
+export async function runServer(options: ServerOptions): Promise<void> {
+  const { layout, settings, sink, signal } = options;
+  const pki = await readPki(layout.pkiDir);
+  const store = await step(sink, 'store', () => openLmdbStore({ path: layout.storeDir }));
+  const apiserver = await step(sink, 'apiserver', () =>
+    openApiServer({
+      store,
+      kinds: KINDS,
+      listen: { host: '::', port: settings.securePort },
+      tls: { cert: pki.apiserver.cert, key: pki.apiserver.key, clientCa: pki.ca.cert },
+      parts: standardParts({
+        serviceAccountKey: pki.serviceAccountKey,
+        issuer: `https://kubernetes.default.svc.${settings.clusterDomain}`,
+        serviceCidrs: [settings.serviceCidr],
+        allowAnonymous: true,
+        log: options.log.with({ part: 'apiserver' }),
+      }),
+      kubelet: { cert: pki.apiserverKubeletClient.cert, key: pki.apiserverKubeletClient.key, ca: pki.ca.cert },
+      log: options.log.with({ part: 'apiserver' }),
+    }),
+  );
+  try {
+    await step(sink, 'cluster policy', () => prepareCluster(apiserver, options));
+    const ending = Promise.all([
+      asUser(apiserver, 'system:kube-controller-manager', options, ({ client, informers, log }) =>
+        runControllers({ client, informers, log, signal, rootCa: pki.ca.cert, clusterCidr: settings.clusterCidr }),
+      ),
+      asUser(apiserver, 'system:kube-scheduler', options, ({ client, informers, log }) =>
+        runScheduler({
+          client,
+          informers,
+          log,
+          signal,
+          recorder: makeEventRecorder(client, { component: 'default-scheduler', log }),
+        }),
+      ),
+    ]);
+    await ending;
+  } finally {
+    await apiserver.close();
+    await store.close();
+  }
+}
+
+async function prepareCluster(apiserver: ApiServer, { settings, nodeIp }: ServerOptions): Promise<void> {
+  await apiserver.ready();
+  const client = openClient(apiserver.inProcess(APISERVER_USER));
+  await bootstrap(client, { address: nodeIp, port: settings.securePort, serviceIp: serviceAddress(settings, 1) });
+  await reconcileBootstrapPolicy(client);
+}
+
+interface Identity {
+  readonly client: ReturnType<typeof openClient>;
+  readonly informers: ReturnType<typeof openInformers>;
+  readonly log: Log;
+}
+
+async function asUser(
+  apiserver: ApiServer,
+  name: string,
+  { log }: ServerOptions,
+  run: (identity: Identity) => Promise<void>,
+): Promise<void> {
+  const own = log.with({ part: name.replace('system:kube-', '') });
+  const client = openClient(apiserver.inProcess({ name, groups: ['system:authenticated'] }));
+  const informers = openInformers(client, { log: own });
+  try {
+    await run({ client, informers, log: own });
+  } finally {
+    informers.stop();
+    client.close();
+  }
+}

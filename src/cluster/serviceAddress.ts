@@ -1,0 +1,12 @@
+// Addresses of the service range that are known in advance. Pure.
+import { addressAt, parseCidr } from '../api/ip.js';
+import { ClusterError } from './error.js';
+import type { Settings } from './settings.js';
+
+/** The nth address of the range: 1 is the `kubernetes` Service, 10 the cluster's DNS. */
+export function serviceAddress({ serviceCidr }: Pick<Settings, 'serviceCidr'>, n: number): string {
+  const cidr = parseCidr(serviceCidr);
+  const address = cidr === undefined ? undefined : addressAt(cidr, BigInt(n));
+  if (address !== undefined) return address;
+  throw new ClusterError('BAD_OPTION', `the service range ${serviceCidr} is no network that can hold addresses`);
+}

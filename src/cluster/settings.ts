@@ -1,0 +1,79 @@
+// What a cluster was made with: kept in its data directory, so that every later start is the same cluster.
+// Guarantees: a setting that cannot change later (address ranges, node name) is refused, not ignored.
+
+import { ClusterError } from './error.js';
+import { readIfThere, writePrivate } from './files.js';
+import type { Layout } from './layout.js';
+
+export interface Settings {
+  readonly nodeName: string;
+  readonly clusterCidr: string;
+  readonly serviceCidr: string;
+  readonly clusterDomain: string;
+  /** The apiserver's port. */
+  readonly securePort: number;
+  readonly kubeletPort: number;
+  readonly kubeletHealthzPort: number;
+}
+
+/** What the user asked for; the rest is as before, or the default. */
+export type WantedSettings = { readonly [Key in keyof Settings]?: Settings[Key] | undefined };
+
+const FIXED = ['nodeName', 'clusterCidr', 'serviceCidr', 'clusterDomain'] as const;
+const FORMAT = 1;
+
+/** Kubernetes' own numbers. */
+export function defaultSettings(nodeName: string): Settings {
+  return {
+    nodeName,
+    clusterCidr: '10.244.0.0/16',
+    serviceCidr: '10.96.0.0/12',
+    clusterDomain: 'cluster.local',
+    securePort: 6443,
+    kubeletPort: 10250,
+    kubeletHealthzPort: 10248,
+  };
+}
+
+export async function settle(layout: Layout, wanted: WantedSettings, defaults: Settings): Promise<Settings> {
+  const saved = await readSettings(layout);
+  const settings = merge(saved ?? defaults, wanted);
+  for (const key of FIXED) {
+    if (saved !== undefined && saved[key] !== settings[key]) {
+      throw new ClusterError(
+        'BAD_OPTION',
+        `the cluster in ${layout.dataDir} was made with ${key} ${saved[key]}, which cannot become ${settings[key]}; ` +
+          'leave the option out, use another --data-dir, or start afresh after "trellis down --purge"',
+      );
+    }
+  }
+  await writePrivate(layout.settingsFile, `${JSON.stringify({ format: FORMAT, ...settings }, null, 2)}\n`);
+  return settings;
+}
+
+/** Undefined when the directory holds no cluster. */
+export async function readSettings(layout: Layout): Promise<Settings | undefined> {
+  const text = await readIfThere(layout.settingsFile);
+  if (text === undefined) return undefined;
+  let parsed: Settings & { format?: unknown };
+  try {
+    parsed = JSON.parse(text);
+  } catch (cause) {
+    throw new ClusterError('NOT_OURS', `${layout.settingsFile} is not what Trellis wrote: ${String(cause)}`, {
+      cause,
+    });
+  }
+  const { format, ...settings } = parsed;
+  if (format !== FORMAT) {
+    throw new ClusterError(
+      'NOT_OURS',
+      `${layout.settingsFile} has format ${String(format)}; this version reads ${FORMAT}`,
+    );
+  }
+  return settings;
+}
+
+function merge(base: Settings, wanted: WantedSettings): Settings {
+  const given = Object.entries(wanted).filter(([, value]) => value !== undefined);
+  return { ...base, ...Object.fromEntries(given) };
+}

@@ -1,0 +1,97 @@
+// What runs of a cluster, how much memory it takes, and what is wrong with it.
+// Guarantees: looks only; answers also when nothing runs.
+import { readFileSync } from 'node:fs';
+import { NODES, PODS } from '../api/resources.js';
+import { transportOf } from '../client/kubeconfig.js';
+import { openClient } from '../client/typedClient.js';
+import type { Layout } from './layout.js';
+import { isAlive, type ProcessIdentity } from './processes.js';
+import { readSettings } from './settings.js';
+import { readState } from './state.js';
+
+export interface ComponentStatus {
+  readonly name: string;
+  readonly pid?: number;
+  /** Bytes in memory; absent when it does not run. */
+  readonly residentBytes?: number;
+}
+
+export interface NodeStatus {
+  readonly name: string;
+  readonly ready: boolean;
+  /** Why it is not Ready, in the kubelet's words. */
+  readonly message: string;
+}
+
+export interface ClusterStatus {
+  readonly dataDir: string;
+  readonly exists: boolean;
+  readonly components: readonly ComponentStatus[];
+  /** Why the apiserver could not be asked; nodes and pods are unknown then. */
+  readonly unreachable?: string;
+  readonly nodes: readonly NodeStatus[];
+  readonly pods: { readonly running: number; readonly total: number };
+}
+
+export async function clusterStatus(layout: Layout): Promise<ClusterStatus> {
+  const { supervisor, components } = await readState(layout);
+  const processes = { ...(supervisor === undefined ? {} : { supervisor }), ...components };
+  const base = {
+    dataDir: layout.dataDir,
+    exists: (await readSettings(layout)) !== undefined,
+    components: Object.entries(processes).map(([name, identity]) => componentStatus(name, identity)),
+    nodes: [],
+    pods: { running: 0, total: 0 },
+  };
+  if (!base.exists) return base;
+  try {
+    return { ...base, ...(await askApiserver(layout)) };
+  } catch (error) {
+    return { ...base, unreachable: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+/** Whether everything that should run does, and the node is Ready. */
+export function isHealthy(status: ClusterStatus): boolean {
+  return (
+    status.exists &&
+    status.unreachable === undefined &&
+    status.components.length > 0 &&
+    status.components.every(({ pid }) => pid !== undefined) &&
+    status.nodes.length > 0 &&
+    status.nodes.every(({ ready }) => ready)
+  );
+}
+
+async function askApiserver(layout: Layout): Promise<Pick<ClusterStatus, 'nodes' | 'pods'>> {
+  const client = openClient(await transportOf(layout.adminKubeconfig));
+  try {
+    const [nodes, pods] = await Promise.all([client.of(NODES).list(), client.of(PODS).list()]);
+    return {
+      nodes: nodes.items.map(({ metadata, status }) => {
+        const condition = status.conditions?.find(({ type }) => type === 'Ready');
+        return {
+          name: metadata.name,
+          ready: condition?.status === 'True',
+          message: condition?.message ?? '',
+        };
+      }),
+      pods: {
+        running: pods.items.filter(({ status }) => status.phase === 'Running').length,
+        total: pods.items.length,
+      },
+    };
+  } finally {
+    client.close();
+  }
+}
+
+function componentStatus(name: string, identity: ProcessIdentity): ComponentStatus {
+  if (!isAlive(identity)) return { name };
+  return { name, pid: identity.pid, residentBytes: residentBytes(identity.pid) };
+}
+
+function residentBytes(pid: number): number {
+  const line = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  return Number(line?.[1] ?? 0) * 1024;
+}

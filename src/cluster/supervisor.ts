@@ -1,0 +1,115 @@
+// Keeps the processes of a cluster running: starts them, starts them again when they die, ends them together.
+// Guarantees: who runs is on disk before anything depends on it; a component that dies comes back with back-off.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
+import path from 'node:path';
+import type { Log } from '../api/log.js';
+import type { Layout } from './layout.js';
+import { identify, type ProcessIdentity, terminate } from './processes.js';
+import { type RunState, writeState } from './state.js';
+import type { Step, StepSink } from './steps.js';
+
+export interface Component {
+  readonly name: string;
+  readonly command: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  /** Sends steps over an IPC channel. */
+  readonly speaks: boolean;
+  /** Called with its number as soon as it runs, such as to put it into a control group. */
+  onStart?(pid: number): Promise<void>;
+}
+
+const BACKOFF_MS = { first: 500, most: 10_000, forgottenAfter: 60_000 };
+const STOP_GRACE_MS = 8_000;
+
+export class Supervisor {
+  readonly #children = new Map<string, { child: ChildProcess; identity: ProcessIdentity | undefined }>();
+  readonly #timers = new Set<NodeJS.Timeout>();
+  #state: RunState;
+  #stopping = false;
+  #writing: Promise<void> = Promise.resolve();
+
+  constructor(
+    private readonly layout: Layout,
+    private readonly sink: StepSink,
+    private readonly log: Log,
+  ) {
+    const supervisor = identify(process.pid);
+    this.#state = { components: {}, ...(supervisor === undefined ? {} : { supervisor }) };
+  }
+
+  async start(components: readonly Component[]): Promise<void> {
+    await this.#record();
+    for (const component of components) this.#run(component, BACKOFF_MS.first);
+    await this.#writing;
+  }
+
+  /** In the reverse of the order in which they were started: whoever depends goes first. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    for (const timer of this.#timers) clearTimeout(timer);
+    for (const { identity } of [...this.#children.values()].reverse()) {
+      if (identity !== undefined) await terminate(identity, STOP_GRACE_MS);
+    }
+  }
+
+  #run(component: Component, backoffMs: number): void {
+    const started = Date.now();
+    const output = openSync(path.join(this.layout.logDir, `${component.name}.log`), 'a', 0o600);
+    const [program = '', ...args] = component.command;
+    const child = spawn(program, args, {
+      stdio: component.speaks ? ['ignore', output, output, 'ipc'] : ['ignore', output, output],
+      env: { ...process.env, ...component.env },
+      // Ctrl-C in the terminal reaches the supervisor alone, which then ends the others in order.
+      detached: true,
+    });
+    closeSync(output);
+    let ended = false;
+    const onEnd = (how: string) => {
+      if (ended) return;
+      ended = true;
+      this.#ended(
+        component,
+        how,
+        Date.now() - started > BACKOFF_MS.forgottenAfter ? BACKOFF_MS.first : backoffMs,
+      );
+    };
+    child.on('error', (error) => onEnd(error.message));
+    child.on('exit', (code, signal) => onEnd(signal === null ? `exit code ${code}` : `signal ${signal}`));
+    child.on('message', (step) => this.#heard(step as Step));
+    if (child.pid === undefined) return;
+    const identity = identify(child.pid);
+    this.#children.set(component.name, { child, identity });
+    if (identity !== undefined) {
+      this.#state = { ...this.#state, components: { ...this.#state.components, [component.name]: identity } };
+      this.#record();
+    }
+    component.onStart?.(child.pid).catch((error) => this.log.error(`${component.name}: ${String(error)}`));
+  }
+
+  #heard(step: Step): void {
+    if (step.type === 'ready') {
+      this.#state = { ...this.#state, readyAt: Date.now() };
+      this.#record();
+    }
+    this.sink(step);
+  }
+
+  #ended(component: Component, how: string, backoffMs: number): void {
+    this.#children.delete(component.name);
+    if (this.#stopping) return;
+    this.log.warn(`${component.name} ended (${how}); it starts again in ${backoffMs} ms`);
+    this.sink({ type: 'note', name: component.name, text: `ended (${how}), see ${this.layout.logDir}` });
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      this.#run(component, Math.min(backoffMs * 2, BACKOFF_MS.most));
+    }, backoffMs);
+    this.#timers.add(timer);
+  }
+
+  /** Writes follow one another, so that the newest state is the one that stays. */
+  #record(): Promise<void> {
+    this.#writing = this.#writing.then(() => writeState(this.layout, this.#state));
+    return this.#writing;
+  }
+}

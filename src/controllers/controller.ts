@@ -1,0 +1,96 @@
+// What all controllers share: their name, what they are given, and the loop of queue and workers.
+// Guarantees: a key is worked on by one worker at a time, only after every cache has synced, again after a failure.
+import type { Log } from '../api/log.js';
+import type { KubeObject, Stored } from '../api/object.js';
+import type { ResourceType } from '../api/resources.js';
+import type { Client } from '../client/client.js';
+import type { Informers } from '../client/informer.js';
+import { runWorkers } from '../client/worker.js';
+import { makeWorkQueue, type WorkQueue } from '../client/workQueue.js';
+
+export interface ControllerEvent {
+  readonly type: 'Normal' | 'Warning';
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** Tells an event about an object; never waits and never throws. */
+export type RecordEvent = (type: ResourceType, about: Stored<KubeObject>, event: ControllerEvent) => void;
+
+export interface ControllerContext {
+  readonly client: Client;
+  readonly informers: Informers;
+  readonly log: Log;
+  readonly signal: AbortSignal;
+  readonly record: RecordEvent;
+  now(): number;
+}
+
+export interface Controller {
+  /** Its name in kube-controller-manager, as `--controllers` takes it. */
+  readonly name: string;
+  /** Registers handlers and starts workers; resolves when the context's signal has ended them. */
+  run(context: ControllerContext): Promise<void>;
+}
+
+export interface Loop {
+  readonly queue: WorkQueue;
+  readonly workers?: number;
+  /** Returns how long until the key should be looked at again, if time alone can change it. */
+  reconcile(key: string): Promise<number | undefined>;
+}
+
+export function newQueue({ now }: ControllerContext): WorkQueue {
+  return makeWorkQueue({ now });
+}
+
+export async function runLoop(context: ControllerContext, name: string, loop: Loop): Promise<void> {
+  const { informers, signal, log } = context;
+  const ended = new Promise<'ended'>((resolve) => {
+    if (signal.aborted) resolve('ended');
+    signal.addEventListener('abort', () => resolve('ended'), { once: true });
+  });
+  if ((await Promise.race([informers.synced(), ended])) === 'ended') return loop.queue.shutDown();
+  await runWorkers({
+    queue: loop.queue,
+    concurrency: loop.workers ?? 5,
+    log: log.with({ controller: name }),
+    signal,
+    sync: async (key) => {
+      // What was queued when the end came is left to the next leader: a queue may be long, an exit must not be.
+      if (signal.aborted) return;
+      const againMs = await loop.reconcile(key);
+      if (againMs !== undefined) loop.queue.addAfter(key, againMs);
+    },
+  });
+}
+
+/** Calls `tick` now and then every `periodMs` until the signal; a failing tick is logged and the next one comes. */
+export async function runEvery(
+  { informers, signal, log }: ControllerContext,
+  { name, periodMs, tick }: { name: string; periodMs: number; tick: () => Promise<void> },
+): Promise<void> {
+  let wake = () => {};
+  signal.addEventListener('abort', () => wake(), { once: true });
+  const pause = (delayMs: number) =>
+    new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, delayMs);
+      wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  if (signal.aborted) return;
+  await Promise.race([
+    informers.synced(),
+    new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true })),
+  ]);
+  while (!signal.aborted) {
+    try {
+      await tick();
+    } catch (error) {
+      log.warn('round failed, will try again', { controller: name, error: String(error) });
+    }
+    if (!signal.aborted) await pause(periodMs);
+  }
+}

@@ -1,0 +1,141 @@
+// The node lifecycle controller: a node that falls silent is marked, tainted, and its pods are no longer called ready.
+// Guarantees: taints follow conditions both ways; eviction begins on few nodes at a time, and never everywhere at once.
+import type { V1Taint } from '../../api/gen/types.js';
+import { LEASES, NODES, PODS } from '../../api/resources.js';
+import type { Informer } from '../../client/informer.js';
+import { ignoring } from '../claim.js';
+import { type Controller, type ControllerContext, newQueue, runEvery, runLoop } from '../controller.js';
+import { isReady, type Pod, podCondition, stampOf } from '../pods.js';
+import {
+  type HealthLimits,
+  type Node,
+  type NodeHealth,
+  observeHealth,
+  readiness,
+  silentConditions,
+} from './health.js';
+import { evicts, planTaints } from './taints.js';
+import { evictionPace, zoneOf } from './zones.js';
+
+const LEASE_NAMESPACE = 'kube-node-lease';
+export const PODS_BY_NODE = 'node';
+
+export interface NodeLifecycleOptions extends HealthLimits {
+  readonly periodMs: number;
+}
+
+export const NODE_LIFECYCLE_DEFAULTS: NodeLifecycleOptions = {
+  gracePeriodMs: 40_000,
+  startupGracePeriodMs: 60_000,
+  periodMs: 5_000,
+};
+
+const NAME = 'node-lifecycle-controller';
+
+export function nodeLifecycleController(options: NodeLifecycleOptions): Controller {
+  return {
+    name: NAME,
+    async run(context) {
+      const nodes = context.informers.of(NODES);
+      const leases = context.informers.of(LEASES, { namespace: LEASE_NAMESPACE });
+      const pods = context.informers.of(PODS);
+      pods.index(PODS_BY_NODE, ({ spec }) => (spec.nodeName ? [spec.nodeName] : []));
+      const health = new Map<string, NodeHealth>();
+      const lastEvicted = new Map<string, number>();
+      const queue = newQueue(context);
+      const wake = ({ metadata }: Node) => queue.add(metadata.name);
+      nodes.on({ added: wake, updated: wake, deleted: ({ metadata }) => health.delete(metadata.uid) });
+
+      const monitor = async () => {
+        const now = context.now();
+        for (const node of nodes.list()) {
+          const lease = leases.get(`${LEASE_NAMESPACE}/${node.metadata.name}`);
+          const record = observeHealth(health.get(node.metadata.uid), node, lease, now);
+          health.set(node.metadata.uid, record);
+          const conditions = silentConditions(node, record, options, now);
+          if (conditions !== undefined) await markSilent(context, node, conditions);
+          if (readiness(node) !== 'True') {
+            await markPods(context, pods.byIndex(PODS_BY_NODE, node.metadata.name));
+            queue.add(node.metadata.name);
+          }
+        }
+      };
+
+      const reconcile = async (name: string): Promise<undefined> => {
+        const node = nodes.get(name);
+        if (node === undefined) return undefined;
+        const now = context.now();
+        const { allDown, rateOf } = evictionPace(nodes.list());
+        const zone = zoneOf(node);
+        const mayEvict = !allDown && (evicts(node) || isDue(lastEvicted.get(zone), rateOf(zone), now));
+        const taints = planTaints({ node, mayEvict, now });
+        if (taints === undefined) return undefined;
+        if (mayEvict && !evicts(node) && readiness(node) !== 'True') lastEvicted.set(zone, now);
+        await writeTaints(context, node, taints);
+        return undefined;
+      };
+
+      await Promise.all([
+        runEvery(context, { name: NAME, periodMs: options.periodMs, tick: monitor }),
+        // One worker: the rate of a zone is shared by its nodes.
+        runLoop(context, NAME, { queue, workers: 1, reconcile }),
+      ]);
+    },
+  };
+}
+
+function isDue(beforeMs: number | undefined, ratePerSecond: number, now: number): boolean {
+  if (ratePerSecond === 0) return false;
+  return beforeMs === undefined || now - beforeMs >= 1000 / ratePerSecond;
+}
+
+async function markSilent(
+  context: ControllerContext,
+  node: Node,
+  conditions: NonNullable<Node['status']['conditions']>,
+) {
+  const status = { ...node.status, conditions };
+  // A conflict means that the node has just spoken.
+  await ignoring(
+    ['Conflict', 'NotFound'],
+    context.client.of(NODES).update({ ...node, status }, { subresource: 'status' }),
+  );
+  const message = `Node ${node.metadata.name} status is now: NodeNotReady`;
+  if (readiness(node) === 'True')
+    context.record(NODES, node, { type: 'Normal', reason: 'NodeNotReady', message });
+}
+
+async function writeTaints(
+  { client }: ControllerContext,
+  node: Node,
+  taints: readonly V1Taint[],
+): Promise<void> {
+  const { name, uid, resourceVersion } = node.metadata;
+  const patch = { metadata: { uid, resourceVersion }, spec: { taints } };
+  await ignoring(['NotFound'], client.of(NODES).patch({ name }, 'merge', patch));
+}
+
+/** A silent node cannot say that its pods are gone; Services must not send there any longer. */
+async function markPods(
+  { client, now }: ControllerContext,
+  pods: ReturnType<Informer<Pod>['byIndex']>,
+): Promise<void> {
+  for (const pod of pods) {
+    const ready = podCondition(pod, 'Ready');
+    if (!isReady(pod) || ready === undefined) continue;
+    const condition = {
+      ...ready,
+      status: 'False',
+      reason: 'NodeNotReady',
+      lastTransitionTime: stampOf(now()),
+    };
+    const conditions = (pod.status?.conditions ?? []).map((other) =>
+      other.type === 'Ready' ? condition : other,
+    );
+    const status = { ...pod.status, conditions };
+    await ignoring(
+      ['Conflict', 'NotFound'],
+      client.of(PODS).update({ ...pod, status }, { subresource: 'status' }),
+    );
+  }
+}

@@ -1,0 +1,104 @@
+// Taint eviction: pods leave a node whose NoExecute taints they do not tolerate, or tolerate no longer.
+// Guarantees: the time a pod may stay counts from the taint's own time, so a restart here grants no second stay.
+import type { V1Taint, V1Toleration } from '../../api/gen/types.js';
+import { keyOf, nameOfKey } from '../../api/object.js';
+import { NODES, PODS } from '../../api/resources.js';
+import { ignoring } from '../claim.js';
+import { type Controller, newQueue, runLoop } from '../controller.js';
+import { isTerminating, type Pod, stampOf, timeOf } from '../pods.js';
+import type { Node } from './health.js';
+import { PODS_BY_NODE } from './lifecycle.js';
+
+const NAME = 'taint-eviction-controller';
+
+export const taintEvictionController: Controller = {
+  name: NAME,
+  run(context) {
+    const { informers, client, now } = context;
+    const nodes = informers.of(NODES);
+    const pods = informers.of(PODS);
+    pods.index(PODS_BY_NODE, ({ spec }) => (spec.nodeName ? [spec.nodeName] : []));
+    const queue = newQueue(context);
+    const wakePods = ({ metadata }: Node) => {
+      for (const pod of pods.byIndex(PODS_BY_NODE, metadata.name)) queue.add(keyOf(pod.metadata));
+    };
+    const noExecute = ({ spec }: Node) => (spec.taints ?? []).filter(({ effect }) => effect === 'NoExecute');
+    nodes.on({
+      added: (node) => {
+        if (noExecute(node).length > 0) wakePods(node);
+      },
+      updated: (node, previous) => {
+        if (JSON.stringify(noExecute(node)) !== JSON.stringify(noExecute(previous))) wakePods(node);
+      },
+    });
+    const wake = (pod: Pod) => {
+      if (pod.spec.nodeName) queue.add(keyOf(pod.metadata));
+    };
+    const placed = ({ spec }: Pod) => JSON.stringify([spec.nodeName, spec.tolerations]);
+    pods.on({
+      added: wake,
+      updated: (pod, previous) => {
+        if (placed(pod) !== placed(previous)) wake(pod);
+      },
+    });
+    const reconcile = async (key: string): Promise<number | undefined> => {
+      const pod = pods.get(key);
+      const node = pod?.spec.nodeName ? nodes.get(pod.spec.nodeName) : undefined;
+      if (pod === undefined || node === undefined || isTerminating(pod)) return undefined;
+      const at = evictionTime(pod.spec.tolerations ?? [], noExecute(node), now());
+      if (at === undefined) return undefined;
+      if (at > now()) return at - now();
+      const { uid } = pod.metadata;
+      const message = `Marking for deletion Pod ${key}`;
+      context.record(PODS, pod, { type: 'Normal', reason: 'TaintManagerEviction', message });
+      const status = { ...pod.status, conditions: withDisruption(pod, now()) };
+      await ignoring(
+        ['NotFound', 'Conflict'],
+        client.of(PODS).update({ ...pod, status }, { subresource: 'status' }),
+      );
+      await ignoring(['Conflict'], client.of(PODS).delete(nameOfKey(key), { preconditions: { uid } }));
+      return undefined;
+    };
+    return runLoop(context, NAME, { queue, workers: 8, reconcile });
+  },
+};
+
+/** When the pod must leave; undefined when it may stay for ever. */
+export function evictionTime(
+  tolerations: readonly V1Toleration[],
+  taints: readonly V1Taint[],
+  now: number,
+): number | undefined {
+  const times = taints.map((taint) => {
+    const fitting = tolerations.filter((toleration) => tolerates(toleration, taint));
+    if (fitting.length === 0) return now;
+    const limits = fitting
+      .map(({ tolerationSeconds }) => tolerationSeconds)
+      .filter((limit) => limit !== undefined);
+    if (limits.length === 0) return Infinity;
+    return (timeOf(taint.timeAdded) ?? now) + Math.max(0, Math.min(...limits)) * 1000;
+  });
+  const first = Math.min(Infinity, ...times);
+  return first === Infinity ? undefined : first;
+}
+
+export function tolerates({ key, operator, value, effect }: V1Toleration, taint: V1Taint): boolean {
+  if (effect && effect !== taint.effect) return false;
+  if (key && key !== taint.key) return false;
+  if (operator === 'Exists') return true;
+  return Boolean(key) && (value ?? '') === (taint.value ?? '');
+}
+
+function withDisruption(pod: Pod, now: number) {
+  const others = (pod.status?.conditions ?? []).filter(({ type }) => type !== 'DisruptionTarget');
+  return [
+    ...others,
+    {
+      type: 'DisruptionTarget',
+      status: 'True',
+      reason: 'DeletionByTaintManager',
+      message: 'Taint manager: deleting due to NoExecute taint',
+      lastTransitionTime: stampOf(now),
+    },
+  ];
+}

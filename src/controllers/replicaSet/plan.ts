@@ -1,0 +1,54 @@
+// How many pods a ReplicaSet must make, or which it must delete. Pure.
+// Guarantees: never both at once; never more than 500 in one go; only active pods count.
+import type { V1Pod, V1ReplicaSet } from '../../api/gen/types.js';
+import type { Stored } from '../../api/object.js';
+import { REPLICA_SETS } from '../../api/resources.js';
+import { controllerReference } from '../claim.js';
+import { isActive, type Pod } from '../pods.js';
+import { rankForDeletion } from './rank.js';
+
+/** As in Kubernetes: a huge wish is met in several rounds. */
+const BURST = 500;
+
+export interface ReplicaSetObserved {
+  readonly set: Stored<V1ReplicaSet>;
+  readonly pods: readonly Pod[];
+  /** Pods of its siblings too (other ReplicaSets of its Deployment), for spreading deletions over nodes. */
+  readonly family: readonly Pod[];
+  readonly now: number;
+}
+
+export type ReplicaSetAction =
+  | { readonly do: 'createPods'; readonly count: number }
+  | { readonly do: 'deletePods'; readonly pods: readonly Pod[] };
+
+export function planReplicaSet({ set, pods, family, now }: ReplicaSetObserved): ReplicaSetAction[] {
+  if (set.metadata.deletionTimestamp !== undefined) return [];
+  const active = pods.filter(isActive);
+  const missing = (set.spec.replicas ?? 1) - active.length;
+  if (missing > 0) return [{ do: 'createPods', count: Math.min(missing, BURST) }];
+  if (missing === 0) return [];
+  const onNode = new Map<string, number>();
+  for (const { spec } of family.filter(isActive))
+    if (spec.nodeName) onNode.set(spec.nodeName, (onNode.get(spec.nodeName) ?? 0) + 1);
+  const ranked = rankForDeletion(active, { now, podsOnNode: (node) => onNode.get(node) ?? 0 });
+  return [{ do: 'deletePods', pods: ranked.slice(0, Math.min(-missing, BURST)) }];
+}
+
+/** The pod that the template describes, owned by the set; the server completes the name. */
+export function podOf(set: Stored<V1ReplicaSet>): V1Pod {
+  const { metadata, spec } = set.spec.template ?? {};
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      generateName: `${set.metadata.name}-`,
+      ...(set.metadata.namespace === undefined ? {} : { namespace: set.metadata.namespace }),
+      ...(metadata?.labels === undefined ? {} : { labels: metadata.labels }),
+      ...(metadata?.annotations === undefined ? {} : { annotations: metadata.annotations }),
+      ...(metadata?.finalizers === undefined ? {} : { finalizers: metadata.finalizers }),
+      ownerReferences: [controllerReference(REPLICA_SETS, set)],
+    },
+    ...(spec === undefined ? {} : { spec }),
+  };
+}

@@ -1,0 +1,77 @@
+// What a ReplicaSet says of its pods. Pure.
+// Guarantees: counts are of the pods given; a condition's transition time changes only with its status.
+import type { V1ReplicaSet, V1ReplicaSetCondition, V1ReplicaSetStatus } from '../../api/gen/types.js';
+import type { Stored } from '../../api/object.js';
+import { availableAt, isActive, isFinished, isReady, isTerminating, type Pod, stampOf } from '../pods.js';
+
+export interface ReplicaSetSeen {
+  readonly set: Stored<V1ReplicaSet>;
+  /** The pods it holds, terminating ones included. */
+  readonly pods: readonly Pod[];
+  readonly now: number;
+  /** Why pods could not be made or deleted, when that failed. */
+  readonly failure?: { readonly reason: 'FailedCreate' | 'FailedDelete'; readonly message: string };
+}
+
+export function replicaSetStatus({ set, pods, now, failure }: ReplicaSetSeen): V1ReplicaSetStatus {
+  const active = pods.filter(isActive);
+  const wantedLabels = Object.entries(set.spec.template?.metadata?.labels ?? {});
+  const minReadySeconds = set.spec.minReadySeconds ?? 0;
+  const available = active.filter((pod) => (availableAt(pod, minReadySeconds) ?? Infinity) <= now);
+  const fullyLabeled = active.filter(({ metadata }) =>
+    wantedLabels.every(([key, value]) => metadata.labels?.[key] === value),
+  );
+  const conditions = conditionsOf(set, now, failure);
+  return {
+    replicas: active.length,
+    fullyLabeledReplicas: fullyLabeled.length,
+    readyReplicas: active.filter(isReady).length,
+    availableReplicas: available.length,
+    terminatingReplicas: pods.filter((pod) => isTerminating(pod) && !isFinished(pod)).length,
+    ...(set.metadata.generation === undefined ? {} : { observedGeneration: set.metadata.generation }),
+    ...(conditions.length === 0 ? {} : { conditions }),
+  };
+}
+
+/** Milliseconds until the next ready pod becomes available; undefined when none is on its way. */
+export function nextAvailableInMs({ set, pods, now }: ReplicaSetSeen): number | undefined {
+  const minReadySeconds = set.spec.minReadySeconds ?? 0;
+  const waits = pods
+    .filter(isActive)
+    .map((pod) => (availableAt(pod, minReadySeconds) ?? 0) - now)
+    .filter((wait) => wait > 0);
+  return waits.length === 0 ? undefined : Math.min(...waits);
+}
+
+const COUNTS = [
+  'replicas',
+  'fullyLabeledReplicas',
+  'readyReplicas',
+  'availableReplicas',
+  'terminatingReplicas',
+  'observedGeneration',
+] as const;
+
+/** The server drops zero counts, so an absent count equals zero. */
+export function sameStatus(a: V1ReplicaSetStatus | undefined, b: V1ReplicaSetStatus): boolean {
+  return (
+    COUNTS.every((count) => (a?.[count] ?? 0) === (b[count] ?? 0)) &&
+    JSON.stringify(a?.conditions ?? []) === JSON.stringify(b.conditions ?? [])
+  );
+}
+
+function conditionsOf(
+  set: Stored<V1ReplicaSet>,
+  now: number,
+  failure: ReplicaSetSeen['failure'],
+): readonly V1ReplicaSetCondition[] {
+  const old = set.status?.conditions ?? [];
+  const others = old.filter(({ type }) => type !== 'ReplicaFailure');
+  if (failure === undefined) return others.length === old.length ? old : others;
+  const present = old.find(({ type }) => type === 'ReplicaFailure');
+  if (present?.reason === failure.reason) return old;
+  return [
+    ...others,
+    { type: 'ReplicaFailure', status: 'True', lastTransitionTime: stampOf(now), ...failure },
+  ];
+}

@@ -1,0 +1,119 @@
+// All controllers together: what the controller manager runs once it leads.
+// Guarantees: resolves only when every controller has ended; one that fails to start ends the others with its error.
+import { type Cidr, parseCidr } from '../api/ip.js';
+import type { Log } from '../api/log.js';
+import type { Client } from '../client/client.js';
+import { type EventRecorder, makeEventRecorder, referenceTo } from '../client/eventRecorder.js';
+import type { Informers } from '../client/informer.js';
+import type { Controller, ControllerContext, RecordEvent } from './controller.js';
+import { deploymentController } from './deployment/controller.js';
+import { ControllersError, enabledNames } from './enabled.js';
+import { endpointSliceController } from './endpointSlice/controller.js';
+import { endpointsController } from './endpoints/controller.js';
+import { garbageCollector } from './garbageCollector/controller.js';
+import { namespaceController } from './namespace/controller.js';
+import { nodeIpamController } from './node/ipam.js';
+import { NODE_LIFECYCLE_DEFAULTS, nodeLifecycleController } from './node/lifecycle.js';
+import { taintEvictionController } from './node/taintEviction.js';
+import { rootCaPublisher, serviceAccountController } from './perNamespace.js';
+import { podGcController } from './podGc.js';
+import { replicaSetController } from './replicaSet/controller.js';
+
+export interface ControllersOptions {
+  readonly client: Client;
+  readonly informers: Informers;
+  readonly log: Log;
+  /** Ends them all. */
+  readonly signal: AbortSignal;
+  /** As `--controllers` has it, split at commas. Everything by default. */
+  readonly enabled?: readonly string[];
+  /** PEM of the CA that signs the apiserver's certificate; published to every namespace. */
+  readonly rootCa: string;
+  /** One network, or one of each family separated by a comma. */
+  readonly clusterCidr?: string;
+  readonly nodeMonitorGracePeriodMs?: number;
+  readonly nodeMonitorPeriodMs?: number;
+  readonly nodeStartupGracePeriodMs?: number;
+  readonly now?: () => number;
+}
+
+const DEFAULT_CLUSTER_CIDR = '10.244.0.0/16';
+
+/** The names that `--controllers` knows. */
+export function controllerNames(): string[] {
+  return controllersOf({ rootCa: '' }).map(({ name }) => name);
+}
+
+export async function runControllers(options: ControllersOptions): Promise<void> {
+  const { client, informers, log, signal, enabled = ['*'], now = Date.now } = options;
+  const all = controllersOf(options);
+  const names = enabledNames(
+    all.map(({ name }) => name),
+    enabled,
+  );
+  const ending = new AbortController();
+  const end = () => ending.abort();
+  if (signal.aborted) end();
+  signal.addEventListener('abort', end, { once: true });
+  try {
+    await Promise.all(
+      all
+        .filter(({ name }) => names.includes(name))
+        .map(async (controller) => {
+          const recorder = makeEventRecorder(client, { component: controller.name, log, now });
+          const record = recordBy(recorder);
+          const context: ControllerContext = { client, informers, log, signal: ending.signal, record, now };
+          await controller.run(context);
+          await recorder.flush();
+        }),
+    );
+  } finally {
+    end();
+    signal.removeEventListener('abort', end);
+  }
+}
+
+function controllersOf(
+  options: Pick<ControllersOptions, 'rootCa'> & Partial<ControllersOptions>,
+): Controller[] {
+  const { rootCa, clusterCidr = DEFAULT_CLUSTER_CIDR } = options;
+  return [
+    namespaceController,
+    serviceAccountController,
+    rootCaPublisher(rootCa),
+    deploymentController,
+    replicaSetController,
+    endpointSliceController,
+    endpointsController,
+    garbageCollector,
+    nodeIpamController(parseClusterCidrs(clusterCidr)),
+    nodeLifecycleController({
+      gracePeriodMs: options.nodeMonitorGracePeriodMs ?? NODE_LIFECYCLE_DEFAULTS.gracePeriodMs,
+      startupGracePeriodMs: options.nodeStartupGracePeriodMs ?? NODE_LIFECYCLE_DEFAULTS.startupGracePeriodMs,
+      periodMs: options.nodeMonitorPeriodMs ?? NODE_LIFECYCLE_DEFAULTS.periodMs,
+    }),
+    taintEvictionController,
+    podGcController,
+  ];
+}
+
+function recordBy(recorder: EventRecorder): RecordEvent {
+  return (type, about, { type: severity, reason, message }) =>
+    recorder.event(referenceTo(type, about), severity, reason, message);
+}
+
+function parseClusterCidrs(text: string): Cidr[] {
+  const cidrs = text.split(',').map((part) => {
+    const cidr = parseCidr(part.trim());
+    if (cidr === undefined)
+      throw new ControllersError(
+        'BAD_CLUSTER_CIDR',
+        `--cluster-cidr: "${part.trim()}" is no network such as 10.244.0.0/16`,
+      );
+    return cidr;
+  });
+  const families = new Set(cidrs.map(({ family }) => family));
+  if (families.size !== cidrs.length)
+    throw new ControllersError('BAD_CLUSTER_CIDR', '--cluster-cidr: at most one network of each family');
+  return cidrs;
+}

@@ -1,0 +1,119 @@
+// Whether this node takes a pod: resources, ports, selectors, taints, sysctls. Pure.
+// Guarantees: a refusal has Kubernetes' reason and words; the order of the checks is fixed, so the first reason is stable.
+import type { V1Taint, V1Toleration } from '../api/gen/types.js';
+import { integerValue, milliValue } from '../api/quantity.js';
+import { allContainers, isStatic } from './names.js';
+import type { PodFailure } from './podWorkers.js';
+import type { Pod } from './ports.js';
+import { podRequest } from './resources.js';
+
+export interface NodeFacts {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly taints: readonly V1Taint[];
+  readonly allocatable: Readonly<Record<string, string>>;
+}
+
+const SAFE_SYSCTLS = new Set([
+  'kernel.shm_rmid_forced',
+  ...['ip_local_port_range', 'tcp_syncookies', 'ping_group_range', 'ip_unprivileged_port_start'].map(ipv4),
+  ...['ip_local_reserved_ports', 'tcp_keepalive_time', 'tcp_fin_timeout', 'tcp_keepalive_intvl'].map(ipv4),
+  ...['tcp_keepalive_probes', 'tcp_rmem', 'tcp_wmem'].map(ipv4),
+]);
+
+/** `others` are the pods that this node has already taken and that have not ended. */
+export function refusalOf(pod: Pod, others: readonly Pod[], node: NodeFacts): PodFailure | undefined {
+  return (
+    sysctls(pod) ??
+    selector(pod, node) ??
+    taints(pod, node) ??
+    ports(pod, others) ??
+    resources(pod, others, node)
+  );
+}
+
+function sysctls({ spec }: Pod): PodFailure | undefined {
+  const bad = (spec.securityContext?.sysctls ?? []).find(
+    ({ name }) => !SAFE_SYSCTLS.has(name.replaceAll('/', '.')),
+  );
+  return bad && { reason: 'SysctlForbidden', message: `forbidden sysctl: "${bad.name}" not allowlisted` };
+}
+
+function selector({ spec }: Pod, { labels }: NodeFacts): PodFailure | undefined {
+  const misses = Object.entries(spec.nodeSelector ?? {}).some(([key, value]) => labels[key] !== value);
+  if (!misses) return undefined;
+  const message = "Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector";
+  return { reason: 'NodeAffinity', message };
+}
+
+function taints(pod: Pod, node: NodeFacts): PodFailure | undefined {
+  if (isStatic(pod)) return undefined;
+  const tolerations = pod.spec.tolerations ?? [];
+  const bad = node.taints.find(
+    (taint) => taint.effect === 'NoExecute' && !tolerations.some((one) => tolerates(one, taint)),
+  );
+  if (bad === undefined) return undefined;
+  const message = 'Predicate TaintToleration failed: node(s) had taints that the pod did not tolerate';
+  return { reason: 'TaintToleration', message };
+}
+
+function tolerates({ key, operator, value, effect }: V1Toleration, taint: V1Taint): boolean {
+  if (effect !== undefined && effect !== '' && effect !== taint.effect) return false;
+  if (key === undefined || key === '') return operator === 'Exists';
+  if (key !== taint.key) return false;
+  return operator === 'Exists' || (value ?? '') === (taint.value ?? '');
+}
+
+interface HostPort {
+  readonly ip: string;
+  readonly port: number;
+  readonly protocol: string;
+}
+
+function hostPorts(pod: Pod): HostPort[] {
+  return allContainers(pod)
+    .flatMap(({ ports: list }) => list ?? [])
+    .map(({ hostIP, hostPort, containerPort, protocol }) => ({
+      ip: hostIP || '0.0.0.0',
+      port: hostPort ?? (pod.spec.hostNetwork === true ? containerPort : 0),
+      protocol: protocol ?? 'TCP',
+    }))
+    .filter(({ port }) => port > 0);
+}
+
+function ports(pod: Pod, others: readonly Pod[]): PodFailure | undefined {
+  const wanted = hostPorts(pod);
+  if (wanted.length === 0) return undefined;
+  const taken = others.flatMap(hostPorts);
+  const meet = (a: HostPort, b: HostPort) =>
+    a.port === b.port &&
+    a.protocol === b.protocol &&
+    (a.ip === b.ip || a.ip === '0.0.0.0' || b.ip === '0.0.0.0');
+  if (!wanted.some((port) => taken.some((other) => meet(port, other)))) return undefined;
+  const message = "Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports";
+  return { reason: 'NodePorts', message };
+}
+
+function resources(pod: Pod, others: readonly Pod[], { allocatable }: NodeFacts): PodFailure | undefined {
+  const count = allocatable['pods'];
+  if (count !== undefined && others.length + 1 > integerValue(count))
+    return outOf('pods', 1, others.length, integerValue(count));
+  for (const name of ['cpu', 'memory', 'ephemeral-storage']) {
+    const capacity = allocatable[name];
+    const requested = podRequest(pod.spec, name);
+    if (capacity === undefined || requested === 0) continue;
+    const used = others.reduce((sum, other) => sum + podRequest(other.spec, name), 0);
+    const limit = name === 'cpu' ? milliValue(capacity) : integerValue(capacity);
+    if (used + requested > limit) return outOf(name, requested, used, limit);
+  }
+  return undefined;
+}
+
+function outOf(name: string, requested: number, used: number, capacity: number): PodFailure {
+  const message = `Node didn't have enough resource: ${name}, requested: ${requested}, used: ${used}, capacity: ${capacity}`;
+  return { reason: `OutOf${name}`, message };
+}
+
+function ipv4(name: string): string {
+  return `net.ipv4.${name}`;
+}

@@ -1,0 +1,105 @@
+// What a kubelet is told: KubeletConfiguration's names and defaults, and the few facts that flags add.
+// Guarantees: `completeConfig` answers a whole configuration or throws with the name of the wrong field. Pure.
+import type { V1Taint } from '../api/gen/types.js';
+import { KubeletError } from './error.js';
+
+export interface KubeletConfig {
+  /** The node's name in the API: the host name in lower case unless overridden. */
+  readonly nodeName: string;
+  /** The first is the node's own; a second, of the other family, makes it dual-stack. */
+  readonly nodeIps: readonly string[];
+  readonly nodeLabels: Readonly<Record<string, string>>;
+  readonly registerNode: boolean;
+  readonly registerWithTaints: readonly V1Taint[];
+  readonly address: string;
+  readonly port: number;
+  /** Directory of static pods; empty for none. */
+  readonly staticPodPath: string;
+  readonly fileCheckFrequencyMs: number;
+  readonly syncFrequencyMs: number;
+  readonly maxPods: number;
+  readonly podCidr: string;
+  readonly clusterDNS: readonly string[];
+  readonly clusterDomain: string;
+  readonly resolvConf: string;
+  readonly rootDir: string;
+  readonly podLogsDir: string;
+  /** Control group above kubepods, as a path from the root of each hierarchy; `/` for the root itself. */
+  readonly cgroupRoot: string;
+  readonly cgroupsPerQOS: boolean;
+  readonly cpuCFSQuota: boolean;
+  readonly podPidsLimit: number;
+  readonly nodeStatusUpdateFrequencyMs: number;
+  readonly nodeStatusReportFrequencyMs: number;
+  readonly nodeLeaseDurationSeconds: number;
+  readonly plegRelistPeriodMs: number;
+  readonly housekeepingPeriodMs: number;
+  readonly maxContainerBackOffMs: number;
+  readonly serializeImagePulls: boolean;
+  readonly maxParallelImagePulls: number;
+  readonly systemReserved: Readonly<Record<string, string>>;
+  readonly kubeReserved: Readonly<Record<string, string>>;
+  readonly runtimeHandlers: Readonly<Record<string, string>>;
+  readonly providerId: string;
+}
+
+const DEFAULTS = {
+  nodeIps: [],
+  nodeLabels: {},
+  registerNode: true,
+  registerWithTaints: [],
+  address: '0.0.0.0',
+  port: 10250,
+  staticPodPath: '',
+  fileCheckFrequencyMs: 20_000,
+  syncFrequencyMs: 60_000,
+  maxPods: 110,
+  podCidr: '',
+  clusterDNS: [],
+  clusterDomain: '',
+  resolvConf: '/etc/resolv.conf',
+  rootDir: '/var/lib/kubelet',
+  podLogsDir: '/var/log/pods',
+  cgroupRoot: '/',
+  cgroupsPerQOS: true,
+  cpuCFSQuota: true,
+  podPidsLimit: -1,
+  nodeStatusUpdateFrequencyMs: 10_000,
+  nodeStatusReportFrequencyMs: 300_000,
+  nodeLeaseDurationSeconds: 40,
+  plegRelistPeriodMs: 1_000,
+  housekeepingPeriodMs: 2_000,
+  maxContainerBackOffMs: 300_000,
+  serializeImagePulls: false,
+  maxParallelImagePulls: 5,
+  systemReserved: {},
+  kubeReserved: {},
+  runtimeHandlers: {},
+  providerId: '',
+} satisfies Omit<KubeletConfig, 'nodeName'>;
+
+export type KubeletOptions = Partial<KubeletConfig> & Pick<KubeletConfig, 'nodeName'>;
+
+const NODE_NAME = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/;
+
+export function completeConfig(options: KubeletOptions): KubeletConfig {
+  const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
+  const config: KubeletConfig = { ...DEFAULTS, nodeName: options.nodeName, ...given };
+  const wrong = (field: string, why: string) => new KubeletError('InvalidConfig', `${field}: ${why}`);
+  if (!NODE_NAME.test(config.nodeName) || config.nodeName.length > 253)
+    throw wrong('nodeName', `"${config.nodeName}" is not a lower-case DNS name`);
+  for (const field of ['rootDir', 'podLogsDir', 'cgroupRoot'] as const)
+    if (!config[field].startsWith('/')) throw wrong(field, `"${config[field]}" is not an absolute path`);
+  if (config.staticPodPath !== '' && !config.staticPodPath.startsWith('/'))
+    throw wrong('staticPodPath', `"${config.staticPodPath}" is not an absolute path`);
+  if (!Number.isInteger(config.port) || config.port < 0 || config.port > 65_535)
+    throw wrong('port', `${config.port} is not between 0 and 65535`);
+  if (!Number.isInteger(config.maxPods) || config.maxPods < 0)
+    throw wrong('maxPods', `${config.maxPods} is not a whole number of pods`);
+  if (config.nodeLeaseDurationSeconds <= 0)
+    throw wrong('nodeLeaseDurationSeconds', `${config.nodeLeaseDurationSeconds} is not greater than 0`);
+  for (const [field, value] of Object.entries(config))
+    if (field.endsWith('Ms') && !(typeof value === 'number' && value > 0))
+      throw wrong(field.slice(0, -2), `${value} is not a duration greater than 0`);
+  return config;
+}

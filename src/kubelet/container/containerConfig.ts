@@ -1,0 +1,47 @@
+// A container as CRI asks for it: command, environment, mounts, resources, labels. Pure.
+// Guarantees: all that a restarted kubelet must know of the container is in its labels and annotations.
+import type { V1Container } from '../../api/gen/types.js';
+import type { ContainerConfig, Image, Mount } from '../../cri/runtime.js';
+import { expand } from '../environment/expansion.js';
+import { containerAnnotations, containerLabels } from '../names.js';
+import type { Pod } from '../ports.js';
+import { containerResources, type MachineLimits } from '../resources.js';
+import { containerSecurity } from './security.js';
+
+export interface ContainerParts {
+  readonly pod: Pod;
+  readonly container: V1Container;
+  /** Runs before this one. */
+  readonly restartCount: number;
+  readonly imageRef: string;
+  readonly image: Pick<Image, 'uid' | 'username'> | undefined;
+  readonly envs: readonly { readonly key: string; readonly value: string }[];
+  readonly mounts: readonly Mount[];
+  readonly machine: MachineLimits;
+}
+
+export function containerConfig(parts: ContainerParts): ContainerConfig {
+  const { pod, container, restartCount, envs } = parts;
+  const values = new Map(envs.map(({ key, value }) => [key, value]));
+  const expanded = (words: readonly string[] = []) =>
+    words.map((word) => expand(word, (name) => values.get(name)));
+  return {
+    metadata: { name: container.name, attempt: restartCount },
+    image: { image: parts.imageRef },
+    command: expanded(container.command),
+    args: expanded(container.args),
+    workingDir: container.workingDir ?? '',
+    envs,
+    mounts: parts.mounts,
+    labels: containerLabels(pod, container),
+    annotations: containerAnnotations(pod, container, restartCount),
+    logPath: `${container.name}/${restartCount}.log`,
+    stdin: container.stdin === true,
+    stdinOnce: container.stdinOnce === true,
+    tty: container.tty === true,
+    linux: {
+      resources: containerResources(pod.spec, container, parts.machine),
+      securityContext: containerSecurity(pod, container, parts.image),
+    },
+  };
+}

@@ -1,0 +1,126 @@
+// Stopping containers and whole pods: preStop, TERM, KILL, then the sandbox.
+// Guarantees: idempotent; the grace period covers hook and TERM together; sidecars go after the containers they serve.
+import type { V1Container } from '../../api/gen/types.js';
+import type { Log } from '../../api/log.js';
+import type { ContainerStatus, RuntimeService } from '../../cri/runtime.js';
+import { abortable, sleep } from '../abort.js';
+import { messageOf } from '../error.js';
+import { type EventSink, fieldPathOf } from '../events.js';
+import { allContainers, graceSecondsOf, isRestartable } from '../names.js';
+import type { Pod, ProbeKind } from '../ports.js';
+import { livingContainers, type RuntimePod, readySandbox, sandboxIps } from '../runtime/runtimePod.js';
+import { runHook } from './hooks.js';
+
+export interface KillerOptions {
+  readonly runtime: RuntimeService;
+  readonly events: EventSink;
+  readonly log: Log;
+  readonly now: () => number;
+}
+
+export interface KillOptions {
+  /** Instead of the pod's own grace period. */
+  readonly graceSeconds?: number | undefined;
+  readonly message?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Even after a long hook a container gets this long to obey TERM. */
+const MIN_GRACE_SECONDS = 2;
+
+export class Killer {
+  constructor(private readonly options: KillerOptions) {}
+
+  /** `pod` is undefined for one that only the runtime still knows. */
+  async killPod(pod: Pod | undefined, runtimePod: RuntimePod, kill: KillOptions = {}): Promise<void> {
+    const living = livingContainers(runtimePod);
+    const sidecars = (pod?.spec.initContainers ?? []).filter(isRestartable).map(({ name }) => name);
+    const isSidecar = ({ metadata }: ContainerStatus) => sidecars.includes(metadata.name);
+    const podIp = sandboxIps(readySandbox(runtimePod))[0];
+    const begun = this.options.now();
+    const stop = (run: ContainerStatus, graceSeconds: number) =>
+      this.killContainer(pod, run, podIp, { ...kill, graceSeconds });
+    const graceOf = (run: ContainerStatus) => kill.graceSeconds ?? graceSeconds(pod, run);
+    await Promise.all(living.filter((run) => !isSidecar(run)).map((run) => stop(run, graceOf(run))));
+    // The last sidecar started is the first to go; what is left of the grace period is theirs.
+    const ordered = living.filter(isSidecar).sort((a, b) => order(sidecars, b) - order(sidecars, a));
+    for (const run of ordered) {
+      const spent = Math.ceil((this.options.now() - begun) / 1000);
+      await stop(run, Math.max(graceOf(run) === 0 ? 0 : MIN_GRACE_SECONDS, graceOf(run) - spent));
+    }
+    await Promise.all(
+      runtimePod.sandboxes
+        .filter(({ state }) => state === 'SANDBOX_READY' || pod === undefined)
+        .map(({ id }) => abortable(this.options.runtime.stopPodSandbox(id), kill.signal)),
+    );
+  }
+
+  async killContainer(
+    pod: Pod | undefined,
+    run: ContainerStatus,
+    podIp: string | undefined,
+    kill: KillOptions & { readonly probe?: ProbeKind | undefined } = {},
+  ): Promise<void> {
+    const { runtime, events, now } = this.options;
+    const { name } = run.metadata;
+    const container = pod && allContainers(pod).find((one) => one.name === name);
+    if (pod !== undefined) {
+      const message = kill.message ?? `Stopping container ${name}`;
+      events.event(pod, {
+        type: 'Normal',
+        reason: 'Killing',
+        message,
+        fieldPath: fieldPathOf(pod, { name }),
+      });
+    }
+    const probeGrace = kill.probe && container?.[`${kill.probe}Probe`]?.terminationGracePeriodSeconds;
+    const grace = kill.graceSeconds ?? probeGrace ?? graceSeconds(pod, run);
+    const begun = now();
+    if (pod !== undefined && container?.lifecycle?.preStop !== undefined && grace > 0)
+      await this.preStop(pod, container, run, { podIp, grace, signal: kill.signal });
+    const left = grace - Math.ceil((now() - begun) / 1000);
+    const seconds = grace === 0 ? 0 : Math.max(Math.min(grace, MIN_GRACE_SECONDS), left);
+    await abortable(runtime.stopContainer(run.id, seconds), kill.signal);
+  }
+
+  private async preStop(
+    pod: Pod,
+    container: V1Container,
+    run: ContainerStatus,
+    around: { podIp: string | undefined; grace: number; signal: AbortSignal | undefined },
+  ): Promise<void> {
+    const handler = container.lifecycle?.preStop;
+    if (handler === undefined) return;
+    const { runtime, events, log } = this.options;
+    const over = new AbortController();
+    const signal = around.signal === undefined ? over.signal : AbortSignal.any([around.signal, over.signal]);
+    const target = { container, containerId: run.id, podIp: around.podIp };
+    try {
+      const hook = runHook(runtime, handler, target, { timeoutSeconds: around.grace, signal });
+      await abortable(Promise.race([hook, sleep(around.grace * 1000, over.signal)]), around.signal);
+    } catch (error) {
+      if (around.signal?.aborted) throw error;
+      // A hook that fails must not keep the container alive.
+      const message = 'PreStopHook failed';
+      events.event(pod, {
+        type: 'Warning',
+        reason: 'FailedPreStopHook',
+        message,
+        fieldPath: fieldPathOf(pod, container),
+      });
+      log.warn(message, { pod: pod.metadata.name, container: container.name, error: messageOf(error) });
+    } finally {
+      over.abort();
+    }
+  }
+}
+
+function graceSeconds(pod: Pod | undefined, run: ContainerStatus): number {
+  if (pod === undefined) return graceSecondsOf(run);
+  const { deletionTimestamp, deletionGracePeriodSeconds } = pod.metadata;
+  if (deletionTimestamp !== undefined && deletionGracePeriodSeconds !== undefined)
+    return deletionGracePeriodSeconds;
+  return pod.spec.terminationGracePeriodSeconds ?? 30;
+}
+
+const order = (names: readonly string[], run: ContainerStatus) => names.indexOf(run.metadata.name);

@@ -1,0 +1,190 @@
+// One run of a container: back-off, image, configuration, create, start, postStart.
+// Guarantees: a failure is remembered as the container's waiting reason and told as an event; it never stops the others.
+import type { V1Container } from '../../api/gen/types.js';
+import type { AuthConfig, ContainerStatus, PodSandboxConfig, RuntimeService } from '../../cri/runtime.js';
+import { abortable } from '../abort.js';
+import { BackOff } from '../backOff.js';
+import { KubeletError, type KubeletReason, messageOf } from '../error.js';
+import { type EventSink, fieldPathOf } from '../events.js';
+import type { ImagePuller } from '../images.js';
+import { containerHash, podText, restartCountOf } from '../names.js';
+import type { ContainerEnvironment, Pod } from '../ports.js';
+import type { MachineLimits } from '../resources.js';
+import { nanosToMs } from '../runtime/runtimePod.js';
+import type { StartFailure } from '../status/containerStatuses.js';
+import { containerConfig } from './containerConfig.js';
+import { runHook } from './hooks.js';
+
+export interface StarterOptions {
+  readonly runtime: RuntimeService;
+  readonly images: ImagePuller;
+  readonly environment: ContainerEnvironment;
+  readonly events: EventSink;
+  readonly machine: () => MachineLimits;
+  readonly now: () => number;
+  readonly maxBackOffMs: number;
+}
+
+export interface StartRequest {
+  readonly pod: Pod;
+  readonly container: V1Container;
+  readonly sandboxId: string;
+  readonly sandboxConfig: PodSandboxConfig;
+  readonly podIps: readonly string[];
+  readonly volumes: ReadonlyMap<string, string>;
+  readonly previous: ContainerStatus | undefined;
+  /** Restarts the API shows; used when the runtime kept no trace of earlier runs. */
+  readonly restartsShown: number;
+  readonly pullSecrets: () => Promise<readonly AuthConfig[]>;
+  readonly signal: AbortSignal;
+}
+
+const FIRST_BACK_OFF_MS = 10_000;
+
+export class ContainerStarter {
+  private readonly backOff: BackOff;
+  /** By pod uid, then by container name. */
+  private readonly failures = new Map<string, Map<string, StartFailure>>();
+
+  constructor(private readonly options: StarterOptions) {
+    this.backOff = new BackOff(FIRST_BACK_OFF_MS, options.maxBackOffMs);
+  }
+
+  failuresOf(uid: string): ReadonlyMap<string, StartFailure> {
+    return this.failures.get(uid) ?? new Map();
+  }
+
+  forget(uid: string): void {
+    this.failures.delete(uid);
+    this.backOff.forget(`${uid}_`);
+    this.options.images.forget(uid);
+  }
+
+  /** Answers when to try again, or undefined once the container runs. */
+  async start(request: StartRequest): Promise<number | undefined> {
+    const { pod, container, signal } = request;
+    const own = this.failures.get(pod.metadata.uid) ?? new Map<string, StartFailure>();
+    this.failures.set(pod.metadata.uid, own);
+    const waitMs = this.crashLoop(request);
+    if (waitMs > 0) {
+      const spanS = Math.round(this.backOff.delayMs(keyOf(pod, container)) / 1000);
+      this.warn(
+        request,
+        'BackOff',
+        `Back-off restarting failed container ${container.name} in pod ${podText(pod)}`,
+      );
+      const message = `back-off ${duration(spanS)} restarting failed container=${container.name} pod=${podText(pod)}`;
+      own.set(container.name, { reason: 'CrashLoopBackOff', message });
+      return waitMs;
+    }
+    try {
+      await this.run(request);
+      own.delete(container.name);
+      return undefined;
+    } catch (error) {
+      if (signal.aborted) throw error;
+      const { reason, message } = asFailure(error);
+      own.set(container.name, { reason, message });
+      return this.options.images.retryAfterMs(pod, container) || FIRST_BACK_OFF_MS;
+    }
+  }
+
+  /** Milliseconds to wait before the next run; lengthens the back-off when there are none. */
+  private crashLoop({ pod, container, previous }: StartRequest): number {
+    if (previous?.state !== 'CONTAINER_EXITED') return 0;
+    const key = keyOf(pod, container);
+    const endedAt = nanosToMs(previous.finishedAt);
+    const now = this.options.now();
+    const waitMs = this.backOff.remainingMs(key, endedAt, now);
+    if (waitMs === 0) this.backOff.next(key, endedAt, now);
+    return waitMs;
+  }
+
+  private async run(request: StartRequest): Promise<void> {
+    const { pod, container, signal } = request;
+    const { runtime } = this.options;
+    const config = await this.configure(request);
+    signal.throwIfAborted();
+    const id = await this.attempt(request, 'CreateContainerError', () =>
+      runtime.createContainer(request.sandboxId, config, request.sandboxConfig),
+    );
+    this.tell(request, 'Created', `Created container: ${container.name}`);
+    await this.attempt(request, 'RunContainerError', () => runtime.startContainer(id));
+    this.tell(request, 'Started', `Started container ${container.name}`);
+    const handler = container.lifecycle?.postStart;
+    if (handler === undefined) return;
+    const target = { container, containerId: id, podIp: request.podIps[0] };
+    try {
+      await abortable(runHook(runtime, handler, target, { signal }), signal);
+    } catch (error) {
+      if (signal.aborted) throw error;
+      this.warn(request, 'FailedPostStartHook', 'PostStartHook failed');
+      this.tell(request, 'Killing', 'FailedPostStartHook');
+      await runtime.stopContainer(id, pod.spec.terminationGracePeriodSeconds ?? 30);
+      throw new KubeletError('PostStartHookError', `PostStartHook failed: ${messageOf(error)}`, {
+        cause: error,
+      });
+    }
+  }
+
+  private async configure(request: StartRequest) {
+    const { pod, container, podIps, volumes, previous } = request;
+    const { images, environment, machine } = this.options;
+    const pullSecrets = await request.pullSecrets();
+    const pulled = await abortable(images.ensureImage(pod, container, { pullSecrets }), request.signal).catch(
+      (error: unknown) => {
+        // The pull told its own story; this is the line that says what became of the container.
+        if (error instanceof KubeletError) this.warn(request, 'Failed', `Error: ${error.reason}`);
+        throw error;
+      },
+    );
+    const restartCount = previous === undefined ? request.restartsShown : restartCountOf(previous) + 1;
+    return this.attempt(request, 'CreateContainerConfigError', async () => {
+      const [envs, mounts] = await Promise.all([
+        environment.variables(pod, container, podIps),
+        environment.mounts({ pod, container, volumes, podIps, attempt: restartCount }),
+      ]);
+      return containerConfig({
+        ...{ pod, container, restartCount, envs, mounts },
+        imageRef: pulled.imageRef,
+        image: pulled.image,
+        machine: machine(),
+      });
+    });
+  }
+
+  private async attempt<T>(request: StartRequest, reason: KubeletReason, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if (request.signal.aborted) throw error;
+      this.warn(request, 'Failed', `Error: ${messageOf(error)}`);
+      throw error instanceof KubeletError
+        ? error
+        : new KubeletError(reason, messageOf(error), { cause: error });
+    }
+  }
+
+  private tell({ pod, container }: StartRequest, reason: string, message: string): void {
+    const fieldPath = fieldPathOf(pod, container);
+    this.options.events.event(pod, { type: 'Normal', reason, message, fieldPath });
+  }
+
+  private warn({ pod, container }: StartRequest, reason: string, message: string): void {
+    const fieldPath = fieldPathOf(pod, container);
+    this.options.events.event(pod, { type: 'Warning', reason, message, fieldPath });
+  }
+}
+
+function asFailure(error: unknown): StartFailure {
+  return error instanceof KubeletError
+    ? { reason: error.reason, message: error.message }
+    : { reason: 'CreateContainerError', message: messageOf(error) };
+}
+
+const keyOf = (pod: Pod, container: V1Container) =>
+  `${pod.metadata.uid}_${container.name}_${containerHash(container)}`;
+
+/** As Go prints it: `10s`, `1m20s`, `5m0s`. */
+const duration = (seconds: number) =>
+  seconds < 60 ? `${seconds}s` : `${Math.floor(seconds / 60)}m${seconds % 60}s`;

@@ -1,0 +1,144 @@
+// What must not stay: pods that nobody wants, dead containers, directories and control groups of pods that are gone.
+// Guarantees: nothing is touched before every source has spoken; each round is repeated, so a failure only waits.
+import { readdir, rm } from 'node:fs/promises';
+import type { Log } from '../api/log.js';
+import type { RuntimeService } from '../cri/runtime.js';
+import type { CgroupPort } from '../kernel/cgroup/port.js';
+import type { KubeletConfig } from './config.js';
+import { findGarbage } from './containerGC.js';
+import { messageOf } from './error.js';
+import type { PodManager } from './podManager.js';
+import type { PodWorkers } from './podWorkers.js';
+import type { PodVolumes } from './ports.js';
+import { kubepods } from './resources.js';
+import type { PodCache } from './runtime/podCache.js';
+import type { StatusManager } from './status/statusManager.js';
+
+export interface HousekeepingOptions {
+  readonly config: KubeletConfig;
+  readonly runtime: RuntimeService;
+  readonly cgroups: CgroupPort | undefined;
+  readonly volumes: PodVolumes;
+  readonly cache: PodCache;
+  readonly pods: PodManager;
+  readonly workers: PodWorkers;
+  readonly statuses: StatusManager;
+  readonly log: Log;
+}
+
+export class Housekeeping {
+  private running = false;
+
+  constructor(private readonly options: HousekeepingOptions) {}
+
+  /** One round; answers at once when one is already under way. */
+  async round(): Promise<void> {
+    if (this.running) return;
+    this.running = true;
+    try {
+      const { pods, workers, cache } = this.options;
+      const wanted = pods.uids();
+      // What the runtime has and nobody wants, such as the pods of a manifest removed while the kubelet was away.
+      for (const { uid } of cache.pods())
+        if (!wanted.has(uid) && !workers.knows(uid) && !this.isGarbageOnly(uid)) workers.terminate(uid);
+      await this.attempt('collect containers', () => this.collect(wanted));
+      await this.attempt('remove volumes', () => this.removeVolumes(wanted));
+      await this.attempt('remove control groups', () => this.removeCgroups(wanted));
+      await this.attempt('remove logs', () => this.removeLogs(wanted));
+      this.forget(wanted);
+      workers.retain(wanted);
+    } finally {
+      this.running = false;
+    }
+  }
+
+  /** Gone from every source, and nothing of it runs. */
+  private isGone(uid: string, wanted: ReadonlySet<string>): boolean {
+    const { workers } = this.options;
+    return !wanted.has(uid) && (workers.isFinished(uid) || (!workers.knows(uid) && this.isGarbageOnly(uid)));
+  }
+
+  private isGarbageOnly(uid: string): boolean {
+    const { sandboxes, containers } = this.options.cache.get(uid);
+    return (
+      sandboxes.every(({ state }) => state === 'SANDBOX_NOTREADY') &&
+      containers.every(({ state }) => state === 'CONTAINER_EXITED' || state === 'CONTAINER_CREATED')
+    );
+  }
+
+  private async collect(wanted: ReadonlySet<string>): Promise<void> {
+    const { cache, runtime } = this.options;
+    const pods = cache.pods();
+    const { containers, sandboxes } = findGarbage({
+      pods,
+      isGone: (uid) => this.isGone(uid, wanted),
+      keepPerContainer: 1,
+    });
+    if (containers.length + sandboxes.length === 0) return;
+    for (const { id } of containers) await runtime.removeContainer(id);
+    for (const { id } of sandboxes) {
+      await runtime.stopPodSandbox(id); // again: its network may not have been taken down before a crash
+      await runtime.removePodSandbox(id);
+    }
+    const touched = pods.filter(
+      (pod) =>
+        pod.containers.some((one) => containers.includes(one)) ||
+        pod.sandboxes.some((one) => sandboxes.includes(one)),
+    );
+    for (const { uid } of touched) await cache.refresh(uid);
+  }
+
+  private async removeVolumes(wanted: ReadonlySet<string>): Promise<void> {
+    const { volumes, config } = this.options;
+    for (const uid of await volumes.podsOnDisk()) {
+      if (!this.mayGo(uid, wanted)) continue;
+      await volumes.tearDown(uid);
+      await rm(`${config.rootDir}/pods/${uid}`, { recursive: true, force: true });
+    }
+  }
+
+  private async removeCgroups(wanted: ReadonlySet<string>): Promise<void> {
+    const { cgroups, config } = this.options;
+    if (cgroups === undefined || !config.cgroupsPerQOS) return;
+    for (const parent of ['', '/burstable', '/besteffort'].map(
+      (qos) => `${kubepods(config.cgroupRoot)}${qos}`,
+    ))
+      for (const name of await cgroups.children(parent)) {
+        const uid = /^pod([0-9a-z-]+)$/.exec(name)?.[1];
+        if (uid !== undefined && this.mayGo(uid, wanted)) await cgroups.remove(`${parent}/${name}`);
+      }
+  }
+
+  private async removeLogs(wanted: ReadonlySet<string>): Promise<void> {
+    const { config } = this.options;
+    const names = await readdir(config.podLogsDir).catch(() => []); // not there before the first pod
+    for (const name of names) {
+      const uid = /^[^_]+_[^_]+_([0-9a-z-]+)$/.exec(name)?.[1];
+      if (uid === undefined || !this.mayGo(uid, wanted)) continue;
+      await rm(`${config.podLogsDir}/${name}`, { recursive: true, force: true });
+    }
+  }
+
+  /** Nobody wants it, nobody works on it, and the runtime has nothing of it left. */
+  private mayGo(uid: string, wanted: ReadonlySet<string>): boolean {
+    const { workers, cache } = this.options;
+    if (wanted.has(uid) || (workers.knows(uid) && !workers.isFinished(uid))) return false;
+    const { sandboxes, containers } = cache.get(uid);
+    return sandboxes.length + containers.length === 0;
+  }
+
+  private forget(wanted: ReadonlySet<string>): void {
+    const { workers, statuses, cache } = this.options;
+    for (const uid of statuses.uids())
+      if (!wanted.has(uid) && (!workers.knows(uid) || workers.isFinished(uid))) statuses.remove(uid);
+    cache.dropEmpty((uid) => !wanted.has(uid) && (!workers.knows(uid) || workers.isFinished(uid)));
+  }
+
+  private async attempt(what: string, work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      this.options.log.warn(`cannot ${what}`, { error: messageOf(error) });
+    }
+  }
+}

@@ -1,0 +1,169 @@
+// Images for containers: pull policies, one pull at a time for an image, back-off, events.
+// Guarantees: a present image is not asked of a registry unless the policy says Always; failures carry Kubernetes' reasons.
+import type { V1Container } from '../api/gen/types.js';
+import type { AuthConfig, Image, ImageService } from '../cri/runtime.js';
+import { BackOff } from './backOff.js';
+import { KubeletError, messageOf } from './error.js';
+import { type EventSink, fieldPathOf } from './events.js';
+import type { Pod } from './ports.js';
+
+export interface ImagePullerOptions {
+  readonly images: ImageService;
+  readonly events: EventSink;
+  readonly now: () => number;
+  /** Pulls at the same time on this node. */
+  readonly maxParallel: number;
+}
+
+export interface PulledImage {
+  /** What CreateContainer is given. */
+  readonly imageRef: string;
+  readonly image: Image | undefined;
+}
+
+export class ImagePuller {
+  private readonly backOff = new BackOff(10_000, 300_000);
+  private readonly lastErrors = new Map<string, { at: number; message: string }>();
+  private readonly waiting: (() => void)[] = [];
+  private pulling = 0;
+
+  constructor(private readonly options: ImagePullerOptions) {}
+
+  /** The image of a container, pulled if its policy asks for it. Throws KubeletError with the waiting reason. */
+  async ensureImage(
+    pod: Pod,
+    container: V1Container,
+    { pullSecrets = [] }: { readonly pullSecrets?: readonly AuthConfig[] } = {},
+  ): Promise<PulledImage> {
+    const name = withDefaultTag(container.image ?? '');
+    const policy = container.imagePullPolicy ?? defaultPullPolicy(name);
+    const tell = this.teller(pod, container);
+    const present = await this.find(name, tell);
+    if (policy === 'Never' && present === undefined) {
+      const message = `Container image "${container.image}" is not present with pull policy of Never`;
+      tell('Warning', 'ErrImageNeverPull', message);
+      throw new KubeletError('ErrImageNeverPull', message);
+    }
+    if (present !== undefined && policy !== 'Always') {
+      tell('Normal', 'Pulled', `Container image "${container.image}" already present on machine`);
+      return { imageRef: present.id, image: present };
+    }
+    return this.pull(pod, container, name, pullSecrets);
+  }
+
+  /** When a pull that failed may be tried again. */
+  retryAfterMs(pod: Pod, container: V1Container): number {
+    const key = keyOf(pod, withDefaultTag(container.image ?? ''));
+    const failed = this.lastErrors.get(key);
+    return failed === undefined ? 0 : this.backOff.remainingMs(key, failed.at, this.options.now());
+  }
+
+  forget(podUid: string): void {
+    this.backOff.forget(`${podUid}_`);
+    for (const key of this.lastErrors.keys()) if (key.startsWith(`${podUid}_`)) this.lastErrors.delete(key);
+  }
+
+  private async find(name: string, tell: Tell): Promise<Image | undefined> {
+    try {
+      return await this.options.images.imageStatus(name);
+    } catch (error) {
+      const message = `Failed to inspect image "${name}": ${messageOf(error)}`;
+      tell('Warning', 'InspectFailed', message);
+      throw new KubeletError('ImageInspectError', message, { cause: error });
+    }
+  }
+
+  private async pull(
+    pod: Pod,
+    container: V1Container,
+    name: string,
+    secrets: readonly AuthConfig[],
+  ): Promise<PulledImage> {
+    const { now, images } = this.options;
+    const tell = this.teller(pod, container);
+    const key = keyOf(pod, name);
+    const failed = this.lastErrors.get(key);
+    if (failed !== undefined && this.backOff.remainingMs(key, failed.at, now()) > 0) {
+      const message = `Back-off pulling image "${container.image}"`;
+      tell('Normal', 'BackOff', message);
+      throw new KubeletError('ImagePullBackOff', `${message}: ErrImagePull: ${failed.message}`);
+    }
+    tell('Normal', 'Pulling', `Pulling image "${container.image}"`);
+    const asked = now();
+    await this.enter();
+    const begun = now();
+    try {
+      await this.pullWith(name, secrets);
+      const image = await images.imageStatus(name);
+      const [pulled, waited] = [now() - begun, now() - asked];
+      const size = image === undefined ? '' : ` Image size: ${image.size} bytes.`;
+      tell(
+        'Normal',
+        'Pulled',
+        `Successfully pulled image "${container.image}" in ${span(pulled)} (${span(waited)} including waiting).${size}`,
+      );
+      this.backOff.reset(key);
+      this.lastErrors.delete(key);
+      return { imageRef: image?.id ?? name, image };
+    } catch (error) {
+      const message = messageOf(error);
+      tell('Warning', 'Failed', `Failed to pull image "${container.image}": ${message}`);
+      this.backOff.next(key, now(), now());
+      this.lastErrors.set(key, { at: now(), message });
+      throw new KubeletError('ErrImagePull', message, { cause: error });
+    } finally {
+      this.leave();
+    }
+  }
+
+  /** Each credential in turn, as several secrets may name one registry; without any, as nobody. */
+  private async pullWith(name: string, secrets: readonly AuthConfig[]): Promise<void> {
+    const tries: readonly (AuthConfig | undefined)[] = secrets.length === 0 ? [undefined] : secrets;
+    let failure: unknown;
+    for (const auth of tries)
+      try {
+        await this.options.images.pullImage(name, auth);
+        return;
+      } catch (error) {
+        failure = error;
+      }
+    throw failure;
+  }
+
+  private async enter(): Promise<void> {
+    if (this.pulling < this.options.maxParallel) this.pulling++;
+    else await new Promise<void>((resolve) => this.waiting.push(resolve));
+  }
+
+  private leave(): void {
+    const next = this.waiting.shift();
+    if (next === undefined) this.pulling--;
+    else next();
+  }
+
+  private teller(pod: Pod, container: V1Container): Tell {
+    const fieldPath = fieldPathOf(pod, container);
+    return (type, reason, message) => this.options.events.event(pod, { type, reason, message, fieldPath });
+  }
+}
+
+type Tell = (type: 'Normal' | 'Warning', reason: string, message: string) => void;
+
+const keyOf = (pod: Pod, image: string) => `${pod.metadata.uid}_${image}`;
+const span = (ms: number) => (ms < 1000 ? `${ms}ms` : `${(ms / 1000).toFixed(3).replace(/\.?0+$/, '')}s`);
+
+/** `:latest` where neither tag nor digest is given. */
+export function withDefaultTag(image: string): string {
+  if (image.trim() === '' || image !== image.trim())
+    throw new KubeletError(
+      'InvalidImageName',
+      `Failed to apply default image tag "${image}": couldn't parse image name`,
+    );
+  if (image.includes('@')) return image;
+  const last = image.slice(image.lastIndexOf('/') + 1);
+  return last.includes(':') ? image : `${image}:latest`;
+}
+
+function defaultPullPolicy(image: string): string {
+  return image.includes('@') || !image.endsWith(':latest') ? 'IfNotPresent' : 'Always';
+}

@@ -1,0 +1,260 @@
+// The kubelet: pods from the API and from manifests become containers, and their state becomes status.
+// Guarantees: one call starts everything; stop() leaves every container running for the next kubelet to find.
+import { mkdir, readFile } from 'node:fs/promises';
+import type { V1Container, V1Node, V1Secret } from '../api/gen/types.js';
+import type { Log } from '../api/log.js';
+import type { Stored } from '../api/object.js';
+import type { Client } from '../client/client.js';
+import type { Informers } from '../client/informer.js';
+import type { AuthConfig, ContainerRuntime } from '../cri/runtime.js';
+import type { CgroupPort } from '../kernel/cgroup/port.js';
+import { completeConfig, type KubeletConfig, type KubeletOptions } from './config.js';
+import { Killer } from './container/killer.js';
+import { ContainerStarter } from './container/starter.js';
+import { parseResolvConf, podDns } from './environment/dns.js';
+import { type EventSink, noEvents } from './events.js';
+import { Housekeeping } from './housekeeping.js';
+import { ImagePuller } from './images.js';
+import { MirrorPods } from './mirrorPods.js';
+import { type MachineFacts, reachableAddresses, readMachine, readPressure } from './node/machine.js';
+import { NodeManager } from './node/nodeManager.js';
+import { allocatableOf, nodeLabels, nodeOf } from './node/nodeStatus.js';
+import { Pleg, type PlegDiffer } from './pleg.js';
+import { PodManager } from './podManager.js';
+import { PodSyncer } from './podSync.js';
+import { PodWorkers } from './podWorkers.js';
+import type { ContainerEnvironment, Pod, PodVolumes, Probes } from './ports.js';
+import { credentialsFor } from './pullSecrets.js';
+import { fetchPod } from './runtime/fetchPod.js';
+import { PodCache } from './runtime/podCache.js';
+import { RuntimeState } from './runtimeState.js';
+import { followApiserver } from './sources/apiserver.js';
+import { ManifestDirectory } from './sources/manifestDirectory.js';
+import { PodConfig } from './sources/podConfig.js';
+import { StatusManager } from './status/statusManager.js';
+import { SyncLoop } from './syncLoop.js';
+
+/** What the parts of a pod need from the kubelet around them. */
+export interface PartSurroundings {
+  readonly config: KubeletConfig;
+  readonly hostIps: () => readonly string[];
+  readonly allocatable: () => Readonly<Record<string, string>>;
+  readonly events: EventSink;
+  /** A probe's result has changed. */
+  readonly wake: (podUid: string) => void;
+  readonly statusOf: (pod: Pod) => Pod['status'];
+}
+
+export interface KubeletParts {
+  readonly volumes: PodVolumes;
+  readonly environment: ContainerEnvironment;
+  readonly probes: Probes;
+  /** A Secret of the API; undefined when there is none. */
+  readonly secret: (pod: Pod, name: string) => Promise<V1Secret | undefined>;
+  stop(): void;
+}
+
+export interface KubeletSurroundings {
+  readonly config: KubeletOptions;
+  /** Both absent when the kubelet runs alone, with static pods only. */
+  readonly client?: Client | undefined;
+  readonly informers?: Informers | undefined;
+  readonly runtime: ContainerRuntime;
+  readonly pleg: PlegDiffer;
+  /** Absent where pods get no control groups of their own. */
+  readonly cgroups?: CgroupPort | undefined;
+  readonly events?: EventSink | undefined;
+  readonly log: Log;
+  readonly parts: (around: PartSurroundings) => KubeletParts;
+  readonly now?: () => number;
+}
+
+/** What the kubelet's HTTP server and its owner see. */
+export interface RunningKubelet {
+  readonly config: KubeletConfig;
+  /** The pods of this node with their newest status. */
+  pods(): readonly Pod[];
+  pod(namespace: string, name: string): Pod | undefined;
+  podByUid(uid: string): Pod | undefined;
+  node(): Stored<V1Node> | undefined;
+  allocatable(): Readonly<Record<string, string>>;
+  /** Undefined while healthy. */
+  unhealthy(): string | undefined;
+  /** Stops the loops; containers go on running. */
+  stop(): Promise<void>;
+}
+
+export async function runKubelet(around: KubeletSurroundings): Promise<RunningKubelet> {
+  const config = completeConfig(around.config);
+  const { client, informers, runtime: cri, log, cgroups, events = noEvents, now = Date.now } = around;
+  const { runtime } = cri;
+  await mkdir(config.rootDir, { recursive: true, mode: 0o750 });
+  await mkdir(config.podLogsDir, { recursive: true, mode: 0o755 });
+  const machine = await readMachine(config.rootDir);
+  const hostIps = () => (config.nodeIps.length > 0 ? config.nodeIps : reachableAddresses());
+  const allocatable = () => allocatableOf(config, machine);
+  const ticks = () => performance.now();
+
+  const pods = new PodManager();
+  const cache = new PodCache((uid) => fetchPod(runtime, uid, config.podLogsDir), ticks);
+  const wake = (uid: string) => workers.wake(uid);
+  const statuses = new StatusManager({
+    ...{ client, log },
+    apiPod: (pod) => pods.apiPod(pod),
+    isFinished: (uid) => workers.isFinished(uid),
+  });
+  const parts = around.parts({
+    config,
+    hostIps,
+    allocatable,
+    events,
+    wake,
+    statusOf: (pod) => statuses.get(pod),
+  });
+  const state = new RuntimeState(cri, log, () => {
+    node?.changed();
+    for (const { metadata } of pods.all()) wake(metadata.uid);
+  });
+  const images = new ImagePuller({
+    ...{ images: cri.images, events, now },
+    maxParallel: config.serializeImagePulls ? 1 : config.maxParallelImagePulls,
+  });
+  const starter = new ContainerStarter({
+    ...{ runtime, images, environment: parts.environment, events, now },
+    machine: () => ({ memoryCapacity: machine.memoryBytes, cpuCFSQuota: config.cpuCFSQuota }),
+    maxBackOffMs: config.maxContainerBackOffMs,
+  });
+  const syncer = new PodSyncer({
+    ...{ config, runtime, cache, cgroups, statuses, events, log, now, ticks, hostIps, starter },
+    volumes: parts.volumes,
+    probes: parts.probes,
+    killer: new Killer({ runtime, events, log, now }),
+    networkProblem: () => state.networkProblem(),
+    dnsOf: (pod) => dnsOf(pod, config, events),
+    pullSecretsOf: (pod, container) => pullSecretsOf(pod, container, parts),
+  });
+  const workers = new PodWorkers(syncer, { log, resyncMs: config.syncFrequencyMs });
+  const pleg = new Pleg({
+    ...{ runtime, cache, log, differ: around.pleg, now: ticks },
+    periodMs: config.plegRelistPeriodMs,
+    changed: wake,
+  });
+  const node = client && makeNodeManager({ client, config, machine, log, now, state, pleg, hostIps });
+  const mirrors = client && new MirrorPods({ client, pods, log, node: () => node?.current() });
+  const loop = new SyncLoop({
+    ...{ pods, workers, statuses, mirrors, events, log },
+    node: () => ({
+      name: config.nodeName,
+      labels: { ...nodeLabels(config, machine), ...node?.current()?.metadata.labels },
+      taints: node?.current()?.spec.taints ?? config.registerWithTaints,
+      allocatable: allocatable(),
+    }),
+    now,
+    housekeeping: new Housekeeping({
+      ...{ config, runtime, cgroups, volumes: parts.volumes, cache, pods, workers, statuses, log },
+    }),
+    periodMs: config.housekeepingPeriodMs,
+    sourcesReady: () => source.allReady(),
+  });
+  const source = new PodConfig(
+    [
+      ...(informers === undefined ? [] : ['api' as const]),
+      ...(config.staticPodPath === '' ? [] : ['file' as const]),
+    ],
+    (update) => loop.take(update),
+  );
+  const manifests =
+    config.staticPodPath === ''
+      ? undefined
+      : new ManifestDirectory({
+          ...{ nodeName: config.nodeName, now, log, directory: config.staticPodPath },
+          checkFrequencyMs: config.fileCheckFrequencyMs,
+          changed: (found) => source.set('file', found),
+        });
+
+  // The node shows itself at once; pods wait for the first relist, which tells what already runs.
+  void state.start();
+  node?.start();
+  const unfollow: (() => void)[] = [];
+  const started = pleg.start().then(async () => {
+    if (informers !== undefined) unfollow.push(followApiserver(informers, config.nodeName, source));
+    await manifests?.start();
+    loop.start();
+    node?.changed();
+  });
+  started.catch((error: unknown) => log.error('the kubelet did not start', { error: String(error) }));
+
+  const shown = (pod: Pod): Pod => ({ ...pod, status: statuses.get(pod) });
+  return {
+    config,
+    pods: () => pods.all().map(shown),
+    pod: (namespace, name) => {
+      const found = pods.byName(namespace, name);
+      return found && shown(found);
+    },
+    podByUid: (uid) => {
+      const found = pods.get(uid);
+      return found && shown(found);
+    },
+    node: () => node?.current(),
+    allocatable,
+    unhealthy: () => pleg.unhealthy(),
+    async stop() {
+      for (const stop of unfollow) stop();
+      manifests?.stop();
+      loop.stop();
+      state.stop();
+      workers.stop();
+      parts.stop();
+      statuses.stop();
+      await Promise.all([pleg.stop(), node?.stop()]);
+    },
+  };
+}
+
+function makeNodeManager(options: {
+  readonly client: Client;
+  readonly config: KubeletConfig;
+  readonly machine: MachineFacts;
+  readonly log: Log;
+  readonly now: () => number;
+  readonly state: RuntimeState;
+  readonly pleg: Pleg;
+  readonly hostIps: () => readonly string[];
+}): NodeManager {
+  const { client, config, machine, log, now, state, pleg, hostIps } = options;
+  return new NodeManager({
+    ...{ client, config, log, now },
+    describe: async (previous = []) =>
+      nodeOf({
+        ...{ config, machine, previous },
+        pressure: await readPressure(config.rootDir),
+        runtime: state.facts(),
+        plegProblem: pleg.unhealthy(),
+        addresses: hostIps(),
+        now: now(),
+      }),
+  });
+}
+
+async function dnsOf(pod: Pod, config: KubeletConfig, events: EventSink) {
+  const text = config.resolvConf === '' ? '' : await readFile(config.resolvConf, 'utf8').catch(() => ''); // none: no servers
+  const cluster = { servers: config.clusterDNS, domain: config.clusterDomain };
+  const { settings, warnings } = podDns(pod, cluster, parseResolvConf(text));
+  for (const { reason, message } of warnings) events.event(pod, { type: 'Warning', reason, message });
+  return settings;
+}
+
+async function pullSecretsOf(
+  pod: Pod,
+  container: V1Container,
+  parts: KubeletParts,
+): Promise<readonly AuthConfig[]> {
+  const names = (pod.spec.imagePullSecrets ?? []).flatMap(({ name }) => (name === undefined ? [] : [name]));
+  if (names.length === 0) return [];
+  const secrets = await Promise.all(names.map((name) => parts.secret(pod, name)));
+  return credentialsFor(
+    container.image ?? '',
+    secrets.filter((secret) => secret !== undefined),
+  );
+}

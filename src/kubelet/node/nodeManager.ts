@@ -1,0 +1,181 @@
+// Keeps this node's Node object and Lease: registration, status at every change, heartbeats.
+// Guarantees: the first status goes out at once; a change at the next look; an unchanged one every five minutes.
+import { isDeepStrictEqual } from 'node:util';
+import type { V1Node, V1NodeStatus } from '../../api/gen/types.js';
+import type { Log } from '../../api/log.js';
+import type { Stored } from '../../api/object.js';
+import { LEASES, NODES } from '../../api/resources.js';
+import { ApiError } from '../../api/status.js';
+import type { Client } from '../../client/client.js';
+import { sleep } from '../abort.js';
+import type { KubeletConfig } from '../config.js';
+import { messageOf } from '../error.js';
+import { apiMicroTime } from '../status/time.js';
+
+export interface NodeManagerOptions {
+  readonly client: Client;
+  readonly config: KubeletConfig;
+  readonly log: Log;
+  readonly now: () => number;
+  /** The node as it is now; `previous` are the conditions that the API has. */
+  readonly describe: (previous: V1NodeStatus['conditions']) => Promise<V1Node>;
+  readonly registered?: (node: Stored<V1Node>) => void;
+}
+
+const LEASE_NAMESPACE = 'kube-node-lease';
+const FIRST_RETRY_MS = 200;
+const LONGEST_RETRY_MS = 7_000;
+
+export class NodeManager {
+  private readonly stopping = new AbortController();
+  private loops: Promise<unknown> = Promise.resolve();
+  private node: Stored<V1Node> | undefined;
+  private reportedAt = Number.NEGATIVE_INFINITY;
+  private wake: (() => void) | undefined;
+  private wanted = false;
+
+  constructor(private readonly options: NodeManagerOptions) {}
+
+  start(): void {
+    const { nodeStatusUpdateFrequencyMs, nodeLeaseDurationSeconds } = this.options.config;
+    this.loops = Promise.all([
+      this.repeat('node status', nodeStatusUpdateFrequencyMs, () => this.report()),
+      this.repeat('node lease', nodeLeaseDurationSeconds * 250, () => this.renew()),
+    ]);
+  }
+
+  current(): Stored<V1Node> | undefined {
+    return this.node;
+  }
+
+  /** Something changed that the node's status shows: look now. */
+  changed(): void {
+    this.wanted = true;
+    this.wake?.();
+  }
+
+  async stop(): Promise<void> {
+    this.stopping.abort(new Error('the kubelet stops'));
+    await this.loops;
+  }
+
+  private async repeat(what: string, periodMs: number, work: () => Promise<void>): Promise<void> {
+    const { signal } = this.stopping;
+    let failures = 0;
+    while (!signal.aborted) {
+      let delayMs = periodMs;
+      try {
+        await work();
+        failures = 0;
+      } catch (error) {
+        delayMs = Math.min(FIRST_RETRY_MS * 2 ** failures++, LONGEST_RETRY_MS, periodMs);
+        this.options.log.warn(`cannot update the ${what}`, { error: messageOf(error), retryMs: delayMs });
+      }
+      await this.pause(delayMs, what === 'node status');
+    }
+  }
+
+  private async pause(ms: number, canBeWoken: boolean): Promise<void> {
+    const { signal } = this.stopping;
+    if (canBeWoken && this.wanted) {
+      this.wanted = false;
+      return;
+    }
+    const woken = canBeWoken
+      ? new Promise<void>((resolve) => {
+          this.wake = resolve;
+        })
+      : new Promise<never>(() => {});
+    const done = new AbortController();
+    const either = AbortSignal.any([signal, done.signal]);
+    await Promise.race([sleep(ms, either), woken]).catch(() => {});
+    done.abort();
+    if (canBeWoken) this.wanted = false;
+  }
+
+  private async report(): Promise<void> {
+    const { client, config, now, describe } = this.options;
+    const wanted = await describe(this.node?.status.conditions);
+    if (this.node === undefined) {
+      await this.register(wanted);
+      if (this.node === undefined) return;
+    }
+    const status = (await describe(this.node.status.conditions)).status ?? {};
+    const due = now() - this.reportedAt >= config.nodeStatusReportFrequencyMs;
+    if (!due && sameStatus(this.node.status, status)) return;
+    const name = { name: config.nodeName };
+    try {
+      this.node = await client.of(NODES).patch(name, 'strategic', patchOf(status), { subresource: 'status' });
+      this.reportedAt = now();
+    } catch (error) {
+      // Deleted by somebody: the next look registers it again.
+      if (ApiError.is(error, 'NotFound')) this.node = undefined;
+      throw error;
+    }
+  }
+
+  private async register(wanted: V1Node): Promise<void> {
+    const { client, config, log, registered } = this.options;
+    const nodes = client.of(NODES);
+    const name = { name: config.nodeName };
+    if (config.registerNode)
+      try {
+        this.node = await nodes.create(wanted);
+        log.info('registered the node', name);
+      } catch (error) {
+        if (!ApiError.is(error, 'AlreadyExists')) throw error;
+      }
+    if (this.node === undefined) {
+      const labels = wanted.metadata?.labels ?? {};
+      const existing = await nodes.get(name);
+      const stale = Object.entries(labels).some(([key, value]) => existing.metadata.labels?.[key] !== value);
+      this.node =
+        stale && config.registerNode ? await nodes.patch(name, 'merge', { metadata: { labels } }) : existing;
+    }
+    registered?.(this.node);
+  }
+
+  private async renew(): Promise<void> {
+    const { client, config, now } = this.options;
+    const leases = client.of(LEASES);
+    const name = { namespace: LEASE_NAMESPACE, name: config.nodeName };
+    const spec = {
+      holderIdentity: config.nodeName,
+      leaseDurationSeconds: config.nodeLeaseDurationSeconds,
+      renewTime: apiMicroTime(now()),
+    };
+    try {
+      await leases.patch(name, 'merge', { spec });
+    } catch (error) {
+      if (!ApiError.is(error, 'NotFound')) throw error;
+      const owner = this.node && {
+        ownerReferences: [
+          { apiVersion: 'v1', kind: 'Node', name: config.nodeName, uid: this.node.metadata.uid },
+        ],
+      };
+      const metadata = { ...name, ...owner };
+      await leases.create({ apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata, spec });
+    }
+  }
+}
+
+/** Whether only heartbeats differ. */
+export function sameStatus(current: V1NodeStatus, wanted: V1NodeStatus): boolean {
+  const bare = ({ conditions, ...rest }: V1NodeStatus) => ({
+    ...rest,
+    conditions: (conditions ?? [])
+      .filter(({ type }) => wanted.conditions?.some((one) => one.type === type))
+      .map(({ type, status, reason, message }) => ({ type, status, reason, message })),
+  });
+  const ours = Object.keys(wanted) as (keyof V1NodeStatus)[];
+  const left = bare(current);
+  const right = bare(wanted);
+  return ours.every((key) => isDeepStrictEqual(plain(left[key]), plain(right[key])));
+}
+
+/** Addresses would be merged by type, and a node of two families has two of one type: the list is replaced. */
+export function patchOf(wanted: V1NodeStatus): object {
+  return { status: { ...wanted, addresses: [...(wanted.addresses ?? []), { $patch: 'replace' }] } };
+}
+
+const plain = (value: unknown) => (value === undefined ? undefined : JSON.parse(JSON.stringify(value)));

@@ -1,0 +1,213 @@
+// The Node as this kubelet shows it: labels, addresses, capacity, versions, conditions. Pure.
+// Guarantees: the same facts give the same node; a condition's transition time moves only with its status.
+import type { V1ContainerImage, V1Node, V1NodeCondition, V1NodeStatus } from '../../api/gen/types.js';
+import { integerValue, milliValue } from '../../api/quantity.js';
+import type { Image, RuntimeCondition } from '../../cri/runtime.js';
+import type { KubeletConfig } from '../config.js';
+import { apiTime } from '../status/time.js';
+import type { MachineFacts, MachinePressure } from './machine.js';
+
+export const KUBELET_VERSION = 'v1.36.0+trellis';
+const MAX_IMAGES = 50;
+/** As Kubernetes' hard eviction thresholds: these are kept out of allocatable and tell of pressure. */
+const MEMORY_THRESHOLD = 100 * 1024 * 1024;
+const DISK_THRESHOLD = 0.1;
+const INODE_THRESHOLD = 0.05;
+const PID_THRESHOLD = 0.05;
+
+export interface RuntimeFacts {
+  readonly version: { readonly runtimeName: string; readonly runtimeVersion: string } | undefined;
+  /** Empty when the runtime does not answer; `problem` then says why. */
+  readonly conditions: readonly RuntimeCondition[];
+  readonly problem: string | undefined;
+  readonly images: readonly Image[];
+}
+
+export interface NodeFactsFull {
+  readonly config: KubeletConfig;
+  readonly machine: MachineFacts;
+  readonly pressure: MachinePressure;
+  readonly runtime: RuntimeFacts;
+  readonly plegProblem: string | undefined;
+  readonly addresses: readonly string[];
+  readonly previous: readonly V1NodeCondition[];
+  readonly now: number;
+}
+
+export function nodeLabels({ nodeName, nodeLabels: own }: KubeletConfig, machine: MachineFacts) {
+  return {
+    'beta.kubernetes.io/arch': machine.architecture,
+    'beta.kubernetes.io/os': 'linux',
+    'kubernetes.io/arch': machine.architecture,
+    'kubernetes.io/hostname': nodeName,
+    'kubernetes.io/os': 'linux',
+    ...own,
+  };
+}
+
+export function nodeOf(facts: NodeFactsFull): V1Node {
+  const { config, machine } = facts;
+  return {
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: {
+      name: config.nodeName,
+      labels: nodeLabels(config, machine),
+      annotations: { 'volumes.kubernetes.io/controller-managed-attach-detach': 'true' },
+    },
+    spec: {
+      ...(config.registerWithTaints.length === 0 ? {} : { taints: config.registerWithTaints }),
+      ...(config.podCidr === '' ? {} : { podCIDR: config.podCidr, podCIDRs: [config.podCidr] }),
+      ...(config.providerId === '' ? {} : { providerID: config.providerId }),
+    },
+    status: nodeStatus(facts),
+  };
+}
+
+export function nodeStatus(facts: NodeFactsFull): V1NodeStatus {
+  const { config, machine, runtime, addresses } = facts;
+  const { runtimeName, runtimeVersion } = runtime.version ?? {
+    runtimeName: 'containerd',
+    runtimeVersion: 'Unknown',
+  };
+  return {
+    addresses: [
+      ...addresses.map((address) => ({ type: 'InternalIP', address })),
+      { type: 'Hostname', address: config.nodeName },
+    ],
+    capacity: capacityOf(config, machine),
+    allocatable: allocatableOf(config, machine),
+    conditions: nodeConditions(facts),
+    daemonEndpoints: { kubeletEndpoint: { Port: config.port } },
+    images: imagesOf(runtime.images),
+    nodeInfo: {
+      machineID: machine.machineID,
+      systemUUID: machine.systemUUID,
+      bootID: machine.bootID,
+      kernelVersion: machine.kernelVersion,
+      osImage: machine.osImage,
+      containerRuntimeVersion: `${runtimeName}://${runtimeVersion.replace(/^v/, '')}`,
+      kubeletVersion: KUBELET_VERSION,
+      kubeProxyVersion: '',
+      operatingSystem: 'linux',
+      architecture: machine.architecture,
+    },
+  };
+}
+
+export function capacityOf(config: KubeletConfig, machine: MachineFacts): Record<string, string> {
+  return {
+    cpu: String(machine.cpus),
+    'ephemeral-storage': `${Math.floor(machine.ephemeralBytes / 1024)}Ki`,
+    memory: `${Math.floor(machine.memoryBytes / 1024)}Ki`,
+    pods: String(config.maxPods),
+  };
+}
+
+/** Capacity without reservations and without what eviction keeps free. */
+export function allocatableOf(config: KubeletConfig, machine: MachineFacts): Record<string, string> {
+  const reserved = (name: string, read: (quantity: string) => number) =>
+    [config.kubeReserved[name], config.systemReserved[name]].reduce(
+      (sum, one) => sum + (one === undefined ? 0 : read(one)),
+      0,
+    );
+  const cpu = machine.cpus * 1000 - reserved('cpu', milliValue);
+  const memory = machine.memoryBytes - reserved('memory', integerValue) - MEMORY_THRESHOLD;
+  const disk =
+    Math.floor(machine.ephemeralBytes * (1 - DISK_THRESHOLD)) - reserved('ephemeral-storage', integerValue);
+  return {
+    cpu: cpu % 1000 === 0 ? String(Math.max(0, cpu / 1000)) : `${Math.max(0, cpu)}m`,
+    'ephemeral-storage': String(Math.max(0, disk)),
+    memory: `${Math.max(0, Math.floor(memory / 1024))}Ki`,
+    pods: String(config.maxPods),
+  };
+}
+
+/** The largest first, as the scheduler's image locality wants them. */
+function imagesOf(images: readonly Image[]): V1ContainerImage[] {
+  return [...images]
+    .sort((a, b) => b.size - a.size)
+    .slice(0, MAX_IMAGES)
+    .map(({ repoDigests, repoTags, size }) => ({
+      names: [...repoDigests, ...repoTags].slice(0, 5),
+      sizeBytes: size,
+    }))
+    .filter(({ names }) => names.length > 0);
+}
+
+type Verdict = Pick<V1NodeCondition, 'type' | 'status' | 'reason' | 'message'>;
+
+export function nodeConditions(facts: NodeFactsFull): V1NodeCondition[] {
+  const { pressure, previous, now } = facts;
+  const disk =
+    pressure.diskAvailableBytes < pressure.diskTotalBytes * DISK_THRESHOLD ||
+    (pressure.inodesTotal > 0 && pressure.inodesFree < pressure.inodesTotal * INODE_THRESHOLD);
+  const verdicts: Verdict[] = [
+    pressed('MemoryPressure', pressure.memoryAvailableBytes < MEMORY_THRESHOLD, {
+      yes: ['KubeletHasInsufficientMemory', 'kubelet has insufficient memory available'],
+      no: ['KubeletHasSufficientMemory', 'kubelet has sufficient memory available'],
+    }),
+    pressed('DiskPressure', disk, {
+      yes: ['KubeletHasDiskPressure', 'kubelet has disk pressure'],
+      no: ['KubeletHasNoDiskPressure', 'kubelet has no disk pressure'],
+    }),
+    pressed('PIDPressure', pressure.pidsUsed > pressure.pidsMax * (1 - PID_THRESHOLD), {
+      yes: ['KubeletHasInsufficientPID', 'kubelet has insufficient PID available'],
+      no: ['KubeletHasSufficientPID', 'kubelet has sufficient PID available'],
+    }),
+    ready(facts),
+  ];
+  return verdicts.map((verdict) => {
+    const before = previous.find(({ type }) => type === verdict.type);
+    const same = before?.status === verdict.status && before.lastTransitionTime !== undefined;
+    return {
+      ...verdict,
+      lastHeartbeatTime: apiTime(now),
+      lastTransitionTime: same ? before.lastTransitionTime : apiTime(now),
+    };
+  });
+}
+
+function pressed(
+  type: string,
+  isPressed: boolean,
+  words: { readonly yes: readonly [string, string]; readonly no: readonly [string, string] },
+): Verdict {
+  const [reason, message] = isPressed ? words.yes : words.no;
+  return { type, status: isPressed ? 'True' : 'False', reason, message };
+}
+
+function ready({ runtime, plegProblem }: NodeFactsFull): Verdict {
+  const problems = [
+    runtimeProblem(runtime),
+    networkProblem(runtime),
+    plegProblem && `PLEG is not healthy: ${plegProblem}`,
+  ].filter((problem) => problem !== undefined && problem !== '');
+  return problems.length === 0
+    ? { type: 'Ready', status: 'True', reason: 'KubeletReady', message: 'kubelet is posting ready status' }
+    : {
+        type: 'Ready',
+        status: 'False',
+        reason: 'KubeletNotReady',
+        message: `[${problems.join(', ')}]`.replace(/^\[([^,]*)\]$/, '$1'),
+      };
+}
+
+export function runtimeProblem({ problem, conditions }: RuntimeFacts): string | undefined {
+  if (problem !== undefined) return `container runtime is down: ${problem}`;
+  const condition = conditions.find(({ type }) => type === 'RuntimeReady');
+  if (condition?.status === true) return undefined;
+  return `container runtime not ready: ${described('RuntimeReady', condition)}`;
+}
+
+/** As the runtime says it; pods with their own network wait for this. */
+export function networkProblem({ problem, conditions }: RuntimeFacts): string | undefined {
+  const condition = conditions.find(({ type }) => type === 'NetworkReady');
+  if (problem !== undefined || condition?.status === true) return undefined;
+  return `container runtime network not ready: ${described('NetworkReady', condition)}`;
+}
+
+function described(type: string, condition: RuntimeCondition | undefined): string {
+  if (condition === undefined) return `${type} condition is not set`;
+  return `${type}=${condition.status} reason:${condition.reason} message:${condition.message}`;
+}

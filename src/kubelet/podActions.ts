@@ -1,0 +1,203 @@
+// What a pod needs next, given what the runtime has of it: the kubelet's central decision. Pure.
+// Guarantees: a running container whose hash matches and whose probes hold is never touched, sandbox permitting.
+import type { V1Container } from '../api/gen/types.js';
+import type { ContainerStatus } from '../cri/runtime.js';
+import { containerHash, hashOf, isRestartable } from './names.js';
+import type { Pod, ProbeKind } from './ports.js';
+import { isRunning, latest, type RuntimePod } from './runtime/runtimePod.js';
+
+export interface ContainerKill {
+  readonly container: V1Container;
+  readonly id: string;
+  /** For the event: why. */
+  readonly message: string;
+  /** Set when a probe asked for it, with its own grace period if the probe has one. */
+  readonly probe?: ProbeKind;
+}
+
+export interface PodActions {
+  /** Stop everything of the pod, its sandbox too; a new sandbox may follow. */
+  readonly killPod: boolean;
+  readonly createSandbox: boolean;
+  /** Of the sandbox to create. */
+  readonly attempt: number;
+  readonly sandboxId: string | undefined;
+  readonly initContainersToStart: readonly V1Container[];
+  readonly containersToStart: readonly V1Container[];
+  readonly containersToKill: readonly ContainerKill[];
+}
+
+export type ProbeFailure = { readonly kind: ProbeKind; readonly message: string } | undefined;
+
+export interface PodFacts {
+  readonly pod: Pod;
+  readonly status: RuntimePod;
+  /** What liveness and startup probes say of a running container. */
+  readonly probeFailure: (container: V1Container, status: ContainerStatus) => ProbeFailure;
+  /** Without a startup probe a running container has started. */
+  readonly isStarted: (container: V1Container, status: ContainerStatus) => boolean;
+}
+
+export function computePodActions(facts: PodFacts): PodActions {
+  const { pod, status } = facts;
+  const sandbox = sandboxChange(pod, status);
+  if (sandbox.changed) return actionsForNewSandbox(pod, status, sandbox.attempt);
+
+  const base = { createSandbox: false, attempt: sandbox.attempt, sandboxId: sandbox.id };
+  const init = initActions(facts);
+  if (!init.done)
+    return {
+      ...base,
+      killPod: init.failed,
+      initContainersToStart: init.start,
+      containersToStart: [],
+      containersToKill: init.kill,
+    };
+  const decisions = pod.spec.containers.map((container) => decide(facts, container));
+  const containersToStart = decisions.flatMap(({ start }) => start);
+  const kept = decisions.some(({ keep }) => keep);
+  const idle = !kept && containersToStart.length === 0;
+  return {
+    ...base,
+    // Nothing runs and nothing will: the sandbox goes, and with it the sidecars.
+    killPod: idle,
+    initContainersToStart: idle ? [] : init.start,
+    containersToStart,
+    containersToKill: idle ? [] : [...init.kill, ...decisions.flatMap(({ kill }) => kill)],
+  };
+}
+
+/** Whether a container that is not running gets another run. */
+export function shouldRestart(
+  pod: Pod,
+  container: V1Container,
+  status: ContainerStatus | undefined,
+): boolean {
+  if (pod.metadata.deletionTimestamp !== undefined) return false;
+  if (status === undefined || status.state === 'CONTAINER_CREATED' || status.state === 'CONTAINER_UNKNOWN')
+    return true;
+  if (isRunning(status)) return false;
+  const policy = container.restartPolicy ?? pod.spec.restartPolicy ?? 'Always';
+  if (policy === 'Never') return false;
+  return policy === 'Always' || status.exitCode !== 0;
+}
+
+interface SandboxChange {
+  readonly changed: boolean;
+  readonly attempt: number;
+  readonly id: string | undefined;
+}
+
+function sandboxChange(pod: Pod, status: RuntimePod): SandboxChange {
+  const [newest] = status.sandboxes;
+  if (newest === undefined) return { changed: true, attempt: 0, id: undefined };
+  const next = newest.metadata.attempt + 1;
+  const ready = status.sandboxes.filter(({ state }) => state === 'SANDBOX_READY').length;
+  const wantsHost = pod.spec.hostNetwork === true;
+  const network = newest.linux?.namespaces.options.network;
+  const wrongNetwork = network !== undefined && (network === 'NODE') !== wantsHost;
+  const lostAddress = !wantsHost && (newest.network?.ip ?? '') === '';
+  const changed = ready > 1 || newest.state !== 'SANDBOX_READY' || wrongNetwork || lostAddress;
+  return { changed, attempt: changed ? next : newest.metadata.attempt, id: newest.id };
+}
+
+function actionsForNewSandbox(pod: Pod, status: RuntimePod, attempt: number): PodActions {
+  const policy = pod.spec.restartPolicy ?? 'Always';
+  const finished = (container: V1Container) => {
+    const run = latest(status, container.name);
+    return run?.state === 'CONTAINER_EXITED' && run.exitCode === 0 && policy === 'OnFailure';
+  };
+  const toStart = pod.spec.containers.filter((container) => !finished(container));
+  // With Never, a pod whose containers have run once is not begun again because its sandbox went away.
+  const over = policy === 'Never' && attempt > 0 && status.containers.length > 0;
+  const createSandbox = !over && toStart.length > 0 && pod.metadata.deletionTimestamp === undefined;
+  const inits = pod.spec.initContainers ?? [];
+  return {
+    killPod: true,
+    createSandbox,
+    attempt,
+    sandboxId: status.sandboxes[0]?.id,
+    // A new sandbox means a new network and new processes: initialisation begins again.
+    initContainersToStart: createSandbox ? inits.slice(0, 1) : [],
+    containersToStart: createSandbox && inits.length === 0 ? toStart : [],
+    containersToKill: [],
+  };
+}
+
+interface InitActions {
+  /** The main containers may run. */
+  readonly done: boolean;
+  /** An init container failed for good. */
+  readonly failed: boolean;
+  readonly start: readonly V1Container[];
+  readonly kill: readonly ContainerKill[];
+}
+
+function initActions(facts: PodFacts): InitActions {
+  const { pod, status } = facts;
+  const start: V1Container[] = [];
+  const kill: ContainerKill[] = [];
+  // Main containers of this sandbox exist only once initialisation was over: it is not done twice.
+  const mainsBegan = pod.spec.containers.some(({ name }) => latest(status, name) !== undefined);
+  for (const container of pod.spec.initContainers ?? []) {
+    const run = latest(status, container.name);
+    if (isRestartable(container)) {
+      const decision = decide(facts, container);
+      start.push(...decision.start);
+      kill.push(...decision.kill);
+      const up = isRunning(run) && decision.keep && facts.isStarted(container, run);
+      if (!up && !mainsBegan) return { done: false, failed: false, start, kill };
+      continue;
+    }
+    if (mainsBegan || (run?.state === 'CONTAINER_EXITED' && run.exitCode === 0)) continue;
+    if (isRunning(run)) {
+      const failure = facts.probeFailure(container, run);
+      if (failure === undefined) return { done: false, failed: false, start, kill };
+    }
+    if (run?.state === 'CONTAINER_EXITED' && (pod.spec.restartPolicy ?? 'Always') === 'Never')
+      return { done: false, failed: true, start: [], kill };
+    if (!isRunning(run)) start.push(container);
+    return { done: false, failed: false, start, kill };
+  }
+  return { done: true, failed: false, start, kill };
+}
+
+interface Decision {
+  readonly keep: boolean;
+  readonly start: readonly V1Container[];
+  readonly kill: readonly ContainerKill[];
+}
+
+function decide(facts: PodFacts, container: V1Container): Decision {
+  const run = latest(facts.status, container.name);
+  if (!isRunning(run)) {
+    const again = shouldRestart(facts.pod, container, run);
+    // A container in an unknown state may still have a process; it is stopped before the next run.
+    const kill =
+      again && run?.state === 'CONTAINER_UNKNOWN'
+        ? [
+            {
+              container,
+              id: run.id,
+              message: `Container is in "${run.state}" state, try killing it before restart`,
+            },
+          ]
+        : [];
+    return { keep: false, start: again ? [container] : [], kill };
+  }
+  const known = hashOf(run);
+  if (known !== undefined && known !== containerHash(container)) {
+    const message = `Container ${container.name} definition changed, will be restarted`;
+    return { keep: false, start: [container], kill: [{ container, id: run.id, message }] };
+  }
+  const failure = facts.probeFailure(container, run);
+  if (failure === undefined) return { keep: true, start: [], kill: [] };
+  const policy = container.restartPolicy ?? facts.pod.spec.restartPolicy ?? 'Always';
+  const again = policy !== 'Never';
+  const message = `Container ${container.name} failed ${failure.kind} probe${again ? ', will be restarted' : ''}`;
+  return {
+    keep: false,
+    start: again ? [container] : [],
+    kill: [{ container, id: run.id, message, probe: failure.kind }],
+  };
+}

@@ -1,0 +1,262 @@
+// What a pod worker does: bring a pod up, keep it as its spec says, take it down. The IO around podActions.
+// Guarantees: order is cgroup, directories, volumes, sandbox, init containers, containers; status is told before and after.
+import { mkdir, rm } from 'node:fs/promises';
+import type { V1Container, V1PodStatus } from '../api/gen/types.js';
+import type { Log } from '../api/log.js';
+import type { AuthConfig, PodSandboxConfig, RuntimeService } from '../cri/runtime.js';
+import type { CgroupPort } from '../kernel/cgroup/port.js';
+import type { KubeletConfig } from './config.js';
+import type { Killer } from './container/killer.js';
+import { podLogDirectory, sandboxConfig } from './container/sandboxConfig.js';
+import type { ContainerStarter } from './container/starter.js';
+import { KubeletError, messageOf } from './error.js';
+import type { EventSink } from './events.js';
+import { allContainers, podText } from './names.js';
+import { computePodActions, type PodActions } from './podActions.js';
+import type { PodFailure, PodSync, PodTermination, SyncOutcome } from './podWorkers.js';
+import type { Pod, PodVolumes, Probes } from './ports.js';
+import { podCgroup, podCgroupPlaces, podCgroupResources } from './resources.js';
+import type { PodCache } from './runtime/podCache.js';
+import { latest, livingContainers, type RuntimePod, sandboxIps } from './runtime/runtimePod.js';
+import { podStatus, probedStatuses } from './status/podStatus.js';
+import type { StatusManager } from './status/statusManager.js';
+
+export interface PodSyncOptions {
+  readonly config: KubeletConfig;
+  readonly runtime: RuntimeService;
+  readonly cache: PodCache;
+  readonly cgroups: CgroupPort | undefined;
+  readonly volumes: PodVolumes;
+  readonly probes: Probes;
+  readonly killer: Killer;
+  readonly starter: ContainerStarter;
+  readonly statuses: StatusManager;
+  readonly events: EventSink;
+  readonly log: Log;
+  /** Wall clock, for the API. */
+  readonly now: () => number;
+  /** Clock of the cache. */
+  readonly ticks: () => number;
+  readonly hostIps: () => readonly string[];
+  /** Undefined when pods may have their own network. */
+  readonly networkProblem: () => string | undefined;
+  readonly dnsOf: (pod: Pod) => Promise<NonNullable<PodSandboxConfig['dnsConfig']>>;
+  readonly pullSecretsOf: (pod: Pod, container: V1Container) => Promise<readonly AuthConfig[]>;
+}
+
+export class PodSyncer implements PodSync {
+  /** When the last sync of a pod ended: the runtime's state must be newer than that. */
+  private readonly syncedAt = new Map<string, number>();
+
+  constructor(private readonly options: PodSyncOptions) {}
+
+  async sync(pod: Pod, signal: AbortSignal): Promise<SyncOutcome> {
+    const { uid } = pod.metadata;
+    try {
+      return await this.syncOnce(pod, signal);
+    } finally {
+      this.syncedAt.set(uid, this.options.ticks());
+    }
+  }
+
+  async terminating(uid: string, pod: Pod | undefined, end: PodTermination): Promise<void> {
+    const { cache, killer, probes } = this.options;
+    const before = await cache.newerThan(uid, this.syncedAt.get(uid) ?? Number.NEGATIVE_INFINITY);
+    if (pod !== undefined) this.tell(pod, before, { isTerminating: false, failure: end.failure });
+    await killer.killPod(pod, before, { graceSeconds: end.graceSeconds, signal: end.signal });
+    // Stopping may have let something slip in that was being made: only an empty look ends this phase.
+    const after = await cache.refresh(uid);
+    const alive = livingContainers(after);
+    if (alive.length > 0)
+      throw new KubeletError('RunContainerError', `${alive.length} containers are still running`);
+    probes.remove(uid);
+    if (pod !== undefined) this.tell(pod, after, { isTerminating: true, failure: end.failure });
+  }
+
+  async terminated(uid: string, pod: Pod | undefined): Promise<void> {
+    const { volumes, statuses, starter, config } = this.options;
+    await volumes.tearDown(uid);
+    await rm(`${config.rootDir}/pods/${uid}`, { recursive: true, force: true });
+    await this.removeCgroups(uid);
+    starter.forget(uid);
+    this.syncedAt.delete(uid);
+    // The worker is finished when this returns; only then may the API forget the pod.
+    if (pod !== undefined) setImmediate(() => statuses.flush(uid));
+  }
+
+  private async syncOnce(pod: Pod, signal: AbortSignal): Promise<SyncOutcome> {
+    const { cache, probes, config } = this.options;
+    const { uid } = pod.metadata;
+    const runtimePod = await cache.newerThan(uid, this.syncedAt.get(uid) ?? Number.NEGATIVE_INFINITY);
+    const before = this.tell(pod, runtimePod);
+    if (before.phase === 'Succeeded' || before.phase === 'Failed') return { terminal: true };
+    const deadline = this.deadline(pod, before);
+    if (deadline.failure !== undefined) return { terminal: false, failure: deadline.failure };
+    const problem = pod.spec.hostNetwork === true ? undefined : this.options.networkProblem();
+    if (problem !== undefined) {
+      this.warn(pod, 'NetworkNotReady', `network is not ready: ${problem}`);
+      throw new KubeletError('CreatePodSandboxError', `network is not ready: ${problem}`);
+    }
+    probes.update(pod, probedStatuses(before), before.podIP);
+    const actions = computePodActions({
+      pod,
+      status: runtimePod,
+      probeFailure: (_, run) => probes.hasFailed(uid, run.id),
+      isStarted: (_, run) => probes.isStarted(uid, run.id),
+    });
+    const retryMs = await this.perform(pod, runtimePod, before, actions, signal);
+    const acted = actions.createSandbox || actions.killPod || hasWork(actions);
+    const after = this.tell(pod, acted ? await cache.refresh(uid) : runtimePod);
+    probes.update(pod, probedStatuses(after), after.podIP);
+    const waits = [retryMs, deadline.leftMs, config.syncFrequencyMs].filter((ms) => ms !== undefined);
+    const terminal = after.phase === 'Succeeded' || after.phase === 'Failed';
+    return { terminal, resyncAfterMs: Math.min(...waits) };
+  }
+
+  private async perform(
+    pod: Pod,
+    runtimePod: RuntimePod,
+    before: V1PodStatus,
+    actions: PodActions,
+    signal: AbortSignal,
+  ): Promise<number | undefined> {
+    const { killer, starter } = this.options;
+    const podIp = before.podIP;
+    if (actions.killPod) {
+      if (runtimePod.sandboxes.length > 0)
+        this.options.log.info('stopping what is left of a pod before its next sandbox', {
+          pod: podText(pod),
+        });
+      await killer.killPod(pod, runtimePod, { signal });
+    } else
+      await Promise.all(
+        actions.containersToKill.map(async ({ id, message, probe }) => {
+          const run = runtimePod.containers.find((one) => one.id === id);
+          if (run !== undefined) await killer.killContainer(pod, run, podIp, { message, probe, signal });
+        }),
+      );
+    if (!actions.createSandbox && !hasWork(actions)) return undefined;
+    await this.prepare(pod);
+    const paths = await this.setUpVolumes(pod);
+    const config = await this.sandboxConfig(pod, actions.attempt);
+    const sandboxId = actions.createSandbox ? await this.createSandbox(pod, config) : actions.sandboxId;
+    if (sandboxId === undefined) return undefined;
+    const podIps = await this.podIps(pod, sandboxId);
+    signal.throwIfAborted();
+    let retryMs: number | undefined;
+    for (const container of [...actions.initContainersToStart, ...actions.containersToStart]) {
+      const waitMs = await starter.start({
+        ...{ pod, container, sandboxId, sandboxConfig: config, podIps, volumes: paths, signal },
+        previous: latest(runtimePod, container.name),
+        restartsShown: restartsShown(before, container),
+        pullSecrets: () => this.options.pullSecretsOf(pod, container),
+      });
+      if (waitMs !== undefined) retryMs = Math.min(retryMs ?? waitMs, waitMs);
+      signal.throwIfAborted();
+    }
+    return retryMs;
+  }
+
+  private async prepare(pod: Pod): Promise<void> {
+    const { config, cgroups } = this.options;
+    if (config.cgroupsPerQOS && cgroups !== undefined)
+      await cgroups.create(
+        podCgroup(config.cgroupRoot, pod.spec, pod.metadata.uid),
+        podCgroupResources(pod.spec, config),
+      );
+    const logs = podLogDirectory(config.podLogsDir, pod);
+    await mkdir(`${config.rootDir}/pods/${pod.metadata.uid}`, { recursive: true, mode: 0o750 });
+    await Promise.all(
+      allContainers(pod).map(({ name }) => mkdir(`${logs}/${name}`, { recursive: true, mode: 0o755 })),
+    );
+  }
+
+  private async setUpVolumes(pod: Pod): Promise<ReadonlyMap<string, string>> {
+    try {
+      return await this.options.volumes.setUp(pod);
+    } catch (error) {
+      this.warn(pod, 'FailedMount', messageOf(error));
+      throw error;
+    }
+  }
+
+  private async sandboxConfig(pod: Pod, attempt: number): Promise<PodSandboxConfig> {
+    const { config, dnsOf } = this.options;
+    const cgroupParent = config.cgroupsPerQOS
+      ? podCgroup(config.cgroupRoot, pod.spec, pod.metadata.uid)
+      : config.cgroupRoot === '/'
+        ? ''
+        : config.cgroupRoot;
+    const { podLogsDir, clusterDomain } = config;
+    return sandboxConfig(pod, { attempt, podLogsDir, cgroupParent, clusterDomain, dns: await dnsOf(pod) });
+  }
+
+  private async createSandbox(pod: Pod, config: PodSandboxConfig): Promise<string> {
+    const { runtime } = this.options;
+    const name = pod.spec.runtimeClassName;
+    try {
+      return await runtime.runPodSandbox(config, name && (this.options.config.runtimeHandlers[name] ?? name));
+    } catch (error) {
+      this.warn(pod, 'FailedCreatePodSandBox', `Failed to create pod sandbox: ${messageOf(error)}`);
+      throw new KubeletError('CreatePodSandboxError', messageOf(error), { cause: error });
+    }
+  }
+
+  private async podIps(pod: Pod, sandboxId: string): Promise<readonly string[]> {
+    if (pod.spec.hostNetwork === true) return this.options.hostIps();
+    return sandboxIps(await this.options.runtime.podSandboxStatus(sandboxId));
+  }
+
+  /** A pod may have changed its class, and an orphan's is unknown: all three places are cleared. */
+  private async removeCgroups(uid: string): Promise<void> {
+    const { config, cgroups } = this.options;
+    if (!config.cgroupsPerQOS || cgroups === undefined) return;
+    for (const path of podCgroupPlaces(config.cgroupRoot, uid)) await cgroups.remove(path);
+  }
+
+  /** Computes the status and hands it on. */
+  private tell(
+    pod: Pod,
+    runtime: RuntimePod,
+    end: { isTerminating: boolean; failure?: PodFailure | undefined } = { isTerminating: false },
+  ): V1PodStatus {
+    const { statuses, probes, starter, hostIps, now } = this.options;
+    const { uid } = pod.metadata;
+    const status = podStatus({
+      pod,
+      runtime,
+      ...end,
+      previous: statuses.get(pod),
+      failures: starter.failuresOf(uid),
+      isReady: (id) => probes.isReady(uid, id),
+      isStarted: (id) => probes.isStarted(uid, id),
+      hostIps: hostIps(),
+      now: now(),
+    });
+    statuses.set(pod, status);
+    return status;
+  }
+
+  private deadline(pod: Pod, { startTime }: V1PodStatus): { leftMs?: number; failure?: PodFailure } {
+    const seconds = pod.spec.activeDeadlineSeconds;
+    if (seconds === undefined || startTime === undefined) return {};
+    const leftMs = Date.parse(startTime) + seconds * 1000 - this.options.now();
+    if (leftMs > 0) return { leftMs };
+    const message = 'Pod was active on the node longer than the specified deadline';
+    this.options.events.event(pod, { type: 'Normal', reason: 'DeadlineExceeded', message });
+    return { failure: { reason: 'DeadlineExceeded', message } };
+  }
+
+  private warn(pod: Pod, reason: string, message: string): void {
+    this.options.events.event(pod, { type: 'Warning', reason, message });
+  }
+}
+
+const hasWork = ({ initContainersToStart, containersToStart, containersToKill }: PodActions) =>
+  initContainersToStart.length + containersToStart.length + containersToKill.length > 0;
+
+/** Restarts that the API shows, for a container of which the runtime kept no trace. */
+function restartsShown(status: V1PodStatus, { name }: V1Container): number {
+  const all = [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])];
+  return all.find((one) => one.name === name)?.restartCount ?? 0;
+}

@@ -1,0 +1,175 @@
+// All probes of the node: which there are, and what they say of each container.
+// Guarantees: no probe waits for another; a pod that is removed leaves no timer.
+import type { V1Container, V1Probe } from '../../api/gen/types.js';
+import type { Log } from '../../api/log.js';
+import { allContainers, isRestartable } from '../names.js';
+import type { Pod, ProbeKind, Probes } from '../ports.js';
+import type { ProbeAnswer } from './result.js';
+import { timingOf } from './result.js';
+import { type Exec, type ProbeTarget, runProbe } from './run.js';
+import { bareId, type Clock, ProbeWorker } from './worker.js';
+
+export interface ProbeEvent {
+  readonly type: 'Warning';
+  readonly reason: 'Unhealthy' | 'ProbeWarning';
+  readonly message: string;
+  /** `spec.containers{name}`: the part of the pod that the event is about. */
+  readonly fieldPath: string;
+}
+
+export interface ProbesOptions {
+  readonly exec: Exec;
+  readonly clock?: Clock;
+  /** A result has changed: the pod wants to be looked at. */
+  readonly onResult: (podUid: string) => void;
+  readonly onEvent: (pod: Pod, event: ProbeEvent) => void;
+  readonly log: Log;
+  /** In [0, 1): spreads the first probes. */
+  readonly random?: () => number;
+  /** How a probe is run; by default over the network and `exec`. */
+  readonly run?: (target: ProbeTarget) => Promise<ProbeAnswer>;
+}
+
+/** Besides the port's answer, the grace period that the failed probe names for this restart. */
+export interface ProbeFailure {
+  readonly kind: ProbeKind;
+  readonly message: string;
+  readonly terminationGracePeriodSeconds?: number;
+}
+
+export interface ContainerProbes extends Probes {
+  hasFailed(podUid: string, containerId: string): ProbeFailure | undefined;
+  /** Stops all probes. */
+  stop(): void;
+}
+
+interface Probed {
+  pod: Pod;
+  /** By `container/kind`. */
+  readonly workers: Map<
+    string,
+    { readonly worker: ProbeWorker; readonly probe: V1Probe; readonly name: string }
+  >;
+}
+
+const KINDS: readonly ProbeKind[] = ['startup', 'readiness', 'liveness'];
+const TITLES = { startup: 'Startup', readiness: 'Readiness', liveness: 'Liveness' } as const;
+
+export function makeProbes(options: ProbesOptions): ContainerProbes {
+  const { exec, clock = systemClock, onResult, onEvent, log, random = Math.random } = options;
+  const { run = (target: ProbeTarget) => runProbe(exec, target) } = options;
+  const pods = new Map<string, Probed>();
+  const bornMs = clock.now();
+
+  function start(probed: Probed, container: V1Container, kind: ProbeKind, probe: V1Probe): void {
+    const { uid } = probed.pod.metadata;
+    const key = `${container.name}/${kind}`;
+    const { periodMs } = timingOf(probe);
+    const worker = new ProbeWorker({
+      kind,
+      container,
+      probe,
+      clock,
+      firstDelayMs: clock.now() - bornMs < periodMs ? random() * periodMs : 0,
+      run,
+      isStarted: (id) => started(probed, id),
+      onAnswer: (_, answer) => report(probed.pod, container, kind, answer),
+      onChange: () => {
+        if (kind === 'startup') for (const other of probed.workers.values()) other.worker.hurry();
+        onResult(uid);
+      },
+    });
+    probed.workers.set(key, { worker, probe, name: container.name });
+  }
+
+  function report(pod: Pod, container: V1Container, kind: ProbeKind, { outcome, output }: ProbeAnswer): void {
+    if (outcome === 'success') return;
+    const verb = { failure: 'failed', warning: 'warning', unknown: 'errored and resulted in unknown state' }[
+      outcome
+    ];
+    const reason = outcome === 'warning' ? 'ProbeWarning' : 'Unhealthy';
+    const list = pod.spec.initContainers?.includes(container) ? 'initContainers' : 'containers';
+    const message = `${TITLES[kind]} probe ${verb}: ${output}`;
+    log.debug('probe', { pod: pod.metadata.name, container: container.name, message });
+    onEvent(pod, { type: 'Warning', reason, message, fieldPath: `spec.${list}{${container.name}}` });
+  }
+
+  /** What the workers of this kind say of the container; undefined when none of them knows it. */
+  function resultOf(podUid: string, containerId: string, kind: ProbeKind) {
+    for (const entry of pods.get(podUid)?.workers.values() ?? []) {
+      const result = entry.worker.kind === kind ? entry.worker.resultFor(bareId(containerId)) : undefined;
+      if (result !== undefined) return { result, ...entry };
+    }
+    return undefined;
+  }
+
+  const started = ({ pod }: Probed, id: string) => {
+    const startup = resultOf(pod.metadata.uid, id, 'startup');
+    return startup === undefined || startup.result === 'success';
+  };
+
+  return {
+    update(pod, statuses, podIp) {
+      const { uid, deletionTimestamp } = pod.metadata;
+      const probed = pods.get(uid) ?? { pod, workers: new Map() };
+      probed.pod = pod;
+      pods.set(uid, probed);
+      for (const container of probedContainers(pod)) {
+        for (const kind of KINDS) {
+          const probe = container[`${kind}Probe`];
+          if (probe && !probed.workers.has(`${container.name}/${kind}`))
+            start(probed, container, kind, probe);
+        }
+      }
+      const { containerStatuses = [], initContainerStatuses = [] } = pod.status;
+      const toldStatuses = [...containerStatuses, ...initContainerStatuses];
+      for (const { worker, name } of probed.workers.values()) {
+        const status = statuses.find((one) => one.name === name);
+        const told = toldStatuses.find((one) => one.name === name);
+        worker.observe({ status, podIp, told, ending: deletionTimestamp !== undefined });
+      }
+    },
+
+    remove(podUid) {
+      for (const { worker } of pods.get(podUid)?.workers.values() ?? []) worker.stop();
+      pods.delete(podUid);
+    },
+
+    isReady(podUid, containerId) {
+      const readiness = resultOf(podUid, containerId, 'readiness');
+      const isStarted = resultOf(podUid, containerId, 'startup')?.result ?? 'success';
+      return isStarted === 'success' && (readiness === undefined || readiness.result === 'success');
+    },
+
+    isStarted(podUid, containerId) {
+      return (resultOf(podUid, containerId, 'startup')?.result ?? 'success') === 'success';
+    },
+
+    hasFailed(podUid, containerId) {
+      for (const kind of ['startup', 'liveness'] as const) {
+        const found = resultOf(podUid, containerId, kind);
+        if (found?.result !== 'failure') continue;
+        const grace = found.probe.terminationGracePeriodSeconds;
+        const message = `Container ${found.name} failed ${kind} probe`;
+        return { kind, message, ...(grace === undefined ? {} : { terminationGracePeriodSeconds: grace }) };
+      }
+      return undefined;
+    },
+
+    stop() {
+      for (const podUid of [...pods.keys()]) this.remove(podUid);
+    },
+  };
+}
+
+/** Init containers are probed only if they stay. */
+const probedContainers = (pod: Pod) =>
+  allContainers(pod).filter((one) => !pod.spec.initContainers?.includes(one) || isRestartable(one));
+
+const systemClock: Clock = {
+  now: Date.now,
+  after(delayMs, call) {
+    const timer = setTimeout(call, delayMs);
+    return () => clearTimeout(timer);
+  },
+};

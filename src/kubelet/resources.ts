@@ -1,0 +1,158 @@
+// Requests and limits as the kernel takes them: QoS class, cpu shares and quota, memory, oom_score_adj. Pure.
+// Guarantees: numbers are those of Kubernetes' tables; a wrong quantity counts as none here, since admission refused it.
+import type { V1Container, V1PodSpec } from '../api/gen/types.js';
+import { integerValue, milliValue, tryParseQuantity } from '../api/quantity.js';
+import type { LinuxContainerResources } from '../cri/runtime.js';
+import type { CgroupResources } from '../kernel/cgroup/port.js';
+import { isRestartable } from './names.js';
+
+export type QosClass = 'Guaranteed' | 'Burstable' | 'BestEffort';
+
+const MIN_SHARES = 2;
+const MAX_SHARES = 262_144;
+const QUOTA_PERIOD_US = 100_000;
+const MIN_QUOTA_US = 1_000;
+
+const nanosOf = (quantity: string | undefined) =>
+  quantity === undefined ? 0n : (tryParseQuantity(quantity)?.nanos ?? 0n);
+
+/** Rounded up, as Kubernetes does. Undefined when absent or no quantity. */
+function milliCpu(quantity: string | undefined): number | undefined {
+  return quantity === undefined || tryParseQuantity(quantity) === undefined
+    ? undefined
+    : milliValue(quantity);
+}
+
+function bytes(quantity: string | undefined): number | undefined {
+  return quantity === undefined || tryParseQuantity(quantity) === undefined
+    ? undefined
+    : integerValue(quantity);
+}
+
+type Amounts = Readonly<Record<string, string>> | undefined;
+
+export function qosClass(spec: V1PodSpec): QosClass {
+  const containers = [...(spec.initContainers ?? []), ...spec.containers];
+  let any = false;
+  let guaranteed = true;
+  for (const { resources } of containers)
+    for (const name of ['cpu', 'memory']) {
+      const limit = nanosOf(resources?.limits?.[name]);
+      const given = resources?.requests?.[name];
+      const request = given === undefined ? limit : nanosOf(given);
+      if (limit > 0n || request > 0n) any = true;
+      if (limit === 0n || request !== limit) guaranteed = false;
+    }
+  if (!any) return 'BestEffort';
+  return guaranteed ? 'Guaranteed' : 'Burstable';
+}
+
+export function cpuShares(milli: number): number {
+  if (milli === 0) return MIN_SHARES;
+  return Math.min(MAX_SHARES, Math.max(MIN_SHARES, Math.floor((milli * 1024) / 1000)));
+}
+
+export function cpuQuota(milli: number): number {
+  return milli === 0 ? 0 : Math.max(MIN_QUOTA_US, Math.floor((milli * QUOTA_PERIOD_US) / 1000));
+}
+
+/** From -997 (guaranteed) to 1000 (best effort): who dies first when memory runs out. */
+export function oomScoreAdj(spec: V1PodSpec, container: V1Container, memoryCapacity: number): number {
+  // Node-critical pods outlive every other.
+  if ((spec.priority ?? 0) >= 2_000_001_000) return -997;
+  const qos = qosClass(spec);
+  if (qos === 'Guaranteed') return -997;
+  if (qos === 'BestEffort') return 1000;
+  const request = requestOf(container, 'memory');
+  const adjusted = Math.trunc(1000 - (1000 * request) / memoryCapacity);
+  // 3 keeps a small distance to guaranteed pods, 999 one to best-effort ones.
+  return Math.min(999, Math.max(3, adjusted));
+}
+
+function requestOf({ resources }: V1Container, name: 'cpu' | 'memory'): number {
+  const read = name === 'cpu' ? milliCpu : bytes;
+  return read(resources?.requests?.[name]) ?? read(resources?.limits?.[name]) ?? 0;
+}
+
+export interface MachineLimits {
+  readonly memoryCapacity: number;
+  readonly cpuCFSQuota: boolean;
+}
+
+export function containerResources(
+  spec: V1PodSpec,
+  container: V1Container,
+  machine: MachineLimits,
+): LinuxContainerResources {
+  const cpuLimit = milliCpu(container.resources?.limits?.['cpu']) ?? 0;
+  const memoryLimit = bytes(container.resources?.limits?.['memory']) ?? 0;
+  return {
+    cpuShares: cpuShares(requestOf(container, 'cpu')),
+    oomScoreAdj: oomScoreAdj(spec, container, machine.memoryCapacity),
+    ...(memoryLimit > 0 ? { memoryLimitInBytes: memoryLimit } : {}),
+    ...(machine.cpuCFSQuota && cpuLimit > 0
+      ? { cpuPeriod: QUOTA_PERIOD_US, cpuQuota: cpuQuota(cpuLimit) }
+      : {}),
+  };
+}
+
+/** What a pod asks of a node: containers and sidecars together, or the largest init container, plus overhead. */
+export function podRequest(spec: V1PodSpec, name: string): number {
+  const read = name === 'cpu' ? milliCpu : bytes;
+  const of = ({ requests, limits }: { requests?: Amounts; limits?: Amounts } = {}) =>
+    read(requests?.[name]) ?? read(limits?.[name]) ?? 0;
+  let sidecars = 0;
+  let initPeak = 0;
+  for (const container of spec.initContainers ?? []) {
+    const own = of(container.resources);
+    if (isRestartable(container)) sidecars += own;
+    initPeak = Math.max(initPeak, isRestartable(container) ? sidecars : sidecars + own);
+  }
+  const main = spec.containers.reduce((sum, { resources }) => sum + of(resources), 0);
+  return Math.max(main + sidecars, initPeak) + (read(spec.overhead?.[name]) ?? 0);
+}
+
+/** The control group of the whole pod: shares always, quota and memory only when every container is limited. */
+export function podCgroupResources(
+  spec: V1PodSpec,
+  { cpuCFSQuota, podPidsLimit }: { readonly cpuCFSQuota: boolean; readonly podPidsLimit: number },
+): CgroupResources {
+  const pids = podPidsLimit > 0 ? { pidsLimit: podPidsLimit } : {};
+  if (qosClass(spec) === 'BestEffort') return { cpuShares: MIN_SHARES, ...pids };
+  const cpu = cpuCFSQuota ? podLimit(spec, 'cpu') : 0;
+  const memory = podLimit(spec, 'memory');
+  return {
+    cpuShares: cpuShares(podRequest(spec, 'cpu')),
+    ...(cpu > 0 ? { cpuPeriodUs: QUOTA_PERIOD_US, cpuQuotaUs: cpuQuota(cpu) } : {}),
+    ...(memory > 0 ? { memoryLimitBytes: memory } : {}),
+    ...pids,
+  };
+}
+
+/** 0 when a container has no limit, since then the pod has none. */
+function podLimit(spec: V1PodSpec, name: 'cpu' | 'memory'): number {
+  const of = ({ resources }: V1Container) =>
+    (name === 'cpu' ? milliCpu : bytes)(resources?.limits?.[name]) ?? 0;
+  const inits = spec.initContainers ?? [];
+  const limits = [...inits.filter(isRestartable), ...spec.containers].map(of);
+  if (limits.includes(0)) return 0;
+  return Math.max(
+    ...inits.map(of),
+    limits.reduce((sum, limit) => sum + limit, 0),
+  );
+}
+
+/** `<root>/kubepods/[burstable|besteffort]/pod<uid>`. */
+export function podCgroup(cgroupRoot: string, spec: V1PodSpec, uid: string): string {
+  const qos = qosClass(spec);
+  return `${kubepods(cgroupRoot)}${qos === 'Guaranteed' ? '' : `/${qos.toLowerCase()}`}/pod${uid}`;
+}
+
+export function kubepods(cgroupRoot: string): string {
+  return `${cgroupRoot === '/' ? '' : cgroupRoot.replace(/\/$/, '')}/kubepods`;
+}
+
+/** Every place where the group of a pod may be, for one of which only the uid is known. */
+export function podCgroupPlaces(cgroupRoot: string, uid: string): readonly string[] {
+  return ['', '/burstable', '/besteffort'].map((qos) => `${kubepods(cgroupRoot)}${qos}/pod${uid}`);
+}

@@ -1,0 +1,59 @@
+// The last known state of every pod in the runtime, with the moment it was true.
+// Guarantees: an older answer never replaces a newer one; `newerThan` asks the runtime only when it must.
+import { emptyRuntimePod, type RuntimePod } from './runtimePod.js';
+
+interface Entry {
+  readonly pod: RuntimePod;
+  /** When the asking began: the state is at least as new. */
+  readonly at: number;
+}
+
+export class PodCache {
+  private readonly entries = new Map<string, Entry>();
+  /** What is absent here was absent in the runtime at this moment. */
+  private completeAt = Number.NEGATIVE_INFINITY;
+
+  constructor(
+    private readonly fetch: (uid: string) => Promise<RuntimePod>,
+    private readonly now: () => number,
+  ) {}
+
+  /** A relist that began at this moment has been taken in whole. */
+  completed(at: number): void {
+    this.completeAt = at;
+  }
+
+  get(uid: string): RuntimePod {
+    return this.entries.get(uid)?.pod ?? emptyRuntimePod(uid);
+  }
+
+  /** Everything that has a sandbox or a container. */
+  pods(): readonly RuntimePod[] {
+    return [...this.entries.values()]
+      .map(({ pod }) => pod)
+      .filter(({ sandboxes, containers }) => sandboxes.length + containers.length > 0);
+  }
+
+  /** The pod as it was at that moment or later. */
+  async newerThan(uid: string, at: number): Promise<RuntimePod> {
+    const entry = this.entries.get(uid);
+    if (entry !== undefined && entry.at > at) return entry.pod;
+    if (entry === undefined && this.completeAt > at) return emptyRuntimePod(uid);
+    return this.refresh(uid);
+  }
+
+  async refresh(uid: string): Promise<RuntimePod> {
+    const at = this.now();
+    const pod = await this.fetch(uid);
+    const entry = this.entries.get(uid);
+    if (entry !== undefined && entry.at > at) return entry.pod;
+    this.entries.set(uid, { pod, at });
+    return pod;
+  }
+
+  /** Forgets pods of which the runtime has nothing and the caller wants nothing. */
+  dropEmpty(isUnwanted: (uid: string) => boolean): void {
+    for (const [uid, { pod }] of this.entries)
+      if (pod.sandboxes.length + pod.containers.length === 0 && isUnwanted(uid)) this.entries.delete(uid);
+  }
+}

@@ -1,0 +1,51 @@
+// A pod as the runtime has it: its sandboxes and containers, newest first. Pure.
+// Guarantees: nothing here asks the runtime; who fetched it and when is the cache's business.
+import type { ContainerStatus, PodSandboxStatus } from '../../cri/runtime.js';
+
+export interface RuntimePod {
+  readonly uid: string;
+  readonly name: string;
+  readonly namespace: string;
+  /** Newest first. */
+  readonly sandboxes: readonly PodSandboxStatus[];
+  /** Every run of every container, newest first. */
+  readonly containers: readonly ContainerStatus[];
+}
+
+export function emptyRuntimePod(uid: string): RuntimePod {
+  return { uid, name: '', namespace: '', sandboxes: [], containers: [] };
+}
+
+/** The latest run of a container. */
+export function latest(pod: RuntimePod, container: string): ContainerStatus | undefined {
+  return pod.containers.find(({ metadata }) => metadata.name === container);
+}
+
+export type RunningContainer = ContainerStatus & { readonly state: 'CONTAINER_RUNNING' };
+
+export function isRunning(status: ContainerStatus | undefined): status is RunningContainer {
+  return status?.state === 'CONTAINER_RUNNING';
+}
+
+export function runningContainers(pod: RuntimePod): readonly ContainerStatus[] {
+  return pod.containers.filter(isRunning);
+}
+
+/** Containers that may have a process: running, or in a state that the runtime cannot tell. */
+export function livingContainers(pod: RuntimePod): readonly ContainerStatus[] {
+  return pod.containers.filter(({ state }) => state === 'CONTAINER_RUNNING' || state === 'CONTAINER_UNKNOWN');
+}
+
+export function readySandbox(pod: RuntimePod): PodSandboxStatus | undefined {
+  const [newest] = pod.sandboxes;
+  return newest?.state === 'SANDBOX_READY' ? newest : undefined;
+}
+
+/** Addresses of the pod's own network; none for a pod in the node's. */
+export function sandboxIps(sandbox: PodSandboxStatus | undefined): readonly string[] {
+  const network = sandbox?.network;
+  if (network === undefined || network.ip === '') return [];
+  return [network.ip, ...network.additionalIps.map(({ ip }) => ip)];
+}
+
+export const nanosToMs = (nanos: bigint) => Number(nanos / 1_000_000n);

@@ -1,0 +1,75 @@
+// What the runtime says of itself, asked often until it is ready and now and then after.
+// Guarantees: listeners hear of a change only; asking never throws.
+import { isDeepStrictEqual } from 'node:util';
+import type { Log } from '../api/log.js';
+import type { ContainerRuntime, Image } from '../cri/runtime.js';
+import { messageOf } from './error.js';
+import { networkProblem, type RuntimeFacts, runtimeProblem } from './node/nodeStatus.js';
+
+const READY_PERIOD_MS = 5_000;
+const UNREADY_PERIOD_MS = 200;
+
+export class RuntimeState {
+  private state: RuntimeFacts = { version: undefined, conditions: [], problem: 'not asked yet', images: [] };
+  private timer: NodeJS.Timeout | undefined;
+  private stopped = false;
+
+  constructor(
+    private readonly cri: ContainerRuntime,
+    private readonly log: Log,
+    private readonly changed: () => void,
+  ) {}
+
+  async start(): Promise<void> {
+    await this.look();
+    if (this.stopped) return;
+    const period = this.problem() === undefined ? READY_PERIOD_MS : UNREADY_PERIOD_MS;
+    this.timer = setTimeout(() => void this.start(), period);
+  }
+
+  facts(): RuntimeFacts {
+    return this.state;
+  }
+
+  networkProblem(): string | undefined {
+    return networkProblem(this.state);
+  }
+
+  stop(): void {
+    this.stopped = true;
+    clearTimeout(this.timer);
+  }
+
+  private problem(): string | undefined {
+    return runtimeProblem(this.state) ?? networkProblem(this.state);
+  }
+
+  private async look(): Promise<void> {
+    const before = this.state;
+    try {
+      const [version, conditions, images] = await Promise.all([
+        before.version ?? this.cri.runtime.version(),
+        this.cri.runtime.status(),
+        this.images(),
+      ]);
+      this.state = { version, conditions, problem: undefined, images };
+    } catch (error) {
+      // The version is asked again: it may be another runtime that comes back.
+      this.state = { ...before, version: undefined, conditions: [], problem: messageOf(error) };
+    }
+    const now = this.problem();
+    if (now !== (runtimeProblem(before) ?? networkProblem(before)))
+      this.log.info(now === undefined ? 'the container runtime is ready' : now);
+    if (!isDeepStrictEqual(before, this.state)) this.changed();
+  }
+
+  /** A runtime that cannot list its images can still run pods. */
+  private async images(): Promise<readonly Image[]> {
+    try {
+      return await this.cri.images.listImages();
+    } catch (error) {
+      this.log.debug('cannot list images', { error: messageOf(error) });
+      return this.state.images;
+    }
+  }
+}

@@ -1,0 +1,37 @@
+// The kubelet's health on 10248, for the machine itself.
+// Guarantees: listens on loopback only, and says nothing but whether it is well.
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export interface HealthServer {
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+/** `health` answers what is wrong, or undefined. Port 0 for any that is free. */
+export async function openHealthz(options: {
+  readonly port: number;
+  readonly address?: '127.0.0.1' | '::1';
+  readonly health: () => string | undefined;
+}): Promise<HealthServer> {
+  const { port, address = '127.0.0.1', health } = options;
+  const server = http.createServer((request, response) => {
+    const known = request.url === '/healthz' || request.url?.startsWith('/healthz?');
+    const problem = known ? health() : undefined;
+    const status = known ? (problem === undefined ? 200 : 500) : 404;
+    const body = known ? (problem ?? 'ok') : '404 page not found\n';
+    response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8' }).end(body);
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, address, resolve);
+  });
+  return {
+    port: (server.address() as AddressInfo).port,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}

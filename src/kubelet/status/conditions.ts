@@ -1,0 +1,102 @@
+// The conditions that a kubelet keeps on a pod. Pure.
+// Guarantees: a condition's transition time moves only when its status does; conditions of others are left as they are.
+import type { V1ContainerStatus, V1PodCondition, V1PodSpec } from '../../api/gen/types.js';
+import { isRestartable } from '../names.js';
+import type { Phase } from './phase.js';
+import { apiTime } from './time.js';
+
+const OWNED = ['PodReadyToStartContainers', 'Initialized', 'Ready', 'ContainersReady', 'PodScheduled'];
+
+export interface ConditionFacts {
+  readonly spec: V1PodSpec;
+  readonly phase: Phase;
+  readonly initStatuses: readonly V1ContainerStatus[];
+  readonly statuses: readonly V1ContainerStatus[];
+  /** The sandbox is up and has its addresses. */
+  readonly sandboxReady: boolean;
+  readonly previous: readonly V1PodCondition[];
+  readonly generation: number | undefined;
+  readonly now: number;
+}
+
+type Verdict = Pick<V1PodCondition, 'type' | 'status' | 'reason' | 'message'>;
+
+export function podConditions(facts: ConditionFacts): V1PodCondition[] {
+  const containers = containersReady(facts);
+  const verdicts: Verdict[] = [
+    { type: 'PodReadyToStartContainers', status: facts.sandboxReady ? 'True' : 'False' },
+    initialized(facts),
+    podReady(facts, containers),
+    containers,
+    { type: 'PodScheduled', status: 'True' },
+  ];
+  const own = verdicts.map((verdict) => withTimes(verdict, facts));
+  return [...own, ...facts.previous.filter(({ type }) => !OWNED.includes(type))];
+}
+
+function withTimes(verdict: Verdict, { previous, generation, now }: ConditionFacts): V1PodCondition {
+  const before = previous.find(({ type }) => type === verdict.type);
+  const same = before?.status === verdict.status && before.lastTransitionTime !== undefined;
+  const { type, status, reason, message } = verdict;
+  return {
+    type,
+    status,
+    ...(reason === undefined ? {} : { reason }),
+    ...(message === undefined ? {} : { message }),
+    lastTransitionTime: same ? before.lastTransitionTime : apiTime(now),
+    ...(generation === undefined ? {} : { observedGeneration: generation }),
+  };
+}
+
+function initialized({ spec, phase, initStatuses, statuses }: ConditionFacts): Verdict {
+  const type = 'Initialized';
+  const inits = spec.initContainers ?? [];
+  if (phase === 'Succeeded') return { type, status: 'True', reason: 'PodCompleted' };
+  // Once a main container has begun, initialisation is over, whatever became of the init containers' records.
+  const begun = statuses.some(
+    ({ state, lastState }) => state?.running ?? state?.terminated ?? lastState?.terminated,
+  );
+  const incomplete = begun
+    ? []
+    : inits.filter((container) => {
+        const status = initStatuses.find(({ name }) => name === container.name);
+        return isRestartable(container) ? status?.started !== true : status?.ready !== true;
+      });
+  if (incomplete.length === 0) return { type, status: 'True' };
+  const names = incomplete.map(({ name }) => name).join(' ');
+  return {
+    type,
+    status: 'False',
+    reason: 'ContainersNotInitialized',
+    message: `containers with incomplete status: [${names}]`,
+  };
+}
+
+function containersReady({ spec, phase, initStatuses, statuses }: ConditionFacts): Verdict {
+  const type = 'ContainersReady';
+  if (phase === 'Succeeded') return { type, status: 'False', reason: 'PodCompleted' };
+  if (phase === 'Failed') return { type, status: 'False', reason: 'PodFailed' };
+  const sidecars = (spec.initContainers ?? []).filter(isRestartable);
+  const unready = [...sidecars, ...spec.containers].filter(
+    ({ name }) => ![...initStatuses, ...statuses].some((status) => status.name === name && status.ready),
+  );
+  if (unready.length === 0) return { type, status: 'True' };
+  const names = unready.map(({ name }) => name).join(' ');
+  const message = `containers with unready status: [${names}]`;
+  return { type, status: 'False', reason: 'ContainersNotReady', message };
+}
+
+function podReady({ spec, previous }: ConditionFacts, containers: Verdict): Verdict {
+  const type = 'Ready';
+  if (containers.status !== 'True') return { ...containers, type };
+  const missing = (spec.readinessGates ?? []).filter(
+    (gate) => !previous.some((one) => one.type === gate.conditionType && one.status === 'True'),
+  );
+  if (missing.length === 0) return { type, status: 'True' };
+  const messages = missing.map(({ conditionType }) =>
+    previous.some((one) => one.type === conditionType)
+      ? `the status of pod readiness gate "${conditionType}" is not "True", but False`
+      : `corresponding condition of pod readiness gate "${conditionType}" does not exist.`,
+  );
+  return { type, status: 'False', reason: 'ReadinessGatesNotReady', message: messages.join(', ') };
+}

@@ -1,0 +1,140 @@
+// Container statuses as the API shows them, from the runtime's runs and the reasons of failed starts. Pure.
+// Guarantees: one status for each container of the spec, in its order; a restart shows the run before as lastState.
+import type { V1Container, V1ContainerState, V1ContainerStatus } from '../../api/gen/types.js';
+import type { ContainerStatus } from '../../cri/runtime.js';
+import { restartCountOf } from '../names.js';
+import { shouldRestart } from '../podActions.js';
+import type { Pod } from '../ports.js';
+import { nanosToMs, type RuntimePod } from '../runtime/runtimePod.js';
+import { apiTime } from './time.js';
+
+export interface StartFailure {
+  readonly reason: string;
+  readonly message: string;
+}
+
+export interface ContainerFacts {
+  readonly pod: Pod;
+  readonly runtime: RuntimePod;
+  /** Why a container could not be started, by its name. */
+  readonly failures: ReadonlyMap<string, StartFailure>;
+  readonly isReady: (containerId: string) => boolean;
+  readonly isStarted: (containerId: string) => boolean;
+}
+
+const RUNTIME = 'containerd';
+
+export function containerStatuses(
+  facts: ContainerFacts,
+  containers: readonly V1Container[],
+  previous: readonly V1ContainerStatus[] | undefined,
+): V1ContainerStatus[] {
+  return containers.map((container) => {
+    const runs = facts.runtime.containers.filter(({ metadata }) => metadata.name === container.name);
+    const before = previous?.find(({ name }) => name === container.name);
+    const status = runs.length === 0 ? withoutRun(facts, container, before) : fromRuns(container, runs);
+    return withReadiness(facts, container, withFailure(facts, container, status, runs[0]));
+  });
+}
+
+function fromRuns(container: V1Container, [run, ...older]: readonly ContainerStatus[]): V1ContainerStatus {
+  if (run === undefined) throw new TypeError('a status is made from at least one run');
+  const last = older.find(({ state }) => state === 'CONTAINER_EXITED');
+  return {
+    name: container.name,
+    state: stateOf(run),
+    lastState: last === undefined ? {} : stateOf(last),
+    ready: false,
+    started: false,
+    restartCount: restartCountOf(run),
+    // The runtime names an image without a tag by its id, which tells a reader nothing.
+    image:
+      run.image.image === '' || run.image.image.startsWith('sha256:')
+        ? (container.image ?? '')
+        : run.image.image,
+    imageID: run.imageRef,
+    containerID: `${RUNTIME}://${run.id}`,
+  };
+}
+
+/** The runtime has no trace: never started, or removed behind the kubelet's back. */
+function withoutRun(
+  { pod }: ContainerFacts,
+  container: V1Container,
+  before: V1ContainerStatus | undefined,
+): V1ContainerStatus {
+  if (before?.state?.terminated !== undefined) return before;
+  const waiting = { reason: waitingReason(pod), message: undefined };
+  const blank: V1ContainerStatus = {
+    name: container.name,
+    state: { waiting: { reason: waiting.reason } },
+    lastState: before?.lastState ?? {},
+    ready: false,
+    started: false,
+    restartCount: before?.restartCount ?? 0,
+    image: container.image ?? '',
+    imageID: before?.imageID ?? '',
+  };
+  if (before?.state?.running === undefined) return blank;
+  const terminated = {
+    exitCode: 137,
+    reason: 'ContainerStatusUnknown',
+    message: 'The container could not be located when the pod was deleted.  The container used to be Running',
+    ...(before.containerID === undefined ? {} : { containerID: before.containerID }),
+  };
+  return shouldRestart(pod, container, undefined) && (pod.spec.restartPolicy ?? 'Always') !== 'Never'
+    ? { ...blank, lastState: { terminated }, restartCount: before.restartCount + 1 }
+    : { ...blank, state: { terminated } };
+}
+
+function waitingReason({ spec }: Pod): string {
+  return (spec.initContainers ?? []).length > 0 ? 'PodInitializing' : 'ContainerCreating';
+}
+
+function stateOf(run: ContainerStatus): V1ContainerState {
+  if (run.state === 'CONTAINER_RUNNING') return { running: { startedAt: apiTime(nanosToMs(run.startedAt)) } };
+  if (run.state === 'CONTAINER_CREATED') return { waiting: { reason: 'ContainerCreating' } };
+  const unknown = run.state === 'CONTAINER_UNKNOWN';
+  return {
+    terminated: {
+      exitCode: unknown ? 137 : run.exitCode,
+      reason: unknown ? 'ContainerStatusUnknown' : run.reason || (run.exitCode === 0 ? 'Completed' : 'Error'),
+      ...(run.message === '' ? {} : { message: run.message }),
+      ...(run.startedAt > 0n ? { startedAt: apiTime(nanosToMs(run.startedAt)) } : {}),
+      ...(run.finishedAt > 0n ? { finishedAt: apiTime(nanosToMs(run.finishedAt)) } : {}),
+      containerID: `${RUNTIME}://${run.id}`,
+    },
+  };
+}
+
+function withFailure(
+  { pod, failures }: ContainerFacts,
+  container: V1Container,
+  status: V1ContainerStatus,
+  run: ContainerStatus | undefined,
+): V1ContainerStatus {
+  const failure = failures.get(container.name);
+  if (failure === undefined || status.state?.running !== undefined) return status;
+  if (!shouldRestart(pod, container, run)) return status;
+  const waiting = { reason: failure.reason, ...(failure.message === '' ? {} : { message: failure.message }) };
+  const ended = status.state?.terminated;
+  return {
+    ...status,
+    state: { waiting },
+    ...(ended === undefined ? {} : { lastState: { terminated: ended } }),
+  };
+}
+
+function withReadiness(
+  facts: ContainerFacts,
+  container: V1Container,
+  status: V1ContainerStatus,
+): V1ContainerStatus {
+  const init = facts.pod.spec.initContainers?.includes(container) === true;
+  if (init && container.restartPolicy !== 'Always')
+    return { ...status, ready: status.state?.terminated?.exitCode === 0, started: false };
+  if (status.state?.running === undefined) return status;
+  const id = status.containerID?.slice(`${RUNTIME}://`.length) ?? '';
+  const started = facts.isStarted(id);
+  return { ...status, started, ready: started && facts.isReady(id) };
+}

@@ -1,0 +1,69 @@
+// The phase of a pod from the states of its containers, by Kubernetes' rules. Pure.
+// Guarantees: Succeeded and Failed are answered only when no container will run again.
+import type { V1ContainerStatus, V1PodSpec } from '../../api/gen/types.js';
+import { isRestartable } from '../names.js';
+
+export type Phase = 'Pending' | 'Running' | 'Succeeded' | 'Failed';
+
+export interface PhaseFacts {
+  readonly spec: V1PodSpec;
+  readonly initStatuses: readonly V1ContainerStatus[];
+  readonly statuses: readonly V1ContainerStatus[];
+  /** The pod is being ended, so that a stopped container stays stopped. */
+  readonly isTerminating: boolean;
+}
+
+export function phaseOf({ spec, initStatuses, statuses, isTerminating }: PhaseFacts): Phase {
+  const policy = spec.restartPolicy ?? 'Always';
+  const init = initCounts(spec, initStatuses);
+  const main = mainCounts(spec, statuses);
+  if (init.failed > 0 && policy === 'Never') return 'Failed';
+  const begun = main.running + main.stopped > 0;
+  if (init.pending > 0 && !begun) return isTerminating && init.running === 0 ? ended(main) : 'Pending';
+  if (main.waiting > 0) return isTerminating && main.running === 0 ? 'Failed' : 'Pending';
+  if (main.running > 0) return 'Running';
+  if (main.stopped === 0) return 'Pending';
+  if (isTerminating) return ended(main);
+  if (policy === 'Always') return 'Running';
+  if (main.stopped === main.succeeded) return 'Succeeded';
+  return policy === 'Never' ? 'Failed' : 'Running';
+}
+
+function ended({ stopped, succeeded }: { stopped: number; succeeded: number }): Phase {
+  return stopped > 0 && stopped === succeeded ? 'Succeeded' : 'Failed';
+}
+
+function initCounts(spec: V1PodSpec, statuses: readonly V1ContainerStatus[]) {
+  let pending = 0;
+  let failed = 0;
+  let running = 0;
+  for (const container of spec.initContainers ?? []) {
+    const status = statuses.find(({ name }) => name === container.name);
+    if (status?.state?.running !== undefined) running++;
+    if (isRestartable(container)) {
+      if (status?.started !== true) pending++;
+      continue;
+    }
+    const end = status?.state?.terminated ?? status?.lastState?.terminated;
+    if (status?.state?.running !== undefined || end === undefined) pending++;
+    else if (end.exitCode !== 0) {
+      failed++;
+      pending++;
+    }
+  }
+  return { pending, failed, running };
+}
+
+function mainCounts(spec: V1PodSpec, statuses: readonly V1ContainerStatus[]) {
+  const counts = { running: 0, stopped: 0, succeeded: 0, waiting: 0 };
+  for (const { name } of spec.containers) {
+    const status = statuses.find((one) => one.name === name);
+    if (status?.state?.running !== undefined) counts.running++;
+    else if (status?.state?.terminated !== undefined) {
+      counts.stopped++;
+      if (status.state.terminated.exitCode === 0) counts.succeeded++;
+    } else if (status?.lastState?.terminated !== undefined) counts.stopped++;
+    else counts.waiting++;
+  }
+  return counts;
+}

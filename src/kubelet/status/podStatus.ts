@@ -1,0 +1,72 @@
+// The status of a pod as the API shows it: phase, conditions, containers, addresses. Pure.
+// Guarantees: the same facts give the same status, so that an unchanged pod is never written.
+import type { V1ContainerStatus, V1PodStatus } from '../../api/gen/types.js';
+import { qosClass } from '../resources.js';
+import { readySandbox, sandboxIps } from '../runtime/runtimePod.js';
+import { podConditions } from './conditions.js';
+import { type ContainerFacts, containerStatuses } from './containerStatuses.js';
+import { phaseOf } from './phase.js';
+import { apiTime } from './time.js';
+
+export interface StatusFacts extends ContainerFacts {
+  /** The last status known for this pod: of the API, or one that is on its way there. */
+  readonly previous: V1PodStatus;
+  readonly hostIps: readonly string[];
+  readonly isTerminating: boolean;
+  /** Why the pod as a whole ended: eviction, deadline, refusal. Makes it Failed. */
+  readonly failure?: { readonly reason: string; readonly message: string } | undefined;
+  readonly now: number;
+}
+
+export function podStatus(facts: StatusFacts): V1PodStatus {
+  const { pod, runtime, previous, hostIps, failure, now } = facts;
+  const initStatuses = containerStatuses(
+    facts,
+    pod.spec.initContainers ?? [],
+    previous.initContainerStatuses,
+  );
+  const statuses = containerStatuses(facts, pod.spec.containers, previous.containerStatuses);
+  const wasEnded = previous.phase === 'Succeeded' || previous.phase === 'Failed';
+  const computed = phaseOf({ spec: pod.spec, initStatuses, statuses, isTerminating: facts.isTerminating });
+  // An ended pod never comes back to life under the same uid.
+  const phase = wasEnded ? (previous.phase as typeof computed) : failure === undefined ? computed : 'Failed';
+  const sandbox = readySandbox(runtime);
+  const ips = podIps(facts);
+  const generation = pod.metadata.generation;
+  const conditions = podConditions({
+    spec: pod.spec,
+    phase,
+    initStatuses,
+    statuses,
+    sandboxReady: sandbox !== undefined && (pod.spec.hostNetwork === true || sandboxIps(sandbox).length > 0),
+    previous: previous.conditions ?? [],
+    generation,
+    now,
+  });
+  const reason = failure ?? (wasEnded ? { reason: previous.reason, message: previous.message } : undefined);
+  return {
+    ...(generation === undefined ? {} : { observedGeneration: generation }),
+    phase,
+    ...(reason?.reason === undefined ? {} : { reason: reason.reason }),
+    ...(reason?.message === undefined ? {} : { message: reason.message }),
+    conditions,
+    ...(hostIps[0] === undefined ? {} : { hostIP: hostIps[0], hostIPs: hostIps.map((ip) => ({ ip })) }),
+    ...(ips[0] === undefined ? {} : { podIP: ips[0], podIPs: ips.map((ip) => ({ ip })) }),
+    startTime: previous.startTime ?? apiTime(now),
+    ...(initStatuses.length === 0 ? {} : { initContainerStatuses: initStatuses }),
+    containerStatuses: statuses,
+    qosClass: previous.qosClass ?? qosClass(pod.spec),
+  };
+}
+
+function podIps({ pod, runtime, hostIps, previous }: StatusFacts): readonly string[] {
+  if (pod.spec.hostNetwork === true) return runtime.sandboxes.length > 0 ? hostIps : [];
+  const own = sandboxIps(readySandbox(runtime));
+  // A pod that ended keeps the address that it had, as `kubectl get pods -o wide` shows it.
+  return own.length > 0 ? own : (previous.podIPs ?? []).map(({ ip }) => ip);
+}
+
+/** What probes look at: the statuses of everything that may be probed. */
+export function probedStatuses(status: V1PodStatus): readonly V1ContainerStatus[] {
+  return [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])];
+}

@@ -1,0 +1,158 @@
+// Brings pod statuses to the API: the newest of each pod, in order, until the API has it.
+// Guarantees: nothing is written that the API already has; a pod is deleted from the API only when nothing of it is left.
+import type { V1PodStatus } from '../../api/gen/types.js';
+import type { Log } from '../../api/log.js';
+import type { Stored } from '../../api/object.js';
+import { PODS } from '../../api/resources.js';
+import { ApiError } from '../../api/status.js';
+import type { Client } from '../../client/client.js';
+import { messageOf } from '../error.js';
+import type { Pod } from '../ports.js';
+import { statusPatch } from './statusPatch.js';
+
+export interface StatusManagerOptions {
+  /** Absent when the kubelet runs alone. */
+  readonly client: Client | undefined;
+  readonly log: Log;
+  /** The pod in the API that shows this pod: itself, or the mirror of a static pod; undefined while there is none. */
+  readonly apiPod: (pod: Pod) => Pod | undefined;
+  /** Nothing of the pod is left on the node. */
+  readonly isFinished: (uid: string) => boolean;
+}
+
+interface Entry {
+  pod: Pod;
+  status: V1PodStatus;
+  dirty: boolean;
+  sending: boolean;
+  failures: number;
+  timer: NodeJS.Timeout | undefined;
+  /** What the last patch answered: newer than the informer for a moment. */
+  answered: Pod | undefined;
+}
+
+const FIRST_RETRY_MS = 200;
+const LONGEST_RETRY_MS = 10_000;
+
+export class StatusManager {
+  private readonly entries = new Map<string, Entry>();
+  private readonly listeners = new Set<(pod: Pod, status: V1PodStatus) => void>();
+  private stopped = false;
+
+  constructor(private readonly options: StatusManagerOptions) {}
+
+  /** The newest status of the pod: the one on its way, or the API's. */
+  get(pod: Pod): V1PodStatus {
+    return this.entries.get(pod.metadata.uid)?.status ?? pod.status;
+  }
+
+  known(uid: string): V1PodStatus | undefined {
+    return this.entries.get(uid)?.status;
+  }
+
+  set(pod: Pod, status: V1PodStatus): void {
+    const entry = this.entries.get(pod.metadata.uid);
+    if (entry === undefined)
+      this.entries.set(pod.metadata.uid, {
+        ...{ pod, status, dirty: true, sending: false, failures: 0, timer: undefined, answered: undefined },
+      });
+    else {
+      entry.pod = pod;
+      entry.status = status;
+      entry.dirty = true;
+    }
+    for (const listener of this.listeners) listener(pod, status);
+    this.flush(pod.metadata.uid);
+  }
+
+  /** Compares with the API again: after a foreign change, a new mirror pod, or when a pod has ended. */
+  flush(uid: string): void {
+    const entry = this.entries.get(uid);
+    if (entry === undefined || this.stopped) return;
+    entry.dirty = true;
+    clearTimeout(entry.timer);
+    if (!entry.sending) void this.send(uid, entry);
+  }
+
+  uids(): readonly string[] {
+    return [...this.entries.keys()];
+  }
+
+  remove(uid: string): void {
+    clearTimeout(this.entries.get(uid)?.timer);
+    this.entries.delete(uid);
+  }
+
+  on(listener: (pod: Pod, status: V1PodStatus) => void): () => void {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+
+  stop(): void {
+    this.stopped = true;
+    for (const { timer } of this.entries.values()) clearTimeout(timer);
+  }
+
+  private async send(uid: string, entry: Entry): Promise<void> {
+    const { client, log } = this.options;
+    if (client === undefined) return;
+    entry.sending = true;
+    while (entry.dirty && !this.stopped && this.entries.get(uid) === entry) {
+      entry.dirty = false;
+      try {
+        await this.sendOnce(client, entry);
+        entry.failures = 0;
+      } catch (error) {
+        const delayMs = Math.min(FIRST_RETRY_MS * 2 ** entry.failures++, LONGEST_RETRY_MS);
+        log.warn('cannot write the status of a pod', {
+          pod: entry.pod.metadata.name,
+          error: messageOf(error),
+          retryMs: delayMs,
+        });
+        if (!this.stopped) entry.timer = setTimeout(() => this.flush(uid), delayMs);
+        break;
+      }
+    }
+    entry.sending = false;
+  }
+
+  private async sendOnce(client: Client, entry: Entry): Promise<void> {
+    const shown = newer(this.options.apiPod(entry.pod), entry.answered);
+    if (shown === undefined) return;
+    const { name, namespace, uid } = shown.metadata;
+    const pods = client.of(PODS);
+    try {
+      const patch = statusPatch(uid, shown.status, entry.status);
+      if (patch !== undefined)
+        entry.answered = await pods.patch({ name, namespace }, 'strategic', patch, { subresource: 'status' });
+      const ended =
+        entry.pod.metadata.deletionTimestamp !== undefined && this.options.isFinished(entry.pod.metadata.uid);
+      if (ended && shown.metadata.uid === entry.pod.metadata.uid)
+        await pods.delete({ name, namespace }, { gracePeriodSeconds: 0, preconditions: { uid } });
+    } catch (error) {
+      // Gone, or another pod of that name: the source tells the rest.
+      if (ApiError.is(error, 'NotFound')) return;
+      if (ApiError.is(error, 'Conflict', 'Invalid') && (await this.isReplaced(client, shown))) return;
+      throw error;
+    }
+  }
+
+  private async isReplaced(client: Client, { metadata }: Pod): Promise<boolean> {
+    try {
+      const { name, namespace } = metadata;
+      return (await client.of(PODS).get({ name, namespace })).metadata.uid !== metadata.uid;
+    } catch (error) {
+      if (ApiError.is(error, 'NotFound')) return true;
+      throw error;
+    }
+  }
+}
+
+/** Of the informer's copy and the last answer, the one that the API wrote later. */
+function newer(informed: Pod | undefined, answered: Stored<Pod> | undefined): Pod | undefined {
+  if (informed === undefined || answered === undefined || informed.metadata.uid !== answered.metadata.uid)
+    return informed;
+  return Number(answered.metadata.resourceVersion) > Number(informed.metadata.resourceVersion)
+    ? answered
+    : informed;
+}

@@ -1,0 +1,54 @@
+// The patch that brings a pod's status in the API to the one wanted. Pure.
+// Guarantees: strategic merge, guarded by uid; undefined when nothing differs; conditions of others are not touched.
+import { isDeepStrictEqual } from 'node:util';
+import type { V1PodCondition, V1PodStatus } from '../../api/gen/types.js';
+
+type Fields = Record<string, unknown>;
+
+/** Lists that the API merges by key: what is gone must be said. */
+const MERGED: Readonly<Record<string, string>> = { conditions: 'type', podIPs: 'ip', hostIPs: 'ip' };
+/** Written by others, or only once. */
+const KEPT = new Set(['nominatedNodeName', 'resize', 'resourceClaimStatuses', 'ephemeralContainerStatuses']);
+
+export function statusPatch(uid: string, current: V1PodStatus, wanted: V1PodStatus): object | undefined {
+  const before = current as Fields;
+  const after = wanted as Fields;
+  const status: Fields = {};
+  for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
+    if (KEPT.has(key) || isDeepStrictEqual(plain(before[key]), plain(after[key]))) continue;
+    const mergeKey = MERGED[key];
+    if (mergeKey === undefined) status[key] = after[key] ?? null;
+    else {
+      const list = mergedList(mergeKey, asList(before[key]), asList(after[key]));
+      if (list.length > 0) status[key] = list;
+    }
+  }
+  return Object.keys(status).length === 0 ? undefined : { metadata: { uid }, status };
+}
+
+function mergedList(key: string, before: readonly Fields[], after: readonly Fields[]): Fields[] {
+  const gone = before.filter((old) => !after.some((item) => item[key] === old[key]));
+  const changed = after.flatMap((item) => {
+    const old = before.find((one) => one[key] === item[key]);
+    if (old === undefined) return [item];
+    if (isDeepStrictEqual(plain(old), plain(item))) return [];
+    // A field that went away is nulled, or it would stay.
+    const nulls = Object.keys(old).filter((field) => item[field] === undefined && old[field] !== null);
+    return [{ ...item, ...Object.fromEntries(nulls.map((field) => [field, null])) }];
+  });
+  const removed = key === 'type' ? [] : gone.map((old) => ({ $patch: 'delete', [key]: old[key] }));
+  return [...changed, ...removed];
+}
+
+const asList = (value: unknown) => (Array.isArray(value) ? (value as Fields[]) : []);
+
+/** Without undefined and null, which both mean absent on the wire. */
+function plain(value: unknown): unknown {
+  return value === undefined || value === null
+    ? undefined
+    : JSON.parse(JSON.stringify(value, (_, inner: unknown) => (inner === null ? undefined : inner)));
+}
+
+export function conditionOf(status: V1PodStatus, type: string): V1PodCondition | undefined {
+  return status.conditions?.find((one) => one.type === type);
+}

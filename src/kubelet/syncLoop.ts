@@ -1,0 +1,135 @@
+// The kubelet's heart: takes the sources' changes in order and hands each pod to its worker.
+// Guarantees: nothing here waits; a pod that is refused gets its status and is never begun.
+import type { Log } from '../api/log.js';
+import { type NodeFacts, refusalOf } from './admission.js';
+import { messageOf } from './error.js';
+import type { EventSink } from './events.js';
+import type { Housekeeping } from './housekeeping.js';
+import type { MirrorPods } from './mirrorPods.js';
+import { isMirror } from './names.js';
+import type { PodManager } from './podManager.js';
+import type { PodFailure, PodWorkers } from './podWorkers.js';
+import type { Pod } from './ports.js';
+import { qosClass } from './resources.js';
+import type { PodUpdate } from './sources/podConfig.js';
+import type { StatusManager } from './status/statusManager.js';
+import { apiTime } from './status/time.js';
+
+export interface SyncLoopOptions {
+  readonly pods: PodManager;
+  readonly workers: PodWorkers;
+  readonly statuses: StatusManager;
+  readonly mirrors: MirrorPods | undefined;
+  readonly events: EventSink;
+  readonly log: Log;
+  readonly node: () => NodeFacts;
+  readonly now: () => number;
+  readonly housekeeping: Housekeeping;
+  readonly periodMs: number;
+  readonly sourcesReady: () => boolean;
+}
+
+export class SyncLoop {
+  private readonly refused = new Set<string>();
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(private readonly options: SyncLoopOptions) {}
+
+  start(): void {
+    this.timer = setInterval(() => this.keepHouse(), this.options.periodMs);
+    this.keepHouse();
+  }
+
+  stop(): void {
+    clearInterval(this.timer);
+  }
+
+  take({ op, pods }: PodUpdate): void {
+    // The oldest first: it was admitted first, and stays so after a restart.
+    const ordered = [...pods].sort((a, b) => bornAt(a) - bornAt(b));
+    for (const pod of ordered) {
+      if (op === 'REMOVE') this.remove(pod);
+      else if (op === 'RECONCILE') this.reconcile(pod);
+      else this.put(pod);
+    }
+    if (ordered.some(isMirror) || op !== 'RECONCILE') this.mirror();
+  }
+
+  private put(pod: Pod): void {
+    const { pods, workers, statuses } = this.options;
+    const isNew = pods.get(pod.metadata.uid) === undefined;
+    pods.set(pod);
+    if (isMirror(pod)) {
+      const shown = pods.staticOf(pod);
+      if (shown !== undefined) statuses.flush(shown.metadata.uid);
+      return;
+    }
+    if (isNew && pod.metadata.deletionTimestamp === undefined && !hasEnded(pod)) {
+      const refusal = refusalOf(pod, this.taken(pod), this.options.node());
+      if (refusal !== undefined) this.refuse(pod, refusal);
+    }
+    if (this.refused.has(pod.metadata.uid) && pod.metadata.deletionTimestamp === undefined) return;
+    workers.update(pod);
+  }
+
+  /** Only the status differs: if it is not the one this kubelet wrote, it is written again. */
+  private reconcile(pod: Pod): void {
+    const { pods, statuses } = this.options;
+    pods.set(pod);
+    const shown = isMirror(pod) ? pods.staticOf(pod) : pod;
+    if (shown !== undefined) statuses.flush(shown.metadata.uid);
+  }
+
+  private remove(pod: Pod): void {
+    const { pods, workers } = this.options;
+    pods.remove(pod);
+    if (isMirror(pod)) return;
+    this.refused.delete(pod.metadata.uid);
+    // Gone from its source: a forced deletion, or a manifest taken away.
+    if (workers.knows(pod.metadata.uid)) workers.terminate(pod.metadata.uid);
+  }
+
+  private refuse(pod: Pod, { reason, message }: PodFailure): void {
+    const { statuses, events, log, now } = this.options;
+    this.refused.add(pod.metadata.uid);
+    log.warn('the node refuses a pod', { pod: pod.metadata.name, reason, message });
+    events.event(pod, { type: 'Warning', reason, message });
+    statuses.set(pod, {
+      ...pod.status,
+      phase: 'Failed',
+      reason,
+      message: `Pod was rejected: ${message}`,
+      startTime: apiTime(now()),
+      qosClass: qosClass(pod.spec),
+    });
+  }
+
+  /** Pods that hold resources of this node. */
+  private taken(but: Pod): readonly Pod[] {
+    const { pods, statuses } = this.options;
+    return pods
+      .all()
+      .filter(
+        (pod) =>
+          pod.metadata.uid !== but.metadata.uid &&
+          !this.refused.has(pod.metadata.uid) &&
+          !hasEnded({ ...pod, status: statuses.get(pod) }),
+      );
+  }
+
+  private mirror(): void {
+    this.options.mirrors?.reconcile({ sourcesReady: this.options.sourcesReady() });
+  }
+
+  private keepHouse(): void {
+    this.mirror();
+    if (!this.options.sourcesReady()) return;
+    this.options.housekeeping.round().catch((error: unknown) => {
+      this.options.log.error('housekeeping failed', { error: messageOf(error) });
+    });
+  }
+}
+
+const hasEnded = ({ status }: Pick<Pod, 'status'>) =>
+  status.phase === 'Succeeded' || status.phase === 'Failed';
+const bornAt = ({ metadata }: Pod) => Date.parse(metadata.creationTimestamp) || 0;

@@ -1,0 +1,57 @@
+// The mounts of this mount namespace: asking, adding and taking away, through mount(8) and umount(8).
+// Guarantees: paths are never resolved again by the tools, so a link swapped in between leads nowhere.
+import { readFile } from 'node:fs/promises';
+import { run } from '../../kernel/process.js';
+import { KubeletError } from '../error.js';
+import { isWithin } from './files.js';
+
+const MAX_TIME_MS = 30_000;
+
+/** Mount points in the order of the table: later ones lie over earlier ones. */
+export async function mountPoints(): Promise<readonly string[]> {
+  return parseMountInfo(await readFile('/proc/self/mountinfo', 'utf8'));
+}
+
+export function parseMountInfo(text: string): readonly string[] {
+  return text
+    .split('\n')
+    .map((line) => line.split(' ')[4])
+    .filter((point) => point !== undefined)
+    .map((point) =>
+      point.replace(/\\([0-7]{3})/g, (_, octal) => String.fromCharCode(Number.parseInt(octal, 8))),
+    );
+}
+
+export async function isMountPoint(dir: string): Promise<boolean> {
+  return (await mountPoints()).includes(dir);
+}
+
+export async function mountTmpfs(dir: string, sizeBytes: bigint | undefined): Promise<void> {
+  const size = sizeBytes === undefined ? [] : ['-o', `size=${sizeBytes}`];
+  await tool(['mount', '-t', 'tmpfs', ...size, 'tmpfs', dir]);
+}
+
+/** `source` may be a link in /proc to an open descriptor. */
+export async function bindMount(source: string, target: string): Promise<void> {
+  await tool(['mount', '--no-canonicalize', '--bind', source, target]);
+}
+
+export async function unmount(dir: string): Promise<void> {
+  await tool(['umount', '--no-canonicalize', dir]);
+}
+
+/** Takes away every mount at or below `dir`, the last one first. */
+export async function unmountBelow(dir: string): Promise<void> {
+  const points = (await mountPoints()).filter((point) => isWithin(point, dir));
+  for (const point of points.toReversed()) await unmount(point);
+}
+
+async function tool(argv: readonly string[]): Promise<void> {
+  const { status, stderr } = await run(argv, { timeoutMs: MAX_TIME_MS, env: { LC_ALL: 'C' } });
+  if (status === 0) return;
+  const words = Buffer.from(stderr).toString('utf8').trim();
+  throw new KubeletError(
+    'FailedMount',
+    `mount failed: ${argv.join(' ')}: ${words || `exit status ${status}`}`,
+  );
+}

@@ -1,0 +1,87 @@
+// ConfigMaps and Secrets as pods need them: fetched one by one, and kept for a moment.
+// Guarantees: a node asks only for what its own pods name; one request at a time for one object.
+import type { V1ConfigMap, V1Secret } from '../../api/gen/types.js';
+import type { KubeObject, Stored } from '../../api/object.js';
+import { CONFIG_MAPS, type ResourceType, SECRETS } from '../../api/resources.js';
+import { ApiError } from '../../api/status.js';
+import type { Client } from '../../client/client.js';
+import { KubeletError } from '../error.js';
+
+export interface ObjectRequest {
+  readonly podUid: string;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+export interface PodObjects {
+  /** Undefined when there is none; throws when the server cannot be asked. */
+  configMap(request: ObjectRequest): Promise<Stored<V1ConfigMap> | undefined>;
+  secret(request: ObjectRequest): Promise<Stored<V1Secret> | undefined>;
+  forget(podUid: string): void;
+}
+
+export interface ObjectSource {
+  readonly client: Client;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** How long an answer serves again; a pod that is set up anew sees changes after at most this. */
+  readonly keepMs?: number;
+}
+
+interface Kept {
+  readonly at: number;
+  readonly answer: Promise<KubeObject | undefined>;
+}
+
+export function makePodObjects({ client, now, keepMs = 1000 }: ObjectSource): PodObjects {
+  // By pod, so that what a pod knew goes with it, and what it may read is not lent to another.
+  const pods = new Map<string, Map<string, Kept>>();
+
+  async function get<T extends KubeObject>(
+    type: ResourceType<T>,
+    { podUid, namespace, name }: ObjectRequest,
+  ): Promise<Stored<T> | undefined> {
+    const kept = pods.get(podUid) ?? new Map<string, Kept>();
+    pods.set(podUid, kept);
+    const key = `${type.resource}/${namespace}/${name}`;
+    const known = kept.get(key);
+    if (known !== undefined && now() - known.at < keepMs)
+      return known.answer as Promise<Stored<T> | undefined>;
+    const answer = client.of(type).get({ namespace, name }).catch(undefinedIfNotFound);
+    kept.set(key, { at: now(), answer });
+    // A failure is not kept: the next one who asks tries again.
+    answer.catch(() => kept.delete(key));
+    return answer;
+  }
+
+  return {
+    configMap: (request) => get(CONFIG_MAPS, request),
+    secret: (request) => get(SECRETS, request),
+    forget: (podUid) => void pods.delete(podUid),
+  };
+}
+
+function undefinedIfNotFound(error: unknown): undefined {
+  if (!ApiError.is(error, 'NotFound')) throw error;
+}
+
+/** The sentence of the kubelet, which names the kind in the singular. */
+export function objectNotFound(
+  reason: 'FailedMount' | 'CreateContainerConfigError',
+  kind: 'configmap' | 'secret',
+  name: string,
+): KubeletError {
+  return new KubeletError(reason, `${kind} "${name}" not found`);
+}
+
+/** `data` and `binaryData` of a ConfigMap, as bytes. */
+export function configMapData({ data = {}, binaryData = {} }: V1ConfigMap): Map<string, Uint8Array> {
+  return new Map([
+    ...Object.entries(data).map(([key, text]): [string, Uint8Array] => [key, Buffer.from(text, 'utf8')]),
+    ...secretData({ data: binaryData }),
+  ]);
+}
+
+export function secretData({ data = {} }: V1Secret): Map<string, Uint8Array> {
+  return new Map(Object.entries(data).map(([key, base64]) => [key, Buffer.from(base64, 'base64')]));
+}

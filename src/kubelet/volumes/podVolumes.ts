@@ -1,0 +1,145 @@
+// The volumes of pods: each kind set up in its own file, all under one directory a pod.
+// Guarantees: set up again, contents become current and nothing else changes; a failure names the volume as Kubernetes does.
+import { chmod, mkdir, readdir, realpath } from 'node:fs/promises';
+import path from 'node:path';
+import type { V1Volume } from '../../api/gen/types.js';
+import type { Log } from '../../api/log.js';
+import type { Client } from '../../client/client.js';
+import type { Addresses } from '../environment/fields.js';
+import type { Resources } from '../environment/resourceField.js';
+import { KubeletError, messageOf } from '../error.js';
+import type { Pod, PodVolumes } from '../ports.js';
+import { writeAtomically } from './atomicWriter.js';
+import { ensureTmpfs, setUpEmptyDir } from './emptyDir.js';
+import { isMissing, type Plugin, podDir, volumeDir } from './files.js';
+import { setUpHostPath } from './hostPath.js';
+import { makePodObjects, type PodObjects } from './objects.js';
+import { fsGroupOf, ownByGroup } from './ownership.js';
+import { checkPayload, type Payload } from './payload.js';
+import {
+  configMapPayload,
+  downwardPayload,
+  type ProjectionSources,
+  projectedPayload,
+  secretPayload,
+} from './projection.js';
+import { removePodDirectory } from './tearDown.js';
+import type { TokenManager } from './tokens.js';
+
+export interface PodVolumesOptions {
+  /** Such as /var/lib/kubelet. */
+  readonly rootDir: string;
+  readonly client: Client;
+  readonly tokens: TokenManager;
+  readonly log: Log;
+  /** Shared with the container environment, so that one pod asks once. */
+  readonly objects?: PodObjects;
+  /** Milliseconds since 1970. */
+  readonly now?: () => number;
+  /** For downwardAPI files; what the pod's status says if left out. */
+  readonly addresses?: (pod: Pod) => Addresses;
+  /** What a container without limits may use, for resourceFieldRef. */
+  readonly allocatable?: () => Resources;
+}
+
+export function makePodVolumes(options: PodVolumesOptions): PodVolumes {
+  const { rootDir, client, tokens, log, now = Date.now } = options;
+  const { addresses = statusAddresses, allocatable = () => ({}) } = options;
+  const objects = options.objects ?? makePodObjects({ client, now });
+  const sources: ProjectionSources = { objects, tokens, addresses, allocatable };
+
+  // The mount table holds resolved paths; ours must compare with them.
+  async function root(): Promise<string> {
+    await mkdir(rootDir, { recursive: true, mode: 0o750 });
+    return realpath(rootDir);
+  }
+
+  async function write(pod: Pod, dir: string, payload: Payload, memory: boolean): Promise<string> {
+    checkPayload(payload);
+    await mkdir(dir, { recursive: true, mode: 0o750 });
+    if (memory) await ensureTmpfs(dir);
+    await chmod(dir, 0o777);
+    const gid = fsGroupOf(pod);
+    const prepare =
+      gid === undefined ? {} : { prepare: (made: string) => ownByGroup(made, gid, { writable: false }) };
+    await writeAtomically({ dir, payload, now: new Date(now()), ...prepare });
+    return dir;
+  }
+
+  async function setUpVolume(base: string, pod: Pod, volume: V1Volume): Promise<string> {
+    const { uid } = pod.metadata;
+    const at = (plugin: Plugin) => volumeDir(base, uid, plugin, volume.name);
+    const { emptyDir, hostPath, configMap, secret, downwardAPI, projected } = volume;
+    if (hostPath) return setUpHostPath(hostPath);
+    if (configMap) {
+      const payload = await configMapPayload(sources, pod, configMap, configMap.defaultMode);
+      return write(pod, at('configmap'), payload, false);
+    }
+    if (secret) {
+      const source = { ...secret, name: secret.secretName };
+      return write(pod, at('secret'), await secretPayload(sources, pod, source, secret.defaultMode), true);
+    }
+    if (downwardAPI) {
+      const payload = downwardPayload(sources, pod, downwardAPI.items, downwardAPI.defaultMode);
+      return write(pod, at('downward-api'), payload, true);
+    }
+    if (projected) return write(pod, at('projected'), await projectedPayload(sources, pod, projected), true);
+    const [other] = Object.entries(volume).find(
+      ([key, value]) => key !== 'name' && key !== 'emptyDir' && value !== undefined,
+    ) ?? [undefined];
+    if (other !== undefined)
+      throw new KubeletError('FailedMount', `volumes of type ${other} are not supported by this kubelet`);
+    const dir = at('empty-dir');
+    const fsGroup = fsGroupOf(pod);
+    const source = emptyDir ?? {};
+    await setUpEmptyDir({ rootDir: base, podUid: uid, volume: volume.name, dir, source, fsGroup });
+    return dir;
+  }
+
+  return {
+    async setUp(pod) {
+      const base = await root();
+      await mkdir(podDir(base, pod.metadata.uid), { recursive: true, mode: 0o750 });
+      // Settled, not raced: a second set-up must never meet writes of the first.
+      const settled = await Promise.allSettled(
+        (pod.spec.volumes ?? []).map(async (volume): Promise<[string, string]> => {
+          try {
+            return [volume.name, await setUpVolume(base, pod, volume)];
+          } catch (cause) {
+            const words = `MountVolume.SetUp failed for volume "${volume.name}" : ${messageOf(cause)}`;
+            throw new KubeletError('FailedMount', words, { cause });
+          }
+        }),
+      );
+      const failed = settled.find((one) => one.status === 'rejected');
+      if (failed !== undefined) throw failed.reason;
+      return new Map(settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : [])));
+    },
+
+    async tearDown(podUid) {
+      objects.forget(podUid);
+      tokens.forget(podUid);
+      await removePodDirectory(podDir(await root(), podUid));
+      log.debug('volumes removed', { podUid });
+    },
+
+    async podsOnDisk() {
+      try {
+        const entries = await readdir(path.join(rootDir, 'pods'), { withFileTypes: true });
+        return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+      } catch (error) {
+        if (isMissing(error)) return [];
+        throw error;
+      }
+    },
+  };
+}
+
+function statusAddresses({ status }: Pod): Addresses {
+  return {
+    podIps: (status.podIPs ?? []).flatMap(({ ip }) => (ip === undefined ? [] : [ip])),
+    hostIps: status.hostIPs?.flatMap(({ ip }) => (ip === undefined ? [] : [ip])) ?? hostIpOf(status.hostIP),
+  };
+}
+
+const hostIpOf = (ip: string | undefined) => (ip === undefined ? [] : [ip]);

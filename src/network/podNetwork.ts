@@ -1,0 +1,110 @@
+// The pod network of one node: the CNI list that the runtime reads, and the rules that let pods out of the cluster.
+// Guarantees: both are written anew at every start and hold nothing of another's; `removePodNetwork` takes them away.
+import { randomBytes } from 'node:crypto';
+import { mkdir, rename, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { ipDaddr, ipSaddr, masquerade, rule } from '../kernel/nftables/expressions.js';
+import type { NftPort, NftRequest } from '../kernel/nftables/port.js';
+import type { RoutePort } from '../kernel/route/port.js';
+
+export interface PodNetworkOptions {
+  /** Name of the CNI network. */
+  readonly name: string;
+  readonly bridge: string;
+  /** The node's own ranges, at most one a family. */
+  readonly podCidrs: readonly string[];
+  readonly clusterCidr: string;
+  readonly nftTable: string;
+  readonly configDir: string;
+  /** Where host-local writes down which addresses it has given out. */
+  readonly stateDir: string;
+}
+
+export interface PodNetworkPorts {
+  readonly nft: NftPort;
+  readonly route: RoutePort;
+}
+
+const SOURCE_NAT = 100;
+
+/** Pods of one bridge: gateway on it, hairpin so that a pod reaches itself through its service, host ports. Pure. */
+export function networkList({ name, bridge, podCidrs, stateDir }: PodNetworkOptions): unknown {
+  return {
+    cniVersion: '1.0.0',
+    name,
+    plugins: [
+      {
+        type: 'bridge',
+        bridge,
+        isDefaultGateway: true,
+        hairpinMode: true,
+        ipam: { type: 'host-local', dataDir: stateDir, ranges: podCidrs.map((subnet) => [{ subnet }]) },
+      },
+      { type: 'portmap', capabilities: { portMappings: true } },
+    ],
+  };
+}
+
+/** What leaves the cluster from a pod goes under the node's address: the world has no route back to pods. Pure. */
+export function natRules({ nftTable, clusterCidr }: PodNetworkOptions): NftRequest[] {
+  const table = { family: 'ip', name: nftTable } as const;
+  const chain = { family: 'ip', table: nftTable, name: 'postrouting' } as const;
+  return [
+    { do: 'add', kind: 'table', ...table },
+    { do: 'delete', kind: 'table', ...table },
+    { do: 'add', kind: 'table', ...table, comment: 'Trellis: traffic of pods that leaves the cluster' },
+    { do: 'add', kind: 'chain', ...chain, type: 'nat', hook: 'postrouting', priority: SOURCE_NAT },
+    {
+      do: 'add',
+      kind: 'rule',
+      family: 'ip',
+      table: nftTable,
+      chain: chain.name,
+      expressions: rule(
+        ipSaddr(clusterCidr),
+        ipDaddr(clusterCidr, 'neq'),
+        ipDaddr('224.0.0.0/4', 'neq'),
+        masquerade('fully-random'),
+      ),
+    },
+  ];
+}
+
+export async function setUpPodNetwork(options: PodNetworkOptions, ports: PodNetworkPorts): Promise<void> {
+  await ports.nft.commit(natRules(options));
+  await makeBridge(options.bridge, ports.route);
+  await writeFile('/proc/sys/net/ipv4/ip_forward', '1');
+  await mkdir(options.stateDir, { recursive: true, mode: 0o700 });
+  await mkdir(options.configDir, { recursive: true, mode: 0o700 });
+  // The runtime watches this directory: the file must appear whole.
+  const file = path.join(options.configDir, '10-trellis.conflist');
+  await writeFile(`${file}.tmp`, `${JSON.stringify(networkList(options), null, 2)}\n`, { mode: 0o600 });
+  await rename(`${file}.tmp`, file);
+}
+
+/** Made before the first pod, so that it is there for the rules and the service route; the plugin takes it as it is. */
+async function makeBridge(name: string, route: RoutePort): Promise<void> {
+  const there = await route.link(name);
+  // An empty bridge takes the address of whichever port comes and goes; one that is set stays.
+  const mac = there === undefined ? { mac: ownAddress() } : {};
+  // What passes between two pods of the bridge must meet the rules for services too. Set on this bridge alone: the
+  // sysctl of that name is for every bridge of the host.
+  const bridge = { nfCallIptables: true };
+  await route.apply([{ do: 'replace', kind: 'link', name, type: 'bridge', up: true, bridge, ...mac }]);
+}
+
+/** Random, unicast and locally administered. */
+function ownAddress(): string {
+  const bytes = randomBytes(6);
+  bytes[0] = ((bytes[0] ?? 0) & 0xfc) | 0x02;
+  return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join(':');
+}
+
+/** Success also when nothing of it is there. */
+export async function removePodNetwork(
+  { bridge, nftTable }: Pick<PodNetworkOptions, 'bridge' | 'nftTable'>,
+  { nft, route }: PodNetworkPorts,
+): Promise<void> {
+  await nft.commit([{ do: 'destroy', kind: 'table', family: 'ip', name: nftTable }]);
+  await route.apply([{ do: 'delete', kind: 'link', name: bridge, missingOk: true }]);
+}

@@ -1,0 +1,196 @@
+// The embedded store: LMDB in one folder, one process, every write on disk before it is answered.
+// Guarantees: those of Store; history is kept for a time and a number of changes, then forgotten step by step.
+import {
+  type Entry,
+  type ListOptions,
+  type ListResult,
+  type Store,
+  StoreError,
+  type WatchOptions,
+} from '../store.js';
+import { Tail } from '../tail.js';
+import { WatchHub } from '../watchHub.js';
+import { Compaction, type HistoryLimits } from './compaction.js';
+import { openDatabase, type Tables } from './database.js';
+import { damaged } from './format.js';
+import { listNow, listThen } from './list.js';
+import { Snapshot } from './snapshot.js';
+import { Writer } from './writer.js';
+
+export interface LmdbStoreOptions {
+  /** The folder; made when it is not there. */
+  readonly path: string;
+  readonly historyMs?: number;
+  readonly historyEvents?: number;
+  readonly now?: () => number;
+  /** How often history is looked through for what has become too old. */
+  readonly trimEveryMs?: number;
+}
+
+/** LOCKED, NEWER_SCHEMA, DAMAGED or UNAVAILABLE when it cannot be opened; nothing is changed then. */
+export async function openLmdbStore(options: LmdbStoreOptions): Promise<Store> {
+  const { path, historyMs = 300_000, historyEvents = 100_000, now = Date.now, trimEveryMs = 5_000 } = options;
+  try {
+    const tables = await openDatabase(path);
+    try {
+      return new LmdbStore(tables, { historyMs, historyEvents, now, trimEveryMs });
+    } catch (error) {
+      await tables.close();
+      throw error;
+    }
+  } catch (cause) {
+    throw refusal(cause, `cannot open the store in ${path}`);
+  }
+}
+
+class LmdbStore implements Store {
+  private readonly hub = new WatchHub();
+  private readonly tail: Tail;
+  private readonly writer: Writer;
+  private readonly compaction: Compaction;
+  private readonly timer: NodeJS.Timeout;
+  private trimming = false;
+  private closing: Promise<void> | undefined;
+
+  constructor(
+    private readonly tables: Tables,
+    limits: HistoryLimits & { readonly trimEveryMs: number },
+  ) {
+    const newest = this.look((snapshot) => snapshot.newest());
+    this.tail = new Tail(newest);
+    this.writer = new Writer({
+      tables,
+      newest,
+      now: limits.now,
+      onCommit: (events) => {
+        this.tail.push(events);
+        this.hub.publish(events);
+        // Not only by the clock: a storm between two ticks must not outgrow the limit by much.
+        if (this.writer.committed - this.compaction.compacted > limits.historyEvents * 1.1 + 1000)
+          this.trim();
+      },
+    });
+    this.compaction = new Compaction(tables, this.writer, limits);
+    this.timer = setInterval(() => this.trim(), limits.trimEveryMs).unref();
+  }
+
+  async revision(): Promise<number> {
+    this.assertOpen();
+    return this.writer.committed;
+  }
+
+  async get(key: string): Promise<Entry | undefined> {
+    return this.look((snapshot) => snapshot.get(key));
+  }
+
+  async list(options: ListOptions): Promise<ListResult> {
+    const { revision } = options;
+    return this.look((snapshot) => {
+      if (revision === undefined || revision === snapshot.newest()) return listNow(snapshot, options);
+      this.assertKept(revision);
+      return listThen(snapshot, options, revision);
+    });
+  }
+
+  create(key: string, value: Uint8Array): Promise<number> {
+    return this.writer.write({ verb: 'create', key, value: Buffer.from(value) });
+  }
+
+  update(key: string, value: Uint8Array, expected: number): Promise<number> {
+    return this.writer.write({ verb: 'update', key, value: Buffer.from(value), expected });
+  }
+
+  delete(key: string, expected: number): Promise<number> {
+    return this.writer.write({ verb: 'delete', key, expected });
+  }
+
+  async watch(options: WatchOptions): Promise<{ close(): void }> {
+    this.assertOpen();
+    this.assertKept(options.after);
+    const { after } = options;
+    const published = this.writer.committed;
+    if (after >= this.tail.since) return this.hub.add(options, [this.tail.after(after)]);
+    return this.hub.add(options, this.past(new Snapshot(this.tables), after, published));
+  }
+
+  async compact(revision: number): Promise<void> {
+    this.assertOpen();
+    if (revision > this.writer.committed) throw future(revision, this.writer.committed);
+    if (revision > this.compaction.compacted) await this.compaction.to(revision);
+  }
+
+  close(): Promise<void> {
+    this.closing ??= this.shut();
+    return this.closing;
+  }
+
+  private async shut(): Promise<void> {
+    clearInterval(this.timer);
+    await this.writer.close();
+    this.hub.fail(new StoreError('CLOSED', 'the store is closed'));
+    // Those who still read the past hold a snapshot, and the file must not be unmapped beneath them.
+    await this.hub.settled();
+    await this.tables.close();
+  }
+
+  private async *past(snapshot: Snapshot, after: number, last: number) {
+    try {
+      for (const piece of snapshot.events(after, last)) {
+        yield piece;
+        await new Promise((resolve) => setImmediate(resolve));
+        if (this.closing !== undefined) return;
+      }
+    } finally {
+      snapshot.close();
+    }
+  }
+
+  private trim(): void {
+    if (this.trimming || this.closing !== undefined) return;
+    this.trimming = true;
+    this.compaction
+      .trim()
+      // A full disk also refuses this; the writes that matter say so, and the next tick tries again.
+      .catch(() => {})
+      .finally(() => {
+        this.trimming = false;
+      });
+  }
+
+  private look<T>(read: (snapshot: Snapshot) => T): T {
+    this.assertOpen();
+    const snapshot = new Snapshot(this.tables);
+    try {
+      return read(snapshot);
+    } catch (cause) {
+      throw refusal(cause, 'cannot read the store');
+    } finally {
+      snapshot.close();
+    }
+  }
+
+  private assertOpen(): void {
+    if (this.closing !== undefined) throw new StoreError('CLOSED', 'the store is closed');
+  }
+
+  private assertKept(revision: number): void {
+    if (revision > this.writer.assigned) throw future(revision, this.writer.assigned);
+    const { compacted } = this.compaction;
+    if (revision >= compacted) return;
+    throw new StoreError(
+      'COMPACTED',
+      `revision ${revision} is no longer kept; history starts at ${compacted}`,
+    );
+  }
+}
+
+function future(revision: number, newest: number): StoreError {
+  return new StoreError('FUTURE', `revision ${revision} is yet to come; the newest is ${newest}`);
+}
+
+function refusal(cause: unknown, what: string): Error {
+  if (cause instanceof StoreError || cause instanceof RangeError) return cause;
+  const why = cause instanceof Error ? cause.message : String(cause);
+  if (/MDB_(INVALID|CORRUPTED|PAGE_NOTFOUND|VERSION_MISMATCH)/.test(why)) return damaged(why, cause);
+  return new StoreError('UNAVAILABLE', `${what}: ${why}`, { cause });
+}

@@ -1,0 +1,133 @@
+// The one writer: whatever is asked while a commit is under way shares the next one (group commit).
+// Guarantees: a write is answered when it is on disk; a batch is there as a whole or not at all.
+import { decideBatch, type Write } from '../batch.js';
+import { StoreError, type StoreEvent } from '../store.js';
+import type { Tables } from './database.js';
+import { encodeCurrent, encodeLog, encodeRevision, keyBytes } from './format.js';
+import { Snapshot } from './snapshot.js';
+
+interface Waiting {
+  readonly write: Write;
+  resolve(revision: number): void;
+  reject(error: unknown): void;
+}
+
+export interface WriterOptions {
+  readonly tables: Tables;
+  readonly newest: number;
+  readonly now: () => number;
+  /** Called after each commit, before its writes are answered. */
+  onCommit(events: readonly StoreEvent[]): void;
+}
+
+/** Bounds the memory of a commit and how long one write can wait for others. */
+const BATCH = 1024;
+
+export class Writer {
+  private readonly queue: Waiting[] = [];
+  private readonly chores: (() => Promise<void>)[] = [];
+  private running: Promise<void> | undefined;
+  private closed = false;
+  /** Newest revision whose commit is known. */
+  committed: number;
+  /** Newest revision given out, perhaps still on its way to disk; readers may see it before its writer hears of it. */
+  assigned: number;
+
+  constructor(private readonly options: WriterOptions) {
+    this.committed = options.newest;
+    this.assigned = options.newest;
+  }
+
+  write(write: Write): Promise<number> {
+    return new Promise((resolve, reject) => {
+      if (this.closed) return reject(new StoreError('CLOSED', 'the store is closed'));
+      keyBytes(write.key);
+      this.queue.push({ write, resolve, reject });
+      this.start();
+    });
+  }
+
+  /** Runs between two commits: for writes that are not changes, such as compaction. */
+  between(chore: () => Promise<void>): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (this.closed) return reject(new StoreError('CLOSED', 'the store is closed'));
+      this.chores.push(() => chore().then(resolve, reject));
+      this.start();
+    });
+  }
+
+  /** Refuses new writes; resolves when those under way are answered. */
+  async close(): Promise<void> {
+    this.closed = true;
+    await this.running;
+  }
+
+  private start(): void {
+    this.running ??= this.drain();
+  }
+
+  private async drain(): Promise<void> {
+    // Writes of the same turn come along.
+    await undefined;
+    while (this.queue.length > 0 || this.chores.length > 0) {
+      if (this.queue.length > 0) await this.commit(this.queue.splice(0, BATCH));
+      // One chore after each batch: a long compaction never holds writes up for more than one of its steps.
+      await this.chores.shift()?.();
+    }
+    // In the turn of the last look at the queue: a write that comes later finds nobody running and starts again.
+    this.running = undefined;
+  }
+
+  private async commit(batch: readonly Waiting[]): Promise<void> {
+    const { tables, onCommit } = this.options;
+    try {
+      const outcomes = decide(
+        tables,
+        batch.map(({ write }) => write),
+        this.committed,
+      );
+      const events = outcomes.filter((outcome) => !(outcome instanceof StoreError)) as StoreEvent[];
+      const newest = this.committed + events.length;
+      if (events.length > 0) {
+        this.assigned = newest;
+        await tables.root.batch(() => this.put(events));
+        this.committed = newest;
+        onCommit(events);
+      }
+      outcomes.forEach((outcome, index) => {
+        if (outcome instanceof StoreError) batch[index]?.reject(outcome);
+        else batch[index]?.resolve(outcome.revision);
+      });
+    } catch (cause) {
+      this.assigned = this.committed;
+      const why = cause instanceof Error ? cause.message : String(cause);
+      const error =
+        cause instanceof StoreError
+          ? cause
+          : new StoreError('UNAVAILABLE', `cannot write to the store: ${why}`, { cause });
+      for (const { reject } of batch) reject(error);
+    }
+  }
+
+  private put(events: readonly StoreEvent[]): void {
+    const { tables, now } = this.options;
+    const timeMs = now();
+    for (const { type, key, revision, value, previous } of events) {
+      const name = keyBytes(key);
+      const id = encodeRevision(revision);
+      if (type === 'put') void tables.current.put(name, encodeCurrent(revision, value));
+      else void tables.current.remove(name);
+      void tables.log.put(id, encodeLog({ type, key, previous: previous?.revision ?? 0, timeMs }));
+      if (previous !== undefined) void tables.undo.put(id, previous.value);
+    }
+  }
+}
+
+function decide(tables: Tables, writes: readonly Write[], revision: number) {
+  const snapshot = new Snapshot(tables);
+  try {
+    return decideBatch(writes, (key) => snapshot.get(key), revision);
+  } finally {
+    snapshot.close();
+  }
+}

@@ -1,0 +1,109 @@
+// Hands committed changes to those who watch; whoever starts in the past is first given what it missed.
+// Guarantees: each watcher sees its changes once and in order; one that throws is ended and disturbs nobody.
+import type { StoreEvent, WatchOptions } from './store.js';
+
+/** Past events in order, in pieces; a long past comes with pauses between, so that others are served meanwhile. */
+export type Past = AsyncIterable<readonly StoreEvent[]> | Iterable<readonly StoreEvent[]>;
+
+interface Watcher extends WatchOptions {
+  /** What happened while the past was being told; undefined once it has been. */
+  missed: StoreEvent[] | undefined;
+}
+
+export class WatchHub {
+  // Watchers of one prefix get one and the same array: a change to a thousand watchers is filtered once.
+  private readonly watchers = new Map<string, Set<Watcher>>();
+  private readonly catchingUp = new Set<Promise<void>>();
+
+  /** `past` holds the changes after `options.after` that were published before this call, of any key. */
+  add(options: WatchOptions, past: Past): { close(): void } {
+    const watcher: Watcher = {
+      prefix: options.prefix,
+      after: options.after,
+      onEvents: (events) => options.onEvents(events),
+      onError: (error) => options.onError(error),
+      missed: [],
+    };
+    const group = this.watchers.get(options.prefix) ?? new Set();
+    this.watchers.set(options.prefix, group.add(watcher));
+    const caughtUp = this.catchUp(watcher, past).finally(() => this.catchingUp.delete(caughtUp));
+    this.catchingUp.add(caughtUp);
+    return { close: () => this.remove(watcher) };
+  }
+
+  publish(events: readonly StoreEvent[]): void {
+    for (const [prefix, group] of [...this.watchers]) {
+      const matching = events.filter(({ key }) => key.startsWith(prefix));
+      if (matching.length === 0) continue;
+      for (const watcher of [...group]) {
+        if (watcher.missed === undefined) this.deliver(watcher, matching);
+        else watcher.missed.push(...matching);
+      }
+    }
+  }
+
+  /** Ends every watch. */
+  fail(error: Error): void {
+    for (const group of [...this.watchers.values()])
+      for (const watcher of [...group]) this.end(watcher, error);
+  }
+
+  /** Resolves when nobody reads the past any more. */
+  async settled(): Promise<void> {
+    await Promise.all(this.catchingUp);
+  }
+
+  private async catchUp(watcher: Watcher, past: Past): Promise<void> {
+    try {
+      // Not in the caller's turn: it has to get its handle before the first event.
+      await undefined;
+      for await (const events of past) {
+        if (!this.has(watcher)) return;
+        this.deliver(
+          watcher,
+          events.filter(({ key }) => key.startsWith(watcher.prefix)),
+        );
+      }
+    } catch (error) {
+      return this.end(watcher, error as Error);
+    }
+    const missed = watcher.missed ?? [];
+    watcher.missed = undefined;
+    this.deliver(watcher, missed);
+  }
+
+  private deliver(watcher: Watcher, events: readonly StoreEvent[]): void {
+    // A watch may begin at a revision that is committed but not yet published.
+    const first = events[0];
+    const wanted =
+      first !== undefined && first.revision <= watcher.after
+        ? events.filter(({ revision }) => revision > watcher.after)
+        : events;
+    if (wanted.length === 0 || !this.has(watcher)) return;
+    try {
+      watcher.onEvents(wanted);
+    } catch (error) {
+      this.end(watcher, error as Error);
+    }
+  }
+
+  private end(watcher: Watcher, error: Error): void {
+    if (!this.has(watcher)) return;
+    this.remove(watcher);
+    try {
+      watcher.onError(error);
+    } catch {
+      // It was told; what it does with that is not ours to mend.
+    }
+  }
+
+  private has(watcher: Watcher): boolean {
+    return this.watchers.get(watcher.prefix)?.has(watcher) === true;
+  }
+
+  private remove(watcher: Watcher): void {
+    const group = this.watchers.get(watcher.prefix);
+    group?.delete(watcher);
+    if (group?.size === 0) this.watchers.delete(watcher.prefix);
+  }
+}

@@ -1,0 +1,219 @@
+// A kubelet that runs alone on a real containerd: static pods from a directory, their end, their restarts, their adoption.
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import type { V1PodSpec, V1PodStatus } from '../../../src/api/gen/types.js';
+import { type Log, silentLog } from '../../../src/api/log.js';
+import { openCgroups } from '../../../src/kernel/cgroup/adapter.js';
+import { openPleg } from '../../../src/kernel/pleg/adapter.js';
+import type { EventSink } from '../../../src/kubelet/events.js';
+import { type RunningKubelet, runKubelet } from '../../../src/kubelet/kubelet.js';
+import { makeParts } from '../../../src/kubelet/parts.js';
+import { CriNode } from '../../support/criNode.js';
+import { IMAGE } from '../../support/imageArchive.js';
+import { describeWith } from '../../support/requires.js';
+
+const events: string[] = [];
+const sink: EventSink = { event: (_, { reason, message }) => events.push(`${reason}: ${message}`) };
+const problems: string[] = [];
+const log: Log = {
+  ...silentLog,
+  error: (message, fields) => problems.push(`${message} ${JSON.stringify(fields)}`),
+};
+
+describeWith(
+  { root: true, tools: ['containerd', 'runc', 'ctr'], files: ['/bin/busybox'] },
+  'a kubelet alone',
+  () => {
+    let node: CriNode;
+    let kubelet: RunningKubelet;
+    let manifests: string;
+
+    const start = async () =>
+      runKubelet({
+        config: {
+          nodeName: 'node-1',
+          nodeIps: ['127.0.0.1'],
+          staticPodPath: manifests,
+          rootDir: path.join(node.node.directory, 'kubelet'),
+          podLogsDir: path.join(node.node.directory, 'logs'),
+          cgroupRoot: node.node.cgroupParent,
+          plegRelistPeriodMs: 200,
+          housekeepingPeriodMs: 200,
+        },
+        runtime: node.cri,
+        pleg: openPleg(),
+        cgroups: await openCgroups(),
+        events: sink,
+        log,
+        parts: makeParts({ runtime: node.cri.runtime, log }),
+      });
+
+    const write = (name: string, spec: Partial<V1PodSpec>) =>
+      writeFileSync(
+        path.join(manifests, `${name}.yaml`),
+        JSON.stringify({
+          apiVersion: 'v1',
+          kind: 'Pod',
+          metadata: { name },
+          spec: { terminationGracePeriodSeconds: 1, ...spec },
+        }),
+      );
+    const shell = (name: string, script: string) => ({
+      name,
+      image: IMAGE,
+      imagePullPolicy: 'Never',
+      command: ['/bin/sh', '-c', script],
+    });
+    const statusOf = (name: string) => kubelet.pod('default', `${name}-node-1`)?.status;
+    const until = async (what: string, name: string, holds: (status: V1PodStatus) => boolean) => {
+      for (let tries = 0; tries < 300; tries++) {
+        const status = statusOf(name);
+        if (status !== undefined && holds(status)) return status;
+        await sleep(50);
+      }
+      throw new Error(
+        `${name} never was ${what}: ${JSON.stringify(statusOf(name), undefined, 1)}\n${events.slice(-10).join('\n')}\n${problems.join('\n')}`,
+      );
+    };
+    const untilGone = async (name: string) => {
+      rmSync(path.join(manifests, `${name}.yaml`), { force: true });
+      for (let tries = 0; tries < 300; tries++) {
+        const left = await node.cri.runtime.listPodSandbox();
+        if (!left.some(({ metadata }) => metadata.name === `${name}-node-1`)) return;
+        await sleep(50);
+      }
+      throw new Error(`${name} did not go: ${problems.join('\n')}`);
+    };
+    const running = ({ phase }: V1PodStatus) => phase === 'Running';
+
+    beforeAll(async () => {
+      node = await CriNode.start();
+      manifests = path.join(node.node.directory, 'manifests');
+      mkdirSync(manifests);
+      kubelet = await start();
+    });
+    afterEach(() => {
+      events.length = 0;
+      problems.length = 0;
+    });
+    afterAll(async () => {
+      await kubelet?.stop();
+      await node?.stop();
+    });
+
+    test('starts a pod that answers, and takes it down with its manifest', async () => {
+      write('web', { containers: [shell('web', 'while true; do echo hello | nc -l -p 8080; done')] });
+      const status = await until('Running', 'web', running);
+      expect(status.conditions?.map(({ type, status: is }) => `${type}=${is}`)).toEqual([
+        'PodReadyToStartContainers=True',
+        'Initialized=True',
+        'Ready=True',
+        'ContainersReady=True',
+        'PodScheduled=True',
+      ]);
+      expect(status.containerStatuses?.[0]).toMatchObject({ ready: true, started: true, restartCount: 0 });
+      expect(status.podIP).toMatch(/^10\.77\.0\./);
+      const answer = await node.node.run('sh', '-c', `sleep 1 | /bin/busybox nc ${status.podIP} 8080`);
+      expect(answer).toBe('hello\n');
+      expect(events).toEqual([
+        expect.stringMatching(/^MissingClusterDNS: /),
+        `Pulled: Container image "${IMAGE}" already present on machine`,
+        'Created: Created container: web',
+        'Started: Started container web',
+      ]);
+      await untilGone('web');
+      expect(events.at(-1)).toBe('Killing: Stopping container web');
+    });
+
+    test('restarts what crashes, with back-off', async () => {
+      write('crash', { containers: [shell('crash', 'echo oh no > /dev/termination-log; exit 3')] });
+      const status = await until(
+        'in back-off',
+        'crash',
+        ({ containerStatuses }) => containerStatuses?.[0]?.state?.waiting?.reason === 'CrashLoopBackOff',
+      );
+      expect(status.phase).toBe('Running');
+      expect(status.containerStatuses?.[0]).toMatchObject({
+        restartCount: 1,
+        ready: false,
+        state: {
+          waiting: {
+            message: expect.stringMatching(
+              /^back-off 10s restarting failed container=crash pod=crash-node-1_default/,
+            ),
+          },
+        },
+        lastState: { terminated: { exitCode: 3, reason: 'Error', message: 'oh no\n' } },
+      });
+      expect(
+        events.some((event) =>
+          event.startsWith('BackOff: Back-off restarting failed container crash in pod'),
+        ),
+      ).toBe(true);
+      await untilGone('crash');
+    });
+
+    test('runs init containers in order, then ends a pod that is done', async () => {
+      write('job', {
+        restartPolicy: 'Never',
+        volumes: [{ name: 'shared', emptyDir: {} }],
+        initContainers: ['one', 'two'].map((name) => ({
+          ...shell(name, `echo ${name} >> /shared/said`),
+          volumeMounts: [{ name: 'shared', mountPath: '/shared' }],
+        })),
+        containers: [
+          {
+            ...shell('main', 'cat /shared/said > /dev/termination-log'),
+            volumeMounts: [{ name: 'shared', mountPath: '/shared' }],
+          },
+        ],
+      });
+      const status = await until('Succeeded', 'job', ({ phase }) => phase === 'Succeeded');
+      expect(status.containerStatuses?.[0]?.state?.terminated).toMatchObject({
+        exitCode: 0,
+        reason: 'Completed',
+        message: 'one\ntwo\n',
+      });
+      await untilGone('job');
+    });
+
+    test('adopts running containers after a restart', async () => {
+      write('stay', { containers: [shell('stay', 'exec sleep 1000')] });
+      const before = await until('Running', 'stay', running);
+      await kubelet.stop();
+      kubelet = await start();
+      const after = await until('Running', 'stay', running);
+      expect(after.containerStatuses?.[0]?.containerID).toBe(before.containerStatuses?.[0]?.containerID);
+      expect(after.containerStatuses?.[0]?.restartCount).toBe(0);
+      await sleep(500); // two relists and housekeepings, which must find nothing to do
+      expect(statusOf('stay')?.containerStatuses?.[0]?.containerID).toBe(
+        before.containerStatuses?.[0]?.containerID,
+      );
+      await untilGone('stay');
+    });
+
+    test('a wrong manifest is told with file and field and stops no other', async () => {
+      writeFileSync(path.join(manifests, 'bad.yaml'), 'apiVersion: v1\nkind: Pod\nmetadata: {name: ../x}\n');
+      write('good', { containers: [shell('good', 'exec sleep 1000')] });
+      await until('Running', 'good', running);
+      expect(problems.join()).toContain('bad.yaml: metadata.name');
+      rmSync(path.join(manifests, 'bad.yaml'));
+      await untilGone('good');
+    });
+
+    test('a missing image waits with its reason', async () => {
+      write('none', {
+        containers: [{ name: 'none', image: 'localhost/nothing:1', imagePullPolicy: 'Never' }],
+      });
+      const status = await until(
+        'told',
+        'none',
+        ({ containerStatuses }) => containerStatuses?.[0]?.state?.waiting?.reason === 'ErrImageNeverPull',
+      );
+      expect(status.phase).toBe('Pending');
+      await untilGone('none');
+    });
+  },
+);

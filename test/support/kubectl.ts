@@ -1,0 +1,54 @@
+// The stock kubectl against a server of the test, with a kubeconfig and a cache of its own.
+// Guarantees: the machine's kubeconfig and caches are neither read nor written.
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import type { TestIdentity } from './testPki.js';
+
+export interface KubectlResult {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface Kubectl {
+  (...args: readonly string[]): Promise<KubectlResult>;
+  /** With standard input. */
+  input(text: string, ...args: readonly string[]): Promise<KubectlResult>;
+  spawn(...args: readonly string[]): ChildProcess;
+  close(): Promise<void>;
+}
+
+export async function openKubectl(server: string, ca: string, { cert, key }: TestIdentity): Promise<Kubectl> {
+  const home = await mkdtemp(path.join(os.tmpdir(), 'trellis-kubectl-'));
+  const config = path.join(home, 'config');
+  const base64 = (text: string) => Buffer.from(text).toString('base64');
+  await writeFile(
+    config,
+    JSON.stringify({
+      apiVersion: 'v1',
+      kind: 'Config',
+      clusters: [{ name: 't', cluster: { server, 'certificate-authority-data': base64(ca) } }],
+      users: [
+        { name: 'u', user: { 'client-certificate-data': base64(cert), 'client-key-data': base64(key) } },
+      ],
+      contexts: [{ name: 'c', context: { cluster: 't', user: 'u' } }],
+      'current-context': 'c',
+    }),
+    { mode: 0o600 },
+  );
+  const env = { ...process.env, HOME: home, KUBECONFIG: config };
+  const run = (text: string | undefined, args: readonly string[]) =>
+    new Promise<KubectlResult>((resolve) => {
+      const child = execFile('kubectl', args, { env, timeout: 60_000 }, (error, stdout, stderr) =>
+        resolve({ code: error === null ? 0 : Number(error.code ?? 1), stdout, stderr }),
+      );
+      child.stdin?.end(text ?? '');
+    });
+  return Object.assign((...args: readonly string[]) => run(undefined, args), {
+    input: (text: string, ...args: readonly string[]) => run(text, args),
+    spawn: (...args: readonly string[]) => spawn('kubectl', args, { env }),
+    close: () => rm(home, { recursive: true, force: true }),
+  });
+}

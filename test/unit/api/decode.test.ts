@@ -1,0 +1,123 @@
+// What comes in from outside: types, unknown fields, canonical values.
+import { describe, expect, it } from 'vitest';
+import {
+  decodeModel,
+  decodeObject,
+  strictDecodingError,
+  unknownFieldWarning,
+} from '../../../src/api/decode.js';
+import { INT64_FIELDS, QUANTITY_FIELDS, QUANTITY_MAPS } from '../../../src/api/formats.js';
+import { schemas } from '../../../src/api/gen/schemas.js';
+import { DEPLOYMENTS, LEASES, PODS, SECRETS } from '../../../src/api/resources.js';
+
+const pod = { type: PODS, model: 'V1Pod' };
+const deployment = { type: DEPLOYMENTS, model: 'V1Deployment' };
+const secret = { type: SECRETS, model: 'V1Secret' };
+const lease = { type: LEASES, model: 'V1Lease' };
+
+it('drops nulls and unknown members, and says which', () => {
+  const body = {
+    metadata: { name: 'p', creationTimestamp: null, odd: 1 },
+    spec: { containers: [{ name: 'a' }, { name: 'b', imagee: 'x' }] },
+    extra: {},
+  };
+  const { object, unknownFields } = decodeObject(pod, body);
+  expect(object).toEqual({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'p' },
+    spec: { containers: [{ name: 'a' }, { name: 'b' }] },
+  });
+  expect(unknownFields).toEqual(['metadata.odd', 'spec.containers[1].imagee', 'extra']);
+  expect(unknownFieldWarning('spec.foo')).toBe('unknown field "spec.foo"');
+  expect(strictDecodingError(DEPLOYMENTS, ['spec.foo', 'x']).message).toBe(
+    'Deployment in version "v1" cannot be handled as a Deployment: strict decoding error: unknown field "spec.foo", unknown field "x"',
+  );
+});
+
+it('writes quantities, times and base64 as they are stored', () => {
+  const limits = { cpu: 0.5, memory: '1024Mi' };
+  const { object } = decodeObject(pod, { spec: { containers: [{ name: 'a', resources: { limits } }] } });
+  expect(object.spec?.containers[0]?.resources?.limits).toEqual({ cpu: '500m', memory: '1Gi' });
+  const time = decodeObject(lease, { spec: { renewTime: '2026-01-01T02:00:00.5+02:00' } });
+  expect(time.object.spec?.renewTime).toBe('2026-01-01T00:00:00.500000Z');
+  const stamped = decodeObject(pod, { metadata: { deletionTimestamp: '2026-01-01T00:00:00.123Z' } });
+  expect(stamped.object.metadata?.deletionTimestamp).toBe('2026-01-01T00:00:00Z');
+  expect(decodeObject(secret, { data: { a: 'aGk=\n', b: null } }).object.data).toEqual({ a: 'aGk=', b: '' });
+});
+
+describe('refusals', () => {
+  const prefix = 'Deployment in version "v1" cannot be handled as a Deployment: ';
+  it.each([
+    [
+      { spec: { replicas: '3' } },
+      'json: cannot unmarshal string into Go struct field DeploymentSpec.spec.replicas of type int32',
+    ],
+    [
+      { spec: { replicas: 1.5 } },
+      'json: cannot unmarshal number 1.5 into Go struct field DeploymentSpec.spec.replicas of type int32',
+    ],
+    [
+      { spec: { replicas: 3e9 } },
+      'json: cannot unmarshal number 3000000000 into Go struct field DeploymentSpec.spec.replicas of type int32',
+    ],
+    [
+      { spec: { template: { spec: { containers: [{ env: [{ name: 'A', value: 1 }] }] } } } },
+      'json: cannot unmarshal number into Go struct field EnvVar.spec.template.spec.containers.env.value of type string',
+    ],
+    [
+      { spec: { template: { spec: { containers: {} } } } },
+      'json: cannot unmarshal object into Go struct field PodSpec.spec.template.spec.containers of type []v1.Container',
+    ],
+    [
+      { metadata: { labels: { a: true } } },
+      'json: cannot unmarshal bool into Go struct field ObjectMeta.metadata.labels of type string',
+    ],
+    [
+      { metadata: 'x' },
+      'json: cannot unmarshal string into Go struct field Deployment.metadata of type v1.ObjectMeta',
+    ],
+    [
+      { spec: { template: { spec: { containers: [{ resources: { limits: { cpu: 'much' } } }] } } } },
+      "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'",
+    ],
+    [[], 'json: cannot unmarshal array into Go value of type v1.Deployment'],
+  ])('%j', (body, message) => {
+    expect(() => decodeObject(deployment, body)).toThrow(
+      expect.objectContaining({ code: 400, message: prefix + message }),
+    );
+  });
+
+  it('other kinds and versions', () => {
+    expect(() => decodeObject(deployment, { apiVersion: 'apps/v1beta1' })).toThrow(
+      'the API version in the data (apps/v1beta1) does not match the expected API version (apps/v1)',
+    );
+    expect(() => decodeObject(pod, { kind: 'Service' })).toThrow(
+      'Service in version "v1" cannot be handled as a Pod',
+    );
+  });
+
+  it('bad base64, bad times and depth', () => {
+    expect(() => decodeObject(secret, { data: { a: 'a*b' } })).toThrow('illegal base64 data at input byte 1');
+    expect(() => decodeObject(lease, { spec: { renewTime: 'now' } })).toThrow('parsing time "now"');
+    const deep = JSON.parse(`${'['.repeat(100_000)}${']'.repeat(100_000)}`) as unknown;
+    expect(() => decodeModel('V1Pod', { spec: deep })).toThrow('exceeded max depth');
+  });
+});
+
+it('keeps __proto__ as data of maps', () => {
+  const body = JSON.parse('{"data":{"__proto__":"aGk="},"__proto__":{"x":1}}') as unknown;
+  const { object, unknownFields } = decodeObject(secret, body);
+  expect(Object.keys(object.data ?? {})).toEqual(['__proto__']);
+  expect(unknownFields).toEqual(['__proto__']);
+});
+
+it('names only formats of fields that the schemas have', () => {
+  const has = (name: string) => {
+    const [model = '', field = ''] = name.split('.');
+    return schemas[model]?.[field] !== undefined;
+  };
+  expect([...QUANTITY_FIELDS, ...QUANTITY_MAPS].filter((name) => !has(name))).toEqual([]);
+  const names = new Set(Object.values(schemas).flatMap((fields) => Object.keys(fields)));
+  expect([...INT64_FIELDS].filter((field) => !names.has(field))).toEqual([]);
+});

@@ -1,0 +1,62 @@
+// JSON patch: the operations of RFC 6902 and what is refused.
+import { describe, expect, it } from 'vitest';
+import { applyJsonPatch } from '../../../../src/api/patch/json.js';
+
+const document = () => ({ a: { b: [1, 2, 3] }, 'x/y': 1, 'm~n': 2 });
+
+describe('operations', () => {
+  it.each([
+    ['add to an object', [{ op: 'add', path: '/c', value: 1 }], { ...document(), c: 1 }],
+    ['add into a list', [{ op: 'add', path: '/a/b/1', value: 9 }], { ...document(), a: { b: [1, 9, 2, 3] } }],
+    [
+      'add at the end of a list',
+      [{ op: 'add', path: '/a/b/-', value: 9 }],
+      { ...document(), a: { b: [1, 2, 3, 9] } },
+    ],
+    ['remove', [{ op: 'remove', path: '/a/b/0' }], { ...document(), a: { b: [2, 3] } }],
+    ['replace with escapes', [{ op: 'replace', path: '/x~1y', value: 5 }], { ...document(), 'x/y': 5 }],
+    ['move', [{ op: 'move', from: '/m~0n', path: '/a/c' }], { a: { b: [1, 2, 3], c: 2 }, 'x/y': 1 }],
+    ['copy', [{ op: 'copy', from: '/a/b', path: '/d' }], { ...document(), d: [1, 2, 3] }],
+    ['test that holds', [{ op: 'test', path: '/a', value: { b: [1, 2, 3] } }], document()],
+    ['replace of the whole', [{ op: 'replace', path: '', value: { z: 1 } }], { z: 1 }],
+  ])('%s', (_, patch, expected) => {
+    const before = document();
+    expect(applyJsonPatch(before, patch)).toEqual(expected);
+    expect(before).toEqual(document());
+  });
+
+  it('treat __proto__ as data', () => {
+    const result = applyJsonPatch({}, [{ op: 'add', path: '/__proto__', value: { polluted: true } }]);
+    expect(Object.keys(result as object)).toEqual(['__proto__']);
+    expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
+    expect(() => applyJsonPatch({}, [{ op: 'add', path: '/__proto__/polluted', value: 1 }])).toThrow();
+    expect(() => applyJsonPatch({}, [{ op: 'add', path: '/constructor/prototype/x', value: 1 }])).toThrow();
+  });
+});
+
+describe('refusals', () => {
+  it.each([
+    ['no list', {}, 400],
+    ['an unknown operation', [{ op: 'jump', path: '/a' }], 400],
+    ['a path that is no pointer', [{ op: 'remove', path: 'a' }], 400],
+    ['a missing value', [{ op: 'add', path: '/a' }], 400],
+    ['removing what is not there', [{ op: 'remove', path: '/nope' }], 422],
+    ['replacing what is not there', [{ op: 'replace', path: '/nope', value: 1 }], 422],
+    ['an index past the end', [{ op: 'add', path: '/a/b/7', value: 1 }], 422],
+    ['an index with a leading zero', [{ op: 'remove', path: '/a/b/01' }], 422],
+    ['a way through a number', [{ op: 'add', path: '/a/b/0/c', value: 1 }], 422],
+    ['a test that fails', [{ op: 'test', path: '/a', value: 1 }], 422],
+    ['a move below itself', [{ op: 'move', from: '/a', path: '/a/b/0' }], 422],
+    ['too many operations', Array(10_001).fill({ op: 'test', path: '', value: 1 }), 413],
+    [
+      'copies that double',
+      [
+        { op: 'add', path: '/d', value: ['x'.repeat(1000)] },
+        ...Array(40).fill({ op: 'copy', from: '/d', path: '/d/-' }),
+      ],
+      413,
+    ],
+  ])('%s', (_, patch, code) => {
+    expect(() => applyJsonPatch(document(), patch)).toThrow(expect.objectContaining({ code }));
+  });
+});

@@ -1,0 +1,359 @@
+// Each plugin as a table: what it fills in, what it refuses, in whose words.
+import { describe, expect, it } from 'vitest';
+import type { V1Pod } from '../../../../src/api/gen/types.js';
+import type { Draft } from '../../../../src/api/kind.js';
+import type { KubeObject } from '../../../../src/api/object.js';
+import {
+  LEASES,
+  NAMESPACES,
+  NODES,
+  PODS,
+  type ResourceType,
+  SERVICE_ACCOUNTS,
+} from '../../../../src/api/resources.js';
+import type { AdmissionLookups } from '../../../../src/apiserver/admission/lookups.js';
+import { defaultAdmission } from '../../../../src/apiserver/admission/plugins.js';
+import { makeServiceAccount } from '../../../../src/apiserver/admission/serviceAccount.js';
+import type { AdmissionRequest } from '../../../../src/apiserver/admission.js';
+
+type DraftObject = Draft<KubeObject>;
+const objects: Record<string, unknown> = {
+  'namespace/live': { metadata: { name: 'live' }, status: { phase: 'Active' } },
+  'namespace/going': {
+    metadata: { name: 'going', deletionTimestamp: 'now' },
+    status: { phase: 'Terminating' },
+  },
+  'account/live/default': { metadata: { name: 'default' }, imagePullSecrets: [{ name: 'pull' }] },
+  'account/live/quiet': { metadata: { name: 'quiet' }, automountServiceAccountToken: false },
+  'pod/live/mine': { metadata: { name: 'mine', uid: 'u1' }, spec: { nodeName: 'n1' } },
+  'pod/live/theirs': { metadata: { name: 'theirs', uid: 'u2' }, spec: { nodeName: 'n2' } },
+};
+const find =
+  (kind: string) =>
+  async ({ namespace, name }: { namespace?: string | undefined; name: string }) =>
+    objects[[kind, namespace, name].filter((part) => part !== undefined).join('/')] as never;
+const lookups: AdmissionLookups = {
+  namespace: find('namespace'),
+  serviceAccount: find('account'),
+  pod: find('pod'),
+  node: find('node'),
+};
+const plugins = defaultAdmission({ lookups });
+const jane = { name: 'jane', groups: [] };
+const kubelet = { name: 'system:node:n1', groups: ['system:nodes'] };
+
+const request = (type: ResourceType, changes: Partial<AdmissionRequest> = {}): AdmissionRequest => ({
+  operation: 'create',
+  type,
+  subresource: '',
+  namespace: type.namespaced ? 'live' : '',
+  name: 'x',
+  user: jane,
+  dryRun: false,
+  ...changes,
+});
+async function admit(asked: AdmissionRequest) {
+  for (const plugin of plugins) await plugin.mutate?.(asked);
+  for (const plugin of plugins) await plugin.validate?.(asked);
+}
+async function admitPod(spec: object, changes: Partial<AdmissionRequest> = {}): Promise<Draft<V1Pod>> {
+  const object = { metadata: { name: 'x' }, spec: { containers: [{ name: 'c' }], ...spec } };
+  await admit(request(PODS, { object, ...changes }));
+  return object as Draft<V1Pod>;
+}
+
+describe('NamespaceLifecycle', () => {
+  it.each([
+    ['a missing namespace', 'nowhere', 'namespaces "nowhere" not found', 404],
+    [
+      'a namespace that is going',
+      'going',
+      'pods "x" is forbidden: unable to create new content in namespace going because it is being terminated',
+      403,
+    ],
+  ])('refuses %s', async (_, namespace, message, code) => {
+    await expect(admitPod({}, { namespace })).rejects.toMatchObject({ message, code });
+  });
+  it('lets things in a going namespace be changed and deleted', async () => {
+    await admit(request(PODS, { operation: 'delete', namespace: 'going' }));
+    await admit(request(PODS, { operation: 'update', namespace: 'going', object: {}, old: {} }));
+  });
+  it.each(['default', 'kube-system', 'kube-public'])('keeps %s', async (name) => {
+    const asked = request(NAMESPACES, { operation: 'delete', name });
+    await expect(admit(asked)).rejects.toThrow(
+      `namespaces "${name}" is forbidden: this namespace may not be deleted`,
+    );
+  });
+});
+
+describe('ServiceAccount', () => {
+  it('gives a pod the default account, its token and its pull secrets', async () => {
+    const { spec } = await admitPod({ initContainers: [{ name: 'i' }] });
+    const name = spec?.volumes?.[0]?.name ?? '';
+    expect(name).toMatch(/^kube-api-access-[a-z0-9]{5}$/);
+    expect(spec).toMatchObject({
+      serviceAccountName: 'default',
+      serviceAccount: 'default',
+      imagePullSecrets: [{ name: 'pull' }],
+    });
+    const mount = { name, mountPath: '/var/run/secrets/kubernetes.io/serviceaccount', readOnly: true };
+    expect(spec?.containers[0]?.volumeMounts).toEqual([mount]);
+    expect(spec?.initContainers?.[0]?.volumeMounts).toEqual([mount]);
+    expect(spec?.volumes).toEqual([
+      {
+        name,
+        projected: {
+          defaultMode: 420,
+          sources: [
+            { serviceAccountToken: { expirationSeconds: 3607, path: 'token' } },
+            { configMap: { name: 'kube-root-ca.crt', items: [{ key: 'ca.crt', path: 'ca.crt' }] } },
+            {
+              downwardAPI: {
+                items: [
+                  { path: 'namespace', fieldRef: { apiVersion: 'v1', fieldPath: 'metadata.namespace' } },
+                ],
+              },
+            },
+          ],
+        },
+      },
+    ]);
+  });
+  it.each([
+    ['the pod says no', { automountServiceAccountToken: false }],
+    ['the account says no', { serviceAccountName: 'quiet' }],
+    [
+      'every container has something there',
+      {
+        containers: [
+          {
+            name: 'c',
+            volumeMounts: [{ name: 'own', mountPath: '/var/run/secrets/kubernetes.io/serviceaccount' }],
+          },
+        ],
+      },
+    ],
+  ])('mounts nothing when %s', async (_, spec) => {
+    expect((await admitPod(spec)).spec?.volumes).toBeUndefined();
+  });
+  it('refuses an account that is not there', async () => {
+    await expect(admitPod({ serviceAccountName: 'none' })).rejects.toThrow(
+      'pods "x" is forbidden: error looking up service account live/none: serviceaccount "none" not found',
+    );
+  });
+  it('waits for the default account of a new namespace', async () => {
+    let tries = 0;
+    const plugin = makeServiceAccount({
+      lookups: {
+        serviceAccount: async () => (++tries < 3 ? undefined : ({ metadata: { name: 'default' } } as never)),
+      },
+      pause: async () => {},
+    });
+    await plugin.mutate?.(request(PODS, { object: { spec: { containers: [] } } as DraftObject }));
+    expect(tries).toBe(3);
+  });
+});
+
+describe('DefaultTolerationSeconds', () => {
+  const keys = async (tolerations?: object[]) =>
+    (await admitPod(tolerations === undefined ? {} : { tolerations })).spec?.tolerations
+      ?.filter(({ tolerationSeconds }) => tolerationSeconds === 300)
+      .map(({ key }) => key) ?? [];
+  it.each([
+    ['both', undefined, ['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable']],
+    [
+      'the one that is missing',
+      [
+        {
+          key: 'node.kubernetes.io/not-ready',
+          operator: 'Exists',
+          effect: 'NoExecute',
+          tolerationSeconds: 5,
+        },
+      ],
+      ['node.kubernetes.io/unreachable'],
+    ],
+    ['none when all is tolerated', [{ operator: 'Exists' }], []],
+    [
+      'both when the toleration has another effect',
+      [{ operator: 'Exists', effect: 'NoSchedule' }],
+      ['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable'],
+    ],
+  ])('adds %s', async (_, tolerations, expected) => {
+    expect(await keys(tolerations)).toEqual(expected);
+  });
+});
+
+describe('Priority', () => {
+  it.each([
+    ['', 0],
+    ['system-node-critical', 2000001000],
+    ['system-cluster-critical', 2000000000],
+  ])('of class %j is %i', async (priorityClassName, priority) => {
+    expect((await admitPod({ priorityClassName })).spec).toMatchObject({
+      priority,
+      preemptionPolicy: 'PreemptLowerPriority',
+    });
+  });
+  it('refuses an unknown class, and a number of the user’s own', async () => {
+    await expect(admitPod({ priorityClassName: 'high' })).rejects.toThrow(
+      'no PriorityClass with name high was found',
+    );
+    await expect(admitPod({ priority: 7 })).rejects.toThrow(
+      'the integer value of priority (7) must not be provided in pod spec',
+    );
+  });
+  it('is kept by an update that leaves it out', async () => {
+    const old = { spec: { priority: 5, preemptionPolicy: 'Never' } } as DraftObject;
+    expect((await admitPod({}, { operation: 'update', old })).spec).toMatchObject({
+      priority: 5,
+      preemptionPolicy: 'Never',
+    });
+  });
+});
+
+describe('TaintNodesByCondition', () => {
+  it('taints a new node, once', async () => {
+    const taint = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' };
+    for (const spec of [undefined, { taints: [taint] }]) {
+      const object = { metadata: { name: 'x' }, ...(spec === undefined ? {} : { spec }) } as {
+        spec?: object;
+      };
+      await admit(request(NODES, { object: object as DraftObject }));
+      expect(object.spec).toEqual({ taints: [taint] });
+    }
+  });
+});
+
+describe('NodeRestriction, for the kubelet of n1', () => {
+  const node = (name: string, labels = {}, taints: object[] = []) =>
+    ({ metadata: { name, labels }, spec: { taints } }) as DraftObject;
+  const old = (name: string) => objects[`pod/live/${name}`] as DraftObject;
+  const mirror = (nodeName: string, spec = {}) =>
+    ({
+      metadata: { name: 'x', annotations: { 'kubernetes.io/config.mirror': 'y' } },
+      spec: { nodeName, containers: [], ...spec },
+    }) as DraftObject;
+  const token = (name: string, uid: string) =>
+    ({ spec: { boundObjectRef: { kind: 'Pod', name, uid } } }) as DraftObject;
+  const bound = { subresource: 'token', name: 'default' };
+  const cases: readonly [string, AdmissionRequest, string | undefined][] = [
+    [
+      'registers itself',
+      request(NODES, { name: 'n1', object: node('n1', { 'kubernetes.io/hostname': 'n1' }) }),
+      undefined,
+    ],
+    [
+      'does not register another',
+      request(NODES, { name: 'n2', object: node('n2') }),
+      'node "n1" is not allowed to modify node "n2"',
+    ],
+    [
+      'does not take its taints off',
+      request(NODES, {
+        operation: 'update',
+        name: 'n1',
+        object: node('n1'),
+        old: node('n1', {}, [{ key: 'k' }]),
+      }),
+      'node "n1" is not allowed to modify taints',
+    ],
+    [
+      'does not name its role',
+      request(NODES, {
+        operation: 'update',
+        name: 'n1',
+        object: node('n1', { 'node-role.kubernetes.io/x': '' }),
+        old: node('n1'),
+      }),
+      'is not allowed to modify labels: node-role.kubernetes.io/x',
+    ],
+    [
+      'sets labels outside the reserved domains',
+      request(NODES, {
+        operation: 'update',
+        name: 'n1',
+        object: node('n1', { 'example.com/x': '' }),
+        old: node('n1'),
+      }),
+      undefined,
+    ],
+    [
+      'renews its lease',
+      request(LEASES, { operation: 'update', namespace: 'kube-node-lease', name: 'n1', object: {}, old: {} }),
+      undefined,
+    ],
+    [
+      'not the lease of another',
+      request(LEASES, { operation: 'update', namespace: 'kube-node-lease', name: 'n2', object: {}, old: {} }),
+      'can only access node lease with the same name',
+    ],
+    [
+      'writes the status of its pod',
+      request(PODS, {
+        operation: 'update',
+        subresource: 'status',
+        name: 'mine',
+        object: old('mine'),
+        old: old('mine'),
+      }),
+      undefined,
+    ],
+    [
+      'not of another',
+      request(PODS, {
+        operation: 'update',
+        subresource: 'status',
+        name: 'theirs',
+        object: old('theirs'),
+        old: old('theirs'),
+      }),
+      'node "n1" can only update pod status for pods with spec.nodeName set to itself',
+    ],
+    ['deletes its pod', request(PODS, { operation: 'delete', name: 'mine', old: old('mine') }), undefined],
+    [
+      'not another',
+      request(PODS, { operation: 'delete', name: 'theirs' }),
+      'node "n1" can only delete pods with spec.nodeName set to itself',
+    ],
+    ['creates a mirror pod', request(PODS, { object: mirror('n1') }), undefined],
+    [
+      'not on another node',
+      request(PODS, { object: mirror('n2') }),
+      'node "n1" can only create pods with spec.nodeName set to itself',
+    ],
+    [
+      'not with a secret',
+      request(PODS, { object: mirror('n1', { volumes: [{ name: 'v', secret: { secretName: 's' } }] }) }),
+      'can not create pods that reference secrets',
+    ],
+    [
+      'not an ordinary pod',
+      request(PODS, { object: { metadata: {}, spec: { nodeName: 'n1', containers: [] } } as DraftObject }),
+      'can only create mirror pods',
+    ],
+    [
+      'asks a token for its pod',
+      request(SERVICE_ACCOUNTS, { ...bound, object: token('mine', 'u1') }),
+      undefined,
+    ],
+    [
+      'not for another',
+      request(SERVICE_ACCOUNTS, { ...bound, object: token('theirs', 'u2') }),
+      'node requested token bound to a pod scheduled on a different node',
+    ],
+    [
+      'not for nothing',
+      request(SERVICE_ACCOUNTS, { ...bound, object: {} }),
+      'node requested token not bound to a pod',
+    ],
+  ];
+  it.each(cases)('%s', async (_, asked, message) => {
+    const plugin = plugins.find(({ name }) => name === 'NodeRestriction');
+    const answer = Promise.resolve().then(() => plugin?.validate?.({ ...asked, user: kubelet }));
+    await (message === undefined
+      ? expect(answer).resolves.toBeUndefined()
+      : expect(answer).rejects.toThrow(message));
+    await expect(Promise.resolve().then(() => plugin?.validate?.(asked))).resolves.toBeUndefined();
+  });
+});

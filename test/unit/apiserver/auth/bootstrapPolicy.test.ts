@@ -1,0 +1,108 @@
+// The default policy: complete after the first run, untouched by the second, repaired when damaged; who may what by it.
+import { beforeEach, describe, expect, it } from 'vitest';
+import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES } from '../../../../src/api/resources.js';
+import {
+  bootstrapBindings,
+  reconcileBootstrapPolicy,
+} from '../../../../src/apiserver/auth/bootstrapPolicy.js';
+import { AUTO_UPDATE, bootstrapRoles } from '../../../../src/apiserver/auth/bootstrapRoles.js';
+import { rulesAllow } from '../../../../src/apiserver/auth/rbac.js';
+import { makeRbacAuthorizer } from '../../../../src/apiserver/auth/rbacAuthorizer.js';
+import { MemoryClient } from '../../../support/memoryClient.js';
+import { StaticInformers } from '../../../support/staticInformers.js';
+
+describe('reconciling', () => {
+  let client: MemoryClient;
+  beforeEach(async () => {
+    client = new MemoryClient();
+    await reconcileBootstrapPolicy(client);
+  });
+  it('creates everything, then nothing', async () => {
+    expect(client.writes).toHaveLength(bootstrapRoles.length + bootstrapBindings.length);
+    expect(await reconcileBootstrapPolicy(client)).toEqual([]);
+  });
+  it('adds a missing rule and keeps what was added', async () => {
+    const extra = { verbs: ['get'], apiGroups: ['example.com'], resources: ['things'] };
+    const role = await client.of(CLUSTER_ROLES).get({ name: 'system:basic-user' });
+    client.put(CLUSTER_ROLES, { ...role, rules: [extra] });
+    expect(await reconcileBootstrapPolicy(client)).toEqual(['clusterrole/system:basic-user']);
+    const { rules } = await client.of(CLUSTER_ROLES).get({ name: 'system:basic-user' });
+    expect(rules).toEqual([extra, ...(role.rules ?? [])]);
+  });
+  it('adds a missing subject', async () => {
+    const binding = await client.of(CLUSTER_ROLE_BINDINGS).get({ name: 'cluster-admin' });
+    client.put(CLUSTER_ROLE_BINDINGS, { ...binding, subjects: [] });
+    expect(await reconcileBootstrapPolicy(client)).toEqual(['clusterrolebinding/cluster-admin']);
+  });
+  it('leaves alone what says autoupdate=false', async () => {
+    const role = await client.of(CLUSTER_ROLES).get({ name: 'system:basic-user' });
+    client.put(CLUSTER_ROLES, {
+      ...role,
+      rules: [],
+      metadata: { ...role.metadata, annotations: { [AUTO_UPDATE]: 'false' } },
+    });
+    expect(await reconcileBootstrapPolicy(client)).toEqual([]);
+  });
+});
+
+describe('by the default policy', () => {
+  const informers = new StaticInformers();
+  for (const role of bootstrapRoles) informers.of(CLUSTER_ROLES).set(role);
+  for (const binding of bootstrapBindings) informers.of(CLUSTER_ROLE_BINDINGS).set(binding);
+  const rbac = makeRbacAuthorizer(informers);
+  const users = {
+    nobody: { name: 'jane', groups: ['system:authenticated'] },
+    stranger: { name: 'system:anonymous', groups: ['system:unauthenticated'] },
+    scheduler: { name: 'system:kube-scheduler', groups: ['system:authenticated'] },
+    controllers: { name: 'system:kube-controller-manager', groups: ['system:authenticated'] },
+    proxy: { name: 'system:kube-proxy', groups: ['system:authenticated'] },
+  };
+  const cases: readonly [keyof typeof users, string, string, boolean][] = [
+    ['nobody', 'list', 'pods', false],
+    ['nobody', 'create', 'authorization.k8s.io:selfsubjectaccessreviews', true],
+    ['nobody', 'get', '/apis/apps/v1', true],
+    ['nobody', 'get', '/metrics', false],
+    ['stranger', 'get', '/version', true],
+    ['stranger', 'get', '/api', false],
+    ['stranger', 'create', 'authorization.k8s.io:selfsubjectaccessreviews', false],
+    ['scheduler', 'create', 'pods/binding', true],
+    ['scheduler', 'patch', 'pods/status', true],
+    ['scheduler', 'list', 'nodes', true],
+    ['scheduler', 'get', 'secrets', false],
+    ['scheduler', 'create', 'pods', false],
+    ['controllers', 'create', 'pods', true],
+    ['controllers', 'create', 'rbac.authorization.k8s.io:clusterrolebindings', false],
+    ['proxy', 'watch', 'discovery.k8s.io:endpointslices', true],
+    ['proxy', 'get', 'secrets', false],
+  ];
+  it.each(cases)('%s, %s %s: %s', (who, verb, what, allowed) => {
+    const [group = '', full = ''] = what.includes(':') ? what.split(':') : ['', what];
+    const [resource = '', subresource = ''] = full.split('/');
+    const base = { user: users[who], verb, version: 'v1', namespace: '', name: '' };
+    const attributes = what.startsWith('/')
+      ? { ...base, group: '', resource: '', subresource: '', path: what }
+      : { ...base, group, resource, subresource };
+    expect(rbac.authorize(attributes).verdict === 'allow').toBe(allowed);
+  });
+  it.each([
+    ['view', 'get', 'secrets', false],
+    ['view', 'get', 'pods', true],
+    ['view', 'delete', 'pods', false],
+    ['edit', 'get', 'secrets', true],
+    ['edit', 'create', 'pods', true],
+    ['admin', 'delete', 'pods', true],
+  ])('the role %s: %s %s is %s', (name, verb, resource, allowed) => {
+    const rules = bootstrapRoles.find(({ metadata }) => metadata?.name === name)?.rules ?? [];
+    const attributes = {
+      user: users.nobody,
+      verb,
+      resource,
+      group: '',
+      version: 'v1',
+      subresource: '',
+      namespace: 'a',
+      name: 'x',
+    };
+    expect(rulesAllow(rules, attributes)).toBe(allowed);
+  });
+});

@@ -1,0 +1,240 @@
+// Addresses and ports of Services through their lives: created, changed, failed, deleted, found after a restart.
+import { describe, expect, it } from 'vitest';
+import type { V1Service, V1ServiceSpec } from '../../../../src/api/gen/types.js';
+import type { Draft } from '../../../../src/api/kind.js';
+import { makeServiceAllocator } from '../../../../src/apiserver/services/serviceAllocator.js';
+
+const service = (spec: Draft<V1ServiceSpec>, name = 's'): Draft<V1Service> => ({
+  metadata: { name, namespace: 'default' },
+  spec: structuredClone(spec),
+});
+const port = (changes: object = {}) => ({ port: 80, protocol: 'TCP', ...changes });
+const make = (services: V1Service[] = [], serviceCidrs = ['10.96.0.0/24'], nodePortRange = '30000-32767') =>
+  makeServiceAllocator({ serviceCidrs, nodePortRange, services, random: () => 0 });
+function created(allocator: ReturnType<typeof make>, spec: Draft<V1ServiceSpec>, name?: string) {
+  const draft = service(spec, name);
+  allocator.beforeCreate(draft);
+  return draft;
+}
+
+describe('a new Service', () => {
+  it('gets an address from the upper band, and says its families', () => {
+    expect(created(make(), { type: 'ClusterIP' }).spec).toEqual({
+      type: 'ClusterIP',
+      clusterIP: '10.96.0.17',
+      clusterIPs: ['10.96.0.17'],
+      ipFamilies: ['IPv4'],
+      ipFamilyPolicy: 'SingleStack',
+    });
+  });
+  it('gets the address it asks for, once', () => {
+    const allocator = make();
+    expect(created(allocator, { clusterIP: '10.96.0.10' }).spec).toMatchObject({
+      clusterIPs: ['10.96.0.10'],
+    });
+    expect(() => created(allocator, { clusterIP: '10.96.0.10' }, 'web')).toThrow(
+      'Service "web" is invalid: spec.clusterIPs: Invalid value: ["10.96.0.10"]: failed to allocate IP 10.96.0.10: provided IP is already allocated',
+    );
+  });
+  it.each([
+    [
+      'an address outside the network',
+      { clusterIP: '10.97.0.1' },
+      'the provided IP (10.97.0.1) is not in the valid range. The range of valid IPs is 10.96.0.0/24',
+    ],
+    ['the broadcast address', { clusterIP: '10.96.0.255' }, 'is not in the valid range'],
+    ['the first address, which is not its', { clusterIP: '10.96.0.1' }, 'provided IP is already allocated'],
+    ['an address that is none', { clusterIP: 'x' }, 'must be a valid IP address'],
+    [
+      'a family that the cluster lacks',
+      { ipFamilies: ['IPv6'] },
+      'spec.ipFamilies[0]: Invalid value: "IPv6": not configured on this cluster',
+    ],
+    [
+      'two families on a cluster of one',
+      { ipFamilyPolicy: 'RequireDualStack' },
+      'this cluster is not configured for dual-stack services',
+    ],
+    [
+      'a port outside the range',
+      { type: 'NodePort', ports: [port({ nodePort: 80 })] },
+      'spec.ports[0].nodePort: Invalid value: 80: provided port is not in the valid range. The range of valid ports is 30000-32767',
+    ],
+  ])('is refused %s', (_, spec, message) => {
+    expect(() => created(make(), spec)).toThrow(message);
+  });
+  it('named kubernetes gets the first address', () => {
+    const allocator = make();
+    const [clusterIP = ''] = allocator.kubernetesAddresses;
+    expect(clusterIP).toBe('10.96.0.1');
+    expect(created(allocator, { clusterIP }, 'kubernetes').spec).toMatchObject({ clusterIP });
+  });
+  it('that is headless gets None, with its families', () => {
+    expect(created(make(), { clusterIP: 'None', selector: { a: 'b' } }).spec).toMatchObject({
+      clusterIP: 'None',
+      clusterIPs: ['None'],
+      ipFamilies: ['IPv4'],
+      ipFamilyPolicy: 'SingleStack',
+    });
+    expect(created(make(), { clusterIP: 'None' }).spec).toMatchObject({
+      ipFamilies: ['IPv4', 'IPv6'],
+      ipFamilyPolicy: 'RequireDualStack',
+    });
+  });
+  it('that is external gets nothing', () => {
+    expect(created(make(), { type: 'ExternalName', externalName: 'x.y' }).spec).toEqual({
+      type: 'ExternalName',
+      externalName: 'x.y',
+    });
+  });
+  it('gets one address of each family when it prefers two', () => {
+    const two = make([], ['10.96.0.0/24', 'fd00::/112']);
+    expect(created(two, { ipFamilyPolicy: 'PreferDualStack' }).spec).toMatchObject({
+      clusterIPs: ['10.96.0.17', 'fd00::101'],
+      ipFamilies: ['IPv4', 'IPv6'],
+    });
+    expect(created(two, {}).spec).toMatchObject({ clusterIPs: ['10.96.0.18'] });
+  });
+});
+
+describe('node ports', () => {
+  it('are chosen from the upper band, and kept for explicit wishes below', () => {
+    const spec = created(make(), {
+      type: 'NodePort',
+      ports: [port(), port({ port: 81, nodePort: 30000 })],
+    }).spec;
+    expect(spec?.ports?.map(({ nodePort }) => nodePort)).toEqual([30086, 30000]);
+  });
+  it('are refused when another Service has them', () => {
+    const allocator = make();
+    created(allocator, { type: 'NodePort', ports: [port({ nodePort: 30080 })] });
+    expect(() =>
+      created(allocator, { type: 'NodePort', ports: [port(), port({ port: 81, nodePort: 30080 })] }),
+    ).toThrow('spec.ports[1].nodePort: Invalid value: 30080: provided port is already allocated');
+  });
+  it('are shared by one port in two protocols', () => {
+    const spec = created(make(), { type: 'NodePort', ports: [port(), port({ protocol: 'UDP' })] }).spec;
+    expect(spec?.ports?.map(({ nodePort }) => nodePort)).toEqual([30086, 30086]);
+  });
+  it('are not given to load balancers that decline them', () => {
+    const spec = created(make(), {
+      type: 'LoadBalancer',
+      allocateLoadBalancerNodePorts: false,
+      ports: [port()],
+    }).spec;
+    expect(spec?.ports).toEqual([port()]);
+  });
+  it('run out in words', () => {
+    const allocator = make([], ['10.96.0.0/24'], '30000-30000');
+    created(allocator, { type: 'NodePort', ports: [port()] });
+    expect(() => created(allocator, { type: 'NodePort', ports: [port()] })).toThrow(
+      'Internal error occurred: failed to allocate a nodePort: range is full',
+    );
+  });
+});
+
+describe('what was taken', () => {
+  const asked = { type: 'NodePort', clusterIP: '10.96.0.9', ports: [port({ nodePort: 30001 })] };
+  it('comes back when the write fails', () => {
+    const allocator = make();
+    allocator.beforeCreate(service(asked))();
+    expect(created(allocator, asked).spec).toMatchObject(asked);
+  });
+  it('comes back when a later part of the same Service is refused', () => {
+    const allocator = make();
+    expect(() => created(allocator, { ...asked, ports: [port({ nodePort: 1 })] })).toThrow();
+    expect(created(allocator, asked).spec).toMatchObject(asked);
+  });
+  it('comes back when the Service is deleted', () => {
+    const allocator = make();
+    allocator.afterDelete(created(allocator, asked));
+    expect(created(allocator, asked).spec).toMatchObject(asked);
+  });
+  it('is known after a restart', () => {
+    expect(() => created(make([service({ ...asked, clusterIPs: [asked.clusterIP] })]), asked)).toThrow(
+      'already allocated',
+    );
+  });
+});
+
+describe('an update', () => {
+  function updated(from: Draft<V1ServiceSpec>, change: (spec: Draft<V1ServiceSpec>) => void) {
+    const allocator = make();
+    const old = created(allocator, from);
+    const draft = structuredClone(old);
+    if (draft.spec !== undefined) change(draft.spec);
+    const undo = allocator.beforeUpdate(draft, old);
+    return { allocator, old, draft, undo };
+  }
+  it('that leaves out address and port keeps them', () => {
+    const { draft, old } = updated({ type: 'NodePort', ports: [port()] }, (spec) => {
+      delete spec.clusterIP;
+      delete spec.clusterIPs;
+      spec.ports = [port()];
+    });
+    expect(draft.spec).toEqual(old.spec);
+  });
+  it('to ClusterIP drops the node port and frees it', () => {
+    const { allocator, draft, old } = updated(
+      { type: 'NodePort', ports: [port({ nodePort: 30001 })] },
+      (spec) => {
+        spec.type = 'ClusterIP';
+      },
+    );
+    expect(draft.spec?.ports).toEqual([port()]);
+    allocator.afterUpdate(draft, old);
+    expect(() => created(allocator, { type: 'NodePort', ports: [port({ nodePort: 30001 })] })).not.toThrow();
+  });
+  it('to NodePort takes a port, and gives it back when the write fails', () => {
+    const { allocator, draft, undo } = updated({ type: 'ClusterIP', ports: [port()] }, (spec) => {
+      spec.type = 'NodePort';
+    });
+    const nodePort = draft.spec?.ports?.[0]?.nodePort ?? 0;
+    expect(nodePort).toBe(30086);
+    undo();
+    expect(() => created(allocator, { type: 'NodePort', ports: [port({ nodePort })] })).not.toThrow();
+  });
+  it('to ExternalName drops the address and frees it; back again takes a new one', () => {
+    const { allocator, draft, old } = updated({ clusterIP: '10.96.0.5' }, (spec) => {
+      spec.type = 'ExternalName';
+      spec.externalName = 'x.y';
+    });
+    expect(draft.spec).toEqual({ type: 'ExternalName', externalName: 'x.y' });
+    allocator.afterUpdate(draft, old);
+    const back = structuredClone(draft);
+    back.spec = { type: 'ClusterIP', clusterIP: '10.96.0.5' };
+    allocator.beforeUpdate(back, draft);
+    expect(back.spec.clusterIPs).toEqual(['10.96.0.5']);
+  });
+  it('of a port takes the new one and frees the old one only afterwards', () => {
+    const { allocator, draft, old } = updated(
+      { type: 'NodePort', ports: [port({ nodePort: 30001 })] },
+      (spec) => {
+        spec.ports = [port({ nodePort: 30002 })];
+      },
+    );
+    const rival = { type: 'NodePort', ports: [port({ nodePort: 30001 })] };
+    expect(() => created(allocator, rival)).toThrow('already allocated');
+    allocator.afterUpdate(draft, old);
+    expect(() => created(allocator, rival)).not.toThrow();
+  });
+});
+
+describe('ranges', () => {
+  it.each([
+    [['10.96.0.0/8'], '30000-32767'],
+    [['nonsense'], '30000-32767'],
+    [['10.0.0.0/24', '10.1.0.0/24'], '30000-32767'],
+    [[], '30000-32767'],
+    [['10.0.0.0/24'], '5-1'],
+    [['10.0.0.0/24'], '1-70000'],
+  ])('%j with %s are refused', (cidrs, ports) => {
+    expect(() => make([], cidrs, ports)).toThrow();
+  });
+  it('give every address once before the first is refused', () => {
+    const allocator = make([], ['10.0.0.0/29']);
+    const given = Array.from({ length: 5 }, () => created(allocator, {}).spec?.clusterIP);
+    expect(new Set(given).size).toBe(5);
+    expect(() => created(allocator, {})).toThrow('failed to allocate a serviceIP: range is full');
+  });
+});

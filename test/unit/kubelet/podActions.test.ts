@@ -1,0 +1,190 @@
+import { describe, expect, test } from 'vitest';
+import { computePodActions, type PodFacts, type ProbeFailure } from '../../../src/kubelet/podActions.js';
+import type { Pod } from '../../../src/kubelet/ports.js';
+import { emptyRuntimePod, type RuntimePod } from '../../../src/kubelet/runtime/runtimePod.js';
+import { container, podOf, run, runtimePod, sandbox } from './support.js';
+
+const actions = (pod: Pod, status: RuntimePod, more: Partial<PodFacts> = {}) =>
+  computePodActions({ pod, status, probeFailure: () => undefined, isStarted: () => true, ...more });
+
+/** The decision in short: what is made, started and killed, by name. */
+const brief = (pod: Pod, status: RuntimePod, more: Partial<PodFacts> = {}) => {
+  const { createSandbox, killPod, attempt, initContainersToStart, containersToStart, containersToKill } =
+    actions(pod, status, more);
+  const names = (list: readonly { name: string }[]) => list.map(({ name }) => name);
+  return {
+    ...(createSandbox ? { sandbox: attempt } : {}),
+    ...(killPod ? { killPod } : {}),
+    init: names(initContainersToStart),
+    start: names(containersToStart),
+    kill: containersToKill.map(({ id }) => id),
+  };
+};
+
+const plain = podOf();
+const withInit = podOf({ initContainers: [container('one'), container('two')] });
+const withSidecar = podOf({
+  initContainers: [container('side', { restartPolicy: 'Always' }), container('one')],
+});
+const never = podOf({ restartPolicy: 'Never' });
+const onFailure = podOf({ restartPolicy: 'OnFailure' });
+const failing = (kind: 'liveness' | 'startup') => (): ProbeFailure => ({ kind, message: 'refused' });
+const nothing = { init: [], start: [], kill: [] };
+
+describe('what a pod needs next', () => {
+  test.each<[string, Pod, RuntimePod, object]>([
+    [
+      'a new pod gets a sandbox and its containers',
+      plain,
+      emptyRuntimePod('u1'),
+      { sandbox: 0, killPod: true, ...nothing, start: ['web'] },
+    ],
+    [
+      'a new pod with init containers gets the first of them',
+      withInit,
+      emptyRuntimePod('u1'),
+      { sandbox: 0, killPod: true, ...nothing, init: ['one'] },
+    ],
+    ['a healthy pod is left alone', plain, runtimePod([run(plain, 'web', 'running')]), nothing],
+    [
+      'a crashed container starts again',
+      plain,
+      runtimePod([run(plain, 'web', 'exited', { exitCode: 1 })]),
+      { ...nothing, start: ['web'] },
+    ],
+    [
+      'one that ended well starts again with Always',
+      plain,
+      runtimePod([run(plain, 'web', 'exited')]),
+      { ...nothing, start: ['web'] },
+    ],
+    [
+      'with Never nothing starts again, and the pod ends',
+      never,
+      runtimePod([run(never, 'web', 'exited', { exitCode: 1 })]),
+      { ...nothing, killPod: true },
+    ],
+    [
+      'with OnFailure a success ends the pod',
+      onFailure,
+      runtimePod([run(onFailure, 'web', 'exited')]),
+      { ...nothing, killPod: true },
+    ],
+    [
+      'with OnFailure a failure starts again',
+      onFailure,
+      runtimePod([run(onFailure, 'web', 'exited', { exitCode: 2 })]),
+      { ...nothing, start: ['web'] },
+    ],
+    [
+      'a created container that never started is started',
+      plain,
+      runtimePod([run(plain, 'web', 'created')]),
+      { ...nothing, start: ['web'] },
+    ],
+    [
+      'a dead sandbox is replaced',
+      plain,
+      runtimePod([run(plain, 'web', 'running')], [sandbox({ state: 'SANDBOX_NOTREADY' })]),
+      { sandbox: 1, killPod: true, ...nothing, start: ['web'] },
+    ],
+    [
+      'a sandbox without an address is replaced',
+      plain,
+      runtimePod([], [sandbox({ network: { ip: '', additionalIps: [] } })]),
+      { sandbox: 1, killPod: true, ...nothing, start: ['web'] },
+    ],
+    [
+      'two ready sandboxes are one too many',
+      plain,
+      runtimePod([], [sandbox({ id: 'b' }), sandbox()]),
+      { sandbox: 1, killPod: true, ...nothing, start: ['web'] },
+    ],
+    [
+      'with Never a pod that ran is not begun again',
+      never,
+      runtimePod([run(never, 'web', 'exited')], [sandbox({ state: 'SANDBOX_NOTREADY' })]),
+      { ...nothing, killPod: true },
+    ],
+    [
+      'the second init container follows the first',
+      withInit,
+      runtimePod([run(withInit, 'one', 'exited')]),
+      { ...nothing, init: ['two'] },
+    ],
+    [
+      'a running init container is waited for',
+      withInit,
+      runtimePod([run(withInit, 'one', 'running')]),
+      nothing,
+    ],
+    [
+      'a failed init container starts again',
+      withInit,
+      runtimePod([run(withInit, 'one', 'exited', { exitCode: 1 })]),
+      { ...nothing, init: ['one'] },
+    ],
+    [
+      'after the last init container the containers start',
+      withInit,
+      runtimePod([run(withInit, 'two', 'exited'), run(withInit, 'one', 'exited')]),
+      { ...nothing, start: ['web'] },
+    ],
+    [
+      'init containers are not run again for a restart',
+      withInit,
+      runtimePod([run(withInit, 'web', 'exited', { exitCode: 1 })]),
+      { ...nothing, start: ['web'] },
+    ],
+    [
+      'a running sidecar lets the next init container start',
+      withSidecar,
+      runtimePod([run(withSidecar, 'side', 'running')]),
+      { ...nothing, init: ['one'] },
+    ],
+    [
+      'a crashed sidecar starts again beside its containers',
+      withSidecar,
+      runtimePod([run(withSidecar, 'web', 'running'), run(withSidecar, 'side', 'exited', { exitCode: 1 })]),
+      { ...nothing, init: ['side'] },
+    ],
+    [
+      'a new image restarts the container',
+      podOf({ containers: [container('web', { image: 'busybox:2' })] }),
+      runtimePod([run(plain, 'web', 'running')]),
+      { ...nothing, start: ['web'], kill: ['web-0'] },
+    ],
+  ])('%s', (_, pod, status, expected) => {
+    expect(brief(pod, status)).toEqual(expected);
+  });
+
+  test('a failed init container ends a pod that never restarts', () => {
+    const pod = podOf({ initContainers: [container('one')], restartPolicy: 'Never' });
+    const status = runtimePod([run(pod, 'one', 'exited', { exitCode: 1 })]);
+    expect(brief(pod, status)).toEqual({ ...nothing, killPod: true });
+  });
+
+  test('a sidecar that has not started holds the containers back', () => {
+    const status = runtimePod([run(withSidecar, 'side', 'running')]);
+    expect(brief(withSidecar, status, { isStarted: () => false })).toEqual(nothing);
+  });
+
+  test('a failed liveness probe kills and restarts', () => {
+    const { containersToKill, containersToStart } = actions(
+      plain,
+      runtimePod([run(plain, 'web', 'running')]),
+      {
+        probeFailure: failing('liveness'),
+      },
+    );
+    expect(containersToKill).toMatchObject([
+      { id: 'web-0', probe: 'liveness', message: 'Container web failed liveness probe, will be restarted' },
+    ]);
+    expect(containersToStart.map(({ name }) => name)).toEqual(['web']);
+  });
+
+  test('with Never a failed probe kills for good', () => {
+    const status = runtimePod([run(never, 'web', 'running')]);
+    expect(brief(never, status, { probeFailure: failing('startup') })).toMatchObject({ start: [] });
+  });
+});
