@@ -67,7 +67,6 @@ export class ClusterNode {
       }),
     );
     const registry = {
-      pause: path.resolve('build/Release/pause'),
       tls,
       host: '127.0.0.1',
       port: REGISTRY_PORT,
