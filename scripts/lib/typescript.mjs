@@ -1,6 +1,6 @@
 // Generates the API's types and compiles the TypeScript sources to dist/, each when what it reads changed.
 // Guarantees: a failed compilation leaves the old dist/ in place, and a deleted source leaves no output behind.
-import { chmodSync, copyFileSync, existsSync, rmSync } from 'node:fs';
+import { chmodSync, copyFileSync, existsSync, mkdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { generateApiTypes } from './apiTypes.mjs';
 import { run } from './run.mjs';
@@ -44,6 +44,7 @@ export async function buildTypescript(steps) {
   if (stamp.fresh) return;
   await steps.step('TypeScript', () => run(process.execPath, [tsc, '-p', root], { cwd: root }));
   for (const file of listFiles(root, ROOMS).filter((name) => name.endsWith('.proto'))) {
+    mkdirSync(path.dirname(inTree('dist', file)), { recursive: true }); // the compiler makes none without TypeScript in it
     copyFileSync(inTree(file), inTree('dist', file));
   }
   for (const file of orphans(listFiles(inTree('dist'), ROOMS), (source) => existsSync(inTree(source)))) {
