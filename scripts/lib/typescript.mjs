@@ -44,7 +44,7 @@ export async function buildTypescript(steps) {
   if (stamp.fresh) return;
   await steps.step('TypeScript', () => run(process.execPath, [tsc, '-p', root], { cwd: root }));
   for (const file of listFiles(root, ROOMS).filter((name) => name.endsWith('.proto'))) {
-    mkdirSync(path.dirname(inTree('dist', file)), { recursive: true }); // the compiler makes none without TypeScript in it
+    mkdirSync(path.dirname(inTree('dist', file)), { recursive: true });
     copyFileSync(inTree(file), inTree('dist', file));
   }
   for (const file of orphans(listFiles(inTree('dist'), ROOMS), (source) => existsSync(inTree(source)))) {

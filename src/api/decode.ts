@@ -3,9 +3,9 @@
 import { schemas } from './gen/schemas.js';
 import type { Draft, KindDefinition } from './kind.js';
 import type { KubeObject } from './object.js';
-import { getOwn, isMembers, isTooDeep, type Members, setOwn } from './own.js';
+import { getOwn, isMembers, type Members, setOwn } from './own.js';
 import { apiVersionOf } from './resources.js';
-import { DecodeError, type Place, type Scalar, scalarFor, typeMismatch } from './scalars.js';
+import { DecodeError, Place, type Scalar, scalarFor, TOO_DEEP, typeMismatch } from './scalars.js';
 import { type ApiError, statusError } from './status.js';
 
 export interface Decoded<T> {
@@ -37,16 +37,15 @@ export function decodeObject<T extends KubeObject>(
       );
   }
   const { object, unknownFields } = refusingFor(type, () => decodeModel<T>(model, value));
-  const { metadata, ...rest } = object;
-  const complete = { ...rest, apiVersion: expected, kind: type.kind, metadata: metadata ?? {} };
+  const { apiVersion: _, kind: __, metadata, ...rest } = object;
+  const complete = { apiVersion: expected, kind: type.kind, metadata: metadata ?? {}, ...rest };
   return { object: complete as Draft<T>, unknownFields };
 }
 
 /** Any model of the schemas, such as V1DeleteOptions or V1Binding. Throws DecodeError. */
 export function decodeModel<T>(model: string, value: unknown): Decoded<T> {
-  if (isTooDeep(value)) throw new DecodeError('exceeded max depth');
   const unknown: string[] = [];
-  const object = readModel(model, value, { model: '', path: '', exactPath: '' }, unknown);
+  const object = readModel(modelOf(model), value, ROOT, unknown);
   return { object: object as Draft<T>, unknownFields: unknown };
 }
 
@@ -74,6 +73,10 @@ function refusingFor<R>(type: Pick<KindDefinition['type'], 'kind' | 'version'>, 
   }
 }
 
+const ROOT = new Place(undefined, '', '', false);
+/** Only models that contain themselves can nest so deep. */
+const MAX_DEPTH = 1000;
+
 /** Reads one JSON value at a place. */
 type Reader = (value: unknown, place: Place, unknown: string[]) => unknown;
 
@@ -83,21 +86,25 @@ interface Field {
   readonly zero: unknown;
 }
 
-const compiled = new Map<string, ReadonlyMap<string, Field>>();
+interface Model {
+  readonly goName: string;
+  readonly fields: ReadonlyMap<string, Field>;
+}
 
-function fieldsOf(model: string): ReadonlyMap<string, Field> {
-  const known = compiled.get(model);
+const compiled = new Map<string, Model>();
+
+function modelOf(name: string): Model {
+  const known = compiled.get(name);
   if (known !== undefined) return known;
-  const schema = getOwn(schemas, model);
-  if (schema === undefined) throw new Error(`the schemas have no model ${model}`);
-  const fields = new Map(
-    Object.entries(schema).map(([name, code]): [string, Field] => [
-      name,
-      fieldFor(model, name, code.replace(/^!/, '')),
-    ]),
-  );
-  compiled.set(model, fields);
-  return fields;
+  const schema = getOwn(schemas, name);
+  if (schema === undefined) throw new Error(`the schemas have no model ${name}`);
+  const fields = Object.entries(schema).map(([field, code]): [string, Field] => [
+    field,
+    fieldFor(name, field, code.replace(/^!/, '')),
+  ]);
+  const model = { goName: goName(name), fields: new Map(fields) };
+  compiled.set(name, model);
+  return model;
 }
 
 function fieldFor(model: string, name: string, code: string): Field {
@@ -107,24 +114,20 @@ function fieldFor(model: string, name: string, code: string): Field {
     return { read: mapReader(fieldFor(model, name, code.slice(2)), goType(code)), zero: {} };
   const scalar: Scalar | undefined = scalarFor(model, name, code);
   if (scalar !== undefined) return scalar;
-  return { read: (value, place, unknown) => readModel(code, value, place, unknown), zero: {} };
+  return { read: (value, place, unknown) => readModel(modelOf(code), value, place, unknown), zero: {} };
 }
 
-function readModel(model: string, value: unknown, place: Place, unknown: string[]): Members {
-  if (!isMembers(value)) throw typeMismatch(value, place, `v1.${goName(model)}`);
-  const { path, exactPath } = place;
-  const fields = fieldsOf(model);
+function readModel(model: Model, value: unknown, place: Place, unknown: string[]): Members {
+  if (!isMembers(value)) throw typeMismatch(value, place, `v1.${model.goName}`);
+  if (place.depth > MAX_DEPTH) throw new DecodeError(TOO_DEEP);
   const result: Members = {};
   for (const name of Object.keys(value)) {
     const member = value[name];
-    const exact = exactPath === '' ? name : `${exactPath}.${name}`;
-    const field = fields.get(name);
+    const field = model.fields.get(name);
     if (field === undefined) {
-      if (unknown.length < MAX_UNKNOWN) unknown.push(exact);
-    } else if (member !== null && member !== undefined) {
-      const inner = { model: goName(model), path: path === '' ? name : `${path}.${name}`, exactPath: exact };
-      result[name] = field.read(member, inner, unknown);
-    }
+      if (unknown.length < MAX_UNKNOWN) unknown.push(place.element(`.${name}`).exactPath);
+    } else if (member !== null && member !== undefined)
+      result[name] = field.read(member, place.field(model.goName, `.${name}`), unknown);
   }
   return result;
 }
@@ -133,9 +136,7 @@ function listReader({ read, zero }: Field, type: string): Reader {
   return (value, place, unknown) => {
     if (!Array.isArray(value)) throw typeMismatch(value, place, type);
     return value.map((item: unknown, index) =>
-      item === null
-        ? freshZero(zero)
-        : read(item, { ...place, exactPath: `${place.exactPath}[${index}]` }, unknown),
+      item === null ? freshZero(zero) : read(item, place.element(`[${index}]`), unknown),
     );
   };
 }
@@ -148,9 +149,7 @@ function mapReader({ read, zero }: Field, type: string): Reader {
       setOwn(
         result,
         key,
-        member === null
-          ? freshZero(zero)
-          : read(member, { ...place, exactPath: `${place.exactPath}.${key}` }, unknown),
+        member === null ? freshZero(zero) : read(member, place.element(`.${key}`), unknown),
       );
     return result;
   };

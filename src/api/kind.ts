@@ -29,6 +29,10 @@ export interface ScaleFields<T> {
   setReplicas(draft: Draft<T>, replicas: number): void;
 }
 
+/**
+ * A write goes: decodeObject, defaults, admission that changes, prepareForCreate or prepareForUpdate, validateObject.
+ * Subresources that change what an update may not (binding, finalize, ephemeralcontainers) skip the last two.
+ */
 export interface KindDefinition<T extends KubeObject = KubeObject> {
   readonly type: ResourceType<T>;
   readonly singular: string;
@@ -51,6 +55,6 @@ export interface KindDefinition<T extends KubeObject = KubeObject> {
   /** Every fault as a cause: field path, reason (FieldValueInvalid...), Kubernetes' message. `old` on updates. */
   validate?(object: T, old?: T): readonly V1StatusCause[];
   readonly columns: readonly Column<T>[];
-  /** What fieldSelector may ask besides metadata.name and metadata.namespace. */
+  /** What fieldSelector may ask besides metadata.name and metadata.namespace. Answers for an empty object too. */
   fields?(object: T): Readonly<Record<string, string>>;
 }

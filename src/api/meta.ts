@@ -28,6 +28,8 @@ const NAME_RULES: Readonly<Record<KindDefinition['nameRule'], NameCheck>> = {
   dnsLabel1035,
   pathSegment,
 };
+/** Nobody reads on beyond these, and a hostile object could have a million. */
+const MAX_CAUSES = 1000;
 const MAX_ANNOTATIONS = 256 * 1024;
 
 /** Everything that can be wrong with an object: its metadata, then what its kind says. `old` on updates. */
@@ -37,7 +39,7 @@ export function validateObject<T extends KubeObject>(kind: KindDefinition<T>, ob
     ...validateMeta(metadata, { nameRule: kind.nameRule, namespaced: kind.type.namespaced }),
     ...(old === undefined ? [] : validateMetaUpdate(metadata, old.metadata ?? {})),
     ...(kind.validate?.(object, old) ?? []),
-  ];
+  ].slice(0, MAX_CAUSES);
 }
 
 export interface MetaRules {

@@ -1,5 +1,6 @@
 // The rules for names of things: objects, labels, keys, ports. Pure.
 // Guarantees: each check answers with Kubernetes' own sentences, one a fault; an empty list means the name is good.
+import { parseIp } from './ip.js';
 
 export type NameCheck = (name: string) => readonly string[];
 
@@ -92,3 +93,6 @@ export const portName: NameCheck = (name) => {
 
 export const portNumber = (port: number): readonly string[] =>
   Number.isInteger(port) && port >= 1 && port <= 65535 ? [] : ['must be between 1 and 65535, inclusive'];
+
+export const ipAddress: NameCheck = (text) =>
+  parseIp(text) === undefined ? ['must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)'] : [];

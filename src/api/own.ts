@@ -43,6 +43,26 @@ export function sameJson(left: unknown, right: unknown): boolean {
   return keys.length === others.length && keys.every((key) => sameJson(left[key], getOwn(right, key)));
 }
 
+/** Same to a reader who leaves empty members out, as the stock apiserver does: absent, '', [], {}, false are one. */
+export function sameMeaning(left: unknown, right: unknown): boolean {
+  if (isEmpty(left) || isEmpty(right)) return isEmpty(left) && isEmpty(right);
+  if (Array.isArray(left))
+    return (
+      Array.isArray(right) &&
+      left.length === right.length &&
+      left.every((item, index) => sameMeaning(item, right[index]))
+    );
+  if (!isMembers(left) || !isMembers(right)) return left === right;
+  const keys = new Set([...Object.keys(left), ...Object.keys(right)]);
+  return [...keys].every((key) => sameMeaning(getOwn(left, key), getOwn(right, key)));
+}
+
+function isEmpty(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null)
+    return value === undefined || value === null || value === '' || value === false;
+  return Array.isArray(value) ? value.length === 0 : Object.values(value).every(isEmpty);
+}
+
 const MAX_DEPTH = 1000;
 
 /** True when the value nests so deep that a recursive walk could exhaust the stack. Itself not recursive. */

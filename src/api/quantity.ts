@@ -15,6 +15,8 @@ export class QuantityError extends Error {
 
 const FORM = /^([+-]?)(\d+\.?\d*|\.\d+)(?:([eE])([+-]?\d+)|(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)?)$/;
 const LOOSE_FORM = /^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$/;
+/** Up to 999 of any unit is never more of the next one. */
+const CANONICAL = /^[1-9]\d{0,2}([numkMGTPE]|[KMGTPE]i)?$/;
 const DECIMAL = ['n', 'u', 'm', '', 'k', 'M', 'G', 'T', 'P', 'E'];
 const BINARY = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
 const NANO = 1_000_000_000n;
@@ -22,9 +24,22 @@ const NANO = 1_000_000_000n;
 const MAX_LENGTH = 64;
 const MAX_EXPONENT = 30;
 
+/** A cluster's amounts are few and come again and again; the bound keeps hostile ones from filling memory. */
+const known = new Map<string, Quantity>();
+const MAX_KNOWN = 1024;
+
 /** Text or a JSON number. Throws QuantityError in Kubernetes' words. */
 export function parseQuantity(amount: string | number): Quantity {
   const text = String(amount);
+  const before = known.get(text);
+  if (before !== undefined) return before;
+  const quantity = readQuantity(text);
+  if (known.size >= MAX_KNOWN) known.clear();
+  known.set(text, quantity);
+  return quantity;
+}
+
+function readQuantity(text: string): Quantity {
   const match = text.length > MAX_LENGTH ? null : FORM.exec(text);
   if (match === null) throw new QuantityError(refusalOf(text));
   const [, sign = '', digits = '', , exponent, suffix = ''] = match;
@@ -68,6 +83,8 @@ export function formatQuantity({ nanos, format }: Quantity): string {
 
 /** parse and format in one; what is canonical already comes back as it is. */
 export function canonicalQuantity(amount: string | number): string {
+  const text = String(amount);
+  if (CANONICAL.test(text)) return text;
   return formatQuantity(parseQuantity(amount));
 }
 

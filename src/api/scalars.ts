@@ -1,7 +1,7 @@
 // The plain values of the schemas: strings, numbers, times, quantities. Pure.
 // Guarantees: each value leaves as the apiserver stores it (canonical quantities, UTC times) or is refused in Go's words.
 import { INT64_FIELDS, QUANTITY_FIELDS, QUANTITY_MAPS } from './formats.js';
-import { copyJson } from './own.js';
+import { copyJson, isTooDeep } from './own.js';
 import { canonicalQuantity, QuantityError } from './quantity.js';
 
 /** The value does not fit its schema; the message is the end of the apiserver's sentence. */
@@ -9,13 +9,45 @@ export class DecodeError extends Error {
   override readonly name = 'DecodeError';
 }
 
-export interface Place {
-  /** The struct that holds the field, as Go names it. */
-  readonly model: string;
+/** Where a value stands. A chain, because its text is needed only for refusals. */
+export class Place {
+  readonly depth: number;
+
+  constructor(
+    readonly parent: Place | undefined,
+    /** The struct that holds the field, as Go names it. */
+    readonly model: string,
+    /** `.name` of a field or map's key, `[3]` of a list's element. */
+    readonly step: string,
+    readonly isField: boolean,
+  ) {
+    this.depth = parent === undefined ? 0 : parent.depth + 1;
+  }
+
+  field(model: string, step: string): Place {
+    return new Place(this, model, step, true);
+  }
+
+  element(step: string): Place {
+    return new Place(this, this.model, step, false);
+  }
+
   /** Without list positions: how type mismatches name a field. */
-  readonly path: string;
+  get path(): string {
+    return this.steps(({ isField }) => isField);
+  }
+
   /** With list positions: how unknown fields are named. */
-  readonly exactPath: string;
+  get exactPath(): string {
+    return this.steps(() => true);
+  }
+
+  private steps(wanted: (place: Place) => boolean): string {
+    const steps: string[] = [];
+    for (let place: Place | undefined = this; place !== undefined; place = place.parent)
+      if (wanted(place)) steps.push(place.step);
+    return steps.reverse().join('').replace(/^\./, '');
+  }
 }
 
 export interface Scalar {
@@ -74,8 +106,15 @@ const SCALARS: Readonly<Record<string, Scalar>> = {
   u: { zero: null, read: (value, place) => readTime(value, place, 6) },
   y: { zero: '', read: readBase64 },
   x: { zero: 0, read: readIntOrString },
-  any: { zero: null, read: (value) => copyJson(value) },
+  any: { zero: null, read: readAnything },
 };
+
+export const TOO_DEEP = 'exceeded max depth';
+
+function readAnything(value: unknown): unknown {
+  if (isTooDeep(value)) throw new DecodeError(TOO_DEEP);
+  return copyJson(value);
+}
 
 const JS_TYPES = { string: 'string', bool: 'boolean', float64: 'number' } as const;
 

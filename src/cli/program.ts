@@ -1,6 +1,11 @@
 // The `trellis` command line: its commands, help and errors.
 // Guarantees: never ends the process; a wrong command line gives exit code 2 and says what to type instead.
 import { Command, CommanderError } from 'commander';
+import { componentCommands } from './cluster/components.js';
+import { downCommand } from './cluster/down.js';
+import { kubeconfigCommand, kubectlCommand } from './cluster/kubectl.js';
+import { statusCommand } from './cluster/status.js';
+import { upCommand } from './cluster/up.js';
 import { cniCommand } from './cni/command.js';
 import { doctorCommand } from './doctor.js';
 import type { Terminal } from './terminal.js';
@@ -10,11 +15,11 @@ const USAGE_ERROR = 2;
 
 const EXPLANATION = `
 Start here:
+  trellis up                 start a cluster on this machine; Ctrl-C ends it
+  trellis kubectl get nodes  talk to it with the kubectl of this machine
+  trellis down               end it and remove what it made
   trellis doctor             see whether this machine has what Trellis needs
-  trellis doctor --help      what the answers mean
   trellis cni --help         put containers on networks by CNI plugins
-
-More commands arrive as the parts are built; the README says which exist.
 `;
 
 export function createProgram(terminal: Terminal): Command {
@@ -23,7 +28,12 @@ export function createProgram(terminal: Terminal): Command {
     .version(trellisVersion(), '-V, --version', 'print the version')
     .helpOption('-h, --help', 'show this help')
     .helpCommand('help [command]', 'show the help of a command')
+    // Words after a command belong to it: "trellis kubectl get -A" leaves -A to kubectl.
+    .enablePositionalOptions()
     .addHelpText('after', EXPLANATION);
+  for (const command of [upCommand, downCommand, statusCommand, kubeconfigCommand, kubectlCommand])
+    program.addCommand(command(terminal));
+  for (const command of componentCommands(terminal)) program.addCommand(command);
   program.addCommand(doctorCommand(terminal));
   program.addCommand(cniCommand(terminal));
   govern(program, terminal, 'trellis');

@@ -1,15 +1,39 @@
 // What the pod network handed to containers that are gone: addresses and published ports are given back.
-// Guarantees: only attachments of this cluster's network are looked at; one that cannot be undone does not stop the rest.
+// Guarantees: only what belongs to sandboxes of this cluster is looked at; nothing is left of them where libcni keeps results.
+import { readdir, rmdir } from 'node:fs/promises';
+import path from 'node:path';
+import { DEFAULT_CACHE_DIR } from '../cni/cache.js';
 import { Cni } from '../cni/cni.js';
 import { loadNetworks } from '../cni/load.js';
 import type { Layout } from './layout.js';
+
+/** The network that containerd itself makes for every sandbox's `lo`. */
+const LOOPBACK = { network: 'cni-loopback', ifName: 'lo' };
 
 /** Called when no container of the cluster runs any more. */
 export async function collectAttachments(options: {
   readonly layout: Layout;
   readonly cniBinDir: string;
 }): Promise<void> {
-  const { networks } = await loadNetworks(options.layout.cniConfigDir);
-  const cni = new Cni({ binDirs: [options.cniBinDir] });
+  const { layout, cniBinDir } = options;
+  const { networks } = await loadNetworks(layout.cniConfigDir);
+  const cni = new Cni({ binDirs: [cniBinDir] });
+  const sandboxes = new Set(await sandboxesOf(layout));
+  for (const { network, containerId } of await cni.cache.list())
+    if (network === layout.network) sandboxes.add(containerId);
   for (const list of networks) await cni.gc(list, []);
+  for (const containerId of sandboxes)
+    await cni.cache.remove(LOOPBACK.network, { containerId, ifName: LOOPBACK.ifName });
+  // containerd's libcni has no setting for the place; it is left as it was found when nobody else uses it.
+  for (const dir of [path.join(DEFAULT_CACHE_DIR, 'results'), DEFAULT_CACHE_DIR]) await removeIfEmpty(dir);
+}
+
+async function sandboxesOf({ containerdState }: Layout): Promise<string[]> {
+  return readdir(path.join(containerdState, 'io.containerd.grpc.v1.cri', 'sandboxes')).catch(() => []);
+}
+
+export async function removeIfEmpty(dir: string): Promise<void> {
+  await rmdir(dir).catch((error: NodeJS.ErrnoException) => {
+    if (!['ENOENT', 'ENOTEMPTY', 'EEXIST'].includes(error.code ?? '')) throw error;
+  });
 }

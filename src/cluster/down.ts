@@ -1,13 +1,15 @@
 // Takes a cluster away: its processes, containers, mounts, control groups, devices, rules and run-time files.
 // Guarantees: works from the data directory's name alone, also after everything was killed; touches nothing of another's;
 // calling it again is success.
-import { readdir, rm, rmdir } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { openCgroups } from '../kernel/cgroup/adapter.js';
 import { openNft } from '../kernel/nftables/adapter.js';
 import { openRoute } from '../kernel/route/adapter.js';
 import { removePodNetwork } from '../network/podNetwork.js';
-import { collectAttachments } from './attachments.js';
+import { collectAttachments, removeIfEmpty } from './attachments.js';
+import { containerdConfigFile } from './containerd/component.js';
+import { killRemains } from './containerd/remains.js';
 import { ClusterError } from './error.js';
 import type { Layout } from './layout.js';
 import { unmountBelow } from './mounts.js';
@@ -22,8 +24,8 @@ export interface DownOptions {
 
 const SUPERVISOR_GRACE_MS = 30_000;
 const COMPONENT_GRACE_MS = 5_000;
-/** Where libcni, inside containerd, keeps results; it has no setting for it. */
-const CNI_RESULTS = '/var/lib/cni/results';
+/** Where shims of every containerd on the machine keep their sockets. */
+const SHIM_SOCKETS = '/run/containerd/s';
 
 export async function down(options: DownOptions & { readonly purge: boolean }): Promise<void> {
   const { layout, purge } = options;
@@ -38,6 +40,12 @@ export async function down(options: DownOptions & { readonly purge: boolean }): 
 export async function removeTraces({ layout, cniBinDir }: DownOptions): Promise<void> {
   const { components } = await readState(layout);
   for (const component of Object.values(components)) await terminate(component, COMPONENT_GRACE_MS);
+  await killRemains({
+    root: layout.containerdRoot,
+    state: layout.containerdState,
+    socketPath: layout.containerdSocket,
+    configPath: containerdConfigFile(layout),
+  });
   const cgroups = await openCgroups();
   await cgroups.kill(layout.cgroup);
   await collectAttachments({ layout, cniBinDir });
@@ -45,9 +53,9 @@ export async function removeTraces({ layout, cniBinDir }: DownOptions): Promise<
   await unmountBelow(layout.runDir);
   await removeFromKernel(layout);
   await cgroups.remove(layout.cgroup);
-  await removeResults(layout.network);
   await rm(layout.runDir, { recursive: true, force: true });
-  await removeIfEmpty(path.dirname(layout.runDir));
+  for (const dir of [path.dirname(layout.runDir), SHIM_SOCKETS, path.dirname(SHIM_SOCKETS)])
+    await removeIfEmpty(dir);
 }
 
 async function removeFromKernel(layout: Layout): Promise<void> {
@@ -62,20 +70,6 @@ async function removeFromKernel(layout: Layout): Promise<void> {
     nft.close();
     route.close();
   }
-}
-
-async function removeResults(network: string): Promise<void> {
-  const names = await readdir(CNI_RESULTS).catch(() => []);
-  for (const name of names.filter((entry) => entry.startsWith(`${network}-`)))
-    await rm(path.join(CNI_RESULTS, name), { force: true });
-  await removeIfEmpty(CNI_RESULTS);
-  await removeIfEmpty(path.dirname(CNI_RESULTS));
-}
-
-async function removeIfEmpty(dir: string): Promise<void> {
-  await rmdir(dir).catch((error: NodeJS.ErrnoException) => {
-    if (!['ENOENT', 'ENOTEMPTY', 'EEXIST'].includes(error.code ?? '')) throw error;
-  });
 }
 
 /** A directory that Trellis did not make is never removed, whatever the option said. */

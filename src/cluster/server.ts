@@ -1,9 +1,10 @@
 // The control plane's process: store, apiserver, controllers and scheduler, joined in one process.
 // Guarantees: controllers and scheduler reach the API as any other client does, with their own identities and rights.
-import type { Log } from '../api/log.js';
+
 import { KINDS } from '../api/kinds/index.js';
-import { bootstrap } from '../apiserver/bootstrap.js';
+import type { Log } from '../api/log.js';
 import { reconcileBootstrapPolicy } from '../apiserver/auth/bootstrapPolicy.js';
+import { bootstrap } from '../apiserver/bootstrap.js';
 import { type ApiServer, openApiServer } from '../apiserver/server.js';
 import { APISERVER_USER, standardParts } from '../apiserver/standard.js';
 import { makeEventRecorder } from '../client/eventRecorder.js';
@@ -40,13 +41,16 @@ export async function runServer(options: ServerOptions): Promise<void> {
       listen: { host: '::', port: settings.securePort },
       tls: { cert: pki.apiserver.cert, key: pki.apiserver.key, clientCa: pki.ca.cert },
       parts: standardParts({
-        serviceAccountKey: pki.serviceAccountKey,
+        serviceAccountKeyPem: pki.serviceAccountKey,
         issuer: `https://kubernetes.default.svc.${settings.clusterDomain}`,
         serviceCidrs: [settings.serviceCidr],
-        allowAnonymous: true,
         log: options.log.with({ part: 'apiserver' }),
       }),
-      kubelet: { cert: pki.apiserverKubeletClient.cert, key: pki.apiserverKubeletClient.key, ca: pki.ca.cert },
+      kubelet: {
+        cert: pki.apiserverKubeletClient.cert,
+        key: pki.apiserverKubeletClient.key,
+        ca: pki.ca.cert,
+      },
       log: options.log.with({ part: 'apiserver' }),
     }),
   );
@@ -54,7 +58,14 @@ export async function runServer(options: ServerOptions): Promise<void> {
     await step(sink, 'cluster policy', () => prepareCluster(apiserver, options));
     const ending = Promise.all([
       asUser(apiserver, 'system:kube-controller-manager', options, ({ client, informers, log }) =>
-        runControllers({ client, informers, log, signal, rootCa: pki.ca.cert, clusterCidr: settings.clusterCidr }),
+        runControllers({
+          client,
+          informers,
+          log,
+          signal,
+          rootCa: pki.ca.cert,
+          clusterCidr: settings.clusterCidr,
+        }),
       ),
       asUser(apiserver, 'system:kube-scheduler', options, ({ client, informers, log }) =>
         runScheduler({
@@ -76,7 +87,11 @@ export async function runServer(options: ServerOptions): Promise<void> {
 async function prepareCluster(apiserver: ApiServer, { settings, nodeIp }: ServerOptions): Promise<void> {
   await apiserver.ready();
   const client = openClient(apiserver.inProcess(APISERVER_USER));
-  await bootstrap(client, { address: nodeIp, port: settings.securePort, serviceIp: serviceAddress(settings, 1) });
+  await bootstrap(client, {
+    address: nodeIp,
+    port: settings.securePort,
+    serviceIp: serviceAddress(settings, 1),
+  });
   await reconcileBootstrapPolicy(client);
 }
 

@@ -8,5 +8,8 @@ export function serviceAddress({ serviceCidr }: Pick<Settings, 'serviceCidr'>, n
   const cidr = parseCidr(serviceCidr);
   const address = cidr === undefined ? undefined : addressAt(cidr, BigInt(n));
   if (address !== undefined) return address;
-  throw new ClusterError('BAD_OPTION', `the service range ${serviceCidr} is no network that can hold addresses`);
+  throw new ClusterError(
+    'BAD_OPTION',
+    `the service range ${serviceCidr} is no network that can hold addresses`,
+  );
 }

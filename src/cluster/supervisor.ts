@@ -88,6 +88,8 @@ export class Supervisor {
   }
 
   #heard(step: Step): void {
+    // What fails while everything is being ended is no news.
+    if (this.#stopping) return;
     if (step.type === 'ready') {
       this.#state = { ...this.#state, readyAt: Date.now() };
       this.#record();

@@ -3,10 +3,14 @@
 import type { Log } from '../api/log.js';
 import type { KubeObject, Stored } from '../api/object.js';
 import type { ResourceType } from '../api/resources.js';
+import { ApiError } from '../api/status.js';
 import type { Client } from '../client/client.js';
 import type { Informers } from '../client/informer.js';
 import { runWorkers } from '../client/worker.js';
 import { makeWorkQueue, type WorkQueue } from '../client/workQueue.js';
+
+/** Time for the event that made the cache late to arrive. */
+const CONFLICT_MS = 20;
 
 export interface ControllerEvent {
   readonly type: 'Normal' | 'Warning';
@@ -59,10 +63,20 @@ export async function runLoop(context: ControllerContext, name: string, loop: Lo
     sync: async (key) => {
       // What was queued when the end came is left to the next leader: a queue may be long, an exit must not be.
       if (signal.aborted) return;
-      const againMs = await loop.reconcile(key);
+      const againMs = await reconcileQuietly(loop, key);
       if (againMs !== undefined) loop.queue.addAfter(key, againMs);
     },
   });
+}
+
+/** A conflict is how the server says that the cache is late: no failure, only "once more". */
+async function reconcileQuietly(loop: Loop, key: string): Promise<number | undefined> {
+  try {
+    return await loop.reconcile(key);
+  } catch (error) {
+    if (ApiError.is(error, 'Conflict')) return CONFLICT_MS;
+    throw error;
+  }
 }
 
 /** Calls `tick` now and then every `periodMs` until the signal; a failing tick is logged and the next one comes. */

@@ -72,6 +72,11 @@ export class Expectations {
     return true;
   }
 
+  /** True for what was deleted on purpose and is still in the cache. */
+  isDeleting(key: string, uid: string): boolean {
+    return this.#keys.get(key)?.deleting.has(uid) === true;
+  }
+
   forget(key: string): void {
     this.#keys.delete(key);
   }

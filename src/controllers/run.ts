@@ -5,7 +5,7 @@ import type { Log } from '../api/log.js';
 import type { Client } from '../client/client.js';
 import { type EventRecorder, makeEventRecorder, referenceTo } from '../client/eventRecorder.js';
 import type { Informers } from '../client/informer.js';
-import type { Controller, ControllerContext, RecordEvent } from './controller.js';
+import type { Controller, RecordEvent } from './controller.js';
 import { deploymentController } from './deployment/controller.js';
 import { ControllersError, enabledNames } from './enabled.js';
 import { endpointSliceController } from './endpointSlice/controller.js';
@@ -51,21 +51,23 @@ export async function runControllers(options: ControllersOptions): Promise<void>
     all.map(({ name }) => name),
     enabled,
   );
-  const ending = new AbortController();
-  const end = () => ending.abort();
+  // A signal each: what listens to one grows with the controller, not with their number.
+  const running = all
+    .filter(({ name }) => names.includes(name))
+    .map((controller) => ({ controller, ending: new AbortController() }));
+  const end = () => {
+    for (const { ending } of running) ending.abort();
+  };
   if (signal.aborted) end();
   signal.addEventListener('abort', end, { once: true });
   try {
     await Promise.all(
-      all
-        .filter(({ name }) => names.includes(name))
-        .map(async (controller) => {
-          const recorder = makeEventRecorder(client, { component: controller.name, log, now });
-          const record = recordBy(recorder);
-          const context: ControllerContext = { client, informers, log, signal: ending.signal, record, now };
-          await controller.run(context);
-          await recorder.flush();
-        }),
+      running.map(async ({ controller, ending }) => {
+        const recorder = makeEventRecorder(client, { component: controller.name, log, now });
+        const context = { client, informers, log, signal: ending.signal, record: recordBy(recorder), now };
+        await controller.run(context);
+        await recorder.flush();
+      }),
     );
   } finally {
     end();

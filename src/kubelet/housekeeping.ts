@@ -26,6 +26,8 @@ export interface HousekeepingOptions {
   readonly log: Log;
 }
 
+type Wanted = (uid: string) => boolean;
+
 export class Housekeeping {
   private running = false;
 
@@ -37,25 +39,26 @@ export class Housekeeping {
     this.running = true;
     try {
       const { pods, workers, cache } = this.options;
-      const wanted = pods.uids();
+      // Asked anew each time: a pod may come while a round waits for the runtime.
+      const isWanted = (uid: string) => pods.get(uid) !== undefined;
       // What the runtime has and nobody wants, such as the pods of a manifest removed while the kubelet was away.
       for (const { uid } of cache.pods())
-        if (!wanted.has(uid) && !workers.knows(uid) && !this.isGarbageOnly(uid)) workers.terminate(uid);
-      await this.attempt('collect containers', () => this.collect(wanted));
-      await this.attempt('remove volumes', () => this.removeVolumes(wanted));
-      await this.attempt('remove control groups', () => this.removeCgroups(wanted));
-      await this.attempt('remove logs', () => this.removeLogs(wanted));
-      this.forget(wanted);
-      workers.retain(wanted);
+        if (!isWanted(uid) && !workers.knows(uid) && !this.isGarbageOnly(uid)) workers.terminate(uid);
+      await this.attempt('collect containers', () => this.collect(isWanted));
+      await this.attempt('remove volumes', () => this.removeVolumes(isWanted));
+      await this.attempt('remove control groups', () => this.removeCgroups(isWanted));
+      await this.attempt('remove logs', () => this.removeLogs(isWanted));
+      this.forget(isWanted);
+      workers.retain(isWanted);
     } finally {
       this.running = false;
     }
   }
 
   /** Gone from every source, and nothing of it runs. */
-  private isGone(uid: string, wanted: ReadonlySet<string>): boolean {
+  private isGone(uid: string, isWanted: Wanted): boolean {
     const { workers } = this.options;
-    return !wanted.has(uid) && (workers.isFinished(uid) || (!workers.knows(uid) && this.isGarbageOnly(uid)));
+    return !isWanted(uid) && (workers.isFinished(uid) || (!workers.knows(uid) && this.isGarbageOnly(uid)));
   }
 
   private isGarbageOnly(uid: string): boolean {
@@ -66,12 +69,12 @@ export class Housekeeping {
     );
   }
 
-  private async collect(wanted: ReadonlySet<string>): Promise<void> {
+  private async collect(isWanted: Wanted): Promise<void> {
     const { cache, runtime } = this.options;
     const pods = cache.pods();
     const { containers, sandboxes } = findGarbage({
       pods,
-      isGone: (uid) => this.isGone(uid, wanted),
+      isGone: (uid) => this.isGone(uid, isWanted),
       keepPerContainer: 1,
     });
     if (containers.length + sandboxes.length === 0) return;
@@ -88,16 +91,16 @@ export class Housekeeping {
     for (const { uid } of touched) await cache.refresh(uid);
   }
 
-  private async removeVolumes(wanted: ReadonlySet<string>): Promise<void> {
+  private async removeVolumes(isWanted: Wanted): Promise<void> {
     const { volumes, config } = this.options;
     for (const uid of await volumes.podsOnDisk()) {
-      if (!this.mayGo(uid, wanted)) continue;
+      if (!this.mayGo(uid, isWanted)) continue;
       await volumes.tearDown(uid);
       await rm(`${config.rootDir}/pods/${uid}`, { recursive: true, force: true });
     }
   }
 
-  private async removeCgroups(wanted: ReadonlySet<string>): Promise<void> {
+  private async removeCgroups(isWanted: Wanted): Promise<void> {
     const { cgroups, config } = this.options;
     if (cgroups === undefined || !config.cgroupsPerQOS) return;
     for (const parent of ['', '/burstable', '/besteffort'].map(
@@ -105,33 +108,33 @@ export class Housekeeping {
     ))
       for (const name of await cgroups.children(parent)) {
         const uid = /^pod([0-9a-z-]+)$/.exec(name)?.[1];
-        if (uid !== undefined && this.mayGo(uid, wanted)) await cgroups.remove(`${parent}/${name}`);
+        if (uid !== undefined && this.mayGo(uid, isWanted)) await cgroups.remove(`${parent}/${name}`);
       }
   }
 
-  private async removeLogs(wanted: ReadonlySet<string>): Promise<void> {
+  private async removeLogs(isWanted: Wanted): Promise<void> {
     const { config } = this.options;
     const names = await readdir(config.podLogsDir).catch(() => []); // not there before the first pod
     for (const name of names) {
       const uid = /^[^_]+_[^_]+_([0-9a-z-]+)$/.exec(name)?.[1];
-      if (uid === undefined || !this.mayGo(uid, wanted)) continue;
+      if (uid === undefined || !this.mayGo(uid, isWanted)) continue;
       await rm(`${config.podLogsDir}/${name}`, { recursive: true, force: true });
     }
   }
 
   /** Nobody wants it, nobody works on it, and the runtime has nothing of it left. */
-  private mayGo(uid: string, wanted: ReadonlySet<string>): boolean {
+  private mayGo(uid: string, isWanted: Wanted): boolean {
     const { workers, cache } = this.options;
-    if (wanted.has(uid) || (workers.knows(uid) && !workers.isFinished(uid))) return false;
+    if (isWanted(uid) || (workers.knows(uid) && !workers.isFinished(uid))) return false;
     const { sandboxes, containers } = cache.get(uid);
     return sandboxes.length + containers.length === 0;
   }
 
-  private forget(wanted: ReadonlySet<string>): void {
+  private forget(isWanted: Wanted): void {
     const { workers, statuses, cache } = this.options;
     for (const uid of statuses.uids())
-      if (!wanted.has(uid) && (!workers.knows(uid) || workers.isFinished(uid))) statuses.remove(uid);
-    cache.dropEmpty((uid) => !wanted.has(uid) && (!workers.knows(uid) || workers.isFinished(uid)));
+      if (!isWanted(uid) && (!workers.knows(uid) || workers.isFinished(uid))) statuses.remove(uid);
+    cache.dropEmpty((uid) => !isWanted(uid) && (!workers.knows(uid) || workers.isFinished(uid)));
   }
 
   private async attempt(what: string, work: () => Promise<void>): Promise<void> {

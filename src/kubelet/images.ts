@@ -1,6 +1,7 @@
 // Images for containers: pull policies, one pull at a time for an image, back-off, events.
 // Guarantees: a present image is not asked of a registry unless the policy says Always; failures carry Kubernetes' reasons.
 import type { V1Container } from '../api/gen/types.js';
+import { pullPolicyFor } from '../api/kinds/pod/defaults.js';
 import type { AuthConfig, Image, ImageService } from '../cri/runtime.js';
 import { BackOff } from './backOff.js';
 import { KubeletError, messageOf } from './error.js';
@@ -36,7 +37,7 @@ export class ImagePuller {
     { pullSecrets = [] }: { readonly pullSecrets?: readonly AuthConfig[] } = {},
   ): Promise<PulledImage> {
     const name = withDefaultTag(container.image ?? '');
-    const policy = container.imagePullPolicy ?? defaultPullPolicy(name);
+    const policy = container.imagePullPolicy ?? pullPolicyFor(name);
     const tell = this.teller(pod, container);
     const present = await this.find(name, tell);
     if (policy === 'Never' && present === undefined) {
@@ -162,8 +163,4 @@ export function withDefaultTag(image: string): string {
   if (image.includes('@')) return image;
   const last = image.slice(image.lastIndexOf('/') + 1);
   return last.includes(':') ? image : `${image}:latest`;
-}
-
-function defaultPullPolicy(image: string): string {
-  return image.includes('@') || !image.endsWith(':latest') ? 'IfNotPresent' : 'Always';
 }

@@ -173,10 +173,9 @@ export async function runKubelet(around: KubeletSurroundings): Promise<RunningKu
         });
 
   // The node shows itself at once; pods wait for the first relist, which tells what already runs.
-  void state.start();
   node?.start();
   const unfollow: (() => void)[] = [];
-  const started = pleg.start().then(async () => {
+  const started = Promise.all([state.start(), pleg.start()]).then(async () => {
     if (informers !== undefined) unfollow.push(followApiserver(informers, config.nodeName, source));
     await manifests?.start();
     loop.start();

@@ -27,10 +27,6 @@ export class PodManager {
     return [...this.pods.values()];
   }
 
-  uids(): ReadonlySet<string> {
-    return new Set(this.pods.keys());
-  }
-
   allMirrors(): readonly Pod[] {
     return [...this.mirrors.values()];
   }

@@ -89,7 +89,7 @@ export class PodSyncer implements PodSync {
     const { uid } = pod.metadata;
     const runtimePod = await cache.newerThan(uid, this.syncedAt.get(uid) ?? Number.NEGATIVE_INFINITY);
     const before = this.tell(pod, runtimePod);
-    if (before.phase === 'Succeeded' || before.phase === 'Failed') return { terminal: true };
+    if (hasEnded(before)) return { terminal: true };
     const deadline = this.deadline(pod, before);
     if (deadline.failure !== undefined) return { terminal: false, failure: deadline.failure };
     const problem = pod.spec.hostNetwork === true ? undefined : this.options.networkProblem();
@@ -97,7 +97,6 @@ export class PodSyncer implements PodSync {
       this.warn(pod, 'NetworkNotReady', `network is not ready: ${problem}`);
       throw new KubeletError('CreatePodSandboxError', `network is not ready: ${problem}`);
     }
-    probes.update(pod, probedStatuses(before), before.podIP);
     const actions = computePodActions({
       pod,
       status: runtimePod,
@@ -107,10 +106,8 @@ export class PodSyncer implements PodSync {
     const retryMs = await this.perform(pod, runtimePod, before, actions, signal);
     const acted = actions.createSandbox || actions.killPod || hasWork(actions);
     const after = this.tell(pod, acted ? await cache.refresh(uid) : runtimePod);
-    probes.update(pod, probedStatuses(after), after.podIP);
     const waits = [retryMs, deadline.leftMs, config.syncFrequencyMs].filter((ms) => ms !== undefined);
-    const terminal = after.phase === 'Succeeded' || after.phase === 'Failed';
-    return { terminal, resyncAfterMs: Math.min(...waits) };
+    return { terminal: hasEnded(after), resyncAfterMs: Math.min(...waits) };
   }
 
   private async perform(
@@ -222,17 +219,30 @@ export class PodSyncer implements PodSync {
   ): V1PodStatus {
     const { statuses, probes, starter, hostIps, now } = this.options;
     const { uid } = pod.metadata;
-    const status = podStatus({
-      pod,
-      runtime,
-      ...end,
-      previous: statuses.get(pod),
-      failures: starter.failuresOf(uid),
-      isReady: (id) => probes.isReady(uid, id),
-      isStarted: (id) => probes.isStarted(uid, id),
-      hostIps: hostIps(),
-      now: now(),
-    });
+    const previous = statuses.get(pod);
+    // A pod that ended before this kubelet knew it, and of which nothing is left: there is nothing to add.
+    if (hasEnded(previous) && runtime.containers.length === 0) {
+      statuses.set(pod, previous);
+      return previous;
+    }
+    const compute = () =>
+      podStatus({
+        pod,
+        runtime,
+        ...end,
+        previous,
+        failures: starter.failuresOf(uid),
+        isReady: (id) => probes.isReady(uid, id),
+        isStarted: (id) => probes.isStarted(uid, id),
+        hostIps: hostIps(),
+        now: now(),
+      });
+    let status = compute();
+    if (!end.isTerminating) {
+      // The probes hear of a new container before its status is told: until they have passed it is not ready.
+      probes.update(pod, probedStatuses(status), status.podIP);
+      status = compute();
+    }
     statuses.set(pod, status);
     return status;
   }
@@ -251,6 +261,8 @@ export class PodSyncer implements PodSync {
     this.options.events.event(pod, { type: 'Warning', reason, message });
   }
 }
+
+const hasEnded = ({ phase }: V1PodStatus) => phase === 'Succeeded' || phase === 'Failed';
 
 const hasWork = ({ initContainersToStart, containersToStart, containersToKill }: PodActions) =>
   initContainersToStart.length + containersToStart.length + containersToKill.length > 0;

@@ -99,9 +99,9 @@ export class PodWorkers {
   }
 
   /** Forgets workers whose pods are gone from every source; ends those that still run. */
-  retain(wanted: ReadonlySet<string>): void {
+  retain(isWanted: (uid: string) => boolean): void {
     for (const worker of [...this.workers.values()]) {
-      if (wanted.has(worker.uid)) continue;
+      if (isWanted(worker.uid)) continue;
       if (worker.phase === 'finished') this.workers.delete(worker.uid);
       else this.terminate(worker.uid);
     }

@@ -1,20 +1,16 @@
 // Requests and limits as the kernel takes them: QoS class, cpu shares and quota, memory, oom_score_adj. Pure.
 // Guarantees: numbers are those of Kubernetes' tables; a wrong quantity counts as none here, since admission refused it.
 import type { V1Container, V1PodSpec } from '../api/gen/types.js';
+import { qosClassOf } from '../api/kinds/pod/qos.js';
 import { integerValue, milliValue, tryParseQuantity } from '../api/quantity.js';
 import type { LinuxContainerResources } from '../cri/runtime.js';
 import type { CgroupResources } from '../kernel/cgroup/port.js';
 import { isRestartable } from './names.js';
 
-export type QosClass = 'Guaranteed' | 'Burstable' | 'BestEffort';
-
 const MIN_SHARES = 2;
 const MAX_SHARES = 262_144;
 const QUOTA_PERIOD_US = 100_000;
 const MIN_QUOTA_US = 1_000;
-
-const nanosOf = (quantity: string | undefined) =>
-  quantity === undefined ? 0n : (tryParseQuantity(quantity)?.nanos ?? 0n);
 
 /** Rounded up, as Kubernetes does. Undefined when absent or no quantity. */
 function milliCpu(quantity: string | undefined): number | undefined {
@@ -31,22 +27,6 @@ function bytes(quantity: string | undefined): number | undefined {
 
 type Amounts = Readonly<Record<string, string>> | undefined;
 
-export function qosClass(spec: V1PodSpec): QosClass {
-  const containers = [...(spec.initContainers ?? []), ...spec.containers];
-  let any = false;
-  let guaranteed = true;
-  for (const { resources } of containers)
-    for (const name of ['cpu', 'memory']) {
-      const limit = nanosOf(resources?.limits?.[name]);
-      const given = resources?.requests?.[name];
-      const request = given === undefined ? limit : nanosOf(given);
-      if (limit > 0n || request > 0n) any = true;
-      if (limit === 0n || request !== limit) guaranteed = false;
-    }
-  if (!any) return 'BestEffort';
-  return guaranteed ? 'Guaranteed' : 'Burstable';
-}
-
 export function cpuShares(milli: number): number {
   if (milli === 0) return MIN_SHARES;
   return Math.min(MAX_SHARES, Math.max(MIN_SHARES, Math.floor((milli * 1024) / 1000)));
@@ -60,7 +40,7 @@ export function cpuQuota(milli: number): number {
 export function oomScoreAdj(spec: V1PodSpec, container: V1Container, memoryCapacity: number): number {
   // Node-critical pods outlive every other.
   if ((spec.priority ?? 0) >= 2_000_001_000) return -997;
-  const qos = qosClass(spec);
+  const qos = qosClassOf(spec);
   if (qos === 'Guaranteed') return -997;
   if (qos === 'BestEffort') return 1000;
   const request = requestOf(container, 'memory');
@@ -118,7 +98,7 @@ export function podCgroupResources(
   { cpuCFSQuota, podPidsLimit }: { readonly cpuCFSQuota: boolean; readonly podPidsLimit: number },
 ): CgroupResources {
   const pids = podPidsLimit > 0 ? { pidsLimit: podPidsLimit } : {};
-  if (qosClass(spec) === 'BestEffort') return { cpuShares: MIN_SHARES, ...pids };
+  if (qosClassOf(spec) === 'BestEffort') return { cpuShares: MIN_SHARES, ...pids };
   const cpu = cpuCFSQuota ? podLimit(spec, 'cpu') : 0;
   const memory = podLimit(spec, 'memory');
   return {
@@ -144,7 +124,7 @@ function podLimit(spec: V1PodSpec, name: 'cpu' | 'memory'): number {
 
 /** `<root>/kubepods/[burstable|besteffort]/pod<uid>`. */
 export function podCgroup(cgroupRoot: string, spec: V1PodSpec, uid: string): string {
-  const qos = qosClass(spec);
+  const qos = qosClassOf(spec);
   return `${kubepods(cgroupRoot)}${qos === 'Guaranteed' ? '' : `/${qos.toLowerCase()}`}/pod${uid}`;
 }
 

@@ -1,5 +1,7 @@
 // The kubelet's heart: takes the sources' changes in order and hands each pod to its worker.
 // Guarantees: nothing here waits; a pod that is refused gets its status and is never begun.
+
+import { qosClassOf } from '../api/kinds/pod/qos.js';
 import type { Log } from '../api/log.js';
 import { type NodeFacts, refusalOf } from './admission.js';
 import { messageOf } from './error.js';
@@ -10,7 +12,6 @@ import { isMirror } from './names.js';
 import type { PodManager } from './podManager.js';
 import type { PodFailure, PodWorkers } from './podWorkers.js';
 import type { Pod } from './ports.js';
-import { qosClass } from './resources.js';
 import type { PodUpdate } from './sources/podConfig.js';
 import type { StatusManager } from './status/statusManager.js';
 import { apiTime } from './status/time.js';
@@ -100,7 +101,7 @@ export class SyncLoop {
       reason,
       message: `Pod was rejected: ${message}`,
       startTime: apiTime(now()),
-      qosClass: qosClass(pod.spec),
+      qosClass: qosClassOf(pod.spec),
     });
   }
 

@@ -5,7 +5,7 @@ import { ageColumn, column, nameColumn } from '../columns.js';
 import type { V1ConfigMap } from '../gen/types.js';
 import type { KindDefinition } from '../kind.js';
 import { configKey } from '../names.js';
-import { sameJson } from '../own.js';
+import { sameMeaning } from '../own.js';
 import { CONFIG_MAPS } from '../resources.js';
 
 /** Also the bound of a Secret's data. */
@@ -57,7 +57,7 @@ export function validateImmutable<T extends { readonly immutable?: boolean | und
 ): Cause[] {
   if (old?.immutable !== true) return [];
   const why = 'field is immutable when `immutable` is set';
-  const changed = fields.filter((field) => !sameJson(object[field] ?? {}, old[field] ?? {}));
+  const changed = fields.filter((field) => !sameMeaning(object[field] ?? {}, old[field] ?? {}));
   const causes = changed.map((field) => forbiddenField(field, why));
   return object.immutable === true ? causes : [forbiddenField('immutable', why), ...causes];
 }

@@ -1,13 +1,12 @@
 // Endpoints: the addresses behind a service, in the old form that EndpointSlice has replaced. Pure.
-import { type Cause, checkOneOf, invalidValue, required } from '../causes.js';
+// Guarantees: every address is one, and ports can be told apart.
+import { type Cause, checkName, checkOneOf, invalidValue, required } from '../causes.js';
 import { ageColumn, column, nameColumn } from '../columns.js';
 import type { CoreV1EndpointPort, V1EndpointAddress, V1Endpoints } from '../gen/types.js';
-import { parseIp } from '../ip.js';
 import type { KindDefinition } from '../kind.js';
-import { portNumber } from '../names.js';
+import { ipAddress, portNumber } from '../names.js';
 import { ENDPOINTS } from '../resources.js';
 
-export const BAD_IP = 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)';
 const SHOWN = 3;
 
 export const endpointsKind: KindDefinition<V1Endpoints> = {
@@ -41,10 +40,7 @@ export const endpointsKind: KindDefinition<V1Endpoints> = {
 };
 
 function validateAddresses(addresses: readonly V1EndpointAddress[], at: string): Cause[] {
-  return addresses
-    .map(({ ip }, index) => ({ ip, field: `${at}[${index}].ip` }))
-    .filter(({ ip }) => parseIp(ip ?? '') === undefined)
-    .map(({ ip, field }) => invalidValue(field, ip ?? '', BAD_IP));
+  return addresses.flatMap(({ ip }, index) => checkName(`${at}[${index}].ip`, ip ?? '', ipAddress));
 }
 
 function validatePorts(ports: readonly CoreV1EndpointPort[], at: string): Cause[] {

@@ -1,4 +1,5 @@
 // Event: something that happened to an object, told once and counted after. Pure.
+// Guarantees: an event lives in the namespace of what it is about.
 import { invalidValue } from '../causes.js';
 import { column } from '../columns.js';
 import { ageOf } from '../duration.js';

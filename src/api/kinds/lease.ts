@@ -1,4 +1,5 @@
 // Lease: who holds something, until when. Heartbeats of nodes and the election of leaders. Pure.
+// Guarantees: a duration is positive and transitions never negative; who may take a lease is for its users to agree.
 import { type Cause, invalidValue } from '../causes.js';
 import { ageColumn, column, nameColumn } from '../columns.js';
 import type { V1Lease } from '../gen/types.js';

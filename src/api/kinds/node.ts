@@ -5,7 +5,7 @@ import { ageColumn, column, nameColumn } from '../columns.js';
 import type { V1Node, V1Taint } from '../gen/types.js';
 import type { KindDefinition } from '../kind.js';
 import { labelValue, qualifiedName } from '../names.js';
-import { sameJson } from '../own.js';
+import { sameMeaning } from '../own.js';
 import { NODES } from '../resources.js';
 
 const ROLE = 'node-role.kubernetes.io/';
@@ -29,7 +29,7 @@ export const nodeKind: KindDefinition<V1Node> = {
   validate({ spec = {} }, old) {
     const causes = validateTaints(spec.taints ?? []);
     const before = old?.spec ?? {};
-    if ((before.podCIDRs ?? []).length > 0 && !sameJson(before.podCIDRs, spec.podCIDRs))
+    if ((before.podCIDRs ?? []).length > 0 && !sameMeaning(before.podCIDRs, spec.podCIDRs))
       causes.push(
         forbiddenField('spec.podCIDRs', 'node updates may not change podCIDR except from "" to valid'),
       );

@@ -15,7 +15,7 @@ import type { Column, Draft, KindDefinition } from '../kind.js';
 import { validateLabelSelector } from '../meta.js';
 import { dnsSubdomain, pathSegment } from '../names.js';
 import type { KubeObject } from '../object.js';
-import { sameJson } from '../own.js';
+import { sameMeaning } from '../own.js';
 import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, ROLE_BINDINGS, ROLES } from '../resources.js';
 
 const GROUP = 'rbac.authorization.k8s.io';
@@ -130,7 +130,7 @@ function validateBinding(object: Binding, old: Binding | undefined, kinds: reado
     causes.push(notSupported('roleRef.kind', roleRef?.kind ?? '', kinds));
   if (!roleRef?.name) causes.push(required('roleRef.name'));
   else causes.push(...checkName('roleRef.name', roleRef.name, pathSegment));
-  if (old !== undefined && !sameJson(old.roleRef, roleRef))
+  if (old !== undefined && !sameMeaning(old.roleRef, roleRef))
     causes.push(invalidValue('roleRef', roleRef, 'cannot change roleRef'));
   return [...causes, ...subjects.flatMap((subject, index) => validateSubject(subject, `subjects[${index}]`))];
 }

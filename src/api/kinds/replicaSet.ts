@@ -1,4 +1,5 @@
 // ReplicaSet: a number of equal pods. Pure.
+// Guarantees: a new one has no pods yet, whatever status was sent; its selector finds its template's pods.
 import { ageColumn, column, nameColumn } from '../columns.js';
 import type { V1ReplicaSet } from '../gen/types.js';
 import type { KindDefinition } from '../kind.js';

@@ -1,4 +1,5 @@
 // ServiceAccount: an identity for what runs in pods. Pure.
+// Guarantees: holds nothing secret itself; tokens are asked for, not kept here.
 import { ageColumn, column, nameColumn } from '../columns.js';
 import type { V1ServiceAccount } from '../gen/types.js';
 import type { KindDefinition } from '../kind.js';

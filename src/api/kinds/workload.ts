@@ -6,7 +6,7 @@ import type { V1LabelSelector, V1PodTemplateSpec } from '../gen/types.js';
 import type { Column, Draft, ScaleFields } from '../kind.js';
 import { validateLabelSelector } from '../meta.js';
 import type { KubeObject } from '../object.js';
-import { sameJson } from '../own.js';
+import { sameMeaning } from '../own.js';
 import { compileLabelSelector, formatLabelSelector, labelSelectorString } from '../selectors.js';
 import { defaultPodSpec } from './pod/defaults.js';
 import { validatePodTemplate } from './pod/validate.js';
@@ -41,7 +41,7 @@ export function validateWorkload(
     ...validateSelector(selector, template, word),
     ...validatePodTemplate(template, 'spec.template'),
   ];
-  if (old !== undefined && !sameJson(selector, old.selector))
+  if (old !== undefined && !sameMeaning(selector, old.selector))
     causes.push(invalidValue('spec.selector', selector, IMMUTABLE));
   return causes;
 }

@@ -27,9 +27,10 @@ export function orderMerged<T>({ items, wanted, before, identify }: OrderRequest
   const result: T[] = [];
   let next = 0;
   for (const item of kept) {
-    const follower = asked.findIndex((other, index) => index >= next && oldRankOf(other) > oldRankOf(item));
-    const end = follower === -1 ? asked.length : follower;
-    result.push(...asked.slice(next, end), item);
+    let end = next;
+    while (end < asked.length && !(oldRankOf(asked[end] as T) > oldRankOf(item))) end++;
+    for (const other of asked.slice(next, end)) result.push(other);
+    result.push(item);
     next = end;
   }
   return [...result, ...asked.slice(next)];

@@ -56,11 +56,13 @@ function touchedKeys(patch: Members): Set<string> {
 function retainedKeys(patch: Members): Set<unknown> | undefined {
   const keys = patch[RETAIN];
   if (keys === undefined) return undefined;
-  const isFitting =
-    Array.isArray(keys) && [...touchedKeys(patch)].every((key) => patch[key] === null || keys.includes(key));
-  if (!isFitting)
+  const retained = new Set<unknown>(Array.isArray(keys) ? keys : []);
+  if (
+    !Array.isArray(keys) ||
+    ![...touchedKeys(patch)].every((key) => patch[key] === null || retained.has(key))
+  )
     throw refusal('patch format for retainKeys is not correct: it must list every key that the patch sets');
-  return new Set(keys);
+  return retained;
 }
 
 function mergeMember(type: Type, result: Members, patch: Members, key: string): void {
@@ -72,8 +74,13 @@ function mergeMember(type: Type, result: Members, patch: Members, key: string): 
   const isList = Array.isArray(value) || removed !== undefined || wantedOrder !== undefined;
   if (isList && (value === undefined || Array.isArray(value))) {
     const before = Array.isArray(current) ? current : [];
-    const kept = removed === undefined ? before : before.filter((item) => !removed.includes(item));
-    if (value === undefined && kept.length === 0 && current === undefined) return;
+    const gone = new Set(removed);
+    const kept = before.filter((item) => !gone.has(item));
+    // Directives alone never empty a list: a client may order what we replace whole.
+    if (value === undefined && (rule === undefined || current === undefined)) {
+      if (current !== undefined) setOwn(result, key, kept);
+      return;
+    }
     const merged = mergeList({ type: memberType(type, key), rule, before: kept, patch: value, wantedOrder });
     setOwn(result, key, merged);
   } else if (isMembers(value)) {
@@ -101,17 +108,25 @@ function mergeList({ type, rule, before, patch = [], wantedOrder }: ListMerge): 
   const { key } = rule;
   const elements = patch.map((item) => elementOf(item, key));
   const replaces = elements.some((element) => element[DIRECTIVE] === 'replace');
-  const items = new Map<unknown, Members>();
-  if (!replaces) for (const item of before) if (isMembers(item)) items.set(item[key], item);
+  const identify = (item: unknown) => (isMembers(item) ? item[key] : undefined);
+  const items = replaces ? [] : before.map(copyJson);
+  const deleted = new Set<unknown>();
+  // Keys may repeat (a service's port 53 for TCP and UDP): the first is merged, the others stay.
+  const first = new Map(items.map((item, index): [unknown, number] => [identify(item), index]).reverse());
   for (const element of elements) {
     const identity = element[key];
-    if (element[DIRECTIVE] === 'delete') items.delete(identity);
-    else if (identity !== undefined)
-      items.set(identity, mergeObject(type, items.get(identity) ?? {}, withoutReplace(element)));
+    if (identity === undefined) continue;
+    if (element[DIRECTIVE] === 'delete') {
+      deleted.add(identity);
+      continue;
+    }
+    const at = first.get(identity) ?? items.length;
+    const current = items[at];
+    items[at] = mergeObject(type, isMembers(current) ? current : {}, withoutReplace(element));
+    first.set(identity, at);
   }
-  const identify = (item: unknown) => (isMembers(item) ? item[key] : undefined);
   return orderMerged({
-    items: [...items.values()],
+    items: items.filter((item) => !deleted.has(identify(item))),
     wanted: (wantedOrder ?? elements).map(identify),
     before: before.map(identify),
     identify,

@@ -1,10 +1,9 @@
 // Questions about identity and permission: the create-only kinds of authentication.k8s.io and authorization.k8s.io.
 // Guarantees: a review changes nothing; its answer comes from the same authenticator and authorizer that serve requests.
 import type * as k from '../../api/gen/types.js';
-import type { KubeObject } from '../../api/object.js';
-import type { ResourceType } from '../../api/resources.js';
 import { statusError } from '../../api/status.js';
 import type { Attributes, Authorizer, UserInfo } from '../identity.js';
+import type { VirtualResource } from '../machinery.js';
 import type { RbacAuthorizer } from './rbacAuthorizer.js';
 import type { TokenVerifier } from './serviceAccountToken.js';
 
@@ -22,17 +21,10 @@ export interface ReviewContext {
   readonly namespace: string;
 }
 
-/** One kind that is created and never kept. The body is JSON as sent: nothing of it is trusted. */
-export interface Review {
-  readonly type: ResourceType;
-  readonly singular: string;
-  create(body: unknown, context: ReviewContext): Promise<KubeObject>;
-}
-
 const AUTHORIZATION = 'authorization.k8s.io';
 const AUTHENTICATION = 'authentication.k8s.io';
 
-export function makeReviews(deps: ReviewDeps): readonly Review[] {
+export function makeReviews(deps: ReviewDeps): readonly VirtualResource[] {
   return [
     review(AUTHORIZATION, 'SelfSubjectAccessReview', false, (spec, { user }) => access(deps, user, spec)),
     review(AUTHORIZATION, 'SubjectAccessReview', false, (spec) => access(deps, subjectOf(spec), spec)),
@@ -47,20 +39,18 @@ export function makeReviews(deps: ReviewDeps): readonly Review[] {
 
 type Answer = (spec: Record<string, unknown>, context: ReviewContext) => Promise<object> | object;
 
-function review(group: string, kind: string, namespaced: boolean, status: Answer): Review {
+function review(group: string, kind: string, namespaced: boolean, status: Answer): VirtualResource {
   const singular = kind.toLowerCase();
   return {
-    type: { group, version: 'v1', kind, resource: `${singular}s`, namespaced },
-    singular,
-    async create(body, context) {
+    ...{ group, version: 'v1', kind, resource: `${singular}s`, namespaced, singular },
+    async answer(body, context) {
       const sent = isRecord(body) ? body : {};
       const spec = isRecord(sent['spec']) ? sent['spec'] : {};
       const metadata = isRecord(sent['metadata']) ? sent['metadata'] : {};
       // A review of oneself has no question in it.
       const echoed = kind === 'SelfSubjectReview' ? {} : { spec };
       const answered = await status(spec, context);
-      const answer = { kind, apiVersion: `${group}/v1`, metadata, ...echoed, status: answered };
-      return answer;
+      return { kind, apiVersion: `${group}/v1`, metadata, ...echoed, status: answered };
     },
   };
 }

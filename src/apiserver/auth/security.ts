@@ -6,10 +6,11 @@ import { makeLookups } from '../admission/lookups.js';
 import { defaultAdmission } from '../admission/plugins.js';
 import type { AdmissionPlugin } from '../admission.js';
 import type { Authorizer } from '../identity.js';
+import type { SubresourceHook, VirtualResource } from '../machinery.js';
 import { clientCertificate } from './clientCertificate.js';
 import { makeNodeAuthorizer } from './nodeAuthorizer.js';
 import { firstOpinion, makeRbacAuthorizer } from './rbacAuthorizer.js';
-import { makeReviews, type Review } from './reviews.js';
+import { makeReviews } from './reviews.js';
 import { makeServiceAccountTokenAuthenticator, makeTokenVerifier } from './serviceAccountToken.js';
 import { jsonWebKeySet, openIdConfiguration, readVerificationKey } from './signingKey.js';
 import { makeStaticTokenAuthenticator } from './staticToken.js';
@@ -34,14 +35,18 @@ export interface SecurityOptions {
   now?(): number;
 }
 
+/** Fits into the parts that openApiServer takes; the `services` hooks are added by whoever opens it. */
 export interface Security {
   readonly authenticator: UnionAuthenticator;
   /** Node, then RBAC. Anything but `allow` is a refusal. */
   readonly authorizer: Authorizer;
   readonly admission: readonly AdmissionPlugin[];
   /** The create-only kinds. */
-  readonly reviews: readonly Review[];
-  readonly tokenSubresource: ReturnType<typeof makeTokenSubresource>;
+  readonly virtualResources: readonly VirtualResource[];
+  /** serviceaccounts/token. */
+  readonly subresourceHooks: readonly SubresourceHook[];
+  /** Resolves when the roles and bindings are known. */
+  ready(): Promise<void>;
   /** GET /openid/v1/jwks and /.well-known/openid-configuration. */
   readonly jwks: object;
   openId(jwksUri: string): object;
@@ -71,6 +76,7 @@ export function makeSecurity(options: SecurityOptions): Security {
   });
   const rbac = makeRbacAuthorizer(informers);
   const authorizer = firstOpinion([makeNodeAuthorizer(informers), rbac]);
+  const admission = defaultAdmission({ lookups, rbac: { rbac, authorizer } });
   const authenticators = [
     clientCertificate,
     ...(tokenFile === undefined ? [] : [makeStaticTokenAuthenticator(tokenFile)]),
@@ -79,9 +85,10 @@ export function makeSecurity(options: SecurityOptions): Security {
   return {
     authenticator: makeUnionAuthenticator({ authenticators, allowAnonymous }),
     authorizer,
-    admission: defaultAdmission({ lookups, rbac: { rbac, authorizer } }),
-    reviews: makeReviews({ authorizer, rbac, tokens, audiences }),
-    tokenSubresource: makeTokenSubresource({ issuer: tokenIssuer, lookups }),
+    admission,
+    virtualResources: makeReviews({ authorizer, rbac, tokens, audiences }),
+    subresourceHooks: [makeTokenSubresource({ issuer: tokenIssuer, lookups, admission })],
+    ready: () => informers.synced(),
     jwks: jsonWebKeySet(keys),
     openId: (jwksUri) => openIdConfiguration({ issuer, jwksUri }),
   };

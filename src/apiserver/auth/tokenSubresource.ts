@@ -1,10 +1,13 @@
 // POST serviceaccounts/<name>/token: a TokenRequest in, the same with a token in its status out.
 // Guarantees: the account, and the pod it asks to be bound to, are those that exist now.
 import type { AuthenticationV1TokenRequest, V1ServiceAccount } from '../../api/gen/types.js';
+import type { Draft } from '../../api/kind.js';
 import type { KubeObject, Stored } from '../../api/object.js';
 import { SERVICE_ACCOUNTS } from '../../api/resources.js';
 import { statusError } from '../../api/status.js';
 import type { AdmissionLookups } from '../admission/lookups.js';
+import type { AdmissionPlugin } from '../admission.js';
+import type { SubresourceHook } from '../machinery.js';
 import type { BoundPod, TokenIssuer } from './tokenIssuer.js';
 
 const KIND = { group: 'authentication.k8s.io', version: 'v1', kind: 'TokenRequest' };
@@ -12,9 +15,11 @@ const KIND = { group: 'authentication.k8s.io', version: 'v1', kind: 'TokenReques
 interface Deps {
   readonly issuer: TokenIssuer;
   readonly lookups: Pick<AdmissionLookups, 'pod' | 'node'>;
+  /** NodeRestriction must see these requests too: a kubelet gets tokens for its own pods only. */
+  readonly admission: readonly AdmissionPlugin[];
 }
 
-export function makeTokenSubresource({ issuer, lookups }: Deps) {
+export function makeTokenSubresource({ issuer, lookups, admission }: Deps): SubresourceHook {
   async function boundPod(namespace: string, name: string): Promise<BoundPod | undefined> {
     const pod = await lookups.pod({ namespace, name });
     const nodeName = pod?.spec.nodeName ?? '';
@@ -27,12 +32,18 @@ export function makeTokenSubresource({ issuer, lookups }: Deps) {
     type: SERVICE_ACCOUNTS,
     subresource: 'token',
     kind: KIND,
-    async create(object: KubeObject, body: KubeObject): Promise<KubeObject> {
+    async create(object, body, { user, dryRun }) {
       const account = object as Stored<V1ServiceAccount>;
       const request = checked(body);
+      const { name: accountName, namespace = '' } = account.metadata;
+      for (const plugin of admission)
+        await plugin.validate?.({
+          ...{ operation: 'create', type: SERVICE_ACCOUNTS, subresource: 'token', namespace },
+          ...{ name: accountName, user, dryRun, object: request as Draft<KubeObject> },
+        });
       const { boundObjectRef } = request.spec ?? {};
       const name = boundObjectRef?.kind === 'Pod' ? (boundObjectRef.name ?? '') : '';
-      const bound = name === '' ? undefined : await boundPod(account.metadata.namespace ?? '', name);
+      const bound = name === '' ? undefined : await boundPod(namespace, name);
       const status = await issuer.issue(request, account, bound);
       const { metadata } = account;
       return {

@@ -67,3 +67,8 @@ export class AddressRange {
     return number >= 0 && number < this.#size ? number : undefined;
   }
 }
+
+/** The address of the `kubernetes` Service in a service network: its first. */
+export function kubernetesAddress(cidr: string): string {
+  return new AddressRange(cidr, Math.random).first;
+}

@@ -5,6 +5,7 @@ import type { Draft } from '../../api/kind.js';
 import type { KubeObject } from '../../api/object.js';
 import { SERVICES } from '../../api/resources.js';
 import { type ApiError, invalid, statusError } from '../../api/status.js';
+import type { WriteHooks } from '../machinery.js';
 import { AddressRange } from './addressRange.js';
 import { AllocationError } from './error.js';
 import { fault, settleFamilies } from './ipFamilies.js';
@@ -32,14 +33,12 @@ export interface ServiceAllocatorOptions {
   random?(): number;
 }
 
-export interface ServiceAllocator {
+export interface ServiceAllocator extends WriteHooks {
   /** The hooks that the apiserver runs around writes of Services; what they return takes back what they took. */
   beforeCreate(draft: Draft<KubeObject>): () => void;
   beforeUpdate(draft: Draft<KubeObject>, old: KubeObject): () => void;
   afterUpdate(written: KubeObject, old: KubeObject): void;
   afterDelete(old: KubeObject): void;
-  /** The address of the `kubernetes` Service, one for each network. */
-  readonly kubernetesAddresses: readonly string[];
 }
 
 export function makeServiceAllocator(options: ServiceAllocatorOptions): ServiceAllocator {
@@ -163,7 +162,6 @@ export function makeServiceAllocator(options: ServiceAllocatorOptions): ServiceA
   }
 
   return {
-    kubernetesAddresses: networks.map(({ first }) => first),
     beforeCreate(draft) {
       const service = draft as Draft<V1Service>;
       if (service.spec !== undefined) alignClusterIps(service.spec);

@@ -112,6 +112,8 @@ function headersFor(headers: KubeletRequest['headers'], upgrade: boolean): http.
     if (name === 'accept-encoding') continue;
     sent[name] = value;
   }
+  // An upgrade has no body: a chunk that says so would stand where the stream's first bytes belong.
+  if (upgrade) sent['content-length'] = '0';
   return sent;
 }
 

@@ -83,7 +83,11 @@ async function foreground(terminal: Terminal, flags: UpFlags): Promise<void> {
 async function supervise(flags: UpFlags): Promise<void> {
   const sink = supervisorSink();
   const interrupted = interruption();
-  const cluster = await start(flags, sink);
+  const cluster = await start(flags, sink).catch((error: unknown) => {
+    // The last word is the reason as a whole; it follows the step that failed.
+    if (error instanceof ClusterError) sink({ type: 'failed', name: '', text: error.message });
+    throw error;
+  });
   if (process.connected) process.disconnect();
   await interrupted;
   await cluster.stop();
@@ -113,7 +117,7 @@ async function startSupervisor(layout: Layout, sink: StepSink): Promise<string |
   const ready = new Promise<void>((resolve) => {
     child.on('message', (step: Step) => {
       sink(step);
-      if (step.type === 'failed') failure = `${step.name}: ${step.text}`;
+      if (step.type === 'failed') failure = step.text;
       if (step.type === 'ready') resolve();
     });
   });

@@ -50,7 +50,7 @@ function lineOf(step: Step): string | undefined {
     case 'done':
       return `  ✓ ${step.name.padEnd(24)} ${duration(step.ms).padStart(8)}${step.detail === undefined ? '' : `  ${step.detail}`}\n`;
     case 'failed':
-      return `  ✗ ${step.name}\n`;
+      return step.name === '' ? undefined : `  ✗ ${step.name}\n`;
     case 'note':
       return `    ${step.name}: ${step.text}\n`;
     default:

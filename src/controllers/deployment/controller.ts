@@ -7,7 +7,7 @@ import { compileLabelSelector } from '../../api/selectors.js';
 import { ApiError } from '../../api/status.js';
 import type { Informer } from '../../client/informer.js';
 import type { WorkQueue } from '../../client/workQueue.js';
-import { candidatesOf, carryOutClaims, heldBy, indexByController, planClaims } from '../claim.js';
+import { candidatesOf, carryOutClaims, heldBy, ignoring, indexByController, planClaims } from '../claim.js';
 import { type Controller, type ControllerContext, newQueue, runLoop } from '../controller.js';
 import { isFinished } from '../pods.js';
 import { Writes } from '../writes.js';
@@ -91,7 +91,7 @@ async function reconcile(parts: Parts, key: string): Promise<number | undefined>
     return undefined;
   }
   const candidates = candidatesOf(sets, deployment);
-  if (!writes.seen(key, candidates)) return undefined;
+  if (!writes.seen(key, [deployment, ...candidates])) return undefined;
   const matches = compileLabelSelector(deployment.spec.selector);
   const claims = planClaims({ owner: deployment, candidates, matches });
   const ports = { client: context.client, ownerType: DEPLOYMENTS, type: REPLICA_SETS };
@@ -125,19 +125,27 @@ async function carryOut(parts: Parts, deployment: Deployment, action: Deployment
     case 'setRevision': {
       const annotations = { [REVISION]: action.revision };
       const patch = { metadata: { uid: deployment.metadata.uid, annotations } };
-      return await client.of(DEPLOYMENTS).patch(deployment.metadata, 'merge', patch);
+      return noted(parts, await client.of(DEPLOYMENTS).patch(deployment.metadata, 'merge', patch));
     }
     case 'updateStatus':
       return await writeStatus(parts, deployment, action.status);
   }
 }
 
-function writeStatus(
-  { context }: Parts,
+async function writeStatus(
+  parts: Parts,
   deployment: Deployment,
   status: V1DeploymentStatus,
 ): Promise<Deployment> {
-  return context.client.of(DEPLOYMENTS).update({ ...deployment, status }, { subresource: 'status' });
+  const deployments = parts.context.client.of(DEPLOYMENTS);
+  const update = deployments.update({ ...deployment, status }, { subresource: 'status' });
+  const written = await ignoring(['NotFound'], update);
+  return written === undefined ? deployment : noted(parts, written);
+}
+
+function noted({ writes }: Parts, written: Deployment): Deployment {
+  writes.wrote(keyOf(written.metadata), written);
+  return written;
 }
 
 async function create(parts: Parts, deployment: Deployment, replicaSet: V1ReplicaSet): Promise<void> {

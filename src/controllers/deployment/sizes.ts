@@ -20,15 +20,18 @@ export interface Resize {
  * reported the newest generation; before that no number is safe.
  */
 function podCeiling(set: ReplicaSet): number {
-  const { status, metadata } = set;
-  if ((status?.observedGeneration ?? 0) < (metadata.generation ?? 0)) return Infinity;
-  return Math.max(replicasOf(set), status?.replicas ?? 0);
+  return isObserved(set) ? Math.max(replicasOf(set), set.status?.replicas ?? 0) : Infinity;
+}
+
+function isObserved({ status, metadata }: ReplicaSet): boolean {
+  return (status?.observedGeneration ?? 0) >= (metadata.generation ?? 0);
 }
 
 const sum = (sets: readonly ReplicaSet[], of: (set: ReplicaSet) => number) =>
   sets.reduce((total, set) => total + of(set), 0);
 
-const availableOf = ({ status }: ReplicaSet) => status?.availableReplicas ?? 0;
+/** Pods beyond the wished size are about to go: they are no longer there to be counted on. */
+const availableOf = (set: ReplicaSet) => Math.min(set.status?.availableReplicas ?? 0, replicasOf(set));
 const isInUse = (set: ReplicaSet) => replicasOf(set) > 0;
 
 /** The size that the new set may have now, beside the old ones. */
@@ -54,6 +57,8 @@ function shrinkOld({ deployment, current, old }: Sized): Resize[] {
   const { desired, maxUnavailable } = fencepostsOf(deployment);
   const inUse = old.filter(isInUse).sort(byAge);
   const all = current === undefined ? inUse : [...inUse, current];
+  // A set that has not acted on its newest size may still delete pods that its status counts.
+  if (!all.every(isObserved)) return [];
   const minAvailable = desired - maxUnavailable;
   // New pods that are not available yet are already unavailable: their number is not there to be spent again.
   const newUnavailable = current === undefined ? 0 : Math.max(0, replicasOf(current) - availableOf(current));

@@ -1,11 +1,13 @@
 // The Endpoints controller: the older form of a Service's endpoints, for those who still read it.
 // Guarantees: an Endpoints object goes with its Service; Services without selector are left to whoever writes them.
-import { keyOf, nameOfKey } from '../../api/object.js';
+import type { V1Endpoints } from '../../api/gen/types.js';
+import { keyOf, nameOfKey, type Stored } from '../../api/object.js';
 import { ENDPOINTS, PODS, SERVICES } from '../../api/resources.js';
 import { type Controller, newQueue, runLoop } from '../controller.js';
 import { hasOwnEndpoints } from '../endpointSlice/endpoints.js';
 import { podsOfService, watchServicePods } from '../servicePods.js';
-import { planEndpoints } from './plan.js';
+import { Writes } from '../writes.js';
+import { isManaged, planEndpoints } from './plan.js';
 
 export const endpointsController: Controller = {
   name: 'endpoints-controller',
@@ -14,21 +16,36 @@ export const endpointsController: Controller = {
     const parts = { services: informers.of(SERVICES), pods: informers.of(PODS) };
     const all = informers.of(ENDPOINTS);
     const queue = newQueue(context);
+    const writes = new Writes(context.now);
+    const ended = new Set<string>();
+    parts.services.on({ deleted: ({ metadata }) => ended.add(keyOf(metadata)) });
     watchServicePods(parts, queue);
-    all.on({ deleted: ({ metadata }) => queue.add(keyOf(metadata)) });
+    const wake = ({ metadata }: Stored<V1Endpoints>) => queue.add(keyOf(metadata));
+    all.on({
+      added: wake,
+      updated: wake,
+      deleted: (endpoints) => {
+        writes.gone(keyOf(endpoints.metadata), endpoints.metadata.uid);
+        wake(endpoints);
+      },
+    });
     const reconcile = async (key: string): Promise<undefined> => {
       const service = parts.services.get(key);
+      const present = all.get(key);
       if (service === undefined) {
-        if (all.get(key) !== undefined) await client.of(ENDPOINTS).delete(nameOfKey(key));
+        writes.forget(key);
+        // Endpoints made by hand before their Service are left; once a Service has ended, its endpoints end with it.
+        if (present !== undefined && (ended.has(key) || isManaged(present)))
+          await client.of(ENDPOINTS).delete(nameOfKey(key));
+        ended.delete(key);
         return undefined;
       }
-      if (!hasOwnEndpoints(service)) return undefined;
+      ended.delete(key);
+      if (!hasOwnEndpoints(service) || !writes.seen(key, present === undefined ? [] : [present]))
+        return undefined;
       const pods = podsOfService(parts, service);
-      for (const action of planEndpoints({ service, pods, present: all.get(key) })) {
-        // A late cache is answered with a conflict or "already exists", and the key is tried again.
-        if (action.do === 'create') await client.of(ENDPOINTS).create(action.endpoints);
-        else await client.of(ENDPOINTS).update(action.endpoints);
-      }
+      for (const { do: verb, endpoints } of planEndpoints({ service, pods, present }))
+        writes.wrote(key, await client.of(ENDPOINTS)[verb](endpoints));
       return undefined;
     };
     return runLoop(context, endpointsController.name, { queue, reconcile });

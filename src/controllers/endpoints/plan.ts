@@ -15,6 +15,7 @@ import { isFinished, isReady, isTerminating, type Pod } from '../pods.js';
 
 const HEADLESS = 'service.kubernetes.io/headless';
 const MANAGED_BY = 'endpoints.kubernetes.io/managed-by';
+const MANAGER = 'endpoint-controller';
 const OVER_CAPACITY = 'endpoints.kubernetes.io/over-capacity';
 const MAX_ADDRESSES = 1000;
 
@@ -30,7 +31,7 @@ export function planEndpoints({ service, pods, present }: EndpointsObserved): En
   const { subsets, truncated } = capped(subsetsOf(service, pods));
   const { [HEADLESS]: _, ...own } = service.metadata.labels ?? {};
   const headless = service.spec.clusterIP === 'None' ? { [HEADLESS]: '' } : {};
-  const labels = { ...own, ...headless, [MANAGED_BY]: 'endpoint-controller' };
+  const labels = { ...own, ...headless, [MANAGED_BY]: MANAGER };
   const { [OVER_CAPACITY]: __, ...kept } = present?.metadata.annotations ?? {};
   const annotations = truncated ? { ...kept, [OVER_CAPACITY]: 'truncated' } : kept;
   if (
@@ -48,6 +49,10 @@ export function planEndpoints({ service, pods, present }: EndpointsObserved): En
   };
   const endpoints: V1Endpoints = { apiVersion: 'v1', kind: 'Endpoints', metadata, subsets };
   return [{ do: present === undefined ? 'create' : 'update', endpoints }];
+}
+
+export function isManaged({ metadata }: Stored<V1Endpoints>): boolean {
+  return metadata.labels?.[MANAGED_BY] === MANAGER;
 }
 
 function subsetsOf(service: Service, pods: readonly Pod[]): V1EndpointSubset[] {

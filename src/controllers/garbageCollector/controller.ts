@@ -28,7 +28,6 @@ export const garbageCollector: Controller = {
     const queue = newQueue(context);
     const rediscover = async () => {
       for (const type of collectable(await discover(context.client))) watch(context, graph, type, queue);
-      await context.informers.synced();
     };
     await Promise.all([
       runEvery(context, {

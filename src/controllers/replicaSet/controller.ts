@@ -7,11 +7,12 @@ import { compileLabelSelector } from '../../api/selectors.js';
 import { ApiError } from '../../api/status.js';
 import type { Informer } from '../../client/informer.js';
 import type { WorkQueue } from '../../client/workQueue.js';
-import { candidatesOf, carryOutClaims, heldBy, indexByController, planClaims } from '../claim.js';
+import { candidatesOf, carryOutClaims, heldBy, ignoring, indexByController, planClaims } from '../claim.js';
 import { type Controller, type ControllerContext, newQueue, runLoop } from '../controller.js';
 import { Expectations } from '../expectations.js';
-import { isTerminating, type Pod } from '../pods.js';
+import { isTerminating, type Pod, stampOf } from '../pods.js';
 import { slowStart } from '../slowStart.js';
+import { Writes } from '../writes.js';
 import { planReplicaSet, podOf } from './plan.js';
 import { nextAvailableInMs, type ReplicaSetSeen, replicaSetStatus, sameStatus } from './status.js';
 
@@ -26,11 +27,12 @@ export const replicaSetController: Controller = {
     indexByController(sets);
     const queue = newQueue(context);
     const expectations = new Expectations(context.now);
+    const writes = new Writes(context.now);
     watchSets(sets, queue, expectations);
     watchPods(pods, sets, queue, expectations);
     return runLoop(context, replicaSetController.name, {
       queue,
-      reconcile: (key) => reconcile({ context, sets, pods, expectations }, key),
+      reconcile: (key) => reconcile({ context, sets, pods, expectations, writes }, key),
     });
   },
 };
@@ -40,6 +42,7 @@ interface Parts {
   readonly sets: Informer<V1ReplicaSet>;
   readonly pods: Informer<V1Pod>;
   readonly expectations: Expectations;
+  readonly writes: Writes;
 }
 
 function watchSets(sets: Informer<V1ReplicaSet>, queue: WorkQueue, expectations: Expectations): void {
@@ -102,12 +105,14 @@ function watchPods(
 }
 
 async function reconcile(parts: Parts, key: string): Promise<number | undefined> {
-  const { context, sets, pods, expectations } = parts;
+  const { context, sets, pods, expectations, writes } = parts;
   const set = sets.get(key);
   if (set === undefined) {
     expectations.forget(key);
+    writes.forget(key);
     return undefined;
   }
+  if (!writes.seen(key, [set])) return undefined;
   const satisfied = expectations.satisfied(key);
   const candidates = candidatesOf(pods, set);
   const matches = compileLabelSelector(set.spec.selector);
@@ -118,13 +123,19 @@ async function reconcile(parts: Parts, key: string): Promise<number | undefined>
   const outcome = satisfied ? await act(parts, set, held, now) : undefined;
   const seen: ReplicaSetSeen = {
     set,
-    pods: held,
+    // A pod that was just deleted is not counted, though the cache still has it: others spend what is counted.
+    pods: held.map((pod) => (expectations.isDeleting(key, pod.metadata.uid) ? asTerminating(pod, now) : pod)),
     now,
+    actedOn: satisfied,
     ...(outcome === undefined ? {} : { failure: outcome.failure }),
   };
-  await writeStatus(context, seen);
+  await writeStatus(parts, seen);
   if (outcome !== undefined) throw outcome.error;
   return nextAvailableInMs(seen);
+}
+
+function asTerminating(pod: Pod, now: number): Pod {
+  return { ...pod, metadata: { ...pod.metadata, deletionTimestamp: stampOf(now) } };
 }
 
 interface Failure {
@@ -201,10 +212,12 @@ async function remove({ context, expectations }: Parts, set: Set, pods: readonly
   return results.find((result) => result.status === 'rejected')?.reason;
 }
 
-async function writeStatus({ client }: ControllerContext, seen: ReplicaSetSeen): Promise<void> {
+async function writeStatus({ context, writes }: Parts, seen: ReplicaSetSeen): Promise<void> {
   const status = replicaSetStatus(seen);
   if (sameStatus(seen.set.status, status)) return;
-  await client.of(REPLICA_SETS).update({ ...seen.set, status }, { subresource: 'status' });
+  const update = context.client.of(REPLICA_SETS).update({ ...seen.set, status }, { subresource: 'status' });
+  const written = await ignoring(['NotFound'], update);
+  if (written !== undefined) writes.wrote(keyOf(seen.set.metadata), written);
 }
 
 function isNamespaceGoing(error: unknown): boolean {

@@ -9,11 +9,13 @@ export interface ReplicaSetSeen {
   /** The pods it holds, terminating ones included. */
   readonly pods: readonly Pod[];
   readonly now: number;
+  /** False while earlier deeds are not seen yet: then the newest wish has not been acted on, and is not called observed. */
+  readonly actedOn: boolean;
   /** Why pods could not be made or deleted, when that failed. */
   readonly failure?: { readonly reason: 'FailedCreate' | 'FailedDelete'; readonly message: string };
 }
 
-export function replicaSetStatus({ set, pods, now, failure }: ReplicaSetSeen): V1ReplicaSetStatus {
+export function replicaSetStatus({ set, pods, now, actedOn, failure }: ReplicaSetSeen): V1ReplicaSetStatus {
   const active = pods.filter(isActive);
   const wantedLabels = Object.entries(set.spec.template?.metadata?.labels ?? {});
   const minReadySeconds = set.spec.minReadySeconds ?? 0;
@@ -22,19 +24,24 @@ export function replicaSetStatus({ set, pods, now, failure }: ReplicaSetSeen): V
     wantedLabels.every(([key, value]) => metadata.labels?.[key] === value),
   );
   const conditions = conditionsOf(set, now, failure);
+  const observedGeneration = actedOn ? set.metadata.generation : set.status?.observedGeneration;
   return {
     replicas: active.length,
     fullyLabeledReplicas: fullyLabeled.length,
     readyReplicas: active.filter(isReady).length,
     availableReplicas: available.length,
     terminatingReplicas: pods.filter((pod) => isTerminating(pod) && !isFinished(pod)).length,
-    ...(set.metadata.generation === undefined ? {} : { observedGeneration: set.metadata.generation }),
+    ...(observedGeneration === undefined ? {} : { observedGeneration }),
     ...(conditions.length === 0 ? {} : { conditions }),
   };
 }
 
 /** Milliseconds until the next ready pod becomes available; undefined when none is on its way. */
-export function nextAvailableInMs({ set, pods, now }: ReplicaSetSeen): number | undefined {
+export function nextAvailableInMs({
+  set,
+  pods,
+  now,
+}: Pick<ReplicaSetSeen, 'set' | 'pods' | 'now'>): number | undefined {
   const minReadySeconds = set.spec.minReadySeconds ?? 0;
   const waits = pods
     .filter(isActive)

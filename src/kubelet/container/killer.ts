@@ -48,10 +48,9 @@ export class Killer {
       const spent = Math.ceil((this.options.now() - begun) / 1000);
       await stop(run, Math.max(graceOf(run) === 0 ? 0 : MIN_GRACE_SECONDS, graceOf(run) - spent));
     }
+    // Dead ones too: a sandbox that died by itself still holds its address.
     await Promise.all(
-      runtimePod.sandboxes
-        .filter(({ state }) => state === 'SANDBOX_READY' || pod === undefined)
-        .map(({ id }) => abortable(this.options.runtime.stopPodSandbox(id), kill.signal)),
+      runtimePod.sandboxes.map(({ id }) => abortable(this.options.runtime.stopPodSandbox(id), kill.signal)),
     );
   }
 

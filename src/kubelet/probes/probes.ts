@@ -45,6 +45,8 @@ export interface ContainerProbes extends Probes {
 
 interface Probed {
   pod: Pod;
+  /** Containers whose status has been seen, with or without probes. */
+  known: ReadonlySet<string>;
   /** By `container/kind`. */
   readonly workers: Map<
     string,
@@ -72,7 +74,7 @@ export function makeProbes(options: ProbesOptions): ContainerProbes {
       clock,
       firstDelayMs: clock.now() - bornMs < periodMs ? random() * periodMs : 0,
       run,
-      isStarted: (id) => started(probed, id),
+      isStarted: (id) => hasPassed(uid, id, 'startup'),
       onAnswer: (_, answer) => report(probed.pod, container, kind, answer),
       onChange: () => {
         if (kind === 'startup') for (const other of probed.workers.values()) other.worker.hurry();
@@ -103,16 +105,21 @@ export function makeProbes(options: ProbesOptions): ContainerProbes {
     return undefined;
   }
 
-  const started = ({ pod }: Probed, id: string) => {
-    const startup = resultOf(pod.metadata.uid, id, 'startup');
-    return startup === undefined || startup.result === 'success';
-  };
+  /** A container that no update has named yet passes only where no container of its pod has such a probe. */
+  function hasPassed(podUid: string, containerId: string, kind: ProbeKind): boolean {
+    const found = resultOf(podUid, containerId, kind);
+    if (found !== undefined) return found.result === 'success';
+    const { known, workers } = pods.get(podUid) ?? {};
+    if (known === undefined || workers === undefined || known.has(bareId(containerId))) return true;
+    return ![...workers.values()].some(({ worker }) => worker.kind === kind);
+  }
 
   return {
     update(pod, statuses, podIp) {
       const { uid, deletionTimestamp } = pod.metadata;
-      const probed = pods.get(uid) ?? { pod, workers: new Map() };
+      const probed = pods.get(uid) ?? { pod, known: new Set(), workers: new Map() };
       probed.pod = pod;
+      probed.known = new Set(statuses.map(({ containerID }) => bareId(containerID)));
       pods.set(uid, probed);
       for (const container of probedContainers(pod)) {
         for (const kind of KINDS) {
@@ -136,14 +143,10 @@ export function makeProbes(options: ProbesOptions): ContainerProbes {
     },
 
     isReady(podUid, containerId) {
-      const readiness = resultOf(podUid, containerId, 'readiness');
-      const isStarted = resultOf(podUid, containerId, 'startup')?.result ?? 'success';
-      return isStarted === 'success' && (readiness === undefined || readiness.result === 'success');
+      return this.isStarted(podUid, containerId) && hasPassed(podUid, containerId, 'readiness');
     },
 
-    isStarted(podUid, containerId) {
-      return (resultOf(podUid, containerId, 'startup')?.result ?? 'success') === 'success';
-    },
+    isStarted: (podUid, containerId) => hasPassed(podUid, containerId, 'startup'),
 
     hasFailed(podUid, containerId) {
       for (const kind of ['startup', 'liveness'] as const) {

@@ -73,7 +73,8 @@ function join(one: Socket, other: Socket): void {
 }
 
 function forwarded(raw: readonly string[], host: string): string[] {
-  const headers = ['Host', host];
+  // Without a length a POST would be chunked, and the last chunk would stand where the stream's first bytes belong.
+  const headers = ['Host', host, 'Content-Length', '0'];
   for (let index = 0; index + 1 < raw.length; index += 2) {
     const [name = '', value = ''] = raw.slice(index, index + 2);
     if (!OWN_HEADERS.has(name.toLowerCase())) headers.push(name, value);

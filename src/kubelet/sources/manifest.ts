@@ -1,11 +1,17 @@
-// A static pod out of a manifest's text: checked, named for its node, with the defaults the API would give. Pure.
-// Guarantees: a wrong manifest throws InvalidManifest with the field; names and uids are safe as parts of paths.
+// A static pod out of a manifest's text: checked and defaulted as the API would, and named for its node. Pure.
+// Guarantees: a wrong manifest throws InvalidManifest with file and field; names and uids are safe as parts of paths.
 import { createHash } from 'node:crypto';
 import { parseDocument } from 'yaml';
-import type { V1Container, V1Pod, V1PodSpec } from '../../api/gen/types.js';
+import { decodeObject } from '../../api/decode.js';
+import type { V1Pod } from '../../api/gen/types.js';
+import type { Draft } from '../../api/kind.js';
+import { podKind } from '../../api/kinds/pod.js';
+import { validateObject } from '../../api/meta.js';
+import { ApiError } from '../../api/status.js';
 import { KubeletError } from '../error.js';
 import { CONFIG_HASH, CONFIG_SEEN, CONFIG_SOURCE } from '../names.js';
 import type { Pod } from '../ports.js';
+import { apiTime } from '../status/time.js';
 
 export interface ManifestSource {
   readonly file: string;
@@ -13,136 +19,96 @@ export interface ManifestSource {
   readonly now: number;
 }
 
-const SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
-const LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 const MAX_BYTES = 1 << 20;
 
 export function parseManifest(text: string, source: ManifestSource): Pod {
-  const pod = checked(decode(text, source.file), source.file);
+  const { file, nodeName, now } = source;
+  const pod = decode(text, file);
+  podKind.defaults?.(pod);
+  // Taints of the node do not concern a pod that its own kubelet was given.
+  if (pod.spec !== undefined) {
+    pod.spec.nodeName = nodeName;
+    pod.spec.tolerations = [...(pod.spec.tolerations ?? []), { operator: 'Exists', effect: 'NoExecute' }];
+  }
+  const { metadata = {}, spec = { containers: [] } } = pod as V1Pod;
+  const named = {
+    ...metadata,
+    name: `${metadata.name ?? ''}-${nodeName}`,
+    namespace: metadata.namespace ?? 'default',
+  };
+  // The given name is checked as well: `-node` alone would make a name of an empty one.
+  check(file, { ...pod, metadata: { ...named, name: metadata.name ?? '' } } as V1Pod);
+  check(file, { ...pod, metadata: named } as V1Pod);
+  const { labels, annotations } = metadata;
   const uid = createHash('md5')
     .update(JSON.stringify(pod))
-    .update(`host:${source.nodeName}file:${source.file}`)
+    .update(`host:${nodeName}file:${file}`)
     .digest('hex');
-  const { metadata } = pod;
   return {
-    ...pod,
+    apiVersion: 'v1',
+    kind: 'Pod',
     metadata: {
-      ...metadata,
-      name: `${metadata.name}-${source.nodeName}`,
-      namespace: metadata.namespace ?? 'default',
+      name: named.name,
+      namespace: named.namespace,
       uid,
       resourceVersion: '',
-      creationTimestamp: new Date(source.now).toISOString().replace(/\.\d+Z$/, 'Z'),
+      creationTimestamp: apiTime(now),
+      ...(labels === undefined ? {} : { labels }),
       annotations: {
-        ...metadata.annotations,
+        ...annotations,
         [CONFIG_HASH]: uid,
-        [CONFIG_SEEN]: new Date(source.now).toISOString(),
+        [CONFIG_SEEN]: new Date(now).toISOString(),
         [CONFIG_SOURCE]: 'file',
       },
     },
-    spec: withDefaults(pod.spec, source.nodeName),
+    spec,
     status: { phase: 'Pending' },
   };
 }
 
-type Checked = V1Pod & {
-  readonly metadata: {
-    readonly name: string;
-    readonly namespace?: string;
-    readonly annotations?: Readonly<Record<string, string>>;
-  };
-  readonly spec: V1PodSpec;
-};
-
-function decode(text: string, file: string): unknown {
+/** YAML or JSON, which is YAML too; unknown fields and wrong types are refused. */
+function decode(text: string, file: string): Draft<V1Pod> {
   if (text.length > MAX_BYTES) throw wrong(file, '', 'is larger than 1 MiB');
-  // Few aliases are ever needed, and many are an attack on memory.
-  const document = parseDocument(text, { prettyErrors: true });
+  const document = parseDocument(text);
   const [error] = document.errors;
-  if (error !== undefined) throw wrong(file, '', error.message);
+  if (error !== undefined) throw wrong(file, '', error.message.trim());
+  const value = toPlain(document, file);
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw wrong(file, '', 'is not an object');
+  const { apiVersion, kind } = value as V1Pod;
+  if (apiVersion !== 'v1') throw wrong(file, 'apiVersion', `must be v1, not ${shown(apiVersion)}`);
+  if (kind !== 'Pod') throw wrong(file, 'kind', `must be Pod, not ${shown(kind)}`);
   try {
+    const { object, unknownFields } = decodeObject(podKind, value);
+    if (unknownFields[0] !== undefined) throw wrong(file, unknownFields[0], 'is not a field of a Pod');
+    return object;
+  } catch (cause) {
+    if (cause instanceof ApiError) throw wrong(file, '', cause.message);
+    throw cause;
+  }
+}
+
+function toPlain(document: ReturnType<typeof parseDocument>, file: string): unknown {
+  try {
+    // Few aliases are ever needed, and many are an attack on memory.
     return document.toJS({ maxAliasCount: 100 });
   } catch (cause) {
     throw wrong(file, '', (cause as Error).message);
   }
 }
 
-function checked(value: unknown, file: string): Checked {
-  const pod = value as Checked;
-  const fail = (field: string, why: string) => wrong(file, field, why);
-  if (!isTable(value)) throw fail('', 'is not an object');
-  if (pod.apiVersion !== 'v1') throw fail('apiVersion', `must be v1, not ${shown(pod.apiVersion)}`);
-  if (pod.kind !== 'Pod') throw fail('kind', `must be Pod, not ${shown(pod.kind)}`);
-  if (!isTable(pod.metadata)) throw fail('metadata', 'is required');
-  const { name, namespace } = pod.metadata;
-  if (typeof name !== 'string' || name.length > 180 || !SUBDOMAIN.test(name))
-    throw fail('metadata.name', `${shown(name)} is not a lower-case DNS name`);
-  if (
-    namespace !== undefined &&
-    (typeof namespace !== 'string' || namespace.length > 63 || !LABEL.test(namespace))
-  )
-    throw fail('metadata.namespace', `${shown(namespace)} is not a lower-case DNS label`);
-  if (!isTable(pod.spec)) throw fail('spec', 'is required');
-  checkContainers(pod.spec, fail);
-  for (const [index, volume] of (pod.spec.volumes ?? []).entries())
-    if (typeof volume?.name !== 'string' || !LABEL.test(volume.name))
-      throw fail(`spec.volumes[${index}].name`, `${shown(volume?.name)} is not a lower-case DNS label`);
-  const sources = ['configMap', 'secret', 'persistentVolumeClaim'] as const;
-  for (const [index, volume] of (pod.spec.volumes ?? []).entries())
-    for (const kind of sources)
-      if (volume[kind] !== undefined)
-        throw fail(`spec.volumes[${index}].${kind}`, 'a static pod cannot refer to objects of the API');
-  return pod;
+/** What the API would refuse, and what only the API could give. */
+function check(file: string, pod: V1Pod): void {
+  const [cause] = validateObject(podKind, pod);
+  if (cause !== undefined) throw wrong(file, cause.field ?? '', cause.message ?? '');
+  const { volumes = [], serviceAccountName = '' } = pod.spec ?? {};
+  const foreign = (field: string) => wrong(file, field, 'a static pod cannot refer to objects of the API');
+  for (const [index, volume] of volumes.entries())
+    for (const kind of ['configMap', 'secret', 'persistentVolumeClaim'] as const)
+      if (volume[kind] !== undefined) throw foreign(`spec.volumes[${index}].${kind}`);
+  if (serviceAccountName !== '') throw foreign('spec.serviceAccountName');
 }
 
-function checkContainers(spec: V1PodSpec, fail: (field: string, why: string) => KubeletError): void {
-  const seen = new Set<string>();
-  for (const list of ['initContainers', 'containers'] as const) {
-    const containers: unknown = spec[list] ?? [];
-    if (!Array.isArray(containers)) throw fail(`spec.${list}`, 'is not a list');
-    if (list === 'containers' && containers.length === 0) throw fail('spec.containers', 'is required');
-    for (const [index, one] of (containers as V1Container[]).entries()) {
-      const at = `spec.${list}[${index}]`;
-      if (!isTable(one)) throw fail(at, 'is not an object');
-      if (typeof one.name !== 'string' || one.name.length > 63 || !LABEL.test(one.name))
-        throw fail(`${at}.name`, `${shown(one.name)} is not a lower-case DNS label`);
-      if (seen.has(one.name)) throw fail(`${at}.name`, `${shown(one.name)} is used twice`);
-      seen.add(one.name);
-      if (typeof one.image !== 'string' || one.image.trim() === '') throw fail(`${at}.image`, 'is required');
-      for (const words of ['command', 'args'] as const)
-        if (one[words] !== undefined && !isTexts(one[words]))
-          throw fail(`${at}.${words}`, 'is not a list of strings');
-      for (const entries of ['env', 'ports', 'volumeMounts'] as const)
-        if (one[entries] !== undefined && !Array.isArray(one[entries]))
-          throw fail(`${at}.${entries}`, 'is not a list');
-    }
-  }
-}
-
-function withDefaults(spec: V1PodSpec, nodeName: string): V1PodSpec {
-  const container = (one: V1Container): V1Container => ({
-    terminationMessagePath: '/dev/termination-log',
-    terminationMessagePolicy: 'File',
-    ...one,
-  });
-  return {
-    restartPolicy: 'Always',
-    terminationGracePeriodSeconds: 30,
-    dnsPolicy: 'ClusterFirst',
-    enableServiceLinks: true,
-    securityContext: {},
-    schedulerName: 'default-scheduler',
-    ...spec,
-    nodeName,
-    // Taints of the node do not concern a pod that its own kubelet was given.
-    tolerations: [...(spec.tolerations ?? []), { operator: 'Exists', effect: 'NoExecute' }],
-    containers: spec.containers.map(container),
-    ...(spec.initContainers === undefined ? {} : { initContainers: spec.initContainers.map(container) }),
-  };
-}
-
-const isTable = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value);
-const isTexts = (value: unknown) => Array.isArray(value) && value.every((one) => typeof one === 'string');
 const shown = (value: unknown) => JSON.stringify(value) ?? 'nothing';
 
 function wrong(file: string, field: string, why: string): KubeletError {

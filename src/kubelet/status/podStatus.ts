@@ -1,7 +1,7 @@
 // The status of a pod as the API shows it: phase, conditions, containers, addresses. Pure.
 // Guarantees: the same facts give the same status, so that an unchanged pod is never written.
 import type { V1ContainerStatus, V1PodStatus } from '../../api/gen/types.js';
-import { qosClass } from '../resources.js';
+import { qosClassOf } from '../../api/kinds/pod/qos.js';
 import { readySandbox, sandboxIps } from '../runtime/runtimePod.js';
 import { podConditions } from './conditions.js';
 import { type ContainerFacts, containerStatuses } from './containerStatuses.js';
@@ -55,7 +55,7 @@ export function podStatus(facts: StatusFacts): V1PodStatus {
     startTime: previous.startTime ?? apiTime(now),
     ...(initStatuses.length === 0 ? {} : { initContainerStatuses: initStatuses }),
     containerStatuses: statuses,
-    qosClass: previous.qosClass ?? qosClass(pod.spec),
+    qosClass: previous.qosClass ?? qosClassOf(pod.spec),
   };
 }
 

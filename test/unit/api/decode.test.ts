@@ -100,8 +100,11 @@ describe('refusals', () => {
   it('bad base64, bad times and depth', () => {
     expect(() => decodeObject(secret, { data: { a: 'a*b' } })).toThrow('illegal base64 data at input byte 1');
     expect(() => decodeObject(lease, { spec: { renewTime: 'now' } })).toThrow('parsing time "now"');
-    const deep = JSON.parse(`${'['.repeat(100_000)}${']'.repeat(100_000)}`) as unknown;
-    expect(() => decodeModel('V1Pod', { spec: deep })).toThrow('exceeded max depth');
+    const nest = (open: string, close: string) =>
+      JSON.parse(`${open.repeat(50_000)}{}${close.repeat(50_000)}`) as unknown;
+    const managed = { metadata: { managedFields: [{ fieldsV1: nest('[', ']') }] } };
+    expect(() => decodeModel('V1Pod', managed)).toThrow('exceeded max depth');
+    expect(() => decodeModel('V1JSONSchemaProps', nest('{"not":', '}'))).toThrow('exceeded max depth');
   });
 });
 

@@ -6,7 +6,7 @@ import { controllerOf, type Stored } from '../../../src/api/object.js';
 import { DEPLOYMENTS, PODS, REPLICA_SETS } from '../../../src/api/resources.js';
 import { statusError } from '../../../src/api/status.js';
 import { openInformers } from '../../../src/client/sharedInformers.js';
-import { isActive } from '../../../src/controllers/pods.js';
+import { isActive, isReady } from '../../../src/controllers/pods.js';
 import { runControllers } from '../../../src/controllers/run.js';
 import { FakeApi } from './support/fakeApi.js';
 
@@ -32,6 +32,8 @@ interface World {
   readonly chance: () => number;
   /** The most pods that may be active now. */
   limit: number;
+  /** The fewest pods that must be available now. */
+  minimum: number;
 }
 
 function makeWorld(seed: number, refusals: number): World {
@@ -41,6 +43,7 @@ function makeWorld(seed: number, refusals: number): World {
     chance,
     faults,
     limit: Infinity,
+    minimum: 0,
     api: new FakeApi({
       lag: async () => {
         for (let turns = Math.floor(chance() * 12); turns > 0; turns--) await turn();
@@ -50,8 +53,10 @@ function makeWorld(seed: number, refusals: number): World {
           throw statusError('InternalError', 'refused for the test');
       },
       changed: () => {
-        const active = world.api.all(PODS).filter(isActive).length;
-        if (active > world.limit) faults.push(`${active} active pods, ${world.limit} allowed`);
+        const active = world.api.all(PODS).filter(isActive);
+        const available = active.filter(isReady).length;
+        if (active.length > world.limit) faults.push(`${active.length} active pods, ${world.limit} allowed`);
+        if (available < world.minimum) faults.push(`${available} available pods, ${world.minimum} needed`);
       },
     }),
   };
@@ -178,6 +183,7 @@ describe('deployments and replica sets with late caches', () => {
       for (let step = 0; step < 8; step++) {
         const choice = world.chance();
         if (choice < 0.5) await change(world, () => withImage(`v${Math.floor(world.chance() * 4)}`));
+        else if (choice < 0.75) await change(world, () => ({ replicas: most }));
         else await change(world, () => ({ replicas: 1 + Math.floor(world.chance() * most) }));
         for (let turns = Math.floor(world.chance() * 60); turns > 0; turns--) {
           playKubelets(world, { kill: 0.01 });
@@ -205,6 +211,27 @@ describe('deployments and replica sets with late caches', () => {
     const [set] = world.api.all(REPLICA_SETS);
     expect(world.api.all(PODS).every((pod) => controllerOf(pod)?.uid === set?.metadata.uid)).toBe(true);
     expect(world.api.requests.filter((request) => request === 'create pods')).toHaveLength(40);
+  });
+
+  it.each([1, 2, 3])('keeps enough pods available while templates change (run %i)', async (seed) => {
+    const world = makeWorld(seed, 0);
+    start(world);
+    await create(world, {
+      replicas: 6,
+      strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: seed - 1, maxUnavailable: 1 } },
+    });
+    await settle(world);
+    world.limit = 6 + seed - 1;
+    world.minimum = 5;
+    for (let step = 0; step < 5; step++) {
+      await change(world, () => withImage(`v${Math.floor(world.chance() * 4)}`));
+      for (let turns = Math.floor(world.chance() * 80); turns > 0; turns--) {
+        playKubelets(world);
+        await turn();
+      }
+    }
+    await settle(world);
+    expect(world.faults).toEqual([]);
   });
 
   it('recreates only after the last old pod is gone', async () => {

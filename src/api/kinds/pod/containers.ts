@@ -50,7 +50,16 @@ function validateContainer(container: V1Container, at: string, volumes: Readonly
   if (image === '') causes.push(required(`${at}.image`));
   else if (image.trim() !== image)
     causes.push(invalidValue(`${at}.image`, image, 'must not have leading or trailing whitespace'));
-  causes.push(
+  if (securityContext?.privileged === true && securityContext.allowPrivilegeEscalation === false)
+    causes.push(
+      invalidValue(
+        `${at}.securityContext`,
+        securityContext,
+        'cannot set `allowPrivilegeEscalation` to false and `privileged` to true',
+      ),
+    );
+  return [
+    ...causes,
     ...checkOneOf(`${at}.imagePullPolicy`, imagePullPolicy, PULL_POLICIES),
     ...checkOneOf(`${at}.terminationMessagePolicy`, terminationMessagePolicy, [
       'File',
@@ -61,16 +70,7 @@ function validateContainer(container: V1Container, at: string, volumes: Readonly
     ...validateMounts(container.volumeMounts ?? [], `${at}.volumeMounts`, volumes),
     ...validateProbes(container, at),
     ...validateResources(container.resources, `${at}.resources`),
-  );
-  if (securityContext?.privileged === true && securityContext.allowPrivilegeEscalation === false)
-    causes.push(
-      invalidValue(
-        `${at}.securityContext`,
-        securityContext,
-        'cannot set `allowPrivilegeEscalation` to false and `privileged` to true',
-      ),
-    );
-  return causes;
+  ];
 }
 
 function validateInitContainers(containers: readonly V1Container[], at: string): Cause[] {

@@ -18,7 +18,8 @@ export function validatePodSpec(spec: V1PodSpec, at: string): Cause[] {
   ];
   if (!spec.restartPolicy) causes.push(required(`${at}.restartPolicy`));
   else causes.push(...checkOneOf(`${at}.restartPolicy`, spec.restartPolicy, RESTART_POLICIES));
-  causes.push(
+  return [
+    ...causes,
     ...checkOneOf(`${at}.dnsPolicy`, spec.dnsPolicy, DNS_POLICIES),
     ...validateDns(spec, at),
     ...validateTimes(spec, at),
@@ -31,8 +32,7 @@ export function validatePodSpec(spec: V1PodSpec, at: string): Cause[] {
       name ? [] : [required(`${at}.imagePullSecrets[${index}].name`)],
     ),
     ...validateUsers(spec, at),
-  );
-  return causes;
+  ];
 }
 
 /** A template of a controller whose pods never end: only Always is meant. */

@@ -40,11 +40,9 @@ function validateSource(volume: V1Volume, at: string): Cause[] {
     .map((source) => forbiddenField(`${at}.${source}`, 'may not specify more than 1 volume type'));
   if (configMap !== undefined) {
     if (!configMap.name) causes.push(required(`${at}.configMap.name`));
-    causes.push(...validateFiles(configMap, `${at}.configMap`));
   }
   if (secret !== undefined) {
     if (!secret.secretName) causes.push(required(`${at}.secret.secretName`));
-    causes.push(...validateFiles(secret, `${at}.secret`));
   }
   if (hostPath !== undefined) {
     if (!hostPath.path) causes.push(required(`${at}.hostPath.path`));
@@ -65,7 +63,11 @@ function validateSource(volume: V1Volume, at: string): Cause[] {
   }
   if (persistentVolumeClaim !== undefined && !persistentVolumeClaim.claimName)
     causes.push(required(`${at}.persistentVolumeClaim.claimName`));
-  return causes;
+  return [
+    ...causes,
+    ...validateFiles(configMap ?? {}, `${at}.configMap`),
+    ...validateFiles(secret ?? {}, `${at}.secret`),
+  ];
 }
 
 function validateProjection(

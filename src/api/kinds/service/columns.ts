@@ -1,4 +1,5 @@
 // What `kubectl get services` shows. Pure.
+// Guarantees: an address that is still to come prints as <pending>, one that never will as <none>.
 import { ageColumn, column, nameColumn, orNone } from '../../columns.js';
 import type { V1Service } from '../../gen/types.js';
 import type { Column } from '../../kind.js';

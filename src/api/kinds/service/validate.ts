@@ -11,13 +11,11 @@ import {
   required,
 } from '../../causes.js';
 import type { V1ServicePort, V1ServiceSpec } from '../../gen/types.js';
-import { parseIp } from '../../ip.js';
 import { validateLabels } from '../../meta.js';
-import { dnsLabel, dnsSubdomain, portName, portNumber } from '../../names.js';
+import { dnsLabel, dnsSubdomain, ipAddress, portName, portNumber } from '../../names.js';
 import { hasNodePorts } from './defaults.js';
 
 const TYPES = ['ClusterIP', 'ExternalName', 'LoadBalancer', 'NodePort'];
-const BAD_IP = 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)';
 const MAX_STICKY_SECONDS = 86_400;
 
 export function validateService(spec: V1ServiceSpec, old: V1ServiceSpec | undefined): Cause[] {
@@ -31,7 +29,8 @@ export function validateService(spec: V1ServiceSpec, old: V1ServiceSpec | undefi
     if (!externalName) causes.push(required('spec.externalName'));
     else causes.push(...checkName('spec.externalName', externalName.replace(/\.$/, ''), dnsSubdomain));
   }
-  causes.push(
+  return [
+    ...causes,
     ...validatePorts(spec),
     ...validateLabels(spec.selector, 'spec.selector'),
     ...(sessionAffinity
@@ -42,8 +41,7 @@ export function validateService(spec: V1ServiceSpec, old: V1ServiceSpec | undefi
     ...checkOneOf('spec.internalTrafficPolicy', spec.internalTrafficPolicy, ['Cluster', 'Local']),
     ...validateSticky(spec),
     ...validateAddresses(spec, old),
-  );
-  return causes;
+  ];
 }
 
 function validateSticky({ sessionAffinityConfig }: V1ServiceSpec): Cause[] {
@@ -91,16 +89,15 @@ function validatePort(port: V1ServicePort, at: string, { isNamed }: { isNamed: b
 
 function validateAddresses(spec: V1ServiceSpec, old: V1ServiceSpec | undefined): Cause[] {
   const ips = spec.clusterIPs ?? (spec.clusterIP ? [spec.clusterIP] : []);
-  const causes = ips
-    .map((ip, index) => ({ ip, field: `spec.clusterIPs[${index}]` }))
-    .filter(({ ip }) => ip !== 'None' && parseIp(ip) === undefined)
-    .map(({ ip, field }) => invalidValue(field, ip, BAD_IP));
+  const causes = ips.flatMap((ip, index) =>
+    ip === 'None' ? [] : checkName(`spec.clusterIPs[${index}]`, ip, ipAddress),
+  );
   if (spec.type === 'ExternalName' && ips.length > 0)
     causes.push(forbiddenField('spec.clusterIPs', "may not be set when `type` is 'ExternalName'"));
   if (spec.clusterIPs !== undefined && spec.clusterIP && spec.clusterIPs[0] !== spec.clusterIP)
     causes.push(invalidValue('spec.clusterIPs', spec.clusterIPs, 'first value must match `clusterIP`'));
   for (const [index, ip] of (spec.externalIPs ?? []).entries())
-    if (parseIp(ip) === undefined) causes.push(invalidValue(`spec.externalIPs[${index}]`, ip, BAD_IP));
+    causes.push(...checkName(`spec.externalIPs[${index}]`, ip, ipAddress));
   const isPinned = old?.clusterIP && old.type !== 'ExternalName' && spec.type !== 'ExternalName';
   if (isPinned && (spec.clusterIP ?? '') !== old.clusterIP)
     causes.push(invalidValue('spec.clusterIPs[0]', ips, 'may not change once set'));

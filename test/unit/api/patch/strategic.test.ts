@@ -132,6 +132,33 @@ it('finds service ports by port and conditions by type', () => {
   });
 });
 
+it('keeps ports that share their number', () => {
+  const dns = {
+    spec: {
+      ports: [
+        { port: 53, protocol: 'UDP' },
+        { port: 53, protocol: 'TCP' },
+      ],
+    },
+  };
+  const order = { '$setElementOrder/ports': [{ port: 53 }, { port: 53 }] };
+  expect(strategic('V1Service', dns, { spec: order })).toEqual(dns);
+  expect(strategic('V1Service', dns, { spec: { ...order, ports: [{ port: 53, name: 'dns' }] } })).toEqual({
+    spec: {
+      ports: [
+        { port: 53, protocol: 'UDP', name: 'dns' },
+        { port: 53, protocol: 'TCP' },
+      ],
+    },
+  });
+});
+
+it('does not empty a list of which only the order is given', () => {
+  const pod = { spec: { tolerations: [{ key: 'a' }] } };
+  expect(strategic('V1Pod', pod, { spec: { '$setElementOrder/tolerations': [{ key: 'a' }] } })).toEqual(pod);
+  expect(strategic('V1Pod', {}, { spec: { '$setElementOrder/containers': [] } })).toEqual({ spec: {} });
+});
+
 it.each([
   [
     'an element without its key',
@@ -179,4 +206,13 @@ it('merges by RFC 7386', () => {
     a: { c: 2, d: { f: 1 } },
     l: [2],
   });
+});
+
+it('merges long lists in one pass', () => {
+  const env = (value: string) =>
+    Array.from({ length: 50_000 }, (_, i) => ({ name: `${value}${i % 40_000}`, value }));
+  const before = { spec: { containers: [{ name: 'c', env: env('a') }] } };
+  const patch = { spec: { containers: [{ name: 'c', env: env('b') }] } };
+  const result = strategic('V1Pod', before, patch) as { spec: { containers: { env: unknown[] }[] } };
+  expect(result.spec.containers[0]?.env).toHaveLength(90_000);
 });

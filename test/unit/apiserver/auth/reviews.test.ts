@@ -30,8 +30,8 @@ const reviews = makeReviews({
 });
 const ask = (key: string, spec: unknown, namespace = '') =>
   reviews
-    .find(({ type }) => `${type.group}/${type.resource}` === key)
-    ?.create({ metadata: {}, spec }, { user: jane, namespace });
+    .find(({ group, resource }) => `${group}/${resource}` === key)
+    ?.answer({ metadata: {}, spec }, { user: jane, namespace });
 const pods = (verb: string) => ({ resourceAttributes: { verb, resource: 'pods', namespace: 'a' } });
 
 describe('access reviews', () => {

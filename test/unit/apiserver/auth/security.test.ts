@@ -16,25 +16,19 @@ it('a pod’s token is issued, known, judged, and dies with the pod', async () =
   const account = { metadata: { name: 'bot', namespace: 'ns', uid: 'a1' } };
   informers.of(SERVICE_ACCOUNTS).set(account);
   informers.of(NODES).set({ metadata: { name: 'n1', uid: 'node-1' } });
-  informers
-    .of(PODS)
-    .set({
-      metadata: { name: 'p', namespace: 'ns', uid: 'p1' },
-      spec: { nodeName: 'n1', serviceAccountName: 'bot', containers: [] },
-    });
-  informers
-    .of(ROLES)
-    .set({
-      metadata: { name: 'r', namespace: 'ns' },
-      rules: [{ verbs: ['get'], apiGroups: [''], resources: ['pods'] }],
-    });
-  informers
-    .of(ROLE_BINDINGS)
-    .set({
-      metadata: { name: 'b', namespace: 'ns' },
-      roleRef: { kind: 'Role', name: 'r' },
-      subjects: [{ kind: 'ServiceAccount', name: 'bot' }],
-    });
+  informers.of(PODS).set({
+    metadata: { name: 'p', namespace: 'ns', uid: 'p1' },
+    spec: { nodeName: 'n1', serviceAccountName: 'bot', containers: [] },
+  });
+  informers.of(ROLES).set({
+    metadata: { name: 'r', namespace: 'ns' },
+    rules: [{ verbs: ['get'], apiGroups: [''], resources: ['pods'] }],
+  });
+  informers.of(ROLE_BINDINGS).set({
+    metadata: { name: 'b', namespace: 'ns' },
+    roleRef: { kind: 'Role', name: 'r' },
+    subjects: [{ kind: 'ServiceAccount', name: 'bot' }],
+  });
   const security = makeSecurity({ client, informers, serviceAccountKeyPem, issuer: 'https://k' });
 
   const body = {
@@ -43,7 +37,10 @@ it('a pod’s token is issued, known, judged, and dies with the pod', async () =
       boundObjectRef: { kind: 'Pod', apiVersion: 'v1', name: 'p', uid: 'p1' },
     },
   };
-  const answer = (await security.tokenSubresource.create(account, body as object)) as unknown as {
+  const answer = (await security.subresourceHooks[0]?.create(account, body as object, {
+    user: { name: 'admin', groups: ['system:masters'] },
+    dryRun: false,
+  })) as unknown as {
     spec: object;
     status: { token: string };
   };

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { V1Service, V1ServiceSpec } from '../../../../src/api/gen/types.js';
 import type { Draft } from '../../../../src/api/kind.js';
+import { kubernetesAddress } from '../../../../src/apiserver/services/addressRange.js';
 import { makeServiceAllocator } from '../../../../src/apiserver/services/serviceAllocator.js';
 
 const service = (spec: Draft<V1ServiceSpec>, name = 's'): Draft<V1Service> => ({
@@ -65,7 +66,7 @@ describe('a new Service', () => {
   });
   it('named kubernetes gets the first address', () => {
     const allocator = make();
-    const [clusterIP = ''] = allocator.kubernetesAddresses;
+    const clusterIP = kubernetesAddress('10.96.0.0/24');
     expect(clusterIP).toBe('10.96.0.1');
     expect(created(allocator, { clusterIP }, 'kubernetes').spec).toMatchObject({ clusterIP });
   });

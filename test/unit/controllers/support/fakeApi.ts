@@ -1,5 +1,6 @@
 // An apiserver in memory behind the Client interface: revisions, preconditions, finalizers, late watches.
 // Guarantees: a write is checked as the real server checks it; a watcher sees every change in order, as late as asked.
+import { setMaxListeners } from 'node:events';
 import type { V1DeleteOptions, V1OwnerReference } from '../../../../src/api/gen/types.js';
 import { type KubeObject, keyOf, type ObjectName, type Stored } from '../../../../src/api/object.js';
 import { copyJson, sameJson } from '../../../../src/api/own.js';
@@ -225,6 +226,8 @@ export class FakeApi implements Client {
     query: Parameters<ResourceClient<T>['watch']>[0],
   ): AsyncIterable<WatchEvent<T>> {
     const { signal, namespace, fieldSelector } = query;
+    // Every watcher of the tests' informers listens to one signal.
+    if (signal !== undefined) setMaxListeners(0, signal);
     let seen = Number(query.resourceVersion);
     const kind = this.#kind(type);
     const ended = () => signal?.aborted === true;

@@ -187,3 +187,15 @@ test('removed, nothing is left waiting', async () => {
   await clock.pass(30);
   expect(runs).toHaveLength(before);
 });
+
+test('a container that the probes have not heard of yet is not ready, if its pod has probes', () => {
+  const { probes, uid, running } = scene({ readinessProbe: probe, startupProbe: probe });
+  running('a');
+  expect([probes.isReady(uid, 'b'), probes.isStarted(uid, 'b')]).toEqual([false, false]);
+  const plain = scene({ livenessProbe: probe });
+  plain.running('a');
+  expect([plain.probes.isReady(plain.uid, 'b'), plain.probes.isStarted(plain.uid, 'b')]).toEqual([
+    true,
+    true,
+  ]);
+});

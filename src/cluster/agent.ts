@@ -1,0 +1,232 @@
+// The node agent's process: image registry, pod network, kubelet and proxy of this machine, joined in one process.
+// Guarantees: ending it leaves pods, rules and connections in place for the next one.
+import { mkdir, stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { V1Node } from '../api/gen/types.js';
+import type { Log } from '../api/log.js';
+import type { Stored } from '../api/object.js';
+import { NODES } from '../api/resources.js';
+import type { Client } from '../client/client.js';
+import { makeEventRecorder } from '../client/eventRecorder.js';
+import { openHttps } from '../client/httpTransport.js';
+import type { Informer, Informers } from '../client/informer.js';
+import { openInformers } from '../client/sharedInformers.js';
+import { openClient } from '../client/typedClient.js';
+import { openRuntime } from '../cri/client.js';
+import { openCgroups } from '../kernel/cgroup/adapter.js';
+import { openNft } from '../kernel/nftables/adapter.js';
+import { openPleg } from '../kernel/pleg/adapter.js';
+import { openRoute } from '../kernel/route/adapter.js';
+import { eventsThrough } from '../kubelet/events.js';
+import { runKubelet } from '../kubelet/kubelet.js';
+import { makeParts } from '../kubelet/parts.js';
+import { makeAccess } from '../kubelet/server/access.js';
+import { openHealthz } from '../kubelet/server/healthz.js';
+import { openKubeletServer } from '../kubelet/server/server.js';
+import { setUpPodNetwork } from '../network/podNetwork.js';
+import { openNftablesMode } from '../proxy/modes.js';
+import { runProxy } from '../proxy/proxy.js';
+import { registryConfigDir } from './containerd/component.js';
+import { registryHosts } from './containerd/config.js';
+import { busyboxImage, pauseImage, REGISTRY } from './images/builtin.js';
+import type { Layout } from './layout.js';
+import type { Pem } from './pki/authority.js';
+import { caFile, type Pki, readPki } from './pki/files.js';
+import { openRegistry } from './registry/server.js';
+import { serviceAddress } from './serviceAddress.js';
+import type { Settings } from './settings.js';
+import { type StepSink, step } from './steps.js';
+
+export interface AgentOptions {
+  readonly layout: Layout;
+  readonly settings: Settings;
+  readonly nodeIp: string;
+  /** Our static pause program. */
+  readonly pauseProgram: string;
+  /** Ends it. */
+  readonly signal: AbortSignal;
+  readonly sink: StepSink;
+  readonly log: Log;
+}
+
+interface Access {
+  readonly client: Client;
+  readonly informers: Informers;
+}
+
+const SOCKET_POLL_MS = 20;
+
+/** Resolves when it has ended in order. */
+export async function runAgent(options: AgentOptions): Promise<void> {
+  const { layout, settings, sink, signal, log } = options;
+  const closers: (() => unknown)[] = [];
+  try {
+    const pki = await readPki(layout.pkiDir);
+    const [registry] = await Promise.all([
+      step(sink, 'image registry', () => serveImages(options, pki)),
+      step(sink, 'containerd', () => waitForSocket(layout.containerdSocket, signal)),
+    ]);
+    closers.push(() => registry.close());
+    const node = access(options, pki, pki.kubelet);
+    const proxy = access(options, pki, pki.proxy);
+    closers.push(
+      () => close(node),
+      () => close(proxy),
+    );
+    const self = node.informers.of(NODES, { fieldSelector: `metadata.name=${settings.nodeName}` });
+    closers.push(...(await startKubelet(options, pki, node)));
+    const network = step(sink, 'pod network', () => startNetwork(options, self));
+    const rules = step(sink, 'service rules', () => startProxy(options, proxy));
+    closers.push(await network, await rules);
+    await step(sink, 'node Ready', () => becomesReady(self, signal));
+    sink({ type: 'ready' });
+    await aborted(signal);
+  } finally {
+    for (const closer of closers.reverse()) {
+      await Promise.resolve(closer()).catch((error: unknown) =>
+        log.error('could not end in order', { error }),
+      );
+    }
+  }
+}
+
+function access({ settings, log }: AgentOptions, pki: Pki, { cert, key }: Pem): Access {
+  const server = `https://127.0.0.1:${settings.securePort}`;
+  const client = openClient(openHttps({ server, ca: pki.ca.cert, cert, key }));
+  return { client, informers: openInformers(client, { log }) };
+}
+
+function close({ client, informers }: Access): void {
+  informers.stop();
+  client.close();
+}
+
+/** The runtime reads where the registry is at every pull: any free port will do. */
+async function serveImages({ layout, pauseProgram }: AgentOptions, pki: Pki) {
+  const images = await Promise.all([pauseImage(pauseProgram), busyboxImage()]);
+  const registry = await openRegistry({ images, tls: pki.registry, host: '127.0.0.1', port: 0 });
+  const dir = path.join(registryConfigDir(layout), REGISTRY);
+  await mkdir(dir, { recursive: true, mode: 0o700 });
+  const hosts = registryHosts({ port: registry.port, caFile: caFile(layout.pkiDir) });
+  await writeFile(path.join(dir, 'hosts.toml'), hosts, { mode: 0o600 });
+  return registry;
+}
+
+async function waitForSocket(file: string, signal: AbortSignal): Promise<void> {
+  while (!(await stat(file).catch(() => undefined))?.isSocket())
+    await sleep(SOCKET_POLL_MS, undefined, { signal });
+}
+
+async function startKubelet(options: AgentOptions, pki: Pki, { client, informers }: Access) {
+  const { layout, settings, nodeIp, log } = options;
+  const own = log.with({ part: 'kubelet' });
+  const runtime = openRuntime(`unix://${layout.containerdSocket}`);
+  const recorder = makeEventRecorder(client, { component: 'kubelet', host: settings.nodeName, log: own });
+  const kubelet = await runKubelet({
+    config: {
+      nodeName: settings.nodeName,
+      nodeIps: [nodeIp],
+      port: settings.kubeletPort,
+      staticPodPath: layout.manifestDir,
+      clusterDNS: [serviceAddress(settings, 10)],
+      clusterDomain: settings.clusterDomain,
+      rootDir: layout.kubeletDir,
+      podLogsDir: layout.podLogDir,
+      cgroupRoot: layout.cgroup,
+    },
+    client,
+    informers,
+    runtime,
+    pleg: openPleg(),
+    cgroups: await openCgroups(),
+    events: eventsThrough(recorder),
+    log: own,
+    parts: makeParts({ client, informers, runtime: runtime.runtime, log: own }),
+  });
+  const server = await openKubeletServer({
+    address: '0.0.0.0',
+    port: settings.kubeletPort,
+    tls: { cert: pki.kubeletServer.cert, key: pki.kubeletServer.key, clientCa: pki.ca.cert },
+    access: makeAccess({ client, nodeName: settings.nodeName, log: own }),
+    runtime: runtime.runtime,
+    pods: { list: () => kubelet.pods(), get: (namespace, name) => kubelet.pod(namespace, name) },
+    health: () => kubelet.unhealthy(),
+    log: own,
+  });
+  const healthz = await openHealthz({
+    port: settings.kubeletHealthzPort,
+    health: () => kubelet.unhealthy(),
+  });
+  return [
+    () => runtime.close(),
+    () => recorder.flush(),
+    () => kubelet.stop(),
+    () => server.close(),
+    () => healthz.close(),
+  ];
+}
+
+/** Once the node has been given its range of pod addresses. */
+async function startNetwork({ layout, settings, signal }: AgentOptions, self: Informer<V1Node>) {
+  const node = await when(self, signal, ({ spec }) => spec.podCIDR !== undefined);
+  const [nft, route] = await Promise.all([openNft(), openRoute()]);
+  await setUpPodNetwork(
+    {
+      name: layout.network,
+      bridge: layout.bridge,
+      podCidrs: node.spec.podCIDRs ?? [],
+      clusterCidr: settings.clusterCidr,
+      nftTable: layout.networkTable,
+      configDir: layout.cniConfigDir,
+      stateDir: layout.cniStateDir,
+    },
+    { nft, route },
+  );
+  return () => {
+    nft.close();
+    route.close();
+  };
+}
+
+async function startProxy({ layout, settings, log }: AgentOptions, { informers }: Access) {
+  const mode = await openNftablesMode({
+    table: layout.proxyTable,
+    families: ['ip'],
+    clusterCidrs: { ip: settings.clusterCidr },
+  });
+  const proxy = runProxy({ informers, nodeName: settings.nodeName, mode, log: log.with({ part: 'proxy' }) });
+  await proxy.synced();
+  return () => proxy.stop();
+}
+
+async function becomesReady(self: Informer<V1Node>, signal: AbortSignal): Promise<void> {
+  await when(self, signal, ({ status }) =>
+    (status.conditions ?? []).some(({ type, status: value }) => type === 'Ready' && value === 'True'),
+  );
+}
+
+/** The node as soon as it is so. */
+function when(
+  self: Informer<V1Node>,
+  signal: AbortSignal,
+  isSo: (node: Stored<V1Node>) => boolean,
+): Promise<Stored<V1Node>> {
+  return new Promise((resolve, reject) => {
+    const look = (node: Stored<V1Node>) => {
+      if (!isSo(node)) return;
+      // The handler may be called while it is being added: it is taken off in the next turn.
+      queueMicrotask(() => stop());
+      resolve(node);
+    };
+    const stop = self.on({ added: look, updated: look });
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}

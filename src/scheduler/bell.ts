@@ -1,0 +1,26 @@
+// Something to wait on that others ring. A ring while nobody waits is remembered.
+
+export class Bell {
+  #hasRung = false;
+  #answer: (() => void) | undefined;
+
+  ring(): void {
+    this.#hasRung = true;
+    this.#answer?.();
+  }
+
+  /** Until the next ring, or that many milliseconds if given. One waiter at a time. */
+  async wait(timeoutMs?: number): Promise<void> {
+    if (!this.#hasRung) {
+      await new Promise<void>((resolve) => {
+        const timer = timeoutMs === undefined ? undefined : setTimeout(resolve, timeoutMs);
+        this.#answer = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+      this.#answer = undefined;
+    }
+    this.#hasRung = false;
+  }
+}

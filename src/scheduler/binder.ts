@@ -1,0 +1,50 @@
+// The two things that scheduling writes: the binding of a pod to a node, and why there is none.
+// Guarantees: both name the pod's uid, so that neither reaches a successor of the same name.
+import type { V1Binding, V1Pod, V1PodCondition } from '../api/gen/types.js';
+import type { ObjectName, Stored } from '../api/object.js';
+import { PODS } from '../api/resources.js';
+import type { Client } from '../client/client.js';
+
+export async function bind(client: Client, pod: Stored<V1Pod>, nodeName: string): Promise<void> {
+  const { name, namespace, uid } = pod.metadata;
+  const binding: V1Binding = {
+    apiVersion: 'v1',
+    kind: 'Binding',
+    metadata: { name, namespace, uid },
+    target: { apiVersion: 'v1', kind: 'Node', name: nodeName },
+  };
+  await client.of(PODS).post(nameOf(pod), 'binding', binding);
+}
+
+export type FailureReason = 'Unschedulable' | 'SchedulerError';
+
+export interface Failure {
+  readonly reason: FailureReason;
+  readonly message: string;
+  readonly now: number;
+}
+
+/** Writes PodScheduled=False, unless the pod says the same already. */
+export async function reportFailure(client: Client, pod: Stored<V1Pod>, failure: Failure): Promise<void> {
+  const condition = conditionOf(pod, failure);
+  if (condition === undefined) return;
+  const patch = { metadata: { uid: pod.metadata.uid }, status: { conditions: [condition] } };
+  await client.of(PODS).patch(nameOf(pod), 'strategic', patch, { subresource: 'status' });
+}
+
+/** The condition to write, or undefined when the pod has it. The time of transition is that of the status. */
+export function conditionOf(
+  pod: Stored<V1Pod>,
+  { reason, message, now }: Failure,
+): V1PodCondition | undefined {
+  const held = pod.status?.conditions?.find(({ type }) => type === 'PodScheduled');
+  const wanted = { type: 'PodScheduled', status: 'False', reason, message };
+  const isSame = held?.status === wanted.status && held.reason === reason && held.message === message;
+  if (isSame) return undefined;
+  const since = held?.status === wanted.status ? held.lastTransitionTime : undefined;
+  return { ...wanted, lastTransitionTime: since ?? new Date(now).toISOString().replace(/\.\d+Z$/, 'Z') };
+}
+
+function nameOf({ metadata }: Stored<V1Pod>): ObjectName {
+  return { name: metadata.name, namespace: metadata.namespace };
+}

@@ -1,0 +1,84 @@
+// An apiserver with its whole security and its Service hooks, on a loopback port and a memory store.
+// Guarantees: everything it opened is closed by close(); the default policy is in place when it resolves.
+import { generateKeyPairSync } from 'node:crypto';
+import { KINDS } from '../../src/api/kinds/index.js';
+import { silentLog } from '../../src/api/log.js';
+import { reconcileBootstrapPolicy } from '../../src/apiserver/auth/bootstrapPolicy.js';
+import { makeSecurity } from '../../src/apiserver/auth/security.js';
+import { bootstrap } from '../../src/apiserver/bootstrap.js';
+import type { UserInfo } from '../../src/apiserver/identity.js';
+import { type ApiServer, openApiServer } from '../../src/apiserver/server.js';
+import { kubernetesAddress } from '../../src/apiserver/services/addressRange.js';
+import { makeServiceHooks } from '../../src/apiserver/services/serviceHooks.js';
+import type { Client } from '../../src/client/client.js';
+import type { Informers } from '../../src/client/informer.js';
+import { openInformers } from '../../src/client/sharedInformers.js';
+import { openClient } from '../../src/client/typedClient.js';
+import { MemoryStore } from './memoryStore.js';
+import { makeTestPki, type TestPki } from './testPki.js';
+
+const SERVICE_CIDR = '10.96.0.0/16';
+const ADMIN: UserInfo = { name: 'system:apiserver', groups: ['system:masters'] };
+
+export interface SecuredApiServer {
+  readonly server: ApiServer;
+  readonly pki: TestPki;
+  readonly url: string;
+  /** As system:masters, in process. */
+  readonly client: Client;
+  readonly informers: Informers;
+  as(user: UserInfo): Client;
+  close(): Promise<void>;
+}
+
+export async function startSecuredApiServer(): Promise<SecuredApiServer> {
+  const store = new MemoryStore();
+  const pki = await makeTestPki();
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  let opened: { client: Client; informers: Informers } | undefined;
+  const server = await openApiServer({
+    store,
+    kinds: KINDS,
+    listen: { host: '127.0.0.1', port: 0 },
+    tls: { ...(await pki.server()), clientCa: pki.ca },
+    log: silentLog,
+    parts: (inProcess) => {
+      const client = openClient(inProcess(ADMIN));
+      const informers = openInformers(client);
+      opened = { client, informers };
+      const security = makeSecurity({
+        client,
+        informers,
+        serviceAccountKeyPem: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+        issuer: 'https://kubernetes.default.svc.cluster.local',
+      });
+      return {
+        ...security,
+        hooks: new Map([['services', makeServiceHooks({ client, serviceCidrs: [SERVICE_CIDR] })]]),
+      };
+    },
+  });
+  if (opened === undefined) throw new Error('the server was opened without its parts');
+  const { client, informers } = opened;
+  await server.ready();
+  await reconcileBootstrapPolicy(client);
+  await bootstrap(client, {
+    address: '127.0.0.1',
+    port: server.port,
+    serviceIp: kubernetesAddress(SERVICE_CIDR),
+  });
+  return {
+    server,
+    pki,
+    client,
+    informers,
+    url: `https://127.0.0.1:${server.port}`,
+    as: (user) => openClient(server.inProcess(user)),
+    async close() {
+      informers.stop();
+      client.close();
+      await server.close();
+      await store.close();
+    },
+  };
+}

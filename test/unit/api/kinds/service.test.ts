@@ -1,0 +1,139 @@
+// Service: defaults, ports, addresses that stay, columns.
+import { describe, expect, it } from 'vitest';
+import { serviceKind } from '../../../../src/api/kinds/service.js';
+import { cellsOf, create, faultsOf, faultsOfUpdate, update } from './support.js';
+
+const metadata = { name: 'web', namespace: 'default', creationTimestamp: '2026-01-01T00:00:00Z' };
+const now = Date.parse('2026-01-01T00:01:30Z');
+const service = (spec: object = {}) => ({ metadata, spec: { ports: [{ port: 80 }], ...spec } });
+
+it('gets the defaults of Kubernetes', () => {
+  expect(create(serviceKind, service())).toMatchObject({
+    spec: {
+      type: 'ClusterIP',
+      sessionAffinity: 'None',
+      internalTrafficPolicy: 'Cluster',
+      ports: [{ port: 80, protocol: 'TCP', targetPort: 80 }],
+    },
+    status: { loadBalancer: {} },
+  });
+  expect(create(serviceKind, service()).spec).not.toHaveProperty('externalTrafficPolicy');
+  expect(create(serviceKind, service({ type: 'NodePort' })).spec?.externalTrafficPolicy).toBe('Cluster');
+  expect(create(serviceKind, service({ sessionAffinity: 'ClientIP' })).spec?.sessionAffinityConfig).toEqual({
+    clientIP: { timeoutSeconds: 10800 },
+  });
+});
+
+describe('checks', () => {
+  it.each<[string, object]>([
+    ['a plain one', service()],
+    ['a headless one without ports', { metadata, spec: { clusterIP: 'None' } }],
+    ['a name for another', { metadata, spec: { type: 'ExternalName', externalName: 'example.com' } }],
+    ['a port by name', service({ ports: [{ port: 80, targetPort: 'http' }] })],
+  ])('pass %s', (_, body) => {
+    expect(faultsOf(serviceKind, body)).toEqual([]);
+  });
+
+  it.each<[string, object, string]>([
+    ['no ports', { metadata, spec: {} }, 'spec.ports: Required value'],
+    [
+      'ports without names',
+      service({ ports: [{ port: 80, name: 'a' }, { port: 81 }] }),
+      'spec.ports[1].name: Required value',
+    ],
+    [
+      'a port twice',
+      service({
+        ports: [
+          { port: 80, name: 'a' },
+          { port: 80, name: 'b' },
+        ],
+      }),
+      'spec.ports[1]: Duplicate value: {"port":80,"protocol":"TCP"}',
+    ],
+    [
+      'a node port without the type',
+      service({ ports: [{ port: 80, nodePort: 30000 }] }),
+      "spec.ports[0].nodePort: Forbidden: may not be used when `type` is 'ClusterIP'",
+    ],
+    [
+      'an unknown type',
+      service({ type: 'Magic' }),
+      'spec.type: Unsupported value: "Magic": supported values: "ClusterIP", "ExternalName", "LoadBalancer", "NodePort"',
+    ],
+    [
+      'an address that is none',
+      service({ clusterIP: '10.0.0' }),
+      'spec.clusterIPs[0]: Invalid value: "10.0.0": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)',
+    ],
+    [
+      'a target out of range',
+      service({ ports: [{ port: 80, targetPort: 99999 }] }),
+      'spec.ports[0].targetPort: Invalid value: 99999: must be between 1 and 65535, inclusive',
+    ],
+  ])('refuse %s', (_, body, sentence) => {
+    expect(faultsOf(serviceKind, body)).toEqual([sentence]);
+  });
+
+  it('refuse names that begin with a digit', () => {
+    const [fault] = faultsOf(serviceKind, { ...service(), metadata: { ...metadata, name: '1web' } });
+    expect(fault).toMatch(/^metadata\.name: Invalid value: "1web": a DNS-1035 label must consist/);
+  });
+});
+
+describe('an update', () => {
+  const allocated = { clusterIP: '10.96.0.9', clusterIPs: ['10.96.0.9'], ipFamilies: ['IPv4'] };
+  const before = service({ type: 'NodePort', ports: [{ port: 80, nodePort: 30080 }], ...allocated });
+
+  it('keeps what was allocated', () => {
+    const { spec } = update(serviceKind, before, service({ type: 'NodePort' }));
+    expect(spec).toMatchObject({ ...allocated, ports: [{ port: 80, nodePort: 30080 }] });
+  });
+
+  it('gives node ports back when the type no longer has them', () => {
+    const { spec } = update(
+      serviceKind,
+      before,
+      service({ ports: [{ port: 80, nodePort: 30080 }], ...allocated }),
+    );
+    expect(spec?.ports).toEqual([{ port: 80, protocol: 'TCP', targetPort: 80 }]);
+    expect(spec).not.toHaveProperty('externalTrafficPolicy');
+  });
+
+  it('may not change the address', () => {
+    const after = service({ type: 'NodePort', clusterIP: '10.96.0.10', clusterIPs: ['10.96.0.10'] });
+    expect(faultsOfUpdate(serviceKind, before, after)).toEqual([
+      'spec.clusterIPs[0]: Invalid value: ["10.96.0.10"]: may not change once set',
+    ]);
+  });
+});
+
+it.each<[string, object, string[]]>([
+  [
+    'a node port',
+    {
+      type: 'NodePort',
+      clusterIP: '10.96.0.9',
+      ports: [{ port: 80, nodePort: 30080 }],
+      selector: { a: 'b' },
+    },
+    ['web', 'NodePort', '10.96.0.9', '<none>', '80:30080/TCP', '90s', 'a=b'],
+  ],
+  [
+    'a headless one',
+    { clusterIP: 'None', ports: [] },
+    ['web', 'ClusterIP', 'None', '<none>', '<none>', '90s', '<none>'],
+  ],
+  [
+    'a load balancer in the making',
+    { type: 'LoadBalancer', clusterIP: '10.96.0.9' },
+    ['web', 'LoadBalancer', '10.96.0.9', '<pending>', '80/TCP', '90s', '<none>'],
+  ],
+  [
+    'a name for another',
+    { type: 'ExternalName', externalName: 'example.com', ports: [] },
+    ['web', 'ExternalName', '<none>', 'example.com', '<none>', '90s', '<none>'],
+  ],
+])('prints %s', (_, spec, cells) => {
+  expect(cellsOf(serviceKind, create(serviceKind, service(spec)), now)).toEqual(cells);
+});

@@ -1,0 +1,35 @@
+// Members whose keys came from outside, and when two values are the same.
+import { expect, it } from 'vitest';
+import { copyJson, getOwn, isTooDeep, sameJson, sameMeaning, setOwn } from '../../../src/api/own.js';
+
+it('never reaches a prototype', () => {
+  const target: Record<string, unknown> = {};
+  setOwn(target, '__proto__', { x: 1 });
+  expect(Object.getPrototypeOf(target)).toBe(Object.prototype);
+  expect(getOwn(target, '__proto__')).toEqual({ x: 1 });
+  expect(getOwn({}, 'constructor')).toBeUndefined();
+  const copy = copyJson(JSON.parse('{"a":[{"__proto__":{"b":1}}]}') as object);
+  expect(JSON.stringify(copy)).toBe('{"a":[{"__proto__":{"b":1}}]}');
+});
+
+it.each([
+  [{ a: 1, b: [2] }, { b: [2], a: 1 }, true, true],
+  [{ a: 1 }, { a: 1, b: undefined }, true, true],
+  [{ a: 1 }, { a: 1, b: '' }, false, true],
+  [{ a: { b: [] } }, {}, false, true],
+  [{ a: 0 }, {}, false, false],
+  [{ a: [1, 2] }, { a: [2, 1] }, false, false],
+  [{ a: [''] }, { a: [] }, false, false],
+  [[], {}, false, true],
+  [{ a: 1 }, { a: '1' }, false, false],
+])('%j and %j: same JSON %s, same meaning %s', (left, right, json, meaning) => {
+  expect(sameJson(left, right)).toBe(json);
+  expect(sameMeaning(left, right)).toBe(meaning);
+});
+
+it('measures depth without recursion', () => {
+  const nested = (depth: number) => JSON.parse(`${'['.repeat(depth)}${']'.repeat(depth)}`) as unknown;
+  expect(isTooDeep(nested(1000))).toBe(false);
+  expect(isTooDeep(nested(1001))).toBe(true);
+  expect(isTooDeep(nested(50_000))).toBe(true);
+});

@@ -1,0 +1,170 @@
+// Which slices a Service's pods make, and how few of them change.
+import { describe, expect, it } from 'vitest';
+import type { V1EndpointSlice } from '../../../../src/api/gen/types.js';
+import {
+  planEndpointSlices,
+  type Slice,
+  type SliceAction,
+} from '../../../../src/controllers/endpointSlice/plan.js';
+import { ago, pod, service } from '../support/objects.js';
+
+type Pods = readonly ReturnType<typeof pod>[];
+const up = (name: string, ip: string, more: object = {}) =>
+  pod(name, { ready: true, node: 'n1', ip, ...more });
+const many = (count: number, from = 0) =>
+  Array.from({ length: count }, (_, at) =>
+    up(`p${from + at}`, `10.1.${(from + at) >> 8}.${(from + at) & 255}`),
+  );
+const plan = (pods: Pods, slices: readonly Slice[] = [], of = service()) =>
+  planEndpointSlices({ service: of, pods, slices, zoneOf: () => undefined });
+
+/** What the server would hold after the actions. */
+function apply(slices: readonly Slice[], actions: readonly SliceAction[]): Slice[] {
+  let held = [...slices];
+  for (const action of actions) {
+    if (action.do === 'create') held.push(stored(action.slice, `s${held.length}-${actions.indexOf(action)}`));
+    else held = held.filter(({ metadata }) => metadata.name !== action.slice.metadata.name);
+    if (action.do === 'update') held.push(action.slice);
+  }
+  return held;
+}
+
+const stored = (slice: V1EndpointSlice, name: string): Slice => ({
+  ...slice,
+  metadata: { ...slice.metadata, name, uid: name, resourceVersion: '1', creationTimestamp: ago(0) },
+});
+const sizes = (slices: readonly Slice[]) =>
+  slices.map(({ endpoints = [] }) => endpoints.length).sort((a, b) => a - b);
+
+describe('planEndpointSlices', () => {
+  it('writes down address, conditions, node, target and ports', () => {
+    const [action] = plan([up('a', '10.1.0.1')]);
+    expect(action).toMatchObject({
+      do: 'create',
+      slice: {
+        addressType: 'IPv4',
+        metadata: {
+          generateName: 'web-',
+          labels: {
+            'kubernetes.io/service-name': 'web',
+            'endpointslice.kubernetes.io/managed-by': 'endpointslice-controller.k8s.io',
+          },
+          ownerReferences: [{ kind: 'Service', name: 'web', controller: true }],
+        },
+        ports: [{ name: '', port: 8080, protocol: 'TCP' }],
+        endpoints: [
+          {
+            addresses: ['10.1.0.1'],
+            conditions: { ready: true, serving: true, terminating: false },
+            nodeName: 'n1',
+            targetRef: { kind: 'Pod', namespace: 'default', name: 'a', uid: 'uid-a' },
+          },
+        ],
+      },
+    });
+  });
+
+  it.each<[string, Parameters<typeof pod>[1], object, object | undefined]>([
+    ['not ready', { ip: '10.1.0.1' }, {}, { ready: false, serving: false, terminating: false }],
+    [
+      'not ready, but published all the same',
+      { ip: '10.1.0.1' },
+      { publishNotReadyAddresses: true },
+      { ready: true, serving: false, terminating: false },
+    ],
+    [
+      'terminating and still serving',
+      { ip: '10.1.0.1', ready: true, meta: { labels: { app: 'web' }, deletionTimestamp: ago(1) } },
+      {},
+      { ready: false, serving: true, terminating: true },
+    ],
+    ['finished', { ip: '10.1.0.1', phase: 'Succeeded' }, {}, undefined],
+    ['without an address', {}, {}, undefined],
+  ])('shows a pod that is %s', (_, wish, spec, conditions) => {
+    const [action] = plan([pod('a', wish)], [], service(spec));
+    expect(action?.slice.endpoints?.[0]?.conditions).toEqual(conditions);
+  });
+
+  it('looks named ports up in each pod', () => {
+    const named = (name: string, port: number, ip: string) =>
+      up(name, ip, { spec: { containers: [{ name: 'm', ports: [{ name: 'http', containerPort: port }] }] } });
+    const of = service({ ports: [{ name: 'web', port: 80, targetPort: 'http' }] });
+    const actions = plan([named('a', 8080, '10.1.0.1'), named('b', 9090, '10.1.0.2')], [], of);
+    expect(actions.map(({ slice }) => slice.ports?.[0]?.port)).toEqual([8080, 9090]);
+  });
+
+  it('makes slices of each family', () => {
+    const both = pod('a', { ready: true });
+    const dual = { ...both, status: { ...both.status, podIPs: [{ ip: '10.1.0.1' }, { ip: 'fd00::1' }] } };
+    const actions = plan([dual], [], service({ ipFamilies: ['IPv4', 'IPv6'] }));
+    expect(actions.map(({ slice }) => [slice.addressType, slice.endpoints?.[0]?.addresses])).toEqual([
+      ['IPv4', ['10.1.0.1']],
+      ['IPv6', ['fd00::1']],
+    ]);
+  });
+
+  it('puts a hundred in a slice', () => {
+    expect(sizes(apply([], plan(many(250))))).toEqual([50, 100, 100]);
+  });
+
+  it('changes nothing when nothing changed', () => {
+    const slices = apply([], plan(many(250)));
+    expect(plan(many(250), slices)).toEqual([]);
+  });
+
+  it('touches one slice for one pod that came, went or turned', () => {
+    const slices = apply([], plan(many(250)));
+    const came = plan(many(251), slices);
+    expect(came.map((action) => action.do)).toEqual(['update']);
+    const went = plan(many(249, 1), slices);
+    expect(went.map((action) => action.do)).toEqual(['update']);
+    const turned = plan([pod('p0', { ip: '10.1.0.0', node: 'n1' }), ...many(249, 1)], slices);
+    expect(turned.map((action) => action.do)).toEqual(['update']);
+  });
+
+  it('keeps an endpoint in its slice and fills the slice that changes anyway', () => {
+    const slices = apply([], plan(many(200)));
+    const next = apply(slices, plan([...many(199, 1), up('new', '10.9.9.9')], slices));
+    expect(sizes(next)).toEqual([100, 100]);
+  });
+
+  it('says that there are none in one empty slice, and keeps it when pods come', () => {
+    const empty = apply([], plan([]));
+    expect(empty).toHaveLength(1);
+    expect(plan([], empty)).toEqual([]);
+    const [action, ...rest] = plan(many(1), empty);
+    expect(rest).toEqual([]);
+    expect(action).toMatchObject({ do: 'update', slice: { metadata: { name: empty[0]?.metadata.name } } });
+    const full = apply(empty, plan(many(1), empty));
+    expect(plan([], full).map((each) => each.do)).toEqual(['update']);
+  });
+
+  it('marks the slices of headless services', () => {
+    const [action] = plan(many(1), [], service({ clusterIP: 'None' }));
+    expect(action?.slice.metadata?.labels).toHaveProperty(['service.kubernetes.io/headless'], '');
+  });
+
+  it('converges in one round from anything', () => {
+    let slices: Slice[] = [];
+    for (const [count, from] of [
+      [120, 0],
+      [90, 60],
+      [300, 10],
+      [3, 250],
+      [0, 0],
+      [101, 5],
+    ] as const) {
+      slices = apply(slices, plan(many(count, from), slices));
+      const addresses = slices.flatMap(({ endpoints = [] }) =>
+        endpoints.flatMap((endpoint) => endpoint.addresses),
+      );
+      expect(addresses.sort()).toEqual(
+        many(count, from)
+          .map(({ status }) => status.podIP)
+          .sort(),
+      );
+      expect(Math.max(...sizes(slices))).toBeLessThanOrEqual(100);
+      expect(plan(many(count, from), slices)).toEqual([]);
+    }
+  });
+});

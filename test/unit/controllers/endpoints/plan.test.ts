@@ -1,0 +1,57 @@
+// The older form of a Service's endpoints.
+import { describe, expect, it } from 'vitest';
+import { planEndpoints } from '../../../../src/controllers/endpoints/plan.js';
+import { ago, pod, service } from '../support/objects.js';
+
+const up = (name: string, ip: string) => pod(name, { ready: true, node: 'n1', ip });
+const plan = (
+  pods: ReturnType<typeof pod>[],
+  of = service(),
+  present?: Parameters<typeof planEndpoints>[0]['present'],
+) => planEndpoints({ service: of, pods, present });
+
+describe('planEndpoints', () => {
+  it('lists ready and unready addresses apart, in order', () => {
+    const [action] = plan([
+      up('b', '10.1.0.2'),
+      up('a', '10.1.0.1'),
+      pod('c', { ip: '10.1.0.3', node: 'n1' }),
+    ]);
+    expect(action?.endpoints.subsets).toMatchObject([
+      {
+        addresses: [{ ip: '10.1.0.1' }, { ip: '10.1.0.2' }],
+        notReadyAddresses: [{ ip: '10.1.0.3', nodeName: 'n1', targetRef: { kind: 'Pod', name: 'c' } }],
+        ports: [{ port: 8080, protocol: 'TCP' }],
+      },
+    ]);
+  });
+
+  it('leaves terminating pods out', () => {
+    const going = pod('g', { ready: true, ip: '10.1.0.1', meta: { deletionTimestamp: ago(1) } });
+    expect(plan([going])[0]?.endpoints.subsets).toEqual([]);
+  });
+
+  it('changes nothing when nothing changed', () => {
+    const [action] = plan([up('a', '10.1.0.1')]);
+    const metadata = {
+      ...action?.endpoints.metadata,
+      name: 'web',
+      uid: 'u',
+      resourceVersion: '1',
+      creationTimestamp: ago(0),
+    };
+    const present = { ...action?.endpoints, metadata };
+    expect(plan([up('a', '10.1.0.1')], service(), present)).toEqual([]);
+    expect(plan([], service(), present)).toMatchObject([{ do: 'update', endpoints: { subsets: [] } }]);
+  });
+
+  it('stops at a thousand addresses and says so', () => {
+    const pods = Array.from({ length: 1100 }, (_, at) => up(`p${at}`, `10.1.${at >> 8}.${at & 255}`));
+    const [action] = plan([...pods, pod('unready', { ip: '10.2.0.1' })]);
+    expect(action?.endpoints.subsets?.[0]?.addresses).toHaveLength(1000);
+    expect(action?.endpoints.subsets?.[0]?.notReadyAddresses).toBeUndefined();
+    expect(action?.endpoints.metadata?.annotations).toEqual({
+      'endpoints.kubernetes.io/over-capacity': 'truncated',
+    });
+  });
+});

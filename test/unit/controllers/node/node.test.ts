@@ -1,0 +1,156 @@
+// Nodes: health by our own clock, taints by condition, zones, eviction times, pod networks.
+import { describe, expect, it } from 'vitest';
+import type { V1Taint, V1Toleration } from '../../../../src/api/gen/types.js';
+import { parseCidr } from '../../../../src/api/ip.js';
+import { observeHealth, silentConditions } from '../../../../src/controllers/node/health.js';
+import { CidrPool } from '../../../../src/controllers/node/ipam.js';
+import { evictionTime } from '../../../../src/controllers/node/taintEviction.js';
+import { planTaints } from '../../../../src/controllers/node/taints.js';
+import { evictionPace, zoneState } from '../../../../src/controllers/node/zones.js';
+import { ago, NOW, node } from '../support/objects.js';
+
+const limits = { gracePeriodMs: 40_000, startupGracePeriodMs: 60_000 };
+const lease = (renewTime: string) => ({
+  metadata: { name: 'a', uid: 'l', resourceVersion: '1', creationTimestamp: ago(0) },
+  spec: { renewTime },
+});
+
+describe('health of a node', () => {
+  it('counts from the last change we saw, whatever the clock of the node says', () => {
+    const a = node('a', 'True');
+    const first = observeHealth(undefined, a, lease('1999-01-01T00:00:00Z'), NOW);
+    const second = observeHealth(first, a, lease('1999-01-01T00:00:10Z'), NOW + 30_000);
+    expect(second.seenMs).toBe(NOW + 30_000);
+    const third = observeHealth(second, a, lease('1999-01-01T00:00:10Z'), NOW + 60_000);
+    expect(third.seenMs).toBe(NOW + 30_000);
+    expect(silentConditions(a, third, limits, NOW + 70_000)).toBeUndefined();
+    expect(silentConditions(a, third, limits, NOW + 70_001)).toContainEqual(
+      expect.objectContaining({ type: 'Ready', status: 'Unknown', reason: 'NodeStatusUnknown' }),
+    );
+  });
+
+  it('gives a node that never reported a minute from its birth', () => {
+    const born = node('a', undefined, { meta: { creationTimestamp: ago(61) } });
+    const health = observeHealth(undefined, born, undefined, NOW);
+    expect(silentConditions(born, health, limits, NOW)).toHaveLength(4);
+    expect(silentConditions(born, health, limits, NOW)?.[0]?.reason).toBe('NodeStatusNeverUpdated');
+  });
+
+  it('marks a silent node once', () => {
+    const a = node('a', 'True');
+    const health = { seenMs: NOW - 50_000, heartbeat: undefined, renewTime: undefined };
+    const conditions = silentConditions(a, health, limits, NOW) ?? [];
+    expect(silentConditions({ ...a, status: { conditions } }, health, limits, NOW)).toBeUndefined();
+  });
+});
+
+describe('planTaints', () => {
+  const names = (taints: readonly V1Taint[] | undefined) =>
+    taints?.map(({ key, effect }) => `${key.replace('node.kubernetes.io/', '')}:${effect}`);
+  const plan = (of: ReturnType<typeof node>, mayEvict = true) =>
+    names(planTaints({ node: of, mayEvict, now: NOW }));
+  const taint = (key: string, effect: string) => ({ key: `node.kubernetes.io/${key}`, effect });
+
+  it.each<[string, string[] | undefined, string[] | undefined]>([
+    ['nothing for a ready node', plan(node('a', 'True')), undefined],
+    ['not-ready', plan(node('a', 'False')), ['not-ready:NoSchedule', 'not-ready:NoExecute']],
+    ['unreachable', plan(node('a', 'Unknown')), ['unreachable:NoSchedule', 'unreachable:NoExecute']],
+    ['no eviction where that must wait', plan(node('a', 'Unknown'), false), ['unreachable:NoSchedule']],
+    ['cordoned', plan(node('a', 'True', { spec: { unschedulable: true } })), ['unschedulable:NoSchedule']],
+    [
+      'ready again: its own taints go, those of others stay',
+      plan(
+        node('a', 'True', {
+          spec: {
+            taints: [
+              taint('not-ready', 'NoSchedule'),
+              { key: 'mine', effect: 'NoExecute' },
+              taint('not-ready', 'NoExecute'),
+            ],
+          },
+        }),
+      ),
+      ['mine:NoExecute'],
+    ],
+  ])('%s', (_, taints, wanted) => {
+    expect(taints).toEqual(wanted);
+  });
+
+  it('keeps the time at which a taint was added', () => {
+    const taints = [
+      { ...taint('unreachable', 'NoSchedule'), timeAdded: ago(100) },
+      { ...taint('unreachable', 'NoExecute'), timeAdded: ago(90) },
+    ];
+    expect(
+      planTaints({ node: node('a', 'Unknown', { spec: { taints } }), mayEvict: true, now: NOW }),
+    ).toBeUndefined();
+  });
+
+  it('follows pressure', () => {
+    const a = node('a', 'True');
+    const conditions = [...(a.status.conditions ?? []), { type: 'DiskPressure', status: 'True' }];
+    expect(plan({ ...a, status: { conditions } })).toEqual(['disk-pressure:NoSchedule']);
+  });
+});
+
+describe('zones', () => {
+  const nodes = (ready: number, silent: number) => [
+    ...Array.from({ length: ready }, (_, at) => node(`r${at}`, 'True')),
+    ...Array.from({ length: silent }, (_, at) => node(`s${at}`, 'Unknown')),
+  ];
+  it.each([
+    [3, 0, 'Normal', 0.1, false],
+    [1, 2, 'Normal', 0.1, false],
+    [2, 3, 'PartialDisruption', 0, false],
+    [20, 40, 'PartialDisruption', 0.01, false],
+    [0, 1, 'FullDisruption', 0.1, true],
+  ])('%i ready and %i silent: %s', (ready, silent, state, rate, allDown) => {
+    expect(zoneState(nodes(ready, silent))).toBe(state);
+    const pace = evictionPace(nodes(ready, silent));
+    expect([pace.rateOf(':'), pace.allDown]).toEqual([rate, allDown]);
+  });
+});
+
+describe('evictionTime', () => {
+  const taint = { key: 'k', value: 'v', effect: 'NoExecute', timeAdded: ago(10) };
+  it.each<[string, V1Toleration[], number | undefined]>([
+    ['at once without a toleration', [], NOW],
+    ['never with one for ever', [{ key: 'k', operator: 'Exists' }], undefined],
+    ['never with one for everything', [{ operator: 'Exists' }], undefined],
+    ['after its seconds', [{ key: 'k', operator: 'Exists', tolerationSeconds: 300 }], NOW + 290_000],
+    ['at once with a past limit', [{ key: 'k', value: 'v', tolerationSeconds: 5 }], NOW - 5_000],
+    ['at once with another value', [{ key: 'k', value: 'w' }], NOW],
+    ['at once with another effect', [{ key: 'k', operator: 'Exists', effect: 'NoSchedule' }], NOW],
+  ])('%s', (_, tolerations, at) => {
+    expect(evictionTime(tolerations, [taint], NOW)).toBe(at);
+  });
+
+  it('is undefined without taints', () => {
+    expect(evictionTime([], [], NOW)).toBeUndefined();
+  });
+});
+
+describe('CidrPool', () => {
+  const pool = (...texts: string[]) =>
+    new CidrPool(texts.map(parseCidr).filter((cidr) => cidr !== undefined));
+  it('gives each node a network of its own, of each family', () => {
+    const dual = pool('10.244.0.0/16', 'fd00:1::/48');
+    expect(dual.allocate('a')).toEqual(['10.244.0.0/24', 'fd00:1::/64']);
+    expect(dual.allocate('b')).toEqual(['10.244.1.0/24', 'fd00:1:0:1::/64']);
+  });
+  it('steps over what nodes already have', () => {
+    const one = pool('10.244.0.0/16');
+    one.occupy('x', ['10.244.0.0/24']);
+    expect(one.allocate('a')).toEqual(['10.244.1.0/24']);
+  });
+  it('ends, and goes on with what is given back', () => {
+    const small = pool('10.244.0.0/23');
+    expect([small.allocate('a'), small.allocate('b'), small.allocate('c')]).toEqual([
+      ['10.244.0.0/24'],
+      ['10.244.1.0/24'],
+      undefined,
+    ]);
+    small.release('a');
+    expect(small.allocate('c')).toEqual(['10.244.0.0/24']);
+  });
+});

@@ -1,0 +1,100 @@
+// What a ReplicaSet makes, deletes and says.
+import { describe, expect, it } from 'vitest';
+import { planReplicaSet, podOf } from '../../../../src/controllers/replicaSet/plan.js';
+import {
+  nextAvailableInMs,
+  replicaSetStatus,
+  sameStatus,
+} from '../../../../src/controllers/replicaSet/status.js';
+import { ago, NOW, pod, replicaSet } from '../support/objects.js';
+
+const pods = (count: number) =>
+  Array.from({ length: count }, (_, index) => pod(`p${index}`, { ready: true, node: 'a' }));
+const going = pod('going', { ready: true, meta: { deletionTimestamp: ago(1) } });
+const plan = (replicas: number, present: ReturnType<typeof pods>, meta: object = {}) =>
+  planReplicaSet({ set: replicaSet('web', replicas, { meta }), pods: present, family: present, now: NOW });
+
+describe('planReplicaSet', () => {
+  it.each([
+    ['nothing when the number is right', 2, pods(2), []],
+    ['the pods that are missing', 3, pods(1), [{ do: 'createPods', count: 2 }]],
+    ['a replacement for one that terminates', 1, [going], [{ do: 'createPods', count: 1 }]],
+    [
+      'a replacement for one that failed',
+      1,
+      [pod('f', { phase: 'Failed' })],
+      [{ do: 'createPods', count: 1 }],
+    ],
+    ['no more than 500 at once', 2000, [], [{ do: 'createPods', count: 500 }]],
+  ])('asks for %s', (_, replicas, present, wanted) => {
+    expect(plan(replicas, present)).toEqual(wanted);
+  });
+
+  it('deletes as many as there are too many, the unready first', () => {
+    const [action] = plan(2, [...pods(2), pod('bad', { node: 'a' })]);
+    expect(action).toMatchObject({ do: 'deletePods', pods: [{ metadata: { name: 'bad' } }] });
+  });
+
+  it('does nothing for a set that is being deleted', () => {
+    expect(plan(3, [], { deletionTimestamp: ago(1) })).toEqual([]);
+  });
+
+  it('makes pods that are named by the server and owned by the set', () => {
+    expect(podOf(replicaSet('web', 1)).metadata).toEqual({
+      generateName: 'web-',
+      namespace: 'default',
+      labels: { app: 'web' },
+      ownerReferences: [
+        {
+          apiVersion: 'apps/v1',
+          kind: 'ReplicaSet',
+          name: 'web',
+          uid: 'uid-web',
+          controller: true,
+          blockOwnerDeletion: true,
+        },
+      ],
+    });
+  });
+});
+
+describe('replicaSetStatus', () => {
+  const set = replicaSet('web', 3, { meta: { generation: 4 }, spec: { minReadySeconds: 30 } });
+  const seen = [
+    pod('old', { ready: true, readyFor: 60 }),
+    pod('fresh', { ready: true, readyFor: 10 }),
+    pod('other', { meta: { labels: { app: 'x' } } }),
+    going,
+  ];
+
+  it('counts what is there, what is ready, and what has been ready for long enough', () => {
+    expect(replicaSetStatus({ set, pods: seen, now: NOW, actedOn: true })).toEqual({
+      replicas: 3,
+      fullyLabeledReplicas: 2,
+      readyReplicas: 2,
+      availableReplicas: 1,
+      terminatingReplicas: 1,
+      observedGeneration: 4,
+    });
+  });
+
+  it('does not call a wish observed that it has not acted on', () => {
+    expect(replicaSetStatus({ set, pods: seen, now: NOW, actedOn: false }).observedGeneration).toBe(1);
+  });
+
+  it('tells of a failure, and forgets it when it is over', () => {
+    const failure = { reason: 'FailedCreate', message: 'quota' } as const;
+    const failed = replicaSetStatus({ set, pods: [], now: NOW, actedOn: true, failure });
+    expect(failed.conditions).toEqual([
+      { type: 'ReplicaFailure', status: 'True', lastTransitionTime: ago(0), ...failure },
+    ]);
+    const healed = replicaSetStatus({ set: { ...set, status: failed }, pods: [], now: NOW, actedOn: true });
+    expect(healed.conditions).toBeUndefined();
+    expect(sameStatus(failed, healed)).toBe(false);
+  });
+
+  it('says when the next pod becomes available', () => {
+    expect(nextAvailableInMs({ set, pods: seen, now: NOW })).toBe(20_000);
+    expect(nextAvailableInMs({ set, pods: [], now: NOW })).toBeUndefined();
+  });
+});

@@ -1,0 +1,127 @@
+// The queue under a clock that the test turns: order, back-off, who is woken by what.
+import { beforeEach, describe, expect, it } from 'vitest';
+import { Heap } from '../../../src/scheduler/heap.js';
+import { SchedulingQueue } from '../../../src/scheduler/queue.js';
+
+let now = 0;
+let queue: SchedulingQueue;
+beforeEach(() => {
+  now = 0;
+  queue = new SchedulingQueue({
+    now: () => now,
+    wokenBy: (plugin) => (plugin === 'Fit' ? ['pod removed'] : plugin === 'Taint' ? ['node taints'] : []),
+  });
+});
+const add = (key: string, priority = 0) => queue.add({ key, priority });
+const drain = () => {
+  const keys: string[] = [];
+  for (let key = queue.take(); key !== undefined; key = queue.take()) keys.push(key);
+  return keys;
+};
+
+describe('order', () => {
+  it('is by priority, then by arrival', () => {
+    add('a');
+    add('b', 5);
+    add('c');
+    add('d', 5);
+    expect(drain()).toEqual(['b', 'd', 'a', 'c']);
+  });
+  it('leaves out what was removed, and has nothing twice', () => {
+    add('a');
+    add('b');
+    add('a');
+    queue.remove('b');
+    expect(drain()).toEqual(['a']);
+  });
+  it('of a heap is that of a sort', () => {
+    const heap = new Heap<number>((a, b) => a < b);
+    const numbers = Array.from({ length: 500 }, (_, at) => (at * 7919) % 101);
+    for (const number of numbers) heap.push(number);
+    expect(Array.from({ length: 500 }, () => heap.pop())).toEqual([...numbers].sort((a, b) => a - b));
+    expect(heap.pop()).toBeUndefined();
+  });
+});
+
+describe('back-off', () => {
+  it('doubles from one second to ten', () => {
+    add('a');
+    const delays: number[] = [];
+    for (let attempt = 0; attempt < 6; attempt += 1) {
+      expect(queue.take()).toBe('a');
+      queue.backOff('a');
+      const due = queue.nextDueMs() ?? 0;
+      delays.push(due);
+      now += due - 1;
+      expect(queue.take()).toBeUndefined();
+      now += 1;
+    }
+    expect(delays).toEqual([1000, 2000, 4000, 8000, 10000, 10000]);
+  });
+  it('is forgotten by a pod that changed', () => {
+    add('a');
+    queue.take();
+    queue.backOff('a');
+    add('a');
+    expect(drain()).toEqual(['a']);
+  });
+});
+
+describe('an unschedulable pod', () => {
+  const refuse = (key: string, ...plugins: string[]) => {
+    add(key);
+    queue.take();
+    queue.unschedulable(key, new Set(plugins));
+  };
+  it('is woken only by what can help it', () => {
+    refuse('fit', 'Fit');
+    refuse('taint', 'Taint');
+    refuse('both', 'Fit', 'Taint');
+    now = 60_000;
+    queue.wake('node labels');
+    expect(drain()).toEqual([]);
+    queue.wake('node taints');
+    expect(drain()).toEqual(['taint', 'both']);
+    queue.wake('pod removed');
+    expect(drain()).toEqual(['fit']);
+  });
+  it('is woken by any new node', () => {
+    refuse('a');
+    now = 60_000;
+    queue.wake('node added');
+    expect(drain()).toEqual(['a']);
+  });
+  it('woken early still waits out its back-off', () => {
+    refuse('a', 'Fit');
+    now = 400;
+    queue.wake('pod removed');
+    expect(drain()).toEqual([]);
+    expect(queue.nextDueMs()).toBe(600);
+    now = 1000;
+    expect(drain()).toEqual(['a']);
+  });
+  it('is tried again after five minutes in any case', () => {
+    refuse('a', 'Fit');
+    expect(queue.nextDueMs()).toBe(300_000);
+    now = 300_000;
+    expect(drain()).toEqual(['a']);
+  });
+  it('that was deleted does not come back', () => {
+    refuse('a', 'Fit');
+    queue.remove('a');
+    now = 300_000;
+    queue.wake('pod removed');
+    expect(drain()).toEqual([]);
+    expect(queue.nextDueMs()).toBeUndefined();
+  });
+});
+
+it('a pod that is being worked on is not handed out again by a change', () => {
+  add('a');
+  queue.take();
+  add('a');
+  expect(drain()).toEqual([]);
+  queue.backOff('a');
+  now = 1000;
+  expect(drain()).toEqual(['a']);
+});

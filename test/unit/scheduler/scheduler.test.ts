@@ -1,0 +1,167 @@
+// The scheduler over informers that the test fills: bindings, failures, and what wakes it.
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { silentLog } from '../../../src/api/log.js';
+import { NODES, PODS } from '../../../src/api/resources.js';
+import { statusError } from '../../../src/api/status.js';
+import { runScheduler } from '../../../src/scheduler/scheduler.js';
+import { MemoryClient } from '../../support/memoryClient.js';
+import { StaticInformers } from '../../support/staticInformers.js';
+import { makeNode, makePod, requesting } from './support.js';
+
+let client: MemoryClient;
+let informers: StaticInformers;
+let events: string[];
+let stop: AbortController;
+let running: Promise<void>;
+
+beforeEach(() => {
+  client = new MemoryClient();
+  informers = new StaticInformers();
+  events = [];
+  stop = new AbortController();
+});
+afterEach(async () => {
+  stop.abort();
+  await running;
+});
+function start(writesInFlight = 4): void {
+  running = runScheduler({
+    client,
+    informers,
+    log: silentLog,
+    recorder: {
+      event: (_, type, reason, message) => events.push(`${type} ${reason}: ${message}`),
+      flush: async () => {},
+    },
+    signal: stop.signal,
+    writesInFlight,
+    random: () => 0,
+  });
+}
+const see = (pod: ReturnType<typeof makePod>) => {
+  client.put(PODS, pod);
+  informers.of(PODS).set(pod);
+};
+const bindings = () =>
+  client.writes
+    .filter(({ verb }) => verb === 'post/binding')
+    .map(({ name, body }) => `${name} -> ${(body as { target: { name: string } }).target.name}`);
+const until = (check: () => void) => vi.waitFor(check, { timeout: 5000, interval: 5 });
+
+describe('a waiting pod', () => {
+  it('is bound, and the event says where', async () => {
+    informers.of(NODES).set(makeNode('n1'));
+    see(makePod('p'));
+    start();
+    await until(() => expect(events).toEqual(['Normal Scheduled: Successfully assigned ns/p to n1']));
+    expect(client.writes).toEqual([
+      {
+        verb: 'post/binding',
+        resource: 'pods',
+        name: 'ns/p',
+        body: {
+          apiVersion: 'v1',
+          kind: 'Binding',
+          metadata: { name: 'p', namespace: 'ns', uid: 'uid-p' },
+          target: { apiVersion: 'v1', kind: 'Node', name: 'n1' },
+        },
+      },
+    ]);
+  });
+  it('that fits nowhere is told so, and bound when a node comes', async () => {
+    start();
+    see(makePod('p'));
+    await until(() => expect(client.writes).toHaveLength(1));
+    expect(events).toEqual(['Warning FailedScheduling: no nodes available to schedule pods']);
+    expect(client.writes[0]).toMatchObject({
+      verb: 'patch/status',
+      body: {
+        metadata: { uid: 'uid-p' },
+        status: { conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable' }] },
+      },
+    });
+    informers.of(NODES).set(makeNode('n1'));
+    await until(() => expect(bindings()).toEqual(['ns/p -> n1']));
+  });
+  it('waits for room, and gets it when another pod goes', async () => {
+    informers.of(NODES).set(makeNode('n1', { allocatable: { cpu: '1' } }));
+    see(requesting('first', { cpu: '1' }, { nodeName: 'n1' }));
+    see(requesting('p', { cpu: '1' }));
+    start();
+    await until(() =>
+      expect(events).toEqual(['Warning FailedScheduling: 0/1 nodes are available: 1 Insufficient cpu.']),
+    );
+    informers.of(PODS).remove('ns/first');
+    await until(() => expect(bindings()).toEqual(['ns/p -> n1']));
+  });
+  it.each([
+    ['names another scheduler', makePod('p', { schedulerName: 'other' })],
+    ['is gated', makePod('p', { schedulingGates: [{ name: 'g' }] })],
+    ['is bound already', makePod('p', { nodeName: 'n1' })],
+    ['has ended', makePod('p', {}, { status: { phase: 'Failed' } })],
+  ])('is left alone when it %s', async (_, pod) => {
+    informers.of(NODES).set(makeNode('n1'));
+    see(pod);
+    see(makePod('last', { priority: -1 }));
+    start();
+    await until(() => expect(bindings()).toEqual(['ns/last -> n1']));
+  });
+});
+
+it('choices see each other before any is confirmed: a node is never filled twice', async () => {
+  informers.of(NODES).set(makeNode('a', { allocatable: { cpu: '3' } }));
+  informers.of(NODES).set(makeNode('b', { allocatable: { cpu: '3' } }));
+  for (let number = 0; number < 8; number += 1) see(requesting(`p${number}`, { cpu: '1' }));
+  start(2);
+  await until(() => expect(bindings()).toHaveLength(6));
+  await until(() => expect(events.filter((event) => event.startsWith('Warning'))).toHaveLength(2));
+  const onA = bindings().filter((binding) => binding.endsWith('a'));
+  expect(onA).toHaveLength(3);
+});
+
+it('the pod of higher priority goes first', async () => {
+  informers.of(NODES).set(makeNode('n1', { allocatable: { pods: '1' } }));
+  see(makePod('low'));
+  see(makePod('high', { priority: 1000 }));
+  start();
+  await until(() => expect(bindings()).toEqual(['ns/high -> n1']));
+});
+
+describe('a binding that is refused', () => {
+  it('is tried again, and what it took is free meanwhile', async () => {
+    let refusals = 1;
+    client.refuse = (verb, { name }) => {
+      if (verb === 'post/binding' && name === 'p' && refusals-- > 0)
+        throw statusError('InternalError', 'not now');
+    };
+    informers.of(NODES).set(makeNode('n1', { allocatable: { pods: '1' } }));
+    see(makePod('p'));
+    start();
+    await until(() => expect(events).toContain('Warning FailedScheduling: binding rejected: not now'));
+    expect(client.writes[0]).toMatchObject({
+      body: { status: { conditions: [{ reason: 'SchedulerError' }] } },
+    });
+    await until(() => expect(bindings()).toEqual(['ns/p -> n1']));
+  });
+  it('because the pod is gone is the end of it', async () => {
+    client.refuse = (verb, { name }) => {
+      if (verb === 'post/binding' && name === 'p') throw statusError('NotFound', 'pods "p" not found');
+    };
+    informers.of(NODES).set(makeNode('n1', { allocatable: { pods: '1' } }));
+    see(makePod('p', { priority: 5 }));
+    see(makePod('q'));
+    start();
+    await until(() => expect(bindings()).toEqual(['ns/q -> n1']));
+    expect(events.filter((event) => event.includes('binding rejected'))).toEqual([]);
+  });
+});
+
+it('a pod made anew under its name is scheduled though the old one was assumed', async () => {
+  informers.of(NODES).set(makeNode('n1', { allocatable: { pods: '1' } }));
+  see(makePod('p'));
+  start();
+  await until(() => expect(bindings()).toHaveLength(1));
+  const successor = makePod('p');
+  see({ ...successor, metadata: { ...successor.metadata, uid: 'uid-2' } });
+  await until(() => expect(bindings()).toHaveLength(2));
+});
