@@ -1,9 +1,8 @@
 // Loads the native addon and types its surface by hand. Nothing else in Trellis loads it.
 // Guarantees: a missing or unbuilt addon is an error that says what to run.
-import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
+import { projectRoot } from './projectRoot.js';
 
 /** A network namespace: a path that pins it, a process in it, or undefined for the one we run in. */
 export type NetNs = string | number | undefined;
@@ -52,18 +51,6 @@ export interface Addon {
     input: readonly Uint8Array[],
     options: { timeoutMs: number; maxOutputBytes: number; env: Readonly<Record<string, string>> },
   ): Promise<RunResult>;
-}
-
-/** The project's root, whether this file runs from src/ or from dist/src/. */
-function projectRoot(): string {
-  let directory = dirname(fileURLToPath(import.meta.url));
-  while (!existsSync(join(directory, 'binding.gyp'))) {
-    const parent = dirname(directory);
-    if (parent === directory)
-      throw new Error('the native addon cannot be found: no binding.gyp above this file');
-    directory = parent;
-  }
-  return directory;
 }
 
 /** TRELLIS_ADDON names another build of the addon to load, such as the one with sanitizers. */

@@ -21,8 +21,8 @@ const built = (file: string) => JSON.stringify(pathToFileURL(path.resolve('dist/
 const REGISTRY_SCRIPT = `
   import { busyboxImage, pauseImage } from ${built('images/builtin.js')};
   import { openRegistry } from ${built('registry/server.js')};
-  const { pause, ...options } = JSON.parse(process.argv[1]);
-  await openRegistry({ ...options, images: [await pauseImage(pause), await busyboxImage()] });
+  const options = JSON.parse(process.argv[1]);
+  await openRegistry({ ...options, images: [await pauseImage(), await busyboxImage()] });
   console.log('listening');
 `;
 const REMAINS_SCRIPT = `
@@ -67,7 +67,6 @@ export class ClusterNode {
       }),
     );
     const registry = {
-      pause: path.resolve('build/Release/pause'),
       tls,
       host: '127.0.0.1',
       port: REGISTRY_PORT,

@@ -3,6 +3,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { containerdConfig } from '../../src/cluster/containerd/config.js';
 import { openRuntime } from '../../src/cri/client.js';
 import type { ContainerConfig, ContainerRuntime, PodSandboxConfig } from '../../src/cri/runtime.js';
 import { IMAGE, makeImageArchive } from './imageArchive.js';
@@ -12,23 +13,19 @@ import { makeNetNs, type TestNetNs } from './netns.js';
 const PLUGINS = path.resolve('dist/cni');
 const NAMESPACES = { network: 'POD', pid: 'CONTAINER', ipc: 'POD' } as const;
 
-const configuration = (directory: string) => `
-version = 2
-root = "${directory}/root"
-state = "/run/containerd"
-[grpc]
-  address = "${directory}/containerd.sock"
-[plugins."io.containerd.internal.v1.opt"]
-  path = "${directory}/opt"
-[plugins."io.containerd.grpc.v1.cri"]
-  sandbox_image = "${IMAGE}"
-  restrict_oom_score_adj = true
-  [plugins."io.containerd.grpc.v1.cri".cni]
-    bin_dir = "${PLUGINS}"
-    conf_dir = "${directory}/net.d"
-  [plugins."io.containerd.grpc.v1.cri".containerd]
-    snapshotter = "native"
-`;
+const configuration = (directory: string): string =>
+  containerdConfig({
+    root: `${directory}/root`,
+    state: '/run/containerd',
+    socketPath: `${directory}/containerd.sock`,
+    sandboxImage: IMAGE,
+    cniBinDir: PLUGINS,
+    cniConfDir: `${directory}/net.d`,
+    registryConfigDir: `${directory}/certs.d`,
+    snapshotter: 'native',
+    restrictOomScoreAdj: true,
+    disableApparmor: true,
+  });
 
 export const podNetwork = (directory: string) => ({
   cniVersion: '1.0.0',

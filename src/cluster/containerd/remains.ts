@@ -1,12 +1,11 @@
 // Ends what a containerd of ours left behind when it, or all of Trellis, was killed: processes, mounts, namespaces.
 // Guarantees: only what belongs to the given directories and socket is touched; may be repeated; root and state stay as directories.
-import { execFile } from 'node:child_process';
 import { readdir, readFile, rm, rmdir } from 'node:fs/promises';
 import { basename, isAbsolute, join, normalize } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { promisify } from 'node:util';
+import { ClusterError } from '../error.js';
+import { mountsBelow, unmountBelow } from '../mounts.js';
 import { runcRoot } from './config.js';
-import { mountsBelow } from './mounts.js';
 import { descendantsOf, isDaemonOf, isShimOf, readProcesses } from './processes.js';
 
 export interface RemainsOptions {
@@ -30,7 +29,7 @@ const CGROUPS = '/sys/fs/cgroup/';
 export async function killRemains(options: RemainsOptions): Promise<Remains> {
   const top = [options.root, options.state].map((directory) => normalize(directory).replace(/\/+$/, ''));
   if (top.some((directory) => !isAbsolute(directory) || directory === ''))
-    throw new RangeError(`${top.join(' and ')} must be absolute paths below the root`);
+    throw new ClusterError('BAD_OPTION', `${top.join(' and ')} must be absolute paths other than /`);
   const groups = await containerGroups(options.state);
   const killed = await killAll(options, groups);
   const unmounted = await detach(top);
@@ -51,7 +50,8 @@ async function killAll(options: RemainsOptions, groups: readonly string[]): Prom
     }
     await sleep(PAUSE_MS);
   }
-  throw new Error(`processes of containers do not end: ${(await findProcesses(options, groups)).join(', ')}`);
+  const left = await findProcesses(options, groups);
+  throw new ClusterError('REMAINS', `processes of containers do not end: ${left.join(', ')}`);
 }
 
 /** Daemon first, so that it starts nothing anew; then shims; then all that came of them, also where a shim is gone. */
@@ -107,10 +107,10 @@ async function pidsOf(group: string): Promise<number[]> {
     .filter((pid) => pid > 0);
 }
 
-/** Lazily: a file that someone still holds open must not keep the mount. */
 async function detach(directories: readonly string[]): Promise<readonly string[]> {
-  const points = mountsBelow(await readFile('/proc/self/mountinfo', 'utf8'), directories);
-  for (const point of points) await promisify(execFile)('umount', ['-l', '--', point]);
+  const mountinfo = await readFile('/proc/self/mountinfo', 'utf8');
+  const points = directories.flatMap((directory) => mountsBelow(mountinfo, directory));
+  for (const directory of directories) await unmountBelow(directory);
   return points;
 }
 

@@ -2,7 +2,10 @@
 // Guarantees: a program that would not run alone in its image is refused, with what to install.
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { projectRoot } from '../../kernel/projectRoot.js';
+import { ClusterError } from '../error.js';
 import { isStaticProgram } from './elf.js';
 import { buildImage, type OciImage, ociArchitecture } from './image.js';
 import type { TarEntry } from './tar.js';
@@ -17,19 +20,8 @@ const PATH = 'PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 // As Kubernetes' own pause: nobody in particular, so that a sandbox holds no rights.
 const PAUSE_USER = '65535:65535';
 
-export class ImageError extends Error {
-  override readonly name = 'ImageError';
-  constructor(
-    readonly code: 'PROGRAM_MISSING' | 'PROGRAM_NOT_STATIC',
-    message: string,
-    options?: ErrorOptions,
-  ) {
-    super(message, options);
-  }
-}
-
-/** `program` is the path of our static pause program. */
-export async function pauseImage(program: string): Promise<OciImage> {
+/** `program` is our static pause program, unless told the one that the build made. */
+export async function pauseImage(program = join(projectRoot(), 'build/Release/pause')): Promise<OciImage> {
   const content = await readStatic([program], 'run "npm run build"');
   return buildImage({
     name: 'pause',
@@ -93,11 +85,11 @@ async function readStatic(
   for (const path of paths) {
     const bytes = await readFile(path).catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT') return undefined;
-      throw new ImageError('PROGRAM_MISSING', `${path} cannot be read: ${error.message}`, { cause: error });
+      throw new ClusterError('MISSING_PROGRAM', `${path} cannot be read: ${error.message}`, { cause: error });
     });
     if (bytes === undefined) continue;
     if (isStaticProgram(bytes)) return { path, bytes };
-    throw new ImageError('PROGRAM_NOT_STATIC', `${path} is not a static program; ${advice}`);
+    throw new ClusterError('MISSING_PROGRAM', `${path} is not a static program; ${advice}`);
   }
-  throw new ImageError('PROGRAM_MISSING', `${paths.join(' or ')} is missing; ${advice}`);
+  throw new ClusterError('MISSING_PROGRAM', `${paths.join(' or ')} is missing; ${advice}`);
 }

@@ -49,7 +49,8 @@ class KernelCgroups implements CgroupPort {
 
   async create(path: string, resources: CgroupResources = {}): Promise<void> {
     const segments = segmentsOf(path);
-    for (const hierarchy of this.hierarchies) await makeGroup(hierarchy, segments);
+    for (const hierarchy of this.hierarchies)
+      await makeGroup({ hierarchy, segments, handDown: this.version === 'v2' });
     await this.update(path, resources);
   }
 
@@ -113,13 +114,21 @@ class KernelCgroups implements CgroupPort {
   }
 }
 
-/** Also readies each group on the way for what is below it. */
-async function makeGroup(hierarchy: Hierarchy, segments: readonly string[]): Promise<void> {
+/**
+ * Also readies each group on the way for what is below it. Beside v1, the hierarchy of v2 sets no limits, and its
+ * controllers are left to whoever runs the machine.
+ */
+async function makeGroup(options: {
+  readonly hierarchy: Hierarchy;
+  readonly segments: readonly string[];
+  readonly handDown: boolean;
+}): Promise<void> {
+  const { hierarchy, segments, handDown } = options;
   let directory = hierarchy.mountPoint;
   for (const segment of segments) {
     const parent = directory;
     directory = join(parent, segment);
-    if (hierarchy.kind === 'v2') await delegate(parent);
+    if (hierarchy.kind === 'v2' && handDown) await delegate(parent);
     await attempt(`make the control group ${directory}`, () => mkdir(directory), 'EEXIST');
     if (hierarchy.controllers.includes('cpuset')) await inheritCpuset(parent, directory);
   }

@@ -4,12 +4,7 @@ import { mkdtempSync, readFileSync, readlinkSync, rmSync, statSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import {
-  busyboxEntries,
-  busyboxImage,
-  ImageError,
-  pauseImage,
-} from '../../../../src/cluster/images/builtin.js';
+import { busyboxEntries, busyboxImage, pauseImage } from '../../../../src/cluster/images/builtin.js';
 import { isStaticProgram } from '../../../../src/cluster/images/elf.js';
 import { buildImage } from '../../../../src/cluster/images/image.js';
 import { writeTar } from '../../../../src/cluster/images/tar.js';
@@ -101,9 +96,9 @@ describe('images', () => {
 
   test('a program that needs a loader, and one that is missing, are refused with advice', async () => {
     const file = path.join(directory, 'busybox');
-    await expect(busyboxImage([file])).rejects.toMatchObject({ code: 'PROGRAM_MISSING' });
+    await expect(busyboxImage([file])).rejects.toMatchObject({ code: 'MISSING_PROGRAM' });
     writeFileSync(file, program(3));
-    await expect(busyboxImage([file])).rejects.toThrow(ImageError);
+    await expect(busyboxImage([file])).rejects.toMatchObject({ name: 'ClusterError' });
     await expect(busyboxImage([file])).rejects.toThrow('busybox-static');
   });
 

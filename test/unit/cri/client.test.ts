@@ -1,0 +1,174 @@
+// The CRI client against a runtime of the test's own making: what the wire carries, deadlines, refusals.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import {
+  Server,
+  ServerCredentials,
+  type ServerUnaryCall,
+  type ServiceDefinition,
+  type sendUnaryData,
+  status,
+  type UntypedServiceImplementation,
+} from '@grpc/grpc-js';
+import { loadSync } from '@grpc/proto-loader';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { openRuntime } from '../../../src/cri/client.js';
+import { CriError } from '../../../src/cri/runtime.js';
+
+const proto = loadSync(path.resolve('src/cri/proto/cri.proto'), { longs: String, defaults: true });
+type Answer = (request: Record<string, unknown>) => object;
+
+let directory: string;
+const servers: Server[] = [];
+const runtimes: { close(): void }[] = [];
+beforeEach(() => {
+  directory = mkdtempSync(path.join(tmpdir(), 'trellis-cri-'));
+});
+afterEach(() => {
+  for (const runtime of runtimes.splice(0)) runtime.close();
+  for (const server of servers.splice(0)) server.forceShutdown();
+  rmSync(directory, { recursive: true });
+});
+
+const open = () => {
+  const runtime = openRuntime(`unix://${path.join(directory, 'cri.sock')}`);
+  runtimes.push(runtime);
+  return runtime;
+};
+
+/** A runtime that gives these answers; one that throws refuses the call with what it threw. */
+async function serve(service: 'RuntimeService' | 'ImageService', answers: Record<string, Answer>) {
+  const server = new Server();
+  const handlers: UntypedServiceImplementation = Object.fromEntries(
+    Object.entries(answers).map(([method, answer]) => [
+      method,
+      (call: ServerUnaryCall<Record<string, unknown>, object>, done: sendUnaryData<object>) => {
+        try {
+          done(null, answer(call.request));
+        } catch (error) {
+          done(error as Error);
+        }
+      },
+    ]),
+  );
+  server.addService(proto[`runtime.v1.${service}`] as ServiceDefinition, handlers);
+  servers.push(server);
+  await new Promise<void>((resolve, reject) => {
+    const address = `unix://${path.join(directory, 'cri.sock')}`;
+    server.bindAsync(address, ServerCredentials.createInsecure(), (error) =>
+      error === null ? resolve() : reject(error),
+    );
+  });
+  return server;
+}
+
+const refuse = (code: status, details: string) => () => {
+  throw Object.assign(new Error(details), { code, details });
+};
+
+describe('the CRI client', () => {
+  test.each(['/run/containerd.sock', 'tcp://127.0.0.1:1', 'unix:relative', ''])(
+    'refuses the endpoint %j',
+    (endpoint) => {
+      expect(() => openRuntime(endpoint)).toThrow(CriError);
+    },
+  );
+
+  test('says that a runtime is not there', async () => {
+    await expect(open().runtime.version()).rejects.toMatchObject({
+      name: 'CriError',
+      call: 'Version',
+      code: 'UNAVAILABLE',
+      message: expect.stringMatching(/^rpc error: code = Unavailable desc = /),
+    });
+  });
+
+  test('finds a runtime that comes later, and one that came back', async () => {
+    const { runtime } = open();
+    await expect(runtime.version()).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    const version = { Version: () => ({ runtimeName: 'test' }) };
+    const soon = async () => {
+      for (;;) {
+        try {
+          return await runtime.version();
+        } catch (error) {
+          if ((error as CriError).code !== 'UNAVAILABLE') throw error;
+          await new Promise((resolve) => setTimeout(resolve, 20));
+        }
+      }
+    };
+    const first = await serve('RuntimeService', version);
+    expect(await soon()).toMatchObject({ runtimeName: 'test' });
+    first.forceShutdown();
+    await serve('RuntimeService', version);
+    expect(await soon()).toMatchObject({ runtimeName: 'test' });
+  });
+
+  test('keeps nanoseconds exact and leaves out what the runtime left out', async () => {
+    const status = { id: 's', state: 'SANDBOX_NOTREADY', createdAt: '1763280000123456789' };
+    await serve('RuntimeService', { PodSandboxStatus: () => ({ status }) });
+    const read = await open().runtime.podSandboxStatus('s');
+    expect(read.createdAt).toBe(1_763_280_000_123_456_789n);
+    expect(read).not.toHaveProperty('network');
+    expect(read).not.toHaveProperty('linux');
+    expect(read).toMatchObject({ state: 'SANDBOX_NOTREADY', labels: {}, metadata: { uid: '' } });
+  });
+
+  test('a runtime that answers without a status is refused', async () => {
+    await serve('RuntimeService', { ContainerStatus: () => ({}) });
+    await expect(open().runtime.containerStatus('c')).rejects.toMatchObject({ code: 'INTERNAL' });
+  });
+
+  test('stopping and removing what is gone is success; any other refusal is not', async () => {
+    const gone = refuse(status.NOT_FOUND, 'no such thing');
+    await serve('RuntimeService', {
+      StopContainer: gone,
+      RemoveContainer: gone,
+      StopPodSandbox: gone,
+      RemovePodSandbox: refuse(status.FAILED_PRECONDITION, 'it runs'),
+    });
+    const { runtime } = open();
+    await runtime.stopContainer('c', 1);
+    await runtime.removeContainer('c');
+    await runtime.stopPodSandbox('s');
+    await expect(runtime.removePodSandbox('s')).rejects.toMatchObject({
+      call: 'RemovePodSandbox',
+      code: 'FAILED_PRECONDITION',
+      message: 'rpc error: code = FailedPrecondition desc = it runs',
+    });
+  });
+
+  test('filters and requests arrive as they were meant', async () => {
+    const seen: Record<string, unknown>[] = [];
+    const note = (answer: object) => (request: Record<string, unknown>) => {
+      seen.push(request);
+      return answer;
+    };
+    await serve('RuntimeService', {
+      ListContainers: note({ containers: [] }),
+      ExecSync: note({ stdout: Buffer.from([0, 255]), exitCode: -1 }),
+    });
+    const { runtime } = open();
+    await runtime.listContainers({ podSandboxId: 's', labels: { a: 'b' } });
+    expect(seen[0]).toMatchObject({ filter: { podSandboxId: 's', labelSelector: { a: 'b' } } });
+    const { stdout, exitCode } = await runtime.execSync('c', ['true'], 0);
+    expect([[...stdout], exitCode]).toEqual([[0, 255], -1]);
+    expect(seen[1]).toMatchObject({ containerId: 'c', cmd: ['true'], timeout: '0' });
+  });
+
+  test('sizes of images are numbers and a user that is not set is left out', async () => {
+    const image = { id: 'i', repoTags: ['a:b'], size: '5000000000', uid: { value: '7' } };
+    await serve('ImageService', {
+      ListImages: () => ({ images: [image, { id: 'j' }] }),
+      ImageStatus: () => ({}),
+      ImageFsInfo: () => ({ imageFilesystems: [{ fsId: { mountpoint: '/m' }, usedBytes: { value: '9' } }] }),
+    });
+    const { images } = open();
+    const [first, second] = await images.listImages();
+    expect(first).toMatchObject({ size: 5_000_000_000, uid: { value: 7 } });
+    expect(second).not.toHaveProperty('uid');
+    expect(await images.imageStatus('none')).toBeUndefined();
+    expect(await images.imageFsInfo()).toEqual([{ mountpoint: '/m', usedBytes: 9, inodesUsed: 0 }]);
+  });
+});
