@@ -47,19 +47,17 @@ describe('a pod on a node', () => {
     const client = openClient(api.transport);
     await client.of(NAMESPACES).create({ metadata: { name: 'default' } });
     await client.of(NODES).create({ metadata: { name: 'n1' } });
-    await client
-      .of(NODES)
-      .patch(
-        { name: 'n1' },
-        'merge',
-        {
-          status: {
-            addresses: [{ type: 'InternalIP', address: '127.0.0.1' }],
-            daemonEndpoints: { kubeletEndpoint: { Port: port } },
-          },
+    await client.of(NODES).patch(
+      { name: 'n1' },
+      'merge',
+      {
+        status: {
+          addresses: [{ type: 'InternalIP', address: '127.0.0.1' }],
+          daemonEndpoints: { kubeletEndpoint: { Port: port } },
         },
-        { subresource: 'status' },
-      );
+      },
+      { subresource: 'status' },
+    );
     for (const [name, containers] of [
       ['web', ['a']],
       ['two', ['a', 'b']],
