@@ -122,5 +122,5 @@ export function readCompacted({ root }: Tables): number {
 
 /** Part of the batch that removes the history. */
 export function putCompacted({ root }: Tables, revision: number): void {
-  void root.put(COMPACTED_KEY, encodeRevision(revision));
+  root.putSync(COMPACTED_KEY, encodeRevision(revision));
 }
