@@ -1,13 +1,16 @@
 // The default policy: complete after the first run, untouched by the second, repaired when damaged; who may what by it.
 import { beforeEach, describe, expect, it } from 'vitest';
+import type { V1ClusterRole } from '../../../../src/api/gen/types.js';
+import type { Stored } from '../../../../src/api/object.js';
 import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES } from '../../../../src/api/resources.js';
 import {
   bootstrapBindings,
   reconcileBootstrapPolicy,
 } from '../../../../src/apiserver/auth/bootstrapPolicy.js';
 import { AUTO_UPDATE, bootstrapRoles } from '../../../../src/apiserver/auth/bootstrapRoles.js';
-import { rulesAllow } from '../../../../src/apiserver/auth/rbac.js';
+import { rulesAllow, uncoveredRules } from '../../../../src/apiserver/auth/rbac.js';
 import { makeRbacAuthorizer } from '../../../../src/apiserver/auth/rbacAuthorizer.js';
+import { aggregatedRules } from '../../../../src/apiserver/auth/roleAggregation.js';
 import { MemoryClient } from '../../../support/memoryClient.js';
 import { StaticInformers } from '../../../support/staticInformers.js';
 
@@ -44,6 +47,23 @@ describe('reconciling', () => {
     expect(await reconcileBootstrapPolicy(client)).toEqual([]);
   });
 });
+
+it.each(['admin', 'edit', 'view'])(
+  'aggregation takes nothing from %s that reconciling would add again',
+  (name) => {
+    let roles = bootstrapRoles as readonly Stored<V1ClusterRole>[];
+    // Roles that select one another settle after as many rounds as they are deep.
+    for (let round = 0; round < 3; round += 1)
+      roles = roles.map((role) => ({
+        ...role,
+        rules: (role.aggregationRule && aggregatedRules(role, roles)) ?? role.rules,
+      }));
+    const [settled, wanted] = [roles, bootstrapRoles].map((all) =>
+      all.find(({ metadata }) => metadata?.name === name),
+    );
+    expect(uncoveredRules(settled?.rules ?? [], wanted?.rules ?? [])).toEqual([]);
+  },
+);
 
 describe('by the default policy', () => {
   const informers = new StaticInformers();

@@ -1,0 +1,87 @@
+// The scheduler through the real apiserver, stopped and started while it works: no pod twice, none forgotten, no node over-full.
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { silentLog } from '../../../src/api/log.js';
+import { NODES, PODS, SERVICE_ACCOUNTS } from '../../../src/api/resources.js';
+import { makeEventRecorder } from '../../../src/client/eventRecorder.js';
+import { openInformers } from '../../../src/client/sharedInformers.js';
+import { runScheduler } from '../../../src/scheduler/scheduler.js';
+import { type SecuredApiServer, startSecuredApiServer } from '../../support/securedApiServer.js';
+
+const NODE_COUNT = 3;
+const PODS_PER_NODE = 20;
+const POD_COUNT = NODE_COUNT * PODS_PER_NODE;
+
+let api: SecuredApiServer;
+beforeAll(async () => {
+  api = await startSecuredApiServer();
+  await api.client.of(SERVICE_ACCOUNTS).create({ metadata: { name: 'default', namespace: 'default' } });
+  for (let number = 0; number < NODE_COUNT; number += 1) {
+    const name = `n${number}`;
+    const status = { allocatable: { cpu: '4', memory: '8Gi', pods: String(PODS_PER_NODE) } };
+    await api.client.of(NODES).create({ metadata: { name }, status });
+    await api.client.of(NODES).patch({ name }, 'merge', { spec: { taints: null } });
+  }
+});
+afterAll(() => api.close());
+
+/** A scheduler with a client and copies of its own, as a new process would have. */
+function start(): () => Promise<void> {
+  const client = api.as({ name: 'system:kube-scheduler', groups: ['system:authenticated'] });
+  const informers = openInformers(client);
+  const recorder = makeEventRecorder(client, { component: 'default-scheduler' });
+  const stop = new AbortController();
+  const running = runScheduler({
+    client,
+    informers,
+    log: silentLog,
+    recorder,
+    signal: stop.signal,
+    writesInFlight: 4,
+  });
+  return async () => {
+    stop.abort();
+    await running;
+    await recorder.flush();
+    informers.stop();
+    client.close();
+  };
+}
+
+const bound = async () => {
+  const { items } = await api.client.of(PODS).list({ namespace: 'default' });
+  return items.filter(({ spec }) => spec.nodeName !== undefined);
+};
+const until = (check: () => Promise<void>) => vi.waitFor(check, { timeout: 30_000, interval: 20 });
+
+it('fills every node exactly, over restarts', async () => {
+  let stop = start();
+  const pods = api.client.of(PODS);
+  // One more than there is room for.
+  const creations = Array.from({ length: POD_COUNT + 1 }, (_, number) =>
+    pods.create({
+      metadata: { name: `p${number}`, namespace: 'default' },
+      spec: { containers: [{ name: 'c', image: 'busybox' }] },
+    }),
+  );
+  for (const share of [0.2, 0.5, 0.8]) {
+    await until(async () => expect((await bound()).length).toBeGreaterThan(POD_COUNT * share));
+    await stop();
+    stop = start();
+  }
+  await Promise.all(creations);
+  await until(async () => expect(await bound()).toHaveLength(POD_COUNT));
+  const counts = new Map<string, number>();
+  for (const { spec } of await bound())
+    counts.set(spec.nodeName ?? '', (counts.get(spec.nodeName ?? '') ?? 0) + 1);
+  expect([...counts.values()]).toEqual([PODS_PER_NODE, PODS_PER_NODE, PODS_PER_NODE]);
+
+  await pods.delete(
+    { name: (await bound())[0]?.metadata.name ?? '', namespace: 'default' },
+    { gracePeriodSeconds: 0 },
+  );
+  await until(async () => {
+    const { items } = await pods.list({ namespace: 'default' });
+    expect(items.filter(({ spec }) => spec.nodeName === undefined)).toEqual([]);
+  });
+  await stop();
+});
