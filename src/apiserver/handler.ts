@@ -50,7 +50,6 @@ async function answer(
   const caller = await authenticate(gate, request);
   const user = impersonate(gate, caller, request);
   authorize(gate, user, info);
-  const negotiated = negotiate(request.headers['accept']);
   if (!info.isResource) {
     if (info.verb !== 'get' && info.verb !== 'head') {
       throw statusError(
@@ -58,8 +57,9 @@ async function answer(
         'the server does not allow this method on the requested resource',
       );
     }
-    return paths(pathname, query, negotiated);
+    return paths(pathname, query, request.headers['accept']);
   }
+  const negotiated = negotiate(request.headers['accept']);
   return dispatch(machinery, { request, info, query, user, negotiated, warnings });
 }
 

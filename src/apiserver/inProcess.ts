@@ -1,5 +1,6 @@
 // The transport for clients in the same process: the same handler, without a socket between.
 // Guarantees: authorization and admission apply as over the wire; the caller is who it was opened for.
+import { setMaxListeners } from 'node:events';
 import type { Transport, TransportRequest, TransportResponse } from '../client/transport.js';
 import type { Body } from './exchange.js';
 import type { Handler } from './handler.js';
@@ -7,6 +8,8 @@ import type { UserInfo } from './identity.js';
 
 export function openInProcess(handler: Handler, user: UserInfo): Transport {
   const closed = new AbortController();
+  // Every open watch listens to it; there is no number at which that is a leak.
+  setMaxListeners(0, closed.signal);
   return {
     async request(request) {
       const signal =

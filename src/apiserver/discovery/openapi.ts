@@ -14,7 +14,7 @@ const SCALARS: Readonly<Record<string, Schema>> = {
   u: { type: 'string', format: 'date-time' },
   y: { type: 'string', format: 'byte' },
   x: { oneOf: [{ type: 'integer' }, { type: 'string' }] },
-  any: {},
+  any: { type: 'object' },
 };
 
 const pathOf = (group: string, version: string) =>

@@ -1,10 +1,11 @@
 // Answers the paths that name no resource: discovery, OpenAPI, version, health.
 // Guarantees: health paths answer from memory; they never wait for the store.
 import { statusError } from '../../api/status.js';
-import { type ApiResponse, jsonResponse, textResponse } from '../exchange.js';
-import type { Negotiated } from '../output/negotiate.js';
+import { type ApiResponse, bytesResponse, jsonResponse, textResponse } from '../exchange.js';
+import { type Negotiated, negotiate } from '../output/negotiate.js';
 import { aggregated, apiGroup, apiGroupList, apiVersions, resourceList } from './documents.js';
 import { openApiDocument, openApiIndex } from './openapi.js';
+import { OPENAPI_V2_TYPE, openApiV2Document } from './openapiV2.js';
 import type { Served, ServedResource } from './resources.js';
 import { servedResources } from './resources.js';
 
@@ -31,13 +32,18 @@ export interface PathsOptions extends Served {
   readonly ready: readonly HealthCheck[];
 }
 
-export type PathHandler = (path: string, query: URLSearchParams, negotiated: Negotiated) => ApiResponse;
+export type PathHandler = (path: string, query: URLSearchParams, accept: string | undefined) => ApiResponse;
 
 const HEALTH = new Set(['healthz', 'livez', 'readyz']);
 
 export function makePathHandler(options: PathsOptions): PathHandler {
   const resources = servedResources(options);
-  return (path, query, negotiated) => {
+  return (path, query, accept) => {
+    // Its own media type, which nothing else here speaks.
+    if (path === '/openapi/v2' && accept?.includes(OPENAPI_V2_TYPE)) {
+      return bytesResponse(200, openApiV2Document(options.version.gitVersion), OPENAPI_V2_TYPE);
+    }
+    const negotiated = negotiate(accept);
     const parts = path.split('/').filter((part) => part !== '');
     const [root = '', first = '', second = ''] = parts;
     if (HEALTH.has(root)) return health(root, first, query, root === 'readyz' ? options.ready : []);

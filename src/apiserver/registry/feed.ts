@@ -6,9 +6,11 @@ import { qualifiedResource } from '../../api/status.js';
 import type { Entry, Store, StoreEvent } from '../../store/store.js';
 import { ROOT, resourceOfKey } from './keys.js';
 import { ResourceCache } from './resourceCache.js';
+import { tooLarge } from './selection.js';
 
 const PAGE = 2000;
 const RETRY_MS = 500;
+const PATIENCE_MS = 10_000;
 
 export class Feed {
   readonly #caches = new Map<string, ResourceCache>();
@@ -56,9 +58,21 @@ export class Feed {
     return this.#revision;
   }
 
+  /** Throws Timeout when the store does not tell of that revision in time: better than an answer that may be old. */
   reached(revision: number): Promise<void> {
     if (revision <= this.#revision || this.#closed) return Promise.resolve();
-    return new Promise((done) => this.#waiting.add({ revision, done }));
+    return new Promise((resolve, reject) => {
+      const waiter = { revision, done: () => {} };
+      const late = setTimeout(() => {
+        this.#waiting.delete(waiter);
+        reject(tooLarge(revision, this.#revision));
+      }, PATIENCE_MS);
+      waiter.done = () => {
+        clearTimeout(late);
+        resolve();
+      };
+      this.#waiting.add(waiter);
+    });
   }
 
   close(): void {

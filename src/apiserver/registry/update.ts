@@ -100,8 +100,8 @@ async function prepare(machinery: Machinery, context: WriteContext, draft: Draft
   keepServerFields(draft, old);
   if (subresource === '' && kind.hasStatus) draft.status = structuredClone((old as DraftObject).status);
   kind.defaults?.(draft);
-  kind.prepareForUpdate?.(draft, old);
   await mutate(machinery, context, { operation: 'update', object: draft, old });
+  kind.prepareForUpdate?.(draft, old);
   keepServerFields(draft, old);
   countGeneration(kind, draft, old);
 }

@@ -56,18 +56,80 @@ describeWith({ tools: ['kubectl'] }, 'kubectl', () => {
     expect(changed).toMatchObject({ code: 0, stdout: 'configmap/m configured\n' });
   });
 
-  test('is told of an unknown field before anything is written', async () => {
-    const manifest = JSON.stringify({
-      apiVersion: 'v1',
-      kind: 'ConfigMap',
-      metadata: { name: 'w', namespace: 'n' },
-      wrong: 1,
-    });
-    const { code, stderr } = await kubectl.input(manifest, 'create', '-f', '-');
-    expect(code).toBe(1);
-    expect(stderr).toContain('unknown field "wrong"');
+  // Not through kubectl: older ones do not ask the server to be strict.
+  test('the server refuses an unknown field when it is asked to be strict, and warns otherwise', async () => {
+    const post = (validation: string) =>
+      api.transport.request({
+        method: 'POST',
+        path: `/api/v1/namespaces/n/configmaps?fieldValidation=${validation}`,
+        body: JSON.stringify({ metadata: { name: 'w' }, wrong: 1 }),
+      });
+    expect((await post('Strict')).status).toBe(400);
     expect((await kubectl('get', 'cm', 'w', '-n', 'n')).stderr).toBe(
       'Error from server (NotFound): configmaps "w" not found\n',
+    );
+    const warned = await post('Warn');
+    expect(warned.status).toBe(201);
+    expect(warned.headers['warning']).toBe('299 - "unknown field \\"wrong\\""');
+  });
+
+  test('makes, scales and exposes a deployment', async () => {
+    expect(
+      await ok('create', 'deployment', 'web', '-n', 'n', '--image=x', '--replicas=2', '--', 'httpd', '-f'),
+    ).toBe('deployment.apps/web created\n');
+    expect(await ok('scale', 'deployment', 'web', '-n', 'n', '--replicas=0')).toBe(
+      'deployment.apps/web scaled\n',
+    );
+    expect(
+      await ok(
+        'get',
+        'deployment',
+        'web',
+        '-n',
+        'n',
+        '-o',
+        'jsonpath={.spec.replicas}/{.metadata.generation}',
+      ),
+    ).toBe('0/2');
+    expect(await ok('get', 'deployment', 'web', '-n', 'n', '-o', 'jsonpath={..command}')).toBe(
+      '["httpd","-f"]',
+    );
+    expect(await ok('expose', 'deployment', 'web', '-n', 'n', '--port=80')).toBe('service/web exposed\n');
+    expect(await ok('rollout', 'restart', 'deployment', 'web', '-n', 'n')).toBe(
+      'deployment.apps/web restarted\n',
+    );
+  });
+
+  test('follows changes with get -w, as rows', async () => {
+    await ok('run', 'first', '-n', 'n', '--image=x');
+    const watching = kubectl.spawn('get', 'pods', '-n', 'n', '-w');
+    const lines: string[] = [];
+    const seen = new Promise<void>((done) => {
+      let rest = '';
+      watching.stdout?.on('data', (data: Buffer) => {
+        const parts = `${rest}${data}`.split('\n');
+        rest = parts.pop() ?? '';
+        lines.push(...parts);
+        if (lines.length === 2) void kubectl('run', 'second', '-n', 'n', '--image=x');
+        if (lines.length >= 3) done();
+      });
+    });
+    await seen;
+    watching.kill();
+    expect(lines.map((line) => line.split(/ +/)[0])).toEqual(['NAME', 'first', 'second']);
+  });
+
+  test('refuses a second object of the same name and a stale replacement', async () => {
+    expect((await kubectl('create', 'namespace', 'n')).stderr).toBe(
+      'Error from server (AlreadyExists): namespaces "n" already exists\n',
+    );
+    const stale = JSON.stringify({
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'm', namespace: 'n', resourceVersion: '1' },
+    });
+    expect((await kubectl.input(stale, 'replace', '-f', '-')).stderr).toContain(
+      'the object has been modified; please apply your changes to the latest version and try again',
     );
   });
 });

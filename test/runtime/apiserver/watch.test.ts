@@ -1,0 +1,134 @@
+// Watches over HTTPS: selections, resuming, bookmarks, and what is too old.
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { linesOf } from '../../../src/client/answer.js';
+import { startTestApiServer, type TestApiServer } from '../../support/testApiServer.js';
+
+interface Seen {
+  readonly type: string;
+  readonly object: {
+    readonly code?: number;
+    readonly message?: string;
+    readonly metadata: {
+      readonly name?: string;
+      readonly resourceVersion: string;
+      readonly annotations?: object;
+    };
+  };
+}
+
+describe('a watch', () => {
+  let api: TestApiServer;
+  let serial = 0;
+  let path = '';
+
+  beforeAll(async () => {
+    api = await startTestApiServer();
+  });
+  afterAll(() => api?.close());
+  beforeEach(() => {
+    serial += 1;
+    path = `/api/v1/namespaces/w${serial}/configmaps`;
+  });
+
+  async function send(method: 'POST' | 'PATCH' | 'DELETE', to: string, body?: object) {
+    const response = await api.transport.request({
+      method,
+      path: to,
+      headers: { 'content-type': method === 'PATCH' ? 'application/merge-patch+json' : 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    let text = '';
+    for await (const chunk of response.body) text += Buffer.from(chunk).toString();
+    return JSON.parse(text);
+  }
+  const create = (name: string, labels = {}) => send('POST', path, { metadata: { name, labels } });
+  const label = (name: string, labels: object) => send('PATCH', `${path}/${name}`, { metadata: { labels } });
+
+  async function watch(query: string, enough: (events: readonly Seen[]) => boolean): Promise<Seen[]> {
+    const stop = new AbortController();
+    const response = await api.transport.request({
+      method: 'GET',
+      path: `${path}?watch=true&${query}`,
+      signal: stop.signal,
+    });
+    const events: Seen[] = [];
+    for await (const line of linesOf(response.body)) {
+      events.push(JSON.parse(Buffer.from(line).toString()));
+      if (enough(events)) break;
+    }
+    stop.abort();
+    return events;
+  }
+  const kinds = (events: readonly Seen[]) =>
+    events.map(({ type, object }) => `${type} ${object.metadata.name}`);
+
+  test('starts with what is there, and ends at its time', async () => {
+    await create('a');
+    expect(kinds(await watch('timeoutSeconds=1', () => false))).toEqual(['ADDED a']);
+  });
+
+  test('goes on from a revision without losing or repeating anything', async () => {
+    const first = await create('a');
+    await create('b');
+    await label('a', { x: '1' });
+    await send('DELETE', `${path}/b`);
+    const events = await watch(
+      `resourceVersion=${first.metadata.resourceVersion}`,
+      (seen) => seen.length === 3,
+    );
+    expect(kinds(events)).toEqual(['ADDED b', 'MODIFIED a', 'DELETED b']);
+    const revisions = events.map(({ object }) => Number(object.metadata.resourceVersion));
+    expect(revisions).toEqual([...revisions].sort((x, y) => x - y));
+  });
+
+  test('tells what enters and leaves a selection as added and deleted', async () => {
+    const { metadata } = await create('a');
+    await label('a', { x: '1' });
+    await label('a', { x: '1', y: '2' });
+    await label('a', { x: '2' });
+    const query = `labelSelector=x%3D1&resourceVersion=${metadata.resourceVersion}`;
+    const events = await watch(query, (seen) => seen.length === 3);
+    expect(events.map(({ type }) => type)).toEqual(['ADDED', 'MODIFIED', 'DELETED']);
+  });
+
+  test('marks the end of the initial events', async () => {
+    await create('a');
+    const query = 'sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true';
+    const events = await watch(query, (seen) => seen.some(({ type }) => type === 'BOOKMARK'));
+    expect(events.map(({ type }) => type)).toEqual(['ADDED', 'BOOKMARK']);
+    expect(events[1]?.object.metadata.annotations).toEqual({ 'k8s.io/initial-events-end': 'true' });
+  });
+
+  test('of a time before the window is refused as expired', async () => {
+    await create('a');
+    const old = await startTestApiServer({ store: api.store });
+    const response = await old.transport.request({
+      method: 'GET',
+      path: `${path}?watch=true&resourceVersion=1`,
+    });
+    let text = '';
+    for await (const chunk of response.body) text += Buffer.from(chunk).toString();
+    old.transport.close();
+    await old.server.close();
+    const event = JSON.parse(text) as Seen;
+    expect(event).toMatchObject({ type: 'ERROR', object: { code: 410, reason: 'Expired' } });
+    expect(event.object.message).toMatch(/^too old resource version: 1 \(\d+\)$/);
+  });
+
+  test('of pages: the pages of a list are true at one revision', async () => {
+    for (const name of ['a', 'b', 'c']) await create(name);
+    const page = async (query: string) => {
+      const response = await api.transport.request({ method: 'GET', path: `${path}?${query}` });
+      let text = '';
+      for await (const chunk of response.body) text += Buffer.from(chunk).toString();
+      return JSON.parse(text);
+    };
+    const first = await page('limit=2');
+    expect(first.metadata.remainingItemCount).toBe(1);
+    await send('DELETE', `${path}/c`);
+    const second = await page(`limit=2&continue=${first.metadata.continue}`);
+    expect(second.items.map((item: Seen['object']) => item.metadata.name)).toEqual(['c']);
+    expect(second.metadata.resourceVersion).toBe(first.metadata.resourceVersion);
+    expect(second.metadata.continue).toBeUndefined();
+  });
+});
