@@ -4,6 +4,7 @@ import { execFile } from 'node:child_process';
 import { type Dirent, readdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { layoutOf } from '../../src/cluster/layout.js';
 
 const execute = promisify(execFile);
 
@@ -32,15 +33,19 @@ export async function lookAtMachine({
   netns: string;
   dataDir: string;
 }): Promise<MachineState> {
+  const { id } = layoutOf(dataDir);
+  const isOurs = (file: string) => !isOfAnotherTest(file, id);
   const inside = async (tool: string, ...args: string[]) =>
     lines((await execute('nsenter', [`--net=${netns}`, tool, ...args])).stdout);
   return {
     processes: processes(netns, dataDir),
     mounts: lines(readFileSync('/proc/self/mountinfo', 'utf8'))
       .map((line) => line.split(' ')[4] ?? '')
-      .filter((point) => !isOfAnotherTest(point)),
+      .filter(isOurs),
     // A cluster has one group of its own at the top of each hierarchy.
-    cgroups: readdirSync('/sys/fs/cgroup').flatMap((name) => directoriesIn(`/sys/fs/cgroup/${name}`)),
+    cgroups: readdirSync('/sys/fs/cgroup')
+      .flatMap((name) => directoriesIn(`/sys/fs/cgroup/${name}`))
+      .filter(isOurs),
     links: (await inside('ip', '-o', 'link', 'show')).map(
       (line) => line.split(': ')[1]?.split('@')[0] ?? line,
     ),
@@ -50,7 +55,7 @@ export async function lookAtMachine({
     ),
     nft: await inside('nft', 'list', 'ruleset'),
     iptables: (await inside('iptables-save')).filter((line) => !/^[#:]/.test(line)),
-    files: DIRECTORIES.flatMap((dir) => walk(dir)),
+    files: DIRECTORIES.flatMap((dir) => walk(dir)).filter(isOurs),
   };
 }
 
@@ -72,6 +77,7 @@ function lines(text: string): string[] {
 /** Those in the cluster's network, those that name its directories, and those in its control groups. */
 function processes(netns: string, dataDir: string): string[] {
   const { ino } = statSync(netns);
+  const { runDir, cgroup } = layoutOf(dataDir);
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .flatMap((pid) => {
@@ -80,8 +86,8 @@ function processes(netns: string, dataDir: string): string[] {
         const isOurs =
           statSync(`/proc/${pid}/ns/net`).ino === ino ||
           words.includes(dataDir) ||
-          words.includes('/run/trellis/') ||
-          readFileSync(`/proc/${pid}/cgroup`, 'utf8').includes(':/trellis-');
+          words.includes(runDir) ||
+          readFileSync(`/proc/${pid}/cgroup`, 'utf8').includes(`:${cgroup}`);
         return isOurs && words !== '' ? [`${pid} ${words}`] : [];
       } catch {
         return []; // ended meanwhile
@@ -89,11 +95,13 @@ function processes(netns: string, dataDir: string): string[] {
     });
 }
 
-const isOfAnotherTest = (file: string) => /\/trellis-(test|node)-/.test(file);
+/** Other tests of the same machine have namespaces, nodes and clusters of their own. */
+const isOfAnotherTest = (file: string, id: string) =>
+  /\/trellis-(test|node)-/.test(file) || (/\/trellis[-/][0-9a-f]{8}\b/.test(file) && !file.includes(id));
 
 function directoriesIn(dir: string): string[] {
   return readdirSync(dir, { withFileTypes: true })
-    .filter((entry) => entry.isDirectory() && !entry.name.startsWith('trellis-test-'))
+    .filter((entry) => entry.isDirectory())
     .map(({ name }) => path.join(dir, name));
 }
 

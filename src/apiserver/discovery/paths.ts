@@ -5,7 +5,7 @@ import { type ApiResponse, bytesResponse, jsonResponse, textResponse } from '../
 import { type Negotiated, negotiate } from '../output/negotiate.js';
 import { aggregated, apiGroup, apiGroupList, apiVersions, resourceList } from './documents.js';
 import { openApiDocument, openApiIndex } from './openapi.js';
-import { OPENAPI_V2_TYPE, openApiV2Document } from './openapiV2.js';
+import { OPENAPI_V2_ASKED, OPENAPI_V2_TYPE, openApiV2Document } from './openapiV2.js';
 import type { Served, ServedResource } from './resources.js';
 import { servedResources } from './resources.js';
 
@@ -40,7 +40,7 @@ export function makePathHandler(options: PathsOptions): PathHandler {
   const resources = servedResources(options);
   return (path, query, accept) => {
     // Its own media type, which nothing else here speaks.
-    if (path === '/openapi/v2' && accept?.includes(OPENAPI_V2_TYPE)) {
+    if (path === '/openapi/v2' && accept?.includes(OPENAPI_V2_ASKED)) {
       return bytesResponse(200, openApiV2Document(options.version.gitVersion), OPENAPI_V2_TYPE);
     }
     const negotiated = negotiate(accept);

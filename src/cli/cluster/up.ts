@@ -9,6 +9,7 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { ClusterError } from '../../cluster/error.js';
 import { makePrivateDir } from '../../cluster/files.js';
 import type { Layout } from '../../cluster/layout.js';
+import { requireRoot } from '../../cluster/preflight.js';
 import type { WantedSettings } from '../../cluster/settings.js';
 import { type Step, type StepSink, supervisorSink } from '../../cluster/steps.js';
 import { up } from '../../cluster/up.js';
@@ -60,7 +61,8 @@ export function upCommand(terminal: Terminal): Command {
     .addOption(new Option('--supervise').hideHelp())
     .addHelpText('after', EXPLANATION)
     .action((flags: UpFlags & { serviceClusterIpRange?: string }) =>
-      reporting(terminal, () => {
+      reporting(terminal, async () => {
+        requireRoot('up');
         const wanted = { ...flags, serviceCidr: flags.serviceClusterIpRange };
         if (flags.supervise === true) return supervise(wanted);
         return flags.detach === true ? detach(terminal, wanted) : foreground(terminal, wanted);
