@@ -1,6 +1,6 @@
 // The node agent's process: image registry, pod network, kubelet and proxy of this machine, joined in one process.
 // Guarantees: ending it leaves pods, rules and connections in place for the next one.
-import { mkdir, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { V1Node } from '../api/gen/types.js';
@@ -14,6 +14,8 @@ import type { Informer, Informers } from '../client/informer.js';
 import { openInformers } from '../client/sharedInformers.js';
 import { openClient } from '../client/typedClient.js';
 import { openRuntime } from '../cri/client.js';
+import { runDns } from '../dns/dns.js';
+import { serversOf } from '../dns/forward.js';
 import { openCgroups } from '../kernel/cgroup/adapter.js';
 import { openNft } from '../kernel/nftables/adapter.js';
 import { openPleg } from '../kernel/pleg/adapter.js';
@@ -34,7 +36,7 @@ import type { Layout } from './layout.js';
 import type { Pem } from './pki/authority.js';
 import { caFile, type Pki, readPki } from './pki/files.js';
 import { openRegistry } from './registry/server.js';
-import { serviceAddress } from './serviceAddress.js';
+import { DNS_ADDRESS, serviceAddress } from './serviceAddress.js';
 import type { Settings } from './settings.js';
 import { type StepSink, step } from './steps.js';
 
@@ -80,7 +82,8 @@ export async function runAgent(options: AgentOptions): Promise<void> {
     closers.push(...(await startKubelet(options, pki, node)));
     const network = step(sink, 'pod network', () => startNetwork(options, self));
     const rules = step(sink, 'service rules', () => startProxy(options, proxy));
-    closers.push(await network, await rules);
+    const names = step(sink, 'cluster DNS', () => startDns(options, proxy));
+    closers.push(await network, await rules, await names);
     await step(sink, 'node Ready', () => becomesReady(self, startedAt, signal));
     sink({ type: 'ready' });
     await aborted(signal);
@@ -131,7 +134,7 @@ async function startKubelet(options: AgentOptions, pki: Pki, { client, informers
       nodeIps: [nodeIp],
       port: settings.kubeletPort,
       staticPodPath: layout.manifestDir,
-      clusterDNS: [serviceAddress(settings, 10)],
+      clusterDNS: [serviceAddress(settings, DNS_ADDRESS)],
       clusterDomain: settings.clusterDomain,
       rootDir: layout.kubeletDir,
       podLogsDir: layout.podLogDir,
@@ -201,6 +204,21 @@ async function startProxy({ layout, settings, log }: AgentOptions, { informers }
   const proxy = runProxy({ informers, nodeName: settings.nodeName, mode, log: log.with({ part: 'proxy' }) });
   await proxy.synced();
   return () => proxy.stop();
+}
+
+/** With the proxy's view of Services: the two never differ, and it is watched once. */
+async function startDns({ settings, nodeIp, log }: AgentOptions, { informers }: Access) {
+  const resolvConf = await readFile('/etc/resolv.conf', 'utf8').catch(() => '');
+  const server = await runDns({
+    informers,
+    domain: settings.clusterDomain,
+    address: nodeIp,
+    port: settings.dnsPort,
+    serves: [settings.clusterCidr],
+    upstreams: serversOf(resolvConf, [serviceAddress(settings, DNS_ADDRESS), nodeIp]),
+    log: log.with({ part: 'dns' }),
+  });
+  return () => server.close();
 }
 
 /** Said by the kubelet of this process: what one before it said is still there at the start. */

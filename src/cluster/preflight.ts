@@ -52,6 +52,7 @@ export async function requirePorts(settings: Settings): Promise<void> {
     { port: settings.securePort, who: 'the apiserver', flag: '--secure-port' },
     { port: settings.kubeletPort, who: 'the kubelet', flag: '--kubelet-port' },
     { port: settings.kubeletHealthzPort, who: "the kubelet's health check", flag: '--kubelet-healthz-port' },
+    { port: settings.dnsPort, who: "the cluster's DNS", flag: '--dns-port' },
   ];
   for (const { port, who, flag } of wanted) {
     if (await isFree(port)) continue;

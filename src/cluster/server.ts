@@ -13,9 +13,10 @@ import { openClient } from '../client/typedClient.js';
 import { runControllers } from '../controllers/run.js';
 import { runScheduler } from '../scheduler/scheduler.js';
 import { openLmdbStore } from '../store/lmdb/store.js';
+import { ensureDnsService } from './dnsService.js';
 import type { Layout } from './layout.js';
 import { readPki } from './pki/files.js';
-import { serviceAddress } from './serviceAddress.js';
+import { DNS_ADDRESS, serviceAddress } from './serviceAddress.js';
 import type { Settings } from './settings.js';
 import { type StepSink, step } from './steps.js';
 
@@ -93,6 +94,11 @@ async function prepareCluster(apiserver: ApiServer, { settings, nodeIp }: Server
     serviceIp: serviceAddress(settings, 1),
   });
   await reconcileBootstrapPolicy(client);
+  await ensureDnsService(client, {
+    clusterIp: serviceAddress(settings, DNS_ADDRESS),
+    address: nodeIp,
+    port: settings.dnsPort,
+  });
 }
 
 interface Identity {

@@ -3,7 +3,10 @@ import { addressAt, parseCidr } from '../api/ip.js';
 import { ClusterError } from './error.js';
 import type { Settings } from './settings.js';
 
-/** The nth address of the range: 1 is the `kubernetes` Service, 10 the cluster's DNS. */
+/** The place of the cluster's DNS in the range, as kubeadm has it. */
+export const DNS_ADDRESS = 10;
+
+/** The nth address of the range; 1 is the `kubernetes` Service. */
 export function serviceAddress({ serviceCidr }: Pick<Settings, 'serviceCidr'>, n: number): string {
   const cidr = parseCidr(serviceCidr);
   const address = cidr === undefined ? undefined : addressAt(cidr, BigInt(n));

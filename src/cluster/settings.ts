@@ -14,6 +14,8 @@ export interface Settings {
   readonly securePort: number;
   readonly kubeletPort: number;
   readonly kubeletHealthzPort: number;
+  /** Of the node's name server, behind the cluster's DNS address. */
+  readonly dnsPort: number;
 }
 
 /** What the user asked for; the rest is as before, or the default. */
@@ -32,12 +34,13 @@ export function defaultSettings(nodeName: string): Settings {
     securePort: 6443,
     kubeletPort: 10250,
     kubeletHealthzPort: 10248,
+    dnsPort: 10053,
   };
 }
 
 export async function settle(layout: Layout, wanted: WantedSettings, defaults: Settings): Promise<Settings> {
   const saved = await readSettings(layout);
-  const settings = merge(saved ?? defaults, wanted);
+  const settings = merge({ ...defaults, ...saved }, wanted);
   for (const key of FIXED) {
     if (saved !== undefined && saved[key] !== settings[key]) {
       throw new ClusterError(
@@ -73,7 +76,8 @@ export async function readSettings(layout: Layout): Promise<Settings | undefined
   return settings;
 }
 
+/** Takes of `wanted` what is a setting, so that a whole command line may be given. */
 function merge(base: Settings, wanted: WantedSettings): Settings {
-  const given = Object.entries(wanted).filter(([, value]) => value !== undefined);
+  const given = Object.entries(wanted).filter(([key, value]) => key in base && value !== undefined);
   return { ...base, ...Object.fromEntries(given) };
 }

@@ -122,6 +122,9 @@ describeWith(NEEDS, 'the quick start', () => {
         `http://${address}/hostname`,
       );
       expect(names).toContain(inside.trim());
+      expect(names).toContain(
+        (await cluster.kubectl('exec', from, '--', 'wget', '-q', '-O', '-', 'http://web/hostname')).trim(),
+      );
       await eventually(
         async () => watch.said(),
         (text) => names.every((name) => text.includes(name) && text.includes('Running')),

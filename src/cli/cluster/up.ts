@@ -37,7 +37,7 @@ name and goes away with "trellis down", or with Ctrl-C here; the data stays, and
 Examples:
   trellis up                                    in the foreground; Ctrl-C ends it
   trellis up --detach                           returns when the node is Ready
-  trellis up --data-dir /srv/two --secure-port 7443 --kubelet-port 11250 --kubelet-healthz-port 11248
+  trellis up --data-dir /srv/two --secure-port 7443 --kubelet-port 11250 --kubelet-healthz-port 11248 --dns-port 11053
 `;
 
 export function upCommand(terminal: Terminal): Command {
@@ -57,6 +57,7 @@ export function upCommand(terminal: Terminal): Command {
       "port of the kubelet's health check (default: 10248)",
       portNumber,
     )
+    .option('--dns-port <port>', "port of the node's name server (default: 10053)", portNumber)
     .option('--timeout <seconds>', 'how long to wait for Ready', wholeNumber, DEFAULT_TIMEOUT_S)
     .addOption(new Option('--supervise').hideHelp())
     .addHelpText('after', EXPLANATION)
@@ -134,19 +135,9 @@ async function startSupervisor(layout: Layout, sink: StepSink): Promise<string |
 
 async function start(flags: UpFlags, sink: StepSink) {
   const layout = makeLayout(flags);
-  const { nodeName, clusterCidr, serviceCidr, clusterDomain, securePort, kubeletPort, kubeletHealthzPort } =
-    flags;
   return up({
     layout,
-    wanted: {
-      nodeName,
-      clusterCidr,
-      serviceCidr,
-      clusterDomain,
-      securePort,
-      kubeletPort,
-      kubeletHealthzPort,
-    },
+    wanted: flags,
     nodeIp: flags.nodeIp,
     self: [process.execPath, MAIN],
     cniBinDir: path.join(installationRoot(), 'dist', 'cni'),

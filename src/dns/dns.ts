@@ -1,0 +1,61 @@
+// Cluster DNS on a node: the zone follows Services and EndpointSlices, the server answers from it.
+// Guarantees: it answers once the first complete view is there; a change of one service touches only its names.
+import { serviceKeyOf } from '../api/endpointSlice.js';
+import type { V1EndpointSlice, V1Service } from '../api/gen/types.js';
+import type { Log } from '../api/log.js';
+import { keyOf, nameOfKey, type Stored } from '../api/object.js';
+import { ENDPOINT_SLICES, SERVICES } from '../api/resources.js';
+import type { Informers } from '../client/informer.js';
+import { makeForwarder } from './forward.js';
+import { type DnsServer, openDnsServer } from './server.js';
+import { Zone, zoneService } from './zone.js';
+
+export interface DnsOptions {
+  readonly informers: Informers;
+  readonly domain: string;
+  readonly address: string;
+  readonly port: number;
+  readonly serves: readonly string[];
+  /** Asked about all other names. */
+  readonly upstreams: readonly string[];
+  readonly log: Log;
+}
+
+const BY_SERVICE = 'service';
+
+export async function runDns(options: DnsOptions): Promise<DnsServer> {
+  const { informers, domain, log } = options;
+  const zone = new Zone(domain.toLowerCase());
+  const stop = follow(informers, zone);
+  await Promise.all([informers.of(SERVICES).synced(), informers.of(ENDPOINT_SLICES).synced()]);
+  const forwarder = makeForwarder({ servers: options.upstreams, log });
+  const server = await openDnsServer({ ...options, zone, forwarder });
+  return {
+    port: server.port,
+    close: async () => {
+      stop();
+      await server.close();
+    },
+  };
+}
+
+function follow(informers: Informers, zone: Zone): () => void {
+  const services = informers.of(SERVICES);
+  const slices = informers.of(ENDPOINT_SLICES);
+  slices.index(BY_SERVICE, (slice) => [serviceKeyOf(slice)]);
+  const refresh = (key: string) => {
+    const service = services.get(key);
+    const { name, namespace = '' } = nameOfKey(key);
+    if (service === undefined) zone.delete({ service: name, namespace });
+    else zone.set(zoneService(service, slices.byIndex(BY_SERVICE, key)));
+  };
+  const onService = ({ metadata }: Stored<V1Service>) => refresh(keyOf(metadata));
+  const onSlice = (slice: Stored<V1EndpointSlice>) => refresh(serviceKeyOf(slice));
+  const stops = [
+    services.on({ added: onService, updated: onService, deleted: onService }),
+    slices.on({ added: onSlice, updated: onSlice, deleted: onSlice }),
+  ];
+  return () => {
+    for (const stop of stops) stop();
+  };
+}

@@ -1,0 +1,231 @@
+// Questions about the rest of the world: asked of the host's own servers, answers kept as long as they say.
+// Guarantees: one question under way for all who ask the same; an answer must match its question; memory is bounded.
+import { randomInt } from 'node:crypto';
+import dgram from 'node:dgram';
+import net, { isIP } from 'node:net';
+import packet, { type Answer, type Packet } from 'dns-packet';
+import type { Log } from '../api/log.js';
+import type { Reply, ResponseCode } from './message.js';
+
+export interface ForwarderOptions {
+  /** In the order they are asked. */
+  readonly servers: readonly string[];
+  readonly timeoutMs?: number;
+  readonly port?: number;
+  readonly maxEntries?: number;
+  readonly log: Log;
+  now?(): number;
+}
+
+export interface Forwarder {
+  ask(name: string, type: string): Promise<Reply>;
+}
+
+const TIMEOUT_MS = 2_000;
+const MAX_ENTRIES = 10_000;
+const MAX_TTL_S = 3_600;
+const NEGATIVE_TTL_S = 30;
+const EDNS_UDP = 1232;
+const CODES: Readonly<Record<number, ResponseCode>> = {
+  0: 'NOERROR',
+  2: 'SERVFAIL',
+  3: 'NXDOMAIN',
+  5: 'REFUSED',
+};
+
+/** The servers of a resolv.conf, without those in `except` (ourselves). Pure. */
+export function serversOf(resolvConf: string, except: readonly string[]): string[] {
+  return resolvConf
+    .split('\n')
+    .map((line) => /^\s*nameserver\s+(\S+)/.exec(line)?.[1] ?? '')
+    .filter((server) => isIP(server.split('%')[0] ?? '') !== 0 && !except.includes(server));
+}
+
+interface Kept {
+  readonly reply: Reply;
+  readonly from: number;
+  readonly until: number;
+}
+
+export function makeForwarder(options: ForwarderOptions): Forwarder {
+  const {
+    servers,
+    timeoutMs = TIMEOUT_MS,
+    port = 53,
+    maxEntries = MAX_ENTRIES,
+    log,
+    now = Date.now,
+  } = options;
+  const kept = new Map<string, Kept>();
+  const asking = new Map<string, Promise<Reply>>();
+
+  const askServers = async (name: string, type: string): Promise<Reply> => {
+    for (const server of servers) {
+      try {
+        const answer = await exchange({ server, port, name, type, timeoutMs });
+        return replyOf(answer);
+      } catch (error) {
+        log.debug('a name server did not answer', { server, error });
+      }
+    }
+    return { code: 'SERVFAIL', authoritative: false, answers: [] };
+  };
+  const keep = (key: string, reply: Reply) => {
+    const ttl = ttlOf(reply);
+    if (ttl === 0) return;
+    // The oldest goes first: a Map remembers the order of insertion.
+    const [oldest] = kept.keys();
+    if (kept.size >= maxEntries && oldest !== undefined) kept.delete(oldest);
+    kept.set(key, { reply, from: now(), until: now() + ttl * 1000 });
+  };
+  return {
+    async ask(name, type) {
+      const key = `${type} ${name}`;
+      const found = kept.get(key);
+      if (found !== undefined && found.until > now()) return aged(found, now());
+      kept.delete(key);
+      const underWay = asking.get(key);
+      if (underWay !== undefined) return underWay;
+      const question = askServers(name, type).finally(() => asking.delete(key));
+      asking.set(key, question);
+      const reply = await question;
+      keep(key, reply);
+      return reply;
+    },
+  };
+}
+
+function replyOf(message: Packet): Reply {
+  return {
+    code: CODES[(message.flags ?? 0) & 0xf] ?? 'SERVFAIL',
+    authoritative: false,
+    answers: message.answers ?? [],
+    authorities: message.authorities ?? [],
+  };
+}
+
+/** Seconds an answer may be kept: the shortest of its records; a refusal as its zone says (RFC 2308), not longer than ours. */
+function ttlOf({ code, answers, authorities = [] }: Reply): number {
+  if (code !== 'NOERROR' && code !== 'NXDOMAIN') return 0;
+  if (answers.length > 0) return Math.min(MAX_TTL_S, ...answers.map(ttl));
+  const soa = authorities.find((record) => record.type === 'SOA');
+  return soa === undefined ? 0 : Math.min(NEGATIVE_TTL_S, ttl(soa), soa.data.minimum ?? 0);
+}
+
+const ttl = (record: Answer): number => ('ttl' in record ? (record.ttl ?? 0) : 0);
+
+/** The answer with what is left of its time. */
+function aged({ reply, from }: Kept, now: number): Reply {
+  const seconds = Math.floor((now - from) / 1000);
+  const older = (record: Answer): Answer =>
+    'ttl' in record ? ({ ...record, ttl: Math.max(0, ttl(record) - seconds) } as Answer) : record;
+  return { ...reply, answers: reply.answers.map(older), authorities: (reply.authorities ?? []).map(older) };
+}
+
+interface Exchange {
+  readonly server: string;
+  readonly port: number;
+  readonly name: string;
+  readonly type: string;
+  readonly timeoutMs: number;
+}
+
+async function exchange(options: Exchange): Promise<Packet> {
+  const id = randomInt(0x10000);
+  const question = packet.encode({
+    id,
+    type: 'query',
+    flags: packet.RECURSION_DESIRED,
+    questions: [{ name: options.name, type: options.type as never, class: 'IN' }],
+    additionals: [
+      {
+        type: 'OPT',
+        name: '.',
+        udpPayloadSize: EDNS_UDP,
+        extendedRcode: 0,
+        ednsVersion: 0,
+        flags: 0,
+        flag_do: false,
+        options: [],
+      } as never,
+    ],
+  });
+  const isAnswer = (message: Packet) => {
+    const [asked] = message.questions ?? [];
+    return (
+      message.id === id &&
+      message.type === 'response' &&
+      asked?.name.toLowerCase() === options.name &&
+      asked.type === options.type
+    );
+  };
+  const answer = await overUdp(options, question, isAnswer);
+  return ((answer.flags ?? 0) & packet.TRUNCATED_RESPONSE) === 0
+    ? answer
+    : overTcp(options, question, isAnswer);
+}
+
+/** A socket for each question, so that an answer to be forged must guess the port too. */
+function overUdp(
+  { server, port, timeoutMs }: Exchange,
+  question: Buffer,
+  isAnswer: (message: Packet) => boolean,
+): Promise<Packet> {
+  return new Promise((resolve, reject) => {
+    const socket = dgram.createSocket(isIP(server.split('%')[0] ?? '') === 6 ? 'udp6' : 'udp4');
+    const end = (act: () => void) => {
+      clearTimeout(timer);
+      socket.close();
+      act();
+    };
+    const timer = setTimeout(
+      () => end(() => reject(new Error(`no answer within ${timeoutMs} ms`))),
+      timeoutMs,
+    );
+    socket.on('error', (error) => end(() => reject(error)));
+    socket.on('message', (bytes) => {
+      const message = tryDecode(bytes);
+      if (message !== undefined && isAnswer(message)) end(() => resolve(message));
+    });
+    socket.connect(port, server, () => socket.send(question));
+  });
+}
+
+function overTcp(
+  { server, port, timeoutMs }: Exchange,
+  question: Buffer,
+  isAnswer: (message: Packet) => boolean,
+): Promise<Packet> {
+  return new Promise((resolve, reject) => {
+    const socket = net.connect({ host: server, port });
+    let received = Buffer.alloc(0);
+    socket.setTimeout(timeoutMs, () =>
+      socket.destroy(new Error(`no answer over TCP within ${timeoutMs} ms`)),
+    );
+    socket.on('error', reject);
+    socket.on('connect', () => socket.write(withLength(question)));
+    socket.on('close', () => reject(new Error('the name server closed the connection')));
+    socket.on('data', (chunk) => {
+      received = Buffer.concat([received, chunk]);
+      if (received.length < 2 || received.length < 2 + received.readUInt16BE(0)) return;
+      const message = tryDecode(received.subarray(2, 2 + received.readUInt16BE(0)));
+      if (message !== undefined && isAnswer(message)) resolve(message);
+      socket.destroy();
+    });
+  });
+}
+
+/** Over TCP a message follows its length (RFC 1035, 4.2.2). */
+export function withLength(message: Buffer): Buffer {
+  const length = Buffer.alloc(2);
+  length.writeUInt16BE(message.length);
+  return Buffer.concat([length, message]);
+}
+
+function tryDecode(bytes: Buffer): Packet | undefined {
+  try {
+    return packet.decode(bytes);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,154 @@
+// The cluster's name server: its own names from the zone, all others from the forwarder, over UDP and TCP.
+// Guarantees: answers only those it serves; every question gets one answer; a slow or silent client holds nothing for long.
+import dgram from 'node:dgram';
+import net, { type AddressInfo, BlockList, isIP, type Socket } from 'node:net';
+import type { Log } from '../api/log.js';
+import { type Forwarder, withLength } from './forward.js';
+import { lookUp } from './lookup.js';
+import { type Question, type Reply, readQuestion, toAnswer, writeRefusal, writeReply } from './message.js';
+import type { Zone } from './zone.js';
+
+export interface DnsServerOptions {
+  readonly zone: Zone;
+  readonly forwarder: Forwarder;
+  readonly address: string;
+  /** 0 for any that is free. */
+  readonly port: number;
+  /** Ranges whose questions are answered, besides this machine's own. Others are refused: it is no open resolver. */
+  readonly serves: readonly string[];
+  readonly log: Log;
+}
+
+export interface DnsServer {
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+/** As CoreDNS: short, since pods come and go. */
+const TTL_S = 5;
+const TCP_IDLE_MS = 10_000;
+const MAX_TCP = 512;
+const MAX_MESSAGE = 65_535;
+
+export async function openDnsServer(options: DnsServerOptions): Promise<DnsServer> {
+  const { address, port } = options;
+  const mayAsk = askers(options);
+  const family = isIP(address) === 6 ? 'udp6' : 'udp4';
+  const tcp = net.createServer((socket) => {
+    if (mayAsk(socket.remoteAddress ?? '')) serveTcp(options, socket);
+    else socket.destroy();
+  });
+  tcp.maxConnections = MAX_TCP;
+  await listening(tcp, () => tcp.listen(port, address));
+  const bound = (tcp.address() as AddressInfo).port;
+  const udp = dgram.createSocket(family);
+  udp.on('message', (bytes, { address: from, port: source }) => {
+    const refuse = !mayAsk(from);
+    respond(options, bytes, { limit: undefined, refuse })
+      .then((reply) => reply !== undefined && udp.send(reply, source, from))
+      .catch((error: unknown) => options.log.error('a question could not be answered', { error }));
+  });
+  await listening(udp, () => udp.bind(bound, address));
+  udp.on('error', (error) => options.log.warn('the DNS socket reported an error', { error }));
+  return {
+    port: bound,
+    close: async () => {
+      await Promise.all([
+        new Promise<void>((resolve) => udp.close(() => resolve())),
+        new Promise<void>((resolve) => tcp.close(() => resolve())),
+      ]);
+    },
+  };
+}
+
+function listening(
+  server: { once(event: string, act: (...words: never[]) => void): unknown },
+  start: () => void,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.once('listening', () => resolve());
+    start();
+  });
+}
+
+function askers({ serves, address }: DnsServerOptions): (from: string) => boolean {
+  const list = new BlockList();
+  for (const range of [...serves, '127.0.0.0/8', '::1/128', `${address}/${isIP(address) === 6 ? 128 : 32}`]) {
+    const [network = '', prefix = ''] = range.split('/');
+    if (isIP(network) !== 0) list.addSubnet(network, Number(prefix), isIP(network) === 6 ? 'ipv6' : 'ipv4');
+  }
+  return (from) => {
+    const plain = from.replace(/^::ffff:/, '');
+    return list.check(plain, isIP(plain) === 6 ? 'ipv6' : 'ipv4');
+  };
+}
+
+/** Nothing for what is not worth an answer: noise, and answers to questions that nobody asked. */
+async function respond(
+  options: DnsServerOptions,
+  bytes: Buffer,
+  { limit, refuse }: { readonly limit: number | undefined; readonly refuse: boolean },
+): Promise<Buffer | undefined> {
+  const question = readQuestion(bytes);
+  if (question === undefined) return undefined;
+  if ('refuse' in question) return writeRefusal(question.id, question.refuse);
+  if (refuse) return writeRefusal(question.id, 'REFUSED');
+  return writeReply(question, await answer(options, question), limit ?? question.udpSize);
+}
+
+export async function answer(
+  { zone, forwarder }: Pick<DnsServerOptions, 'zone' | 'forwarder'>,
+  { name, type }: Pick<Question, 'name' | 'type'>,
+): Promise<Reply> {
+  const own = lookUp(zone, name, type);
+  if (own === undefined) return forwarder.ask(name, type);
+  const answers = own.answers.map((record) => toAnswer(record, TTL_S));
+  const [alias] = own.answers;
+  // Askers want the address of an alias in the same answer, wherever it is.
+  const behind =
+    alias?.type === 'CNAME' && type !== 'CNAME'
+      ? await answer({ zone, forwarder }, { name: alias.data, type })
+      : undefined;
+  return {
+    code: own.exists ? 'NOERROR' : 'NXDOMAIN',
+    authoritative: true,
+    answers: [...answers, ...(behind?.answers ?? [])],
+    authorities: answers.length > 0 ? [] : [startOfAuthority(zone)],
+    additionals: own.additionals.map((record) => toAnswer(record, TTL_S)),
+  };
+}
+
+function startOfAuthority({ domain }: Zone) {
+  const data = {
+    mname: `ns.dns.${domain}`,
+    rname: `hostmaster.${domain}`,
+    serial: 1,
+    refresh: 7200,
+    retry: 1800,
+    expire: 86400,
+    minimum: TTL_S,
+  };
+  return { name: domain, type: 'SOA', ttl: TTL_S, class: 'IN', data } as const;
+}
+
+function serveTcp(options: DnsServerOptions, socket: Socket): void {
+  let received = Buffer.alloc(0);
+  let answering = Promise.resolve();
+  socket.setTimeout(TCP_IDLE_MS, () => socket.destroy());
+  socket.on('error', () => socket.destroy());
+  socket.on('data', (chunk) => {
+    received = Buffer.concat([received, chunk]);
+    while (received.length >= 2 && received.length >= 2 + received.readUInt16BE(0)) {
+      const end = 2 + received.readUInt16BE(0);
+      const message = received.subarray(2, end);
+      received = received.subarray(end);
+      answering = answering.then(async () => {
+        const reply = await respond(options, message, { limit: MAX_MESSAGE, refuse: false });
+        if (reply !== undefined && socket.writable) socket.write(withLength(reply));
+      });
+      answering.catch(() => socket.destroy());
+    }
+    if (received.length > MAX_MESSAGE + 2) socket.destroy();
+  });
+}

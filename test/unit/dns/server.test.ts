@@ -1,0 +1,207 @@
+// The name server on loopback, asked over real sockets; and the world behind it played by a socket of the test.
+import dgram from 'node:dgram';
+import net, { type AddressInfo } from 'node:net';
+import packet, { type Packet } from 'dns-packet';
+import { afterEach, describe, expect, it } from 'vitest';
+import { silentLog } from '../../../src/api/log.js';
+import { makeForwarder, serversOf, withLength } from '../../../src/dns/forward.js';
+import { openDnsServer } from '../../../src/dns/server.js';
+import { Zone } from '../../../src/dns/zone.js';
+
+const closers: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+interface World {
+  readonly port: number;
+  asked: number;
+}
+
+/** A name server of the outside that answers every A question with one address. */
+async function world(answer: (question: Packet) => Packet | undefined): Promise<World> {
+  const socket = dgram.createSocket('udp4');
+  const state: World = { port: 0, asked: 0 };
+  socket.on('message', (bytes, { address, port }) => {
+    state.asked++;
+    const reply = answer(packet.decode(bytes));
+    if (reply !== undefined) socket.send(packet.encode(reply), port, address);
+  });
+  await new Promise<void>((resolve) => socket.bind(0, '127.0.0.1', resolve));
+  closers.push(() => new Promise<void>((resolve) => socket.close(() => resolve())));
+  return Object.assign(state, { port: (socket.address() as AddressInfo).port });
+}
+
+const echo = (question: Packet): Packet => ({
+  id: question.id ?? 0,
+  type: 'response',
+  questions: question.questions ?? [],
+  answers: [{ name: question.questions?.[0]?.name ?? '', type: 'A', ttl: 60, data: '192.0.2.1' }],
+});
+
+async function server(zone: Zone, upstream?: World, serves: string[] = []) {
+  const servers = upstream === undefined ? [] : ['127.0.0.1'];
+  const forwarder = makeForwarder({ servers, port: upstream?.port ?? 53, timeoutMs: 200, log: silentLog });
+  const opened = await openDnsServer({
+    zone,
+    forwarder,
+    address: '127.0.0.1',
+    port: 0,
+    serves,
+    log: silentLog,
+  });
+  closers.push(() => opened.close());
+  return opened.port;
+}
+
+function zoneOf(count: number): Zone {
+  const zone = new Zone('cluster.local');
+  const endpoints = Array.from({ length: count }, (_, i) => ({
+    label: `p${i}`,
+    ip: `10.244.${i >> 8}.${i & 255}`,
+    ports: [],
+  }));
+  zone.set({ service: 'many', namespace: 'default', clusterIps: [], ports: [], endpoints });
+  return zone;
+}
+
+function overUdp(port: number, bytes: Buffer): Promise<Packet> {
+  return new Promise((resolve) => {
+    const socket = dgram.createSocket('udp4');
+    socket.on('message', (reply) => {
+      socket.close();
+      resolve(packet.decode(reply));
+    });
+    socket.send(bytes, port, '127.0.0.1');
+  });
+}
+
+function overTcp(port: number, bytes: Buffer): Promise<Packet> {
+  return new Promise((resolve, reject) => {
+    const socket = net.connect(port, '127.0.0.1');
+    let received = Buffer.alloc(0);
+    // In pieces of one byte: a message may come in any.
+    for (const byte of withLength(bytes)) socket.write(Buffer.of(byte));
+    socket.on('error', reject);
+    socket.on('data', (chunk) => {
+      received = Buffer.concat([received, chunk]);
+      if (received.length < 2 + received.readUInt16BE(0)) return;
+      socket.destroy();
+      resolve(packet.decode(received.subarray(2)));
+    });
+  });
+}
+
+const ask = (name: string, type = 'A', more: object = {}) =>
+  packet.encode({
+    id: 7,
+    type: 'query',
+    flags: packet.RECURSION_DESIRED,
+    questions: [{ name, type: type as 'A' }],
+    ...more,
+  });
+const code = (reply: Packet) => (reply.flags ?? 0) & 0xf;
+
+describe('the name server', () => {
+  it('answers with the id and the spelling of the question', async () => {
+    const port = await server(zoneOf(1));
+    const reply = await overUdp(port, ask('MANY.default.svc.Cluster.local'));
+    expect(reply).toMatchObject({
+      id: 7,
+      type: 'response',
+      questions: [{ name: 'MANY.default.svc.Cluster.local' }],
+    });
+    expect(reply.answers).toMatchObject([{ type: 'A', data: '10.244.0.0', ttl: 5 }]);
+  });
+
+  it('says when an answer is cut, and gives it whole over TCP', async () => {
+    const port = await server(zoneOf(300));
+    const cut = await overUdp(port, ask('many.default.svc.cluster.local'));
+    expect((cut.flags ?? 0) & packet.TRUNCATED_RESPONSE).not.toBe(0);
+    expect(cut.answers).toEqual([]);
+    expect((await overTcp(port, ask('many.default.svc.cluster.local'))).answers).toHaveLength(300);
+  });
+
+  it('gives larger answers to askers with EDNS', async () => {
+    const port = await server(zoneOf(40));
+    const opt = { type: 'OPT', name: '.', udpPayloadSize: 4096, flags: 0, options: [] };
+    expect((await overUdp(port, ask('many.default.svc.cluster.local'))).answers).toHaveLength(0);
+    const reply = await overUdp(port, ask('many.default.svc.cluster.local', 'A', { additionals: [opt] }));
+    expect(reply.answers?.length).toBe(40);
+  });
+
+  it('knows what does not exist, and says how long', async () => {
+    const port = await server(zoneOf(1));
+    const reply = await overUdp(port, ask('absent.default.svc.cluster.local'));
+    expect(code(reply)).toBe(3);
+    expect(reply.authorities).toMatchObject([{ type: 'SOA', data: { minimum: 5 } }]);
+  });
+
+  it('asks the world for other names, once for as long as the answer may be kept', async () => {
+    const outside = await world(echo);
+    const port = await server(zoneOf(1), outside);
+    for (let time = 0; time < 3; time++)
+      expect((await overUdp(port, ask('example.com'))).answers).toMatchObject([{ data: '192.0.2.1' }]);
+    expect(outside.asked).toBe(1);
+  });
+
+  it('asks once for all who ask at the same time', async () => {
+    const outside = await world(echo);
+    const port = await server(zoneOf(1), outside);
+    await Promise.all(Array.from({ length: 20 }, () => overUdp(port, ask('example.com'))));
+    expect(outside.asked).toBe(1);
+  });
+
+  it('takes no answer that does not fit the question', async () => {
+    const outside = await world((question) => ({
+      ...echo(question),
+      questions: [{ name: 'evil.com', type: 'A' }],
+    }));
+    const port = await server(zoneOf(1), outside);
+    expect(code(await overUdp(port, ask('example.com')))).toBe(2);
+  });
+
+  it('fails clearly when the world does not answer', async () => {
+    const port = await server(zoneOf(1), await world(() => undefined));
+    expect(code(await overUdp(port, ask('example.com')))).toBe(2);
+  });
+
+  it.each<[string, Buffer, number]>([
+    [
+      'two questions',
+      packet.encode({
+        id: 7,
+        type: 'query',
+        questions: [
+          { name: 'a', type: 'A' },
+          { name: 'b', type: 'A' },
+        ],
+      }),
+      1,
+    ],
+    ['no question', packet.encode({ id: 7, type: 'query', questions: [] }), 1],
+    ['a header and rubbish', Buffer.concat([ask('a').subarray(0, 12), Buffer.from([0xff, 0xff, 0xff])]), 1],
+    [
+      'another operation',
+      packet.encode({ id: 7, type: 'query', flags: 2 << 11, questions: [{ name: 'a', type: 'A' }] }),
+      4,
+    ],
+  ])('refuses %s', async (_, bytes, expected) => {
+    expect(code(await overUdp(await server(zoneOf(1)), bytes))).toBe(expected);
+  });
+
+  it('answers neither noise nor answers, and goes on', async () => {
+    const port = await server(zoneOf(1));
+    const socket = dgram.createSocket('udp4');
+    for (const bytes of [Buffer.from('short'), packet.encode({ id: 1, type: 'response', questions: [] })])
+      socket.send(bytes, port, '127.0.0.1');
+    expect((await overUdp(port, ask('many.default.svc.cluster.local'))).answers).toHaveLength(1);
+    socket.close();
+  });
+});
+
+it('the host servers are read without ourselves and without nonsense', () => {
+  const text =
+    '# c\nnameserver 10.96.0.10\nnameserver 192.0.2.53\n nameserver fe80::1%eth0\nnameserver nonsense\nsearch x\n';
+  expect(serversOf(text, ['10.96.0.10'])).toEqual(['192.0.2.53', 'fe80::1%eth0']);
+});
