@@ -1,7 +1,6 @@
 // `trellis down`: ends a cluster and removes every trace of it but its data; with --purge that too.
 import path from 'node:path';
 import { Command } from 'commander';
-import { down } from '../../cluster/down.js';
 import { requireRoot } from '../../cluster/preflight.js';
 import type { Terminal } from '../terminal.js';
 import { installationRoot } from '../version.js';
@@ -26,6 +25,7 @@ export function downCommand(terminal: Terminal): Command {
       reporting(terminal, async () => {
         requireRoot('down');
         const started = performance.now();
+        const { down } = await import('../../cluster/down.js');
         const layout = existingLayout(flags);
         const purge = flags.purge === true;
         await down({ layout, purge, cniBinDir: path.join(installationRoot(), 'dist', 'cni') });

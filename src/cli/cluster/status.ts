@@ -1,7 +1,7 @@
 // `trellis status`: the components of a cluster, its node, and what to do when something is wrong.
 import { Command, Option } from 'commander';
 import type { Layout } from '../../cluster/layout.js';
-import { type ClusterStatus, clusterStatus, isHealthy } from '../../cluster/status.js';
+import type { ClusterStatus } from '../../cluster/status.js';
 import type { Terminal } from '../terminal.js';
 import { type DataDirOption, existingLayout, reporting, withDataDir } from './options.js';
 
@@ -17,6 +17,7 @@ export function statusCommand(terminal: Terminal): Command {
     .addHelpText('after', '\nExit code: 0 when everything runs and the node is Ready, 1 otherwise.\n')
     .action((flags: DataDirOption & { output: 'table' | 'json' }) =>
       reporting(terminal, async () => {
+        const { clusterStatus, isHealthy } = await import('../../cluster/status.js');
         const layout = existingLayout(flags);
         const status = await clusterStatus(layout);
         terminal.write(

@@ -12,7 +12,6 @@ import type { Layout } from '../../cluster/layout.js';
 import { findProgram, requireRoot } from '../../cluster/preflight.js';
 import type { WantedSettings } from '../../cluster/settings.js';
 import { type Step, type StepSink, supervisorSink } from '../../cluster/steps.js';
-import { up } from '../../cluster/up.js';
 import { makeLog } from '../log.js';
 import type { Terminal } from '../terminal.js';
 import { installationRoot } from '../version.js';
@@ -135,6 +134,8 @@ async function startSupervisor(layout: Layout, sink: StepSink): Promise<string |
 
 async function start(flags: UpFlags, sink: StepSink) {
   const layout = makeLayout(flags);
+  // Loaded by the command that needs it: "trellis kubectl" should start as quickly as kubectl.
+  const { up } = await import('../../cluster/up.js');
   return up({
     layout,
     wanted: flags,
