@@ -48,7 +48,7 @@ describe('a protobuf body', () => {
   });
 
   test('keeps a zero where Go has a pointer or must write it, and nowhere else', () => {
-    const container = join(integer(16, 0), bytes(15, integer(2, 0)), bytes(6, integer(2, 0)));
+    const container = join(Buffer.from([0x80, 1, 0]), bytes(15, integer(2, 0)), bytes(6, integer(2, 0)));
     const pod = bytes(2, join(bytes(2, container), integer(4, 0), integer(11, 0)));
     expect(decodeProtobuf(envelope('v1', 'Pod', pod))).toMatchObject({
       spec: {
