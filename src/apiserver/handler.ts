@@ -60,7 +60,8 @@ async function answer(
     return paths(pathname, query, request.headers['accept']);
   }
   const negotiated = negotiate(request.headers['accept']);
-  return dispatch(machinery, { request, info, query, user, negotiated, warnings });
+  const demand = (verb: string) => authorize(gate, user, { ...info, verb });
+  return dispatch(machinery, { request, info, query, user, negotiated, warnings, demand });
 }
 
 function parseUrl(url: string): { readonly pathname: string; readonly searchParams: URLSearchParams } {

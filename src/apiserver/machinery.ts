@@ -75,6 +75,8 @@ export interface Call {
   readonly query: URLSearchParams;
   readonly user: UserInfo;
   readonly negotiated: Negotiated;
+  /** Throws Forbidden unless the caller may also do this to the object. */
+  demand(verb: string): void;
   /** Sentences for the client, sent as Warning headers. */
   readonly warnings: string[];
 }

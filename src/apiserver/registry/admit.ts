@@ -3,6 +3,7 @@
 import type { Draft, KindDefinition } from '../../api/kind.js';
 import type { KubeObject } from '../../api/object.js';
 import type { AdmissionRequest } from '../admission.js';
+import type { ManagerId } from '../fields/managers.js';
 import type { UserInfo } from '../identity.js';
 import type { Machinery } from '../machinery.js';
 
@@ -14,6 +15,8 @@ export interface WriteContext {
   readonly subresource: string;
   readonly user: UserInfo;
   readonly dryRun: boolean;
+  /** Owner of the fields that this write changes. */
+  readonly manager: ManagerId;
 }
 
 export interface Subject {

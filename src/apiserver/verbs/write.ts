@@ -13,12 +13,22 @@ import { listObjects } from '../registry/list.js';
 import type { DraftObject } from '../registry/metadata.js';
 import { updateObject } from '../registry/update.js';
 import { decodeOther, readData, readObject } from './body.js';
+import { managerOf } from './fieldManager.js';
 import { deleteRequest, isDryRun } from './options.js';
 
-export function writeContext(kind: KindDefinition, { info, user, query }: Call): WriteContext {
+export function writeContext(kind: KindDefinition, call: Call): WriteContext {
+  const { info, user, query } = call;
   const { name, subresource } = info;
   const namespace = kind.type.namespaced ? info.namespace : '';
-  return { kind, namespace, name, subresource, user, dryRun: isDryRun(query) };
+  return {
+    kind,
+    namespace,
+    name,
+    subresource,
+    user,
+    dryRun: isDryRun(query),
+    manager: managerOf(kind, call),
+  };
 }
 
 export async function postObject(
