@@ -173,6 +173,7 @@ async function startKubelet(options: AgentOptions, pki: Pki, { client, informers
 async function startNetwork({ layout, settings, signal }: AgentOptions, self: Informer<V1Node>) {
   const node = await when(self, signal, ({ spec }) => spec.podCIDR !== undefined);
   const [nft, route] = await Promise.all([openNft(), openRoute()]);
+  await writeFile('/proc/sys/net/ipv4/ip_forward', '1');
   await setUpPodNetwork(
     {
       name: layout.network,

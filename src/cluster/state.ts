@@ -1,8 +1,9 @@
 // Which processes of a cluster run now, written down for `status`, `down` and the next `up`.
 // Guarantees: what is written names each process by number and start time; a reboot takes the file away.
+
+import { isAlive, type ProcessIdentity } from '../kernel/processIdentity.js';
 import { makePrivateDir, readIfThere, writePrivate } from './files.js';
 import type { Layout } from './layout.js';
-import { isAlive, type ProcessIdentity } from './processes.js';
 
 export interface RunState {
   readonly supervisor?: ProcessIdentity;

@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs';
 import { NODES, PODS } from '../api/resources.js';
 import { transportOf } from '../client/kubeconfig.js';
 import { openClient } from '../client/typedClient.js';
+import { isAlive, type ProcessIdentity } from '../kernel/processIdentity.js';
 import type { Layout } from './layout.js';
-import { isAlive, type ProcessIdentity } from './processes.js';
 import { readSettings } from './settings.js';
 import { readState } from './state.js';
 

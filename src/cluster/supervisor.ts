@@ -4,8 +4,9 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import path from 'node:path';
 import type { Log } from '../api/log.js';
+import { identify, type ProcessIdentity } from '../kernel/processIdentity.js';
 import type { Layout } from './layout.js';
-import { identify, type ProcessIdentity, terminate } from './processes.js';
+import { terminate } from './processes.js';
 import { type RunState, writeState } from './state.js';
 import type { Step, StepSink } from './steps.js';
 

@@ -11,7 +11,7 @@ import { makePrivateDir, writePrivate } from './files.js';
 import { kubeconfigText } from './kubeconfig.js';
 import type { Layout } from './layout.js';
 import { ensurePki } from './pki/files.js';
-import { nodeAddress, requirePorts, requirePrograms, requireRoot } from './preflight.js';
+import { nodeAddress, requirePorts, requirePrograms } from './preflight.js';
 import { terminate } from './processes.js';
 import { serviceAddress } from './serviceAddress.js';
 import { defaultSettings, type Settings, settle, type WantedSettings } from './settings.js';
@@ -68,7 +68,6 @@ export async function up(options: UpOptions): Promise<RunningCluster> {
 }
 
 async function prepare({ layout, wanted, nodeIp }: UpOptions) {
-  requireRoot('up');
   requirePrograms();
   await endLeftovers(layout);
   const settings = await settle(layout, wanted, defaultSettings(hostname().toLowerCase()));

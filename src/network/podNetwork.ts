@@ -73,7 +73,6 @@ export function natRules({ nftTable, clusterCidr }: PodNetworkOptions): NftReque
 export async function setUpPodNetwork(options: PodNetworkOptions, ports: PodNetworkPorts): Promise<void> {
   await ports.nft.commit(natRules(options));
   await makeBridge(options.bridge, ports.route);
-  await writeFile('/proc/sys/net/ipv4/ip_forward', '1');
   await mkdir(options.stateDir, { recursive: true, mode: 0o700 });
   await mkdir(options.configDir, { recursive: true, mode: 0o700 });
   // The runtime watches this directory: the file must appear whole.

@@ -77,7 +77,7 @@ describeWith(NEEDS, 'the quick start', () => {
 
   beforeAll(async () => {
     cluster = await TestCluster.make();
-    before = await lookAtMachine(cluster.netns.path);
+    before = await lookAtMachine(cluster.place);
   });
   afterAll(() => cluster.remove());
 
@@ -88,6 +88,10 @@ describeWith(NEEDS, 'the quick start', () => {
       const { code, stdout } = await cluster.trellis('status');
       expect(code).toBe(0);
       expect(stdout).toMatch(/server +process \d+ +\d+ MB/);
+      // The comparison that must be empty after down sees what is there now.
+      const now = differences(before, await lookAtMachine(cluster.place));
+      for (const kind of ['processes', 'links', 'nft', 'files'])
+        expect(now.filter((line) => line.startsWith(kind))).not.toEqual([]);
     });
 
     it('answers through a service, from the node and from a pod', async () => {
@@ -195,7 +199,7 @@ describeWith(NEEDS, 'the quick start', () => {
       const down = await cluster.trellis('down', ...(round === 2 ? ['--purge'] : []));
       expect(down).toMatchObject({ code: 0, stderr: '' });
       await eventually(
-        async () => differences(before, await lookAtMachine(cluster.netns.path)),
+        async () => differences(before, await lookAtMachine(cluster.place)),
         (left) => left.length === 0,
         10_000,
       );
@@ -210,7 +214,7 @@ describeWith(NEEDS, 'every process killed in the middle', () => {
 
   beforeAll(async () => {
     cluster = await TestCluster.make();
-    before = await lookAtMachine(cluster.netns.path);
+    before = await lookAtMachine(cluster.place);
     await bringUp(cluster);
     await cluster.kubectl('create', 'deployment', 'web', `--image=${IMAGE}`, '--replicas=3', ...SERVE);
     await cluster.kubectl('expose', 'deployment', 'web', '--port', '80', '--target-port', '8080');
@@ -259,7 +263,7 @@ describeWith(NEEDS, 'every process killed in the middle', () => {
     await killAll();
     expect(await cluster.trellis('down', '--purge')).toMatchObject({ code: 0, stderr: '' });
     await eventually(
-      async () => differences(before, await lookAtMachine(cluster.netns.path)),
+      async () => differences(before, await lookAtMachine(cluster.place)),
       (left) => left.length === 0,
       10_000,
     );
@@ -287,10 +291,15 @@ describeWith(NEEDS, 'what can go wrong says what to do', () => {
   });
 
   it('no containerd', async () => {
-    const { code, stderr } = await cluster.run(
-      [process.execPath, 'dist/src/cli/main.js', 'up', '--data-dir', cluster.dataDir],
-      { env: { PATH: '/nonexistent' } },
-    );
+    const { code, stderr } = await cluster.run([
+      'env',
+      'PATH=/nonexistent',
+      process.execPath,
+      'dist/src/cli/main.js',
+      'up',
+      '--data-dir',
+      cluster.dataDir,
+    ]);
     expect(code).toBe(1);
     expect(stderr).toContain('containerd was not found in PATH');
     expect(stderr).toContain('apt-get install containerd');
@@ -305,7 +314,7 @@ describeWith(NEEDS, 'what can go wrong says what to do', () => {
       process.execPath,
       'dist/src/cli/main.js',
     ];
-    const { code, stderr } = await cluster.run([...words, 'up', '--data-dir', '/tmp/trellis-nobody']);
+    const { code, stderr } = await cluster.run([...words, 'up', '--data-dir', cluster.dataDir]);
     expect(code).toBe(1);
     expect(stderr).toContain('run it with sudo');
   });

@@ -1,9 +1,10 @@
 // What can be seen on the machine that a program may leave behind, as lists of words that can be compared.
 // Guarantees: what changes by itself (threads of the kernel, the test's own processes, counters) is left out.
 import { execFile } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { type Dirent, readdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { layoutOf } from '../../src/cluster/layout.js';
 
 const execute = promisify(execFile);
 
@@ -11,7 +12,6 @@ export interface MachineState {
   readonly processes: readonly string[];
   readonly mounts: readonly string[];
   readonly cgroups: readonly string[];
-  readonly namespaces: readonly string[];
   readonly links: readonly string[];
   readonly routes: readonly string[];
   readonly nft: readonly string[];
@@ -20,33 +20,42 @@ export interface MachineState {
 }
 
 /** Places outside a data directory where containers, networks and daemons leave things. */
-const DIRECTORIES = ['/run', '/var/lib', '/var/log', '/var/run', '/etc', '/opt', '/dev/shm'];
-/** Deep enough for every runtime's state; the package manager's own databases are not ours to look at. */
+const DIRECTORIES = ['/run', '/var/lib', '/var/log', '/etc', '/opt', '/dev/shm'];
+/** Deep enough for every runtime's state; what the package manager and the system's own daemons keep is not looked at. */
 const MAX_DEPTH = 4;
-const NOT_OURS = ['/var/lib/dpkg', '/var/lib/apt', '/run/user', '/run/systemd', '/run/udev', '/var/run'];
+const NOT_OURS = ['/var/lib/dpkg', '/var/lib/apt', '/run/user', '/run/systemd', '/run/udev', '/run/netns'];
 
-/** `netns` is where the cluster's network lives. */
-export async function lookAtMachine(netns: string): Promise<MachineState> {
+/** `netns` is where the cluster's network lives, `dataDir` what its processes name. */
+export async function lookAtMachine({
+  netns,
+  dataDir,
+}: {
+  netns: string;
+  dataDir: string;
+}): Promise<MachineState> {
+  const { id } = layoutOf(dataDir);
+  const isOurs = (file: string) => !isOfAnotherTest(file, id);
   const inside = async (tool: string, ...args: string[]) =>
     lines((await execute('nsenter', [`--net=${netns}`, tool, ...args])).stdout);
   return {
-    processes: processes(),
-    mounts: lines(readFileSync('/proc/self/mountinfo', 'utf8')).map((line) =>
-      line.split(' ').slice(3, 5).join(' '),
-    ),
-    cgroups: walk('/sys/fs/cgroup', { directoriesOnly: true }),
-    namespaces: existsSync('/run/netns') ? readdirSync('/run/netns').sort() : [],
+    processes: processes(netns, dataDir),
+    mounts: lines(readFileSync('/proc/self/mountinfo', 'utf8'))
+      .map((line) => line.split(' ')[4] ?? '')
+      .filter(isOurs),
+    // A cluster has one group of its own at the top of each hierarchy.
+    cgroups: readdirSync('/sys/fs/cgroup')
+      .flatMap((name) => directoriesIn(`/sys/fs/cgroup/${name}`))
+      .filter(isOurs),
     links: (await inside('ip', '-o', 'link', 'show')).map(
       (line) => line.split(': ')[1]?.split('@')[0] ?? line,
     ),
-    routes: await inside('ip', 'route', 'show', 'table', 'all'),
+    // Those that the kernel makes by itself come and go with the links and with IPv6's address detection.
+    routes: (await inside('ip', 'route', 'show', 'table', 'all')).filter(
+      (line) => !line.includes('proto kernel'),
+    ),
     nft: await inside('nft', 'list', 'ruleset'),
-    iptables: (await inside('iptables-save')).filter(
-      (line) => !line.startsWith('#') && !line.startsWith(':'),
-    ),
-    files: DIRECTORIES.filter((dir) => !NOT_OURS.includes(dir)).flatMap((dir) =>
-      walk(dir, { directoriesOnly: false }),
-    ),
+    iptables: (await inside('iptables-save')).filter((line) => !/^[#:]/.test(line)),
+    files: DIRECTORIES.flatMap((dir) => walk(dir)).filter(isOurs),
   };
 }
 
@@ -65,33 +74,47 @@ function lines(text: string): string[] {
   return text.split('\n').filter((line) => line !== '');
 }
 
-/** Programs that a cluster runs; whatever else the machine does meanwhile is not looked at. */
-function processes(): string[] {
-  const known = /containerd|runc|\bpause\b|\bhttpd\b|cli\/main\.js|trellis/;
+/** Those in the cluster's network, those that name its directories, and those in its control groups. */
+function processes(netns: string, dataDir: string): string[] {
+  const { ino } = statSync(netns);
+  const { runDir, cgroup } = layoutOf(dataDir);
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .flatMap((pid) => {
       try {
         const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').join(' ').trim();
-        return known.test(words) && !/vitest|esbuild|rolldown/.test(words) ? [`${pid} ${words}`] : [];
+        const isOurs =
+          statSync(`/proc/${pid}/ns/net`).ino === ino ||
+          words.includes(dataDir) ||
+          words.includes(runDir) ||
+          readFileSync(`/proc/${pid}/cgroup`, 'utf8').includes(`:${cgroup}`);
+        return isOurs && words !== '' ? [`${pid} ${words}`] : [];
       } catch {
         return []; // ended meanwhile
       }
     });
 }
 
-function walk(top: string, options: { directoriesOnly: boolean }, depth = 0): string[] {
+/** Other tests of the same machine have namespaces, nodes and clusters of their own. */
+const isOfAnotherTest = (file: string, id: string) =>
+  /\/trellis-(test|node)-/.test(file) || (/\/trellis[-/][0-9a-f]{8}\b/.test(file) && !file.includes(id));
+
+function directoriesIn(dir: string): string[] {
+  return readdirSync(dir, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => path.join(dir, name));
+}
+
+function walk(top: string, depth = 0): string[] {
   if (depth > MAX_DEPTH || NOT_OURS.includes(top)) return [];
-  let names: string[];
+  let entries: Dirent[];
   try {
-    names = readdirSync(top);
+    entries = readdirSync(top, { withFileTypes: true });
   } catch {
-    return [];
+    return []; // gone meanwhile
   }
-  return names.sort().flatMap((name) => {
-    const file = path.join(top, name);
-    const isDirectory = statSync(file, { throwIfNoEntry: false })?.isDirectory() ?? false;
-    const self = isDirectory || !options.directoriesOnly ? [file] : [];
-    return isDirectory ? [...self, ...walk(file, options, depth + 1)] : self;
+  return entries.flatMap((entry) => {
+    const file = path.join(top, entry.name);
+    return entry.isDirectory() ? [file, ...walk(file, depth + 1)] : [file];
   });
 }

@@ -21,7 +21,6 @@ export interface Answer {
 
 export interface CommandOptions {
   readonly input?: string;
-  readonly env?: Readonly<Record<string, string>>;
 }
 
 export class TestCluster {
@@ -45,13 +44,18 @@ export class TestCluster {
     return new TestCluster(netns, path.join(mkdtempSync(path.join(tmpdir(), 'trellis-e2e-')), 'data'));
   }
 
+  /** What lookAtMachine asks for. */
+  get place(): { netns: string; dataDir: string } {
+    return { netns: this.netns.path, dataDir: this.dataDir };
+  }
+
   /** Runs any program in the cluster's network namespace; never rejects for its exit code. */
   run(words: readonly string[], options: CommandOptions = {}): Promise<Answer> {
     return new Promise((resolve) => {
       const child = execFile(
         'nsenter',
         [`--net=${this.netns.path}`, ...words],
-        { timeout: COMMAND_MS, env: { ...process.env, ...options.env }, maxBuffer: 1 << 26 },
+        { timeout: COMMAND_MS, maxBuffer: 1 << 26 },
         (error, stdout, stderr) => resolve({ code: exitCode(error), stdout, stderr }),
       );
       if (options.input !== undefined) child.stdin?.end(options.input);

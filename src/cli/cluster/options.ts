@@ -6,7 +6,7 @@ import { ClusterError } from '../../cluster/error.js';
 import { type Layout, layoutOf } from '../../cluster/layout.js';
 import type { Terminal } from '../terminal.js';
 
-const DEFAULT_DATA_DIR = '/var/lib/trellis';
+export const DEFAULT_DATA_DIR = '/var/lib/trellis';
 
 export interface DataDirOption {
   readonly dataDir: string;

@@ -9,13 +9,14 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { ClusterError } from '../../cluster/error.js';
 import { makePrivateDir } from '../../cluster/files.js';
 import type { Layout } from '../../cluster/layout.js';
+import { findProgram, requireRoot } from '../../cluster/preflight.js';
 import type { WantedSettings } from '../../cluster/settings.js';
 import { type Step, type StepSink, supervisorSink } from '../../cluster/steps.js';
 import { up } from '../../cluster/up.js';
 import { makeLog } from '../log.js';
 import type { Terminal } from '../terminal.js';
 import { installationRoot } from '../version.js';
-import { type DataDirOption, makeLayout, reporting, withDataDir } from './options.js';
+import { type DataDirOption, DEFAULT_DATA_DIR, makeLayout, reporting, withDataDir } from './options.js';
 import { duration, makeStepView } from './view.js';
 
 interface UpFlags extends DataDirOption, WantedSettings {
@@ -60,7 +61,8 @@ export function upCommand(terminal: Terminal): Command {
     .addOption(new Option('--supervise').hideHelp())
     .addHelpText('after', EXPLANATION)
     .action((flags: UpFlags & { serviceClusterIpRange?: string }) =>
-      reporting(terminal, () => {
+      reporting(terminal, async () => {
+        requireRoot('up');
         const wanted = { ...flags, serviceCidr: flags.serviceClusterIpRange };
         if (flags.supervise === true) return supervise(wanted);
         return flags.detach === true ? detach(terminal, wanted) : foreground(terminal, wanted);
@@ -73,7 +75,7 @@ async function foreground(terminal: Terminal, flags: UpFlags): Promise<void> {
   const started = performance.now();
   const interrupted = interruption();
   const cluster = await start(flags, (step) => view.show(step)).finally(() => view.end());
-  terminal.write(farewell(flags, performance.now() - started, 'Ctrl-C ends it.'));
+  terminal.write(farewell(flags, performance.now() - started, 'interrupt'));
   await interrupted;
   terminal.write('Ending the cluster; its data stays.\n');
   await cluster.stop();
@@ -99,7 +101,7 @@ async function detach(terminal: Terminal, flags: UpFlags): Promise<void> {
   const layout = makeLayout(flags);
   const failure = await startSupervisor(layout, (step) => view.show(step)).finally(() => view.end());
   if (failure !== undefined) throw new ClusterError('COMPONENT_FAILED', failure);
-  terminal.write(farewell(flags, performance.now() - started, 'End it with: trellis down'));
+  terminal.write(farewell(flags, performance.now() - started, 'down'));
 }
 
 /** Answers why the start failed, or nothing once the node is Ready. */
@@ -154,17 +156,20 @@ async function start(flags: UpFlags, sink: StepSink) {
   });
 }
 
-function farewell(flags: UpFlags, ms: number, ending: string): string {
-  const option = flags.dataDir === '/var/lib/trellis' ? '' : ` --data-dir ${flags.dataDir}`;
+function farewell(flags: UpFlags, ms: number, ending: 'interrupt' | 'down'): string {
+  // From a tree that is not installed, npx finds it.
+  const trellis = findProgram('trellis') === undefined ? 'npx trellis' : 'trellis';
+  const option = flags.dataDir === DEFAULT_DATA_DIR ? '' : ` --data-dir ${flags.dataDir}`;
+  const kubectl = `${trellis} kubectl${option}`;
   return `
-The node is Ready after ${duration(ms)}. Try:
+The node is Ready after ${duration(ms)}. Try${ending === 'interrupt' ? ', in another terminal' : ''}:
 
-  trellis kubectl${option} get nodes
-  trellis kubectl${option} create deployment web --image=trellis.local/busybox --replicas=3 -- httpd -f -p 8080 -h /etc
-  trellis kubectl${option} expose deployment web --port 80 --target-port 8080
-  trellis status${option}
+  ${kubectl} get nodes
+  ${kubectl} create deployment web --image=trellis.local/busybox --replicas=3 -- httpd -f -p 8080 -h /etc
+  ${kubectl} expose deployment web --port 80 --target-port 8080
+  ${trellis} status${option}
 
-${ending}
+${ending === 'interrupt' ? 'Ctrl-C ends it.' : `End it with: ${trellis} down${option}`}
 `;
 }
 

@@ -51,6 +51,13 @@ const CONTAINERS: readonly ToolRow[] = [
   { name: 'containerd', package: 'containerd', need: 'recommended', purpose: 'runs the containers of pods' },
   { name: 'runc', package: 'runc', need: 'recommended', purpose: 'starts one container' },
   {
+    name: 'busybox',
+    package: 'busybox-static',
+    need: 'recommended',
+    purpose: 'the busybox image that needs no registry',
+    version: ['--help'],
+  },
+  {
     name: 'crictl',
     package: 'cri-tools (Debian 12 has no such package; the project offers one)',
     need: 'optional',

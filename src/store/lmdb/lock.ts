@@ -3,6 +3,7 @@
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
+import { identify, isAlive, type ProcessIdentity } from '../../kernel/processIdentity.js';
 import { StoreError } from '../store.js';
 
 export interface Lock {
@@ -30,11 +31,11 @@ export async function takeLock(folder: string): Promise<Lock> {
     throw error;
   }
   const owner = readOwner(ownerFile);
-  if (owner !== undefined && owner.pid !== process.pid && startOf(owner.pid) === owner.start) {
+  if (owner !== undefined && owner.pid !== process.pid && isAlive(owner)) {
     server.close();
     throw locked(folder, owner.pid);
   }
-  writeFileSync(ownerFile, `${process.pid} ${startOf(process.pid) ?? ''}\n`, { mode: 0o600 });
+  writeFileSync(ownerFile, `${process.pid} ${identify(process.pid)?.startTime ?? ''}\n`, { mode: 0o600 });
   return {
     async release() {
       // While the name is still ours: later the file could be the next owner's.
@@ -44,22 +45,10 @@ export async function takeLock(folder: string): Promise<Lock> {
   };
 }
 
-interface Owner {
-  readonly pid: number;
-  readonly start: string;
-}
-
-function readOwner(file: string): Owner | undefined {
+function readOwner(file: string): ProcessIdentity | undefined {
   const text = read(file);
   const match = /^(\d+) (\d+)\n$/.exec(text ?? '');
-  return match === null ? undefined : { pid: Number(match[1]), start: match[2] ?? '' };
-}
-
-/** When the process began, in ticks since boot: tells a living owner from a new process with its number. */
-function startOf(pid: number): string | undefined {
-  const stat = read(`/proc/${pid}/stat`);
-  // The second field is the program's name in parentheses and may itself hold spaces and parentheses.
-  return stat?.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
+  return match === null ? undefined : { pid: Number(match[1]), startTime: match[2] ?? '' };
 }
 
 function read(file: string): string | undefined {

@@ -1,0 +1,50 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { openNft } from '../../../src/kernel/nftables/adapter.js';
+import { openRoute } from '../../../src/kernel/route/adapter.js';
+import { removePodNetwork, setUpPodNetwork } from '../../../src/network/podNetwork.js';
+import { netNsPerTest } from '../../support/netns.js';
+import { describeWith } from '../../support/requires.js';
+
+const namespaces = netNsPerTest();
+let dir = '';
+beforeEach(() => {
+  dir = mkdtempSync(path.join(tmpdir(), 'trellis-network-'));
+});
+afterEach(() => rmSync(dir, { recursive: true }));
+
+describeWith({ root: true, tools: ['nft', 'ip'] }, 'the pod network of a node', () => {
+  it('is made, is the same when made again, and goes away as a whole', async () => {
+    const ns = await namespaces.make();
+    const ports = {
+      nft: namespaces.closing(await openNft(ns.path)),
+      route: namespaces.closing(await openRoute(ns.path)),
+    };
+    const options = {
+      name: 'net',
+      bridge: 'trl-test',
+      podCidrs: ['10.244.0.0/24'],
+      clusterCidr: '10.244.0.0/16',
+      nftTable: 'trellis-pods-test',
+      configDir: path.join(dir, 'net.d'),
+      stateDir: path.join(dir, 'state'),
+    };
+    await setUpPodNetwork(options, ports);
+    const bridge = await ports.route.link('trl-test');
+    expect(bridge).toMatchObject({ type: 'bridge', bridge: { nfCallIptables: true } });
+    const rules = await ns.run('nft', 'list', 'ruleset');
+    expect(rules).toContain('ip saddr 10.244.0.0/16 ip daddr != 10.244.0.0/16');
+    expect(JSON.parse(readFileSync(path.join(dir, 'net.d', '10-trellis.conflist'), 'utf8')).name).toBe('net');
+
+    await setUpPodNetwork(options, ports);
+    expect((await ports.route.link('trl-test'))?.mac).toBe(bridge?.mac);
+    expect(await ns.run('nft', 'list', 'ruleset')).toBe(rules);
+
+    for (let again = 0; again < 2; again++) await removePodNetwork(options, ports);
+    expect(await ports.route.link('trl-test')).toBeUndefined();
+    expect(await ns.run('nft', 'list', 'ruleset')).toBe('');
+    expect(existsSync(path.join(dir, 'state'))).toBe(true);
+  });
+});

@@ -1,0 +1,62 @@
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
+import { describe, expect, it } from 'vitest';
+import { findProgram, nodeAddress, requirePorts, requirePrograms } from '../../../src/cluster/preflight.js';
+import { defaultSettings } from '../../../src/cluster/settings.js';
+
+const HEAD = 'Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\tMTU\tWindow\tIRTT\n';
+const DEFAULT = 'eth1\t00000000\t0102A8C0\t0003\t0\t0\t0\t00000000\t0\t0\t0\n';
+const address = (ip: string, internal = false) => ({
+  address: ip,
+  family: ip.includes(':') ? ('IPv6' as const) : ('IPv4' as const),
+  internal,
+  netmask: '',
+  mac: '',
+  cidr: null,
+  scopeid: 0,
+});
+
+describe("the node's address", () => {
+  const interfaces = {
+    lo: [address('127.0.0.1', true)],
+    eth0: [address('10.0.0.1')],
+    eth1: [address('fd00::1'), address('10.0.0.2')],
+  };
+
+  it('is that of the device with the default route', () => {
+    expect(nodeAddress(HEAD + DEFAULT, interfaces)).toBe('10.0.0.2');
+  });
+  it('is the first that is not loopback without such a route', () => {
+    expect(nodeAddress(HEAD, interfaces)).toBe('10.0.0.1');
+  });
+  it('is missing on a machine with loopback alone, which says what to do', () => {
+    expect(() => nodeAddress(HEAD, { lo: interfaces.lo })).toThrow(/--node-ip/);
+  });
+});
+
+describe('programs', () => {
+  it('are found on the path', () => {
+    expect(findProgram('sh', '/nowhere:/bin:/usr/bin')).toMatch(/\/sh$/);
+    expect(findProgram('sh', '/nowhere')).toBeUndefined();
+  });
+  it('that are missing are named with how to get them', () => {
+    expect(() => requirePrograms('/nowhere')).toThrow(
+      /containerd was not found .*apt-get install containerd/,
+    );
+  });
+});
+
+describe('ports', () => {
+  it('that are taken are named with who needs them and which flag chooses another', async () => {
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const free = { ...defaultSettings('n'), securePort: port, kubeletPort: port, kubeletHealthzPort: port };
+    await expect(requirePorts(free)).rejects.toMatchObject({
+      code: 'PORT_IN_USE',
+      message: expect.stringMatching(new RegExp(`port ${port} is needed by the apiserver .*--secure-port`)),
+    });
+    await new Promise((resolve) => server.close(resolve));
+    await expect(requirePorts(free)).resolves.toBeUndefined();
+  });
+});

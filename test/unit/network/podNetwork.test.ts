@@ -1,0 +1,25 @@
+import { expect, it } from 'vitest';
+import { parseList } from '../../../src/cni/config.js';
+import { networkList } from '../../../src/network/podNetwork.js';
+
+it('the list is one that our own reader of CNI lists takes', () => {
+  const list = networkList({
+    name: 'trellis-12345678',
+    bridge: 'trl-12345678',
+    podCidrs: ['10.244.0.0/24', 'fd00:244::/64'],
+    clusterCidr: '10.244.0.0/16',
+    nftTable: 't',
+    configDir: '/c',
+    stateDir: '/s',
+  });
+  expect(list).toMatchObject({
+    name: 'trellis-12345678',
+    plugins: [
+      { type: 'bridge', ipam: { ranges: [[{ subnet: '10.244.0.0/24' }], [{ subnet: 'fd00:244::/64' }]] } },
+      { type: 'portmap' },
+    ],
+  });
+  expect(
+    parseList({ name: 'x.conflist', text: JSON.stringify(list) }).plugins.map(({ type }) => type),
+  ).toEqual(['bridge', 'portmap']);
+});
