@@ -5,6 +5,7 @@ import type { Log } from '../api/log.js';
 import type { Client } from '../client/client.js';
 import { type EventRecorder, makeEventRecorder, referenceTo } from '../client/eventRecorder.js';
 import type { Informers } from '../client/informer.js';
+import { clusterRoleAggregationController } from './clusterRoleAggregation.js';
 import type { Controller, RecordEvent } from './controller.js';
 import { deploymentController } from './deployment/controller.js';
 import { ControllersError, enabledNames } from './enabled.js';
@@ -96,6 +97,7 @@ function controllersOf(
     }),
     taintEvictionController,
     podGcController,
+    clusterRoleAggregationController,
   ];
 }
 

@@ -4,7 +4,7 @@ import type { Draft, KindDefinition } from '../../api/kind.js';
 import type { KubeObject } from '../../api/object.js';
 import type { AdmissionRequest } from '../admission.js';
 import type { UserInfo } from '../identity.js';
-import type { Machinery } from '../machinery.js';
+import type { Machinery, Undo } from '../machinery.js';
 
 /** Who writes what, as far as it stays the same over the retries of a request. */
 export interface WriteContext {
@@ -14,6 +14,8 @@ export interface WriteContext {
   readonly subresource: string;
   readonly user: UserInfo;
   readonly dryRun: boolean;
+  /** Tells the client something that is no refusal. */
+  warn?(text: string): void;
 }
 
 export interface Subject {
@@ -32,6 +34,30 @@ export async function validateAdmission({ admission }: Machinery, context: Write
   for (const plugin of admission) await plugin.validate?.(request);
 }
 
+/** Takes what the write will use. Answers how to give it all back; when one plugin refuses, it is given back already. */
+export async function reserveAdmission(
+  { admission }: Machinery,
+  context: WriteContext,
+  subject: Subject,
+): Promise<Undo | undefined> {
+  const request = requestOf(context, subject);
+  const taken: Undo[] = [];
+  const giveBack = async () => {
+    for (const undo of taken) await undo();
+  };
+  for (const plugin of admission) {
+    if (plugin.reserve === undefined) continue;
+    try {
+      const undo = await plugin.reserve(request);
+      if (undo !== undefined) taken.push(undo);
+    } catch (error) {
+      await giveBack();
+      throw error;
+    }
+  }
+  return taken.length === 0 ? undefined : giveBack;
+}
+
 function requestOf(context: WriteContext, { operation, object, old }: Subject): AdmissionRequest {
   const { kind, namespace, name, subresource, user, dryRun } = context;
   return {
@@ -44,5 +70,6 @@ function requestOf(context: WriteContext, { operation, object, old }: Subject): 
     dryRun,
     ...(object === undefined ? {} : { object }),
     ...(old === undefined ? {} : { old }),
+    ...(context.warn === undefined ? {} : { warn: context.warn }),
   };
 }

@@ -5,7 +5,7 @@ import { validateObject } from '../../api/meta.js';
 import { alreadyExists, invalid, qualifiedResource, statusError } from '../../api/status.js';
 import { StoreError } from '../../store/store.js';
 import { type Machinery, timestamp, type Undo } from '../machinery.js';
-import { mutate, validateAdmission, type WriteContext } from './admit.js';
+import { mutate, reserveAdmission, validateAdmission, type WriteContext } from './admit.js';
 import { encodeForStore, withRevision } from './encode.js';
 import { objectKey } from './keys.js';
 import { complete, type DraftObject, GENERATED_SUFFIX, generatedName, metaOf, stampNew } from './metadata.js';
@@ -52,12 +52,16 @@ async function createNamed(machinery: Machinery, context: WriteContext, draft: D
   return guarded(undo, dryRun, async () => {
     const faults = validateObject(kind, draft);
     if (faults.length > 0) throw invalid(kind.type, name, faults);
-    await validateAdmission(machinery, context, { operation: 'create', object: draft });
-    const stored = encodeForStore(kind, draft);
-    if (!dryRun) return withRevision(stored, await machinery.store.create(key, stored));
-    await machinery.feed.current();
-    if (machinery.feed.cacheOf(kind).get(key) !== undefined) throw alreadyExists(kind.type, name);
-    return stored;
+    const subject = { operation: 'create', object: draft } as const;
+    await validateAdmission(machinery, context, subject);
+    const reserved = await reserveAdmission(machinery, context, subject);
+    return guarded(reserved, dryRun, async () => {
+      const stored = encodeForStore(kind, draft);
+      if (!dryRun) return withRevision(stored, await machinery.store.create(key, stored));
+      await machinery.feed.current();
+      if (machinery.feed.cacheOf(kind).get(key) !== undefined) throw alreadyExists(kind.type, name);
+      return stored;
+    });
   });
 }
 

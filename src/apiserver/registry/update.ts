@@ -8,7 +8,7 @@ import { sameJson } from '../../api/own.js';
 import { conflict, invalid, notFound, qualifiedResource } from '../../api/status.js';
 import { StoreError } from '../../store/store.js';
 import type { Machinery } from '../machinery.js';
-import { mutate, validateAdmission, type WriteContext } from './admit.js';
+import { mutate, reserveAdmission, validateAdmission, type WriteContext } from './admit.js';
 import type { CachedObject } from './cached.js';
 import { guarded } from './create.js';
 import { mayBeRemoved } from './deletion.js';
@@ -88,10 +88,14 @@ async function attemptUpdate(
       return withRevision(stored, revision);
     }
     if (isSame(draft, old)) return held.bytes;
-    if (dryRun) return withRevision(stored, held.revision);
-    const revision = await machinery.store.update(held.key, stored, held.revision);
-    hooks?.afterUpdate?.(draft, old);
-    return withRevision(stored, revision);
+    const subject = { operation: 'update', object: draft, old } as const;
+    const reserved = mode === 'user' ? await reserveAdmission(machinery, context, subject) : undefined;
+    return guarded(reserved, dryRun, async () => {
+      if (dryRun) return withRevision(stored, held.revision);
+      const revision = await machinery.store.update(held.key, stored, held.revision);
+      hooks?.afterUpdate?.(draft, old);
+      return withRevision(stored, revision);
+    });
   });
 }
 

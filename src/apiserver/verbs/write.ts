@@ -15,10 +15,11 @@ import { updateObject } from '../registry/update.js';
 import { decodeOther, readData, readObject } from './body.js';
 import { deleteRequest, isDryRun } from './options.js';
 
-export function writeContext(kind: KindDefinition, { info, user, query }: Call): WriteContext {
+export function writeContext(kind: KindDefinition, { info, user, query, warnings }: Call): WriteContext {
   const { name, subresource } = info;
   const namespace = kind.type.namespaced ? info.namespace : '';
-  return { kind, namespace, name, subresource, user, dryRun: isDryRun(query) };
+  const warn = (text: string) => void warnings.push(text);
+  return { kind, namespace, name, subresource, user, dryRun: isDryRun(query), warn };
 }
 
 export async function postObject(
