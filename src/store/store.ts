@@ -79,6 +79,7 @@ export type StoreErrorCode =
   | 'NEWER_SCHEMA'
   | 'DAMAGED'
   | 'TOO_LARGE'
+  | 'NOT_EMPTY'
   | 'UNAVAILABLE'
   | 'CLOSED';
 
