@@ -82,6 +82,7 @@ export interface WatchResponse {
 
 export interface Methods {
   Range: [RangeRequest, RangeResponse];
+  Put: [{ readonly key: Uint8Array; readonly value: Uint8Array }, { readonly header: Header }];
   Txn: [TxnRequest, TxnResponse];
   DeleteRange: [
     { readonly key: Uint8Array; readonly rangeEnd?: Uint8Array },
