@@ -93,7 +93,7 @@ function parseUrl(url: string): { readonly pathname: string; readonly searchPara
 /** A refusal as it is; anything else is our fault or the store's. */
 export function failure({ log }: Pick<Machinery, 'log'>, request: ApiRequest, error: unknown): ApiResponse {
   const refusal = error instanceof ApiError ? error : unexpected(error);
-  if (!(error instanceof ApiError)) {
+  if (refusal.code >= 500 && !(error instanceof ApiError)) {
     const path = request.url.split('?')[0] ?? '';
     const why = error instanceof Error ? (error.stack ?? error.message) : String(error);
     log.error('a request failed', { method: request.method, path, error: why });
@@ -113,6 +113,9 @@ function unexpected(cause: unknown): ApiError {
       { retryAfterSeconds: 1 },
       { cause },
     );
+  }
+  if (cause instanceof StoreError && cause.code === 'TOO_LARGE') {
+    return statusError('RequestEntityTooLarge', cause.message, {}, { cause });
   }
   const message = 'Internal error occurred: the server could not complete the request; its log says why';
   return statusError('InternalError', message, {}, { cause });

@@ -1,5 +1,6 @@
 // Forgets old history in small steps, so that the file stays bounded and no write waits long.
 // Guarantees: a revision counts as compacted before the first of its records goes; the newest record always stays.
+import { commit } from './commit.js';
 import { putCompacted, readCompacted, type Tables } from './database.js';
 import { encodeRevision } from './format.js';
 import { Snapshot } from './snapshot.js';
@@ -62,15 +63,15 @@ export class Compaction {
   }
 
   private async step(last: number): Promise<void> {
-    const { root, log, undo } = this.tables;
+    const { log, undo } = this.tables;
     const first = this.oldest;
     const end = Math.min(last, first + STEP - 1);
-    await root.batch(() => {
+    commit(this.tables, () => {
       putCompacted(this.tables, this.compacted);
       for (let revision = Math.max(first, 1); revision <= end; revision++) {
         const id = encodeRevision(revision);
-        void log.remove(id);
-        void undo.remove(id);
+        log.removeSync(id);
+        undo.removeSync(id);
       }
     });
     this.oldest = Math.max(first, end + 1);

@@ -2,6 +2,7 @@
 // Guarantees: a write is answered when it is on disk; a batch is there as a whole or not at all.
 import { decideBatch, type Write } from '../batch.js';
 import { StoreError, type StoreEvent } from '../store.js';
+import { commit } from './commit.js';
 import type { Tables } from './database.js';
 import { encodeCurrent, encodeLog, encodeRevision, keyBytes } from './format.js';
 import { Snapshot } from './snapshot.js';
@@ -67,10 +68,10 @@ export class Writer {
   }
 
   private async drain(): Promise<void> {
-    // Writes of the same turn come along.
-    await undefined;
     while (this.queue.length > 0 || this.chores.length > 0) {
-      if (this.queue.length > 0) await this.commit(this.queue.splice(0, BATCH));
+      // Whatever else this turn of the event loop brings comes along, and the answers of the last batch get out.
+      await new Promise((resolve) => setImmediate(resolve));
+      if (this.queue.length > 0) this.commit(this.queue.splice(0, BATCH));
       // One chore after each batch: a long compaction never holds writes up for more than one of its steps.
       await this.chores.shift()?.();
     }
@@ -78,7 +79,7 @@ export class Writer {
     this.running = undefined;
   }
 
-  private async commit(batch: readonly Waiting[]): Promise<void> {
+  private commit(batch: readonly Waiting[]): void {
     const { tables, onCommit } = this.options;
     try {
       const outcomes = decide(
@@ -90,7 +91,7 @@ export class Writer {
       const newest = this.committed + events.length;
       if (events.length > 0) {
         this.assigned = newest;
-        await tables.root.batch(() => this.put(events));
+        commit(tables, () => this.put(events));
         this.committed = newest;
         onCommit(events);
       }
@@ -115,10 +116,10 @@ export class Writer {
     for (const { type, key, revision, value, previous } of events) {
       const name = keyBytes(key);
       const id = encodeRevision(revision);
-      if (type === 'put') void tables.current.put(name, encodeCurrent(revision, value));
-      else void tables.current.remove(name);
-      void tables.log.put(id, encodeLog({ type, key, previous: previous?.revision ?? 0, timeMs }));
-      if (previous !== undefined) void tables.undo.put(id, previous.value);
+      if (type === 'put') tables.current.putSync(name, encodeCurrent(revision, value));
+      else tables.current.removeSync(name);
+      tables.log.putSync(id, encodeLog({ type, key, previous: previous?.revision ?? 0, timeMs }));
+      if (previous !== undefined) tables.undo.putSync(id, previous.value);
     }
   }
 }

@@ -201,6 +201,7 @@ async function command(...args: string[]) {
   const seen = { out: '', err: '', code: 0 };
   await runProgram(args, {
     colour: false,
+    live: false,
     machine: thisMachine,
     write: (text) => {
       seen.out += text;

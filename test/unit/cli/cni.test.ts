@@ -13,6 +13,7 @@ async function trellis(...args: string[]) {
   const seen = { out: '', err: '', code: 0 };
   await runProgram(args, {
     colour: false,
+    live: false,
     machine: new FakeMachine({}),
     write: (text) => {
       seen.out += text;

@@ -10,6 +10,7 @@ async function trellis(args: string[], machine: FakeMachineState = {}) {
   const seen = { out: '', err: '', code: 0 };
   await runProgram(args, {
     colour: false,
+    live: false,
     machine: new FakeMachine(machine),
     write: (text) => {
       seen.out += text;
