@@ -1,6 +1,7 @@
 // The `trellis` command line: its commands, help and errors.
 // Guarantees: never ends the process; a wrong command line gives exit code 2 and says what to type instead.
 import { Command, CommanderError } from 'commander';
+import { apiserverCommand } from './apiserver/command.js';
 import { componentCommands } from './cluster/components.js';
 import { downCommand } from './cluster/down.js';
 import { kubeconfigCommand, kubectlCommand } from './cluster/kubectl.js';
@@ -19,6 +20,7 @@ Start here:
   trellis up                 start a cluster on this machine; Ctrl-C ends it
   trellis kubectl get nodes  talk to it with the kubectl of this machine
   trellis down               end it and remove what it made
+  trellis apiserver --help   run the API server alone, with kube-apiserver's flags
   trellis snapshot --help    save and restore the state of a cluster
   trellis doctor             see whether this machine has what Trellis needs
   trellis cni --help         put containers on networks by CNI plugins
@@ -37,6 +39,7 @@ export function createProgram(terminal: Terminal): Command {
     program.addCommand(command(terminal));
   for (const command of componentCommands(terminal)) program.addCommand(command);
   program.addCommand(snapshotCommand(terminal));
+  program.addCommand(apiserverCommand(terminal));
   program.addCommand(doctorCommand(terminal));
   program.addCommand(cniCommand(terminal));
   govern(program, terminal, 'trellis');

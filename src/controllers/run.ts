@@ -19,6 +19,7 @@ import { taintEvictionController } from './node/taintEviction.js';
 import { rootCaPublisher, serviceAccountController } from './perNamespace.js';
 import { podGcController } from './podGc.js';
 import { replicaSetController } from './replicaSet/controller.js';
+import { resourceQuotaController } from './resourceQuota/controller.js';
 
 export interface ControllersOptions {
   readonly client: Client;
@@ -98,6 +99,7 @@ function controllersOf(
     taintEvictionController,
     podGcController,
     clusterRoleAggregationController,
+    resourceQuotaController,
   ];
 }
 

@@ -1,11 +1,12 @@
 // Who may approve a certificate request, and who may sign it: a right on the request's signer, besides that on the request.
 // Guarantees: without the verb on `signers` neither an approval nor a certificate is written.
+
 import type { V1CertificateSigningRequest } from '../../api/gen/types.js';
+import { CERTIFICATE_SIGNING_REQUESTS } from '../../api/resources.js';
 import { forbidden } from '../../api/status.js';
 import type { AdmissionPlugin, AdmissionRequest } from '../admission.js';
 import type { Authorizer } from '../identity.js';
 import { isAbout } from './requests.js';
-import { CERTIFICATE_SIGNING_REQUESTS } from './types.js';
 
 export function makeCertificateApproval(authorizer: Authorizer): AdmissionPlugin {
   return {

@@ -1,11 +1,12 @@
 // Nobody asks for a client certificate of system:masters: such a right could never be taken back.
 // Guarantees: a request that cannot be read is refused when it is for the signer of client certificates.
+
 import type { V1CertificateSigningRequest } from '../../api/gen/types.js';
+import { CERTIFICATE_SIGNING_REQUESTS } from '../../api/resources.js';
 import { forbidden } from '../../api/status.js';
 import type { AdmissionPlugin } from '../admission.js';
 import { subjectOrganizations } from './certificateRequest.js';
 import { draftOf } from './requests.js';
-import { CERTIFICATE_SIGNING_REQUESTS } from './types.js';
 
 const CLIENT_SIGNER = 'kubernetes.io/kube-apiserver-client';
 const SUPERUSERS = 'system:masters';

@@ -1,11 +1,12 @@
 // Claims and Ingresses that name no class get the cluster's default one.
 // Guarantees: of several defaults of storage the newest wins; several default IngressClasses are a refusal; none is no failure.
+
 import type { KubeObject, Stored } from '../../api/object.js';
+import { INGRESSES, PERSISTENT_VOLUME_CLAIMS } from '../../api/resources.js';
 import { forbidden } from '../../api/status.js';
 import type { AdmissionPlugin } from '../admission.js';
 import type { AdmissionLookups } from './lookups.js';
 import { draftOf } from './requests.js';
-import { INGRESSES, PERSISTENT_VOLUME_CLAIMS } from './types.js';
 
 const STORAGE_MARKS = [
   'storageclass.kubernetes.io/is-default-class',

@@ -4,24 +4,22 @@ import type * as k from '../../api/gen/types.js';
 import type { KindDefinition } from '../../api/kind.js';
 import { type KubeObject, keyOf, type ObjectName, type Stored } from '../../api/object.js';
 import {
+  INGRESS_CLASSES,
+  LIMIT_RANGES,
   NAMESPACES,
   NODES,
   PODS,
+  PRIORITY_CLASSES,
+  RESOURCE_QUOTAS,
   type ResourceType,
+  RUNTIME_CLASSES,
   SECRETS,
   SERVICE_ACCOUNTS,
+  STORAGE_CLASSES,
 } from '../../api/resources.js';
 import { ApiError } from '../../api/status.js';
 import type { Client } from '../../client/client.js';
 import type { Informers } from '../../client/informer.js';
-import {
-  INGRESS_CLASSES,
-  LIMIT_RANGES,
-  PRIORITY_CLASSES,
-  RESOURCE_QUOTAS,
-  RUNTIME_CLASSES,
-  STORAGE_CLASSES,
-} from './types.js';
 
 export type Lookup<T extends KubeObject> = (name: ObjectName) => Promise<Stored<T> | undefined>;
 /** What the local copy holds now. */

@@ -3,12 +3,11 @@
 import type { V1Pod } from '../../api/gen/types.js';
 import type { Draft } from '../../api/kind.js';
 import type { Stored } from '../../api/object.js';
-import { PODS } from '../../api/resources.js';
+import { PODS, PRIORITY_CLASSES } from '../../api/resources.js';
 import { forbidden } from '../../api/status.js';
 import type { AdmissionPlugin, AdmissionRequest } from '../admission.js';
 import type { AdmissionLookups } from './lookups.js';
 import { draftOf } from './requests.js';
-import { PRIORITY_CLASSES } from './types.js';
 
 type PodSpecDraft = NonNullable<Draft<V1Pod>['spec']>;
 

@@ -1,9 +1,10 @@
 // Volumes and claims are born with the finalizer that keeps them while something uses them. Pure.
+
 import type { Draft } from '../../api/kind.js';
 import type { KubeObject } from '../../api/object.js';
+import { PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES } from '../../api/resources.js';
 import type { AdmissionPlugin } from '../admission.js';
 import { draftOf } from './requests.js';
-import { PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES } from './types.js';
 
 export const storageObjectInUseProtection: AdmissionPlugin = {
   name: 'StorageObjectInUseProtection',

@@ -31,7 +31,9 @@ export function auditEvent(
     verb: info?.verb ?? request.method.toLowerCase(),
     user: caller === undefined ? {} : userOf(caller),
     ...(isImpersonated ? { impersonatedUser: userOf(user) } : {}),
-    ...(request.remoteAddress === undefined ? {} : { sourceIPs: [request.remoteAddress] }),
+    ...(request.remoteAddress === undefined
+      ? {}
+      : { sourceIPs: [request.remoteAddress.replace(/^::ffff:/, '')] }),
     ...(request.headers['user-agent'] === undefined ? {} : { userAgent: request.headers['user-agent'] }),
     ...(info?.isResource === true ? { objectRef: referenceOf(trace) } : {}),
     responseStatus: { metadata: {}, code: status },

@@ -3,12 +3,11 @@
 import type { V1LimitRange, V1PersistentVolumeClaim, V1Pod } from '../../../api/gen/types.js';
 import type { Draft } from '../../../api/kind.js';
 import type { Stored } from '../../../api/object.js';
-import { PODS } from '../../../api/resources.js';
+import { PERSISTENT_VOLUME_CLAIMS, PODS } from '../../../api/resources.js';
 import { forbidden } from '../../../api/status.js';
 import type { AdmissionPlugin } from '../../admission.js';
 import type { AdmissionLookups } from '../lookups.js';
 import { draftOf, MIRROR_ANNOTATION } from '../requests.js';
-import { PERSISTENT_VOLUME_CLAIMS } from '../types.js';
 import { brokenBounds, defaultsOf, missingOf, podResources, type Resources, resourcesOf } from './limits.js';
 
 const ANNOTATION = 'kubernetes.io/limit-ranger';

@@ -7,13 +7,12 @@ import { limitedPart } from '../../../api/quota/decide.js';
 import { isInScope, missingDemands } from '../../../api/quota/scopes.js';
 import { countedTypes, usedBy } from '../../../api/quota/total.js';
 import { growth, usageOf } from '../../../api/quota/usage.js';
-import { PODS } from '../../../api/resources.js';
+import { PODS, RESOURCE_QUOTAS } from '../../../api/resources.js';
 import { ApiError, forbidden } from '../../../api/status.js';
 import type { Client } from '../../../client/client.js';
 import type { AdmissionPlugin, AdmissionRequest } from '../../admission.js';
 import type { AdmissionLookups } from '../lookups.js';
 import { isAbout } from '../requests.js';
-import { RESOURCE_QUOTAS } from '../types.js';
 import { makeLedger, type NeedOf, type Quota, type QuotaBook } from './ledger.js';
 
 /** What an update of these may use more of; every other kind is only counted. */
