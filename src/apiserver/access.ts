@@ -17,14 +17,15 @@ export async function authenticate({ authenticator }: Gate, request: ApiRequest)
   return user;
 }
 
-/** Throws Forbidden with the authorizer's reason. */
-export function authorize({ authorizer }: Gate, user: UserInfo, info: RequestInfo): void {
-  demand(authorizer, attributesOf(user, info));
+/** Answers why it is allowed; throws Forbidden with the authorizer's reason. */
+export function authorize({ authorizer }: Gate, user: UserInfo, info: RequestInfo): string {
+  return demand(authorizer, attributesOf(user, info));
 }
 
-function demand(authorizer: Authorizer, attributes: Attributes): void {
+function demand(authorizer: Authorizer, attributes: Attributes): string {
   const { verdict, reason } = authorizer.authorize(attributes);
   if (verdict !== 'allow') throw forbiddenError(attributes, reason);
+  return reason;
 }
 
 export function attributesOf(user: UserInfo, info: RequestInfo): Attributes {

@@ -30,6 +30,8 @@ export interface HealthCheck {
 export interface PathsOptions extends Served {
   readonly version: VersionInfo;
   readonly ready: readonly HealthCheck[];
+  /** Paths that other parts answer, such as /metrics. */
+  readonly others?: ReadonlyMap<string, () => ApiResponse>;
 }
 
 export type PathHandler = (
@@ -52,23 +54,27 @@ export function makePathHandler(options: PathsOptions): PathHandler {
     const parts = path.split('/').filter((part) => part !== '');
     const [root = '', first = '', second = ''] = parts;
     if (HEALTH.has(root)) return health(root, first, query, root === 'readyz' ? options.ready : []);
+    const other = options.others?.get(path);
+    if (other !== undefined) return other();
     if (path === '/version' || path === '/version/') return jsonResponse(200, options.version);
     const document =
       root === 'openapi'
         ? await openApi.answer(parts)
-        : discovery(resources, negotiated, { root, first, second, length: parts.length });
+        : discovery(options, resources, negotiated, { root, first, second, length: parts.length });
     if (document !== undefined) return document;
     throw statusError('NotFound', 'the server could not find the requested resource', {});
   };
 }
 
 function discovery(
+  { others }: PathsOptions,
   resources: readonly ServedResource[],
   { form, version }: Negotiated,
   { root, first, second, length }: { root: string; first: string; second: string; length: number },
 ): ApiResponse | undefined {
   const found = (value: object | undefined) => (value === undefined ? undefined : jsonResponse(200, value));
-  if (root === '' && length === 0) return jsonResponse(200, { paths: rootPaths(resources) });
+  if (root === '' && length === 0)
+    return jsonResponse(200, { paths: rootPaths(resources, [...(others?.keys() ?? [])]) });
   if (root !== 'api' && root !== 'apis') return undefined;
   if (length === 1 && form === 'aggregatedDiscovery') {
     const type = `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`;
@@ -84,7 +90,7 @@ function discovery(
   return length === 3 ? found(resourceList(resources, first, second)) : undefined;
 }
 
-function rootPaths(resources: readonly ServedResource[]): readonly string[] {
+function rootPaths(resources: readonly ServedResource[], more: readonly string[]): readonly string[] {
   const groups = resources
     .filter(({ type }) => type.group !== '')
     .flatMap(({ type }) => [`/apis/${type.group}`, `/apis/${type.group}/${type.version}`]);
@@ -99,7 +105,7 @@ function rootPaths(resources: readonly ServedResource[]): readonly string[] {
     '/readyz',
     '/version',
   ];
-  return [...new Set([...others, ...groups])].sort();
+  return [...new Set([...others, ...more, ...groups])].sort();
 }
 
 function health(

@@ -7,7 +7,7 @@ import { alreadyExists, invalid, qualifiedResource, statusError } from '../../ap
 import { StoreError } from '../../store/store.js';
 import { trackWrite } from '../fields/track.js';
 import { type Machinery, timestamp, type Undo } from '../machinery.js';
-import { mutate, validateAdmission, type WriteContext } from './admit.js';
+import { mutate, reserveAdmission, validateAdmission, type WriteContext, writeOf } from './admit.js';
 import { encodeForStore, withRevision } from './encode.js';
 import { objectKey } from './keys.js';
 import { complete, type DraftObject, GENERATED_SUFFIX, generatedName, metaOf, stampNew } from './metadata.js';
@@ -59,7 +59,7 @@ async function createNamed(
   const entries = managedFields ?? trackWrite(kind, undefined, draft, writer);
   await mutate(machinery, context, { operation: 'create', object: draft });
   kind.defaults?.(draft);
-  kind.prepareForCreate?.(draft);
+  kind.prepareForCreate?.(draft, writeOf(machinery, context));
   complete(kind, draft);
   if (entries.length > 0) metaOf(draft).managedFields = structuredClone(entries) as V1ManagedFieldsEntry[];
   const name = draft.metadata?.name ?? '';
@@ -68,12 +68,16 @@ async function createNamed(
   return guarded(undo, dryRun, async () => {
     const faults = validateObject(kind, draft);
     if (faults.length > 0) throw invalid(kind.type, name, faults);
-    await validateAdmission(machinery, context, { operation: 'create', object: draft });
-    const stored = encodeForStore(kind, draft);
-    if (!dryRun) return withRevision(stored, await machinery.store.create(key, stored));
-    await machinery.feed.current();
-    if (machinery.feed.cacheOf(kind).get(key) !== undefined) throw alreadyExists(kind.type, name);
-    return stored;
+    const subject = { operation: 'create', object: draft } as const;
+    await validateAdmission(machinery, context, subject);
+    const reserved = await reserveAdmission(machinery, context, subject);
+    return guarded(reserved, dryRun, async () => {
+      const stored = encodeForStore(kind, draft);
+      if (!dryRun) return withRevision(stored, await machinery.store.create(key, stored));
+      await machinery.feed.current();
+      if (machinery.feed.cacheOf(kind).get(key) !== undefined) throw alreadyExists(kind.type, name);
+      return stored;
+    });
   });
 }
 

@@ -10,7 +10,7 @@ import { conflict, invalid, notFound, qualifiedResource } from '../../api/status
 import { StoreError } from '../../store/store.js';
 import { trackWrite } from '../fields/track.js';
 import { type Machinery, timestamp } from '../machinery.js';
-import { mutate, validateAdmission, type WriteContext } from './admit.js';
+import { mutate, reserveAdmission, validateAdmission, type WriteContext, writeOf } from './admit.js';
 import type { CachedObject } from './cached.js';
 import { guarded } from './create.js';
 import { mayBeRemoved } from './deletion.js';
@@ -92,10 +92,14 @@ async function attemptUpdate(
       return withRevision(stored, revision);
     }
     if (isSame(draft, old)) return held.bytes;
-    if (dryRun) return withRevision(stored, held.revision);
-    const revision = await machinery.store.update(held.key, stored, held.revision);
-    hooks?.afterUpdate?.(draft, old);
-    return withRevision(stored, revision);
+    const subject = { operation: 'update', object: draft, old } as const;
+    const reserved = mode === 'user' ? await reserveAdmission(machinery, context, subject) : undefined;
+    return guarded(reserved, dryRun, async () => {
+      if (dryRun) return withRevision(stored, held.revision);
+      const revision = await machinery.store.update(held.key, stored, held.revision);
+      hooks?.afterUpdate?.(draft, old);
+      return withRevision(stored, revision);
+    });
   });
 }
 
@@ -110,10 +114,10 @@ async function prepare(
   keepServerFields(draft, old);
   if (subresource === '' && kind.hasStatus) draft.status = structuredClone((old as DraftObject).status);
   kind.defaults?.(draft);
+  kind.prepareForUpdate?.(draft, old, writeOf(machinery, context));
   const writer = { id: manager, time: timestamp(machinery.now()) };
   const entries = tracked ? draft.metadata?.managedFields : trackWrite(kind, old, draft, writer);
   await mutate(machinery, context, { operation: 'update', object: draft, old });
-  kind.prepareForUpdate?.(draft, old);
   keepServerFields(draft, old);
   countGeneration(kind, draft, old);
   setManagedFields(draft, old, entries ?? []);

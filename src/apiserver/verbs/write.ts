@@ -17,7 +17,7 @@ import { managerOf } from './fieldManager.js';
 import { deleteRequest, isDryRun } from './options.js';
 
 export function writeContext(kind: KindDefinition, call: Call): WriteContext {
-  const { info, user, query } = call;
+  const { info, user, query, warnings } = call;
   const { name, subresource } = info;
   const namespace = kind.type.namespaced ? info.namespace : '';
   return {
@@ -28,6 +28,7 @@ export function writeContext(kind: KindDefinition, call: Call): WriteContext {
     user,
     dryRun: isDryRun(query),
     manager: managerOf(kind, call),
+    warn: (text) => void warnings.push(text),
   };
 }
 
