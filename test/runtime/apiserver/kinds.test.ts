@@ -59,7 +59,8 @@ describeWith({ tools: ['kubectl'] }, 'kubectl and every kind', () => {
       const spec = type.resource === 'certificatesigningrequests' ? { spec: { ...body.spec, request } } : {};
       return { apiVersion: apiVersionOf(type), kind: type.kind, ...body, ...spec };
     });
-    const created = await ok('create -f -', JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
+    const manifest = items.map((item) => JSON.stringify(item)).join('\n');
+    const created = await ok('create -f -', manifest);
     expect(created.trim().split('\n')).toHaveLength(KINDS.length);
     const all = RESOURCES.join(',');
     await ok(`get ${all} -A`);
@@ -79,9 +80,11 @@ describeWith({ tools: ['kubectl'] }, 'kubectl and every kind', () => {
     expect(await ok('get events.events.k8s.io x -o jsonpath={.apiVersion}/{.regarding.namespace}')).toBe(
       'events.k8s.io/v1/default',
     );
-    expect(await ok('get hpa.v1.autoscaling x -o jsonpath={.spec.targetCPUUtilizationPercentage}')).toBe(
-      '80',
-    );
+    expect(
+      await ok(
+        'get horizontalpodautoscalers.v1.autoscaling x -o jsonpath={.spec.targetCPUUtilizationPercentage}',
+      ),
+    ).toBe('80');
     expect(await ok('get events.events.k8s.io --field-selector regarding.namespace=default -o name')).toBe(
       'event.events.k8s.io/x\n',
     );
@@ -125,11 +128,11 @@ describeWith({ tools: ['kubectl'] }, 'kubectl and every kind', () => {
       'autoscale deployment d --min=2 --max=5 --cpu-percent=70',
       'horizontalpodautoscaler.autoscaling/d autoscaled',
     ],
-    ['get hpa d --no-headers', 'Deployment/d   cpu: <unknown>/70%   2         5         0'],
+    ['get hpa d --no-headers', 'cpu: <unknown>/70%'],
     ['scale rc x --replicas=3', 'replicationcontroller/x scaled'],
     ['scale statefulset x --replicas=0', 'statefulset.apps/x scaled'],
     ['set image daemonset/x c=j', 'daemonset.apps/x image updated'],
-    ['rollout history daemonset x', 'REVISION'],
+    ['rollout history daemonset x', 'daemonset.apps/x'],
     ['rollout pause deployment d', 'deployment.apps/d paused'],
     ['certificate approve x', 'certificatesigningrequest.certificates.k8s.io/x approved'],
     ['get csr x --no-headers', 'Approved'],
