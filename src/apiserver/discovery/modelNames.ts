@@ -1,7 +1,7 @@
 // The names that models have in Kubernetes' OpenAPI documents: io.k8s.api.core.v1.Pod for V1Pod. Pure.
 // Guarantees: one model has one name and no two share one; clients show the last part as the type.
 import { schemas } from '../../api/gen/schemas.js';
-import type { KindDefinition } from '../../api/kind.js';
+import type { Form } from './openapiModels.js';
 
 const META = 'io.k8s.apimachinery.pkg.apis.meta.v1';
 const META_MODELS = new Set([
@@ -23,7 +23,7 @@ const META_MODELS = new Set([
 ]);
 
 /** Every model that the kinds reach, with its name. A model that several groups use is named by the first: core. */
-export function modelNames(kinds: readonly KindDefinition[]): ReadonlyMap<string, string> {
+export function modelNames(kinds: readonly Form[]): ReadonlyMap<string, string> {
   const names = new Map<string, string>();
   const byGroup = [...kinds].sort((a, b) => (a.type.group < b.type.group ? -1 : 1));
   for (const { model, type } of byGroup) {

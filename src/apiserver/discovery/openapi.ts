@@ -2,16 +2,15 @@
 // Guarantees: the types and texts of all fields, how lists merge, and the options that writes take.
 
 import { schemas } from '../../api/gen/schemas.js';
-import type { KindDefinition } from '../../api/kind.js';
 import { modelIn, modelNames } from './modelNames.js';
-import { type Descriptions, modelSchema } from './openapiModels.js';
+import { type Descriptions, type Form, modelSchema } from './openapiModels.js';
 import { operationsOf } from './openapiPaths.js';
 
 const pathOf = (group: string, version: string) =>
   group === '' ? `api/${version}` : `apis/${group}/${version}`;
 
 /** /openapi/v3 */
-export function openApiIndex(kinds: readonly KindDefinition[]): object {
+export function openApiIndex(kinds: readonly Form[]): object {
   const paths = new Set(kinds.map(({ type }) => pathOf(type.group, type.version)));
   return {
     paths: Object.fromEntries(
@@ -21,7 +20,7 @@ export function openApiIndex(kinds: readonly KindDefinition[]): object {
 }
 
 export interface DocumentOptions {
-  readonly kinds: readonly KindDefinition[];
+  readonly kinds: readonly Form[];
   readonly version: string;
   readonly descriptions: Descriptions;
 }

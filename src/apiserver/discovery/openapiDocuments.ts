@@ -2,6 +2,7 @@
 // Guarantees: a server that nobody asks for texts never loads them.
 import type { KindDefinition } from '../../api/kind.js';
 import { type ApiResponse, bytesResponse, jsonResponse } from '../exchange.js';
+import { servedForms } from '../verbs/served.js';
 import { type DocumentOptions, openApiDocument, openApiIndex } from './openapi.js';
 import { openApiV2, openApiV2Protobuf } from './openapiV2.js';
 
@@ -16,7 +17,8 @@ interface Options {
   readonly version: { readonly gitVersion: string };
 }
 
-export function makeOpenApi({ kinds, version }: Options): OpenApi {
+export function makeOpenApi({ kinds: stored, version }: Options): OpenApi {
+  const kinds = servedForms(stored);
   const kept = new Map<string, Promise<Buffer | undefined>>();
   const document = (name: string, build: (options: DocumentOptions) => Buffer | undefined) => {
     const known = kept.get(name) ?? described({ kinds, version: version.gitVersion }).then(build);

@@ -9,6 +9,9 @@ export type Schema = Readonly<Record<string, unknown>>;
 /** By model and field; a model's own text is under the empty name. */
 export type Descriptions = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
+/** A kind in one of the forms in which it is served. */
+export type Form = Pick<KindDefinition, 'type' | 'model'>;
+
 export interface Dialect {
   readonly names: ReadonlyMap<string, string>;
   readonly descriptions: Descriptions;
@@ -32,7 +35,7 @@ const intOrString = (v3: boolean): Schema =>
     ? { format: 'int-or-string', oneOf: [{ type: 'integer' }, { type: 'string' }] }
     : { type: 'string', format: 'int-or-string' };
 
-export function modelSchema(model: string, kinds: readonly KindDefinition[], dialect: Dialect): Schema {
+export function modelSchema(model: string, kinds: readonly Form[], dialect: Dialect): Schema {
   const fields = Object.entries(schemas[model] ?? {});
   const required = fields.filter(([, code]) => code.startsWith('!')).map(([name]) => name);
   const gvks = kinds

@@ -1,15 +1,10 @@
 // The path of one object in an OpenAPI document, with the options that its verbs take. Pure.
 // Guarantees: enough for clients that look whether a server knows dryRun and fieldValidation, and which kind a path has.
-import type { KindDefinition } from '../../api/kind.js';
-import type { Dialect, Schema } from './openapiModels.js';
+import type { Dialect, Form, Schema } from './openapiModels.js';
 
 const OPTIONS = ['dryRun', 'fieldManager', 'fieldValidation'];
 
-export function operationsOf(
-  { type, model }: KindDefinition,
-  path: string,
-  { names, v3 }: Dialect,
-): [string, Schema] {
+export function operationsOf({ type, model }: Form, path: string, { names, v3 }: Dialect): [string, Schema] {
   const scope = type.namespaced ? 'namespaces/{namespace}/' : '';
   const gvk = { group: type.group, version: type.version, kind: type.kind };
   const name = names.get(model) ?? model;

@@ -1,10 +1,9 @@
 // /openapi/v2: one document of all kinds, in JSON and in the protobuf that kubectl before 1.27 insists on. Pure.
 // Guarantees: both forms come from the same data, so they say the same.
-import type { KindDefinition } from '../../api/kind.js';
 import { encodeDocument } from './gnostic.js';
 import { modelNames } from './modelNames.js';
 import type { DocumentOptions } from './openapi.js';
-import { type Dialect, modelSchema, type Schema } from './openapiModels.js';
+import { type Dialect, type Form, modelSchema, type Schema } from './openapiModels.js';
 import { operationsOf } from './openapiPaths.js';
 
 /** Clients ask with an @, which is no letter of a media type; Go's newer parser refuses it in an answer. */
@@ -38,5 +37,5 @@ export function openApiV2Protobuf(document: OpenApiV2): Buffer {
   return encodeDocument(document);
 }
 
-const pathOf = ({ type }: KindDefinition) =>
+const pathOf = ({ type }: Form) =>
   type.group === '' ? `api/${type.version}` : `apis/${type.group}/${type.version}`;

@@ -118,7 +118,7 @@ async function readConfiguration(
 
 /** The object without its status, or the status alone: each is applied by its own path. */
 function forPart(kind: KindDefinition, { subresource }: WriteContext, config: DraftObject): DraftObject {
-  if (subresource === 'status') {
+  if (subresource !== '') {
     const { apiVersion, kind: name, metadata, status } = config;
     const { name: own, namespace, uid, resourceVersion } = metadata ?? {};
     const meta = {

@@ -12,6 +12,7 @@ import { updateObject } from '../registry/update.js';
 import { APPLY_TYPE, applyObject } from './apply.js';
 import { decodeAs, mediaTypeOf, parseJson } from './body.js';
 import { optionsError } from './fieldManager.js';
+import { formOf, fromStored } from './served.js';
 import { checkNames, replace, writeContext } from './write.js';
 
 export interface Patch {
@@ -51,7 +52,11 @@ export async function patchObject(
   const bytes = await updateObject(machinery, context, {
     mode: 'user',
     transform: (current) => {
-      const patched = applyPatch({ ...patch, document: current, model: kind.model });
+      const patched = applyPatch({
+        ...patch,
+        document: fromStored(call, current),
+        model: formOf(kind, call).model,
+      });
       const draft = decodeAs(warned ? { ...call, warnings: [] } : call, kind, patched);
       warned = true;
       checkNames(context, draft);
