@@ -9,9 +9,11 @@ import type { Call, Machinery, VirtualResource } from './machinery.js';
 import { readCurrent } from './registry/update.js';
 import { bind } from './subresources/binding.js';
 import { connectPod } from './subresources/connect.js';
+import { ephemeralContainers } from './subresources/ephemeralContainers.js';
 import { evict } from './subresources/eviction.js';
 import { finalizeNamespace } from './subresources/finalize.js';
 import { podLog } from './subresources/log.js';
+import { isProxied, proxy } from './subresources/proxy.js';
 import { scale } from './subresources/scale.js';
 import { decodeOther, readData } from './verbs/body.js';
 import { isDryRun } from './verbs/options.js';
@@ -39,6 +41,7 @@ const STATUS_VERBS: Readonly<Record<string, Handler>> = {
   patch: patchObject,
 };
 
+const CHANGE = new Set(['get', 'update', 'patch']);
 const POD_CONNECTIONS = new Set(['exec', 'attach', 'portforward']);
 
 export function dispatch(machinery: Machinery, call: Call): Promise<ApiResponse> {
@@ -82,10 +85,13 @@ function subresourceHandler(machinery: Machinery, kind: KindDefinition, { info }
   if (subresource === 'scale' && kind.scale !== undefined) return scale;
   if (isPod && subresource === 'binding') return verb === 'create' ? bind : undefined;
   if (isPod && subresource === 'eviction') return verb === 'create' ? evict : undefined;
+  if (isPod && subresource === 'ephemeralcontainers')
+    return CHANGE.has(verb) ? ephemeralContainers : undefined;
   if (isPod && subresource === 'log') return verb === 'get' ? podLog : undefined;
   if (isPod && POD_CONNECTIONS.has(subresource)) {
     return verb === 'get' || verb === 'create' ? connectPod : undefined;
   }
+  if (subresource === 'proxy' && isProxied(kind.type)) return proxy;
   if (kind.type.resource === 'namespaces' && subresource === 'finalize') {
     return verb === 'update' ? finalizeNamespace : undefined;
   }

@@ -28,9 +28,12 @@ export interface ServedResource {
 const VERBS = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
 const CHANGE = ['get', 'patch', 'update'];
 
+const PROXY_VERBS = ['create', 'delete', 'get', 'patch', 'update'];
+
 const POD_SUBRESOURCES: readonly ServedSubresource[] = [
   { subresource: 'attach', kind: core('PodAttachOptions'), verbs: ['create', 'get'] },
   { subresource: 'binding', kind: core('Binding'), verbs: ['create'] },
+  { subresource: 'ephemeralcontainers', kind: core('Pod'), verbs: CHANGE },
   { subresource: 'eviction', kind: { group: 'policy', version: 'v1', kind: 'Eviction' }, verbs: ['create'] },
   { subresource: 'exec', kind: core('PodExecOptions'), verbs: ['create', 'get'] },
   { subresource: 'log', kind: core('Pod'), verbs: ['get'] },
@@ -39,6 +42,11 @@ const POD_SUBRESOURCES: readonly ServedSubresource[] = [
 
 function core(kind: string): ServedKind {
   return { group: '', version: 'v1', kind };
+}
+
+/** Kinds with something behind them that speaks HTTP. */
+export function isProxied({ group, resource }: ResourceType): boolean {
+  return group === '' && (resource === 'pods' || resource === 'services' || resource === 'nodes');
 }
 
 export interface Served {
@@ -83,6 +91,9 @@ function subresourcesOf(
   const self = { group: type.group, version: type.version, kind: type.kind };
   const found: ServedSubresource[] = [];
   if (isType(type, PODS)) found.push(...POD_SUBRESOURCES);
+  if (isProxied(type)) {
+    found.push({ subresource: 'proxy', kind: core(`${type.kind}ProxyOptions`), verbs: PROXY_VERBS });
+  }
   if (type.group === '' && type.resource === 'namespaces') {
     found.push({ subresource: 'finalize', kind: self, verbs: ['update'] });
   }
