@@ -2,11 +2,12 @@
 // usage: npm run bench -- [name ...] [--json FILE]      names: a group ("native") or one of it ("native/routes")
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { apiserver } from './apiserver/index.js';
 import { cni } from './cni/index.js';
 import { type Figure, renderFigures } from './lib/figure.js';
 import { native } from './native/index.js';
 
-const groups: Record<string, Record<string, () => Promise<Figure[]>>> = { native, cni };
+const groups: Record<string, Record<string, () => Promise<Figure[]>>> = { native, cni, apiserver };
 
 const all = Object.entries(groups).flatMap(([group, benchmarks]) =>
   Object.entries(benchmarks).map(([name, run]) => ({ name: `${group}/${name}`, run })),

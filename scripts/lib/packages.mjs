@@ -72,6 +72,7 @@ export const PACKAGES = [
     probe: { file: '/usr/share/gocode/src/github.com/containernetworking/cni/libcni/api.go' },
     why: 'the reference CNI library, to exchange result caches with',
   },
+  { name: 'etcd-server', level: 'test', probe: { tool: 'etcd' }, why: 'the other store of the apiserver' },
   { name: 'podman', level: 'test', probe: { tool: 'podman' }, why: 'runs containers with our CNI plugins' },
   { name: 'libcap2-bin', level: 'test', probe: { tool: 'capsh' }, why: 'tests that drop a capability' },
   { name: 'clang-14', level: 'test', probe: { tool: 'clang++-14' }, why: 'sanitizer and fuzzer builds' },

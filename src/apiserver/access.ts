@@ -1,5 +1,6 @@
 // Who asks, and may they: authentication, impersonation and authorization of one request.
 // Guarantees: every path to an object goes through here; an Impersonate header is obeyed or refused, never ignored.
+import { setOwn } from '../api/own.js';
 import { statusError } from '../api/status.js';
 import { forbiddenError } from './auth/rbac.js';
 import type { ApiRequest } from './exchange.js';
@@ -17,14 +18,15 @@ export async function authenticate({ authenticator }: Gate, request: ApiRequest)
   return user;
 }
 
-/** Throws Forbidden with the authorizer's reason. */
-export function authorize({ authorizer }: Gate, user: UserInfo, info: RequestInfo): void {
-  demand(authorizer, attributesOf(user, info));
+/** Answers why it is allowed; throws Forbidden with the authorizer's reason. */
+export function authorize({ authorizer }: Gate, user: UserInfo, info: RequestInfo): string {
+  return demand(authorizer, attributesOf(user, info));
 }
 
-function demand(authorizer: Authorizer, attributes: Attributes): void {
+function demand(authorizer: Authorizer, attributes: Attributes): string {
   const { verdict, reason } = authorizer.authorize(attributes);
   if (verdict !== 'allow') throw forbiddenError(attributes, reason);
+  return reason;
 }
 
 export function attributesOf(user: UserInfo, info: RequestInfo): Attributes {
@@ -34,6 +36,7 @@ export function attributesOf(user: UserInfo, info: RequestInfo): Attributes {
 }
 
 const EXTRA = 'impersonate-extra-';
+const AUTHENTICATION = 'authentication.k8s.io';
 
 /** The user that the request is made as; each part needs the right to impersonate it. */
 export function impersonate({ authorizer }: Gate, user: UserInfo, request: ApiRequest): UserInfo {
@@ -41,21 +44,17 @@ export function impersonate({ authorizer }: Gate, user: UserInfo, request: ApiRe
   const wanted = Object.keys(headers).filter((name) => name.startsWith('impersonate-'));
   if (wanted.length === 0) return user;
   const name = headers['impersonate-user'];
-  if (
-    name === undefined ||
-    wanted.some((header) => header.startsWith(EXTRA) || header === 'impersonate-uid')
-  ) {
-    throw statusError(
-      'BadRequest',
-      'impersonation is by Impersonate-User, with or without Impersonate-Group',
-    );
+  if (name === undefined) {
+    throw statusError('BadRequest', 'requested impersonation without impersonating a user');
   }
+  const uid = headers['impersonate-uid'];
+  const extra = extraOf(headers, wanted);
   const groups = (headers['impersonate-group'] ?? '')
     .split(',')
     .map((group) => group.trim())
     .filter(Boolean);
   const account = /^system:serviceaccount:([^:]+):([^:]+)$/.exec(name);
-  const ask = (resource: string, object: string, namespace = '') =>
+  const ask = (resource: string, object: string, more: Partial<Attributes> = {}) =>
     demand(authorizer, {
       user,
       verb: 'impersonate',
@@ -63,13 +62,45 @@ export function impersonate({ authorizer }: Gate, user: UserInfo, request: ApiRe
       version: 'v1',
       resource,
       subresource: '',
-      namespace,
+      namespace: '',
       name: object,
+      ...more,
     });
   if (account === null) ask('users', name);
-  else ask('serviceaccounts', account[2] ?? '', account[1]);
+  else ask('serviceaccounts', account[2] ?? '', { namespace: account[1] ?? '' });
   for (const group of groups) ask('groups', group);
-  return { name, groups: impliedGroups(name, groups, account?.[1]) };
+  if (uid !== undefined) ask('uids', uid, { group: AUTHENTICATION });
+  for (const [key, values] of Object.entries(extra)) {
+    for (const value of values) ask('userextras', value, { group: AUTHENTICATION, subresource: key });
+  }
+  return {
+    name,
+    groups: impliedGroups(name, groups, account?.[1]),
+    ...(uid === undefined ? {} : { uid }),
+    ...(Object.keys(extra).length === 0 ? {} : { extra }),
+  };
+}
+
+/** Header names are lower case and hold what they cannot as %xx; so is Kubernetes' reading of them. */
+function extraOf(
+  headers: ApiRequest['headers'],
+  names: readonly string[],
+): Record<string, readonly string[]> {
+  const extra: Record<string, readonly string[]> = {};
+  for (const name of names) {
+    if (!name.startsWith(EXTRA)) continue;
+    const values = (headers[name] ?? '').split(',').map((value) => value.trim());
+    setOwn(extra, decoded(name.slice(EXTRA.length)), values);
+  }
+  return extra;
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text; // not an escape, then: taken as it is
+  }
 }
 
 function impliedGroups(

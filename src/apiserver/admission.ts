@@ -17,6 +17,8 @@ export interface AdmissionRequest {
   /** The object as it will be written; absent on delete and connect. */
   readonly object?: Draft<KubeObject>;
   readonly old?: KubeObject;
+  /** Tells the client something that is no refusal, in a Warning header. */
+  warn?(text: string): void;
 }
 
 export interface AdmissionPlugin {
@@ -26,4 +28,9 @@ export interface AdmissionPlugin {
   mutate?(request: AdmissionRequest): Promise<void> | void;
   /** Sees the final object. Throws ApiError to refuse. */
   validate?(request: AdmissionRequest): Promise<void> | void;
+  /**
+   * Takes what the write will use, such as quota, after every plugin has agreed. On a dry run it
+   * only looks. What it answers takes it back, and is called when the write fails. Throws ApiError to refuse.
+   */
+  reserve?(request: AdmissionRequest): Promise<(() => Promise<void> | void) | undefined>;
 }

@@ -1,6 +1,14 @@
 // What can keep an apiserver from starting, in words for the person who started it.
 
-export type ApiServerErrorCode = 'PORT_IN_USE' | 'PORT_REFUSED' | 'LISTEN_FAILED';
+export type ApiServerErrorCode =
+  | 'PORT_IN_USE'
+  | 'PORT_REFUSED'
+  | 'LISTEN_FAILED'
+  | 'NOT_LOOPBACK'
+  | 'AUDIT_POLICY'
+  | 'AUDIT_LOG'
+  | 'UNKNOWN_PLUGIN'
+  | 'UNKNOWN_MODE';
 
 export class ApiServerError extends Error {
   override readonly name = 'ApiServerError';

@@ -10,6 +10,8 @@ export interface ApiRequest {
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly credentials: Credentials;
+  /** Where the client's connection comes from, when it has one. */
+  readonly remoteAddress?: string;
   /** Set for callers in the same process, who are known without credentials. */
   readonly user?: UserInfo;
   /** The whole body. Throws RequestEntityTooLarge. */

@@ -10,6 +10,8 @@ import { type ApiRequest, type ApiResponse, jsonResponse } from './exchange.js';
 import type { Machinery } from './machinery.js';
 import { negotiate } from './output/negotiate.js';
 import { parseRequest } from './requestInfo.js';
+import type { RequestTrace } from './requestTrace.js';
+import type { Supervision } from './supervision.js';
 
 export type Handler = (request: ApiRequest) => Promise<ApiResponse>;
 
@@ -17,39 +19,55 @@ export interface HandlerOptions {
   readonly machinery: Machinery;
   readonly gate: Gate;
   readonly paths: PathHandler;
+  readonly supervision?: Supervision;
 }
 
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']);
 
 export function makeHandler(options: HandlerOptions): Handler {
-  return async (request) => {
+  const { supervision } = options;
+  return async (sent) => {
+    const request = supervision?.watched(sent) ?? sent;
+    const trace: RequestTrace = {
+      request,
+      auditId: randomUUID(),
+      receivedAt: Date.now(),
+      started: performance.now(),
+    };
     const warnings: string[] = [];
-    const response = await answer(options, request, warnings).catch((error: unknown) =>
+    const response = await answer(options, trace, warnings).catch((error: unknown) =>
       failure(options.machinery, request, error),
     );
     const headers: Record<string, string> = {
-      'audit-id': randomUUID(),
+      'audit-id': trace.auditId,
       'cache-control': 'no-cache, private',
       ...response.headers,
     };
-    if (warnings.length > 0) headers['warning'] = warnings.map(warningValue).join(', ');
-    return { ...response, headers };
+    // A write that is tried again warns again.
+    if (warnings.length > 0) headers['warning'] = [...new Set(warnings)].map(warningValue).join(', ');
+    const complete = { ...response, headers };
+    return supervision?.finish(trace, complete) ?? complete;
   };
 }
 
 async function answer(
-  { machinery, gate, paths }: HandlerOptions,
-  request: ApiRequest,
+  { machinery, gate, paths, supervision }: HandlerOptions,
+  trace: RequestTrace,
   warnings: string[],
 ): Promise<ApiResponse> {
+  const { request } = trace;
   if (!METHODS.has(request.method)) {
     throw statusError('MethodNotAllowed', 'the server does not allow this method on the requested resource');
   }
   const { pathname, searchParams: query } = parseUrl(request.url);
   const info = parseRequest(request.method, pathname, query);
+  trace.info = info;
   const caller = await authenticate(gate, request);
+  trace.caller = caller;
+  supervision?.admit(trace);
   const user = impersonate(gate, caller, request);
-  authorize(gate, user, info);
+  trace.user = user;
+  trace.allowedBy = authorize(gate, user, info);
   if (!info.isResource) {
     if (info.verb !== 'get' && info.verb !== 'head') {
       throw statusError(
@@ -60,7 +78,8 @@ async function answer(
     return paths(pathname, query, request.headers['accept']);
   }
   const negotiated = negotiate(request.headers['accept']);
-  return dispatch(machinery, { request, info, query, user, negotiated, warnings });
+  const demand = (verb: string) => authorize(gate, user, { ...info, verb });
+  return dispatch(machinery, { request, info, query, user, negotiated, warnings, demand });
 }
 
 function parseUrl(url: string): { readonly pathname: string; readonly searchParams: URLSearchParams } {
@@ -75,7 +94,7 @@ function parseUrl(url: string): { readonly pathname: string; readonly searchPara
 /** A refusal as it is; anything else is our fault or the store's. */
 export function failure({ log }: Pick<Machinery, 'log'>, request: ApiRequest, error: unknown): ApiResponse {
   const refusal = error instanceof ApiError ? error : unexpected(error);
-  if (!(error instanceof ApiError)) {
+  if (refusal.code >= 500 && !(error instanceof ApiError)) {
     const path = request.url.split('?')[0] ?? '';
     const why = error instanceof Error ? (error.stack ?? error.message) : String(error);
     log.error('a request failed', { method: request.method, path, error: why });
@@ -95,6 +114,9 @@ function unexpected(cause: unknown): ApiError {
       { retryAfterSeconds: 1 },
       { cause },
     );
+  }
+  if (cause instanceof StoreError && cause.code === 'TOO_LARGE') {
+    return statusError('RequestEntityTooLarge', cause.message, {}, { cause });
   }
   const message = 'Internal error occurred: the server could not complete the request; its log says why';
   return statusError('InternalError', message, {}, { cause });

@@ -46,9 +46,11 @@ export function parseRequest(method: string, pathname: string, query: URLSearchP
   };
   const found = resourcePath(parts);
   if (found === undefined) return none;
-  const located = locate(found.path);
+  // The old way to ask for a watch: /api/v1/watch/pods.
+  const isLegacyWatch = found.path[0] === 'watch' && found.path.length > 1 && method === 'GET';
+  const located = locate(isLegacyWatch ? found.path.slice(1) : found.path);
   const listName = located.name === '' ? nameInFieldSelector(query.get('fieldSelector')) : '';
-  const verb = verbOf(method, located.name, query);
+  const verb = isLegacyWatch ? 'watch' : verbOf(method, located.name, query);
   return {
     ...none,
     isResource: true,

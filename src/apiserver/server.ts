@@ -1,19 +1,21 @@
 // Opens an apiserver: caches filled, handler built, port opened.
 // Guarantees: when it resolves the port answers; close() ends every connection and leaves the store open for its owner.
 import { randomInt, randomUUID } from 'node:crypto';
-import type https from 'node:https';
-import type { AddressInfo } from 'node:net';
+import type http from 'node:http';
+import { type AddressInfo, BlockList, isIP } from 'node:net';
 import type { KindDefinition } from '../api/kind.js';
 import type { Log } from '../api/log.js';
 import type { Transport } from '../client/transport.js';
 import type { Store } from '../store/store.js';
 import type { AdmissionPlugin } from './admission.js';
 import { makePathHandler, type VersionInfo } from './discovery/paths.js';
-import { listenError } from './error.js';
+import { ApiServerError, listenError } from './error.js';
+import { type ApiResponse, bytesResponse } from './exchange.js';
 import { type Handler, makeHandler } from './handler.js';
-import { createHttpsServer, type TlsFiles } from './http/server.js';
+import { createHttpsServer, createInsecureServer, type TlsFiles } from './http/server.js';
 import type { Authenticator, Authorizer, UserInfo } from './identity.js';
 import { openInProcess } from './inProcess.js';
+import { type InFlightOptions, makeInFlight } from './load/inFlight.js';
 import type {
   KubeletConnection,
   Machinery,
@@ -21,7 +23,11 @@ import type {
   VirtualResource,
   WriteHooks,
 } from './machinery.js';
+import { METRICS_TYPE, metricsText } from './metrics/families.js';
+import { processMetrics } from './metrics/process.js';
+import { makeRequestMetrics } from './metrics/requests.js';
 import { Feed } from './registry/feed.js';
+import { type Audit, makeSupervision } from './supervision.js';
 
 /** What stands around the registry. Parts may read the API through their own in-process transport. */
 export interface ServerParts {
@@ -33,6 +39,8 @@ export interface ServerParts {
   readonly hooks?: ReadonlyMap<string, WriteHooks>;
   readonly virtualResources?: readonly VirtualResource[];
   readonly subresourceHooks?: readonly SubresourceHook[];
+  /** What these paths answer, such as /openid/v1/jwks; authorized as any other path. */
+  readonly paths?: ReadonlyMap<string, () => ApiResponse>;
   /** Resolves when the parts can judge requests, such as after their informers have synced. */
   ready?(): Promise<void>;
   close?(): void;
@@ -40,10 +48,19 @@ export interface ServerParts {
 
 export type InProcess = (user: UserInfo) => Transport;
 
+interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
 export interface ApiServerOptions {
   readonly store: Store;
   readonly kinds: readonly KindDefinition[];
-  readonly listen: { readonly host: string; readonly port: number };
+  readonly listen: Address;
+  /** Plain HTTP for anybody who reaches it, as system:masters. Refused unless it is loopback. */
+  readonly insecure?: Address;
+  readonly load?: InFlightOptions;
+  readonly audit?: Audit;
   readonly tls: TlsFiles;
   /** Built once the registry can be read, so that authorizers may watch the roles they judge by. */
   readonly parts: (inProcess: InProcess) => ServerParts;
@@ -55,6 +72,7 @@ export interface ApiServerOptions {
 
 export interface ApiServer {
   readonly port: number;
+  readonly insecurePort?: number;
   /** The caller is believed to be this user; authorization applies. */
   inProcess: InProcess;
   /** Resolves when requests are judged by complete information. */
@@ -62,11 +80,18 @@ export interface ApiServer {
   close(): Promise<void>;
 }
 
+/** Whoever reaches the insecure port, as Kubernetes called them. */
+const UNSECURED_USER: UserInfo = {
+  name: 'system:unsecured',
+  groups: ['system:masters', 'system:authenticated'],
+};
+
 // No vowels and none of the letters that look alike, so that no word arises.
 const SUFFIX_LETTERS = 'bcdfghjklmnpqrstvwxz2456789';
 
 export async function openApiServer(options: ApiServerOptions): Promise<ApiServer> {
-  const { store, kinds, listen, tls, log } = options;
+  const { store, kinds, listen, insecure, tls, log } = options;
+  if (insecure !== undefined) requireLoopback(insecure);
   const feed = new Feed(store, kinds, log);
   await feed.open();
 
@@ -81,37 +106,71 @@ export async function openApiServer(options: ApiServerOptions): Promise<ApiServe
   const parts = options.parts(inProcess);
   const machinery = machineryOf(options, feed, parts);
   let isReady = false;
+  const inFlight = makeInFlight(options.load);
+  const served = [...kinds.map(({ type }) => type), ...machinery.virtualResources];
+  const metrics = makeRequestMetrics({ served, inFlight });
+  const families = [...metrics.families, ...processMetrics()];
   const paths = makePathHandler({
     ...machinery,
+    others: new Map([
+      ...(parts.paths ?? []),
+      ['/metrics', () => bytesResponse(200, Buffer.from(metricsText(families)), METRICS_TYPE)],
+    ]),
     version: versionInfo(options.versionSuffix ?? '+trellis'),
     ready: [{ name: 'informer-sync', failure: () => (isReady ? undefined : 'not synced') }],
   });
-  handler = makeHandler({ machinery, gate: parts, paths });
+  const supervision = makeSupervision({ inFlight, metrics, audit: options.audit });
+  handler = makeHandler({ machinery, gate: parts, paths, supervision });
   const ready = Promise.resolve(parts.ready?.()).then(() => {
     isReady = true;
   });
   ready.catch(() => {}); // told to whoever calls ready()
 
   const server = createHttpsServer({ tls, handler, log });
-  try {
-    await startListening(server, listen);
-  } catch (error) {
+  const plain =
+    insecure === undefined ? undefined : createInsecureServer({ handler, log, user: UNSECURED_USER });
+  const close = async () => {
     parts.close?.();
     feed.close();
+    await Promise.all([closeServer(server), plain === undefined ? undefined : closeServer(plain)]);
+  };
+  try {
+    await startListening(server, listen);
+    if (plain !== undefined && insecure !== undefined) await startListening(plain, insecure);
+  } catch (error) {
+    await close();
     throw error;
   }
   return {
-    port: (server.address() as AddressInfo).port,
+    port: portOf(server),
+    ...(plain === undefined ? {} : { insecurePort: portOf(plain) }),
     inProcess,
     ready: () => ready,
-    async close() {
-      parts.close?.();
-      feed.close();
-      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      server.closeAllConnections();
-      await closed;
-    },
+    close,
   };
+}
+
+const portOf = (server: http.Server): number => (server.address() as AddressInfo).port;
+
+async function closeServer(server: http.Server): Promise<void> {
+  if (!server.listening) return;
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  server.closeAllConnections();
+  await closed;
+}
+
+const LOOPBACK = new BlockList();
+LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
+LOOPBACK.addAddress('::1', 'ipv6');
+
+/** A name is refused too: what it means can change. */
+function requireLoopback({ host }: Address): void {
+  const family = isIP(host);
+  if (family !== 0 && LOOPBACK.check(host, family === 6 ? 'ipv6' : 'ipv4')) return;
+  throw new ApiServerError(
+    'NOT_LOOPBACK',
+    `the insecure port asks nobody who they are, so it opens on a loopback address only, not on ${host}`,
+  );
 }
 
 function machineryOf(
@@ -136,10 +195,7 @@ function machineryOf(
   };
 }
 
-async function startListening(
-  server: https.Server,
-  { host, port }: ApiServerOptions['listen'],
-): Promise<void> {
+async function startListening(server: http.Server, { host, port }: Address): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause) => reject(listenError(host, port, cause)));
     server.listen({ host, port, backlog: 1024 }, resolve);

@@ -9,6 +9,8 @@ import { makeServiceHooks } from './services/serviceHooks.js';
 
 export interface StandardOptions extends Omit<SecurityOptions, 'client' | 'informers'> {
   readonly serviceCidrs: readonly string[];
+  /** `30000-32767` unless given. */
+  readonly nodePortRange?: string;
   readonly log: Log;
 }
 
@@ -20,15 +22,17 @@ export const APISERVER_USER = {
 
 export function standardParts({
   serviceCidrs,
+  nodePortRange,
   log,
   ...options
 }: StandardOptions): (inProcess: InProcess) => ServerParts {
   return (inProcess) => {
     const client = openClient(inProcess(APISERVER_USER));
     const informers = openInformers(client, { log });
+    const ports = nodePortRange === undefined ? {} : { nodePortRange };
     return {
       ...makeSecurity({ ...options, client, informers }),
-      hooks: new Map([['services', makeServiceHooks({ client, serviceCidrs })]]),
+      hooks: new Map([['services', makeServiceHooks({ client, serviceCidrs, ...ports })]]),
       close: () => informers.stop(),
     };
   };

@@ -1,6 +1,7 @@
 // The `trellis` command line: its commands, help and errors.
 // Guarantees: never ends the process; a wrong command line gives exit code 2 and says what to type instead.
 import { Command, CommanderError } from 'commander';
+import { apiserverCommand } from './apiserver/command.js';
 import { componentCommands } from './cluster/components.js';
 import { downCommand } from './cluster/down.js';
 import { kubeconfigCommand, kubectlCommand } from './cluster/kubectl.js';
@@ -8,6 +9,7 @@ import { statusCommand } from './cluster/status.js';
 import { upCommand } from './cluster/up.js';
 import { cniCommand } from './cni/command.js';
 import { doctorCommand } from './doctor.js';
+import { snapshotCommand } from './snapshot.js';
 import type { Terminal } from './terminal.js';
 import { trellisVersion } from './version.js';
 
@@ -18,6 +20,8 @@ Start here:
   trellis up                 start a cluster on this machine; Ctrl-C ends it
   trellis kubectl get nodes  talk to it with the kubectl of this machine
   trellis down               end it and remove what it made
+  trellis apiserver --help   run the API server alone, with kube-apiserver's flags
+  trellis snapshot --help    save and restore the state of a cluster
   trellis doctor             see whether this machine has what Trellis needs
   trellis cni --help         put containers on networks by CNI plugins
 `;
@@ -34,6 +38,8 @@ export function createProgram(terminal: Terminal): Command {
   for (const command of [upCommand, downCommand, statusCommand, kubeconfigCommand, kubectlCommand])
     program.addCommand(command(terminal));
   for (const command of componentCommands(terminal)) program.addCommand(command);
+  program.addCommand(snapshotCommand(terminal));
+  program.addCommand(apiserverCommand(terminal));
   program.addCommand(doctorCommand(terminal));
   program.addCommand(cniCommand(terminal));
   govern(program, terminal, 'trellis');

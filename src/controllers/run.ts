@@ -5,6 +5,7 @@ import type { Log } from '../api/log.js';
 import type { Client } from '../client/client.js';
 import { type EventRecorder, makeEventRecorder, referenceTo } from '../client/eventRecorder.js';
 import type { Informers } from '../client/informer.js';
+import { clusterRoleAggregationController } from './clusterRoleAggregation.js';
 import type { Controller, RecordEvent } from './controller.js';
 import { deploymentController } from './deployment/controller.js';
 import { ControllersError, enabledNames } from './enabled.js';
@@ -18,6 +19,7 @@ import { taintEvictionController } from './node/taintEviction.js';
 import { rootCaPublisher, serviceAccountController } from './perNamespace.js';
 import { podGcController } from './podGc.js';
 import { replicaSetController } from './replicaSet/controller.js';
+import { resourceQuotaController } from './resourceQuota/controller.js';
 
 export interface ControllersOptions {
   readonly client: Client;
@@ -96,6 +98,8 @@ function controllersOf(
     }),
     taintEvictionController,
     podGcController,
+    clusterRoleAggregationController,
+    resourceQuotaController,
   ];
 }
 

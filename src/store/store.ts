@@ -42,6 +42,11 @@ export interface WatchOptions {
   readonly after: number;
   /** Called in order of revision, never twice for one change. All changes of one revision come in one call. */
   onEvents(events: readonly StoreEvent[]): void;
+  /**
+   * Called when every change up to this revision has been delivered, also when the last of them is of no interest to
+   * this watch.
+   */
+  onProgress?(revision: number): void;
   /** Called once when the watch cannot go on (COMPACTED, CLOSED, UNAVAILABLE); nothing follows. */
   onError(error: Error): void;
 }
@@ -73,6 +78,8 @@ export type StoreErrorCode =
   | 'LOCKED'
   | 'NEWER_SCHEMA'
   | 'DAMAGED'
+  | 'TOO_LARGE'
+  | 'NOT_EMPTY'
   | 'UNAVAILABLE'
   | 'CLOSED';
 

@@ -22,6 +22,7 @@ export class WatchHub {
       after: options.after,
       onEvents: (events) => options.onEvents(events),
       onError: (error) => options.onError(error),
+      onProgress: (revision) => options.onProgress?.(revision),
       missed: [],
     };
     const group = this.watchers.get(options.prefix) ?? new Set();
@@ -32,12 +33,12 @@ export class WatchHub {
   }
 
   publish(events: readonly StoreEvent[]): void {
+    const newest = events.at(-1)?.revision ?? 0;
     for (const [prefix, group] of [...this.watchers]) {
       const matching = events.filter(({ key }) => key.startsWith(prefix));
-      if (matching.length === 0) continue;
       for (const watcher of [...group]) {
-        if (watcher.missed === undefined) this.deliver(watcher, matching);
-        else watcher.missed.push(...matching);
+        if (watcher.missed !== undefined) watcher.missed.push(...matching);
+        else this.deliver(watcher, matching, newest);
       }
     }
   }
@@ -69,19 +70,20 @@ export class WatchHub {
     }
     const missed = watcher.missed ?? [];
     watcher.missed = undefined;
-    this.deliver(watcher, missed);
+    this.deliver(watcher, missed, missed.at(-1)?.revision ?? 0);
   }
 
-  private deliver(watcher: Watcher, events: readonly StoreEvent[]): void {
+  private deliver(watcher: Watcher, events: readonly StoreEvent[], reached = 0): void {
     // A watch may begin at a revision that is committed but not yet published.
     const first = events[0];
     const wanted =
       first !== undefined && first.revision <= watcher.after
         ? events.filter(({ revision }) => revision > watcher.after)
         : events;
-    if (wanted.length === 0 || !this.has(watcher)) return;
+    if (!this.has(watcher)) return;
     try {
-      watcher.onEvents(wanted);
+      if (wanted.length > 0) watcher.onEvents(wanted);
+      if (reached > watcher.after && this.has(watcher)) watcher.onProgress?.(reached);
     } catch (error) {
       this.end(watcher, error as Error);
     }

@@ -1,41 +1,98 @@
-// What admission plugins must know of other objects, each asked by name.
-// Guarantees: an object that was just created is found: a local copy answers first, the store itself when that has nothing.
-import type { V1Namespace, V1Node, V1Pod, V1PriorityClass, V1ServiceAccount } from '../../api/gen/types.js';
+// What admission plugins must know of other objects: each asked by name, or all of a kind.
+// Guarantees: an object that was just created is found by name: a local copy answers first, the store itself when that has nothing.
+import type * as k from '../../api/gen/types.js';
+import type { KindDefinition } from '../../api/kind.js';
 import { type KubeObject, keyOf, type ObjectName, type Stored } from '../../api/object.js';
-import { NAMESPACES, NODES, PODS, type ResourceType, SERVICE_ACCOUNTS } from '../../api/resources.js';
+import {
+  INGRESS_CLASSES,
+  LIMIT_RANGES,
+  NAMESPACES,
+  NODES,
+  PODS,
+  PRIORITY_CLASSES,
+  RESOURCE_QUOTAS,
+  type ResourceType,
+  RUNTIME_CLASSES,
+  SECRETS,
+  SERVICE_ACCOUNTS,
+  STORAGE_CLASSES,
+} from '../../api/resources.js';
 import { ApiError } from '../../api/status.js';
 import type { Client } from '../../client/client.js';
 import type { Informers } from '../../client/informer.js';
 
 export type Lookup<T extends KubeObject> = (name: ObjectName) => Promise<Stored<T> | undefined>;
+/** What the local copy holds now. */
+export type Held<T extends KubeObject> = () => readonly Stored<T>[];
+export type HeldIn<T extends KubeObject> = (namespace: string) => readonly Stored<T>[];
 
+/** A kind that is not served has no objects. */
 export interface AdmissionLookups {
-  readonly namespace: Lookup<V1Namespace>;
-  readonly serviceAccount: Lookup<V1ServiceAccount>;
-  readonly pod: Lookup<V1Pod>;
-  readonly node: Lookup<V1Node>;
-  /** Absent while the kind is not served: then only the two built-in classes exist. */
-  readonly priorityClass?: Lookup<V1PriorityClass>;
+  readonly namespace: Lookup<k.V1Namespace>;
+  readonly serviceAccount: Lookup<k.V1ServiceAccount>;
+  readonly pod: Lookup<k.V1Pod>;
+  readonly node: Lookup<k.V1Node>;
+  /** Never from a copy: the server's memory is no place to keep all Secrets twice. */
+  readonly secret: Lookup<k.V1Secret>;
+  readonly priorityClass: Lookup<k.V1PriorityClass>;
+  readonly runtimeClass: Lookup<k.V1RuntimeClass>;
+  readonly priorityClasses: Held<k.V1PriorityClass>;
+  readonly storageClasses: Held<k.V1StorageClass>;
+  readonly ingressClasses: Held<k.V1IngressClass>;
+  readonly limitRanges: HeldIn<k.V1LimitRange>;
+  readonly resourceQuotas: HeldIn<k.V1ResourceQuota>;
+  readonly podsOf: HeldIn<k.V1Pod>;
 }
 
-export function makeLookups(client: Client, informers?: Informers): AdmissionLookups {
-  const lookup = <T extends KubeObject>(type: ResourceType<T>): Lookup<T> => {
-    const copy = informers?.of(type);
-    return async (name) => {
-      const known = copy?.get(keyOf(name));
-      if (known !== undefined) return known;
-      try {
-        return await client.of(type).get(name);
-      } catch (error) {
-        if (ApiError.is(error, 'NotFound')) return undefined;
-        throw error;
-      }
-    };
+const BY_NAMESPACE = 'admission.namespace';
+
+export function makeLookups(options: {
+  readonly client: Client;
+  readonly informers: Informers;
+  readonly kinds: readonly KindDefinition[];
+}): AdmissionLookups {
+  const { client, informers, kinds } = options;
+  const isServed = ({ group, resource }: ResourceType) =>
+    kinds.some(({ type }) => type.group === group && type.resource === resource);
+
+  const read = async <T extends KubeObject>(type: ResourceType<T>, name: ObjectName) => {
+    try {
+      return await client.of(type).get(name);
+    } catch (error) {
+      if (ApiError.is(error, 'NotFound')) return undefined;
+      throw error;
+    }
   };
+  const lookup = <T extends KubeObject>(type: ResourceType<T>): Lookup<T> => {
+    if (!isServed(type)) return async () => undefined;
+    const copy = informers.of(type);
+    return async (name) => copy.get(keyOf(name)) ?? read(type, name);
+  };
+  const held = <T extends KubeObject>(type: ResourceType<T>): Held<T> => {
+    if (!isServed(type)) return () => [];
+    const copy = informers.of(type);
+    return () => copy.list();
+  };
+  const heldIn = <T extends KubeObject>(type: ResourceType<T>): HeldIn<T> => {
+    if (!isServed(type)) return () => [];
+    const copy = informers.of(type);
+    copy.index(BY_NAMESPACE, ({ metadata: { namespace = '' } }) => [namespace]);
+    return (namespace) => copy.byIndex(BY_NAMESPACE, namespace);
+  };
+
   return {
     namespace: lookup(NAMESPACES),
     serviceAccount: lookup(SERVICE_ACCOUNTS),
     pod: lookup(PODS),
     node: lookup(NODES),
+    secret: (name) => read(SECRETS, name),
+    priorityClass: lookup(PRIORITY_CLASSES),
+    runtimeClass: lookup(RUNTIME_CLASSES),
+    priorityClasses: held(PRIORITY_CLASSES),
+    storageClasses: held(STORAGE_CLASSES),
+    ingressClasses: held(INGRESS_CLASSES),
+    limitRanges: heldIn(LIMIT_RANGES),
+    resourceQuotas: heldIn(RESOURCE_QUOTAS),
+    podsOf: heldIn(PODS),
   };
 }

@@ -44,3 +44,17 @@ export function makeNamespaceLifecycle({
     },
   };
 }
+
+/** Off by default: NamespaceLifecycle does the same and more. */
+export function makeNamespaceExists({
+  namespace: lookup,
+}: Pick<AdmissionLookups, 'namespace'>): AdmissionPlugin {
+  return {
+    name: 'NamespaceExists',
+    async validate({ operation, type, namespace }) {
+      const isNamespace = type.group === NAMESPACES.group && type.resource === NAMESPACES.resource;
+      if (namespace === '' || isNamespace || operation === 'connect') return;
+      if ((await lookup({ name: namespace })) === undefined) throw notFound(NAMESPACES, namespace);
+    },
+  };
+}

@@ -1,38 +1,66 @@
-// The admission plugins that are on by default, in Kubernetes' order.
+// The admission plugins of an apiserver, made and put in Kubernetes' order.
+// Guarantees: a plugin runs because it was chosen; grants beyond the writer's own are refused while RBAC is on, chosen or not.
+import type { KindDefinition } from '../../api/kind.js';
 import type { Client } from '../../client/client.js';
-import type { Informers } from '../../client/informer.js';
 import type { AdmissionPlugin } from '../admission.js';
 import type { RbacAuthorizer } from '../auth/rbacAuthorizer.js';
 import { makeRbacEscalationCheck } from '../auth/rbacEscalation.js';
 import type { Authorizer } from '../identity.js';
+import { alwaysAdmit, alwaysDeny, alwaysPullImages } from './always.js';
+import { makeCertificateApproval, makeCertificateSigning } from './certificateSigners.js';
+import { certificateSubjectRestriction } from './certificateSubject.js';
+import { type AdmissionChoice, chosenPlugins, type PluginName } from './choice.js';
+import { makeDefaultIngressClass, makeDefaultStorageClass } from './defaultClass.js';
 import { defaultTolerationSeconds } from './defaultTolerationSeconds.js';
-import { type AdmissionLookups, makeLookups } from './lookups.js';
-import { makeNamespaceLifecycle } from './namespaceLifecycle.js';
+import { makeLimitRanger } from './limits/limitRanger.js';
+import type { AdmissionLookups } from './lookups.js';
+import { makeNamespaceExists, makeNamespaceLifecycle } from './namespaceLifecycle.js';
 import { makeNodeRestriction } from './nodeRestriction.js';
+import { makePodSecurity } from './podSecurity/podSecurity.js';
 import { makePriority } from './priority.js';
+import { makeResourceQuota } from './quota/resourceQuota.js';
+import { makeRuntimeClass } from './runtimeClass.js';
 import { makeServiceAccount } from './serviceAccount.js';
+import { storageObjectInUseProtection } from './storageObjectInUseProtection.js';
 import { taintNodesByCondition } from './taintNodesByCondition.js';
 
-export interface AdmissionOptions {
-  /** Or a client to make them of, with informers to answer from memory what they can. */
-  readonly lookups?: AdmissionLookups;
-  readonly client?: Client;
-  readonly informers?: Informers;
+export interface AdmissionOptions extends AdmissionChoice {
+  readonly lookups: AdmissionLookups;
+  /** Trusted: reserves quota and asks for what informers do not hold. */
+  readonly client: Client;
+  readonly kinds: readonly KindDefinition[];
+  /** Judges what the certificate plugins must ask. */
+  readonly authorizer: Authorizer;
   /** With RBAC on: grants beyond what the writer holds are refused. */
-  readonly rbac?: { readonly rbac: RbacAuthorizer; readonly authorizer: Authorizer };
+  readonly rbac?: RbacAuthorizer;
 }
 
-export function defaultAdmission(options: AdmissionOptions): readonly AdmissionPlugin[] {
-  const { client, informers, rbac } = options;
-  const lookups = options.lookups ?? (client === undefined ? undefined : makeLookups(client, informers));
-  if (lookups === undefined) throw new TypeError('defaultAdmission needs lookups or a client');
+export function makeAdmission(options: AdmissionOptions): readonly AdmissionPlugin[] {
+  const { lookups, client, kinds, authorizer, rbac } = options;
+  const make: Record<PluginName, () => AdmissionPlugin> = {
+    AlwaysAdmit: () => alwaysAdmit,
+    NamespaceExists: () => makeNamespaceExists(lookups),
+    NamespaceLifecycle: () => makeNamespaceLifecycle(lookups),
+    AlwaysPullImages: () => alwaysPullImages,
+    LimitRanger: () => makeLimitRanger(lookups),
+    ServiceAccount: () => makeServiceAccount({ lookups }),
+    NodeRestriction: () => makeNodeRestriction(lookups),
+    TaintNodesByCondition: () => taintNodesByCondition,
+    PodSecurity: () => makePodSecurity(lookups),
+    Priority: () => makePriority(lookups),
+    DefaultTolerationSeconds: () => defaultTolerationSeconds,
+    StorageObjectInUseProtection: () => storageObjectInUseProtection,
+    RuntimeClass: () => makeRuntimeClass(lookups),
+    CertificateApproval: () => makeCertificateApproval(authorizer),
+    CertificateSigning: () => makeCertificateSigning(authorizer),
+    CertificateSubjectRestriction: () => certificateSubjectRestriction,
+    DefaultIngressClass: () => makeDefaultIngressClass(lookups),
+    DefaultStorageClass: () => makeDefaultStorageClass(lookups),
+    ResourceQuota: () => makeResourceQuota({ lookups, client, kinds }),
+    AlwaysDeny: () => alwaysDeny,
+  };
   return [
-    makeNamespaceLifecycle(lookups),
-    makeServiceAccount({ lookups }),
-    makeNodeRestriction(lookups),
-    taintNodesByCondition,
-    makePriority(lookups),
-    defaultTolerationSeconds,
-    ...(rbac === undefined ? [] : [makeRbacEscalationCheck(rbac)]),
+    ...chosenPlugins(options).map((name) => make[name]()),
+    ...(rbac === undefined ? [] : [makeRbacEscalationCheck({ rbac, authorizer })]),
   ];
 }

@@ -1,12 +1,15 @@
 // The number behind a pod's priority class, fixed when the pod is created.
 // Guarantees: no user picks a number: it comes from a class, and an update keeps it.
 import type { V1Pod } from '../../api/gen/types.js';
+import type { Draft } from '../../api/kind.js';
 import type { Stored } from '../../api/object.js';
-import { PODS } from '../../api/resources.js';
+import { PODS, PRIORITY_CLASSES } from '../../api/resources.js';
 import { forbidden } from '../../api/status.js';
 import type { AdmissionPlugin, AdmissionRequest } from '../admission.js';
 import type { AdmissionLookups } from './lookups.js';
 import { draftOf } from './requests.js';
+
+type PodSpecDraft = NonNullable<Draft<V1Pod>['spec']>;
 
 interface PriorityOfClass {
   readonly value: number;
@@ -19,14 +22,33 @@ const BUILT_IN: ReadonlyMap<string, PriorityOfClass> = new Map([
   ['system-cluster-critical', { value: 2_000_000_000, preemptionPolicy: PREEMPT }],
 ]);
 
-export function makePriority({ priorityClass }: Pick<AdmissionLookups, 'priorityClass'>): AdmissionPlugin {
+export function makePriority({
+  priorityClass,
+  priorityClasses,
+}: Pick<AdmissionLookups, 'priorityClass' | 'priorityClasses'>): AdmissionPlugin {
+  /** Of several, the lowest: a mistake must not raise every pod. */
+  const globalDefault = () =>
+    priorityClasses()
+      .filter((one) => one.globalDefault === true)
+      .sort((a, b) => (a.value ?? 0) - (b.value ?? 0))[0];
+
   async function classOf(name: string, request: AdmissionRequest): Promise<PriorityOfClass> {
     const builtIn = BUILT_IN.get(name);
     if (builtIn !== undefined) return builtIn;
-    const found = await priorityClass?.({ name });
+    const found = await priorityClass({ name });
     if (found === undefined)
       throw forbidden(PODS, request.name, `no PriorityClass with name ${name} was found`);
     return { value: found.value ?? 0, preemptionPolicy: found.preemptionPolicy ?? PREEMPT };
+  }
+
+  /** Without a name the global default is taken, name and all, if there is one. */
+  async function priorityOf(spec: PodSpecDraft, request: AdmissionRequest): Promise<PriorityOfClass> {
+    const named = spec.priorityClassName ?? '';
+    if (named !== '') return classOf(named, request);
+    const chosen = globalDefault();
+    if (chosen === undefined) return { value: 0, preemptionPolicy: PREEMPT };
+    spec.priorityClassName = chosen.metadata.name;
+    return { value: chosen.value ?? 0, preemptionPolicy: chosen.preemptionPolicy ?? PREEMPT };
   }
 
   return {
@@ -40,9 +62,7 @@ export function makePriority({ priorityClass }: Pick<AdmissionLookups, 'priority
         if (old?.preemptionPolicy !== undefined) spec.preemptionPolicy ??= old.preemptionPolicy;
         return;
       }
-      const name = spec.priorityClassName ?? '';
-      const { value, preemptionPolicy } =
-        name === '' ? { value: 0, preemptionPolicy: PREEMPT } : await classOf(name, request);
+      const { value, preemptionPolicy } = await priorityOf(spec, request);
       if (spec.priority !== undefined && spec.priority !== value) {
         const why = `the integer value of priority (${spec.priority}) must not be provided in pod spec; priority admission controller computed ${value} from the given PriorityClass name`;
         throw forbidden(PODS, request.name, why);
@@ -53,6 +73,14 @@ export function makePriority({ priorityClass }: Pick<AdmissionLookups, 'priority
       }
       spec.priority = value;
       spec.preemptionPolicy = preemptionPolicy;
+    },
+    validate(request) {
+      const wanted = draftOf(request, PRIORITY_CLASSES, 'create', 'update');
+      if (wanted?.globalDefault !== true) return;
+      const held = globalDefault();
+      if (held === undefined || held.metadata.name === request.name) return;
+      const why = `PriorityClass ${held.metadata.name} is already marked as default. Only one default can exist`;
+      throw forbidden(PRIORITY_CLASSES, request.name, why);
     },
   };
 }

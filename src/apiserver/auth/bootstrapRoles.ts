@@ -156,6 +156,8 @@ const controllerManagerRules: readonly V1PolicyRule[] = [
     ['create'],
   ),
   rule('', ['serviceaccounts/token', 'pods/eviction', 'pods/binding'], ['create']),
+  // Aggregated roles hold rights that their controller does not have.
+  rule(RBAC, ['clusterroles'], ['escalate']),
   rule('apps', ['controllerrevisions', 'replicasets'], ['create']),
   rule('batch', ['jobs'], ['create']),
   rule('discovery.k8s.io', ['endpointslices'], ['create']),

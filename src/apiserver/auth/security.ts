@@ -1,22 +1,36 @@
 // Everything of an apiserver that decides who asks and what they may do, made of one set of options.
 // Guarantees: requests, reviews and admission are judged by the same authenticator and authorizer.
+
+import type { KindDefinition } from '../../api/kind.js';
+import { KINDS } from '../../api/kinds/index.js';
 import type { Client } from '../../client/client.js';
 import type { Informers } from '../../client/informer.js';
-import { makeLookups } from '../admission/lookups.js';
-import { defaultAdmission } from '../admission/plugins.js';
+import type { AdmissionChoice } from '../admission/choice.js';
+import { type AdmissionLookups, makeLookups } from '../admission/lookups.js';
+import { makeAdmission } from '../admission/plugins.js';
 import type { AdmissionPlugin } from '../admission.js';
-import type { Authorizer } from '../identity.js';
+import { type ApiResponse, bytesResponse, jsonResponse } from '../exchange.js';
+import type { Authenticator, Authorizer } from '../identity.js';
 import type { SubresourceHook, VirtualResource } from '../machinery.js';
+import { makeBasicAuthenticator } from './basicAuth.js';
+import { makeBootstrapTokenAuthenticator } from './bootstrapToken.js';
 import { clientCertificate } from './clientCertificate.js';
-import { makeNodeAuthorizer } from './nodeAuthorizer.js';
-import { firstOpinion, makeRbacAuthorizer } from './rbacAuthorizer.js';
+import { type AuthorizationMode, makeAuthorization } from './modes.js';
 import { makeReviews } from './reviews.js';
 import { makeServiceAccountTokenAuthenticator, makeTokenVerifier } from './serviceAccountToken.js';
-import { jsonWebKeySet, openIdConfiguration, readVerificationKey } from './signingKey.js';
+import {
+  jsonWebKeySet,
+  openIdConfiguration,
+  readVerificationKey,
+  type SigningKey,
+  type VerificationKey,
+} from './signingKey.js';
 import { makeStaticTokenAuthenticator } from './staticToken.js';
 import { makeTokenIssuer } from './tokenIssuer.js';
 import { makeTokenSubresource } from './tokenSubresource.js';
 import { makeUnionAuthenticator, type UnionAuthenticator } from './union.js';
+
+const DEFAULT_MODES: readonly AuthorizationMode[] = ['Node', 'RBAC'];
 
 export interface SecurityOptions {
   /** Trusted: reaches the server as system:masters, since it is how the server itself looks things up. */
@@ -31,6 +45,19 @@ export interface SecurityOptions {
   readonly audiences?: readonly string[];
   /** Content of a token file. */
   readonly tokenFile?: string;
+  /** Content of a file of passwords. */
+  readonly basicAuthFile?: string;
+  readonly bootstrapTokens?: boolean;
+  /** In the order they are asked; Node and RBAC unless given. */
+  readonly modes?: readonly AuthorizationMode[];
+  /** Content of the ABAC policy file. */
+  readonly policyFile?: string;
+  /** Which admission plugins run besides and without the defaults. */
+  readonly admission?: AdmissionChoice;
+  /** Where clients outside find the public keys; below the issuer unless given. */
+  readonly jwksUri?: string;
+  /** What the server serves; plugins ask for nothing else. */
+  readonly kinds?: readonly KindDefinition[];
   readonly allowAnonymous?: boolean;
   now?(): number;
 }
@@ -38,7 +65,7 @@ export interface SecurityOptions {
 /** Fits into the parts that openApiServer takes; the `services` hooks are added by whoever opens it. */
 export interface Security {
   readonly authenticator: UnionAuthenticator;
-  /** Node, then RBAC. Anything but `allow` is a refusal. */
+  /** The modes in their order. Anything but `allow` is a refusal. */
   readonly authorizer: Authorizer;
   readonly admission: readonly AdmissionPlugin[];
   /** The create-only kinds. */
@@ -50,21 +77,20 @@ export interface Security {
   /** GET /openid/v1/jwks and /.well-known/openid-configuration. */
   readonly jwks: object;
   openId(jwksUri: string): object;
+  readonly paths: ReadonlyMap<string, () => ApiResponse>;
 }
 
 export function makeSecurity(options: SecurityOptions): Security {
-  const { client, informers, issuer, audiences = [issuer], allowAnonymous = true, tokenFile } = options;
+  const { client, informers, issuer, audiences = [issuer], allowAnonymous = true, kinds = KINDS } = options;
   const clock = options.now === undefined ? {} : { now: options.now };
-  const lookups = makeLookups(client, informers);
+  const lookups = makeLookups({ client, informers, kinds });
   const tokenIssuer = makeTokenIssuer({
     privateKeyPem: options.serviceAccountKeyPem,
     issuer,
     audiences,
     ...clock,
   });
-  const { keyId, algorithm, publicKey } = tokenIssuer.key;
-  const older = (options.olderKeysPem ?? []).map((pem) => readVerificationKey(pem));
-  const keys = [{ keyId, algorithm, key: publicKey }, ...older];
+  const keys = verificationKeys(tokenIssuer.key, options.olderKeysPem ?? []);
   const tokens = makeTokenVerifier({
     ...clock,
     keys,
@@ -74,22 +100,62 @@ export function makeSecurity(options: SecurityOptions): Security {
       podUid: async (name) => (await lookups.pod(name))?.metadata.uid,
     },
   });
-  const rbac = makeRbacAuthorizer(informers);
-  const authorizer = firstOpinion([makeNodeAuthorizer(informers), rbac]);
-  const admission = defaultAdmission({ lookups, rbac: { rbac, authorizer } });
+  const { modes = DEFAULT_MODES, policyFile } = options;
+  const authorization = makeAuthorization({ informers, modes, policyFile });
+  const { authorizer, rbac } = authorization;
+  const admission = makeAdmission({
+    ...{ client, kinds, lookups, authorizer, ...options.admission },
+    ...(rbac === undefined ? {} : { rbac }),
+  });
+  const otherTokens = otherTokenAuthenticators(options, lookups);
   const authenticators = [
     clientCertificate,
-    ...(tokenFile === undefined ? [] : [makeStaticTokenAuthenticator(tokenFile)]),
+    ...otherTokens,
+    ...(options.basicAuthFile === undefined ? [] : [makeBasicAuthenticator(options.basicAuthFile)]),
     makeServiceAccountTokenAuthenticator(tokens, audiences),
   ];
+  const jwks = jsonWebKeySet(keys);
+  const openId = (jwksUri: string) => openIdConfiguration({ issuer, jwksUri });
   return {
     authenticator: makeUnionAuthenticator({ authenticators, allowAnonymous }),
     authorizer,
     admission,
-    virtualResources: makeReviews({ authorizer, rbac, tokens, audiences }),
+    virtualResources: makeReviews({ authorizer, rbac: authorization, tokens, otherTokens, audiences }),
     subresourceHooks: [makeTokenSubresource({ issuer: tokenIssuer, lookups, admission })],
     ready: () => informers.synced(),
-    jwks: jsonWebKeySet(keys),
-    openId: (jwksUri) => openIdConfiguration({ issuer, jwksUri }),
+    jwks,
+    openId,
+    paths: openIdPaths(jwks, openId(options.jwksUri ?? `${issuer.replace(/\/$/, '')}${JWKS_PATH}`)),
   };
+}
+
+/** Tokens signed by any of the keys are good; the same key given twice is one. */
+function verificationKeys(
+  { keyId, algorithm, publicKey }: SigningKey,
+  olderPem: readonly string[],
+): VerificationKey[] {
+  const all = [{ keyId, algorithm, key: publicKey }, ...olderPem.map((pem) => readVerificationKey(pem))];
+  return [...new Map(all.map((key) => [key.keyId, key])).values()];
+}
+
+function otherTokenAuthenticators(
+  { tokenFile, bootstrapTokens, now }: SecurityOptions,
+  { secret }: AdmissionLookups,
+): Authenticator[] {
+  return [
+    ...(tokenFile === undefined ? [] : [makeStaticTokenAuthenticator(tokenFile)]),
+    ...(bootstrapTokens === true
+      ? [makeBootstrapTokenAuthenticator({ secret, ...(now === undefined ? {} : { now }) })]
+      : []),
+  ];
+}
+
+const JWKS_PATH = '/openid/v1/jwks';
+
+function openIdPaths(jwks: object, openId: object): ReadonlyMap<string, () => ApiResponse> {
+  const keySet = Buffer.from(JSON.stringify(jwks));
+  return new Map([
+    ['/.well-known/openid-configuration', () => jsonResponse(200, openId)],
+    [JWKS_PATH, () => bytesResponse(200, keySet, 'application/jwk-set+json')],
+  ]);
 }

@@ -1,27 +1,16 @@
-// OpenAPI v3 documents from the generated schemas: what kubectl asks before it sends a manifest, and for explain. Pure.
-// Guarantees: small on purpose: the types of all fields, and that PATCH knows fieldValidation.
+// OpenAPI v3 documents, one a group version: what kubectl asks before it sends a manifest, and for explain. Pure.
+// Guarantees: the types and texts of all fields, how lists merge, and the options that writes take.
+
 import { schemas } from '../../api/gen/schemas.js';
-import type { KindDefinition } from '../../api/kind.js';
-
-type Schema = Record<string, unknown>;
-
-const SCALARS: Readonly<Record<string, Schema>> = {
-  s: { type: 'string' },
-  i: { type: 'integer', format: 'int32' },
-  n: { type: 'number', format: 'double' },
-  b: { type: 'boolean' },
-  t: { type: 'string', format: 'date-time' },
-  u: { type: 'string', format: 'date-time' },
-  y: { type: 'string', format: 'byte' },
-  x: { oneOf: [{ type: 'integer' }, { type: 'string' }] },
-  any: { type: 'object' },
-};
+import { modelIn, modelNames } from './modelNames.js';
+import { type Descriptions, type Form, modelSchema } from './openapiModels.js';
+import { operationsOf } from './openapiPaths.js';
 
 const pathOf = (group: string, version: string) =>
   group === '' ? `api/${version}` : `apis/${group}/${version}`;
 
 /** /openapi/v3 */
-export function openApiIndex(kinds: readonly KindDefinition[]): object {
+export function openApiIndex(kinds: readonly Form[]): object {
   const paths = new Set(kinds.map(({ type }) => pathOf(type.group, type.version)));
   return {
     paths: Object.fromEntries(
@@ -30,74 +19,39 @@ export function openApiIndex(kinds: readonly KindDefinition[]): object {
   };
 }
 
+export interface DocumentOptions {
+  readonly kinds: readonly Form[];
+  readonly version: string;
+  readonly descriptions: Descriptions;
+}
+
 /** /openapi/v3/<path of a group version>; undefined when none of the kinds is in it. */
 export function openApiDocument(
-  kinds: readonly KindDefinition[],
+  { kinds, version, descriptions }: DocumentOptions,
   path: string,
-  version: string,
 ): object | undefined {
   const served = kinds.filter(({ type }) => pathOf(type.group, type.version) === path);
   if (served.length === 0) return undefined;
+  const dialect = { names: modelNames(kinds), descriptions, v3: true };
   const models = new Set<string>();
   for (const { model } of served) collect(model, models);
+  const named = [...models].map((model) => [
+    dialect.names.get(model) ?? model,
+    modelSchema(model, served, dialect),
+  ]);
   return {
     openapi: '3.0.0',
     info: { title: 'Kubernetes', version },
-    paths: Object.fromEntries(served.map((kind) => pathItem(kind, path))),
-    components: {
-      schemas: Object.fromEntries([...models].sort().map((model) => [model, modelSchema(model, served)])),
-    },
+    paths: Object.fromEntries(
+      served.map((kind) => operationsOf(kind, pathOf(kind.type.group, kind.type.version), dialect)),
+    ),
+    components: { schemas: Object.fromEntries(named) },
   };
-}
-
-function pathItem({ type, model }: KindDefinition, path: string): [string, object] {
-  const scope = type.namespaced ? 'namespaces/{namespace}/' : '';
-  const gvk = { group: type.group, version: type.version, kind: type.kind };
-  const operation = (action: string, method: string) => ({
-    operationId: `${method}${type.kind}`,
-    'x-kubernetes-action': action,
-    'x-kubernetes-group-version-kind': gvk,
-    parameters: ['dryRun', 'fieldManager', 'fieldValidation'].map((name) => ({
-      name,
-      in: 'query',
-      schema: { type: 'string', uniqueItems: true },
-    })),
-    responses: {
-      200: {
-        description: 'OK',
-        content: { 'application/json': { schema: { $ref: `#/components/schemas/${model}` } } },
-      },
-    },
-  });
-  return [
-    `/${path}/${scope}${type.resource}/{name}`,
-    { get: operation('get', 'read'), put: operation('put', 'replace'), patch: operation('patch', 'patch') },
-  ];
-}
-
-function modelSchema(model: string, kinds: readonly KindDefinition[]): Schema {
-  const fields = Object.entries(schemas[model] ?? {});
-  const required = fields.filter(([, code]) => code.startsWith('!')).map(([name]) => name);
-  const gvks = kinds
-    .filter((kind) => kind.model === model)
-    .map(({ type }) => ({ group: type.group, version: type.version, kind: type.kind }));
-  return {
-    type: 'object',
-    properties: Object.fromEntries(fields.map(([name, code]) => [name, fieldSchema(code)])),
-    ...(required.length === 0 ? {} : { required }),
-    ...(gvks.length === 0 ? {} : { 'x-kubernetes-group-version-kind': gvks }),
-  };
-}
-
-function fieldSchema(code: string): Schema {
-  if (code.startsWith('!')) return fieldSchema(code.slice(1));
-  if (code.startsWith('[]')) return { type: 'array', items: fieldSchema(code.slice(2)) };
-  if (code.startsWith('{}')) return { type: 'object', additionalProperties: fieldSchema(code.slice(2)) };
-  return SCALARS[code] ?? { allOf: [{ $ref: `#/components/schemas/${code}` }] };
 }
 
 function collect(model: string, seen: Set<string>): void {
-  if (seen.has(model) || schemas[model] === undefined) return;
+  const schema = schemas[model];
+  if (seen.has(model) || schema === undefined) return;
   seen.add(model);
-  for (const code of Object.values(schemas[model])) collect(code.replace(/^!?(\[\]|\{\})*/, ''), seen);
+  for (const code of Object.values(schema)) collect(modelIn(code), seen);
 }

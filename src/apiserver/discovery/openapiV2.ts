@@ -1,20 +1,41 @@
-// /openapi/v2 for kubectl before 1.27, which creates nothing until it has read such a document, in protobuf. Pure.
-// Guarantees: a valid document that describes no kinds: such a kubectl then leaves the checks to the server, which warns.
+// /openapi/v2: one document of all kinds, in JSON and in the protobuf that kubectl before 1.27 insists on. Pure.
+// Guarantees: both forms come from the same data, so they say the same.
+import { encodeDocument } from './gnostic.js';
+import { modelNames } from './modelNames.js';
+import type { DocumentOptions } from './openapi.js';
+import { type Dialect, type Form, modelSchema, type Schema } from './openapiModels.js';
+import { operationsOf } from './openapiPaths.js';
 
-/** What clients ask for. It is no media type by the grammar (RFC 6838 has no @), and Go refuses to read it as one. */
-export const OPENAPI_V2_ASKED = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf';
+/** Clients ask with an @, which is no letter of a media type; Go's newer parser refuses it in an answer. */
+const OPENAPI_V2_ASKED = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf';
 export const OPENAPI_V2_TYPE = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
 
-/** gnostic's openapi.v2.Document: swagger is field 1; info field 2, in it title 1 and version 2. */
-export function openApiV2Document(version: string): Buffer {
-  const info = Buffer.concat([text(1, 'Kubernetes'), text(2, version)]);
-  return Buffer.concat([text(1, '2.0'), field(2, info)]);
+export const wantsV2Protobuf = (accept = ''): boolean =>
+  accept.includes(OPENAPI_V2_ASKED) || accept.includes(OPENAPI_V2_TYPE);
+
+export interface OpenApiV2 {
+  readonly swagger: '2.0';
+  readonly info: { readonly title: string; readonly version: string };
+  readonly paths: Readonly<Record<string, Schema>>;
+  readonly definitions: Readonly<Record<string, Schema>>;
 }
 
-const text = (number: number, value: string) => field(number, Buffer.from(value));
-
-/** Length-delimited. Short enough here for lengths of one byte. */
-function field(number: number, value: Buffer): Buffer {
-  if (value.length > 0x7f) throw new RangeError('a field of this document is at most 127 bytes long');
-  return Buffer.concat([Buffer.from([number * 8 + 2, value.length]), value]);
+export function openApiV2({ kinds, version, descriptions }: DocumentOptions): OpenApiV2 {
+  const dialect: Dialect = { names: modelNames(kinds), descriptions, v3: false };
+  const named = [...dialect.names].map(
+    ([model, name]) => [name, modelSchema(model, kinds, dialect)] as const,
+  );
+  return {
+    swagger: '2.0',
+    info: { title: 'Kubernetes', version },
+    paths: Object.fromEntries(kinds.map((kind) => operationsOf(kind, pathOf(kind), dialect))),
+    definitions: Object.fromEntries(named.sort(([a], [b]) => (a < b ? -1 : 1))),
+  };
 }
+
+export function openApiV2Protobuf(document: OpenApiV2): Buffer {
+  return encodeDocument(document);
+}
+
+const pathOf = ({ type }: Form) =>
+  type.group === '' ? `api/${type.version}` : `apis/${type.group}/${type.version}`;

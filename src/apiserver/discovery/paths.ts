@@ -4,8 +4,8 @@ import { statusError } from '../../api/status.js';
 import { type ApiResponse, bytesResponse, jsonResponse, textResponse } from '../exchange.js';
 import { type Negotiated, negotiate } from '../output/negotiate.js';
 import { aggregated, apiGroup, apiGroupList, apiVersions, resourceList } from './documents.js';
-import { openApiDocument, openApiIndex } from './openapi.js';
-import { OPENAPI_V2_ASKED, OPENAPI_V2_TYPE, openApiV2Document } from './openapiV2.js';
+import { makeOpenApi } from './openapiDocuments.js';
+import { OPENAPI_V2_TYPE, wantsV2Protobuf } from './openapiV2.js';
 import type { Served, ServedResource } from './resources.js';
 import { servedResources } from './resources.js';
 
@@ -30,40 +30,51 @@ export interface HealthCheck {
 export interface PathsOptions extends Served {
   readonly version: VersionInfo;
   readonly ready: readonly HealthCheck[];
+  /** Paths that other parts answer, such as /metrics. */
+  readonly others?: ReadonlyMap<string, () => ApiResponse>;
 }
 
-export type PathHandler = (path: string, query: URLSearchParams, accept: string | undefined) => ApiResponse;
+export type PathHandler = (
+  path: string,
+  query: URLSearchParams,
+  accept: string | undefined,
+) => Promise<ApiResponse>;
 
 const HEALTH = new Set(['healthz', 'livez', 'readyz']);
 
 export function makePathHandler(options: PathsOptions): PathHandler {
   const resources = servedResources(options);
-  return (path, query, accept) => {
+  const openApi = makeOpenApi(options);
+  return async (path, query, accept) => {
     // Its own media type, which nothing else here speaks.
-    if (path === '/openapi/v2' && accept?.includes(OPENAPI_V2_ASKED)) {
-      return bytesResponse(200, openApiV2Document(options.version.gitVersion), OPENAPI_V2_TYPE);
+    if (path === '/openapi/v2' && wantsV2Protobuf(accept)) {
+      return bytesResponse(200, await openApi.v2Protobuf(), OPENAPI_V2_TYPE);
     }
     const negotiated = negotiate(accept);
     const parts = path.split('/').filter((part) => part !== '');
     const [root = '', first = '', second = ''] = parts;
     if (HEALTH.has(root)) return health(root, first, query, root === 'readyz' ? options.ready : []);
+    const other = options.others?.get(path);
+    if (other !== undefined) return other();
     if (path === '/version' || path === '/version/') return jsonResponse(200, options.version);
     const document =
       root === 'openapi'
-        ? openApi(options, parts)
-        : discovery(resources, negotiated, { root, first, second, length: parts.length });
+        ? await openApi.answer(parts)
+        : discovery(options, resources, negotiated, { root, first, second, length: parts.length });
     if (document !== undefined) return document;
     throw statusError('NotFound', 'the server could not find the requested resource', {});
   };
 }
 
 function discovery(
+  { others }: PathsOptions,
   resources: readonly ServedResource[],
   { form, version }: Negotiated,
   { root, first, second, length }: { root: string; first: string; second: string; length: number },
 ): ApiResponse | undefined {
   const found = (value: object | undefined) => (value === undefined ? undefined : jsonResponse(200, value));
-  if (root === '' && length === 0) return jsonResponse(200, { paths: rootPaths(resources) });
+  if (root === '' && length === 0)
+    return jsonResponse(200, { paths: rootPaths(resources, [...(others?.keys() ?? [])]) });
   if (root !== 'api' && root !== 'apis') return undefined;
   if (length === 1 && form === 'aggregatedDiscovery') {
     const type = `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`;
@@ -79,19 +90,22 @@ function discovery(
   return length === 3 ? found(resourceList(resources, first, second)) : undefined;
 }
 
-function openApi({ kinds, version }: PathsOptions, parts: readonly string[]): ApiResponse | undefined {
-  if (parts[1] !== 'v3') return undefined;
-  if (parts.length === 2) return jsonResponse(200, openApiIndex(kinds));
-  const document = openApiDocument(kinds, parts.slice(2).join('/'), version.gitVersion);
-  return document === undefined ? undefined : jsonResponse(200, document);
-}
-
-function rootPaths(resources: readonly ServedResource[]): readonly string[] {
+function rootPaths(resources: readonly ServedResource[], more: readonly string[]): readonly string[] {
   const groups = resources
     .filter(({ type }) => type.group !== '')
     .flatMap(({ type }) => [`/apis/${type.group}`, `/apis/${type.group}/${type.version}`]);
-  const others = ['/api', '/api/v1', '/apis', '/healthz', '/livez', '/openapi/v3', '/readyz', '/version'];
-  return [...new Set([...others, ...groups])].sort();
+  const others = [
+    '/api',
+    '/api/v1',
+    '/apis',
+    '/healthz',
+    '/livez',
+    '/openapi/v2',
+    '/openapi/v3',
+    '/readyz',
+    '/version',
+  ];
+  return [...new Set([...others, ...more, ...groups])].sort();
 }
 
 function health(

@@ -28,9 +28,12 @@ export interface ServedResource {
 const VERBS = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
 const CHANGE = ['get', 'patch', 'update'];
 
+const PROXY_VERBS = ['create', 'delete', 'get', 'patch', 'update'];
+
 const POD_SUBRESOURCES: readonly ServedSubresource[] = [
   { subresource: 'attach', kind: core('PodAttachOptions'), verbs: ['create', 'get'] },
   { subresource: 'binding', kind: core('Binding'), verbs: ['create'] },
+  { subresource: 'ephemeralcontainers', kind: core('Pod'), verbs: CHANGE },
   { subresource: 'eviction', kind: { group: 'policy', version: 'v1', kind: 'Eviction' }, verbs: ['create'] },
   { subresource: 'exec', kind: core('PodExecOptions'), verbs: ['create', 'get'] },
   { subresource: 'log', kind: core('Pod'), verbs: ['get'] },
@@ -39,6 +42,11 @@ const POD_SUBRESOURCES: readonly ServedSubresource[] = [
 
 function core(kind: string): ServedKind {
   return { group: '', version: 'v1', kind };
+}
+
+/** Kinds with something behind them that speaks HTTP. */
+export function isProxied({ group, resource }: ResourceType): boolean {
+  return group === '' && (resource === 'pods' || resource === 'services' || resource === 'nodes');
 }
 
 export interface Served {
@@ -52,15 +60,15 @@ export function servedResources({
   virtualResources,
   subresourceHooks,
 }: Served): readonly ServedResource[] {
-  const stored = kinds.map(
-    (kind): ServedResource => ({
-      type: kind.type,
+  const stored = kinds.flatMap((kind) =>
+    [kind.type, ...(kind.versions ?? []).map(({ type }) => type)].map((type) => ({
+      type,
       singular: kind.singular,
       shortNames: kind.shortNames,
       categories: kind.categories,
       verbs: VERBS,
-      subresources: subresourcesOf(kind, subresourceHooks),
-    }),
+      subresources: subresourcesOf(kind, type, subresourceHooks),
+    })),
   );
   const computed = virtualResources.map(
     (type): ServedResource => ({
@@ -77,12 +85,15 @@ export function servedResources({
 
 function subresourcesOf(
   kind: KindDefinition,
+  type: ResourceType,
   hooks: readonly SubresourceHook[],
 ): readonly ServedSubresource[] {
-  const { type } = kind;
   const self = { group: type.group, version: type.version, kind: type.kind };
   const found: ServedSubresource[] = [];
   if (isType(type, PODS)) found.push(...POD_SUBRESOURCES);
+  if (isProxied(type)) {
+    found.push({ subresource: 'proxy', kind: core(`${type.kind}ProxyOptions`), verbs: PROXY_VERBS });
+  }
   if (type.group === '' && type.resource === 'namespaces') {
     found.push({ subresource: 'finalize', kind: self, verbs: ['update'] });
   }
@@ -93,7 +104,8 @@ function subresourcesOf(
       verbs: CHANGE,
     });
   }
-  if (kind.hasStatus) found.push({ subresource: 'status', kind: self, verbs: CHANGE });
+  for (const subresource of [...(kind.hasStatus ? ['status'] : []), ...(kind.statusParts ?? [])])
+    found.push({ subresource, kind: self, verbs: CHANGE });
   for (const hook of hooks) {
     if (isType(type, hook.type))
       found.push({ subresource: hook.subresource, kind: hook.kind, verbs: ['create'] });

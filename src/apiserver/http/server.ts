@@ -1,7 +1,7 @@
 // The HTTPS side: sockets and node:http in, requests of the common path out, answers written back.
 // Guarantees: bodies, headers and times are bounded; a client that does not read stops being written to.
 import { once } from 'node:events';
-import type http from 'node:http';
+import http from 'node:http';
 import https from 'node:https';
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
@@ -11,7 +11,7 @@ import type { Log } from '../../api/log.js';
 import { statusError } from '../../api/status.js';
 import type { ApiRequest, Body } from '../exchange.js';
 import type { Handler } from '../handler.js';
-import type { Credentials } from '../identity.js';
+import type { Credentials, UserInfo } from '../identity.js';
 import { joinTunnel, refuseUpgrade } from './tunnel.js';
 
 export interface TlsFiles {
@@ -31,38 +31,60 @@ const MAX_BODY = 3 * 1024 * 1024;
 const MAX_HEADERS = 64 * 1024;
 const GZIP_FROM = 128 * 1024;
 const WRITE_CHUNK = 64 * 1024;
+/** Nothing of an answer could be sent for so long: the client is stuck, or never meant to read. */
+const STALL_MS = 60_000;
+
+const CONNECTION = {
+  maxHeaderSize: MAX_HEADERS,
+  headersTimeout: 30_000,
+  requestTimeout: 120_000,
+  keepAliveTimeout: 90_000,
+  noDelay: true,
+  // The kernel finds peers that vanished without a word, in two to three minutes.
+  keepAlive: true,
+  keepAliveInitialDelay: 60_000,
+};
 
 export function createHttpsServer({ tls, handler, log }: HttpsServerOptions): https.Server {
-  const server = https.createServer(
-    {
-      cert: tls.cert,
-      key: tls.key,
-      ...(tls.clientCa === undefined ? {} : { ca: tls.clientCa }),
-      requestCert: true,
-      rejectUnauthorized: false,
-      minVersion: 'TLSv1.2',
-      ALPNProtocols: ['http/1.1'],
-      maxHeaderSize: MAX_HEADERS,
-      headersTimeout: 30_000,
-      requestTimeout: 120_000,
-      keepAliveTimeout: 90_000,
-      noDelay: true,
-    },
-    (incoming, outgoing) => {
-      serve(handler, incoming, outgoing).catch((error: Error) => {
-        log.debug('a connection broke while it was answered', { error: error.message });
-        outgoing.destroy();
-      });
-    },
-  );
+  const server = https.createServer({
+    ...CONNECTION,
+    cert: tls.cert,
+    key: tls.key,
+    ...(tls.clientCa === undefined ? {} : { ca: tls.clientCa }),
+    requestCert: true,
+    rejectUnauthorized: false,
+    minVersion: 'TLSv1.2',
+    ALPNProtocols: ['http/1.1'],
+    handshakeTimeout: 30_000,
+  });
+  server.on('tlsClientError', (_error, socket) => socket.destroy());
+  return answering(server, handler, log);
+}
+
+/** Plain HTTP, where everybody is `user`: for loopback only. */
+export function createInsecureServer(options: {
+  readonly handler: Handler;
+  readonly user: UserInfo;
+  readonly log: Log;
+}): http.Server {
+  const { handler, user, log } = options;
+  return answering(http.createServer(CONNECTION), (request) => handler({ ...request, user }), log);
+}
+
+function answering<T extends http.Server | https.Server>(server: T, handler: Handler, log: Log): T {
+  server.on('request', (incoming: http.IncomingMessage, outgoing: http.ServerResponse) => {
+    serve(handler, incoming, outgoing).catch((error: Error) => {
+      log.debug('a connection broke while it was answered', { error: error.message });
+      outgoing.destroy();
+    });
+  });
   server.on('upgrade', (incoming: http.IncomingMessage, socket: Duplex, head: Buffer) => {
     upgrade(handler, incoming, socket, head).catch((error: Error) => {
       log.debug('an upgraded connection broke', { error: error.message });
       socket.destroy();
     });
   });
-  server.on('tlsClientError', (_error, socket) => socket.destroy());
-  server.on('clientError', (_error, socket) => {
+  server.on('clientError', (_error: Error, socket: Duplex) => {
     if (socket.writable) socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n');
     else socket.destroy();
   });
@@ -98,6 +120,7 @@ function requestOf(incoming: http.IncomingMessage, signal: AbortSignal): ApiRequ
     url: incoming.url ?? '/',
     headers: flatHeaders(incoming.headers),
     credentials: credentialsOf(incoming),
+    ...(incoming.socket.remoteAddress === undefined ? {} : { remoteAddress: incoming.socket.remoteAddress }),
     signal,
     body: () => {
       body ??= readBody(incoming);
@@ -199,8 +222,12 @@ async function write(outgoing: http.ServerResponse, chunk: Uint8Array): Promise<
   if (outgoing.destroyed || outgoing.write(chunk)) return;
   const settled = new AbortController();
   const { signal } = settled;
+  const stalled = setTimeout(() => outgoing.destroy(), STALL_MS);
   // A client that is gone never drains.
-  await Promise.race([once(outgoing, 'drain', { signal }), once(outgoing, 'close', { signal })]).finally(() =>
-    settled.abort(),
+  await Promise.race([once(outgoing, 'drain', { signal }), once(outgoing, 'close', { signal })]).finally(
+    () => {
+      clearTimeout(stalled);
+      settled.abort();
+    },
   );
 }

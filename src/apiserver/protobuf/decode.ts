@@ -1,5 +1,5 @@
 // Kubernetes' protobuf into the JSON that it stands for, so that typed Go clients can write. Pure.
-// Guarantees: what comes out is checked like any JSON body; fields that are not known are left out.
+// Guarantees: what comes out is checked like any JSON body; a field that is not known is refused, never dropped.
 import { schemas } from '../../api/gen/schemas.js';
 import { setOwn } from '../../api/own.js';
 import { fieldNumbers } from './fieldNumbers.js';
@@ -62,6 +62,7 @@ interface Field {
   /** As in the schemas, without the mark of required fields. */
   readonly code: string;
   readonly inline: boolean;
+  readonly keepsZero: boolean;
 }
 
 const tables = new Map<string, ReadonlyMap<number, Field>>();
@@ -72,10 +73,11 @@ function tableOf(model: string): ReadonlyMap<number, Field> {
   const schema = schemas[model.split('+')[0] ?? ''] ?? {};
   const table = new Map<number, Field>();
   for (const entry of (fieldNumbers[model] ?? '').split(' ')) {
-    const [, plus, name = '', number, mark] = /^(\+?)(\w+)=(\d+)([ql]?)$/.exec(entry) ?? [];
+    const [, plus, name = '', number, mark, star] = /^(\+?)(\w+)=(\d+)([ql]?)(\*?)$/.exec(entry) ?? [];
     if (number === undefined) continue;
-    const code = (schema[name] ?? '').replace(/^!/, '');
-    table.set(Number(number), { name, code: marked(code, mark ?? ''), inline: plus === '+' });
+    const [, required, code = ''] = /^(!?)(.*)$/.exec(schema[name] ?? '') ?? [];
+    const keepsZero = star === '*' || (required === '!' && /^[ibn]$/.test(code));
+    table.set(Number(number), { name, code: marked(code, mark ?? ''), inline: plus === '+', keepsZero });
   }
   tables.set(model, table);
   return table;
@@ -93,18 +95,29 @@ function readMessage(model: string, bytes: Buffer, depth: number): Members {
   const members: Members = {};
   for (const { number, value } of wireFields(bytes)) {
     const field = table.get(number);
-    if (field === undefined) continue;
+    if (field === undefined) {
+      if (isRetired(model, number, value)) continue;
+      throw unknownField(model, number);
+    }
     const { name, code, inline } = field;
     if (inline) Object.assign(members, readMessage(`${model}+${name}`, bytesOf(value), depth + 1));
     else if (code.startsWith('[]')) listOf(members, name).push(readValue(code.slice(2), value, depth));
     else if (code.startsWith('{}')) readEntry(mapOf(members, name), code.slice(2), bytesOf(value), depth);
     else {
       const read = readValue(code, value, depth);
-      if (!isUnset(name, read)) members[name] = read;
+      if (!isUnset(field, read)) members[name] = read;
     }
   }
   return members;
 }
+
+/** ObjectMeta.clusterName: gone since 1.24, but older clients always send it, empty. */
+const isRetired = (model: string, number: number, value: bigint | Buffer) =>
+  model === 'V1ObjectMeta' && number === 15 && bytesOf(value).length === 0;
+
+/** Dropping it could turn what a newer client means into something else. */
+const unknownField = (model: string, number: number) =>
+  new ProtobufError(`message ${model.split('+')[0]} has no known field number ${number}`);
 
 const listOf = (members: Members, name: string): unknown[] => {
   members[name] ??= [];
@@ -197,51 +210,8 @@ function readRaw(bytes: Buffer): unknown {
 }
 
 // Go writes every plain field, set or not, and JSON leaves the unset ones out. A zero says something only where Go has a
-// pointer; these are the pointers whose zero is worth something.
-const POINTERS = new Set([
-  'allowPrivilegeEscalation',
-  'allocateLoadBalancerNodePorts',
-  'automountServiceAccountToken',
-  'backoffLimit',
-  'blockOwnerDeletion',
-  'completions',
-  'controller',
-  'defaultMode',
-  'deletionGracePeriodSeconds',
-  'enableServiceLinks',
-  'expirationSeconds',
-  'fsGroup',
-  'gracePeriodSeconds',
-  'hostUsers',
-  'immutable',
-  'leaseTransitions',
-  'mode',
-  'optional',
-  'orphanDependents',
-  'parallelism',
-  'partition',
-  'privileged',
-  'progressDeadlineSeconds',
-  'readOnlyRootFilesystem',
-  'ready',
-  'replicas',
-  'revisionHistoryLimit',
-  'runAsGroup',
-  'runAsNonRoot',
-  'runAsUser',
-  'serving',
-  'shareProcessNamespace',
-  'successfulJobsHistoryLimit',
-  'failedJobsHistoryLimit',
-  'suspend',
-  'terminating',
-  'terminationGracePeriodSeconds',
-  'tolerationSeconds',
-  'ttlSecondsAfterFinished',
-  'weight',
-]);
-
-function isUnset(name: string, value: unknown): boolean {
-  if (value === '' || value === null) return true;
-  return (value === 0 || value === false) && !POINTERS.has(name);
+// pointer, or where the field must be there.
+function isUnset({ keepsZero }: Field, value: unknown): boolean {
+  if (value === null) return true;
+  return (value === '' || value === 0 || value === false) && !keepsZero;
 }

@@ -1,10 +1,11 @@
 // Runs the admission plugins around a write.
 // Guarantees: all mutations come before all validations; the first refusal ends the request.
-import type { Draft, KindDefinition } from '../../api/kind.js';
+import type { Draft, KindDefinition, Write } from '../../api/kind.js';
 import type { KubeObject } from '../../api/object.js';
 import type { AdmissionRequest } from '../admission.js';
+import type { ManagerId } from '../fields/managers.js';
 import type { UserInfo } from '../identity.js';
-import type { Machinery } from '../machinery.js';
+import { type Machinery, timestamp, type Undo } from '../machinery.js';
 
 /** Who writes what, as far as it stays the same over the retries of a request. */
 export interface WriteContext {
@@ -14,6 +15,10 @@ export interface WriteContext {
   readonly subresource: string;
   readonly user: UserInfo;
   readonly dryRun: boolean;
+  /** Owner of the fields that this write changes. */
+  readonly manager: ManagerId;
+  /** Tells the client something that is no refusal. */
+  warn?(text: string): void;
 }
 
 export interface Subject {
@@ -32,6 +37,35 @@ export async function validateAdmission({ admission }: Machinery, context: Write
   for (const plugin of admission) await plugin.validate?.(request);
 }
 
+/** Takes what the write will use. Answers how to give it all back; when one plugin refuses, it is given back already. */
+export async function reserveAdmission(
+  { admission }: Machinery,
+  context: WriteContext,
+  subject: Subject,
+): Promise<Undo | undefined> {
+  const request = requestOf(context, subject);
+  const taken: Undo[] = [];
+  const giveBack = async () => {
+    for (const undo of taken) await undo();
+  };
+  for (const plugin of admission) {
+    if (plugin.reserve === undefined) continue;
+    try {
+      const undo = await plugin.reserve(request);
+      if (undo !== undefined) taken.push(undo);
+    } catch (error) {
+      await giveBack();
+      throw error;
+    }
+  }
+  return taken.length === 0 ? undefined : giveBack;
+}
+
+/** What a kind's strategy is told of a write. */
+export function writeOf(machinery: Machinery, { subresource, user }: WriteContext): Write {
+  return { subresource, user, time: timestamp(machinery.now()) };
+}
+
 function requestOf(context: WriteContext, { operation, object, old }: Subject): AdmissionRequest {
   const { kind, namespace, name, subresource, user, dryRun } = context;
   return {
@@ -44,5 +78,6 @@ function requestOf(context: WriteContext, { operation, object, old }: Subject): 
     dryRun,
     ...(object === undefined ? {} : { object }),
     ...(old === undefined ? {} : { old }),
+    ...(context.warn === undefined ? {} : { warn: context.warn }),
   };
 }

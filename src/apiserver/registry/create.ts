@@ -1,22 +1,30 @@
 // CREATE: defaults, admission, checks, then one durable write.
 // Guarantees: nothing is written before every check has passed; what hooks took is given back when the write fails.
+import type { V1ManagedFieldsEntry } from '../../api/gen/types.js';
 import type { KindDefinition } from '../../api/kind.js';
 import { validateObject } from '../../api/meta.js';
 import { alreadyExists, invalid, qualifiedResource, statusError } from '../../api/status.js';
 import { StoreError } from '../../store/store.js';
+import { trackWrite } from '../fields/track.js';
 import { type Machinery, timestamp, type Undo } from '../machinery.js';
-import { mutate, validateAdmission, type WriteContext } from './admit.js';
+import { mutate, reserveAdmission, validateAdmission, type WriteContext, writeOf } from './admit.js';
 import { encodeForStore, withRevision } from './encode.js';
 import { objectKey } from './keys.js';
 import { complete, type DraftObject, GENERATED_SUFFIX, generatedName, metaOf, stampNew } from './metadata.js';
 
 const NAME_ATTEMPTS = 8;
 
+export interface CreateOptions {
+  /** Who owns what is known already; otherwise the writer owns all that it sent and what was filled in for it. */
+  readonly managedFields?: readonly V1ManagedFieldsEntry[];
+}
+
 /** Answers the bytes to send. */
 export async function createObject(
   machinery: Machinery,
   context: WriteContext,
   draft: DraftObject,
+  { managedFields }: CreateOptions = {},
 ): Promise<Buffer> {
   const { kind, namespace } = context;
   const meta = metaOf(draft);
@@ -29,7 +37,7 @@ export async function createObject(
   for (let attempt = 1; ; attempt += 1) {
     if (generated !== '') meta.name = generatedName(generated, machinery.randomSuffix(GENERATED_SUFFIX));
     try {
-      return await createNamed(machinery, context, structuredClone(draft));
+      return await createNamed(machinery, context, structuredClone(draft), managedFields);
     } catch (error) {
       const taken = error instanceof StoreError && error.code === 'EXISTS';
       if (!taken) throw error;
@@ -38,26 +46,38 @@ export async function createObject(
   }
 }
 
-async function createNamed(machinery: Machinery, context: WriteContext, draft: DraftObject): Promise<Buffer> {
+async function createNamed(
+  machinery: Machinery,
+  context: WriteContext,
+  draft: DraftObject,
+  managedFields: readonly V1ManagedFieldsEntry[] | undefined,
+): Promise<Buffer> {
   const { kind, namespace, dryRun } = context;
   complete(kind, draft);
   kind.defaults?.(draft);
+  const writer = { id: context.manager, time: timestamp(machinery.now()) };
+  const entries = managedFields ?? trackWrite(kind, undefined, draft, writer);
   await mutate(machinery, context, { operation: 'create', object: draft });
   kind.defaults?.(draft);
-  kind.prepareForCreate?.(draft);
+  kind.prepareForCreate?.(draft, writeOf(machinery, context));
   complete(kind, draft);
+  if (entries.length > 0) metaOf(draft).managedFields = structuredClone(entries) as V1ManagedFieldsEntry[];
   const name = draft.metadata?.name ?? '';
   const key = objectKey(kind.type, namespace, name);
   const undo = await machinery.hooks.get(qualifiedResource(kind.type))?.beforeCreate?.(draft);
   return guarded(undo, dryRun, async () => {
     const faults = validateObject(kind, draft);
     if (faults.length > 0) throw invalid(kind.type, name, faults);
-    await validateAdmission(machinery, context, { operation: 'create', object: draft });
-    const stored = encodeForStore(kind, draft);
-    if (!dryRun) return withRevision(stored, await machinery.store.create(key, stored));
-    await machinery.feed.current();
-    if (machinery.feed.cacheOf(kind).get(key) !== undefined) throw alreadyExists(kind.type, name);
-    return stored;
+    const subject = { operation: 'create', object: draft } as const;
+    await validateAdmission(machinery, context, subject);
+    const reserved = await reserveAdmission(machinery, context, subject);
+    return guarded(reserved, dryRun, async () => {
+      const stored = encodeForStore(kind, draft);
+      if (!dryRun) return withRevision(stored, await machinery.store.create(key, stored));
+      await machinery.feed.current();
+      if (machinery.feed.cacheOf(kind).get(key) !== undefined) throw alreadyExists(kind.type, name);
+      return stored;
+    });
   });
 }
 

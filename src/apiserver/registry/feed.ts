@@ -48,6 +48,8 @@ export class Feed {
       prefix: ROOT,
       after: revision,
       onEvents: (events) => this.#apply(events),
+      // Others may write to the same etcd, and readers would wait for ever for a revision that is not ours.
+      onProgress: (revision) => this.#advance(revision),
       onError: (error) => this.#reopen(error),
     });
   }

@@ -71,7 +71,6 @@ export function keepServerFields(draft: DraftObject, old: KubeObject): void {
     if (before[field] === undefined) delete meta[field];
     else meta[field] = before[field];
   }
-  delete meta['managedFields'];
   delete meta['resourceVersion'];
 }
 

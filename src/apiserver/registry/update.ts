@@ -1,20 +1,22 @@
 // UPDATE and everything that changes an existing object: read, transform, check, write at the revision read.
 // Guarantees: no write is lost: a change in between is a conflict, retried when the caller did not name a revision.
 
+import type { V1ManagedFieldsEntry } from '../../api/gen/types.js';
 import type { Draft } from '../../api/kind.js';
 import { validateObject } from '../../api/meta.js';
 import type { KubeObject } from '../../api/object.js';
 import { sameJson } from '../../api/own.js';
 import { conflict, invalid, notFound, qualifiedResource } from '../../api/status.js';
 import { StoreError } from '../../store/store.js';
-import type { Machinery } from '../machinery.js';
-import { mutate, validateAdmission, type WriteContext } from './admit.js';
+import { trackWrite } from '../fields/track.js';
+import { type Machinery, timestamp } from '../machinery.js';
+import { mutate, reserveAdmission, validateAdmission, type WriteContext, writeOf } from './admit.js';
 import type { CachedObject } from './cached.js';
 import { guarded } from './create.js';
 import { mayBeRemoved } from './deletion.js';
 import { encodeForStore, withRevision } from './encode.js';
 import { objectKey } from './keys.js';
-import { complete, countGeneration, type DraftObject, keepServerFields } from './metadata.js';
+import { complete, countGeneration, type DraftObject, keepServerFields, metaOf } from './metadata.js';
 
 export const MODIFIED =
   'the object has been modified; please apply your changes to the latest version and try again';
@@ -30,6 +32,8 @@ export interface UpdateOptions {
    * `server`: the server's own change (deletion marks, binding): written as it is.
    */
   readonly mode: 'user' | 'server';
+  /** The transform itself says who owns which fields. */
+  readonly tracked?: boolean;
 }
 
 /** Answers the bytes to send. The object is removed instead when this was the last thing that held it. */
@@ -66,7 +70,7 @@ export async function readCurrent(
 async function attemptUpdate(
   machinery: Machinery,
   context: WriteContext,
-  { transform, mode }: UpdateOptions,
+  { transform, mode, tracked = false }: UpdateOptions,
   held: CachedObject,
 ): Promise<Buffer> {
   const { kind, name, dryRun } = context;
@@ -77,7 +81,7 @@ async function attemptUpdate(
   checkUid(context, draft, old);
   complete(kind, draft);
   const hooks = machinery.hooks.get(qualifiedResource(kind.type));
-  if (mode === 'user') await prepare(machinery, context, draft, old);
+  if (mode === 'user') await prepare(machinery, context, draft, old, tracked);
   const undo = mode === 'user' ? await hooks?.beforeUpdate?.(draft, old) : undefined;
   return guarded(undo, dryRun, async () => {
     if (mode === 'user') await check(machinery, context, draft, old);
@@ -88,22 +92,45 @@ async function attemptUpdate(
       return withRevision(stored, revision);
     }
     if (isSame(draft, old)) return held.bytes;
-    if (dryRun) return withRevision(stored, held.revision);
-    const revision = await machinery.store.update(held.key, stored, held.revision);
-    hooks?.afterUpdate?.(draft, old);
-    return withRevision(stored, revision);
+    const subject = { operation: 'update', object: draft, old } as const;
+    const reserved = mode === 'user' ? await reserveAdmission(machinery, context, subject) : undefined;
+    return guarded(reserved, dryRun, async () => {
+      if (dryRun) return withRevision(stored, held.revision);
+      const revision = await machinery.store.update(held.key, stored, held.revision);
+      hooks?.afterUpdate?.(draft, old);
+      return withRevision(stored, revision);
+    });
   });
 }
 
-async function prepare(machinery: Machinery, context: WriteContext, draft: DraftObject, old: KubeObject) {
-  const { kind, subresource } = context;
+async function prepare(
+  machinery: Machinery,
+  context: WriteContext,
+  draft: DraftObject,
+  old: KubeObject,
+  tracked: boolean,
+) {
+  const { kind, subresource, manager } = context;
   keepServerFields(draft, old);
   if (subresource === '' && kind.hasStatus) draft.status = structuredClone((old as DraftObject).status);
   kind.defaults?.(draft);
+  kind.prepareForUpdate?.(draft, old, writeOf(machinery, context));
+  const writer = { id: manager, time: timestamp(machinery.now()) };
+  const entries = tracked ? draft.metadata?.managedFields : trackWrite(kind, old, draft, writer);
   await mutate(machinery, context, { operation: 'update', object: draft, old });
-  kind.prepareForUpdate?.(draft, old);
   keepServerFields(draft, old);
   countGeneration(kind, draft, old);
+  setManagedFields(draft, old, entries ?? []);
+}
+
+/** Nothing but the times of entries may not make a write. */
+function setManagedFields(draft: DraftObject, old: KubeObject, entries: readonly V1ManagedFieldsEntry[]) {
+  const meta = metaOf(draft);
+  const before = old.metadata?.managedFields ?? [];
+  const timeless = (list: readonly V1ManagedFieldsEntry[]) => list.map(({ time: _, ...entry }) => entry);
+  const kept = sameJson(timeless(entries), timeless(before)) && sameContent(draft, old) ? before : entries;
+  if (kept.length > 0) meta.managedFields = structuredClone(kept) as V1ManagedFieldsEntry[];
+  else delete meta.managedFields;
 }
 
 async function check(machinery: Machinery, context: WriteContext, draft: DraftObject, old: KubeObject) {
@@ -126,7 +153,11 @@ function checkUid({ kind, name }: WriteContext, draft: DraftObject, old: KubeObj
 
 /** A write that changes nothing is none: it would wake every watcher for nothing. */
 function isSame(draft: DraftObject, old: KubeObject): boolean {
-  const { resourceVersion: _, ...meta } = old.metadata ?? {};
-  const { resourceVersion: __, ...wanted } = draft.metadata ?? {};
+  return sameContent(draft, old) && sameJson(draft.metadata?.managedFields, old.metadata?.managedFields);
+}
+
+function sameContent(draft: DraftObject, old: KubeObject): boolean {
+  const { resourceVersion: _, managedFields: _m, ...meta } = old.metadata ?? {};
+  const { resourceVersion: __, managedFields: __m, ...wanted } = draft.metadata ?? {};
   return sameJson({ ...draft, metadata: wanted }, { ...old, metadata: meta });
 }

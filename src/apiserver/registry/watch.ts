@@ -1,7 +1,6 @@
 // WATCH: the state at the start if asked for, then every change to the selection, until the client or the time ends it.
 // Guarantees: no change is lost, doubled or out of order between what a watcher saw last and what it sees next.
 import type { KindDefinition } from '../../api/kind.js';
-import { apiVersionOf } from '../../api/resources.js';
 import { ApiError, statusError } from '../../api/status.js';
 import type { Machinery } from '../machinery.js';
 import { isTrue } from '../requestInfo.js';
@@ -20,6 +19,8 @@ export interface WatchRequest {
   readonly namespace: string;
   readonly query: URLSearchParams;
   readonly encode: EventEncoder;
+  /** What the client takes the objects for: bookmarks must look like them. */
+  readonly shownAs: { readonly kind: string; readonly apiVersion: string };
   readonly signal: AbortSignal;
 }
 
@@ -124,13 +125,12 @@ class Watcher {
   }
 
   bookmark(revision: number, annotations: Readonly<Record<string, string>>): void {
-    const { type } = this.request.kind;
     const metadata = {
       resourceVersion: String(revision),
       creationTimestamp: null,
       ...(Object.keys(annotations).length === 0 ? {} : { annotations }),
     };
-    const object = { kind: type.kind, apiVersion: apiVersionOf(type), metadata };
+    const object = { ...this.request.shownAs, metadata };
     this.outbox.push(HEADS.BOOKMARK, Buffer.from(JSON.stringify(object)), TAIL);
   }
 

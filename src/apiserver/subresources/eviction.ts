@@ -1,16 +1,71 @@
-// pods/eviction: a deletion that a drain asks for. No kind can forbid it yet, so it deletes as its options say.
-import type { V1Eviction } from '../../api/gen/types.js';
-import type { KindDefinition } from '../../api/kind.js';
+// pods/eviction: a deletion that a drain asks for, within the disruption budget of the pod.
+// Guarantees: a budget is spent before its pod is deleted, by one writer at a time; without room nothing changes.
+import type { V1Eviction, V1Pod, V1PodDisruptionBudget } from '../../api/gen/types.js';
+import type { Draft, KindDefinition } from '../../api/kind.js';
+import { POD_DISRUPTION_BUDGETS } from '../../api/resources.js';
+import { compileLabelSelector } from '../../api/selectors.js';
+import { statusError } from '../../api/status.js';
+import { isType } from '../discovery/resources.js';
 import { type ApiResponse, jsonResponse } from '../exchange.js';
-import type { Call, Machinery } from '../machinery.js';
+import { type Call, type Machinery, timestamp } from '../machinery.js';
+import type { WriteContext } from '../registry/admit.js';
 import { deleteObject } from '../registry/delete.js';
+import { listPrefix } from '../registry/keys.js';
+import type { DraftObject } from '../registry/metadata.js';
+import { readCurrent, updateObject } from '../registry/update.js';
 import { decodeOther, readData } from '../verbs/body.js';
 import { deleteRequest } from '../verbs/options.js';
 import { writeContext } from '../verbs/write.js';
+import { judgeEviction, spend } from './budget.js';
 
 export async function evict(machinery: Machinery, kind: KindDefinition, call: Call): Promise<ApiResponse> {
-  const { deleteOptions } = decodeOther<V1Eviction>('V1Eviction', await readData(call));
+  const { deleteOptions, metadata } = decodeOther<V1Eviction>('V1Eviction', await readData(call));
   const { options, dryRun } = deleteRequest(deleteOptions ?? {}, call.query);
-  await deleteObject(machinery, { ...writeContext(kind, call), dryRun }, options);
+  const context = { ...writeContext(kind, call), dryRun };
+  if ((metadata?.name ?? context.name) !== context.name) {
+    throw statusError('BadRequest', 'name in URL does not match name in Eviction object');
+  }
+  const pod = (await readCurrent(machinery, context)).parse<V1Pod>();
+  await spendBudget(machinery, context, pod);
+  await deleteObject(machinery, context, options);
   return jsonResponse(201, { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 });
+}
+
+async function spendBudget(machinery: Machinery, context: WriteContext, pod: V1Pod): Promise<void> {
+  const kind = machinery.kinds.find(({ type }) => isType(type, POD_DISRUPTION_BUDGETS));
+  if (kind === undefined) return;
+  const budgets = budgetsOf(machinery, kind, pod);
+  const [budget] = budgets;
+  if (budget === undefined) return;
+  if (budgets.length > 1) {
+    throw statusError(
+      'InternalError',
+      'This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.',
+    );
+  }
+  if (judgeEviction(pod, budget) === 'free') return;
+  const name = budget.metadata?.name ?? '';
+  await updateObject(
+    machinery,
+    { ...context, kind, name, subresource: 'status' },
+    {
+      mode: 'server',
+      // Judged again on what is there when it is written: two drains may not spend the same room.
+      transform: (current) => {
+        const held = current as Draft<V1PodDisruptionBudget>;
+        if (judgeEviction(pod, held) === 'free') return current as DraftObject;
+        return spend(held, pod.metadata?.name ?? '', timestamp(machinery.now())) as DraftObject;
+      },
+    },
+  );
+}
+
+function budgetsOf({ feed }: Machinery, kind: KindDefinition, pod: V1Pod): readonly V1PodDisruptionBudget[] {
+  const found: V1PodDisruptionBudget[] = [];
+  for (const held of feed.cacheOf(kind).range(listPrefix(kind.type, pod.metadata?.namespace ?? ''))) {
+    const budget = held.parse<V1PodDisruptionBudget>();
+    const { selector } = budget.spec ?? {};
+    if (selector !== undefined && compileLabelSelector(selector)(pod.metadata?.labels)) found.push(budget);
+  }
+  return found;
 }

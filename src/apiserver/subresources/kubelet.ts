@@ -1,7 +1,5 @@
 // Where the kubelet of a pod answers, and the connection to it.
 // Guarantees: the kubelet is reached over TLS with the apiserver's own certificate; the client's credentials stay here.
-import type http from 'node:http';
-import https from 'node:https';
 import type { V1Node, V1Pod } from '../../api/gen/types.js';
 import type { KindDefinition } from '../../api/kind.js';
 import { NODES } from '../../api/resources.js';
@@ -10,11 +8,9 @@ import { isType } from '../discovery/resources.js';
 import type { ApiResponse } from '../exchange.js';
 import type { Machinery } from '../machinery.js';
 import { objectKey } from '../registry/keys.js';
+import { type Forwarded, forward } from './forward.js';
 
 const KUBELET_PORT = 10250;
-// Of the connection itself (RFC 9110, 7.6.1), or for us alone: none of these travels on.
-const OWN_HEADERS = new Set(['authorization', 'host', 'keep-alive', 'transfer-encoding', 'te', 'trailer']);
-
 export interface KubeletAddress {
   readonly host: string;
   readonly port: number;
@@ -26,6 +22,10 @@ export function kubeletOf(machinery: Machinery, pod: V1Pod): KubeletAddress {
   if (node === '') {
     throw statusError('BadRequest', `pod ${pod.metadata?.name ?? ''} does not have a host assigned`);
   }
+  return kubeletOnNode(machinery, node);
+}
+
+export function kubeletOnNode(machinery: Machinery, node: string): KubeletAddress {
   const kind = machinery.kinds.find(({ type }) => isType(type, NODES)) as KindDefinition;
   const held = machinery.feed.cacheOf(kind).get(objectKey(NODES, '', node));
   if (held === undefined)
@@ -47,84 +47,15 @@ export function kubeletOf(machinery: Machinery, pod: V1Pod): KubeletAddress {
   };
 }
 
-export interface KubeletRequest {
-  readonly method: string;
-  readonly path: string;
-  readonly headers: Readonly<Record<string, string | undefined>>;
-  readonly signal: AbortSignal;
-  readonly upgrade: boolean;
-}
-
 /** The kubelet's answer, streamed; with `upgrade`, a tunnel if the kubelet agrees to switch protocols. */
 export function askKubelet(
   { kubelet }: Machinery,
   { host, port, node }: KubeletAddress,
-  { method, path, headers, signal, upgrade }: KubeletRequest,
+  sent: Forwarded,
 ): Promise<ApiResponse> {
   if (kubelet === undefined) {
     throw statusError('ServiceUnavailable', 'this server was started without a certificate for kubelets');
   }
-  return new Promise((resolve, reject) => {
-    const request = https.request({
-      host,
-      port,
-      method,
-      path,
-      headers: headersFor(headers, upgrade),
-      cert: kubelet.cert,
-      key: kubelet.key,
-      ca: kubelet.ca,
-      agent: false,
-      signal,
-    });
-    request.once('upgrade', (response, socket, head) =>
-      resolve({
-        status: 101,
-        headers: flatten(response.headers),
-        body: Buffer.alloc(0),
-        tunnel: { socket, head },
-      }),
-    );
-    request.once('response', (response) =>
-      resolve({
-        status: response.statusCode ?? 502,
-        headers: flatten(response.headers, OWN_HEADERS),
-        body: response,
-      }),
-    );
-    request.once('error', (cause) =>
-      reject(
-        statusError('InternalError', `error dialing backend of node "${node}": ${cause.message}`, undefined, {
-          cause,
-        }),
-      ),
-    );
-    request.end();
-  });
-}
-
-function headersFor(headers: KubeletRequest['headers'], upgrade: boolean): http.OutgoingHttpHeaders {
-  const sent: http.OutgoingHttpHeaders = {};
-  for (const [name, value] of Object.entries(headers)) {
-    const isOfConnection = name === 'connection' || name === 'upgrade' || name === 'content-length';
-    if (value === undefined || OWN_HEADERS.has(name) || name.startsWith('impersonate-')) continue;
-    if (isOfConnection && !upgrade) continue;
-    if (name === 'accept-encoding') continue;
-    sent[name] = value;
-  }
-  // An upgrade has no body: a chunk that says so would stand where the stream's first bytes belong.
-  if (upgrade) sent['content-length'] = '0';
-  return sent;
-}
-
-function flatten(
-  headers: http.IncomingHttpHeaders,
-  without: ReadonlySet<string> = new Set(),
-): Record<string, string> {
-  const flat: Record<string, string> = {};
-  for (const [name, value] of Object.entries(headers)) {
-    if (value === undefined || without.has(name) || (without.size > 0 && name === 'connection')) continue;
-    flat[name] = Array.isArray(value) ? value.join(', ') : value;
-  }
-  return flat;
+  const { cert, key, ca } = kubelet;
+  return forward({ host, port, what: `node "${node}"`, tls: { cert, key, ca } }, sent);
 }

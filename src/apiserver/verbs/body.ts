@@ -7,6 +7,7 @@ import {
   strictDecodingError,
   unknownFieldWarning,
 } from '../../api/decode.js';
+import { duplicateKeys } from '../../api/duplicateKeys.js';
 import type { KindDefinition } from '../../api/kind.js';
 import { ApiError, statusError } from '../../api/status.js';
 import type { Call } from '../machinery.js';
@@ -15,6 +16,7 @@ import { decodeProtobuf } from '../protobuf/decode.js';
 import { ProtobufError } from '../protobuf/wire.js';
 import type { DraftObject } from '../registry/metadata.js';
 import { type FieldValidation, fieldValidation } from './options.js';
+import { formOf, toStored } from './served.js';
 
 const JSON_TYPES = new Set(['', 'application/json', 'text/json']);
 const YAML_TYPES = new Set(['application/yaml', 'application/x-yaml', 'text/yaml']);
@@ -74,17 +76,35 @@ export function decodeUtf8(bytes: Buffer): string {
 export async function readObject(call: Call, kind: KindDefinition): Promise<DraftObject> {
   const data = await readData(call);
   if (data === undefined) throw statusError('BadRequest', 'the request has no body');
+  if (JSON_TYPES.has(mediaTypeOf(call.request.headers['content-type']))) {
+    judgeDuplicates(call, kind, (await call.request.body()).toString('utf8'));
+  }
   return decodeAs(call, kind, data);
 }
 
 export function decodeAs(call: Call, kind: KindDefinition, data: unknown): DraftObject {
-  const { object, unknownFields } = decodeObject(kind, data);
-  judgeUnknown(kind, unknownFields, fieldValidation(call.query), call.warnings);
-  return object;
+  const form = formOf(kind, call);
+  const { object, unknownFields } = decodeObject(form, data);
+  judgeUnknown(form, unknownFields, fieldValidation(call.query), call.warnings);
+  return toStored(call, object);
+}
+
+/** A member that is there twice: one of the two was not meant. */
+export function judgeDuplicates(call: Call, kind: KindDefinition, text: string): void {
+  const validation = fieldValidation(call.query);
+  if (validation === 'Ignore') return;
+  const sentences = duplicateKeys(text).map((path) => `duplicate field "${path}"`);
+  if (sentences.length === 0) return;
+  const { type } = formOf(kind, call);
+  if (validation === 'Warn') call.warnings.push(...sentences);
+  else {
+    const subject = `${type.kind} in version "${type.version}" cannot be handled as a ${type.kind}`;
+    throw statusError('BadRequest', `${subject}: strict decoding error: ${sentences.join(', ')}`);
+  }
 }
 
 function judgeUnknown(
-  kind: KindDefinition,
+  kind: Pick<KindDefinition, 'type'>,
   fields: readonly string[],
   validation: FieldValidation,
   warnings: string[],

@@ -9,7 +9,10 @@ import type { Call, Machinery } from '../machinery.js';
 import { renderObject } from '../output/render.js';
 import type { DraftObject } from '../registry/metadata.js';
 import { updateObject } from '../registry/update.js';
+import { APPLY_TYPE, applyObject } from './apply.js';
 import { decodeAs, mediaTypeOf, parseJson } from './body.js';
+import { optionsError } from './fieldManager.js';
+import { formOf, fromStored } from './served.js';
 import { checkNames, replace, writeContext } from './write.js';
 
 export interface Patch {
@@ -20,7 +23,7 @@ export interface Patch {
 export async function readPatch({ request }: Call): Promise<Patch> {
   const type = getOwn<PatchType>(PATCH_TYPES, mediaTypeOf(request.headers['content-type']));
   if (type === undefined) {
-    const accepted = Object.keys(PATCH_TYPES).join(', ');
+    const accepted = [...Object.keys(PATCH_TYPES), APPLY_TYPE].join(', ');
     const message = `the body of the request was in an unknown format - accepted media types include: ${accepted}`;
     throw statusError('UnsupportedMediaType', message);
   }
@@ -32,13 +35,28 @@ export async function patchObject(
   kind: KindDefinition,
   call: Call,
 ): Promise<ApiResponse> {
+  if (mediaTypeOf(call.request.headers['content-type']) === APPLY_TYPE) {
+    return applyObject(machinery, kind, call);
+  }
+  if (call.query.has('force')) {
+    throw optionsError(
+      'patch',
+      'FieldValueForbidden',
+      'Forbidden: may not be specified for non-apply patch',
+      'force',
+    );
+  }
   const context = writeContext(kind, call);
   const patch = await readPatch(call);
   let warned = false;
   const bytes = await updateObject(machinery, context, {
     mode: 'user',
     transform: (current) => {
-      const patched = applyPatch({ ...patch, document: current, model: kind.model });
+      const patched = applyPatch({
+        ...patch,
+        document: fromStored(call, current),
+        model: formOf(kind, call).model,
+      });
       const draft = decodeAs(warned ? { ...call, warnings: [] } : call, kind, patched);
       warned = true;
       checkNames(context, draft);

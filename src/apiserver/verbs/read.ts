@@ -1,6 +1,7 @@
 // GET, LIST and WATCH: answers made of the cache's bytes.
 // Guarantees: a read without resourceVersion sees every write that was answered before it.
 import type { KindDefinition } from '../../api/kind.js';
+import { apiVersionOf } from '../../api/resources.js';
 import { notFound } from '../../api/status.js';
 import { type ApiResponse, bytesResponse } from '../exchange.js';
 import type { Call, Machinery } from '../machinery.js';
@@ -9,7 +10,9 @@ import { partialMetadata, table } from '../output/table.js';
 import { parseObject } from '../registry/encode.js';
 import { objectKey } from '../registry/keys.js';
 import { listObjects } from '../registry/list.js';
+import { parseRevision, tooLarge } from '../registry/selection.js';
 import { type EventEncoder, watchObjects } from '../registry/watch.js';
+import { formOf, shownBytes } from './served.js';
 
 export async function getObject(
   machinery: Machinery,
@@ -18,7 +21,10 @@ export async function getObject(
 ): Promise<ApiResponse> {
   const { feed } = machinery;
   const { namespace, name } = call.info;
-  if (call.query.get('resourceVersion') !== '0') await feed.current();
+  const revision = parseRevision(call.query.get('resourceVersion'));
+  // 0 takes what is here; a number, anything from there on; none, the newest.
+  if (revision === undefined || revision > feed.revision) await feed.current();
+  if (revision !== undefined && revision > feed.revision) throw tooLarge(revision, feed.revision);
   const held = feed.cacheOf(kind).get(objectKey(kind.type, namespace, name));
   if (held === undefined) throw notFound(kind.type, name);
   return renderObject(kind, call, held.bytes, 200, machinery.now());
@@ -38,10 +44,18 @@ export async function getWatch(machinery: Machinery, kind: KindDefinition, call:
     namespace: kind.type.resource === 'namespaces' ? '' : info.namespace,
     query: narrowed,
     encode: encoderOf(machinery, kind, call),
+    shownAs: shownAs(kind, call),
     signal: request.signal,
   });
 
   return bytesResponse(200, body);
+}
+
+function shownAs(kind: KindDefinition, call: Call) {
+  const { form, version } = call.negotiated;
+  if (form === 'partial') return { kind: 'PartialObjectMetadata', apiVersion: `meta.k8s.io/${version}` };
+  const { type } = formOf(kind, call);
+  return { kind: type.kind, apiVersion: apiVersionOf(type) };
 }
 
 function named(query: URLSearchParams, name: string): URLSearchParams {
@@ -50,12 +64,13 @@ function named(query: URLSearchParams, name: string): URLSearchParams {
   return copy;
 }
 
-function encoderOf(machinery: Machinery, kind: KindDefinition, { negotiated, query }: Call): EventEncoder {
+function encoderOf(machinery: Machinery, kind: KindDefinition, call: Call): EventEncoder {
+  const { negotiated, query } = call;
   const { form, version } = negotiated;
   if (form === 'partial') {
     return (bytes) => Buffer.from(JSON.stringify(partialMetadata(parseObject(bytes), version)));
   }
-  if (form !== 'table') return (bytes) => bytes;
+  if (form !== 'table') return (bytes) => shownBytes(call, bytes);
   let isFirst = true;
   return (bytes) => {
     const object = parseObject(bytes);

@@ -74,7 +74,8 @@ export function componentCommands(terminal: Terminal): Command[] {
   );
 }
 
-function endOfProcess(): AbortSignal {
+/** Aborted by INT, TERM, or the end of the process that started this one. */
+export function endOfProcess(): AbortSignal {
   const ending = new AbortController();
   // Every controller and loop of the process listens to it.
   setMaxListeners(0, ending.signal);

@@ -31,7 +31,7 @@ export interface Tables {
   close(): Promise<void>;
 }
 
-const FILE = 'store.mdb';
+export const FILE = 'store.mdb';
 const SCHEMA_KEY = Buffer.from('trellis.schema');
 const COMPACTED_KEY = Buffer.from('trellis.compacted');
 const BINARY = { encoding: 'binary', keyEncoding: 'binary', cache: false } as const;
@@ -86,16 +86,36 @@ function openLocked(folder: string, lock: Lock): Tables {
   }
 }
 
+/** For reading beside a process that may be using the store: LMDB's readers and its one writer do not disturb each other. */
+export function openReadOnly(folder: string): Tables {
+  const file = path.join(folder, FILE);
+  examine(file, 'r');
+  const root = open<Buffer, Buffer>({ ...BINARY, path: file, noSubdir: true, readOnly: true, maxDbs: 8 });
+  try {
+    if (root.get(SCHEMA_KEY) === undefined) throw damaged(`${file} holds something else`);
+    checkSchema(root, file, false);
+    const [current, log, undo] = ['current', 'log', 'undo'].map((name) => root.openDB(name, BINARY)) as [
+      Table,
+      Table,
+      Table,
+    ];
+    return { root, current, log, undo, close: () => root.close() };
+  } catch (error) {
+    void root.close();
+    throw error;
+  }
+}
+
 /** Reads the start of the file as any file, before LMDB maps it. */
-function examine(file: string): void {
-  const fd = openSync(file, 'r+');
+function examine(file: string, mode: 'r' | 'r+' = 'r+'): void {
+  const fd = openSync(file, mode);
   try {
     const { size } = fstatSync(fd);
     const head = Buffer.alloc(Math.min(size, HEADER_BYTES));
     readSync(fd, head, 0, head.length, 0);
     const wanted = checkHeader({ head, size });
     // Unwritten pages at the end read as empty ones then, where a mapping past the end would be fatal.
-    if (size < wanted) ftruncateSync(fd, wanted);
+    if (size < wanted && mode === 'r+') ftruncateSync(fd, wanted);
   } finally {
     closeSync(fd);
   }

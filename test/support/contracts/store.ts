@@ -190,8 +190,7 @@ export function storeContract(title: string, open: () => Promise<StoreUnderTest>
 
     test('watchers that come at any moment of a storm see every change once and in order', async () => {
       const start = await store.revision();
-      const watches: Awaited<ReturnType<typeof follow>>[] = [];
-      const starts: number[] = [];
+      const watches: { watch: Awaited<ReturnType<typeof follow>>; after: number }[] = [];
       await Promise.all(
         Array.from({ length: 20 }, async (_, writer) => {
           let revision = await store.create(`/s/${writer}`, bytes('0'));
@@ -199,19 +198,18 @@ export function storeContract(title: string, open: () => Promise<StoreUnderTest>
             revision = await store.update(`/s/${writer}`, bytes(String(i)), revision);
             if (i % 5 !== 0) continue;
             const after = i % 2 === 0 ? revision : start;
-            starts.push(after);
-            watches.push(await follow('/s/', after));
+            watches.push({ watch: await follow('/s/', after), after });
           }
         }),
       );
       const newest = await store.revision();
       await vi.waitFor(() => {
-        for (const { seen } of watches) expect(seen.at(-1)?.revision).toBe(newest);
+        for (const { watch } of watches) expect(watch.seen.at(-1)?.revision).toBe(newest);
       });
-      for (const [index, { seen }] of watches.entries()) {
-        const revisions = seen.map(({ revision }) => revision);
+      for (const { watch, after } of watches) {
+        const revisions = watch.seen.map(({ revision }) => revision);
         expect(revisions).toEqual([...new Set(revisions)].sort((a, b) => a - b));
-        expect(revisions).toHaveLength(newest - (starts[index] ?? 0));
+        expect(revisions).toHaveLength(newest - after);
       }
     });
 

@@ -12,9 +12,10 @@ import {
   SERVICE_ACCOUNTS,
 } from '../../../../src/api/resources.js';
 import type { AdmissionLookups } from '../../../../src/apiserver/admission/lookups.js';
-import { defaultAdmission } from '../../../../src/apiserver/admission/plugins.js';
+import { makeAdmission } from '../../../../src/apiserver/admission/plugins.js';
 import { makeServiceAccount } from '../../../../src/apiserver/admission/serviceAccount.js';
 import type { AdmissionRequest } from '../../../../src/apiserver/admission.js';
+import { MemoryClient } from '../../../support/memoryClient.js';
 
 type DraftObject = Draft<KubeObject>;
 const objects: Record<string, unknown> = {
@@ -37,8 +38,22 @@ const lookups: AdmissionLookups = {
   serviceAccount: find('account'),
   pod: find('pod'),
   node: find('node'),
+  secret: find('secret'),
+  priorityClass: find('priority'),
+  runtimeClass: find('runtime'),
+  priorityClasses: () => [],
+  storageClasses: () => [],
+  ingressClasses: () => [],
+  limitRanges: () => [],
+  resourceQuotas: () => [],
+  podsOf: () => [],
 };
-const plugins = defaultAdmission({ lookups });
+const plugins = makeAdmission({
+  lookups,
+  client: new MemoryClient(),
+  kinds: [],
+  authorizer: { authorize: () => ({ verdict: 'no opinion', reason: '' }) },
+});
 const jane = { name: 'jane', groups: [] };
 const kubelet = { name: 'system:node:n1', groups: ['system:nodes'] };
 

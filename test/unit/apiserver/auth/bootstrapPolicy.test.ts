@@ -10,7 +10,7 @@ import {
 import { AUTO_UPDATE, bootstrapRoles } from '../../../../src/apiserver/auth/bootstrapRoles.js';
 import { rulesAllow, uncoveredRules } from '../../../../src/apiserver/auth/rbac.js';
 import { makeRbacAuthorizer } from '../../../../src/apiserver/auth/rbacAuthorizer.js';
-import { aggregatedRules } from '../../../../src/apiserver/auth/roleAggregation.js';
+import { aggregatedRules } from '../../../../src/controllers/clusterRoleAggregation.js';
 import { MemoryClient } from '../../../support/memoryClient.js';
 import { StaticInformers } from '../../../support/staticInformers.js';
 

@@ -10,9 +10,10 @@ import {
   makeTokenVerifier,
 } from '../../../../src/apiserver/auth/serviceAccountToken.js';
 import { jsonWebKeySet, readVerificationKey } from '../../../../src/apiserver/auth/signingKey.js';
-import { makeStaticTokenAuthenticator, parseTokenFile } from '../../../../src/apiserver/auth/staticToken.js';
+import { makeStaticTokenAuthenticator } from '../../../../src/apiserver/auth/staticToken.js';
 import { makeTokenIssuer } from '../../../../src/apiserver/auth/tokenIssuer.js';
 import { makeUnionAuthenticator } from '../../../../src/apiserver/auth/union.js';
+import { parseUserFile } from '../../../../src/apiserver/auth/userFile.js';
 
 const pem = { type: 'pkcs8', format: 'pem' } as const;
 const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export(pem).toString();
@@ -192,6 +193,6 @@ describe('a token file', () => {
     expect(await file.authenticate({ authorization: 'Bearer t3' })).toBeUndefined();
   });
   it('with a bad line names the line and not the token', () => {
-    expect(() => parseTokenFile('a,b,c\nsecret-token')).toThrow(/line 2(?!.*secret-token)/);
+    expect(() => parseUserFile('a,b,c\nsecret-token', 'token')).toThrow(/line 2(?!.*secret-token)/);
   });
 });

@@ -47,6 +47,36 @@ describe('a protobuf body', () => {
     });
   });
 
+  test('keeps a zero where Go has a pointer or must write it, and nowhere else', () => {
+    const container = join(Buffer.from([0x80, 1, 0]), bytes(15, integer(2, 0)), bytes(6, integer(2, 0)));
+    const pod = bytes(2, join(bytes(2, container), integer(4, 0), integer(11, 0)));
+    expect(decodeProtobuf(envelope('v1', 'Pod', pod))).toMatchObject({
+      spec: {
+        containers: [{ securityContext: { privileged: false }, ports: [{}] }],
+        terminationGracePeriodSeconds: 0,
+      },
+    });
+    expect(JSON.stringify(decodeProtobuf(envelope('v1', 'Pod', pod)))).not.toMatch(
+      /stdin|hostPort|hostNetwork/,
+    );
+    const claim = bytes(2, bytes(5, ''));
+    expect(decodeProtobuf(envelope('v1', 'PersistentVolumeClaim', claim))).toMatchObject({
+      spec: { storageClassName: '' },
+    });
+  });
+
+  test('refuses a field number that is not known, by message and number', () => {
+    const spec = Buffer.concat([Buffer.from([0xd8, 0x3e]), Buffer.from([1])]);
+    expect(() => decodeProtobuf(envelope('v1', 'Pod', bytes(2, spec)))).toThrow(
+      'message V1PodSpec has no known field number 1003',
+    );
+  });
+
+  test('takes the empty clusterName of older clients', () => {
+    const meta = bytes(1, join(bytes(1, 'n'), bytes(15, '')));
+    expect(decodeProtobuf(envelope('v1', 'Namespace', meta))).toMatchObject({ metadata: { name: 'n' } });
+  });
+
   test('keeps a label called __proto__ as data', () => {
     const label = join(bytes(1, '__proto__'), bytes(2, 'x'));
     const decoded = decodeProtobuf(envelope('v1', 'Namespace', bytes(1, bytes(11, label)))) as {

@@ -1,10 +1,13 @@
 // Aggregated roles follow the roles they select.
 import { expect, it, vi } from 'vitest';
-import { silentLog } from '../../../../src/api/log.js';
-import { CLUSTER_ROLES } from '../../../../src/api/resources.js';
-import { aggregatedRules, runRoleAggregation } from '../../../../src/apiserver/auth/roleAggregation.js';
-import { MemoryClient } from '../../../support/memoryClient.js';
-import { StaticInformers } from '../../../support/staticInformers.js';
+import { silentLog } from '../../../src/api/log.js';
+import { CLUSTER_ROLES } from '../../../src/api/resources.js';
+import {
+  aggregatedRules,
+  clusterRoleAggregationController,
+} from '../../../src/controllers/clusterRoleAggregation.js';
+import { MemoryClient } from '../../support/memoryClient.js';
+import { StaticInformers } from '../../support/staticInformers.js';
 
 const rule = (resource: string) => ({ verbs: ['get'], apiGroups: [''], resources: [resource] });
 const role = (name: string, rules: object[], labels = {}, extra = {}) => ({
@@ -28,7 +31,14 @@ it('a role gets the rules of those it selects, each once, and loses them again',
   ])
     roles.set(one);
   const stop = new AbortController();
-  const running = runRoleAggregation({ client, informers, log: silentLog, signal: stop.signal });
+  const running = clusterRoleAggregationController.run({
+    client,
+    informers,
+    log: silentLog,
+    signal: stop.signal,
+    record: () => {},
+    now: Date.now,
+  });
   const rulesNow = async () => (await client.of(CLUSTER_ROLES).get({ name: 'all' })).rules;
   try {
     await vi.waitFor(async () => expect(await rulesNow()).toEqual([rule('pods'), rule('nodes')]));

@@ -1,0 +1,8 @@
+// The apiserver's benchmarks, by name.
+import type { Figure } from '../lib/figure.js';
+import { creates } from './creates.js';
+import { memory } from './memory.js';
+import { reads } from './reads.js';
+import { watchers } from './watchers.js';
+
+export const apiserver: Record<string, () => Promise<Figure[]>> = { creates, reads, watchers, memory };

@@ -1,0 +1,127 @@
+// A folder with certificates for servers and a client that may do everything, and the servers started in it.
+// Guarantees: clean() ends every process that was started here and removes the folder.
+import { type ChildProcess, fork, spawn } from 'node:child_process';
+import { generateKeyPairSync } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createConnection } from 'node:net';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { issue, makeAuthority } from '../../src/cluster/pki/authority.js';
+
+export interface ServerProcess {
+  readonly port: number;
+  readonly pid: number;
+  memory(options?: { readonly collect: boolean }): Promise<NodeJS.MemoryUsage>;
+  /** Resident memory in megabytes, as the kernel counts it. */
+  residentMb(): number;
+  stop(): Promise<void>;
+}
+
+export interface Place {
+  readonly folder: string;
+  readonly tls: { readonly ca: string; readonly cert: string; readonly key: string };
+  start(what: 'apiserver' | 'floor'): Promise<ServerProcess>;
+  etcd(): Promise<string>;
+  clean(): Promise<void>;
+}
+
+export async function makePlace(): Promise<Place> {
+  // Not in /tmp, which may be memory: these figures are about a disk.
+  const folder = mkdtempSync('/var/tmp/trellis-bench-');
+  const now = Date.now();
+  const ca = await makeAuthority('bench-ca', now);
+  const server = await issue(ca, { commonName: 'localhost', hosts: ['localhost', '127.0.0.1'] }, now);
+  const client = await issue(ca, { commonName: 'admin', organizations: ['system:masters'] }, now);
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  const files = {
+    'ca.crt': ca.cert,
+    'server.crt': server.cert,
+    'server.key': server.key,
+    'sa.key': privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+  };
+  for (const [name, text] of Object.entries(files))
+    writeFileSync(path.join(folder, name), text, { mode: 0o600 });
+  const children = new Set<ChildProcess>();
+  return {
+    folder,
+    tls: { ca: ca.cert, cert: client.cert, key: client.key },
+    async start(what) {
+      const script = fileURLToPath(new URL('./serve.js', import.meta.url));
+      const child = fork(script, [what, folder], { execArgv: ['--expose-gc', ...process.execArgv] });
+      children.add(child);
+      return serverProcess(child);
+    },
+    async etcd() {
+      const { child, endpoint } = await startEtcd(path.join(folder, 'etcd'));
+      children.add(child);
+      return endpoint;
+    },
+    async clean() {
+      for (const child of children) await end(child);
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function serverProcess(child: ChildProcess): Promise<ServerProcess> {
+  const { port } = await answer<{ port: number }>(child);
+  const pid = child.pid ?? 0;
+  return {
+    port,
+    pid,
+    async memory({ collect } = { collect: false }) {
+      const { memory } = await answer<{ memory: NodeJS.MemoryUsage }>(child, collect ? 'collect' : 'memory');
+      return memory;
+    },
+    residentMb() {
+      const text = readFileSync(`/proc/${pid}/status`, 'utf8');
+      return Number(/VmRSS:\s+(\d+)/.exec(text)?.[1]) / 1000;
+    },
+    stop: () => end(child),
+  };
+}
+
+function answer<T>(child: ChildProcess, question?: string): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const ended = () => reject(new Error('the server ended'));
+    child.once('exit', ended);
+    child.once('message', (message) => {
+      child.off('exit', ended);
+      resolve(message as T);
+    });
+    if (question !== undefined) child.send(question);
+  });
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const gone = new Promise((resolve) => child.once('exit', resolve));
+  child.kill('SIGTERM');
+  await gone;
+}
+
+/** One member on loopback with its defaults, as the Debian package runs it. */
+async function startEtcd(data: string): Promise<{ child: ChildProcess; endpoint: string }> {
+  const [client, peer] = [20_000 + (process.pid % 20_000), 40_000 + (process.pid % 20_000)];
+  const [endpoint, peerUrl] = [`http://127.0.0.1:${client}`, `http://127.0.0.1:${peer}`];
+  const args = [
+    [`--data-dir=${data}`, '--logger=zap', '--log-level=error', `--initial-cluster=default=${peerUrl}`],
+    [`--listen-client-urls=${endpoint}`, `--advertise-client-urls=${endpoint}`],
+    [`--listen-peer-urls=${peerUrl}`, `--initial-advertise-peer-urls=${peerUrl}`],
+  ].flat();
+  const child = spawn('etcd', args, { stdio: 'ignore' });
+  const failed = new Promise<never>((_, reject) => child.once('error', reject));
+  const isOpen = () =>
+    new Promise<boolean>((resolve) => {
+      const socket = createConnection(client, '127.0.0.1', () => resolve(true));
+      socket.once('connect', () => socket.destroy()).once('error', () => resolve(false));
+    });
+  const open = async () => {
+    while (!(await isOpen())) {
+      if (child.exitCode !== null) throw new Error(`etcd ended with ${child.exitCode}`);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  };
+  await Promise.race([open(), failed]);
+  return { child, endpoint };
+}

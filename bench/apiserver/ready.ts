@@ -1,0 +1,36 @@
+// An apiserver ready for pods, with wires to it.
+import type { Place, ServerProcess } from './place.js';
+import { PODS, podBody } from './pods.js';
+import { drive, post, Wire } from './wire.js';
+
+export const CLIENTS = 64;
+
+export interface ReadyServer {
+  readonly server: ServerProcess;
+  readonly wires: readonly Wire[];
+}
+
+export async function readyApiServer(place: Place): Promise<ReadyServer> {
+  const server = await place.start('apiserver');
+  const wires = await openWires(place, server, CLIENTS);
+  // Pods are admitted with the account of their namespace, which a controller would make.
+  const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default' } };
+  const body = Buffer.from(JSON.stringify(account));
+  const path = '/api/v1/namespaces/default/serviceaccounts';
+  await wires[0]?.ask(post(path, body));
+  return { server, wires };
+}
+
+export async function openWires(place: Place, server: ServerProcess, count: number): Promise<Wire[]> {
+  const wires: Wire[] = [];
+  while (wires.length < count) {
+    const batch = Math.min(50, count - wires.length);
+    wires.push(...(await Promise.all(Array.from({ length: batch }, () => Wire.open(place, server)))));
+  }
+  return wires;
+}
+
+/** Time of one, in microseconds. */
+export function createPods(wires: readonly Wire[], prefix: string, count: number): Promise<number> {
+  return drive(wires, count, (i) => post(PODS, podBody(`${prefix}-${i}`)), 201);
+}

@@ -1,0 +1,101 @@
+// A lean HTTPS client: one connection, one request at a time, answers counted but not understood.
+// It does as little as can be, because client and server share the machine and only the server is measured.
+import { once } from 'node:events';
+import { connect, type TLSSocket } from 'node:tls';
+import type { Place, ServerProcess } from './place.js';
+
+const END_OF_HEAD = Buffer.from('\r\n\r\n');
+
+export class Wire {
+  private head: Buffer = Buffer.alloc(0);
+  private missing = -1;
+  private status = 0;
+  private received = 0;
+  private done: ((answer: { status: number; bytes: number }) => void) | undefined;
+  private fail: ((error: Error) => void) | undefined;
+
+  private constructor(private readonly socket: TLSSocket) {
+    socket.on('data', (piece: Buffer) => this.take(piece));
+    socket.on('error', (error) => this.fail?.(error));
+    socket.on('close', () => this.fail?.(new Error('the server closed the connection')));
+  }
+
+  static async open({ tls }: Place, { port }: Pick<ServerProcess, 'port'>): Promise<Wire> {
+    const socket = connect({ host: '127.0.0.1', port, ...tls, ALPNProtocols: ['http/1.1'] });
+    await once(socket, 'secureConnect');
+    socket.setNoDelay(true);
+    return new Wire(socket);
+  }
+
+  /** Resolves when the whole answer is there. */
+  ask(request: Buffer): Promise<{ status: number; bytes: number }> {
+    return new Promise((resolve, reject) => {
+      this.done = resolve;
+      this.fail = reject;
+      this.socket.write(request);
+    });
+  }
+
+  /** Everything after the head of the answer, as it comes: for watches. */
+  stream(request: Buffer, onData: (piece: Buffer) => void): void {
+    this.socket.removeAllListeners('data');
+    this.socket.on('data', onData);
+    this.socket.write(request);
+  }
+
+  close(): void {
+    this.fail = undefined;
+    this.socket.destroy();
+  }
+
+  private take(piece: Buffer): void {
+    if (this.missing === -1) {
+      this.head = this.head.length === 0 ? piece : Buffer.concat([this.head, piece]);
+      const end = this.head.indexOf(END_OF_HEAD);
+      if (end === -1) return;
+      const text = this.head.toString('latin1', 0, end);
+      this.status = Number(text.slice(9, 12));
+      const length = Number(/\r\ncontent-length: *(\d+)/i.exec(text)?.[1]);
+      this.received = this.head.length - end - END_OF_HEAD.length;
+      this.missing = length - this.received;
+      this.head = Buffer.alloc(0);
+    } else {
+      this.missing -= piece.length;
+      this.received += piece.length;
+    }
+    if (this.missing > 0) return;
+    this.missing = -1;
+    const { done, status, received } = this;
+    this.done = undefined;
+    done?.({ status, bytes: received });
+  }
+}
+
+export function get(path: string): Buffer {
+  return Buffer.from(`GET ${path} HTTP/1.1\r\nHost: localhost\r\nAccept: application/json\r\n\r\n`);
+}
+
+export function post(path: string, body: Buffer): Buffer {
+  const head = `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
+  return Buffer.concat([Buffer.from(head), body]);
+}
+
+/** Asks `count` times over all wires; answers the time of one in microseconds, all wires together. */
+export async function drive(
+  wires: readonly Wire[],
+  count: number,
+  request: (index: number) => Buffer,
+  wanted = 200,
+): Promise<number> {
+  let next = 0;
+  const start = performance.now();
+  await Promise.all(
+    wires.map(async (wire) => {
+      while (next < count) {
+        const { status } = await wire.ask(request(next++));
+        if (status !== wanted) throw new Error(`the server answered ${status}, not ${wanted}`);
+      }
+    }),
+  );
+  return ((performance.now() - start) * 1000) / count;
+}

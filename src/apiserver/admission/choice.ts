@@ -1,0 +1,65 @@
+// Which admission plugins run: the defaults, with and without what the flags name. Pure.
+// Guarantees: Kubernetes' names and order; a name that is unknown, or both enabled and disabled, is refused.
+import { ApiServerError } from '../error.js';
+
+/** Every plugin, in the order in which they run. */
+export const PLUGIN_NAMES = [
+  'AlwaysAdmit',
+  'NamespaceExists',
+  'NamespaceLifecycle',
+  'AlwaysPullImages',
+  'LimitRanger',
+  'ServiceAccount',
+  'NodeRestriction',
+  'TaintNodesByCondition',
+  'PodSecurity',
+  'Priority',
+  'DefaultTolerationSeconds',
+  'StorageObjectInUseProtection',
+  'RuntimeClass',
+  'CertificateApproval',
+  'CertificateSigning',
+  'CertificateSubjectRestriction',
+  'DefaultIngressClass',
+  'DefaultStorageClass',
+  'ResourceQuota',
+  'AlwaysDeny',
+] as const;
+
+export type PluginName = (typeof PLUGIN_NAMES)[number];
+
+const OFF_BY_DEFAULT: readonly PluginName[] = [
+  'AlwaysAdmit',
+  'AlwaysDeny',
+  'AlwaysPullImages',
+  'NamespaceExists',
+];
+
+export interface AdmissionChoice {
+  /** --enable-admission-plugins. */
+  readonly enable?: readonly string[];
+  /** --disable-admission-plugins. */
+  readonly disable?: readonly string[];
+}
+
+export function chosenPlugins({ enable = [], disable = [] }: AdmissionChoice): readonly PluginName[] {
+  const unknown = [...enable, ...disable].filter((name) => !isPluginName(name));
+  if (unknown.length > 0)
+    throw new ApiServerError(
+      'UNKNOWN_PLUGIN',
+      `no admission plugin is called ${unknown.join(', ')}; there are ${PLUGIN_NAMES.join(', ')}`,
+    );
+  const both = enable.filter((name) => disable.includes(name));
+  if (both.length > 0)
+    throw new ApiServerError(
+      'UNKNOWN_PLUGIN',
+      `${both.join(', ')} in enable-admission-plugins and disable-admission-plugins overlapped`,
+    );
+  return PLUGIN_NAMES.filter(
+    (name) => enable.includes(name) || !(disable.includes(name) || OFF_BY_DEFAULT.includes(name)),
+  );
+}
+
+function isPluginName(name: string): name is PluginName {
+  return (PLUGIN_NAMES as readonly string[]).includes(name);
+}

@@ -1,0 +1,55 @@
+// Answers the OpenAPI paths: builds a document when it is first asked for, then keeps its bytes.
+// Guarantees: a server that nobody asks for texts never loads them.
+import type { KindDefinition } from '../../api/kind.js';
+import { type ApiResponse, bytesResponse, jsonResponse } from '../exchange.js';
+import { servedForms } from '../verbs/served.js';
+import { type DocumentOptions, openApiDocument, openApiIndex } from './openapi.js';
+import { openApiV2, openApiV2Protobuf } from './openapiV2.js';
+
+export interface OpenApi {
+  /** Undefined when there is no such document. */
+  answer(parts: readonly string[]): Promise<ApiResponse | undefined>;
+  v2Protobuf(): Promise<Buffer>;
+}
+
+interface Options {
+  readonly kinds: readonly KindDefinition[];
+  readonly version: { readonly gitVersion: string };
+}
+
+export function makeOpenApi({ kinds: stored, version }: Options): OpenApi {
+  const kinds = servedForms(stored);
+  const kept = new Map<string, Promise<Buffer | undefined>>();
+  const document = (name: string, build: (options: DocumentOptions) => Buffer | undefined) => {
+    const known = kept.get(name) ?? described({ kinds, version: version.gitVersion }).then(build);
+    kept.set(name, known);
+    return known;
+  };
+  const paths = new Set(Object.keys((openApiIndex(kinds) as { paths: object }).paths));
+  const respond = (bytes: Buffer | undefined) =>
+    bytes === undefined ? undefined : bytesResponse(200, bytes);
+  return {
+    async answer([, form, ...rest]) {
+      if (form === 'v2' && rest.length === 0) {
+        return respond(await document('v2', (options) => json(openApiV2(options))));
+      }
+      if (form !== 'v3') return undefined;
+      if (rest.length === 0) return jsonResponse(200, openApiIndex(kinds));
+      const path = rest.join('/');
+      if (!paths.has(path)) return undefined; // nothing is kept for names that clients invent
+      return respond(await document(path, (options) => json(openApiDocument(options, path))));
+    },
+    async v2Protobuf() {
+      const bytes = await document('v2 protobuf', (options) => openApiV2Protobuf(openApiV2(options)));
+      return bytes as Buffer;
+    },
+  };
+}
+
+const json = (value: object | undefined) =>
+  value === undefined ? undefined : Buffer.from(JSON.stringify(value));
+
+async function described(options: Omit<DocumentOptions, 'descriptions'>): Promise<DocumentOptions> {
+  const { descriptions } = await import('../../api/gen/descriptions.js');
+  return { ...options, descriptions };
+}

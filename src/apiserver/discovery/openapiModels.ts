@@ -1,0 +1,102 @@
+// One model as an OpenAPI schema: fields with their types and texts, and how lists merge. Pure.
+// Guarantees: v2 and v3 say the same; only the form of references differs.
+import { schemas } from '../../api/gen/schemas.js';
+import type { KindDefinition } from '../../api/kind.js';
+import { mergeRule } from '../../api/patch/mergeKeys.js';
+import { isAtomicMap, isAtomicStruct, listType } from '../fields/listTypes.js';
+
+export type Schema = Readonly<Record<string, unknown>>;
+/** By model and field; a model's own text is under the empty name. */
+export type Descriptions = Readonly<Record<string, Readonly<Record<string, string>>>>;
+
+/** A kind in one of the forms in which it is served. */
+export type Form = Pick<KindDefinition, 'type' | 'model'>;
+
+export interface Dialect {
+  readonly names: ReadonlyMap<string, string>;
+  readonly descriptions: Descriptions;
+  readonly v3: boolean;
+}
+
+const SCALARS: Readonly<Record<string, Schema>> = {
+  s: { type: 'string' },
+  i: { type: 'integer', format: 'int32' },
+  n: { type: 'number', format: 'double' },
+  b: { type: 'boolean' },
+  t: { type: 'string', format: 'date-time' },
+  u: { type: 'string', format: 'date-time' },
+  y: { type: 'string', format: 'byte' },
+  any: { type: 'object' },
+};
+
+/** What stands for a value that may be either: each version has its own way to say so. */
+const intOrString = (v3: boolean): Schema =>
+  v3
+    ? { format: 'int-or-string', oneOf: [{ type: 'integer' }, { type: 'string' }] }
+    : { type: 'string', format: 'int-or-string' };
+
+export function modelSchema(model: string, kinds: readonly Form[], dialect: Dialect): Schema {
+  const fields = Object.entries(schemas[model] ?? {});
+  const required = fields.filter(([, code]) => code.startsWith('!')).map(([name]) => name);
+  const gvks = kinds
+    .filter((kind) => kind.model === model)
+    .map(({ type }) => ({ group: type.group, version: type.version, kind: type.kind }));
+  const texts = dialect.descriptions[model] ?? {};
+  const properties = fields.map(([name, code]): [string, Schema] => [
+    name,
+    {
+      ...(texts[name] === undefined ? {} : { description: texts[name] }),
+      ...fieldSchema(code.replace(/^!/, ''), name, dialect),
+      ...mergeExtensions(model, name, code),
+    },
+  ]);
+  return {
+    ...(texts[''] === undefined || texts[''] === '' ? {} : { description: texts[''] }),
+    type: 'object',
+    ...(properties.length === 0 ? {} : { properties: Object.fromEntries(properties) }),
+    ...(required.length === 0 ? {} : { required }),
+    ...(isAtomicStruct(model, '') ? { 'x-kubernetes-map-type': 'atomic' } : {}),
+    ...(gvks.length === 0 ? {} : { 'x-kubernetes-group-version-kind': gvks }),
+  };
+}
+
+function fieldSchema(code: string, field: string, dialect: Dialect): Schema {
+  if (code.startsWith('[]')) return { type: 'array', items: fieldSchema(code.slice(2), field, dialect) };
+  if (code.startsWith('{}')) {
+    return { type: 'object', additionalProperties: fieldSchema(code.slice(2), field, dialect) };
+  }
+  if (code === 'x') return intOrString(dialect.v3);
+  const name = dialect.names.get(code);
+  if (name === undefined) return SCALARS[code] ?? { type: 'object' };
+  return dialect.v3
+    ? { allOf: [{ $ref: `#/components/schemas/${name}` }] }
+    : { $ref: `#/definitions/${name}` };
+}
+
+const RETAIN_KEYS = new Set([
+  'V1PodSpec.volumes',
+  'V1PodSpec.resourceClaims',
+  'V1PodStatus.resourceClaimStatuses',
+]);
+
+/** Clients make strategic merge patches and apply configurations by these. */
+function mergeExtensions(model: string, field: string, code: string): Schema {
+  const rule = mergeRule(model, field);
+  const list = listType(model, field);
+  const strategy = RETAIN_KEYS.has(`${model}.${field}`) ? 'merge,retainKeys' : 'merge';
+  return {
+    ...(/^!?\[\]/.test(code) ? listExtensions(list?.keys) : {}),
+    ...(isAtomicMap(model, field) ? { 'x-kubernetes-map-type': 'atomic' } : {}),
+    ...(rule?.key === undefined ? {} : { 'x-kubernetes-patch-merge-key': rule.key }),
+    ...(rule === undefined ? {} : { 'x-kubernetes-patch-strategy': strategy }),
+    ...(`${model}.${field}` === 'V1DeploymentSpec.strategy'
+      ? { 'x-kubernetes-patch-strategy': 'retainKeys' }
+      : {}),
+  };
+}
+
+function listExtensions(keys: readonly string[] | undefined): Schema {
+  if (keys === undefined) return { 'x-kubernetes-list-type': 'atomic' };
+  if (keys.length === 0) return { 'x-kubernetes-list-type': 'set' };
+  return { 'x-kubernetes-list-map-keys': keys, 'x-kubernetes-list-type': 'map' };
+}

@@ -1,0 +1,46 @@
+// Ownership over writes that are no apply: whoever changes a field owns it from then on. Pure.
+// Guarantees: a write that changes nothing changes no entry; fields that are gone are owned by nobody.
+import type { V1ManagedFieldsEntry } from '../../api/gen/types.js';
+import type { KindDefinition } from '../../api/kind.js';
+import type { KubeObject } from '../../api/object.js';
+import { difference, EMPTY, isEmptySet, union, without } from './fieldSet.js';
+import { IGNORED } from './ignored.js';
+import { type Manager, type ManagerId, managerKey, readManagers, writeManagers } from './managers.js';
+import { rootShape } from './shape.js';
+import { changesBetween } from './typed.js';
+
+export interface Writer {
+  readonly id: ManagerId;
+  readonly time: string;
+}
+
+/** The entries after a write that turned `live` into `next`; `live` is undefined for a new object. */
+export function trackWrite(
+  kind: Pick<KindDefinition, 'model'>,
+  live: KubeObject | undefined,
+  next: KubeObject,
+  { id, time }: Writer,
+): V1ManagedFieldsEntry[] {
+  const changes = changesBetween(rootShape(kind.model), live ?? {}, next);
+  const written = without(changes.written, IGNORED);
+  const before = readManagers(sentEntries(live, next));
+  const after = new Map<string, Manager>();
+  const self = managerKey(id);
+  for (const [key, manager] of before) {
+    const kept = difference(manager.set, changes.removed);
+    after.set(key, { ...manager, set: key === self ? kept : difference(kept, written) });
+  }
+  if (!isEmptySet(written)) after.set(self, { id, time, set: union(after.get(self)?.set ?? EMPTY, written) });
+  return writeManagers(after);
+}
+
+/**
+ * A client may rewrite the entries, or reset them with one empty entry. One that sends none does not know of them:
+ * it must not erase them.
+ */
+function sentEntries(live: KubeObject | undefined, next: KubeObject): readonly V1ManagedFieldsEntry[] {
+  const sent = next.metadata?.managedFields ?? [];
+  const [only] = sent;
+  if (sent.length === 1 && only !== undefined && Object.keys(only).length === 0) return [];
+  return sent.length > 0 ? sent : (live?.metadata?.managedFields ?? []);
+}

@@ -1,0 +1,53 @@
+// How many requests may be worked on at once: reads and writes apart, as --max-requests-inflight and its sibling say.
+// Guarantees: watches and other long requests hold no place; members of system:masters are never refused.
+import { statusError } from '../../api/status.js';
+import { isLongRunning, isReadOnly, type RequestTrace } from '../requestTrace.js';
+
+export interface InFlightOptions {
+  /** --max-requests-inflight; 0 is no limit. */
+  readonly maxReading?: number;
+  /** --max-mutating-requests-inflight; 0 is no limit. */
+  readonly maxMutating?: number;
+}
+
+export type RequestKind = 'readOnly' | 'mutating';
+
+export interface InFlight {
+  readonly current: Readonly<Record<RequestKind, number>>;
+  readonly dropped: Readonly<Record<RequestKind, number>>;
+  /** Takes a place and answers how to give it back. Throws TooManyRequests. */
+  enter(trace: RequestTrace): (() => void) | undefined;
+}
+
+const DEFAULTS = { maxReading: 400, maxMutating: 200 };
+const RETRY_AFTER_SECONDS = 1;
+const PRIVILEGED = 'system:masters';
+
+export function makeInFlight(options: InFlightOptions = {}): InFlight {
+  const { maxReading, maxMutating } = { ...DEFAULTS, ...options };
+  const limits = { readOnly: maxReading, mutating: maxMutating };
+  const current = { readOnly: 0, mutating: 0 };
+  const dropped = { readOnly: 0, mutating: 0 };
+  return {
+    current,
+    dropped,
+    enter(trace) {
+      // The server's own callers would wait for places that are held by those who wait for them.
+      if (trace.request.user !== undefined || isLongRunning(trace)) return undefined;
+      const kind: RequestKind = isReadOnly(trace) ? 'readOnly' : 'mutating';
+      const limit = limits[kind];
+      if (limit > 0 && current[kind] >= limit && trace.caller?.groups.includes(PRIVILEGED) !== true) {
+        dropped[kind] += 1;
+        throw statusError('TooManyRequests', 'Too many requests, please try again later.', {
+          retryAfterSeconds: RETRY_AFTER_SECONDS,
+        });
+      }
+      current[kind] += 1;
+      let held = true;
+      return () => {
+        if (held) current[kind] -= 1;
+        held = false;
+      };
+    },
+  };
+}

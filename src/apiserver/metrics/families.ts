@@ -1,0 +1,129 @@
+// Counters, gauges and histograms, and how Prometheus reads them: text format 0.0.4. Pure.
+// Guarantees: a family holds a bounded number of series: what comes after the bound is counted in none.
+
+export type Labels = Readonly<Record<string, string>>;
+
+export interface Family {
+  readonly name: string;
+  /** The lines of the family, HELP and TYPE first. */
+  lines(): Iterable<string>;
+}
+
+/** Hostile requests must not fill memory through labels; real ones stay far below. */
+const MAX_SERIES = 10_000;
+
+interface Described {
+  readonly name: string;
+  readonly help: string;
+}
+
+export class Counter implements Family {
+  readonly #series = new Map<string, number>();
+  readonly name: string;
+
+  constructor(private readonly described: Described) {
+    this.name = described.name;
+  }
+
+  add(labels: Labels, amount = 1): void {
+    this.addTo(seriesKey(labels), amount);
+  }
+
+  /** With labels that were written before by seriesKey, for what is counted with every request. */
+  addTo(key: string, amount = 1): void {
+    const held = this.#series.get(key);
+    if (held === undefined && this.#series.size >= MAX_SERIES) return;
+    this.#series.set(key, (held ?? 0) + amount);
+  }
+
+  *lines(): Generator<string> {
+    yield* heading(this.described, 'counter');
+    for (const [key, value] of this.#series) yield `${this.name}${braced(key)} ${value}`;
+  }
+}
+
+export class Gauge implements Family {
+  readonly name: string;
+
+  /** Asked when the text is made. */
+  constructor(
+    private readonly described: Described & { readonly type?: 'gauge' | 'counter' },
+    private readonly read: () => Iterable<readonly [labels: Labels, value: number]>,
+  ) {
+    this.name = described.name;
+  }
+
+  *lines(): Generator<string> {
+    yield* heading(this.described, this.described.type ?? 'gauge');
+    for (const [labels, value] of this.read()) yield `${this.name}${braced(seriesKey(labels))} ${value}`;
+  }
+}
+
+interface Observations {
+  readonly buckets: number[];
+  sum: number;
+  count: number;
+}
+
+export class Histogram implements Family {
+  readonly #series = new Map<string, Observations>();
+  readonly name: string;
+
+  constructor(private readonly described: Described & { readonly bounds: readonly number[] }) {
+    this.name = described.name;
+  }
+
+  observe(key: string, value: number): void {
+    let held = this.#series.get(key);
+    if (held === undefined) {
+      if (this.#series.size >= MAX_SERIES) return;
+      held = { buckets: this.described.bounds.map(() => 0), sum: 0, count: 0 };
+      this.#series.set(key, held);
+    }
+    const at = this.described.bounds.findIndex((bound) => value <= bound);
+    if (at !== -1) held.buckets[at] = (held.buckets[at] ?? 0) + 1;
+    held.sum += value;
+    held.count += 1;
+  }
+
+  *lines(): Generator<string> {
+    yield* heading(this.described, 'histogram');
+    for (const [key, { buckets, sum, count }] of this.#series) {
+      const prefix = key === '' ? '' : `${key},`;
+      let below = 0;
+      for (const [at, bound] of this.described.bounds.entries()) {
+        below += buckets[at] ?? 0;
+        yield `${this.name}_bucket{${prefix}le="${bound}"} ${below}`;
+      }
+      yield `${this.name}_bucket{${prefix}le="+Inf"} ${count}`;
+      yield `${this.name}_sum${braced(key)} ${sum}`;
+      yield `${this.name}_count${braced(key)} ${count}`;
+    }
+  }
+}
+
+export const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
+
+export function metricsText(families: readonly Family[]): string {
+  const sorted = [...families].sort((a, b) => (a.name < b.name ? -1 : 1));
+  return `${sorted.flatMap((family) => [...family.lines()]).join('\n')}\n`;
+}
+
+/** `verb="GET",code="200"`, in the order of the names. */
+export function seriesKey(labels: Labels): string {
+  return Object.keys(labels)
+    .sort()
+    .map((name) => `${name}="${escaped(labels[name] ?? '')}"`)
+    .join(',');
+}
+
+function escaped(value: string): string {
+  return value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');
+}
+
+const braced = (key: string): string => (key === '' ? '' : `{${key}}`);
+
+function* heading({ name, help }: Described, type: string): Generator<string> {
+  yield `# HELP ${name} ${help}`;
+  yield `# TYPE ${name} ${type}`;
+}

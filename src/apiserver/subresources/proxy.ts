@@ -1,0 +1,142 @@
+// pods/proxy, services/proxy and nodes/proxy: a request passed to what an object stands for.
+// Guarantees: only addresses of the cluster are reached: never this machine itself, nor link-local ones.
+import { randomInt } from 'node:crypto';
+import { BlockList, isIP } from 'node:net';
+import type { V1EndpointSlice, V1Pod, V1Service } from '../../api/gen/types.js';
+import type { KindDefinition } from '../../api/kind.js';
+import { ENDPOINT_SLICES, PODS, SERVICES } from '../../api/resources.js';
+import { statusError } from '../../api/status.js';
+import { isType } from '../discovery/resources.js';
+import type { ApiResponse } from '../exchange.js';
+import type { Call, Machinery } from '../machinery.js';
+import { validateAdmission } from '../registry/admit.js';
+import { listPrefix } from '../registry/keys.js';
+import { readCurrent } from '../registry/update.js';
+import { writeContext } from '../verbs/write.js';
+import { type Forwarded, forward, type Target } from './forward.js';
+import { askKubelet, kubeletOnNode } from './kubelet.js';
+
+export { isProxied } from '../discovery/resources.js';
+
+export async function proxy(machinery: Machinery, kind: KindDefinition, call: Call): Promise<ApiResponse> {
+  const wanted = parseName(call.info.name);
+  const context = { ...writeContext(kind, call), name: wanted.name };
+  const held = await readCurrent(machinery, context);
+  await validateAdmission(machinery, context, { operation: 'connect', old: held.parse() });
+  const sent = await requestOf(call);
+  if (isType(kind.type, PODS)) return forward(podTarget(held.parse<V1Pod>(), wanted), sent);
+  if (isType(kind.type, SERVICES)) {
+    return forward(serviceTarget(machinery, held.parse<V1Service>(), wanted), sent);
+  }
+  const address = kubeletOnNode(machinery, wanted.name);
+  if (wanted.port === '' || Number(wanted.port) === address.port) return askKubelet(machinery, address, sent);
+  const target = { host: address.host, port: portNumber(wanted.port), what: `node "${wanted.name}"` };
+  return forward({ ...target, ...tlsFor(wanted.scheme) }, sent);
+}
+
+interface Wanted {
+  readonly scheme: string;
+  readonly name: string;
+  readonly port: string;
+}
+
+/** `name`, `name:port` or `scheme:name:port`, where the port may be left empty. */
+function parseName(text: string): Wanted {
+  const parts = text.split(':');
+  const [scheme = '', name = '', port = ''] =
+    parts.length === 1 ? ['', parts[0], ''] : parts.length === 2 ? ['', ...parts] : parts;
+  if (parts.length > 3 || name === '' || !['', 'http', 'https'].includes(scheme)) {
+    throw statusError('BadRequest', `invalid proxy request ${JSON.stringify(text)}`);
+  }
+  return { scheme, name, port };
+}
+
+function podTarget(pod: V1Pod, { scheme, name, port }: Wanted): Target {
+  const declared = (pod.spec?.containers ?? []).flatMap(({ ports }) => ports ?? []);
+  const number = port === '' ? (declared[0]?.containerPort ?? 80) : portNumber(port);
+  const host = pod.status?.podIP ?? '';
+  if (host === '') throw statusError('BadRequest', 'address not allowed');
+  return { host: checked(host), port: number, what: `pod "${name}"`, ...tlsFor(scheme) };
+}
+
+function serviceTarget(machinery: Machinery, service: V1Service, { scheme, name, port }: Wanted): Target {
+  const ports = service.spec?.ports ?? [];
+  const [only] = ports;
+  const chosen =
+    port === '' && ports.length === 1
+      ? only
+      : ports.find((one) => one.name === port || String(one.port) === port);
+  const found = chosen === undefined ? [] : readyAddresses(machinery, service, chosen.name ?? '');
+  const one = found[found.length === 0 ? 0 : randomInt(found.length)];
+  if (one === undefined) {
+    throw statusError('ServiceUnavailable', `no endpoints available for service ${JSON.stringify(name)}`);
+  }
+  return { ...one, host: checked(one.host), what: `service "${name}"`, ...tlsFor(scheme) };
+}
+
+function readyAddresses({ feed, kinds }: Machinery, service: V1Service, portName: string) {
+  const kind = kinds.find(({ type }) => isType(type, ENDPOINT_SLICES));
+  if (kind === undefined) return [];
+  const found: { readonly host: string; readonly port: number }[] = [];
+  for (const held of feed.cacheOf(kind).range(listPrefix(kind.type, service.metadata?.namespace ?? ''))) {
+    if (held.summary.labels['kubernetes.io/service-name'] !== service.metadata?.name) continue;
+    const { endpoints, ports } = held.parse<V1EndpointSlice>();
+    const port = (ports ?? []).find(({ name }) => (name ?? '') === portName)?.port;
+    if (port === undefined) continue;
+    for (const { addresses, conditions } of endpoints ?? []) {
+      if (conditions?.ready === false) continue;
+      found.push(...addresses.map((host) => ({ host, port })));
+    }
+  }
+  return found;
+}
+
+/** What a pod or service serves over TLS has no authority that we know. */
+const tlsFor = (scheme: string) => (scheme === 'https' ? { tls: {} } : {});
+
+function portNumber(text: string): number {
+  const port = Number(text);
+  if (Number.isInteger(port) && port > 0 && port < 65_536) return port;
+  throw statusError('BadRequest', `invalid port ${JSON.stringify(text)}`);
+}
+
+const REFUSED = new BlockList();
+REFUSED.addSubnet('127.0.0.0', 8, 'ipv4');
+REFUSED.addSubnet('169.254.0.0', 16, 'ipv4');
+REFUSED.addSubnet('224.0.0.0', 4, 'ipv4');
+REFUSED.addAddress('0.0.0.0', 'ipv4');
+REFUSED.addAddress('::', 'ipv6');
+REFUSED.addAddress('::1', 'ipv6');
+REFUSED.addSubnet('fe80::', 10, 'ipv6');
+REFUSED.addSubnet('ff00::', 8, 'ipv6');
+
+/** An object's status is written by nodes; it must not turn this server against itself. */
+export function checked(host: string): string {
+  const family = isIP(host);
+  if (family === 0 || REFUSED.check(host, family === 6 ? 'ipv6' : 'ipv4')) {
+    throw statusError('BadRequest', 'address not allowed');
+  }
+  return host;
+}
+
+async function requestOf({ info, request }: Call): Promise<Forwarded> {
+  const upgrade = (request.headers['upgrade'] ?? '') !== '';
+  const hasBody = !upgrade && !['GET', 'HEAD'].includes(request.method);
+  return {
+    method: request.method,
+    path: pathBehind(request.url, info.rest.length),
+    headers: request.headers,
+    signal: request.signal,
+    upgrade,
+    ...(hasBody ? { body: await request.body() } : {}),
+  };
+}
+
+/** What follows /proxy, as sent, with its query. */
+export function pathBehind(url: string, segments: number): string {
+  const [path = '', ...query] = url.split('?');
+  const parts = path.split('/').filter((part) => part !== '');
+  const behind = segments === 0 ? [] : parts.slice(-segments);
+  const slash = behind.length > 0 && path.endsWith('/') ? '/' : '';
+  return `/${behind.join('/')}${slash}${query.length === 0 ? '' : `?${query.join('?')}`}`;
+}

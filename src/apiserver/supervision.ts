@@ -1,0 +1,112 @@
+// What happens around every request: a place in flight, a count, a line in the audit log.
+// Guarantees: a place is given back however the request ends; a long request is counted until its last byte or its client is gone.
+
+import type { AuditSink } from './audit/auditLog.js';
+import { type AuditedAnswer, auditEvent } from './audit/event.js';
+import type { AuditLevel, AuditPolicy } from './audit/policy.js';
+import type { ApiRequest, ApiResponse, Body } from './exchange.js';
+import type { InFlight } from './load/inFlight.js';
+import type { RequestMetrics } from './metrics/requests.js';
+import { isLongRunning, type RequestTrace } from './requestTrace.js';
+
+export interface Audit {
+  readonly policy: AuditPolicy;
+  readonly sink: AuditSink;
+}
+
+export interface Supervision {
+  /** When the caller is known. Throws TooManyRequests. */
+  admit(trace: RequestTrace): void;
+  /** Once a request, with its answer; answers what is to be sent. */
+  finish(trace: RequestTrace, response: ApiResponse): ApiResponse;
+  /** The request to hand on: what is recorded of its body is kept as it is read. */
+  watched(request: ApiRequest): ApiRequest;
+}
+
+export function makeSupervision(options: {
+  readonly inFlight: InFlight;
+  readonly metrics: RequestMetrics;
+  readonly audit?: Audit | undefined;
+}): Supervision {
+  const { inFlight, metrics, audit } = options;
+  const leaving = new WeakMap<RequestTrace, () => void>();
+  const bodies = new WeakMap<ApiRequest, Buffer>();
+
+  return {
+    watched(request) {
+      if (audit === undefined) return request;
+      const kept: ApiRequest = {
+        ...request,
+        body: async () => {
+          const bytes = await request.body();
+          bodies.set(kept, bytes);
+          return bytes;
+        },
+      };
+      return kept;
+    },
+    admit(trace) {
+      const leave = inFlight.enter(trace);
+      if (leave !== undefined) leaving.set(trace, leave);
+    },
+    finish(trace, response) {
+      leaving.get(trace)?.();
+      metrics.answered(trace, response.status, performance.now());
+      if (audit !== undefined) record(audit, trace, response, bodies.get(trace.request));
+      if (!isLongRunning(trace)) return response;
+      return untilEnd(trace, response, metrics.longRunning(trace));
+    },
+  };
+}
+
+function record(
+  { policy, sink }: Audit,
+  trace: RequestTrace,
+  { status, body }: ApiResponse,
+  sent: Buffer | undefined,
+): void {
+  const level: AuditLevel = policy(trace);
+  if (level === 'None') return;
+  const answer: AuditedAnswer = {
+    status,
+    sent,
+    answered: level === 'RequestResponse' ? wholeOf(body) : undefined,
+  };
+  sink.write(JSON.stringify(auditEvent(trace, level, answer, Date.now())));
+}
+
+function wholeOf(body: Body): Buffer | undefined {
+  if (Buffer.isBuffer(body)) return body;
+  return Array.isArray(body) ? Buffer.concat(body as Buffer[]) : undefined;
+}
+
+function untilEnd(trace: RequestTrace, response: ApiResponse, ended: (now: number) => void): ApiResponse {
+  const end = () => ended(performance.now());
+  const { body, tunnel } = response;
+  if (tunnel !== undefined) {
+    tunnel.socket.once('close', end);
+    return response;
+  }
+  if (Buffer.isBuffer(body) || Array.isArray(body)) {
+    end();
+    return response;
+  }
+  const { signal } = trace.request;
+  // A body that nobody begins to read has no end of its own.
+  if (signal.aborted) end();
+  else signal.addEventListener('abort', end, { once: true });
+  return { ...response, body: ending(body as AsyncIterable<Uint8Array>, end, signal) };
+}
+
+async function* ending(
+  body: AsyncIterable<Uint8Array>,
+  end: () => void,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  try {
+    yield* body;
+  } finally {
+    signal.removeEventListener('abort', end);
+    end();
+  }
+}

@@ -1,0 +1,143 @@
+// PATCH with an apply configuration: the object is made when it is not there, else the configuration is merged into it.
+// Guarantees: another manager's fields are changed only by force; making an object needs the right to create it.
+import type { KindDefinition } from '../../api/kind.js';
+import type { KubeObject } from '../../api/object.js';
+import { ApiError, conflict, notFound, statusError } from '../../api/status.js';
+import type { ApiResponse } from '../exchange.js';
+import { applyConfiguration } from '../fields/apply.js';
+import { keyFault } from '../fields/keyFault.js';
+import type { Writer } from '../fields/track.js';
+import { type Call, type Machinery, timestamp } from '../machinery.js';
+import { renderObject } from '../output/render.js';
+import { fromYaml } from '../output/yaml.js';
+import type { WriteContext } from '../registry/admit.js';
+import { createObject } from '../registry/create.js';
+import { objectKey } from '../registry/keys.js';
+import { type DraftObject, metaOf } from '../registry/metadata.js';
+import { updateObject } from '../registry/update.js';
+import { isTrue } from '../requestInfo.js';
+import { decodeAs, decodeUtf8, judgeDuplicates, parseJson } from './body.js';
+import { namedManager, optionsError } from './fieldManager.js';
+import { checkNames, writeContext } from './write.js';
+
+export const APPLY_TYPE = 'application/apply-patch+yaml';
+const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
+const ATTEMPTS = 5;
+
+export async function applyObject(
+  machinery: Machinery,
+  kind: KindDefinition,
+  call: Call,
+): Promise<ApiResponse> {
+  const context = writeContext(kind, call);
+  const writer = writerOf(machinery, context, call);
+  const config = await readConfiguration(kind, call, context);
+  const force = call.query.has('force') && isTrue(call.query.get('force'));
+  const applied = (live: KubeObject | undefined) => {
+    const application = applyConfiguration({
+      kind,
+      live,
+      config: forPart(kind, context, config),
+      writer,
+      force,
+    });
+    const draft = structuredClone(application.object) as DraftObject;
+    metaOf(draft).managedFields = application.managedFields;
+    if (writer.id.name === 'kubectl') refreshLastApplied(draft, config);
+    return draft;
+  };
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      const { bytes, status } = await write(machinery, context, call, applied);
+      return renderObject(kind, call, bytes, status, machinery.now());
+    } catch (error) {
+      // It came, or went, between the look and the write.
+      if (attempt === ATTEMPTS || !ApiError.is(error, 'AlreadyExists', 'NotFound')) throw error;
+      if (ApiError.is(error, 'NotFound') && context.subresource !== '') throw error;
+    }
+  }
+}
+
+async function write(
+  machinery: Machinery,
+  context: WriteContext,
+  call: Call,
+  applied: (live: KubeObject | undefined) => DraftObject,
+): Promise<{ bytes: Buffer; status: number }> {
+  const { kind, namespace, name } = context;
+  await machinery.feed.current();
+  if (machinery.feed.cacheOf(kind).get(objectKey(kind.type, namespace, name)) !== undefined) {
+    const transform = (live: KubeObject) => applied(live);
+    return {
+      bytes: await updateObject(machinery, context, { mode: 'user', tracked: true, transform }),
+      status: 200,
+    };
+  }
+  if (context.subresource !== '') throw notFound(kind.type, name);
+  call.demand('create');
+  const draft = applied(undefined);
+  if ((draft.metadata?.uid ?? '') !== '') {
+    throw conflict(
+      kind.type,
+      name,
+      'uid mismatch: the provided object specified uid, and no existing object was found',
+    );
+  }
+  const managedFields = draft.metadata?.managedFields ?? [];
+  return { bytes: await createObject(machinery, context, draft, { managedFields }), status: 201 };
+}
+
+function writerOf(machinery: Machinery, { manager }: WriteContext, call: Call): Writer {
+  const name = namedManager(call);
+  if (name === '') {
+    throw optionsError('patch', 'FieldValueRequired', 'Required value: is required for apply patch');
+  }
+  return { id: { ...manager, name, operation: 'Apply' }, time: timestamp(machinery.now()) };
+}
+
+async function readConfiguration(
+  kind: KindDefinition,
+  call: Call,
+  context: WriteContext,
+): Promise<DraftObject> {
+  const bytes = await call.request.body();
+  // JSON is YAML too, but far quicker to read as what it is.
+  const data = bytes[0] === 0x7b ? parseJson(bytes) : fromYaml(decodeUtf8(bytes));
+  if (bytes[0] === 0x7b) judgeDuplicates(call, kind, bytes.toString('utf8'));
+  const config = decodeAs(call, kind, data);
+  if (config.metadata?.managedFields !== undefined) {
+    throw statusError('BadRequest', 'metadata.managedFields must be nil');
+  }
+  checkNames(context, config);
+  const meta = metaOf(config);
+  meta.name = context.name;
+  if (kind.type.namespaced) meta.namespace = context.namespace;
+  const fault = keyFault(kind, config);
+  if (fault !== undefined) throw statusError('BadRequest', `failed to create typed patch object: ${fault}`);
+  return config;
+}
+
+/** The object without its status, or the status alone: each is applied by its own path. */
+function forPart(kind: KindDefinition, { subresource }: WriteContext, config: DraftObject): DraftObject {
+  if (subresource !== '') {
+    const { apiVersion, kind: name, metadata, status } = config;
+    const { name: own, namespace, uid, resourceVersion } = metadata ?? {};
+    const meta = {
+      name: own,
+      namespace,
+      ...(uid === undefined ? {} : { uid }),
+      ...(resourceVersion === undefined ? {} : { resourceVersion }),
+    };
+    return { apiVersion, kind: name, metadata: meta, ...(status === undefined ? {} : { status }) };
+  }
+  if (!kind.hasStatus) return config;
+  const { status: _, ...rest } = config;
+  return rest;
+}
+
+/** kubectl may come back to client-side apply: its record of what was applied must not grow old. */
+function refreshLastApplied(draft: DraftObject, config: DraftObject): void {
+  const { annotations } = metaOf(draft);
+  if (annotations === undefined || !Object.hasOwn(annotations, LAST_APPLIED)) return;
+  annotations[LAST_APPLIED] = `${JSON.stringify(config)}\n`;
+}

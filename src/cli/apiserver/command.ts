@@ -1,0 +1,131 @@
+// `trellis apiserver`: the API server alone, with kube-apiserver's flags.
+// Guarantees: TERM and INT end it in order; what goes wrong at the start is one sentence and exit code 1.
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { ApiServerError } from '../../apiserver/error.js';
+import { ClusterError } from '../../cluster/error.js';
+import { StoreError } from '../../store/store.js';
+import { endOfProcess } from '../cluster/components.js';
+import { withDataDir } from '../cluster/options.js';
+import { makeLog } from '../log.js';
+import type { Terminal } from '../terminal.js';
+import { type ApiServerFlags, checkFlags } from './flags.js';
+
+const EXPLANATION = `
+With nothing but --data-dir it makes what it needs there: a certificate authority, its certificates, the key that signs
+tokens, a store. Then it writes admin.kubeconfig into the directory.
+
+Examples:
+  trellis apiserver --data-dir /srv/api --secure-port 7443
+  kubectl --kubeconfig /srv/api/admin.kubeconfig get namespaces
+  trellis apiserver --data-dir /srv/api --etcd-servers https://10.0.0.1:2379 --etcd-cafile ca.crt
+`;
+
+export function apiserverCommand(terminal: Terminal): Command {
+  const command = withDataDir(new Command('apiserver'))
+    .summary('run the API server alone')
+    .description("Runs the API server alone, with kube-apiserver's flags.");
+  for (const [flags, description, standard] of TEXT_FLAGS)
+    command.addOption(withDefault(new Option(flags, description), standard));
+  for (const [flags, description, standard] of NUMBER_FLAGS)
+    command.addOption(withDefault(new Option(flags, description).argParser(numberFrom(0)), standard));
+  return command
+    .option(
+      '--service-account-key-file <file>',
+      'public key of tokens signed before; may be given again',
+      collect,
+    )
+    .option('--enable-bootstrap-token-auth', 'let nodes join by bootstrap tokens')
+    .addHelpText('after', EXPLANATION)
+    .action((flags: ApiServerFlags) => run(terminal, flags));
+}
+
+type Row<T> = readonly [flags: string, description: string, standard?: T];
+
+const TEXT_FLAGS: readonly Row<string>[] = [
+  ['--bind-address <address>', 'address to listen on', '::'],
+  ['--advertise-address <address>', 'address by which nodes reach it'],
+  ['--insecure-bind-address <address>', 'loopback address of the insecure port', '127.0.0.1'],
+  ['--tls-cert-file <file>', 'certificate of the server'],
+  ['--tls-private-key-file <file>', 'its key'],
+  ['--client-ca-file <file>', 'authority of client certificates'],
+  ['--service-account-signing-key-file <file>', 'key that signs tokens of service accounts'],
+  ['--service-account-issuer <url>', 'issuer of tokens', 'https://kubernetes.default.svc.cluster.local'],
+  ['--service-account-jwks-uri <url>', 'where others find the public keys'],
+  ['--api-audiences <list>', 'audiences of tokens for this server (default: the issuer)'],
+  ['--service-cluster-ip-range <cidrs>', 'addresses of services', '10.96.0.0/12'],
+  ['--service-node-port-range <range>', 'ports of services on nodes', '30000-32767'],
+  [
+    '--authorization-mode <list>',
+    'AlwaysAllow, AlwaysDeny, ABAC, Node, RBAC, in the order they are asked',
+    'Node,RBAC',
+  ],
+  ['--authorization-policy-file <file>', 'policies of ABAC'],
+  ['--token-auth-file <file>', 'users by token'],
+  ['--basic-auth-file <file>', 'users by password'],
+  ['--anonymous-auth <bool>', 'serve requests without credentials as system:anonymous', 'true'],
+  ['--enable-admission-plugins <list>', 'plugins besides the default ones'],
+  ['--disable-admission-plugins <list>', 'default plugins to do without'],
+  ['--audit-log-path <file>', 'record requests there; - is standard output'],
+  ['--audit-policy-file <file>', 'what of which request is recorded'],
+  [
+    '--audit-level <level>',
+    'without a policy: None, Metadata, Request or RequestResponse of all requests',
+    'Metadata',
+  ],
+  ['--kubelet-client-certificate <file>', 'certificate shown to kubelets'],
+  ['--kubelet-client-key <file>', 'its key'],
+  ['--kubelet-certificate-authority <file>', "authority of the kubelets' certificates"],
+  ['--etcd-servers <urls>', 'keep the state in etcd at these addresses'],
+  ['--etcd-cafile <file>', 'the authority of the certificates of etcd'],
+  ['--etcd-certfile <file>', 'our certificate for etcd'],
+  ['--etcd-keyfile <file>', 'its key'],
+];
+
+const NUMBER_FLAGS: readonly Row<number>[] = [
+  ['--secure-port <port>', 'port to listen on; 0 takes a free one', 6443],
+  ['--insecure-port <port>', 'also serve plain HTTP, to anybody on this machine, as an administrator'],
+  ['--audit-log-maxsize <megabytes>', 'size at which the audit log is set aside; 0 is never', 100],
+  ['--audit-log-maxbackup <number>', 'how many are kept; 0 is all', 0],
+  ['--max-requests-inflight <number>', 'reads that are worked on at once; 0 is no limit', 400],
+  ['--max-mutating-requests-inflight <number>', 'writes that are worked on at once; 0 is no limit', 200],
+];
+
+function withDefault<T>(option: Option, standard: T | undefined): Option {
+  return standard === undefined ? option : option.default(standard);
+}
+
+function numberFrom(least: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (/^\d{1,9}$/.test(text) && value >= least) return value;
+    throw new InvalidArgumentError(`expected a whole number from ${least} on`);
+  };
+}
+
+const collect = (file: string, others: readonly string[] = []): readonly string[] => [...others, file];
+
+async function run(terminal: Terminal, flags: ApiServerFlags): Promise<void> {
+  try {
+    checkFlags(flags);
+    // The store and the server are loaded only when they are wanted.
+    const { runApiServer } = await import('./run.js');
+    await runApiServer({
+      flags,
+      signal: endOfProcess(),
+      log: makeLog({ component: 'apiserver' }),
+      told: (text) => terminal.write(text),
+    });
+  } catch (error) {
+    if (!isForTheUser(error)) throw error;
+    terminal.writeError(`trellis: ${error.message}\n`);
+    terminal.setExitCode(1);
+  }
+}
+
+function isForTheUser(error: unknown): error is Error {
+  if (error instanceof ClusterError || error instanceof ApiServerError || error instanceof StoreError)
+    return true;
+  // Files that cannot be read, and their contents: the messages name the file or the line.
+  const { syscall, name } = error as NodeJS.ErrnoException;
+  return syscall !== undefined || name === 'AuthConfigError' || name === 'AllocationError';
+}

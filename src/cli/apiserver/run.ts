@@ -1,0 +1,195 @@
+// Opens what `trellis apiserver` was asked for, serves until the signal, and closes it.
+// Guarantees: what no flag names is made in the data directory; admin.kubeconfig is written only when its certificate is believed.
+import { readFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { parse } from 'yaml';
+import { KINDS } from '../../api/kinds/index.js';
+import type { Log } from '../../api/log.js';
+import { openAuditLog } from '../../apiserver/audit/auditLog.js';
+import { readPolicy, uniformPolicy } from '../../apiserver/audit/policy.js';
+import { reconcileBootstrapPolicy } from '../../apiserver/auth/bootstrapPolicy.js';
+import { parseModes } from '../../apiserver/auth/modes.js';
+import { bootstrap } from '../../apiserver/bootstrap.js';
+import { type ApiServer, openApiServer } from '../../apiserver/server.js';
+import { APISERVER_USER, standardParts } from '../../apiserver/standard.js';
+import type { Audit } from '../../apiserver/supervision.js';
+import { openClient } from '../../client/typedClient.js';
+import { ClusterError } from '../../cluster/error.js';
+import { makePrivateDir, writePrivate } from '../../cluster/files.js';
+import { kubeconfigText } from '../../cluster/kubeconfig.js';
+import type { Layout } from '../../cluster/layout.js';
+import { ensurePki, type Pki } from '../../cluster/pki/files.js';
+import { nodeAddress } from '../../cluster/preflight.js';
+import { serviceAddress } from '../../cluster/serviceAddress.js';
+import type { Store } from '../../store/store.js';
+import { makeLayout } from '../cluster/options.js';
+import { type ApiServerFlags, auditLevelOf, listOf, truth } from './flags.js';
+
+interface RunOptions {
+  readonly flags: ApiServerFlags;
+  readonly signal: AbortSignal;
+  readonly log: Log;
+  told(text: string): void;
+}
+
+export async function runApiServer({ flags, signal, log, told }: RunOptions): Promise<void> {
+  const layout = makeLayout(flags);
+  const address = flags.advertiseAddress ?? reachableAddress();
+  const pki = await ensurePki(pkiOptions(flags, layout, address));
+  const audit = await openAudit(flags, log);
+  const store = await openStore(flags, layout);
+  try {
+    const apiserver = await openApiServer({ ...(await serverOptions(flags, pki, log)), store, ...audit });
+    try {
+      await prepare(apiserver, flags, address);
+      told(await announce(apiserver, flags, layout, pki));
+      await ended(signal);
+    } finally {
+      await apiserver.close();
+    }
+  } finally {
+    await store.close();
+    await audit.audit?.sink.close();
+  }
+}
+
+const read = (file: string): Promise<string> => readFile(file, 'utf8');
+const readOr = async (file: string | undefined, otherwise: string): Promise<string> =>
+  file === undefined ? otherwise : read(file);
+
+async function serverOptions(flags: ApiServerFlags, pki: Pki, log: Log) {
+  const kubelet = pki.apiserverKubeletClient;
+  return {
+    kinds: KINDS,
+    listen: { host: flags.bindAddress, port: flags.securePort },
+    ...(flags.insecurePort === undefined
+      ? {}
+      : { insecure: { host: flags.insecureBindAddress, port: flags.insecurePort } }),
+    tls: {
+      cert: await readOr(flags.tlsCertFile, pki.apiserver.cert),
+      key: await readOr(flags.tlsPrivateKeyFile, pki.apiserver.key),
+      clientCa: await readOr(flags.clientCaFile, pki.ca.cert),
+    },
+    load: { maxReading: flags.maxRequestsInflight, maxMutating: flags.maxMutatingRequestsInflight },
+    kubelet: {
+      cert: await readOr(flags.kubeletClientCertificate, kubelet.cert),
+      key: await readOr(flags.kubeletClientKey, kubelet.key),
+      ca: await readOr(flags.kubeletCertificateAuthority, pki.ca.cert),
+    },
+    parts: standardParts({ ...(await securityOptions(flags, pki)), log }),
+    log,
+  };
+}
+
+async function securityOptions(flags: ApiServerFlags, pki: Pki) {
+  const optional = async (key: string, file: string | undefined) =>
+    file === undefined ? {} : { [key]: await read(file) };
+  return {
+    serviceAccountKeyPem: await readOr(flags.serviceAccountSigningKeyFile, pki.serviceAccountKey),
+    olderKeysPem: await Promise.all((flags.serviceAccountKeyFile ?? []).map(read)),
+    issuer: flags.serviceAccountIssuer,
+    ...(flags.serviceAccountJwksUri === undefined ? {} : { jwksUri: flags.serviceAccountJwksUri }),
+    ...(flags.apiAudiences === undefined ? {} : { audiences: listOf(flags.apiAudiences) }),
+    ...(await optional('tokenFile', flags.tokenAuthFile)),
+    ...(await optional('basicAuthFile', flags.basicAuthFile)),
+    ...(await optional('policyFile', flags.authorizationPolicyFile)),
+    bootstrapTokens: flags.enableBootstrapTokenAuth === true,
+    allowAnonymous: truth('--anonymous-auth', flags.anonymousAuth),
+    modes: parseModes(flags.authorizationMode),
+    admission: {
+      enable: listOf(flags.enableAdmissionPlugins),
+      disable: listOf(flags.disableAdmissionPlugins),
+    },
+    serviceCidrs: listOf(flags.serviceClusterIpRange),
+    nodePortRange: flags.serviceNodePortRange,
+  };
+}
+
+async function openAudit(flags: ApiServerFlags, log: Log): Promise<{ audit?: Audit }> {
+  const { auditLogPath: path, auditPolicyFile, auditLogMaxsize, auditLogMaxbackup } = flags;
+  if (path === undefined) return {};
+  const policy =
+    auditPolicyFile === undefined
+      ? uniformPolicy(auditLevelOf(flags))
+      : readPolicy(parse(await read(auditPolicyFile)));
+  const sink = openAuditLog({ path, maxSizeMb: auditLogMaxsize, maxBackups: auditLogMaxbackup, log });
+  return { audit: { policy, sink } };
+}
+
+async function openStore(flags: ApiServerFlags, layout: Layout): Promise<Store> {
+  if (flags.etcdServers === undefined) {
+    const { openLmdbStore } = await import('../../store/lmdb/store.js');
+    await makePrivateDir(layout.storeDir);
+    return openLmdbStore({ path: layout.storeDir });
+  }
+  const { openEtcdStore } = await import('../../store/etcd/store.js');
+  const tls = {
+    ...(flags.etcdCafile === undefined ? {} : { ca: await read(flags.etcdCafile) }),
+    ...(flags.etcdCertfile === undefined ? {} : { cert: await read(flags.etcdCertfile) }),
+    ...(flags.etcdKeyfile === undefined ? {} : { key: await read(flags.etcdKeyfile) }),
+  };
+  return openEtcdStore({
+    endpoints: listOf(flags.etcdServers),
+    ...(Object.keys(tls).length === 0 ? {} : { tls }),
+  });
+}
+
+function pkiOptions(flags: ApiServerFlags, layout: Layout, address: string) {
+  const nodeName = hostname().toLowerCase();
+  const names = ['kubernetes', 'kubernetes.default', 'kubernetes.default.svc'];
+  return {
+    dir: layout.pkiDir,
+    nodeName,
+    apiserverHosts: [
+      ...[...names, 'kubernetes.default.svc.cluster.local', 'localhost', nodeName],
+      ...['127.0.0.1', '::1', address, serviceIp(flags)],
+    ],
+    nodeHosts: [nodeName, address, '127.0.0.1', 'localhost'],
+    now: Date.now(),
+  };
+}
+
+function serviceIp({ serviceClusterIpRange }: ApiServerFlags): string {
+  return serviceAddress({ serviceCidr: listOf(serviceClusterIpRange)[0] ?? '' }, 1);
+}
+
+/** A machine without a network serves itself. */
+function reachableAddress(): string {
+  try {
+    return nodeAddress();
+  } catch (error) {
+    if (error instanceof ClusterError && error.code === 'NO_ADDRESS') return '127.0.0.1';
+    throw error;
+  }
+}
+
+async function prepare(apiserver: ApiServer, flags: ApiServerFlags, address: string): Promise<void> {
+  await apiserver.ready();
+  const client = openClient(apiserver.inProcess(APISERVER_USER));
+  await bootstrap(client, { address, port: apiserver.port, serviceIp: serviceIp(flags) });
+  await reconcileBootstrapPolicy(client);
+}
+
+async function announce(
+  { port, insecurePort }: ApiServer,
+  { tlsCertFile, clientCaFile, insecureBindAddress }: ApiServerFlags,
+  { adminKubeconfig }: Layout,
+  { ca, admin }: Pki,
+): Promise<string> {
+  const server = `https://127.0.0.1:${port}`;
+  const plain =
+    insecurePort === undefined
+      ? ''
+      : `Anybody on this machine is an administrator at http://${insecureBindAddress}:${insecurePort}\n`;
+  if (tlsCertFile !== undefined || clientCaFile !== undefined) return `Serving at ${server}\n${plain}`;
+  await writePrivate(
+    adminKubeconfig,
+    kubeconfigText({ server, ca: ca.cert, client: admin, user: 'kubernetes-admin' }),
+  );
+  return `Serving at ${server}\n${plain}Try: kubectl --kubeconfig ${adminKubeconfig} get namespaces\n`;
+}
+
+function ended(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+}

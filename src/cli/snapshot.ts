@@ -1,0 +1,68 @@
+// `trellis snapshot`: the cluster's state as one file, from and to LMDB and etcd.
+// Guarantees: what goes wrong is one sentence and exit code 1; nothing is replaced without --force.
+import { Command } from 'commander';
+import { StoreError } from '../store/store.js';
+import { withDataDir } from './cluster/options.js';
+import type { PlaceFlags } from './snapshotActions.js';
+import type { Terminal } from './terminal.js';
+
+const EXPLANATION = `
+A snapshot holds every object with its revision. It can be taken from a running cluster; to restore one, stop the
+cluster first. Restored to etcd, objects get new revisions, as etcd numbers its own writes.
+
+Examples:
+  trellis snapshot save cluster.snapshot
+  trellis snapshot status cluster.snapshot
+  trellis snapshot restore cluster.snapshot --data-dir /var/lib/trellis --force
+  trellis snapshot restore cluster.snapshot --etcd-servers https://10.0.0.1:2379,https://10.0.0.2:2379 \\
+    --etcd-cafile ca.crt --etcd-certfile client.crt --etcd-keyfile client.key
+`;
+
+export function snapshotCommand(terminal: Terminal): Command {
+  const save = withPlace(new Command('save'))
+    .argument('<file>', 'the snapshot to write')
+    .summary('write the state of a cluster to a file')
+    .option('--force', 'replace the file if it is there')
+    .action((file: string, flags: PlaceFlags) =>
+      reporting(terminal, async () => (await actions()).save(terminal, file, flags)),
+    );
+  const restore = withPlace(new Command('restore'))
+    .argument('<file>', 'the snapshot to read')
+    .summary('make the state of a cluster what a file says')
+    .option('--force', 'replace what is there')
+    .action((file: string, flags: PlaceFlags) =>
+      reporting(terminal, async () => (await actions()).restore(terminal, file, flags)),
+    );
+  const status = new Command('status')
+    .argument('<file>', 'the snapshot to look at')
+    .summary('check a file and show what it holds')
+    .action((file: string) => reporting(terminal, async () => (await actions()).status(terminal, file)));
+  const command = new Command('snapshot')
+    .summary('save and restore the state of a cluster')
+    .description('Saves the state of a cluster to one file, restores it, and moves it between LMDB and etcd.')
+    .addHelpText('after', EXPLANATION);
+  for (const child of [save, restore, status]) command.addCommand(child);
+  return command;
+}
+
+/** Loaded only when it is wanted: other commands need neither LMDB nor gRPC. */
+const actions = () => import('./snapshotActions.js');
+
+function withPlace(command: Command): Command {
+  return withDataDir(command)
+    .option('--etcd-servers <urls>', 'the store is etcd at these addresses, with commas between')
+    .option('--etcd-cafile <file>', 'the authority of the certificates of etcd')
+    .option('--etcd-certfile <file>', 'our certificate for etcd')
+    .option('--etcd-keyfile <file>', 'its key');
+}
+
+async function reporting(terminal: Terminal, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    const isOfDisk = (error as NodeJS.ErrnoException).syscall !== undefined;
+    if (!(error instanceof StoreError) && !isOfDisk) throw error;
+    terminal.writeError(`trellis: ${(error as Error).message}\n`);
+    terminal.setExitCode(1);
+  }
+}

@@ -1,0 +1,121 @@
+// resourcequota-controller: what the objects of a namespace use of its quotas, counted from the objects.
+// Guarantees: a count is written only on the version it was made for, so a reservation made meanwhile is never lost.
+import type { V1Pod, V1ResourceQuota } from '../../api/gen/types.js';
+import { type KubeObject, keyOf, type Stored } from '../../api/object.js';
+import { canonicalQuantity } from '../../api/quantity.js';
+import { countedTypes, usedBy } from '../../api/quota/total.js';
+import type { Usage } from '../../api/quota/usage.js';
+import {
+  CONFIG_MAPS,
+  CRON_JOBS,
+  DEPLOYMENTS,
+  INGRESSES,
+  JOBS,
+  PERSISTENT_VOLUME_CLAIMS,
+  PODS,
+  REPLICA_SETS,
+  REPLICATION_CONTROLLERS,
+  RESOURCE_QUOTAS,
+  type ResourceType,
+  SECRETS,
+  SERVICES,
+  STATEFUL_SETS,
+} from '../../api/resources.js';
+import { ignoring } from '../claim.js';
+import { type Controller, type ControllerContext, newQueue, runLoop } from '../controller.js';
+
+const NAME = 'resourcequota-controller';
+/** Everything is counted again so often, for what nobody watches here. */
+const RESYNC_MS = 60_000;
+/** Time for what was deleted together to be counted together. */
+const GATHER_MS = 50;
+
+/** What quotas can count besides their own kind. */
+const COUNTED: readonly ResourceType[] = [
+  ...[PODS, SERVICES, PERSISTENT_VOLUME_CLAIMS, CONFIG_MAPS, SECRETS, REPLICATION_CONTROLLERS],
+  ...[RESOURCE_QUOTAS, DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS, JOBS, CRON_JOBS, INGRESSES],
+];
+
+type Quota = Stored<V1ResourceQuota>;
+
+/** The status that the quota should have; undefined when it has it. */
+export function planQuota(
+  { spec, status }: V1ResourceQuota,
+  used: Usage,
+): NonNullable<V1ResourceQuota['status']> | undefined {
+  const hard = (spec?.hard ?? {}) as Usage;
+  const isSame = (wanted: Usage, held: Usage = {}) => shape(wanted) === shape(held);
+  if (isSame(hard, status?.hard) && isSame(used, status?.used)) return undefined;
+  return { hard, used };
+}
+
+/** Whether a changed pod gives something back. */
+export function isRelief(pod: V1Pod, old: V1Pod): boolean {
+  const isDone = ({ status }: V1Pod) => status?.phase === 'Failed' || status?.phase === 'Succeeded';
+  return isDone(pod) && !isDone(old);
+}
+
+export const resourceQuotaController: Controller = {
+  name: NAME,
+  async run(context) {
+    const { informers } = context;
+    const quotas = informers.of(RESOURCE_QUOTAS);
+    const queue = newQueue(context);
+    const add = ({ metadata }: Quota) => queue.add(keyOf(metadata));
+    const relieve = ({ metadata: { namespace } }: Stored<KubeObject>) => {
+      for (const { metadata } of quotas.list())
+        if (metadata.namespace === namespace) queue.addAfter(keyOf(metadata), GATHER_MS);
+    };
+    const stops = [
+      quotas.on({
+        added: add,
+        // Reservations change the status with every write: only new limits are a reason to count.
+        updated: (quota, old) => {
+          if (shape(quota.spec?.hard ?? {}) !== shape(old.spec?.hard ?? {})) add(quota);
+        },
+      }),
+      informers.of(PODS).on({
+        updated: (pod, old) => (isRelief(pod, old) ? relieve(pod) : undefined),
+        deleted: relieve,
+      }),
+      informers.of(SERVICES).on({ updated: relieve, deleted: relieve }),
+      informers.of(PERSISTENT_VOLUME_CLAIMS).on({ deleted: relieve }),
+    ];
+    try {
+      await runLoop(context, NAME, {
+        queue,
+        workers: 2,
+        reconcile: (key) => recount(context, quotas.get(key)),
+      });
+    } finally {
+      for (const stop of stops) stop();
+    }
+  },
+};
+
+async function recount({ client }: ControllerContext, known: Quota | undefined): Promise<number | undefined> {
+  if (known === undefined) return undefined;
+  const { namespace = '' } = known.metadata;
+  // Read before the objects: whatever is reserved after this moment makes the write below a conflict.
+  const quota = await ignoring(['NotFound'], client.of(RESOURCE_QUOTAS).get(known.metadata));
+  if (quota === undefined) return undefined;
+  const types = countedTypes(Object.keys(quota.spec?.hard ?? {}), COUNTED);
+  const lists = await Promise.all(
+    types.map(async (type) => ({ type, items: (await client.of(type).list({ namespace })).items })),
+  );
+  const status = planQuota(quota, usedBy(quota, lists));
+  if (status === undefined) return RESYNC_MS;
+  await ignoring(
+    ['NotFound'],
+    client.of(RESOURCE_QUOTAS).update({ ...quota, status }, { subresource: 'status' }),
+  );
+  return RESYNC_MS;
+}
+
+function shape(amounts: Usage): string {
+  return JSON.stringify(
+    Object.entries(amounts)
+      .map(([name, amount]) => [name, canonicalQuantity(amount)])
+      .sort(),
+  );
+}

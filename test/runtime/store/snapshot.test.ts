@@ -1,0 +1,57 @@
+// Snapshots between LMDB and a real etcd, there and back.
+import path from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { openEtcdStore } from '../../../src/store/etcd/store.js';
+import { openLmdbStore } from '../../../src/store/lmdb/store.js';
+import { startEtcd, type TestEtcd } from '../../support/etcd.js';
+import { describeWith } from '../../support/requires.js';
+import { storeFolder } from '../../support/storeFolder.js';
+import { trellis } from '../../support/trellisCommand.js';
+
+describeWith({ tools: ['etcd'] }, 'a snapshot', () => {
+  let etcd: TestEtcd;
+  let folder: string;
+  let remove: () => Promise<void>;
+  beforeEach(async () => {
+    etcd = await startEtcd();
+    ({ folder, remove } = await storeFolder());
+  });
+  afterEach(async () => {
+    await etcd.stop();
+    await remove();
+  });
+
+  test('moves everything from LMDB to etcd and back', async () => {
+    const [one, two, first, second] = ['one', 'two', 'first', 'second'].map((name) =>
+      path.join(folder, name),
+    );
+    const store = await openLmdbStore({ path: path.join(one as string, 'store') });
+    await Promise.all(
+      Array.from({ length: 1_234 }, (_, i) => store.create(`/registry/k${i}`, Buffer.alloc(3_000, i))),
+    );
+    const { entries } = await store.list({ prefix: '' });
+    await store.close();
+    const content = (list: typeof entries) => list.map(({ key, value }) => [key, value.toString('base64')]);
+
+    const run = async (...args: (string | undefined)[]) => {
+      const { err, code } = await trellis(['snapshot', ...args.map(String)]);
+      expect([err, code]).toEqual(['', 0]);
+    };
+    await run('save', first, '--data-dir', one);
+    await run('restore', first, '--etcd-servers', etcd.endpoint);
+    const there = await openEtcdStore({ endpoints: [etcd.endpoint] });
+    expect(content((await there.list({ prefix: '' })).entries as typeof entries)).toEqual(content(entries));
+    await there.create('/registry/of-etcd', Buffer.from('x'));
+    await there.close();
+    const again = await trellis(['snapshot', 'restore', String(first), '--etcd-servers', etcd.endpoint]);
+    expect(again.err).toContain('etcd holds 1235 keys already; --force replaces them');
+
+    await run('save', second, '--etcd-servers', etcd.endpoint);
+    await run('restore', second, '--data-dir', two);
+    const back = await openLmdbStore({ path: path.join(two as string, 'store') });
+    const final = (await back.list({ prefix: '' })).entries.filter(({ key }) => key !== '/registry/of-etcd');
+    expect(content(final)).toEqual(content(entries));
+    await back.close();
+    await run('restore', first, '--etcd-servers', etcd.endpoint, '--force');
+  });
+});
