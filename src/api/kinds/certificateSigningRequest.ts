@@ -40,6 +40,7 @@ export const certificateSigningRequestKind: KindDefinition<V1CertificateSigningR
       const isVerdict = ({ type }: { readonly type: string }) => VERDICTS.includes(type);
       const conditions = [...before.filter(isVerdict), ...sent.filter((some) => !isVerdict(some))];
       if (conditions.length > 0) draft.status.conditions = conditions;
+      else delete draft.status.conditions;
     }
     for (const condition of draft.status?.conditions ?? []) stamp(condition, before, time);
   },

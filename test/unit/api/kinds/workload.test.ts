@@ -1,7 +1,11 @@
-// Deployment and ReplicaSet: defaults, selectors, rollouts, columns, scale.
+// Deployment, ReplicaSet, StatefulSet, DaemonSet and the older kinds: defaults, selectors, rollouts, columns, scale.
 import { describe, expect, it } from 'vitest';
+import { controllerRevisionKind } from '../../../../src/api/kinds/controllerRevision.js';
+import { daemonSetKind } from '../../../../src/api/kinds/daemonSet.js';
 import { deploymentKind } from '../../../../src/api/kinds/deployment.js';
 import { replicaSetKind } from '../../../../src/api/kinds/replicaSet.js';
+import { replicationControllerKind } from '../../../../src/api/kinds/replicationController.js';
+import { statefulSetKind } from '../../../../src/api/kinds/statefulSet.js';
 import { cellsOf, create, faultsOf, faultsOfUpdate } from './support.js';
 
 const metadata = { name: 'web', namespace: 'default', creationTimestamp: '2026-01-01T00:00:00Z' };
@@ -132,4 +136,115 @@ it('scales', () => {
   expect(deploymentKind.scale?.replicas(draft)).toBe(7);
   expect(deploymentKind.scale?.statusReplicas(draft)).toBe(0);
   expect(deploymentKind.scale?.selector(draft)).toBe('app=web');
+});
+
+describe('a StatefulSet', () => {
+  const set = (spec: object = {}) => workload({ serviceName: 's', ...spec });
+
+  it('gets the defaults of Kubernetes', () => {
+    const claims = [{ metadata: { name: 'data' }, spec: { accessModes: ['ReadWriteOnce'] } }];
+    expect(create(statefulSetKind, set({ volumeClaimTemplates: claims })).spec).toMatchObject({
+      replicas: 1,
+      podManagementPolicy: 'OrderedReady',
+      revisionHistoryLimit: 10,
+      updateStrategy: { type: 'RollingUpdate', rollingUpdate: { partition: 0 } },
+      persistentVolumeClaimRetentionPolicy: { whenDeleted: 'Retain', whenScaled: 'Retain' },
+      volumeClaimTemplates: [{ spec: { volumeMode: 'Filesystem' }, status: { phase: 'Pending' } }],
+    });
+  });
+
+  it('may change its template and number, not what its pods are known by', () => {
+    expect(
+      faultsOfUpdate(statefulSetKind, set(), set({ replicas: 3, ...template({ hostname: 'h' }) })),
+    ).toEqual([]);
+    expect(faultsOfUpdate(statefulSetKind, set(), set({ serviceName: 'other' }))).toEqual([
+      expect.stringMatching(/^spec: Forbidden: updates to statefulset spec for fields other than 'replicas'/),
+    ]);
+  });
+
+  it.each<[string, object, string]>([
+    ['an order that is none', { podManagementPolicy: 'Odd' }, "must be 'OrderedReady' or 'Parallel'"],
+    [
+      'a partition without an update',
+      { updateStrategy: { type: 'OnDelete', rollingUpdate: {} } },
+      "only allowed for updateStrategy 'RollingUpdate'",
+    ],
+    [
+      'a deadline for its pods',
+      template({ activeDeadlineSeconds: 5 }),
+      'activeDeadlineSeconds in StatefulSet is not Supported',
+    ],
+  ])('is refused with %s', (_, spec, fault) => {
+    expect(faultsOf(statefulSetKind, set(spec))).toEqual([expect.stringContaining(fault)]);
+  });
+
+  it('prints as kubectl does', () => {
+    const object = {
+      ...create(statefulSetKind, set({ replicas: 3 })),
+      status: { replicas: 3, readyReplicas: 2 },
+    };
+    expect(cellsOf(statefulSetKind, object, now)).toEqual(['web', '2/3', '90s', 'c', 'i:1']);
+  });
+});
+
+describe('a DaemonSet', () => {
+  const strategy = (rollingUpdate: object) =>
+    workload({ updateStrategy: { type: 'RollingUpdate', rollingUpdate } });
+
+  it('replaces one pod after another', () => {
+    expect(create(daemonSetKind, workload()).spec?.updateStrategy).toEqual({
+      type: 'RollingUpdate',
+      rollingUpdate: { maxUnavailable: 1, maxSurge: 0 },
+    });
+  });
+
+  it.each<[string, object, string]>([
+    ['no room to move', strategy({ maxUnavailable: 0 }), 'cannot be 0 when maxSurge is 0'],
+    [
+      'both ways to move',
+      strategy({ maxUnavailable: 1, maxSurge: 1 }),
+      'may not be set when maxUnavailable is non-zero',
+    ],
+  ])('is refused with %s', (_, body, fault) => {
+    expect(faultsOf(daemonSetKind, body)).toEqual([expect.stringContaining(fault)]);
+  });
+
+  it('prints as kubectl does', () => {
+    const status = { desiredNumberScheduled: 3, currentNumberScheduled: 2, numberReady: 1 };
+    const object = { ...create(daemonSetKind, workload(template({ nodeSelector: { a: 'b' } }))), status };
+    expect(cellsOf(daemonSetKind, object, now)).toEqual([
+      ...['web', '3', '2', '1', '0', '0', 'a=b', '90s', 'c', 'i:1', 'app=web'],
+    ]);
+  });
+});
+
+it('a ReplicationController selects and is labelled as its template is', () => {
+  const { selector: _, ...spec } = workload().spec;
+  const created = create(replicationControllerKind, { metadata, spec });
+  expect(created).toMatchObject({
+    metadata: { labels: { app: 'web' } },
+    spec: { selector: { app: 'web' }, replicas: 1 },
+  });
+  expect(replicationControllerKind.scale?.selector(created)).toBe('app=web');
+  expect(
+    faultsOf(replicationControllerKind, { metadata, spec: { ...spec, selector: { app: 'x' } } }),
+  ).toEqual([expect.stringContaining('`selector` does not match template `labels`')]);
+});
+
+it('a ControllerRevision keeps its data and prints its controller', () => {
+  const owner = { apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'web', uid: 'u', controller: true };
+  const revision = (data: object) => ({
+    metadata: { ...metadata, ownerReferences: [owner] },
+    revision: 2,
+    data,
+  });
+  expect(cellsOf(controllerRevisionKind, revision({}), now)).toEqual([
+    'web',
+    'daemonset.apps/web',
+    '2',
+    '90s',
+  ]);
+  expect(faultsOfUpdate(controllerRevisionKind, revision({ a: 1 }), revision({ a: 2 }))).toEqual([
+    'data: Invalid value: {"a":2}: field is immutable',
+  ]);
 });

@@ -1,0 +1,239 @@
+// The finer checks of pods: where they run, what they may do, what their containers see.
+import { describe, expect, it } from 'vitest';
+import { podKind } from '../../../../src/api/kinds/pod.js';
+import { faultsOf } from './support.js';
+
+const metadata = { name: 'p', namespace: 'default' };
+const pod = (spec: object) => ({ metadata, spec: { containers: [{ name: 'c', image: 'i' }], ...spec } });
+const container = (fields: object) => pod({ containers: [{ name: 'c', image: 'i', ...fields }] });
+const security = (securityContext: object) => pod({ securityContext });
+const node = (term: object) => {
+  const rule = { nodeSelectorTerms: [term] };
+  return pod({ affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: rule } } });
+};
+const apart = (term: object) =>
+  pod({ affinity: { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term] } } });
+const spread = (fields: object) =>
+  pod({
+    topologySpreadConstraints: [
+      { maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'DoNotSchedule', labelSelector: {}, ...fields },
+    ],
+  });
+const volumes = [{ name: 'v' }];
+
+describe('a pod is refused with', () => {
+  it.each<[string, object, string]>([
+    [
+      'a node that need not have anything',
+      pod({ affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: {} } } }),
+      'spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms: Required value: must have at least one node selector term',
+    ],
+    [
+      'no values to be in',
+      node({ matchExpressions: [{ key: 'a', operator: 'In' }] }),
+      "nodeSelectorTerms[0].matchExpressions[0].values: Required value: must be specified when `operator` is 'In' or 'NotIn'",
+    ],
+    [
+      'a field of nodes that cannot be asked',
+      node({ matchFields: [{ key: 'spec.x', operator: 'In', values: ['a'] }] }),
+      'matchFields[0].key: Invalid value: "spec.x": not a valid field selector key',
+    ],
+    ['pods to avoid, nowhere', apart({ labelSelector: {} }), 'topologyKey: Required value: can not be empty'],
+    ['no skew at all', spread({ maxSkew: 0 }), 'maxSkew: Invalid value: 0: must be greater than zero'],
+    [
+      'domains for a mere wish',
+      spread({ whenUnsatisfiable: 'ScheduleAnyway', minDomains: 2 }),
+      'can only use minDomains if whenUnsatisfiable=DoNotSchedule, not ScheduleAnyway',
+    ],
+    [
+      'four nameservers',
+      pod({ dnsConfig: { nameservers: ['10.0.0.1', '10.0.0.2', '10.0.0.3', '10.0.0.4'] } }),
+      'must not have more than 3 nameservers',
+    ],
+    [
+      'a nameserver that is none',
+      pod({ dnsConfig: { nameservers: ['x'] } }),
+      'spec.dnsConfig.nameservers[0]: Invalid value',
+    ],
+    [
+      'a sysctl without a name',
+      security({ sysctls: [{ value: '1' }] }),
+      'spec.securityContext.sysctls[0].name: Required value',
+    ],
+    [
+      "a setting of the node's network",
+      pod({ hostNetwork: true, securityContext: { sysctls: [{ name: 'net.ipv4.ip_forward', value: '1' }] } }),
+      "may not be specified when 'hostNetwork' is true",
+    ],
+    [
+      'a profile without a path',
+      security({ seccompProfile: { type: 'Localhost' } }),
+      'spec.securityContext.seccompProfile.localhostProfile: Required value: must be set when seccomp type is Localhost ',
+    ],
+    [
+      'a path out of its directory',
+      security({ seccompProfile: { type: 'Localhost', localhostProfile: '../x' } }),
+      "must not contain '..'",
+    ],
+    [
+      'an AppArmor profile that is none',
+      container({ securityContext: { appArmorProfile: { type: 'Odd' } } }),
+      'securityContext.appArmorProfile.type: Unsupported value: "Odd"',
+    ],
+    [
+      'a user below zero',
+      security({ supplementalGroups: [-1] }),
+      'must be between 0 and 2147483647, inclusive',
+    ],
+    [
+      'one process namespace too many',
+      pod({ shareProcessNamespace: true, hostPID: true }),
+      'ShareProcessNamespace and HostPID cannot both be enabled',
+    ],
+    [
+      'a privilege given and taken',
+      container({
+        securityContext: { allowPrivilegeEscalation: false, capabilities: { add: ['CAP_SYS_ADMIN'] } },
+      }),
+      'cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN',
+    ],
+    [
+      'an alias that is no address',
+      pod({ hostAliases: [{ ip: 'x', hostnames: ['a.b'] }] }),
+      'spec.hostAliases[0].ip: Invalid value: "x": must be a valid IP address',
+    ],
+    [
+      'a gate and a node',
+      pod({ nodeName: 'n', schedulingGates: [{ name: 'g' }] }),
+      'spec.nodeName: Forbidden: cannot be set until all schedulingGates have been cleared',
+    ],
+    ['an unknown system', pod({ os: { name: 'plan9' } }), 'spec.os.name: Unsupported value: "plan9"'],
+    [
+      'a port that is another on the node',
+      pod({
+        hostNetwork: true,
+        containers: [{ name: 'c', image: 'i', ports: [{ containerPort: 80, hostPort: 81 }] }],
+      }),
+      'spec.containers[0].ports[0].containerPort: Invalid value: 80: must match `hostPort` when `hostNetwork` is true',
+    ],
+    [
+      'a variable of a field that is none',
+      container({ env: [{ name: 'A', valueFrom: { fieldRef: { fieldPath: 'spec.mood' } } }] }),
+      'error converting fieldPath: field label not supported: spec.mood',
+    ],
+    [
+      'variables from nowhere',
+      container({ envFrom: [{}] }),
+      'spec.containers[0].envFrom[0]: Invalid value: "": must specify one of: `configMapRef` or `secretRef`',
+    ],
+    [
+      'mounts shown to the node by anyone',
+      pod({
+        volumes,
+        containers: [
+          {
+            name: 'c',
+            image: 'i',
+            volumeMounts: [{ name: 'v', mountPath: '/v', mountPropagation: 'Bidirectional' }],
+          },
+        ],
+      }),
+      'Bidirectional mount propagation is available only to privileged containers',
+    ],
+    [
+      'a device where a mount is',
+      pod({
+        volumes,
+        containers: [
+          {
+            name: 'c',
+            image: 'i',
+            volumeMounts: [{ name: 'v', mountPath: '/v' }],
+            volumeDevices: [{ name: 'v', devicePath: '/v' }],
+          },
+        ],
+      }),
+      'must not already exist as a path in volumeMounts',
+    ],
+    [
+      'a claim that the pod has not',
+      container({ resources: { claims: [{ name: 'gpu' }] } }),
+      'spec.containers[0].resources.claims[0].name: Not found: "gpu"',
+    ],
+    [
+      'an ephemeral container from the start',
+      pod({ ephemeralContainers: [{ name: 'e', image: 'i' }] }),
+      'spec.ephemeralContainers: Forbidden: cannot be set on create',
+    ],
+    [
+      'an ephemeral container that promises a port',
+      pod({ ephemeralContainers: [{ name: 'e', image: 'i', ports: [{ containerPort: 80 }] }] }),
+      'spec.ephemeralContainers[0].ports: Forbidden: cannot be set for an Ephemeral Container',
+    ],
+    [
+      'an ephemeral container that looks at nobody',
+      pod({ ephemeralContainers: [{ name: 'e', image: 'i', targetContainerName: 'x' }] }),
+      'spec.ephemeralContainers[0].targetContainerName: Not found: "x"',
+    ],
+    [
+      'a grace for not being ready',
+      container({ readinessProbe: { tcpSocket: { port: 80 }, terminationGracePeriodSeconds: 5 } }),
+      'must not be set for readinessProbes',
+    ],
+    [
+      'a header that is none',
+      container({ livenessProbe: { httpGet: { port: 80, httpHeaders: [{ name: 'a b', value: '' }] } } }),
+      'httpGet.httpHeaders[0]: Invalid value: "a b": a valid HTTP header must consist of',
+    ],
+  ])('%s', (_, body, fault) => {
+    expect(faultsOf(podKind, body)).toEqual(expect.arrayContaining([expect.stringContaining(fault)]));
+  });
+});
+
+it('takes a pod that uses all of it well', () => {
+  const term = { topologyKey: 'kubernetes.io/hostname', labelSelector: { matchLabels: { a: 'b' } } };
+  const well = pod({
+    affinity: {
+      nodeAffinity: {
+        requiredDuringSchedulingIgnoredDuringExecution: {
+          nodeSelectorTerms: [
+            { matchExpressions: [{ key: 'cores', operator: 'Gt', values: ['3'] }] },
+            { matchFields: [{ key: 'metadata.name', operator: 'In', values: ['n1'] }] },
+          ],
+        },
+      },
+      podAntiAffinity: {
+        preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 100, podAffinityTerm: term }],
+      },
+    },
+    topologySpreadConstraints: [{ maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'ScheduleAnyway' }],
+    dnsPolicy: 'None',
+    dnsConfig: {
+      nameservers: ['10.0.0.1'],
+      searches: ['ns.svc.cluster.local', '.'],
+      options: [{ name: 'ndots' }],
+    },
+    securityContext: {
+      sysctls: [{ name: 'net.core.somaxconn', value: '1' }],
+      seccompProfile: { type: 'RuntimeDefault' },
+    },
+    hostAliases: [{ ip: '127.0.0.1', hostnames: ['foo.local'] }],
+    readinessGates: [{ conditionType: 'example.com/ready' }],
+    containers: [
+      {
+        name: 'c',
+        image: 'i',
+        env: [{ name: 'IP', valueFrom: { fieldRef: { fieldPath: "metadata.labels['app']" } } }],
+        envFrom: [{ configMapRef: { name: 'c' } }],
+        lifecycle: { preStop: { sleep: { seconds: 1 } } },
+      },
+    ],
+  });
+  expect(faultsOf(podKind, well)).toEqual([]);
+});
+
+it('judges hostile lists in bounded time', () => {
+  const keys = Array.from({ length: 100_000 }, (_, index) => `k${index}`);
+  const term = { topologyKey: 't', labelSelector: {}, matchLabelKeys: keys, mismatchLabelKeys: keys };
+  expect(faultsOf(podKind, apart(term))).toHaveLength(1000);
+});
