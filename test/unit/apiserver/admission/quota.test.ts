@@ -1,5 +1,6 @@
 // Quota: what objects use, which quotas speak of them, and a ledger that stays right among conflicts.
 import { describe, expect, it } from 'vitest';
+import type { KubeObject } from '../../../../src/api/object.js';
 import { isInScope, missingDemands } from '../../../../src/api/quota/scopes.js';
 import { countedTypes, usedBy } from '../../../../src/api/quota/total.js';
 import { growth, usageOf } from '../../../../src/api/quota/usage.js';
@@ -14,7 +15,10 @@ import {
 import { conflict, statusError } from '../../../../src/api/status.js';
 import { makeLedger, type Quota, type QuotaBook } from '../../../../src/apiserver/admission/quota/ledger.js';
 
-const container = (requests: object, limits = {}) => ({ name: 'c', resources: { requests, limits } });
+const container = (requests: Record<string, string>, limits = {}) => ({
+  name: 'c',
+  resources: { requests, limits },
+});
 
 describe('usage', () => {
   it.each<[string, ResourceType, object, object]>([
@@ -73,7 +77,10 @@ describe('usage', () => {
       { spec: { containers: [container({ cpu: '1' })] } },
       { spec: { containers: [container({ cpu: '1' })], activeDeadlineSeconds: 5 } },
     ];
-    expect(usedBy(quota, [{ type: PODS, items }])).toEqual({ pods: '1', 'requests.cpu': '1' });
+    expect(usedBy(quota, [{ type: PODS, items: items as KubeObject[] }])).toEqual({
+      pods: '1',
+      'requests.cpu': '1',
+    });
     expect(countedTypes(['services.nodeports', 'count/configmaps'], [PODS, SERVICES, CONFIG_MAPS])).toEqual([
       SERVICES,
       CONFIG_MAPS,
