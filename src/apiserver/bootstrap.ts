@@ -1,6 +1,7 @@
-// What a cluster has from the first moment: its own namespaces, and the Service by which pods reach the apiserver.
+// What a cluster has from the first moment: its own namespaces and priority classes, and the Service by which pods reach the apiserver.
 // Guarantees: may run at every start; it creates what is missing and corrects only the addresses of the `kubernetes` Service.
-import type { V1EndpointSlice, V1Endpoints, V1PriorityClass, V1Service } from '../api/gen/types.js';
+import type { V1EndpointSlice, V1Endpoints, V1Service } from '../api/gen/types.js';
+import { SYSTEM_PRIORITY_CLASSES } from '../api/kinds/priorityClass.js';
 import type { KubeObject } from '../api/object.js';
 import {
   ENDPOINT_SLICES,
@@ -22,16 +23,6 @@ export interface BootstrapOptions {
 }
 
 const SYSTEM_NAMESPACES = ['default', 'kube-system', 'kube-public', 'kube-node-lease'];
-/** The classes that Priority knows by heart, shown to those who look. */
-const SYSTEM_PRIORITIES: readonly V1PriorityClass[] = [
-  systemPriority('system-node-critical', 2_000_001_000, 'Pods without which their node does not work.'),
-  systemPriority('system-cluster-critical', 2_000_000_000, 'Pods without which the cluster does not work.'),
-];
-
-function systemPriority(name: string, value: number, description: string): V1PriorityClass {
-  return { metadata: { name }, value, description, preemptionPolicy: 'PreemptLowerPriority' };
-}
-
 const META = { name: 'kubernetes', namespace: 'default' };
 const SERVICE_PORT = 443;
 
@@ -39,7 +30,7 @@ export async function bootstrap(client: Client, options: BootstrapOptions): Prom
   await Promise.all(
     SYSTEM_NAMESPACES.map((name) => createMissing(client, NAMESPACES, { metadata: { name } })),
   );
-  await Promise.all(SYSTEM_PRIORITIES.map((one) => createMissing(client, PRIORITY_CLASSES, one)));
+  await Promise.all(SYSTEM_PRIORITY_CLASSES.map((some) => createMissing(client, PRIORITY_CLASSES, some)));
   await createMissing(client, SERVICES, kubernetesService(options));
   await createOrCorrect(client, ENDPOINTS, kubernetesEndpoints(options), ({ subsets }) => subsets);
   await createOrCorrect(client, ENDPOINT_SLICES, kubernetesSlice(options), ({ endpoints, ports }) => [

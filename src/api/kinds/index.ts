@@ -1,8 +1,10 @@
 // Every kind that the apiserver serves. Pure.
 // Guarantees: a kind is served because it is in this list, and for no other reason.
 import type { KindDefinition } from '../kind.js';
+import { horizontalPodAutoscalerKind } from './autoscaling/horizontalPodAutoscaler.js';
 import { cronJobKind } from './batch/cronJob.js';
 import { jobKind } from './batch/job.js';
+import { certificateSigningRequestKind } from './certificateSigningRequest.js';
 import { configMapKind } from './configMap.js';
 import { controllerRevisionKind } from './controllerRevision.js';
 import { daemonSetKind } from './daemonSet.js';
@@ -64,8 +66,10 @@ export const KINDS: readonly KindDefinition[] = [
   deploymentKind,
   replicaSetKind,
   statefulSetKind,
+  horizontalPodAutoscalerKind,
   cronJobKind,
   jobKind,
+  certificateSigningRequestKind,
   leaseKind,
   endpointSliceKind,
   ingressClassKind,

@@ -1,10 +1,13 @@
 // Pod: containers that share a node, a network and volumes. Pure.
 // Guarantees: a new pod is Pending with its QoS class; its spec stays as it was but for the few fields that may change.
-import type { V1Pod } from '../gen/types.js';
+
+import { type Cause, forbiddenField } from '../causes.js';
+import type { V1Pod, V1PodSpec } from '../gen/types.js';
 import type { KindDefinition } from '../kind.js';
 import { PODS } from '../resources.js';
 import { podColumns } from './pod/columns.js';
 import { defaultPodSpec } from './pod/defaults.js';
+import { validateGatedNode } from './pod/names.js';
 import { qosClassOf } from './pod/qos.js';
 import { validatePodUpdate } from './pod/update.js';
 import { validatePodSpec } from './pod/validate.js';
@@ -40,7 +43,7 @@ export const podKind: KindDefinition<V1Pod> = {
   },
   validate: ({ spec = { containers: [] } }, old) => [
     ...validatePodSpec(spec, 'spec'),
-    ...(old?.spec === undefined ? [] : validatePodUpdate(spec, old.spec)),
+    ...(old?.spec === undefined ? validateNew(spec) : validatePodUpdate(spec, old.spec)),
   ],
   columns: podColumns,
   fields: ({ spec, status }) => ({
@@ -54,3 +57,13 @@ export const podKind: KindDefinition<V1Pod> = {
     'status.nominatedNodeName': status?.nominatedNodeName ?? '',
   }),
 };
+
+function validateNew(spec: V1PodSpec): Cause[] {
+  const ephemeral = spec.ephemeralContainers ?? [];
+  return [
+    ...validateGatedNode(spec),
+    ...(ephemeral.length === 0
+      ? []
+      : [forbiddenField('spec.ephemeralContainers', 'cannot be set on create')]),
+  ];
+}

@@ -77,14 +77,17 @@ function usedCell({ status }: V1ResourceQuota, isShown: (name: string) => boolea
 }
 
 function validateQuota({ hard = {}, scopes = [], scopeSelector }: V1ResourceQuotaSpec): Cause[] {
-  const causes = Object.entries(hard).flatMap(([name, amount]) => {
-    const at = `spec.hard[${name}]`;
-    return [...validateName(name, at), ...validateAmount(name, amount, at)];
-  });
-  causes.push(...validateScopes(scopes, Object.keys(hard)));
-  for (const [index, expression] of (scopeSelector?.matchExpressions ?? []).entries())
-    causes.push(...validateExpression(expression, `spec.scopeSelector.matchExpressions[${index}]`));
-  return causes;
+  const expressions = scopeSelector?.matchExpressions ?? [];
+  return [
+    ...Object.entries(hard).flatMap(([name, amount]) => {
+      const at = `spec.hard[${name}]`;
+      return [...validateName(name, at), ...validateAmount(name, amount, at)];
+    }),
+    ...validateScopes(scopes, Object.keys(hard)),
+    ...expressions.flatMap((expression, index) =>
+      validateExpression(expression, `spec.scopeSelector.matchExpressions[${index}]`),
+    ),
+  ];
 }
 
 const isStandard = (name: string) =>

@@ -32,16 +32,21 @@ const COUNTS = [
 
 export function validateJobSpec(spec: V1JobSpec | undefined, at: string): Cause[] {
   if (spec === undefined) return [required(`${at}.template.spec.containers`)];
-  const causes = COUNTS.flatMap((name) => checkNotNegative(`${at}.${name}`, spec[name]));
-  if (spec.completionMode !== undefined) causes.push(...validateMode(spec, at));
-  causes.push(...validateIndexes(spec, at));
-  causes.push(...checkOneOf(`${at}.podReplacementPolicy`, spec.podReplacementPolicy, replacements(spec)));
-  for (const [index, rule] of (spec.podFailurePolicy?.rules ?? []).entries())
-    causes.push(...validateFailureRule(rule, spec, `${at}.podFailurePolicy.rules[${index}]`));
-  if ((spec.podFailurePolicy?.rules ?? []).length > MAX_RULES)
-    causes.push(tooMany(`${at}.podFailurePolicy.rules`, spec.podFailurePolicy?.rules.length ?? 0, MAX_RULES));
-  causes.push(...validateSuccess(spec, at));
-  return [...causes, ...validateTemplate(spec.template, `${at}.template`), ...validateRestart(spec, at)];
+  const rules = spec.podFailurePolicy?.rules ?? [];
+  return [
+    ...COUNTS.flatMap((name) => checkNotNegative(`${at}.${name}`, spec[name])),
+    ...(spec.completionMode === undefined ? [] : validateMode(spec, at)),
+    ...validateIndexes(spec, at),
+    ...checkOneOf(`${at}.podReplacementPolicy`, spec.podReplacementPolicy, replacements(spec)),
+    ...(rules.length > MAX_RULES
+      ? [tooMany(`${at}.podFailurePolicy.rules`, rules.length, MAX_RULES)]
+      : rules.flatMap((rule, index) =>
+          validateFailureRule(rule, spec, `${at}.podFailurePolicy.rules[${index}]`),
+        )),
+    ...validateSuccess(spec, at),
+    ...validateTemplate(spec.template, `${at}.template`),
+    ...validateRestart(spec, at),
+  ];
 }
 
 /** With a failure policy, a pod that is still ending cannot be judged yet. */

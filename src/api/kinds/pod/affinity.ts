@@ -83,8 +83,9 @@ function validateNodeRequirement(
       causes.push(required(`${at}.values`, "must be specified single value when `operator` is 'Lt' or 'Gt'"));
   } else causes.push(invalidValue(`${at}.operator`, operator ?? '', 'not a valid selector operator'));
   causes.push(...checkName(`${at}.key`, key ?? '', qualifiedName));
-  if (NODE_OPERATORS.includes(operator))
-    causes.push(...values.flatMap((value, index) => checkName(`${at}.values[${index}]`, value, labelValue)));
+  if (!NODE_OPERATORS.includes(operator)) return causes;
+  for (const [index, value] of values.entries())
+    causes.push(...checkName(`${at}.values[${index}]`, value, labelValue));
   return causes;
 }
 
@@ -103,11 +104,9 @@ function validateFieldRequirement(
       ),
     );
   if (key !== 'metadata.name')
-    causes.push(invalidValue(`${at}.key`, key ?? '', 'not a valid field selector key'));
-  else
-    causes.push(
-      ...values.flatMap((value, index) => checkName(`${at}.values[${index}]`, value, dnsSubdomain)),
-    );
+    return [...causes, invalidValue(`${at}.key`, key ?? '', 'not a valid field selector key')];
+  for (const [index, value] of values.entries())
+    causes.push(...checkName(`${at}.values[${index}]`, value, dnsSubdomain));
   return causes;
 }
 
@@ -163,12 +162,13 @@ function validateLabelKeys(
   at: string,
 ) {
   const lists = { matchLabelKeys, mismatchLabelKeys };
+  const mismatching = new Set(mismatchLabelKeys);
   return Object.entries(lists).flatMap(([field, keys]) => {
     if (keys.length > 0 && labelSelector === undefined)
       return [forbiddenField(`${at}.${field}`, 'must not be specified when labelSelector is not set')];
     return keys.flatMap((key, index) => {
       const here = `${at}.${field}[${index}]`;
-      const isBoth = field === 'matchLabelKeys' && mismatchLabelKeys.includes(key);
+      const isBoth = field === 'matchLabelKeys' && mismatching.has(key);
       return [
         ...checkName(here, key, qualifiedName),
         ...(isBoth ? [invalidValue(here, key, 'exists in both matchLabelKeys and mismatchLabelKeys')] : []),

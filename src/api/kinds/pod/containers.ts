@@ -12,11 +12,14 @@ import {
   notSupported,
   required,
 } from '../../causes.js';
-import type { V1Container, V1ContainerPort, V1EnvVar, V1PodSpec, V1VolumeMount } from '../../gen/types.js';
-import { dnsLabel, envName, portName, portNumber } from '../../names.js';
+import type { V1Container, V1ContainerPort, V1ContainerResizePolicy, V1PodSpec } from '../../gen/types.js';
+import { dnsLabel, ipAddress, portName, portNumber } from '../../names.js';
+import { validateEnv, validateEnvFrom } from './env.js';
+import { validateEphemeralContainers } from './ephemeral.js';
+import { validateMounts } from './mounts.js';
 import { validateProbes } from './probes.js';
 import { validateResources } from './resources.js';
-import { validateInside } from './volumes.js';
+import { validateContainerSecurity } from './security.js';
 
 const PULL_POLICIES = ['Always', 'IfNotPresent', 'Never'];
 const PROTOCOLS = ['SCTP', 'TCP', 'UDP'];
@@ -40,24 +43,19 @@ export function validateContainers(spec: V1PodSpec, at: string): Cause[] {
     ...each(spec.initContainers ?? [], `${at}.initContainers`),
     ...validateInitContainers(spec.initContainers ?? [], `${at}.initContainers`),
     ...each(spec.ephemeralContainers ?? [], `${at}.ephemeralContainers`),
+    ...validateEphemeralContainers(spec, `${at}.ephemeralContainers`),
     ...validateHostPorts(containers, `${at}.containers`),
+    ...validateHostNetwork(spec, `${at}.containers`),
+    ...validateClaims(spec, at),
   ];
 }
 
 function validateContainer(container: V1Container, at: string, volumes: ReadonlySet<string>): Cause[] {
-  const { image = '', imagePullPolicy, terminationMessagePolicy, securityContext } = container;
+  const { image = '', imagePullPolicy, terminationMessagePolicy } = container;
   const causes: Cause[] = [];
   if (image === '') causes.push(required(`${at}.image`));
   else if (image.trim() !== image)
     causes.push(invalidValue(`${at}.image`, image, 'must not have leading or trailing whitespace'));
-  if (securityContext?.privileged === true && securityContext.allowPrivilegeEscalation === false)
-    causes.push(
-      invalidValue(
-        `${at}.securityContext`,
-        securityContext,
-        'cannot set `allowPrivilegeEscalation` to false and `privileged` to true',
-      ),
-    );
   return [
     ...causes,
     ...checkOneOf(`${at}.imagePullPolicy`, imagePullPolicy, PULL_POLICIES),
@@ -67,7 +65,12 @@ function validateContainer(container: V1Container, at: string, volumes: Readonly
     ]),
     ...validatePorts(container.ports ?? [], `${at}.ports`),
     ...(container.env ?? []).flatMap((variable, index) => validateEnv(variable, `${at}.env[${index}]`)),
-    ...validateMounts(container.volumeMounts ?? [], `${at}.volumeMounts`, volumes),
+    ...(container.envFrom ?? []).flatMap((source, index) =>
+      validateEnvFrom(source, `${at}.envFrom[${index}]`),
+    ),
+    ...validateMounts(container, at, volumes),
+    ...validateContainerSecurity(container.securityContext, `${at}.securityContext`),
+    ...validateResize(container.resizePolicy ?? [], `${at}.resizePolicy`),
     ...validateProbes(container, at),
     ...validateResources(container.resources, `${at}.resources`),
   ];
@@ -91,7 +94,7 @@ function validateInitContainers(containers: readonly V1Container[], at: string):
 
 function validatePorts(ports: readonly V1ContainerPort[], at: string): Cause[] {
   const names = new Set<string>();
-  return ports.flatMap(({ name, containerPort, hostPort, protocol }, index) => {
+  return ports.flatMap(({ name, containerPort, hostPort, hostIP, protocol }, index) => {
     const here = `${at}[${index}]`;
     const causes: Cause[] = [];
     if (name) {
@@ -103,6 +106,7 @@ function validatePorts(ports: readonly V1ContainerPort[], at: string): Cause[] {
     if (!containerPort) causes.push(required(`${here}.containerPort`));
     else causes.push(...checkPort(`${here}.containerPort`, containerPort));
     if (hostPort) causes.push(...checkPort(`${here}.hostPort`, hostPort));
+    if (hostIP) causes.push(...checkName(`${here}.hostIP`, hostIP, ipAddress));
     if (!protocol) causes.push(required(`${here}.protocol`));
     else causes.push(...checkOneOf(`${here}.protocol`, protocol, PROTOCOLS));
     return causes;
@@ -124,44 +128,54 @@ function validateHostPorts(containers: readonly V1Container[], at: string): Caus
   );
 }
 
-function validateEnv({ name, value, valueFrom }: V1EnvVar, at: string): Cause[] {
-  const causes = checkRequiredName(`${at}.name`, name, envName);
-  if (valueFrom === undefined) return causes;
-  const here = `${at}.valueFrom`;
-  const sources = Object.values(valueFrom).filter((source) => source !== undefined).length;
-  if (sources === 0)
-    causes.push(
-      invalidValue(
-        here,
-        '',
-        'must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`',
-      ),
-    );
-  else if (value) causes.push(invalidValue(here, '', 'may not be specified when `value` is not empty'));
-  else if (sources > 1)
-    causes.push(invalidValue(here, '', 'may not have more than one field specified at a time'));
-  for (const ref of ['configMapKeyRef', 'secretKeyRef'] as const) {
-    const selector = valueFrom[ref];
-    if (selector !== undefined && !selector.key) causes.push(required(`${here}.${ref}.key`));
-    if (selector !== undefined && !selector.name) causes.push(required(`${here}.${ref}.name`));
-  }
-  if (valueFrom.fieldRef !== undefined && !valueFrom.fieldRef.fieldPath)
-    causes.push(required(`${here}.fieldRef.fieldPath`));
-  return causes;
+/** On the node's own network a container's port is the node's: the two cannot differ. */
+function validateHostNetwork({ hostNetwork, containers = [] }: V1PodSpec, at: string): Cause[] {
+  if (hostNetwork !== true) return [];
+  return containers.flatMap(({ ports = [] }, i) =>
+    ports.flatMap(({ hostPort, containerPort }, j) =>
+      hostPort === containerPort
+        ? []
+        : [
+            invalidValue(
+              `${at}[${i}].ports[${j}].containerPort`,
+              containerPort,
+              'must match `hostPort` when `hostNetwork` is true',
+            ),
+          ],
+    ),
+  );
 }
 
-function validateMounts(mounts: readonly V1VolumeMount[], at: string, volumes: ReadonlySet<string>): Cause[] {
-  const paths = new Set<string>();
-  return mounts.flatMap(({ name, mountPath, subPath }, index) => {
+/** What a container claims is one of the pod's claims. */
+function validateClaims(
+  { containers = [], initContainers = [], resourceClaims = [] }: V1PodSpec,
+  at: string,
+) {
+  const known = new Set(resourceClaims.map(({ name }) => name));
+  const each = (list: readonly V1Container[], path: string) =>
+    list.flatMap(({ resources }, index) => {
+      const seen = new Set<string>();
+      return (resources?.claims ?? []).flatMap(({ name, request = '' }, i) => {
+        const here = `${path}[${index}].resources.claims[${i}]`;
+        if (!name) return [required(`${here}.name`)];
+        const key = `${name}/${request}`;
+        const causes: Cause[] = known.has(name) ? [] : [notFoundValue(`${here}.name`, name)];
+        if (seen.has(key)) causes.push(duplicate(here, request === '' ? name : key));
+        seen.add(key);
+        return causes;
+      });
+    });
+  return [...each(containers, `${at}.containers`), ...each(initContainers, `${at}.initContainers`)];
+}
+
+function validateResize(policies: readonly V1ContainerResizePolicy[], at: string): Cause[] {
+  const seen = new Set<string>();
+  return policies.flatMap(({ resourceName, restartPolicy }, index) => {
     const here = `${at}[${index}]`;
-    const causes: Cause[] = [];
-    if (!name) causes.push(required(`${here}.name`));
-    else if (!volumes.has(name)) causes.push(notFoundValue(`${here}.name`, name));
-    if (!mountPath) causes.push(required(`${here}.mountPath`));
-    else if (paths.has(mountPath))
-      causes.push(invalidValue(`${here}.mountPath`, mountPath, 'must be unique'));
-    paths.add(mountPath);
-    if (subPath) causes.push(...validateInside(subPath, `${here}.subPath`));
+    const causes = checkOneOf(`${here}.resourceName`, resourceName, ['cpu', 'memory']);
+    if (seen.has(resourceName)) causes.push(duplicate(`${here}`, resourceName));
+    seen.add(resourceName);
+    causes.push(...checkOneOf(`${here}.restartPolicy`, restartPolicy, ['NotRequired', 'RestartContainer']));
     return causes;
   });
 }

@@ -18,6 +18,7 @@ export function validateProbes(container: V1Container, at: string): Cause[] {
     ...validateProbe(livenessProbe, `${at}.livenessProbe`),
     ...validateSuccess(livenessProbe, `${at}.livenessProbe`),
     ...validateProbe(readinessProbe, `${at}.readinessProbe`),
+    ...validateReadinessGrace(readinessProbe, `${at}.readinessProbe`),
     ...validateProbe(startupProbe, `${at}.startupProbe`),
     ...validateSuccess(startupProbe, `${at}.startupProbe`),
     ...(lifecycle?.postStart === undefined
@@ -53,6 +54,16 @@ function validateSuccess(probe: V1Probe | undefined, at: string): Cause[] {
   return count === 1 ? [] : [invalidValue(`${at}.successThreshold`, count, 'must be 1')];
 }
 
+/** Nothing is ended for not being ready. */
+function validateReadinessGrace(probe: V1Probe | undefined, at: string): Cause[] {
+  const grace = probe?.terminationGracePeriodSeconds;
+  return grace === undefined
+    ? []
+    : [invalidValue(`${at}.terminationGracePeriodSeconds`, grace, 'must not be set for readinessProbes')];
+}
+
+const HEADER = /^[-A-Za-z0-9]+$/;
+
 type Handler = V1LifecycleHandler & Pick<V1Probe, 'grpc'>;
 
 function validateHandler(handler: Handler, at: string): Cause[] {
@@ -70,8 +81,19 @@ function validateHandler(handler: Handler, at: string): Cause[] {
     if (!httpGet.path) causes.push(required(`${at}.httpGet.path`));
     causes.push(...validatePort(httpGet.port, `${at}.httpGet.port`));
     causes.push(...checkOneOf(`${at}.httpGet.scheme`, httpGet.scheme, ['HTTP', 'HTTPS']));
+    for (const [index, { name }] of (httpGet.httpHeaders ?? []).entries())
+      if (!HEADER.test(name ?? ''))
+        causes.push(
+          invalidValue(
+            `${at}.httpGet.httpHeaders[${index}]`,
+            name ?? '',
+            "a valid HTTP header must consist of alphanumeric characters or '-' (e.g. 'X-Header-Name', regex used for validation is '[-A-Za-z0-9]+')",
+          ),
+        );
   }
   if (tcpSocket !== undefined) causes.push(...validatePort(tcpSocket.port, `${at}.tcpSocket.port`));
+  if (handler.sleep !== undefined)
+    causes.push(...checkNotNegative(`${at}.sleep.seconds`, handler.sleep.seconds));
   if (grpc !== undefined) causes.push(...validatePort(grpc.port, `${at}.grpc.port`));
   return causes;
 }

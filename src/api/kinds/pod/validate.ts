@@ -2,7 +2,6 @@
 // Guarantees: what passes can be handed to the scheduler and to a kubelet without further looks at its form.
 import {
   type Cause,
-  checkName,
   checkOneOf,
   forbiddenField,
   invalidValue,
@@ -11,8 +10,10 @@ import {
 } from '../../causes.js';
 import type { V1PodSpec, V1PodTemplateSpec } from '../../gen/types.js';
 import { validateAnnotations, validateLabels } from '../../meta.js';
-import { dnsLabel, dnsSubdomain } from '../../names.js';
+import { validateAffinity, validateSpread } from './affinity.js';
 import { validateContainers } from './containers.js';
+import { validateAliases, validateDns, validateGates, validateNames } from './names.js';
+import { validatePodSecurity } from './security.js';
 import { validateToleration } from './tolerations.js';
 import { validateVolumes } from './volumes.js';
 
@@ -40,7 +41,11 @@ export function validatePodSpec(spec: V1PodSpec, at: string): Cause[] {
     ...(spec.imagePullSecrets ?? []).flatMap(({ name }, index) =>
       name ? [] : [required(`${at}.imagePullSecrets[${index}].name`)],
     ),
-    ...validateUsers(spec, at),
+    ...validatePodSecurity(spec, at),
+    ...validateAffinity(spec.affinity, `${at}.affinity`),
+    ...validateSpread(spec.topologySpreadConstraints ?? [], `${at}.topologySpreadConstraints`),
+    ...validateAliases(spec, at),
+    ...validateGates(spec, at),
   ];
 }
 
@@ -84,18 +89,6 @@ export function validatePodTemplate(
   return causes;
 }
 
-function validateDns({ dnsPolicy, dnsConfig }: V1PodSpec, at: string): Cause[] {
-  const servers = dnsConfig?.nameservers ?? [];
-  return dnsPolicy === 'None' && servers.length === 0
-    ? [
-        required(
-          `${at}.dnsConfig.nameservers`,
-          'must provide at least one DNS nameserver when `dnsPolicy` is None',
-        ),
-      ]
-    : [];
-}
-
 function validateTimes(
   { activeDeadlineSeconds: deadline, terminationGracePeriodSeconds: grace }: V1PodSpec,
   at: string,
@@ -110,27 +103,4 @@ function validateTimes(
       invalidValue(`${at}.terminationGracePeriodSeconds`, grace, 'must be greater than or equal to 0'),
     );
   return causes;
-}
-
-function validateNames(
-  { nodeName, serviceAccountName, hostname, subdomain, priorityClassName }: V1PodSpec,
-  at: string,
-) {
-  const checks = [
-    { field: 'nodeName', value: nodeName, rule: dnsSubdomain },
-    { field: 'serviceAccountName', value: serviceAccountName, rule: dnsSubdomain },
-    { field: 'hostname', value: hostname, rule: dnsLabel },
-    { field: 'subdomain', value: subdomain, rule: dnsLabel },
-    { field: 'priorityClassName', value: priorityClassName, rule: dnsSubdomain },
-  ];
-  return checks.flatMap(({ field, value, rule }) => (value ? checkName(`${at}.${field}`, value, rule) : []));
-}
-
-function validateUsers({ securityContext }: V1PodSpec, at: string): Cause[] {
-  return (['runAsUser', 'runAsGroup', 'fsGroup'] as const).flatMap((field) => {
-    const id = securityContext?.[field];
-    return id === undefined || (id >= 0 && id <= MAX_INT32)
-      ? []
-      : [invalidValue(`${at}.securityContext.${field}`, id, `must be between 0 and ${MAX_INT32}, inclusive`)];
-  });
 }

@@ -140,6 +140,7 @@ export const csiNodeKind: KindDefinition<V1CSINode> = {
 
 function validateNodeDrivers(drivers: readonly V1CSINodeDriver[], old: readonly V1CSINodeDriver[]): Cause[] {
   const names = new Set<string>();
+  const known = new Map(old.map((driver) => [driver.name, driver]));
   return drivers.flatMap((driver, index) => {
     const at = `spec.drivers[${index}]`;
     const { name, nodeID = '', topologyKeys = [], allocatable } = driver;
@@ -153,8 +154,8 @@ function validateNodeDrivers(drivers: readonly V1CSINodeDriver[], old: readonly 
       causes.push(
         invalidValue(`${at}.allocatable.count`, allocatable?.count, 'must be greater than or equal to 0'),
       );
-    causes.push(...topologyKeys.flatMap((key) => checkName(`${at}.topologyKeys`, key, qualifiedName)));
-    const before = old.find((other) => other.name === name);
+    for (const key of topologyKeys) causes.push(...checkName(`${at}.topologyKeys`, key, qualifiedName));
+    const before = known.get(name);
     // How many volumes fit may be told anew; who the driver is may not.
     if (before !== undefined)
       causes.push(

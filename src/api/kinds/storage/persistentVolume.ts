@@ -11,7 +11,7 @@ import {
   required,
 } from '../../causes.js';
 import { ageColumn, column, nameColumn } from '../../columns.js';
-import type { V1PersistentVolume, V1PersistentVolumeSpec } from '../../gen/types.js';
+import type { V1PersistentVolume, V1PersistentVolumeSpec, V1VolumeNodeAffinity } from '../../gen/types.js';
 import type { KindDefinition } from '../../kind.js';
 import { dnsSubdomain } from '../../names.js';
 import { sameMeaning } from '../../own.js';
@@ -118,15 +118,19 @@ export function validateVolume(spec: V1PersistentVolumeSpec): Cause[] {
       ? checkOneOf('spec.persistentVolumeReclaimPolicy', policy, RECLAIM_POLICIES)
       : [required('spec.persistentVolumeReclaimPolicy')]),
   );
-  if (nodeAffinity !== undefined)
-    causes.push(
-      ...(nodeAffinity.required === undefined
-        ? [required('spec.nodeAffinity.required', 'must specify required node constraints')]
-        : validateNodeSelector(nodeAffinity.required, 'spec.nodeAffinity.required')),
-    );
   causes.push(...validateSource(spec));
   if (storageClassName) causes.push(...checkName('spec.storageClassName', storageClassName, dnsSubdomain));
-  return [...causes, ...checkOneOf('spec.volumeMode', spec.volumeMode, VOLUME_MODES)];
+  return [
+    ...causes,
+    ...checkOneOf('spec.volumeMode', spec.volumeMode, VOLUME_MODES),
+    ...(nodeAffinity === undefined ? [] : validateNodes(nodeAffinity, 'spec.nodeAffinity.required')),
+  ];
+}
+
+function validateNodes({ required: nodes }: V1VolumeNodeAffinity, at: string): Cause[] {
+  return nodes === undefined
+    ? [required(at, 'must specify required node constraints')]
+    : validateNodeSelector(nodes, at);
 }
 
 function validateSource(spec: V1PersistentVolumeSpec): Cause[] {

@@ -53,6 +53,5 @@ function validateSpec({ attacher, nodeName, source }: V1VolumeAttachmentSpec): C
     );
   else if (volume !== undefined)
     causes.push(...checkRequiredName('spec.source.persistentVolumeName', volume, dnsSubdomain));
-  else if (inline !== undefined) causes.push(...validateVolume(inline));
-  return causes;
+  return inline === undefined ? causes : [...causes, ...validateVolume(inline)];
 }
