@@ -44,7 +44,13 @@ async function floor(): Promise<number> {
   const answers = new Map(
     ['one', 'list'].map((name) => [`/${name}`, readFileSync(path.join(folder, `${name}.json`))]),
   );
-  const tls = { cert: file('server.crt'), key: file('server.key'), ca: file('ca.crt'), requestCert: true };
+  const tls = {
+    cert: file('server.crt'),
+    key: file('server.key'),
+    ca: file('ca.crt'),
+    requestCert: true,
+    keepAliveTimeout: 90_000,
+  };
   const server = https.createServer(tls, (request, response) => {
     const body = answers.get(request.url ?? '');
     response.writeHead(200, { 'content-type': 'application/json', 'content-length': body?.length ?? 0 });
@@ -59,4 +65,5 @@ process.on('message', (message) => {
   process.send?.({ memory: process.memoryUsage() });
 });
 process.on('disconnect', () => process.exit(0));
+process.on('SIGTERM', () => process.exit(0));
 process.send?.({ port: await (what === 'floor' ? floor() : apiserver()) });

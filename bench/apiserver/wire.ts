@@ -30,6 +30,7 @@ export class Wire {
   /** Resolves when the whole answer is there. */
   ask(request: Buffer): Promise<{ status: number; bytes: number }> {
     return new Promise((resolve, reject) => {
+      if (this.socket.destroyed) return reject(new Error('the server closed the connection'));
       this.done = resolve;
       this.fail = reject;
       this.socket.write(request);

@@ -23,7 +23,6 @@ export interface BootstrapOptions {
 }
 
 const SYSTEM_NAMESPACES = ['default', 'kube-system', 'kube-public', 'kube-node-lease'];
-
 const META = { name: 'kubernetes', namespace: 'default' };
 const SERVICE_PORT = 443;
 

@@ -11,7 +11,7 @@ export interface ApiRequest {
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly credentials: Credentials;
   /** Where the client's connection comes from, when it has one. */
-  readonly remoteAddress?: string;
+  readonly remoteAddress?: string | undefined;
   /** Set for callers in the same process, who are known without credentials. */
   readonly user?: UserInfo;
   /** The whole body. Throws RequestEntityTooLarge. */

@@ -103,7 +103,7 @@ export async function openApiServer(options: ApiServerOptions): Promise<ApiServe
       if (handler === undefined) throw new Error('the API was called while its server was being built');
       return handler(request);
     }, user);
-  const parts = options.parts(inProcess);
+  const parts = partsOf(options, inProcess, feed);
   const machinery = machineryOf(options, feed, parts);
   let isReady = false;
   const inFlight = makeInFlight(options.load);
@@ -148,6 +148,15 @@ export async function openApiServer(options: ApiServerOptions): Promise<ApiServe
     ready: () => ready,
     close,
   };
+}
+
+function partsOf({ parts }: ApiServerOptions, inProcess: InProcess, feed: Feed): ServerParts {
+  try {
+    return parts(inProcess);
+  } catch (error) {
+    feed.close();
+    throw error;
+  }
 }
 
 const portOf = (server: http.Server): number => (server.address() as AddressInfo).port;

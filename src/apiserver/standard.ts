@@ -30,10 +30,16 @@ export function standardParts({
     const client = openClient(inProcess(APISERVER_USER));
     const informers = openInformers(client, { log });
     const ports = nodePortRange === undefined ? {} : { nodePortRange };
-    return {
-      ...makeSecurity({ ...options, client, informers }),
-      hooks: new Map([['services', makeServiceHooks({ client, serviceCidrs, ...ports })]]),
-      close: () => informers.stop(),
-    };
+    try {
+      return {
+        ...makeSecurity({ ...options, client, informers }),
+        hooks: new Map([['services', makeServiceHooks({ client, serviceCidrs, ...ports })]]),
+        close: () => informers.stop(),
+      };
+    } catch (error) {
+      // An option was wrong: what was begun must not keep the process.
+      informers.stop();
+      throw error;
+    }
   };
 }

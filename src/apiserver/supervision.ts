@@ -35,14 +35,13 @@ export function makeSupervision(options: {
   return {
     watched(request) {
       if (audit === undefined) return request;
-      const kept: ApiRequest = {
-        ...request,
-        body: async () => {
-          const bytes = await request.body();
-          bodies.set(kept, bytes);
-          return bytes;
-        },
+      const body = async () => {
+        const bytes = await request.body();
+        bodies.set(kept, bytes);
+        return bytes;
       };
+      // Not a copy: what a request has, such as its signal, is made when it is asked for.
+      const kept: ApiRequest = Object.create(request, { body: { value: body } });
       return kept;
     },
     admit(trace) {

@@ -4,10 +4,10 @@ import { generateKeyPairSync } from 'node:crypto';
 import { KINDS } from '../../src/api/kinds/index.js';
 import { silentLog } from '../../src/api/log.js';
 import { reconcileBootstrapPolicy } from '../../src/apiserver/auth/bootstrapPolicy.js';
-import { makeSecurity } from '../../src/apiserver/auth/security.js';
+import { makeSecurity, type SecurityOptions } from '../../src/apiserver/auth/security.js';
 import { bootstrap } from '../../src/apiserver/bootstrap.js';
 import type { UserInfo } from '../../src/apiserver/identity.js';
-import { type ApiServer, openApiServer } from '../../src/apiserver/server.js';
+import { type ApiServer, type ApiServerOptions, openApiServer } from '../../src/apiserver/server.js';
 import { kubernetesAddress } from '../../src/apiserver/services/addressRange.js';
 import { makeServiceHooks } from '../../src/apiserver/services/serviceHooks.js';
 import type { Client } from '../../src/client/client.js';
@@ -31,7 +31,12 @@ export interface SecuredApiServer {
   close(): Promise<void>;
 }
 
-export async function startSecuredApiServer(): Promise<SecuredApiServer> {
+export interface SecuredOptions {
+  readonly security?: Partial<SecurityOptions>;
+  readonly server?: Pick<ApiServerOptions, 'audit' | 'load' | 'insecure'>;
+}
+
+export async function startSecuredApiServer(options: SecuredOptions = {}): Promise<SecuredApiServer> {
   const store = new MemoryStore();
   const pki = await makeTestPki();
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
@@ -42,6 +47,7 @@ export async function startSecuredApiServer(): Promise<SecuredApiServer> {
     listen: { host: '127.0.0.1', port: 0 },
     tls: { ...(await pki.server()), clientCa: pki.ca },
     log: silentLog,
+    ...options.server,
     parts: (inProcess) => {
       const client = openClient(inProcess(ADMIN));
       const informers = openInformers(client);
@@ -51,6 +57,7 @@ export async function startSecuredApiServer(): Promise<SecuredApiServer> {
         informers,
         serviceAccountKeyPem: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
         issuer: 'https://kubernetes.default.svc.cluster.local',
+        ...options.security,
       });
       return {
         ...security,

@@ -30,7 +30,8 @@ export interface HttpsServerOptions {
 const MAX_BODY = 3 * 1024 * 1024;
 const MAX_HEADERS = 64 * 1024;
 const GZIP_FROM = 128 * 1024;
-const WRITE_CHUNK = 64 * 1024;
+/** Few large writes: each is a call, a wait and a memory copy into TLS; but no list is ever in memory twice as a whole. */
+const WRITE_CHUNK = 512 * 1024;
 /** Nothing of an answer could be sent for so long: the client is stuck, or never meant to read. */
 const STALL_MS = 60_000;
 
@@ -68,7 +69,9 @@ export function createInsecureServer(options: {
   readonly log: Log;
 }): http.Server {
   const { handler, user, log } = options;
-  return answering(http.createServer(CONNECTION), (request) => handler({ ...request, user }), log);
+  // Not a copy: what a request has, such as its signal, is made when it is asked for.
+  const asUser = (request: ApiRequest): ApiRequest => Object.create(request, { user: { value: user } });
+  return answering(http.createServer(CONNECTION), (request) => handler(asUser(request)), log);
 }
 
 function answering<T extends http.Server | https.Server>(server: T, handler: Handler, log: Log): T {
@@ -92,15 +95,27 @@ function answering<T extends http.Server | https.Server>(server: T, handler: Han
 }
 
 async function serve(handler: Handler, incoming: http.IncomingMessage, outgoing: http.ServerResponse) {
-  const gone = new AbortController();
-  outgoing.once('close', () => gone.abort());
-  const response = await handler(requestOf(incoming, gone.signal));
+  const gone = goneSignal(outgoing);
+  const response = await handler(requestOf(incoming, gone));
   outgoing.statusCode = response.status;
-  for (const [name, value] of Object.entries(response.headers)) outgoing.setHeader(name, value);
+  for (const name in response.headers) outgoing.setHeader(name, response.headers[name] as string);
   // What was not read of the body would be taken for the next request.
   if (!incoming.complete) outgoing.setHeader('connection', 'close');
   if (incoming.method === 'HEAD') outgoing.end();
   else await send(outgoing, response.body, acceptsGzip(incoming));
+}
+
+/** Made when first asked for: most requests are answered without, and a signal and its abort are dear. */
+function goneSignal(outgoing: http.ServerResponse): () => AbortSignal {
+  let gone: AbortController | undefined;
+  return () => {
+    if (gone !== undefined) return gone.signal;
+    gone = new AbortController();
+    const { signal } = gone;
+    if (outgoing.closed) gone.abort();
+    else outgoing.once('close', () => gone?.abort());
+    return signal;
+  };
 }
 
 async function upgrade(handler: Handler, incoming: http.IncomingMessage, socket: Duplex, head: Buffer) {
@@ -108,20 +123,24 @@ async function upgrade(handler: Handler, incoming: http.IncomingMessage, socket:
   const abort = () => gone.abort();
   socket.once('close', abort);
   socket.on('error', abort);
-  const response = await handler(requestOf(incoming, gone.signal));
+  const response = await handler(requestOf(incoming, () => gone.signal));
   if (response.tunnel === undefined) await refuseUpgrade(socket, response);
   else joinTunnel(socket, head, response, response.tunnel);
 }
 
-function requestOf(incoming: http.IncomingMessage, signal: AbortSignal): ApiRequest {
+function requestOf(incoming: http.IncomingMessage, signal: () => AbortSignal): ApiRequest {
   let body: Promise<Buffer> | undefined;
   return {
     method: incoming.method ?? 'GET',
     url: incoming.url ?? '/',
     headers: flatHeaders(incoming.headers),
     credentials: credentialsOf(incoming),
-    ...(incoming.socket.remoteAddress === undefined ? {} : { remoteAddress: incoming.socket.remoteAddress }),
-    signal,
+    get remoteAddress() {
+      return incoming.socket.remoteAddress;
+    },
+    get signal() {
+      return signal();
+    },
     body: () => {
       body ??= readBody(incoming);
       return body;
@@ -131,37 +150,59 @@ function requestOf(incoming: http.IncomingMessage, signal: AbortSignal): ApiRequ
 
 function flatHeaders(headers: http.IncomingHttpHeaders): Record<string, string | undefined> {
   const flat: Record<string, string | undefined> = {};
-  for (const [name, value] of Object.entries(headers))
+  for (const name in headers) {
+    const value = headers[name];
     flat[name] = Array.isArray(value) ? value.join(',') : value;
+  }
   return flat;
 }
 
+/** By connection: a certificate is of the handshake, and taking it apart costs more than many a request. */
+const certificates = new WeakMap<TLSSocket, NonNullable<Credentials['certificate']> | 'none'>();
+
 function credentialsOf(incoming: http.IncomingMessage): Credentials {
   const { authorization } = incoming.headers;
-  const socket = incoming.socket as TLSSocket;
-  const token = authorization === undefined ? {} : { authorization };
+  const certificate = certificateOf(incoming.socket as TLSSocket);
+  return {
+    ...(authorization === undefined ? {} : { authorization }),
+    ...(certificate === 'none' ? {} : { certificate }),
+  };
+}
+
+function certificateOf(socket: TLSSocket): NonNullable<Credentials['certificate']> | 'none' {
+  const known = certificates.get(socket);
+  if (known !== undefined) return known;
   // Not `authorized`: a certificate of another authority counts as none, and the token still may.
-  if (socket.authorized !== true) return token;
-  const { subject } = socket.getPeerCertificate();
-  if (subject?.CN === undefined) return token;
-  return { ...token, certificate: { commonName: first(subject.CN), organizations: list(subject.O) } };
+  const subject = socket.authorized === true ? socket.getPeerCertificate().subject : undefined;
+  const found =
+    subject?.CN === undefined ? 'none' : { commonName: first(subject.CN), organizations: list(subject.O) };
+  certificates.set(socket, found);
+  return found;
 }
 
 const list = (value: string | string[] | undefined): string[] =>
   value === undefined ? [] : Array.isArray(value) ? value : [value];
 const first = (value: string | string[]): string => list(value)[0] ?? '';
 
-async function readBody(incoming: http.IncomingMessage): Promise<Buffer> {
+/** By events: iterating over the stream costs several turns of the event loop for a body of one piece. */
+function readBody(incoming: http.IncomingMessage): Promise<Buffer> {
   const declared = Number(incoming.headers['content-length'] ?? '0');
-  if (declared > MAX_BODY) throw tooLarge();
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of incoming as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > MAX_BODY) throw tooLarge();
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
+  return new Promise((resolve, reject) => {
+    if (declared > MAX_BODY) return reject(tooLarge());
+    const chunks: Buffer[] = [];
+    let size = 0;
+    const take = (chunk: Buffer) => {
+      size += chunk.length;
+      if (size <= MAX_BODY) return void chunks.push(chunk);
+      // The rest stays unread, and the connection ends with the answer.
+      incoming.off('data', take).pause();
+      reject(tooLarge());
+    };
+    incoming.on('data', take);
+    incoming.once('end', () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)));
+    incoming.once('error', reject);
+    incoming.once('close', () => reject(new Error('the client went away while it sent the body')));
+  });
 }
 
 const tooLarge = () => statusError('RequestEntityTooLarge', `Request entity too large: limit is ${MAX_BODY}`);
@@ -187,6 +228,11 @@ async function send(outgoing: http.ServerResponse, body: Body, gzipAccepted: boo
     return;
   }
   outgoing.setHeader('content-length', size);
+  // The head and a small body leave in one write.
+  if (size <= WRITE_CHUNK) {
+    outgoing.end(pieces.length === 1 ? pieces[0] : Buffer.concat(pieces, size));
+    return;
+  }
   for (const chunk of joined(pieces)) await write(outgoing, chunk);
   outgoing.end();
 }

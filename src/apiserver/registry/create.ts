@@ -37,7 +37,9 @@ export async function createObject(
   for (let attempt = 1; ; attempt += 1) {
     if (generated !== '') meta.name = generatedName(generated, machinery.randomSuffix(GENERATED_SUFFIX));
     try {
-      return await createNamed(machinery, context, structuredClone(draft), managedFields);
+      // Another name is tried with the object as it was sent; a given name has one try.
+      const sent = generated === '' ? draft : structuredClone(draft);
+      return await createNamed(machinery, context, sent, managedFields);
     } catch (error) {
       const taken = error instanceof StoreError && error.code === 'EXISTS';
       if (!taken) throw error;

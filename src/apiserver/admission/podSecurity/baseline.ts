@@ -24,15 +24,15 @@ const SYSCTLS = [
   ...['net.ipv4.ping_group_range', 'net.ipv4.tcp_syncookies'],
 ];
 /** Each with the policy version that allowed it. */
-const NEWER_SYSCTLS: Readonly<Record<string, number>> = {
-  'net.ipv4.ip_local_reserved_ports': 27,
-  'net.ipv4.tcp_keepalive_time': 29,
-  'net.ipv4.tcp_fin_timeout': 29,
-  'net.ipv4.tcp_keepalive_intvl': 29,
-  'net.ipv4.tcp_keepalive_probes': 29,
-  'net.ipv4.tcp_rmem': 32,
-  'net.ipv4.tcp_wmem': 32,
-};
+const NEWER_SYSCTLS: ReadonlyMap<string, number> = new Map([
+  ['net.ipv4.ip_local_reserved_ports', 27],
+  ['net.ipv4.tcp_keepalive_time', 29],
+  ['net.ipv4.tcp_fin_timeout', 29],
+  ['net.ipv4.tcp_keepalive_intvl', 29],
+  ['net.ipv4.tcp_keepalive_probes', 29],
+  ['net.ipv4.tcp_rmem', 32],
+  ['net.ipv4.tcp_wmem', 32],
+]);
 const APPARMOR_ANNOTATION = 'container.apparmor.security.beta.kubernetes.io/';
 
 const appArmorProfile: Check = {
@@ -196,8 +196,10 @@ const seccompProfile: Check = {
 const sysctls: Check = {
   id: 'sysctls',
   find({ spec, minor }) {
-    const isAllowed = (name: string) =>
-      SYSCTLS.includes(name) || (NEWER_SYSCTLS[name] ?? Number.POSITIVE_INFINITY) <= minor;
+    const isAllowed = (name: string) => {
+      const since = NEWER_SYSCTLS.get(name);
+      return SYSCTLS.includes(name) || (since !== undefined && since <= minor);
+    };
     const names = (spec.securityContext?.sysctls ?? [])
       .map(({ name }) => name)
       .filter((name) => !isAllowed(name));

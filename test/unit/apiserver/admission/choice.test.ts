@@ -1,0 +1,23 @@
+// Which plugins run is a function of two lists of names.
+import { expect, it } from 'vitest';
+import { chosenPlugins } from '../../../../src/apiserver/admission/choice.js';
+
+it('the defaults are Kubernetes’', () => {
+  const names = chosenPlugins({});
+  expect(names).toContain('ResourceQuota');
+  for (const off of ['AlwaysAdmit', 'AlwaysDeny', 'AlwaysPullImages', 'NamespaceExists'])
+    expect(names).not.toContain(off);
+});
+it('flags add and take away, and the order stays', () => {
+  const names = chosenPlugins({ enable: ['AlwaysPullImages'], disable: ['PodSecurity', 'LimitRanger'] });
+  expect(names.slice(0, 3)).toEqual(['NamespaceLifecycle', 'AlwaysPullImages', 'ServiceAccount']);
+  expect(names).not.toContain('PodSecurity');
+  expect(names.at(-1)).toBe('ResourceQuota');
+});
+it.each([
+  ['unknown', { enable: ['PodSecurityPolicy'] }, /no admission plugin is called PodSecurityPolicy/],
+  ['unknown to disable', { disable: ['nope'] }, /no admission plugin is called nope/],
+  ['named in both', { enable: ['Priority'], disable: ['Priority'] }, /overlapped/],
+])('refuses a name that is %s', (_, choice, message) => {
+  expect(() => chosenPlugins(choice)).toThrow(message);
+});

@@ -1,0 +1,121 @@
+// Which requests are recorded, how much of them, and where.
+import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { silentLog } from '../../../../src/api/log.js';
+import { openAuditLog } from '../../../../src/apiserver/audit/auditLog.js';
+import { auditEvent } from '../../../../src/apiserver/audit/event.js';
+import { readPolicy, uniformPolicy } from '../../../../src/apiserver/audit/policy.js';
+import { parseRequest } from '../../../../src/apiserver/requestInfo.js';
+import type { RequestTrace } from '../../../../src/apiserver/requestTrace.js';
+
+const trace = (method: string, url: string, name = 'jane', groups = ['dev']): RequestTrace => {
+  const { pathname, searchParams } = new URL(url, 'http://x');
+  const headers = { authorization: 'Bearer top-secret', 'user-agent': 'kubectl' };
+  return {
+    request: { method, url, headers, remoteAddress: '::ffff:10.0.0.9' } as never,
+    auditId: 'id',
+    receivedAt: 0,
+    started: 0,
+    info: parseRequest(method, pathname, searchParams),
+    caller: { name, groups },
+    user: { name, groups },
+    allowedBy: 'RBAC: because',
+  };
+};
+const POD = '/api/v1/namespaces/a/pods/x';
+
+describe('the policy', () => {
+  const policy = readPolicy({
+    apiVersion: 'audit.k8s.io/v1',
+    kind: 'Policy',
+    rules: [
+      { level: 'None', users: ['system:kube-proxy'] },
+      { level: 'None', nonResourceURLs: ['/healthz*'] },
+      { level: 'Request', verbs: ['create'], resources: [{ group: '', resources: ['pods', 'pods/*'] }] },
+      { level: 'RequestResponse', namespaces: ['a'] },
+      { level: 'Metadata', userGroups: ['dev'] },
+    ],
+  });
+  it.each([
+    ['by user', trace('GET', POD, 'system:kube-proxy'), 'None'],
+    ['by path', trace('GET', '/healthz/ping'), 'None'],
+    ['by verb and resource', trace('POST', '/api/v1/namespaces/b/pods'), 'Request'],
+    ['by subresource', trace('POST', '/api/v1/namespaces/b/pods/x/exec'), 'Request'],
+    ['by namespace', trace('GET', POD), 'RequestResponse'],
+    ['by group', trace('GET', '/api/v1/nodes'), 'Metadata'],
+    ['what no rule names', trace('GET', '/api/v1/nodes', 'x', []), 'None'],
+    ['secrets, whatever the rule', trace('GET', '/api/v1/namespaces/a/secrets/s'), 'Metadata'],
+    ['tokens, whatever the rule', trace('POST', '/api/v1/namespaces/a/serviceaccounts/s/token'), 'Metadata'],
+  ])('%s', (_, request, level) => expect(policy(request)).toBe(level));
+  it('one level for all still spares secrets', () => {
+    const all = uniformPolicy('RequestResponse');
+    expect(all(trace('GET', POD))).toBe('RequestResponse');
+    for (const url of [
+      '/api/v1/secrets',
+      '/api/v1/namespaces/a/secrets/s/status',
+      '/apis/authentication.k8s.io/v1/tokenreviews',
+    ])
+      expect(all(trace('POST', url))).toBe('Metadata');
+  });
+  it.each([
+    ['another kind', { kind: 'Role' }, /kind Policy/],
+    ['no rules', { apiVersion: 'audit.k8s.io/v1', kind: 'Policy' }, /no rules/],
+    [
+      'a level',
+      { apiVersion: 'audit.k8s.io/v1', kind: 'Policy', rules: [{ level: 'All' }] },
+      /rules\[0\].level/,
+    ],
+    ['text', 'x', /expected an object/],
+  ])('refuses %s', (_, document, message) => expect(() => readPolicy(document)).toThrow(message));
+});
+
+it('an event says who did what, and no credentials', () => {
+  const sent = Buffer.from('{"a":1}');
+  const event = auditEvent(
+    trace('GET', `${POD}?x=y`),
+    'Request',
+    { status: 200, sent, answered: sent },
+    1000,
+  );
+  expect(event).toMatchObject({
+    ...{ kind: 'Event', apiVersion: 'audit.k8s.io/v1', level: 'Request', auditID: 'id', verb: 'get' },
+    ...{ stage: 'ResponseComplete', requestURI: `${POD}?x=y`, sourceIPs: ['10.0.0.9'], userAgent: 'kubectl' },
+    user: { username: 'jane', groups: ['dev'] },
+    objectRef: { resource: 'pods', namespace: 'a', name: 'x', apiVersion: 'v1' },
+    responseStatus: { code: 200 },
+    requestObject: { a: 1 },
+    requestReceivedTimestamp: '1970-01-01T00:00:00.000000Z',
+    annotations: { 'authorization.k8s.io/decision': 'allow', 'authorization.k8s.io/reason': 'RBAC: because' },
+  });
+  expect(JSON.stringify(event)).not.toMatch(/top-secret|responseObject/);
+});
+
+it('the file is private, grows by lines, and is set aside', async () => {
+  const dir = await mkdtemp(path.join(tmpdir(), 'audit-'));
+  try {
+    const file = path.join(dir, 'audit.log');
+    const log = openAuditLog({ path: file, maxSizeMb: 1, maxBackups: 2, log: silentLog });
+    const line = 'x'.repeat(400_000);
+    for (let n = 0; n < 12; n += 1) {
+      log.write(line);
+      // Names of files that were set aside differ by the millisecond.
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    await log.close();
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    expect(log.written).toBe(12);
+    expect(
+      (await readFile(file, 'utf8'))
+        .split('\n')
+        .filter(Boolean)
+        .every((one) => one === line),
+    ).toBe(true);
+    const names = await readdir(dir);
+    expect(names.length).toBeGreaterThan(1);
+    expect(names.length).toBeLessThanOrEqual(4);
+  } finally {
+    await rm(dir, { recursive: true, force: true });
+  }
+});

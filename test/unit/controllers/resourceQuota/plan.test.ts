@@ -1,0 +1,27 @@
+// When a quota's status is written, and which change of a pod gives something back.
+import { expect, it } from 'vitest';
+import { isRelief, planQuota } from '../../../../src/controllers/resourceQuota/controller.js';
+
+it.each<[string, object, object | undefined]>([
+  ['nobody has counted', {}, { hard: { cpu: '1' }, used: { cpu: '500m' } }],
+  [
+    'the limit changed',
+    { hard: { cpu: '2' }, used: { cpu: '500m' } },
+    { hard: { cpu: '1' }, used: { cpu: '500m' } },
+  ],
+  [
+    'something went',
+    { hard: { cpu: '1' }, used: { cpu: '1' } },
+    { hard: { cpu: '1' }, used: { cpu: '500m' } },
+  ],
+  ['it is right, in other words', { hard: { cpu: '1000m' }, used: { cpu: '0.5' } }, undefined],
+])('%s', (_, status, expected) => {
+  expect(planQuota({ spec: { hard: { cpu: '1' } }, status }, { cpu: '500m' })).toEqual(expected);
+});
+
+it('a pod that is done gives back what it used', () => {
+  const pod = (phase: string) => ({ status: { phase } });
+  expect(isRelief(pod('Succeeded'), pod('Running'))).toBe(true);
+  expect(isRelief(pod('Succeeded'), pod('Succeeded'))).toBe(false);
+  expect(isRelief(pod('Running'), pod('Pending'))).toBe(false);
+});
