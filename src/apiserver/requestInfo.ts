@@ -63,9 +63,9 @@ export function parseRequest(method: string, pathname: string, query: URLSearchP
 }
 
 function decodeSegment(segment: string): string {
-  let decoded: string;
+  let decoded = segment;
   try {
-    decoded = decodeURIComponent(segment);
+    if (segment.includes('%')) decoded = decodeURIComponent(segment);
   } catch (cause) {
     throw statusError('BadRequest', `invalid URL escape in ${JSON.stringify(segment)}`, undefined, { cause });
   }

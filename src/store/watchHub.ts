@@ -6,6 +6,8 @@ import type { StoreEvent, WatchOptions } from './store.js';
 export type Past = AsyncIterable<readonly StoreEvent[]> | Iterable<readonly StoreEvent[]>;
 
 interface Watcher extends WatchOptions {
+  /** Everything up to this revision is known to it. */
+  after: number;
   /** What happened while the past was being told; undefined once it has been. */
   missed: StoreEvent[] | undefined;
 }
@@ -15,7 +17,10 @@ export class WatchHub {
   private readonly watchers = new Map<string, Set<Watcher>>();
   private readonly catchingUp = new Set<Promise<void>>();
 
-  /** `past` holds the changes after `options.after` that were published before this call, of any key. */
+  /**
+   * `past` holds at least the changes after `options.after` that were published before this call; it may begin earlier,
+   * reach further, and hold changes of other keys.
+   */
   add(options: WatchOptions, past: Past): { close(): void } {
     const watcher: Watcher = {
       prefix: options.prefix,
@@ -74,16 +79,18 @@ export class WatchHub {
   }
 
   private deliver(watcher: Watcher, events: readonly StoreEvent[], reached = 0): void {
-    // A watch may begin at a revision that is committed but not yet published.
+    // A watch may begin at a revision that is committed but not yet published, and the past may reach into what came
+    // while it was told.
     const first = events[0];
     const wanted =
       first !== undefined && first.revision <= watcher.after
         ? events.filter(({ revision }) => revision > watcher.after)
         : events;
     if (!this.has(watcher)) return;
+    watcher.after = Math.max(watcher.after, wanted.at(-1)?.revision ?? 0);
     try {
       if (wanted.length > 0) watcher.onEvents(wanted);
-      if (reached > watcher.after && this.has(watcher)) watcher.onProgress?.(reached);
+      if (reached >= watcher.after && reached > 0 && this.has(watcher)) watcher.onProgress?.(reached);
     } catch (error) {
       this.end(watcher, error as Error);
     }

@@ -20,7 +20,7 @@ interface MediaRange {
 }
 
 export function negotiate(accept: string | undefined): Negotiated {
-  if (accept === undefined || accept.trim() === '') return PLAIN;
+  if (accept === undefined || accept.trim() === '' || accept === PLAIN.media) return PLAIN;
   for (const range of parseAccept(accept)) {
     const answer = serve(range);
     if (answer !== undefined) return answer;

@@ -94,12 +94,17 @@ export class Snapshot {
     return then;
   }
 
-  /** The changes in (after, last] to keys of the prefix as events, in pieces; the values of other keys are not read. */
+  /**
+   * The changes in (after, last] to keys of the prefix as events, in pieces; the values of other keys are not read. Empty
+   * pieces are places to pause at: the log may be long before the first event is found.
+   */
   *events({ after, last, prefix }: { after: number; last: number; prefix: string }): Generator<StoreEvent[]> {
     // A change's new value is what the key's next change replaced, or what the key holds now.
     const nextOf = new Map<number, LoggedChange>();
     const latest = new Map<string, LoggedChange>();
+    let seen = 0;
     for (const change of this.changes(after)) {
+      if (++seen % PIECE === 0) yield [];
       if (!change.key.startsWith(prefix)) continue;
       const earlier = latest.get(change.key);
       if (earlier !== undefined) nextOf.set(earlier.revision, change);
@@ -108,6 +113,7 @@ export class Snapshot {
     latest.clear();
     let piece: StoreEvent[] = [];
     for (const change of this.changes(after, last)) {
+      if (++seen % PIECE === 0) yield [];
       if (!change.key.startsWith(prefix)) continue;
       piece.push(this.event(change, nextOf.get(change.revision)));
       if (piece.length < PIECE) continue;

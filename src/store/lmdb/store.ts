@@ -1,5 +1,7 @@
 // The embedded store: LMDB in one folder, one process, every write on disk before it is answered.
 // Guarantees: those of Store; history is kept for a time and a number of changes, then forgotten step by step.
+
+import { CatchUp, type PastWish } from '../catchUp.js';
 import {
   type Entry,
   type ListOptions,
@@ -45,6 +47,7 @@ export async function openLmdbStore(options: LmdbStoreOptions): Promise<Store> {
 
 class LmdbStore implements Store {
   private readonly hub = new WatchHub();
+  private readonly catchUp = new CatchUp((wish) => this.past(wish));
   private readonly tail: Tail;
   private readonly writer: Writer;
   private readonly compaction: Compaction;
@@ -108,12 +111,8 @@ class LmdbStore implements Store {
     this.assertOpen();
     this.assertKept(options.after);
     const { after } = options;
-    const published = this.writer.committed;
     if (after >= this.tail.since) return this.hub.add(options, [this.tail.after(after)]);
-    return this.hub.add(
-      options,
-      this.past(new Snapshot(this.tables), { after, last: published, prefix: options.prefix }),
-    );
+    return this.hub.add(options, this.catchUp.join(options));
   }
 
   async compact(revision: number): Promise<void> {
@@ -136,10 +135,14 @@ class LmdbStore implements Store {
     await this.tables.close();
   }
 
-  private async *past(snapshot: Snapshot, span: Parameters<Snapshot['events']>[0]) {
+  private async *past({ after, prefix }: PastWish) {
+    if (this.closing !== undefined) return;
+    this.assertKept(after);
+    const snapshot = new Snapshot(this.tables);
     try {
-      for (const piece of snapshot.events(span)) {
-        yield piece;
+      const last = this.writer.committed;
+      for (const piece of snapshot.events({ after, last, prefix })) {
+        if (piece.length > 0) yield piece;
         await new Promise((resolve) => setImmediate(resolve));
         if (this.closing !== undefined) return;
       }
