@@ -21,15 +21,20 @@ export async function runCase(one: Case): Promise<Figure[]> {
     await cluster.create(Array.from({ length: before }, make('before')));
     if (one.beforeStaysPending !== true) await cluster.bound('before-', before);
     const pods = Array.from({ length: measured }, make('measured'));
-    const start = performance.now();
+    const [start, cpu] = [performance.now(), process.cpuUsage()];
     const done = cluster.bound('measured-', measured);
     await cluster.create(pods);
     const created = performance.now();
     await done;
     const seconds = (performance.now() - start) / 1000;
-    process.stderr.write(
-      `  created in ${((created - start) / 1000).toFixed(1)} s, all bound after ${seconds.toFixed(1)} s; ${Math.round(process.memoryUsage.rss() / 1e6)} MB\n`,
-    );
+    const { user, system } = process.cpuUsage(cpu);
+    const facts = [
+      `created in ${((created - start) / 1000).toFixed(1)} s`,
+      `all bound after ${seconds.toFixed(1)} s`,
+      `${((user + system) / 1e6).toFixed(1)} s of CPU`,
+      `${Math.round(process.memoryUsage.rss() / 1e6)} MB`,
+    ];
+    process.stderr.write(`  ${facts.join(', ')}\n`);
     return [atLeast(`${one.name}: ${measured} pods on ${scaled(NODES)} nodes`, measured / seconds, one)];
   } finally {
     await cluster.close();

@@ -1,6 +1,7 @@
 // The profile that applies when no configuration says otherwise: Kubernetes' plugins in its order, with its weights. Pure.
 import type { Profile, WeightedPlugin } from './choose.js';
 import type { Plugin } from './plugin.js';
+import { systemSpread } from './plugins/defaultSpread.js';
 import { imageLocality } from './plugins/imageLocality.js';
 import { interPodAffinity } from './plugins/interPodAffinity.js';
 import { nodeAffinity } from './plugins/nodeAffinity.js';
@@ -31,7 +32,7 @@ export const defaultPlugins = (): readonly Plugin[] => [
   nodeAffinity(),
   nodePorts,
   nodeResourcesFit(),
-  podTopologySpread(),
+  podTopologySpread(systemSpread),
   interPodAffinity(),
   nodeResourcesBalancedAllocation(),
   imageLocality,
