@@ -1,8 +1,16 @@
-// What a cluster has from the first moment: its own namespaces, and the Service by which pods reach the apiserver.
+// What a cluster has from the first moment: its own namespaces and priority classes, and the Service by which pods reach the apiserver.
 // Guarantees: may run at every start; it creates what is missing and corrects only the addresses of the `kubernetes` Service.
 import type { V1EndpointSlice, V1Endpoints, V1Service } from '../api/gen/types.js';
+import { SYSTEM_PRIORITY_CLASSES } from '../api/kinds/priorityClass.js';
 import type { KubeObject } from '../api/object.js';
-import { ENDPOINT_SLICES, ENDPOINTS, NAMESPACES, type ResourceType, SERVICES } from '../api/resources.js';
+import {
+  ENDPOINT_SLICES,
+  ENDPOINTS,
+  NAMESPACES,
+  PRIORITY_CLASSES,
+  type ResourceType,
+  SERVICES,
+} from '../api/resources.js';
 import { ApiError } from '../api/status.js';
 import type { Client } from '../client/client.js';
 
@@ -22,6 +30,7 @@ export async function bootstrap(client: Client, options: BootstrapOptions): Prom
   await Promise.all(
     SYSTEM_NAMESPACES.map((name) => createMissing(client, NAMESPACES, { metadata: { name } })),
   );
+  await Promise.all(SYSTEM_PRIORITY_CLASSES.map((some) => createMissing(client, PRIORITY_CLASSES, some)));
   await createMissing(client, SERVICES, kubernetesService(options));
   await createOrCorrect(client, ENDPOINTS, kubernetesEndpoints(options), ({ subsets }) => subsets);
   await createOrCorrect(client, ENDPOINT_SLICES, kubernetesSlice(options), ({ endpoints, ports }) => [

@@ -1,6 +1,6 @@
 // Sends a resource request to its verb or subresource.
 // Guarantees: only what discovery lists is reached; the rest is 404 or 405 in Kubernetes' words.
-import type { KindDefinition } from '../api/kind.js';
+import type { KindDefinition, KindVersion } from '../api/kind.js';
 import { PODS, type ResourceType } from '../api/resources.js';
 import { statusError } from '../api/status.js';
 import { isType } from './discovery/resources.js';
@@ -17,6 +17,7 @@ import { decodeOther, readData } from './verbs/body.js';
 import { isDryRun } from './verbs/options.js';
 import { patchObject } from './verbs/patch.js';
 import { getList, getObject, getWatch } from './verbs/read.js';
+import { findServed, storedQuery } from './verbs/served.js';
 import { postObject, putObject, removeCollection, removeObject, writeContext } from './verbs/write.js';
 
 type Handler = (machinery: Machinery, kind: KindDefinition, call: Call) => Promise<ApiResponse>;
@@ -44,11 +45,15 @@ export function dispatch(machinery: Machinery, call: Call): Promise<ApiResponse>
   const { group, version, resource } = call.info;
   const isWanted = (type: ResourceType) =>
     type.group === group && type.version === version && type.resource === resource;
-  const kind = machinery.kinds.find(({ type }) => isWanted(type));
-  if (kind !== undefined) return dispatchKind(machinery, kind, call);
+  const found = findServed(machinery.kinds, isWanted);
+  if (found !== undefined) return dispatchKind(machinery, found.kind, servedCall(call, found.version));
   const virtual = machinery.virtualResources.find(isWanted);
   if (virtual !== undefined) return createVirtual(virtual, call);
   throw noSuchResource();
+}
+
+function servedCall(call: Call, version: KindVersion | undefined): Call {
+  return version === undefined ? call : { ...call, served: version, query: storedQuery(version, call.query) };
 }
 
 function dispatchKind(machinery: Machinery, kind: KindDefinition, call: Call): Promise<ApiResponse> {
@@ -60,6 +65,7 @@ function dispatchKind(machinery: Machinery, kind: KindDefinition, call: Call): P
   if (needsName && name === '') throw notAllowed();
   if (verb === 'create' && subresource === '' && name !== '') throw notAllowed();
   if (kind.type.namespaced && namespace === '' && (needsName || verb === 'create')) throw noSuchResource();
+  if (kind.deprecation !== undefined) call.warnings.push(kind.deprecation);
   return handler(machinery, kind, call);
 }
 
@@ -71,7 +77,8 @@ function checkScope(kind: KindDefinition, { info }: Call): void {
 function subresourceHandler(machinery: Machinery, kind: KindDefinition, { info }: Call): Handler | undefined {
   const { subresource, verb } = info;
   const isPod = isType(kind.type, PODS);
-  if (subresource === 'status' && kind.hasStatus) return STATUS_VERBS[verb];
+  const isStatus = subresource === 'status' ? kind.hasStatus : kind.statusParts?.includes(subresource);
+  if (isStatus === true) return STATUS_VERBS[verb];
   if (subresource === 'scale' && kind.scale !== undefined) return scale;
   if (isPod && subresource === 'binding') return verb === 'create' ? bind : undefined;
   if (isPod && subresource === 'eviction') return verb === 'create' ? evict : undefined;

@@ -1,6 +1,6 @@
 // What every verb works with: the store, the caches, the kinds, and the seams that other parts of the server fill.
 // Guarantees: verbs reach nothing else; time and randomness come from here.
-import type { Draft, KindDefinition } from '../api/kind.js';
+import type { Draft, KindDefinition, KindVersion } from '../api/kind.js';
 import type { Log } from '../api/log.js';
 import type { KubeObject } from '../api/object.js';
 import type { ResourceType } from '../api/resources.js';
@@ -75,6 +75,8 @@ export interface Call {
   readonly query: URLSearchParams;
   readonly user: UserInfo;
   readonly negotiated: Negotiated;
+  /** Set when the client asked for another form than the stored one. */
+  readonly served?: KindVersion | undefined;
   /** Sentences for the client, sent as Warning headers. */
   readonly warnings: string[];
 }

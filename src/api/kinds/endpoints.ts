@@ -16,6 +16,7 @@ export const endpointsKind: KindDefinition<V1Endpoints> = {
   categories: [],
   model: 'V1Endpoints',
   hasStatus: false,
+  deprecation: 'v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice',
   hasGeneration: false,
   nameRule: 'dnsSubdomain',
   defaults(draft) {

@@ -6,6 +6,7 @@ import { ageOf } from '../duration.js';
 import type { CoreV1Event } from '../gen/types.js';
 import type { KindDefinition } from '../kind.js';
 import { EVENTS } from '../resources.js';
+import { groupedEvents } from './eventVersions.js';
 
 export const eventKind: KindDefinition<CoreV1Event> = {
   type: EVENTS,
@@ -14,6 +15,7 @@ export const eventKind: KindDefinition<CoreV1Event> = {
   categories: [],
   model: 'CoreV1Event',
   hasStatus: false,
+  versions: [groupedEvents],
   hasGeneration: false,
   nameRule: 'dnsSubdomain',
   defaults(draft) {

@@ -4,6 +4,8 @@ import { schemas } from '../../api/gen/schemas.js';
 import type { KindDefinition } from '../../api/kind.js';
 
 type Schema = Record<string, unknown>;
+/** A kind in one of the forms it is served in. */
+type Form = Pick<KindDefinition, 'type' | 'model'>;
 
 const SCALARS: Readonly<Record<string, Schema>> = {
   s: { type: 'string' },
@@ -14,14 +16,14 @@ const SCALARS: Readonly<Record<string, Schema>> = {
   u: { type: 'string', format: 'date-time' },
   y: { type: 'string', format: 'byte' },
   x: { oneOf: [{ type: 'integer' }, { type: 'string' }] },
-  any: {},
+  any: { type: 'object' },
 };
 
 const pathOf = (group: string, version: string) =>
   group === '' ? `api/${version}` : `apis/${group}/${version}`;
 
 /** /openapi/v3 */
-export function openApiIndex(kinds: readonly KindDefinition[]): object {
+export function openApiIndex(kinds: readonly Form[]): object {
   const paths = new Set(kinds.map(({ type }) => pathOf(type.group, type.version)));
   return {
     paths: Object.fromEntries(
@@ -31,11 +33,7 @@ export function openApiIndex(kinds: readonly KindDefinition[]): object {
 }
 
 /** /openapi/v3/<path of a group version>; undefined when none of the kinds is in it. */
-export function openApiDocument(
-  kinds: readonly KindDefinition[],
-  path: string,
-  version: string,
-): object | undefined {
+export function openApiDocument(kinds: readonly Form[], path: string, version: string): object | undefined {
   const served = kinds.filter(({ type }) => pathOf(type.group, type.version) === path);
   if (served.length === 0) return undefined;
   const models = new Set<string>();
@@ -50,7 +48,7 @@ export function openApiDocument(
   };
 }
 
-function pathItem({ type, model }: KindDefinition, path: string): [string, object] {
+function pathItem({ type, model }: Form, path: string): [string, object] {
   const scope = type.namespaced ? 'namespaces/{namespace}/' : '';
   const gvk = { group: type.group, version: type.version, kind: type.kind };
   const operation = (action: string, method: string) => ({
@@ -75,7 +73,7 @@ function pathItem({ type, model }: KindDefinition, path: string): [string, objec
   ];
 }
 
-function modelSchema(model: string, kinds: readonly KindDefinition[]): Schema {
+function modelSchema(model: string, kinds: readonly Form[]): Schema {
   const fields = Object.entries(schemas[model] ?? {});
   const required = fields.filter(([, code]) => code.startsWith('!')).map(([name]) => name);
   const gvks = kinds

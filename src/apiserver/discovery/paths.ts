@@ -3,6 +3,7 @@
 import { statusError } from '../../api/status.js';
 import { type ApiResponse, jsonResponse, textResponse } from '../exchange.js';
 import type { Negotiated } from '../output/negotiate.js';
+import { servedForms } from '../verbs/served.js';
 import { aggregated, apiGroup, apiGroupList, apiVersions, resourceList } from './documents.js';
 import { openApiDocument, openApiIndex } from './openapi.js';
 import type { Served, ServedResource } from './resources.js';
@@ -75,8 +76,8 @@ function discovery(
 
 function openApi({ kinds, version }: PathsOptions, parts: readonly string[]): ApiResponse | undefined {
   if (parts[1] !== 'v3') return undefined;
-  if (parts.length === 2) return jsonResponse(200, openApiIndex(kinds));
-  const document = openApiDocument(kinds, parts.slice(2).join('/'), version.gitVersion);
+  if (parts.length === 2) return jsonResponse(200, openApiIndex(servedForms(kinds)));
+  const document = openApiDocument(servedForms(kinds), parts.slice(2).join('/'), version.gitVersion);
   return document === undefined ? undefined : jsonResponse(200, document);
 }
 

@@ -52,15 +52,15 @@ export function servedResources({
   virtualResources,
   subresourceHooks,
 }: Served): readonly ServedResource[] {
-  const stored = kinds.map(
-    (kind): ServedResource => ({
-      type: kind.type,
+  const stored = kinds.flatMap((kind) =>
+    [kind.type, ...(kind.versions ?? []).map(({ type }) => type)].map((type) => ({
+      type,
       singular: kind.singular,
       shortNames: kind.shortNames,
       categories: kind.categories,
       verbs: VERBS,
-      subresources: subresourcesOf(kind, subresourceHooks),
-    }),
+      subresources: subresourcesOf(kind, type, subresourceHooks),
+    })),
   );
   const computed = virtualResources.map(
     (type): ServedResource => ({
@@ -77,9 +77,9 @@ export function servedResources({
 
 function subresourcesOf(
   kind: KindDefinition,
+  type: ResourceType,
   hooks: readonly SubresourceHook[],
 ): readonly ServedSubresource[] {
-  const { type } = kind;
   const self = { group: type.group, version: type.version, kind: type.kind };
   const found: ServedSubresource[] = [];
   if (isType(type, PODS)) found.push(...POD_SUBRESOURCES);
@@ -93,7 +93,8 @@ function subresourcesOf(
       verbs: CHANGE,
     });
   }
-  if (kind.hasStatus) found.push({ subresource: 'status', kind: self, verbs: CHANGE });
+  for (const subresource of [...(kind.hasStatus ? ['status'] : []), ...(kind.statusParts ?? [])])
+    found.push({ subresource, kind: self, verbs: CHANGE });
   for (const hook of hooks) {
     if (isType(type, hook.type))
       found.push({ subresource: hook.subresource, kind: hook.kind, verbs: ['create'] });

@@ -1,12 +1,14 @@
 // Turns cached objects into the answer in the form the client asked for.
 // Guarantees: in the plain form the cached bytes are sent as they are; only other forms parse them.
 import type { KindDefinition } from '../../api/kind.js';
+import type { KubeObject } from '../../api/object.js';
 import { apiVersionOf } from '../../api/resources.js';
 import { statusError } from '../../api/status.js';
 import { type ApiResponse, bytesResponse, jsonResponse } from '../exchange.js';
 import type { Call } from '../machinery.js';
 import { parseObject } from '../registry/encode.js';
 import type { ObjectPage } from '../registry/list.js';
+import { formOf, fromStored, shownBytes } from '../verbs/served.js';
 import { type IncludeObject, partialMetadata, type TableOptions, table } from './table.js';
 import { toYaml } from './yaml.js';
 
@@ -16,14 +18,15 @@ const NEW_LINE = Buffer.from('\n');
 
 export function renderObject(
   kind: KindDefinition,
-  { negotiated, query }: Call,
+  call: Call,
   bytes: Buffer,
   status: number,
   now: number,
 ): ApiResponse {
+  const { negotiated, query } = call;
   const { form, version } = negotiated;
   if (negotiated.media === 'application/yaml') {
-    return bytesResponse(status, toYaml(parseObject(bytes)), negotiated.media);
+    return bytesResponse(status, toYaml(fromStored(call, parseObject(bytes))), negotiated.media);
   }
   if (form === 'table') {
     const object = parseObject(bytes);
@@ -31,7 +34,7 @@ export function renderObject(
     return jsonResponse(status, table(kind, [object], metadata, tableOptions(query, version, now)));
   }
   if (form === 'partial') return jsonResponse(status, partialMetadata(parseObject(bytes), version));
-  return bytesResponse(status, [bytes, NEW_LINE]);
+  return bytesResponse(status, [shownBytes(call, bytes), NEW_LINE]);
 }
 
 export function renderList(kind: KindDefinition, call: Call, page: ObjectPage, now: number): ApiResponse {
@@ -39,8 +42,9 @@ export function renderList(kind: KindDefinition, call: Call, page: ObjectPage, n
   const { form, version } = negotiated;
   const metadata = listMetadata(page);
   if (negotiated.media === 'application/yaml') {
-    const items = page.items.map((item) => item.parse());
-    const list = { apiVersion: apiVersionOf(kind.type), kind: `${kind.type.kind}List`, metadata, items };
+    const items = page.items.map((item) => fromStored(call, item.parse<KubeObject>()));
+    const { type } = formOf(kind, call);
+    const list = { apiVersion: apiVersionOf(type), kind: `${type.kind}List`, metadata, items };
     return bytesResponse(200, toYaml(list), negotiated.media);
   }
   if (form === 'table') {
@@ -52,16 +56,21 @@ export function renderList(kind: KindDefinition, call: Call, page: ObjectPage, n
     const apiVersion = `meta.k8s.io/${version}`;
     return jsonResponse(200, { kind: 'PartialObjectMetadataList', apiVersion, metadata, items });
   }
-  return bytesResponse(200, listPieces(kind, metadata, page));
+  return bytesResponse(200, listPieces(kind, call, metadata, page));
 }
 
-function listPieces(kind: KindDefinition, metadata: object, { items }: ObjectPage): readonly Buffer[] {
-  const apiVersion = apiVersionOf(kind.type);
-  const head = JSON.stringify({ kind: `${kind.type.kind}List`, apiVersion, metadata });
+function listPieces(
+  kind: KindDefinition,
+  call: Call,
+  metadata: object,
+  { items }: ObjectPage,
+): readonly Buffer[] {
+  const { type } = formOf(kind, call);
+  const head = JSON.stringify({ kind: `${type.kind}List`, apiVersion: apiVersionOf(type), metadata });
   const pieces: Buffer[] = [Buffer.from(`${head.slice(0, -1)},"items":[`)];
   items.forEach(({ bytes }, index) => {
     if (index > 0) pieces.push(COMMA);
-    pieces.push(bytes);
+    pieces.push(shownBytes(call, bytes));
   });
   pieces.push(END_OF_LIST);
   return pieces;

@@ -8,7 +8,7 @@ import { sameJson } from '../../api/own.js';
 import { conflict, invalid, notFound, qualifiedResource } from '../../api/status.js';
 import { StoreError } from '../../store/store.js';
 import type { Machinery } from '../machinery.js';
-import { mutate, validateAdmission, type WriteContext } from './admit.js';
+import { mutate, validateAdmission, type WriteContext, writeOf } from './admit.js';
 import type { CachedObject } from './cached.js';
 import { guarded } from './create.js';
 import { mayBeRemoved } from './deletion.js';
@@ -100,7 +100,7 @@ async function prepare(machinery: Machinery, context: WriteContext, draft: Draft
   keepServerFields(draft, old);
   if (subresource === '' && kind.hasStatus) draft.status = structuredClone((old as DraftObject).status);
   kind.defaults?.(draft);
-  kind.prepareForUpdate?.(draft, old);
+  kind.prepareForUpdate?.(draft, old, writeOf(machinery, context));
   await mutate(machinery, context, { operation: 'update', object: draft, old });
   keepServerFields(draft, old);
   countGeneration(kind, draft, old);

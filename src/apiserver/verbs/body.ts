@@ -15,6 +15,7 @@ import { decodeProtobuf } from '../protobuf/decode.js';
 import { ProtobufError } from '../protobuf/wire.js';
 import type { DraftObject } from '../registry/metadata.js';
 import { type FieldValidation, fieldValidation } from './options.js';
+import { formOf, toStored } from './served.js';
 
 const JSON_TYPES = new Set(['', 'application/json', 'text/json']);
 const YAML_TYPES = new Set(['application/yaml', 'application/x-yaml', 'text/yaml']);
@@ -78,13 +79,14 @@ export async function readObject(call: Call, kind: KindDefinition): Promise<Draf
 }
 
 export function decodeAs(call: Call, kind: KindDefinition, data: unknown): DraftObject {
-  const { object, unknownFields } = decodeObject(kind, data);
-  judgeUnknown(kind, unknownFields, fieldValidation(call.query), call.warnings);
-  return object;
+  const form = formOf(kind, call);
+  const { object, unknownFields } = decodeObject(form, data);
+  judgeUnknown(form, unknownFields, fieldValidation(call.query), call.warnings);
+  return toStored(call, object);
 }
 
 function judgeUnknown(
-  kind: KindDefinition,
+  kind: Pick<KindDefinition, 'type'>,
   fields: readonly string[],
   validation: FieldValidation,
   warnings: string[],

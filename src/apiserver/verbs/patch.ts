@@ -10,6 +10,7 @@ import { renderObject } from '../output/render.js';
 import type { DraftObject } from '../registry/metadata.js';
 import { updateObject } from '../registry/update.js';
 import { decodeAs, mediaTypeOf, parseJson } from './body.js';
+import { formOf, fromStored } from './served.js';
 import { checkNames, replace, writeContext } from './write.js';
 
 export interface Patch {
@@ -38,7 +39,11 @@ export async function patchObject(
   const bytes = await updateObject(machinery, context, {
     mode: 'user',
     transform: (current) => {
-      const patched = applyPatch({ ...patch, document: current, model: kind.model });
+      const patched = applyPatch({
+        ...patch,
+        document: fromStored(call, current),
+        model: formOf(kind, call).model,
+      });
       const draft = decodeAs(warned ? { ...call, warnings: [] } : call, kind, patched);
       warned = true;
       checkNames(context, draft);

@@ -10,6 +10,7 @@ import { parseObject } from '../registry/encode.js';
 import { objectKey } from '../registry/keys.js';
 import { listObjects } from '../registry/list.js';
 import { type EventEncoder, watchObjects } from '../registry/watch.js';
+import { shownBytes } from './served.js';
 
 export async function getObject(
   machinery: Machinery,
@@ -50,12 +51,13 @@ function named(query: URLSearchParams, name: string): URLSearchParams {
   return copy;
 }
 
-function encoderOf(machinery: Machinery, kind: KindDefinition, { negotiated, query }: Call): EventEncoder {
+function encoderOf(machinery: Machinery, kind: KindDefinition, call: Call): EventEncoder {
+  const { negotiated, query } = call;
   const { form, version } = negotiated;
   if (form === 'partial') {
     return (bytes) => Buffer.from(JSON.stringify(partialMetadata(parseObject(bytes), version)));
   }
-  if (form !== 'table') return (bytes) => bytes;
+  if (form !== 'table') return (bytes) => shownBytes(call, bytes);
   let isFirst = true;
   return (bytes) => {
     const object = parseObject(bytes);

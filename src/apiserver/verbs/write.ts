@@ -14,6 +14,7 @@ import type { DraftObject } from '../registry/metadata.js';
 import { updateObject } from '../registry/update.js';
 import { decodeOther, readData, readObject } from './body.js';
 import { deleteRequest, isDryRun } from './options.js';
+import { formOf } from './served.js';
 
 export function writeContext(kind: KindDefinition, { info, user, query }: Call): WriteContext {
   const { name, subresource } = info;
@@ -51,13 +52,13 @@ export async function putObject(
   return renderObject(kind, call, bytes, 200, machinery.now());
 }
 
-/** What a client's version of the whole object may change: everything, or with /status only that. */
+/** What a client's version of the whole object may change: everything, or with /status and its parts only that. */
 export function replace(
   { subresource }: WriteContext,
   current: DraftObject,
   wanted: DraftObject,
 ): DraftObject {
-  if (subresource !== 'status') return wanted;
+  if (subresource === '') return wanted;
   const { labels, annotations, resourceVersion, uid } = wanted.metadata ?? {};
   return {
     ...current,
@@ -97,6 +98,7 @@ export async function removeObject(
   const context = { ...writeContext(kind, call), dryRun };
   const deletion = await deleteObject(machinery, context, options);
   if (!deletion.removed) return renderObject(kind, call, deletion.bytes, 200, machinery.now());
+  const { group } = formOf(kind, call).type;
   return jsonResponse(200, {
     kind: 'Status',
     apiVersion: 'v1',
@@ -104,7 +106,7 @@ export async function removeObject(
     status: 'Success',
     details: {
       name: context.name,
-      ...(kind.type.group === '' ? {} : { group: kind.type.group }),
+      ...(group === '' ? {} : { group }),
       kind: kind.type.resource,
       uid: deletion.uid,
     },
