@@ -1,8 +1,9 @@
 // The scheduler: takes waiting pods in order, chooses a node for each, binds several at a time.
 // Guarantees: choices are made one after the other, each seeing those before it; no pod is given two nodes; none is forgotten.
-import type { V1Pod, V1PodDisruptionBudget } from '../api/gen/types.js';
+import type { V1Pod } from '../api/gen/types.js';
 import type { Log } from '../api/log.js';
 import type { Stored } from '../api/object.js';
+import { POD_DISRUPTION_BUDGETS } from '../api/resources.js';
 import type { Client } from '../client/client.js';
 import type { EventRecorder } from '../client/eventRecorder.js';
 import type { Informers } from '../client/informer.js';
@@ -10,6 +11,7 @@ import { Bell } from './bell.js';
 import { type Choice, chooseNode, type Profile, Scratch } from './choose.js';
 import { diagnosisMessage } from './diagnosis.js';
 import { FilterRun } from './filterRun.js';
+import { OptionalKinds } from './optionalKinds.js';
 import { type PodInfo, podInfoOf } from './podInfo.js';
 import { budgetsOf } from './preemption/budgets.js';
 import { choosePreemption } from './preemption/preempt.js';
@@ -33,12 +35,11 @@ export interface SchedulerOptions {
   readonly writesInFlight?: number;
   /** How long to wait for the answer to one of them. */
   readonly writeTimeoutMs?: number;
-  /** The PodDisruptionBudgets, where the apiserver has them. */
-  budgets?(): readonly Stored<V1PodDisruptionBudget>[];
   now?(): number;
   random?(): number;
 }
 
+const OPTIONAL_KINDS = [POD_DISRUPTION_BUDGETS];
 /** The longest run of choices before others get their turn of the process. */
 const TURN_MS = 8;
 const EXPIRY_CHECK_MS = 30_000;
@@ -56,6 +57,7 @@ class Scheduler {
   readonly #state: SchedulerState;
   readonly #writer: Writer;
   readonly #scratch = new Scratch();
+  #kinds: OptionalKinds | undefined;
   #start = 0;
 
   constructor(options: SchedulerOptions) {
@@ -92,6 +94,7 @@ class Scheduler {
     const stop = this.#state.follow();
     const expiry = setInterval(() => this.#expire(), EXPIRY_CHECK_MS);
     try {
+      this.#kinds = await OptionalKinds.discover(this.#options, OPTIONAL_KINDS);
       // Choosing before every bound pod is known would fill nodes that are full.
       await Promise.race([informers.synced(), aborted(signal)]);
       while (!signal.aborted) await this.#turn();
@@ -151,7 +154,7 @@ class Scheduler {
     const { snapshot, nominations } = this.#state;
     if (!profile.preempts || snapshot.nodeCount === 0 || refused) return { preemption: '' };
     const run = new FilterRun(info, snapshot, profile.filters);
-    const budgets = budgetsOf(this.#options.budgets?.() ?? []);
+    const budgets = budgetsOf(this.#kinds?.of(POD_DISRUPTION_BUDGETS)?.list() ?? []);
     const whatIf = { pod: info, snapshot, run, nominations, budgets };
     const found = choosePreemption(whatIf, { scratch: this.#scratch, random: this.#random });
     if ('message' in found) return { preemption: found.message };

@@ -49,7 +49,8 @@ export function defaultConfiguration(needs: PluginNeeds = {}): SchedulerConfigur
 function readConfiguration(fields: Fields, needs: PluginNeeds): SchedulerConfiguration {
   // How many goroutines Kubernetes would use; one thread looks at all nodes here.
   fields.number('parallelism', 1, 2 ** 31 - 1);
-  for (const name of ['enableProfiling', 'enableContentionProfiling', 'delayCacheUntilActive']) fields.flag(name);
+  for (const name of ['enableProfiling', 'enableContentionProfiling', 'delayCacheUntilActive'])
+    fields.flag(name);
   const percentage = fields.number('percentageOfNodesToScore', 0, 100) ?? 0;
   const podInitialBackoffSeconds = fields.number('podInitialBackoffSeconds', 1, 2 ** 31) ?? 1;
   const podMaxBackoffSeconds = fields.number('podMaxBackoffSeconds', 1, 2 ** 31) ?? 10;
@@ -59,7 +60,9 @@ function readConfiguration(fields: Fields, needs: PluginNeeds): SchedulerConfigu
       `Invalid value: ${podMaxBackoffSeconds}: must be greater than or equal to PodInitialBackoffSeconds`,
     );
   if ((fields.parts('extenders') ?? []).length > 0) throw wrong('extenders', 'extenders are not supported');
-  const leaderElection = readLeaderElection(fields.part('leaderElection') ?? new Fields({}, 'leaderElection'));
+  const leaderElection = readLeaderElection(
+    fields.part('leaderElection') ?? new Fields({}, 'leaderElection'),
+  );
   const kubeconfig = readConnection(fields.part('clientConnection'));
   const listed = fields.parts('profiles') ?? [new Fields({}, 'profiles[0]')];
   const profiles = listed.map((part) => readProfile(part, { percentage, needs }));

@@ -10,8 +10,7 @@ export class Fields {
   readonly #asked = new Set<string>();
 
   constructor(raw: unknown, path: string) {
-    if (typeof raw !== 'object' || raw === null || Array.isArray(raw))
-      throw wrong(path, 'must be a mapping');
+    if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) throw wrong(path, 'must be a mapping');
     this.#raw = raw as Raw;
     this.#path = path;
   }
@@ -40,7 +39,8 @@ export class Fields {
 
   flag(name: string): boolean | undefined {
     const value = this.#ask(name);
-    if (value !== undefined && typeof value !== 'boolean') throw wrong(this.path(name), 'must be true or false');
+    if (value !== undefined && typeof value !== 'boolean')
+      throw wrong(this.path(name), 'must be true or false');
     return value;
   }
 

@@ -16,7 +16,8 @@ export function fitArgs(args: Fields): NodeResourcesFitArgs {
   const scoring = args.part('scoringStrategy');
   if (scoring === undefined) return { ignoredResources, ignoredResourceGroups };
   const strategy =
-    scoring.oneOf('type', ['LeastAllocated', 'MostAllocated', 'RequestedToCapacityRatio']) ?? 'LeastAllocated';
+    scoring.oneOf('type', ['LeastAllocated', 'MostAllocated', 'RequestedToCapacityRatio']) ??
+    'LeastAllocated';
   const resources = resourceWeights(scoring);
   const ratio = scoring.part('requestedToCapacityRatio');
   const shape = ratio?.parts('shape')?.map((point) => {
@@ -29,7 +30,8 @@ export function fitArgs(args: Fields): NodeResourcesFitArgs {
   });
   ratio?.end();
   scoring.end();
-  if (strategy === 'RequestedToCapacityRatio') checkShape(shape, scoring.path('requestedToCapacityRatio.shape'));
+  if (strategy === 'RequestedToCapacityRatio')
+    checkShape(shape, scoring.path('requestedToCapacityRatio.shape'));
   return {
     ignoredResources,
     ignoredResourceGroups,
@@ -40,7 +42,8 @@ export function fitArgs(args: Fields): NodeResourcesFitArgs {
 }
 
 function checkShape(shape: readonly { readonly utilization: number }[] | undefined, path: string): void {
-  if (shape === undefined || shape.length === 0) throw wrong(path, 'Required value: at least one point must be specified');
+  if (shape === undefined || shape.length === 0)
+    throw wrong(path, 'Required value: at least one point must be specified');
   shape.forEach(({ utilization }, at) => {
     const before = shape[at - 1];
     if (before !== undefined && before.utilization >= utilization)
@@ -106,7 +109,10 @@ function nodeSelectorTerm(term: Fields) {
       if (operator === undefined) throw wrong(part.path('operator'), 'Required value');
       return { key, operator, values };
     });
-  const read = { matchExpressions: requirements('matchExpressions'), matchFields: requirements('matchFields') };
+  const read = {
+    matchExpressions: requirements('matchExpressions'),
+    matchFields: requirements('matchFields'),
+  };
   term.end();
   return read;
 }
@@ -117,12 +123,16 @@ export function spreadArgs(args: Fields): PodTopologySpreadArgs {
     const topologyKey = part.text('topologyKey') ?? '';
     if (topologyKey === '') throw wrong(part.path('topologyKey'), 'Required value');
     const maxSkew = part.number('maxSkew', 1, 2 ** 31 - 1) ?? 1;
-    const whenUnsatisfiable = part.oneOf('whenUnsatisfiable', ['DoNotSchedule', 'ScheduleAnyway']) ?? 'DoNotSchedule';
+    const whenUnsatisfiable =
+      part.oneOf('whenUnsatisfiable', ['DoNotSchedule', 'ScheduleAnyway']) ?? 'DoNotSchedule';
     part.end();
     return { topologyKey, maxSkew, whenUnsatisfiable };
   });
   if (type === 'System' && constraints.length > 0)
-    throw wrong(args.path('defaultingType'), 'Invalid value: "System": when .defaultConstraints are specified');
+    throw wrong(
+      args.path('defaultingType'),
+      'Invalid value: "System": when .defaultConstraints are specified',
+    );
   return type === 'System' ? systemSpread : listedSpread(constraints);
 }
 

@@ -44,7 +44,8 @@ export function readProfile(fields: Fields, { percentage, needs }: ProfileDefaul
   const isOn = (name: string, ...own: readonly Point[]) => {
     const multi = points.multiPoint;
     if (own.some((point) => points[point].enabled.has(name))) return true;
-    if (own.some((point) => points[point].disabled.has(name) || points[point].disabled.has('*'))) return false;
+    if (own.some((point) => points[point].disabled.has(name) || points[point].disabled.has('*')))
+      return false;
     if (multi.enabled.has(name)) return true;
     return !OPTIONAL.has(name) && !multi.disabled.has(name) && !multi.disabled.has('*');
   };
