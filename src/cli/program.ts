@@ -9,6 +9,7 @@ import { statusCommand } from './cluster/status.js';
 import { upCommand } from './cluster/up.js';
 import { cniCommand } from './cni/command.js';
 import { doctorCommand } from './doctor.js';
+import { schedulerCommand } from './scheduler.js';
 import { snapshotCommand } from './snapshot.js';
 import type { Terminal } from './terminal.js';
 import { trellisVersion } from './version.js';
@@ -40,6 +41,7 @@ export function createProgram(terminal: Terminal): Command {
   for (const command of componentCommands(terminal)) program.addCommand(command);
   program.addCommand(snapshotCommand(terminal));
   program.addCommand(apiserverCommand(terminal));
+  program.addCommand(schedulerCommand(terminal));
   program.addCommand(doctorCommand(terminal));
   program.addCommand(cniCommand(terminal));
   govern(program, terminal, 'trellis');

@@ -22,13 +22,21 @@ export interface Failure {
   readonly reason: FailureReason;
   readonly message: string;
   readonly now: number;
+  /** The node that a preemption makes room on. */
+  readonly nominatedNodeName?: string;
 }
 
-/** Writes PodScheduled=False, unless the pod says the same already. */
+/** Writes PodScheduled=False and the nomination, unless the pod says the same already. */
 export async function reportFailure(client: Client, pod: Stored<V1Pod>, failure: Failure): Promise<void> {
   const condition = conditionOf(pod, failure);
-  if (condition === undefined) return;
-  const patch = { metadata: { uid: pod.metadata.uid }, status: { conditions: [condition] } };
+  const { nominatedNodeName = '' } = failure;
+  const nominates = nominatedNodeName !== '' && nominatedNodeName !== pod.status?.nominatedNodeName;
+  if (condition === undefined && !nominates) return;
+  const status = {
+    ...(condition === undefined ? {} : { conditions: [condition] }),
+    ...(nominates ? { nominatedNodeName } : {}),
+  };
+  const patch = { metadata: { uid: pod.metadata.uid }, status };
   await client.of(PODS).patch(nameOf(pod), 'strategic', patch, { subresource: 'status' });
 }
 

@@ -1,87 +1,139 @@
-// The choice of a node for a pod: filter, score, pick. Pure.
-// Guarantees: the same nodes in the same order with the same random give the same choice; a refusal says why, node by node.
-import { nodeAffinity } from './filters/nodeAffinity.js';
-import { nodeName } from './filters/nodeName.js';
-import { nodePorts } from './filters/nodePorts.js';
-import { nodeResourcesFit } from './filters/nodeResourcesFit.js';
-import { nodeUnschedulable } from './filters/nodeUnschedulable.js';
-import { taintToleration } from './filters/taintToleration.js';
-import type { NodeInfo } from './nodeInfo.js';
-import type { FilterPlugin, ScorePlugin } from './plugin.js';
+// The choice of a node for a pod: filter, score, pick. Pure: nothing outside its own scratch changes.
+// Guarantees: the same snapshot with the same start and random gives the same choice; nothing is allocated per node.
+
+import { type Diagnosis, diagnose, REJECTED, REJECTED_FOR_GOOD } from './diagnosis.js';
+import { FilterRun } from './filterRun.js';
+import type { Nominations } from './nominations.js';
+import type { Plugin } from './plugin.js';
 import type { PodInfo } from './podInfo.js';
-import { nodeAffinityScore, taintTolerationScore } from './scores/preferences.js';
-import { balancedAllocation, leastAllocated } from './scores/resources.js';
+import type { Snapshot } from './snapshot/snapshot.js';
+
+export interface WeightedPlugin {
+  readonly plugin: Plugin;
+  readonly weight: number;
+}
 
 export interface Profile {
+  readonly schedulerName: string;
   /** In this order; the first that rejects a node speaks for it. */
-  readonly filters: readonly FilterPlugin[];
-  readonly scores: readonly ScorePlugin[];
+  readonly filters: readonly Plugin[];
+  readonly scores: readonly WeightedPlugin[];
+  /** 0 lets the size of the cluster decide. */
+  readonly percentageOfNodesToScore: number;
+  readonly preempts: boolean;
 }
 
-export const defaultProfile: Profile = {
-  filters: [nodeUnschedulable, nodeName, taintToleration, nodeAffinity, nodePorts, nodeResourcesFit],
-  scores: [taintTolerationScore, nodeAffinityScore, leastAllocated, balancedAllocation],
-};
+/** Memory for choices, used again and again. One a scheduler. */
+export class Scratch {
+  feasible = new Int32Array(0);
+  status = new Uint8Array(0);
+  totals = new Float64Array(0);
+  scores = new Float64Array(0);
 
-export interface Refusal {
-  readonly nodeCount: number;
-  /** How many nodes gave each reason. */
-  readonly reasons: ReadonlyMap<string, number>;
-  /** The plugins that rejected at least one node: only what changes for them can help. */
-  readonly rejectedBy: ReadonlySet<string>;
+  /** Room for so many slots; what each slot said last time is forgotten. */
+  prepare(slots: number): void {
+    if (this.feasible.length < slots) {
+      const size = slots * 2;
+      this.feasible = new Int32Array(size);
+      this.status = new Uint8Array(size);
+      this.totals = new Float64Array(size);
+      this.scores = new Float64Array(size);
+    } else this.status.fill(0, 0, slots);
+  }
 }
 
-export type Choice = { readonly node: NodeInfo } | { readonly refusal: Refusal };
+export interface ChooseOptions {
+  readonly scratch: Scratch;
+  /** Where in the order of nodes to begin. */
+  readonly start: number;
+  readonly nominations?: Nominations;
+  random(): number;
+}
+
+export interface Choice {
+  /** The chosen slot, or -1. */
+  readonly slot: number;
+  /** How many nodes were looked at: where the next choice begins. */
+  readonly visited: number;
+  /** How many of them take the pod: the first so many of `scratch.feasible`. */
+  readonly feasible: number;
+  /** Why there is none. */
+  readonly diagnosis: Diagnosis | undefined;
+  readonly score: number;
+}
 
 export function chooseNode(
   pod: PodInfo,
-  nodes: readonly NodeInfo[],
-  { filters, scores }: Profile,
-  random: () => number,
+  snapshot: Snapshot,
+  profile: Profile,
+  { scratch, start, nominations, random }: ChooseOptions,
 ): Choice {
-  const feasible: NodeInfo[] = [];
-  const reasons = new Map<string, number>();
-  const rejectedBy = new Set<string>();
-  for (const node of nodes) {
-    let isFeasible = true;
-    for (const plugin of filters) {
-      const result = plugin.filter(pod, node);
-      if (result.fits) continue;
-      isFeasible = false;
-      rejectedBy.add(plugin.name);
-      for (const reason of result.reasons) reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
-      break;
+  scratch.prepare(snapshot.table.size);
+  const run = new FilterRun(pod, snapshot, profile.filters);
+  const order = snapshot.order();
+  const slots = run.refused === undefined ? (run.only() ?? order) : [];
+  const enough = feasibleToFind(order.length, profile.percentageOfNodesToScore);
+  const rejections = new Map<number, number>();
+  const { feasible, status } = scratch;
+  let count = 0;
+  let visited = 0;
+  let at = slots === order ? start % Math.max(1, slots.length) : 0;
+  for (; visited < slots.length && count < enough; visited += 1) {
+    const slot = slots[at] ?? 0;
+    at = at + 1 === slots.length ? 0 : at + 1;
+    const others = nominations?.beside(pod, slot);
+    if (others === undefined ? run.test(slot) : run.testBeside(slot, others)) {
+      feasible[count++] = slot;
+      continue;
     }
-    if (isFeasible) feasible.push(node);
+    status[slot] = run.isFinal(slot) ? REJECTED_FOR_GOOD : REJECTED;
+    const rejection = run.failed * 2 ** 32 + (run.code >>> 0);
+    rejections.set(rejection, (rejections.get(rejection) ?? 0) + 1);
   }
-  const best = bestOf(pod, feasible, scores, random);
-  return best === undefined ? { refusal: { nodeCount: nodes.length, reasons, rejectedBy } } : { node: best };
+  if (count === 0)
+    return { slot: -1, visited, feasible: 0, score: 0, diagnosis: diagnose(run, rejections, order.length) };
+  const best = bestOf(pod, snapshot, profile, { scratch, count, random });
+  return { ...best, visited, feasible: count, diagnosis: undefined };
+}
+
+const LEAST_TO_FIND = 100;
+const LEAST_PERCENTAGE = 5;
+
+/** Big clusters need not be searched to the end: the more nodes, the smaller the share that must be found to fit. */
+export function feasibleToFind(nodes: number, percentage: number): number {
+  if (nodes < LEAST_TO_FIND) return nodes;
+  const share = percentage > 0 ? percentage : Math.max(50 - Math.floor(nodes / 125), LEAST_PERCENTAGE);
+  return Math.max(Math.floor((nodes * Math.min(share, 100)) / 100), LEAST_TO_FIND);
 }
 
 /** One of the nodes with the highest weighted score, each of them as likely as the others. */
 function bestOf(
   pod: PodInfo,
-  nodes: readonly NodeInfo[],
-  scores: readonly ScorePlugin[],
-  random: () => number,
-): NodeInfo | undefined {
-  if (nodes.length <= 1) return nodes[0];
-  const totals = new Float64Array(nodes.length);
-  for (const plugin of scores) {
-    const raw = nodes.map((node) => plugin.score(pod, node));
-    const final = plugin.normalize?.(raw) ?? raw;
-    final.forEach((score, at) => {
-      totals[at] = (totals[at] ?? 0) + plugin.weight * score;
-    });
+  snapshot: Snapshot,
+  { scores: plugins }: Profile,
+  { scratch, count, random }: { scratch: Scratch; count: number; random(): number },
+): { slot: number; score: number } {
+  const { feasible, totals, scores } = scratch;
+  if (count === 1) return { slot: feasible[0] ?? -1, score: 0 };
+  totals.fill(0, 0, count);
+  for (const { plugin, weight } of plugins) {
+    const scorer = plugin.score?.(pod, snapshot);
+    if (scorer === undefined) continue;
+    scorer.score(feasible, count, scores);
+    for (let at = 0; at < count; at += 1) totals[at] = (totals[at] ?? 0) + weight * (scores[at] ?? 0);
   }
-  const highest = totals.reduce((most, total) => Math.max(most, total));
-  const winners = nodes.filter((_, at) => totals[at] === highest);
-  return winners[Math.floor(random() * winners.length)];
-}
-
-/** `0/3 nodes are available: 1 Insufficient cpu, 2 node(s) were unschedulable.` */
-export function refusalMessage({ nodeCount, reasons }: Refusal): string {
-  if (nodeCount === 0) return 'no nodes available to schedule pods';
-  const counted = [...reasons].map(([reason, count]) => `${count} ${reason}`).sort();
-  return `0/${nodeCount} nodes are available: ${counted.join(', ')}.`;
+  let highest = Number.NEGATIVE_INFINITY;
+  let winners = 0;
+  for (let at = 0; at < count; at += 1) {
+    const total = totals[at] ?? 0;
+    if (total > highest) winners = 0;
+    if (total >= highest) {
+      highest = total;
+      winners += 1;
+    }
+  }
+  let skip = Math.floor(random() * winners);
+  for (let at = 0; at < count; at += 1)
+    if (totals[at] === highest && skip-- === 0) return { slot: feasible[at] ?? -1, score: highest };
+  return { slot: -1, score: highest };
 }

@@ -1,12 +1,33 @@
-// What a change of a node, or of a pod, means for pods that wait. Pure.
+// What a change in the cluster means for pods that wait. Pure.
 // Guarantees: heartbeats and status reports that make no room wake nobody.
 import type { V1Node, V1Pod } from '../api/gen/types.js';
 import type { Stored } from '../api/object.js';
-import type { ClusterEvent } from './plugin.js';
-import { hasEnded } from './podInfo.js';
+import { hasEnded, type PodInfo } from './podInfo.js';
 
-export function nodeEvents(node: Stored<V1Node>, previous: Stored<V1Node>): readonly ClusterEvent[] {
-  const events: ClusterEvent[] = [];
+export type EventKind =
+  | 'node added'
+  | 'node allocatable'
+  | 'node labels'
+  | 'node taints'
+  | 'node schedulable'
+  | 'node removed'
+  | 'pod added'
+  | 'pod labels'
+  | 'pod removed'
+  | 'volumes'
+  | 'namespace'
+  | 'service';
+
+export interface ClusterEvent {
+  readonly kind: EventKind;
+  /** The node that came or changed. */
+  readonly node?: Stored<V1Node>;
+  /** The bound pod that came, changed or went. */
+  readonly pod?: PodInfo;
+}
+
+export function nodeEvents(node: Stored<V1Node>, previous: Stored<V1Node>): readonly EventKind[] {
+  const events: EventKind[] = [];
   if (differs(node.status?.allocatable, previous.status?.allocatable)) events.push('node allocatable');
   if (differs(node.metadata.labels, previous.metadata.labels)) events.push('node labels');
   if (differs(node.spec?.taints, previous.spec?.taints)) events.push('node taints');
@@ -15,19 +36,24 @@ export function nodeEvents(node: Stored<V1Node>, previous: Stored<V1Node>): read
   return events;
 }
 
-/** Whether a bound pod gave back what it had of its node. */
+/** Whether a bound pod gave back what it had of its node, in whole or (by a smaller request) in part. */
 export function freesItsNode(pod: Stored<V1Pod>, previous: Stored<V1Pod>): boolean {
-  return hasEnded(pod) && !hasEnded(previous);
+  if (hasEnded(pod)) return !hasEnded(previous);
+  return resourcesOf(pod) !== resourcesOf(previous);
 }
 
-/** Whether a waiting pod is for this scheduler to place. */
-export function isWaiting(pod: Stored<V1Pod>, schedulerName: string): boolean {
+function resourcesOf({ spec }: Stored<V1Pod>): string {
+  return JSON.stringify([spec.containers.map(({ resources }) => resources), spec.resources]);
+}
+
+/** Whether a waiting pod is for one of these schedulers to place. A gated pod is not, yet. */
+export function isWaiting(pod: Stored<V1Pod>, isOurs: (schedulerName: string) => boolean): boolean {
   const { spec, metadata } = pod;
   return (
     !spec.nodeName &&
     metadata.deletionTimestamp === undefined &&
     !hasEnded(pod) &&
-    (spec.schedulerName || 'default-scheduler') === schedulerName &&
+    isOurs(spec.schedulerName || 'default-scheduler') &&
     (spec.schedulingGates ?? []).length === 0
   );
 }
@@ -35,6 +61,10 @@ export function isWaiting(pod: Stored<V1Pod>, schedulerName: string): boolean {
 /** Whether a waiting pod changed in a way that could change its fate; its own conditions do not. */
 export function deservesFreshStart(pod: Stored<V1Pod>, previous: Stored<V1Pod>): boolean {
   return differs(pod.spec, previous.spec) || differs(pod.metadata.labels, previous.metadata.labels);
+}
+
+export function labelsDiffer(pod: Stored<V1Pod>, previous: Stored<V1Pod>): boolean {
+  return differs(pod.metadata.labels, previous.metadata.labels);
 }
 
 function differs(left: unknown, right: unknown): boolean {

@@ -27,7 +27,7 @@ export function matchesTerm(
   );
 }
 
-function meets({ key, operator, values = [] }: V1NodeSelectorRequirement, held: Values): boolean {
+export function meets({ key, operator, values = [] }: V1NodeSelectorRequirement, held: Values): boolean {
   const value = Object.hasOwn(held, key) ? held[key] : undefined;
   switch (operator) {
     case 'In':

@@ -1,58 +1,68 @@
-// What a scheduling plugin is: a name and pure functions of a pod and a node.
-// Guarantees: plugins keep no state and touch nothing; who schedules may ask them in any order and as often as it likes.
-import type { NodeInfo } from './nodeInfo.js';
+// What a scheduling plugin is: pure functions that look at a pod once and then judge nodes by their slots.
+// Guarantees: plugins keep no state and touch nothing; judging a node allocates nothing.
+import type { ClusterEvent, EventKind } from './events.js';
 import type { PodInfo } from './podInfo.js';
+import type { Snapshot } from './snapshot/snapshot.js';
 
-export type FilterResult =
-  | { readonly fits: true }
-  | {
-      readonly fits: false;
-      readonly reasons: readonly string[];
-    };
-
-export const fits: FilterResult = Object.freeze({ fits: true });
-
-/** The reasons are told to the user, counted over the nodes. */
-export function rejects(...reasons: readonly string[]): FilterResult {
-  return { fits: false, reasons };
+export interface NodeFilter {
+  /** 0 when the node takes the pod; otherwise the number of a reason. */
+  test(slot: number): number;
+  /** What the number means, for people. */
+  reasons(code: number): readonly string[];
+  /** Whether no removal of pods could change it. */
+  isFinal(code: number, slot: number): boolean;
+  /** When only these slots come into question: the rest is not even looked at. */
+  readonly only?: readonly number[];
 }
 
-/** Changes in the cluster that may make room for a pod that had none. */
-export type ClusterEvent =
-  | 'node added'
-  | 'node allocatable'
-  | 'node labels'
-  | 'node taints'
-  | 'node schedulable'
-  | 'pod removed';
+export interface NodeScorer {
+  /** Writes the final score, 0 to 100, of each of the first `count` slots. */
+  score(slots: Int32Array, count: number, out: Float64Array): void;
+}
 
-export interface FilterPlugin {
+export interface Plugin {
   readonly name: string;
-  /** Events after which a pod that this plugin rejected is worth another look. A new node always is. */
-  readonly wokenBy: readonly ClusterEvent[];
-  filter(pod: PodInfo, node: NodeInfo): FilterResult;
+  /** Undefined when it has nothing against this pod anywhere. A refusal of the pod as a whole is a `Refused`. */
+  filter?(pod: PodInfo, snapshot: Snapshot): NodeFilter | Refused | undefined;
+  /** Whether other nodes' pods matter to the filter, so that it must look anew when one of them goes. */
+  readonly looksAround?: boolean;
+  /** Undefined when all nodes are the same to it. */
+  score?(pod: PodInfo, snapshot: Snapshot): NodeScorer | undefined;
+  /** What can change its refusal. */
+  readonly wokenBy: readonly EventKind[];
+  /** Whether this very change could; absent means it always could. */
+  helps?(event: ClusterEvent, pod: PodInfo, snapshot: Snapshot): boolean;
 }
 
-export interface ScorePlugin {
-  readonly name: string;
-  readonly weight: number;
-  /** Higher is better. Within 0 to 100 unless `normalize` brings it there. */
-  score(pod: PodInfo, node: NodeInfo): number;
-  /** Brings the raw scores of all nodes into 0 to 100. */
-  normalize?(scores: readonly number[]): readonly number[];
+/** The pod can go nowhere, for a reason that has nothing to do with any one node. */
+export interface Refused {
+  readonly refused: string;
 }
+
+export const isRefused = (judged: NodeFilter | Refused): judged is Refused => 'refused' in judged;
 
 export const MAX_SCORE = 100;
 
-/** Scales to the highest; with `reverse`, the lowest raw score becomes the best. */
-export function scaledToHighest(
-  scores: readonly number[],
-  { reverse }: { reverse: boolean },
-): readonly number[] {
-  const highest = scores.reduce((most, score) => Math.max(most, score), 0);
-  if (highest === 0) return scores.map(() => (reverse ? MAX_SCORE : 0));
-  return scores.map((score) => {
-    const scaled = Math.floor((MAX_SCORE * score) / highest);
-    return reverse ? MAX_SCORE - scaled : scaled;
-  });
+/** A filter with one reason. */
+export function simpleFilter(
+  rejects: (slot: number) => boolean,
+  reason: string,
+  { final }: { final: boolean },
+): NodeFilter {
+  const reasons = [reason];
+  return {
+    test: (slot) => (rejects(slot) ? 1 : 0),
+    reasons: () => reasons,
+    isFinal: () => final,
+  };
+}
+
+/** Scales to the highest, in place; with `reverse`, the lowest raw score becomes the best. */
+export function scaleToHighest(scores: Float64Array, count: number, { reverse }: { reverse: boolean }): void {
+  let highest = 0;
+  for (let at = 0; at < count; at += 1) highest = Math.max(highest, scores[at] ?? 0);
+  for (let at = 0; at < count; at += 1) {
+    const scaled = highest === 0 ? 0 : Math.floor((MAX_SCORE * (scores[at] ?? 0)) / highest);
+    scores[at] = reverse ? MAX_SCORE - scaled : scaled;
+  }
 }

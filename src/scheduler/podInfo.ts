@@ -1,23 +1,45 @@
 // A pod as the scheduler sees it: the object, and what is computed from it once. Pure.
-import type { V1Pod } from '../api/gen/types.js';
+import type { V1Pod, V1PodAffinityTerm, V1TopologySpreadConstraint } from '../api/gen/types.js';
 import { keyOf, type Stored } from '../api/object.js';
 import { type Amounts, presumedRequestsOf, requestsOf } from './resources.js';
+import { type AffinityTerm, affinityTermOf, type PodTerm, spreadTermOf } from './terms.js';
 
 export interface HostPort {
   readonly ip: string;
-  readonly protocol: string;
-  readonly port: number;
+  /** `protocol/port`. */
+  readonly key: string;
+}
+
+export interface SpreadConstraint {
+  readonly topologyKey: string;
+  readonly maxSkew: number;
+  readonly minDomains: number;
+  readonly hard: boolean;
+  readonly term: PodTerm;
+  readonly honorsAffinity: boolean;
+  readonly honorsTaints: boolean;
 }
 
 export interface PodInfo {
   readonly key: string;
   readonly pod: Stored<V1Pod>;
   readonly spec: Stored<V1Pod>['spec'];
+  readonly namespace: string;
+  readonly priority: number;
+  /** Being deleted: spreading no longer counts it. */
+  readonly terminating: boolean;
   readonly requests: Amounts;
   /** Requests as spreading counts them: never zero. */
   readonly presumed: { readonly cpu: number; readonly memory: number };
   readonly hostPorts: readonly HostPort[];
+  readonly affinity: readonly AffinityTerm[];
+  readonly antiAffinity: readonly AffinityTerm[];
+  /** Those that only wish; the weight of anti-affinity is negative. */
+  readonly wishes: readonly AffinityTerm[];
+  readonly spread: readonly SpreadConstraint[];
 }
+
+const NONE: readonly never[] = Object.freeze([]);
 
 export function podInfoOf(pod: Stored<V1Pod>): PodInfo {
   const { spec } = pod;
@@ -26,9 +48,14 @@ export function podInfoOf(pod: Stored<V1Pod>): PodInfo {
     key: keyOf(pod.metadata),
     pod,
     spec,
+    namespace: pod.metadata.namespace ?? '',
+    priority: spec.priority ?? 0,
+    terminating: pod.metadata.deletionTimestamp !== undefined,
     requests,
     presumed: presumedRequestsOf(spec, requests),
     hostPorts: hostPortsOf(pod),
+    ...affinityOf(pod),
+    spread: (spec.topologySpreadConstraints ?? NONE).map((constraint) => spreadConstraintOf(pod, constraint)),
   };
 }
 
@@ -37,11 +64,43 @@ export function hasEnded({ status }: Stored<V1Pod>): boolean {
   return status?.phase === 'Succeeded' || status?.phase === 'Failed';
 }
 
+function affinityOf(pod: Stored<V1Pod>): Pick<PodInfo, 'affinity' | 'antiAffinity' | 'wishes'> {
+  const { podAffinity, podAntiAffinity } = pod.spec.affinity ?? {};
+  if (podAffinity === undefined && podAntiAffinity === undefined)
+    return { affinity: NONE, antiAffinity: NONE, wishes: NONE };
+  const required = (terms: readonly V1PodAffinityTerm[] = NONE) =>
+    terms.map((term) => affinityTermOf(pod, term, 0));
+  const preferred = (side: typeof podAffinity, sign: 1 | -1) =>
+    (side?.preferredDuringSchedulingIgnoredDuringExecution ?? NONE).map(({ weight, podAffinityTerm }) =>
+      affinityTermOf(pod, podAffinityTerm, sign * weight),
+    );
+  return {
+    affinity: required(podAffinity?.requiredDuringSchedulingIgnoredDuringExecution),
+    antiAffinity: required(podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution),
+    wishes: [...preferred(podAffinity, 1), ...preferred(podAntiAffinity, -1)],
+  };
+}
+
+export function spreadConstraintOf(
+  pod: Stored<V1Pod>,
+  constraint: V1TopologySpreadConstraint,
+): SpreadConstraint {
+  return {
+    topologyKey: constraint.topologyKey,
+    maxSkew: constraint.maxSkew,
+    minDomains: constraint.minDomains ?? 1,
+    hard: constraint.whenUnsatisfiable === 'DoNotSchedule',
+    term: spreadTermOf(pod, constraint.labelSelector, constraint.matchLabelKeys),
+    honorsAffinity: constraint.nodeAffinityPolicy !== 'Ignore',
+    honorsTaints: constraint.nodeTaintsPolicy === 'Honor',
+  };
+}
+
 function hostPortsOf({ spec }: Stored<V1Pod>): readonly HostPort[] {
-  const sidecars = (spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always');
-  return [...spec.containers, ...sidecars].flatMap(({ ports = [] }) =>
+  const sidecars = (spec.initContainers ?? NONE).filter(({ restartPolicy }) => restartPolicy === 'Always');
+  return [...spec.containers, ...sidecars].flatMap(({ ports = NONE }) =>
     ports.flatMap(({ hostPort = 0, hostIP, protocol = 'TCP' }) =>
-      hostPort > 0 ? [{ ip: hostIP || '0.0.0.0', protocol, port: hostPort }] : [],
+      hostPort > 0 ? [{ ip: hostIP || '0.0.0.0', key: `${protocol}/${hostPort}` }] : [],
     ),
   );
 }

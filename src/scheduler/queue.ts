@@ -1,10 +1,9 @@
 // Pods waiting for a node: to be tried now, after a back-off, or when something changes that could help.
 // Guarantees: higher priority first, then who came first; a pod is in one place at a time; none waits for ever.
-import { Heap } from './heap.js';
-import type { ClusterEvent } from './plugin.js';
 
-const FIRST_BACK_OFF_MS = 1_000;
-const LONGEST_BACK_OFF_MS = 10_000;
+import type { ClusterEvent, EventKind } from './events.js';
+import { Heap } from './heap.js';
+
 /** After this an unschedulable pod is tried again though nothing is known to have changed. */
 const LEFT_OVER_MS = 5 * 60_000;
 
@@ -20,25 +19,38 @@ interface Entry {
   /** Since when it is unschedulable, and by which plugins. */
   refusedAt: number;
   rejectedBy: ReadonlySet<string>;
+  wokenBy: readonly EventKind[];
+  /** Its back-off is for a failure, not for want of a node: it is waited out. */
+  failed: boolean;
 }
 
 export interface QueueOptions {
   now(): number;
-  /** Events after which pods that this plugin rejected are worth another look. */
-  wokenBy(plugin: string): readonly ClusterEvent[];
+  /** Events after which pods that these plugins rejected may be worth another look. */
+  wokenBy(key: string, plugins: ReadonlySet<string>): readonly EventKind[];
+  /** Whether this very event could help that pod. */
+  helps(event: ClusterEvent, key: string, plugins: ReadonlySet<string>): boolean;
+  readonly firstBackOffMs?: number;
+  readonly longestBackOffMs?: number;
+}
+
+interface Waiting {
+  readonly entry: Entry;
+  readonly dueAt: number;
 }
 
 export class SchedulingQueue {
   readonly #options: QueueOptions;
   readonly #entries = new Map<string, Entry>();
   readonly #unschedulable = new Set<Entry>();
+  /** The unschedulable, by the events that may wake them. */
+  readonly #sleepers = new Map<EventKind, Set<Entry>>();
   #turns = 0;
   readonly #active = new Heap<Entry>(
     (a, b) => a.priority > b.priority || (a.priority === b.priority && a.turn < b.turn),
   );
-  readonly #backOff = new Heap<{ readonly entry: Entry; readonly dueAt: number }>(
-    (a, b) => a.dueAt < b.dueAt,
-  );
+  readonly #backOff = new Heap<Waiting>((a, b) => a.dueAt < b.dueAt);
+  readonly #failures = new Heap<Waiting>((a, b) => a.dueAt < b.dueAt);
 
   constructor(options: QueueOptions) {
     this.#options = options;
@@ -62,6 +74,8 @@ export class SchedulingQueue {
       dueAt: 0,
       refusedAt: 0,
       rejectedBy: new Set(),
+      wokenBy: [],
+      failed: false,
     };
     this.#entries.set(key, entry);
     this.#active.push(entry);
@@ -72,25 +86,39 @@ export class SchedulingQueue {
     const entry = this.#entries.get(key);
     if (entry === undefined) return;
     this.#entries.delete(key);
-    this.#unschedulable.delete(entry);
+    this.#rouse(entry);
   }
 
-  /** The next pod to try. It stays taken until it is removed, backed off or found unschedulable. */
+  has(key: string): boolean {
+    return this.#entries.has(key);
+  }
+
+  /**
+   * The next pod to try. It stays taken until it is removed, backed off or found unschedulable. With nothing else to do,
+   * a pod that waits out a refusal is tried early: the wait is there to keep it out of the way of others.
+   */
   take(): string | undefined {
     this.#moveDue();
-    for (let entry = this.#active.pop(); entry !== undefined; entry = this.#active.pop()) {
-      if (!this.#isIn(entry, 'active')) continue;
-      entry.place = 'taken';
-      entry.attempts += 1;
-      return entry.key;
-    }
+    for (let entry = this.#active.pop(); entry !== undefined; entry = this.#active.pop())
+      if (this.#isIn(entry, 'active')) return this.#taken(entry);
+    for (let next = this.#backOff.pop(); next !== undefined; next = this.#backOff.pop())
+      if (this.#isIn(next.entry, 'back-off') && next.entry.dueAt === next.dueAt)
+        return this.#taken(next.entry);
     return undefined;
+  }
+
+  #taken(entry: Entry): string {
+    entry.place = 'taken';
+    entry.attempts += 1;
+    return entry.key;
   }
 
   /** It failed for a reason that time may heal. */
   backOff(key: string): void {
     const entry = this.#entries.get(key);
-    if (entry?.place === 'taken') this.#wait(entry);
+    if (entry?.place !== 'taken') return;
+    entry.failed = true;
+    this.#wait(entry, this.#options.now() + this.#delayAfter(entry.attempts));
   }
 
   /** No node takes it as things are. */
@@ -98,20 +126,33 @@ export class SchedulingQueue {
     const entry = this.#entries.get(key);
     if (entry?.place !== 'taken') return;
     entry.place = 'unschedulable';
+    entry.failed = false;
     entry.refusedAt = this.#options.now();
     entry.rejectedBy = rejectedBy;
+    entry.wokenBy = rejectedBy.size === 0 ? ['node added'] : this.#options.wokenBy(key, rejectedBy);
     this.#unschedulable.add(entry);
+    for (const kind of entry.wokenBy) {
+      const sleepers = this.#sleepers.get(kind) ?? new Set();
+      this.#sleepers.set(kind, sleepers.add(entry));
+    }
   }
 
   /** Something changed: pods that it could help come back, not before their back-off is over. */
   wake(event: ClusterEvent): void {
-    for (const entry of this.#unschedulable) if (this.#helps(event, entry)) this.#return(entry);
+    const { helps } = this.#options;
+    for (const entry of this.#sleepers.get(event.kind) ?? [])
+      if (entry.rejectedBy.size === 0 || helps(event, entry.key, entry.rejectedBy)) this.#return(entry);
+  }
+
+  #rouse(entry: Entry): void {
+    if (!this.#unschedulable.delete(entry)) return;
+    for (const kind of entry.wokenBy) this.#sleepers.get(kind)?.delete(entry);
   }
 
   /** Milliseconds until something will be ready to take by itself; undefined when only an event can help. */
   nextDueMs(): number | undefined {
     const now = this.#options.now();
-    const due = this.#backOff.peek()?.dueAt;
+    const due = this.#failures.peek()?.dueAt;
     const leftOver = this.#unschedulable.values().next().value?.refusedAt;
     const times = [due, leftOver === undefined ? undefined : leftOver + LEFT_OVER_MS].filter(
       (at) => at !== undefined,
@@ -119,23 +160,18 @@ export class SchedulingQueue {
     return times.length === 0 ? undefined : Math.max(0, Math.min(...times) - now);
   }
 
-  #helps(event: ClusterEvent, { rejectedBy }: Entry): boolean {
-    if (event === 'node added') return true;
-    return [...rejectedBy].some((plugin) => this.#options.wokenBy(plugin).includes(event));
-  }
-
   /** Out of the unschedulable: what of its back-off has already passed while it waited there counts. */
   #return(entry: Entry): void {
-    this.#unschedulable.delete(entry);
-    const dueAt = entry.refusedAt + delayAfter(entry.attempts);
+    this.#rouse(entry);
+    const dueAt = entry.refusedAt + this.#delayAfter(entry.attempts);
     if (dueAt > this.#options.now()) this.#wait(entry, dueAt);
     else this.#activate(entry);
   }
 
-  #wait(entry: Entry, dueAt = this.#options.now() + delayAfter(entry.attempts)): void {
+  #wait(entry: Entry, dueAt: number): void {
     entry.place = 'back-off';
     entry.dueAt = dueAt;
-    this.#backOff.push({ entry, dueAt });
+    (entry.failed ? this.#failures : this.#backOff).push({ entry, dueAt });
   }
 
   #activate(entry: Entry): void {
@@ -145,18 +181,15 @@ export class SchedulingQueue {
 
   #moveDue(): void {
     const now = this.#options.now();
-    for (
-      let next = this.#backOff.peek();
-      next !== undefined && next.dueAt <= now;
-      next = this.#backOff.peek()
-    ) {
-      this.#backOff.pop();
-      if (this.#isIn(next.entry, 'back-off') && next.entry.dueAt === next.dueAt) this.#activate(next.entry);
-    }
+    for (const heap of [this.#backOff, this.#failures])
+      for (let next = heap.peek(); next !== undefined && next.dueAt <= now; next = heap.peek()) {
+        heap.pop();
+        if (this.#isIn(next.entry, 'back-off') && next.entry.dueAt === next.dueAt) this.#activate(next.entry);
+      }
     // In the order they came in, so the first that is not due ends the search.
     for (const entry of this.#unschedulable) {
       if (entry.refusedAt + LEFT_OVER_MS > now) break;
-      this.#unschedulable.delete(entry);
+      this.#rouse(entry);
       this.#activate(entry);
     }
   }
@@ -165,8 +198,9 @@ export class SchedulingQueue {
   #isIn(entry: Entry, place: Entry['place']): boolean {
     return entry.place === place && this.#entries.get(entry.key) === entry;
   }
-}
 
-function delayAfter(attempts: number): number {
-  return Math.min(FIRST_BACK_OFF_MS * 2 ** (attempts - 1), LONGEST_BACK_OFF_MS);
+  #delayAfter(attempts: number): number {
+    const { firstBackOffMs = 1_000, longestBackOffMs = 10_000 } = this.#options;
+    return Math.min(firstBackOffMs * 2 ** (attempts - 1), longestBackOffMs);
+  }
 }

@@ -108,18 +108,9 @@ const adminRules: readonly V1PolicyRule[] = [
 const schedulerRules: readonly V1PolicyRule[] = [
   EVENTS,
   rule('coordination.k8s.io', ['leases'], ['create', 'get', 'list', 'update', 'watch']),
-  rule(
-    '',
-    [
-      'nodes',
-      'namespaces',
-      'replicationcontrollers',
-      'services',
-      'persistentvolumeclaims',
-      'persistentvolumes',
-    ],
-    READ,
-  ),
+  rule('', ['nodes', 'namespaces', 'replicationcontrollers', 'services'], READ),
+  // Where a volume is to be made, or which one a claim gets, is decided with the node.
+  rule('', ['persistentvolumeclaims', 'persistentvolumes'], ['patch', 'update', ...READ]),
   rule('', ['pods'], ['delete', ...READ]),
   rule('', ['pods/binding'], ['create']),
   rule('', ['pods/status'], ['patch', 'update']),

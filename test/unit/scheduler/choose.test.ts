@@ -2,16 +2,21 @@
 import { describe, expect, it } from 'vitest';
 import type { V1Pod } from '../../../src/api/gen/types.js';
 import type { Stored } from '../../../src/api/object.js';
-import { chooseNode, defaultProfile, refusalMessage } from '../../../src/scheduler/choose.js';
-import type { NodeInfo } from '../../../src/scheduler/nodeInfo.js';
+import { chooseNode, feasibleToFind, Scratch } from '../../../src/scheduler/choose.js';
+import { diagnosisMessage } from '../../../src/scheduler/diagnosis.js';
 import { podInfoOf } from '../../../src/scheduler/podInfo.js';
-import { makeNode, makePod, nodeWith, requesting } from './support.js';
+import { defaultProfile } from '../../../src/scheduler/profile.js';
+import { type Filled, makeNode, makePod, requesting, snapshotOf } from './support.js';
 
-const choose = (pod: Stored<V1Pod>, nodes: NodeInfo[], random = 0) =>
-  chooseNode(podInfoOf(pod), nodes, defaultProfile, () => random);
-const chosen = (pod: Stored<V1Pod>, nodes: NodeInfo[], random?: number) => {
-  const choice = choose(pod, nodes, random);
-  return 'node' in choice ? choice.node.name : refusalMessage(choice.refusal);
+const nodeWith = (...filled: Filled): Filled => filled;
+const choose = (pod: Stored<V1Pod>, nodes: Filled[], random = 0) => {
+  const snapshot = snapshotOf(...nodes);
+  const options = { scratch: new Scratch(), start: 0, random: () => random };
+  return { snapshot, ...chooseNode(podInfoOf(pod), snapshot, defaultProfile(), options) };
+};
+const chosen = (pod: Stored<V1Pod>, nodes: Filled[], random?: number) => {
+  const { slot, diagnosis, snapshot } = choose(pod, nodes, random);
+  return diagnosis === undefined ? snapshot.table.names[slot] : diagnosisMessage(diagnosis);
 };
 
 describe('the chosen node', () => {
@@ -21,7 +26,7 @@ describe('the chosen node', () => {
     weight: 10,
     preference: { matchExpressions: [{ key: 'disk', operator: 'In', values: ['ssd'] }] },
   };
-  it.each<readonly [string, Stored<V1Pod>, NodeInfo[], string]>([
+  it.each<readonly [string, Stored<V1Pod>, Filled[], string]>([
     ['is the emptier one', makePod('p'), [nodeWith(makeNode('a'), busy), nodeWith(makeNode('b'))], 'b'],
     [
       'is the emptier one though its pods request nothing',
@@ -48,7 +53,7 @@ describe('the chosen node', () => {
       requesting('p', { cpu: '1', memory: '256Mi' }),
       [
         nodeWith(makeNode('a'), requesting('q', { cpu: '2', memory: '1Gi' })),
-        nodeWith(makeNode('b'), requesting('q', { cpu: '250m', memory: '4608Mi' })),
+        nodeWith(makeNode('b'), requesting('r', { cpu: '250m', memory: '4608Mi' })),
       ],
       'b',
     ],
@@ -75,10 +80,21 @@ describe('no node', () => {
     expect(chosen(pod, nodes)).toBe(
       "0/3 nodes are available: 1 Insufficient cpu, 2 node(s) didn't match Pod's node affinity/selector.",
     );
-    const choice = choose(pod, nodes);
-    expect('refusal' in choice && [...choice.refusal.rejectedBy]).toEqual([
+    expect([...(choose(pod, nodes).diagnosis?.rejectedBy ?? [])]).toEqual([
       'NodeAffinity',
       'NodeResourcesFit',
     ]);
   });
+});
+
+it.each([
+  [50, 0, 50],
+  [150, 0, 100],
+  [1000, 0, 420],
+  [5000, 0, 500],
+  [6000, 0, 300],
+  [5000, 100, 5000],
+  [5000, 1, 100],
+])('of %i nodes at %i percent, %i are enough', (nodes, percentage, enough) => {
+  expect(feasibleToFind(nodes, percentage)).toBe(enough);
 });

@@ -1,15 +1,21 @@
 // The queue under a clock that the test turns: order, back-off, who is woken by what.
 import { beforeEach, describe, expect, it } from 'vitest';
+import type { EventKind } from '../../../src/scheduler/events.js';
 import { Heap } from '../../../src/scheduler/heap.js';
 import { SchedulingQueue } from '../../../src/scheduler/queue.js';
 
+const WOKEN_BY: Readonly<Record<string, readonly EventKind[]>> = {
+  Fit: ['node added', 'pod removed'],
+  Taint: ['node added', 'node taints'],
+};
 let now = 0;
 let queue: SchedulingQueue;
 beforeEach(() => {
   now = 0;
   queue = new SchedulingQueue({
     now: () => now,
-    wokenBy: (plugin) => (plugin === 'Fit' ? ['pod removed'] : plugin === 'Taint' ? ['node taints'] : []),
+    wokenBy: (_, plugins) => [...plugins].flatMap((plugin) => WOKEN_BY[plugin] ?? []),
+    helps: (_, key) => !key.startsWith('hopeless'),
   });
 });
 const add = (key: string, priority = 0) => queue.add({ key, priority });
@@ -78,26 +84,31 @@ describe('an unschedulable pod', () => {
     refuse('taint', 'Taint');
     refuse('both', 'Fit', 'Taint');
     now = 60_000;
-    queue.wake('node labels');
+    queue.wake({ kind: 'node labels' });
     expect(drain()).toEqual([]);
-    queue.wake('node taints');
+    queue.wake({ kind: 'node taints' });
     expect(drain()).toEqual(['taint', 'both']);
-    queue.wake('pod removed');
+    queue.wake({ kind: 'pod removed' });
     expect(drain()).toEqual(['fit']);
   });
   it('is woken by any new node', () => {
     refuse('a');
     now = 60_000;
-    queue.wake('node added');
+    queue.wake({ kind: 'node added' });
     expect(drain()).toEqual(['a']);
   });
-  it('woken early still waits out its back-off', () => {
+  it('woken early waits behind all others, but not for nothing', () => {
     refuse('a', 'Fit');
     now = 400;
-    queue.wake('pod removed');
-    expect(drain()).toEqual([]);
-    expect(queue.nextDueMs()).toBe(600);
-    now = 1000;
+    queue.wake({ kind: 'pod removed' });
+    add('b', -5);
+    expect(drain()).toEqual(['b', 'a']);
+  });
+  it('is not woken by an event that cannot help it, though others are', () => {
+    refuse('hopeless', 'Fit');
+    refuse('a', 'Fit');
+    now = 60_000;
+    queue.wake({ kind: 'pod removed' });
     expect(drain()).toEqual(['a']);
   });
   it('is tried again after five minutes in any case', () => {
@@ -110,7 +121,7 @@ describe('an unschedulable pod', () => {
     refuse('a', 'Fit');
     queue.remove('a');
     now = 300_000;
-    queue.wake('pod removed');
+    queue.wake({ kind: 'pod removed' });
     expect(drain()).toEqual([]);
     expect(queue.nextDueMs()).toBeUndefined();
   });

@@ -89,7 +89,9 @@ describe('a waiting pod', () => {
     see(requesting('p', { cpu: '1' }));
     start();
     await until(() =>
-      expect(events).toEqual(['Warning FailedScheduling: 0/1 nodes are available: 1 Insufficient cpu.']),
+      expect(events).toEqual([
+        'Warning FailedScheduling: 0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.',
+      ]),
     );
     informers.of(PODS).remove('ns/first');
     await until(() => expect(bindings()).toEqual(['ns/p -> n1']));

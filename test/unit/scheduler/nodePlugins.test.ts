@@ -2,15 +2,14 @@
 import { describe, expect, it } from 'vitest';
 import type { V1Node, V1NodeSelectorTerm, V1Pod, V1Taint, V1Toleration } from '../../../src/api/gen/types.js';
 import type { Stored } from '../../../src/api/object.js';
-import { nodeAffinity } from '../../../src/scheduler/filters/nodeAffinity.js';
-import { nodeName } from '../../../src/scheduler/filters/nodeName.js';
-import { nodePorts } from '../../../src/scheduler/filters/nodePorts.js';
-import { nodeResourcesFit } from '../../../src/scheduler/filters/nodeResourcesFit.js';
-import { nodeUnschedulable } from '../../../src/scheduler/filters/nodeUnschedulable.js';
-import { taintToleration } from '../../../src/scheduler/filters/taintToleration.js';
-import type { FilterPlugin } from '../../../src/scheduler/plugin.js';
-import { podInfoOf } from '../../../src/scheduler/podInfo.js';
-import { makeNode, makePod, nodeWith, requesting } from './support.js';
+import type { Plugin } from '../../../src/scheduler/plugin.js';
+import { nodeAffinity } from '../../../src/scheduler/plugins/nodeAffinity.js';
+import { nodeName } from '../../../src/scheduler/plugins/nodeName.js';
+import { nodePorts } from '../../../src/scheduler/plugins/nodePorts.js';
+import { nodeResourcesFit } from '../../../src/scheduler/plugins/nodeResourcesFit.js';
+import { nodeUnschedulable } from '../../../src/scheduler/plugins/nodeUnschedulable.js';
+import { taintToleration } from '../../../src/scheduler/plugins/taintToleration.js';
+import { makeNode, makePod, refusalsOf, requesting, snapshotOf } from './support.js';
 
 type Case = readonly [
   name: string,
@@ -19,11 +18,10 @@ type Case = readonly [
   held: Stored<V1Pod>[],
   reasons: string[],
 ];
-function table(plugin: FilterPlugin, cases: readonly Case[]): void {
+function table(plugin: Plugin, cases: readonly Case[]): void {
   describe(plugin.name, () => {
     it.each(cases)('%s', (_, pod, node, held, reasons) => {
-      const result = plugin.filter(podInfoOf(pod), nodeWith(node, ...held));
-      expect(result.fits ? [] : result.reasons).toEqual(reasons);
+      expect(refusalsOf(plugin, pod, snapshotOf([node, ...held]))).toEqual(reasons);
     });
   });
 }
@@ -111,7 +109,7 @@ const requiring = (...nodeSelectorTerms: V1NodeSelectorTerm[]) =>
     affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms } } },
   });
 const mismatch = ["node(s) didn't match Pod's node affinity/selector"];
-table(nodeAffinity, [
+table(nodeAffinity(), [
   ['nothing asked', plain, node, [], []],
   ['selector met', makePod('p', { nodeSelector: { zone: 'a' } }), node, [], []],
   ['selector not met', makePod('p', { nodeSelector: { zone: 'b' } }), node, [], mismatch],
@@ -183,7 +181,7 @@ const init = (requests: Record<string, string>, restartPolicy?: string) => ({
   resources: { requests },
   ...(restartPolicy === undefined ? {} : { restartPolicy }),
 });
-table(nodeResourcesFit, [
+table(nodeResourcesFit(), [
   ['all of it', requesting('p', { cpu: '1', memory: '1Gi' }), small, [], []],
   ['a thousandth too much', requesting('p', { cpu: '1001m' }), small, [], ['Insufficient cpu']],
   [

@@ -1,0 +1,151 @@
+// `trellis scheduler`: the scheduler alone, against any apiserver, with kube-scheduler's flags.
+// Guarantees: a wrong file or flag is told before anything starts; TERM gives the lease back.
+import { randomUUID } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import os from 'node:os';
+import { Command } from 'commander';
+import { ClientError, messageOf } from '../client/error.js';
+import { openHttps } from '../client/httpTransport.js';
+import { readKubeconfig } from '../client/kubeconfig.js';
+import { openClient } from '../client/typedClient.js';
+import {
+  defaultConfiguration,
+  durationMs,
+  parseConfiguration,
+  type SchedulerConfiguration,
+} from '../scheduler/configuration/configuration.js';
+import { runStandalone } from '../scheduler/standalone.js';
+import { SchedulerError } from '../scheduler/timeLimit.js';
+import { makeLog } from './log.js';
+import type { Terminal } from './terminal.js';
+
+export interface SchedulerFlags {
+  readonly kubeconfig?: string;
+  readonly master?: string;
+  readonly config?: string;
+  readonly leaderElect?: string;
+  readonly leaderElectLeaseDuration?: string;
+  readonly leaderElectRenewDeadline?: string;
+  readonly leaderElectRetryPeriod?: string;
+  readonly leaderElectResourceName?: string;
+  readonly leaderElectResourceNamespace?: string;
+  readonly v?: string;
+}
+
+export function schedulerCommand(terminal: Terminal): Command {
+  return new Command('scheduler')
+    .summary('run a scheduler alone')
+    .description(
+      'Runs a scheduler against an apiserver, with the flags and the configuration file of kube-scheduler.',
+    )
+    .option('--kubeconfig <file>', 'how to reach the apiserver, and as whom')
+    .option('--master <url>', 'address of the apiserver, in place of that of the kubeconfig')
+    .option('--config <file>', 'a KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1)')
+    .option('--leader-elect [bool]', 'work only while holding the lease (default: true)')
+    .option('--leader-elect-lease-duration <duration>', 'how long a lease lasts unrenewed (default: 15s)')
+    .option('--leader-elect-renew-deadline <duration>', 'how long to try to renew (default: 10s)')
+    .option('--leader-elect-retry-period <duration>', 'how long between tries (default: 2s)')
+    .option('--leader-elect-resource-name <name>', 'name of the lease (default: kube-scheduler)')
+    .option('--leader-elect-resource-namespace <namespace>', 'namespace of the lease (default: kube-system)')
+    .option('-v, --v <level>', 'how much to log: 4 and above is everything')
+    .action(async (flags: SchedulerFlags) => {
+      try {
+        await run(flags);
+      } catch (error) {
+        if (!(error instanceof SchedulerError) && !ClientError.is(error, 'CONFIG')) throw error;
+        terminal.writeError(`error: ${messageOf(error)}\n`);
+        terminal.setExitCode(1);
+      }
+    });
+}
+
+async function run(flags: SchedulerFlags): Promise<void> {
+  const configuration = withFlags(await load(flags.config), flags);
+  const file = flags.kubeconfig ?? configuration.kubeconfig;
+  if (file === undefined)
+    throw new SchedulerError(
+      'CONFIG',
+      'give a kubeconfig: --kubeconfig, or clientConnection.kubeconfig in --config',
+    );
+  const connection = await readKubeconfig(file);
+  const transport = openHttps({ ...connection, server: flags.master ?? connection.server });
+  const level = Number(flags.v ?? '0') >= 4 ? 'debug' : 'info';
+  const client = openClient(transport);
+  const identity = `${os.hostname()}_${randomUUID()}`;
+  const log = makeLog({ component: 'scheduler', level });
+  try {
+    await runStandalone({ client, configuration, identity, log, signal: endOfProcess() });
+  } finally {
+    client.close();
+  }
+}
+
+async function load(file: string | undefined): Promise<SchedulerConfiguration> {
+  if (file === undefined) return defaultConfiguration();
+  let text: string;
+  try {
+    text = await readFile(file, 'utf8');
+  } catch (cause) {
+    throw new SchedulerError('CONFIG', `cannot read the configuration: ${messageOf(cause)}`, { cause });
+  }
+  try {
+    return parseConfiguration(text);
+  } catch (error) {
+    if (!(error instanceof SchedulerError)) throw error;
+    throw new SchedulerError('CONFIG', `${file}: ${error.message}`, { cause: error });
+  }
+}
+
+/** Flags go before the file, as far as they are given. */
+export function withFlags(
+  configuration: SchedulerConfiguration,
+  flags: SchedulerFlags,
+): SchedulerConfiguration {
+  const { leaderElection } = configuration;
+  const duration = (flag: string, text: string | undefined, otherwise: number) => {
+    if (text === undefined) return otherwise;
+    const millis = durationMs(text);
+    if (millis === undefined || millis <= 0)
+      throw new SchedulerError('CONFIG', `--${flag}: ${JSON.stringify(text)} is no duration such as 15s`);
+    return millis;
+  };
+  return {
+    ...configuration,
+    leaderElection: {
+      leaderElect: flagOf(flags.leaderElect, leaderElection.leaderElect),
+      leaseDurationMs: duration(
+        'leader-elect-lease-duration',
+        flags.leaderElectLeaseDuration,
+        leaderElection.leaseDurationMs,
+      ),
+      renewDeadlineMs: duration(
+        'leader-elect-renew-deadline',
+        flags.leaderElectRenewDeadline,
+        leaderElection.renewDeadlineMs,
+      ),
+      retryPeriodMs: duration(
+        'leader-elect-retry-period',
+        flags.leaderElectRetryPeriod,
+        leaderElection.retryPeriodMs,
+      ),
+      resourceName: flags.leaderElectResourceName ?? leaderElection.resourceName,
+      resourceNamespace: flags.leaderElectResourceNamespace ?? leaderElection.resourceNamespace,
+    },
+  };
+}
+
+/** `--leader-elect` alone is true. */
+function flagOf(value: string | boolean | undefined, otherwise: boolean): boolean {
+  if (value === undefined) return otherwise;
+  if (value === true || value === 'true') return true;
+  if (value === false || value === 'false') return false;
+  throw new SchedulerError('CONFIG', `--leader-elect: must be true or false, not ${JSON.stringify(value)}`);
+}
+
+function endOfProcess(): AbortSignal {
+  const ending = new AbortController();
+  setMaxListeners(0, ending.signal);
+  for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => ending.abort());
+  return ending.signal;
+}

@@ -1,0 +1,135 @@
+// KubeSchedulerConfiguration v1: the file that says which profiles a scheduler has, and how it behaves. Pure.
+// Guarantees: everything is checked before anything starts; the first wrong field is named.
+import { parse } from 'yaml';
+import type { Profile } from '../choose.js';
+import { DEFAULT_SCHEDULER_NAME } from '../profile.js';
+import { SchedulerError } from '../timeLimit.js';
+import { Fields, wrong } from './fields.js';
+import { readProfile } from './profiles.js';
+import type { PluginNeeds } from './registry.js';
+
+export interface LeaderElectionSettings {
+  readonly leaderElect: boolean;
+  readonly leaseDurationMs: number;
+  readonly renewDeadlineMs: number;
+  readonly retryPeriodMs: number;
+  readonly resourceName: string;
+  readonly resourceNamespace: string;
+}
+
+export interface SchedulerConfiguration {
+  readonly profiles: readonly Profile[];
+  readonly podInitialBackoffMs: number;
+  readonly podMaxBackoffMs: number;
+  readonly leaderElection: LeaderElectionSettings;
+  readonly kubeconfig: string | undefined;
+}
+
+const API_VERSION = 'kubescheduler.config.k8s.io/v1';
+
+export function parseConfiguration(text: string, needs: PluginNeeds = {}): SchedulerConfiguration {
+  let raw: unknown;
+  try {
+    raw = parse(text);
+  } catch (cause) {
+    throw new SchedulerError('CONFIG', 'the configuration is not valid YAML', { cause });
+  }
+  const fields = new Fields(raw, '');
+  if (fields.text('apiVersion') !== API_VERSION) throw wrong('apiVersion', `must be ${API_VERSION}`);
+  if (fields.text('kind') !== 'KubeSchedulerConfiguration')
+    throw wrong('kind', 'must be KubeSchedulerConfiguration');
+  return readConfiguration(fields, needs);
+}
+
+/** What applies without a file. */
+export function defaultConfiguration(needs: PluginNeeds = {}): SchedulerConfiguration {
+  return readConfiguration(new Fields({}, ''), needs);
+}
+
+function readConfiguration(fields: Fields, needs: PluginNeeds): SchedulerConfiguration {
+  // How many goroutines Kubernetes would use; one thread looks at all nodes here.
+  fields.number('parallelism', 1, 2 ** 31 - 1);
+  for (const name of ['enableProfiling', 'enableContentionProfiling', 'delayCacheUntilActive'])
+    fields.flag(name);
+  const percentage = fields.number('percentageOfNodesToScore', 0, 100) ?? 0;
+  const podInitialBackoffSeconds = fields.number('podInitialBackoffSeconds', 1, 2 ** 31) ?? 1;
+  const podMaxBackoffSeconds = fields.number('podMaxBackoffSeconds', 1, 2 ** 31) ?? 10;
+  if (podMaxBackoffSeconds < podInitialBackoffSeconds)
+    throw wrong(
+      'podMaxBackoffSeconds',
+      `Invalid value: ${podMaxBackoffSeconds}: must be greater than or equal to PodInitialBackoffSeconds`,
+    );
+  if ((fields.parts('extenders') ?? []).length > 0) throw wrong('extenders', 'extenders are not supported');
+  const leaderElection = readLeaderElection(
+    fields.part('leaderElection') ?? new Fields({}, 'leaderElection'),
+  );
+  const kubeconfig = readConnection(fields.part('clientConnection'));
+  const listed = fields.parts('profiles') ?? [new Fields({}, 'profiles[0]')];
+  const profiles = listed.map((part) => readProfile(part, { percentage, needs }));
+  fields.end();
+  checkNames(profiles);
+  return {
+    profiles,
+    podInitialBackoffMs: podInitialBackoffSeconds * 1000,
+    podMaxBackoffMs: podMaxBackoffSeconds * 1000,
+    leaderElection,
+    kubeconfig,
+  };
+}
+
+function checkNames(profiles: readonly Profile[]): void {
+  if (profiles.length === 0) throw wrong('profiles', 'Required value');
+  const seen = new Set<string>();
+  profiles.forEach(({ schedulerName }, at) => {
+    if (seen.has(schedulerName))
+      throw wrong(`profiles[${at}].schedulerName`, `Duplicate value: ${JSON.stringify(schedulerName)}`);
+    seen.add(schedulerName || DEFAULT_SCHEDULER_NAME);
+  });
+}
+
+function readLeaderElection(fields: Fields): LeaderElectionSettings {
+  const duration = (name: string, fallback: number) => {
+    const text = fields.text(name);
+    if (text === undefined) return fallback;
+    const millis = durationMs(text);
+    if (millis === undefined || millis <= 0)
+      throw wrong(fields.path(name), `Invalid value: ${JSON.stringify(text)}: must be a duration above zero`);
+    return millis;
+  };
+  const settings = {
+    leaderElect: fields.flag('leaderElect') ?? true,
+    leaseDurationMs: duration('leaseDuration', 15_000),
+    renewDeadlineMs: duration('renewDeadline', 10_000),
+    retryPeriodMs: duration('retryPeriod', 2_000),
+    resourceName: fields.text('resourceName') ?? 'kube-scheduler',
+    resourceNamespace: fields.text('resourceNamespace') ?? 'kube-system',
+  };
+  fields.oneOf('resourceLock', ['leases']);
+  fields.end();
+  if (settings.leaseDurationMs <= settings.renewDeadlineMs)
+    throw wrong(fields.path('leaseDuration'), 'must be greater than renewDeadline');
+  if (settings.renewDeadlineMs <= settings.retryPeriodMs)
+    throw wrong(fields.path('renewDeadline'), 'must be greater than retryPeriod');
+  return settings;
+}
+
+/** The kubeconfig. Rates are the apiserver's to limit; they are accepted and have no effect. */
+function readConnection(fields: Fields | undefined): string | undefined {
+  const kubeconfig = fields?.text('kubeconfig');
+  for (const name of ['acceptContentTypes', 'contentType']) fields?.text(name);
+  fields?.any('qps');
+  fields?.number('burst', 0, 2 ** 31 - 1);
+  fields?.end();
+  return kubeconfig === '' ? undefined : kubeconfig;
+}
+
+const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+
+/** `15s` or `1m30s`, as Go writes durations; undefined for anything else. */
+export function durationMs(text: string): number | undefined {
+  if (!/^(\d+(\.\d+)?(ms|s|m|h))+$/.test(text)) return undefined;
+  let sum = 0;
+  for (const [, amount = '', unit = ''] of text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g))
+    sum += Number(amount) * (UNITS[unit] ?? 0);
+  return sum;
+}

@@ -1,0 +1,128 @@
+// One profile of the configuration: which plugins, with which arguments and weights. Pure.
+import type { Profile, WeightedPlugin } from '../choose.js';
+import type { Plugin } from '../plugin.js';
+import { DEFAULT_SCHEDULER_NAME, DEFAULT_WEIGHTS } from '../profile.js';
+import { Fields, wrong } from './fields.js';
+import { BUILT_IN, OPTIONAL, PLUGINS, type PluginNeeds } from './registry.js';
+
+const POINTS = [
+  'preEnqueue',
+  'queueSort',
+  'preFilter',
+  'filter',
+  'postFilter',
+  'preScore',
+  'score',
+  'reserve',
+  'permit',
+  'preBind',
+  'bind',
+  'postBind',
+  'multiPoint',
+  'placementGenerate',
+  'placementScore',
+] as const;
+type Point = (typeof POINTS)[number];
+
+interface PointSet {
+  /** Name to weight; 0 when none is given. */
+  readonly enabled: ReadonlyMap<string, number>;
+  readonly disabled: ReadonlySet<string>;
+}
+
+export interface ProfileDefaults {
+  readonly percentage: number;
+  readonly needs: PluginNeeds;
+}
+
+export function readProfile(fields: Fields, { percentage, needs }: ProfileDefaults): Profile {
+  const schedulerName = fields.text('schedulerName') || DEFAULT_SCHEDULER_NAME;
+  const percentageOfNodesToScore = fields.number('percentageOfNodesToScore', 0, 100) ?? percentage;
+  const points = readPoints(fields.part('plugins'));
+  const plugins = makePlugins(fields.parts('pluginConfig') ?? [], needs, fields.path('pluginConfig'));
+  fields.end();
+  const isOn = (name: string, ...own: readonly Point[]) => {
+    const multi = points.multiPoint;
+    if (own.some((point) => points[point].enabled.has(name))) return true;
+    if (own.some((point) => points[point].disabled.has(name) || points[point].disabled.has('*')))
+      return false;
+    if (multi.enabled.has(name)) return true;
+    return !OPTIONAL.has(name) && !multi.disabled.has(name) && !multi.disabled.has('*');
+  };
+  const weightOf = (name: string) =>
+    points.score.enabled.get(name) || points.multiPoint.enabled.get(name) || DEFAULT_WEIGHTS[name] || 1;
+  const all = [...plugins.values()];
+  return {
+    schedulerName,
+    percentageOfNodesToScore,
+    filters: all.filter(({ name, filter }) => filter !== undefined && isOn(name, 'filter')),
+    scores: all
+      .filter(({ name, score }) => score !== undefined && isOn(name, 'score'))
+      .map((plugin): WeightedPlugin => ({ plugin, weight: weightOf(plugin.name) })),
+    preempts: isOn('DefaultPreemption', 'postFilter'),
+  };
+}
+
+function readPoints(fields: Fields | undefined): Readonly<Record<Point, PointSet>> {
+  const points = Object.fromEntries(POINTS.map((point) => [point, readPoint(fields?.part(point))]));
+  fields?.end();
+  return points as Record<Point, PointSet>;
+}
+
+function readPoint(fields: Fields | undefined): PointSet {
+  const enabled = new Map<string, number>();
+  for (const part of fields?.parts('enabled') ?? []) {
+    const name = pluginName(part);
+    const weight = part.number('weight', 0, 2 ** 31 - 1) ?? 0;
+    part.end();
+    if (enabled.has(name)) throw wrong(part.path('name'), `Duplicate value: ${JSON.stringify(name)}`);
+    enabled.set(name, weight);
+  }
+  const disabled = new Set<string>();
+  for (const part of fields?.parts('disabled') ?? []) {
+    disabled.add(part.text('name') === '*' ? '*' : pluginName(part));
+    part.number('weight', 0, 2 ** 31 - 1);
+    part.end();
+  }
+  fields?.end();
+  return { enabled, disabled };
+}
+
+function pluginName(part: Fields): string {
+  const name = part.text('name') ?? '';
+  if (PLUGINS.has(name) || BUILT_IN.has(name)) return name;
+  const known = [...PLUGINS.keys(), ...BUILT_IN].join(', ');
+  throw wrong(
+    part.path('name'),
+    name === '' ? 'Required value' : `there is no plugin ${JSON.stringify(name)}; there are: ${known}`,
+  );
+}
+
+function makePlugins(
+  configs: readonly Fields[],
+  needs: PluginNeeds,
+  path: string,
+): ReadonlyMap<string, Plugin> {
+  const args = new Map<string, Fields>();
+  configs.forEach((part) => {
+    const name = pluginName(part);
+    if (args.has(name)) throw wrong(part.path('name'), `Duplicate value: ${JSON.stringify(name)}`);
+    args.set(name, part.part('args') ?? new Fields({}, part.path('args')));
+    part.end();
+  });
+  const plugins = new Map<string, Plugin>();
+  for (const [name, make] of PLUGINS) {
+    const own = args.get(name) ?? new Fields({}, path);
+    checkKind(own, name);
+    plugins.set(name, make(own, needs));
+    own.end();
+  }
+  return plugins;
+}
+
+/** Arguments may say what they are, as Kubernetes writes them. */
+function checkKind(args: Fields, name: string): void {
+  args.text('apiVersion');
+  const kind = args.text('kind');
+  if (kind !== undefined && kind !== `${name}Args`) throw wrong(args.path('kind'), `must be ${name}Args`);
+}

@@ -1,0 +1,68 @@
+// Every plugin by name, and how its arguments make it. Pure.
+// Guarantees: names, order and default weights are Kubernetes'; those of the first schedulers are there for who asks.
+import type { Plugin } from '../plugin.js';
+import { imageLocality } from '../plugins/imageLocality.js';
+import { interPodAffinity } from '../plugins/interPodAffinity.js';
+import { nodeAffinity } from '../plugins/nodeAffinity.js';
+import { nodeLabel } from '../plugins/nodeLabel.js';
+import { nodeName } from '../plugins/nodeName.js';
+import { nodePorts } from '../plugins/nodePorts.js';
+import { nodeResourcesBalancedAllocation } from '../plugins/nodeResourcesBalancedAllocation.js';
+import { nodeResourcesFit } from '../plugins/nodeResourcesFit.js';
+import { nodeUnschedulable } from '../plugins/nodeUnschedulable.js';
+import { podTopologySpread } from '../plugins/podTopologySpread.js';
+import { type ServiceAffinityArgs, serviceAffinity } from '../plugins/serviceAffinity.js';
+import { taintToleration } from '../plugins/taintToleration.js';
+import type { Fields } from './fields.js';
+import {
+  fitArgs,
+  interPodAffinityArgs,
+  nodeAffinityArgs,
+  nodeLabelArgs,
+  resourceWeights,
+  spreadArgs,
+} from './pluginArgs.js';
+
+/** What plugins may ask of the cluster beside nodes and pods. */
+export interface PluginNeeds {
+  readonly services?: ServiceAffinityArgs['services'];
+}
+
+type Make = (args: Fields, needs: PluginNeeds) => Plugin;
+
+/** In the order in which they filter. */
+export const PLUGINS: ReadonlyMap<string, Make> = new Map<string, Make>([
+  ['NodeUnschedulable', () => nodeUnschedulable],
+  ['NodeName', () => nodeName],
+  ['TaintToleration', () => taintToleration],
+  ['NodeAffinity', (args) => nodeAffinity(nodeAffinityArgs(args))],
+  ['NodePorts', () => nodePorts],
+  ['NodeResourcesFit', (args) => nodeResourcesFit(fitArgs(args))],
+  ['PodTopologySpread', (args) => podTopologySpread(spreadArgs(args))],
+  ['InterPodAffinity', (args) => interPodAffinity(interPodAffinityArgs(args))],
+  [
+    'NodeResourcesBalancedAllocation',
+    (args) => {
+      const resources = resourceWeights(args);
+      return nodeResourcesBalancedAllocation(resources === undefined ? {} : { resources });
+    },
+  ],
+  ['ImageLocality', () => imageLocality],
+  ['NodeLabel', (args) => nodeLabel(nodeLabelArgs(args))],
+  [
+    'ServiceAffinity',
+    (args, { services = () => [] }) =>
+      serviceAffinity({ affinityLabels: args.texts('affinityLabels') ?? [], services }),
+  ],
+]);
+
+/** Off unless a profile enables them. */
+export const OPTIONAL: ReadonlySet<string> = new Set(['NodeLabel', 'ServiceAffinity']);
+
+/** Plugins of Kubernetes that are parts of the scheduler here: they may be named, and their arguments are theirs. */
+export const BUILT_IN: ReadonlySet<string> = new Set([
+  'SchedulingGates',
+  'PrioritySort',
+  'DefaultPreemption',
+  'DefaultBinder',
+]);

@@ -1,0 +1,48 @@
+// Why no node takes a pod, counted over the nodes, and in Kubernetes' words. Pure.
+import type { FilterRun } from './filterRun.js';
+
+/** What `scratch.status` says of a slot. */
+export const REJECTED = 1;
+/** No removal of pods would help. */
+export const REJECTED_FOR_GOOD = 2;
+
+export interface Diagnosis {
+  readonly nodeCount: number;
+  /** Said of the pod as a whole, before any node was looked at. */
+  readonly refusal: string | undefined;
+  /** How many nodes gave each reason. */
+  readonly reasons: ReadonlyMap<string, number>;
+  /** The plugins that rejected at least one node: only what changes for them can help. */
+  readonly rejectedBy: ReadonlySet<string>;
+}
+
+export function diagnose(
+  run: FilterRun,
+  rejections: ReadonlyMap<number, number>,
+  nodeCount: number,
+): Diagnosis {
+  const reasons = new Map<string, number>();
+  const rejectedBy = new Set<string>();
+  if (run.refused !== undefined) rejectedBy.add(run.refused.plugin.name);
+  for (const [rejection, count] of rejections) {
+    const failed = Math.floor(rejection / 2 ** 32);
+    rejectedBy.add(run.pluginOf(failed));
+    for (const reason of run.reasonsOf(failed, rejection % 2 ** 32))
+      reasons.set(reason, (reasons.get(reason) ?? 0) + count);
+  }
+  // Named nodes that do not exist leave nobody to refuse; a node of that name would help.
+  if (rejectedBy.size === 0 && nodeCount > 0) rejectedBy.add('NodeAffinity');
+  return { nodeCount, refusal: run.refused?.reason, reasons, rejectedBy };
+}
+
+/** `0/3 nodes are available: 1 Insufficient cpu, 2 node(s) were unschedulable. preemption: ...` */
+export function diagnosisMessage(
+  { nodeCount, reasons, refusal }: Pick<Diagnosis, 'nodeCount' | 'reasons' | 'refusal'>,
+  preemption = '',
+): string {
+  if (nodeCount === 0) return 'no nodes available to schedule pods';
+  const counted = [...reasons].map(([reason, count]) => `${count} ${reason}`).sort();
+  const parts = refusal === undefined ? counted : [refusal];
+  const first = `0/${nodeCount} nodes are available${parts.length === 0 ? '' : `: ${parts.join(', ')}`}.`;
+  return preemption === '' ? first : `${first} ${preemption}`;
+}

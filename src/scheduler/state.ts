@@ -1,0 +1,180 @@
+// What the scheduler knows, kept by the informers: nodes and pods in the snapshot, waiting pods in the queue.
+// Guarantees: every change reaches the snapshot before it wakes anyone; a pod made anew has nothing of its predecessor.
+import type { V1Node, V1Pod } from '../api/gen/types.js';
+import { keyOf, type Stored } from '../api/object.js';
+import { NAMESPACES, NODES, PODS } from '../api/resources.js';
+import type { Informers } from '../client/informer.js';
+import type { Profile } from './choose.js';
+import {
+  type ClusterEvent,
+  deservesFreshStart,
+  freesItsNode,
+  isWaiting,
+  labelsDiffer,
+  nodeEvents,
+} from './events.js';
+import { Nominations } from './nominations.js';
+import type { Plugin } from './plugin.js';
+import { podInfoOf } from './podInfo.js';
+import { SchedulingQueue } from './queue.js';
+import { Snapshot } from './snapshot/snapshot.js';
+
+export interface StateOptions {
+  readonly informers: Informers;
+  readonly profiles: ReadonlyMap<string, Profile>;
+  now(): number;
+  /** Called when there may be something to do. */
+  ring(): void;
+  readonly firstBackOffMs?: number;
+  readonly longestBackOffMs?: number;
+}
+
+export class SchedulerState {
+  readonly snapshot = new Snapshot();
+  readonly nominations = new Nominations(this.snapshot);
+  readonly queue: SchedulingQueue;
+  readonly #options: StateOptions;
+  readonly #plugins = new Map<string, ReadonlyMap<string, Plugin>>();
+
+  constructor(options: StateOptions) {
+    this.#options = options;
+    for (const [name, { filters }] of options.profiles)
+      this.#plugins.set(name, new Map(filters.map((plugin) => [plugin.name, plugin])));
+    const { firstBackOffMs, longestBackOffMs } = options;
+    this.queue = new SchedulingQueue({
+      now: options.now,
+      wokenBy: (key, plugins) => [
+        ...new Set(this.#rejecting(key, plugins).flatMap((plugin) => plugin.wokenBy)),
+      ],
+      helps: (event, key, plugins) => this.#helps(event, key, plugins),
+      ...(firstBackOffMs === undefined ? {} : { firstBackOffMs }),
+      ...(longestBackOffMs === undefined ? {} : { longestBackOffMs }),
+    });
+  }
+
+  /** Returns what ends it. */
+  follow(): () => void {
+    const { informers } = this.#options;
+    const stops = [
+      informers.of(NAMESPACES).on({
+        added: ({ metadata }) => this.#seeNamespace(metadata.name, metadata.labels ?? {}),
+        updated: ({ metadata }) => this.#seeNamespace(metadata.name, metadata.labels ?? {}),
+        deleted: ({ metadata }) => this.#seeNamespace(metadata.name, undefined),
+      }),
+      informers.of(NODES).on({
+        added: (node) => {
+          this.snapshot.setNode(node);
+          this.wake({ kind: 'node added', node });
+        },
+        updated: (node, previous) => this.#seeNode(node, previous),
+        deleted: (node) => {
+          this.snapshot.removeNode(node.metadata.name);
+          this.wake({ kind: 'node removed' });
+        },
+      }),
+      informers.of(PODS).on({
+        added: (pod) => this.#seePod(pod),
+        updated: (pod, previous) => {
+          if (pod.metadata.uid === previous.metadata.uid) {
+            this.#seePod(pod, previous);
+            return;
+          }
+          // Deleted and made anew between two looks: the new pod has nothing of the old one.
+          this.#losePod(previous);
+          this.#seePod(pod);
+        },
+        deleted: (pod) => this.#losePod(pod),
+      }),
+    ];
+    return () => {
+      for (const stop of stops) stop();
+    };
+  }
+
+  /** The pod when it is still there to be placed, by one of our profiles. */
+  waiting(key: string): Stored<V1Pod> | undefined {
+    const pod = this.pod(key);
+    return pod !== undefined && this.#isWaiting(pod) ? pod : undefined;
+  }
+
+  pod(key: string): Stored<V1Pod> | undefined {
+    return this.#options.informers.of(PODS).get(key);
+  }
+
+  profileOf({ spec }: Stored<V1Pod>): Profile | undefined {
+    return this.#options.profiles.get(spec.schedulerName || 'default-scheduler');
+  }
+
+  wake(event: ClusterEvent): void {
+    this.queue.wake(event);
+    this.#options.ring();
+  }
+
+  #isWaiting(pod: Stored<V1Pod>): boolean {
+    return isWaiting(pod, (name) => this.#options.profiles.has(name));
+  }
+
+  #rejecting(key: string, names: ReadonlySet<string>): readonly Plugin[] {
+    const pod = this.pod(key);
+    const plugins = this.#plugins.get(pod?.spec.schedulerName || 'default-scheduler');
+    return [...names].flatMap((name) => plugins?.get(name) ?? []);
+  }
+
+  #helps(event: ClusterEvent, key: string, names: ReadonlySet<string>): boolean {
+    const pod = this.pod(key);
+    if (pod === undefined) return false;
+    const info = podInfoOf(pod);
+    return this.#rejecting(key, names).some(
+      ({ wokenBy, helps }) =>
+        wokenBy.includes(event.kind) && (helps === undefined || helps(event, info, this.snapshot)),
+    );
+  }
+
+  #seeNamespace(name: string, labels: Readonly<Record<string, string>> | undefined): void {
+    this.snapshot.classes.setNamespace(name, labels);
+    this.wake({ kind: 'namespace' });
+  }
+
+  #seeNode(node: Stored<V1Node>, previous: Stored<V1Node>): void {
+    this.snapshot.setNode(node);
+    for (const kind of nodeEvents(node, previous)) this.wake({ kind, node });
+  }
+
+  #losePod(pod: Stored<V1Pod>): void {
+    const key = keyOf(pod.metadata);
+    const held = this.snapshot.podOf(key);
+    this.queue.remove(key);
+    this.nominations.remove(key);
+    this.snapshot.removePod(key);
+    if (held !== undefined) this.wake({ kind: 'pod removed', pod: held });
+  }
+
+  #seePod(pod: Stored<V1Pod>, previous?: Stored<V1Pod>): void {
+    const key = keyOf(pod.metadata);
+    if (pod.spec.nodeName) this.#seeBound(pod, key, previous);
+    else if (!this.#isWaiting(pod)) {
+      this.queue.remove(key);
+      this.nominations.remove(key);
+    } else if (!this.snapshot.isAssumed(key)) this.#seeWaiting(pod, key, previous);
+  }
+
+  #seeBound(pod: Stored<V1Pod>, key: string, previous: Stored<V1Pod> | undefined): void {
+    this.queue.remove(key);
+    this.nominations.remove(key);
+    this.snapshot.setPod(pod);
+    const info = podInfoOf(pod);
+    if (!previous?.spec.nodeName) this.wake({ kind: 'pod added', pod: info });
+    else if (freesItsNode(pod, previous)) this.wake({ kind: 'pod removed', pod: info });
+    else if (labelsDiffer(pod, previous)) this.wake({ kind: 'pod labels', pod: info });
+  }
+
+  #seeWaiting(pod: Stored<V1Pod>, key: string, previous?: Stored<V1Pod>): void {
+    // A scheduler that starts anew honours the room that its predecessor made.
+    const nominated = pod.status?.nominatedNodeName;
+    if (nominated && this.nominations.nodeOf(key) === undefined && previous === undefined)
+      this.nominations.set(podInfoOf(pod), nominated);
+    if (previous !== undefined && this.#isWaiting(previous) && !deservesFreshStart(pod, previous)) return;
+    this.queue.add({ key, priority: pod.spec.priority ?? 0 });
+    this.#options.ring();
+  }
+}

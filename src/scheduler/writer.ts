@@ -1,0 +1,169 @@
+// What scheduling writes, several at a time: bindings, failures, evictions.
+// Guarantees: no write is waited for longer than the limit; a binding that failed gives back what the pod was assumed to take.
+import type { V1Pod } from '../api/gen/types.js';
+import type { Log } from '../api/log.js';
+import { keyOf, type Stored } from '../api/object.js';
+import { PODS } from '../api/resources.js';
+import { ApiError } from '../api/status.js';
+import type { Client } from '../client/client.js';
+import { messageOf } from '../client/error.js';
+import { type EventRecorder, referenceTo } from '../client/eventRecorder.js';
+import { bind, type FailureReason, reportFailure } from './binder.js';
+import type { PodInfo } from './podInfo.js';
+import { clearNomination, evict } from './preemption/evict.js';
+import type { Victims } from './preemption/victims.js';
+import type { SchedulerState } from './state.js';
+import { SchedulerError, within } from './timeLimit.js';
+
+export interface WriterOptions {
+  readonly client: Client;
+  readonly recorder: EventRecorder;
+  readonly log: Log;
+  readonly state: SchedulerState;
+  readonly writeTimeoutMs: number;
+  now(): number;
+  /** Called when a write has ended. */
+  ring(): void;
+}
+
+/** How long after its binding was answered a pod may stay unseen. The watch is then far behind, or broke. */
+const SEEN_WITHIN_MS = 5 * 60_000;
+
+export class Writer {
+  readonly #options: WriterOptions;
+  readonly #writes = new Set<Promise<void>>();
+
+  constructor(options: WriterOptions) {
+    this.#options = options;
+  }
+
+  get inFlight(): number {
+    return this.#writes.size;
+  }
+
+  async settled(): Promise<void> {
+    await Promise.all(this.#writes);
+  }
+
+  bind(pod: Stored<V1Pod>, key: string, nodeName: string): void {
+    this.#start(() => this.#bind(pod, key, nodeName));
+  }
+
+  report(pod: Stored<V1Pod>, reason: FailureReason, message: string, nominatedNodeName?: string): void {
+    this.#start(() => this.#report(pod, reason, message, nominatedNodeName));
+  }
+
+  /** Sends the victims away, and takes back the nominations that the preemptor overrules. */
+  preempt(preemptor: PodInfo, nodeName: string, { pods }: Victims): void {
+    const { state } = this.#options;
+    const overruled = state.nominations.on(nodeName).filter(({ priority }) => priority < preemptor.priority);
+    for (const { key } of overruled) state.nominations.remove(key);
+    for (const { pod } of overruled)
+      this.#start(async () => {
+        await this.#attempt('nomination not cleared', pod, (client) => clearNomination(client, pod));
+      });
+    for (const victim of pods) this.#start(() => this.#evict(preemptor, victim, nodeName));
+  }
+
+  /** Runs beside the choices; `work` handles its own failures. */
+  #start(work: () => Promise<void>): void {
+    const write = work().finally(() => {
+      this.#writes.delete(write);
+      this.#options.ring();
+    });
+    this.#writes.add(write);
+  }
+
+  async #bind(pod: Stored<V1Pod>, key: string, nodeName: string): Promise<void> {
+    const { client, recorder, log, state, writeTimeoutMs, now } = this.#options;
+    try {
+      await within(bind(client, pod, nodeName), writeTimeoutMs, `the binding of ${key}`);
+    } catch (error) {
+      log.warn('binding failed', { pod: key, node: nodeName, error: messageOf(error) });
+      if (!(error instanceof SchedulerError) || !(await this.#isBound(pod)))
+        await this.#retractBinding(pod, key, error);
+      return;
+    }
+    if (!this.#isReplaced(pod, key)) {
+      state.queue.remove(key);
+      state.snapshot.expectBy(key, now() + SEEN_WITHIN_MS);
+    }
+    log.debug('pod bound', { pod: key, node: nodeName });
+    const message = `Successfully assigned ${key} to ${nodeName}`;
+    recorder.event(referenceTo(PODS, pod), 'Normal', 'Scheduled', message);
+  }
+
+  /** After a binding without an answer: whether it was done all the same. */
+  async #isBound({ metadata: { name, namespace, uid } }: Stored<V1Pod>): Promise<boolean> {
+    const { client, writeTimeoutMs } = this.#options;
+    try {
+      const seen = await within(
+        client.of(PODS).get({ name, namespace }),
+        writeTimeoutMs,
+        `the state of ${name}`,
+      );
+      return seen.metadata.uid === uid && Boolean(seen.spec.nodeName);
+    } catch {
+      // Whatever it is, it is not known to be bound; should it be, binding it again is refused.
+      return false;
+    }
+  }
+
+  async #retractBinding(pod: Stored<V1Pod>, key: string, error: unknown): Promise<void> {
+    const { state } = this.#options;
+    // The queue and the snapshot know pods by name: what is there now may be a successor's.
+    if (this.#isReplaced(pod, key)) return;
+    const held = state.snapshot.podOf(key);
+    state.snapshot.forget(key);
+    if (ApiError.is(error, 'NotFound') || state.waiting(key) === undefined) state.queue.remove(key);
+    else state.queue.backOff(key);
+    if (held !== undefined) state.wake({ kind: 'pod removed', pod: held });
+    if (state.queue.has(key))
+      await this.#report(pod, 'SchedulerError', `binding rejected: ${messageOf(error)}`);
+  }
+
+  #isReplaced(pod: Stored<V1Pod>, key: string): boolean {
+    const current = this.#options.state.pod(key);
+    return current !== undefined && current.metadata.uid !== pod.metadata.uid;
+  }
+
+  async #report(
+    pod: Stored<V1Pod>,
+    reason: FailureReason,
+    message: string,
+    nominatedNodeName = '',
+  ): Promise<void> {
+    const { recorder, now } = this.#options;
+    recorder.event(referenceTo(PODS, pod), 'Warning', 'FailedScheduling', message);
+    // The pod may be gone or bound by now; the condition is for people, and the next try writes it again.
+    await this.#attempt('condition not written', pod, (client) =>
+      reportFailure(client, pod, { reason, message, now: now(), nominatedNodeName }),
+    );
+  }
+
+  async #evict(preemptor: PodInfo, victim: PodInfo, nodeName: string): Promise<void> {
+    const { recorder, now } = this.#options;
+    const schedulerName = preemptor.spec.schedulerName || 'default-scheduler';
+    const done = await this.#attempt('victim not deleted', victim.pod, (client) =>
+      evict(victim, { client, schedulerName, now: now() }),
+    );
+    if (!done) return;
+    const by = `Preempted by pod ${preemptor.pod.metadata.uid} on node ${nodeName}`;
+    recorder.event(referenceTo(PODS, victim.pod), 'Normal', 'Preempted', by);
+  }
+
+  async #attempt(
+    failure: string,
+    pod: Stored<V1Pod>,
+    write: (client: Client) => Promise<void>,
+  ): Promise<boolean> {
+    const { client, log, writeTimeoutMs } = this.#options;
+    try {
+      await within(write(client), writeTimeoutMs, 'the write');
+      return true;
+    } catch (error) {
+      log.debug(failure, { pod: keyOf(pod.metadata), error: messageOf(error) });
+      return false;
+    }
+  }
+}

@@ -1,0 +1,73 @@
+// An apiserver that refuses, is busy, fails or does not answer: no pod bound twice, none forgotten, no node over-full.
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { PODS } from '../../../src/api/resources.js';
+import { statusError } from '../../../src/api/status.js';
+import type { Client, ResourceClient } from '../../../src/client/client.js';
+import { cpu, Playground, until } from './support.js';
+
+let ground: Playground;
+beforeAll(async () => {
+  ground = await Playground.open();
+});
+afterAll(() => ground.close());
+afterEach(() => ground.clear());
+
+/** The client, with every third binding going wrong in one way. */
+function faulty(fail: (bind: () => Promise<unknown>) => Promise<unknown>): (client: Client) => Client {
+  let count = 0;
+  return (client) => ({
+    ...client,
+    of: (type) => {
+      const real = client.of(type);
+      if (type.resource !== PODS.resource) return real;
+      const post: ResourceClient<never>['post'] = async (name, subresource, body) => {
+        const bind = () => real.post(name, subresource, body);
+        count += 1;
+        return (count % 3 === 0 ? fail(bind) : bind()) as never;
+      };
+      return { ...real, post };
+    },
+  });
+}
+
+describe('bindings that', () => {
+  it.each([
+    ['are refused as a conflict', async () => Promise.reject(statusError('Conflict', 'not now'))],
+    ['meet a server that is busy', async () => Promise.reject(statusError('TooManyRequests', 'slow down'))],
+    ['meet a server that fails', async () => Promise.reject(statusError('InternalError', 'oh'))],
+    ['are never answered', () => new Promise<never>(() => {})],
+    [
+      'are done but never answered',
+      async (bind: () => Promise<unknown>) => {
+        await bind();
+        return new Promise<never>(() => {});
+      },
+    ],
+    [
+      'are done and then fail',
+      async (bind: () => Promise<unknown>) => {
+        await bind();
+        throw statusError('InternalError', 'after all');
+      },
+    ],
+  ] as [string, (bind: () => Promise<unknown>) => Promise<unknown>][])('%s', async (_, fail) => {
+    const COUNT = 12;
+    for (const name of ['a', 'b', 'c']) await ground.node(name, { allocatable: { cpu: '2' } });
+    const options = { writeTimeoutMs: 200, podInitialBackoffMs: 20, podMaxBackoffMs: 50 };
+    const stop = ground.schedule(options, faulty(fail));
+    for (let number = 0; number < COUNT; number += 1) await ground.pod(`p${number}`, cpu('500m'));
+    await until(async () => expect(Object.keys(await ground.placements())).toHaveLength(COUNT));
+    const nodes = Object.values(await ground.placements());
+    expect(['a', 'b', 'c'].map((name) => nodes.filter((one) => one === name).length)).toEqual([4, 4, 4]);
+    await stop();
+  });
+});
+
+it('two schedulers at once do not bind a pod twice', async () => {
+  for (const name of ['a', 'b']) await ground.node(name);
+  const stops = [ground.schedule(), ground.schedule()];
+  const COUNT = 20;
+  for (let number = 0; number < COUNT; number += 1) await ground.pod(`p${number}`);
+  await until(async () => expect(Object.keys(await ground.placements())).toHaveLength(COUNT));
+  for (const stop of stops) await stop();
+});

@@ -1,0 +1,133 @@
+// The configuration file: what it turns on and off, and the field that a refusal names.
+import { describe, expect, it } from 'vitest';
+import {
+  defaultConfiguration,
+  durationMs,
+  parseConfiguration,
+} from '../../../src/scheduler/configuration/configuration.js';
+import { defaultProfile } from '../../../src/scheduler/profile.js';
+
+const file = (rest: string) =>
+  `apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n${rest}`;
+const profileOf = (rest: string) => {
+  const [profile] = parseConfiguration(file(`profiles:\n- ${rest}`)).profiles;
+  if (profile === undefined) throw new Error('no profile');
+  return {
+    ...profile,
+    filters: profile.filters.map(({ name }) => name),
+    scores: Object.fromEntries(profile.scores.map(({ plugin, weight }) => [plugin.name, weight])),
+  };
+};
+
+it('without a file is Kubernetes’ default', () => {
+  const [profile] = defaultConfiguration().profiles;
+  const names = (one: typeof profile) => [
+    one?.filters.map(({ name }) => name),
+    one?.scores.map(({ plugin, weight }) => [plugin.name, weight]),
+    one?.preempts,
+  ];
+  expect(names(profile)).toEqual(names(defaultProfile()));
+  expect(defaultConfiguration()).toMatchObject({ podInitialBackoffMs: 1000, podMaxBackoffMs: 10_000 });
+});
+
+describe('a profile', () => {
+  it('turns plugins off and on, and weighs them', () => {
+    const profile = profileOf(`schedulerName: packer
+  plugins:
+    multiPoint: {disabled: [{name: ImageLocality}], enabled: [{name: NodeLabel}]}
+    score: {disabled: [{name: '*'}], enabled: [{name: NodeResourcesFit, weight: 5}]}
+    filter: {disabled: [{name: TaintToleration}]}
+    postFilter: {disabled: [{name: DefaultPreemption}]}`);
+    expect(profile).toMatchObject({
+      schedulerName: 'packer',
+      preempts: false,
+      scores: { NodeResourcesFit: 5 },
+    });
+    expect(profile.filters).not.toContain('TaintToleration');
+    expect(profile.filters).toContain('NodeLabel');
+  });
+  it('takes its share of nodes from itself, or from above', () => {
+    const { profiles } = parseConfiguration(
+      file(
+        'percentageOfNodesToScore: 30\nprofiles: [{schedulerName: a}, {schedulerName: b, percentageOfNodesToScore: 70}]',
+      ),
+    );
+    expect(profiles.map((profile) => profile.percentageOfNodesToScore)).toEqual([30, 70]);
+  });
+  it('takes arguments as Kubernetes writes them', () => {
+    const args = `pluginConfig:
+  - name: NodeResourcesFit
+    args: {apiVersion: kubescheduler.config.k8s.io/v1, kind: NodeResourcesFitArgs, scoringStrategy: {type: MostAllocated, resources: [{name: cpu, weight: 2}]}}
+  - name: PodTopologySpread
+    args: {defaultingType: List, defaultConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: ScheduleAnyway}]}
+  - name: InterPodAffinity
+    args: {hardPodAffinityWeight: 7}
+  - name: NodeAffinity
+    args: {addedAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: k, operator: In, values: [v]}]}]}}}`;
+    expect(profileOf(args).filters).toContain('NodeAffinity');
+  });
+});
+
+describe('what is wrong is named', () => {
+  it.each([
+    ['[', 'the configuration is not valid YAML'],
+    ['kind: Pod', 'apiVersion: must be kubescheduler.config.k8s.io/v1'],
+    ['apiVersion: kubescheduler.config.k8s.io/v1\nkind: Pod', 'kind: must be KubeSchedulerConfiguration'],
+    [file('parralelism: 3'), 'parralelism: unknown field'],
+    [
+      file('podInitialBackoffSeconds: soon'),
+      'podInitialBackoffSeconds: Invalid value: "soon": must be a whole number',
+    ],
+    [
+      file('podInitialBackoffSeconds: 5\npodMaxBackoffSeconds: 2'),
+      'podMaxBackoffSeconds: Invalid value: 2: must be greater',
+    ],
+    [file('percentageOfNodesToScore: 101'), 'percentageOfNodesToScore: Invalid value: 101'],
+    [file('profiles: {}'), 'profiles: must be a list'],
+    [
+      file('profiles: [{schedulerName: a}, {schedulerName: a}]'),
+      'profiles[1].schedulerName: Duplicate value: "a"',
+    ],
+    [
+      file('profiles: [{plugins: {score: {enabled: [{name: Best}]}}}]'),
+      'profiles[0].plugins.score.enabled[0].name: there is no plugin "Best"',
+    ],
+    [file('profiles: [{plugins: {scores: {}}}]'), 'profiles[0].plugins.scores: unknown field'],
+    [
+      file('profiles: [{pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {type: Most}}}]}]'),
+      'profiles[0].pluginConfig[0].args.scoringStrategy.type: Unsupported value: "Most": supported values: "LeastAllocated"',
+    ],
+    [
+      file(
+        'profiles: [{pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {type: RequestedToCapacityRatio}}}]}]',
+      ),
+      'profiles[0].pluginConfig[0].args.scoringStrategy.requestedToCapacityRatio.shape: Required value',
+    ],
+    [
+      file('profiles: [{pluginConfig: [{name: InterPodAffinity, args: {weight: 3}}]}]'),
+      'profiles[0].pluginConfig[0].args.weight: unknown field',
+    ],
+    [
+      file('profiles: [{pluginConfig: [{name: NodeName, args: {kind: OtherArgs}}]}]'),
+      'profiles[0].pluginConfig[0].args.kind: must be NodeNameArgs',
+    ],
+    [file('leaderElection: {leaseDuration: long}'), 'leaderElection.leaseDuration: Invalid value: "long"'],
+    [
+      file('leaderElection: {leaseDuration: 5s}'),
+      'leaderElection.leaseDuration: must be greater than renewDeadline',
+    ],
+    [file('extenders: [{urlPrefix: "http://x"}]'), 'extenders: extenders are not supported'],
+  ])('%j', (text, message) => {
+    expect(() => parseConfiguration(text)).toThrow(message);
+  });
+});
+
+it.each([
+  ['15s', 15_000],
+  ['1m30s', 90_000],
+  ['250ms', 250],
+  ['1.5h', 5_400_000],
+  ['15', undefined],
+  ['', undefined],
+  ['-1s', undefined],
+])('the duration %j is %s ms', (text, expected) => expect(durationMs(text)).toBe(expected));
