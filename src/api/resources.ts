@@ -43,6 +43,32 @@ export const SERVICE_ACCOUNTS = define<k.V1ServiceAccount>(
   'serviceaccounts',
   'namespaced',
 );
+export const PERSISTENT_VOLUMES = define<k.V1PersistentVolume>(
+  'v1',
+  'PersistentVolume',
+  'persistentvolumes',
+  'cluster',
+);
+export const PERSISTENT_VOLUME_CLAIMS = define<k.V1PersistentVolumeClaim>(
+  'v1',
+  'PersistentVolumeClaim',
+  'persistentvolumeclaims',
+  'namespaced',
+);
+export const LIMIT_RANGES = define<k.V1LimitRange>('v1', 'LimitRange', 'limitranges', 'namespaced');
+export const RESOURCE_QUOTAS = define<k.V1ResourceQuota>(
+  'v1',
+  'ResourceQuota',
+  'resourcequotas',
+  'namespaced',
+);
+export const REPLICATION_CONTROLLERS = define<k.V1ReplicationController>(
+  'v1',
+  'ReplicationController',
+  'replicationcontrollers',
+  'namespaced',
+);
+export const POD_TEMPLATES = define<k.V1PodTemplate>('v1', 'PodTemplate', 'podtemplates', 'namespaced');
 export const EVENTS = define<k.CoreV1Event>('v1', 'Event', 'events', 'namespaced');
 export const LEASES = define<k.V1Lease>('coordination.k8s.io/v1', 'Lease', 'leases', 'namespaced');
 export const ENDPOINT_SLICES = define<k.V1EndpointSlice>(
@@ -53,6 +79,88 @@ export const ENDPOINT_SLICES = define<k.V1EndpointSlice>(
 );
 export const DEPLOYMENTS = define<k.V1Deployment>('apps/v1', 'Deployment', 'deployments', 'namespaced');
 export const REPLICA_SETS = define<k.V1ReplicaSet>('apps/v1', 'ReplicaSet', 'replicasets', 'namespaced');
+export const STATEFUL_SETS = define<k.V1StatefulSet>('apps/v1', 'StatefulSet', 'statefulsets', 'namespaced');
+export const DAEMON_SETS = define<k.V1DaemonSet>('apps/v1', 'DaemonSet', 'daemonsets', 'namespaced');
+export const CONTROLLER_REVISIONS = define<k.V1ControllerRevision>(
+  'apps/v1',
+  'ControllerRevision',
+  'controllerrevisions',
+  'namespaced',
+);
+export const JOBS = define<k.V1Job>('batch/v1', 'Job', 'jobs', 'namespaced');
+export const CRON_JOBS = define<k.V1CronJob>('batch/v1', 'CronJob', 'cronjobs', 'namespaced');
+
+const HPA = ['HorizontalPodAutoscaler', 'horizontalpodautoscalers', 'namespaced'] as const;
+export const HORIZONTAL_POD_AUTOSCALERS = define<k.V2HorizontalPodAutoscaler>('autoscaling/v2', ...HPA);
+/** The same objects as HORIZONTAL_POD_AUTOSCALERS, in their older form. */
+export const HORIZONTAL_POD_AUTOSCALERS_V1 = define<k.V1HorizontalPodAutoscaler>('autoscaling/v1', ...HPA);
+/** The same objects as EVENTS, in the words of their own group. */
+export const GROUPED_EVENTS = define<k.EventsV1Event>('events.k8s.io/v1', 'Event', 'events', 'namespaced');
+
+const NETWORKING = 'networking.k8s.io/v1';
+export const NETWORK_POLICIES = define<k.V1NetworkPolicy>(
+  NETWORKING,
+  'NetworkPolicy',
+  'networkpolicies',
+  'namespaced',
+);
+export const INGRESSES = define<k.V1Ingress>(NETWORKING, 'Ingress', 'ingresses', 'namespaced');
+export const INGRESS_CLASSES = define<k.V1IngressClass>(
+  NETWORKING,
+  'IngressClass',
+  'ingressclasses',
+  'cluster',
+);
+export const IP_ADDRESSES = define<k.V1IPAddress>(NETWORKING, 'IPAddress', 'ipaddresses', 'cluster');
+export const SERVICE_CIDRS = define<k.V1ServiceCIDR>(NETWORKING, 'ServiceCIDR', 'servicecidrs', 'cluster');
+export const POD_DISRUPTION_BUDGETS = define<k.V1PodDisruptionBudget>(
+  'policy/v1',
+  'PodDisruptionBudget',
+  'poddisruptionbudgets',
+  'namespaced',
+);
+
+const STORAGE = 'storage.k8s.io/v1';
+export const STORAGE_CLASSES = define<k.V1StorageClass>(STORAGE, 'StorageClass', 'storageclasses', 'cluster');
+export const VOLUME_ATTACHMENTS = define<k.V1VolumeAttachment>(
+  STORAGE,
+  'VolumeAttachment',
+  'volumeattachments',
+  'cluster',
+);
+export const CSI_DRIVERS = define<k.V1CSIDriver>(STORAGE, 'CSIDriver', 'csidrivers', 'cluster');
+export const CSI_NODES = define<k.V1CSINode>(STORAGE, 'CSINode', 'csinodes', 'cluster');
+export const CSI_STORAGE_CAPACITIES = define<k.V1CSIStorageCapacity>(
+  STORAGE,
+  'CSIStorageCapacity',
+  'csistoragecapacities',
+  'namespaced',
+);
+export const VOLUME_ATTRIBUTES_CLASSES = define<k.V1VolumeAttributesClass>(
+  STORAGE,
+  'VolumeAttributesClass',
+  'volumeattributesclasses',
+  'cluster',
+);
+
+export const CERTIFICATE_SIGNING_REQUESTS = define<k.V1CertificateSigningRequest>(
+  'certificates.k8s.io/v1',
+  'CertificateSigningRequest',
+  'certificatesigningrequests',
+  'cluster',
+);
+export const PRIORITY_CLASSES = define<k.V1PriorityClass>(
+  'scheduling.k8s.io/v1',
+  'PriorityClass',
+  'priorityclasses',
+  'cluster',
+);
+export const RUNTIME_CLASSES = define<k.V1RuntimeClass>(
+  'node.k8s.io/v1',
+  'RuntimeClass',
+  'runtimeclasses',
+  'cluster',
+);
 
 const RBAC = 'rbac.authorization.k8s.io/v1';
 export const ROLES = define<k.V1Role>(RBAC, 'Role', 'roles', 'namespaced');

@@ -15,9 +15,11 @@ import { namespaceController } from './namespace/controller.js';
 import { nodeIpamController } from './node/ipam.js';
 import { NODE_LIFECYCLE_DEFAULTS, nodeLifecycleController } from './node/lifecycle.js';
 import { taintEvictionController } from './node/taintEviction.js';
+import { ownInformers } from './ownInformers.js';
 import { rootCaPublisher, serviceAccountController } from './perNamespace.js';
 import { podGcController } from './podGc.js';
-import { replicaSetController } from './replicaSet/controller.js';
+import { replicaSetController, replicationControllerController } from './replicaSet/controller.js';
+import { makeServedKinds } from './servedKinds.js';
 
 export interface ControllersOptions {
   readonly client: Client;
@@ -60,11 +62,18 @@ export async function runControllers(options: ControllersOptions): Promise<void>
   };
   if (signal.aborted) end();
   signal.addEventListener('abort', end, { once: true });
+  const served = makeServedKinds({ client, log });
   try {
     await Promise.all(
       running.map(async ({ controller, ending }) => {
+        if (!(await served.wait(controller, ending.signal))) return;
         const recorder = makeEventRecorder(client, { component: controller.name, log, now });
-        const context = { client, informers, log, signal: ending.signal, record: recordBy(recorder), now };
+        const context = {
+          ...{ client, log, now },
+          informers: ownInformers(informers),
+          signal: ending.signal,
+          record: recordBy(recorder),
+        };
         await controller.run(context);
         await recorder.flush();
       }),
@@ -85,6 +94,7 @@ function controllersOf(
     rootCaPublisher(rootCa),
     deploymentController,
     replicaSetController,
+    replicationControllerController,
     endpointSliceController,
     endpointsController,
     garbageCollector,
