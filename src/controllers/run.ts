@@ -6,6 +6,7 @@ import type { Client } from '../client/client.js';
 import { type EventRecorder, makeEventRecorder, referenceTo } from '../client/eventRecorder.js';
 import type { Informers } from '../client/informer.js';
 import type { Controller, RecordEvent } from './controller.js';
+import { daemonSetController } from './daemonSet/controller.js';
 import { deploymentController } from './deployment/controller.js';
 import { ControllersError, enabledNames } from './enabled.js';
 import { endpointSliceController } from './endpointSlice/controller.js';
@@ -95,6 +96,7 @@ function controllersOf(
     deploymentController,
     replicaSetController,
     replicationControllerController,
+    daemonSetController,
     endpointSliceController,
     endpointsController,
     garbageCollector,
