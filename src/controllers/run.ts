@@ -21,6 +21,7 @@ import { rootCaPublisher, serviceAccountController } from './perNamespace.js';
 import { podGcController } from './podGc.js';
 import { replicaSetController, replicationControllerController } from './replicaSet/controller.js';
 import { makeServedKinds } from './servedKinds.js';
+import { statefulSetController } from './statefulSet/controller.js';
 
 export interface ControllersOptions {
   readonly client: Client;
@@ -97,6 +98,7 @@ function controllersOf(
     replicaSetController,
     replicationControllerController,
     daemonSetController,
+    statefulSetController,
     endpointSliceController,
     endpointsController,
     garbageCollector,
