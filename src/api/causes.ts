@@ -2,6 +2,7 @@
 // Guarantees: each sentence is what the stock apiserver says for that kind of fault; the field path is the caller's.
 import type { V1StatusCause } from './gen/types.js';
 import type { NameCheck } from './names.js';
+import { sameMeaning } from './own.js';
 
 export type Cause = V1StatusCause;
 export type Causes = readonly Cause[];
@@ -61,4 +62,18 @@ export function checkNotNegative(field: string, value: number | undefined): Caus
     : [invalidValue(field, value, 'must be greater than or equal to 0')];
 }
 
+export function tooMany(field: string, count: number, most: number): Cause {
+  const items = most === 1 ? 'item' : 'items';
+  return {
+    reason: 'FieldValueTooMany',
+    message: `Too many: ${count}: must have at most ${most} ${items}`,
+    field,
+  };
+}
+
 export const IMMUTABLE = 'field is immutable';
+
+/** Of an update: the field is as it was. */
+export function checkImmutable(field: string, value: unknown, old: unknown): Cause[] {
+  return sameMeaning(value, old) ? [] : [invalidValue(field, value ?? null, IMMUTABLE)];
+}

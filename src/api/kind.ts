@@ -29,6 +29,33 @@ export interface ScaleFields<T> {
   setReplicas(draft: Draft<T>, replicas: number): void;
 }
 
+/** Who writes, through which door, and when: what a strategy may need besides the objects. */
+export interface Write {
+  /** Empty for the object itself. */
+  readonly subresource: string;
+  readonly user: {
+    readonly name: string;
+    readonly uid?: string | undefined;
+    readonly groups: readonly string[];
+    readonly extra?: Readonly<Record<string, readonly string[]>> | undefined;
+  };
+  /** As metadata has times: whole seconds, UTC. */
+  readonly time: string;
+}
+
+/** Another form in which the same stored objects are served: an older version, or another group's name for them. */
+export interface KindVersion<T extends KubeObject = KubeObject> {
+  readonly type: ResourceType;
+  /** Its name in src/api/gen/schemas.ts. */
+  readonly model: string;
+  /** From this form to the stored one. The draft is the function's to keep. */
+  toStored(draft: Draft<KubeObject>): Draft<T>;
+  /** From the stored form to this one. */
+  fromStored(object: T): KubeObject;
+  /** Field selectors of this form, by the stored form's name for them: `regarding.name` is `involvedObject.name`. */
+  readonly fieldNames?: Readonly<Record<string, string>>;
+}
+
 /**
  * A write goes: decodeObject, defaults, admission that changes, prepareForCreate or prepareForUpdate, validateObject.
  * Subresources that change what an update may not (binding, finalize, ephemeralcontainers) skip the last two.
@@ -41,17 +68,22 @@ export interface KindDefinition<T extends KubeObject = KubeObject> {
   /** Its name in src/api/gen/schemas.ts, such as V1Pod. */
   readonly model: string;
   readonly hasStatus: boolean;
+  /** Subresources that change the status as /status does, each for its own part: `approval`. See prepareForUpdate. */
+  readonly statusParts?: readonly string[];
+  /** Told to every client that uses the kind, in a Warning header. */
+  readonly deprecation?: string;
+  readonly versions?: readonly KindVersion<T>[];
   readonly scale?: ScaleFields<T>;
   /** False for kinds whose spec changes do not count (Event, Lease, ConfigMap...): metadata.generation stays unset. */
   readonly hasGeneration: boolean;
-  /** Names of this kind: DNS subdomain, label, or the RBAC kinds' path segment. */
-  readonly nameRule: 'dnsSubdomain' | 'dnsLabel' | 'dnsLabel1035' | 'pathSegment';
+  /** Names of this kind: DNS subdomain, label, the RBAC kinds' path segment, or an address in its shortest form. */
+  readonly nameRule: 'dnsSubdomain' | 'dnsLabel' | 'dnsLabel1035' | 'pathSegment' | 'ipAddress';
   /** Fills in what the user left out; idempotent. */
   defaults?(draft: Draft<T>): void;
   /** Brings a new object into its first state (drops status, sets the phase). */
-  prepareForCreate?(draft: Draft<T>): void;
+  prepareForCreate?(draft: Draft<T>, write: Write): void;
   /** Keeps what an update may not touch. The machinery has already kept or replaced status as the subresource asks. */
-  prepareForUpdate?(draft: Draft<T>, old: T): void;
+  prepareForUpdate?(draft: Draft<T>, old: T, write: Write): void;
   /** Every fault as a cause: field path, reason (FieldValueInvalid...), Kubernetes' message. `old` on updates. */
   validate?(object: T, old?: T): readonly V1StatusCause[];
   readonly columns: readonly Column<T>[];

@@ -12,6 +12,7 @@ import {
 import type { V1LabelSelector, V1ObjectMeta, V1OwnerReference } from './gen/types.js';
 import type { KindDefinition } from './kind.js';
 import {
+  canonicalAddress,
   dnsLabel,
   dnsLabel1035,
   dnsSubdomain,
@@ -27,6 +28,7 @@ const NAME_RULES: Readonly<Record<KindDefinition['nameRule'], NameCheck>> = {
   dnsLabel,
   dnsLabel1035,
   pathSegment,
+  ipAddress: canonicalAddress,
 };
 /** Nobody reads on beyond these, and a hostile object could have a million. */
 const MAX_CAUSES = 1000;

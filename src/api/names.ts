@@ -1,6 +1,6 @@
 // The rules for names of things: objects, labels, keys, ports. Pure.
 // Guarantees: each check answers with Kubernetes' own sentences, one a fault; an empty list means the name is good.
-import { parseIp } from './ip.js';
+import { canonicalIp, parseIp } from './ip.js';
 
 export type NameCheck = (name: string) => readonly string[];
 
@@ -96,3 +96,10 @@ export const portNumber = (port: number): readonly string[] =>
 
 export const ipAddress: NameCheck = (text) =>
   parseIp(text) === undefined ? ['must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)'] : [];
+
+/** An address that is a name has one spelling only. */
+export const canonicalAddress: NameCheck = (text) => {
+  const canonical = canonicalIp(text);
+  if (canonical === undefined) return ipAddress(text);
+  return canonical === text ? [] : [`must be in canonical form (${JSON.stringify(canonical)})`];
+};

@@ -5,11 +5,10 @@ import { ageColumn, column, nameColumn } from '../columns.js';
 import type { V1Deployment, V1DeploymentSpec, V1DeploymentStrategy } from '../gen/types.js';
 import type { KindDefinition } from '../kind.js';
 import { DEPLOYMENTS } from '../resources.js';
+import { isZero, validateIntOrPercent } from './intOrPercent.js';
 import { defaultWorkload, templateColumns, validateWorkload, workloadScale } from './workload.js';
 
 const QUARTER = '25%';
-const PERCENT =
-  "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')";
 
 export const deploymentKind: KindDefinition<V1Deployment> = {
   type: DEPLOYMENTS,
@@ -80,19 +79,10 @@ function validateStrategy({ type, rollingUpdate }: V1DeploymentStrategy): Cause[
   const causes = checkOneOf('spec.strategy.type', type, ['Recreate', 'RollingUpdate']);
   const { maxUnavailable = 0, maxSurge = 0 } = rollingUpdate ?? {};
   causes.push(
-    ...validateBound(maxUnavailable, `${at}.maxUnavailable`),
-    ...validateBound(maxSurge, `${at}.maxSurge`),
+    ...validateIntOrPercent(maxUnavailable, `${at}.maxUnavailable`, { most: 100 }),
+    ...validateIntOrPercent(maxSurge, `${at}.maxSurge`),
   );
-  if (typeof maxUnavailable === 'string' && Number.parseInt(maxUnavailable, 10) > 100)
-    causes.push(invalidValue(`${at}.maxUnavailable`, maxUnavailable, 'must not be greater than 100%'));
   if (causes.length === 0 && isZero(maxUnavailable) && isZero(maxSurge))
     causes.push(invalidValue(`${at}.maxUnavailable`, maxUnavailable, 'may not be 0 when `maxSurge` is 0'));
   return causes;
 }
-
-function validateBound(bound: number | string, at: string): Cause[] {
-  if (typeof bound === 'number') return checkNotNegative(at, bound);
-  return /^[0-9]{1,9}%$/.test(bound) ? [] : [invalidValue(at, bound, PERCENT)];
-}
-
-const isZero = (bound: number | string) => Number.parseInt(String(bound), 10) === 0;

@@ -1,8 +1,8 @@
-// What Deployment and ReplicaSet have in common: replicas of a pod template, found by a selector. Pure.
+// What the controllers of equal pods have in common: replicas of a pod template, found by a selector. Pure.
 // Guarantees: the selector finds the template's pods and never changes.
 import { type Cause, checkNotNegative, IMMUTABLE, invalidValue, required } from '../causes.js';
 import { column } from '../columns.js';
-import type { V1LabelSelector, V1PodTemplateSpec } from '../gen/types.js';
+import type { V1Container, V1LabelSelector, V1PodTemplateSpec } from '../gen/types.js';
 import type { Column, Draft, ScaleFields } from '../kind.js';
 import { validateLabelSelector } from '../meta.js';
 import type { KubeObject } from '../object.js';
@@ -28,18 +28,19 @@ export function defaultWorkload(spec: Draft<WorkloadSpec>): void {
   if (spec.template?.spec !== undefined) defaultPodSpec(spec.template.spec);
 }
 
-/** `word` is the kind as the sentence about an empty selector has it. */
+/** `word` is the kind as the sentence about an empty selector has it, `owner` as the one about deadlines does. */
 export function validateWorkload(
   spec: WorkloadSpec | undefined,
   old: WorkloadSpec | undefined,
   word: string,
+  owner?: string,
 ): Cause[] {
   const { selector, template, replicas, minReadySeconds } = spec ?? {};
   const causes = [
     ...checkNotNegative('spec.replicas', replicas),
     ...checkNotNegative('spec.minReadySeconds', minReadySeconds),
     ...validateSelector(selector, template, word),
-    ...validatePodTemplate(template, 'spec.template'),
+    ...validatePodTemplate(template, 'spec.template', owner),
   ];
   if (old !== undefined && !sameMeaning(selector, old.selector))
     causes.push(invalidValue('spec.selector', selector, IMMUTABLE));
@@ -75,34 +76,31 @@ export function workloadScale<T extends Workload>(): ScaleFields<T> {
 }
 
 /** The wide columns. */
-export function templateColumns<T extends Workload>(): Column<T>[] {
-  const containers = ({ spec }: T) => spec?.template?.spec?.containers ?? [];
+export function templateColumns<T extends Pick<Workload, 'spec'>>(): Column<T>[] {
   return [
-    column(
-      'Containers',
-      (object: T) =>
-        containers(object)
-          .map(({ name }) => name)
-          .join(','),
-      {
-        description: 'The names of the containers of its pods.',
-        wide: true,
-      },
-    ),
-    column(
-      'Images',
-      (object: T) =>
-        containers(object)
-          .map(({ image }) => image ?? '')
-          .join(','),
-      {
-        description: 'The images of those containers.',
-        wide: true,
-      },
-    ),
-    column('Selector', ({ spec }: T) => formatLabelSelector(spec?.selector), {
-      description: 'What finds its pods.',
-      wide: true,
+    ...containerColumns<T>(({ spec }) => spec?.template),
+    selectorColumn<T>(({ spec }) => formatLabelSelector(spec?.selector)),
+  ];
+}
+
+export function containerColumns<T>(
+  templateOf: (object: T) => V1PodTemplateSpec | undefined,
+  { wide = true }: { readonly wide?: boolean } = {},
+): Column<T>[] {
+  const join = (object: T, text: (container: V1Container) => string) =>
+    (templateOf(object)?.spec?.containers ?? []).map(text).join(',');
+  return [
+    column('Containers', (object: T) => join(object, ({ name }) => name), {
+      description: 'The names of the containers of its pods.',
+      wide,
+    }),
+    column('Images', (object: T) => join(object, ({ image }) => image ?? ''), {
+      description: 'The images of those containers.',
+      wide,
     }),
   ];
+}
+
+export function selectorColumn<T>(cell: (object: T) => string): Column<T> {
+  return column('Selector', cell, { description: 'What finds its pods.', wide: true });
 }

@@ -1,10 +1,10 @@
 // Runs the admission plugins around a write.
 // Guarantees: all mutations come before all validations; the first refusal ends the request.
-import type { Draft, KindDefinition } from '../../api/kind.js';
+import type { Draft, KindDefinition, Write } from '../../api/kind.js';
 import type { KubeObject } from '../../api/object.js';
 import type { AdmissionRequest } from '../admission.js';
 import type { UserInfo } from '../identity.js';
-import type { Machinery } from '../machinery.js';
+import { type Machinery, timestamp } from '../machinery.js';
 
 /** Who writes what, as far as it stays the same over the retries of a request. */
 export interface WriteContext {
@@ -30,6 +30,11 @@ export async function mutate({ admission }: Machinery, context: WriteContext, su
 export async function validateAdmission({ admission }: Machinery, context: WriteContext, subject: Subject) {
   const request = requestOf(context, subject);
   for (const plugin of admission) await plugin.validate?.(request);
+}
+
+/** What a kind's strategy is told of a write. */
+export function writeOf(machinery: Machinery, { subresource, user }: WriteContext): Write {
+  return { subresource, user, time: timestamp(machinery.now()) };
 }
 
 function requestOf(context: WriteContext, { operation, object, old }: Subject): AdmissionRequest {

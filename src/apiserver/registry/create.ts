@@ -5,7 +5,7 @@ import { validateObject } from '../../api/meta.js';
 import { alreadyExists, invalid, qualifiedResource, statusError } from '../../api/status.js';
 import { StoreError } from '../../store/store.js';
 import { type Machinery, timestamp, type Undo } from '../machinery.js';
-import { mutate, validateAdmission, type WriteContext } from './admit.js';
+import { mutate, validateAdmission, type WriteContext, writeOf } from './admit.js';
 import { encodeForStore, withRevision } from './encode.js';
 import { objectKey } from './keys.js';
 import { complete, type DraftObject, GENERATED_SUFFIX, generatedName, metaOf, stampNew } from './metadata.js';
@@ -44,7 +44,7 @@ async function createNamed(machinery: Machinery, context: WriteContext, draft: D
   kind.defaults?.(draft);
   await mutate(machinery, context, { operation: 'create', object: draft });
   kind.defaults?.(draft);
-  kind.prepareForCreate?.(draft);
+  kind.prepareForCreate?.(draft, writeOf(machinery, context));
   complete(kind, draft);
   const name = draft.metadata?.name ?? '';
   const key = objectKey(kind.type, namespace, name);

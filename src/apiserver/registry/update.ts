@@ -8,7 +8,7 @@ import { sameJson } from '../../api/own.js';
 import { conflict, invalid, notFound, qualifiedResource } from '../../api/status.js';
 import { StoreError } from '../../store/store.js';
 import type { Machinery } from '../machinery.js';
-import { mutate, validateAdmission, type WriteContext } from './admit.js';
+import { mutate, validateAdmission, type WriteContext, writeOf } from './admit.js';
 import type { CachedObject } from './cached.js';
 import { guarded } from './create.js';
 import { mayBeRemoved } from './deletion.js';
@@ -101,7 +101,7 @@ async function prepare(machinery: Machinery, context: WriteContext, draft: Draft
   if (subresource === '' && kind.hasStatus) draft.status = structuredClone((old as DraftObject).status);
   kind.defaults?.(draft);
   await mutate(machinery, context, { operation: 'update', object: draft, old });
-  kind.prepareForUpdate?.(draft, old);
+  kind.prepareForUpdate?.(draft, old, writeOf(machinery, context));
   keepServerFields(draft, old);
   countGeneration(kind, draft, old);
 }

@@ -1,10 +1,19 @@
 // Checks of a pod's spec as a whole, for pods and pod templates alike. Pure.
 // Guarantees: what passes can be handed to the scheduler and to a kubelet without further looks at its form.
-import { type Cause, checkName, checkOneOf, invalidValue, notSupported, required } from '../../causes.js';
-import type { V1PodSpec, V1PodTemplateSpec, V1Toleration } from '../../gen/types.js';
+import {
+  type Cause,
+  checkName,
+  checkOneOf,
+  forbiddenField,
+  invalidValue,
+  notSupported,
+  required,
+} from '../../causes.js';
+import type { V1PodSpec, V1PodTemplateSpec } from '../../gen/types.js';
 import { validateAnnotations, validateLabels } from '../../meta.js';
-import { dnsLabel, dnsSubdomain, labelValue, qualifiedName } from '../../names.js';
+import { dnsLabel, dnsSubdomain } from '../../names.js';
 import { validateContainers } from './containers.js';
+import { validateToleration } from './tolerations.js';
 import { validateVolumes } from './volumes.js';
 
 const RESTART_POLICIES = ['Always', 'Never', 'OnFailure'];
@@ -35,24 +44,43 @@ export function validatePodSpec(spec: V1PodSpec, at: string): Cause[] {
   ];
 }
 
-/** A template of a controller whose pods never end: only Always is meant. */
-export function validatePodTemplate(template: V1PodTemplateSpec | undefined, at: string): Cause[] {
+/** What stands in a template, whoever uses it. */
+export function validateTemplate(template: V1PodTemplateSpec | undefined, at: string): Cause[] {
   const { metadata = {}, spec } = template ?? {};
   if (spec === undefined) return [required(`${at}.spec.containers`)];
-  const causes = [
+  const ephemeral = spec.ephemeralContainers ?? [];
+  return [
     ...validateLabels(metadata.labels, `${at}.labels`),
     ...validateAnnotations(metadata.annotations, `${at}.annotations`),
     ...validatePodSpec(spec, `${at}.spec`),
+    ...(ephemeral.length === 0
+      ? []
+      : [
+          forbiddenField(
+            `${at}.spec.ephemeralContainers`,
+            'ephemeral containers not allowed in pod template',
+          ),
+        ]),
   ];
-  const policy = spec.restartPolicy ?? 'Always';
+}
+
+/** A template of a controller whose pods never end: only Always is meant. */
+export function validatePodTemplate(
+  template: V1PodTemplateSpec | undefined,
+  at: string,
+  owner = 'ReplicaSet',
+): Cause[] {
+  const causes = validateTemplate(template, at);
+  const { restartPolicy: policy = 'Always', activeDeadlineSeconds } = template?.spec ?? {};
   if (policy !== 'Always' && RESTART_POLICIES.includes(policy))
     causes.push(notSupported(`${at}.spec.restartPolicy`, policy, ['Always']));
-  if (spec.activeDeadlineSeconds !== undefined)
-    causes.push({
-      reason: 'FieldValueForbidden',
-      message: 'Forbidden: activeDeadlineSeconds in ReplicaSet is not Supported',
-      field: `${at}.spec.activeDeadlineSeconds`,
-    });
+  if (activeDeadlineSeconds !== undefined)
+    causes.push(
+      forbiddenField(
+        `${at}.spec.activeDeadlineSeconds`,
+        `activeDeadlineSeconds in ${owner} is not Supported`,
+      ),
+    );
   return causes;
 }
 
@@ -96,37 +124,6 @@ function validateNames(
     { field: 'priorityClassName', value: priorityClassName, rule: dnsSubdomain },
   ];
   return checks.flatMap(({ field, value, rule }) => (value ? checkName(`${at}.${field}`, value, rule) : []));
-}
-
-function validateToleration(
-  { key, operator, value, effect, tolerationSeconds }: V1Toleration,
-  at: string,
-): Cause[] {
-  const causes: Cause[] = key ? checkName(`${at}.key`, key, qualifiedName) : [];
-  if (!key && operator !== 'Exists')
-    causes.push(
-      invalidValue(
-        `${at}.operator`,
-        operator ?? '',
-        'operator must be Exists when `key` is empty, which means "match all values and all keys"',
-      ),
-    );
-  if (tolerationSeconds !== undefined && effect !== 'NoExecute')
-    causes.push(
-      invalidValue(
-        `${at}.effect`,
-        effect ?? '',
-        "effect must be 'NoExecute' when `tolerationSeconds` is set",
-      ),
-    );
-  if (operator === 'Exists' && value)
-    causes.push(invalidValue(`${at}.operator`, value, "value must be empty when `operator` is 'Exists'"));
-  else if (operator !== undefined && !['', 'Equal', 'Exists', 'Gt', 'Lt'].includes(operator))
-    causes.push(notSupported(`${at}.operator`, operator, ['Equal', 'Exists']));
-  else if (value) causes.push(...checkName(`${at}.operator`, value, labelValue));
-  if (effect)
-    causes.push(...checkOneOf(`${at}.effect`, effect, ['NoSchedule', 'PreferNoSchedule', 'NoExecute']));
-  return causes;
 }
 
 function validateUsers({ securityContext }: V1PodSpec, at: string): Cause[] {

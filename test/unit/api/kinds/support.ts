@@ -1,13 +1,20 @@
 // Takes an object through what the apiserver does with a body: decode, defaults, preparation, checks.
 import { decodeObject } from '../../../../src/api/decode.js';
-import type { Draft, KindDefinition } from '../../../../src/api/kind.js';
+import type { Draft, KindDefinition, Write } from '../../../../src/api/kind.js';
 import { validateObject } from '../../../../src/api/meta.js';
 import type { KubeObject } from '../../../../src/api/object.js';
+
+/** Who writes in these tests, and when. */
+export const write: Write = {
+  subresource: '',
+  user: { name: 'alice', groups: ['system:authenticated'] },
+  time: '2026-01-01T00:00:00Z',
+};
 
 export function create<T extends KubeObject>(kind: KindDefinition<T>, body: object): Draft<T> {
   const { object } = decodeObject(kind, body);
   kind.defaults?.(object);
-  kind.prepareForCreate?.(object);
+  kind.prepareForCreate?.(object, write);
   return object;
 }
 
@@ -28,11 +35,12 @@ export function update<T extends KubeObject>(
   kind: KindDefinition<T>,
   before: object,
   after: object,
+  subresource = '',
 ): Draft<T> {
   const old = create(kind, before);
   const { object } = decodeObject(kind, after);
   kind.defaults?.(object);
-  kind.prepareForUpdate?.(object, old as T);
+  kind.prepareForUpdate?.(object, old as T, { ...write, subresource });
   return object;
 }
 

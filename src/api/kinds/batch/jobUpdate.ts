@@ -1,0 +1,57 @@
+// What may change of a job that exists. Pure.
+// Guarantees: the pods of one job are made of one template; only before it started may they be sent elsewhere.
+import { type Cause, checkImmutable, invalidValue } from '../../causes.js';
+import type { V1Job, V1JobSpec, V1PodTemplateSpec } from '../../gen/types.js';
+import { sameMeaning } from '../../own.js';
+
+const FIXED = [
+  'selector',
+  'completionMode',
+  'podFailurePolicy',
+  'backoffLimitPerIndex',
+  'managedBy',
+  'successPolicy',
+] as const;
+
+export function validateJobUpdate(spec: V1JobSpec, old: V1Job): Cause[] {
+  const before = old.spec ?? spec;
+  return [
+    ...validateCompletions(spec, before),
+    ...FIXED.flatMap((field) => checkImmutable(`spec.${field}`, spec[field], before[field])),
+    ...validateTemplateUpdate(spec, old, before),
+  ];
+}
+
+/** An indexed job is elastic: it may grow or shrink together with its parallelism. */
+function validateCompletions(spec: V1JobSpec, old: V1JobSpec): Cause[] {
+  const { completions, parallelism, completionMode } = spec;
+  if (completions === old.completions) return [];
+  if (completionMode !== 'Indexed') return checkImmutable('spec.completions', completions, old.completions);
+  return completions === parallelism && old.completions === old.parallelism
+    ? []
+    : [
+        invalidValue(
+          'spec.completions',
+          completions ?? null,
+          'can only be modified in tandem with parallelism',
+        ),
+      ];
+}
+
+function validateTemplateUpdate(spec: V1JobSpec, old: V1Job, before: V1JobSpec): Cause[] {
+  const neverStarted = before.suspend === true && old.status?.startTime === undefined;
+  const wanted = neverStarted ? withPlacement(spec.template, before.template) : spec.template;
+  return sameMeaning(wanted, before.template)
+    ? []
+    : [invalidValue('spec.template', spec.template, 'field is immutable')];
+}
+
+/** The template as if where its pods go had not changed. */
+function withPlacement(template: V1PodTemplateSpec, old: V1PodTemplateSpec): V1PodTemplateSpec {
+  if (template.spec === undefined || old.spec === undefined) return template;
+  const { nodeSelector, tolerations, affinity, schedulingGates } = old.spec;
+  return {
+    metadata: old.metadata,
+    spec: { ...template.spec, nodeSelector, tolerations, affinity, schedulingGates },
+  };
+}
