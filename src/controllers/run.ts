@@ -6,12 +6,14 @@ import type { Client } from '../client/client.js';
 import { type EventRecorder, makeEventRecorder, referenceTo } from '../client/eventRecorder.js';
 import type { Informers } from '../client/informer.js';
 import type { Controller, RecordEvent } from './controller.js';
+import { cronJobController } from './cronJob/controller.js';
 import { daemonSetController } from './daemonSet/controller.js';
 import { deploymentController } from './deployment/controller.js';
 import { ControllersError, enabledNames } from './enabled.js';
 import { endpointSliceController } from './endpointSlice/controller.js';
 import { endpointsController } from './endpoints/controller.js';
 import { garbageCollector } from './garbageCollector/controller.js';
+import { jobController } from './job/controller.js';
 import { namespaceController } from './namespace/controller.js';
 import { nodeIpamController } from './node/ipam.js';
 import { NODE_LIFECYCLE_DEFAULTS, nodeLifecycleController } from './node/lifecycle.js';
@@ -99,6 +101,8 @@ function controllersOf(
     replicationControllerController,
     daemonSetController,
     statefulSetController,
+    jobController,
+    cronJobController,
     endpointSliceController,
     endpointsController,
     garbageCollector,
