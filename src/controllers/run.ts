@@ -9,6 +9,7 @@ import type { Controller, RecordEvent } from './controller.js';
 import { cronJobController } from './cronJob/controller.js';
 import { daemonSetController } from './daemonSet/controller.js';
 import { deploymentController } from './deployment/controller.js';
+import { disruptionController } from './disruption/controller.js';
 import { ControllersError, enabledNames } from './enabled.js';
 import { endpointSliceController } from './endpointSlice/controller.js';
 import { endpointsController } from './endpoints/controller.js';
@@ -22,8 +23,10 @@ import { ownInformers } from './ownInformers.js';
 import { rootCaPublisher, serviceAccountController } from './perNamespace.js';
 import { podGcController } from './podGc.js';
 import { replicaSetController, replicationControllerController } from './replicaSet/controller.js';
+import { resourceQuotaController } from './resourceQuota/controller.js';
 import { makeServedKinds } from './servedKinds.js';
 import { statefulSetController } from './statefulSet/controller.js';
+import { ttlAfterFinishedController } from './ttlAfterFinished.js';
 
 export interface ControllersOptions {
   readonly client: Client;
@@ -103,6 +106,9 @@ function controllersOf(
     statefulSetController,
     jobController,
     cronJobController,
+    ttlAfterFinishedController,
+    disruptionController,
+    resourceQuotaController,
     endpointSliceController,
     endpointsController,
     garbageCollector,
