@@ -35,6 +35,8 @@ export interface ControllerContext {
 export interface Controller {
   /** Its name in kube-controller-manager, as `--controllers` takes it. */
   readonly name: string;
+  /** Kinds without which it cannot work; it waits until the server serves them. */
+  readonly needs?: readonly ResourceType[];
   /** Registers handlers and starts workers; resolves when the context's signal has ended them. */
   run(context: ControllerContext): Promise<void>;
 }

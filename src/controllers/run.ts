@@ -7,19 +7,27 @@ import { type EventRecorder, makeEventRecorder, referenceTo } from '../client/ev
 import type { Informers } from '../client/informer.js';
 import { clusterRoleAggregationController } from './clusterRoleAggregation.js';
 import type { Controller, RecordEvent } from './controller.js';
+import { cronJobController } from './cronJob/controller.js';
+import { daemonSetController } from './daemonSet/controller.js';
 import { deploymentController } from './deployment/controller.js';
+import { disruptionController } from './disruption/controller.js';
 import { ControllersError, enabledNames } from './enabled.js';
 import { endpointSliceController } from './endpointSlice/controller.js';
 import { endpointsController } from './endpoints/controller.js';
 import { garbageCollector } from './garbageCollector/controller.js';
+import { jobController } from './job/controller.js';
 import { namespaceController } from './namespace/controller.js';
 import { nodeIpamController } from './node/ipam.js';
 import { NODE_LIFECYCLE_DEFAULTS, nodeLifecycleController } from './node/lifecycle.js';
 import { taintEvictionController } from './node/taintEviction.js';
+import { ownInformers } from './ownInformers.js';
 import { rootCaPublisher, serviceAccountController } from './perNamespace.js';
 import { podGcController } from './podGc.js';
-import { replicaSetController } from './replicaSet/controller.js';
+import { replicaSetController, replicationControllerController } from './replicaSet/controller.js';
 import { resourceQuotaController } from './resourceQuota/controller.js';
+import { makeServedKinds } from './servedKinds.js';
+import { statefulSetController } from './statefulSet/controller.js';
+import { ttlAfterFinishedController } from './ttlAfterFinished.js';
 
 export interface ControllersOptions {
   readonly client: Client;
@@ -62,11 +70,18 @@ export async function runControllers(options: ControllersOptions): Promise<void>
   };
   if (signal.aborted) end();
   signal.addEventListener('abort', end, { once: true });
+  const served = makeServedKinds({ client, log });
   try {
     await Promise.all(
       running.map(async ({ controller, ending }) => {
+        if (!(await served.wait(controller, ending.signal))) return;
         const recorder = makeEventRecorder(client, { component: controller.name, log, now });
-        const context = { client, informers, log, signal: ending.signal, record: recordBy(recorder), now };
+        const context = {
+          ...{ client, log, now },
+          informers: ownInformers(informers),
+          signal: ending.signal,
+          record: recordBy(recorder),
+        };
         await controller.run(context);
         await recorder.flush();
       }),
@@ -87,6 +102,14 @@ function controllersOf(
     rootCaPublisher(rootCa),
     deploymentController,
     replicaSetController,
+    replicationControllerController,
+    daemonSetController,
+    statefulSetController,
+    jobController,
+    cronJobController,
+    ttlAfterFinishedController,
+    disruptionController,
+    resourceQuotaController,
     endpointSliceController,
     endpointsController,
     garbageCollector,

@@ -138,6 +138,7 @@ const controllerManagerRules: readonly V1PolicyRule[] = [
       'configmaps',
       'endpoints',
       'namespaces',
+      'persistentvolumeclaims',
       'persistentvolumes',
       'pods',
       'secrets',
@@ -151,6 +152,8 @@ const controllerManagerRules: readonly V1PolicyRule[] = [
   rule(RBAC, ['clusterroles'], ['escalate']),
   rule('apps', ['controllerrevisions', 'replicasets'], ['create']),
   rule('batch', ['jobs'], ['create']),
+  rule('storage.k8s.io', ['storageclasses'], ['create']),
+  rule('certificates.k8s.io', ['signers'], ['approve', 'sign']),
   rule('discovery.k8s.io', ['endpointslices'], ['create']),
   // Aggregated ClusterRoles are filled with rules that this identity need not hold itself.
   rule(RBAC, ['clusterroles'], ['escalate']),

@@ -2,6 +2,7 @@
 // Guarantees: never both zero, else an update could not move.
 import type { V1Deployment } from '../../api/gen/types.js';
 import type { Stored } from '../../api/object.js';
+import { resolveIntOrPercent } from '../intOrPercent.js';
 
 export interface Fenceposts {
   readonly desired: number;
@@ -17,15 +18,9 @@ export function fencepostsOf(deployment: Stored<V1Deployment>): Fenceposts {
   const desired = deployment.spec.replicas ?? 1;
   if (!isRolling(deployment) || desired === 0) return { desired, maxSurge: 0, maxUnavailable: 0 };
   const { maxSurge, maxUnavailable } = deployment.spec.strategy?.rollingUpdate ?? {};
-  const surge = resolve(maxSurge ?? '25%', desired, Math.ceil);
-  const unavailable = resolve(maxUnavailable ?? '25%', desired, Math.floor);
+  const surge = resolveIntOrPercent(maxSurge ?? '25%', desired, 'up');
+  const unavailable = resolveIntOrPercent(maxUnavailable ?? '25%', desired, 'down');
   // Percentages of a small number may both round to nothing.
   const floor = surge === 0 && unavailable === 0 ? 1 : unavailable;
   return { desired, maxSurge: surge, maxUnavailable: Math.min(floor, desired) };
-}
-
-function resolve(value: number | string, total: number, round: (exact: number) => number): number {
-  if (typeof value === 'number') return Math.max(0, value);
-  const percent = /^([0-9]+)%$/.exec(value)?.[1];
-  return percent === undefined ? 0 : round((Number(percent) * total) / 100);
 }

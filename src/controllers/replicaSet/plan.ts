@@ -1,9 +1,7 @@
 // How many pods a ReplicaSet must make, or which it must delete. Pure.
 // Guarantees: never both at once; never more than 500 in one go; only active pods count.
-import type { V1Pod, V1ReplicaSet } from '../../api/gen/types.js';
+import type { V1ReplicaSet } from '../../api/gen/types.js';
 import type { Stored } from '../../api/object.js';
-import { REPLICA_SETS } from '../../api/resources.js';
-import { controllerReference } from '../claim.js';
 import { isActive, type Pod } from '../pods.js';
 import { rankForDeletion } from './rank.js';
 
@@ -33,22 +31,4 @@ export function planReplicaSet({ set, pods, family, now }: ReplicaSetObserved): 
     if (spec.nodeName) onNode.set(spec.nodeName, (onNode.get(spec.nodeName) ?? 0) + 1);
   const ranked = rankForDeletion(active, { now, podsOnNode: (node) => onNode.get(node) ?? 0 });
   return [{ do: 'deletePods', pods: ranked.slice(0, Math.min(-missing, BURST)) }];
-}
-
-/** The pod that the template describes, owned by the set; the server completes the name. */
-export function podOf(set: Stored<V1ReplicaSet>): V1Pod {
-  const { metadata, spec } = set.spec.template ?? {};
-  return {
-    apiVersion: 'v1',
-    kind: 'Pod',
-    metadata: {
-      generateName: `${set.metadata.name}-`,
-      ...(set.metadata.namespace === undefined ? {} : { namespace: set.metadata.namespace }),
-      ...(metadata?.labels === undefined ? {} : { labels: metadata.labels }),
-      ...(metadata?.annotations === undefined ? {} : { annotations: metadata.annotations }),
-      ...(metadata?.finalizers === undefined ? {} : { finalizers: metadata.finalizers }),
-      ownerReferences: [controllerReference(REPLICA_SETS, set)],
-    },
-    ...(spec === undefined ? {} : { spec }),
-  };
 }

@@ -1,6 +1,8 @@
 // What a ReplicaSet makes, deletes and says.
 import { describe, expect, it } from 'vitest';
-import { planReplicaSet, podOf } from '../../../../src/controllers/replicaSet/plan.js';
+import { REPLICA_SETS } from '../../../../src/api/resources.js';
+import { podFromTemplate } from '../../../../src/controllers/ownedPods.js';
+import { planReplicaSet } from '../../../../src/controllers/replicaSet/plan.js';
 import {
   nextAvailableInMs,
   replicaSetStatus,
@@ -40,7 +42,8 @@ describe('planReplicaSet', () => {
   });
 
   it('makes pods that are named by the server and owned by the set', () => {
-    expect(podOf(replicaSet('web', 1)).metadata).toEqual({
+    const set = replicaSet('web', 1);
+    expect(podFromTemplate(REPLICA_SETS, set, set.spec.template).metadata).toEqual({
       generateName: 'web-',
       namespace: 'default',
       labels: { app: 'web' },

@@ -1,0 +1,177 @@
+// The DaemonSet controller: one pod on every node that the template fits.
+// Guarantees: with a late cache no node gets two pods; pods that keep ending are replaced ever more slowly.
+import type { V1ControllerRevision, V1DaemonSet, V1DaemonSetStatus, V1Node } from '../../api/gen/types.js';
+import { keyOf } from '../../api/object.js';
+import { sameJson } from '../../api/own.js';
+import { CONTROLLER_REVISIONS, DAEMON_SETS, NODES, PODS } from '../../api/resources.js';
+import { compileLabelSelector } from '../../api/selectors.js';
+import type { Informer } from '../../client/informer.js';
+import { Backoff } from '../backoff.js';
+import { heldBy, ignoring, indexByController } from '../claim.js';
+import { type Controller, newQueue, runLoop } from '../controller.js';
+import { Expectations } from '../expectations.js';
+import type { Node } from '../node/health.js';
+import {
+  claimPods,
+  createPods,
+  deletePods,
+  type PodOwners,
+  watchOwnedPods,
+  watchOwners,
+} from '../ownedPods.js';
+import type { Pod } from '../pods.js';
+import {
+  deleteRevisions,
+  ensureRevision,
+  hashOf,
+  REVISION_LABEL,
+  surplusRevisions,
+  watchRevisions,
+} from '../revisions.js';
+import { sameStatusMeaning } from '../sameStatus.js';
+import { Writes } from '../writes.js';
+import { type DaemonSet, daemonPod, targetNode } from './nodes.js';
+import { type DaemonSetObserved, planDaemonSet } from './plan.js';
+import { daemonSetStatus, nextAvailableInMs } from './status.js';
+
+const FAILED_FIRST_MS = 1_000;
+const FAILED_LONGEST_MS = 15 * 60_000;
+
+interface Parts extends PodOwners<V1DaemonSet> {
+  readonly nodes: Informer<V1Node>;
+  readonly revisions: Informer<V1ControllerRevision>;
+  readonly writes: Writes;
+  readonly failures: Backoff;
+}
+
+export const daemonSetController: Controller = {
+  name: 'daemonset-controller',
+  needs: [DAEMON_SETS, CONTROLLER_REVISIONS],
+  run(context) {
+    const { informers, now } = context;
+    const parts: Parts = {
+      context,
+      type: DAEMON_SETS,
+      owners: informers.of(DAEMON_SETS),
+      pods: informers.of(PODS),
+      nodes: informers.of(NODES),
+      revisions: informers.of(CONTROLLER_REVISIONS),
+      expectations: new Expectations(now),
+      writes: new Writes(now),
+      failures: new Backoff({ firstMs: FAILED_FIRST_MS, longestMs: FAILED_LONGEST_MS }),
+      selectorOf: ({ spec }) => compileLabelSelector(spec.selector),
+    };
+    indexByController(parts.pods);
+    indexByController(parts.revisions);
+    const queue = newQueue(context);
+    watchOwners(parts, queue);
+    watchOwnedPods(parts, queue);
+    watchRevisions(DAEMON_SETS, parts.revisions, { queue, writes: parts.writes });
+    const wakeAll = () => {
+      for (const { metadata } of parts.owners.list()) queue.add(keyOf(metadata));
+    };
+    parts.nodes.on({
+      added: wakeAll,
+      // A heartbeat changes nothing for us.
+      updated: (node, previous) => {
+        if (!sameJson(placing(node), placing(previous))) wakeAll();
+      },
+      deleted: wakeAll,
+    });
+    return runLoop(context, daemonSetController.name, { queue, reconcile: (key) => reconcile(parts, key) });
+  },
+};
+
+const placing = ({ metadata, spec }: Node) => [metadata.labels, spec.taints, metadata.name];
+
+async function reconcile(parts: Parts, key: string): Promise<number | undefined> {
+  const { context, owners, expectations, writes, nodes } = parts;
+  const set = owners.get(key);
+  if (set === undefined) {
+    expectations.forget(key);
+    writes.forget(key);
+    return undefined;
+  }
+  const held = heldBy(parts.revisions, set.metadata.uid);
+  if (!writes.seen(key, [set, ...held])) return undefined;
+  if (set.metadata.deletionTimestamp !== undefined) return undefined;
+  const { template } = set.spec;
+  const collisionCount = set.status?.collisionCount ?? 0;
+  const wish = { type: DAEMON_SETS, owner: set, template, collisionCount, revisions: held };
+  const revision = await ensureRevision(parts, wish);
+  if (revision === undefined) return countCollision(parts, set);
+  const hash = hashOf(revision);
+  const pods = await claimPods(parts, set);
+  const observed: DaemonSetObserved = { set, nodes: nodes.list(), pods, hash, now: context.now() };
+  const satisfied = expectations.satisfied(key);
+  const outcome = satisfied ? await act(parts, observed) : {};
+  await writeStatus(parts, set, daemonSetStatus({ ...observed, actedOn: satisfied }));
+  if (outcome.error !== undefined) throw outcome.error;
+  await prune(parts, set, pods, hash);
+  const waits = [nextAvailableInMs(observed), outcome.againMs].filter((wait) => wait !== undefined);
+  return waits.length === 0 ? undefined : Math.min(...waits);
+}
+
+async function act(
+  parts: Parts,
+  observed: DaemonSetObserved,
+): Promise<{ error?: unknown; againMs?: number }> {
+  const { set, hash, now } = observed;
+  const { create, remove, ended } = planDaemonSet(observed);
+  const waits: number[] = [];
+  const due = remove.filter((pod) => {
+    if (!ended.includes(pod)) return true;
+    const wait = waitFor(parts, set, pod, now);
+    if (wait > 0) waits.push(wait);
+    return wait === 0;
+  });
+  const drafts = create.map((name) => daemonPod(set, name, hash));
+  const failed = await createPods(parts, set, drafts);
+  const error = (await deletePods(parts, set, due)) ?? failed;
+  return { error, ...(waits.length === 0 ? {} : { againMs: Math.min(...waits) }) };
+}
+
+/** How long a pod that ended must stay, so that one which always fails does not spin. */
+function waitFor({ context, failures }: Parts, set: DaemonSet, pod: Pod, now: number): number {
+  const key = `${set.metadata.uid}/${set.metadata.generation ?? 0}/${targetNode(pod) ?? ''}`;
+  const wait = failures.waitMs(key, now);
+  if (wait > 0) return wait;
+  failures.failed(key, now);
+  const isFailed = pod.status?.phase === 'Failed';
+  const node = targetNode(pod) ?? '';
+  context.record(DAEMON_SETS, set, {
+    type: isFailed ? 'Warning' : 'Normal',
+    reason: isFailed ? 'FailedDaemonPod' : 'SucceededDaemonPod',
+    message: isFailed
+      ? `Found failed daemon pod ${keyOf(pod.metadata)} on node ${node}, will try to kill it`
+      : `Found succeeded daemon pod ${keyOf(pod.metadata)} on node ${node}, will try to delete it`,
+  });
+  return 0;
+}
+
+async function prune(parts: Parts, set: DaemonSet, pods: readonly Pod[], hash: string): Promise<void> {
+  const live = new Set([hash, ...pods.map(({ metadata }) => metadata.labels?.[REVISION_LABEL] ?? '')]);
+  const surplus = surplusRevisions(heldBy(parts.revisions, set.metadata.uid), {
+    isLive: (revision) => live.has(hashOf(revision)),
+    limit: set.spec.revisionHistoryLimit ?? 10,
+  });
+  await deleteRevisions(parts, surplus);
+}
+
+/** Another template has the same hash: the count is part of what is hashed. */
+async function countCollision(parts: Parts, set: DaemonSet): Promise<undefined> {
+  const status = set.status ?? {};
+  await writeStatus(parts, set, { ...status, collisionCount: (status.collisionCount ?? 0) + 1 });
+  return undefined;
+}
+
+async function writeStatus(
+  { context, writes }: Parts,
+  set: DaemonSet,
+  status: V1DaemonSetStatus,
+): Promise<void> {
+  if (sameStatusMeaning(set.status, status)) return;
+  const update = context.client.of(DAEMON_SETS).update({ ...set, status }, { subresource: 'status' });
+  const written = await ignoring(['NotFound'], update);
+  if (written !== undefined) writes.wrote(keyOf(set.metadata), written);
+}

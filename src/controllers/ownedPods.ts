@@ -1,0 +1,190 @@
+// Pods that belong to one object: what wakes their owner, making them in batches, deleting them.
+// Guarantees: everything asked for is expected before it is sent, so a late cache never makes two of anything.
+import type { V1Pod, V1PodTemplateSpec } from '../api/gen/types.js';
+import { controllerOf, type KubeObject, keyOf, type Stored } from '../api/object.js';
+import type { ResourceType } from '../api/resources.js';
+import { PODS } from '../api/resources.js';
+import type { LabelMatcher } from '../api/selectors.js';
+import { ApiError } from '../api/status.js';
+import type { Informer } from '../client/informer.js';
+import type { WorkQueue } from '../client/workQueue.js';
+import { candidatesOf, carryOutClaims, controllerReference, planClaims } from './claim.js';
+import type { ControllerContext } from './controller.js';
+import type { Expectations } from './expectations.js';
+import { isTerminating, type Pod } from './pods.js';
+import { slowStart } from './slowStart.js';
+
+export interface PodOwners<T extends KubeObject> {
+  readonly context: ControllerContext;
+  readonly type: ResourceType<T>;
+  readonly owners: Informer<T>;
+  /** Indexed by controller. */
+  readonly pods: Informer<V1Pod>;
+  readonly expectations: Expectations;
+  selectorOf(owner: Stored<T>): LabelMatcher;
+}
+
+/** A pod wakes its owner; a pod without one wakes every object that might take it in. */
+export function watchOwnedPods<T extends KubeObject>(parts: PodOwners<T>, queue: WorkQueue): void {
+  const { pods, expectations } = parts;
+  const gone = (pod: Pod) => {
+    const key = ownerKeyOf(parts.type, pod);
+    if (key === undefined) return;
+    expectations.observedDelete(key, pod.metadata.uid);
+    queue.add(key);
+  };
+  pods.on({
+    added: (pod) => {
+      const key = ownerKeyOf(parts.type, pod);
+      if (key === undefined) return wakeAdopters(parts, pod, queue);
+      expectations.observedCreate(key, pod.metadata.uid);
+      if (isTerminating(pod)) expectations.observedDelete(key, pod.metadata.uid);
+      queue.add(key);
+    },
+    updated: (pod, previous) => {
+      const before = ownerKeyOf(parts.type, previous);
+      const key = ownerKeyOf(parts.type, pod);
+      if (before !== undefined && before !== key) queue.add(before);
+      if (isTerminating(pod)) return gone(pod);
+      if (key !== undefined) queue.add(key);
+      else wakeAdopters(parts, pod, queue);
+    },
+    deleted: gone,
+  });
+}
+
+/** The owner's own coming and going. */
+export function watchOwners<T extends KubeObject>(
+  { owners, expectations }: Pick<PodOwners<T>, 'owners' | 'expectations'>,
+  queue: WorkQueue,
+): void {
+  const wake = ({ metadata }: Stored<T>) => queue.add(keyOf(metadata));
+  owners.on({
+    added: wake,
+    updated: wake,
+    deleted: (owner) => {
+      expectations.forget(keyOf(owner.metadata));
+      wake(owner);
+    },
+  });
+}
+
+function ownerKeyOf(type: ResourceType, pod: Pod): string | undefined {
+  const owner = controllerOf(pod);
+  if (owner?.kind !== type.kind || !owner.apiVersion.startsWith(type.group)) return undefined;
+  return keyOf({ name: owner.name, namespace: pod.metadata.namespace });
+}
+
+function wakeAdopters<T extends KubeObject>(
+  { owners, selectorOf }: PodOwners<T>,
+  pod: Pod,
+  queue: WorkQueue,
+): void {
+  if (controllerOf(pod) !== undefined || isTerminating(pod)) return;
+  for (const owner of owners.list())
+    if (owner.metadata.namespace === pod.metadata.namespace && selectorOf(owner)(pod.metadata.labels))
+      queue.add(keyOf(owner.metadata));
+}
+
+/** Adopts and releases, then answers what the owner holds. */
+export async function claimPods<T extends KubeObject>(
+  { context, type, pods, selectorOf }: PodOwners<T>,
+  owner: Stored<T>,
+): Promise<readonly Pod[]> {
+  const claims = planClaims({ owner, candidates: candidatesOf(pods, owner), matches: selectorOf(owner) });
+  return carryOutClaims({ client: context.client, ownerType: type, type: PODS }, owner, claims);
+}
+
+/** The pod that a template describes, owned by the object; the server completes a generated name. */
+export function podFromTemplate(
+  type: ResourceType,
+  owner: Stored<KubeObject>,
+  template: V1PodTemplateSpec | undefined,
+): V1Pod & { readonly metadata: NonNullable<V1Pod['metadata']> } {
+  const { metadata, spec } = template ?? {};
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      generateName: `${owner.metadata.name}-`,
+      ...(owner.metadata.namespace === undefined ? {} : { namespace: owner.metadata.namespace }),
+      ...(metadata?.labels === undefined ? {} : { labels: metadata.labels }),
+      ...(metadata?.annotations === undefined ? {} : { annotations: metadata.annotations }),
+      ...(metadata?.finalizers === undefined ? {} : { finalizers: metadata.finalizers }),
+      ownerReferences: [controllerReference(type, owner)],
+    },
+    ...(spec === undefined ? {} : { spec }),
+  };
+}
+
+/** Makes them in batches of 1, 2, 4, ...; answers the first failure, if one stopped it. */
+export async function createPods<T extends KubeObject>(
+  { context, type, expectations }: Pick<PodOwners<T>, 'context' | 'type' | 'expectations'>,
+  owner: Stored<T>,
+  drafts: readonly V1Pod[],
+): Promise<unknown> {
+  const key = keyOf(owner.metadata);
+  const pods = context.client.of(PODS);
+  expectations.expectCreates(key, drafts.length);
+  const waiting = drafts.values();
+  const { skipped, error } = await slowStart(drafts.length, async () => {
+    const draft = waiting.next().value;
+    if (draft === undefined) return;
+    try {
+      const pod = await pods.create(draft);
+      expectations.created(key, pod.metadata.uid);
+      const message = `Created pod: ${pod.metadata.name}`;
+      context.record(type, owner, { type: 'Normal', reason: 'SuccessfulCreate', message });
+    } catch (error) {
+      expectations.notCreated(key);
+      // The namespace is going away: nothing can be made in it, and that is no news for the user.
+      if (isNamespaceGoing(error)) return;
+      const message = `Error creating: ${messageOf(error)}`;
+      context.record(type, owner, { type: 'Warning', reason: 'FailedCreate', message });
+      throw error;
+    }
+  });
+  for (let index = 0; index < skipped; index++) expectations.notCreated(key);
+  return error;
+}
+
+/** Answers the first failure; a pod that is gone already is success. */
+export async function deletePods<T extends KubeObject>(
+  { context, type, expectations }: Pick<PodOwners<T>, 'context' | 'type' | 'expectations'>,
+  owner: Stored<T>,
+  pods: readonly Pod[],
+): Promise<unknown> {
+  const key = keyOf(owner.metadata);
+  expectations.expectDeletes(
+    key,
+    pods.map(({ metadata }) => metadata.uid),
+  );
+  const results = await Promise.allSettled(
+    pods.map(async ({ metadata }) => {
+      try {
+        await context.client.of(PODS).delete(metadata, { preconditions: { uid: metadata.uid } });
+      } catch (error) {
+        expectations.observedDelete(key, metadata.uid);
+        // Another pod of that name: the one that was meant is gone.
+        if (ApiError.is(error, 'Conflict')) return;
+        const message = `Error deleting: ${messageOf(error)}`;
+        context.record(type, owner, { type: 'Warning', reason: 'FailedDelete', message });
+        throw error;
+      }
+      const message = `Deleted pod: ${metadata.name}`;
+      context.record(type, owner, { type: 'Normal', reason: 'SuccessfulDelete', message });
+    }),
+  );
+  return results.find((result) => result.status === 'rejected')?.reason;
+}
+
+export function isNamespaceGoing(error: unknown): boolean {
+  return (
+    ApiError.is(error, 'Forbidden') &&
+    (error.status.details?.causes ?? []).some(({ reason }) => reason === 'NamespaceTerminating')
+  );
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

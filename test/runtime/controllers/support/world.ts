@@ -1,0 +1,150 @@
+// A real apiserver, controllers as a process of their own, and a loop that plays scheduler and kubelets.
+// Guarantees: controllers can be killed and started at any time; close() ends everything.
+import { silentLog } from '../../../../src/api/log.js';
+import type { KubeObject, Stored } from '../../../../src/api/object.js';
+import { NODES, PODS, type ResourceType } from '../../../../src/api/resources.js';
+import { ApiError } from '../../../../src/api/status.js';
+import type { Client } from '../../../../src/client/client.js';
+import { openInformers } from '../../../../src/client/sharedInformers.js';
+import { runControllers } from '../../../../src/controllers/run.js';
+import { type SecuredApiServer, startSecuredApiServer } from '../../../support/securedApiServer.js';
+
+type Pod = Stored<NonNullable<(typeof PODS)['object']>>;
+
+/** How a pod goes on: what its status becomes, or nothing for now. */
+export type Fate = (pod: Pod) => 'ready' | 'succeeded' | 'failed' | undefined;
+
+export interface World {
+  readonly api: SecuredApiServer;
+  readonly client: Client;
+  /** Names of pods that were ever created, in order. */
+  readonly made: string[];
+  fate: Fate;
+  /** Lets a node say that it is ready. */
+  ready(node: string): Promise<void>;
+  /** Ends the controllers without farewell and starts new ones. */
+  restart(): Promise<void>;
+  all<T extends KubeObject>(type: ResourceType<T>): Promise<readonly Stored<T>[]>;
+  close(): Promise<void>;
+}
+
+export async function openWorld(nodes: readonly string[]): Promise<World> {
+  const api = await startSecuredApiServer();
+  const { client } = api;
+  let controllers = startControllers(api);
+  for (const name of nodes) {
+    await client.of(NODES).create({ metadata: { name }, status: { allocatable: { pods: '110' } } });
+    await ready(client, name);
+  }
+  const made: string[] = [];
+  const informers = openInformers(client);
+  const pods = informers.of(PODS);
+  const playing = new AbortController();
+  const world: World = {
+    api,
+    client,
+    made,
+    fate: () => 'ready',
+    ready: (node) => ready(client, node),
+    async restart() {
+      await controllers();
+      controllers = startControllers(api);
+    },
+    all: async (type) => (await client.of(type).list({ namespace: 'default' })).items,
+    async close() {
+      playing.abort();
+      await played;
+      await controllers();
+      informers.stop();
+      await api.close();
+    },
+  };
+  pods.on({ added: ({ metadata }) => void made.push(metadata.name) });
+  const played = play({ world, pods: () => pods.list(), nodes, signal: playing.signal });
+  return world;
+}
+
+function startControllers(api: SecuredApiServer): () => Promise<void> {
+  const client = api.as({ name: 'system:kube-controller-manager', groups: ['system:authenticated'] });
+  const informers = openInformers(client);
+  const ending = new AbortController();
+  const ended = runControllers({
+    ...{ client, informers, log: silentLog, signal: ending.signal, rootCa: 'PEM' },
+    nodeMonitorGracePeriodMs: 600_000,
+  });
+  return async () => {
+    ending.abort();
+    await ended;
+    informers.stop();
+    client.close();
+  };
+}
+
+async function ready(client: Client, name: string): Promise<void> {
+  const conditions = [{ type: 'Ready', status: 'True', lastHeartbeatTime: new Date().toISOString() }];
+  await client.of(NODES).patch({ name }, 'merge', { status: { conditions } }, { subresource: 'status' });
+}
+
+interface Play {
+  readonly world: World;
+  readonly nodes: readonly string[];
+  readonly signal: AbortSignal;
+  pods(): readonly Pod[];
+}
+
+async function play({ world, pods, nodes, signal }: Play): Promise<void> {
+  while (!signal.aborted) {
+    for (const pod of pods()) {
+      try {
+        await step(world, nodes, pod);
+      } catch (error) {
+        // Someone else was faster; the next round sees what they did.
+        if (!ApiError.is(error, 'Conflict', 'NotFound', 'Invalid')) throw error;
+      }
+    }
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+async function step({ client, fate }: World, nodes: readonly string[], pod: Pod): Promise<void> {
+  const { metadata, spec, status } = pod;
+  const pods = client.of(PODS);
+  const finished = status?.phase === 'Succeeded' || status?.phase === 'Failed';
+  if (metadata.deletionTimestamp !== undefined) {
+    if (!finished && (metadata.finalizers ?? []).length > 0) await setPhase(client, pod, { phase: 'Failed' });
+    await pods.delete(metadata, { gracePeriodSeconds: 0, preconditions: { uid: metadata.uid } });
+    return;
+  }
+  if (!spec.nodeName) {
+    const target = { apiVersion: 'v1', kind: 'Node', name: nodeFor(pod, nodes) };
+    await pods.post(metadata, 'binding', { metadata: { name: metadata.name }, target });
+    return;
+  }
+  const next = finished ? undefined : fate(pod);
+  const stamp = new Date().toISOString().replace(/\.\d+/, '');
+  if (next === 'ready' && status?.phase !== 'Running')
+    await setPhase(client, pod, {
+      phase: 'Running',
+      conditions: [{ type: 'Ready', status: 'True', lastTransitionTime: stamp }],
+    });
+  if (next === 'succeeded' || next === 'failed') {
+    const exitCode = next === 'failed' ? 1 : 0;
+    // Long ago: failures are then not waited for.
+    const state = { terminated: { exitCode, finishedAt: '2020-01-01T00:00:00Z' } };
+    const containerStatuses = spec.containers.map(({ name }) => ({
+      ...{ name, state, image: 'i', imageID: '', ready: false, restartCount: 0 },
+    }));
+    await setPhase(client, pod, { phase: next === 'failed' ? 'Failed' : 'Succeeded', containerStatuses });
+  }
+}
+
+function nodeFor({ spec, metadata }: Pod, nodes: readonly string[]): string {
+  const terms =
+    spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? [];
+  const pinned = terms[0]?.matchFields?.[0]?.values?.[0];
+  return pinned ?? nodes[metadata.name.length % nodes.length] ?? '';
+}
+
+async function setPhase(client: Client, pod: Pod, status: object): Promise<void> {
+  await client.of(PODS).update({ ...pod, status: { ...pod.status, ...status } }, { subresource: 'status' });
+}
