@@ -10,13 +10,20 @@ export const SERVICE_IPS = 'service-ips';
 export const NODE_PORTS = 'service-nodeports';
 export const REJECTED_IPS = 'no-endpoint-services';
 export const REJECTED_NODE_PORTS = 'no-endpoint-nodeports';
+export const FIREWALL_IPS = 'firewall-ips';
+export const FIREWALL = 'firewall-check';
+export const CLUSTER_IPS = 'cluster-ips';
 export const HAIRPIN = 'hairpin';
 
 const MAX_READABLE = 80;
 
-/** Traffic to the cluster IP; and to the node port, which is masqueraded first. */
+/** Traffic to the cluster IP; and from outside: to node ports, external and load balancer addresses. */
 export const serviceChain = (port: ServicePort) => `svc-${identify(port)}`;
 export const externalChain = (port: ServicePort) => `ext-${identify(port)}`;
+/** Who may reach the load balancer's addresses. */
+export const firewallChain = (port: ServicePort) => `fw-${identify(port)}`;
+/** Which client stays with which endpoint. */
+export const affinityMap = (port: ServicePort) => `affinity-${identify(port)}`;
 
 /** The key's hash makes it unique, its readable part is for people. Names hold letters, digits and / \ _ . - */
 function identify({ key }: ServicePort): string {

@@ -10,6 +10,7 @@ import { openNft } from '../../../src/kernel/nftables/adapter.js';
 import { openRoute } from '../../../src/kernel/route/adapter.js';
 import type { ProxyMode, ProxyState, ServicePort } from '../../../src/proxy/state.js';
 import { netNsPerTest, type TestNetNs } from '../../support/netns.js';
+import { servicePort } from '../../support/proxy/port.js';
 import { describeWith } from '../../support/requires.js';
 
 const namespaces = netNsPerTest();
@@ -106,24 +107,21 @@ async function lab(): Promise<Lab> {
     nft,
     table: 'trellis-proxy',
     families: ['ip'],
-    clusterCidrs: { ip: '10.244.0.0/16' },
+    traffic: { ip: { local: { by: 'cidr', cidr: '10.244.0.0/16' } } },
   });
   return { node, pods: [a, b], outside, mode };
 }
 
 function web(addresses: readonly string[], more: Partial<ServicePort> = {}): ProxyState {
-  const port: ServicePort = {
-    key: 'default/web:/tcp/ip',
-    family: 'ip',
-    protocol: 'tcp',
+  const endpoints = addresses.map((ip) => ({ ip, port: 8080, local: true }));
+  const port = servicePort(10, {
     clusterIp: CLUSTER_IP,
-    port: 80,
     nodePort: 30080,
-    internalLocal: false,
-    externalLocal: false,
-    endpoints: addresses.map((ip) => ({ ip, port: 8080, local: true })),
+    endpoints,
+    localEndpoints: endpoints,
+    served: addresses.length > 0,
     ...more,
-  };
+  });
   return new Map([[port.key, port]]);
 }
 
@@ -160,7 +158,7 @@ describeWith({ root: true, tools: ['busybox', 'nsenter'] }, 'packets through the
     for (const from of [node, ...pods]) await expect(get(from, CLUSTER_IP)).rejects.toThrow(/refused/);
     await expect(get(outside, `${NODE}:30080`)).rejects.toThrow(/refused/);
     await mode.sync(new Map());
-    expect(await node.run('nft', 'list', 'table', 'ip', 'trellis-proxy')).not.toContain('default/web');
+    expect(await node.run('nft', 'list', 'table', 'ip', 'trellis-proxy')).not.toContain('default/s10');
     await mode.cleanUp();
     expect(await node.run('nft', 'list', 'ruleset')).toBe('');
   });
