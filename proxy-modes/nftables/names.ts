@@ -1,6 +1,6 @@
 // The names of everything this mode makes in its table. Pure.
 // Guarantees: a name fits nf_tables' limit, is stable for a key, and tells a reader of `nft list ruleset` what it is of.
-import type { ServicePort } from '../../src/proxy/state.js';
+import type { Endpoint, ServicePort } from '../../src/proxy/state.js';
 
 export const SERVICES = 'services';
 export const MARK_FOR_MASQUERADE = 'mark-for-masquerade';
@@ -22,8 +22,14 @@ export const serviceChain = (port: ServicePort) => `svc-${identify(port)}`;
 export const externalChain = (port: ServicePort) => `ext-${identify(port)}`;
 /** Who may reach the load balancer's addresses. */
 export const firewallChain = (port: ServicePort) => `fw-${identify(port)}`;
-/** Which client stays with which endpoint. */
-export const affinityMap = (port: ServicePort) => `affinity-${identify(port)}`;
+/** An endpoint of a service whose clients stay with it, and who they are. */
+export const endpointChain = (port: ServicePort, endpoint: Endpoint) =>
+  `ep-${identifyEndpoint(port, endpoint)}`;
+export const clientSet = (port: ServicePort, endpoint: Endpoint) =>
+  `affinity-${identifyEndpoint(port, endpoint)}`;
+
+const identifyEndpoint = (port: ServicePort, { ip, port: number }: Endpoint) =>
+  `${identify(port)}__${ip.replaceAll(':', '.')}/${number}`;
 
 /** The key's hash makes it unique, its readable part is for people. Names hold letters, digits and / \ _ . - */
 function identify({ key }: ServicePort): string {

@@ -2,7 +2,7 @@
 // Guarantees: the requests follow the change, not the number of services; with nothing applied the table is made anew.
 import type { NftRequest, SetElement } from '../../src/kernel/nftables/port.js';
 import type { ProxyState, ServicePort, TrafficOptions } from '../../src/proxy/state.js';
-import { affinitySet, base, freshTable, sets, type TableName } from './plan/base.js';
+import { base, clientSet, freshTable, sets, type TableName } from './plan/base.js';
 import { chainRules } from './plan/chain.js';
 import { planService, type ServicePlan, sharedElements } from './plan/service.js';
 
@@ -78,9 +78,11 @@ export function advance(
 class Changes {
   readonly #removed = new Map<string, SetElement[]>();
   readonly #added = new Map<string, SetElement[]>();
+  readonly #emptied: string[] = [];
   readonly #unused: string[] = [];
   readonly #forgotten: string[] = [];
-  readonly #filled: NftRequest[] = [];
+  readonly #made: NftRequest[] = [];
+  readonly #rules: NftRequest[] = [];
   #setId = 0;
 
   constructor(
@@ -93,32 +95,40 @@ class Changes {
     this.#replaceElements(old, plan);
     for (const chain of old?.chains.keys() ?? [])
       if (plan?.chains.has(chain) !== true) this.#unused.push(chain);
-    if (old?.affinityMap !== undefined && plan?.affinityMap === undefined)
-      this.#forgotten.push(old.affinityMap);
-    if (plan?.affinityMap !== undefined && old?.affinityMap === undefined)
-      this.#filled.push({ do: 'add', kind: 'set', ...affinitySet(this.place, plan.affinityMap) });
+    for (const set of old?.clientSets ?? [])
+      if (plan?.clientSets.includes(set) !== true) this.#forgotten.push(set);
+    for (const set of plan?.clientSets ?? [])
+      if (old?.clientSets.includes(set) !== true)
+        this.#made.push({ do: 'add', kind: 'set', ...clientSet(this.place, set) });
     for (const [name, steps] of plan?.chains ?? []) {
       const there = old?.chains.get(name);
       if (there !== undefined && JSON.stringify(there) === JSON.stringify(steps)) continue;
-      this.#filled.push({ do: there === undefined ? 'add' : 'flush', kind: 'chain', family, table, name });
+      if (there !== undefined) this.#emptied.push(name);
+      else this.#made.push({ do: 'add', kind: 'chain', family, table, name });
       const chain = { ...this.place, chain: name, options: this.options, nextSetId: () => ++this.#setId };
-      this.#filled.push(...chainRules(chain, steps));
+      this.#rules.push(...chainRules(chain, steps));
     }
   }
 
-  /** Elements that lead to a chain go before it and come after it; so do rules that use a map. */
+  /** What refers to a chain or a set goes before it and comes after it. */
   requests(
     shared: readonly { readonly set: string; readonly key: string; readonly isNew: boolean }[],
   ): NftRequest[] {
-    const { family, table } = this.place;
     for (const { set, key, isNew } of shared) push(isNew ? this.#added : this.#removed, set, [{ key }]);
     return [
       ...this.#elements('delete', this.#removed),
-      ...this.#unused.map((name): NftRequest => ({ do: 'delete', kind: 'chain', family, table, name })),
-      ...this.#filled,
-      ...this.#forgotten.map((name): NftRequest => ({ do: 'delete', kind: 'set', family, table, name })),
+      ...[...this.#emptied, ...this.#unused].map((name) => this.#request('flush', 'chain', name)),
+      ...this.#unused.map((name) => this.#request('delete', 'chain', name)),
+      ...this.#forgotten.map((name) => this.#request('delete', 'set', name)),
+      ...this.#made,
+      ...this.#rules,
       ...this.#elements('add', this.#added),
     ];
+  }
+
+  #request(verb: 'flush' | 'delete', kind: 'chain' | 'set', name: string): NftRequest {
+    const { family, table } = this.place;
+    return { do: verb, kind, family, table, name };
   }
 
   /** What stays is not touched: no packet meets a moment without it, and there is less to send. */

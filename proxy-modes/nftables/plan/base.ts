@@ -61,19 +61,11 @@ export function sets({ family, table }: TableName): Readonly<Record<string, NftS
   };
 }
 
-/** Clients of one service and their endpoints; filled by the packets themselves. */
-export function affinitySet({ family, table }: TableName, name: string): NftSet {
-  const address = family === 'ip' ? 'ipv4_addr' : 'ipv6_addr';
-  return {
-    family,
-    table,
-    name,
-    type: [address],
-    mapType: [address, 'inet_service'],
-    flags: ['dynamic', 'timeout'],
-    // The kernel asks for a limit where packets add elements.
-    size: 65_535,
-  };
+/** Clients of one endpoint; filled by the packets themselves. */
+export function clientSet({ family, table }: TableName, name: string): NftSet {
+  const type = [family === 'ip' ? 'ipv4_addr' : 'ipv6_addr'] as const;
+  // The kernel asks for a limit where packets add elements.
+  return { family, table, name, type, flags: ['dynamic', 'timeout'], size: 65_535 };
 }
 
 export function base(place: TableName, options: TrafficOptions): NftRequest[] {

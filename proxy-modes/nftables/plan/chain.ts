@@ -1,25 +1,28 @@
 // A service's chain in the kernel's words. Pure.
-// Guarantees: as many rules as the chain has steps (two where clients stay with their endpoint), however many endpoints.
+// Guarantees: one rule picks an endpoint, however many there are; where clients stay with theirs, one more for each.
 import { textBytes } from '../../../src/kernel/nftables/bytes.js';
-import type { Expression } from '../../../src/kernel/nftables/expression.js';
 import {
+  dnatTo,
   dnatToLoaded,
   drop,
   fibType,
+  goTo,
+  inSet,
   ip6Saddr,
   ipSaddr,
   jump,
-  load,
   match,
+  numgenVmap,
   type Part,
   returns,
   rule,
+  updateSet,
 } from '../../../src/kernel/nftables/expressions.js';
-import type { DataType, NftRequest } from '../../../src/kernel/nftables/port.js';
-import type { Endpoint, TrafficOptions } from '../../../src/proxy/state.js';
+import type { DataType, NftRequest, NftSet, SetElement } from '../../../src/kernel/nftables/port.js';
+import type { TrafficOptions } from '../../../src/proxy/state.js';
 import * as names from '../names.js';
 import type { TableName } from './base.js';
-import type { Affinity, ChainStep, Origin } from './service.js';
+import type { ChainStep, Origin } from './service.js';
 
 export interface ChainPlace extends TableName {
   readonly chain: string;
@@ -28,16 +31,28 @@ export interface ChainPlace extends TableName {
   nextSetId(): number;
 }
 
+type StepOf<Name extends ChainStep['step']> = Extract<ChainStep, { readonly step: Name }>;
+
 export function chainRules(place: ChainPlace, steps: readonly ChainStep[]): NftRequest[] {
-  return steps.flatMap((step) =>
-    step.step === 'balance' ? balance(place, step) : [simpleRule(place, step)],
-  );
+  return steps.flatMap((step) => {
+    if (step.step === 'balance') return balance(place, step);
+    return step.step === 'stick' ? stick(place, step) : [simpleRule(place, step)];
+  });
 }
 
-function simpleRule(place: ChainPlace, step: Exclude<ChainStep, { step: 'balance' }>): NftRequest {
+function simpleRule(place: ChainPlace, step: Exclude<ChainStep, StepOf<'balance' | 'stick'>>): NftRequest {
   switch (step.step) {
     case 'masquerade':
       return addRule(place, from(place, step.from), jump(names.MARK_FOR_MASQUERADE));
+    case 'remember':
+      return addRule(
+        place,
+        updateSet(step.clients, [place.family === 'ip' ? 'ip saddr' : 'ip6 saddr'], {
+          timeoutMs: step.timeoutMs,
+        }),
+      );
+    case 'send':
+      return addRule(place, dnatTo(step.endpoint.ip, step.endpoint.port));
     case 'allow':
       return addRule(place, saddr(place, step.cidr), returns);
     case 'drop':
@@ -74,96 +89,50 @@ function from(place: ChainPlace, origin: Origin | undefined): Part {
   }
 }
 
-const SET_NAME = { map: '__map%d', set: '__set%d' };
+/** The kernel gives it a number. */
+const ANONYMOUS = '__map%d';
 const address = ({ family }: TableName): DataType => (family === 'ip' ? 'ipv4_addr' : 'ipv6_addr');
 
-/** `dnat to numgen random mod N map { 0 : address . port, ... }`. */
-function balance(place: ChainPlace, step: ChainStep & { step: 'balance' }): NftRequest[] {
-  const { endpoints, affinity } = step;
-  const origin = from(place, step.from);
-  const choices = anonymous(place, {
-    type: ['integer'],
+/** `dnat to numgen random mod N map { 0 : address . port, ... }`: one rule, however many endpoints. */
+function balance(place: ChainPlace, { endpoints, from: origin }: StepOf<'balance'>): NftRequest[] {
+  const choices = anonymousMap(place, {
     mapType: [address(place), 'inet_service'],
     elements: endpoints.map(({ ip, port }, index) => ({ key: String(index), data: `${ip} . ${port}` })),
   });
-  const choose = (dreg: number): Expression[] => [
+  const choose: Part = [
     { numgen: { type: 'random', modulus: endpoints.length, dreg: 1 } },
-    { lookup: { ...choices.ref, sreg: 1, dreg } },
+    { lookup: { ...choices.ref, sreg: 1, dreg: 1 } },
   ];
-  if (affinity === undefined)
-    return [...choices.requests, addRule(place, origin, choose(1), dnatToLoaded(place.family))];
-  return [
-    ...sticky(place, { origin, affinity, endpoints }),
-    ...choices.requests,
-    ...stick(place, { origin, affinity, choose }),
-  ];
+  return [...choices.requests, addRule(place, from(place, origin), choose, dnatToLoaded(place.family))];
 }
 
-/** A client that is remembered goes where it went before, if that endpoint still takes traffic; its time begins anew. */
-function sticky(
-  place: ChainPlace,
-  { origin, affinity, endpoints }: { origin: Part; affinity: Affinity; endpoints: readonly Endpoint[] },
-): NftRequest[] {
-  const live = anonymous(place, {
-    type: [address(place), 'inet_service'],
-    elements: endpoints.map(({ ip, port }) => ({ key: `${ip} . ${port}` })),
+/** `numgen random mod N vmap { 0 : goto chain, ... }`, after one rule for the clients of each endpoint. */
+function stick(place: ChainPlace, { chains, from: origin }: StepOf<'stick'>): NftRequest[] {
+  const source = place.family === 'ip' ? 'ip saddr' : 'ip6 saddr';
+  const choices = anonymousMap(place, {
+    mapType: ['verdict'],
+    elements: chains.map(({ chain }, index) => ({ key: String(index), verdict: `goto ${chain}` })),
   });
-  const lookups: Expression[] = [
-    { lookup: { set: affinity.map, sreg: 1, dreg: 2 } },
-    { lookup: { ...live.ref, sreg: 2 } },
-  ];
   return [
-    ...live.requests,
-    addRule(place, origin, client(place), lookups, remember(affinity, 'update'), dnatToSecond(place)),
-  ];
-}
-
-/** Any other client gets an endpoint by chance. What was remembered of a gone endpoint is forgotten first: an update keeps the data. */
-function stick(
-  place: ChainPlace,
-  { origin, affinity, choose }: { origin: Part; affinity: Affinity; choose: (dreg: number) => Expression[] },
-): NftRequest[] {
-  return [
-    addRule(
-      place,
-      origin,
-      choose(2),
-      client(place),
-      [{ dynset: { set: affinity.map, op: 'delete', sregKey: 1 } }],
-      remember(affinity, 'update'),
-      dnatToSecond(place),
+    ...chains.map(({ chain, clients }) =>
+      addRule(place, from(place, origin), inSet(clients, source), goTo(chain)),
     ),
+    ...choices.requests,
+    addRule(place, from(place, origin), numgenVmap(chains.length, choices.ref)),
   ];
 }
 
-const client = ({ family }: TableName): Part => load(family === 'ip' ? 'ip saddr' : 'ip6 saddr');
-
-const remember = ({ map, timeoutMs }: Affinity, op: 'add' | 'update'): Part => [
-  { dynset: { set: map, op, sregKey: 1, sregData: 2, timeoutMs } },
-];
-
-/** The address is in register 2, the port right behind it. */
-const dnatToSecond = ({ family }: TableName): Part => [
-  { nat: { type: 'dnat', family, sregAddrMin: 2, sregProtoMin: family === 'ip' ? 13 : 3 } },
-];
-
-/** A set of the rule's own, made in the same transaction. */
-function anonymous(
+/** A map of the rule's own, made in the same transaction. */
+function anonymousMap(
   { family, table, nextSetId }: ChainPlace,
-  content: {
-    type: readonly DataType[];
-    mapType?: readonly DataType[];
-    elements: readonly { key: string; data?: string }[];
-  },
+  content: { mapType: NonNullable<NftSet['mapType']>; elements: readonly SetElement[] },
 ) {
-  const { type, mapType, elements } = content;
+  const { mapType, elements } = content;
   const id = nextSetId();
-  const name = mapType === undefined ? SET_NAME.set : SET_NAME.map;
-  const map = mapType === undefined ? {} : { mapType };
-  const set = { family, table, type, ...map, flags: ['anonymous', 'constant'] } as const;
+  const set = { family, table, type: ['integer'], mapType, flags: ['anonymous', 'constant'] } as const;
   const requests: NftRequest[] = [
-    { do: 'add', kind: 'set', ...set, name, id },
-    { do: 'add', kind: 'element', ...set, set: name, setId: id, elements },
+    { do: 'add', kind: 'set', ...set, name: ANONYMOUS, id },
+    { do: 'add', kind: 'element', ...set, set: ANONYMOUS, setId: id, elements },
   ];
-  return { requests, ref: { set: name, setId: id } };
+  return { requests, ref: { set: ANONYMOUS, setId: id } };
 }

@@ -18,64 +18,72 @@ export type Origin = 'pods' | 'not-pods' | 'node';
 export type ChainStep =
   /** The source becomes the node's address, so that the answer comes back here. */
   | { readonly step: 'masquerade'; readonly from?: Origin }
-  | {
-      readonly step: 'balance';
-      readonly from?: Origin;
-      readonly endpoints: readonly Endpoint[];
-      readonly affinity?: Affinity;
-    }
+  | { readonly step: 'balance'; readonly from?: Origin; readonly endpoints: readonly Endpoint[] }
+  /** Clients go to the chain of the endpoint that remembers them, others to any. */
+  | { readonly step: 'stick'; readonly from?: Origin; readonly chains: readonly EndpointChain[] }
+  | { readonly step: 'remember'; readonly clients: string; readonly timeoutMs: number }
+  | { readonly step: 'send'; readonly endpoint: Endpoint }
   /** Lets traffic of a network pass; and ends that of everybody else. */
   | { readonly step: 'allow'; readonly cidr: string }
   | { readonly step: 'drop' };
 
-export interface Affinity {
-  readonly map: string;
-  readonly timeoutMs: number;
+/** The chain of an endpoint, and the set of its clients. */
+export interface EndpointChain {
+  readonly chain: string;
+  readonly clients: string;
 }
 
 export interface ServicePlan {
   /** Elements by the name of their set. */
   readonly elements: Readonly<Record<string, readonly SetElement[]>>;
-  /** Steps by the name of their chain. */
+  /** Steps by the name of their chain, those that others lead to first. */
   readonly chains: ReadonlyMap<string, readonly ChainStep[]>;
-  /** The map that remembers clients; it outlives changes of the chains. */
-  readonly affinityMap?: string;
+  /** Sets that remember clients; they outlive changes of the chains. */
+  readonly clientSets: readonly string[];
 }
 
+type Balance = (endpoints: readonly Endpoint[], from?: Origin) => ChainStep[];
+
 export function planService(port: ServicePort, options: TrafficOptions): ServicePlan {
-  const affinity =
-    port.affinitySeconds === undefined
-      ? undefined
-      : { map: names.affinityMap(port), timeoutMs: port.affinitySeconds * 1000 };
-  const balance = (endpoints: readonly Endpoint[], from?: Origin): ChainStep[] =>
-    endpoints.length === 0
-      ? []
-      : [
-          {
-            step: 'balance',
-            endpoints,
-            ...(from === undefined ? {} : { from }),
-            ...(affinity === undefined ? {} : { affinity }),
-          },
-        ];
+  const used = new Map<string, Endpoint>();
+  const balance = balancer(port, used);
   const internal = internalEndpoints(port);
-  const chains = new Map<string, readonly ChainStep[]>();
-  if (internal.length > 0)
-    chains.set(names.serviceChain(port), [...internalMasquerade(options), ...balance(internal)]);
   const outside = externalSteps(port, options, balance);
-  if (outside.length > 0) chains.set(names.externalChain(port), outside);
+  const inside = internal.length === 0 ? [] : [...internalMasquerade(options), ...balance(internal)];
   const isGuarded = port.sourceRanges.length > 0 && port.loadBalancerIps.length > 0;
+  const chains = new Map<string, readonly ChainStep[]>();
+  const { affinitySeconds = 0 } = port;
+  for (const endpoint of used.values())
+    chains.set(names.endpointChain(port, endpoint), [
+      { step: 'remember', clients: names.clientSet(port, endpoint), timeoutMs: affinitySeconds * 1000 },
+      { step: 'send', endpoint },
+    ]);
+  if (inside.length > 0) chains.set(names.serviceChain(port), inside);
+  if (outside.length > 0) chains.set(names.externalChain(port), outside);
   if (isGuarded)
     chains.set(names.firewallChain(port), [
       ...port.sourceRanges.map((cidr): ChainStep => ({ step: 'allow', cidr })),
       { step: 'drop' },
     ]);
-  const usesAffinity =
-    affinity !== undefined && [...chains.values()].flat().some(({ step }) => step === 'balance');
   return {
     elements: elements(port, outside.length > 0, isGuarded),
     chains,
-    ...(usesAffinity ? { affinityMap: affinity.map } : {}),
+    clientSets: [...used.values()].map((endpoint) => names.clientSet(port, endpoint)),
+  };
+}
+
+/** How endpoints are chosen; those that need a chain of their own are put into `used`. */
+function balancer(port: ServicePort, used: Map<string, Endpoint>): Balance {
+  return (endpoints, from) => {
+    if (endpoints.length === 0) return [];
+    const origin = from === undefined ? {} : { from };
+    if (port.affinitySeconds === undefined) return [{ step: 'balance', endpoints, ...origin }];
+    for (const endpoint of endpoints) used.set(`${endpoint.ip} ${endpoint.port}`, endpoint);
+    const chains = endpoints.map((endpoint) => ({
+      chain: names.endpointChain(port, endpoint),
+      clients: names.clientSet(port, endpoint),
+    }));
+    return [{ step: 'stick', chains, ...origin }];
   };
 }
 
@@ -85,11 +93,7 @@ function internalMasquerade({ masqueradeAll, local }: TrafficOptions): ChainStep
 }
 
 /** Empty where there is nothing to be reached from outside. */
-function externalSteps(
-  port: ServicePort,
-  { local }: TrafficOptions,
-  balance: (endpoints: readonly Endpoint[], from?: Origin) => ChainStep[],
-): ChainStep[] {
+function externalSteps(port: ServicePort, { local }: TrafficOptions, balance: Balance): ChainStep[] {
   if (!isExternal(port)) return [];
   if (!port.externalLocal)
     return port.endpoints.length === 0 ? [] : [{ step: 'masquerade' }, ...balance(port.endpoints)];

@@ -170,4 +170,45 @@ describeWith({ root: true, tools: ['busybox', 'nsenter'] }, 'packets through the
     const flows = await node.run('conntrack', '-L', '-p', 'tcp', '--dport', '30080');
     expect(flows).toMatch(/src=10\.244\.0\.2 dst=192\.168\.77\.2/);
   });
+
+  it('stay with one endpoint where the service asks for it, and move when it is gone', async () => {
+    const { outside, node, mode } = await lab();
+    const both = ['10.244.0.2', '10.244.0.3'];
+    await mode.sync(web(both, { affinitySeconds: 60 }));
+    const first = await get(outside, `${NODE}:30080`);
+    for (let i = 0; i < 10; i++) expect(await get(outside, `${NODE}:30080`)).toBe(first);
+    const left = first === 'one' ? both.slice(1) : both.slice(0, 1);
+    await mode.sync(web(left, { affinitySeconds: 60 }));
+    const second = first === 'one' ? 'two' : 'one';
+    expect(await get(outside, `${NODE}:30080`)).toBe(second);
+    await mode.sync(web(both, { affinitySeconds: 60 }));
+    for (let i = 0; i < 10; i++) expect(await get(outside, `${NODE}:30080`)).toBe(second);
+    const sets = await node.run('nft', 'list', 'ruleset');
+    expect(sets).toMatch(/elements = \{ 192\.168\.77\.2 (timeout|expires)/);
+  });
+
+  it('to external and load balancer addresses pass by the source ranges', async () => {
+    const { outside, mode } = await lab();
+    const more = { externalIps: ['192.0.2.9'], loadBalancerIps: ['198.51.100.9'] };
+    await mode.sync(web(['10.244.0.2'], { ...more, sourceRanges: ['192.168.77.0/24'] }));
+    expect(await get(outside, '192.0.2.9')).toBe('one');
+    expect(await get(outside, '198.51.100.9')).toBe('one');
+    await mode.sync(web(['10.244.0.2'], { ...more, sourceRanges: ['192.168.78.0/24'] }));
+    expect(await get(outside, '192.0.2.9')).toBe('one');
+    await expect(get(outside, '198.51.100.9')).rejects.toThrow();
+  });
+
+  it('find the rules again after somebody flushed them: the watch tells', async () => {
+    const { node, mode } = await lab();
+    const drifted = new Promise<void>((resolve) => void mode.watch?.(resolve));
+    await mode.sync(web(['10.244.0.2']));
+    await mode.sync(web(['10.244.0.3']));
+    expect(await mode.check?.()).toBe(true);
+    await node.run('nft', 'flush', 'ruleset');
+    await drifted;
+    expect(await mode.check?.()).toBe(false);
+    mode.forget();
+    await mode.sync(web(['10.244.0.3']));
+    expect(await get(node, CLUSTER_IP)).toBe('two');
+  });
 });

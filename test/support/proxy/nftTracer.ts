@@ -1,5 +1,5 @@
 // Runs simulated packets through the rules of an nf_tables port, expression by expression, as the kernel would.
-// Guarantees: an expression that it does not know is an error, not a match; dynamic maps keep what packets put into them.
+// Guarantees: an expression that it does not know is an error, not a match; dynamic sets keep what packets put into them.
 
 import { addressBytes, bigEndian, hostOrder, textBytes } from '../../../src/kernel/nftables/bytes.js';
 import type { Expression, Verdict } from '../../../src/kernel/nftables/expression.js';
@@ -27,8 +27,8 @@ interface Loaded {
   readonly sets: ReadonlyMap<string, LoadedSet>;
 }
 
-/** What clients were given, by map and client; shared by the packets of one test. */
-export type Dynamic = Map<string, Map<string, string>>;
+/** What packets have put into sets; shared by the packets of one test. */
+export type Dynamic = Map<string, Set<string>>;
 
 export interface TraceOptions {
   readonly nft: NftPort;
@@ -147,7 +147,9 @@ class Run {
 
   #expression(expression: Expression): RuleResult | 'break' | undefined {
     const goOn = (isSo: boolean) => (isSo ? undefined : 'break');
-    if ('payload' in expression && 'dreg' in expression.payload) {
+    if ('immediate' in expression && 'value' in expression.immediate)
+      this.#write(expression.immediate.dreg, expression.immediate.value);
+    else if ('payload' in expression && 'dreg' in expression.payload) {
       const { base, offset, length, dreg } = expression.payload;
       this.#write(dreg, this.#payload(base, offset, length));
     } else if ('meta' in expression) {
@@ -195,11 +197,7 @@ class Run {
     const types = loaded.set.type ?? [];
     const length = types.reduce((sum, type) => sum + 4 * Math.ceil((SIZES[type] ?? 4) / 4), 0);
     const key = this.#read(sreg, length);
-    const dynamic = this.options.dynamic?.get(set)?.get(key);
-    if (dynamic !== undefined && dreg !== undefined) {
-      this.#write(dreg, dynamic);
-      return undefined;
-    }
+    if (this.options.dynamic?.get(set)?.has(key) === true) return undefined;
     const element = loaded.elements.get(key);
     if ((element === undefined) !== (flags?.includes('invert') ?? false)) return 'break';
     if (element?.verdict !== undefined) return { verdict: element.verdict };
@@ -208,15 +206,11 @@ class Run {
     return undefined;
   }
 
-  #dynset({ set, op, sregKey, sregData }: Extract<Expression, { dynset: unknown }>['dynset']): void {
+  #dynset({ set, sregKey }: Extract<Expression, { dynset: unknown }>['dynset']): void {
     const { dynamic } = this.options;
     if (dynamic === undefined) return;
-    const entries = dynamic.get(set) ?? new Map<string, string>();
-    dynamic.set(set, entries);
-    const length = this.packet.family === 'ip' ? 4 : 16;
-    const key = this.#read(sregKey, length);
-    if (op === 'delete') entries.delete(key);
-    else if (!entries.has(key) && sregData !== undefined) entries.set(key, this.#read(sregData, length + 4));
+    const clients = dynamic.get(set) ?? new Set<string>();
+    dynamic.set(set, clients.add(this.#read(sregKey, this.packet.family === 'ip' ? 4 : 16)));
   }
 
   #dnat({ type, sregAddrMin = 1, sregProtoMin = 2 }: Extract<Expression, { nat: unknown }>['nat']): 'nat' {
