@@ -4,7 +4,9 @@ import type { IptablesPort } from '../../src/kernel/iptables/port.js';
 import type { NftPort } from '../../src/kernel/nftables/port.js';
 import type { IpFamily, PerFamily, ProxyMode, ProxyState, TrafficOptions } from '../../src/proxy/state.js';
 import * as names from './names.js';
-import { fullTransaction, type Programmed, removal, transaction } from './transaction.js';
+import { OWNED } from './plan/base.js';
+import { removal } from './tables.js';
+import { fullTransaction, type Programmed, transaction } from './transaction.js';
 
 export interface IptablesModeOptions {
   readonly ports: PerFamily<IptablesPort>;
@@ -106,7 +108,7 @@ export function iptablesMode({ ports, traffic, nft }: IptablesModeOptions): Prox
     },
     cleanUp: async () => {
       for (const [, port] of families) {
-        const lines = removal(await port.save());
+        const lines = removal(OWNED, await port.save());
         if (lines.length > 0) await restore(port, lines);
       }
       applied.clear();

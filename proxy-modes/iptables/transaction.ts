@@ -3,9 +3,9 @@
 // and chains that other runs have left are removed.
 import type { Ruleset } from '../../src/kernel/iptables/port.js';
 import type { IpFamily, ProxyState, ServicePort, TrafficOptions } from '../../src/proxy/state.js';
-import * as names from './names.js';
-import { baseRules, CHAINS, JUMPS, type Table } from './plan/base.js';
+import { baseRules, OWNED } from './plan/base.js';
 import { planService, type ServicePlan } from './plan/service.js';
+import { declare, type Table, wholeTable } from './tables.js';
 
 export interface Programmed {
   readonly port: ServicePort;
@@ -53,73 +53,21 @@ export function fullTransaction(wanted: Wanted, found: Ruleset, options: Traffic
     if (port.family === wanted.family) services.set(key, { port, plan: planService(port, options) });
   const plans = [...services.values()].map(({ plan }) => plan);
   const place = { ...options, family: wanted.family };
-  const chains = new Map(plans.flatMap((plan) => [...plan.chains]));
-  const leftOver = [...(found.get('nat')?.chains.keys() ?? [])].filter(
-    (name) => names.isServiceChain(name) && !chains.has(name),
-  );
   const lines = [
-    ...wholeTable('mangle', found, { rules: [], chains: new Map(), leftOver: [] }),
-    ...wholeTable('filter', found, {
+    ...wholeTable(OWNED, 'mangle', found, { rules: [] }),
+    ...wholeTable(OWNED, 'filter', found, {
       rules: [...plans.flatMap(({ filter }) => filter).map(append), ...baseRules('filter', place)],
-      chains: new Map(),
-      leftOver: [],
     }),
     // The jump to the node ports must stay the last of its chain, so the shared rules come after the services'.
-    ...wholeTable('nat', found, {
+    ...wholeTable(OWNED, 'nat', found, {
       rules: [...plans.flatMap(({ nat }) => nat).map(append), ...baseRules('nat', place)],
-      chains,
-      leftOver,
+      chains: new Map(plans.flatMap((plan) => [...plan.chains])),
     }),
   ];
   return { lines, services };
 }
 
-/** Lines that remove everything this mode has made, by this process or another. */
-export function removal(found: Ruleset): string[] {
-  return (['filter', 'nat', 'mangle'] as const).flatMap((table) => {
-    const there = found.get(table);
-    if (there === undefined) return [];
-    const rules = new Set([...there.chains.values()].flatMap((chain) => chain.rules));
-    const gone = [...there.chains.keys()].filter(
-      (name) => CHAINS[table].includes(name) || (table === 'nat' && names.isServiceChain(name)),
-    );
-    const jumps = JUMPS[table].filter((jump) => rules.has(`-A ${jump}`));
-    if (gone.length === 0 && jumps.length === 0) return [];
-    return [
-      `*${table}`,
-      ...gone.map(declare),
-      ...jumps.map((jump) => `-D ${jump}`),
-      ...gone.map((name) => `-X ${name}`),
-      'COMMIT',
-    ];
-  });
-}
-
 const append = (rule: string) => `-A ${rule}`;
-const declare = (name: string) => `:${name} - [0:0]`;
-
-function wholeTable(
-  table: Table,
-  found: Ruleset,
-  content: {
-    readonly rules: readonly string[];
-    readonly chains: ReadonlyMap<string, readonly string[]>;
-    readonly leftOver: readonly string[];
-  },
-): string[] {
-  const there = new Set([...(found.get(table)?.chains.values() ?? [])].flatMap(({ rules }) => rules));
-  const missing = JUMPS[table].filter((jump) => !there.has(`-A ${jump}`));
-  return [
-    `*${table}`,
-    ...[...CHAINS[table], ...content.chains.keys(), ...content.leftOver].map(declare),
-    // Each goes to the head of its chain: the last one written comes first.
-    ...missing.toReversed().map((jump) => `-I ${jump}`),
-    ...content.rules,
-    ...[...content.chains].flatMap(([chain, rules]) => rules.map((rule) => `-A ${chain} ${rule}`)),
-    ...content.leftOver.map((name) => `-X ${name}`),
-    'COMMIT',
-  ];
-}
 
 /** Gathers the changes of one table in an order that holds: what refers to a chain goes before it and comes after it. */
 class Lines {

@@ -2,11 +2,10 @@
 // Guarantees: rules are spelled as iptables-save prints them.
 import { masqueradeMark, type TrafficOptions } from '../../../src/proxy/state.js';
 import * as names from '../names.js';
-
-export type Table = 'filter' | 'nat' | 'mangle';
+import type { Ownership, PerTable, Table } from '../tables.js';
 
 /** The chains of each table that are there whatever the services are. */
-export const CHAINS: Readonly<Record<Table, readonly string[]>> = {
+const CHAINS: PerTable<readonly string[]> = {
   filter: [names.SERVICES, names.EXTERNAL_SERVICES, names.FORWARD, names.NODE_PORTS, names.PROXY_FIREWALL],
   nat: [names.SERVICES, names.NODE_PORTS, names.POSTROUTING, names.MARK_MASQ],
   mangle: [names.CANARY],
@@ -17,7 +16,7 @@ const jump = (chain: string, to: string, comment: string, match = '') =>
   `${chain} ${match}-m comment --comment "${comment}" -j ${to}`;
 
 /** Jumps from the built-in chains, without their command; the first comes first in its chain. */
-export const JUMPS: Readonly<Record<Table, readonly string[]>> = {
+const JUMPS: PerTable<readonly string[]> = {
   filter: [
     ...['INPUT', 'FORWARD', 'OUTPUT'].map((chain) =>
       jump(chain, names.PROXY_FIREWALL, 'kubernetes load balancer firewall', NEW),
@@ -37,6 +36,8 @@ export const JUMPS: Readonly<Record<Table, readonly string[]>> = {
   ],
   mangle: [],
 };
+
+export const OWNED: Ownership = { chains: CHAINS, jumps: JUMPS, isServiceChain: names.isServiceChain };
 
 export function baseRules(
   table: Table,
