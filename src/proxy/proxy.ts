@@ -20,6 +20,8 @@ export interface ProxyOptions {
   readonly minSyncPeriodMs?: number;
   /** How often everything is compared with the kernel, whatever happened. */
   readonly syncPeriodMs?: number;
+  /** Called after every sync that succeeded. */
+  onSynced?(): void;
 }
 
 export interface RunningProxy {
@@ -81,6 +83,7 @@ export function runProxy(options: ProxyOptions): RunningProxy {
       metrics.pending = 0;
       if (waitingSince === since) waitingSince = undefined;
       firstSync();
+      options.onSynced?.();
       log.debug('rules written', { ports: tracker.state.size, changed: changed.size, seconds });
       // Flows are ended after the rules are in place: an earlier end would let them come back the old way.
       await flows?.follow(tracker.state, full ? undefined : changed).then(
