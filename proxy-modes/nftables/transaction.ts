@@ -1,92 +1,147 @@
 // From what is in the kernel to what should be, as one transaction. Pure.
 // Guarantees: the requests follow the change, not the number of services; with nothing applied the table is made anew.
 import type { NftRequest, SetElement } from '../../src/kernel/nftables/port.js';
-import type { ProxyState, ServicePort } from '../../src/proxy/state.js';
-import * as names from './names.js';
-import { base, freshTable, sets, type TableName } from './plan/base.js';
+import type { ProxyState, ServicePort, TrafficOptions } from '../../src/proxy/state.js';
+import { base, clientSet, freshTable, sets, type TableName } from './plan/base.js';
 import { chainRules } from './plan/chain.js';
-import { hairpins, type PlanOptions, planService, type ServicePlan } from './plan/service.js';
+import { planService, type ServicePlan, sharedElements } from './plan/service.js';
 
-/** What one commit left in the kernel. */
+export interface Programmed {
+  readonly port: ServicePort;
+  readonly plan: ServicePlan;
+}
+
+/** What the commits so far have left in the kernel. */
 export interface Applied {
-  readonly services: ReadonlyMap<string, { readonly port: ServicePort; readonly plan: ServicePlan }>;
-  /** How many service ports ask for each pair of the hairpin set. */
-  readonly hairpins: ReadonlyMap<string, number>;
+  readonly services: ReadonlyMap<string, Programmed>;
+  /** How many service ports ask for each shared element. */
+  readonly shared: ReadonlyMap<string, number>;
 }
 
 export interface Transaction {
   readonly requests: readonly NftRequest[];
-  readonly result: Applied;
+  /** What changes in `Applied` once the requests are committed; absent entries are gone. */
+  readonly services: ReadonlyMap<string, Programmed | undefined>;
+  readonly shared: ReadonlyMap<string, number>;
+}
+
+export interface Wanted {
+  readonly state: ProxyState;
+  /** Keys that may differ from what is applied; without it all are compared. */
+  readonly changed?: ReadonlySet<string> | undefined;
 }
 
 export function transaction(
   place: TableName,
-  state: ProxyState,
+  { state, changed }: Wanted,
   applied: Applied | undefined,
-  options: PlanOptions,
+  options: TrafficOptions,
 ): Transaction {
-  const before: Applied = applied ?? { services: new Map(), hairpins: new Map() };
-  const services = new Map(before.services);
-  const pairs = new Map(before.hairpins);
-  const changes = new Changes(place);
-  for (const [key, old] of before.services) {
-    if (state.get(key)?.family === place.family) continue;
-    changes.remove(old.plan);
-    count(pairs, old.port, -1);
-    services.delete(key);
-  }
-  for (const [key, port] of state) {
-    const old = services.get(key);
-    if (port.family !== place.family || old?.port === port) continue;
-    const plan = planService(port, options);
+  const before = applied ?? { services: new Map<string, Programmed>(), shared: new Map<string, number>() };
+  const keys =
+    applied === undefined || changed === undefined ? [...before.services.keys(), ...state.keys()] : changed;
+  const services = new Map<string, Programmed | undefined>();
+  const shared = new Counts(before.shared);
+  const changes = new Changes(place, options);
+  for (const key of keys) {
+    const old = before.services.get(key);
+    const found = state.get(key);
+    const port = found?.family === place.family ? found : undefined;
+    if (old?.port === port || services.has(key)) continue;
+    const plan = port === undefined ? undefined : planService(port, options);
     changes.replace(old?.plan, plan);
-    if (old !== undefined) count(pairs, old.port, -1);
-    count(pairs, port, 1);
-    services.set(key, { port, plan });
+    if (old !== undefined) shared.count(old.port, -1);
+    if (port !== undefined) shared.count(port, 1);
+    services.set(key, port === undefined || plan === undefined ? undefined : { port, plan });
   }
-  const requests = changes.requests(hairpinChanges(before.hairpins, pairs));
-  const start = applied === undefined ? [...freshTable(place), ...base(place)] : [];
-  return { requests: [...start, ...requests], result: { services, hairpins: pairs } };
+  const requests = changes.requests(shared.changes());
+  const start = applied === undefined ? [...freshTable(place), ...base(place, options)] : [];
+  return { requests: [...start, ...requests], services, shared: shared.counts };
+}
+
+/** Enters a committed transaction into the record. */
+export function advance(
+  applied: { readonly services: Map<string, Programmed>; readonly shared: Map<string, number> },
+  { services, shared }: Transaction,
+): void {
+  for (const [key, entry] of services) {
+    if (entry === undefined) applied.services.delete(key);
+    else applied.services.set(key, entry);
+  }
+  for (const [element, count] of shared) {
+    if (count === 0) applied.shared.delete(element);
+    else applied.shared.set(element, count);
+  }
 }
 
 /** Gathers the changes of all services, so that each set gets its elements in one piece and in an order that holds. */
 class Changes {
   readonly #removed = new Map<string, SetElement[]>();
   readonly #added = new Map<string, SetElement[]>();
+  readonly #emptied: string[] = [];
   readonly #unused: string[] = [];
-  readonly #filled: NftRequest[] = [];
+  readonly #forgotten: string[] = [];
+  readonly #made: NftRequest[] = [];
+  readonly #rules: NftRequest[] = [];
   #setId = 0;
 
-  constructor(private readonly place: TableName) {}
+  constructor(
+    private readonly place: TableName,
+    private readonly options: TrafficOptions,
+  ) {}
 
-  remove(plan: ServicePlan): void {
-    for (const [set, elements] of Object.entries(plan.elements)) push(this.#removed, set, elements);
-    this.#unused.push(...plan.chains.keys());
-  }
-
-  replace(old: ServicePlan | undefined, plan: ServicePlan): void {
-    for (const [set, elements] of Object.entries(old?.elements ?? {})) push(this.#removed, set, elements);
-    for (const [set, elements] of Object.entries(plan.elements)) push(this.#added, set, elements);
-    for (const chain of old?.chains.keys() ?? []) if (!plan.chains.has(chain)) this.#unused.push(chain);
+  replace(old: ServicePlan | undefined, plan: ServicePlan | undefined): void {
     const { family, table } = this.place;
-    for (const [name, steps] of plan.chains) {
-      const there = old?.chains.has(name) === true;
-      this.#filled.push({ do: there ? 'flush' : 'add', kind: 'chain', family, table, name });
-      this.#filled.push(...chainRules({ ...this.place, chain: name }, steps, () => ++this.#setId));
+    this.#replaceElements(old, plan);
+    for (const chain of old?.chains.keys() ?? [])
+      if (plan?.chains.has(chain) !== true) this.#unused.push(chain);
+    for (const set of old?.clientSets ?? [])
+      if (plan?.clientSets.includes(set) !== true) this.#forgotten.push(set);
+    for (const set of plan?.clientSets ?? [])
+      if (old?.clientSets.includes(set) !== true)
+        this.#made.push({ do: 'add', kind: 'set', ...clientSet(this.place, set) });
+    for (const [name, steps] of plan?.chains ?? []) {
+      const there = old?.chains.get(name);
+      if (there !== undefined && JSON.stringify(there) === JSON.stringify(steps)) continue;
+      if (there !== undefined) this.#emptied.push(name);
+      else this.#made.push({ do: 'add', kind: 'chain', family, table, name });
+      const chain = { ...this.place, chain: name, options: this.options, nextSetId: () => ++this.#setId };
+      this.#rules.push(...chainRules(chain, steps));
     }
   }
 
-  /** Elements that lead to a chain go before it and come after it. */
-  requests(pairs: { readonly removed: SetElement[]; readonly added: SetElement[] }): NftRequest[] {
-    const { family, table } = this.place;
-    push(this.#removed, names.HAIRPIN, pairs.removed);
-    push(this.#added, names.HAIRPIN, pairs.added);
+  /** What refers to a chain or a set goes before it and comes after it. */
+  requests(
+    shared: readonly { readonly set: string; readonly key: string; readonly isNew: boolean }[],
+  ): NftRequest[] {
+    for (const { set, key, isNew } of shared) push(isNew ? this.#added : this.#removed, set, [{ key }]);
     return [
       ...this.#elements('delete', this.#removed),
-      ...this.#unused.map((name): NftRequest => ({ do: 'delete', kind: 'chain', family, table, name })),
-      ...this.#filled,
+      ...[...this.#emptied, ...this.#unused].map((name) => this.#request('flush', 'chain', name)),
+      ...this.#unused.map((name) => this.#request('delete', 'chain', name)),
+      ...this.#forgotten.map((name) => this.#request('delete', 'set', name)),
+      ...this.#made,
+      ...this.#rules,
       ...this.#elements('add', this.#added),
     ];
+  }
+
+  #request(verb: 'flush' | 'delete', kind: 'chain' | 'set', name: string): NftRequest {
+    const { family, table } = this.place;
+    return { do: verb, kind, family, table, name };
+  }
+
+  /** What stays is not touched: no packet meets a moment without it, and there is less to send. */
+  #replaceElements(old: ServicePlan | undefined, plan: ServicePlan | undefined): void {
+    const texts = (from: ServicePlan | undefined) =>
+      new Map(
+        Object.entries(from?.elements ?? {}).flatMap(([set, elements]) =>
+          elements.map((element) => [`${set} ${element.key} ${element.verdict}`, { set, element }] as const),
+        ),
+      );
+    const [before, after] = [texts(old), texts(plan)];
+    for (const [text, { set, element }] of before) if (!after.has(text)) push(this.#removed, set, [element]);
+    for (const [text, { set, element }] of after) if (!before.has(text)) push(this.#added, set, [element]);
   }
 
   #elements(verb: 'add' | 'delete', bySet: ReadonlyMap<string, SetElement[]>): NftRequest[] {
@@ -101,22 +156,29 @@ class Changes {
   }
 }
 
+/** How often each shared element is asked for after the change; only those that the change touches. */
+class Counts {
+  readonly counts = new Map<string, number>();
+
+  constructor(private readonly before: ReadonlyMap<string, number>) {}
+
+  count(port: ServicePort, by: 1 | -1): void {
+    for (const element of sharedElements(port))
+      this.counts.set(element, (this.counts.get(element) ?? this.before.get(element) ?? 0) + by);
+  }
+
+  changes() {
+    return [...this.counts].flatMap(([element, count]) => {
+      const isNew = count > 0;
+      if (isNew === (this.before.get(element) ?? 0) > 0) return [];
+      const blank = element.indexOf(' ');
+      return [{ set: element.slice(0, blank), key: element.slice(blank + 1), isNew }];
+    });
+  }
+}
+
 function push(into: Map<string, SetElement[]>, set: string, elements: readonly SetElement[]): void {
   const list = into.get(set);
   if (list === undefined) into.set(set, [...elements]);
   else list.push(...elements);
-}
-
-function count(pairs: Map<string, number>, port: ServicePort, by: 1 | -1): void {
-  for (const pair of hairpins(port)) {
-    const left = (pairs.get(pair) ?? 0) + by;
-    if (left === 0) pairs.delete(pair);
-    else pairs.set(pair, left);
-  }
-}
-
-function hairpinChanges(before: ReadonlyMap<string, number>, after: ReadonlyMap<string, number>) {
-  const missing = (from: ReadonlyMap<string, number>, of: ReadonlyMap<string, number>) =>
-    [...of.keys()].filter((key) => !from.has(key)).map((key) => ({ key }));
-  return { removed: missing(after, before), added: missing(before, after) };
 }

@@ -9,6 +9,7 @@ import { statusCommand } from './cluster/status.js';
 import { upCommand } from './cluster/up.js';
 import { cniCommand } from './cni/command.js';
 import { doctorCommand } from './doctor.js';
+import { proxyCommand } from './proxy.js';
 import { schedulerCommand } from './scheduler.js';
 import { snapshotCommand } from './snapshot.js';
 import type { Terminal } from './terminal.js';
@@ -42,6 +43,7 @@ export function createProgram(terminal: Terminal): Command {
   program.addCommand(snapshotCommand(terminal));
   program.addCommand(apiserverCommand(terminal));
   program.addCommand(schedulerCommand(terminal));
+  program.addCommand(proxyCommand(terminal));
   program.addCommand(doctorCommand(terminal));
   program.addCommand(cniCommand(terminal));
   govern(program, terminal, 'trellis');

@@ -199,7 +199,7 @@ async function startProxy({ layout, settings, log }: AgentOptions, { informers }
   const mode = await openNftablesMode({
     table: layout.proxyTable,
     families: ['ip'],
-    clusterCidrs: { ip: settings.clusterCidr },
+    traffic: { ip: { local: { by: 'cidr', cidr: settings.clusterCidr } } },
   });
   const proxy = runProxy({ informers, nodeName: settings.nodeName, mode, log: log.with({ part: 'proxy' }) });
   await proxy.synced();

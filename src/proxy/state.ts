@@ -13,26 +13,98 @@ export interface Endpoint {
 
 /** One port of one service, in one address family. */
 export interface ServicePort {
-  /** `namespace/name:port name/family`. */
+  /** `namespace/name:port name/protocol/family`. */
   readonly key: string;
+  /** `namespace/name:port name`, or without the colon where the port has no name; as kube-proxy writes it in comments. */
+  readonly name: string;
   readonly family: IpFamily;
   readonly protocol: Protocol;
   readonly clusterIp: string;
   readonly port: number;
   readonly nodePort?: number;
-  /** Only endpoints of this node take traffic to the cluster IP, or to the node port. */
+  /** Addresses outside the cluster's range whose traffic somebody routes to the nodes. */
+  readonly externalIps: readonly string[];
+  /** Addresses of load balancers that leave the destination as it is (ipMode VIP). */
+  readonly loadBalancerIps: readonly string[];
+  /** Who may reach the load balancer's addresses; empty is everybody. */
+  readonly sourceRanges: readonly string[];
+  /** For this long after its last connection a client stays with its endpoint; absent: it does not. */
+  readonly affinitySeconds?: number;
+  /** Only endpoints of this node take traffic to the cluster IP, or from outside. */
   readonly internalLocal: boolean;
   readonly externalLocal: boolean;
-  /** Ordered by address and port; those that may take traffic now. */
+  /** Endpoints for policy Cluster, after topology; ordered by address and port. */
   readonly endpoints: readonly Endpoint[];
+  /** Endpoints of this node for policy Local; empty where no policy is Local. */
+  readonly localEndpoints: readonly Endpoint[];
+  /** Somebody serves somewhere: traffic that finds no local endpoint is dropped, not refused. */
+  readonly served: boolean;
 }
 
 export type ProxyState = ReadonlyMap<string, ServicePort>;
 
+/** What takes traffic to the cluster IP, and what takes traffic from outside. */
+export const internalEndpoints = (port: ServicePort) =>
+  port.internalLocal ? port.localEndpoints : port.endpoints;
+export const externalEndpoints = (port: ServicePort) =>
+  port.externalLocal ? port.localEndpoints : port.endpoints;
+/** Every address of the service that is not its cluster IP. */
+export const outsideIps = (port: ServicePort): readonly string[] => [
+  ...port.externalIps,
+  ...port.loadBalancerIps,
+];
+export const isExternal = (port: ServicePort) =>
+  port.nodePort !== undefined || port.externalIps.length > 0 || port.loadBalancerIps.length > 0;
+
+/** How traffic of this node's pods is told from other traffic. */
+export type LocalDetector =
+  | { readonly by: 'cidr'; readonly cidr: string }
+  | { readonly by: 'interface'; readonly name: string }
+  | { readonly by: 'interface-prefix'; readonly prefix: string };
+
+/** What every mode is set up with, for one address family. */
+export interface TrafficOptions {
+  /** Without it, nothing counts as traffic of pods. */
+  readonly local?: LocalDetector;
+  /** Traffic to cluster IPs gets the node's address whoever sends it. */
+  readonly masqueradeAll?: boolean;
+  /** The bit of the packet mark that asks for masquerading. */
+  readonly masqueradeBit?: number;
+  /** Networks in which an address of the node must be to have node ports; without it, every address has them. */
+  readonly nodePortCidrs?: readonly string[];
+  /** Node ports on loopback addresses too, where the mode can. */
+  readonly localhostNodePorts?: boolean;
+}
+
+/** kube-proxy's own (--iptables-masquerade-bit). */
+export const MASQUERADE_BIT = 14;
+export const masqueradeMark = ({ masqueradeBit = MASQUERADE_BIT }: TrafficOptions): number =>
+  (1 << masqueradeBit) >>> 0;
+
+export type PerFamily<T> = Readonly<Partial<Record<IpFamily, T>>>;
+
+/** What a sync did, for the metrics. */
+export interface SyncReport {
+  /** Messages or lines that were sent to the kernel. */
+  readonly sent: number;
+  /** Service ports that could not be programmed, and why; the others were. */
+  readonly failed?: ReadonlyMap<string, unknown>;
+}
+
 /** What a mode does with a state. It remembers what it has put into the kernel. */
 export interface ProxyMode {
-  /** Brings the kernel to the state; after a failure the next call starts from nothing known. */
-  sync(state: ProxyState): Promise<void>;
+  readonly name: 'iptables' | 'ipvs' | 'nftables' | 'userspace';
+  /**
+   * Brings the kernel to the state; after a failure the next call starts from nothing known. `changed` are the keys
+   * that may differ from the state of the last call; without it everything is compared.
+   */
+  sync(state: ProxyState, changed?: ReadonlySet<string>): Promise<SyncReport>;
+  /** Forgets what is in the kernel, so that the next sync writes everything. */
+  forget(): void;
+  /** Whether what the mode has put into the kernel is still there, as far as one cheap look tells. */
+  check?(): Promise<boolean>;
+  /** Tells when somebody else has changed what the mode has made; answers how to stop. */
+  watch?(onDrift: () => void): () => void;
   /** Removes everything the mode has made, also by another process before. */
   cleanUp(): Promise<void>;
   close(): void;

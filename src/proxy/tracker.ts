@@ -1,55 +1,149 @@
 // Keeps the state of the proxy current: recomputes only the service that an event was about.
-// Guarantees: the state it hands out is a value; entries that did not change keep their identity.
-import type { V1EndpointSlice, V1Service } from '../api/gen/types.js';
+// Guarantees: entries that did not change keep their identity; a change is in `changed` until it is taken.
+import type { V1EndpointSlice, V1Node, V1Service } from '../api/gen/types.js';
 import { keyOf, type Stored } from '../api/object.js';
-import { ENDPOINT_SLICES, SERVICES } from '../api/resources.js';
+import { ENDPOINT_SLICES, NODES, SERVICES } from '../api/resources.js';
 import type { Informer, Informers } from '../client/informer.js';
-import { SERVICE_NAME_LABEL, servicePorts } from './servicePorts.js';
+import { Claims } from './claims.js';
+import { countLocalReady, type NodeTopology } from './endpoints.js';
+import { healthCheckNodePort, isProxied, SERVICE_NAME_LABEL, servicePorts } from './servicePorts.js';
 import type { ProxyState, ServicePort } from './state.js';
 
 const BY_SERVICE = 'service';
+/** Written by the endpoint slice controller: the change of a pod or service that led to the slice. */
+const TRIGGER_ANNOTATION = 'endpoints.kubernetes.io/last-change-trigger-time';
+/** More than a sync can tell; what is older than the proxy says nothing of it. */
+const MOST_TRIGGERS = 1000;
+const ZONE_LABEL = 'topology.kubernetes.io/zone';
+
+/** What the health check of a service tells. */
+export interface ServiceHealth {
+  readonly namespace: string;
+  readonly name: string;
+  readonly port: number;
+  readonly localEndpoints: number;
+}
 
 export interface Tracker {
-  state(): ProxyState;
+  /** The same map at every call, as it is now. */
+  readonly state: ProxyState;
+  /** The keys that changed since the last call. */
+  takeChanged(): Set<string>;
+  /** When the endpoints that changed since the last call were meant to change, in milliseconds since 1970. */
+  takeTriggers(): number[];
+  /** Services with a health check of their own, by key. */
+  readonly health: ReadonlyMap<string, ServiceHealth>;
+  /** This node, once it is known. */
+  node(): Stored<V1Node> | undefined;
   synced(): Promise<void>;
   stop(): void;
 }
 
-/** `onChange` is called after every change that alters the state. */
-export function trackServices(informers: Informers, nodeName: string, onChange: () => void): Tracker {
+export interface TrackerOptions {
+  readonly informers: Informers;
+  readonly nodeName: string;
+  /** Called after every change that alters the state. */
+  onChange(): void;
+}
+
+export function trackServices({ informers, nodeName, onChange }: TrackerOptions): Tracker {
   const services: Informer<V1Service> = informers.of(SERVICES);
   const slices: Informer<V1EndpointSlice> = informers.of(ENDPOINT_SLICES);
+  const nodes: Informer<V1Node> = informers.of(NODES, { fieldSelector: `metadata.name=${nodeName}` });
+  const claims = new Claims();
   const portsOf = new Map<string, readonly ServicePort[]>();
-  let state: ProxyState | undefined;
+  const state = new Map<string, ServicePort>();
+  const health = new Map<string, ServiceHealth>();
+  const startedAt = Date.now();
+  let triggers: number[] = [];
+  let changed = new Set<string>();
+  let topology: NodeTopology = { name: nodeName };
 
   slices.index(BY_SERVICE, (slice) => [serviceOf(slice)]);
+  const grant = (keys: ReadonlySet<string>) => {
+    for (const key of keys) {
+      const port = claims.granted(key);
+      if (port === state.get(key)) continue;
+      if (port === undefined) state.delete(key);
+      else state.set(key, port);
+      changed.add(key);
+    }
+  };
   const refresh = (key: string) => {
     const service = services.get(key);
+    const own = slices.byIndex(BY_SERVICE, key);
     const before = portsOf.get(key) ?? [];
-    const computed =
-      service === undefined
-        ? []
-        : servicePorts({ service, slices: slices.byIndex(BY_SERVICE, key), nodeName });
+    const computed = service === undefined ? [] : servicePorts({ service, slices: own, node: topology });
     const after = computed.map((port) => before.find((old) => isSame(old, port)) ?? port);
-    if (after.length === before.length && after.every((port) => before.includes(port))) return;
     if (after.length === 0) portsOf.delete(key);
     else portsOf.set(key, after);
-    state = undefined;
-    onChange();
+    const kept = new Set(after);
+    for (const port of before) if (!kept.has(port)) grant(claims.set(port.key, undefined));
+    const known = new Set(before);
+    for (const port of after) if (!known.has(port)) grant(claims.set(port.key, port));
+    return refreshHealth(key, service, own);
   };
-  const onService = (service: Stored<V1Service>) => refresh(keyOf(service.metadata));
-  const onSlice = (slice: Stored<V1EndpointSlice>) => refresh(serviceOf(slice));
+  const refreshHealth = (
+    key: string,
+    service: Stored<V1Service> | undefined,
+    own: readonly Stored<V1EndpointSlice>[],
+  ): boolean => {
+    const port = service !== undefined && isProxied(service) ? healthCheckNodePort(service) : undefined;
+    const before = health.get(key);
+    if (port === undefined || service === undefined) return health.delete(key);
+    const endpoints = own.flatMap((slice) => slice.endpoints ?? []);
+    const localEndpoints = countLocalReady(endpoints, nodeName);
+    const { namespace = '', name } = service.metadata;
+    health.set(key, { namespace, name, port, localEndpoints });
+    return before?.port !== port || before.localEndpoints !== localEndpoints;
+  };
+  const refreshAll = (keys: Iterable<string>) => {
+    let told = false;
+    for (const key of keys) told = refresh(key) || told;
+    if (told || changed.size > 0) onChange();
+  };
+  const onService = (service: Stored<V1Service>) => refreshAll([keyOf(service.metadata)]);
+  const onSlice = (slice: Stored<V1EndpointSlice>) => {
+    const trigger = Date.parse(slice.metadata.annotations?.[TRIGGER_ANNOTATION] ?? '');
+    if (trigger >= startedAt && triggers.length < MOST_TRIGGERS) triggers.push(trigger);
+    refreshAll([serviceOf(slice)]);
+  };
+  const onNode = (node: Stored<V1Node>) => {
+    if (node.metadata.name !== nodeName) return;
+    const zone = node.metadata.labels?.[ZONE_LABEL];
+    if (zone === topology.zone) return;
+    topology = { name: nodeName, ...(zone === undefined ? {} : { zone }) };
+    refreshAll(services.list().map(({ metadata }) => keyOf(metadata)));
+  };
   const stops = [
+    nodes.on({ added: onNode, updated: onNode }),
     services.on({ added: onService, updated: onService, deleted: onService }),
-    slices.on({ added: onSlice, updated: onSlice, deleted: onSlice }),
+    slices.on({
+      added: onSlice,
+      updated: (slice, previous) => {
+        onSlice(slice);
+        // Somebody may hang a slice from one service to another.
+        if (serviceOf(previous) !== serviceOf(slice)) onSlice(previous);
+      },
+      deleted: onSlice,
+    }),
   ];
   return {
-    state: () => {
-      state ??= new Map([...portsOf.values()].flat().map((port) => [port.key, port]));
-      return state;
+    state,
+    takeChanged: () => {
+      const taken = changed;
+      changed = new Set();
+      return taken;
     },
+    takeTriggers: () => {
+      const taken = triggers;
+      triggers = [];
+      return taken;
+    },
+    health,
+    node: () => nodes.get(nodeName),
     synced: async () => {
-      await Promise.all([services.synced(), slices.synced()]);
+      await Promise.all([services.synced(), slices.synced(), nodes.synced()]);
     },
     stop: () => {
       for (const stop of stops) stop();

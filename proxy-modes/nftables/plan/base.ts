@@ -5,10 +5,14 @@ import {
   ctStatus,
   fibType,
   flipMarkBits,
+  goTo,
   inSet,
+  ip6Daddr,
+  ipDaddr,
   jump,
   markBits,
   masquerade,
+  type Part,
   reject,
   returns,
   rule,
@@ -16,13 +20,11 @@ import {
   vmapLookup,
 } from '../../../src/kernel/nftables/expressions.js';
 import type { Chain, NftRequest, NftSet } from '../../../src/kernel/nftables/port.js';
-import type { IpFamily } from '../../../src/proxy/state.js';
+import { type IpFamily, masqueradeMark, type TrafficOptions } from '../../../src/proxy/state.js';
 import * as names from '../names.js';
 
-/** kube-proxy's own bit of the packet mark (--iptables-masquerade-bit 14). */
-const MASQUERADE_BIT = 0x4000;
 /** Just after the usual priorities, so that a firewall of the host speaks first. */
-const PRIORITY = { dstnat: -100, filter: 0, srcnat: 100 };
+const PRIORITY = { beforeDstnat: -110, dstnat: -100, filter: 0, srcnat: 100 };
 
 export interface TableName {
   readonly family: IpFamily;
@@ -53,21 +55,42 @@ export function sets({ family, table }: TableName): Readonly<Record<string, NftS
     [names.NODE_PORTS]: { ...nodePort, name: names.NODE_PORTS },
     [names.REJECTED_IPS]: { ...ipPort, name: names.REJECTED_IPS },
     [names.REJECTED_NODE_PORTS]: { ...nodePort, name: names.REJECTED_NODE_PORTS },
+    [names.FIREWALL_IPS]: { ...ipPort, name: names.FIREWALL_IPS },
+    [names.CLUSTER_IPS]: { family, table, type: [address], name: names.CLUSTER_IPS },
     [names.HAIRPIN]: { family, table, type: [address, address], name: names.HAIRPIN },
   };
 }
 
-export function base(place: TableName): NftRequest[] {
+/** Clients of one endpoint; filled by the packets themselves. */
+export function clientSet({ family, table }: TableName, name: string): NftSet {
+  const type = [family === 'ip' ? 'ipv4_addr' : 'ipv6_addr'] as const;
+  // The kernel asks for a limit where packets add elements.
+  return { family, table, name, type, flags: ['dynamic', 'timeout'], size: 65_535 };
+}
+
+export function base(place: TableName, options: TrafficOptions): NftRequest[] {
   return [
     ...chains(place).map((chain): NftRequest => ({ do: 'add', kind: 'chain', ...chain })),
     ...Object.values(sets(place)).map((set): NftRequest => ({ do: 'add', kind: 'set', ...set })),
-    ...rules(place),
+    ...rules(place, options),
   ];
 }
 
+export const baseChains = (place: TableName): string[] => chains(place).map(({ name }) => name);
+
 function chains({ family, table }: TableName): Chain[] {
-  const plain = [names.SERVICES, names.MARK_FOR_MASQUERADE, names.NO_ENDPOINTS, names.REJECT];
+  const plain = [
+    ...[names.SERVICES, names.MARK_FOR_MASQUERADE, names.NO_ENDPOINTS, names.REJECT],
+    names.FIREWALL,
+  ];
   const hooks = [
+    {
+      name: 'filter-prerouting-pre-dnat',
+      type: 'filter',
+      hook: 'prerouting',
+      priority: PRIORITY.beforeDstnat,
+    },
+    { name: 'filter-output-pre-dnat', type: 'filter', hook: 'output', priority: PRIORITY.beforeDstnat },
     { name: 'nat-prerouting', type: 'nat', hook: 'prerouting', priority: PRIORITY.dstnat },
     { name: 'nat-output', type: 'nat', hook: 'output', priority: PRIORITY.dstnat },
     { name: 'nat-postrouting', type: 'nat', hook: 'postrouting', priority: PRIORITY.srcnat },
@@ -78,11 +101,11 @@ function chains({ family, table }: TableName): Chain[] {
   return [...plain.map((name) => ({ name })), ...hooks].map((chain) => ({ family, table, ...chain }));
 }
 
-function rules(place: TableName): NftRequest[] {
+function rules(place: TableName, options: TrafficOptions): NftRequest[] {
   const { family } = place;
   const daddr = family === 'ip' ? 'ip daddr' : 'ip6 daddr';
   const saddr = family === 'ip' ? 'ip saddr' : 'ip6 saddr';
-  const local = fibType(['daddr'], 'local');
+  const mark = masqueradeMark(options);
   const inChain = (chain: string, expressions: ReturnType<typeof rule>): NftRequest => ({
     do: 'add',
     kind: 'rule',
@@ -90,26 +113,39 @@ function rules(place: TableName): NftRequest[] {
     chain,
     expressions,
   });
+  const nodePorts = (chain: string, map: string) =>
+    nodePortMatches(place, options).map((match) =>
+      inChain(chain, rule(...match, vmapLookup(map, 'meta l4proto', 'th dport'))),
+    );
+  const guarded = ['filter-prerouting-pre-dnat', 'filter-output-pre-dnat'];
   const checked = ['filter-input', 'filter-forward', 'filter-output'];
   return [
+    ...guarded.map((chain) => inChain(chain, rule(ctState('new'), jump(names.FIREWALL)))),
+    inChain(names.FIREWALL, rule(vmapLookup(names.FIREWALL_IPS, daddr, 'meta l4proto', 'th dport'))),
     ...['nat-prerouting', 'nat-output'].map((chain) => inChain(chain, rule(jump(names.SERVICES)))),
     inChain(names.SERVICES, rule(vmapLookup(names.SERVICE_IPS, daddr, 'meta l4proto', 'th dport'))),
-    inChain(names.SERVICES, rule(local, vmapLookup(names.NODE_PORTS, 'meta l4proto', 'th dport'))),
-    inChain(names.MARK_FOR_MASQUERADE, rule(setMarkBits(MASQUERADE_BIT))),
+    ...nodePorts(names.SERVICES, names.NODE_PORTS),
+    inChain(names.MARK_FOR_MASQUERADE, rule(setMarkBits(mark))),
     // A pod that reached itself through its service: without another source it would answer itself directly.
     inChain(
       'nat-postrouting',
       rule(ctStatus('dnat'), inSet(names.HAIRPIN, saddr, daddr), masquerade('fully-random')),
     ),
-    inChain('nat-postrouting', rule(markBits(MASQUERADE_BIT, 'neq'), returns)),
+    inChain('nat-postrouting', rule(markBits(mark, 'neq'), returns)),
     // The mark is taken off again: the packet may be encapsulated and pass here once more.
-    inChain('nat-postrouting', rule(flipMarkBits(MASQUERADE_BIT), masquerade('fully-random'))),
+    inChain('nat-postrouting', rule(flipMarkBits(mark), masquerade('fully-random'))),
     ...checked.map((chain) => inChain(chain, rule(ctState('new'), jump(names.NO_ENDPOINTS)))),
     inChain(names.NO_ENDPOINTS, rule(vmapLookup(names.REJECTED_IPS, daddr, 'meta l4proto', 'th dport'))),
-    inChain(
-      names.NO_ENDPOINTS,
-      rule(local, vmapLookup(names.REJECTED_NODE_PORTS, 'meta l4proto', 'th dport')),
-    ),
+    ...nodePorts(names.NO_ENDPOINTS, names.REJECTED_NODE_PORTS),
+    // A port that no service has: without this the packet would wander by the default route.
+    inChain(names.NO_ENDPOINTS, rule(inSet(names.CLUSTER_IPS, daddr), goTo(names.REJECT))),
     inChain(names.REJECT, rule(reject(family, 'port-unreachable'))),
   ];
+}
+
+/** What a packet to a node port must be, once for each network that has them. Loopback never: its packets cannot leave. */
+function nodePortMatches({ family }: TableName, { nodePortCidrs }: TrafficOptions): Part[][] {
+  const daddr = family === 'ip' ? ipDaddr : ip6Daddr;
+  const own = [daddr(family === 'ip' ? '127.0.0.0/8' : '::1', 'neq'), fibType(['daddr'], 'local')];
+  return nodePortCidrs === undefined ? [own] : nodePortCidrs.map((cidr) => [daddr(cidr), ...own]);
 }

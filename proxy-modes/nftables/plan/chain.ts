@@ -1,76 +1,138 @@
 // A service's chain in the kernel's words. Pure.
-
+// Guarantees: one rule picks an endpoint, however many there are; where clients stay with theirs, one more for each.
+import { textBytes } from '../../../src/kernel/nftables/bytes.js';
 import {
+  dnatTo,
   dnatToLoaded,
+  drop,
+  fibType,
+  goTo,
+  inSet,
   ip6Saddr,
   ipSaddr,
   jump,
+  match,
+  numgenVmap,
   type Part,
+  returns,
   rule,
+  updateSet,
 } from '../../../src/kernel/nftables/expressions.js';
-import type { NftRequest } from '../../../src/kernel/nftables/port.js';
-import type { Endpoint } from '../../../src/proxy/state.js';
+import type { DataType, NftRequest, NftSet, SetElement } from '../../../src/kernel/nftables/port.js';
+import type { TrafficOptions } from '../../../src/proxy/state.js';
 import * as names from '../names.js';
 import type { TableName } from './base.js';
-import type { ChainStep } from './service.js';
+import type { ChainStep, Origin } from './service.js';
 
-/** `nextSetId` gives the anonymous maps of one transaction their numbers. */
-export function chainRules(
-  place: TableName & { readonly chain: string },
-  steps: readonly ChainStep[],
-  nextSetId: () => number,
-): NftRequest[] {
-  const add = (...parts: Part[]): NftRequest => ({
-    do: 'add',
-    kind: 'rule',
-    ...place,
-    expressions: rule(...parts),
-  });
-  return steps.flatMap((step) =>
-    step.step === 'masquerade'
-      ? [
-          add(
-            step.unlessFrom === undefined ? [] : notFrom(place, step.unlessFrom),
-            jump(names.MARK_FOR_MASQUERADE),
-          ),
-        ]
-      : balance(place, step.endpoints, nextSetId(), add),
-  );
+export interface ChainPlace extends TableName {
+  readonly chain: string;
+  readonly options: TrafficOptions;
+  /** Gives the anonymous sets of one transaction their numbers. */
+  nextSetId(): number;
 }
 
-const notFrom = ({ family }: TableName, cidr: string) => (family === 'ip' ? ipSaddr : ip6Saddr)(cidr, 'neq');
+type StepOf<Name extends ChainStep['step']> = Extract<ChainStep, { readonly step: Name }>;
+
+export function chainRules(place: ChainPlace, steps: readonly ChainStep[]): NftRequest[] {
+  return steps.flatMap((step) => {
+    if (step.step === 'balance') return balance(place, step);
+    return step.step === 'stick' ? stick(place, step) : [simpleRule(place, step)];
+  });
+}
+
+function simpleRule(place: ChainPlace, step: Exclude<ChainStep, StepOf<'balance' | 'stick'>>): NftRequest {
+  switch (step.step) {
+    case 'masquerade':
+      return addRule(place, from(place, step.from), jump(names.MARK_FOR_MASQUERADE));
+    case 'remember':
+      return addRule(
+        place,
+        updateSet(step.clients, [place.family === 'ip' ? 'ip saddr' : 'ip6 saddr'], {
+          timeoutMs: step.timeoutMs,
+        }),
+      );
+    case 'send':
+      return addRule(place, dnatTo(step.endpoint.ip, step.endpoint.port));
+    case 'allow':
+      return addRule(place, saddr(place, step.cidr), returns);
+    case 'drop':
+      return addRule(place, drop);
+  }
+}
+
+const addRule = ({ family, table, chain }: ChainPlace, ...parts: Part[]): NftRequest => ({
+  do: 'add',
+  kind: 'rule',
+  family,
+  table,
+  chain,
+  expressions: rule(...parts),
+});
+
+const saddr = ({ family }: TableName, cidr: string, op: 'eq' | 'neq' = 'eq') =>
+  (family === 'ip' ? ipSaddr : ip6Saddr)(cidr, op);
+
+function from(place: ChainPlace, origin: Origin | undefined): Part {
+  if (origin === undefined) return [];
+  if (origin === 'node') return fibType(['saddr'], 'local');
+  const { local } = place.options;
+  const op = origin === 'pods' ? 'eq' : 'neq';
+  switch (local?.by) {
+    case 'cidr':
+      return saddr(place, local.cidr, op);
+    case 'interface':
+      return match('meta iifname', textBytes(local.name, 16), op);
+    case 'interface-prefix':
+      return match('meta iifname', textBytes(local.prefix, local.prefix.length), op);
+    default:
+      return [];
+  }
+}
+
+/** The kernel gives it a number. */
+const ANONYMOUS = '__map%d';
+const address = ({ family }: TableName): DataType => (family === 'ip' ? 'ipv4_addr' : 'ipv6_addr');
 
 /** `dnat to numgen random mod N map { 0 : address . port, ... }`: one rule, however many endpoints. */
-function balance(
-  { family, table }: TableName,
-  endpoints: readonly Endpoint[],
-  setId: number,
-  add: (...parts: Part[]) => NftRequest,
-): NftRequest[] {
-  const set = '__map%d';
-  const map = {
-    family,
-    table,
-    type: ['integer'],
-    mapType: [family === 'ip' ? 'ipv4_addr' : 'ipv6_addr', 'inet_service'],
-    flags: ['anonymous', 'constant'],
-  } as const;
-  return [
-    { do: 'add', kind: 'set', ...map, name: set, id: setId },
-    {
-      do: 'add',
-      kind: 'element',
-      ...map,
-      set,
-      setId,
-      elements: endpoints.map(({ ip, port }, index) => ({ key: String(index), data: `${ip} . ${port}` })),
-    },
-    add(
-      [
-        { numgen: { type: 'random', modulus: endpoints.length, dreg: 1 } },
-        { lookup: { set, setId, sreg: 1, dreg: 1 } },
-      ],
-      dnatToLoaded(family),
-    ),
+function balance(place: ChainPlace, { endpoints, from: origin }: StepOf<'balance'>): NftRequest[] {
+  const choices = anonymousMap(place, {
+    mapType: [address(place), 'inet_service'],
+    elements: endpoints.map(({ ip, port }, index) => ({ key: String(index), data: `${ip} . ${port}` })),
+  });
+  const choose: Part = [
+    { numgen: { type: 'random', modulus: endpoints.length, dreg: 1 } },
+    { lookup: { ...choices.ref, sreg: 1, dreg: 1 } },
   ];
+  return [...choices.requests, addRule(place, from(place, origin), choose, dnatToLoaded(place.family))];
+}
+
+/** `numgen random mod N vmap { 0 : goto chain, ... }`, after one rule for the clients of each endpoint. */
+function stick(place: ChainPlace, { chains, from: origin }: StepOf<'stick'>): NftRequest[] {
+  const source = place.family === 'ip' ? 'ip saddr' : 'ip6 saddr';
+  const choices = anonymousMap(place, {
+    mapType: ['verdict'],
+    elements: chains.map(({ chain }, index) => ({ key: String(index), verdict: `goto ${chain}` })),
+  });
+  return [
+    ...chains.map(({ chain, clients }) =>
+      addRule(place, from(place, origin), inSet(clients, source), goTo(chain)),
+    ),
+    ...choices.requests,
+    addRule(place, from(place, origin), numgenVmap(chains.length, choices.ref)),
+  ];
+}
+
+/** A map of the rule's own, made in the same transaction. */
+function anonymousMap(
+  { family, table, nextSetId }: ChainPlace,
+  content: { mapType: NonNullable<NftSet['mapType']>; elements: readonly SetElement[] },
+) {
+  const { mapType, elements } = content;
+  const id = nextSetId();
+  const set = { family, table, type: ['integer'], mapType, flags: ['anonymous', 'constant'] } as const;
+  const requests: NftRequest[] = [
+    { do: 'add', kind: 'set', ...set, name: ANONYMOUS, id },
+    { do: 'add', kind: 'element', ...set, set: ANONYMOUS, setId: id, elements },
+  ];
+  return { requests, ref: { set: ANONYMOUS, setId: id } };
 }

@@ -32,7 +32,7 @@ function slice(
   };
 }
 
-const here = { nodeName: 'n1' };
+const here = { node: { name: 'n1', zone: 'z1' } };
 const portsOf = (svc: Stored<V1Service>, slices: Stored<V1EndpointSlice>[] = []) =>
   servicePorts({ service: svc, slices, ...here });
 const endpointsOf = (slices: Stored<V1EndpointSlice>[]) => portsOf(service({}), slices)[0]?.endpoints;

@@ -1,29 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { nftablesMode } from '../../../../proxy-modes/nftables/mode.js';
-import { type Applied, transaction } from '../../../../proxy-modes/nftables/transaction.js';
+import { advance, type Programmed, transaction } from '../../../../proxy-modes/nftables/transaction.js';
 import { FakeNft } from '../../../../src/kernel/nftables/fake.js';
-import type { ProxyState, ServicePort } from '../../../../src/proxy/state.js';
+import type { ProxyState, TrafficOptions } from '../../../../src/proxy/state.js';
+import { servicePort as port, random, randomState, stateOf } from '../../../support/proxy/port.js';
 
 const TABLE = 'trellis-proxy';
 const place = { family: 'ip', table: TABLE } as const;
-const options = { clusterCidr: '10.244.0.0/16' };
-
-function port(n: number, more: Partial<ServicePort> = {}): ServicePort {
-  return {
-    key: `default/s${n}:http/tcp/ip`,
-    family: 'ip',
-    protocol: 'tcp',
-    clusterIp: `10.96.0.${n}`,
-    port: 80,
-    internalLocal: false,
-    externalLocal: false,
-    endpoints: [{ ip: `10.244.0.${n}`, port: 8080, local: true }],
-    ...more,
-  };
-}
-
-const stateOf = (...ports: readonly ServicePort[]): ProxyState =>
-  new Map(ports.map((entry) => [entry.key, entry]));
+const options: TrafficOptions = { local: { by: 'cidr', cidr: '10.244.0.0/16' } };
 
 /** What the table holds, without the handles and the order in which things were made. */
 async function contents(nft: FakeNft): Promise<unknown> {
@@ -41,7 +25,8 @@ async function contents(nft: FakeNft): Promise<unknown> {
     chains: chains.map(({ name }) => name).sort(),
     rules: rules
       .map(
-        ({ chain, expressions }) => `${chain} ${JSON.stringify(expressions).replace(/__map\d+/g, '__map')}`,
+        ({ chain, expressions }) =>
+          `${chain} ${JSON.stringify(expressions).replace(/__(map|set)\d+/g, '__$1')}`,
       )
       .sort(),
     elements: Object.fromEntries(elements),
@@ -49,32 +34,15 @@ async function contents(nft: FakeNft): Promise<unknown> {
   };
 }
 
-/** Deterministic random numbers (mulberry32). */
-function random(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
-  };
+function emptyRecord() {
+  return { services: new Map<string, Programmed>(), shared: new Map<string, number>() };
 }
 
-function randomState(next: () => number, before: ProxyState): ProxyState {
-  const below = (n: number) => Math.floor(next() * n);
-  const ports = Array.from({ length: 8 }, (_, n) => {
-    const old = before.get(port(n).key);
-    if (old !== undefined && next() < 0.5) return [old];
-    if (next() < 0.3) return [];
-    const endpoints = Array.from({ length: below(4) }, (_, i) => ({
-      ip: `10.244.0.${i}`,
-      port: 8080,
-      local: next() < 0.7,
-    }));
-    const nodePort = next() < 0.4 ? { nodePort: 30000 + n } : {};
-    return [port(n, { endpoints, ...nodePort, internalLocal: next() < 0.2, externalLocal: next() < 0.2 })];
-  });
-  return stateOf(...ports.flat());
+/** What the kernel and the record hold after a first sync. */
+function first(state: ProxyState) {
+  const record = emptyRecord();
+  advance(record, transaction(place, { state }, undefined, options));
+  return record;
 }
 
 describe('transactions of the nftables mode', () => {
@@ -83,15 +51,19 @@ describe('transactions of the nftables mode', () => {
     async (seed) => {
       const next = random(seed);
       const stepwise = new FakeNft();
-      let applied: Applied | undefined;
+      let applied: ReturnType<typeof emptyRecord> | undefined;
       let state: ProxyState = new Map();
       for (let round = 0; round < 12; round++) {
+        const before = state;
         state = randomState(next, state);
-        const { requests, result } = transaction(place, state, applied, options);
-        await stepwise.commit(requests);
-        applied = result;
+        const keys = new Set([...before.keys(), ...state.keys()]);
+        const changed = new Set([...keys].filter((key) => before.get(key) !== state.get(key)));
+        const step = transaction(place, { state, changed }, applied, options);
+        await stepwise.commit(step.requests);
+        applied ??= emptyRecord();
+        advance(applied, step);
         const fresh = new FakeNft();
-        await fresh.commit(transaction(place, state, undefined, options).requests);
+        await fresh.commit(transaction(place, { state }, undefined, options).requests);
         expect(await contents(stepwise)).toEqual(await contents(fresh));
       }
     },
@@ -99,20 +71,15 @@ describe('transactions of the nftables mode', () => {
 
   it('is empty when nothing changed', () => {
     const state = stateOf(port(1), port(2));
-    const { result } = transaction(place, state, undefined, options);
-    expect(transaction(place, new Map(state), result, options).requests).toEqual([]);
+    expect(transaction(place, { state: new Map(state) }, first(state), options).requests).toEqual([]);
   });
 
   it('names only the service that changed', () => {
     const many = Array.from({ length: 200 }, (_, n) => port(n));
-    const { result } = transaction(place, stateOf(...many), undefined, options);
+    const applied = first(stateOf(...many));
     const changed = port(7, { endpoints: [{ ip: '10.244.0.99', port: 8080, local: false }] });
-    const { requests } = transaction(
-      place,
-      stateOf(...many.filter((_, n) => n !== 7), changed),
-      result,
-      options,
-    );
+    const state = stateOf(...many.filter((_, n) => n !== 7), changed);
+    const { requests } = transaction(place, { state }, applied, options);
     expect(JSON.stringify(requests)).not.toContain('default/s8');
     expect(requests.length).toBeLessThan(10);
   });
@@ -124,19 +91,18 @@ describe('transactions of the nftables mode', () => {
       clusterIp: 'fd00::1',
       endpoints: [],
     });
-    const { result } = transaction(place, stateOf(six), undefined, options);
-    expect(result.services.size).toBe(0);
+    expect(transaction(place, { state: stateOf(six) }, undefined, options).services.size).toBe(0);
   });
 
   it('starts from nothing after a refused commit', async () => {
     const nft = new FakeNft();
-    const mode = nftablesMode({ nft, table: TABLE, families: ['ip'], clusterCidrs: { ip: '10.244.0.0/16' } });
+    const mode = nftablesMode({ nft, table: TABLE, families: ['ip'], traffic: { ip: options } });
     await mode.sync(stateOf(port(1)));
     await nft.commit([{ do: 'delete', kind: 'table', family: 'ip', name: TABLE }]);
     await expect(mode.sync(stateOf(port(2)))).rejects.toThrow();
     await mode.sync(stateOf(port(2)));
     const fresh = new FakeNft();
-    await fresh.commit(transaction(place, stateOf(port(2)), undefined, options).requests);
+    await fresh.commit(transaction(place, { state: stateOf(port(2)) }, undefined, options).requests);
     expect(await contents(nft)).toEqual(await contents(fresh));
     await mode.cleanUp();
     expect(await nft.tables()).toEqual([]);

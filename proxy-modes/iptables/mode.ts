@@ -1,0 +1,121 @@
+// The iptables mode: the one place of it that touches the kernel.
+// Guarantees: each table of a family changes whole or not at all; only chains that changed are sent.
+import type { IptablesPort } from '../../src/kernel/iptables/port.js';
+import type { NftPort } from '../../src/kernel/nftables/port.js';
+import type { IpFamily, PerFamily, ProxyMode, ProxyState, TrafficOptions } from '../../src/proxy/state.js';
+import * as names from './names.js';
+import { OWNED } from './plan/base.js';
+import { removal } from './tables.js';
+import { fullTransaction, type Programmed, transaction } from './transaction.js';
+
+export interface IptablesModeOptions {
+  readonly ports: PerFamily<IptablesPort>;
+  readonly traffic: PerFamily<TrafficOptions>;
+  /** Tells of changes by others, where the rules are nf_tables' underneath. Closed by the mode. */
+  readonly nft?: NftPort;
+}
+
+/** Events of our own restore may come this long after it. */
+const ECHO_MS = 300;
+
+export function iptablesMode({ ports, traffic, nft }: IptablesModeOptions): ProxyMode {
+  const families = Object.entries(ports) as [IpFamily, IptablesPort][];
+  const applied = new Map<IpFamily, Map<string, Programmed>>();
+  let writing = 0;
+  let lastWrite = Number.NEGATIVE_INFINITY;
+  const restore = async (port: IptablesPort, lines: readonly string[]) => {
+    writing += 1;
+    try {
+      await port.restore(lines);
+    } finally {
+      writing -= 1;
+      lastWrite = performance.now();
+    }
+  };
+  const syncFamily = async (
+    [family, port]: [IpFamily, IptablesPort],
+    state: ProxyState,
+    changed?: ReadonlySet<string>,
+  ) => {
+    const before = applied.get(family);
+    const options = traffic[family] ?? {};
+    const step =
+      before === undefined
+        ? fullTransaction({ family, state }, await port.save(), options)
+        : transaction({ family, state, changed }, before, options);
+    if (step.lines.length > 0) {
+      applied.delete(family);
+      await restore(port, step.lines);
+    }
+    const record = before ?? new Map<string, Programmed>();
+    for (const [key, entry] of step.services) {
+      if (entry === undefined) record.delete(key);
+      else record.set(key, entry);
+    }
+    applied.set(family, record);
+    return step.lines.length;
+  };
+  const check = async () => {
+    const found = await Promise.all(families.map(([, port]) => port.save('mangle')));
+    return found.every((ruleset) => ruleset.get('mangle')?.chains.has(names.CANARY) === true) && checkNat();
+  };
+  /** Whether the chains are all there and the first of them is not empty. */
+  const checkNat = async () => {
+    for (const [family, port] of families) {
+      const record = applied.get(family);
+      if (record === undefined) continue;
+      const chains = (await port.save('nat')).get('nat')?.chains;
+      const services = chains?.get(names.SERVICES)?.rules.length ?? 0;
+      const wanted = [...record.values()].flatMap(({ plan }) => [...plan.chains]);
+      if (
+        services === 0 ||
+        !wanted.every(([name, rules]) => chains?.get(name)?.rules.length === rules.length)
+      )
+        return false;
+    }
+    return true;
+  };
+  return {
+    name: 'iptables',
+    sync: async (state, changed) => {
+      const errors: unknown[] = [];
+      let sent = 0;
+      for (const entry of families)
+        sent += await syncFamily(entry, state, changed).catch((error: unknown) => {
+          errors.push(error);
+          return 0;
+        });
+      if (errors.length > 0) throw errors[0];
+      return { sent };
+    },
+    forget: () => applied.clear(),
+    check,
+    watch: (onDrift) => {
+      if (nft === undefined) return () => {};
+      const watch = nft.watch((events) => {
+        const isForeign = writing === 0 && performance.now() - lastWrite > ECHO_MS;
+        const isOurs = events.some(
+          (event) => event.event === 'lost' || (event.event === 'delete' && isTable(event.object)),
+        );
+        // Others write these tables too: only a look tells whether it was our rules.
+        if (isForeign && isOurs)
+          void check().then(
+            (isIntact) => (isIntact ? undefined : onDrift()),
+            () => onDrift(),
+          );
+      });
+      return () => watch.close();
+    },
+    cleanUp: async () => {
+      for (const [, port] of families) {
+        const lines = removal(OWNED, await port.save());
+        if (lines.length > 0) await restore(port, lines);
+      }
+      applied.clear();
+    },
+    close: () => nft?.close(),
+  };
+}
+
+const isTable = (object: { readonly table?: string; readonly name?: string }) =>
+  ['nat', 'filter', 'mangle'].includes(object.table ?? object.name ?? '');

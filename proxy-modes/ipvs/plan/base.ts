@@ -1,0 +1,104 @@
+// The constant number of rules beside IPVS: who is masqueraded, who is kept out. Pure.
+// Guarantees: rules are spelled as iptables-save prints them; none depends on the services, for those are in the sets.
+import { type IpFamily, masqueradeMark, type TrafficOptions } from '../../../src/proxy/state.js';
+import type { Ownership } from '../../iptables/tables.js';
+import * as names from '../names.js';
+import { SETS, type SetKind, setName } from '../names.js';
+
+const NEW = '-m conntrack --ctstate NEW ';
+const jump = (chain: string, to: string, comment: string, match = '') =>
+  `${chain} ${match}-m comment --comment "${comment}" -j ${to}`;
+
+export const OWNED: Ownership = {
+  chains: {
+    filter: [names.FORWARD, names.PROXY_FIREWALL, names.SOURCE_RANGES, names.FILTER],
+    nat: [names.SERVICES, names.NODE_PORT, names.LOAD_BALANCER, names.POSTROUTING, names.MARK_MASQ],
+    mangle: [],
+  },
+  jumps: {
+    filter: [
+      jump('INPUT', names.FILTER, 'kubernetes ipvs access filter'),
+      jump('INPUT', names.PROXY_FIREWALL, 'kube-proxy firewall rules'),
+      jump('FORWARD', names.PROXY_FIREWALL, 'kube-proxy firewall rules'),
+      jump('FORWARD', names.FORWARD, 'kubernetes forwarding rules'),
+    ],
+    nat: [
+      jump('PREROUTING', names.SERVICES, 'kubernetes service portals'),
+      jump('OUTPUT', names.SERVICES, 'kubernetes service portals'),
+      jump('POSTROUTING', names.POSTROUTING, 'kubernetes postrouting rules'),
+    ],
+    mangle: [],
+  },
+  isServiceChain: () => false,
+};
+
+export function baseRules(family: IpFamily, options: TrafficOptions): { filter: string[]; nat: string[] } {
+  const mark = `0x${masqueradeMark(options).toString(16)}`;
+  const set = (kind: SetKind, directions: string) =>
+    `-m set --match-set ${setName(family, kind)} ${directions}`;
+  const about = (kind: SetKind) => `-m comment --comment "${SETS[kind][1]}"`;
+  const masq = `-j ${names.MARK_MASQ}`;
+  const outside = '-m physdev ! --physdev-is-in -m addrtype ! --src-type LOCAL';
+  const nodePorts = (['TCP', 'UDP'] as const).flatMap((protocol) => {
+    const p = `-A ${names.NODE_PORT} -p ${protocol.toLowerCase()}`;
+    const [local, all] = [`NODE-PORT-LOCAL-${protocol}`, `NODE-PORT-${protocol}`] as const;
+    return [
+      `${p} ${about(local)} ${set(local, 'dst')} -j RETURN`,
+      `${p} ${about(all)} ${set(all, 'dst')} ${masq}`,
+    ];
+  });
+  return {
+    filter: [
+      `-A ${names.FORWARD} -m comment --comment "kubernetes forwarding rules" -m mark --mark ${mark}/${mark} -j ACCEPT`,
+      `-A ${names.FORWARD} -m comment --comment "kubernetes forwarding conntrack rule" -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT`,
+      `-A ${names.PROXY_FIREWALL} ${about('LOAD-BALANCER-FW')} ${set('LOAD-BALANCER-FW', 'dst,dst')} -j ${names.SOURCE_RANGES}`,
+      `-A ${names.SOURCE_RANGES} ${about('LOAD-BALANCER-SOURCE-CIDR')} ${set('LOAD-BALANCER-SOURCE-CIDR', 'dst,dst,src')} -j RETURN`,
+      `-A ${names.SOURCE_RANGES} -j DROP`,
+      // Service addresses are the node's own: without this its daemons would answer on them.
+      ...(['LOAD-BALANCER', 'CLUSTER-IP', 'EXTERNAL-IP', 'EXTERNAL-IP-LOCAL'] as const).map(
+        (kind) => `-A ${names.FILTER} ${set(kind, 'dst,dst')} -j RETURN`,
+      ),
+      `-A ${names.FILTER} ${NEW}${set('IPVS-IPS', 'dst')} -j REJECT --reject-with ${family === 'ip' ? 'icmp-port-unreachable' : 'icmp6-port-unreachable'}`,
+    ],
+    nat: [
+      `-A ${names.SERVICES} ${about('LOAD-BALANCER')} ${set('LOAD-BALANCER', 'dst,dst')} -j ${names.LOAD_BALANCER}`,
+      clusterMasquerade(options, about('CLUSTER-IP'), (directions) => set('CLUSTER-IP', directions)),
+      `-A ${names.SERVICES} ${about('EXTERNAL-IP')} ${set('EXTERNAL-IP', 'dst,dst')} ${masq}`,
+      ...(['EXTERNAL-IP', 'EXTERNAL-IP-LOCAL'] as const).flatMap((kind) => [
+        `-A ${names.SERVICES} ${about(kind)} ${set(kind, 'dst,dst')} ${outside} -j ACCEPT`,
+        `-A ${names.SERVICES} ${about(kind)} ${set(kind, 'dst,dst')} -m addrtype --dst-type LOCAL -j ACCEPT`,
+      ]),
+      `-A ${names.SERVICES} -m addrtype --dst-type LOCAL -j ${names.NODE_PORT}`,
+      ...(['CLUSTER-IP', 'LOAD-BALANCER'] as const).map(
+        (kind) => `-A ${names.SERVICES} ${set(kind, 'dst,dst')} -j ACCEPT`,
+      ),
+      ...nodePorts,
+      `-A ${names.NODE_PORT} -p sctp ${about('NODE-PORT-LOCAL-SCTP-HASH')} ${set('NODE-PORT-LOCAL-SCTP-HASH', 'dst,dst')} -j RETURN`,
+      `-A ${names.NODE_PORT} -p sctp ${about('NODE-PORT-SCTP-HASH')} ${set('NODE-PORT-SCTP-HASH', 'dst,dst')} ${masq}`,
+      `-A ${names.LOAD_BALANCER} ${about('LOAD-BALANCER-LOCAL')} ${set('LOAD-BALANCER-LOCAL', 'dst,dst')} -j RETURN`,
+      `-A ${names.LOAD_BALANCER} ${masq}`,
+      `-A ${names.POSTROUTING} ${about('LOOP-BACK')} ${set('LOOP-BACK', 'dst,dst,src')} -j MASQUERADE`,
+      `-A ${names.POSTROUTING} -m mark ! --mark ${mark}/${mark} -j RETURN`,
+      `-A ${names.POSTROUTING} -j MARK --set-xmark ${mark}/0x0`,
+      `-A ${names.POSTROUTING} -m comment --comment "kubernetes service traffic requiring SNAT" -j MASQUERADE --random-fully`,
+      `-A ${names.MARK_MASQ} -j MARK --set-xmark ${mark}/${mark}`,
+    ],
+  };
+}
+
+/** The node's own packets to a service leave with the service's address: they, at least, need another. */
+function clusterMasquerade(
+  { masqueradeAll, local }: TrafficOptions,
+  about: string,
+  set: (directions: string) => string,
+): string {
+  const start = `-A ${names.SERVICES}`;
+  const end = `-j ${names.MARK_MASQ}`;
+  if (masqueradeAll === true) return `${start} ${about} ${set('dst,dst')} ${end}`;
+  if (local === undefined) return `${start} ${about} ${set('src,dst')} ${end}`;
+  const others =
+    local.by === 'cidr'
+      ? `! -s ${local.cidr}`
+      : `! -i ${local.by === 'interface' ? local.name : `${local.prefix}+`}`;
+  return `${start} ${others} ${about} ${set('dst,dst')} ${end}`;
+}

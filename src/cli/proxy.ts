@@ -1,0 +1,208 @@
+// `trellis proxy`: the service proxy of a node alone, for our API server or any other, with kube-proxy's flags.
+// Guarantees: a wrong flag or file is told before anything is changed; TERM ends it and leaves the rules in place.
+import { readFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { Command, InvalidArgumentError } from 'commander';
+import { parse } from 'yaml';
+import { ClientError } from '../client/error.js';
+import { transportOf } from '../client/kubeconfig.js';
+import { openInformers } from '../client/sharedInformers.js';
+import { openClient } from '../client/typedClient.js';
+import {
+  type ConfigOverrides,
+  durationMs,
+  type ProxyConfig,
+  readConfigFile,
+  settle,
+  splitList,
+} from '../proxy/config.js';
+import { ProxyError } from '../proxy/error.js';
+import { cleanUpModes, MODE_NAMES } from '../proxy/modes.js';
+import { startProxy } from '../proxy/standalone.js';
+import { makeLog } from './log.js';
+import type { Terminal } from './terminal.js';
+
+const TABLE = 'trellis-proxy';
+
+const EXPLANATION = `
+Flags go over the file that --config names, the file over the defaults. The metrics port also tells /proxyMode and
+/configz.
+
+Examples:
+  trellis proxy --kubeconfig /etc/trellis/proxy.kubeconfig --cluster-cidr 10.244.0.0/16
+  trellis proxy --config proxy.yaml --proxy-mode ipvs --ipvs-scheduler lc
+  trellis proxy --cleanup
+`;
+
+interface Flags {
+  readonly kubeconfig?: string;
+  readonly config?: string;
+  readonly cleanup?: boolean;
+  readonly v?: number;
+  readonly proxyMode?: string;
+  readonly hostnameOverride?: string;
+  readonly bindAddress?: string;
+  readonly healthzBindAddress?: string;
+  readonly metricsBindAddress?: string;
+  readonly clusterCidr?: string;
+  readonly detectLocalMode?: string;
+  readonly podBridgeInterface?: string;
+  readonly podInterfaceNamePrefix?: string;
+  readonly nodeportAddresses?: string;
+  readonly masqueradeAll?: boolean;
+  readonly iptablesMasqueradeBit?: number;
+  readonly iptablesLocalhostNodeports?: boolean;
+  readonly iptablesSyncPeriod?: number;
+  readonly iptablesMinSyncPeriod?: number;
+  readonly ipvsSyncPeriod?: number;
+  readonly ipvsMinSyncPeriod?: number;
+  readonly ipvsScheduler?: string;
+  readonly ipvsExcludeCidrs?: string;
+  readonly ipvsStrictArp?: boolean;
+  readonly conntrackMaxPerCore?: number;
+  readonly conntrackMin?: number;
+}
+
+export function proxyCommand(terminal: Terminal): Command {
+  return new Command('proxy')
+    .summary('run the service proxy of a node, alone')
+    .description(
+      'Keeps the rules for Services on this machine, from the API server that the kubeconfig names.',
+    )
+    .option('--kubeconfig <file>', 'how to reach the API server')
+    .option('--config <file>', 'a KubeProxyConfiguration, version v1alpha1')
+    .option('--proxy-mode <mode>', `auto, ${MODE_NAMES.join(', ')} (default: auto)`)
+    .option('--cleanup', 'remove the rules of every mode and end')
+    .option('--hostname-override <name>', 'the name of this node (default: the host name)')
+    .option('--bind-address <address>', 'taken for compatibility; the proxy serves all addresses')
+    .option('--healthz-bind-address <address>', 'where /healthz and /livez are (default: 0.0.0.0:10256)')
+    .option('--metrics-bind-address <address>', 'where /metrics is (default: 127.0.0.1:10249)')
+    .option('--cluster-cidr <cidrs>', 'addresses of pods, one network of each family')
+    .option('--detect-local-mode <mode>', 'ClusterCIDR, NodeCIDR, BridgeInterface or InterfaceNamePrefix')
+    .option('--pod-bridge-interface <name>', 'the bridge of the pods, for BridgeInterface')
+    .option('--pod-interface-name-prefix <prefix>', 'how devices of pods begin, for InterfaceNamePrefix')
+    .option('--nodeport-addresses <cidrs>', 'networks whose addresses have node ports, or primary')
+    .option('--masquerade-all', 'masquerade all traffic to cluster IPs')
+    .option('--iptables-masquerade-bit <bit>', 'the bit of the packet mark (default: 14)', wholeNumber)
+    .option('--iptables-localhost-nodeports', 'node ports on loopback in the iptables mode')
+    .option('--iptables-sync-period <duration>', 'how often the rules are checked (default: 30s)', duration)
+    .option(
+      '--iptables-min-sync-period <duration>',
+      'how often they are written at most (default: 1s)',
+      duration,
+    )
+    .option('--ipvs-sync-period <duration>', 'the same in the ipvs mode', duration)
+    .option('--ipvs-min-sync-period <duration>', 'the same in the ipvs mode', duration)
+    .option('--ipvs-scheduler <name>', 'rr, lc, dh, sh, sed, nq, ... (default: rr)')
+    .option('--ipvs-exclude-cidrs <cidrs>', 'networks whose virtual servers belong to others')
+    .option('--ipvs-strict-arp', 'do not answer ARP for service addresses')
+    .option(
+      '--conntrack-max-per-core <n>',
+      'tracked connections per core (default: 32768; 0 leaves it)',
+      wholeNumber,
+    )
+    .option('--conntrack-min <n>', 'tracked connections at least (default: 131072)', wholeNumber)
+    .option('-v, --v <level>', 'how much to log; from 4 on, every sync', wholeNumber)
+    .addHelpText('after', EXPLANATION)
+    .action((flags: Flags) => reporting(terminal, () => run(flags, terminal)));
+}
+
+async function run(flags: Flags, terminal: Terminal): Promise<void> {
+  const config = settle(await fileOf(flags), overridesOf(flags));
+  if (flags.cleanup === true) return cleanUp(terminal);
+  if (config.kubeconfig === '')
+    throw new ProxyError(
+      'BAD_CONFIG',
+      'say how to reach the API server with --kubeconfig, or in the file of --config',
+    );
+  const log = makeLog({ component: 'proxy', level: (flags.v ?? 0) >= 4 ? 'debug' : 'info' });
+  const client = openClient(await transportOf(config.kubeconfig));
+  const informers = openInformers(client, { log });
+  const nodeName = nodeNameOf(config);
+  const proxy = await startProxy({ config, nodeName, informers, table: TABLE, log });
+  log.info('serving', { mode: proxy.mode, node: nodeName });
+  await ended();
+  await proxy.stop();
+  informers.stop();
+  client.close();
+  process.exit(process.exitCode ?? 0);
+}
+
+async function cleanUp(terminal: Terminal): Promise<void> {
+  const failed = await cleanUpModes(MODE_NAMES, { table: TABLE, families: ['ip', 'ip6'], traffic: {} });
+  for (const [mode, error] of failed)
+    terminal.writeError(`trellis: ${mode}: ${error instanceof Error ? error.message : String(error)}\n`);
+  if (failed.size > 0) terminal.setExitCode(1);
+}
+
+async function fileOf({ config }: Flags): Promise<ConfigOverrides> {
+  if (config === undefined) return {};
+  let document: unknown;
+  try {
+    document = parse(await readFile(config, 'utf8'));
+  } catch (cause) {
+    throw new ProxyError(
+      'BAD_CONFIG',
+      `cannot read ${config}: ${cause instanceof Error ? cause.message : cause}`,
+      { cause },
+    );
+  }
+  return readConfigFile(document);
+}
+
+function overridesOf(flags: Flags): ConfigOverrides {
+  return {
+    kubeconfig: flags.kubeconfig,
+    hostnameOverride: flags.hostnameOverride,
+    mode: flags.proxyMode as ProxyConfig['mode'] | undefined,
+    bindAddress: flags.bindAddress,
+    healthzBindAddress: flags.healthzBindAddress,
+    metricsBindAddress: flags.metricsBindAddress,
+    clusterCidrs: splitList(flags.clusterCidr),
+    detectLocalMode: flags.detectLocalMode as ProxyConfig['detectLocalMode'] | undefined,
+    bridgeInterface: flags.podBridgeInterface,
+    interfaceNamePrefix: flags.podInterfaceNamePrefix,
+    nodePortAddresses: splitList(flags.nodeportAddresses),
+    masqueradeAll: flags.masqueradeAll,
+    masqueradeBit: flags.iptablesMasqueradeBit,
+    localhostNodePorts: flags.iptablesLocalhostNodeports,
+    syncPeriodMs: flags.iptablesSyncPeriod ?? flags.ipvsSyncPeriod,
+    minSyncPeriodMs: flags.iptablesMinSyncPeriod ?? flags.ipvsMinSyncPeriod,
+    ipvsScheduler: flags.ipvsScheduler,
+    ipvsExcludeCidrs: splitList(flags.ipvsExcludeCidrs),
+    ipvsStrictArp: flags.ipvsStrictArp,
+    conntrackMaxPerCore: flags.conntrackMaxPerCore,
+    conntrackMin: flags.conntrackMin,
+  };
+}
+
+/** Nodes are named in small letters. */
+const nodeNameOf = ({ hostnameOverride }: ProxyConfig) =>
+  (hostnameOverride === '' ? hostname() : hostnameOverride).trim().toLowerCase();
+
+function ended(): Promise<void> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => resolve());
+  });
+}
+
+async function reporting(terminal: Terminal, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    if (!(error instanceof ProxyError) && !(error instanceof ClientError)) throw error;
+    terminal.writeError(`trellis: ${error.message}\n`);
+    terminal.setExitCode(1);
+  }
+}
+
+function duration(text: string): number {
+  const value = durationMs(text);
+  if (value === undefined) throw new InvalidArgumentError('expected a duration such as 30s or 1m30s');
+  return value;
+}
+
+function wholeNumber(text: string): number {
+  if (!/^\d+$/.test(text)) throw new InvalidArgumentError('expected a whole number');
+  return Number(text);
+}

@@ -1,0 +1,282 @@
+// KubeProxyConfiguration (kubeproxy.config.k8s.io/v1alpha1): defaults, a file, and flags over both. Pure.
+// Guarantees: a field that makes no sense is refused by its path before anything starts; fields of other platforms and
+// of features that need none of our work are taken and left alone.
+import { parseCidr } from '../api/ip.js';
+import { ProxyError } from './error.js';
+import { MODE_NAMES, type ModeName } from './modes.js';
+import type { IpFamily, LocalDetector, PerFamily, TrafficOptions } from './state.js';
+
+export const API_VERSION = 'kubeproxy.config.k8s.io/v1alpha1';
+export const KIND = 'KubeProxyConfiguration';
+export const SCHEDULERS = [
+  'rr',
+  'wrr',
+  'lc',
+  'wlc',
+  'lblc',
+  'lblcr',
+  'sh',
+  'dh',
+  'sed',
+  'nq',
+  'mh',
+  'fo',
+  'ovf',
+] as const;
+
+export interface ProxyConfig {
+  readonly kubeconfig: string;
+  readonly hostnameOverride: string;
+  readonly mode: ModeName | 'auto';
+  readonly bindAddress: string;
+  readonly healthzBindAddress: string;
+  readonly metricsBindAddress: string;
+  readonly clusterCidrs: readonly string[];
+  readonly detectLocalMode: 'ClusterCIDR' | 'NodeCIDR' | 'BridgeInterface' | 'InterfaceNamePrefix';
+  readonly bridgeInterface: string;
+  readonly interfaceNamePrefix: string;
+  readonly nodePortAddresses: readonly string[];
+  readonly masqueradeAll: boolean;
+  readonly masqueradeBit: number;
+  readonly localhostNodePorts: boolean;
+  readonly syncPeriodMs: number;
+  readonly minSyncPeriodMs: number;
+  readonly ipvsScheduler: string;
+  readonly ipvsExcludeCidrs: readonly string[];
+  readonly ipvsStrictArp: boolean;
+  /** 0 leaves the kernel's limit alone. */
+  readonly conntrackMaxPerCore: number;
+  readonly conntrackMin: number;
+}
+
+export const DEFAULT_CONFIG: ProxyConfig = {
+  kubeconfig: '',
+  hostnameOverride: '',
+  mode: 'auto',
+  bindAddress: '0.0.0.0',
+  healthzBindAddress: '0.0.0.0:10256',
+  metricsBindAddress: '127.0.0.1:10249',
+  clusterCidrs: [],
+  detectLocalMode: 'ClusterCIDR',
+  bridgeInterface: '',
+  interfaceNamePrefix: '',
+  nodePortAddresses: [],
+  masqueradeAll: false,
+  masqueradeBit: 14,
+  // Off where kube-proxy has it on: it opens loopback to the network (route_localnet).
+  localhostNodePorts: false,
+  syncPeriodMs: 30_000,
+  minSyncPeriodMs: 1000,
+  ipvsScheduler: 'rr',
+  ipvsExcludeCidrs: [],
+  ipvsStrictArp: false,
+  conntrackMaxPerCore: 32_768,
+  conntrackMin: 131_072,
+};
+
+export type ConfigOverrides = { readonly [Key in keyof ProxyConfig]?: ProxyConfig[Key] | undefined };
+
+/** What a parsed file says; only what it says. */
+export function readConfigFile(document: unknown): ConfigOverrides {
+  const root = new Fields(document, '');
+  if (root.text('apiVersion') !== API_VERSION || root.text('kind') !== KIND)
+    throw refuse('apiVersion', `must be ${API_VERSION}, and kind ${KIND}`);
+  const connection = root.under('clientConnection');
+  const iptables = root.under('iptables');
+  const nftables = root.under('nftables');
+  const ipvs = root.under('ipvs');
+  const conntrack = root.under('conntrack');
+  const local = root.under('detectLocal');
+  const mode = root.text('mode') as ConfigOverrides['mode'] | '';
+  const own = mode === 'nftables' ? nftables : mode === 'ipvs' ? ipvs : iptables;
+  return {
+    kubeconfig: connection.text('kubeconfig'),
+    hostnameOverride: root.text('hostnameOverride'),
+    mode: mode === '' ? undefined : mode,
+    bindAddress: root.text('bindAddress'),
+    healthzBindAddress: root.text('healthzBindAddress'),
+    metricsBindAddress: root.text('metricsBindAddress'),
+    clusterCidrs: splitList(root.text('clusterCIDR')),
+    detectLocalMode: (root.text('detectLocalMode') || undefined) as ConfigOverrides['detectLocalMode'],
+    bridgeInterface: local.text('bridgeInterface'),
+    interfaceNamePrefix: local.text('interfaceNamePrefix'),
+    nodePortAddresses: root.list('nodePortAddresses'),
+    masqueradeAll: nftables.flag('masqueradeAll') ?? iptables.flag('masqueradeAll'),
+    masqueradeBit: nftables.number('masqueradeBit') ?? iptables.number('masqueradeBit'),
+    localhostNodePorts: iptables.flag('localhostNodePorts'),
+    syncPeriodMs: own.duration('syncPeriod'),
+    minSyncPeriodMs: own.duration('minSyncPeriod'),
+    ipvsScheduler: ipvs.text('scheduler'),
+    ipvsExcludeCidrs: ipvs.list('excludeCIDRs'),
+    ipvsStrictArp: ipvs.flag('strictARP'),
+    conntrackMaxPerCore: conntrack.number('maxPerCore'),
+    conntrackMin: conntrack.number('min'),
+  };
+}
+
+/** Defaults, then each of the layers over what is before it. Empty text and undefined say nothing. */
+export function settle(...layers: readonly ConfigOverrides[]): ProxyConfig {
+  const given = layers.map((layer) =>
+    Object.fromEntries(Object.entries(layer).filter(([, value]) => value !== undefined && value !== '')),
+  );
+  const config: ProxyConfig = Object.assign({}, DEFAULT_CONFIG, ...given);
+  check(config);
+  return config;
+}
+
+function check(config: ProxyConfig): void {
+  const oneOf = (path: string, value: string, words: readonly string[]) => {
+    if (!words.includes(value)) throw refuse(path, `must be one of ${words.join(', ')}, not "${value}"`);
+  };
+  const cidrs = (path: string, values: readonly string[]) => {
+    for (const value of values)
+      if (parseCidr(value) === undefined) throw refuse(path, `"${value}" is not a CIDR`);
+  };
+  oneOf('mode', config.mode, ['auto', ...MODE_NAMES]);
+  oneOf('ipvs.scheduler', config.ipvsScheduler, SCHEDULERS);
+  oneOf('detectLocalMode', config.detectLocalMode, [
+    'ClusterCIDR',
+    'NodeCIDR',
+    'BridgeInterface',
+    'InterfaceNamePrefix',
+  ]);
+  cidrs('clusterCIDR', config.clusterCidrs);
+  cidrs('ipvs.excludeCIDRs', config.ipvsExcludeCidrs);
+  const isPrimary = config.nodePortAddresses.includes('primary');
+  if (isPrimary && config.nodePortAddresses.length > 1)
+    throw refuse('nodePortAddresses', '"primary" stands alone: no CIDR may be beside it');
+  if (!isPrimary) cidrs('nodePortAddresses', config.nodePortAddresses);
+  if (!Number.isInteger(config.masqueradeBit) || config.masqueradeBit < 0 || config.masqueradeBit > 31)
+    throw refuse('masqueradeBit', 'must be a number from 0 to 31');
+  if (!(config.syncPeriodMs > 0)) throw refuse('syncPeriod', 'must be more than 0');
+  if (config.minSyncPeriodMs > config.syncPeriodMs)
+    throw refuse('minSyncPeriod', 'must not be more than syncPeriod');
+  for (const [path, text] of Object.entries({
+    healthzBindAddress: config.healthzBindAddress,
+    metricsBindAddress: config.metricsBindAddress,
+  }))
+    hostAndPort(text, path);
+}
+
+/** `0.0.0.0:10256` or `[::]:10256`. */
+export function hostAndPort(text: string, path: string): { address: string; port: number } {
+  const [, six, four, port = ''] = /^(?:\[([^\]]+)\]|([^:]+)):(\d{1,5})$/.exec(text) ?? [];
+  const address = six ?? four;
+  if (address === undefined || Number(port) > 65_535)
+    throw refuse(path, `must be an address and a port such as 0.0.0.0:10256, not "${text}"`);
+  return { address, port: Number(port) };
+}
+
+/** What each family's rules are made with, once the node is known. */
+export function trafficOf(
+  config: ProxyConfig,
+  node: { readonly ips: readonly string[]; readonly podCidrs: readonly string[] },
+): PerFamily<TrafficOptions> {
+  const traffic = (family: IpFamily): TrafficOptions => {
+    const ours = (texts: readonly string[]) =>
+      texts.filter((text) => text.includes(':') === (family === 'ip6'));
+    const local = detector(config, {
+      clusterCidrs: ours(config.clusterCidrs),
+      podCidrs: ours(node.podCidrs),
+    });
+    const addresses = config.nodePortAddresses.includes('primary')
+      ? ours(node.ips)
+          .slice(0, 1)
+          .map((ip) => `${ip}/${family === 'ip' ? 32 : 128}`)
+      : ours(config.nodePortAddresses);
+    return {
+      ...(local === undefined ? {} : { local }),
+      masqueradeAll: config.masqueradeAll,
+      masqueradeBit: config.masqueradeBit,
+      localhostNodePorts: config.localhostNodePorts,
+      ...(addresses.length === 0 ? {} : { nodePortCidrs: addresses }),
+    };
+  };
+  return { ip: traffic('ip'), ip6: traffic('ip6') };
+}
+
+function detector(
+  config: ProxyConfig,
+  { clusterCidrs, podCidrs }: { clusterCidrs: readonly string[]; podCidrs: readonly string[] },
+): LocalDetector | undefined {
+  switch (config.detectLocalMode) {
+    case 'BridgeInterface':
+      return config.bridgeInterface === '' ? undefined : { by: 'interface', name: config.bridgeInterface };
+    case 'InterfaceNamePrefix':
+      return config.interfaceNamePrefix === ''
+        ? undefined
+        : { by: 'interface-prefix', prefix: config.interfaceNamePrefix };
+    default: {
+      const [cidr] = config.detectLocalMode === 'NodeCIDR' ? podCidrs : clusterCidrs;
+      return cidr === undefined ? undefined : { by: 'cidr', cidr };
+    }
+  }
+}
+
+export const splitList = (text: string | undefined): string[] | undefined =>
+  text === undefined || text === '' ? undefined : text.split(',').map((part) => part.trim());
+
+const UNITS: Readonly<Record<string, number>> = {
+  h: 3_600_000,
+  m: 60_000,
+  s: 1000,
+  ms: 1,
+  us: 0.001,
+  µs: 0.001,
+  ns: 1e-6,
+};
+
+/** Go's way to write a duration: 30s, 1m30s, 500ms; undefined when it is none. */
+export function durationMs(text: string): number | undefined {
+  if (text === '0') return 0;
+  if (!/^(\d+(\.\d+)?(h|ms|m|s|us|µs|ns))+$/.test(text)) return undefined;
+  const parts = text.matchAll(/(\d+(?:\.\d+)?)(h|ms|m|s|us|µs|ns)/g);
+  return [...parts].reduce((sum, [, value, unit]) => sum + Number(value) * (UNITS[unit ?? ''] ?? 0), 0);
+}
+
+const refuse = (path: string, why: string) => new ProxyError('BAD_CONFIG', `${path} ${why}`);
+
+/** The members of an object of the file, each with its kind checked. */
+class Fields {
+  readonly #fields: Readonly<Record<string, unknown>>;
+
+  constructor(
+    value: unknown,
+    private readonly path: string,
+  ) {
+    if (value !== undefined && value !== null && (typeof value !== 'object' || Array.isArray(value)))
+      throw refuse(path === '' ? 'the file' : path, 'must be an object');
+    this.#fields = (value ?? {}) as Readonly<Record<string, unknown>>;
+  }
+
+  under = (name: string) => new Fields(this.#fields[name], this.#at(name));
+  text = (name: string) => this.#typed<string>(name, 'string', 'text') ?? '';
+  flag = (name: string) => this.#typed<boolean>(name, 'boolean', 'true or false');
+  number = (name: string) => this.#typed<number>(name, 'number', 'a number');
+
+  duration(name: string): number | undefined {
+    const text = this.text(name);
+    // An empty duration, and one of zero, is the default.
+    if (text === '' || /^0[a-z]*$/.test(text)) return undefined;
+    const value = durationMs(text);
+    if (value === undefined) throw refuse(this.#at(name), `must be a duration such as 30s, not "${text}"`);
+    return value;
+  }
+
+  list(name: string): string[] | undefined {
+    const value = this.#fields[name];
+    if (value === undefined || value === null) return undefined;
+    if (!Array.isArray(value) || !value.every((entry) => typeof entry === 'string'))
+      throw refuse(this.#at(name), 'must be a list of texts');
+    return value;
+  }
+
+  #typed<T>(name: string, type: string, words: string): T | undefined {
+    const value = this.#fields[name];
+    if (value === undefined || value === null) return undefined;
+    if (typeof value !== type) throw refuse(this.#at(name), `must be ${words}`);
+    return value as T;
+  }
+
+  #at = (name: string) => (this.path === '' ? name : `${this.path}.${name}`);
+}

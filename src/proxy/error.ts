@@ -1,0 +1,14 @@
+// Why a proxy cannot run, in words for the person at the terminal.
+
+export type ProxyErrorCode = 'BAD_CONFIG' | 'MODE_MISSING' | 'PORT_IN_USE';
+
+export class ProxyError extends Error {
+  override readonly name = 'ProxyError';
+  constructor(
+    readonly code: ProxyErrorCode,
+    message: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
+}

@@ -1,0 +1,166 @@
+// A proxy on its own: mode, sync, health, metrics, from one configuration.
+// Guarantees: ends in order on the signal and leaves the rules; with another mode than before, the old one's are removed.
+import { readFile, writeFile } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
+import type { V1Node } from '../api/gen/types.js';
+import type { Log } from '../api/log.js';
+import type { Stored } from '../api/object.js';
+import { NODES } from '../api/resources.js';
+import type { Informers } from '../client/informer.js';
+import { openConntrack } from '../kernel/conntrack/adapter.js';
+import type { ConntrackPort } from '../kernel/conntrack/port.js';
+import { hostAndPort, type ProxyConfig, trafficOf } from './config.js';
+import { cleanUpModes, MODE_NAMES, type ModeOptions, openBestMode, openMode, sharesChains } from './modes.js';
+import { runProxy } from './proxy.js';
+import { makeHealth } from './server/health.js';
+import { openSmallServer } from './server/http.js';
+import { metricsAnswer } from './server/metrics.js';
+import { serviceHealthServers } from './server/serviceHealth.js';
+import type { IpFamily } from './state.js';
+
+export interface StandaloneOptions {
+  readonly config: ProxyConfig;
+  readonly nodeName: string;
+  readonly informers: Informers;
+  readonly table: string;
+  readonly families?: readonly IpFamily[];
+  /** Modes whose remains are removed; all others when left out. */
+  readonly formerModes?: readonly (typeof MODE_NAMES)[number][];
+  readonly log: Log;
+}
+
+export interface StandaloneProxy {
+  readonly mode: string;
+  stop(): Promise<void>;
+}
+
+const NODE_WAIT_MS = 30_000;
+
+export async function startProxy(options: StandaloneOptions): Promise<StandaloneProxy> {
+  const { config, informers, nodeName, log } = options;
+  const node = await findNode(options);
+  const modeOptions = await modeOptionsOf(options, node);
+  const mode = await chooseMode(config, modeOptions, log);
+  const former = (options.formerModes ?? MODE_NAMES).filter((name) => name !== mode.name);
+  const cleanUp = async (names: typeof former) => {
+    for (const [name, error] of await cleanUpModes(names, modeOptions))
+      log.warn('what another mode left could not be removed', { mode: name, error });
+  };
+  await cleanUp(former.filter((name) => sharesChains(name, mode.name)));
+  await raiseConntrackLimit(config).catch((error: unknown) =>
+    log.warn('the limit of tracked connections could not be set', { error }),
+  );
+  if (config.localhostNodePorts && mode.name === 'iptables')
+    await writeFile('/proc/sys/net/ipv4/conf/all/route_localnet', '1');
+  const conntrack = await openConntrack().catch((error: unknown): ConntrackPort | undefined => {
+    log.warn('UDP flows to endpoints that are gone will not be ended', { error });
+    return undefined;
+  });
+  const proxy = runProxy({
+    informers,
+    nodeName,
+    mode,
+    log,
+    ...(conntrack === undefined ? {} : { conntrack }),
+    minSyncPeriodMs: config.minSyncPeriodMs,
+    syncPeriodMs: config.syncPeriodMs,
+    onSynced: () => void services.follow(),
+  });
+  const health = makeHealth({ proxy, syncPeriodMs: config.syncPeriodMs });
+  const services = serviceHealthServers({
+    health: proxy.tracker.health,
+    isProxyHealthy: () => health.isHealthy(),
+    log,
+  });
+  const servers = await Promise.all([
+    openSmallServer({
+      ...hostAndPort(config.healthzBindAddress, 'healthzBindAddress'),
+      answer: (path) => health.answer(path),
+    }),
+    openSmallServer({
+      ...hostAndPort(config.metricsBindAddress, 'metricsBindAddress'),
+      answer: metricsAnswer({ metrics: proxy.metrics, mode: mode.name, config }),
+    }),
+  ]).catch(async (error: unknown) => {
+    await proxy.stop();
+    throw error;
+  });
+  await proxy.synced();
+  // The new rules are in place: connections go on, new ones go by them.
+  await cleanUp(former.filter((name) => !sharesChains(name, mode.name)));
+  return {
+    mode: mode.name,
+    stop: async () => {
+      await Promise.all(servers.map((server) => server.close()));
+      await services.close();
+      await proxy.stop();
+    },
+  };
+}
+
+async function chooseMode(config: ProxyConfig, options: ModeOptions, log: Log) {
+  if (config.mode !== 'auto') return openMode(config.mode, options);
+  const { mode, why } = await openBestMode(options);
+  log.info('chose a proxy mode', { mode: mode.name, why });
+  return mode;
+}
+
+async function modeOptionsOf(
+  options: StandaloneOptions,
+  node: Stored<V1Node> | undefined,
+): Promise<ModeOptions> {
+  const { config, table } = options;
+  const ips = (node?.status.addresses ?? [])
+    .filter(({ type }) => type === 'InternalIP')
+    .map(({ address }) => address);
+  const podCidrs = node?.spec.podCIDRs ?? [];
+  return {
+    table,
+    families: options.families ?? (await familiesHere()),
+    traffic: trafficOf(config, { ips, podCidrs }),
+    ipvs: {
+      scheduler: config.ipvsScheduler,
+      excludeCidrs: config.ipvsExcludeCidrs,
+      strictArp: config.ipvsStrictArp,
+    },
+  };
+}
+
+async function familiesHere(): Promise<IpFamily[]> {
+  const hasSix = await readFile('/proc/net/if_inet6').then(
+    (text) => text.length > 0,
+    () => false,
+  );
+  return hasSix ? ['ip', 'ip6'] : ['ip'];
+}
+
+/** The node's own object is needed for its addresses and pods' ranges; a proxy without it serves all the same. */
+async function findNode({
+  informers,
+  nodeName,
+  log,
+}: StandaloneOptions): Promise<Stored<V1Node> | undefined> {
+  const nodes = informers.of(NODES, { fieldSelector: `metadata.name=${nodeName}` });
+  await nodes.synced();
+  const wait = new Promise<void>((resolve) => {
+    const timer = setTimeout(resolve, NODE_WAIT_MS);
+    const stop = nodes.on({
+      added: () => {
+        clearTimeout(timer);
+        queueMicrotask(() => stop());
+        resolve();
+      },
+    });
+  });
+  await wait;
+  const node = nodes.get(nodeName);
+  if (node === undefined) log.warn('this node is not known to the API server', { node: nodeName });
+  return node;
+}
+
+async function raiseConntrackLimit({ conntrackMaxPerCore, conntrackMin }: ProxyConfig): Promise<void> {
+  if (conntrackMaxPerCore === 0) return;
+  const wanted = Math.max(conntrackMaxPerCore * availableParallelism(), conntrackMin);
+  const file = '/proc/sys/net/netfilter/nf_conntrack_max';
+  if (Number(await readFile(file, 'utf8')) < wanted) await writeFile(file, String(wanted));
+}

@@ -1,0 +1,140 @@
+// Packets through the modes that this kernel has, in namespaces.
+import { expect, it } from 'vitest';
+import { iptablesMode } from '../../../proxy-modes/iptables/mode.js';
+import { nftablesMode } from '../../../proxy-modes/nftables/mode.js';
+import { openIptables } from '../../../src/kernel/iptables/adapter.js';
+import { openNft } from '../../../src/kernel/nftables/adapter.js';
+import type { ProxyMode } from '../../../src/proxy/state.js';
+import type { TestNetNs } from '../../support/netns.js';
+import { answers, CLUSTER_IP, get, NODE, POD_CIDR, proxyLab, web } from '../../support/proxy/lab.js';
+import { describeWith } from '../../support/requires.js';
+
+const { lab, closing } = proxyLab();
+const traffic = { ip: { local: { by: 'cidr', cidr: POD_CIDR } } } as const;
+
+interface ModeUnderTest {
+  readonly name: string;
+  readonly tools: readonly string[];
+  open(node: TestNetNs): Promise<ProxyMode>;
+  /** Everything the kernel holds, as the mode's own tool prints it. */
+  rules(node: TestNetNs): Promise<string>;
+}
+
+const openNftables = async (node: TestNetNs) =>
+  nftablesMode({ nft: closing(await openNft(node.path)), table: 'trellis-proxy', families: ['ip'], traffic });
+
+const openIptablesMode = async (node: TestNetNs, backend: 'nft' | 'legacy') => {
+  const ip = await openIptables({ family: 'inet', backend, netns: node.path });
+  return iptablesMode({
+    ports: { ip },
+    traffic,
+    ...(backend === 'nft' ? { nft: closing(await openNft(node.path)) } : {}),
+  });
+};
+
+const MODES: readonly ModeUnderTest[] = [
+  {
+    name: 'nftables',
+    tools: ['nft'],
+    open: openNftables,
+    rules: (node) => node.run('nft', 'list', 'ruleset'),
+  },
+  ...(['nft', 'legacy'] as const).map((backend) => ({
+    name: `iptables (${backend})`,
+    tools: [`iptables-${backend}-restore`],
+    open: (node: TestNetNs) => openIptablesMode(node, backend),
+    rules: (node: TestNetNs) => node.run(`iptables-${backend}-save`),
+  })),
+];
+
+for (const { name, tools, open, rules } of MODES) {
+  const start = async () => {
+    const place = await lab();
+    return { ...place, mode: await open(place.node) };
+  };
+  describeWith(
+    { root: true, tools: ['busybox', 'nsenter', ...tools] },
+    `packets through the ${name} mode`,
+    () => {
+      it('reach every endpoint from the node, from pods and from outside', async () => {
+        const { node, pods, outside, mode } = await start();
+        await mode.sync(web(['10.244.0.2', '10.244.0.3']));
+        for (const pod of pods) expect(await answers(pod, CLUSTER_IP)).toEqual(['one', 'two']);
+        expect(await answers(node, CLUSTER_IP)).toEqual(['one', 'two']);
+        expect(await answers(outside, `${NODE}:30080`)).toEqual(['one', 'two']);
+        expect(await answers(node, `${NODE}:30080`)).toEqual(['one', 'two']);
+      });
+
+      it('let a pod reach itself', async () => {
+        const { pods, mode } = await start();
+        await mode.sync(web(['10.244.0.2']));
+        for (const pod of pods) expect(await get(pod, CLUSTER_IP)).toBe('one');
+      });
+
+      it('follow a change, are refused without endpoints, and go nowhere once the service is gone', async () => {
+        const { node, pods, outside, mode } = await start();
+        await mode.sync(web(['10.244.0.2']));
+        expect(await get(node, CLUSTER_IP)).toBe('one');
+        await mode.sync(web(['10.244.0.3']));
+        expect(await get(node, CLUSTER_IP)).toBe('two');
+        await mode.sync(web([]));
+        for (const from of [node, ...pods]) await expect(get(from, CLUSTER_IP)).rejects.toThrow(/refused/);
+        await expect(get(outside, `${NODE}:30080`)).rejects.toThrow(/refused/);
+        await mode.sync(new Map());
+        expect(await rules(node)).not.toContain('default/s10');
+        await mode.cleanUp();
+        expect(await rules(node)).not.toMatch(/trellis|KUBE/);
+      });
+
+      it('keep the client address with policy Local', async () => {
+        const { outside, mode, node } = await start();
+        await mode.sync(web(['10.244.0.2'], { externalLocal: true }));
+        expect(await get(outside, `${NODE}:30080`)).toBe('one');
+        const flows = await node.run('conntrack', '-L', '-p', 'tcp', '--dport', '30080');
+        expect(flows).toMatch(/src=10\.244\.0\.2 dst=192\.168\.77\.2/);
+      });
+
+      it('stay with one endpoint where the service asks for it, and move when it is gone', async () => {
+        const { outside, mode } = await start();
+        const both = ['10.244.0.2', '10.244.0.3'];
+        await mode.sync(web(both, { affinitySeconds: 60 }));
+        const first = await get(outside, `${NODE}:30080`);
+        for (let i = 0; i < 10; i++) expect(await get(outside, `${NODE}:30080`)).toBe(first);
+        const left = first === 'one' ? both.slice(1) : both.slice(0, 1);
+        await mode.sync(web(left, { affinitySeconds: 60 }));
+        const second = first === 'one' ? 'two' : 'one';
+        expect(await get(outside, `${NODE}:30080`)).toBe(second);
+        await mode.sync(web(both, { affinitySeconds: 60 }));
+        for (let i = 0; i < 10; i++) expect(await get(outside, `${NODE}:30080`)).toBe(second);
+      });
+
+      it('to external and load balancer addresses pass by the source ranges', async () => {
+        const { outside, mode } = await start();
+        const more = { externalIps: ['192.0.2.9'], loadBalancerIps: ['198.51.100.9'] };
+        await mode.sync(web(['10.244.0.2'], { ...more, sourceRanges: ['192.168.77.0/24'] }));
+        expect(await get(outside, '192.0.2.9')).toBe('one');
+        expect(await get(outside, '198.51.100.9')).toBe('one');
+        await mode.sync(web(['10.244.0.2'], { ...more, sourceRanges: ['192.168.78.0/24'] }));
+        expect(await get(outside, '192.0.2.9')).toBe('one');
+        await expect(get(outside, '198.51.100.9')).rejects.toThrow();
+      });
+
+      it('are served again after somebody flushed the rules', async () => {
+        const { node, mode } = await start();
+        await mode.sync(web(['10.244.0.2']));
+        expect(await mode.check?.()).toBe(true);
+        const drifted = new Promise<void>((resolve) => void mode.watch?.(resolve));
+        const isTold = name !== 'iptables (legacy)';
+        // The echo of our own write is over.
+        await new Promise((resolve) => setTimeout(resolve, 400));
+        if (name === 'nftables') await node.run('nft', 'flush', 'ruleset');
+        else await node.run(`${tools[0]?.replace('-restore', '')}`, '-t', 'nat', '-F');
+        if (isTold) await drifted;
+        expect(await mode.check?.()).toBe(false);
+        mode.forget();
+        await mode.sync(web(['10.244.0.3']));
+        expect(await get(node, CLUSTER_IP)).toBe('two');
+      });
+    },
+  );
+}

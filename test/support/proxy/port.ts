@@ -1,0 +1,74 @@
+// Service ports for tests of the proxy: one with everything usual, changed as the test needs.
+import type { Endpoint, IpFamily, ProxyState, ServicePort } from '../../../src/proxy/state.js';
+
+export const endpoint = (ip: string, local = true, port = 8080): Endpoint => ({ ip, port, local });
+
+/** `default/s<n>`, cluster IP 10.96.0.n (fd00:96::n), one local endpoint 10.244.0.n (fd00:244::n). */
+export function servicePort(n: number, more: Partial<ServicePort> = {}): ServicePort {
+  const { family = 'ip', protocol = 'tcp' } = more;
+  return {
+    key: `default/s${n}:http/${protocol}/${family}`,
+    name: `default/s${n}:http`,
+    family,
+    protocol,
+    clusterIp: family === 'ip' ? `10.96.0.${n}` : `fd00:96::${n}`,
+    port: 80,
+    externalIps: [],
+    loadBalancerIps: [],
+    sourceRanges: [],
+    internalLocal: false,
+    externalLocal: false,
+    endpoints: [endpoint(podIp(n, family))],
+    localEndpoints: [],
+    served: true,
+    ...more,
+  };
+}
+
+export const podIp = (n: number, family: IpFamily = 'ip') =>
+  family === 'ip' ? `10.244.0.${n}` : `fd00:244::${n}`;
+
+export const stateOf = (...ports: readonly ServicePort[]): ProxyState =>
+  new Map(ports.map((port) => [port.key, port]));
+
+/** Deterministic random numbers (mulberry32). */
+export function random(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
+  };
+}
+
+/** A state like the one before, with about half of eight services changed in any way a service can change. */
+export function randomState(next: () => number, before: ProxyState): ProxyState {
+  const below = (n: number) => Math.floor(next() * n);
+  const maybe = <T>(chance: number, value: T): T | undefined => (next() < chance ? value : undefined);
+  const ports = Array.from({ length: 8 }, (_, n) => {
+    const old = before.get(servicePort(n + 1).key);
+    if (old !== undefined && next() < 0.5) return [old];
+    if (next() < 0.3) return [];
+    const all = Array.from({ length: below(4) }, (_, i) => endpoint(podIp(i + 1), next() < 0.7));
+    const internalLocal = next() < 0.2;
+    const externalLocal = next() < 0.3;
+    const nodePort = maybe(0.4, 30_000 + n);
+    const affinitySeconds = maybe(0.3, 10 * (1 + below(2)));
+    return [
+      servicePort(n + 1, {
+        endpoints: all,
+        localEndpoints: internalLocal || externalLocal ? all.filter(({ local }) => local) : [],
+        served: all.length > 0 || next() < 0.3,
+        internalLocal,
+        externalLocal,
+        externalIps: maybe(0.3, [`192.0.2.${n}`]) ?? [],
+        loadBalancerIps: maybe(0.3, [`198.51.100.${n}`]) ?? [],
+        sourceRanges: maybe(0.3, ['203.0.113.0/24', '10.0.0.0/8']) ?? [],
+        ...(nodePort === undefined ? {} : { nodePort }),
+        ...(affinitySeconds === undefined ? {} : { affinitySeconds }),
+      }),
+    ];
+  });
+  return stateOf(...ports.flat());
+}

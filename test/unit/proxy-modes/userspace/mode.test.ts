@@ -1,0 +1,109 @@
+// The userspace mode: rules in memory, relays on loopback.
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { afterEach, describe, expect, it } from 'vitest';
+import { Balancer } from '../../../../proxy-modes/userspace/balancer.js';
+import { userspaceMode } from '../../../../proxy-modes/userspace/mode.js';
+import { FakeIptables } from '../../../../src/kernel/iptables/fake.js';
+import { endpoint, servicePort, stateOf } from '../../../support/proxy/port.js';
+
+const closers: (() => void)[] = [];
+afterEach(() => {
+  for (const close of closers.splice(0)) close();
+});
+
+async function serve(answer: string) {
+  const server = createServer({ allowHalfOpen: true }, (socket) => void socket.end(answer)).listen(
+    0,
+    '127.0.0.1',
+  );
+  closers.push(() => void server.close());
+  await once(server, 'listening');
+  return endpoint('127.0.0.1', true, (server.address() as AddressInfo).port);
+}
+
+async function started() {
+  const iptables = new FakeIptables();
+  const mode = userspaceMode({ ports: { ip: iptables } });
+  closers.push(() => mode.close());
+  const rules = async () =>
+    (await iptables.save('nat')).get('nat')?.chains.get('KUBE-PORTALS-CONTAINER')?.rules ?? [];
+  const relayPort = async () => Number(/--to-ports (\d+)/.exec((await rules())[0] ?? '')?.[1]);
+  return { mode, iptables, rules, relayPort };
+}
+
+const ask = (port: number) => text(connect(port, '127.0.0.1'));
+
+describe('the userspace mode', () => {
+  it('relays TCP in turn to the endpoints, and past one that does not answer', async () => {
+    const { mode, relayPort } = await started();
+    const ends = [await serve('one'), await serve('two')];
+    await mode.sync(stateOf(servicePort(1, { endpoints: ends })));
+    const port = await relayPort();
+    expect([await ask(port), await ask(port), await ask(port)].join()).toBe('one,two,one');
+    const closed = endpoint('127.0.0.1', true, 1);
+    await mode.sync(stateOf(servicePort(1, { endpoints: [closed, ...ends] })));
+    for (let i = 0; i < 4; i++) expect(['one', 'two']).toContain(await ask(port));
+  });
+
+  it('relays UDP and brings the answer back', async () => {
+    const { mode, relayPort } = await started();
+    const server = createSocket('udp4');
+    closers.push(() => server.close());
+    server.on('message', (message, from) => server.send(`${message}!`, from.port, from.address));
+    server.bind(0, '127.0.0.1');
+    await once(server, 'listening');
+    const served = endpoint('127.0.0.1', true, server.address().port);
+    await mode.sync(stateOf(servicePort(1, { protocol: 'udp', endpoints: [served] })));
+    const client = createSocket('udp4');
+    closers.push(() => client.close());
+    client.send('hello', await relayPort(), '127.0.0.1');
+    const [answer] = await once(client, 'message');
+    expect(String(answer)).toBe('hello!');
+  });
+
+  it('redirects every address and the node port, and leaves nothing when cleaned up', async () => {
+    const { mode, iptables } = await started();
+    await mode.sync(stateOf(servicePort(1, { nodePort: 30_080, externalIps: ['192.0.2.1'] })));
+    const chains = (await iptables.save('nat')).get('nat')?.chains;
+    expect(chains?.get('KUBE-PORTALS-HOST')?.rules).toHaveLength(2);
+    expect(chains?.get('KUBE-NODEPORT-CONTAINER')?.rules[0]).toMatch(
+      /--dport 30080 -j REDIRECT --to-ports \d+$/,
+    );
+    expect(await mode.check?.()).toBe(true);
+    await mode.cleanUp();
+    const left = (await iptables.save('nat')).get('nat')?.chains;
+    expect([...(left?.values() ?? [])].flatMap(({ rules }) => rules)).toEqual([]);
+  });
+});
+
+describe('the balancer', () => {
+  const ends = [1, 2, 3].map((n) => endpoint(`10.0.0.${n}`));
+
+  it('keeps a client with its endpoint for its time, and no longer', () => {
+    const balancer = new Balancer();
+    balancer.set(ends, 10);
+    const first = balancer.pick('a', 0);
+    expect(balancer.pick('b', 0)).not.toBe(first);
+    expect(balancer.pick('a', 9_000)).toBe(first);
+    expect(balancer.pick('a', 18_000)).toBe(first);
+    expect(balancer.pick('a', 30_000)).not.toBe(first);
+  });
+
+  it('forgets clients of an endpoint that is gone', () => {
+    const balancer = new Balancer();
+    balancer.set(ends, 10);
+    const first = balancer.pick('a', 0);
+    balancer.set(
+      ends.filter((one) => one !== first),
+      10,
+    );
+    expect(balancer.pick('a', 1)).not.toBe(first);
+  });
+
+  it('has nobody to offer without endpoints', () => {
+    expect(new Balancer().pick('a', 0)).toBeUndefined();
+  });
+});

@@ -1,0 +1,223 @@
+// The proxy as a whole, over informers filled by hand and a kernel in memory.
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { nftablesMode } from '../../../proxy-modes/nftables/mode.js';
+import { silentLog } from '../../../src/api/log.js';
+import { ENDPOINT_SLICES, NODES, SERVICES } from '../../../src/api/resources.js';
+import { FakeConntrack } from '../../../src/kernel/conntrack/fake.js';
+import { FakeNft } from '../../../src/kernel/nftables/fake.js';
+import { type RunningProxy, runProxy } from '../../../src/proxy/proxy.js';
+import { makeHealth } from '../../../src/proxy/server/health.js';
+import { openSmallServer } from '../../../src/proxy/server/http.js';
+import { metricsAnswer } from '../../../src/proxy/server/metrics.js';
+import { serviceHealthServers } from '../../../src/proxy/server/serviceHealth.js';
+import { StaticInformers } from '../../support/staticInformers.js';
+
+const table = 'trellis-proxy';
+const closers: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0)) await close();
+});
+
+const meta = (name: string, more: object = {}) => ({
+  namespace: 'default',
+  name,
+  uid: name,
+  resourceVersion: '1',
+  creationTimestamp: '2026-01-01T00:00:00Z',
+  ...more,
+});
+const service = (name: string, ip: string, more: object = {}, protocol = 'TCP') => ({
+  metadata: meta(name),
+  spec: { type: 'ClusterIP', clusterIP: ip, clusterIPs: [ip], ports: [{ port: 80, protocol }], ...more },
+  status: {},
+});
+const slice = (name: string, ips: readonly string[], protocol = 'TCP', nodeName = 'n1') => ({
+  metadata: meta(`${name}-1`, { labels: { 'kubernetes.io/service-name': name } }),
+  addressType: 'IPv4',
+  ports: [{ name: '', port: 8080, protocol }],
+  endpoints: ips.map((ip) => ({ addresses: [ip], nodeName })),
+});
+
+async function start() {
+  const informers = new StaticInformers();
+  const nft = new FakeNft();
+  const conntrack = new FakeConntrack();
+  informers.of(NODES).set({ metadata: { ...meta('n1'), namespace: undefined }, spec: {}, status: {} });
+  const mode = nftablesMode({ nft, table, families: ['ip'], traffic: {} });
+  const run = (): RunningProxy => {
+    const proxy = runProxy({
+      informers,
+      nodeName: 'n1',
+      mode,
+      log: silentLog,
+      conntrack,
+      minSyncPeriodMs: 1,
+      syncPeriodMs: 50,
+    });
+    closers.push(() => proxy.stop());
+    return proxy;
+  };
+  const elements = async (set: string) =>
+    (await nft.elements({ family: 'ip', table, set })).map(({ key }) => key).sort();
+  return { informers, nft, conntrack, run, elements };
+}
+
+describe('a running proxy', () => {
+  it('follows services and endpoints', async () => {
+    const { informers, run, elements } = await start();
+    informers.of(SERVICES).set(service('a', '10.96.0.1'));
+    informers.of(ENDPOINT_SLICES).set(slice('a', ['10.244.0.1']));
+    await run().synced();
+    expect(await elements('service-ips')).toEqual(['10.96.0.1 . tcp . 80']);
+    informers.of(SERVICES).set(service('b', '10.96.0.2'));
+    await vi.waitFor(async () =>
+      expect(await elements('no-endpoint-services')).toEqual(['10.96.0.2 . tcp . 80']),
+    );
+    informers.of(SERVICES).remove('default/a');
+    await vi.waitFor(async () => expect(await elements('service-ips')).toEqual([]));
+  });
+
+  it('gives an address that two services claim to one of them, and to the other once that is gone', async () => {
+    const { informers, run, elements, nft } = await start();
+    const external = { externalIPs: ['192.0.2.1'] };
+    informers.of(SERVICES).set(service('a', '10.96.0.1', external));
+    informers.of(SERVICES).set(service('b', '10.96.0.2', external));
+    for (const name of ['a', 'b']) informers.of(ENDPOINT_SLICES).set(slice(name, ['10.244.0.1']));
+    await run().synced();
+    const owner = async () =>
+      (await nft.elements({ family: 'ip', table, set: 'service-ips' })).find(({ key }) =>
+        key.startsWith('192.0.2.1 '),
+      )?.verdict;
+    expect(await owner()).toContain('default/a');
+    expect(await elements('service-ips')).toHaveLength(3);
+    informers.of(SERVICES).remove('default/a');
+    await vi.waitFor(async () => expect(await owner()).toContain('default/b'));
+  });
+
+  it('writes its rules anew when somebody flushed them', async () => {
+    const { informers, run, nft, elements } = await start();
+    informers.of(SERVICES).set(service('a', '10.96.0.1'));
+    informers.of(ENDPOINT_SLICES).set(slice('a', ['10.244.0.1']));
+    const proxy = run();
+    await proxy.synced();
+    await nft.commit([{ do: 'flush', kind: 'ruleset' }]);
+    await vi.waitFor(async () => expect(await elements('service-ips')).toHaveLength(1));
+    expect(proxy.metrics.repairs).toBeGreaterThan(0);
+  });
+
+  it('notices at the next check that elements are gone', async () => {
+    const { informers, run, nft, elements } = await start();
+    informers.of(SERVICES).set(service('a', '10.96.0.1'));
+    informers.of(ENDPOINT_SLICES).set(slice('a', ['10.244.0.1']));
+    await run().synced();
+    await nft.commit([{ do: 'flush', kind: 'set', family: 'ip', table, name: 'service-ips' }]);
+    await vi.waitFor(async () => expect(await elements('service-ips')).toHaveLength(1));
+  });
+
+  it('ends UDP flows to an endpoint that is gone, and no other', async () => {
+    const { informers, run, conntrack } = await start();
+    informers.of(SERVICES).set(service('dns', '10.96.0.1', {}, 'UDP'));
+    informers.of(ENDPOINT_SLICES).set(slice('dns', ['10.244.0.1', '10.244.0.2'], 'UDP'));
+    const flow = (port: number, server: string) => ({
+      protocol: 'udp' as const,
+      original: { source: '10.244.0.9', destination: '10.96.0.1', sourcePort: port, destinationPort: 80 },
+      reply: { source: server, destination: '10.244.0.9', sourcePort: 8080, destinationPort: port },
+      timeout: 100,
+    });
+    // One was left by an endpoint that went while no proxy ran.
+    await conntrack.add([flow(1, '10.244.0.1'), flow(2, '10.244.0.2'), flow(3, '10.244.0.3')]);
+    const servers = async () => (await conntrack.list()).map(({ reply }) => reply.source).sort();
+    await run().synced();
+    await vi.waitFor(async () => expect(await servers()).toEqual(['10.244.0.1', '10.244.0.2']));
+    informers.of(ENDPOINT_SLICES).set(slice('dns', ['10.244.0.2'], 'UDP'));
+    await vi.waitFor(async () => expect(await servers()).toEqual(['10.244.0.2']));
+  });
+
+  it('prefers endpoints of its zone once the node has one', async () => {
+    const { informers, run } = await start();
+    informers.of(SERVICES).set(service('a', '10.96.0.1'));
+    const hinted = slice('a', ['10.244.0.1', '10.244.0.2']);
+    const endpoints = hinted.endpoints.map((entry, i) => ({
+      ...entry,
+      hints: { forZones: [{ name: `z${i}` }] },
+    }));
+    informers.of(ENDPOINT_SLICES).set({ ...hinted, endpoints });
+    const proxy = run();
+    await proxy.synced();
+    const ips = () => [...proxy.tracker.state.values()].flatMap((port) => port.endpoints.map(({ ip }) => ip));
+    expect(ips()).toEqual(['10.244.0.1', '10.244.0.2']);
+    informers
+      .of(NODES)
+      .set({
+        metadata: { ...meta('n1'), namespace: undefined, labels: { 'topology.kubernetes.io/zone': 'z1' } },
+        spec: {},
+        status: {},
+      });
+    expect(ips()).toEqual(['10.244.0.2']);
+  });
+});
+
+describe('what a proxy tells of itself', () => {
+  it('is healthy when synced, ineligible on a node that goes, and counts its answers', async () => {
+    const { informers, run } = await start();
+    const proxy = run();
+    const health = makeHealth({ proxy, syncPeriodMs: 1000 });
+    expect(health.answer('/livez').status).toBe(503);
+    await proxy.synced();
+    expect(health.answer('/healthz').status).toBe(200);
+    informers.of(NODES).set({
+      metadata: { ...meta('n1'), namespace: undefined },
+      spec: { taints: [{ key: 'ToBeDeletedByClusterAutoscaler', effect: 'NoSchedule' }] },
+      status: {},
+    });
+    expect(health.answer('/healthz').status).toBe(503);
+    expect(health.answer('/livez').status).toBe(200);
+    const answer = metricsAnswer({ metrics: proxy.metrics, mode: 'nftables', config: { a: 1 } });
+    expect(answer('/metrics').body).toContain('kubeproxy_proxy_healthz_total{code="503"} 1');
+    expect(answer('/metrics').body).toMatch(/kubeproxy_sync_proxy_rules_duration_seconds_count [1-9]/);
+    expect(answer('/proxyMode').body).toBe('nftables');
+    expect(JSON.parse(answer('/configz').body)).toEqual({ 'kubeproxy.config.k8s.io': { a: 1 } });
+    expect(answer('/other').status).toBe(404);
+  });
+
+  it('answers the health check of a service by its local endpoints', async () => {
+    const { informers, run } = await start();
+    const probe = await openSmallServer({
+      address: '127.0.0.1',
+      port: 0,
+      answer: () => ({ status: 200, body: '' }),
+    });
+    await probe.close();
+    const balanced = {
+      type: 'LoadBalancer',
+      externalTrafficPolicy: 'Local',
+      healthCheckNodePort: probe.port,
+    };
+    informers.of(SERVICES).set(service('a', '10.96.0.1', balanced));
+    informers.of(ENDPOINT_SLICES).set(slice('a', ['10.244.0.1']));
+    const proxy = run();
+    await proxy.synced();
+    const servers = serviceHealthServers({
+      health: proxy.tracker.health,
+      isProxyHealthy: () => true,
+      address: '127.0.0.1',
+      log: silentLog,
+    });
+    closers.push(() => servers.close());
+    await servers.follow();
+    const ask = () => fetch(`http://127.0.0.1:${probe.port}/`);
+    const well = await ask();
+    expect(well.status).toBe(200);
+    expect(well.headers.get('x-load-balancing-endpoint-weight')).toBe('1');
+    expect(await well.json()).toEqual({
+      service: { namespace: 'default', name: 'a' },
+      localEndpoints: 1,
+      serviceProxyHealthy: true,
+    });
+    informers.of(ENDPOINT_SLICES).set(slice('a', ['10.244.0.1'], 'TCP', 'n2'));
+    expect((await ask()).status).toBe(503);
+    informers.of(SERVICES).remove('default/a');
+    await servers.follow();
+    await expect(ask()).rejects.toThrow();
+  });
+});
