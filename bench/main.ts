@@ -3,10 +3,11 @@
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { cni } from './cni/index.js';
+import { kubelet } from './kubelet/index.js';
 import { type Figure, renderFigures } from './lib/figure.js';
 import { native } from './native/index.js';
 
-const groups: Record<string, Record<string, () => Promise<Figure[]>>> = { native, cni };
+const groups: Record<string, Record<string, () => Promise<Figure[]>>> = { native, cni, kubelet };
 
 const all = Object.entries(groups).flatMap(([group, benchmarks]) =>
   Object.entries(benchmarks).map(([name, run]) => ({ name: `${group}/${name}`, run })),

@@ -222,13 +222,18 @@ class PlegObject : public Napi::ObjectWrap<PlegObject> {
   explicit PlegObject(const Napi::CallbackInfo& info) : ObjectWrap(info) {}
 
  private:
+  // The lists of a full node are megabytes: they are read where they are, and held until the work is over.
   Napi::Value Diff(const Napi::CallbackInfo& info) {
+    const auto sandboxes = info[0].As<Napi::Uint8Array>(), containers = info[1].As<Napi::Uint8Array>();
+    const Bytes sandboxBytes{sandboxes.Data(), sandboxes.ByteLength()};
+    const Bytes containerBytes{containers.Data(), containers.ByteLength()};
+    const auto held = std::make_shared<Napi::ObjectReference>(Napi::Persistent(Napi::Object::New(info.Env())));
+    held->Set("sandboxes", sandboxes);
+    held->Set("containers", containers);
     return PromiseWork<pleg::Changes>::Start(
         info.Env(),
-        [differ = differ_, sandboxes = ReadBuffer(info[0]), containers = ReadBuffer(info[1])] {
-          return differ->Diff(View(sandboxes), View(containers));
-        },
-        [](Napi::Env env, pleg::Changes changes) {
+        [differ = differ_, sandboxBytes, containerBytes] { return differ->Diff(sandboxBytes, containerBytes); },
+        [held](Napi::Env env, pleg::Changes changes) {
           auto out = Napi::Object::New(env);
           out.Set("changed", ToBuffer(env, std::move(changes.json)));
           out.Set("token", Napi::Number::New(env, static_cast<double>(changes.token)));
@@ -242,7 +247,6 @@ class PlegObject : public Napi::ObjectWrap<PlegObject> {
 
   Napi::Value Pods(const Napi::CallbackInfo& info) { return ToBuffer(info.Env(), differ_->Pods()); }
 
-  static Bytes View(const std::string& text) { return {reinterpret_cast<const uint8_t*>(text.data()), text.size()}; }
 
   std::shared_ptr<pleg::Differ> differ_ = std::make_shared<pleg::Differ>();
 };

@@ -52,6 +52,12 @@ uint64_t WireReader::Integer(const Field& field) const {
 void WireReader::Refuse(const std::string& why) const { throw KernelError(EBADMSG, operation_, why); }
 
 uint64_t WireReader::Varint() {
+  // Nearly every tag, length and state is one byte.
+  if (!rest_.empty() && rest_.front() < 0x80) {
+    const uint8_t byte = rest_.front();
+    rest_ = rest_.subspan(1);
+    return byte;
+  }
   uint64_t value = 0;
   for (unsigned shift = 0; shift < 64; shift += 7) {
     if (rest_.empty()) Refuse("the message ends within a number");
