@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <functional>
 
 #include "pleg/wire.h"
 
@@ -68,7 +67,16 @@ std::string_view PodOfLabels(Bytes bytes) {
   return uid;
 }
 
-size_t HashOf(std::string_view text) { return std::hash<std::string_view>{}(text); }
+// A runtime's ids are random digits: their two ends spread them as well as all of them would.
+size_t HashOf(std::string_view id) {
+  if (id.empty()) return 0;
+  uint64_t first = 0, last = 0;
+  const size_t size = std::min(id.size(), sizeof first);
+  std::memcpy(&first, id.data(), size);
+  std::memcpy(&last, id.data() + id.size() - size, size);
+  const uint64_t mixed = (first ^ std::rotl(last, 32)) * 0x9e3779b97f4a7c15;
+  return static_cast<size_t>(mixed ^ mixed >> 32);
+}
 
 // Sandboxes by id, for the containers that name them. Views into the runtime's answer.
 class PodOfSandbox {
