@@ -8,6 +8,7 @@ import { statusCommand } from './cluster/status.js';
 import { upCommand } from './cluster/up.js';
 import { cniCommand } from './cni/command.js';
 import { doctorCommand } from './doctor.js';
+import { kubeletCommand } from './kubelet.js';
 import type { Terminal } from './terminal.js';
 import { trellisVersion } from './version.js';
 
@@ -34,6 +35,7 @@ export function createProgram(terminal: Terminal): Command {
   for (const command of [upCommand, downCommand, statusCommand, kubeconfigCommand, kubectlCommand])
     program.addCommand(command(terminal));
   for (const command of componentCommands(terminal)) program.addCommand(command);
+  program.addCommand(kubeletCommand(terminal));
   program.addCommand(doctorCommand(terminal));
   program.addCommand(cniCommand(terminal));
   govern(program, terminal, 'trellis');
