@@ -4,11 +4,18 @@ import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { apiserver } from './apiserver/index.js';
 import { cni } from './cni/index.js';
+import { kubelet } from './kubelet/index.js';
 import { type Figure, renderFigures } from './lib/figure.js';
 import { native } from './native/index.js';
 import { scheduler } from './scheduler/index.js';
 
-const groups: Record<string, Record<string, () => Promise<Figure[]>>> = { native, cni, apiserver, scheduler };
+const groups: Record<string, Record<string, () => Promise<Figure[]>>> = {
+  native,
+  cni,
+  apiserver,
+  scheduler,
+  kubelet,
+};
 
 const all = Object.entries(groups).flatMap(([group, benchmarks]) =>
   Object.entries(benchmarks).map(([name, run]) => ({ name: `${group}/${name}`, run })),

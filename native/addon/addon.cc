@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "cgroup/stats.h"
 #include "netlink/nftables/events.h"
 #include "netlink/route/monitor.h"
 #include "pleg/differ.h"
@@ -222,13 +223,18 @@ class PlegObject : public Napi::ObjectWrap<PlegObject> {
   explicit PlegObject(const Napi::CallbackInfo& info) : ObjectWrap(info) {}
 
  private:
+  // The lists of a full node are megabytes: they are read where they are, and held until the work is over.
   Napi::Value Diff(const Napi::CallbackInfo& info) {
+    const auto sandboxes = info[0].As<Napi::Uint8Array>(), containers = info[1].As<Napi::Uint8Array>();
+    const Bytes sandboxBytes{sandboxes.Data(), sandboxes.ByteLength()};
+    const Bytes containerBytes{containers.Data(), containers.ByteLength()};
+    const auto held = std::make_shared<Napi::ObjectReference>(Napi::Persistent(Napi::Object::New(info.Env())));
+    held->Set("sandboxes", sandboxes);
+    held->Set("containers", containers);
     return PromiseWork<pleg::Changes>::Start(
         info.Env(),
-        [differ = differ_, sandboxes = ReadBuffer(info[0]), containers = ReadBuffer(info[1])] {
-          return differ->Diff(View(sandboxes), View(containers));
-        },
-        [](Napi::Env env, pleg::Changes changes) {
+        [differ = differ_, sandboxBytes, containerBytes] { return differ->Diff(sandboxBytes, containerBytes); },
+        [held](Napi::Env env, pleg::Changes changes) {
           auto out = Napi::Object::New(env);
           out.Set("changed", ToBuffer(env, std::move(changes.json)));
           out.Set("token", Napi::Number::New(env, static_cast<double>(changes.token)));
@@ -242,12 +248,33 @@ class PlegObject : public Napi::ObjectWrap<PlegObject> {
 
   Napi::Value Pods(const Napi::CallbackInfo& info) { return ToBuffer(info.Env(), differ_->Pods()); }
 
-  static Bytes View(const std::string& text) { return {reinterpret_cast<const uint8_t*>(text.data()), text.size()}; }
 
   std::shared_ptr<pleg::Differ> differ_ = std::make_shared<pleg::Differ>();
 };
 
 Napi::Value OpenPleg(const Napi::CallbackInfo& info) { return info.Env().GetInstanceData<Classes>()->pleg.New({}); }
+
+// Takes the mounts, the groups as lines, and a byte a group that says whether its network is wanted; gives rows of doubles.
+Napi::Value ReadCgroups(const Napi::CallbackInfo& info) {
+  const auto given = info[0].As<Napi::Object>();
+  const auto text = [&given](const char* name) { return given.Get(name).As<Napi::String>().Utf8Value(); };
+  const cgroup::Mounts mounts{given.Get("v2").ToBoolean(), text("cpu"), text("cpuacct"), text("memory"), text("pids")};
+  const std::string groups = info[1].As<Napi::String>().Utf8Value();
+  const auto network = info[2].As<Napi::Uint8Array>();
+  std::vector<cgroup::Request> requests;
+  for (size_t start = 0, i = 0; start < groups.size() && i < network.ByteLength(); i++) {
+    const size_t end = std::min(groups.find('\n', start), groups.size());
+    requests.push_back({groups.substr(start, end - start), network[i] != 0});
+    start = end + 1;
+  }
+  return PromiseWork<std::string>::Start(
+      info.Env(),
+      [mounts, requests] {
+        const auto rows = cgroup::ReadStats(mounts, requests);
+        return std::string(reinterpret_cast<const char*>(rows.data()), rows.size() * sizeof(double));
+      },
+      [](Napi::Env env, std::string rows) { return ToBuffer(env, std::move(rows)); });
+}
 
 Napi::Value CreateNetNs(const Napi::CallbackInfo& info) {
   return PromiseWork<bool>::Start(
@@ -306,6 +333,7 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("watchRoutes", Napi::Function::New<WatchRoutes>(env, "watchRoutes"));
   exports.Set("watchNft", Napi::Function::New<WatchNft>(env, "watchNft"));
   exports.Set("openPleg", Napi::Function::New<OpenPleg>(env, "openPleg"));
+  exports.Set("readCgroups", Napi::Function::New<ReadCgroups>(env, "readCgroups"));
   exports.Set("createNetNs", Napi::Function::New<CreateNetNs>(env, "createNetNs"));
   exports.Set("run", Napi::Function::New<Run>(env, "run"));
   exports.Set("removeNetNs", Napi::Function::New<RemoveNetNs>(env, "removeNetNs"));

@@ -1,5 +1,9 @@
 #include "pleg/differ.h"
 
+#include <algorithm>
+#include <set>
+#include <vector>
+
 #include "base/json.h"
 
 namespace trellis::pleg {
@@ -12,9 +16,10 @@ class EventWriter {
   EventWriter() { to_.BeginArray(); }
 
   void Add(const Entry& entry, std::string_view type) {
-    if (pod_ == nullptr || *pod_ != entry.podUid) {
+    if (!open_ || pod_ != entry.podUid) {
       Close();
-      pod_ = &entry.podUid;
+      open_ = true;
+      pod_ = entry.podUid;
       to_.BeginObject();
       to_.Key("podUid");
       to_.String(entry.podUid);
@@ -37,14 +42,15 @@ class EventWriter {
 
  private:
   void Close() {
-    if (pod_ == nullptr) return;
+    if (!open_) return;
     to_.EndArray();
     to_.EndObject();
-    pod_ = nullptr;
+    open_ = false;
   }
 
   json::Writer to_;
-  const std::string* pod_ = nullptr;
+  bool open_ = false;
+  std::string_view pod_;
 };
 
 std::string_view EventOf(State state) {
@@ -65,15 +71,28 @@ void AddGone(EventWriter& events, const Entry& entry) {
 }  // namespace
 
 std::string ComputeEvents(const Listing& old, const Listing& now) {
-  EventWriter events;
-  auto before = old.begin();
-  for (const Entry& entry : now) {
-    for (; before != old.end() && before->Before(entry); ++before) AddGone(events, *before);
-    const bool known = before != old.end() && before->SameContainer(entry);
-    if (!known || before->state != entry.state) events.Add(entry, EventOf(entry.state));
-    if (known) ++before;
+  struct Change {
+    const Entry* entry;
+    bool gone;
+  };
+  std::vector<Change> changes;
+  size_t kept = 0;
+  for (const Entry& entry : now.entries()) {
+    const Entry* before = old.Find(entry);
+    if (before != nullptr) ++kept;
+    if (before == nullptr || before->state != entry.state) changes.push_back({&entry, false});
   }
-  for (; before != old.end(); ++before) AddGone(events, *before);
+  // In nearly every relist nothing is gone, which the count tells.
+  if (kept < old.entries().size())
+    for (const Entry& entry : old.entries())
+      if (now.Find(entry) == nullptr) changes.push_back({&entry, true});
+  std::sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) { return a.entry->Before(*b.entry); });
+
+  EventWriter events;
+  for (const auto& [entry, gone] : changes) {
+    if (gone) AddGone(events, *entry);
+    else events.Add(*entry, EventOf(entry->state));
+  }
   return events.Take();
 }
 
@@ -94,13 +113,11 @@ void Differ::Commit(uint64_t token) {
 
 std::string Differ::Pods() const {
   const std::lock_guard lock(mutex_);
+  std::set<std::string_view> uids;
+  for (const Entry& entry : record_.entries()) uids.insert(entry.podUid);
   json::Writer to;
   to.BeginArray();
-  const Entry* last = nullptr;
-  for (const Entry& entry : record_) {
-    if (last == nullptr || last->podUid != entry.podUid) to.String(entry.podUid);
-    last = &entry;
-  }
+  for (const std::string_view uid : uids) to.String(uid);
   to.EndArray();
   return to.Take();
 }

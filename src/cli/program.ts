@@ -9,6 +9,7 @@ import { statusCommand } from './cluster/status.js';
 import { upCommand } from './cluster/up.js';
 import { cniCommand } from './cni/command.js';
 import { doctorCommand } from './doctor.js';
+import { kubeletCommand } from './kubelet.js';
 import { proxyCommand } from './proxy.js';
 import { schedulerCommand } from './scheduler.js';
 import { snapshotCommand } from './snapshot.js';
@@ -44,6 +45,7 @@ export function createProgram(terminal: Terminal): Command {
   program.addCommand(apiserverCommand(terminal));
   program.addCommand(schedulerCommand(terminal));
   program.addCommand(proxyCommand(terminal));
+  program.addCommand(kubeletCommand(terminal));
   program.addCommand(doctorCommand(terminal));
   program.addCommand(cniCommand(terminal));
   govern(program, terminal, 'trellis');

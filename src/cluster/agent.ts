@@ -25,6 +25,7 @@ import { runKubelet } from '../kubelet/kubelet.js';
 import { makeParts } from '../kubelet/parts.js';
 import { makeAccess } from '../kubelet/server/access.js';
 import { openHealthz } from '../kubelet/server/healthz.js';
+import { otherRoutes } from '../kubelet/server/others.js';
 import { openKubeletServer } from '../kubelet/server/server.js';
 import { setUpPodNetwork } from '../network/podNetwork.js';
 import { openNftablesMode } from '../proxy/modes.js';
@@ -157,6 +158,7 @@ async function startKubelet(options: AgentOptions, pki: Pki, { client, informers
     runtime: runtime.runtime,
     pods: { list: () => kubelet.pods(), get: (namespace, name) => kubelet.pod(namespace, name) },
     health: () => kubelet.unhealthy(),
+    others: otherRoutes(kubelet),
     log: own,
   });
   const healthz = await openHealthz({

@@ -3,6 +3,7 @@
 import { type Connection, connect, DEFAULT_TIMEOUT_MS } from './connection.js';
 import {
   type RawContainer,
+  type RawContainerStats,
   type RawContainerStatus,
   type RawFilesystem,
   type RawImage,
@@ -96,6 +97,14 @@ function runtimeService(connection: Connection): RuntimeService {
         { containerId: id },
         toContainerStatus,
       ),
+    async listContainerStats() {
+      const answer = await call<{ stats: RawContainerStats[] }>('ListContainerStats', {});
+      return answer.stats.map(({ attributes, writableLayer }) => ({
+        id: attributes?.id ?? '',
+        usedBytes: Number(writableLayer?.usedBytes?.value ?? 0),
+        inodesUsed: Number(writableLayer?.inodesUsed?.value ?? 0),
+      }));
+    },
     listPodSandboxBytes: () => connection.callBytes('RuntimeService', 'ListPodSandbox', {}),
     listContainersBytes: () => connection.callBytes('RuntimeService', 'ListContainers', {}),
 

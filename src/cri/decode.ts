@@ -30,6 +30,10 @@ export interface RawFilesystem {
   readonly usedBytes: { readonly value: string } | null;
   readonly inodesUsed: { readonly value: string } | null;
 }
+export interface RawContainerStats {
+  readonly attributes: { readonly id: string } | null;
+  readonly writableLayer: RawFilesystem | null;
+}
 
 const NO_POD: PodSandboxMetadata = { name: '', uid: '', namespace: '', attempt: 0 };
 const NO_CONTAINER = { name: '', attempt: 0 };

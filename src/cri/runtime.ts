@@ -225,6 +225,10 @@ export interface RuntimeService {
     readonly labels?: StringMap;
   }): Promise<readonly Container[]>;
   containerStatus(id: string): Promise<ContainerStatus>;
+  /** What each container has written over its image. */
+  listContainerStats(): Promise<
+    readonly { readonly id: string; readonly usedBytes: number; readonly inodesUsed: number }[]
+  >;
   /** The undecoded ListPodSandboxResponse and ListContainersResponse of everything, for the native differ. */
   listPodSandboxBytes(): Promise<Buffer>;
   listContainersBytes(): Promise<Buffer>;

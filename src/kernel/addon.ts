@@ -42,6 +42,12 @@ export interface Addon {
   watchRoutes(netns: NetNs, kinds: readonly string[], onEvents: (events: Buffer) => void): AddonMonitor;
   watchNft(netns: NetNs, onEvents: (events: Buffer) => void): AddonMonitor;
   openPleg(): AddonPleg;
+  /** One group a line; `network` has a byte a group. Gives rows of doubles as cgroup/stats.ts names them. */
+  readCgroups(
+    mounts: { v2: boolean; cpu: string; cpuacct: string; memory: string; pids: string },
+    groups: string,
+    network: Uint8Array,
+  ): Promise<Buffer>;
   createNetNs(path: string): Promise<void>;
   removeNetNs(path: string): Promise<void>;
   /** Runs a program to its end inside a namespace. Standard input gets the chunks one after the other. */

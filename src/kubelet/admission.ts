@@ -1,7 +1,10 @@
 // Whether this node takes a pod: resources, ports, selectors, taints, sysctls. Pure.
 // Guarantees: a refusal has Kubernetes' reason and words; the order of the checks is fixed, so the first reason is stable.
 import type { V1Taint, V1Toleration } from '../api/gen/types.js';
+import { qosClassOf } from '../api/kinds/pod/qos.js';
 import { integerValue, milliValue } from '../api/quantity.js';
+import { isCritical } from './eviction/rank.js';
+import type { PressureCondition } from './eviction/signals.js';
 import { allContainers, isStatic } from './names.js';
 import type { PodFailure } from './podWorkers.js';
 import type { Pod } from './ports.js';
@@ -12,6 +15,10 @@ export interface NodeFacts {
   readonly labels: Readonly<Record<string, string>>;
   readonly taints: readonly V1Taint[];
   readonly allocatable: Readonly<Record<string, string>>;
+  /** Conditions that the eviction manager has told. */
+  readonly pressures?: readonly PressureCondition[];
+  /** Sysctls beside the safe ones: a name, or a pattern that ends with `*`. */
+  readonly allowedUnsafeSysctls?: readonly string[];
 }
 
 const SAFE_SYSCTLS = new Set([
@@ -24,7 +31,8 @@ const SAFE_SYSCTLS = new Set([
 /** `others` are the pods that this node has already taken and that have not ended. */
 export function refusalOf(pod: Pod, others: readonly Pod[], node: NodeFacts): PodFailure | undefined {
   return (
-    sysctls(pod) ??
+    pressure(pod, node) ??
+    sysctls(pod, node) ??
     selector(pod, node) ??
     taints(pod, node) ??
     ports(pod, others) ??
@@ -32,10 +40,24 @@ export function refusalOf(pod: Pod, others: readonly Pod[], node: NodeFacts): Po
   );
 }
 
-function sysctls({ spec }: Pod): PodFailure | undefined {
-  const bad = (spec.securityContext?.sysctls ?? []).find(
-    ({ name }) => !SAFE_SYSCTLS.has(name.replaceAll('/', '.')),
-  );
+/** A node that is short takes no more: of memory none that asks for no memory, of disk and processes none at all. */
+function pressure(pod: Pod, { pressures = [] }: NodeFacts): PodFailure | undefined {
+  if (pressures.length === 0 || isCritical(pod)) return undefined;
+  if (pressures.every((one) => one === 'MemoryPressure')) {
+    if (qosClassOf(pod.spec) !== 'BestEffort') return undefined;
+    const taint = { key: 'node.kubernetes.io/memory-pressure', effect: 'NoSchedule' };
+    if ((pod.spec.tolerations ?? []).some((one) => tolerates(one, taint))) return undefined;
+  }
+  return { reason: 'Evicted', message: `The node had condition: [${pressures.join(' ')}]. ` };
+}
+
+function sysctls({ spec }: Pod, { allowedUnsafeSysctls = [] }: NodeFacts): PodFailure | undefined {
+  const isAllowed = (name: string) =>
+    SAFE_SYSCTLS.has(name) ||
+    allowedUnsafeSysctls.some((one) =>
+      one.endsWith('*') ? name.startsWith(one.slice(0, -1)) : name === one,
+    );
+  const bad = (spec.securityContext?.sysctls ?? []).find(({ name }) => !isAllowed(name.replaceAll('/', '.')));
   return bad && { reason: 'SysctlForbidden', message: `forbidden sysctl: "${bad.name}" not allowlisted` };
 }
 

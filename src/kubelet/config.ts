@@ -2,6 +2,7 @@
 // Guarantees: `completeConfig` answers a whole configuration or throws with the name of the wrong field. Pure.
 import type { V1Taint } from '../api/gen/types.js';
 import { KubeletError } from './error.js';
+import { SIGNALS } from './eviction/signals.js';
 
 export interface KubeletConfig {
   /** The node's name in the API: the host name in lower case unless overridden. */
@@ -41,7 +42,42 @@ export interface KubeletConfig {
   readonly kubeReserved: Readonly<Record<string, string>>;
   readonly runtimeHandlers: Readonly<Record<string, string>>;
   readonly providerId: string;
+  readonly healthzPort: number;
+  readonly healthzBindAddress: string;
+  /** 0 for none. */
+  readonly readOnlyPort: number;
+  /** Where static pods are fetched from; empty for none. */
+  readonly staticPodURL: string;
+  readonly httpCheckFrequencyMs: number;
+  readonly allowedUnsafeSysctls: readonly string[];
+  /** Percent of the images' disk above which images are removed, and below which that ends. */
+  readonly imageGCHighThresholdPercent: number;
+  readonly imageGCLowThresholdPercent: number;
+  /** Milliseconds: a younger image stays; one that nobody used for the maximum goes, 0 for never. */
+  readonly imageMinimumGCAge: number;
+  readonly imageMaximumGCAge: number;
+  readonly containerLogMaxBytes: number;
+  readonly containerLogMaxFiles: number;
+  readonly containerLogMonitorIntervalMs: number;
+  /** By signal, such as `memory.available`: a quantity or a percentage. */
+  readonly evictionHard: Readonly<Record<string, string>>;
+  readonly evictionSoft: Readonly<Record<string, string>>;
+  /** Milliseconds by signal. */
+  readonly evictionSoftGrace: Readonly<Record<string, number>>;
+  readonly evictionMinimumReclaim: Readonly<Record<string, string>>;
+  /** Milliseconds for which a condition stays after its last cause. */
+  readonly evictionPressureTransition: number;
+  /** Seconds that a soft eviction grants at most. */
+  readonly evictionMaxPodGracePeriod: number;
 }
+
+export const DEFAULT_EVICTION_HARD = {
+  'memory.available': '100Mi',
+  'nodefs.available': '10%',
+  'nodefs.inodesFree': '5%',
+  'imagefs.available': '15%',
+  'imagefs.inodesFree': '5%',
+};
 
 const DEFAULTS = {
   nodeIps: [],
@@ -76,6 +112,25 @@ const DEFAULTS = {
   kubeReserved: {},
   runtimeHandlers: {},
   providerId: '',
+  healthzPort: 10248,
+  healthzBindAddress: '127.0.0.1',
+  readOnlyPort: 0,
+  staticPodURL: '',
+  httpCheckFrequencyMs: 20_000,
+  allowedUnsafeSysctls: [],
+  imageGCHighThresholdPercent: 85,
+  imageGCLowThresholdPercent: 80,
+  imageMinimumGCAge: 120_000,
+  imageMaximumGCAge: 0,
+  containerLogMaxBytes: 10 * 1024 * 1024,
+  containerLogMaxFiles: 5,
+  containerLogMonitorIntervalMs: 10_000,
+  evictionHard: DEFAULT_EVICTION_HARD,
+  evictionSoft: {},
+  evictionSoftGrace: {},
+  evictionMinimumReclaim: {},
+  evictionPressureTransition: 300_000,
+  evictionMaxPodGracePeriod: 0,
 } satisfies Omit<KubeletConfig, 'nodeName'>;
 
 export type KubeletOptions = Partial<KubeletConfig> & Pick<KubeletConfig, 'nodeName'>;
@@ -98,6 +153,18 @@ export function completeConfig(options: KubeletOptions): KubeletConfig {
     throw wrong('maxPods', `${config.maxPods} is not a whole number of pods`);
   if (config.nodeLeaseDurationSeconds <= 0)
     throw wrong('nodeLeaseDurationSeconds', `${config.nodeLeaseDurationSeconds} is not greater than 0`);
+  if (config.imageGCLowThresholdPercent >= config.imageGCHighThresholdPercent)
+    throw wrong(
+      'imageGCLowThresholdPercent',
+      `${config.imageGCLowThresholdPercent} is not below imageGCHighThresholdPercent (${config.imageGCHighThresholdPercent})`,
+    );
+  for (const signal of Object.keys(config.evictionSoft))
+    if (config.evictionSoftGrace[signal] === undefined)
+      throw wrong('evictionSoftGracePeriod', `nothing is said for the soft threshold of ${signal}`);
+  for (const field of ['evictionHard', 'evictionSoft', 'evictionMinimumReclaim'] as const)
+    for (const signal of Object.keys(config[field]))
+      if (!(SIGNALS as readonly string[]).includes(signal))
+        throw wrong(field, `unknown eviction signal ${signal}; there are ${SIGNALS.join(', ')}`);
   for (const [field, value] of Object.entries(config))
     if (field.endsWith('Ms') && !(typeof value === 'number' && value > 0))
       throw wrong(field.slice(0, -2), `${value} is not a duration greater than 0`);

@@ -31,11 +31,16 @@ export function findGarbage({ pods, isGone, keepPerContainer }: GarbageFacts): G
 
 /** Newest first, so that those beyond the number kept are the oldest. */
 function deadRuns({ containers }: RuntimePod, keep: number): ContainerStatus[] {
-  const seen = new Map<string, number>();
-  return containers.filter(({ metadata, state }) => {
-    if (state !== 'CONTAINER_EXITED' && state !== 'CONTAINER_CREATED') return false;
-    const count = (seen.get(metadata.name) ?? 0) + 1;
-    seen.set(metadata.name, count);
+  const seen = new Set<string>();
+  const dead = new Map<string, number>();
+  return containers.filter(({ metadata: { name }, state }) => {
+    const newest = !seen.has(name);
+    seen.add(name);
+    // The newest may be about to start; it takes no place of one that has run and has something to tell.
+    if (state === 'CONTAINER_CREATED') return !newest || keep === 0;
+    if (state !== 'CONTAINER_EXITED') return false;
+    const count = (dead.get(name) ?? 0) + 1;
+    dead.set(name, count);
     return count > keep;
   });
 }

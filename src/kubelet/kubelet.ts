@@ -8,22 +8,27 @@ import type { Client } from '../client/client.js';
 import type { Informers } from '../client/informer.js';
 import type { AuthConfig, ContainerRuntime } from '../cri/runtime.js';
 import type { CgroupPort } from '../kernel/cgroup/port.js';
+import { type CgroupStatsPort, openCgroupStats } from '../kernel/cgroup/stats.js';
 import { completeConfig, type KubeletConfig, type KubeletOptions } from './config.js';
 import { Killer } from './container/killer.js';
 import { ContainerStarter } from './container/starter.js';
 import { parseResolvConf, podDns } from './environment/dns.js';
 import { type EventSink, noEvents } from './events.js';
+import { EvictionManager } from './eviction/evictionManager.js';
+import type { PressureCondition } from './eviction/signals.js';
 import { Housekeeping } from './housekeeping.js';
+import { ImageGC } from './imageGC.js';
 import { ImagePuller } from './images.js';
+import { Janitors } from './janitors.js';
 import { MirrorPods } from './mirrorPods.js';
-import { type MachineFacts, reachableAddresses, readMachine, readPressure } from './node/machine.js';
+import { type MachineFacts, reachableAddresses, readMachine } from './node/machine.js';
 import { NodeManager } from './node/nodeManager.js';
 import { allocatableOf, nodeLabels, nodeOf } from './node/nodeStatus.js';
 import { Pleg, type PlegDiffer } from './pleg.js';
 import { PodManager } from './podManager.js';
 import { PodSyncer } from './podSync.js';
 import { PodWorkers } from './podWorkers.js';
-import type { ContainerEnvironment, Pod, PodVolumes, Probes } from './ports.js';
+import type { ContainerEnvironment, Pod, PodVolumes, ProbeKind, Probes } from './ports.js';
 import { credentialsFor } from './pullSecrets.js';
 import { fetchPod } from './runtime/fetchPod.js';
 import { PodCache } from './runtime/podCache.js';
@@ -31,6 +36,10 @@ import { RuntimeState } from './runtimeState.js';
 import { followApiserver } from './sources/apiserver.js';
 import { ManifestDirectory } from './sources/manifestDirectory.js';
 import { PodConfig } from './sources/podConfig.js';
+import { StatsCollector } from './stats/collector.js';
+import { KubeletMetrics } from './stats/kubeletMetrics.js';
+import { cadvisorMetrics, resourceMetrics } from './stats/metrics.js';
+import { summaryOf } from './stats/summary.js';
 import { StatusManager } from './status/statusManager.js';
 import { SyncLoop } from './syncLoop.js';
 
@@ -43,6 +52,13 @@ export interface PartSurroundings {
   /** A probe's result has changed. */
   readonly wake: (podUid: string) => void;
   readonly statusOf: (pod: Pod) => Pod['status'];
+  /** A probe was run. */
+  readonly probed: (
+    pod: Pod,
+    container: string,
+    kind: ProbeKind,
+    answer: { readonly outcome: string },
+  ) => void;
 }
 
 export interface KubeletParts {
@@ -63,6 +79,8 @@ export interface KubeletSurroundings {
   readonly pleg: PlegDiffer;
   /** Absent where pods get no control groups of their own. */
   readonly cgroups?: CgroupPort | undefined;
+  /** Absent where usage is not told. */
+  readonly cgroupStats?: CgroupStatsPort | undefined;
   readonly events?: EventSink | undefined;
   readonly log: Log;
   readonly parts: (around: PartSurroundings) => KubeletParts;
@@ -78,10 +96,20 @@ export interface RunningKubelet {
   podByUid(uid: string): Pod | undefined;
   node(): Stored<V1Node> | undefined;
   allocatable(): Readonly<Record<string, string>>;
+  readonly stats: KubeletStats;
   /** Undefined while healthy. */
   unhealthy(): string | undefined;
   /** Stops the loops; containers go on running. */
   stop(): Promise<void>;
+}
+
+/** The bodies of the statistics' paths. */
+export interface KubeletStats {
+  summary(): Promise<object>;
+  resource(): Promise<string>;
+  cadvisor(): Promise<string>;
+  probes(): string;
+  own(): string;
 }
 
 export async function runKubelet(around: KubeletSurroundings): Promise<RunningKubelet> {
@@ -97,6 +125,12 @@ export async function runKubelet(around: KubeletSurroundings): Promise<RunningKu
 
   const pods = new PodManager();
   const cache = new PodCache((uid) => fetchPod(runtime, uid, config.podLogsDir), ticks);
+  const metrics = new KubeletMetrics({ nodeName: config.nodeName, runtimePods: () => cache.pods() });
+  const collector = new StatsCollector({
+    ...{ config, cri, cache, pods, now },
+    // Part of the machine, so that those who run a kubelet need not open it.
+    cgroupStats: around.cgroupStats ?? (cgroups && (await openCgroupStats())),
+  });
   const wake = (uid: string) => workers.wake(uid);
   const statuses = new StatusManager({
     ...{ client, log },
@@ -110,6 +144,7 @@ export async function runKubelet(around: KubeletSurroundings): Promise<RunningKu
     events,
     wake,
     statusOf: (pod) => statuses.get(pod),
+    probed: (pod, container, kind, { outcome }) => metrics.probed(pod, container, kind, outcome),
   });
   const state = new RuntimeState(cri, log, () => {
     node?.changed();
@@ -138,8 +173,14 @@ export async function runKubelet(around: KubeletSurroundings): Promise<RunningKu
     ...{ runtime, cache, log, differ: around.pleg, now: ticks },
     periodMs: config.plegRelistPeriodMs,
     changed: wake,
+    relisted: (startedMs, endedMs, succeeded) => metrics.relisted(startedMs, endedMs, succeeded),
   });
-  const node = client && makeNodeManager({ client, config, machine, log, now, state, pleg, hostIps });
+  const node =
+    client &&
+    makeNodeManager({
+      ...{ client, config, machine, log, now, state, pleg, hostIps },
+      hasPressure: (condition) => eviction.has(condition),
+    });
   const mirrors = client && new MirrorPods({ client, pods, log, node: () => node?.current() });
   const loop = new SyncLoop({
     ...{ pods, workers, statuses, mirrors, events, log },
@@ -148,6 +189,10 @@ export async function runKubelet(around: KubeletSurroundings): Promise<RunningKu
       labels: { ...nodeLabels(config, machine), ...node?.current()?.metadata.labels },
       taints: node?.current()?.spec.taints ?? config.registerWithTaints,
       allocatable: allocatable(),
+      pressures: (['MemoryPressure', 'DiskPressure', 'PIDPressure'] as const).filter((one) =>
+        eviction.has(one),
+      ),
+      allowedUnsafeSysctls: config.allowedUnsafeSysctls,
     }),
     now,
     housekeeping: new Housekeeping({
@@ -155,6 +200,28 @@ export async function runKubelet(around: KubeletSurroundings): Promise<RunningKu
     }),
     periodMs: config.housekeepingPeriodMs,
     sourcesReady: () => source.allReady(),
+  });
+  const imageGC = new ImageGC({
+    ...{ cri, config, log, now },
+    runtimePods: () => cache.pods(),
+    imageFs: async () => (await collector.sample()).imageFs,
+    failed: (message) => tellNode('Warning', 'FreeDiskSpaceFailed', message),
+  });
+  const tellNode = (type: 'Normal' | 'Warning', reason: string, message: string) => {
+    const about = node?.current();
+    if (about !== undefined) events.event({ ...about, kind: 'Node' }, { type, reason, message });
+  };
+  const eviction = new EvictionManager({
+    ...{ config, workers, events, log, now },
+    sample: () => collector.sample(),
+    pods: () => pods.all().filter((pod) => workers.phaseOf(pod.metadata.uid) === 'sync'),
+    reclaimDisk: () => imageGC.removeUnused(),
+    pressureChanged: () => node?.changed(),
+    evicted: (signal) => metrics.evicted(signal),
+  });
+  const janitors = new Janitors({
+    ...{ config, runtime, cache, log, now, imageGC, eviction, tellNode },
+    forget: () => metrics.forgetPods((uid) => pods.get(uid) === undefined),
   });
   const source = new PodConfig(
     [
@@ -179,6 +246,7 @@ export async function runKubelet(around: KubeletSurroundings): Promise<RunningKu
     if (informers !== undefined) unfollow.push(followApiserver(informers, config.nodeName, source));
     await manifests?.start();
     loop.start();
+    janitors.start();
     node?.changed();
   });
   started.catch((error: unknown) => log.error('the kubelet did not start', { error: String(error) }));
@@ -197,11 +265,19 @@ export async function runKubelet(around: KubeletSurroundings): Promise<RunningKu
     },
     node: () => node?.current(),
     allocatable,
+    stats: {
+      summary: async () => summaryOf(config.nodeName, await collector.sample()),
+      resource: async () => resourceMetrics(await collector.sample()),
+      cadvisor: async () => cadvisorMetrics(await collector.sample()),
+      probes: () => metrics.probesText(),
+      own: () => metrics.text(),
+    },
     unhealthy: () => pleg.unhealthy(),
     async stop() {
       for (const stop of unfollow) stop();
       manifests?.stop();
       loop.stop();
+      await janitors.stop();
       state.stop();
       workers.stop();
       parts.stop();
@@ -220,14 +296,15 @@ function makeNodeManager(options: {
   readonly state: RuntimeState;
   readonly pleg: Pleg;
   readonly hostIps: () => readonly string[];
+  readonly hasPressure: (condition: PressureCondition) => boolean;
 }): NodeManager {
-  const { client, config, machine, log, now, state, pleg, hostIps } = options;
+  const { client, config, machine, log, now, state, pleg, hostIps, hasPressure } = options;
   return new NodeManager({
     ...{ client, config, log, now },
     describe: async (previous = []) =>
       nodeOf({
         ...{ config, machine, previous },
-        pressure: await readPressure(config.rootDir),
+        hasPressure,
         runtime: state.facts(),
         plegProblem: pleg.unhealthy(),
         addresses: hostIps(),

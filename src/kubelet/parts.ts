@@ -34,6 +34,7 @@ export function makeParts(options: PartsOptions): (around: PartSurroundings) => 
       exec: (id, command, timeoutSeconds) => runtime.execSync(id, command, timeoutSeconds),
       onResult: wake,
       onEvent: (pod, event) => events.event(pod, event),
+      onProbe: around.probed,
       log,
     });
     return {

@@ -27,6 +27,8 @@ export interface PlegOptions {
   readonly now: () => number;
   readonly log: Log;
   readonly changed: (podUid: string) => void;
+  /** For the metrics: when each relist began and ended, by the clock of `now`. */
+  readonly relisted?: (startedMs: number, endedMs: number, succeeded: boolean) => void;
 }
 
 /** After this long without a relist the kubelet says that it is not healthy. */
@@ -86,9 +88,11 @@ export class Pleg {
       if (failed.size === 0) cache.completed(at);
       diff.commit();
       this.lastRelist = now();
+      this.options.relisted?.(at, this.lastRelist, true);
       return true;
     } catch (error) {
       log.warn('cannot list the runtime', { error: messageOf(error) });
+      this.options.relisted?.(at, now(), false);
       return false;
     }
   }

@@ -1,5 +1,5 @@
 // What a pod worker does: bring a pod up, keep it as its spec says, take it down. The IO around podActions.
-// Guarantees: order is cgroup, directories, volumes, sandbox, init containers, containers; status is told before and after.
+// Guarantees: order is cgroup and directories, sandbox beside volumes and images, init containers, containers; status is told before and after.
 import { mkdir, rm } from 'node:fs/promises';
 import type { V1Container, V1PodStatus } from '../api/gen/types.js';
 import type { Log } from '../api/log.js';
@@ -11,13 +11,13 @@ import { podLogDirectory, sandboxConfig } from './container/sandboxConfig.js';
 import type { ContainerStarter } from './container/starter.js';
 import { KubeletError, messageOf } from './error.js';
 import type { EventSink } from './events.js';
-import { allContainers, podText } from './names.js';
+import { allContainers, isRestartable, podText } from './names.js';
 import { computePodActions, type PodActions } from './podActions.js';
 import type { PodFailure, PodSync, PodTermination, SyncOutcome } from './podWorkers.js';
 import type { Pod, PodVolumes, Probes } from './ports.js';
 import { podCgroup, podCgroupPlaces, podCgroupResources } from './resources.js';
 import type { PodCache } from './runtime/podCache.js';
-import { latest, livingContainers, type RuntimePod, sandboxIps } from './runtime/runtimePod.js';
+import { isRunning, latest, livingContainers, type RuntimePod, sandboxIps } from './runtime/runtimePod.js';
 import { podStatus, probedStatuses } from './status/podStatus.js';
 import type { StatusManager } from './status/statusManager.js';
 
@@ -46,11 +46,13 @@ export interface PodSyncOptions {
 
 /** Half of the sync period: each resync of a quiet pod finds its volumes due. */
 const VOLUMES_PERIOD_MS = 30_000;
+const FIRST_INIT_WAIT_MS = 20;
 
 export class PodSyncer implements PodSync {
   /** When the last sync of a pod ended: the runtime's state must be newer than that. */
   private readonly syncedAt = new Map<string, number>();
   private readonly volumesAt = new Map<string, number>();
+  private readonly initWaits = new Map<string, number>();
 
   constructor(private readonly options: PodSyncOptions) {}
 
@@ -85,6 +87,7 @@ export class PodSyncer implements PodSync {
     starter.forget(uid);
     this.syncedAt.delete(uid);
     this.volumesAt.delete(uid);
+    this.initWaits.delete(uid);
     // The worker is finished when this returns; only then may the API forget the pod.
     if (pod !== undefined) setImmediate(() => statuses.flush(uid));
   }
@@ -111,8 +114,26 @@ export class PodSyncer implements PodSync {
     const retryMs = await this.perform(pod, runtimePod, before, actions, signal);
     const acted = actions.createSandbox || actions.killPod || hasWork(actions);
     const after = this.tell(pod, acted ? await cache.refresh(uid) : runtimePod);
-    const waits = [retryMs, deadline.leftMs, config.syncFrequencyMs].filter((ms) => ms !== undefined);
+    const waits = [retryMs, deadline.leftMs, this.initWaitMs(pod, actions), config.syncFrequencyMs].filter(
+      (ms) => ms !== undefined,
+    );
     return { terminal: hasEnded(after), resyncAfterMs: Math.min(...waits) };
+  }
+
+  /** Init containers are often over at once: while one is young the pod is looked at sooner than by the next relist. */
+  private initWaitMs(pod: Pod, { initContainersToStart }: PodActions): number | undefined {
+    const { uid } = pod.metadata;
+    const { config, cache } = this.options;
+    if (initContainersToStart.some((container) => !isRestartable(container)))
+      this.initWaits.set(uid, FIRST_INIT_WAIT_MS);
+    const waitMs = this.initWaits.get(uid);
+    if (waitMs === undefined) return undefined;
+    const isOver = !(pod.spec.initContainers ?? []).some(({ name }) =>
+      isRunning(latest(cache.get(uid), name)),
+    );
+    if (isOver || waitMs > config.plegRelistPeriodMs) this.initWaits.delete(uid);
+    else this.initWaits.set(uid, waitMs * 2);
+    return isOver ? undefined : waitMs;
   }
 
   private async perform(
@@ -141,17 +162,21 @@ export class PodSyncer implements PodSync {
       if (!actions.killPod) await this.refreshVolumes(pod);
       return undefined;
     }
-    await this.prepare(pod);
-    const paths = await this.setUpVolumes(pod);
-    const config = await this.sandboxConfig(pod, actions.attempt);
-    const sandboxId = actions.createSandbox ? await this.createSandbox(pod, config) : actions.sandboxId;
-    if (sandboxId === undefined) return undefined;
-    const podIps = await this.podIps(pod, sandboxId);
+    const toStart = [...actions.initContainersToStart, ...actions.containersToStart];
+    // A new sandbox takes longest: volumes and images become ready beside it. None of them is left alone when one fails.
+    const images = actions.createSandbox
+      ? starter.fetchImages(pod, toStart, this.options.pullSecretsOf)
+      : undefined;
+    const [volumes, made] = await Promise.allSettled([this.setUpVolumes(pod), this.sandbox(pod, actions)]);
+    if (made.status === 'rejected') throw made.reason;
+    if (volumes.status === 'rejected') throw volumes.reason;
+    const { id: sandboxId, config, podIps } = made.value;
     signal.throwIfAborted();
     let retryMs: number | undefined;
-    for (const container of [...actions.initContainersToStart, ...actions.containersToStart]) {
+    for (const container of toStart) {
       const waitMs = await starter.start({
-        ...{ pod, container, sandboxId, sandboxConfig: config, podIps, volumes: paths, signal },
+        ...{ pod, container, sandboxId, sandboxConfig: config, podIps, volumes: volumes.value, signal },
+        image: images?.get(container.name),
         previous: latest(runtimePod, container.name),
         lastExit: runtimePod.containers.find(
           ({ metadata, state }) => metadata.name === container.name && state === 'CONTAINER_EXITED',
@@ -165,18 +190,22 @@ export class PodSyncer implements PodSync {
     return retryMs;
   }
 
+  /** The sandbox that the pod has, or a new one, with its addresses. */
+  private async sandbox(pod: Pod, { createSandbox, sandboxId, attempt }: PodActions) {
+    const [config] = await Promise.all([this.sandboxConfig(pod, attempt), this.prepare(pod)]);
+    const id = createSandbox || sandboxId === undefined ? await this.createSandbox(pod, config) : sandboxId;
+    return { id, config, podIps: await this.podIps(pod, id) };
+  }
+
   private async prepare(pod: Pod): Promise<void> {
     const { config, cgroups } = this.options;
-    if (config.cgroupsPerQOS && cgroups !== undefined)
-      await cgroups.create(
-        podCgroup(config.cgroupRoot, pod.spec, pod.metadata.uid),
-        podCgroupResources(pod.spec, config),
-      );
+    const group = podCgroup(config.cgroupRoot, pod.spec, pod.metadata.uid);
     const logs = podLogDirectory(config.podLogsDir, pod);
-    await mkdir(`${config.rootDir}/pods/${pod.metadata.uid}`, { recursive: true, mode: 0o750 });
-    await Promise.all(
-      allContainers(pod).map(({ name }) => mkdir(`${logs}/${name}`, { recursive: true, mode: 0o755 })),
-    );
+    await Promise.all([
+      config.cgroupsPerQOS ? cgroups?.create(group, podCgroupResources(pod.spec, config)) : undefined,
+      mkdir(`${config.rootDir}/pods/${pod.metadata.uid}`, { recursive: true, mode: 0o750 }),
+      ...allContainers(pod).map(({ name }) => mkdir(`${logs}/${name}`, { recursive: true, mode: 0o755 })),
+    ]);
   }
 
   /** What changed in the API comes into the volumes of a running pod, within the time that Kubernetes takes. */

@@ -49,8 +49,9 @@ class KernelCgroups implements CgroupPort {
 
   async create(path: string, resources: CgroupResources = {}): Promise<void> {
     const segments = segmentsOf(path);
-    for (const hierarchy of this.hierarchies)
-      await makeGroup({ hierarchy, segments, handDown: this.version === 'v2' });
+    // A machine of v1 has a dozen hierarchies, which know nothing of one another.
+    const handDown = this.version === 'v2';
+    await Promise.all(this.hierarchies.map((hierarchy) => makeGroup({ hierarchy, segments, handDown })));
     await this.update(path, resources);
   }
 
@@ -70,7 +71,7 @@ class KernelCgroups implements CgroupPort {
   }
 
   async remove(path: string): Promise<void> {
-    for (const directory of this.directories(path)) await removeGroup(directory, path);
+    await Promise.all(this.directories(path).map((directory) => removeGroup(directory, path)));
   }
 
   async pids(path: string): Promise<readonly number[]> {
@@ -115,8 +116,8 @@ class KernelCgroups implements CgroupPort {
 }
 
 /**
- * Also readies each group on the way for what is below it. Beside v1, the hierarchy of v2 sets no limits, and its
- * controllers are left to whoever runs the machine.
+ * Groups on the way are made only when they are missing; a group exists only below one that is ready for it. Beside v1,
+ * the hierarchy of v2 sets no limits, and its controllers are left to whoever runs the machine.
  */
 async function makeGroup(options: {
   readonly hierarchy: Hierarchy;
@@ -124,14 +125,24 @@ async function makeGroup(options: {
   readonly handDown: boolean;
 }): Promise<void> {
   const { hierarchy, segments, handDown } = options;
-  let directory = hierarchy.mountPoint;
-  for (const segment of segments) {
-    const parent = directory;
-    directory = join(parent, segment);
+  if (segments.length === 0) return;
+  const parent = join(hierarchy.mountPoint, ...segments.slice(0, -1));
+  const directory = join(hierarchy.mountPoint, ...segments);
+  const make = async () => {
     if (hierarchy.kind === 'v2' && handDown) await delegate(parent);
-    await attempt(`make the control group ${directory}`, () => mkdir(directory), 'EEXIST');
-    if (hierarchy.controllers.includes('cpuset')) await inheritCpuset(parent, directory);
+    await mkdir(directory);
+  };
+  try {
+    await make();
+  } catch (error) {
+    const code = error instanceof KernelError ? error.code : codeOf(error);
+    if (code === 'ENOENT' && segments.length > 1) {
+      await makeGroup({ ...options, segments: segments.slice(0, -1) });
+      await attempt(`make the control group ${directory}`, make, 'EEXIST');
+    } else if (code !== 'EEXIST')
+      await attempt(`make the control group ${directory}`, () => Promise.reject(error));
   }
+  if (hierarchy.controllers.includes('cpuset')) await inheritCpuset(hierarchy, segments);
 }
 
 /** A child of v2 has the controllers that its parent hands down. */
@@ -147,11 +158,17 @@ async function delegate(parent: string): Promise<void> {
 }
 
 /** A new group of v1 may run nowhere until it is told where. */
-async function inheritCpuset(parent: string, directory: string): Promise<void> {
+async function inheritCpuset(hierarchy: Hierarchy, segments: readonly string[]): Promise<void> {
+  const directory = join(hierarchy.mountPoint, ...segments);
   for (const file of ['cpuset.cpus', 'cpuset.mems']) {
-    const own = await attempt(`read ${file}`, () => readFile(join(directory, file), 'utf8'));
-    if (own?.trim() !== '') continue;
-    const text = (await attempt(`read ${file}`, () => readFile(join(parent, file), 'utf8'))) ?? '';
+    const read = async (from: string) =>
+      ((await attempt(`read ${file}`, () => readFile(join(from, file), 'utf8'))) ?? '').trim();
+    if ((await read(directory)) !== '') continue;
+    const parent = join(directory, '..');
+    // One that a crash left half made is finished on the way.
+    if (segments.length > 1 && (await read(parent)) === '')
+      await inheritCpuset(hierarchy, segments.slice(0, -1));
+    const text = await read(parent);
     await attempt(`set ${file} of ${directory}`, () =>
       writeFile(join(directory, file), text, { flag: 'r+' }),
     );

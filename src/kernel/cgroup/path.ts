@@ -6,7 +6,12 @@ import { KernelError } from '../error.js';
 export function segmentsOf(path: string): readonly string[] {
   const segments = path.split('/').slice(1);
   const sound = (name: string) =>
-    name !== '' && name !== '.' && name !== '..' && !name.includes('\0') && !name.startsWith('cgroup.');
+    name !== '' &&
+    name !== '.' &&
+    name !== '..' &&
+    !name.includes('\0') &&
+    !name.includes('\n') &&
+    !name.startsWith('cgroup.');
   if (!path.startsWith('/') || segments.length === 0 || !segments.every(sound))
     throw KernelError.invalid(`${JSON.stringify(path)} is no path of a control group`);
   return segments;

@@ -6,7 +6,7 @@ import { abortable } from '../abort.js';
 import { BackOff } from '../backOff.js';
 import { KubeletError, type KubeletReason, messageOf } from '../error.js';
 import { type EventSink, fieldPathOf } from '../events.js';
-import type { ImagePuller } from '../images.js';
+import type { ImagePuller, PulledImage } from '../images.js';
 import { containerHash, hashOf, podText, restartCountOf } from '../names.js';
 import type { ContainerEnvironment, Pod } from '../ports.js';
 import type { MachineLimits } from '../resources.js';
@@ -38,6 +38,8 @@ export interface StartRequest {
   /** Restarts the API shows; used when the runtime kept no trace of earlier runs. */
   readonly restartsShown: number;
   readonly pullSecrets: () => Promise<readonly AuthConfig[]>;
+  /** Already on its way. */
+  readonly image?: Promise<PulledImage> | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -60,6 +62,24 @@ export class ContainerStarter {
     this.failures.delete(uid);
     this.backOff.forget(`${uid}_`);
     this.options.images.forget(uid);
+  }
+
+  /** Begins to get the images of containers that will be started once their sandbox is there. */
+  fetchImages(
+    pod: Pod,
+    containers: readonly V1Container[],
+    secretsOf: (pod: Pod, container: V1Container) => Promise<readonly AuthConfig[]>,
+  ): ReadonlyMap<string, Promise<PulledImage>> {
+    return new Map(
+      containers.map((container) => {
+        const image = secretsOf(pod, container).then((pullSecrets) =>
+          this.options.images.ensureImage(pod, container, { pullSecrets }),
+        );
+        // The start that waits for it hears of a failure; without a sandbox nobody does.
+        image.catch(() => {});
+        return [container.name, image];
+      }),
+    );
   }
 
   /** Answers when to try again, or undefined once the container runs. */
@@ -132,14 +152,14 @@ export class ContainerStarter {
   private async configure(request: StartRequest) {
     const { pod, container, podIps, volumes, previous } = request;
     const { images, environment, machine } = this.options;
-    const pullSecrets = await request.pullSecrets();
-    const pulled = await abortable(images.ensureImage(pod, container, { pullSecrets }), request.signal).catch(
-      (error: unknown) => {
-        // The pull told its own story; this is the line that says what became of the container.
-        if (error instanceof KubeletError) this.warn(request, 'Failed', `Error: ${error.reason}`);
-        throw error;
-      },
-    );
+    const image =
+      request.image ??
+      request.pullSecrets().then((pullSecrets) => images.ensureImage(pod, container, { pullSecrets }));
+    const pulled = await abortable(image, request.signal).catch((error: unknown) => {
+      // The pull told its own story; this is the line that says what became of the container.
+      if (error instanceof KubeletError) this.warn(request, 'Failed', `Error: ${error.reason}`);
+      throw error;
+    });
     const restartCount = previous === undefined ? request.restartsShown : restartCountOf(previous) + 1;
     return this.attempt(request, 'CreateContainerConfigError', async () => {
       const [envs, mounts] = await Promise.all([

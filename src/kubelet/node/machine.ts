@@ -57,24 +57,6 @@ export async function readMachine(rootDir: string): Promise<MachineFacts> {
   };
 }
 
-export async function readPressure(rootDir: string): Promise<MachinePressure> {
-  const [meminfo, loadavg, pidMax, disk] = await Promise.all([
-    text('/proc/meminfo'),
-    text('/proc/loadavg'),
-    text('/proc/sys/kernel/pid_max'),
-    statfs(rootDir),
-  ]);
-  return {
-    memoryAvailableBytes: kilobytes(meminfo, 'MemAvailable'),
-    diskAvailableBytes: disk.bavail * disk.bsize,
-    diskTotalBytes: disk.blocks * disk.bsize,
-    inodesFree: disk.ffree,
-    inodesTotal: disk.files,
-    pidsUsed: Number(/\d+\/(\d+)/.exec(loadavg)?.[1] ?? 0),
-    pidsMax: Number(pidMax) || Number.POSITIVE_INFINITY,
-  };
-}
-
 /** The node's addresses where none were given: the first of each family that others can reach. */
 export function reachableAddresses(): readonly string[] {
   const all = Object.values(os.networkInterfaces()).flatMap((list) => list ?? []);

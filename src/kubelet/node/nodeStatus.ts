@@ -4,16 +4,13 @@ import type { V1ContainerImage, V1Node, V1NodeCondition, V1NodeStatus } from '..
 import { integerValue, milliValue } from '../../api/quantity.js';
 import type { Image, RuntimeCondition } from '../../cri/runtime.js';
 import type { KubeletConfig } from '../config.js';
+import type { PressureCondition } from '../eviction/signals.js';
+import { amountOf } from '../eviction/thresholds.js';
 import { apiTime } from '../status/time.js';
-import type { MachineFacts, MachinePressure } from './machine.js';
+import type { MachineFacts } from './machine.js';
 
 export const KUBELET_VERSION = 'v1.36.0+trellis';
 const MAX_IMAGES = 50;
-/** As Kubernetes' hard eviction thresholds: these are kept out of allocatable and tell of pressure. */
-const MEMORY_THRESHOLD = 100 * 1024 * 1024;
-const DISK_THRESHOLD = 0.1;
-const INODE_THRESHOLD = 0.05;
-const PID_THRESHOLD = 0.05;
 
 export interface RuntimeFacts {
   readonly version: { readonly runtimeName: string; readonly runtimeVersion: string } | undefined;
@@ -26,7 +23,8 @@ export interface RuntimeFacts {
 export interface NodeFactsFull {
   readonly config: KubeletConfig;
   readonly machine: MachineFacts;
-  readonly pressure: MachinePressure;
+  /** What the eviction manager says. */
+  readonly hasPressure: (condition: PressureCondition) => boolean;
   readonly runtime: RuntimeFacts;
   readonly plegProblem: string | undefined;
   readonly addresses: readonly string[];
@@ -112,9 +110,15 @@ export function allocatableOf(config: KubeletConfig, machine: MachineFacts): Rec
       0,
     );
   const cpu = machine.cpus * 1000 - reserved('cpu', milliValue);
-  const memory = machine.memoryBytes - reserved('memory', integerValue) - MEMORY_THRESHOLD;
+  const keptFree = (signal: string, capacity: number) =>
+    amountOf(config.evictionHard[signal] ?? '0', { available: 0, capacity });
+  const memory =
+    machine.memoryBytes -
+    reserved('memory', integerValue) -
+    keptFree('memory.available', machine.memoryBytes);
   const disk =
-    Math.floor(machine.ephemeralBytes * (1 - DISK_THRESHOLD)) - reserved('ephemeral-storage', integerValue);
+    Math.floor(machine.ephemeralBytes - keptFree('nodefs.available', machine.ephemeralBytes)) -
+    reserved('ephemeral-storage', integerValue);
   return {
     cpu: cpu % 1000 === 0 ? String(Math.max(0, cpu / 1000)) : `${Math.max(0, cpu)}m`,
     'ephemeral-storage': String(Math.max(0, disk)),
@@ -138,20 +142,17 @@ function imagesOf(images: readonly Image[]): V1ContainerImage[] {
 type Verdict = Pick<V1NodeCondition, 'type' | 'status' | 'reason' | 'message'>;
 
 export function nodeConditions(facts: NodeFactsFull): V1NodeCondition[] {
-  const { pressure, previous, now } = facts;
-  const disk =
-    pressure.diskAvailableBytes < pressure.diskTotalBytes * DISK_THRESHOLD ||
-    (pressure.inodesTotal > 0 && pressure.inodesFree < pressure.inodesTotal * INODE_THRESHOLD);
+  const { hasPressure, previous, now } = facts;
   const verdicts: Verdict[] = [
-    pressed('MemoryPressure', pressure.memoryAvailableBytes < MEMORY_THRESHOLD, {
+    pressed('MemoryPressure', hasPressure('MemoryPressure'), {
       yes: ['KubeletHasInsufficientMemory', 'kubelet has insufficient memory available'],
       no: ['KubeletHasSufficientMemory', 'kubelet has sufficient memory available'],
     }),
-    pressed('DiskPressure', disk, {
+    pressed('DiskPressure', hasPressure('DiskPressure'), {
       yes: ['KubeletHasDiskPressure', 'kubelet has disk pressure'],
       no: ['KubeletHasNoDiskPressure', 'kubelet has no disk pressure'],
     }),
-    pressed('PIDPressure', pressure.pidsUsed > pressure.pidsMax * (1 - PID_THRESHOLD), {
+    pressed('PIDPressure', hasPressure('PIDPressure'), {
       yes: ['KubeletHasInsufficientPID', 'kubelet has insufficient PID available'],
       no: ['KubeletHasSufficientPID', 'kubelet has sufficient PID available'],
     }),

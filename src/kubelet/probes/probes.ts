@@ -24,6 +24,10 @@ export interface ProbesOptions {
   readonly onResult: (podUid: string) => void;
   readonly onEvent: (pod: Pod, event: ProbeEvent) => void;
   readonly log: Log;
+  /** Every probe that was run, for the metrics. */
+  readonly onProbe?:
+    | ((pod: Pod, container: string, kind: ProbeKind, answer: ProbeAnswer) => void)
+    | undefined;
   /** In [0, 1): spreads the first probes. */
   readonly random?: () => number;
   /** How a probe is run; by default over the network and `exec`. */
@@ -75,7 +79,10 @@ export function makeProbes(options: ProbesOptions): ContainerProbes {
       firstDelayMs: clock.now() - bornMs < periodMs ? random() * periodMs : 0,
       run,
       isStarted: (id) => hasPassed(uid, id, 'startup'),
-      onAnswer: (_, answer) => report(probed.pod, container, kind, answer),
+      onAnswer: (_, answer) => {
+        options.onProbe?.(probed.pod, container.name, kind, answer);
+        report(probed.pod, container, kind, answer);
+      },
       onChange: () => {
         if (kind === 'startup') for (const other of probed.workers.values()) other.worker.hurry();
         onResult(uid);

@@ -33,3 +33,14 @@ test('the newest sandbox stays even when it is dead, since it numbers the next',
   const sandboxes = [1, 0].map((attempt) => sandbox({ id: `s${attempt}`, state: 'SANDBOX_NOTREADY' }));
   expect(names([runtimePod([], sandboxes)])).toEqual({ containers: [], sandboxes: ['s0'] });
 });
+
+test('a run that is about to start takes no place of the one before it', () => {
+  const next = run(pod, 'web', 'created', { attempt: 1 });
+  expect(names([runtimePod([next, dead(0)])]).containers).toEqual([]);
+  expect(names([runtimePod([next, dead(0)])], true).containers).toEqual(['web-1', 'web-0']);
+});
+
+test('one that never started goes once another has followed it', () => {
+  const stale = run(pod, 'web', 'created', { attempt: 0 });
+  expect(names([runtimePod([run(pod, 'web', 'running', { attempt: 1 }), stale])]).containers).toEqual(['web-0']);
+});

@@ -1,0 +1,68 @@
+// `trellis kubelet`: the kubelet alone, with the flag names of its Kubernetes namesake.
+// Guarantees: a wrong flag or field ends it with 1 and its name before anything is touched; TERM leaves every pod running.
+import { readFile } from 'node:fs/promises';
+import { Command } from 'commander';
+import { FIELDS } from '../kubelet/configuration/fields.js';
+import { makeLog } from './log.js';
+import type { Terminal } from './terminal.js';
+
+const EXPLANATION = `
+Examples:
+  trellis kubelet --kubeconfig /etc/kubernetes/kubelet.conf --config /var/lib/kubelet/config.yaml
+  trellis kubelet --pod-manifest-path /etc/kubernetes/manifests     static pods only, without an apiserver
+`;
+
+interface OwnFlags {
+  readonly kubeconfig?: string;
+  readonly config?: string;
+  readonly v?: string;
+}
+
+export function kubeletCommand(terminal: Terminal): Command {
+  const command = new Command('kubelet')
+    .summary('run a kubelet alone')
+    .description('Runs the pods of one node. Without a kubeconfig: static pods only.')
+    .option('--kubeconfig <file>', 'how to reach the apiserver, and as whom')
+    .option('--config <file>', 'a KubeletConfiguration (kubelet.config.k8s.io/v1beta1); flags win over it')
+    .option('-v, --v <level>', 'how much the log says; 4 and above for everything')
+    .addHelpText('after', EXPLANATION);
+  for (const { flag, path } of FIELDS)
+    if (flag !== undefined)
+      command.option(`--${flag} <value>`, path === undefined ? 'only a flag' : `in the file: ${path}`);
+  return command.action((flags: OwnFlags & Readonly<Record<string, string>>) => run(terminal, flags));
+}
+
+async function run(terminal: Terminal, flags: OwnFlags & Readonly<Record<string, string>>): Promise<void> {
+  const { readSettings } = await import('../kubelet/configuration/configuration.js');
+  const { KubeletError } = await import('../kubelet/error.js');
+  try {
+    const text = flags.config === undefined ? undefined : await readFile(flags.config, 'utf8');
+    const settings = readSettings({
+      file: text === undefined ? undefined : { name: flags.config ?? '', text },
+      flags: typed(flags),
+    });
+    const { runStandalone } = await import('../kubelet/standalone.js');
+    const ending = new AbortController();
+    for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => ending.abort());
+    const level = Number(flags.v ?? 0) >= 4 ? 'debug' : 'info';
+    const log = makeLog({ component: 'kubelet', level });
+    await runStandalone({ settings, kubeconfig: flags.kubeconfig, signal: ending.signal, log });
+    process.exit(0);
+  } catch (error) {
+    const isPlain = error instanceof KubeletError || (error as NodeJS.ErrnoException).code !== undefined;
+    if (!isPlain) throw error;
+    terminal.writeError(`trellis kubelet: ${(error as Error).message}\n`);
+    terminal.setExitCode(1);
+  }
+}
+
+/** What was typed, by the names of the flags. */
+function typed(flags: Readonly<Record<string, string>>): Record<string, string> {
+  const camel = (flag: string) => flag.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
+  return Object.fromEntries(
+    FIELDS.flatMap(({ flag }) => {
+      const value = flag === undefined ? undefined : flags[camel(flag)];
+      return flag === undefined || value === undefined ? [] : [[flag, value]];
+    }),
+  );
+}

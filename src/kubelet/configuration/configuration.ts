@@ -1,0 +1,95 @@
+// KubeletConfiguration v1beta1 and kubelet's flags together, as the settings of this kubelet. Pure.
+// Guarantees: unknown fields and wrong values are refused with their names; a flag wins over the file.
+import { parseDocument } from 'yaml';
+import type { KubeletConfig } from '../config.js';
+import { KubeletError, messageOf } from '../error.js';
+import { FIELDS, type Field, type ServerSettings, UNUSED } from './fields.js';
+
+export interface KubeletSettings {
+  readonly kubelet: Partial<KubeletConfig>;
+  readonly server: ServerSettings;
+  /** Fields that were given and are of no use here. */
+  readonly unused: readonly string[];
+}
+
+const SERVER_DEFAULTS: ServerSettings = {
+  tlsCertFile: '',
+  tlsPrivateKeyFile: '',
+  clientCAFile: '',
+  anonymousAuth: false,
+  tokenWebhook: true,
+  authorizationMode: 'Webhook',
+  containerRuntimeEndpoint: 'unix:///run/containerd/containerd.sock',
+  certDir: '/var/lib/kubelet/pki',
+};
+
+type Values = Map<Field['target'], unknown>;
+
+/** `flags` by their names without dashes, as they were typed. */
+export function readSettings(options: {
+  readonly file?: { readonly name: string; readonly text: string } | undefined;
+  readonly flags: Readonly<Record<string, string>>;
+}): KubeletSettings {
+  const values: Values = new Map();
+  const unused: string[] = [];
+  if (options.file !== undefined) readFile(options.file, values, unused);
+  for (const [name, given] of Object.entries(options.flags)) {
+    const field = FIELDS.find(({ flag }) => flag === name);
+    if (field === undefined) throw new KubeletError('InvalidConfig', `unknown flag: --${name}`);
+    values.set(field.target, field.kind.text(given, `--${name}`));
+  }
+  const all = Object.fromEntries(values);
+  const isServer = (key: string) => key in SERVER_DEFAULTS;
+  const pick = (wanted: (key: string) => boolean) =>
+    Object.fromEntries(Object.entries(all).filter(([key]) => wanted(key)));
+  const server = { ...SERVER_DEFAULTS, ...pick(isServer) };
+  if ((server.tlsCertFile === '') !== (server.tlsPrivateKeyFile === ''))
+    throw new KubeletError(
+      'InvalidConfig',
+      'tlsCertFile, tlsPrivateKeyFile: a certificate and its key belong together',
+    );
+  return { kubelet: pick((key) => !isServer(key)), server, unused };
+}
+
+function readFile({ name, text }: { name: string; text: string }, values: Values, unused: string[]): void {
+  try {
+    const root = parse(text);
+    const { apiVersion, kind, ...fields } = root;
+    if (apiVersion !== 'kubelet.config.k8s.io/v1beta1')
+      throw wrong(
+        `apiVersion: must be kubelet.config.k8s.io/v1beta1, not ${JSON.stringify(apiVersion) ?? 'nothing'}`,
+      );
+    if (kind !== 'KubeletConfiguration')
+      throw wrong(`kind: must be KubeletConfiguration, not ${JSON.stringify(kind) ?? 'nothing'}`);
+    readObject(fields, '', values, unused);
+  } catch (cause) {
+    throw new KubeletError('InvalidConfig', `${name}: ${messageOf(cause)}`, { cause });
+  }
+}
+
+function parse(text: string): Record<string, unknown> {
+  const document = parseDocument(text);
+  const [error] = document.errors;
+  if (error !== undefined) throw wrong(error.message.trim());
+  const value: unknown = document.toJS({ maxAliasCount: 100 });
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw wrong('is not an object');
+  return value as Record<string, unknown>;
+}
+
+function readObject(object: object, above: string, values: Values, unused: string[]): void {
+  for (const [name, given] of Object.entries(object)) {
+    const path = `${above}${name}`;
+    const field = FIELDS.find((one) => one.path === path);
+    // null says "the default", as everywhere in Kubernetes.
+    if (field !== undefined) {
+      if (given !== null) values.set(field.target, field.kind.value(given, path));
+    } else if (UNUSED.has(path)) unused.push(path);
+    else if (FIELDS.some((one) => one.path?.startsWith(`${path}.`) === true)) {
+      if (given === null) continue;
+      if (typeof given !== 'object' || Array.isArray(given)) throw wrong(`${path}: is not an object`);
+      readObject(given, `${path}.`, values, unused);
+    } else throw wrong(`unknown field "${path}"`);
+  }
+}
+
+const wrong = (why: string) => new KubeletError('InvalidConfig', why);

@@ -1,0 +1,175 @@
+// Every field of KubeletConfiguration v1beta1 that this kubelet acts on, with its flag. Pure.
+// Guarantees: a field stands here once; what it is called in the file, on the command line and in the code is one row.
+import type { KubeletConfig } from '../config.js';
+import * as is from './values.js';
+
+/** What the process around the kubelet is told in the same file. */
+export interface ServerSettings {
+  readonly tlsCertFile: string;
+  readonly tlsPrivateKeyFile: string;
+  readonly clientCAFile: string;
+  readonly anonymousAuth: boolean;
+  readonly tokenWebhook: boolean;
+  readonly authorizationMode: string;
+  readonly containerRuntimeEndpoint: string;
+  readonly certDir: string;
+}
+
+export interface Field {
+  /** In the file; dots lead into objects. Undefined for what only a flag can say. */
+  readonly path: string | undefined;
+  /** Without its dashes. Undefined for what only the file can say. */
+  readonly flag: string | undefined;
+  readonly target: keyof KubeletConfig | keyof ServerSettings;
+  readonly kind: is.ValueKind<unknown>;
+}
+
+const PORT = is.integer(0, 65_535);
+const PERCENT = is.integer(0, 100);
+const COUNT = is.integer(0, 2 ** 31 - 1);
+
+const row = (
+  path: string | undefined,
+  flag: string | undefined,
+  target: Field['target'],
+  kind: is.ValueKind<unknown>,
+): Field => ({ path, flag, target, kind });
+
+export const FIELDS: readonly Field[] = [
+  row(undefined, 'hostname-override', 'nodeName', is.text),
+  row(undefined, 'node-ip', 'nodeIps', is.textList),
+  row(undefined, 'node-labels', 'nodeLabels', is.textMap),
+  row(undefined, 'root-dir', 'rootDir', is.absolutePath),
+  row(undefined, 'cert-dir', 'certDir', is.absolutePath),
+  row('podLogsDir', 'pod-logs-dir', 'podLogsDir', is.absolutePath),
+  row('registerNode', 'register-node', 'registerNode', is.boolean),
+  row('registerWithTaints', 'register-with-taints', 'registerWithTaints', is.taints),
+  row('providerID', 'provider-id', 'providerId', is.text),
+  row('address', 'address', 'address', is.text),
+  row('port', 'port', 'port', PORT),
+  row('readOnlyPort', 'read-only-port', 'readOnlyPort', PORT),
+  row('healthzPort', 'healthz-port', 'healthzPort', PORT),
+  row('healthzBindAddress', 'healthz-bind-address', 'healthzBindAddress', is.text),
+  row('staticPodPath', 'pod-manifest-path', 'staticPodPath', is.absolutePath),
+  row('staticPodURL', 'manifest-url', 'staticPodURL', is.text),
+  row('fileCheckFrequency', 'file-check-frequency', 'fileCheckFrequencyMs', is.positiveDuration),
+  row('httpCheckFrequency', 'http-check-frequency', 'httpCheckFrequencyMs', is.positiveDuration),
+  row('syncFrequency', 'sync-frequency', 'syncFrequencyMs', is.positiveDuration),
+  row('maxPods', 'max-pods', 'maxPods', COUNT),
+  row('podCIDR', 'pod-cidr', 'podCidr', is.text),
+  row('podPidsLimit', 'pod-max-pids', 'podPidsLimit', is.integer(-1, 2 ** 31 - 1)),
+  row('clusterDNS', 'cluster-dns', 'clusterDNS', is.textList),
+  row('clusterDomain', 'cluster-domain', 'clusterDomain', is.text),
+  row('resolvConf', 'resolv-conf', 'resolvConf', is.absolutePath),
+  row('cgroupRoot', 'cgroup-root', 'cgroupRoot', is.absolutePath),
+  row('cgroupsPerQOS', 'cgroups-per-qos', 'cgroupsPerQOS', is.boolean),
+  row('cpuCFSQuota', 'cpu-cfs-quota', 'cpuCFSQuota', is.boolean),
+  row('systemReserved', 'system-reserved', 'systemReserved', is.quantities),
+  row('kubeReserved', 'kube-reserved', 'kubeReserved', is.quantities),
+  row(
+    'nodeStatusUpdateFrequency',
+    'node-status-update-frequency',
+    'nodeStatusUpdateFrequencyMs',
+    is.positiveDuration,
+  ),
+  row('nodeStatusReportFrequency', undefined, 'nodeStatusReportFrequencyMs', is.positiveDuration),
+  row('nodeLeaseDurationSeconds', undefined, 'nodeLeaseDurationSeconds', is.integer(1, 3600)),
+  row('crashLoopBackOff.maxContainerRestartPeriod', undefined, 'maxContainerBackOffMs', is.positiveDuration),
+  row('serializeImagePulls', 'serialize-image-pulls', 'serializeImagePulls', is.boolean),
+  row('maxParallelImagePulls', undefined, 'maxParallelImagePulls', is.integer(1, 1000)),
+  row('imageGCHighThresholdPercent', 'image-gc-high-threshold', 'imageGCHighThresholdPercent', PERCENT),
+  row('imageGCLowThresholdPercent', 'image-gc-low-threshold', 'imageGCLowThresholdPercent', PERCENT),
+  row('imageMinimumGCAge', 'minimum-image-ttl-duration', 'imageMinimumGCAge', is.durationOrZero),
+  row('imageMaximumGCAge', undefined, 'imageMaximumGCAge', is.durationOrZero),
+  row('containerLogMaxSize', 'container-log-max-size', 'containerLogMaxBytes', is.bytes),
+  row('containerLogMaxFiles', 'container-log-max-files', 'containerLogMaxFiles', is.integer(2, 1000)),
+  row('containerLogMonitorInterval', undefined, 'containerLogMonitorIntervalMs', is.positiveDuration),
+  row('evictionHard', 'eviction-hard', 'evictionHard', is.thresholds),
+  row('evictionSoft', 'eviction-soft', 'evictionSoft', is.thresholds),
+  row('evictionSoftGracePeriod', 'eviction-soft-grace-period', 'evictionSoftGrace', is.durations),
+  row('evictionMinimumReclaim', 'eviction-minimum-reclaim', 'evictionMinimumReclaim', is.reclaims),
+  row(
+    'evictionPressureTransitionPeriod',
+    'eviction-pressure-transition-period',
+    'evictionPressureTransition',
+    is.durationOrZero,
+  ),
+  row('evictionMaxPodGracePeriod', 'eviction-max-pod-grace-period', 'evictionMaxPodGracePeriod', COUNT),
+  row('allowedUnsafeSysctls', 'allowed-unsafe-sysctls', 'allowedUnsafeSysctls', is.textList),
+  row('tlsCertFile', 'tls-cert-file', 'tlsCertFile', is.absolutePath),
+  row('tlsPrivateKeyFile', 'tls-private-key-file', 'tlsPrivateKeyFile', is.absolutePath),
+  row('authentication.x509.clientCAFile', 'client-ca-file', 'clientCAFile', is.absolutePath),
+  row('authentication.anonymous.enabled', 'anonymous-auth', 'anonymousAuth', is.boolean),
+  row('authentication.webhook.enabled', 'authentication-token-webhook', 'tokenWebhook', is.boolean),
+  row('authorization.mode', 'authorization-mode', 'authorizationMode', is.oneOf('Webhook', 'AlwaysAllow')),
+  row('containerRuntimeEndpoint', 'container-runtime-endpoint', 'containerRuntimeEndpoint', is.text),
+];
+
+/** Fields that Kubernetes knows and this kubelet has no use for: taken without complaint, told once in the log. */
+export const UNUSED: ReadonlySet<string> = new Set([
+  ...['enableServer', 'streamingConnectionIdleTimeout', 'registryPullQPS', 'registryBurst', 'eventRecordQPS'],
+  ...[
+    'eventBurst',
+    'enableDebuggingHandlers',
+    'enableContentionProfiling',
+    'oomScoreAdj',
+    'volumeStatsAggPeriod',
+  ],
+  ...['kubeletCgroups', 'systemCgroups', 'cgroupDriver', 'cpuManagerPolicy', 'cpuManagerPolicyOptions'],
+  ...['cpuManagerReconcilePeriod', 'memoryManagerPolicy', 'topologyManagerPolicy', 'topologyManagerScope'],
+  ...['topologyManagerPolicyOptions', 'qosReserved', 'runtimeRequestTimeout', 'hairpinMode', 'runOnce'],
+  ...[
+    'cpuCFSQuotaPeriod',
+    'nodeStatusMaxImages',
+    'maxOpenFiles',
+    'contentType',
+    'kubeAPIQPS',
+    'kubeAPIBurst',
+  ],
+  ...['podsPerCore', 'enableControllerAttachDetach', 'protectKernelDefaults', 'makeIPTablesUtilChains'],
+  ...['iptablesMasqueradeBit', 'iptablesDropBit', 'featureGates', 'failSwapOn', 'memorySwap'],
+  ...['containerLogMaxWorkers', 'configMapAndSecretChangeDetectionStrategy', 'systemReservedCgroup'],
+  ...[
+    'kubeReservedCgroup',
+    'reservedSystemCPUs',
+    'enforceNodeAllocatable',
+    'volumePluginDir',
+    'kernelMemcgNotification',
+  ],
+  ...[
+    'logging',
+    'enableSystemLogHandler',
+    'enableSystemLogQuery',
+    'shutdownGracePeriod',
+    'rotateCertificates',
+  ],
+  ...[
+    'shutdownGracePeriodCriticalPods',
+    'shutdownGracePeriodByPodPriority',
+    'reservedMemory',
+    'serverTLSBootstrap',
+  ],
+  ...[
+    'enableProfilingHandler',
+    'enableDebugFlagsHandler',
+    'seccompDefault',
+    'memoryThrottlingFactor',
+    'tracing',
+  ],
+  ...[
+    'localStorageCapacityIsolation',
+    'imageServiceEndpoint',
+    'failCgroupV1',
+    'singleProcessOOMKill',
+    'userNamespaces',
+  ],
+  ...[
+    'tlsCipherSuites',
+    'tlsMinVersion',
+    'mergeDefaultEvictionSettings',
+    'staticPodURLHeader',
+    'showHiddenMetricsForVersion',
+  ],
+  ...['imagePullCredentialsVerificationPolicy', 'preloadedImagesVerificationAllowlist'],
+  ...['authentication.webhook.cacheTTL', 'authorization.webhook'],
+]);

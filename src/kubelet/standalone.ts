@@ -1,0 +1,135 @@
+// A kubelet as a process of its own: runtime, apiserver if there is one, its API and its health.
+// Guarantees: without a kubeconfig it runs static pods only; what it opened is closed when it ends, and pods stay.
+import { readFile } from 'node:fs/promises';
+import os from 'node:os';
+import type { Log } from '../api/log.js';
+import type { Client } from '../client/client.js';
+import { makeEventRecorder } from '../client/eventRecorder.js';
+import { transportOf } from '../client/kubeconfig.js';
+import { openInformers } from '../client/sharedInformers.js';
+import { openClient } from '../client/typedClient.js';
+import { openRuntime } from '../cri/client.js';
+import { openCgroups } from '../kernel/cgroup/adapter.js';
+import { openPleg } from '../kernel/pleg/adapter.js';
+import { completeConfig, type KubeletConfig } from './config.js';
+import type { KubeletSettings } from './configuration/configuration.js';
+import type { ServerSettings } from './configuration/fields.js';
+import { KubeletError } from './error.js';
+import { eventsThrough } from './events.js';
+import { runKubelet } from './kubelet.js';
+import { reachableAddresses } from './node/machine.js';
+import { makeParts } from './parts.js';
+import { type Access, makeAccess } from './server/access.js';
+import { openHealthz } from './server/healthz.js';
+import { otherRoutes } from './server/others.js';
+import { selfSigned } from './server/selfSigned.js';
+import { openKubeletServer } from './server/server.js';
+
+export interface StandaloneOptions {
+  readonly settings: KubeletSettings;
+  /** Undefined for a kubelet without an apiserver. */
+  readonly kubeconfig: string | undefined;
+  readonly signal: AbortSignal;
+  readonly log: Log;
+  /** Told when everything listens. */
+  readonly started?: (ports: { readonly port: number; readonly healthzPort: number }) => void;
+}
+
+/** Resolves when the signal has ended it in order. */
+export async function runStandalone(options: StandaloneOptions): Promise<void> {
+  const { settings, kubeconfig, signal, log } = options;
+  for (const field of settings.unused) log.info('this field of the configuration has no use here', { field });
+  const config = completeConfig({ nodeName: os.hostname().toLowerCase(), ...settings.kubelet });
+  const closers: (() => unknown)[] = [];
+  try {
+    const client = kubeconfig === undefined ? undefined : openClient(await transportOf(kubeconfig));
+    const informers = client && openInformers(client, { log });
+    const runtime = openRuntime(settings.server.containerRuntimeEndpoint);
+    const recorder =
+      client && makeEventRecorder(client, { component: 'kubelet', host: config.nodeName, log });
+    closers.push(
+      () => client?.close(),
+      () => informers?.stop(),
+      () => runtime.close(),
+      () => recorder?.flush(),
+    );
+    const kubelet = await runKubelet({
+      ...{ config, client, informers, runtime, log },
+      pleg: openPleg(),
+      cgroups: config.cgroupsPerQOS ? await openCgroups() : undefined,
+      ...(recorder === undefined ? {} : { events: eventsThrough(recorder) }),
+      parts: makeParts({ client, informers, runtime: runtime.runtime, log }),
+    });
+    closers.push(() => kubelet.stop());
+    const health = () => kubelet.unhealthy();
+    const server = await openKubeletServer({
+      address: config.address,
+      port: config.port,
+      tls: await servingTls(config, settings.server),
+      access: accessOf(settings.server, config, client, log),
+      runtime: runtime.runtime,
+      pods: { list: () => kubelet.pods(), get: (namespace, name) => kubelet.pod(namespace, name) },
+      ...{ log, health },
+      others: otherRoutes(kubelet),
+    });
+    closers.push(() => server.close());
+    const healthz = await openHealthz({
+      port: config.healthzPort,
+      address: config.healthzBindAddress === '::1' ? '::1' : '127.0.0.1',
+      health,
+    });
+    closers.push(() => healthz.close());
+    options.started?.({ port: server.port, healthzPort: healthz.port });
+    log.info('the kubelet runs', { node: config.nodeName, port: server.port, alone: client === undefined });
+    if (!signal.aborted)
+      await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+  } finally {
+    for (const close of closers.reverse()) await close();
+  }
+}
+
+async function servingTls(config: KubeletConfig, server: ServerSettings) {
+  const pair =
+    server.tlsCertFile === ''
+      ? await selfSigned({
+          directory: server.certDir,
+          nodeName: config.nodeName,
+          addresses: config.nodeIps.length > 0 ? config.nodeIps : reachableAddresses(),
+          now: Date.now(),
+        })
+      : {
+          cert: await readFile(server.tlsCertFile, 'utf8'),
+          key: await readFile(server.tlsPrivateKeyFile, 'utf8'),
+        };
+  // Without an authority of clients nobody's certificate is believed: its own signs none.
+  const clientCa = server.clientCAFile === '' ? pair.cert : await readFile(server.clientCAFile, 'utf8');
+  return { ...pair, clientCa };
+}
+
+const NOBODY = { user: 'system:anonymous', groups: ['system:unauthenticated'] };
+
+/** Who is let in by these settings; without an apiserver nobody can be asked, so certificates alone name callers. */
+export function accessOf(
+  server: ServerSettings,
+  config: KubeletConfig,
+  client: Client | undefined,
+  log: Log,
+): Access {
+  const asked = client && makeAccess({ client, nodeName: config.nodeName, log });
+  if (asked === undefined && server.authorizationMode === 'Webhook' && server.anonymousAuth)
+    throw new KubeletError(
+      'InvalidConfig',
+      'authentication.anonymous.enabled: needs an apiserver to ask, or authorization.mode AlwaysAllow',
+    );
+  return {
+    async authenticate(credentials) {
+      const known =
+        credentials.certificate ?? (server.tokenWebhook ? await asked?.authenticate(credentials) : undefined);
+      return known ?? (server.anonymousAuth && credentials.bearer === undefined ? NOBODY : undefined);
+    },
+    async authorize(caller, attributes) {
+      if (server.authorizationMode === 'AlwaysAllow') return true;
+      return (await asked?.authorize(caller, attributes)) === true;
+    },
+  };
+}

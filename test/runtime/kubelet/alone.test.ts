@@ -1,0 +1,146 @@
+// `trellis kubelet` as its own process, without an apiserver: static pods, statistics, and a crash in between.
+import { mkdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { CriNode } from '../../support/criNode.js';
+import { IMAGE } from '../../support/imageArchive.js';
+import { describeWith } from '../../support/requires.js';
+
+const MAIN = path.resolve('dist/src/cli/main.js');
+const FETCH = `
+process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0';
+const answer = await fetch(process.argv[1]).catch((error) => ({ status: 0, text: () => String(error.cause ?? error) }));
+console.log(JSON.stringify({ status: answer.status, text: await answer.text() }));
+`;
+
+const needs = { root: true, tools: ['containerd', 'runc', 'ctr'], files: ['/bin/busybox', MAIN] };
+describeWith(needs, 'trellis kubelet without an apiserver', () => {
+  let node: CriNode;
+  let kubelet: { output(): string };
+  let manifests: string;
+  let config: string;
+
+  const at = (name: string) => path.join(node.node.directory, name);
+  const start = () => {
+    const flags = [
+      '--config',
+      config,
+      '--root-dir',
+      at('kubelet'),
+      '--cert-dir',
+      at('pki'),
+      '--hostname-override',
+      'node-1',
+    ];
+    const script = `echo $$ > ${at('kubelet.pid')}; exec "$@"`;
+    return node.node.startDaemon('sh', '-c', script, 'sh', process.execPath, MAIN, 'kubelet', ...flags);
+  };
+  const get = async (url: string): Promise<{ status: number; text: string }> =>
+    JSON.parse(
+      await node.node.run(process.execPath, '--no-warnings', '--input-type=module', '-e', FETCH, url),
+    );
+  const until = async <T>(what: string, ask: () => Promise<T | undefined>): Promise<T> => {
+    for (let tries = 0; tries < 100; tries++) {
+      const answer = await ask();
+      if (answer !== undefined) return answer;
+      await sleep(100);
+    }
+    throw new Error(`never ${what}: ${kubelet.output()}`);
+  };
+  const running = () =>
+    until('running', async () => {
+      const containers = await node.cri.runtime.listContainers();
+      return containers.find(
+        ({ state, metadata }) => state === 'CONTAINER_RUNNING' && metadata.name === 'web',
+      )?.id;
+    });
+
+  beforeAll(async () => {
+    node = await CriNode.start();
+    manifests = at('manifests');
+    mkdirSync(manifests);
+    config = at('config.json');
+    writeFileSync(
+      config,
+      JSON.stringify({
+        apiVersion: 'kubelet.config.k8s.io/v1beta1',
+        kind: 'KubeletConfiguration',
+        staticPodPath: manifests,
+        podLogsDir: at('logs'),
+        cgroupRoot: node.node.cgroupParent,
+        containerRuntimeEndpoint: `unix://${at('containerd.sock')}`,
+        authentication: { anonymous: { enabled: true }, webhook: { enabled: false } },
+        authorization: { mode: 'AlwaysAllow' },
+        containerLogMaxSize: '4Ki',
+        containerLogMonitorInterval: '200ms',
+      }),
+    );
+    kubelet = start();
+  });
+  afterAll(() => node?.stop());
+
+  test('runs a static pod and tells what it uses', async () => {
+    writeFileSync(
+      path.join(manifests, 'web.json'),
+      JSON.stringify({
+        apiVersion: 'v1',
+        kind: 'Pod',
+        metadata: { name: 'web' },
+        spec: {
+          terminationGracePeriodSeconds: 1,
+          containers: [
+            {
+              ...{ name: 'web', image: IMAGE, imagePullPolicy: 'IfNotPresent' },
+              command: ['/bin/sh', '-c', 'while true; do echo a line of the log that will be rotated; done'],
+              resources: { limits: { memory: '64Mi', cpu: '50m' } },
+            },
+          ],
+        },
+      }),
+    );
+    const id = await running();
+    expect(await get('http://127.0.0.1:10248/healthz')).toEqual({ status: 200, text: 'ok' });
+    const summary = await until('measured', async () => {
+      const { status, text } = await get('https://127.0.0.1:10250/stats/summary');
+      expect({ status, text }).toMatchObject({ status: 200 });
+      const [pod] = JSON.parse(text).pods;
+      return pod?.containers[0]?.cpu?.usageNanoCores > 0 ? pod : undefined;
+    });
+    expect(summary).toMatchObject({
+      podRef: { name: 'web-node-1', namespace: 'default' },
+      network: { name: 'eth0', rxErrors: 0 },
+      containers: [{ name: 'web' }],
+    });
+    expect(summary.containers[0].memory.workingSetBytes).toBeGreaterThan(0);
+    expect(summary.containers[0].memory.availableBytes).toBeLessThan(64 * 1024 * 1024);
+    const cadvisor = await get('https://127.0.0.1:10250/metrics/cadvisor');
+    expect(cadvisor.text).toMatch(new RegExp(`container_memory_working_set_bytes\\{.*name="${id}"`));
+    expect((await get('https://127.0.0.1:10250/metrics')).text).toContain('kubelet_running_pods 1\n');
+    expect(JSON.parse((await get('https://127.0.0.1:10250/configz')).text).kubeletconfig.staticPodPath).toBe(
+      manifests,
+    );
+    expect((await get('https://127.0.0.1:10250/logs/..%2f..%2fetc/passwd')).status).toBe(404);
+  });
+
+  test("rotates the log by the runtime's own hand", async () => {
+    await until('rotated', async () => {
+      const names = (await node.node.run('sh', '-c', `ls ${at('logs')}/*/web`)).split('\n');
+      return names.some((name) => name.endsWith('.gz')) ? names : undefined;
+    });
+  });
+
+  test('ends by kill -9, and the next one adopts the container', async () => {
+    const before = await running();
+    await node.node.run('sh', '-c', `kill -9 $(cat ${at('kubelet.pid')})`);
+    kubelet = start();
+    await until('healthy', async () =>
+      (await get('http://127.0.0.1:10248/healthz')).status === 200 ? true : undefined,
+    );
+    await until('adopted', async () => {
+      const { text } = await get('https://127.0.0.1:10250/pods');
+      return text.includes(before) ? true : undefined;
+    });
+    expect(await running()).toBe(before);
+  });
+});
