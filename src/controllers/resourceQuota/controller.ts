@@ -1,25 +1,17 @@
 // resourcequota-controller: what the objects of a namespace use of its quotas, counted from the objects.
 // Guarantees: a count is written only on the version it was made for, so a reservation made meanwhile is never lost.
 import type { V1Pod, V1ResourceQuota } from '../../api/gen/types.js';
+import { KINDS } from '../../api/kinds/index.js';
 import { type KubeObject, keyOf, type Stored } from '../../api/object.js';
 import { canonicalQuantity } from '../../api/quantity.js';
 import { countedTypes, usedBy } from '../../api/quota/total.js';
 import type { Usage } from '../../api/quota/usage.js';
 import {
-  CONFIG_MAPS,
-  CRON_JOBS,
-  DEPLOYMENTS,
-  INGRESSES,
-  JOBS,
   PERSISTENT_VOLUME_CLAIMS,
   PODS,
-  REPLICA_SETS,
-  REPLICATION_CONTROLLERS,
   RESOURCE_QUOTAS,
   type ResourceType,
-  SECRETS,
   SERVICES,
-  STATEFUL_SETS,
 } from '../../api/resources.js';
 import { ignoring } from '../claim.js';
 import { type Controller, type ControllerContext, newQueue, runLoop } from '../controller.js';
@@ -30,11 +22,8 @@ const RESYNC_MS = 60_000;
 /** Time for what was deleted together to be counted together. */
 const GATHER_MS = 50;
 
-/** What quotas can count besides their own kind. */
-const COUNTED: readonly ResourceType[] = [
-  ...[PODS, SERVICES, PERSISTENT_VOLUME_CLAIMS, CONFIG_MAPS, SECRETS, REPLICATION_CONTROLLERS],
-  ...[RESOURCE_QUOTAS, DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS, JOBS, CRON_JOBS, INGRESSES],
-];
+/** Whatever lives in a namespace can be counted. */
+const COUNTED: readonly ResourceType[] = KINDS.map(({ type }) => type).filter(({ namespaced }) => namespaced);
 
 type Quota = Stored<V1ResourceQuota>;
 
