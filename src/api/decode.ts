@@ -49,17 +49,22 @@ export function decodeModel<T>(model: string, value: unknown): Decoded<T> {
   return { object: object as Draft<T>, unknownFields: unknown };
 }
 
-/** fieldValidation=Strict: one refusal that names every unknown field. */
+/** fieldValidation=Strict: one refusal that names every unknown field, and every one that came twice. */
 export function strictDecodingError(
   type: Pick<KindDefinition['type'], 'kind' | 'version'>,
   unknownFields: readonly string[],
+  duplicates: readonly string[] = [],
 ): ApiError {
-  const list = unknownFields.map(unknownFieldWarning).join(', ');
+  const list = [...duplicates.map(duplicateFieldWarning), ...unknownFields.map(unknownFieldWarning)].join(
+    ', ',
+  );
   return statusError('BadRequest', `${handledAs(type)}: strict decoding error: ${list}`);
 }
 
 /** fieldValidation=Warn: the text of one Warning header. */
 export const unknownFieldWarning = (path: string): string => `unknown field "${path}"`;
+
+export const duplicateFieldWarning = (path: string): string => `duplicate field "${path}"`;
 
 const handledAs = ({ kind, version }: Pick<KindDefinition['type'], 'kind' | 'version'>) =>
   `${kind} in version "${version}" cannot be handled as a ${kind}`;

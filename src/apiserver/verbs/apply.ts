@@ -16,7 +16,7 @@ import { objectKey } from '../registry/keys.js';
 import { type DraftObject, metaOf } from '../registry/metadata.js';
 import { updateObject } from '../registry/update.js';
 import { isTrue } from '../requestInfo.js';
-import { decodeAs, decodeUtf8, judgeDuplicates, parseJson } from './body.js';
+import { decodeAs, decodeUtf8, parseJson } from './body.js';
 import { namedManager, optionsError } from './fieldManager.js';
 import { checkNames, writeContext } from './write.js';
 
@@ -102,9 +102,9 @@ async function readConfiguration(
 ): Promise<DraftObject> {
   const bytes = await call.request.body();
   // JSON is YAML too, but far quicker to read as what it is.
-  const data = bytes[0] === 0x7b ? parseJson(bytes) : fromYaml(decodeUtf8(bytes));
-  if (bytes[0] === 0x7b) judgeDuplicates(call, kind, bytes.toString('utf8'));
-  const config = decodeAs(call, kind, data);
+  const isJson = bytes[0] === 0x7b;
+  const data = isJson ? parseJson(bytes) : fromYaml(decodeUtf8(bytes));
+  const config = decodeAs(call, kind, data, isJson ? decodeUtf8(bytes) : undefined);
   if (config.metadata?.managedFields !== undefined) {
     throw statusError('BadRequest', 'metadata.managedFields must be nil');
   }

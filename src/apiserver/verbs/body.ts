@@ -4,10 +4,11 @@ import {
   type Decoded,
   decodeModel,
   decodeObject,
+  duplicateFieldWarning,
   strictDecodingError,
   unknownFieldWarning,
 } from '../../api/decode.js';
-import { duplicateKeys } from '../../api/duplicateKeys.js';
+import { duplicateFields } from '../../api/duplicateFields.js';
 import type { KindDefinition } from '../../api/kind.js';
 import { ApiError, statusError } from '../../api/status.js';
 import type { Call } from '../machinery.js';
@@ -27,14 +28,29 @@ export function mediaTypeOf(header: string | undefined): string {
   return (header ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
 }
 
+interface ReadBody {
+  /** Undefined when there is none. */
+  readonly data: unknown;
+  /** The text, when it was JSON: the data does not tell what was written twice. */
+  readonly json?: string;
+}
+
 /** The body as data; undefined when there is none. */
-export async function readData({ request }: Call): Promise<unknown> {
+export async function readData(call: Call): Promise<unknown> {
+  return (await readBody(call)).data;
+}
+
+async function readBody({ request }: Call): Promise<ReadBody> {
   const bytes = await request.body();
-  if (bytes.length === 0) return undefined;
+  if (bytes.length === 0) return { data: undefined };
   const type = mediaTypeOf(request.headers['content-type']);
-  if (JSON_TYPES.has(type)) return parseJson(bytes);
-  if (YAML_TYPES.has(type)) return fromYaml(decodeUtf8(bytes));
-  if (type === PROTOBUF_TYPE) return parseProtobuf(bytes);
+  if (JSON_TYPES.has(type)) {
+    const json = decodeUtf8(bytes);
+    return { data: parseText(json), json };
+  }
+  // A YAML text that names a member twice is refused by its parser.
+  if (YAML_TYPES.has(type)) return { data: fromYaml(decodeUtf8(bytes)) };
+  if (type === PROTOBUF_TYPE) return { data: parseProtobuf(bytes) };
   throw statusError(
     'UnsupportedMediaType',
     `the body of the request was in an unknown format - accepted media types include: application/json, application/yaml, application/vnd.kubernetes.protobuf`,
@@ -42,7 +58,10 @@ export async function readData({ request }: Call): Promise<unknown> {
 }
 
 export function parseJson(bytes: Buffer): unknown {
-  const text = decodeUtf8(bytes);
+  return parseText(decodeUtf8(bytes));
+}
+
+function parseText(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
@@ -74,44 +93,35 @@ export function decodeUtf8(bytes: Buffer): string {
 
 /** The object that the body holds. */
 export async function readObject(call: Call, kind: KindDefinition): Promise<DraftObject> {
-  const data = await readData(call);
+  const { data, json } = await readBody(call);
   if (data === undefined) throw statusError('BadRequest', 'the request has no body');
-  if (JSON_TYPES.has(mediaTypeOf(call.request.headers['content-type']))) {
-    judgeDuplicates(call, kind, (await call.request.body()).toString('utf8'));
-  }
-  return decodeAs(call, kind, data);
+  return decodeAs(call, kind, data, json);
 }
 
-export function decodeAs(call: Call, kind: KindDefinition, data: unknown): DraftObject {
+/** `json` is the text that the data was read from, when it was JSON: a member named twice is seen only there. */
+export function decodeAs(call: Call, kind: KindDefinition, data: unknown, json?: string): DraftObject {
   const form = formOf(kind, call);
+  const isJudged = json !== undefined && fieldValidation(call.query) !== 'Ignore';
+  const duplicates = isJudged ? duplicateFields(json) : [];
   const { object, unknownFields } = decodeObject(form, data);
-  judgeUnknown(form, unknownFields, fieldValidation(call.query), call.warnings);
+  judgeFields(form, { unknownFields, duplicates }, fieldValidation(call.query), call.warnings);
   return toStored(call, object);
 }
 
-/** A member that is there twice: one of the two was not meant. */
-export function judgeDuplicates(call: Call, kind: KindDefinition, text: string): void {
-  const validation = fieldValidation(call.query);
-  if (validation === 'Ignore') return;
-  const sentences = duplicateKeys(text).map((path) => `duplicate field "${path}"`);
-  if (sentences.length === 0) return;
-  const { type } = formOf(kind, call);
-  if (validation === 'Warn') call.warnings.push(...sentences);
-  else {
-    const subject = `${type.kind} in version "${type.version}" cannot be handled as a ${type.kind}`;
-    throw statusError('BadRequest', `${subject}: strict decoding error: ${sentences.join(', ')}`);
-  }
+interface DoubtfulFields {
+  readonly unknownFields: readonly string[];
+  readonly duplicates: readonly string[];
 }
 
-function judgeUnknown(
-  kind: Pick<KindDefinition, 'type'>,
-  fields: readonly string[],
+function judgeFields(
+  { type }: Pick<KindDefinition, 'type'>,
+  { unknownFields, duplicates }: DoubtfulFields,
   validation: FieldValidation,
   warnings: string[],
 ): void {
-  if (fields.length === 0 || validation === 'Ignore') return;
-  if (validation === 'Strict') throw strictDecodingError(kind.type, fields);
-  warnings.push(...fields.map(unknownFieldWarning));
+  if (unknownFields.length + duplicates.length === 0 || validation === 'Ignore') return;
+  if (validation === 'Strict') throw strictDecodingError(type, unknownFields, duplicates);
+  warnings.push(...duplicates.map(duplicateFieldWarning), ...unknownFields.map(unknownFieldWarning));
 }
 
 /** A body that is not one of the kinds: DeleteOptions, Binding, Scale. */

@@ -90,6 +90,36 @@ describeWith({ tools: ['kubectl'] }, 'kubectl and every kind', () => {
     );
   });
 
+  test('writes through one form what another shows', async () => {
+    const patch = JSON.stringify({ spec: { targetCPUUtilizationPercentage: 60 } });
+    const v1 = 'horizontalpodautoscalers.v1.autoscaling';
+    expect(await ok(['patch', v1, 'x', '--type=merge', '-p', patch])).toContain('patched');
+    const share = '{.spec.metrics[0].resource.target.averageUtilization}';
+    expect(await ok(['get', 'horizontalpodautoscalers.v2.autoscaling', 'x', '-o', `jsonpath=${share}`])).toBe(
+      '60',
+    );
+    const event = {
+      apiVersion: 'events.k8s.io/v1',
+      kind: 'Event',
+      metadata: { name: 'told', namespace: 'default' },
+      eventTime: '2026-01-01T00:00:00.000000Z',
+      regarding: { kind: 'Pod', name: 'p', namespace: 'default' },
+      note: 'it happened',
+      reportingController: 'example.com/teller',
+    };
+    await ok('create -f -', JSON.stringify(event));
+    const told = 'jsonpath={.apiVersion} {.involvedObject.name} {.message} {.reportingComponent}';
+    expect(await ok(['get', 'events.v1.', 'told', '-o', told])).toBe('v1 p it happened example.com/teller');
+  });
+
+  test('refuses a member that is written twice', async () => {
+    const path = '/api/v1/namespaces/default/configmaps?fieldValidation=Strict';
+    const body = '{"metadata":{"name":"twice"},"data":{"a":"1","a":"2"}}';
+    const { code, stderr } = await kubectl.input(body, 'create', '--raw', path, '-f', '-');
+    expect(code).toBe(1);
+    expect(stderr).toContain('strict decoding error: duplicate field "data.a"');
+  });
+
   test.each([
     ['create clusterrole r --verb=get --resource=pods', 'clusterrole.rbac.authorization.k8s.io/r created'],
     [

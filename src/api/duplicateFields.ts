@@ -1,0 +1,80 @@
+// Finds the members that a JSON text names twice, of which JSON.parse silently keeps the last. Pure.
+// Guarantees: one pass without recursion; the paths are written as those of unknown fields are.
+
+interface Frame {
+  /** Of an object: the names so far. Undefined for a list. */
+  readonly names: Set<string> | undefined;
+  /** The next string is a name, not a value. */
+  wantsName: boolean;
+  index: number;
+  /** The member or element that is being read: `.name` or `[3]`. */
+  step: string;
+}
+
+/** Beyond these nobody reads on. */
+const MAX_FOUND = 100;
+
+/** The text must be valid JSON. Paths such as `spec.containers[0].image`. */
+export function duplicateFields(text: string): readonly string[] {
+  const found: string[] = [];
+  const stack: Frame[] = [];
+  for (let at = 0; at < text.length && found.length < MAX_FOUND; at += 1) {
+    const top = stack.at(-1);
+    switch (text[at]) {
+      case '"': {
+        const end = endOfString(text, at);
+        if (top?.wantsName === true) takeName(stack, top, text.slice(at, end + 1), found);
+        at = end;
+        break;
+      }
+      case '{':
+        stack.push({ names: new Set(), wantsName: true, index: 0, step: '' });
+        break;
+      case '[':
+        stack.push({ names: undefined, wantsName: false, index: 0, step: '[0]' });
+        break;
+      case '}':
+      case ']':
+        stack.pop();
+        break;
+      case ',':
+        if (top !== undefined) next(top);
+        break;
+    }
+  }
+  return found;
+}
+
+function takeName(stack: readonly Frame[], top: Frame, literal: string, found: string[]): void {
+  // The same name may be spelled with escapes.
+  const name = literal.includes('\\') ? (JSON.parse(literal) as string) : literal.slice(1, -1);
+  top.wantsName = false;
+  top.step = `.${name}`;
+  if (top.names?.has(name) === true)
+    found.push(
+      stack
+        .map(({ step }) => step)
+        .join('')
+        .replace(/^\./, ''),
+    );
+  top.names?.add(name);
+}
+
+function next(frame: Frame): void {
+  if (frame.names !== undefined) {
+    frame.wantsName = true;
+    return;
+  }
+  frame.index += 1;
+  frame.step = `[${frame.index}]`;
+}
+
+/** Index of the quote that closes the string opened at `start`. */
+function endOfString(text: string, start: number): number {
+  for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
+    let slashes = 0;
+    while (text[end - 1 - slashes] === '\\') slashes += 1;
+    if (slashes % 2 === 0) return end;
+  }
+  return text.length;
+}

@@ -1,0 +1,23 @@
+// Members named twice in a JSON text.
+import { expect, it } from 'vitest';
+import { duplicateFields } from '../../../src/api/duplicateFields.js';
+
+it.each<[string, string[]]>([
+  ['{"a":1,"b":{"a":2}}', []],
+  ['{"a":1,"a":2}', ['a']],
+  ['{"spec":{"list":[{"x":1},{"y":[1,2],"y":{}}]}}', ['spec.list[1].y']],
+  ['{"a":"a\\"","b":"{\\"a\\":1,\\"a\\":2}"}', []],
+  ['{"a":1,"\\u0061":2}', ['a']],
+  ['{"a":"\\\\","a":","}', ['a']],
+  ['[{"a":1},{"a":1}]', []],
+  ['"text"', []],
+])('in %s', (text, paths) => {
+  JSON.parse(text);
+  expect(duplicateFields(text)).toEqual(paths);
+});
+
+it('stays quick and small on hostile texts', () => {
+  expect(duplicateFields(`{${'"a":1,'.repeat(300_000)}"a":1}`)).toHaveLength(100);
+  expect(duplicateFields('['.repeat(500_000) + ']'.repeat(500_000))).toEqual([]);
+  expect(duplicateFields(`{"a":"${'\\\\'.repeat(500_000)}"}`)).toEqual([]);
+});
