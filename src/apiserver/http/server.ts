@@ -201,7 +201,10 @@ function readBody(incoming: http.IncomingMessage): Promise<Buffer> {
     incoming.on('data', take);
     incoming.once('end', () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)));
     incoming.once('error', reject);
-    incoming.once('close', () => reject(new Error('the client went away while it sent the body')));
+    // It also closes when all is read: an error made for nothing would cost more than reading the body.
+    incoming.once('close', () => {
+      if (!incoming.complete) reject(new Error('the client went away while it sent the body'));
+    });
   });
 }
 
