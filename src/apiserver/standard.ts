@@ -1,6 +1,7 @@
 // The apiserver as a cluster runs it: its security, and the addresses of Services.
 // Guarantees: the parts read the API only through its own handlers, as the apiserver's own identity.
 import type { Log } from '../api/log.js';
+import type { Client } from '../client/client.js';
 import { openInformers } from '../client/sharedInformers.js';
 import { openClient } from '../client/typedClient.js';
 import { makeSecurity, type SecurityOptions } from './auth/security.js';
@@ -12,6 +13,8 @@ export interface StandardOptions extends Omit<SecurityOptions, 'client' | 'infor
   /** `30000-32767` unless given. */
   readonly nodePortRange?: string;
   readonly log: Log;
+  /** What must be in the cluster before the server says that it is ready, such as its roles. */
+  prepare?(client: Client): Promise<void>;
 }
 
 /** It may do everything, as in Kubernetes. */
@@ -24,6 +27,7 @@ export function standardParts({
   serviceCidrs,
   nodePortRange,
   log,
+  prepare,
   ...options
 }: StandardOptions): (inProcess: InProcess) => ServerParts {
   return (inProcess) => {
@@ -31,8 +35,13 @@ export function standardParts({
     const informers = openInformers(client, { log });
     const ports = nodePortRange === undefined ? {} : { nodePortRange };
     try {
+      const security = makeSecurity({ ...options, client, informers });
       return {
-        ...makeSecurity({ ...options, client, informers }),
+        ...security,
+        ready: async () => {
+          await security.ready();
+          await prepare?.(client);
+        },
         hooks: new Map([['services', makeServiceHooks({ client, serviceCidrs, ...ports })]]),
         close: () => informers.stop(),
       };

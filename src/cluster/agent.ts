@@ -58,7 +58,7 @@ interface Access {
   readonly informers: Informers;
 }
 
-const SOCKET_POLL_MS = 20;
+const POLL_MS = 20;
 
 /** Resolves when it has ended in order. */
 export async function runAgent(options: AgentOptions): Promise<void> {
@@ -74,16 +74,15 @@ export async function runAgent(options: AgentOptions): Promise<void> {
     ]);
     closers.push(() => registry.close());
     const node = access(options, pki, pki.kubelet);
-    const proxy = access(options, pki, pki.proxy);
-    closers.push(
-      () => close(node),
-      () => close(proxy),
-    );
+    closers.push(() => close(node));
     const self = node.informers.of(NODES, { fieldSelector: `metadata.name=${settings.nodeName}` });
     closers.push(...(await startKubelet(options, pki, node)));
     const network = step(sink, 'pod network', () => startNetwork(options, self));
-    const rules = step(sink, 'service rules', () => startProxy(options, proxy));
-    const names = step(sink, 'cluster DNS', () => startDns(options, proxy));
+    // The kubelet runs what it knows of also without an apiserver; these two have nothing to do before it is ready.
+    const proxy = apiserverReady(options, pki).then(() => access(options, pki, pki.proxy));
+    closers.push(async () => close(await proxy));
+    const rules = step(sink, 'service rules', async () => startProxy(options, await proxy));
+    const names = step(sink, 'cluster DNS', async () => startDns(options, await proxy));
     closers.push(await network, await rules, await names);
     await step(sink, 'node Ready', () => becomesReady(self, startedAt, signal));
     sink({ type: 'ready' });
@@ -98,10 +97,11 @@ export async function runAgent(options: AgentOptions): Promise<void> {
 }
 
 function access({ settings, log }: AgentOptions, pki: Pki, { cert, key }: Pem): Access {
-  const server = `https://127.0.0.1:${settings.securePort}`;
-  const client = openClient(openHttps({ server, ca: pki.ca.cert, cert, key }));
+  const client = openClient(openHttps({ server: serverUrl(settings), ca: pki.ca.cert, cert, key }));
   return { client, informers: openInformers(client, { log }) };
 }
+
+const serverUrl = ({ securePort }: Settings) => `https://127.0.0.1:${securePort}`;
 
 function close({ client, informers }: Access): void {
   informers.stop();
@@ -119,9 +119,16 @@ async function serveImages({ layout, pauseProgram }: AgentOptions, pki: Pki) {
   return registry;
 }
 
+/** With its roles in place: whoever asks before is refused, and waits longer to ask again. */
+async function apiserverReady({ settings, signal }: AgentOptions, pki: Pki): Promise<void> {
+  const transport = openHttps({ server: serverUrl(settings), ca: pki.ca.cert });
+  const isReady = async () => (await transport.request({ method: 'GET', path: '/readyz' })).status === 200;
+  while (!(await isReady().catch(() => false))) await sleep(POLL_MS, undefined, { signal });
+  transport.close();
+}
+
 async function waitForSocket(file: string, signal: AbortSignal): Promise<void> {
-  while (!(await stat(file).catch(() => undefined))?.isSocket())
-    await sleep(SOCKET_POLL_MS, undefined, { signal });
+  while (!(await stat(file).catch(() => undefined))?.isSocket()) await sleep(POLL_MS, undefined, { signal });
 }
 
 async function startKubelet(options: AgentOptions, pki: Pki, { client, informers }: Access) {

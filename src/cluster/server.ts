@@ -6,7 +6,8 @@ import type { Log } from '../api/log.js';
 import { reconcileBootstrapPolicy } from '../apiserver/auth/bootstrapPolicy.js';
 import { bootstrap } from '../apiserver/bootstrap.js';
 import { type ApiServer, openApiServer } from '../apiserver/server.js';
-import { APISERVER_USER, standardParts } from '../apiserver/standard.js';
+import { standardParts } from '../apiserver/standard.js';
+import type { Client } from '../client/client.js';
 import { makeEventRecorder } from '../client/eventRecorder.js';
 import { openInformers } from '../client/sharedInformers.js';
 import { openClient } from '../client/typedClient.js';
@@ -46,6 +47,7 @@ export async function runServer(options: ServerOptions): Promise<void> {
         issuer: `https://kubernetes.default.svc.${settings.clusterDomain}`,
         serviceCidrs: [settings.serviceCidr],
         log: options.log.with({ part: 'apiserver' }),
+        prepare: (client) => prepareCluster(client, options),
       }),
       kubelet: {
         cert: pki.apiserverKubeletClient.cert,
@@ -56,7 +58,7 @@ export async function runServer(options: ServerOptions): Promise<void> {
     }),
   );
   try {
-    await step(sink, 'cluster policy', () => prepareCluster(apiserver, options));
+    await step(sink, 'cluster policy', () => apiserver.ready());
     const ending = Promise.all([
       asUser(apiserver, 'system:kube-controller-manager', options, ({ client, informers, log }) =>
         runControllers({
@@ -85,9 +87,7 @@ export async function runServer(options: ServerOptions): Promise<void> {
   }
 }
 
-async function prepareCluster(apiserver: ApiServer, { settings, nodeIp }: ServerOptions): Promise<void> {
-  await apiserver.ready();
-  const client = openClient(apiserver.inProcess(APISERVER_USER));
+async function prepareCluster(client: Client, { settings, nodeIp }: ServerOptions): Promise<void> {
   await bootstrap(client, {
     address: nodeIp,
     port: settings.securePort,
