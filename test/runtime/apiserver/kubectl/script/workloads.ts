@@ -60,7 +60,7 @@ export const workloads: readonly Script[] = [
       refused('logs p -c nothing', /container nothing is not valid for pod p/),
       step('delete pod p --now', /^pod "p" deleted/),
       step('wait pod p --for=delete --timeout=5s', /^$|condition met/, { since: 24 }),
-      refused('create -f -', /spec.containers\[0\].name: Required value/, {
+      refused('create -f -', /spec.containers\[0\].name: Required value|missing required field "name"/, {
         input: POD.replace('name: c, ', ''),
       }),
       refused('create -f -', /must be specified|quantit|unable to parse quantity|cannot be handled/, {
