@@ -108,7 +108,7 @@ describeWith({ tools: ['kubectl'] }, 'kubectl and every kind', () => {
       'create priorityclass pc --value=1000 --preemption-policy=Never',
       'priorityclass.scheduling.k8s.io/pc created',
     ],
-    ['create quota q --hard=pods=1,cpu=2 --scopes=NotTerminating', 'resourcequota/q created'],
+    ['create quota q --hard=pods=10,cpu=2 --scopes=NotTerminating', 'resourcequota/q created'],
     ['create role r --verb=list --resource=jobs.batch', 'role.rbac.authorization.k8s.io/r created'],
     [
       'create rolebinding r --role=r --serviceaccount=default:default',
