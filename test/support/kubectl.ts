@@ -16,11 +16,18 @@ export interface Kubectl {
   (...args: readonly string[]): Promise<KubectlResult>;
   /** With standard input. */
   input(text: string, ...args: readonly string[]): Promise<KubectlResult>;
+  /** As `input`, with a person at the editor whom a shell script stands for. */
+  editing(script: string): Promise<Kubectl['input']>;
   spawn(...args: readonly string[]): ChildProcess;
   close(): Promise<void>;
 }
 
-export async function openKubectl(server: string, ca: string, { cert, key }: TestIdentity): Promise<Kubectl> {
+export async function openKubectl(
+  server: string,
+  ca: string,
+  { cert, key }: TestIdentity,
+  binary = 'kubectl',
+): Promise<Kubectl> {
   const home = await mkdtemp(path.join(os.tmpdir(), 'trellis-kubectl-'));
   const config = path.join(home, 'config');
   const base64 = (text: string) => Buffer.from(text).toString('base64');
@@ -39,16 +46,27 @@ export async function openKubectl(server: string, ca: string, { cert, key }: Tes
     { mode: 0o600 },
   );
   const env = { ...process.env, HOME: home, KUBECONFIG: config };
-  const run = (text: string | undefined, args: readonly string[]) =>
+  const run = (text: string | undefined, args: readonly string[], more: NodeJS.ProcessEnv = {}) =>
     new Promise<KubectlResult>((resolve) => {
-      const child = execFile('kubectl', args, { env, timeout: 60_000 }, (error, stdout, stderr) =>
-        resolve({ code: error === null ? 0 : Number(error.code ?? 1), stdout, stderr }),
+      const child = execFile(
+        binary,
+        args,
+        { env: { ...env, ...more }, timeout: 60_000 },
+        (error, stdout, stderr) =>
+          resolve({ code: error === null ? 0 : Number(error.code ?? 1), stdout, stderr }),
       );
       child.stdin?.end(text ?? '');
     });
+  let editors = 0;
   return Object.assign((...args: readonly string[]) => run(undefined, args), {
     input: (text: string, ...args: readonly string[]) => run(text, args),
-    spawn: (...args: readonly string[]) => spawn('kubectl', args, { env }),
+    async editing(script: string) {
+      editors += 1;
+      const editor = path.join(home, `editor-${editors}`);
+      await writeFile(editor, `#!/bin/sh\n${script}\n`, { mode: 0o700 });
+      return (text: string, ...args: readonly string[]) => run(text, args, { EDITOR: editor });
+    },
+    spawn: (...args: readonly string[]) => spawn(binary, args, { env }),
     close: () => rm(home, { recursive: true, force: true }),
   });
 }

@@ -36,6 +36,11 @@ export function isEmptySet({ member, children }: FieldSet): boolean {
   return true;
 }
 
+/** Without branches that lead to no path: on the wire such a branch would be a path itself. */
+export function trimmed({ member, children }: FieldSet): FieldSet {
+  return pruned(member, children, (_, child) => trimmed(child));
+}
+
 export function union(a: FieldSet, b: FieldSet): FieldSet {
   const children = new Map(a.children);
   for (const [element, child] of b.children) {
@@ -105,7 +110,9 @@ const sorted = ({ children }: FieldSet) => [...children].sort(([a], [b]) => (a <
 export function encodeSet(set: FieldSet): Members {
   const fields: Members = {};
   if (set.member && set.children.size > 0) fields['.'] = {};
-  for (const [element, child] of sorted(set)) setOwn(fields, element, encodeSet(child));
+  for (const [element, child] of sorted(set)) {
+    if (!isEmptySet(child)) setOwn(fields, element, encodeSet(child));
+  }
   return fields;
 }
 

@@ -1,7 +1,7 @@
 // Values and the field sets in them: what a value holds, what changed between two, and one merged into another. Pure.
 // Guarantees: arguments are never changed; lists with keys are compared and merged by key, whatever their order.
 import { copyJson, getOwn, isMembers, type Members, sameJson, setOwn } from '../../api/own.js';
-import { childOf, type DraftSet, type FieldSet, newSet } from './fieldSet.js';
+import { childOf, type DraftSet, type FieldSet, newSet, trimmed } from './fieldSet.js';
 import { fieldShape, keyElement, type Part, partsOf, type Shape } from './shape.js';
 
 /** The fields that a configuration names: its leaves, empty values, and the items of keyed lists. */
@@ -36,7 +36,7 @@ export function changesBetween(shape: Shape, before: unknown, after: unknown): C
   const written = newSet();
   const removed = newSet();
   compare(shape, before, after, written, removed);
-  return { written, removed };
+  return { written: trimmed(written), removed: trimmed(removed) };
 }
 
 function compare(shape: Shape, before: unknown, after: unknown, written: DraftSet, removed: DraftSet): void {

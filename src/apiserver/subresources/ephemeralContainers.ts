@@ -62,7 +62,8 @@ async function wantedPod(kind: KindDefinition, call: Call): Promise<(current: Po
 
 function check({ kind, name }: WriteContext, draft: PodDraft, old: PodDraft): void {
   const at = 'spec.ephemeralContainers';
-  const faults = [...validateObject(kind, draft)];
+  // As its own predecessor: the whole is checked, and what an ordinary update may not change is not.
+  const faults = [...validateObject<V1Pod>(kind, draft, draft)];
   const next: readonly V1EphemeralContainer[] = draft.spec?.ephemeralContainers ?? [];
   for (const held of old.spec?.ephemeralContainers ?? []) {
     const same = next.find((container) => container.name === held.name);

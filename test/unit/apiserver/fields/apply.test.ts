@@ -165,6 +165,18 @@ describe('other writes', () => {
     ]);
   });
 
+  test('own nothing that they left as it was', () => {
+    const live = apply(undefined, pod({}, { labels: { a: '1', b: '2' } }));
+    const next = update(live, pod({}, { labels: { a: 'x', b: '2' } }));
+    expect(next.metadata?.managedFields).toMatchObject([
+      { manager: 'a', fieldsV1: { 'f:metadata': { 'f:labels': { 'f:b': {} } } } },
+      { manager: 'u', fieldsV1: { 'f:metadata': { 'f:labels': { 'f:a': {} } } } },
+    ]);
+    expect(next.metadata?.managedFields?.[1]?.fieldsV1).toEqual({
+      'f:metadata': { 'f:labels': { 'f:a': {} } },
+    });
+  });
+
   test('that leave fields out take them from everybody', () => {
     const live = apply(undefined, pod({ hostname: 'h' }));
     expect(update(live, pod({})).metadata?.managedFields).toEqual([]);
