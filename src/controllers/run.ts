@@ -122,7 +122,6 @@ function controllersOf(
     taintEvictionController,
     podGcController,
     clusterRoleAggregationController,
-    resourceQuotaController,
   ];
 }
 
