@@ -68,7 +68,13 @@ export class Writer {
       this.#start(async () => {
         await this.#attempt('nomination not cleared', pod, (client) => clearNomination(client, pod));
       });
-    for (const victim of pods) this.#start(() => this.#evict(preemptor, victim, nodeName));
+    state.preempting.add(preemptor.key);
+    this.#start(async () => {
+      await Promise.all(pods.map((victim) => this.#evict(preemptor, victim, nodeName)));
+      state.preempting.delete(preemptor.key);
+      // Room that is still being left is waited for; room that is there, or was refused, is looked at again.
+      state.queue.activate(preemptor.key);
+    });
   }
 
   /** Runs beside the choices; `work` handles its own failures. */
@@ -169,12 +175,13 @@ export class Writer {
   }
 
   async #evict(preemptor: PodInfo, victim: PodInfo, nodeName: string): Promise<void> {
-    const { recorder, now } = this.#options;
+    const { recorder, now, state } = this.#options;
     const schedulerName = preemptor.spec.schedulerName || 'default-scheduler';
     const done = await this.#attempt('victim not deleted', victim.pod, (client) =>
       evict(victim, { client, schedulerName, now: now() }),
     );
     if (!done) return;
+    state.snapshot.markTerminating(victim.key, victim.pod.metadata.uid);
     const by = `Preempted by pod ${preemptor.pod.metadata.uid} on node ${nodeName}`;
     recorder.event(referenceTo(PODS, victim.pod), 'Normal', 'Preempted', by);
   }

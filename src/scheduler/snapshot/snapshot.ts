@@ -103,6 +103,16 @@ export class Snapshot {
     return this.#assumed.has(key);
   }
 
+  /** A pod that was told to go is on its way out, though it was not yet seen so. */
+  markTerminating(key: string, uid: string): void {
+    const found = this.#placed.get(key);
+    if (found === undefined || found.pod.terminating || found.pod.pod.metadata.uid !== uid) return;
+    const pod = { ...found.pod, terminating: true };
+    this.displace(found.pod, found.slot);
+    this.place(pod, found.slot);
+    this.#placed.set(key, { pod, slot: found.slot });
+  }
+
   podOf(key: string): PodInfo | undefined {
     return this.#placed.get(key)?.pod;
   }
