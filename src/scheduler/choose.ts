@@ -81,10 +81,12 @@ export function chooseNode(
   for (; visited < slots.length && count < enough; visited += 1) {
     const slot = slots[at] ?? 0;
     at = at + 1 === slots.length ? 0 : at + 1;
-    const others = nominations?.beside(pod, slot);
-    if (others === undefined ? run.test(slot) : run.testBeside(slot, others)) {
-      feasible[count++] = slot;
-      continue;
+    if (run.test(slot)) {
+      const others = nominations?.beside(pod, slot);
+      if (others === undefined || run.testBeside(slot, others)) {
+        feasible[count++] = slot;
+        continue;
+      }
     }
     status[slot] = run.isFinal(slot) ? REJECTED_FOR_GOOD : REJECTED;
     const rejection = run.failed * 2 ** 32 + (run.code >>> 0);
