@@ -41,7 +41,7 @@ export async function runCase(one: Case): Promise<Figure[]> {
   }
 }
 
-function makeNode(number: number) {
+export function makeNode(number: number) {
   const name = `node-${number}`;
   return {
     metadata: {

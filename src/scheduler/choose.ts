@@ -1,7 +1,7 @@
 // The choice of a node for a pod: filter, score, pick. Pure: nothing outside its own scratch changes.
 // Guarantees: the same snapshot with the same start and random gives the same choice; nothing is allocated per node.
 
-import { type Diagnosis, diagnose, REJECTED, REJECTED_FOR_GOOD } from './diagnosis.js';
+import { type Diagnosis, diagnose, REJECTED, REJECTED_FOR_GOOD, Rejections } from './diagnosis.js';
 import { FilterRun } from './filterRun.js';
 import type { Nominations } from './nominations.js';
 import type { Plugin } from './plugin.js';
@@ -73,7 +73,7 @@ export function chooseNode(
   const order = snapshot.order();
   const slots = run.refused === undefined ? (run.only() ?? order) : [];
   const enough = feasibleToFind(order.length, profile.percentageOfNodesToScore);
-  const rejections = new Map<number, number>();
+  const rejections = new Rejections();
   const { feasible, status } = scratch;
   let count = 0;
   let visited = 0;
@@ -81,14 +81,15 @@ export function chooseNode(
   for (; visited < slots.length && count < enough; visited += 1) {
     const slot = slots[at] ?? 0;
     at = at + 1 === slots.length ? 0 : at + 1;
-    const others = nominations?.beside(pod, slot);
-    if (others === undefined ? run.test(slot) : run.testBeside(slot, others)) {
-      feasible[count++] = slot;
-      continue;
+    if (run.test(slot)) {
+      const others = nominations?.beside(pod, slot);
+      if (others === undefined || run.testBeside(slot, others)) {
+        feasible[count++] = slot;
+        continue;
+      }
     }
     status[slot] = run.isFinal(slot) ? REJECTED_FOR_GOOD : REJECTED;
-    const rejection = run.failed * 2 ** 32 + (run.code >>> 0);
-    rejections.set(rejection, (rejections.get(rejection) ?? 0) + 1);
+    rejections.note(run.failed, run.code);
   }
   if (count === 0)
     return { slot: -1, visited, feasible: 0, score: 0, diagnosis: diagnose(run, rejections, order.length) };

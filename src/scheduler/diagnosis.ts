@@ -16,19 +16,42 @@ export interface Diagnosis {
   readonly rejectedBy: ReadonlySet<string>;
 }
 
-export function diagnose(
-  run: FilterRun,
-  rejections: ReadonlyMap<number, number>,
-  nodeCount: number,
-): Diagnosis {
+/** Refusals counted by plugin and reason. Neighbours mostly refuse alike, so a run of equals costs no look-up. */
+export class Rejections {
+  readonly #entries: Rejection[] = [];
+  #last: Rejection = { failed: -1, code: 0, count: 0 };
+
+  note(failed: number, code: number): void {
+    if (this.#last.failed !== failed || this.#last.code !== code) this.#last = this.#open(failed, code);
+    this.#last.count += 1;
+  }
+
+  all(): readonly Readonly<Rejection>[] {
+    return this.#entries;
+  }
+
+  /** There are a handful of reasons at most, so a search is short. */
+  #open(failed: number, code: number): Rejection {
+    for (const entry of this.#entries) if (entry.failed === failed && entry.code === code) return entry;
+    const entry = { failed, code, count: 0 };
+    this.#entries.push(entry);
+    return entry;
+  }
+}
+
+interface Rejection {
+  readonly failed: number;
+  readonly code: number;
+  count: number;
+}
+
+export function diagnose(run: FilterRun, rejections: Rejections, nodeCount: number): Diagnosis {
   const reasons = new Map<string, number>();
   const rejectedBy = new Set<string>();
   if (run.refused !== undefined) rejectedBy.add(run.refused.plugin.name);
-  for (const [rejection, count] of rejections) {
-    const failed = Math.floor(rejection / 2 ** 32);
+  for (const { failed, code, count } of rejections.all()) {
     rejectedBy.add(run.pluginOf(failed));
-    for (const reason of run.reasonsOf(failed, rejection % 2 ** 32))
-      reasons.set(reason, (reasons.get(reason) ?? 0) + count);
+    for (const reason of run.reasonsOf(failed, code)) reasons.set(reason, (reasons.get(reason) ?? 0) + count);
   }
   // Named nodes that do not exist leave nobody to refuse; a node of that name would help.
   if (rejectedBy.size === 0 && nodeCount > 0) rejectedBy.add('NodeAffinity');

@@ -9,6 +9,8 @@ export class FilterRun {
   readonly #snapshot: Snapshot;
   readonly #plugins: readonly Plugin[];
   readonly #filters: (NodeFilter | undefined)[] = [];
+  /** Whether a filter that looks at other nodes' pods has anything to say. */
+  #looksAround: boolean;
   /** The plugin that refused the pod as a whole, and why. */
   refused: { readonly plugin: Plugin; readonly reason: string } | undefined;
   /** Of the last refusal: which plugin, and its number for the reason. */
@@ -22,6 +24,9 @@ export class FilterRun {
     plugins.forEach((plugin, at) => {
       if (this.refused === undefined) this.#prepare(plugin, at);
     });
+    this.#looksAround =
+      (pod.spec.volumes ?? []).length > 0 ||
+      plugins.some((plugin, at) => plugin.looksAround === true && this.#filters[at] !== undefined);
   }
 
   #prepare(plugin: Plugin, at: number): void {
@@ -51,18 +56,20 @@ export class FilterRun {
     return true;
   }
 
-  /** The same, with those pods on the node too; both must be well, since they may yet go elsewhere. */
+  /** The same, with those pods on the node too. They may yet go elsewhere, so the node must also do without them. */
   testBeside(slot: number, others: readonly PodInfo[]): boolean {
     for (const other of others) this.#snapshot.place(other, slot);
     this.lookAround();
     const fits = this.test(slot);
     for (const other of others) this.#snapshot.displace(other, slot);
     this.lookAround();
-    return fits && this.test(slot);
+    return fits;
   }
 
-  /** Pods have moved: filters that count pods of other nodes count again. */
+  /** Pods have moved: filters that count pods of other nodes count again, where that can matter. */
   lookAround(): void {
+    if (!this.#looksAround && this.#snapshot.classes.of(this.#pod).spokenOf.length === 0) return;
+    this.#looksAround = true;
     this.#plugins.forEach((plugin, at) => {
       if (plugin.looksAround === true) this.#prepare(plugin, at);
     });

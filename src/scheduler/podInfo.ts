@@ -25,6 +25,8 @@ export interface PodInfo {
   readonly pod: Stored<V1Pod>;
   readonly spec: Stored<V1Pod>['spec'];
   readonly namespace: string;
+  /** The same for all pods of the namespace with the same labels. */
+  readonly classKey: string;
   readonly priority: number;
   /** Being deleted: spreading no longer counts it. */
   readonly terminating: boolean;
@@ -49,6 +51,7 @@ export function podInfoOf(pod: Stored<V1Pod>): PodInfo {
     pod,
     spec,
     namespace: pod.metadata.namespace ?? '',
+    classKey: classKeyOf(pod.metadata.namespace ?? '', pod.metadata.labels),
     priority: spec.priority ?? 0,
     terminating: pod.metadata.deletionTimestamp !== undefined,
     requests,
@@ -57,6 +60,11 @@ export function podInfoOf(pod: Stored<V1Pod>): PodInfo {
     ...affinityOf(pod),
     spread: (spec.topologySpreadConstraints ?? NONE).map((constraint) => spreadConstraintOf(pod, constraint)),
   };
+}
+
+/** Labels in their own order: the same labels in another order are another class, which costs a little and hurts nothing. */
+function classKeyOf(namespace: string, labels: Readonly<Record<string, string>> | undefined): string {
+  return labels === undefined ? namespace : `${namespace}\0${JSON.stringify(labels)}`;
 }
 
 /** A pod that has ended holds nothing of its node any more. */

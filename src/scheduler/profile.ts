@@ -10,8 +10,12 @@ import { nodePorts } from './plugins/nodePorts.js';
 import { nodeResourcesBalancedAllocation } from './plugins/nodeResourcesBalancedAllocation.js';
 import { nodeResourcesFit } from './plugins/nodeResourcesFit.js';
 import { nodeUnschedulable } from './plugins/nodeUnschedulable.js';
+import { nodeVolumeLimits } from './plugins/nodeVolumeLimits.js';
 import { podTopologySpread } from './plugins/podTopologySpread.js';
 import { taintToleration } from './plugins/taintToleration.js';
+import { volumeBinding } from './plugins/volumeBinding.js';
+import { volumeRestrictions } from './plugins/volumeRestrictions.js';
+import { volumeZone } from './plugins/volumeZone.js';
 
 export const DEFAULT_SCHEDULER_NAME = 'default-scheduler';
 
@@ -32,6 +36,10 @@ export const defaultPlugins = (): readonly Plugin[] => [
   nodeAffinity(),
   nodePorts,
   nodeResourcesFit(),
+  volumeRestrictions,
+  nodeVolumeLimits,
+  volumeBinding,
+  volumeZone,
   podTopologySpread(systemSpread),
   interPodAffinity(),
   nodeResourcesBalancedAllocation(),

@@ -144,6 +144,14 @@ export class SchedulingQueue {
       if (entry.rejectedBy.size === 0 || helps(event, entry.key, entry.rejectedBy)) this.#return(entry);
   }
 
+  /** Tries an unschedulable pod again at once. */
+  activate(key: string): void {
+    const entry = this.#entries.get(key);
+    if (entry?.place !== 'unschedulable') return;
+    this.#rouse(entry);
+    this.#activate(entry);
+  }
+
   #rouse(entry: Entry): void {
     if (!this.#unschedulable.delete(entry)) return;
     for (const kind of entry.wokenBy) this.#sleepers.get(kind)?.delete(entry);

@@ -11,7 +11,9 @@ import { Bell } from './bell.js';
 import { type Choice, chooseNode, type Profile, Scratch } from './choose.js';
 import { diagnosisMessage } from './diagnosis.js';
 import { FilterRun } from './filterRun.js';
+import { CATALOG_KINDS, openCatalog } from './informerCatalog.js';
 import { OptionalKinds } from './optionalKinds.js';
+import { planVolumes } from './plugins/volumeBinding.js';
 import { type PodInfo, podInfoOf } from './podInfo.js';
 import { budgetsOf } from './preemption/budgets.js';
 import { choosePreemption } from './preemption/preempt.js';
@@ -39,7 +41,7 @@ export interface SchedulerOptions {
   random?(): number;
 }
 
-const OPTIONAL_KINDS = [POD_DISRUPTION_BUDGETS];
+const OPTIONAL_KINDS = [POD_DISRUPTION_BUDGETS, ...CATALOG_KINDS];
 /** The longest run of choices before others get their turn of the process. */
 const TURN_MS = 8;
 const EXPIRY_CHECK_MS = 30_000;
@@ -77,6 +79,7 @@ class Scheduler {
     });
     const { writeTimeoutMs = 30_000 } = options;
     this.#writer = new Writer({
+      signal: options.signal,
       client,
       recorder,
       log,
@@ -91,16 +94,19 @@ class Scheduler {
     const { informers, signal } = this.#options;
     const ring = () => this.#bell.ring();
     signal.addEventListener('abort', ring, { once: true });
-    const stop = this.#state.follow();
+    const stops = [this.#state.follow()];
     const expiry = setInterval(() => this.#expire(), EXPIRY_CHECK_MS);
     try {
       this.#kinds = await OptionalKinds.discover(this.#options, OPTIONAL_KINDS);
+      const { catalog, stop } = openCatalog(this.#kinds, (kind) => this.#state.wake({ kind }));
+      this.#state.snapshot.catalog = catalog;
+      stops.push(stop);
       // Choosing before every bound pod is known would fill nodes that are full.
       await Promise.race([informers.synced(), aborted(signal)]);
       while (!signal.aborted) await this.#turn();
     } finally {
       clearInterval(expiry);
-      stop();
+      for (const stop of stops) stop();
       signal.removeEventListener('abort', ring);
       await this.#writer.settled();
     }
@@ -138,7 +144,10 @@ class Scheduler {
     const nodeName = snapshot.table.names[choice.slot] ?? '';
     nominations.remove(key);
     snapshot.assume(info, nodeName);
-    this.#writer.bind(pod, key, nodeName);
+    const plan = planVolumes(info, snapshot, choice.slot);
+    for (const { volume, claim } of plan?.bindings ?? [])
+      snapshot.reservedVolumes.set(volume, claim.metadata.uid);
+    this.#writer.bind(pod, key, nodeName, plan);
   }
 
   #refuse(info: PodInfo, profile: Profile, { diagnosis }: Choice): void {

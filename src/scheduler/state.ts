@@ -33,6 +33,8 @@ export class SchedulerState {
   readonly snapshot = new Snapshot();
   readonly nominations = new Nominations(this.snapshot);
   readonly queue: SchedulingQueue;
+  /** Pods whose victims are being sent away; until that is done nothing else can help them. */
+  readonly preempting = new Set<string>();
   readonly #options: StateOptions;
   readonly #plugins = new Map<string, ReadonlyMap<string, Plugin>>();
 
@@ -122,7 +124,7 @@ export class SchedulerState {
 
   #helps(event: ClusterEvent, key: string, names: ReadonlySet<string>): boolean {
     const pod = this.pod(key);
-    if (pod === undefined) return false;
+    if (pod === undefined || this.preempting.has(key)) return false;
     const info = podInfoOf(pod);
     return this.#rejecting(key, names).some(
       ({ wokenBy, helps }) =>
@@ -162,7 +164,7 @@ export class SchedulerState {
     this.queue.remove(key);
     this.nominations.remove(key);
     this.snapshot.setPod(pod);
-    const info = podInfoOf(pod);
+    const info = this.snapshot.podOf(key) ?? podInfoOf(pod);
     if (!previous?.spec.nodeName) this.wake({ kind: 'pod added', pod: info });
     else if (freesItsNode(pod, previous)) this.wake({ kind: 'pod removed', pod: info });
     else if (labelsDiffer(pod, previous)) this.wake({ kind: 'pod labels', pod: info });

@@ -9,11 +9,13 @@ import type { Client } from '../client/client.js';
 import { messageOf } from '../client/error.js';
 import { type EventRecorder, referenceTo } from '../client/eventRecorder.js';
 import { bind, type FailureReason, reportFailure } from './binder.js';
+import type { VolumePlan } from './plugins/volumeBinding.js';
 import type { PodInfo } from './podInfo.js';
 import { clearNomination, evict } from './preemption/evict.js';
 import type { Victims } from './preemption/victims.js';
 import type { SchedulerState } from './state.js';
 import { SchedulerError, within } from './timeLimit.js';
+import { bindVolumes } from './volumeBinder.js';
 
 export interface WriterOptions {
   readonly client: Client;
@@ -21,6 +23,8 @@ export interface WriterOptions {
   readonly log: Log;
   readonly state: SchedulerState;
   readonly writeTimeoutMs: number;
+  /** Ends what waits for volumes. */
+  readonly signal: AbortSignal;
   now(): number;
   /** Called when a write has ended. */
   ring(): void;
@@ -32,6 +36,7 @@ const SEEN_WITHIN_MS = 5 * 60_000;
 export class Writer {
   readonly #options: WriterOptions;
   readonly #writes = new Set<Promise<void>>();
+  readonly #beside = new Set<Promise<void>>();
 
   constructor(options: WriterOptions) {
     this.#options = options;
@@ -42,11 +47,12 @@ export class Writer {
   }
 
   async settled(): Promise<void> {
-    await Promise.all(this.#writes);
+    await Promise.all([...this.#writes, ...this.#beside]);
   }
 
-  bind(pod: Stored<V1Pod>, key: string, nodeName: string): void {
-    this.#start(() => this.#bind(pod, key, nodeName));
+  bind(pod: Stored<V1Pod>, key: string, nodeName: string, plan?: VolumePlan): void {
+    if (plan === undefined) this.#start(() => this.#bind(pod, key, nodeName));
+    else this.#startBeside(() => this.#bindWithVolumes(pod, key, nodeName, plan));
   }
 
   report(pod: Stored<V1Pod>, reason: FailureReason, message: string, nominatedNodeName?: string): void {
@@ -62,7 +68,13 @@ export class Writer {
       this.#start(async () => {
         await this.#attempt('nomination not cleared', pod, (client) => clearNomination(client, pod));
       });
-    for (const victim of pods) this.#start(() => this.#evict(preemptor, victim, nodeName));
+    state.preempting.add(preemptor.key);
+    this.#start(async () => {
+      await Promise.all(pods.map((victim) => this.#evict(preemptor, victim, nodeName)));
+      state.preempting.delete(preemptor.key);
+      // Room that is still being left is waited for; room that is there, or was refused, is looked at again.
+      state.queue.activate(preemptor.key);
+    });
   }
 
   /** Runs beside the choices; `work` handles its own failures. */
@@ -72,6 +84,27 @@ export class Writer {
       this.#options.ring();
     });
     this.#writes.add(write);
+  }
+
+  /** Volumes may take minutes: what waits for them is not one of those in flight. */
+  #startBeside(work: () => Promise<void>): void {
+    const write = work().finally(() => this.#beside.delete(write));
+    this.#beside.add(write);
+  }
+
+  async #bindWithVolumes(pod: Stored<V1Pod>, key: string, nodeName: string, plan: VolumePlan): Promise<void> {
+    const { client, log, state, signal } = this.#options;
+    const { snapshot } = state;
+    try {
+      await bindVolumes({ client, plan, nodeName, snapshot, signal });
+    } catch (error) {
+      log.warn('volumes not bound', { pod: key, node: nodeName, error: messageOf(error) });
+      await this.#retractBinding(pod, key, error);
+      return;
+    } finally {
+      for (const { volume } of plan.bindings) snapshot.reservedVolumes.delete(volume);
+    }
+    await this.#bind(pod, key, nodeName);
   }
 
   async #bind(pod: Stored<V1Pod>, key: string, nodeName: string): Promise<void> {
@@ -142,12 +175,13 @@ export class Writer {
   }
 
   async #evict(preemptor: PodInfo, victim: PodInfo, nodeName: string): Promise<void> {
-    const { recorder, now } = this.#options;
+    const { recorder, now, state } = this.#options;
     const schedulerName = preemptor.spec.schedulerName || 'default-scheduler';
     const done = await this.#attempt('victim not deleted', victim.pod, (client) =>
       evict(victim, { client, schedulerName, now: now() }),
     );
     if (!done) return;
+    state.snapshot.markTerminating(victim.key, victim.pod.metadata.uid);
     const by = `Preempted by pod ${preemptor.pod.metadata.uid} on node ${nodeName}`;
     recorder.event(referenceTo(PODS, victim.pod), 'Normal', 'Preempted', by);
   }

@@ -6,7 +6,6 @@ import { DEFAULT_SCHEDULER_NAME } from '../profile.js';
 import { SchedulerError } from '../timeLimit.js';
 import { Fields, wrong } from './fields.js';
 import { readProfile } from './profiles.js';
-import type { PluginNeeds } from './registry.js';
 
 export interface LeaderElectionSettings {
   readonly leaderElect: boolean;
@@ -27,7 +26,7 @@ export interface SchedulerConfiguration {
 
 const API_VERSION = 'kubescheduler.config.k8s.io/v1';
 
-export function parseConfiguration(text: string, needs: PluginNeeds = {}): SchedulerConfiguration {
+export function parseConfiguration(text: string): SchedulerConfiguration {
   let raw: unknown;
   try {
     raw = parse(text);
@@ -38,15 +37,15 @@ export function parseConfiguration(text: string, needs: PluginNeeds = {}): Sched
   if (fields.text('apiVersion') !== API_VERSION) throw wrong('apiVersion', `must be ${API_VERSION}`);
   if (fields.text('kind') !== 'KubeSchedulerConfiguration')
     throw wrong('kind', 'must be KubeSchedulerConfiguration');
-  return readConfiguration(fields, needs);
+  return readConfiguration(fields);
 }
 
 /** What applies without a file. */
-export function defaultConfiguration(needs: PluginNeeds = {}): SchedulerConfiguration {
-  return readConfiguration(new Fields({}, ''), needs);
+export function defaultConfiguration(): SchedulerConfiguration {
+  return readConfiguration(new Fields({}, ''));
 }
 
-function readConfiguration(fields: Fields, needs: PluginNeeds): SchedulerConfiguration {
+function readConfiguration(fields: Fields): SchedulerConfiguration {
   // How many goroutines Kubernetes would use; one thread looks at all nodes here.
   fields.number('parallelism', 1, 2 ** 31 - 1);
   for (const name of ['enableProfiling', 'enableContentionProfiling', 'delayCacheUntilActive'])
@@ -65,7 +64,7 @@ function readConfiguration(fields: Fields, needs: PluginNeeds): SchedulerConfigu
   );
   const kubeconfig = readConnection(fields.part('clientConnection'));
   const listed = fields.parts('profiles') ?? [new Fields({}, 'profiles[0]')];
-  const profiles = listed.map((part) => readProfile(part, { percentage, needs }));
+  const profiles = listed.map((part) => readProfile(part, { percentage }));
   fields.end();
   checkNames(profiles);
   return {

@@ -3,7 +3,7 @@ import type { Profile, WeightedPlugin } from '../choose.js';
 import type { Plugin } from '../plugin.js';
 import { DEFAULT_SCHEDULER_NAME, DEFAULT_WEIGHTS } from '../profile.js';
 import { Fields, wrong } from './fields.js';
-import { BUILT_IN, OPTIONAL, PLUGINS, type PluginNeeds } from './registry.js';
+import { BUILT_IN, OPTIONAL, PLUGINS } from './registry.js';
 
 const POINTS = [
   'preEnqueue',
@@ -32,14 +32,13 @@ interface PointSet {
 
 export interface ProfileDefaults {
   readonly percentage: number;
-  readonly needs: PluginNeeds;
 }
 
-export function readProfile(fields: Fields, { percentage, needs }: ProfileDefaults): Profile {
+export function readProfile(fields: Fields, { percentage }: ProfileDefaults): Profile {
   const schedulerName = fields.text('schedulerName') || DEFAULT_SCHEDULER_NAME;
   const percentageOfNodesToScore = fields.number('percentageOfNodesToScore', 0, 100) ?? percentage;
   const points = readPoints(fields.part('plugins'));
-  const plugins = makePlugins(fields.parts('pluginConfig') ?? [], needs, fields.path('pluginConfig'));
+  const plugins = makePlugins(fields.parts('pluginConfig') ?? [], fields.path('pluginConfig'));
   fields.end();
   const isOn = (name: string, ...own: readonly Point[]) => {
     const multi = points.multiPoint;
@@ -98,11 +97,7 @@ function pluginName(part: Fields): string {
   );
 }
 
-function makePlugins(
-  configs: readonly Fields[],
-  needs: PluginNeeds,
-  path: string,
-): ReadonlyMap<string, Plugin> {
+function makePlugins(configs: readonly Fields[], path: string): ReadonlyMap<string, Plugin> {
   const args = new Map<string, Fields>();
   configs.forEach((part) => {
     const name = pluginName(part);
@@ -114,7 +109,7 @@ function makePlugins(
   for (const [name, make] of PLUGINS) {
     const own = args.get(name) ?? new Fields({}, path);
     checkKind(own, name);
-    plugins.set(name, make(own, needs));
+    plugins.set(name, make(own));
     own.end();
   }
   return plugins;

@@ -10,9 +10,13 @@ import { nodePorts } from '../plugins/nodePorts.js';
 import { nodeResourcesBalancedAllocation } from '../plugins/nodeResourcesBalancedAllocation.js';
 import { nodeResourcesFit } from '../plugins/nodeResourcesFit.js';
 import { nodeUnschedulable } from '../plugins/nodeUnschedulable.js';
+import { nodeVolumeLimits } from '../plugins/nodeVolumeLimits.js';
 import { podTopologySpread } from '../plugins/podTopologySpread.js';
-import { type ServiceAffinityArgs, serviceAffinity } from '../plugins/serviceAffinity.js';
+import { serviceAffinity } from '../plugins/serviceAffinity.js';
 import { taintToleration } from '../plugins/taintToleration.js';
+import { volumeBinding } from '../plugins/volumeBinding.js';
+import { volumeRestrictions } from '../plugins/volumeRestrictions.js';
+import { volumeZone } from '../plugins/volumeZone.js';
 import type { Fields } from './fields.js';
 import {
   fitArgs,
@@ -23,12 +27,7 @@ import {
   spreadArgs,
 } from './pluginArgs.js';
 
-/** What plugins may ask of the cluster beside nodes and pods. */
-export interface PluginNeeds {
-  readonly services?: ServiceAffinityArgs['services'];
-}
-
-type Make = (args: Fields, needs: PluginNeeds) => Plugin;
+type Make = (args: Fields) => Plugin;
 
 /** In the order in which they filter. */
 export const PLUGINS: ReadonlyMap<string, Make> = new Map<string, Make>([
@@ -38,6 +37,10 @@ export const PLUGINS: ReadonlyMap<string, Make> = new Map<string, Make>([
   ['NodeAffinity', (args) => nodeAffinity(nodeAffinityArgs(args))],
   ['NodePorts', () => nodePorts],
   ['NodeResourcesFit', (args) => nodeResourcesFit(fitArgs(args))],
+  ['VolumeRestrictions', () => volumeRestrictions],
+  ['NodeVolumeLimits', () => nodeVolumeLimits],
+  ['VolumeBinding', () => volumeBinding],
+  ['VolumeZone', () => volumeZone],
   ['PodTopologySpread', (args) => podTopologySpread(spreadArgs(args))],
   ['InterPodAffinity', (args) => interPodAffinity(interPodAffinityArgs(args))],
   [
@@ -49,11 +52,7 @@ export const PLUGINS: ReadonlyMap<string, Make> = new Map<string, Make>([
   ],
   ['ImageLocality', () => imageLocality],
   ['NodeLabel', (args) => nodeLabel(nodeLabelArgs(args))],
-  [
-    'ServiceAffinity',
-    (args, { services = () => [] }) =>
-      serviceAffinity({ affinityLabels: args.texts('affinityLabels') ?? [], services }),
-  ],
+  ['ServiceAffinity', (args) => serviceAffinity({ affinityLabels: args.texts('affinityLabels') ?? [] })],
 ]);
 
 /** Off unless a profile enables them. */

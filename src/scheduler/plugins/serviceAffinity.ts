@@ -1,6 +1,4 @@
 // The first schedulers' CheckServiceAffinity, off unless asked for: pods of one Service share the values of some labels. Pure.
-import type { V1Service } from '../../api/gen/types.js';
-import type { Stored } from '../../api/object.js';
 import { selectorFromMap } from '../../api/selectors.js';
 import { type Plugin, simpleFilter } from '../plugin.js';
 import type { PodInfo } from '../podInfo.js';
@@ -9,15 +7,13 @@ import { spreadTermOf } from '../terms.js';
 
 export interface ServiceAffinityArgs {
   readonly affinityLabels: readonly string[];
-  /** The Services of a namespace. */
-  services(namespace: string): readonly Stored<V1Service>[];
 }
 
 /** The labels a node must have: what the pod selects itself, or else what the node of a fellow pod has. */
 export function wantedLabels(
   pod: PodInfo,
   snapshot: Snapshot,
-  { affinityLabels, services }: ServiceAffinityArgs,
+  { affinityLabels }: ServiceAffinityArgs,
 ): Readonly<Record<string, string>> {
   const wanted: Record<string, string> = {};
   for (const key of affinityLabels) {
@@ -25,9 +21,12 @@ export function wantedLabels(
     if (value !== undefined) wanted[key] = value;
   }
   if (affinityLabels.every((key) => Object.hasOwn(wanted, key))) return wanted;
-  const service = services(pod.namespace).find(
-    ({ spec: { selector } }) => selector !== undefined && selectorFromMap(selector)(pod.pod.metadata.labels),
-  );
+  const service = snapshot.catalog
+    .services(pod.namespace)
+    .find(
+      ({ spec: { selector } }) =>
+        selector !== undefined && selectorFromMap(selector)(pod.pod.metadata.labels),
+    );
   if (service === undefined) return wanted;
   const term = spreadTermOf(pod.pod, { matchLabels: pod.pod.metadata.labels }, undefined);
   const fellows = snapshot.classes.matching([term], { skipTerminating: true });

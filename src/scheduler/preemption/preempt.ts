@@ -2,7 +2,7 @@
 // Guarantees: Kubernetes' order of preference; a refusal says why, node by node, in its words.
 import type { Scratch } from '../choose.js';
 import { diagnosisMessage, REJECTED } from '../diagnosis.js';
-import { byImportance, startOf, type Victims, victimsOn, type WhatIf } from './victims.js';
+import { byImportance, NO_VICTIMS, startOf, type Victims, victimsOn, type WhatIf } from './victims.js';
 
 export type Preemption =
   | { readonly victims: Victims }
@@ -43,8 +43,10 @@ export function choosePreemption(whatIf: WhatIf, { scratch, random }: PreemptOpt
   const note = (reason: string, count = 1) => reasons.set(reason, (reasons.get(reason) ?? 0) + count);
   if (order.length > potential.length) note(NOT_HELPFUL, order.length - potential.length);
   const candidates: Victims[] = [];
+  const hopeless = !whatIf.snapshot.table.hasPodsBelow(whatIf.pod.priority);
+  if (hopeless && potential.length > 0) note(NO_VICTIMS, potential.length);
   const offset = Math.floor(random() * potential.length);
-  for (let at = 0; at < potential.length; at += 1) {
+  for (let at = 0; at < potential.length && !hopeless; at += 1) {
     const found = victimsOn(potential[(offset + at) % potential.length] ?? 0, whatIf);
     if ('slot' in found) {
       candidates.push(found);

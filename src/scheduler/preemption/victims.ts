@@ -35,7 +35,7 @@ export function victimsOn(slot: number, whatIf: WhatIf): Victims | readonly stri
   const others = nominations.beside(pod, slot);
   const fits = () => {
     run.lookAround();
-    return others === undefined ? run.test(slot) : run.testBeside(slot, others);
+    return run.test(slot) && (others === undefined || run.testBeside(slot, others));
   };
   lesser.sort(byImportance);
   for (const one of lesser) snapshot.displace(one, slot);

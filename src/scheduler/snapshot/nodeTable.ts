@@ -23,6 +23,8 @@ export class NodeTable {
   readonly #others: Map<string, number>[] = [];
   /** `protocol/port` to the addresses it is taken on, each with how many pods take it. */
   readonly #ports: (Map<string, Map<string, number>> | undefined)[] = [];
+  /** How many pods have each priority. */
+  readonly #priorities = new Map<number, number>();
   exists = new Uint8Array(64);
   unschedulable = new Uint8Array(64);
   maxPods = new Float64Array(64);
@@ -98,8 +100,15 @@ export class NodeTable {
     return ip === '0.0.0.0' || ip === '::' || taken.has(ip) || taken.has('0.0.0.0') || taken.has('::');
   }
 
+  /** Whether any pod anywhere matters less than this: if none does, nobody can be displaced. */
+  hasPodsBelow(priority: number): boolean {
+    for (const one of this.#priorities.keys()) if (one < priority) return true;
+    return false;
+  }
+
   #count(slot: number, pod: PodInfo, sign: 1 | -1): void {
     add(this.podCount, slot, sign);
+    addTo(this.#priorities, pod.priority, sign);
     for (const [name, amount] of pod.requests) {
       // An endless request, taken back, would leave NaN behind.
       if (!Number.isFinite(amount)) continue;

@@ -57,10 +57,10 @@ export class PodClasses {
 
   /** The class of a pod that is placed, or that looks for a place. */
   of(pod: PodInfo): PodClass {
-    const { labels } = pod.pod.metadata;
-    const key = classKey(pod, labels);
+    const key = pod.terminating ? `\x01${pod.classKey}` : pod.classKey;
     const known = this.#classes.get(key);
     if (known !== undefined) return known;
+    const { labels } = pod.pod.metadata;
     if (this.#classes.size > this.#classLimit) this.#dropEmptyClasses();
     const { namespace, terminating } = pod;
     const made: PodClass = {
@@ -184,11 +184,6 @@ export class PodClasses {
 function join(counter: MatchCounter, own: PodClass): void {
   own.matched.push(counter);
   for (const [slot, count] of own.placed) addTo(counter.counts, slot, count);
-}
-
-/** Labels in their own order: the same labels in another order are another class, which costs a little and hurts nothing. */
-function classKey({ namespace, terminating }: PodInfo, labels: Labels | undefined): string {
-  return `${namespace}${terminating ? '\x01' : '\0'}${labels === undefined ? '' : JSON.stringify(labels)}`;
 }
 
 function addTo(counts: Map<number, number>, slot: number, amount: number): void {

@@ -3,6 +3,7 @@
 import type { V1Node, V1Pod } from '../../api/gen/types.js';
 import { keyOf, type Stored } from '../../api/object.js';
 import { hasEnded, type PodInfo, podInfoOf } from '../podInfo.js';
+import { type Catalog, emptyCatalog } from './catalog.js';
 import { ImageTable } from './imageTable.js';
 import { LabelColumns } from './labelColumns.js';
 import { interleaved, zoneOf } from './nodeOrder.js';
@@ -16,6 +17,9 @@ export class Snapshot {
   readonly taints = new TaintSets();
   readonly images = new ImageTable();
   readonly classes = new PodClasses();
+  catalog: Catalog = emptyCatalog;
+  /** Volumes promised to claims (by uid) and not yet seen bound. */
+  readonly reservedVolumes = new Map<string, string>();
   /** Where each counted pod counts. */
   readonly #placed = new Map<string, { readonly pod: PodInfo; readonly slot: number }>();
   /** Assumed pods, and when to give up on those whose binding was answered but never seen. */
@@ -97,6 +101,16 @@ export class Snapshot {
 
   isAssumed(key: string): boolean {
     return this.#assumed.has(key);
+  }
+
+  /** A pod that was told to go is on its way out, though it was not yet seen so. */
+  markTerminating(key: string, uid: string): void {
+    const found = this.#placed.get(key);
+    if (found === undefined || found.pod.terminating || found.pod.pod.metadata.uid !== uid) return;
+    const pod = { ...found.pod, terminating: true };
+    this.displace(found.pod, found.slot);
+    this.place(pod, found.slot);
+    this.#placed.set(key, { pod, slot: found.slot });
   }
 
   podOf(key: string): PodInfo | undefined {

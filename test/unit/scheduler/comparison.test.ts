@@ -16,7 +16,7 @@ import {
 } from '../../support/scheduler/random.js';
 import { decide } from '../../support/scheduler/reference.js';
 
-const COMPARISONS = Number(process.env['TRELLIS_SCHEDULER_COMPARISONS'] ?? '1500');
+const COMPARISONS = Number(process.env['TRELLIS_SCHEDULER_COMPARISONS'] ?? '300');
 const PARTS = 10;
 const profile = defaultProfile();
 const scratch = new Scratch();

@@ -1,0 +1,31 @@
+// What plugins may look up beside nodes and pods: Services, volumes and what they are made by.
+// Guarantees: reading is a look into a local copy; a kind that the apiserver does not have is simply empty.
+import type {
+  V1CSINode,
+  V1PersistentVolume,
+  V1PersistentVolumeClaim,
+  V1Service,
+  V1StorageClass,
+} from '../../api/gen/types.js';
+import type { Stored } from '../../api/object.js';
+
+export type Claim = Stored<V1PersistentVolumeClaim>;
+export type Volume = Stored<V1PersistentVolume>;
+
+export interface Catalog {
+  services(namespace: string): readonly Stored<V1Service>[];
+  claim(namespace: string, name: string): Claim | undefined;
+  volume(name: string): Volume | undefined;
+  volumesOfClass(storageClassName: string): readonly Volume[];
+  storageClass(name: string): Stored<V1StorageClass> | undefined;
+  csiNode(name: string): Stored<V1CSINode> | undefined;
+}
+
+export const emptyCatalog: Catalog = {
+  services: () => [],
+  claim: () => undefined,
+  volume: () => undefined,
+  volumesOfClass: () => [],
+  storageClass: () => undefined,
+  csiNode: () => undefined,
+};

@@ -1,0 +1,26 @@
+// The flags of `trellis scheduler`: what they change, and what is told when they are wrong.
+import { describe, expect, it } from 'vitest';
+import { withFlags } from '../../../src/cli/scheduler.js';
+import { defaultConfiguration } from '../../../src/scheduler/configuration/configuration.js';
+
+describe('flags', () => {
+  const election = (flags: Parameters<typeof withFlags>[1]) =>
+    withFlags(defaultConfiguration(), flags).leaderElection;
+  it('leave the file alone when absent', () => {
+    expect(election({})).toEqual(defaultConfiguration().leaderElection);
+  });
+  it('go before the file', () => {
+    const flags = { leaderElect: 'false', leaderElectLeaseDuration: '1m', leaderElectResourceName: 'mine' };
+    expect(election(flags)).toMatchObject({
+      leaderElect: false,
+      leaseDurationMs: 60_000,
+      resourceName: 'mine',
+    });
+  });
+  it.each([
+    [{ leaderElect: 'perhaps' }, '--leader-elect: must be true or false'],
+    [{ leaderElectRetryPeriod: 'soon' }, '--leader-elect-retry-period: "soon" is no duration such as 15s'],
+  ])('%j is refused', (flags, message) => {
+    expect(() => election(flags)).toThrow(message);
+  });
+});
