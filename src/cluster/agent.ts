@@ -15,6 +15,7 @@ import { openInformers } from '../client/sharedInformers.js';
 import { openClient } from '../client/typedClient.js';
 import { openRuntime } from '../cri/client.js';
 import { openCgroups } from '../kernel/cgroup/adapter.js';
+import { openConntrack } from '../kernel/conntrack/adapter.js';
 import { openNft } from '../kernel/nftables/adapter.js';
 import { openPleg } from '../kernel/pleg/adapter.js';
 import { openRoute } from '../kernel/route/adapter.js';
@@ -25,7 +26,6 @@ import { makeAccess } from '../kubelet/server/access.js';
 import { openHealthz } from '../kubelet/server/healthz.js';
 import { openKubeletServer } from '../kubelet/server/server.js';
 import { setUpPodNetwork } from '../network/podNetwork.js';
-import { openNftablesMode } from '../proxy/modes.js';
 import { runProxy } from '../proxy/proxy.js';
 import { registryConfigDir } from './containerd/component.js';
 import { registryHosts } from './containerd/config.js';
@@ -33,6 +33,7 @@ import { busyboxImage, pauseImage, REGISTRY } from './images/builtin.js';
 import type { Layout } from './layout.js';
 import type { Pem } from './pki/authority.js';
 import { caFile, type Pki, readPki } from './pki/files.js';
+import { openProxyMode } from './proxyMode.js';
 import { openRegistry } from './registry/server.js';
 import { serviceAddress } from './serviceAddress.js';
 import type { Settings } from './settings.js';
@@ -192,12 +193,17 @@ async function startNetwork({ layout, settings, signal }: AgentOptions, self: In
 }
 
 async function startProxy({ layout, settings, log }: AgentOptions, { informers }: Access) {
-  const mode = await openNftablesMode({
-    table: layout.proxyTable,
-    families: ['ip'],
-    traffic: { ip: { local: { by: 'cidr', cidr: settings.clusterCidr } } },
-  });
-  const proxy = runProxy({ informers, nodeName: settings.nodeName, mode, log: log.with({ part: 'proxy' }) });
+  const own = log.with({ part: 'proxy' });
+  const mode = await openProxyMode(
+    { layout, settings, log: own },
+    {
+      table: layout.proxyTable,
+      families: ['ip'],
+      traffic: { ip: { local: { by: 'cidr', cidr: settings.clusterCidr } } },
+    },
+  );
+  const conntrack = await openConntrack();
+  const proxy = runProxy({ informers, nodeName: settings.nodeName, mode, conntrack, log: own });
   await proxy.synced();
   return () => proxy.stop();
 }

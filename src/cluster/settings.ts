@@ -1,6 +1,7 @@
 // What a cluster was made with: kept in its data directory, so that every later start is the same cluster.
 // Guarantees: a setting that cannot change later (address ranges, node name) is refused, not ignored.
 
+import type { ModeName } from '../proxy/modeNames.js';
 import { ClusterError } from './error.js';
 import { readIfThere, writePrivate } from './files.js';
 import type { Layout } from './layout.js';
@@ -14,6 +15,8 @@ export interface Settings {
   readonly securePort: number;
   readonly kubeletPort: number;
   readonly kubeletHealthzPort: number;
+  /** How services are programmed; the best that the kernel has when left out. */
+  readonly proxyMode?: ModeName | 'auto';
 }
 
 /** What the user asked for; the rest is as before, or the default. */

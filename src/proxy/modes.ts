@@ -13,10 +13,8 @@ import { openIpvs } from '../kernel/ipvs/adapter.js';
 import { openNft } from '../kernel/nftables/adapter.js';
 import { openRoute } from '../kernel/route/adapter.js';
 import { ProxyError } from './error.js';
+import { MODE_NAMES, type ModeName } from './modeNames.js';
 import type { IpFamily, PerFamily, ProxyMode, TrafficOptions } from './state.js';
-
-export type ModeName = ProxyMode['name'];
-export const MODE_NAMES: readonly ModeName[] = ['nftables', 'iptables', 'ipvs', 'userspace'];
 
 export interface ModeOptions {
   /** Name of the nftables mode's table. */

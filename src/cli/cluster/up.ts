@@ -12,6 +12,7 @@ import type { Layout } from '../../cluster/layout.js';
 import type { WantedSettings } from '../../cluster/settings.js';
 import { type Step, type StepSink, supervisorSink } from '../../cluster/steps.js';
 import { up } from '../../cluster/up.js';
+import { MODE_NAMES } from '../../proxy/modeNames.js';
 import { makeLog } from '../log.js';
 import type { Terminal } from '../terminal.js';
 import { installationRoot } from '../version.js';
@@ -55,6 +56,12 @@ export function upCommand(terminal: Terminal): Command {
       '--kubelet-healthz-port <port>',
       "port of the kubelet's health check (default: 10248)",
       portNumber,
+    )
+    .addOption(
+      new Option('--proxy-mode <mode>', 'how services are programmed (default: auto)').choices([
+        'auto',
+        ...MODE_NAMES,
+      ]),
     )
     .option('--timeout <seconds>', 'how long to wait for Ready', wholeNumber, DEFAULT_TIMEOUT_S)
     .addOption(new Option('--supervise').hideHelp())
@@ -132,8 +139,16 @@ async function startSupervisor(layout: Layout, sink: StepSink): Promise<string |
 
 async function start(flags: UpFlags, sink: StepSink) {
   const layout = makeLayout(flags);
-  const { nodeName, clusterCidr, serviceCidr, clusterDomain, securePort, kubeletPort, kubeletHealthzPort } =
-    flags;
+  const {
+    nodeName,
+    clusterCidr,
+    serviceCidr,
+    clusterDomain,
+    securePort,
+    kubeletPort,
+    kubeletHealthzPort,
+    proxyMode,
+  } = flags;
   return up({
     layout,
     wanted: {
@@ -144,6 +159,7 @@ async function start(flags: UpFlags, sink: StepSink) {
       securePort,
       kubeletPort,
       kubeletHealthzPort,
+      proxyMode,
     },
     nodeIp: flags.nodeIp,
     self: [process.execPath, MAIN],
