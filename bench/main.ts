@@ -5,8 +5,9 @@ import { parseArgs } from 'node:util';
 import { cni } from './cni/index.js';
 import { type Figure, renderFigures } from './lib/figure.js';
 import { native } from './native/index.js';
+import { proxy } from './proxy/index.js';
 
-const groups: Record<string, Record<string, () => Promise<Figure[]>>> = { native, cni };
+const groups: Record<string, Record<string, () => Promise<Figure[]>>> = { native, cni, proxy };
 
 const all = Object.entries(groups).flatMap(([group, benchmarks]) =>
   Object.entries(benchmarks).map(([name, run]) => ({ name: `${group}/${name}`, run })),
