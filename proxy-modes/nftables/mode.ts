@@ -2,7 +2,9 @@
 // Guarantees: each family is one atomic transaction; what was committed is remembered only after it was.
 import type { GoneObject, NftPort, NftRequest } from '../../src/kernel/nftables/port.js';
 import type { IpFamily, PerFamily, ProxyMode, ProxyState, TrafficOptions } from '../../src/proxy/state.js';
+import { balanceChain } from './names.js';
 import { baseChains, sets, type TableName } from './plan/base.js';
+import { SHARED_CHAIN } from './plan/service.js';
 import { advance, type Programmed, transaction } from './transaction.js';
 
 export interface NftablesModeOptions {
@@ -81,7 +83,11 @@ async function isIntact(nft: NftPort, place: TableName, { services, shared }: Re
     for (const [set, elements] of Object.entries(plan.elements)) count(set, elements.length);
     for (const chain of plan.chains.keys()) chains.add(chain);
   }
-  for (const element of shared.keys()) count(element.slice(0, element.indexOf(' ')));
+  for (const element of shared.keys()) {
+    const [set = '', endpoints] = element.split(' ');
+    if (set === SHARED_CHAIN) chains.add(balanceChain(Number(endpoints)));
+    else count(set);
+  }
   const found = await nft.chains({ family: place.family, table: place.table });
   if (found.length !== chains.size || found.some(({ name }) => !chains.has(name))) return false;
   for (const [set, number] of wanted)
