@@ -146,13 +146,11 @@ describe('a running proxy', () => {
     await proxy.synced();
     const ips = () => [...proxy.tracker.state.values()].flatMap((port) => port.endpoints.map(({ ip }) => ip));
     expect(ips()).toEqual(['10.244.0.1', '10.244.0.2']);
-    informers
-      .of(NODES)
-      .set({
-        metadata: { ...meta('n1'), namespace: undefined, labels: { 'topology.kubernetes.io/zone': 'z1' } },
-        spec: {},
-        status: {},
-      });
+    informers.of(NODES).set({
+      metadata: { ...meta('n1'), namespace: undefined, labels: { 'topology.kubernetes.io/zone': 'z1' } },
+      spec: {},
+      status: {},
+    });
     expect(ips()).toEqual(['10.244.0.2']);
   });
 });
