@@ -19,6 +19,7 @@ export async function compareModes(
   const rows: Row[] = [];
   for (const services of of)
     for (const contender of contenders) {
+      if (services > (contender.upTo ?? services)) continue;
       process.stderr.write(`  ${contender.label}, ${services} services ...\n`);
       rows.push(await measure(contender, services, connections));
     }
@@ -35,7 +36,10 @@ export function hostFigures(rows: readonly Row[]): Figure[] {
   const at = (label: string, services = most) => find(rows, label, services);
   const nft = at('nftables');
   const small = at('nftables', least);
-  const iptables = at('iptables-nft');
+  const iptablesMost = Math.max(
+    ...rows.filter(({ label }) => label === 'iptables-nft').map(({ services }) => services),
+  );
+  const iptables = at('iptables-nft', iptablesMost);
   const name = (text: string) => `${text}, ${most} services`;
   const figures: (Figure | undefined)[] = [
     nft &&
@@ -58,7 +62,11 @@ export function hostFigures(rows: readonly Row[]): Figure[] {
       ),
     iptables &&
       againstLimit(
-        { name: name('iptables-nft: one changed endpoint'), value: iptables.changeMs, unit: 'ms' },
+        {
+          name: `iptables-nft: one changed endpoint, ${iptablesMost} services`,
+          value: iptables.changeMs,
+          unit: 'ms',
+        },
         200,
       ),
     nft &&
@@ -68,7 +76,7 @@ export function hostFigures(rows: readonly Row[]): Figure[] {
           name: name('one changed endpoint'),
           value: nft.changeMs,
           unit: 'ms',
-          peer: 'iptables-nft',
+          peer: `iptables-nft, ${iptablesMost}`,
           peerValue: iptables.changeMs,
         },
         0.5,

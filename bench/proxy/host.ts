@@ -7,8 +7,8 @@ export async function host(): Promise<Figure[]> {
   const rows = await compareModes(
     [
       { label: 'nftables', mode: 'nftables' },
-      { label: 'iptables-nft', mode: 'iptables', backend: 'nft' },
-      { label: 'iptables-legacy', mode: 'iptables', backend: 'legacy' },
+      { label: 'iptables-nft', mode: 'iptables', backend: 'nft', upTo: 5000 },
+      { label: 'iptables-legacy', mode: 'iptables', backend: 'legacy', upTo: 5000 },
     ],
     sizes([100, 1000, 10_000]),
     300,

@@ -14,6 +14,8 @@ export interface Contender {
   readonly label: string;
   readonly mode: ModeName;
   readonly backend?: IptablesBackend;
+  /** Larger sizes are left out: writing them takes minutes. */
+  readonly upTo?: number;
 }
 
 export interface Row {

@@ -70,6 +70,7 @@ class IpvsMode implements ProxyMode {
   readonly #excluded;
   #nodeIps: readonly string[] = [];
   #isSetUp = false;
+  #forgotten = 0;
 
   constructor(private readonly options: IpvsModeOptions) {
     this.#families = Object.keys(options.iptables) as IpFamily[];
@@ -85,6 +86,7 @@ class IpvsMode implements ProxyMode {
   }
 
   forget(): void {
+    this.#forgotten += 1;
     this.#applied.clear();
     this.#isSetUp = false;
   }
@@ -189,6 +191,7 @@ class IpvsMode implements ProxyMode {
 
   async #syncFamily(family: IpFamily, state: ProxyState, changed?: ReadonlySet<string>): Promise<number> {
     const before = this.#applied.get(family);
+    const start = this.#forgotten;
     const { scheduler = 'rr', traffic } = this.options;
     const plan = { ...traffic[family], scheduler, nodeIps: this.#nodeIps };
     const applied = before ?? nothingApplied();
@@ -199,7 +202,8 @@ class IpvsMode implements ProxyMode {
     const whole = isFirst ? await this.#againstKernel(family, applied) : change;
     const sent = await this.#apply(family, whole);
     if (isFirst) await this.#writeRules(family);
-    this.#applied.set(family, applied);
+    // Somebody may have changed it meanwhile: then it stays unknown.
+    if (start === this.#forgotten) this.#applied.set(family, applied);
     return sent;
   }
 

@@ -22,8 +22,10 @@ interface Remembered {
 export function nftablesMode({ nft, table, families, traffic }: NftablesModeOptions): ProxyMode {
   const applied = new Map<IpFamily, Remembered>();
   const drift = new Drift();
+  let forgotten = 0;
   const syncFamily = async (family: IpFamily, state: ProxyState, changed?: ReadonlySet<string>) => {
     const before = applied.get(family);
+    const start = forgotten;
     const step = transaction({ family, table }, { state, changed }, before, traffic[family] ?? {});
     if (step.requests.length === 0) {
       if (before !== undefined) advance(before, step);
@@ -33,7 +35,8 @@ export function nftablesMode({ nft, table, families, traffic }: NftablesModeOpti
     await drift.own(step.requests, () => nft.commit(step.requests));
     const record = before ?? { services: new Map(), shared: new Map() };
     advance(record, step);
-    applied.set(family, record);
+    // Somebody may have flushed it meanwhile: then it stays unknown.
+    if (start === forgotten) applied.set(family, record);
     return step.requests.length;
   };
   return {
@@ -50,7 +53,10 @@ export function nftablesMode({ nft, table, families, traffic }: NftablesModeOpti
       if (errors.length > 0) throw errors[0];
       return { sent };
     },
-    forget: () => applied.clear(),
+    forget: () => {
+      forgotten += 1;
+      applied.clear();
+    },
     check: async () => {
       const intact = await Promise.all(
         families.map((family) => {

@@ -202,8 +202,17 @@ async function startProxy({ layout, settings, log }: AgentOptions, { informers }
       traffic: { ip: { local: { by: 'cidr', cidr: settings.clusterCidr } } },
     },
   );
-  const conntrack = await openConntrack();
-  const proxy = runProxy({ informers, nodeName: settings.nodeName, mode, conntrack, log: own });
+  const conntrack = await openConntrack().catch((error: unknown) => {
+    own.warn('UDP flows to endpoints that are gone will not be ended', { error });
+    return undefined;
+  });
+  const proxy = runProxy({
+    informers,
+    nodeName: settings.nodeName,
+    mode,
+    log: own,
+    ...(conntrack === undefined ? {} : { conntrack }),
+  });
   await proxy.synced();
   return () => proxy.stop();
 }

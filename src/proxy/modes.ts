@@ -16,6 +16,9 @@ import { ProxyError } from './error.js';
 import { MODE_NAMES, type ModeName } from './modeNames.js';
 import type { IpFamily, PerFamily, ProxyMode, TrafficOptions } from './state.js';
 
+/** The nft back end of iptables needs minutes to write ten thousand services at once. */
+const RESTORE_TIMEOUT_MS = 900_000;
+
 export interface ModeOptions {
   /** Name of the nftables mode's table. */
   readonly table: string;
@@ -77,6 +80,7 @@ async function iptablesPorts({ families, netns, backend }: ModeOptions): Promise
       const port = await openIptables({
         family: family === 'ip' ? 'inet' : 'inet6',
         netns,
+        timeoutMs: RESTORE_TIMEOUT_MS,
         ...(backend === undefined ? {} : { backend }),
       });
       return [family, port] as const;
