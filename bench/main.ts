@@ -7,6 +7,7 @@ import { cni } from './cni/index.js';
 import { kubelet } from './kubelet/index.js';
 import { type Figure, renderFigures } from './lib/figure.js';
 import { native } from './native/index.js';
+import { proxy } from './proxy/index.js';
 import { scheduler } from './scheduler/index.js';
 
 const groups: Record<string, Record<string, () => Promise<Figure[]>>> = {
@@ -15,6 +16,7 @@ const groups: Record<string, Record<string, () => Promise<Figure[]>>> = {
   apiserver,
   scheduler,
   kubelet,
+  proxy,
 };
 
 const all = Object.entries(groups).flatMap(([group, benchmarks]) =>

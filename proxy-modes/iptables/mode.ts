@@ -21,6 +21,7 @@ const ECHO_MS = 300;
 export function iptablesMode({ ports, traffic, nft }: IptablesModeOptions): ProxyMode {
   const families = Object.entries(ports) as [IpFamily, IptablesPort][];
   const applied = new Map<IpFamily, Map<string, Programmed>>();
+  let forgotten = 0;
   let writing = 0;
   let lastWrite = Number.NEGATIVE_INFINITY;
   const restore = async (port: IptablesPort, lines: readonly string[]) => {
@@ -38,6 +39,7 @@ export function iptablesMode({ ports, traffic, nft }: IptablesModeOptions): Prox
     changed?: ReadonlySet<string>,
   ) => {
     const before = applied.get(family);
+    const start = forgotten;
     const options = traffic[family] ?? {};
     const step =
       before === undefined
@@ -52,7 +54,8 @@ export function iptablesMode({ ports, traffic, nft }: IptablesModeOptions): Prox
       if (entry === undefined) record.delete(key);
       else record.set(key, entry);
     }
-    applied.set(family, record);
+    // Somebody may have flushed it meanwhile: then it stays unknown.
+    if (start === forgotten) applied.set(family, record);
     return step.lines.length;
   };
   const check = async () => {
@@ -88,7 +91,10 @@ export function iptablesMode({ ports, traffic, nft }: IptablesModeOptions): Prox
       if (errors.length > 0) throw errors[0];
       return { sent };
     },
-    forget: () => applied.clear(),
+    forget: () => {
+      forgotten += 1;
+      applied.clear();
+    },
     check,
     watch: (onDrift) => {
       if (nft === undefined) return () => {};

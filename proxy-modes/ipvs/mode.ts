@@ -4,7 +4,7 @@ import { contains, parseCidr } from '../../src/api/ip.js';
 import { KernelError } from '../../src/kernel/error.js';
 import type { IpSetPort, IpSetRequest } from '../../src/kernel/ipset/port.js';
 import type { IptablesPort } from '../../src/kernel/iptables/port.js';
-import type { IpvsDestination, IpvsPort, IpvsRequest, IpvsService } from '../../src/kernel/ipvs/port.js';
+import type { IpvsPort, IpvsRequest } from '../../src/kernel/ipvs/port.js';
 import type { RoutePort } from '../../src/kernel/route/port.js';
 import type {
   Endpoint,
@@ -15,9 +15,10 @@ import type {
   TrafficOptions,
 } from '../../src/proxy/state.js';
 import { removal, wholeTable } from '../iptables/tables.js';
-import { DEVICE, SET_KINDS, SETS, type SetKind, setName } from './names.js';
+import { entryRequests, hostOf, named, placed, serverOf } from './listing.js';
+import { DEVICE, SET_KINDS, SETS, setName } from './names.js';
 import { baseRules, OWNED } from './plan/base.js';
-import type { ServerKey, VirtualServer } from './plan/service.js';
+import type { ServerKey } from './plan/service.js';
 import {
   type Applied,
   advance,
@@ -70,6 +71,7 @@ class IpvsMode implements ProxyMode {
   readonly #excluded;
   #nodeIps: readonly string[] = [];
   #isSetUp = false;
+  #forgotten = 0;
 
   constructor(private readonly options: IpvsModeOptions) {
     this.#families = Object.keys(options.iptables) as IpFamily[];
@@ -85,6 +87,7 @@ class IpvsMode implements ProxyMode {
   }
 
   forget(): void {
+    this.#forgotten += 1;
     this.#applied.clear();
     this.#isSetUp = false;
   }
@@ -189,6 +192,7 @@ class IpvsMode implements ProxyMode {
 
   async #syncFamily(family: IpFamily, state: ProxyState, changed?: ReadonlySet<string>): Promise<number> {
     const before = this.#applied.get(family);
+    const start = this.#forgotten;
     const { scheduler = 'rr', traffic } = this.options;
     const plan = { ...traffic[family], scheduler, nodeIps: this.#nodeIps };
     const applied = before ?? nothingApplied();
@@ -199,7 +203,8 @@ class IpvsMode implements ProxyMode {
     const whole = isFirst ? await this.#againstKernel(family, applied) : change;
     const sent = await this.#apply(family, whole);
     if (isFirst) await this.#writeRules(family);
-    this.#applied.set(family, applied);
+    // Somebody may have changed it meanwhile: then it stays unknown.
+    if (start === this.#forgotten) this.#applied.set(family, applied);
     return sent;
   }
 
@@ -355,49 +360,4 @@ class IpvsMode implements ProxyMode {
   #isExcluded(address: string): boolean {
     return this.#excluded.some((cidr) => contains(cidr, address));
   }
-}
-
-const hostOf = (address: string) => address.split('/')[0] ?? address;
-
-/** Servers of marked packets are never ours. */
-function named(service: IpvsService): [string, IpvsService][] {
-  const { protocol, address, port } = service;
-  if (protocol === undefined || address === undefined || port === undefined) return [];
-  return [[serverName({ protocol, address, port }), service]];
-}
-
-const placed = ({ address, port }: IpvsDestination): Endpoint => ({ ip: address, port, local: false });
-
-/** As if we had planned it: what drains does not count as a destination. */
-function serverOf({
-  protocol = 'tcp',
-  address = '',
-  port = 0,
-  scheduler,
-  persistence,
-  destinations,
-}: IpvsService): VirtualServer {
-  return {
-    key: { protocol, address, port },
-    options: { scheduler, ...(persistence === undefined ? {} : { persistence }) },
-    destinations: destinations.filter(({ weight }) => weight > 0).map(placed),
-  };
-}
-
-function entryRequests(family: IpFamily, verb: 'add' | 'delete', entries: readonly string[]): IpSetRequest[] {
-  const byKind = new Map<SetKind, string[]>();
-  for (const text of entries) {
-    const blank = text.indexOf(' ');
-    const kind = text.slice(0, blank) as SetKind;
-    const list = byKind.get(kind) ?? [];
-    list.push(text.slice(blank + 1));
-    byKind.set(kind, list);
-  }
-  return [...byKind].map(([kind, list]): IpSetRequest => {
-    const set = setName(family, kind);
-    const comment = SETS[kind][1];
-    return verb === 'add'
-      ? { do: 'add', kind: 'entry', set, existsOk: true, entries: list.map((entry) => ({ entry, comment })) }
-      : { do: 'delete', kind: 'entry', set, missingOk: true, entries: list };
-  });
 }

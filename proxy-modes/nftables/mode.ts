@@ -2,7 +2,9 @@
 // Guarantees: each family is one atomic transaction; what was committed is remembered only after it was.
 import type { GoneObject, NftPort, NftRequest } from '../../src/kernel/nftables/port.js';
 import type { IpFamily, PerFamily, ProxyMode, ProxyState, TrafficOptions } from '../../src/proxy/state.js';
+import { balanceChain } from './names.js';
 import { baseChains, sets, type TableName } from './plan/base.js';
+import { SHARED_CHAIN } from './plan/service.js';
 import { advance, type Programmed, transaction } from './transaction.js';
 
 export interface NftablesModeOptions {
@@ -20,8 +22,10 @@ interface Remembered {
 export function nftablesMode({ nft, table, families, traffic }: NftablesModeOptions): ProxyMode {
   const applied = new Map<IpFamily, Remembered>();
   const drift = new Drift();
+  let forgotten = 0;
   const syncFamily = async (family: IpFamily, state: ProxyState, changed?: ReadonlySet<string>) => {
     const before = applied.get(family);
+    const start = forgotten;
     const step = transaction({ family, table }, { state, changed }, before, traffic[family] ?? {});
     if (step.requests.length === 0) {
       if (before !== undefined) advance(before, step);
@@ -31,7 +35,8 @@ export function nftablesMode({ nft, table, families, traffic }: NftablesModeOpti
     await drift.own(step.requests, () => nft.commit(step.requests));
     const record = before ?? { services: new Map(), shared: new Map() };
     advance(record, step);
-    applied.set(family, record);
+    // Somebody may have flushed it meanwhile: then it stays unknown.
+    if (start === forgotten) applied.set(family, record);
     return step.requests.length;
   };
   return {
@@ -48,7 +53,10 @@ export function nftablesMode({ nft, table, families, traffic }: NftablesModeOpti
       if (errors.length > 0) throw errors[0];
       return { sent };
     },
-    forget: () => applied.clear(),
+    forget: () => {
+      forgotten += 1;
+      applied.clear();
+    },
     check: async () => {
       const intact = await Promise.all(
         families.map((family) => {
@@ -81,7 +89,11 @@ async function isIntact(nft: NftPort, place: TableName, { services, shared }: Re
     for (const [set, elements] of Object.entries(plan.elements)) count(set, elements.length);
     for (const chain of plan.chains.keys()) chains.add(chain);
   }
-  for (const element of shared.keys()) count(element.slice(0, element.indexOf(' ')));
+  for (const element of shared.keys()) {
+    const [set = '', endpoints] = element.split(' ');
+    if (set === SHARED_CHAIN) chains.add(balanceChain(Number(endpoints)));
+    else count(set);
+  }
   const found = await nft.chains({ family: place.family, table: place.table });
   if (found.length !== chains.size || found.some(({ name }) => !chains.has(name))) return false;
   for (const [set, number] of wanted)

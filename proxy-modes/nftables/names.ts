@@ -12,10 +12,14 @@ export const REJECTED_IPS = 'no-endpoint-services';
 export const REJECTED_NODE_PORTS = 'no-endpoint-nodeports';
 export const FIREWALL_IPS = 'firewall-ips';
 export const FIREWALL = 'firewall-check';
+export const ENDPOINTS = 'service-endpoints';
 export const CLUSTER_IPS = 'cluster-ips';
 export const HAIRPIN = 'hairpin';
 
 const MAX_READABLE = 80;
+
+/** Shared by all services with that many endpoints. */
+export const balanceChain = (endpoints: number) => `balance-${endpoints}`;
 
 /** Traffic to the cluster IP; and from outside: to node ports, external and load balancer addresses. */
 export const serviceChain = (port: ServicePort) => `svc-${identify(port)}`;

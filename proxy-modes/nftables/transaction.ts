@@ -2,9 +2,17 @@
 // Guarantees: the requests follow the change, not the number of services; with nothing applied the table is made anew.
 import type { NftRequest, SetElement } from '../../src/kernel/nftables/port.js';
 import type { ProxyState, ServicePort, TrafficOptions } from '../../src/proxy/state.js';
+import * as names from './names.js';
 import { base, clientSet, freshTable, sets, type TableName } from './plan/base.js';
 import { chainRules } from './plan/chain.js';
-import { planService, type ServicePlan, sharedElements } from './plan/service.js';
+import {
+  type ChainStep,
+  planService,
+  type ServicePlan,
+  SHARED_CHAIN,
+  sharedElements,
+  sharedSteps,
+} from './plan/service.js';
 
 export interface Programmed {
   readonly port: ServicePort;
@@ -105,8 +113,7 @@ class Changes {
       if (there !== undefined && JSON.stringify(there) === JSON.stringify(steps)) continue;
       if (there !== undefined) this.#emptied.push(name);
       else this.#made.push({ do: 'add', kind: 'chain', family, table, name });
-      const chain = { ...this.place, chain: name, options: this.options, nextSetId: () => ++this.#setId };
-      this.#rules.push(...chainRules(chain, steps));
+      this.#fill(name, steps);
     }
   }
 
@@ -114,7 +121,10 @@ class Changes {
   requests(
     shared: readonly { readonly set: string; readonly key: string; readonly isNew: boolean }[],
   ): NftRequest[] {
-    for (const { set, key, isNew } of shared) push(isNew ? this.#added : this.#removed, set, [{ key }]);
+    for (const { set, key, isNew } of shared) {
+      if (set === SHARED_CHAIN) this.#shareChain(Number(key), isNew);
+      else push(isNew ? this.#added : this.#removed, set, [{ key }]);
+    }
     return [
       ...this.#elements('delete', this.#removed),
       ...[...this.#emptied, ...this.#unused].map((name) => this.#request('flush', 'chain', name)),
@@ -126,6 +136,22 @@ class Changes {
     ];
   }
 
+  #shareChain(endpoints: number, isNew: boolean): void {
+    const name = names.balanceChain(endpoints);
+    if (!isNew) {
+      this.#unused.push(name);
+      return;
+    }
+    const { family, table } = this.place;
+    this.#made.push({ do: 'add', kind: 'chain', family, table, name });
+    this.#fill(name, sharedSteps(endpoints, this.options));
+  }
+
+  #fill(name: string, steps: readonly ChainStep[]): void {
+    const chain = { ...this.place, chain: name, options: this.options, nextSetId: () => ++this.#setId };
+    this.#rules.push(...chainRules(chain, steps));
+  }
+
   #request(verb: 'flush' | 'delete', kind: 'chain' | 'set', name: string): NftRequest {
     const { family, table } = this.place;
     return { do: verb, kind, family, table, name };
@@ -133,10 +159,17 @@ class Changes {
 
   /** What stays is not touched: no packet meets a moment without it, and there is less to send. */
   #replaceElements(old: ServicePlan | undefined, plan: ServicePlan | undefined): void {
+    if (old === undefined) {
+      for (const [set, elements] of Object.entries(plan?.elements ?? {})) push(this.#added, set, elements);
+      return;
+    }
     const texts = (from: ServicePlan | undefined) =>
       new Map(
         Object.entries(from?.elements ?? {}).flatMap(([set, elements]) =>
-          elements.map((element) => [`${set} ${element.key} ${element.verdict}`, { set, element }] as const),
+          elements.map((element) => {
+            const text = `${set} ${element.key} ${element.verdict ?? element.data}`;
+            return [text, { set, element }] as const;
+          }),
         ),
       );
     const [before, after] = [texts(old), texts(plan)];

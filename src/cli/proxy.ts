@@ -17,8 +17,7 @@ import {
   splitList,
 } from '../proxy/config.js';
 import { ProxyError } from '../proxy/error.js';
-import { cleanUpModes, MODE_NAMES } from '../proxy/modes.js';
-import { startProxy } from '../proxy/standalone.js';
+import { MODE_NAMES } from '../proxy/modeNames.js';
 import { makeLog } from './log.js';
 import type { Terminal } from './terminal.js';
 
@@ -119,6 +118,7 @@ async function run(flags: Flags, terminal: Terminal): Promise<void> {
   const client = openClient(await transportOf(config.kubeconfig));
   const informers = openInformers(client, { log });
   const nodeName = nodeNameOf(config);
+  const { startProxy } = await import('../proxy/standalone.js');
   const proxy = await startProxy({ config, nodeName, informers, table: TABLE, log });
   log.info('serving', { mode: proxy.mode, node: nodeName });
   await ended();
@@ -129,6 +129,7 @@ async function run(flags: Flags, terminal: Terminal): Promise<void> {
 }
 
 async function cleanUp(terminal: Terminal): Promise<void> {
+  const { cleanUpModes } = await import('../proxy/modes.js');
   const failed = await cleanUpModes(MODE_NAMES, { table: TABLE, families: ['ip', 'ip6'], traffic: {} });
   for (const [mode, error] of failed)
     terminal.writeError(`trellis: ${mode}: ${error instanceof Error ? error.message : String(error)}\n`);

@@ -17,6 +17,7 @@ import { openRuntime } from '../cri/client.js';
 import { runDns } from '../dns/dns.js';
 import { serversOf } from '../dns/forward.js';
 import { openCgroups } from '../kernel/cgroup/adapter.js';
+import { openConntrack } from '../kernel/conntrack/adapter.js';
 import { openNft } from '../kernel/nftables/adapter.js';
 import { openPleg } from '../kernel/pleg/adapter.js';
 import { openRoute } from '../kernel/route/adapter.js';
@@ -28,7 +29,6 @@ import { openHealthz } from '../kubelet/server/healthz.js';
 import { otherRoutes } from '../kubelet/server/others.js';
 import { openKubeletServer } from '../kubelet/server/server.js';
 import { setUpPodNetwork } from '../network/podNetwork.js';
-import { openNftablesMode } from '../proxy/modes.js';
 import { runProxy } from '../proxy/proxy.js';
 import { registryConfigDir } from './containerd/component.js';
 import { registryHosts } from './containerd/config.js';
@@ -36,6 +36,7 @@ import { busyboxImage, pauseImage, REGISTRY } from './images/builtin.js';
 import type { Layout } from './layout.js';
 import type { Pem } from './pki/authority.js';
 import { caFile, type Pki, readPki } from './pki/files.js';
+import { openProxyMode } from './proxyMode.js';
 import { openRegistry } from './registry/server.js';
 import { DNS_ADDRESS, serviceAddress } from './serviceAddress.js';
 import type { Settings } from './settings.js';
@@ -205,12 +206,26 @@ async function startNetwork({ layout, settings, signal }: AgentOptions, self: In
 }
 
 async function startProxy({ layout, settings, log }: AgentOptions, { informers }: Access) {
-  const mode = await openNftablesMode({
-    table: layout.proxyTable,
-    families: ['ip'],
-    traffic: { ip: { local: { by: 'cidr', cidr: settings.clusterCidr } } },
+  const own = log.with({ part: 'proxy' });
+  const mode = await openProxyMode(
+    { layout, settings, log: own },
+    {
+      table: layout.proxyTable,
+      families: ['ip'],
+      traffic: { ip: { local: { by: 'cidr', cidr: settings.clusterCidr } } },
+    },
+  );
+  const conntrack = await openConntrack().catch((error: unknown) => {
+    own.warn('UDP flows to endpoints that are gone will not be ended', { error });
+    return undefined;
   });
-  const proxy = runProxy({ informers, nodeName: settings.nodeName, mode, log: log.with({ part: 'proxy' }) });
+  const proxy = runProxy({
+    informers,
+    nodeName: settings.nodeName,
+    mode,
+    log: own,
+    ...(conntrack === undefined ? {} : { conntrack }),
+  });
   await proxy.synced();
   return () => proxy.stop();
 }

@@ -14,6 +14,7 @@ import { ClusterError } from './error.js';
 import type { Layout } from './layout.js';
 import { unmountBelow } from './mounts.js';
 import { terminate } from './processes.js';
+import { removeProxyRules } from './proxyMode.js';
 import { readSettings } from './settings.js';
 import { readState, runningSupervisor } from './state.js';
 
@@ -59,12 +60,9 @@ export async function removeTraces({ layout, cniBinDir }: DownOptions): Promise<
 }
 
 async function removeFromKernel(layout: Layout): Promise<void> {
+  await removeProxyRules(layout);
   const [nft, route] = await Promise.all([openNft(), openRoute()]);
   try {
-    const families = ['ip', 'ip6', 'inet'] as const;
-    await nft.commit(
-      families.map((family) => ({ do: 'destroy', kind: 'table', family, name: layout.proxyTable })),
-    );
     await removePodNetwork({ bridge: layout.bridge, nftTable: layout.networkTable }, { nft, route });
   } finally {
     nft.close();

@@ -1,6 +1,7 @@
 // What a cluster was made with: kept in its data directory, so that every later start is the same cluster.
 // Guarantees: a setting that cannot change later (address ranges, node name) is refused, not ignored.
 
+import type { ModeName } from '../proxy/modeNames.js';
 import { ClusterError } from './error.js';
 import { readIfThere, writePrivate } from './files.js';
 import type { Layout } from './layout.js';
@@ -16,6 +17,8 @@ export interface Settings {
   readonly kubeletHealthzPort: number;
   /** Of the node's name server, behind the cluster's DNS address. */
   readonly dnsPort: number;
+  /** How services are programmed; `auto` is the best that the kernel has. */
+  readonly proxyMode: ModeName | 'auto';
 }
 
 /** What the user asked for; the rest is as before, or the default. */
@@ -35,6 +38,7 @@ export function defaultSettings(nodeName: string): Settings {
     kubeletPort: 10250,
     kubeletHealthzPort: 10248,
     dnsPort: 10053,
+    proxyMode: 'auto',
   };
 }
 

@@ -3,7 +3,7 @@
 // of features that need none of our work are taken and left alone.
 import { parseCidr } from '../api/ip.js';
 import { ProxyError } from './error.js';
-import { MODE_NAMES, type ModeName } from './modes.js';
+import { MODE_NAMES, type ModeName } from './modeNames.js';
 import type { IpFamily, LocalDetector, PerFamily, TrafficOptions } from './state.js';
 
 export const API_VERSION = 'kubeproxy.config.k8s.io/v1alpha1';

@@ -70,10 +70,13 @@ export class ProxyMetrics {
   /** Messages or lines of the last sync. */
   sent = 0;
   flowsEnded = 0;
-  withoutLocal = { internal: 0, external: 0 };
   readonly health = new Map<string, number>();
 
-  constructor(private readonly mode: () => string) {}
+  /** Both are asked when the numbers are read. */
+  constructor(
+    private readonly mode: () => string,
+    private readonly withoutLocal: () => { readonly internal: number; readonly external: number },
+  ) {}
 
   countHealth(endpoint: 'healthz' | 'livez', code: number): void {
     const key = `${endpoint} ${code}`;
@@ -82,6 +85,7 @@ export class ProxyMetrics {
 
   render(): string {
     const lines: string[] = [];
+    const without = this.withoutLocal();
     const put = (type: string, name: string, help: string, samples: readonly string[]) =>
       lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...samples);
     const histogram = (name: string, help: string, of: Histogram) =>
@@ -115,8 +119,8 @@ export class ProxyMetrics {
     one('counter', `${SYNC}_service_changes_total`, 'Changes of service ports', this.changes);
     one('gauge', `${SYNC}_service_changes_pending`, 'Changes of service ports not yet synced', this.pending);
     put('gauge', `${SYNC}_no_local_endpoints_total`, 'Services with policy Local and no endpoint here', [
-      `${SYNC}_no_local_endpoints_total{traffic_policy="internal"} ${this.withoutLocal.internal}`,
-      `${SYNC}_no_local_endpoints_total{traffic_policy="external"} ${this.withoutLocal.external}`,
+      `${SYNC}_no_local_endpoints_total{traffic_policy="internal"} ${without.internal}`,
+      `${SYNC}_no_local_endpoints_total{traffic_policy="external"} ${without.external}`,
     ]);
     one('counter', `${SYNC}_${this.mode()}_sync_failures_total`, 'Syncs that failed', this.failures);
     one(

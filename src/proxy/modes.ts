@@ -13,10 +13,11 @@ import { openIpvs } from '../kernel/ipvs/adapter.js';
 import { openNft } from '../kernel/nftables/adapter.js';
 import { openRoute } from '../kernel/route/adapter.js';
 import { ProxyError } from './error.js';
+import { MODE_NAMES, type ModeName } from './modeNames.js';
 import type { IpFamily, PerFamily, ProxyMode, TrafficOptions } from './state.js';
 
-export type ModeName = ProxyMode['name'];
-export const MODE_NAMES: readonly ModeName[] = ['nftables', 'iptables', 'ipvs', 'userspace'];
+/** The nft back end of iptables needs minutes to write ten thousand services at once. */
+const RESTORE_TIMEOUT_MS = 900_000;
 
 export interface ModeOptions {
   /** Name of the nftables mode's table. */
@@ -79,6 +80,7 @@ async function iptablesPorts({ families, netns, backend }: ModeOptions): Promise
       const port = await openIptables({
         family: family === 'ip' ? 'inet' : 'inet6',
         netns,
+        timeoutMs: RESTORE_TIMEOUT_MS,
         ...(backend === undefined ? {} : { backend }),
       });
       return [family, port] as const;

@@ -6,7 +6,7 @@ import type { Informers } from '../client/informer.js';
 import type { ConntrackPort, FlowFilter } from '../kernel/conntrack/port.js';
 import { ProxyMetrics } from './metrics.js';
 import { staleAfter, staleOf } from './staleFlows.js';
-import type { ProxyMode, ServicePort } from './state.js';
+import { isExternal, type ProxyMode, type ProxyState, type ServicePort } from './state.js';
 import { makeSyncRunner } from './syncRunner.js';
 import { trackServices } from './tracker.js';
 
@@ -41,7 +41,10 @@ const RETRY_MS = { first: 100, most: 30_000 };
 export function runProxy(options: ProxyOptions): RunningProxy {
   const { informers, nodeName, mode, log, conntrack } = options;
   const { minSyncPeriodMs = MIN_SYNC_PERIOD_MS, syncPeriodMs = SYNC_PERIOD_MS } = options;
-  const metrics = new ProxyMetrics(() => mode.name);
+  const metrics = new ProxyMetrics(
+    () => mode.name,
+    () => withoutLocal(tracker.state),
+  );
   let firstSync: () => void = () => {};
   const synced = new Promise<void>((resolve) => {
     firstSync = resolve;
@@ -143,6 +146,17 @@ export function runProxy(options: ProxyOptions): RunningProxy {
       conntrack?.close();
     },
   };
+}
+
+/** Service ports with policy Local that somebody serves, but nobody on this node. */
+function withoutLocal(state: ProxyState): { internal: number; external: number } {
+  const found = { internal: 0, external: 0 };
+  for (const port of state.values()) {
+    if (!port.served || port.localEndpoints.length > 0) continue;
+    if (port.internalLocal) found.internal += 1;
+    if (port.externalLocal && isExternal(port)) found.external += 1;
+  }
+  return found;
 }
 
 /** Ends stale UDP flows; remembers the UDP ports it has seen, and only those. */

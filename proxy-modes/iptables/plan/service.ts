@@ -20,7 +20,8 @@ export interface ServicePlan {
 }
 
 const MASQ = `-j ${names.MARK_MASQ}`;
-const comment = (text: string) => `-m comment --comment ${/\s/.test(text) ? `"${text}"` : text}`;
+/** The tool quotes what has more than letters, digits, _ and -; every name of a service has. */
+const comment = (text: string) => `-m comment --comment "${text}"`;
 const host = (ip: string) => `${ip}/${ip.includes(':') ? 128 : 32}`;
 
 export function planService(port: ServicePort, options: TrafficOptions): ServicePlan {

@@ -55,6 +55,14 @@ export function sets({ family, table }: TableName): Readonly<Record<string, NftS
     [names.NODE_PORTS]: { ...nodePort, name: names.NODE_PORTS },
     [names.REJECTED_IPS]: { ...ipPort, name: names.REJECTED_IPS },
     [names.REJECTED_NODE_PORTS]: { ...nodePort, name: names.REJECTED_NODE_PORTS },
+    // The last part is the number that was drawn.
+    [names.ENDPOINTS]: {
+      family,
+      table,
+      type: [address, 'inet_proto', 'inet_service', 'mark'],
+      mapType: [address, 'inet_service'],
+      name: names.ENDPOINTS,
+    },
     [names.FIREWALL_IPS]: { ...ipPort, name: names.FIREWALL_IPS },
     [names.CLUSTER_IPS]: { family, table, type: [address], name: names.CLUSTER_IPS },
     [names.HAIRPIN]: { family, table, type: [address, address], name: names.HAIRPIN },

@@ -11,6 +11,7 @@ import {
   ip6Saddr,
   ipSaddr,
   jump,
+  load,
   match,
   numgenVmap,
   type Part,
@@ -44,6 +45,8 @@ function simpleRule(place: ChainPlace, step: Exclude<ChainStep, StepOf<'balance'
   switch (step.step) {
     case 'masquerade':
       return addRule(place, from(place, step.from), jump(names.MARK_FOR_MASQUERADE));
+    case 'pick':
+      return addRule(place, pick(place, step.among));
     case 'remember':
       return addRule(
         place,
@@ -87,6 +90,18 @@ function from(place: ChainPlace, origin: Origin | undefined): Part {
     default:
       return [];
   }
+}
+
+/** `dnat to ip daddr . meta l4proto . th dport . numgen random mod N map @service-endpoints`. */
+function pick({ family }: TableName, modulus: number): Part {
+  const daddr = family === 'ip' ? 'ip daddr' : 'ip6 daddr';
+  return [
+    ...load(daddr, 'meta l4proto', 'th dport'),
+    // Right behind the port: an address is one register of four bytes, or four of them.
+    { numgen: { type: 'random', modulus, dreg: family === 'ip' ? 11 : 14 } },
+    { lookup: { set: names.ENDPOINTS, sreg: 1, dreg: 1 } },
+    ...dnatToLoaded(family),
+  ];
 }
 
 /** The kernel gives it a number. */

@@ -19,6 +19,8 @@ export type ChainStep =
   /** The source becomes the node's address, so that the answer comes back here. */
   | { readonly step: 'masquerade'; readonly from?: Origin }
   | { readonly step: 'balance'; readonly from?: Origin; readonly endpoints: readonly Endpoint[] }
+  /** Sends to the endpoint that the map of all endpoints has for the destination and a drawn number. */
+  | { readonly step: 'pick'; readonly among: number }
   /** Clients go to the chain of the endpoint that remembers them, others to any. */
   | { readonly step: 'stick'; readonly from?: Origin; readonly chains: readonly EndpointChain[] }
   | { readonly step: 'remember'; readonly clients: string; readonly timeoutMs: number }
@@ -49,7 +51,9 @@ export function planService(port: ServicePort, options: TrafficOptions): Service
   const balance = balancer(port, used);
   const internal = internalEndpoints(port);
   const outside = externalSteps(port, options, balance);
-  const inside = internal.length === 0 ? [] : [...internalMasquerade(options), ...balance(internal)];
+  // Most services need no chain of their own: they share that of all services with as many endpoints.
+  const isSticky = internal.length > 0 && port.affinitySeconds !== undefined;
+  const inside = isSticky ? [...internalMasquerade(options), ...balance(internal)] : [];
   const isGuarded = port.sourceRanges.length > 0 && port.loadBalancerIps.length > 0;
   const chains = new Map<string, readonly ChainStep[]>();
   const { affinitySeconds = 0 } = port;
@@ -87,6 +91,12 @@ function balancer(port: ServicePort, used: Map<string, Endpoint>): Balance {
   };
 }
 
+/** The steps of the chain that services with that many endpoints share. */
+export const sharedSteps = (among: number, options: TrafficOptions): ChainStep[] => [
+  ...internalMasquerade(options),
+  { step: 'pick', among },
+];
+
 function internalMasquerade({ masqueradeAll, local }: TrafficOptions): ChainStep[] {
   if (masqueradeAll === true) return [{ step: 'masquerade' }];
   return local === undefined ? [] : [{ step: 'masquerade', from: 'not-pods' }];
@@ -119,9 +129,18 @@ function elements(port: ServicePort, hasOutside: boolean, isGuarded: boolean) {
   };
   const at = (ip: string) => `${ip} . ${port.protocol} . ${port.port}`;
   const refusal = port.served ? 'drop' : (`goto ${names.REJECT}` as const);
-  if (internalEndpoints(port).length > 0)
+  const internal = internalEndpoints(port);
+  if (internal.length === 0) add(names.REJECTED_IPS, at(port.clusterIp), refusal);
+  else if (port.affinitySeconds !== undefined)
     add(names.SERVICE_IPS, at(port.clusterIp), `goto ${names.serviceChain(port)}`);
-  else add(names.REJECTED_IPS, at(port.clusterIp), refusal);
+  else {
+    add(names.SERVICE_IPS, at(port.clusterIp), `goto ${names.balanceChain(internal.length)}`);
+    found[names.ENDPOINTS] = internal.map(({ ip, port: number }, index) => ({
+      key: `${at(port.clusterIp)} . 0x${index.toString(16).padStart(8, '0')}`,
+      data: `${ip} . ${number}`,
+    }));
+  }
+  if (!isExternal(port)) return found;
   const isRefused = externalEndpoints(port).length === 0;
   const outside = `goto ${names.externalChain(port)}` as const;
   for (const ip of new Set(outsideIps(port))) {
@@ -140,11 +159,16 @@ function elements(port: ServicePort, hasOutside: boolean, isGuarded: boolean) {
   return found;
 }
 
-/** Elements that several ports may ask for, each as `set key`: they are counted by whoever asks. */
+/** In the place of a set's name: the rest is the number of endpoints that a shared chain is for. */
+export const SHARED_CHAIN = 'chain';
+
+/** What several ports may ask for, each as `set key`: counted by whoever asks. */
 export function sharedElements(port: ServicePort): string[] {
   // A pod that reaches itself through its service.
   const local = [...port.endpoints, ...port.localEndpoints].filter(({ local }) => local);
+  const { length } = internalEndpoints(port);
   return [
+    ...(length > 0 && port.affinitySeconds === undefined ? [`${SHARED_CHAIN} ${length}`] : []),
     `${names.CLUSTER_IPS} ${port.clusterIp}`,
     ...new Set(local.map(({ ip }) => `${names.HAIRPIN} ${ip} . ${ip}`)),
   ];

@@ -5,7 +5,7 @@ import * as names from '../names.js';
 /** `relayPort` is where the relay of that port listens. */
 export function planService(port: ServicePort, relayPort: number): string[] {
   const { protocol, name, nodePort } = port;
-  const comment = `-m comment --comment ${name}`;
+  const comment = `-m comment --comment "${name}"`;
   const redirect = `-j REDIRECT --to-ports ${relayPort}`;
   const ips = new Set([port.clusterIp, ...port.externalIps, ...port.loadBalancerIps]);
   const bits = port.family === 'ip' ? 32 : 128;

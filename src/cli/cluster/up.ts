@@ -12,6 +12,7 @@ import type { Layout } from '../../cluster/layout.js';
 import { findProgram, requireRoot } from '../../cluster/preflight.js';
 import type { WantedSettings } from '../../cluster/settings.js';
 import { type Step, type StepSink, supervisorSink } from '../../cluster/steps.js';
+import { MODE_NAMES } from '../../proxy/modeNames.js';
 import { makeLog } from '../log.js';
 import type { Terminal } from '../terminal.js';
 import { installationRoot } from '../version.js';
@@ -57,6 +58,12 @@ export function upCommand(terminal: Terminal): Command {
       portNumber,
     )
     .option('--dns-port <port>', "port of the node's name server (default: 10053)", portNumber)
+    .addOption(
+      new Option('--proxy-mode <mode>', 'how services are programmed (default: auto)').choices([
+        'auto',
+        ...MODE_NAMES,
+      ]),
+    )
     .option('--timeout <seconds>', 'how long to wait for Ready', wholeNumber, DEFAULT_TIMEOUT_S)
     .addOption(new Option('--supervise').hideHelp())
     .addHelpText('after', EXPLANATION)

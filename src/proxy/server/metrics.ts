@@ -5,7 +5,7 @@ import { type Answer, json, notFound } from './http.js';
 export interface MetricsAnswers {
   readonly metrics: ProxyMetrics;
   readonly mode: string;
-  /** As the configuration file spells it. */
+  /** As it was settled from defaults, file and flags. */
   readonly config: object;
 }
 

@@ -155,7 +155,8 @@ describe('the scheduler, with its own role only', () => {
       const pods = api.client.of(PODS);
       const name = { name: 'web', namespace: 'team' };
       await pods.create(pod('web'));
-      const why = '0/1 nodes are available: 1 node(s) had untolerated taint(s).';
+      const why =
+        '0/1 nodes are available: 1 node(s) had untolerated taint(s). preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.';
       await until(async () => {
         expect((await pods.get(name)).status.conditions).toMatchObject([
           { type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: why },

@@ -2,6 +2,9 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Store, StoreEvent } from '../../../src/store/store.js';
 
+/** Patient: what a busy machine delays is not wrong. */
+const eventually = (check: () => void) => vi.waitFor(check, { timeout: 20_000 });
+
 const bytes = (text: string) => Buffer.from(text);
 
 export interface StoreUnderTest {
@@ -167,7 +170,7 @@ export function storeContract(title: string, open: () => Promise<StoreUnderTest>
       await store.create('/other', bytes('x'));
       const two = await store.update('/w/a', bytes('2'), one);
       const three = await store.delete('/w/a', two);
-      await vi.waitFor(() => expect(watch.seen).toHaveLength(3));
+      await eventually(() => expect(watch.seen).toHaveLength(3));
       expect(watch.words()).toEqual([`put /w/a=1@${one}`, `put /w/a=2@${two}`, `delete /w/a=2@${three}`]);
       expect(watch.seen.map(({ previous }) => previous?.revision)).toEqual([undefined, one, two]);
       expect(String(watch.seen[2]?.previous?.value)).toBe('2');
@@ -183,7 +186,7 @@ export function storeContract(title: string, open: () => Promise<StoreUnderTest>
       const watch = await follow('/w/', one);
       const all = await follow('/w/', start);
       const three = await store.delete('/w/a', two);
-      await vi.waitFor(() => expect(all.seen).toHaveLength(3));
+      await eventually(() => expect(all.seen).toHaveLength(3));
       expect(watch.words()).toEqual([`put /w/a=2@${two}`, `delete /w/a=2@${three}`]);
       expect(all.words()[0]).toBe(`put /w/a=1@${one}`);
     });
@@ -203,7 +206,7 @@ export function storeContract(title: string, open: () => Promise<StoreUnderTest>
         }),
       );
       const newest = await store.revision();
-      await vi.waitFor(() => {
+      await eventually(() => {
         for (const { watch } of watches) expect(watch.seen.at(-1)?.revision).toBe(newest);
       });
       for (const { watch, after } of watches) {
@@ -223,7 +226,7 @@ export function storeContract(title: string, open: () => Promise<StoreUnderTest>
       const good = await follow('/', after);
       await store.create('/a', bytes('1'));
       await store.create('/b', bytes('1'));
-      await vi.waitFor(() => expect(good.seen).toHaveLength(2));
+      await eventually(() => expect(good.seen).toHaveLength(2));
       expect(errors).toHaveLength(1);
     });
 
@@ -251,7 +254,7 @@ export function storeContract(title: string, open: () => Promise<StoreUnderTest>
         code: 'COMPACTED',
       });
       const watch = await follow('/', two);
-      await vi.waitFor(() => expect(watch.words()).toEqual([`put /b=1@${three}`]));
+      await eventually(() => expect(watch.words()).toEqual([`put /b=1@${three}`]));
       await store.compact(three);
       expect(await store.revision()).toBe(three);
     });

@@ -81,7 +81,9 @@ function hexKey(types: readonly string[], key: string): string {
       const size = SIZES[type] ?? 4;
       const number = PROTOCOLS[part] ?? Number(part);
       // Numbers without a type of their own lie as the host has them.
-      return type === 'integer' ? hostOrder(number) : bigEndian(number, size).padEnd(8, '0');
+      return type === 'integer' || type === 'mark'
+        ? hostOrder(number)
+        : bigEndian(number, size).padEnd(8, '0');
     })
     .join('');
 }

@@ -173,6 +173,9 @@ describe('what a proxy tells of itself', () => {
     const answer = metricsAnswer({ metrics: proxy.metrics, mode: 'nftables', config: { a: 1 } });
     expect(answer('/metrics').body).toContain('kubeproxy_proxy_healthz_total{code="503"} 1');
     expect(answer('/metrics').body).toMatch(/kubeproxy_sync_proxy_rules_duration_seconds_count [1-9]/);
+    informers.of(SERVICES).set(service('far', '10.96.0.9', { internalTrafficPolicy: 'Local' }));
+    informers.of(ENDPOINT_SLICES).set(slice('far', ['10.244.1.1'], 'TCP', 'n2'));
+    expect(answer('/metrics').body).toContain('no_local_endpoints_total{traffic_policy="internal"} 1');
     expect(answer('/proxyMode').body).toBe('nftables');
     expect(JSON.parse(answer('/configz').body)).toEqual({ 'kubeproxy.config.k8s.io': { a: 1 } });
     expect(answer('/other').status).toBe(404);

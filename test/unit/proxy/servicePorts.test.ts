@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { V1Endpoint, V1EndpointSlice, V1Service, V1ServiceSpec } from '../../../src/api/gen/types.js';
 import type { Stored } from '../../../src/api/object.js';
-import { servicePorts } from '../../../src/proxy/servicePorts.js';
+import { healthCheckNodePort, servicePorts } from '../../../src/proxy/servicePorts.js';
 
 const meta = {
   uid: 'u',
@@ -63,6 +63,71 @@ describe('ports of a service', () => {
       internalTrafficPolicy: 'Local',
     });
     expect(portsOf(svc)[0]).toMatchObject({ nodePort: 30080, externalLocal: true, internalLocal: true });
+  });
+});
+
+describe('a service with all of the API', () => {
+  const balanced = (status: object, spec: V1ServiceSpec = {}) => ({
+    ...service({ type: 'LoadBalancer', clusterIPs: ['10.96.0.10', 'fd00::10'], ...spec }),
+    status,
+  });
+
+  it('has external addresses of each family, without nonsense', () => {
+    const ports = portsOf(
+      service({
+        clusterIPs: ['10.96.0.10', 'fd00::10'],
+        externalIPs: ['192.0.2.1', 'fd01::1', 'x', '192.0.2.1'],
+      }),
+    );
+    expect(ports.map(({ externalIps }) => externalIps)).toEqual([['192.0.2.1'], ['fd01::1']]);
+  });
+
+  it('has the load balancer’s addresses unless it hands packets over itself', () => {
+    const ingress = [
+      { ip: '198.51.100.1' },
+      { ip: '198.51.100.2', ipMode: 'Proxy' },
+      { ip: '198.51.100.3', ipMode: 'VIP' },
+      { hostname: 'lb.example' },
+    ];
+    const [four] = portsOf(balanced({ loadBalancer: { ingress } }));
+    expect(four?.loadBalancerIps).toEqual(['198.51.100.1', '198.51.100.3']);
+    expect(portsOf({ ...service({}), status: { loadBalancer: { ingress } } })[0]?.loadBalancerIps).toEqual(
+      [],
+    );
+  });
+
+  it('has the source ranges of its family', () => {
+    const ranges = { loadBalancerSourceRanges: [' 10.0.0.0/8', 'fd00::/8', 'nonsense'] };
+    expect(portsOf(balanced({}, ranges)).map(({ sourceRanges }) => sourceRanges)).toEqual([
+      ['10.0.0.0/8'],
+      ['fd00::/8'],
+    ]);
+  });
+
+  it.each<[V1ServiceSpec, number | undefined]>([
+    [{}, undefined],
+    [{ sessionAffinity: 'ClientIP' }, 10_800],
+    [{ sessionAffinity: 'ClientIP', sessionAffinityConfig: { clientIP: { timeoutSeconds: 60 } } }, 60],
+  ])('keeps clients as %j says', (spec, expected) => {
+    expect(portsOf(service(spec))[0]?.affinitySeconds).toBe(expected);
+  });
+
+  it.each<[V1ServiceSpec, number | undefined]>([
+    [{ type: 'LoadBalancer', externalTrafficPolicy: 'Local', healthCheckNodePort: 31_000 }, 31_000],
+    [{ type: 'LoadBalancer', externalTrafficPolicy: 'Cluster', healthCheckNodePort: 31_000 }, undefined],
+    [{ type: 'NodePort', externalTrafficPolicy: 'Local', healthCheckNodePort: 31_000 }, undefined],
+  ])('tells its health as %j says', (spec, expected) => {
+    expect(healthCheckNodePort(service(spec))).toBe(expected);
+  });
+
+  it('leaves out ports that make no sense and keeps the rest', () => {
+    const ports = [
+      { name: 'a', port: 0 },
+      { name: 'b', port: 70_000 },
+      { name: 'c', port: 80, protocol: 'ICMP' },
+      { name: 'd', port: 81, protocol: 'SCTP' },
+    ];
+    expect(portsOf(service({ ports })).map(({ key }) => key)).toEqual(['default/web:d/sctp/ip']);
   });
 });
 

@@ -107,15 +107,15 @@ describe('rules of well-known services', () => {
       [
         'KUBE-SEP-SZOOSRNNPSO4SQN6',
         [
-          '-s 172.17.0.2/32 -m comment --comment default/my-nginx: -j KUBE-MARK-MASQ',
-          '-p tcp -m comment --comment default/my-nginx: -m tcp -j DNAT --to-destination 172.17.0.2:80',
+          '-s 172.17.0.2/32 -m comment --comment "default/my-nginx:" -j KUBE-MARK-MASQ',
+          '-p tcp -m comment --comment "default/my-nginx:" -m tcp -j DNAT --to-destination 172.17.0.2:80',
         ],
       ],
       [
         'KUBE-SEP-IC3T2J6HE6M2GFH3',
         [
-          '-s 172.17.0.3/32 -m comment --comment default/my-nginx: -j KUBE-MARK-MASQ',
-          '-p tcp -m comment --comment default/my-nginx: -m tcp -j DNAT --to-destination 172.17.0.3:80',
+          '-s 172.17.0.3/32 -m comment --comment "default/my-nginx:" -j KUBE-MARK-MASQ',
+          '-p tcp -m comment --comment "default/my-nginx:" -m tcp -j DNAT --to-destination 172.17.0.3:80',
         ],
       ],
     ]);
@@ -130,7 +130,7 @@ describe('rules of well-known services', () => {
     });
     const { chains, nat } = planService(port, {});
     expect(nat[1]).toBe(
-      'KUBE-NODEPORTS -p tcp -m comment --comment default/httpd:http -m tcp --dport 32143 -j KUBE-EXT-XFKVMULVNTOVAXCH',
+      'KUBE-NODEPORTS -p tcp -m comment --comment "default/httpd:http" -m tcp --dport 32143 -j KUBE-EXT-XFKVMULVNTOVAXCH',
     );
     expect(chains.get('KUBE-EXT-XFKVMULVNTOVAXCH')).toEqual([
       '-m comment --comment "masquerade traffic for default/httpd:http external destinations" -j KUBE-MARK-MASQ',

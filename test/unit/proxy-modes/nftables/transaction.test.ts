@@ -107,4 +107,15 @@ describe('transactions of the nftables mode', () => {
     await mode.cleanUp();
     expect(await nft.tables()).toEqual([]);
   });
+
+  it('does not believe what it wrote if it was told to forget meanwhile', async () => {
+    const nft = new FakeNft();
+    const mode = nftablesMode({ nft, table: TABLE, families: ['ip'], traffic: { ip: options } });
+    const writing = mode.sync(stateOf(port(1)));
+    mode.forget();
+    await writing;
+    await nft.commit([{ do: 'delete', kind: 'table', family: 'ip', name: TABLE }]);
+    await mode.sync(stateOf(port(1)));
+    expect(await nft.tables()).toHaveLength(1);
+  });
 });

@@ -1,0 +1,13 @@
+// The part of the comparison that runs inside the virtual machine; prints its rows as one line of JSON.
+import { compareModes, sizes } from './compare.js';
+import type { Contender } from './measure.js';
+
+const contenders: Contender[] = [
+  { label: 'ipvs', mode: 'ipvs', backend: 'legacy' },
+  { label: 'iptables-legacy', mode: 'iptables', backend: 'legacy' },
+  // User-mode Linux has no NAT by nf_tables.
+  ...(process.env['TRELLIS_VM'] === 'uml' ? [] : [{ label: 'nftables', mode: 'nftables' } as const]),
+];
+const rows = await compareModes(contenders, sizes([100, 1000]), 50);
+console.log(JSON.stringify(rows));
+process.exit(0);

@@ -1,0 +1,39 @@
+// IPVS against the others where the kernel has it: inside one virtual machine, so that all meet the same slowness.
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { againstPeer, type Figure } from '../lib/figure.js';
+import { runTool } from '../lib/tool.js';
+import type { Row } from './measure.js';
+import { renderAll } from './report.js';
+
+const guest = join(dirname(fileURLToPath(import.meta.url)), 'guest.js');
+/** qemu has all three modes; TRELLIS_BENCH_MACHINE=uml is quicker and has no nftables. */
+const machine = process.env['TRELLIS_BENCH_MACHINE'] ?? 'qemu';
+
+export async function vm(): Promise<Figure[]> {
+  const sizes = process.env['TRELLIS_BENCH_SIZES'];
+  const output = await runTool([
+    process.execPath,
+    'scripts/vm/run.mjs',
+    ...['--machine', machine, '--timeout-seconds', '3000'],
+    ...(sizes === undefined ? [] : ['--env', `TRELLIS_BENCH_SIZES=${sizes}`]),
+    '--',
+    process.execPath,
+    guest,
+  ]);
+  const rows = JSON.parse(output.trim().split('\n').at(-1) ?? '') as Row[];
+  console.log(
+    `${renderAll(`inside a virtual machine (${machine}); compare only within this table`, rows)}\n`,
+  );
+  const most = Math.max(...rows.map(({ services }) => services));
+  const at = (label: string) => rows.find((row) => row.label === label && row.services === most);
+  const [ipvs, iptables] = [at('ipvs'), at('iptables-legacy')];
+  if (ipvs === undefined || iptables === undefined) throw new Error('the machine did not measure both modes');
+  const name = `IPVS in the VM: one changed endpoint, ${most} services`;
+  return [
+    againstPeer(
+      { name, value: ipvs.changeMs, unit: 'ms', peer: 'iptables-legacy', peerValue: iptables.changeMs },
+      0.5,
+    ),
+  ];
+}

@@ -1,0 +1,56 @@
+// Between the kernel's lists and the plan's words: servers, destinations, entries of sets. Pure.
+import type { IpSetRequest } from '../../src/kernel/ipset/port.js';
+import type { IpvsDestination, IpvsService } from '../../src/kernel/ipvs/port.js';
+import type { Endpoint, IpFamily } from '../../src/proxy/state.js';
+import { SETS, type SetKind, setName } from './names.js';
+import type { VirtualServer } from './plan/service.js';
+import { serverName } from './transaction.js';
+
+export const hostOf = (address: string) => address.split('/')[0] ?? address;
+
+/** Servers of marked packets are never ours. */
+export function named(service: IpvsService): [string, IpvsService][] {
+  const { protocol, address, port } = service;
+  if (protocol === undefined || address === undefined || port === undefined) return [];
+  return [[serverName({ protocol, address, port }), service]];
+}
+
+export const placed = ({ address, port }: IpvsDestination): Endpoint => ({ ip: address, port, local: false });
+
+/** As if we had planned it: what drains does not count as a destination. */
+export function serverOf({
+  protocol = 'tcp',
+  address = '',
+  port = 0,
+  scheduler,
+  persistence,
+  destinations,
+}: IpvsService): VirtualServer {
+  return {
+    key: { protocol, address, port },
+    options: { scheduler, ...(persistence === undefined ? {} : { persistence }) },
+    destinations: destinations.filter(({ weight }) => weight > 0).map(placed),
+  };
+}
+
+export function entryRequests(
+  family: IpFamily,
+  verb: 'add' | 'delete',
+  entries: readonly string[],
+): IpSetRequest[] {
+  const byKind = new Map<SetKind, string[]>();
+  for (const text of entries) {
+    const blank = text.indexOf(' ');
+    const kind = text.slice(0, blank) as SetKind;
+    const list = byKind.get(kind) ?? [];
+    list.push(text.slice(blank + 1));
+    byKind.set(kind, list);
+  }
+  return [...byKind].map(([kind, list]): IpSetRequest => {
+    const set = setName(family, kind);
+    const comment = SETS[kind][1];
+    return verb === 'add'
+      ? { do: 'add', kind: 'entry', set, existsOk: true, entries: list.map((entry) => ({ entry, comment })) }
+      : { do: 'delete', kind: 'entry', set, missingOk: true, entries: list };
+  });
+}
