@@ -7,6 +7,7 @@ import { kubeconfigCommand, kubectlCommand } from './cluster/kubectl.js';
 import { statusCommand } from './cluster/status.js';
 import { upCommand } from './cluster/up.js';
 import { cniCommand } from './cni/command.js';
+import { controllerManagerCommand } from './controllerManager.js';
 import { doctorCommand } from './doctor.js';
 import type { Terminal } from './terminal.js';
 import { trellisVersion } from './version.js';
@@ -34,6 +35,7 @@ export function createProgram(terminal: Terminal): Command {
   for (const command of [upCommand, downCommand, statusCommand, kubeconfigCommand, kubectlCommand])
     program.addCommand(command(terminal));
   for (const command of componentCommands(terminal)) program.addCommand(command);
+  program.addCommand(controllerManagerCommand(terminal));
   program.addCommand(doctorCommand(terminal));
   program.addCommand(cniCommand(terminal));
   govern(program, terminal, 'trellis');
