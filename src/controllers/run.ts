@@ -14,6 +14,7 @@ import { ControllersError, enabledNames } from './enabled.js';
 import { endpointSliceController } from './endpointSlice/controller.js';
 import { endpointsController } from './endpoints/controller.js';
 import { garbageCollector } from './garbageCollector/controller.js';
+import { autoscalerController } from './hpa/controller.js';
 import { jobController } from './job/controller.js';
 import { namespaceController } from './namespace/controller.js';
 import { nodeIpamController } from './node/ipam.js';
@@ -109,6 +110,7 @@ function controllersOf(
     ttlAfterFinishedController,
     disruptionController,
     resourceQuotaController,
+    autoscalerController,
     endpointSliceController,
     endpointsController,
     garbageCollector,
