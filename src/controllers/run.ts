@@ -28,6 +28,9 @@ import { resourceQuotaController } from './resourceQuota/controller.js';
 import { makeServedKinds } from './servedKinds.js';
 import { statefulSetController } from './statefulSet/controller.js';
 import { ttlAfterFinishedController } from './ttlAfterFinished.js';
+import { volumeBinder } from './volumes/binder.js';
+import type { LocalPathOptions } from './volumes/localPath.js';
+import { claimProtection, volumeProtection } from './volumes/protection.js';
 
 export interface ControllersOptions {
   readonly client: Client;
@@ -41,6 +44,8 @@ export interface ControllersOptions {
   readonly rootCa: string;
   /** One network, or one of each family separated by a comma. */
   readonly clusterCidr?: string;
+  /** Switches the local-path provisioner and its default StorageClass on. */
+  readonly localPath?: LocalPathOptions;
   readonly nodeMonitorGracePeriodMs?: number;
   readonly nodeMonitorPeriodMs?: number;
   readonly nodeStartupGracePeriodMs?: number;
@@ -111,6 +116,9 @@ function controllersOf(
     disruptionController,
     resourceQuotaController,
     autoscalerController,
+    volumeBinder(options.localPath),
+    claimProtection,
+    volumeProtection,
     endpointSliceController,
     endpointsController,
     garbageCollector,

@@ -19,10 +19,7 @@ const names = (count: number, from = 0) => Array.from({ length: count }, (_, ind
 
 describe('perPodReplicas', () => {
   const requests = new Map(names(10).map((name) => [name, 1000]));
-  const ask = (
-    values: number[],
-    { unready = 0, missing = 0 }: { unready?: number; missing?: number } = {},
-  ) =>
+  const ask = (values: number[], { unready = 0, missing = 0 }: { unready?: number; missing?: number } = {}) =>
     perPodReplicas({
       current: values.length + unready + missing,
       groups: {
