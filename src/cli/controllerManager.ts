@@ -30,6 +30,7 @@ interface Flags {
   readonly nodeMonitorPeriod: number;
   readonly nodeMonitorGracePeriod: number;
   readonly nodeStartupGracePeriod: number;
+  readonly loadBalancerPool?: string;
   readonly rootCaFile?: string;
 }
 
@@ -53,6 +54,7 @@ export function controllerManagerCommand(terminal: Terminal): Command {
     .addOption(time('--node-monitor-period', 'how often nodes are looked at', 5))
     .addOption(time('--node-monitor-grace-period', 'how long a node may be silent', 40))
     .addOption(time('--node-startup-grace-period', 'how long a new node may be silent', 60))
+    .option('--load-balancer-pool <cidrs>', 'networks of addresses for Services of type LoadBalancer')
     .option('--root-ca-file <file>', 'the CA that every namespace is told of')
     .action((flags: Flags) => run(terminal, flags));
 }
@@ -112,6 +114,7 @@ function controllersOptions(
     rootCa,
     enabled: [...noCa, ...flags.controllers],
     ...(flags.clusterCidr === undefined ? {} : { clusterCidr: flags.clusterCidr }),
+    ...(flags.loadBalancerPool === undefined ? {} : { loadBalancerPool: flags.loadBalancerPool }),
     nodeMonitorPeriodMs: flags.nodeMonitorPeriod,
     nodeMonitorGracePeriodMs: flags.nodeMonitorGracePeriod,
     nodeStartupGracePeriodMs: flags.nodeStartupGracePeriod,

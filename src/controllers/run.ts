@@ -26,9 +26,11 @@ import { podGcController } from './podGc.js';
 import { replicaSetController, replicationControllerController } from './replicaSet/controller.js';
 import { resourceQuotaController } from './resourceQuota/controller.js';
 import { makeServedKinds } from './servedKinds.js';
+import { serviceBalancerController } from './service/controller.js';
 import { statefulSetController } from './statefulSet/controller.js';
 import { ttlAfterFinishedController } from './ttlAfterFinished.js';
 import { volumeBinder } from './volumes/binder.js';
+import { ephemeralVolumeController } from './volumes/ephemeral.js';
 import type { LocalPathOptions } from './volumes/localPath.js';
 import { claimProtection, volumeProtection } from './volumes/protection.js';
 
@@ -44,6 +46,8 @@ export interface ControllersOptions {
   readonly rootCa: string;
   /** One network, or one of each family separated by a comma. */
   readonly clusterCidr?: string;
+  /** Networks out of which Services of type LoadBalancer get their addresses; none by default. */
+  readonly loadBalancerPool?: string;
   /** Switches the local-path provisioner and its default StorageClass on. */
   readonly localPath?: LocalPathOptions;
   readonly nodeMonitorGracePeriodMs?: number;
@@ -117,10 +121,12 @@ function controllersOf(
     resourceQuotaController,
     autoscalerController,
     volumeBinder(options.localPath),
+    ephemeralVolumeController,
     claimProtection,
     volumeProtection,
     endpointSliceController,
     endpointsController,
+    serviceBalancerController(parseNetworks('--load-balancer-pool', options.loadBalancerPool ?? '')),
     garbageCollector,
     nodeIpamController(parseClusterCidrs(clusterCidr)),
     nodeLifecycleController({
@@ -138,16 +144,23 @@ function recordBy(recorder: EventRecorder): RecordEvent {
     recorder.event(referenceTo(type, about), severity, reason, message);
 }
 
+function parseNetworks(flag: string, text: string): Cidr[] {
+  const parts = text.split(',').map((part) => part.trim());
+  return parts
+    .filter((part) => part !== '')
+    .map((part) => {
+      const cidr = parseCidr(part);
+      if (cidr === undefined)
+        throw new ControllersError(
+          'BAD_CLUSTER_CIDR',
+          `${flag}: "${part}" is no network such as 10.244.0.0/16`,
+        );
+      return cidr;
+    });
+}
+
 function parseClusterCidrs(text: string): Cidr[] {
-  const cidrs = text.split(',').map((part) => {
-    const cidr = parseCidr(part.trim());
-    if (cidr === undefined)
-      throw new ControllersError(
-        'BAD_CLUSTER_CIDR',
-        `--cluster-cidr: "${part.trim()}" is no network such as 10.244.0.0/16`,
-      );
-    return cidr;
-  });
+  const cidrs = parseNetworks('--cluster-cidr', text);
   const families = new Set(cidrs.map(({ family }) => family));
   if (families.size !== cidrs.length)
     throw new ControllersError('BAD_CLUSTER_CIDR', '--cluster-cidr: at most one network of each family');
