@@ -12,6 +12,7 @@ import { deploymentController } from './deployment/controller.js';
 import { disruptionController } from './disruption/controller.js';
 import { ControllersError, enabledNames } from './enabled.js';
 import { endpointSliceController } from './endpointSlice/controller.js';
+import { endpointSliceMirroringController } from './endpointSliceMirroring/controller.js';
 import { endpointsController } from './endpoints/controller.js';
 import { garbageCollector } from './garbageCollector/controller.js';
 import { autoscalerController } from './hpa/controller.js';
@@ -20,6 +21,7 @@ import { namespaceController } from './namespace/controller.js';
 import { nodeIpamController } from './node/ipam.js';
 import { NODE_LIFECYCLE_DEFAULTS, nodeLifecycleController } from './node/lifecycle.js';
 import { taintEvictionController } from './node/taintEviction.js';
+import { nodeTtlController } from './node/ttl.js';
 import { ownInformers } from './ownInformers.js';
 import { rootCaPublisher, serviceAccountController } from './perNamespace.js';
 import { podGcController } from './podGc.js';
@@ -126,6 +128,7 @@ function controllersOf(
     volumeProtection,
     endpointSliceController,
     endpointsController,
+    endpointSliceMirroringController,
     serviceBalancerController(parseNetworks('--load-balancer-pool', options.loadBalancerPool ?? '')),
     garbageCollector,
     nodeIpamController(parseClusterCidrs(clusterCidr)),
@@ -135,6 +138,7 @@ function controllersOf(
       periodMs: options.nodeMonitorPeriodMs ?? NODE_LIFECYCLE_DEFAULTS.periodMs,
     }),
     taintEvictionController,
+    nodeTtlController,
     podGcController,
   ];
 }
