@@ -8,6 +8,7 @@ import { kubeconfigCommand, kubectlCommand } from './cluster/kubectl.js';
 import { statusCommand } from './cluster/status.js';
 import { upCommand } from './cluster/up.js';
 import { cniCommand } from './cni/command.js';
+import { controllerManagerCommand } from './controllerManager.js';
 import { doctorCommand } from './doctor.js';
 import { kubeletCommand } from './kubelet.js';
 import { proxyCommand } from './proxy.js';
@@ -46,6 +47,7 @@ export function createProgram(terminal: Terminal): Command {
   program.addCommand(schedulerCommand(terminal));
   program.addCommand(proxyCommand(terminal));
   program.addCommand(kubeletCommand(terminal));
+  program.addCommand(controllerManagerCommand(terminal));
   program.addCommand(doctorCommand(terminal));
   program.addCommand(cniCommand(terminal));
   govern(program, terminal, 'trellis');

@@ -17,7 +17,7 @@ export function enabledNames(known: readonly string[], entries: readonly string[
   if (unknown !== undefined)
     throw new ControllersError(
       'UNKNOWN_CONTROLLER',
-      `"${unknown.replace(/^-/, '')}" is not in the list of known controllers`,
+      `"${unknown.replace(/^-/, '')}" is not in the list of known controllers: ${known.join(', ')}`,
     );
   return known.filter((name) => {
     if (entries.includes(`-${name}`) && !entries.slice(0, entries.indexOf(`-${name}`)).includes(name))

@@ -13,21 +13,29 @@ import { deploymentController } from './deployment/controller.js';
 import { disruptionController } from './disruption/controller.js';
 import { ControllersError, enabledNames } from './enabled.js';
 import { endpointSliceController } from './endpointSlice/controller.js';
+import { endpointSliceMirroringController } from './endpointSliceMirroring/controller.js';
 import { endpointsController } from './endpoints/controller.js';
 import { garbageCollector } from './garbageCollector/controller.js';
+import { autoscalerController } from './hpa/controller.js';
 import { jobController } from './job/controller.js';
 import { namespaceController } from './namespace/controller.js';
 import { nodeIpamController } from './node/ipam.js';
 import { NODE_LIFECYCLE_DEFAULTS, nodeLifecycleController } from './node/lifecycle.js';
 import { taintEvictionController } from './node/taintEviction.js';
+import { nodeTtlController } from './node/ttl.js';
 import { ownInformers } from './ownInformers.js';
 import { rootCaPublisher, serviceAccountController } from './perNamespace.js';
 import { podGcController } from './podGc.js';
 import { replicaSetController, replicationControllerController } from './replicaSet/controller.js';
 import { resourceQuotaController } from './resourceQuota/controller.js';
 import { makeServedKinds } from './servedKinds.js';
+import { serviceBalancerController } from './service/controller.js';
 import { statefulSetController } from './statefulSet/controller.js';
 import { ttlAfterFinishedController } from './ttlAfterFinished.js';
+import { volumeBinder } from './volumes/binder.js';
+import { ephemeralVolumeController } from './volumes/ephemeral.js';
+import type { LocalPathOptions } from './volumes/localPath.js';
+import { claimProtection, volumeProtection } from './volumes/protection.js';
 
 export interface ControllersOptions {
   readonly client: Client;
@@ -41,6 +49,10 @@ export interface ControllersOptions {
   readonly rootCa: string;
   /** One network, or one of each family separated by a comma. */
   readonly clusterCidr?: string;
+  /** Networks out of which Services of type LoadBalancer get their addresses; none by default. */
+  readonly loadBalancerPool?: string;
+  /** Switches the local-path provisioner and its default StorageClass on. */
+  readonly localPath?: LocalPathOptions;
   readonly nodeMonitorGracePeriodMs?: number;
   readonly nodeMonitorPeriodMs?: number;
   readonly nodeStartupGracePeriodMs?: number;
@@ -110,8 +122,15 @@ function controllersOf(
     ttlAfterFinishedController,
     disruptionController,
     resourceQuotaController,
+    autoscalerController,
+    volumeBinder(options.localPath),
+    ephemeralVolumeController,
+    claimProtection,
+    volumeProtection,
     endpointSliceController,
     endpointsController,
+    endpointSliceMirroringController,
+    serviceBalancerController(parseNetworks('--load-balancer-pool', options.loadBalancerPool ?? '')),
     garbageCollector,
     nodeIpamController(parseClusterCidrs(clusterCidr)),
     nodeLifecycleController({
@@ -120,6 +139,7 @@ function controllersOf(
       periodMs: options.nodeMonitorPeriodMs ?? NODE_LIFECYCLE_DEFAULTS.periodMs,
     }),
     taintEvictionController,
+    nodeTtlController,
     podGcController,
     clusterRoleAggregationController,
   ];
@@ -130,16 +150,23 @@ function recordBy(recorder: EventRecorder): RecordEvent {
     recorder.event(referenceTo(type, about), severity, reason, message);
 }
 
+function parseNetworks(flag: string, text: string): Cidr[] {
+  const parts = text.split(',').map((part) => part.trim());
+  return parts
+    .filter((part) => part !== '')
+    .map((part) => {
+      const cidr = parseCidr(part);
+      if (cidr === undefined)
+        throw new ControllersError(
+          'BAD_CLUSTER_CIDR',
+          `${flag}: "${part}" is no network such as 10.244.0.0/16`,
+        );
+      return cidr;
+    });
+}
+
 function parseClusterCidrs(text: string): Cidr[] {
-  const cidrs = text.split(',').map((part) => {
-    const cidr = parseCidr(part.trim());
-    if (cidr === undefined)
-      throw new ControllersError(
-        'BAD_CLUSTER_CIDR',
-        `--cluster-cidr: "${part.trim()}" is no network such as 10.244.0.0/16`,
-      );
-    return cidr;
-  });
+  const cidrs = parseNetworks('--cluster-cidr', text);
   const families = new Set(cidrs.map(({ family }) => family));
   if (families.size !== cidrs.length)
     throw new ControllersError('BAD_CLUSTER_CIDR', '--cluster-cidr: at most one network of each family');

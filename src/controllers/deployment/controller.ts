@@ -9,11 +9,12 @@ import type { Informer } from '../../client/informer.js';
 import type { WorkQueue } from '../../client/workQueue.js';
 import { candidatesOf, carryOutClaims, heldBy, ignoring, indexByController, planClaims } from '../claim.js';
 import { type Controller, type ControllerContext, newQueue, runLoop } from '../controller.js';
+import { messageOf } from '../ownedPods.js';
 import { isFinished } from '../pods.js';
 import { Writes } from '../writes.js';
 import { type DeploymentAction, planDeployment } from './plan.js';
 import { type Deployment, REVISION, type ReplicaSet, replicasOf, sameTemplate } from './replicaSets.js';
-import { deadlineInMs } from './status.js';
+import { deadlineInMs, failedCreateStatus } from './status.js';
 
 export const deploymentController: Controller = {
   name: 'deployment-controller',
@@ -159,6 +160,7 @@ async function create(parts: Parts, deployment: Deployment, replicaSet: V1Replic
   } catch (error) {
     if (!ApiError.is(error, 'AlreadyExists')) {
       tellFailedCreate(parts, deployment, name, error);
+      await writeStatus(parts, deployment, failedCreateStatus(deployment, messageOf(error), context.now()));
       throw error;
     }
     const present = await sets.get({ name, namespace: deployment.metadata.namespace });
@@ -174,7 +176,7 @@ async function create(parts: Parts, deployment: Deployment, replicaSet: V1Replic
 
 function tellFailedCreate(parts: Parts, deployment: Deployment, name: string, error: unknown): void {
   const { record } = parts.context;
-  const message = `Failed to create new replica set "${name}": ${error instanceof Error ? error.message : String(error)}`;
+  const message = `Failed to create new replica set "${name}": ${messageOf(error)}`;
   record(DEPLOYMENTS, deployment, { type: 'Warning', reason: 'ReplicaSetCreateError', message });
 }
 

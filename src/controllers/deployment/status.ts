@@ -155,6 +155,14 @@ function failureOf({ current, old }: DeploymentSeen): Progress | undefined {
   return { status, reason: found.reason ?? '', message: found.message ?? '' };
 }
 
+/** What is said when not even the ReplicaSet could be made: nothing else would tell of it. */
+export function failedCreateStatus(deployment: Deployment, message: string, now: number): V1DeploymentStatus {
+  const status = deployment.status ?? {};
+  if (!hasDeadline(deployment)) return status;
+  const wanted = { type: 'Progressing', status: 'False', reason: 'ReplicaSetCreateError', message } as const;
+  return { ...status, conditions: withCondition(status.conditions ?? [], now, wanted) };
+}
+
 /** Replaces the condition unless status and reason are the same; transition times change only with the status. */
 function withCondition(
   conditions: readonly V1DeploymentCondition[],

@@ -4,6 +4,7 @@ import type { V1DeploymentCondition } from '../../../../src/api/gen/types.js';
 import { templateHash } from '../../../../src/controllers/deployment/hash.js';
 import { type DeploymentAction, planDeployment } from '../../../../src/controllers/deployment/plan.js';
 import type { Deployment, ReplicaSet } from '../../../../src/controllers/deployment/replicaSets.js';
+import { failedCreateStatus } from '../../../../src/controllers/deployment/status.js';
 import { ago, deployment, NOW, replicaSet } from '../support/objects.js';
 
 const REVISION = 'deployment.kubernetes.io/revision';
@@ -184,5 +185,14 @@ describe('conditions of a Deployment', () => {
     expect(update?.status.conditions).toContainEqual(
       expect.objectContaining({ type: 'ReplicaFailure', status: 'True', message: 'quota' }),
     );
+  });
+});
+
+describe('failedCreateStatus', () => {
+  it('says that not even the ReplicaSet could be made', () => {
+    const { conditions } = failedCreateStatus(deployment(1), 'quota', NOW);
+    expect(conditions).toMatchObject([
+      { type: 'Progressing', status: 'False', reason: 'ReplicaSetCreateError', message: 'quota' },
+    ]);
   });
 });

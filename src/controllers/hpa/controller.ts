@@ -1,0 +1,152 @@
+// The HorizontalPodAutoscaler controller: every fifteen seconds each target is measured and, if need be, scaled.
+// Guarantees: scales only through the target's scale subresource; memory of wishes and changes is bounded by their windows.
+import type { V1Scale, V2HorizontalPodAutoscalerStatus } from '../../api/gen/types.js';
+import { keyOf } from '../../api/object.js';
+import { HORIZONTAL_POD_AUTOSCALERS, PODS } from '../../api/resources.js';
+import { parseLabelSelector } from '../../api/selectors.js';
+import { ignoring } from '../claim.js';
+import { type Controller, type ControllerContext, newQueue, runLoop } from '../controller.js';
+import { discover } from '../discovery.js';
+import { messageOf } from '../ownedPods.js';
+import { sameStatusMeaning } from '../sameStatus.js';
+import { memoryMs, type Recommendation, type ScaleEvent } from './limits.js';
+import { readMetric } from './metrics.js';
+import { type Autoscaler, Conditions, planAutoscaler } from './plan.js';
+
+const NAME = 'horizontal-pod-autoscaler-controller';
+const PERIOD_MS = 15_000;
+/** The longest period that a policy may have. */
+const EVENTS_MS = 1800_000;
+const TOLERANCE = 0.1;
+
+interface Memory {
+  recommendations: Recommendation[];
+  events: ScaleEvent[];
+}
+
+export const autoscalerController: Controller = {
+  name: NAME,
+  needs: [HORIZONTAL_POD_AUTOSCALERS],
+  run(context) {
+    const autoscalers = context.informers.of(HORIZONTAL_POD_AUTOSCALERS);
+    const pods = context.informers.of(PODS);
+    pods.index('namespace', ({ metadata }) => [metadata.namespace ?? '']);
+    const memories = new Map<string, Memory>();
+    const queue = newQueue(context);
+    autoscalers.on({
+      added: ({ metadata }) => queue.add(keyOf(metadata)),
+      updated: (autoscaler, previous) => {
+        // Our own status is no news.
+        if (autoscaler.metadata.generation !== previous.metadata.generation)
+          queue.add(keyOf(autoscaler.metadata));
+      },
+      deleted: ({ metadata }) => void memories.delete(metadata.uid),
+    });
+    const reconcile = async (key: string): Promise<number | undefined> => {
+      const autoscaler = autoscalers.get(key);
+      if (autoscaler === undefined || autoscaler.metadata.deletionTimestamp !== undefined) return undefined;
+      const memory = memories.get(autoscaler.metadata.uid) ?? { recommendations: [], events: [] };
+      memories.set(autoscaler.metadata.uid, memory);
+      await autoscale(context, autoscaler, memory);
+      return PERIOD_MS;
+    };
+    return runLoop(context, NAME, { queue, reconcile });
+  },
+};
+
+async function autoscale(context: ControllerContext, autoscaler: Autoscaler, memory: Memory): Promise<void> {
+  const { client, informers, now } = context;
+  const { namespace = '' } = autoscaler.metadata;
+  const { scaleTargetRef, metrics = [], behavior } = autoscaler.spec;
+  let path: string;
+  let scale: V1Scale;
+  try {
+    path = await scalePath(context, namespace, scaleTargetRef);
+    scale = await client.raw<V1Scale>('GET', path);
+  } catch (error) {
+    const conditions = new Conditions(autoscaler, now());
+    const message = `the HPA controller was unable to get the target's current scale: ${messageOf(error)}`;
+    conditions.set('AbleToScale', 'False', 'FailedGetScale', message);
+    context.record(HORIZONTAL_POD_AUTOSCALERS, autoscaler, {
+      type: 'Warning',
+      reason: 'FailedGetScale',
+      message: messageOf(error),
+    });
+    return writeStatus(context, autoscaler, {
+      ...autoscaler.status,
+      conditions: conditions.list(),
+    });
+  }
+  const selector = scale.status?.selector ?? '';
+  const current = scale.spec?.replicas ?? 0;
+  const matches = parseLabelSelector(selector);
+  const pods = informers
+    .of(PODS)
+    .byIndex('namespace', namespace)
+    .filter(({ metadata }) => selector !== '' && matches(metadata.labels));
+  const tolerance = (text: string | undefined) => (text === undefined ? TOLERANCE : Number(text) || 0);
+  const tolerances = {
+    up: tolerance(behavior?.scaleUp?.tolerance),
+    down: tolerance(behavior?.scaleDown?.tolerance),
+  };
+  const request = {
+    ...{ client, namespace, selector, pods, current, tolerances, now: now() },
+    resourceOf: (apiVersion: string | undefined, kind: string) => resourceName(context, apiVersion, kind),
+  };
+  const results = await Promise.all(metrics.map((metric) => readMetric(request, metric)));
+  const plan = planAutoscaler({
+    ...{ autoscaler, specReplicas: current, metrics: results, ...memory, now: now() },
+    statusReplicas: scale.status?.replicas ?? 0,
+  });
+  if (plan.scaleTo !== undefined) {
+    await client.raw('PUT', path, { ...scale, spec: { ...scale.spec, replicas: plan.scaleTo } });
+    memory.events.push({ change: plan.scaleTo - current, atMs: now() });
+    const message = `New size: ${plan.scaleTo}; reason: ${plan.because}`;
+    context.record(HORIZONTAL_POD_AUTOSCALERS, autoscaler, {
+      type: 'Normal',
+      reason: 'SuccessfulRescale',
+      message,
+    });
+  }
+  if (plan.recommendation !== undefined)
+    memory.recommendations.push({ replicas: plan.recommendation, atMs: now() });
+  memory.recommendations = memory.recommendations.filter(
+    ({ atMs }) => atMs > now() - memoryMs(autoscaler.spec),
+  );
+  memory.events = memory.events.filter(({ atMs }) => atMs > now() - EVENTS_MS);
+  await writeStatus(context, autoscaler, plan.status);
+}
+
+async function served(context: ControllerContext, apiVersion: string | undefined, kind: string) {
+  const group = apiVersion?.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : '';
+  const found = (await discover(context.client)).find((type) => type.group === group && type.kind === kind);
+  if (found === undefined) throw new Error(`no matches for kind "${kind}" in group "${group}"`);
+  return found;
+}
+
+async function resourceName(context: ControllerContext, apiVersion: string | undefined, kind: string) {
+  const { group, resource } = await served(context, apiVersion, kind);
+  return group === '' ? resource : `${resource}.${group}`;
+}
+
+async function scalePath(
+  context: ControllerContext,
+  namespace: string,
+  { apiVersion, kind, name }: Autoscaler['spec']['scaleTargetRef'],
+): Promise<string> {
+  const { group, version, resource } = await served(context, apiVersion, kind);
+  const base = group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
+  return `${base}/namespaces/${namespace}/${resource}/${encodeURIComponent(name)}/scale`;
+}
+
+async function writeStatus(
+  { client }: ControllerContext,
+  autoscaler: Autoscaler,
+  status: V2HorizontalPodAutoscalerStatus,
+): Promise<void> {
+  if (sameStatusMeaning(autoscaler.status, status)) return;
+  const update = client
+    .of(HORIZONTAL_POD_AUTOSCALERS)
+    .update({ ...autoscaler, status }, { subresource: 'status' });
+  await ignoring(['NotFound', 'Conflict'], update);
+}
