@@ -14,6 +14,8 @@ export interface Layout {
   readonly storeDir: string;
   readonly logDir: string;
   readonly podLogDir: string;
+  /** Volumes of the class `local-path`. */
+  readonly volumeDir: string;
   readonly kubeletDir: string;
   readonly manifestDir: string;
   readonly cniConfigDir: string;
@@ -50,6 +52,7 @@ export function layoutOf(dataDir: string): Layout {
     storeDir: inData('store'),
     logDir: inData('logs'),
     podLogDir: inData('logs', 'pods'),
+    volumeDir: inData('volumes'),
     kubeletDir: inData('kubelet'),
     manifestDir: inData('manifests'),
     cniConfigDir: inData('cni', 'net.d'),

@@ -15,6 +15,7 @@ import { runControllers } from '../controllers/run.js';
 import { runScheduler } from '../scheduler/scheduler.js';
 import { openLmdbStore } from '../store/lmdb/store.js';
 import { ensureDnsService } from './dnsService.js';
+import { BUSYBOX_IMAGE } from './images/builtin.js';
 import type { Layout } from './layout.js';
 import { readPki } from './pki/files.js';
 import { DNS_ADDRESS, serviceAddress } from './serviceAddress.js';
@@ -68,6 +69,7 @@ export async function runServer(options: ServerOptions): Promise<void> {
           signal,
           rootCa: pki.ca.cert,
           clusterCidr: settings.clusterCidr,
+          localPath: { directory: layout.volumeDir, helperImage: BUSYBOX_IMAGE },
         }),
       ),
       asUser(apiserver, 'system:kube-scheduler', options, ({ client, informers, log }) =>
