@@ -42,5 +42,7 @@ test('a run that is about to start takes no place of the one before it', () => {
 
 test('one that never started goes once another has followed it', () => {
   const stale = run(pod, 'web', 'created', { attempt: 0 });
-  expect(names([runtimePod([run(pod, 'web', 'running', { attempt: 1 }), stale])]).containers).toEqual(['web-0']);
+  expect(names([runtimePod([run(pod, 'web', 'running', { attempt: 1 }), stale])]).containers).toEqual([
+    'web-0',
+  ]);
 });
