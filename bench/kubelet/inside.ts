@@ -1,6 +1,6 @@
 // What is measured inside a cluster: starts of pods against the bare calls, and what the node's agent needs.
 // usage: node inside.js JOB DATA-DIR      prints one JSON object
-import { readFileSync, realpathSync } from 'node:fs';
+import { realpathSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PODS } from '../../src/api/resources.js';
 import { transportOf } from '../../src/client/kubeconfig.js';
@@ -8,6 +8,7 @@ import { openInformers } from '../../src/client/sharedInformers.js';
 import { openClient } from '../../src/client/typedClient.js';
 import { BUSYBOX_IMAGE } from '../../src/cluster/images/builtin.js';
 import { type Layout, layoutOf } from '../../src/cluster/layout.js';
+import { readState } from '../../src/cluster/state.js';
 import { openRuntime } from '../../src/cri/client.js';
 import { median } from '../lib/compare.js';
 import { describeBarePod, removeBarePod, startBarePod } from './bare.js';
@@ -84,10 +85,7 @@ async function podsAtOnce({ layout, cri, pods }: Bench): Promise<Measured> {
 }
 
 async function resident({ layout, pods }: Bench): Promise<Measured> {
-  const { components } = JSON.parse(readFileSync(layout.stateFile, 'utf8')) as {
-    components: readonly { readonly name: string; readonly pid: number }[];
-  };
-  const agent = components.find(({ name }) => name === 'agent')?.pid;
+  const agent = (await readState(layout)).components['agent']?.pid;
   if (agent === undefined) throw new Error('the cluster has no agent');
   await sleep(QUIET_MS / 2);
   const idleMb = residentMb(agent);

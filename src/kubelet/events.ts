@@ -23,8 +23,11 @@ export interface EventSink {
 
 /** Where a container stands in its pod's spec, as events name it. */
 export function fieldPathOf(pod: Pod, container: Pick<V1Container, 'name'>): string {
-  const init = pod.spec.initContainers?.some(({ name }) => name === container.name) === true;
-  return `spec.${init ? 'initContainers' : 'containers'}{${container.name}}`;
+  const has = (list: readonly { readonly name: string }[] = []) =>
+    list.some(({ name }) => name === container.name);
+  const init = has(pod.spec.initContainers) ? 'initContainers' : undefined;
+  const list = init ?? (has(pod.spec.ephemeralContainers) ? 'ephemeralContainers' : 'containers');
+  return `spec.${list}{${container.name}}`;
 }
 
 /** Events to the API, about pods and nodes. */

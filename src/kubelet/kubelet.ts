@@ -35,6 +35,7 @@ import { PodCache } from './runtime/podCache.js';
 import { RuntimeState } from './runtimeState.js';
 import { followApiserver } from './sources/apiserver.js';
 import { ManifestDirectory } from './sources/manifestDirectory.js';
+import { ManifestUrl } from './sources/manifestUrl.js';
 import { PodConfig } from './sources/podConfig.js';
 import { StatsCollector } from './stats/collector.js';
 import { KubeletMetrics } from './stats/kubeletMetrics.js';
@@ -227,6 +228,7 @@ export async function runKubelet(around: KubeletSurroundings): Promise<RunningKu
     [
       ...(informers === undefined ? [] : ['api' as const]),
       ...(config.staticPodPath === '' ? [] : ['file' as const]),
+      ...(config.staticPodURL === '' ? [] : ['http' as const]),
     ],
     (update) => loop.take(update),
   );
@@ -239,12 +241,22 @@ export async function runKubelet(around: KubeletSurroundings): Promise<RunningKu
           changed: (found) => source.set('file', found),
         });
 
+  const url =
+    config.staticPodURL === ''
+      ? undefined
+      : new ManifestUrl({
+          ...{ nodeName: config.nodeName, now, log, url: config.staticPodURL },
+          checkFrequencyMs: config.httpCheckFrequencyMs,
+          changed: (found) => source.set('http', found),
+        });
+
   // The node shows itself at once; pods wait for the first relist, which tells what already runs.
   node?.start();
   const unfollow: (() => void)[] = [];
   const started = Promise.all([state.start(), pleg.start()]).then(async () => {
     if (informers !== undefined) unfollow.push(followApiserver(informers, config.nodeName, source));
     await manifests?.start();
+    void url?.start();
     loop.start();
     janitors.start();
     node?.changed();
@@ -276,6 +288,7 @@ export async function runKubelet(around: KubeletSurroundings): Promise<RunningKu
     async stop() {
       for (const stop of unfollow) stop();
       manifests?.stop();
+      url?.stop();
       loop.stop();
       await janitors.stop();
       state.stop();

@@ -1,6 +1,6 @@
 // The labels and annotations by which a restarted kubelet knows its sandboxes and containers again. Pure.
 // Guarantees: written and read only here; names are Kubernetes', so tools such as crictl and nerdctl show them.
-import type { V1Container } from '../api/gen/types.js';
+import type { V1Container, V1EphemeralContainer } from '../api/gen/types.js';
 import type { ContainerStatus, StringMap } from '../cri/runtime.js';
 import type { Pod } from './ports.js';
 
@@ -91,9 +91,14 @@ export function podText({ metadata }: Pick<Pod, 'metadata'>): string {
   return `${metadata.name}_${metadata.namespace ?? 'default'}(${metadata.uid})`;
 }
 
-/** All containers of a pod in the order in which they come up. */
+/** All containers of a pod in the order in which they come up, then those that were put into it for debugging. */
 export function allContainers(pod: Pick<Pod, 'spec'>): readonly V1Container[] {
-  return [...(pod.spec.initContainers ?? []), ...pod.spec.containers];
+  return [...(pod.spec.initContainers ?? []), ...pod.spec.containers, ...ephemeralContainers(pod)];
+}
+
+/** Run once at most, and never keep a pod alive. */
+export function ephemeralContainers({ spec }: Pick<Pod, 'spec'>): readonly V1EphemeralContainer[] {
+  return spec.ephemeralContainers ?? [];
 }
 
 /** A sidecar: an init container that stays. */

@@ -2,7 +2,7 @@
 // Guarantees: a running container whose hash matches and whose probes hold is never touched, sandbox permitting.
 import type { V1Container } from '../api/gen/types.js';
 import type { ContainerStatus } from '../cri/runtime.js';
-import { containerHash, hashOf, isRestartable } from './names.js';
+import { containerHash, ephemeralContainers, hashOf, isRestartable } from './names.js';
 import type { Pod, ProbeKind } from './ports.js';
 import { isRunning, latest, type RuntimePod } from './runtime/runtimePod.js';
 
@@ -24,6 +24,7 @@ export interface PodActions {
   readonly sandboxId: string | undefined;
   readonly initContainersToStart: readonly V1Container[];
   readonly containersToStart: readonly V1Container[];
+  readonly ephemeralContainersToStart: readonly V1Container[];
   readonly containersToKill: readonly ContainerKill[];
 }
 
@@ -43,7 +44,17 @@ export function computePodActions(facts: PodFacts): PodActions {
   const sandbox = sandboxChange(pod, status);
   if (sandbox.changed) return actionsForNewSandbox(pod, status, sandbox.attempt);
 
-  const base = { createSandbox: false, attempt: sandbox.attempt, sandboxId: sandbox.id };
+  // Each runs once: one that has a record, however it ended, is over.
+  const ephemeralContainersToStart =
+    pod.metadata.deletionTimestamp === undefined
+      ? ephemeralContainers(pod).filter(({ name }) => latest(status, name) === undefined)
+      : [];
+  const base = {
+    createSandbox: false,
+    attempt: sandbox.attempt,
+    sandboxId: sandbox.id,
+    ephemeralContainersToStart,
+  };
   const init = initActions(facts);
   if (!init.done)
     return {
@@ -61,6 +72,7 @@ export function computePodActions(facts: PodFacts): PodActions {
     ...base,
     // Nothing runs and nothing will: the sandbox goes, and with it the sidecars.
     killPod: idle,
+    ephemeralContainersToStart: idle ? [] : ephemeralContainersToStart,
     initContainersToStart: idle ? [] : init.start,
     containersToStart,
     containersToKill: idle ? [] : [...init.kill, ...decisions.flatMap(({ kill }) => kill)],
@@ -76,7 +88,7 @@ export function shouldRestart(
   if (pod.metadata.deletionTimestamp !== undefined) return false;
   if (status === undefined || status.state === 'CONTAINER_CREATED' || status.state === 'CONTAINER_UNKNOWN')
     return true;
-  if (isRunning(status)) return false;
+  if (isRunning(status) || ephemeralContainers(pod).some((one) => one === container)) return false;
   const policy = container.restartPolicy ?? pod.spec.restartPolicy ?? 'Always';
   if (policy === 'Never') return false;
   return policy === 'Always' || status.exitCode !== 0;
@@ -120,6 +132,8 @@ function actionsForNewSandbox(pod: Pod, status: RuntimePod, attempt: number): Po
     // A new sandbox means a new network and new processes: initialisation begins again.
     initContainersToStart: createSandbox ? inits.slice(0, 1) : [],
     containersToStart: createSandbox && inits.length === 0 ? toStart : [],
+    // They wait for the pod to run: what they look into is not there yet.
+    ephemeralContainersToStart: [],
     containersToKill: [],
   };
 }

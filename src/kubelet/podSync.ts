@@ -11,7 +11,7 @@ import { podLogDirectory, sandboxConfig } from './container/sandboxConfig.js';
 import type { ContainerStarter } from './container/starter.js';
 import { KubeletError, messageOf } from './error.js';
 import type { EventSink } from './events.js';
-import { allContainers, isRestartable, podText } from './names.js';
+import { allContainers, ephemeralContainers, isRestartable, podText } from './names.js';
 import { computePodActions, type PodActions } from './podActions.js';
 import type { PodFailure, PodSync, PodTermination, SyncOutcome } from './podWorkers.js';
 import type { Pod, PodVolumes, Probes } from './ports.js';
@@ -162,7 +162,11 @@ export class PodSyncer implements PodSync {
       if (!actions.killPod) await this.refreshVolumes(pod);
       return undefined;
     }
-    const toStart = [...actions.initContainersToStart, ...actions.containersToStart];
+    const toStart = [
+      ...actions.ephemeralContainersToStart,
+      ...actions.initContainersToStart,
+      ...actions.containersToStart,
+    ];
     // A new sandbox takes longest: volumes and images become ready beside it. None of them is left alone when one fails.
     const images = actions.createSandbox
       ? starter.fetchImages(pod, toStart, this.options.pullSecretsOf)
@@ -177,6 +181,7 @@ export class PodSyncer implements PodSync {
       const waitMs = await starter.start({
         ...{ pod, container, sandboxId, sandboxConfig: config, podIps, volumes: volumes.value, signal },
         image: images?.get(container.name),
+        targetId: targetOf(pod, container, runtimePod),
         previous: latest(runtimePod, container.name),
         lastExit: runtimePod.containers.find(
           ({ metadata, state }) => metadata.name === container.name && state === 'CONTAINER_EXITED',
@@ -316,8 +321,18 @@ export class PodSyncer implements PodSync {
 
 const hasEnded = ({ phase }: V1PodStatus) => phase === 'Succeeded' || phase === 'Failed';
 
-const hasWork = ({ initContainersToStart, containersToStart, containersToKill }: PodActions) =>
-  initContainersToStart.length + containersToStart.length + containersToKill.length > 0;
+const hasWork = (actions: PodActions) =>
+  actions.ephemeralContainersToStart.length > 0 ||
+  actions.initContainersToStart.length > 0 ||
+  actions.containersToStart.length > 0 ||
+  actions.containersToKill.length > 0;
+
+/** The running container whose processes an ephemeral one asks to see. */
+function targetOf(pod: Pod, { name }: V1Container, runtimePod: RuntimePod): string | undefined {
+  const target = ephemeralContainers(pod).find((one) => one.name === name)?.targetContainerName;
+  const run = target === undefined || target === '' ? undefined : latest(runtimePod, target);
+  return isRunning(run) ? run.id : undefined;
+}
 
 /** Restarts that the API shows, for a container of which the runtime kept no trace. */
 function restartsShown(status: V1PodStatus, { name }: V1Container): number {

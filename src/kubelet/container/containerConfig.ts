@@ -18,6 +18,8 @@ export interface ContainerParts {
   readonly envs: readonly { readonly key: string; readonly value: string }[];
   readonly mounts: readonly Mount[];
   readonly machine: MachineLimits;
+  /** The container whose processes this one sees. */
+  readonly targetId?: string | undefined;
 }
 
 export function containerConfig(parts: ContainerParts): ContainerConfig {
@@ -41,7 +43,14 @@ export function containerConfig(parts: ContainerParts): ContainerConfig {
     tty: container.tty === true,
     linux: {
       resources: containerResources(pod.spec, container, parts.machine),
-      securityContext: containerSecurity(pod, container, parts.image),
+      securityContext: withTarget(containerSecurity(pod, container, parts.image), parts.targetId),
     },
   };
+}
+
+type Security = ContainerConfig['linux']['securityContext'];
+
+function withTarget(security: Security, targetId: string | undefined): Security {
+  if (targetId === undefined) return security;
+  return { ...security, namespaceOptions: { ...security.namespaceOptions, pid: 'TARGET', targetId } };
 }

@@ -38,6 +38,8 @@ export interface StartRequest {
   /** Restarts the API shows; used when the runtime kept no trace of earlier runs. */
   readonly restartsShown: number;
   readonly pullSecrets: () => Promise<readonly AuthConfig[]>;
+  /** Of an ephemeral container: whose process namespace it enters. */
+  readonly targetId?: string | undefined;
   /** Already on its way. */
   readonly image?: Promise<PulledImage> | undefined;
   readonly signal: AbortSignal;
@@ -170,6 +172,7 @@ export class ContainerStarter {
         ...{ pod, container, restartCount, envs, mounts },
         imageRef: pulled.imageRef,
         image: pulled.image,
+        targetId: request.targetId,
         machine: machine(),
       });
     });

@@ -80,13 +80,14 @@ async function volumeMount(request: MountRequest, mount: V1VolumeMount, index: n
           subPath,
         });
   const containerPath = path.posix.isAbsolute(mountPath) ? mountPath : path.posix.join('/', mountPath);
-  const readonly = readOnly || isFilledByKubelet(pod, name);
+  const readonly = readOnly || isReadOnly(pod, name);
   return { containerPath, hostPath, readonly, propagation, selinuxRelabel: false };
 }
 
-/** Such volumes are read-only to every container, whatever it asks. */
-function isFilledByKubelet(pod: Pod, name: string): boolean {
+/** Volumes that the kubelet fills, and claims that say so, are read-only to every container, whatever it asks. */
+function isReadOnly(pod: Pod, name: string): boolean {
   const volume = pod.spec.volumes?.find((one) => one.name === name);
+  if (volume?.persistentVolumeClaim?.readOnly === true) return true;
   return Boolean(volume?.configMap ?? volume?.secret ?? volume?.downwardAPI ?? volume?.projected);
 }
 

@@ -10,7 +10,7 @@ interface Entry {
 
 export class PodCache {
   private readonly entries = new Map<string, Entry>();
-  /** What is absent here was absent in the runtime at this moment. */
+  /** What is here was so in the runtime at this moment, and what is absent was absent. */
   private completeAt = Number.NEGATIVE_INFINITY;
 
   constructor(
@@ -38,7 +38,8 @@ export class PodCache {
   async newerThan(uid: string, at: number): Promise<RuntimePod> {
     const entry = this.entries.get(uid);
     if (entry !== undefined && entry.at > at) return entry.pod;
-    if (entry === undefined && this.completeAt > at) return emptyRuntimePod(uid);
+    // A whole relist since then found nothing new of this pod, or it would have been fetched: a quiet pod costs no call.
+    if (this.completeAt > at) return entry?.pod ?? emptyRuntimePod(uid);
     return this.refresh(uid);
   }
 

@@ -15,6 +15,8 @@ import { apiTime } from '../status/time.js';
 
 export interface ManifestSource {
   readonly file: string;
+  /** Where it came from, as the pod's annotation says: a file unless told. */
+  readonly source?: 'file' | 'http';
   readonly nodeName: string;
   readonly now: number;
 }
@@ -58,12 +60,23 @@ export function parseManifest(text: string, source: ManifestSource): Pod {
         ...annotations,
         [CONFIG_HASH]: uid,
         [CONFIG_SEEN]: new Date(now).toISOString(),
-        [CONFIG_SOURCE]: 'file',
+        [CONFIG_SOURCE]: source.source ?? 'file',
       },
     },
     spec,
     status: { phase: 'Pending' },
   };
+}
+
+/** The pods of a text that holds one or a list of them, each as a text of its own. */
+export function splitManifest(text: string, file: string): readonly string[] {
+  if (text.length > MAX_BYTES) throw wrong(file, '', 'is larger than 1 MiB');
+  const document = parseDocument(text);
+  const value = document.errors.length > 0 ? undefined : toPlain(document, file);
+  const { kind, items } = (value ?? {}) as { kind?: unknown; items?: unknown };
+  if (kind !== 'PodList' && kind !== 'List') return [text];
+  if (!Array.isArray(items)) throw wrong(file, 'items', 'is not a list');
+  return items.map((item: unknown) => JSON.stringify({ apiVersion: 'v1', kind: 'Pod', ...(item as object) }));
 }
 
 /** YAML or JSON, which is YAML too; unknown fields and wrong types are refused. */

@@ -3,7 +3,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Pod } from '../ports.js';
 
-export type PodSourceName = 'api' | 'file';
+export type PodSourceName = 'api' | 'file' | 'http';
 export type PodOp = 'ADD' | 'UPDATE' | 'REMOVE' | 'RECONCILE';
 
 export interface PodUpdate {

@@ -2,7 +2,7 @@
 // Guarantees: one status for each container of the spec, in its order; a restart shows the run before as lastState.
 import type { V1Container, V1ContainerState, V1ContainerStatus } from '../../api/gen/types.js';
 import type { ContainerStatus } from '../../cri/runtime.js';
-import { restartCountOf } from '../names.js';
+import { ephemeralContainers, restartCountOf } from '../names.js';
 import { shouldRestart } from '../podActions.js';
 import type { Pod } from '../ports.js';
 import { nanosToMs, type RuntimePod } from '../runtime/runtimePod.js';
@@ -130,6 +130,9 @@ function withReadiness(
   container: V1Container,
   status: V1ContainerStatus,
 ): V1ContainerStatus {
+  // One for debugging is never waited for, so it is never ready.
+  if (ephemeralContainers(facts.pod).some((one) => one === container))
+    return { ...status, ready: false, started: false };
   const init = facts.pod.spec.initContainers?.includes(container) === true;
   if (init && container.restartPolicy !== 'Always')
     return { ...status, ready: status.state?.terminated?.exitCode === 0, started: false };

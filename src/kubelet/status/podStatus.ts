@@ -2,6 +2,7 @@
 // Guarantees: the same facts give the same status, so that an unchanged pod is never written.
 import type { V1ContainerStatus, V1PodStatus } from '../../api/gen/types.js';
 import { qosClassOf } from '../../api/kinds/pod/qos.js';
+import { ephemeralContainers } from '../names.js';
 import { readySandbox, sandboxIps } from '../runtime/runtimePod.js';
 import { podConditions } from './conditions.js';
 import { type ContainerFacts, containerStatuses } from './containerStatuses.js';
@@ -26,6 +27,7 @@ export function podStatus(facts: StatusFacts): V1PodStatus {
     previous.initContainerStatuses,
   );
   const statuses = containerStatuses(facts, pod.spec.containers, previous.containerStatuses);
+  const ephemeral = containerStatuses(facts, ephemeralContainers(pod), previous.ephemeralContainerStatuses);
   const wasEnded = previous.phase === 'Succeeded' || previous.phase === 'Failed';
   const computed = phaseOf({ spec: pod.spec, initStatuses, statuses, isTerminating: facts.isTerminating });
   // An ended pod never comes back to life under the same uid.
@@ -55,6 +57,7 @@ export function podStatus(facts: StatusFacts): V1PodStatus {
     startTime: previous.startTime ?? apiTime(now),
     ...(initStatuses.length === 0 ? {} : { initContainerStatuses: initStatuses }),
     containerStatuses: statuses,
+    ...(ephemeral.length === 0 ? {} : { ephemeralContainerStatuses: ephemeral }),
     qosClass: previous.qosClass ?? qosClassOf(pod.spec),
   };
 }

@@ -7,6 +7,7 @@ import { PODS } from '../../api/resources.js';
 import { ApiError } from '../../api/status.js';
 import type { Client } from '../../client/client.js';
 import { messageOf } from '../error.js';
+import { makeGate } from '../gate.js';
 import type { Pod } from '../ports.js';
 import { statusPatch } from './statusPatch.js';
 
@@ -33,10 +34,12 @@ interface Entry {
 
 const FIRST_RETRY_MS = 200;
 const LONGEST_RETRY_MS = 10_000;
+const WRITES_AT_ONCE = 8;
 
 export class StatusManager {
   private readonly entries = new Map<string, Entry>();
   private readonly listeners = new Set<(pod: Pod, status: V1PodStatus) => void>();
+  private readonly gate = makeGate(WRITES_AT_ONCE);
   private stopped = false;
 
   constructor(private readonly options: StatusManagerOptions) {}
@@ -108,7 +111,7 @@ export class StatusManager {
     while (entry.dirty && !this.stopped && this.entries.get(uid) === entry) {
       entry.dirty = false;
       try {
-        await this.sendOnce(client, entry);
+        await this.gate(() => this.sendOnce(client, entry));
         entry.failures = 0;
       } catch (error) {
         const delayMs = Math.min(FIRST_RETRY_MS * 2 ** entry.failures++, LONGEST_RETRY_MS);

@@ -8,7 +8,7 @@ type Fields = Record<string, unknown>;
 /** Lists that the API merges by key: what is gone must be said. */
 const MERGED: Readonly<Record<string, string>> = { conditions: 'type', podIPs: 'ip', hostIPs: 'ip' };
 /** Written by others, or only once. */
-const KEPT = new Set(['nominatedNodeName', 'resize', 'resourceClaimStatuses', 'ephemeralContainerStatuses']);
+const KEPT = new Set(['nominatedNodeName', 'resize', 'resourceClaimStatuses']);
 
 export function statusPatch(uid: string, current: V1PodStatus, wanted: V1PodStatus): object | undefined {
   const before = current as Fields;

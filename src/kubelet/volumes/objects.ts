@@ -6,6 +6,7 @@ import { CONFIG_MAPS, type ResourceType, SECRETS } from '../../api/resources.js'
 import { ApiError } from '../../api/status.js';
 import type { Client } from '../../client/client.js';
 import { KubeletError } from '../error.js';
+import { makeGate } from '../gate.js';
 
 export interface ObjectRequest {
   readonly podUid: string;
@@ -28,6 +29,8 @@ export interface ObjectSource {
   readonly keepMs?: number;
 }
 
+const REQUESTS_AT_ONCE = 4;
+
 interface Kept {
   readonly at: number;
   readonly answer: Promise<KubeObject | undefined>;
@@ -36,6 +39,7 @@ interface Kept {
 export function makePodObjects({ client, now, keepMs = 1000 }: ObjectSource): PodObjects {
   // By pod, so that what a pod knew goes with it, and what it may read is not lent to another.
   const pods = new Map<string, Map<string, Kept>>();
+  const gate = makeGate(REQUESTS_AT_ONCE);
 
   async function get<T extends KubeObject>(
     type: ResourceType<T>,
@@ -47,7 +51,7 @@ export function makePodObjects({ client, now, keepMs = 1000 }: ObjectSource): Po
     const known = kept.get(key);
     if (known !== undefined && now() - known.at < keepMs)
       return known.answer as Promise<Stored<T> | undefined>;
-    const answer = client.of(type).get({ namespace, name }).catch(undefinedIfNotFound);
+    const answer = gate(() => client.of(type).get({ namespace, name })).catch(undefinedIfNotFound);
     kept.set(key, { at: now(), answer });
     // A failure is not kept: the next one who asks tries again.
     answer.catch(() => kept.delete(key));

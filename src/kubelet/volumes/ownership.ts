@@ -23,6 +23,18 @@ export async function ownByGroup(
   for (const name of await readdir(dir)) await ownByGroup(path.join(dir, name), gid, { writable });
 }
 
+/** With `OnRootMismatch` a volume whose root is already the group's is taken to be so all the way down. */
+export async function ownByPod(dir: string, pod: Pod): Promise<void> {
+  const gid = fsGroupOf(pod);
+  if (gid === undefined) return;
+  if (pod.spec.securityContext?.fsGroupChangePolicy === 'OnRootMismatch') {
+    const root = await lstat(dir);
+    const wanted = SETGID | 0o770;
+    if (root.gid === gid && (root.mode & wanted & ~0o700) === (wanted & ~0o700)) return;
+  }
+  await ownByGroup(dir, gid, { writable: true });
+}
+
 export const fsGroupOf = (pod: Pod): number | undefined => pod.spec.securityContext?.fsGroup;
 
 /** The one user that all containers run as, who then owns the tokens; undefined when they differ or do not say. */

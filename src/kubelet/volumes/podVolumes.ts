@@ -10,6 +10,7 @@ import type { Resources } from '../environment/resourceField.js';
 import { KubeletError, messageOf } from '../error.js';
 import type { Pod, PodVolumes } from '../ports.js';
 import { writeAtomically } from './atomicWriter.js';
+import { setUpClaim } from './claim.js';
 import { ensureTmpfs, setUpEmptyDir } from './emptyDir.js';
 import { isMissing, type Plugin, podDir, volumeDir } from './files.js';
 import { setUpHostPath } from './hostPath.js';
@@ -69,8 +70,9 @@ export function makePodVolumes(options: PodVolumesOptions): PodVolumes {
   async function setUpVolume(base: string, pod: Pod, volume: V1Volume): Promise<string> {
     const { uid } = pod.metadata;
     const at = (plugin: Plugin) => volumeDir(base, uid, plugin, volume.name);
-    const { emptyDir, hostPath, configMap, secret, downwardAPI, projected } = volume;
+    const { emptyDir, hostPath, configMap, secret, downwardAPI, projected, persistentVolumeClaim } = volume;
     if (hostPath) return setUpHostPath(hostPath);
+    if (persistentVolumeClaim) return setUpClaim(client, pod, persistentVolumeClaim.claimName);
     if (configMap) {
       const payload = await configMapPayload(sources, pod, configMap, configMap.defaultMode);
       return write(pod, at('configmap'), payload, false);

@@ -3,6 +3,7 @@
 import type { AuthenticationV1TokenRequest } from '../../api/gen/types.js';
 import { SERVICE_ACCOUNTS } from '../../api/resources.js';
 import type { Client } from '../../client/client.js';
+import { makeGate } from '../gate.js';
 import type { Pod } from '../ports.js';
 
 export interface TokenManager {
@@ -21,6 +22,7 @@ interface Held {
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const MAX_JITTER_MS = 10_000;
+const REQUESTS_AT_ONCE = 4;
 
 export function makeTokenManager(options: {
   readonly client: Client;
@@ -32,6 +34,7 @@ export function makeTokenManager(options: {
   const { client, now, random = Math.random } = options;
   const pods = new Map<string, Map<string, Held>>();
   const asking = new Map<string, Promise<string>>();
+  const gate = makeGate(REQUESTS_AT_ONCE);
 
   async function ask(pod: Pod, audience: string | undefined, expirationSeconds: number): Promise<Held> {
     const { name, namespace, uid } = pod.metadata;
@@ -64,7 +67,7 @@ export function makeTokenManager(options: {
     const { uid } = pod.metadata;
     const held = pods.get(uid)?.get(key);
     try {
-      const next = await ask(pod, audience, expirationSeconds);
+      const next = await gate(() => ask(pod, audience, expirationSeconds));
       const tokens = pods.get(uid) ?? new Map<string, Held>();
       pods.set(uid, tokens.set(key, next));
       return next.token;

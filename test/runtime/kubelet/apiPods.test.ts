@@ -239,6 +239,33 @@ describeWith(needs, 'a kubelet with an apiserver', () => {
     await remove('slow');
   });
 
+  test('a sidecar is up before the main container, serves it, and ends after it', async () => {
+    const volumeMounts = [{ name: 'shared', mountPath: '/shared' }];
+    const serve =
+      'echo up > /shared/sidecar; while [ ! -f /shared/done ]; do sleep 0.1; done; exec sleep 1000';
+    await create('sided', {
+      restartPolicy: 'Never',
+      volumes: [{ name: 'shared', emptyDir: {} }],
+      initContainers: [shell('side', serve, { restartPolicy: 'Always', volumeMounts })],
+      containers: [
+        shell('main', '/bin/cat /shared/sidecar > /dev/termination-log; echo > /shared/done', {
+          volumeMounts,
+        }),
+      ],
+    });
+    const pod = await until('Succeeded', 'sided', ({ status }) => status.phase === 'Succeeded');
+    expect(first(pod)?.state?.terminated).toMatchObject({ exitCode: 0, message: 'up\n' });
+    const side = (
+      await until(
+        'ended',
+        'sided',
+        ({ status }) => status.initContainerStatuses?.[0]?.state?.terminated !== undefined,
+      )
+    ).status.initContainerStatuses?.[0];
+    expect(side?.restartCount).toBe(0);
+    await remove('sided');
+  });
+
   test('a pod that is done keeps its status and can be deleted', async () => {
     await create('done', { restartPolicy: 'Never', containers: [shell('done', 'exit 0')] });
     await until('Succeeded', 'done', ({ status }) => status.phase === 'Succeeded');

@@ -9,12 +9,17 @@ const actions = (pod: Pod, status: RuntimePod, more: Partial<PodFacts> = {}) =>
 
 /** The decision in short: what is made, started and killed, by name. */
 const brief = (pod: Pod, status: RuntimePod, more: Partial<PodFacts> = {}) => {
-  const { createSandbox, killPod, attempt, initContainersToStart, containersToStart, containersToKill } =
-    actions(pod, status, more);
+  const { createSandbox, killPod, attempt, initContainersToStart, containersToStart, ...other } = actions(
+    pod,
+    status,
+    more,
+  );
+  const { containersToKill, ephemeralContainersToStart } = other;
   const names = (list: readonly { name: string }[]) => list.map(({ name }) => name);
   return {
     ...(createSandbox ? { sandbox: attempt } : {}),
     ...(killPod ? { killPod } : {}),
+    ...(ephemeralContainersToStart.length > 0 ? { debug: names(ephemeralContainersToStart) } : {}),
     init: names(initContainersToStart),
     start: names(containersToStart),
     kill: containersToKill.map(({ id }) => id),
@@ -186,5 +191,30 @@ describe('what a pod needs next', () => {
   test('with Never a failed probe kills for good', () => {
     const status = runtimePod([run(never, 'web', 'running')]);
     expect(brief(never, status, { probeFailure: failing('startup') })).toMatchObject({ start: [] });
+  });
+});
+
+describe('containers for debugging', () => {
+  const debugged = podOf({ ephemeralContainers: [container('look')] as never });
+  const up = run(debugged, 'web', 'running');
+  const looked = (state: 'running' | 'exited') =>
+    ({ ...run(debugged, 'web', state), id: 'look-0', metadata: { name: 'look', attempt: 0 } }) as never;
+
+  test.each<[string, RuntimePod, object]>([
+    ['one that has not run is started beside what runs', runtimePod([up]), { ...nothing, debug: ['look'] }],
+    ['one that runs is left alone', runtimePod([up, looked('running')]), nothing],
+    ['one that has ended is never started again', runtimePod([up, looked('exited')]), nothing],
+    [
+      'a new sandbox comes first',
+      emptyRuntimePod('u1'),
+      { sandbox: 0, killPod: true, ...nothing, start: ['web'] },
+    ],
+  ])('%s', (_, status, expected) => {
+    expect(brief(debugged, status)).toEqual(expected);
+  });
+
+  test('one that runs does not keep a pod that is done', () => {
+    const done = podOf({ restartPolicy: 'Never', ephemeralContainers: [container('look')] as never });
+    expect(brief(done, runtimePod([run(done, 'web', 'exited')]))).toEqual({ killPod: true, ...nothing });
   });
 });

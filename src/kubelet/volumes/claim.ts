@@ -1,0 +1,63 @@
+// A persistent volume behind a claim: bound, meant for this claim, and of a kind that lives on this node.
+// Guarantees: nothing of the volume is ever removed; a claim that is not bound waits with Kubernetes' words.
+import { stat } from 'node:fs/promises';
+import type { V1PersistentVolume, V1PersistentVolumeClaim } from '../../api/gen/types.js';
+import { ApiError } from '../../api/status.js';
+import type { Client } from '../../client/client.js';
+import { KubeletError } from '../error.js';
+import type { Pod } from '../ports.js';
+import { isMissing } from './files.js';
+import { setUpHostPath } from './hostPath.js';
+import { ownByPod } from './ownership.js';
+
+export async function setUpClaim(client: Client, pod: Pod, claimName: string): Promise<string> {
+  const { namespace = 'default' } = pod.metadata;
+  const claim = await get<V1PersistentVolumeClaim>(
+    client,
+    `namespaces/${encodeURIComponent(namespace)}/persistentvolumeclaims`,
+    claimName,
+    `persistentvolumeclaim "${claimName}" not found`,
+  );
+  const volumeName = claim.spec?.volumeName;
+  if (claim.status?.phase !== 'Bound' || !volumeName)
+    throw refused(`PVC ${namespace}/${claimName} is not bound`);
+  const volume = await get<V1PersistentVolume>(
+    client,
+    'persistentvolumes',
+    volumeName,
+    `failed to fetch PV ${volumeName} from API server. error=persistentvolumes "${volumeName}" not found`,
+  );
+  if (volume.spec?.claimRef?.uid !== claim.metadata?.uid)
+    throw refused(`PV ${volumeName} is bound to another claim than ${namespace}/${claimName}`);
+  return path(volume, pod);
+}
+
+async function path({ spec, metadata }: V1PersistentVolume, pod: Pod): Promise<string> {
+  if (spec?.hostPath !== undefined) return setUpHostPath(spec.hostPath);
+  if (spec?.local === undefined) {
+    const kinds = Object.keys(spec ?? {}).filter(
+      (key) => typeof spec?.[key as keyof typeof spec] === 'object',
+    );
+    throw refused(`PV ${metadata?.name} is neither local nor hostPath (it has ${kinds.join(', ')})`);
+  }
+  const at = await setUpHostPath({ path: spec.local.path });
+  const found = await stat(at).catch((error: unknown) => {
+    if (isMissing(error)) throw refused(`path "${at}" does not exist`);
+    throw error;
+  });
+  // A device would want a file system; this kubelet mounts none.
+  if (!found.isDirectory()) throw refused(`path "${at}" of PV ${metadata?.name} is not a directory`);
+  await ownByPod(at, pod);
+  return at;
+}
+
+async function get<T>(client: Client, resource: string, name: string, missing: string): Promise<T> {
+  try {
+    return await client.raw<T>('GET', `/api/v1/${resource}/${encodeURIComponent(name)}`);
+  } catch (cause) {
+    if (ApiError.is(cause, 'NotFound')) throw refused(missing, cause);
+    throw cause;
+  }
+}
+
+const refused = (why: string, cause?: unknown) => new KubeletError('FailedMount', why, { cause });

@@ -1,0 +1,84 @@
+import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { ApiError } from '../../../../src/api/status.js';
+import type { Client } from '../../../../src/client/client.js';
+import { setUpClaim } from '../../../../src/kubelet/volumes/claim.js';
+import { podOf } from '../support.js';
+
+let directory: string;
+beforeEach(() => {
+  directory = mkdtempSync(path.join(tmpdir(), 'trellis-claim-'));
+});
+afterEach(() => rmSync(directory, { recursive: true }));
+
+const claimPath = '/api/v1/namespaces/default/persistentvolumeclaims/data';
+const bound = { metadata: { uid: 'c1' }, spec: { volumeName: 'disk' }, status: { phase: 'Bound' } };
+const volume = (spec: object) => ({ metadata: { name: 'disk' }, spec: { claimRef: { uid: 'c1' }, ...spec } });
+const clientWith = (objects: Record<string, object>): Client =>
+  ({
+    raw: async (_: string, at: string) => {
+      if (objects[at] === undefined)
+        throw new ApiError({
+          kind: 'Status',
+          apiVersion: 'v1',
+          status: 'Failure',
+          reason: 'NotFound',
+          code: 404,
+        } as never);
+      return objects[at];
+    },
+  }) as unknown as Client;
+const setUp = (objects: Record<string, object>, spec = {}) =>
+  setUpClaim(clientWith(objects), podOf(spec), 'data');
+const withVolume = (spec: object) => ({ [claimPath]: bound, '/api/v1/persistentvolumes/disk': volume(spec) });
+
+describe('a claim', () => {
+  test('a local volume and one of the host are paths', async () => {
+    expect(await setUp(withVolume({ local: { path: directory } }))).toBe(directory);
+    expect(await setUp(withVolume({ hostPath: { path: directory, type: 'Directory' } }))).toBe(directory);
+  });
+
+  test.each([
+    ['a claim that is not there', {}, 'persistentvolumeclaim "data" not found'],
+    [
+      'one that waits',
+      { [claimPath]: { ...bound, status: { phase: 'Pending' } } },
+      'PVC default/data is not bound',
+    ],
+    ['a volume that is gone', { [claimPath]: bound }, 'failed to fetch PV disk'],
+    [
+      "another claim's volume",
+      withVolume({ claimRef: { uid: 'c2' }, local: { path: '/' } }),
+      'bound to another claim',
+    ],
+    ['a path that leaves', withVolume({ local: { path: '/tmp/../etc' } }), "must not contain '..'"],
+    [
+      'a path that is not there',
+      withVolume({ local: { path: '/nonexistent' } }),
+      'path "/nonexistent" does not exist',
+    ],
+    ['a kind from elsewhere', withVolume({ nfs: { server: 'a', path: '/' } }), 'neither local nor hostPath'],
+  ])('%s waits with its reason', async (_, objects, words) => {
+    await expect(setUp(objects)).rejects.toThrow(words);
+  });
+
+  test('OnRootMismatch leaves what is below alone once the root is right', async () => {
+    const below = path.join(directory, 'below');
+    mkdirSync(below, { mode: 0o700 });
+    const spec = (fsGroupChangePolicy: string) => ({
+      securityContext: { fsGroup: 4242, fsGroupChangePolicy },
+    });
+    if (process.getuid?.() !== 0) return;
+    await setUp(withVolume({ local: { path: directory } }), spec('Always'));
+    expect(statSync(below).gid).toBe(4242);
+    writeFileSync(path.join(below, 'new'), '');
+    const file = path.join(directory, 'other');
+    writeFileSync(file, '', { mode: 0o600 });
+    await setUp(withVolume({ local: { path: directory } }), spec('OnRootMismatch'));
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    await setUp(withVolume({ local: { path: directory } }), spec('Always'));
+    expect(statSync(file).mode & 0o777).toBe(0o660);
+  });
+});
