@@ -58,7 +58,7 @@ export const statefulSetKind: KindDefinition<V1StatefulSet> = {
   },
   validate({ spec }, old) {
     const causes = [
-      ...validateWorkload(spec, undefined, 'statefulset', 'StatefulSet'),
+      ...validateWorkload(withClaims(spec), undefined, 'statefulset', 'StatefulSet'),
       ...(spec === undefined ? [] : validateRollout(spec)),
     ];
     if (old?.spec !== undefined && spec !== undefined && !sameMeaning(frozen(spec), frozen(old.spec)))
@@ -74,6 +74,18 @@ export const statefulSetKind: KindDefinition<V1StatefulSet> = {
     ...containerColumns<V1StatefulSet>(({ spec }) => spec?.template),
   ],
 };
+
+/** Mounts may name a claim's template: the controller puts a volume of that name, or in the place of one, into each pod. */
+function withClaims(spec: V1StatefulSetSpec | undefined): V1StatefulSetSpec | undefined {
+  const { template, volumeClaimTemplates = [] } = spec ?? {};
+  if (spec === undefined || template?.spec === undefined) return spec;
+  const volumes = template.spec.volumes ?? [];
+  const claims = volumeClaimTemplates
+    .map(({ metadata }) => metadata?.name ?? '')
+    .filter((name) => name !== '' && !volumes.some((volume) => volume.name === name))
+    .map((name) => ({ name, persistentVolumeClaim: { claimName: name } }));
+  return { ...spec, template: { ...template, spec: { ...template.spec, volumes: [...volumes, ...claims] } } };
+}
 
 function frozen({
   podManagementPolicy,

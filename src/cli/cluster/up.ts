@@ -147,7 +147,8 @@ async function start(flags: UpFlags, sink: StepSink) {
     layout,
     wanted: flags,
     nodeIp: flags.nodeIp,
-    self: [process.execPath, MAIN],
+    // A small nursery: bursts of short-lived objects must not keep a component's memory for good.
+    self: [process.execPath, '--max-semi-space-size=2', MAIN],
     cniBinDir: path.join(installationRoot(), 'dist', 'cni'),
     timeoutMs: flags.timeout * 1000,
     sink,
