@@ -27,10 +27,12 @@ const PORTS = [
 ];
 
 export async function ensureDnsService(client: Client, options: DnsServiceOptions): Promise<void> {
-  await unlessThere(client.of(SERVICES).create(service(options)));
+  // Looked for first: a second Service with that address would be refused for the address, not for its name.
+  if (!(await isThere(client.of(SERVICES).get(META)))) await client.of(SERVICES).create(service(options));
+  const slices = client.of(ENDPOINT_SLICES);
   const slice = endpoints(options);
-  await unlessThere(client.of(ENDPOINT_SLICES).create(slice));
-  await client.of(ENDPOINT_SLICES).patch(META, 'merge', { endpoints: slice.endpoints, ports: slice.ports });
+  if (!(await isThere(slices.get(META)))) await slices.create(slice);
+  else await slices.patch(META, 'merge', { endpoints: slice.endpoints, ports: slice.ports });
 }
 
 function service({ clusterIp }: DnsServiceOptions): V1Service {
@@ -53,8 +55,12 @@ function endpoints({ address, port }: DnsServiceOptions): V1EndpointSlice {
   };
 }
 
-async function unlessThere(writing: Promise<unknown>): Promise<void> {
-  await writing.catch((error: unknown) => {
-    if (!ApiError.is(error, 'AlreadyExists')) throw error;
-  });
+async function isThere(reading: Promise<unknown>): Promise<boolean> {
+  try {
+    await reading;
+    return true;
+  } catch (error) {
+    if (ApiError.is(error, 'NotFound')) return false;
+    throw error;
+  }
 }

@@ -95,11 +95,10 @@ export class Housekeeping {
   }
 
   private async removeVolumes(isWanted: Wanted): Promise<void> {
-    const { volumes, config } = this.options;
+    const { volumes } = this.options;
     for (const uid of await volumes.podsOnDisk()) {
       if (!this.mayGo(uid, isWanted)) continue;
       await volumes.tearDown(uid);
-      await rm(`${config.rootDir}/pods/${uid}`, { recursive: true, force: true });
     }
   }
 

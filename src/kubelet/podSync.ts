@@ -1,6 +1,6 @@
 // What a pod worker does: bring a pod up, keep it as its spec says, take it down. The IO around podActions.
 // Guarantees: order is cgroup and directories, sandbox beside volumes and images, init containers, containers; status is told before and after.
-import { mkdir, rm } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import type { V1Container, V1PodStatus } from '../api/gen/types.js';
 import type { Log } from '../api/log.js';
 import type { AuthConfig, PodSandboxConfig, RuntimeService } from '../cri/runtime.js';
@@ -80,9 +80,8 @@ export class PodSyncer implements PodSync {
   }
 
   async terminated(uid: string, pod: Pod | undefined): Promise<void> {
-    const { volumes, statuses, starter, config } = this.options;
+    const { volumes, statuses, starter } = this.options;
     await volumes.tearDown(uid);
-    await rm(`${config.rootDir}/pods/${uid}`, { recursive: true, force: true });
     await this.removeCgroups(uid);
     starter.forget(uid);
     this.syncedAt.delete(uid);
