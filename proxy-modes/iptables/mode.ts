@@ -1,8 +1,10 @@
 // The iptables mode: the one place of it that touches the kernel.
 // Guarantees: each table of a family changes whole or not at all; only chains that changed are sent.
+
 import type { IptablesPort } from '../../src/kernel/iptables/port.js';
 import type { NftPort } from '../../src/kernel/nftables/port.js';
 import type { IpFamily, PerFamily, ProxyMode, ProxyState, TrafficOptions } from '../../src/proxy/state.js';
+import { syncEach } from '../families.js';
 import * as names from './names.js';
 import { OWNED } from './plan/base.js';
 import { removal } from './tables.js';
@@ -80,17 +82,7 @@ export function iptablesMode({ ports, traffic, nft }: IptablesModeOptions): Prox
   };
   return {
     name: 'iptables',
-    sync: async (state, changed) => {
-      const errors: unknown[] = [];
-      let sent = 0;
-      for (const entry of families)
-        sent += await syncFamily(entry, state, changed).catch((error: unknown) => {
-          errors.push(error);
-          return 0;
-        });
-      if (errors.length > 0) throw errors[0];
-      return { sent };
-    },
+    sync: (state, changed) => syncEach(families, (entry) => syncFamily(entry, state, changed)),
     forget: () => {
       forgotten += 1;
       applied.clear();

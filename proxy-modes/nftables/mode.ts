@@ -1,7 +1,9 @@
 // The nftables mode: the one place of it that touches the kernel.
 // Guarantees: each family is one atomic transaction; what was committed is remembered only after it was.
+
 import type { GoneObject, NftPort, NftRequest } from '../../src/kernel/nftables/port.js';
 import type { IpFamily, PerFamily, ProxyMode, ProxyState, TrafficOptions } from '../../src/proxy/state.js';
+import { syncEach } from '../families.js';
 import { balanceChain } from './names.js';
 import { baseChains, sets, type TableName } from './plan/base.js';
 import { SHARED_CHAIN } from './plan/service.js';
@@ -41,18 +43,7 @@ export function nftablesMode({ nft, table, families, traffic }: NftablesModeOpti
   };
   return {
     name: 'nftables',
-    sync: async (state, changed) => {
-      const errors: unknown[] = [];
-      let sent = 0;
-      // One family's trouble is not the other's.
-      for (const family of families)
-        sent += await syncFamily(family, state, changed).catch((error: unknown) => {
-          errors.push(error);
-          return 0;
-        });
-      if (errors.length > 0) throw errors[0];
-      return { sent };
-    },
+    sync: (state, changed) => syncEach(families, (family) => syncFamily(family, state, changed)),
     forget: () => {
       forgotten += 1;
       applied.clear();

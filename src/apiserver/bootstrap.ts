@@ -1,5 +1,6 @@
 // What a cluster has from the first moment: its own namespaces and priority classes, and the Service by which pods reach the apiserver.
 // Guarantees: may run at every start; it creates what is missing and corrects only the addresses of the `kubernetes` Service.
+import { SERVICE_NAME_LABEL } from '../api/endpointSlice.js';
 import type { V1EndpointSlice, V1Endpoints, V1Service } from '../api/gen/types.js';
 import { SYSTEM_PRIORITY_CLASSES } from '../api/kinds/priorityClass.js';
 import type { KubeObject } from '../api/object.js';
@@ -64,7 +65,7 @@ export function kubernetesEndpoints({ address, port }: BootstrapOptions): V1Endp
 
 export function kubernetesSlice({ address, port }: BootstrapOptions): V1EndpointSlice {
   return {
-    metadata: { ...META, labels: { 'kubernetes.io/service-name': 'kubernetes' } },
+    metadata: { ...META, labels: { [SERVICE_NAME_LABEL]: META.name } },
     addressType: address.includes(':') ? 'IPv6' : 'IPv4',
     endpoints: [{ addresses: [address], conditions: { ready: true } }],
     ports: [{ name: 'https', port, protocol: 'TCP' }],

@@ -7,7 +7,6 @@ import { keyOf, type Stored } from '../api/object.js';
 import { categorize, type Found, type NodeTopology } from './endpoints.js';
 import type { IpFamily, Protocol, ServicePort } from './state.js';
 
-export const SERVICE_NAME_LABEL = 'kubernetes.io/service-name';
 /** Services with it belong to another proxy. */
 const PROXY_NAME_LABEL = 'service.kubernetes.io/service-proxy-name';
 

@@ -1,12 +1,13 @@
 // Keeps the state of the proxy current: recomputes only the service that an event was about.
 // Guarantees: entries that did not change keep their identity; a change is in `changed` until it is taken.
+import { serviceKeyOf } from '../api/endpointSlice.js';
 import type { V1EndpointSlice, V1Node, V1Service } from '../api/gen/types.js';
 import { keyOf, type Stored } from '../api/object.js';
 import { ENDPOINT_SLICES, NODES, SERVICES } from '../api/resources.js';
 import type { Informer, Informers } from '../client/informer.js';
 import { Claims } from './claims.js';
 import { countLocalReady, type NodeTopology } from './endpoints.js';
-import { healthCheckNodePort, isProxied, SERVICE_NAME_LABEL, servicePorts } from './servicePorts.js';
+import { healthCheckNodePort, isProxied, servicePorts } from './servicePorts.js';
 import type { ProxyState, ServicePort } from './state.js';
 
 const BY_SERVICE = 'service';
@@ -59,7 +60,7 @@ export function trackServices({ informers, nodeName, onChange }: TrackerOptions)
   let changed = new Set<string>();
   let topology: NodeTopology = { name: nodeName };
 
-  slices.index(BY_SERVICE, (slice) => [serviceOf(slice)]);
+  slices.index(BY_SERVICE, (slice) => [serviceKeyOf(slice)]);
   const grant = (keys: ReadonlySet<string>) => {
     for (const key of keys) {
       const port = claims.granted(key);
@@ -106,7 +107,7 @@ export function trackServices({ informers, nodeName, onChange }: TrackerOptions)
   const onSlice = (slice: Stored<V1EndpointSlice>) => {
     const trigger = Date.parse(slice.metadata.annotations?.[TRIGGER_ANNOTATION] ?? '');
     if (trigger >= startedAt && triggers.length < MOST_TRIGGERS) triggers.push(trigger);
-    refreshAll([serviceOf(slice)]);
+    refreshAll([serviceKeyOf(slice)]);
   };
   const onNode = (node: Stored<V1Node>) => {
     if (node.metadata.name !== nodeName) return;
@@ -123,7 +124,7 @@ export function trackServices({ informers, nodeName, onChange }: TrackerOptions)
       updated: (slice, previous) => {
         onSlice(slice);
         // Somebody may hang a slice from one service to another.
-        if (serviceOf(previous) !== serviceOf(slice)) onSlice(previous);
+        if (serviceKeyOf(previous) !== serviceKeyOf(slice)) onSlice(previous);
       },
       deleted: onSlice,
     }),
@@ -149,11 +150,6 @@ export function trackServices({ informers, nodeName, onChange }: TrackerOptions)
       for (const stop of stops) stop();
     },
   };
-}
-
-function serviceOf(slice: Stored<V1EndpointSlice>): string {
-  const { namespace, labels } = slice.metadata;
-  return keyOf({ namespace, name: labels?.[SERVICE_NAME_LABEL] ?? '' });
 }
 
 /** Small plain values: their text is their identity. */

@@ -1,7 +1,9 @@
 // pods/proxy, services/proxy and nodes/proxy: a request passed to what an object stands for.
 // Guarantees: only addresses of the cluster are reached: never this machine itself, nor link-local ones.
+
 import { randomInt } from 'node:crypto';
 import { BlockList, isIP } from 'node:net';
+import { SERVICE_NAME_LABEL } from '../../api/endpointSlice.js';
 import type { V1EndpointSlice, V1Pod, V1Service } from '../../api/gen/types.js';
 import type { KindDefinition } from '../../api/kind.js';
 import { ENDPOINT_SLICES, PODS, SERVICES } from '../../api/resources.js';
@@ -79,7 +81,7 @@ function readyAddresses({ feed, kinds }: Machinery, service: V1Service, portName
   if (kind === undefined) return [];
   const found: { readonly host: string; readonly port: number }[] = [];
   for (const held of feed.cacheOf(kind).range(listPrefix(kind.type, service.metadata?.namespace ?? ''))) {
-    if (held.summary.labels['kubernetes.io/service-name'] !== service.metadata?.name) continue;
+    if (held.summary.labels[SERVICE_NAME_LABEL] !== service.metadata?.name) continue;
     const { endpoints, ports } = held.parse<V1EndpointSlice>();
     const port = (ports ?? []).find(({ name }) => (name ?? '') === portName)?.port;
     if (port === undefined) continue;

@@ -1,19 +1,13 @@
 // The EndpointSlice controller: a Service's pods, written down for those who route to them.
 // Guarantees: plans only from a cache that shows its own last writes; slices managed by others are left alone.
+import { SERVICE_NAME_LABEL } from '../../api/endpointSlice.js';
 import { keyOf, nameOfKey } from '../../api/object.js';
 import { ENDPOINT_SLICES, NODES, PODS, SERVICES } from '../../api/resources.js';
 import { type Controller, type ControllerContext, newQueue, runLoop } from '../controller.js';
 import { podsOfService, watchServicePods } from '../servicePods.js';
 import { Writes } from '../writes.js';
 import { hasOwnEndpoints } from './endpoints.js';
-import {
-  MANAGED_BY,
-  MANAGER,
-  planEndpointSlices,
-  SERVICE_NAME,
-  type Slice,
-  type SliceAction,
-} from './plan.js';
+import { MANAGED_BY, MANAGER, planEndpointSlices, type Slice, type SliceAction } from './plan.js';
 
 const BY_SERVICE = 'service';
 const ZONE = 'topology.kubernetes.io/zone';
@@ -65,7 +59,7 @@ export const endpointSliceController: Controller = {
 };
 
 function serviceKeyOf({ metadata }: Slice): string | undefined {
-  const name = metadata.labels?.[SERVICE_NAME];
+  const name = metadata.labels?.[SERVICE_NAME_LABEL];
   if (name === undefined || metadata.labels?.[MANAGED_BY] !== MANAGER) return undefined;
   return keyOf({ name, namespace: metadata.namespace });
 }

@@ -1,5 +1,6 @@
 // Which EndpointSlices to create, change and delete so that a Service's endpoints are written down. Pure.
 // Guarantees: at most 100 endpoints a slice; an endpoint stays in its slice; as few slices change as can be.
+import { SERVICE_NAME_LABEL } from '../../api/endpointSlice.js';
 import type { V1Endpoint, V1EndpointSlice } from '../../api/gen/types.js';
 import type { Stored } from '../../api/object.js';
 import { sameJson } from '../../api/own.js';
@@ -13,7 +14,6 @@ import {
   type ServiceObserved,
 } from './endpoints.js';
 
-export const SERVICE_NAME = 'kubernetes.io/service-name';
 export const MANAGED_BY = 'endpointslice.kubernetes.io/managed-by';
 export const MANAGER = 'endpointslice-controller.k8s.io';
 const HEADLESS = 'service.kubernetes.io/headless';
@@ -132,7 +132,7 @@ function labelsOf({ service }: SlicesObserved): Readonly<Record<string, string>>
   return {
     ...own,
     ...(headless ? { [HEADLESS]: '' } : {}),
-    [SERVICE_NAME]: service.metadata.name,
+    [SERVICE_NAME_LABEL]: service.metadata.name,
     [MANAGED_BY]: MANAGER,
   };
 }

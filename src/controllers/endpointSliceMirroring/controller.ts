@@ -1,10 +1,11 @@
 // The EndpointSlice mirroring controller: keeps slices for Endpoints that no selector fills.
 // Guarantees: touches only slices that carry its own name; plans only on copies that show its last writes.
+import { SERVICE_NAME_LABEL } from '../../api/endpointSlice.js';
 import type { V1EndpointSlice } from '../../api/gen/types.js';
 import { type KubeObject, keyOf, type Stored } from '../../api/object.js';
 import { ENDPOINT_SLICES, ENDPOINTS, SERVICES } from '../../api/resources.js';
 import { type Controller, newQueue, runLoop } from '../controller.js';
-import { MANAGED_BY, SERVICE_NAME } from '../endpointSlice/plan.js';
+import { MANAGED_BY } from '../endpointSlice/plan.js';
 import { Writes } from '../writes.js';
 import { MIRROR, planMirror } from './plan.js';
 
@@ -60,7 +61,7 @@ export const endpointSliceMirroringController: Controller = {
 };
 
 function keysOf({ metadata }: Stored<V1EndpointSlice>): string[] {
-  const name = metadata.labels?.[SERVICE_NAME];
+  const name = metadata.labels?.[SERVICE_NAME_LABEL];
   if (name === undefined || metadata.labels?.[MANAGED_BY] !== MIRROR) return [];
   return [keyOf({ name, namespace: metadata.namespace })];
 }

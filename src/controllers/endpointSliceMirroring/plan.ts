@@ -1,5 +1,6 @@
 // EndpointSlices for Endpoints that people write themselves, so that proxies need to read only slices. Pure.
 // Guarantees: at most 100 endpoints a slice and 1000 a subset; slices that say the right thing are left alone.
+import { SERVICE_NAME_LABEL } from '../../api/endpointSlice.js';
 import type {
   V1Endpoint,
   V1EndpointSlice,
@@ -13,7 +14,7 @@ import { sameMeaning } from '../../api/own.js';
 import { ENDPOINTS } from '../../api/resources.js';
 import { controllerReference } from '../claim.js';
 import { groupKey } from '../endpointSlice/endpoints.js';
-import { MANAGED_BY, SERVICE_NAME, type Slice, type SliceAction } from '../endpointSlice/plan.js';
+import { MANAGED_BY, type Slice, type SliceAction } from '../endpointSlice/plan.js';
 
 export const MIRROR = 'endpointslicemirroring-controller.k8s.io';
 const SKIP = 'endpointslice.kubernetes.io/skip-mirror';
@@ -106,7 +107,7 @@ function sliceOf(
     metadata: {
       generateName: `${name}-`,
       ...(namespace === undefined ? {} : { namespace }),
-      labels: { ...labels, [SERVICE_NAME]: name, [MANAGED_BY]: MIRROR },
+      labels: { ...labels, [SERVICE_NAME_LABEL]: name, [MANAGED_BY]: MIRROR },
       ...(handedOn.length === 0 ? {} : { annotations: Object.fromEntries(handedOn) }),
       ownerReferences: [controllerReference(ENDPOINTS, endpoints)],
     },
