@@ -1,6 +1,6 @@
 // The stock kubectl against a server of the test, with a kubeconfig and a cache of its own.
 // Guarantees: the machine's kubeconfig and caches are neither read nor written.
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -69,4 +69,17 @@ export async function openKubectl(
     spawn: (...args: readonly string[]) => spawn(binary, args, { env }),
     close: () => rm(home, { recursive: true, force: true }),
   });
+}
+
+/** The minor version of a kubectl: what it can do, and how it prints it, changes with it. 0 when it is not there. */
+export function kubectlMinor(binary = 'kubectl'): number {
+  try {
+    const said = execFileSync(binary, ['version', '--client', '-o', 'json'], { encoding: 'utf8' });
+    return Number.parseInt(
+      (JSON.parse(said) as { clientVersion: { minor: string } }).clientVersion.minor,
+      10,
+    );
+  } catch {
+    return 0; // the suite says so by its needs
+  }
 }

@@ -1,8 +1,7 @@
 // More than two hundred kubectl commands and what they print, with the kubectl of this machine and any others given.
 // TRELLIS_KUBECTLS names more of them (paths, separated by colons), such as Debian's 1.20 beside a newer one.
-import { execFileSync } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Kubectl, openKubectl } from '../../../support/kubectl.js';
+import { type Kubectl, kubectlMinor, openKubectl } from '../../../support/kubectl.js';
 import { type Script, type Step, wordsOf } from '../../../support/kubectlScript.js';
 import { describeWith } from '../../../support/requires.js';
 import { type SecuredApiServer, startSecuredApiServer } from '../../../support/securedApiServer.js';
@@ -13,25 +12,13 @@ import { workloads } from './script/workloads.js';
 const SCRIPTS: readonly Script[] = [...objects, ...applying, ...workloads];
 const BINARIES = ['kubectl', ...(process.env['TRELLIS_KUBECTLS'] ?? '').split(':').filter(Boolean)];
 
-function minorOf(binary: string): number {
-  try {
-    const said = execFileSync(binary, ['version', '--client', '-o', 'json'], { encoding: 'utf8' });
-    return Number.parseInt(
-      (JSON.parse(said) as { clientVersion: { minor: string } }).clientVersion.minor,
-      10,
-    );
-  } catch {
-    return 0; // not there; the suite says so by its needs
-  }
-}
-
 test('there are at least two hundred commands', () => {
   expect(SCRIPTS.flatMap(({ steps }) => steps).length).toBeGreaterThanOrEqual(200);
 });
 
 describeWith({ tools: ['kubectl'] }, 'kubectl prints', () => {
   describe.each(BINARIES)('as %s', (binary) => {
-    const minor = minorOf(binary);
+    const minor = kubectlMinor(binary);
     let api: SecuredApiServer;
     let kubectl: Kubectl;
 
