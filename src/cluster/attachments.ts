@@ -1,10 +1,11 @@
 // What the pod network handed to containers that are gone: addresses and published ports are given back.
 // Guarantees: only what belongs to sandboxes of this cluster is looked at; nothing is left of them where libcni keeps results.
-import { readdir, rmdir } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { DEFAULT_CACHE_DIR } from '../cni/cache.js';
 import { Cni } from '../cni/cni.js';
 import { loadNetworks } from '../cni/load.js';
+import { removeIfEmpty } from './files.js';
 import type { Layout } from './layout.js';
 
 /** The network that containerd itself makes for every sandbox's `lo`. */
@@ -30,10 +31,4 @@ export async function collectAttachments(options: {
 
 async function sandboxesOf({ containerdState }: Layout): Promise<string[]> {
   return readdir(path.join(containerdState, 'io.containerd.grpc.v1.cri', 'sandboxes')).catch(() => []);
-}
-
-export async function removeIfEmpty(dir: string): Promise<void> {
-  await rmdir(dir).catch((error: NodeJS.ErrnoException) => {
-    if (!['ENOENT', 'ENOTEMPTY', 'EEXIST'].includes(error.code ?? '')) throw error;
-  });
 }

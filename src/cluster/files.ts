@@ -1,6 +1,6 @@
 // Files of the data directory: private, and never half written.
 // Guarantees: a crash leaves the old contents or the new; directories are 0700, files 0600.
-import { chmod, mkdir, open, readFile, rename } from 'node:fs/promises';
+import { chmod, mkdir, open, readFile, rename, rmdir } from 'node:fs/promises';
 
 export async function makePrivateDir(dir: string): Promise<void> {
   await mkdir(dir, { recursive: true, mode: 0o700 });
@@ -26,4 +26,11 @@ export async function readIfThere(file: string): Promise<string | undefined> {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;
   }
+}
+
+/** Leaves a directory that others use; success also when it is gone. */
+export async function removeIfEmpty(dir: string): Promise<void> {
+  await rmdir(dir).catch((error: NodeJS.ErrnoException) => {
+    if (!['ENOENT', 'ENOTEMPTY', 'EEXIST'].includes(error.code ?? '')) throw error;
+  });
 }

@@ -1,14 +1,13 @@
 // Mounts below a directory, from the kernel's own table.
 // Guarantees: unmounts only what lies below the directory named, the newest first; what is busy is detached.
 import { readFileSync } from 'node:fs';
+import { parseMountInfo } from '../kernel/mountInfo.js';
 import { run } from '../kernel/process.js';
 import { ClusterError } from './error.js';
 
 /** Mount points below (or at) a directory, in the order in which they can be unmounted. Pure. */
 export function mountsBelow(mountinfo: string, dir: string): string[] {
-  return mountinfo
-    .split('\n')
-    .map((line) => unescaped(line.split(' ')[4] ?? ''))
+  return parseMountInfo(mountinfo)
     .filter((point) => point === dir || point.startsWith(`${dir}/`))
     .reverse();
 }
@@ -21,11 +20,4 @@ export async function unmountBelow(dir: string): Promise<void> {
       throw new ClusterError('REMAINS', `cannot unmount ${point}: ${stderr.toString().trim()}`);
     }
   }
-}
-
-/** Spaces and the like are octal in the table. */
-function unescaped(text: string): string {
-  return text.replace(/\\([0-7]{3})/g, (_, digits: string) =>
-    String.fromCharCode(Number.parseInt(digits, 8)),
-  );
 }

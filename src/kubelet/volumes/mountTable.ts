@@ -1,6 +1,7 @@
 // The mounts of this mount namespace: asking, adding and taking away, through mount(8) and umount(8).
 // Guarantees: paths are never resolved again by the tools, so a link swapped in between leads nowhere.
 import { readFile } from 'node:fs/promises';
+import { parseMountInfo } from '../../kernel/mountInfo.js';
 import { run } from '../../kernel/process.js';
 import { KubeletError } from '../error.js';
 import { isWithin } from './files.js';
@@ -10,16 +11,6 @@ const MAX_TIME_MS = 30_000;
 /** Mount points in the order of the table: later ones lie over earlier ones. */
 export async function mountPoints(): Promise<readonly string[]> {
   return parseMountInfo(await readFile('/proc/self/mountinfo', 'utf8'));
-}
-
-export function parseMountInfo(text: string): readonly string[] {
-  return text
-    .split('\n')
-    .map((line) => line.split(' ')[4])
-    .filter((point) => point !== undefined)
-    .map((point) =>
-      point.replace(/\\([0-7]{3})/g, (_, octal) => String.fromCharCode(Number.parseInt(octal, 8))),
-    );
 }
 
 export async function isMountPoint(dir: string): Promise<boolean> {

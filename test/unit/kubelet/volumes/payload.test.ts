@@ -1,7 +1,7 @@
 // Which files a volume holds.
 // Guarantees: hostile paths are refused before anything is written.
 import { expect, test } from 'vitest';
-import { parseMountInfo } from '../../../../src/kubelet/volumes/mountTable.js';
+import { parseMountInfo } from '../../../../src/kernel/mountInfo.js';
 import { checkedPath, checkPayload, selectKeys } from '../../../../src/kubelet/volumes/payload.js';
 import { subPathElements } from '../../../../src/kubelet/volumes/subPath.js';
 
