@@ -1,5 +1,6 @@
 // What a test run consists of, and the summary it ends with. Pure.
-// Guarantees: the last line of a summary is the sum of all tests, whichever process ran them.
+// Guarantees: the last line of a summary is the sum of all tests, whichever process ran them, and what failed is named
+// right above it, where it is still seen when the start of a long output is cut off.
 import { seconds } from './steps.mjs';
 
 const HOST_PROJECTS = ['unit', 'kernel', 'runtime', 'e2e'];
@@ -28,7 +29,7 @@ export function planStages(projects) {
   ];
 }
 
-/** One line a stage, then the sums. */
+/** What failed, one line a stage, then the sums. */
 export function summarize(results) {
   const width = Math.max(...results.map((result) => result.name.length));
   const lines = results.map(({ name, ok, ms, counts }) => {
@@ -41,8 +42,11 @@ export function summarize(results) {
     // A stage that failed without a failed test (lint, a crash, no counts at all) must not read as success.
     if (!ok && (counts?.failed ?? 0) === 0) sum.failed += 1;
   }
-  return [...lines, countsText(sum)].join('\n');
+  const failures = results.flatMap(({ counts }) => counts?.failures ?? []);
+  return [...failures.map(failureText), ...lines, countsText(sum)].join('\n');
 }
+
+const failureText = (failure) => `FAILED  ${failure.replaceAll('\n', '\n    ')}\n`;
 
 export function countsText({ passed, failed, skipped }) {
   return `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`;

@@ -1,6 +1,7 @@
-// A vitest reporter: why suites were skipped, and the counts that scripts/test.mjs adds up.
+// A vitest reporter: why suites were skipped, and the counts and failures that scripts/test.mjs sums up.
 // Guarantees: each reason is printed once a run, also when vitest is started by hand.
 import { writeFileSync } from 'node:fs';
+import { stripVTControlCharacters } from 'node:util';
 import type { Reporter, TestModule } from 'vitest/node';
 import { reasonOf } from './needs.js';
 
@@ -8,31 +9,37 @@ export interface Counts {
   passed: number;
   failed: number;
   skipped: number;
+  /** One text a failure: where it is and how its message begins. */
+  failures: string[];
 }
 
 /** Starts the line that carries the counts when they go to standard output. */
 export const COUNTS_MARK = '##trellis-test-counts ';
+
+const MESSAGE_LINES = 12;
+const MESSAGE_CHARACTERS = 1000;
 
 export class CountReporter implements Reporter {
   /** `target`: a file to write the counts to, `stdout` for a marked line, undefined for neither. */
   constructor(private readonly target: string | undefined) {}
 
   onTestRunEnd(modules: readonly TestModule[], errors: readonly unknown[]): void {
-    const counts: Counts = { passed: 0, failed: 0, skipped: 0 };
+    const counts: Counts = { passed: 0, failed: 0, skipped: 0, failures: [] };
     const reasons = new Set<string>();
     for (const module of modules) {
       for (const test of module.children.allTests()) {
-        const { state } = test.result();
-        counts[state === 'passed' ? 'passed' : state === 'failed' ? 'failed' : 'skipped'] += 1;
+        const { state, errors: own } = test.result();
+        if (state === 'failed') fail(counts, `${module.relativeModuleId} > ${test.fullName}`, own);
+        else counts[state === 'passed' ? 'passed' : 'skipped'] += 1;
       }
       // A file that does not load has no tests to fail.
-      if (module.errors().length > 0) counts.failed += 1;
+      if (module.errors().length > 0) fail(counts, module.relativeModuleId, module.errors());
       for (const suite of module.children.allSuites()) {
         const reason = reasonOf(suite.name);
         if (reason !== null) reasons.add(`${module.relativeModuleId}: ${reason}`);
       }
     }
-    counts.failed += errors.length;
+    for (const error of errors) fail(counts, 'outside of a test', [error]);
     if (reasons.size > 0)
       console.log(`Skipped:\n${[...reasons].map((reason) => `  ${reason}`).join('\n')}\n`);
     this.publish(counts);
@@ -42,4 +49,11 @@ export class CountReporter implements Reporter {
     if (this.target === 'stdout') console.log(COUNTS_MARK + JSON.stringify(counts));
     else if (this.target !== undefined) writeFileSync(this.target, JSON.stringify(counts));
   }
+}
+
+function fail(counts: Counts, where: string, errors: readonly unknown[]): void {
+  counts.failed += 1;
+  const messages = errors.map((error) => (error as { message?: unknown }).message ?? error);
+  const text = stripVTControlCharacters(messages.join('\n')).split('\n').slice(0, MESSAGE_LINES).join('\n');
+  counts.failures.push(`${where}\n${text.slice(0, MESSAGE_CHARACTERS)}`);
 }

@@ -48,3 +48,16 @@ test.each([
 ])('a failure of %s shows in the last line', (_, results, last) => {
   expect(summarize(results).split('\n').at(-1)).toBe(last);
 });
+
+test('what failed is named above the stages', () => {
+  const failures = ['a.test.ts > adds\nexpected 3\nreceived 4'];
+  const failed = { ...unit, ok: false, counts: { passed: 1, failed: 1, skipped: 0, failures } };
+  expect(summarize([failed]).split('\n')).toEqual([
+    'FAILED  a.test.ts > adds',
+    '    expected 3',
+    '    received 4',
+    '',
+    '  FAILED  unit   2.21 s  1 passed, 1 failed',
+    '1 passed, 1 failed',
+  ]);
+});
