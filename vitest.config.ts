@@ -19,9 +19,10 @@ const inProcesses = (timeoutMs: number, maxWorkers: number) => ({
 export default defineConfig({
   test: {
     passWithNoTests: true,
+    expect: { poll: { timeout: 25_000 } },
     reporters: ['default', new CountReporter(process.env['TRELLIS_TEST_COUNTS'])],
     projects: [
-      project('unit', { pool: 'threads', testTimeout: 10_000 }),
+      project('unit', { pool: 'threads', testTimeout: 30_000 }),
       project('kernel', { ...inProcesses(30_000, 2), sequence: { groupOrder: 1 } }),
       project('runtime', { ...inProcesses(60_000, 1), sequence: { groupOrder: 2 } }),
       project('vm', { ...inProcesses(60_000, 1), sequence: { groupOrder: 3 } }),

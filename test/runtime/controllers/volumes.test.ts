@@ -1,5 +1,5 @@
 // Claims and volumes through the real apiserver: bound, provisioned where the pod goes, protected, reclaimed.
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import {
   NAMESPACES,
   PERSISTENT_VOLUME_CLAIMS,
@@ -8,6 +8,7 @@ import {
   STORAGE_CLASSES,
 } from '../../../src/api/resources.js';
 import { ApiError } from '../../../src/api/status.js';
+import { until } from '../../support/until.js';
 import { openWorld, type World } from './support/world.js';
 
 let world: World;
@@ -22,7 +23,6 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => world.close());
 
-const until = (check: () => Promise<void>) => vi.waitFor(check, { timeout: 30_000, interval: 30 });
 const named = (name: string) => ({ name, namespace: 'default' });
 const claimSpec = (storage: string, storageClassName: string) => ({
   accessModes: ['ReadWriteOnce'],

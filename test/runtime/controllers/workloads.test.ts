@@ -1,5 +1,5 @@
 // The workload controllers through the real apiserver, killed and started while they work: nothing is made twice.
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import {
   CRON_JOBS,
   DAEMON_SETS,
@@ -10,6 +10,7 @@ import {
   REPLICATION_CONTROLLERS,
   STATEFUL_SETS,
 } from '../../../src/api/resources.js';
+import { until } from '../../support/until.js';
 import { openWorld, type World } from './support/world.js';
 
 const NODE_NAMES = ['n0', 'n1', 'n2'];
@@ -26,7 +27,6 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => world.close());
 
-const until = (check: () => Promise<void>) => vi.waitFor(check, { timeout: 30_000, interval: 30 });
 const podsOf = async (app: string) =>
   (await world.all(PODS)).filter(({ metadata }) => metadata.labels?.['app'] === app);
 const madeFor = (prefix: string) => world.made.filter((name) => name.startsWith(prefix));
