@@ -83,7 +83,15 @@ export interface Call {
   readonly warnings: string[];
 }
 
-/** Time as metav1.Time has it: whole seconds. */
+let lastSecond = Number.NaN;
+let lastText = '';
+
+/** Time as metav1.Time has it: whole seconds. Asked several times a write, so the last answer is kept. */
 export function timestamp(ms: number): string {
-  return `${new Date(ms).toISOString().slice(0, 19)}Z`;
+  const second = Math.floor(ms / 1000);
+  if (second !== lastSecond) {
+    lastText = `${new Date(ms).toISOString().slice(0, 19)}Z`;
+    lastSecond = second;
+  }
+  return lastText;
 }

@@ -1,6 +1,6 @@
 // Opens an apiserver: caches filled, handler built, port opened.
 // Guarantees: when it resolves the port answers; close() ends every connection and leaves the store open for its owner.
-import { randomInt, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import type http from 'node:http';
 import { type AddressInfo, BlockList, isIP } from 'node:net';
 import type { KindDefinition } from '../api/kind.js';
@@ -26,6 +26,7 @@ import type {
 import { METRICS_TYPE, metricsText } from './metrics/families.js';
 import { processMetrics } from './metrics/process.js';
 import { makeRequestMetrics } from './metrics/requests.js';
+import { randomSuffix } from './randomSuffix.js';
 import { Feed } from './registry/feed.js';
 import { type Audit, makeSupervision } from './supervision.js';
 
@@ -85,9 +86,6 @@ const UNSECURED_USER: UserInfo = {
   name: 'system:unsecured',
   groups: ['system:masters', 'system:authenticated'],
 };
-
-// No vowels and none of the letters that look alike, so that no word arises.
-const SUFFIX_LETTERS = 'bcdfghjklmnpqrstvwxz2456789';
 
 export async function openApiServer(options: ApiServerOptions): Promise<ApiServer> {
   const { store, kinds, listen, insecure, tls, log } = options;
@@ -198,8 +196,7 @@ function machineryOf(
     kubelet,
     log,
     now: () => Date.now(),
-    randomSuffix: (length) =>
-      Array.from({ length }, () => SUFFIX_LETTERS[randomInt(SUFFIX_LETTERS.length)]).join(''),
+    randomSuffix,
     uid: () => randomUUID(),
   };
 }

@@ -71,7 +71,7 @@ export class Writer {
     while (this.queue.length > 0 || this.chores.length > 0) {
       // Whatever else this turn of the event loop brings comes along, and the answers of the last batch get out.
       await new Promise((resolve) => setImmediate(resolve));
-      if (this.queue.length > 0) this.commit(this.queue.splice(0, BATCH));
+      if (this.queue.length > 0) await this.commit(this.queue.splice(0, BATCH));
       // One chore after each batch: a long compaction never holds writes up for more than one of its steps.
       await this.chores.shift()?.();
     }
@@ -79,7 +79,7 @@ export class Writer {
     this.running = undefined;
   }
 
-  private commit(batch: readonly Waiting[]): void {
+  private async commit(batch: readonly Waiting[]): Promise<void> {
     const { tables, onCommit } = this.options;
     try {
       const outcomes = decide(
@@ -91,7 +91,7 @@ export class Writer {
       const newest = this.committed + events.length;
       if (events.length > 0) {
         this.assigned = newest;
-        commit(tables, () => this.put(events));
+        await commit(tables, () => this.put(events));
         this.committed = newest;
         onCommit(events);
       }
@@ -116,10 +116,10 @@ export class Writer {
     for (const { type, key, revision, value, previous } of events) {
       const name = keyBytes(key);
       const id = encodeRevision(revision);
-      if (type === 'put') tables.current.putSync(name, encodeCurrent(revision, value));
-      else tables.current.removeSync(name);
-      tables.log.putSync(id, encodeLog({ type, key, previous: previous?.revision ?? 0, timeMs }));
-      if (previous !== undefined) tables.undo.putSync(id, previous.value);
+      if (type === 'put') tables.current.put(name, encodeCurrent(revision, value));
+      else tables.current.remove(name);
+      tables.log.put(id, encodeLog({ type, key, previous: previous?.revision ?? 0, timeMs }));
+      if (previous !== undefined) tables.undo.put(id, previous.value);
     }
   }
 }
