@@ -4,7 +4,7 @@ import type { KindDefinition } from '../../api/kind.js';
 import type { Log } from '../../api/log.js';
 import { qualifiedResource } from '../../api/status.js';
 import type { Entry, Store, StoreEvent } from '../../store/store.js';
-import { ROOT, resourceOfKey } from './keys.js';
+import { NODE_PORT_CLAIMS, ROOT, resourceOfKey } from './keys.js';
 import { ResourceCache } from './resourceCache.js';
 import { tooLarge } from './selection.js';
 
@@ -14,6 +14,7 @@ const PATIENCE_MS = 10_000;
 
 export class Feed {
   readonly #caches = new Map<string, ResourceCache>();
+  readonly #nodePorts = new Map<string, Entry>();
   readonly #waiting = new Set<{ readonly revision: number; readonly done: () => void }>();
   #revision = 0;
   #watch: { close(): void } | undefined;
@@ -33,6 +34,11 @@ export class Feed {
     return this.#revision;
   }
 
+  /** The claims of node ports, by key. */
+  get nodePortClaims(): ReadonlyMap<string, Entry> {
+    return this.#nodePorts;
+  }
+
   cacheOf(kind: KindDefinition): ResourceCache {
     const cache = this.#caches.get(qualifiedResource(kind.type));
     if (cache === undefined) throw new Error(`no cache for ${qualifiedResource(kind.type)}`);
@@ -43,6 +49,8 @@ export class Feed {
     const { entries, revision } = await this.#listAll();
     const byResource = groupByResource(entries);
     for (const [resource, cache] of this.#caches) cache.fill(byResource.get(resource) ?? [], revision);
+    this.#nodePorts.clear();
+    for (const entry of byResource.get(NODE_PORT_CLAIMS) ?? []) this.#nodePorts.set(entry.key, entry);
     this.#advance(revision);
     this.#watch = await this.store.watch({
       prefix: ROOT,
@@ -101,7 +109,8 @@ export class Feed {
   #apply(events: readonly StoreEvent[]): void {
     for (const event of events) {
       const resource = resourceOfKey(event.key);
-      if (resource !== undefined) this.#caches.get(resource)?.apply(event);
+      if (resource === NODE_PORT_CLAIMS) applyClaim(this.#nodePorts, event);
+      else if (resource !== undefined) this.#caches.get(resource)?.apply(event);
     }
     this.#advance(events.at(-1)?.revision ?? this.#revision);
   }
@@ -129,6 +138,11 @@ export class Feed {
     };
     this.#retry = setTimeout(attempt, 0);
   }
+}
+
+function applyClaim(claims: Map<string, Entry>, { type, key, value, revision }: StoreEvent): void {
+  if (type === 'put') claims.set(key, { key, value, revision });
+  else claims.delete(key);
 }
 
 function groupByResource(entries: readonly Entry[]): ReadonlyMap<string, Entry[]> {
