@@ -245,7 +245,7 @@ export function clientContract(title: string, open: (api: FakeApi) => Promise<Do
       expect(kept.get('default/a')?.data).toEqual({ size: '1' });
       expect(maps.get('default/a')?.data).toEqual({ k: '1' });
       api.put('a', { k: '2' });
-      await vi.waitFor(() => expect(kept.get('default/a')?.data).toEqual({ size: '2' }));
+      await until(() => expect(kept.get('default/a')?.data).toEqual({ size: '2' }));
     });
 
     test('give frozen objects, from a list and from a watch', async () => {

@@ -113,7 +113,7 @@ export function storeContract(title: string, open: () => Promise<StoreUnderTest>
       expect(await listed({ prefix: '/t/' })).toBe('/t/held=1 /t/new=1');
       expect((await store.get('/t/new'))?.revision).toBe(revisions[0]);
       expect((await store.get('/t/held'))?.revision).toBe(revisions[1]);
-      await eventually(() => expect(watch.seen).toHaveLength(3));
+      await until(() => expect(watch.seen).toHaveLength(3));
       expect(watch.seen.map(({ revision }) => revision)).toEqual(revisions);
       expect(await store.revision()).toBe(revisions[2]);
       watch.close();

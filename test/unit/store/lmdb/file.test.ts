@@ -128,7 +128,7 @@ describe('the file of an LMDB store', () => {
     const { size } = await stat(file);
     await churn(120);
     expect((await stat(file)).size).toBeLessThan(size * 1.5);
-  }, 60_000);
+  });
 
   test('folder and files are for their owner alone', async () => {
     await reopen();
