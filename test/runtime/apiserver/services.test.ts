@@ -27,7 +27,7 @@ beforeAll(async () => {
 afterAll(async () => {
   for (const server of servers) await server.close();
   await etcd?.stop();
-}, 60_000);
+});
 
 const clientOf = (index: number) => servers[index % servers.length]?.client as Client;
 const service = (name: string, spec: V1Service['spec'] = {}): V1Service => ({
