@@ -103,6 +103,7 @@ export async function openApiServer(options: ApiServerOptions): Promise<ApiServe
     }, user);
   const parts = partsOf(options, inProcess, feed);
   const machinery = machineryOf(options, feed, parts);
+  for (const hooks of machinery.hooks.values()) hooks.start(machinery);
   let isReady = false;
   const inFlight = makeInFlight(options.load);
   const served = [...kinds.map(({ type }) => type), ...machinery.virtualResources];
@@ -128,6 +129,7 @@ export async function openApiServer(options: ApiServerOptions): Promise<ApiServe
   const plain =
     insecure === undefined ? undefined : createInsecureServer({ handler, log, user: UNSECURED_USER });
   const close = async () => {
+    for (const hooks of machinery.hooks.values()) hooks.stop();
     parts.close?.();
     feed.close();
     await Promise.all([closeServer(server), plain === undefined ? undefined : closeServer(plain)]);

@@ -204,7 +204,7 @@ describeWith(NEEDS, 'the quick start', () => {
       await eventually(
         async () => differences(before, await lookAtMachine(cluster.place)),
         (left) => left.length === 0,
-        10_000,
+        60_000,
       );
       expect(existsSync(cluster.dataDir)).toBe(round === 1);
     });
@@ -268,7 +268,7 @@ describeWith(NEEDS, 'every process killed in the middle', () => {
     await eventually(
       async () => differences(before, await lookAtMachine(cluster.place)),
       (left) => left.length === 0,
-      10_000,
+      60_000,
     );
   });
 });

@@ -1,15 +1,15 @@
 // The one writer: whatever is asked while a commit is under way shares the next one (group commit).
 // Guarantees: a write is answered when it is on disk; a batch is there as a whole or not at all.
-import { decideBatch, type Write } from '../batch.js';
-import { StoreError, type StoreEvent } from '../store.js';
+import { decideBatch } from '../batch.js';
+import { StoreError, type StoreEvent, type Write } from '../store.js';
 import { commit } from './commit.js';
 import type { Tables } from './database.js';
 import { encodeCurrent, encodeLog, encodeRevision, keyBytes } from './format.js';
 import { Snapshot } from './snapshot.js';
 
 interface Waiting {
-  readonly write: Write;
-  resolve(revision: number): void;
+  readonly writes: readonly Write[];
+  resolve(revisions: readonly number[]): void;
   reject(error: unknown): void;
 }
 
@@ -39,11 +39,17 @@ export class Writer {
     this.assigned = options.newest;
   }
 
-  write(write: Write): Promise<number> {
+  async write(write: Write): Promise<number> {
+    const [revision] = await this.transact([write]);
+    return revision as number;
+  }
+
+  /** All or none; the values must not change any more. */
+  transact(writes: readonly Write[]): Promise<readonly number[]> {
     return new Promise((resolve, reject) => {
       if (this.closed) return reject(new StoreError('CLOSED', 'the store is closed'));
-      keyBytes(write.key);
-      this.queue.push({ write, resolve, reject });
+      for (const { key } of writes) keyBytes(key);
+      this.queue.push({ writes, resolve, reject });
       this.start();
     });
   }
@@ -94,10 +100,10 @@ export class Writer {
     try {
       const outcomes = decide(
         tables,
-        batch.map(({ write }) => write),
+        batch.map(({ writes }) => writes),
         this.committed,
       );
-      const events = outcomes.filter((outcome) => !(outcome instanceof StoreError)) as StoreEvent[];
+      const events = outcomes.flatMap((outcome) => (outcome instanceof StoreError ? [] : outcome));
       const newest = this.committed + events.length;
       if (events.length > 0) {
         this.assigned = newest;
@@ -108,7 +114,7 @@ export class Writer {
         if (events.length > 0) onCommit(events);
         outcomes.forEach((outcome, index) => {
           if (outcome instanceof StoreError) batch[index]?.reject(outcome);
-          else batch[index]?.resolve(outcome.revision);
+          else batch[index]?.resolve(outcome.map(({ revision }) => revision));
         });
       };
     } catch (cause) {
@@ -140,10 +146,10 @@ export class Writer {
 
 function nothing(): void {}
 
-function decide(tables: Tables, writes: readonly Write[], revision: number) {
+function decide(tables: Tables, transactions: readonly (readonly Write[])[], revision: number) {
   const snapshot = new Snapshot(tables);
   try {
-    return decideBatch(writes, (key) => snapshot.get(key), revision);
+    return decideBatch(transactions, (key) => snapshot.get(key), revision);
   } finally {
     snapshot.close();
   }
