@@ -87,7 +87,10 @@ async function createNamed(
       const stored = encodeForStore(kind, draft);
       if (!dryRun) {
         const own = { verb: 'create', key, value: stored } as const;
-        return withRevision(stored, await writeWith(machinery.store, own, companions?.writes ?? []));
+        const revision = await writeWith(machinery.store, own, companions?.writes ?? []);
+        const held = machinery.feed.cacheOf(kind).get(key);
+        // The embedded store tells its watchers first, so the bytes to send are made already.
+        return held?.revision === revision ? held.bytes : withRevision(stored, revision);
       }
       await machinery.feed.current();
       if (machinery.feed.cacheOf(kind).get(key) !== undefined) throw alreadyExists(kind.type, name);
