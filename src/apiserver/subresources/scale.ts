@@ -3,6 +3,7 @@
 import type { V1Scale } from '../../api/gen/types.js';
 import type { KindDefinition, ScaleFields } from '../../api/kind.js';
 import type { KubeObject } from '../../api/object.js';
+import { copyJson } from '../../api/own.js';
 import { applyPatch } from '../../api/patch/patch.js';
 import { conflict, invalid, notFound, statusError } from '../../api/status.js';
 import { type ApiResponse, jsonResponse } from '../exchange.js';
@@ -28,7 +29,7 @@ export async function scale(machinery: Machinery, kind: KindDefinition, call: Ca
     transform: (current) => {
       const next = wanted(scaleOf(fields, current));
       checkScale(kind, call.info.name, next, current);
-      const draft = structuredClone(current);
+      const draft = copyJson(current);
       fields.setReplicas(draft, next.spec?.replicas ?? 0);
       return draft as DraftObject;
     },
