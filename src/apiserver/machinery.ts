@@ -40,6 +40,13 @@ export interface VirtualResource extends ResourceType {
   answer(body: unknown, context: { readonly user: UserInfo; readonly namespace: string }): Promise<object>;
 }
 
+/** A resource that is measured when it is read and never stored, such as what a pod uses. */
+export interface MeasuredResource extends ResourceType {
+  readonly singular: string;
+  /** The query is that of the list of objects that are measured: selectors, and a name as field selector. */
+  list(namespace: string, query: URLSearchParams): Promise<readonly object[]>;
+}
+
 /** POST on an object's subresource that another part answers, such as serviceaccounts/token. */
 export interface SubresourceHook {
   readonly type: ResourceType;
@@ -67,6 +74,7 @@ export interface Machinery {
   /** By `services` or `deployments.apps`. */
   readonly hooks: ReadonlyMap<string, WriteHooks>;
   readonly virtualResources: readonly VirtualResource[];
+  readonly measuredResources: readonly MeasuredResource[];
   readonly subresourceHooks: readonly SubresourceHook[];
   readonly kubelet: KubeletConnection | undefined;
   readonly log: Log;

@@ -29,6 +29,7 @@ import { makeRequestMetrics } from './metrics/requests.js';
 import { randomSuffix } from './randomSuffix.js';
 import { Feed } from './registry/feed.js';
 import { type Audit, makeSupervision } from './supervision.js';
+import { usageResources } from './usage/resources.js';
 
 /** What stands around the registry. Parts may read the API through their own in-process transport. */
 export interface ServerParts {
@@ -102,11 +103,12 @@ export async function openApiServer(options: ApiServerOptions): Promise<ApiServe
       return handler(request);
     }, user);
   const parts = partsOf(options, inProcess, feed);
-  const machinery = machineryOf(options, feed, parts);
+  const machinery = withUsage(machineryOf(options, feed, parts));
   for (const hooks of machinery.hooks.values()) hooks.start(machinery);
   let isReady = false;
   const inFlight = makeInFlight(options.load);
-  const served = [...kinds.map(({ type }) => type), ...machinery.virtualResources];
+  const { virtualResources, measuredResources } = machinery;
+  const served = [...kinds.map(({ type }) => type), ...virtualResources, ...measuredResources];
   const metrics = makeRequestMetrics({ served, inFlight });
   const families = [...metrics.families, ...processMetrics()];
   const paths = makePathHandler({
@@ -194,6 +196,7 @@ function machineryOf(
     admission: parts.admission ?? [],
     hooks: parts.hooks ?? new Map(),
     virtualResources: parts.virtualResources ?? [],
+    measuredResources: [],
     subresourceHooks: parts.subresourceHooks ?? [],
     kubelet,
     log,
@@ -202,6 +205,12 @@ function machineryOf(
     uid: () => randomUUID(),
   };
 }
+
+/** Kubelets are asked what their pods use; a server that cannot reach them does not offer it. */
+const withUsage = (machinery: Machinery): Machinery =>
+  machinery.kubelet === undefined
+    ? machinery
+    : { ...machinery, measuredResources: usageResources(machinery) };
 
 async function startListening(server: http.Server, { host, port }: Address): Promise<void> {
   await new Promise<void>((resolve, reject) => {

@@ -169,6 +169,16 @@ describeWith(NEEDS, 'the quick start', () => {
       await log.stop();
     });
 
+    it('tells what nodes and pods use', async () => {
+      const top = (what: string) =>
+        eventually(
+          () => cluster.kubectl('top', what, '--no-headers'),
+          (text) => /\d+m +\d+Mi/.test(text),
+        );
+      expect(await top('nodes')).toMatch(/%/);
+      expect(await top('pods')).toMatch(/^web-/);
+    });
+
     it('gives a shell a terminal', async () => {
       const [pod = { name: '' }] = await podsOf(cluster);
       const shell = `${process.execPath} dist/src/cli/main.js kubectl --data-dir ${cluster.dataDir} exec -it ${pod.name} -- tty`;
