@@ -79,7 +79,10 @@ async function answer(
   }
   const negotiated = negotiate(request.headers['accept']);
   const demand = (verb: string) => authorize(gate, user, { ...info, verb });
-  return dispatch(machinery, { request, info, query, user, negotiated, warnings, demand });
+  const annotate = (key: string, value: string) => {
+    trace.annotations = { ...trace.annotations, [key]: value };
+  };
+  return dispatch(machinery, { request, info, query, user, negotiated, warnings, demand, annotate });
 }
 
 function parseUrl(url: string): { readonly pathname: string; readonly searchParams: URLSearchParams } {

@@ -98,6 +98,8 @@ export interface Call {
   readonly served?: KindVersion | undefined;
   /** Sentences for the client, sent as Warning headers. */
   readonly warnings: string[];
+  /** Says something of the request in the audit log. */
+  annotate(key: string, value: string): void;
 }
 
 let lastSecond = Number.NaN;

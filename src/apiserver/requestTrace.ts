@@ -18,6 +18,8 @@ export interface RequestTrace {
   user?: UserInfo;
   /** Why it was allowed, when it was. */
   allowedBy?: string;
+  /** What admission says of it in the audit log. */
+  annotations?: Record<string, string>;
 }
 
 const LONG_RUNNING = new Set(['attach', 'exec', 'log', 'portforward', 'proxy']);
