@@ -1,7 +1,7 @@
 // A pod as the scheduler sees it: the object, and what is computed from it once. Pure.
 import type { V1Pod, V1PodAffinityTerm, V1TopologySpreadConstraint } from '../api/gen/types.js';
 import { keyOf, type Stored } from '../api/object.js';
-import { type Amounts, presumedRequestsOf, requestsOf } from './resources.js';
+import { type Amounts, COLUMNS, presumedRequestsOf, requestsOf } from './resources.js';
 import { type AffinityTerm, affinityTermOf, type PodTerm, spreadTermOf } from './terms.js';
 
 export interface HostPort {
@@ -31,6 +31,9 @@ export interface PodInfo {
   /** Being deleted: spreading no longer counts it. */
   readonly terminating: boolean;
   readonly requests: Amounts;
+  /** The same, as nodes count them: those with a column in its order, and the others by name. Endless ones count nowhere. */
+  readonly columns: readonly number[];
+  readonly otherRequests: readonly (readonly [name: string, amount: number])[];
   /** Requests as spreading counts them: never zero. */
   readonly presumed: { readonly cpu: number; readonly memory: number };
   readonly hostPorts: readonly HostPort[];
@@ -55,11 +58,25 @@ export function podInfoOf(pod: Stored<V1Pod>): PodInfo {
     priority: spec.priority ?? 0,
     terminating: pod.metadata.deletionTimestamp !== undefined,
     requests,
+    columns: COLUMNS.map((name) => finite(requests.get(name))),
+    otherRequests: otherRequestsOf(requests),
     presumed: presumedRequestsOf(spec, requests),
     hostPorts: hostPortsOf(pod),
     ...affinityOf(pod),
     spread: (spec.topologySpreadConstraints ?? NONE).map((constraint) => spreadConstraintOf(pod, constraint)),
   };
+}
+
+function otherRequestsOf(requests: Amounts): PodInfo['otherRequests'] {
+  const others = [...requests].filter(
+    ([name, amount]) => !COLUMNS.includes(name as never) && Number.isFinite(amount),
+  );
+  return others.length === 0 ? NONE : others;
+}
+
+/** An endless request, taken back, would leave NaN behind. */
+function finite(amount = 0): number {
+  return Number.isFinite(amount) ? amount : 0;
 }
 
 /** Labels in their own order: the same labels in another order are another class, which costs a little and hurts nothing. */
@@ -111,4 +128,16 @@ function hostPortsOf({ spec }: Stored<V1Pod>): readonly HostPort[] {
       hostPort > 0 ? [{ ip: hostIP || '0.0.0.0', key: `${protocol}/${hostPort}` }] : [],
     ),
   );
+}
+
+/** Higher priority first, then who has run for longer. */
+export function byImportance(left: PodInfo, right: PodInfo): number {
+  if (left.priority !== right.priority) return right.priority - left.priority;
+  const [a, b] = [startOf(left), startOf(right)];
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/** A pod that has not started counts as starting now. */
+export function startOf({ pod }: PodInfo): string {
+  return pod.status?.startTime ?? '9999';
 }

@@ -14,8 +14,8 @@ import { FilterRun } from './filterRun.js';
 import { CATALOG_KINDS, openCatalog } from './informerCatalog.js';
 import { OptionalKinds } from './optionalKinds.js';
 import { planVolumes } from './plugins/volumeBinding.js';
-import { type PodInfo, podInfoOf } from './podInfo.js';
-import { budgetsOf } from './preemption/budgets.js';
+import type { PodInfo } from './podInfo.js';
+import { Budgets } from './preemption/budgets.js';
 import { choosePreemption } from './preemption/preempt.js';
 import { defaultProfile } from './profile.js';
 import { SchedulerState } from './state.js';
@@ -60,6 +60,8 @@ class Scheduler {
   readonly #writer: Writer;
   readonly #scratch = new Scratch();
   #kinds: OptionalKinds | undefined;
+  /** As last read; forgotten when one of them changes. */
+  #budgets: Budgets | undefined;
   #start = 0;
 
   constructor(options: SchedulerOptions) {
@@ -100,7 +102,7 @@ class Scheduler {
       this.#kinds = await OptionalKinds.discover(this.#options, OPTIONAL_KINDS);
       const { catalog, stop } = openCatalog(this.#kinds, (kind) => this.#state.wake({ kind }));
       this.#state.snapshot.catalog = catalog;
-      stops.push(stop);
+      stops.push(stop, this.#followBudgets());
       // Choosing before every bound pod is known would fill nodes that are full.
       await Promise.race([informers.synced(), aborted(signal)]);
       while (!signal.aborted) await this.#turn();
@@ -133,7 +135,7 @@ class Scheduler {
       queue.remove(key);
       return;
     }
-    const info = podInfoOf(pod);
+    const info = this.#state.infoOf(pod);
     const [scratch, random] = [this.#scratch, this.#random];
     const choice = chooseNode(info, snapshot, profile, { scratch, random, start: this.#start, nominations });
     this.#start = (this.#start + choice.visited) % Math.max(1, snapshot.nodeCount);
@@ -163,8 +165,8 @@ class Scheduler {
     const { snapshot, nominations } = this.#state;
     if (!profile.preempts || snapshot.nodeCount === 0 || refused) return { preemption: '' };
     const run = new FilterRun(info, snapshot, profile.filters);
-    const budgets = budgetsOf(this.#kinds?.of(POD_DISRUPTION_BUDGETS)?.list() ?? []);
-    const whatIf = { pod: info, snapshot, run, nominations, budgets };
+    this.#budgets ??= new Budgets(this.#kinds?.of(POD_DISRUPTION_BUDGETS)?.list() ?? []);
+    const whatIf = { pod: info, snapshot, run, nominations, budgets: this.#budgets };
     const found = choosePreemption(whatIf, { scratch: this.#scratch, random: this.#random });
     if ('message' in found) return { preemption: found.message };
     const nodeName = snapshot.table.names[found.victims.slot] ?? '';
@@ -176,6 +178,14 @@ class Scheduler {
     this.#writer.preempt(info, nodeName, found.victims);
     nominations.set(info, nodeName);
     return { preemption: '', nodeName };
+  }
+
+  #followBudgets(): () => void {
+    const forget = () => {
+      this.#budgets = undefined;
+    };
+    const informer = this.#kinds?.of(POD_DISRUPTION_BUDGETS);
+    return informer?.on({ added: forget, updated: forget, deleted: forget }) ?? forget;
   }
 
   #expire(): void {

@@ -70,10 +70,11 @@ export class Writer {
       });
     state.preempting.add(preemptor.key);
     this.#start(async () => {
-      await Promise.all(pods.map((victim) => this.#evict(preemptor, victim, nodeName)));
+      const told = await Promise.all(pods.map((victim) => this.#evict(preemptor, victim, nodeName)));
       state.preempting.delete(preemptor.key);
-      // Room that is still being left is waited for; room that is there, or was refused, is looked at again.
-      state.queue.activate(preemptor.key);
+      // Room that is still being left is waited for: the end of the last victim wakes the pod.
+      const isLeaving = told.every(Boolean) && pods.some((victim) => state.isPlaced(victim));
+      if (!isLeaving) state.queue.activate(preemptor.key);
     });
   }
 
@@ -174,16 +175,18 @@ export class Writer {
     );
   }
 
-  async #evict(preemptor: PodInfo, victim: PodInfo, nodeName: string): Promise<void> {
+  /** Whether the victim was told to go. */
+  async #evict(preemptor: PodInfo, victim: PodInfo, nodeName: string): Promise<boolean> {
     const { recorder, now, state } = this.#options;
     const schedulerName = preemptor.spec.schedulerName || 'default-scheduler';
     const done = await this.#attempt('victim not deleted', victim.pod, (client) =>
       evict(victim, { client, schedulerName, now: now() }),
     );
-    if (!done) return;
+    if (!done) return false;
     state.snapshot.markTerminating(victim.key, victim.pod.metadata.uid);
     const by = `Preempted by pod ${preemptor.pod.metadata.uid} on node ${nodeName}`;
     recorder.event(referenceTo(PODS, victim.pod), 'Normal', 'Preempted', by);
+    return true;
   }
 
   async #attempt(

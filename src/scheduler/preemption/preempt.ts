@@ -2,7 +2,8 @@
 // Guarantees: Kubernetes' order of preference; a refusal says why, node by node, in its words.
 import type { Scratch } from '../choose.js';
 import { diagnosisMessage, REJECTED } from '../diagnosis.js';
-import { byImportance, NO_VICTIMS, startOf, type Victims, victimsOn, type WhatIf } from './victims.js';
+import { startOf } from '../podInfo.js';
+import { NO_VICTIMS, type Victims, victimsOn, type WhatIf } from './victims.js';
 
 export type Preemption =
   | { readonly victims: Victims }
@@ -95,7 +96,6 @@ const MEASURES: readonly ((victims: Victims) => number)[] = [
 ];
 
 /** Of the victims that matter most, when the first started. */
-function earliestStart({ pods }: Victims): string {
-  const [first] = [...pods].sort(byImportance);
+function earliestStart({ pods: [first] }: Victims): string {
   return first === undefined ? '' : startOf(first);
 }

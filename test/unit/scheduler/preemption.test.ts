@@ -6,7 +6,7 @@ import { chooseNode, Scratch } from '../../../src/scheduler/choose.js';
 import { FilterRun } from '../../../src/scheduler/filterRun.js';
 import { Nominations } from '../../../src/scheduler/nominations.js';
 import { podInfoOf } from '../../../src/scheduler/podInfo.js';
-import { budgetsOf } from '../../../src/scheduler/preemption/budgets.js';
+import { Budgets } from '../../../src/scheduler/preemption/budgets.js';
 import { choosePreemption } from '../../../src/scheduler/preemption/preempt.js';
 import { defaultProfile } from '../../../src/scheduler/profile.js';
 import { type Filled, makeNode, makePod, requesting, snapshotOf } from './support.js';
@@ -42,7 +42,7 @@ function preempt(
   expect(slot).toBe(-1);
   const before = [snapshot.podCount, ...snapshot.table.requested.map((column) => [...column])];
   const run = new FilterRun(info, snapshot, profile.filters);
-  const whatIf = { pod: info, snapshot, run, nominations, budgets: budgetsOf(budgets) };
+  const whatIf = { pod: info, snapshot, run, nominations, budgets: new Budgets(budgets) };
   const found = choosePreemption(whatIf, { scratch, random });
   expect([snapshot.podCount, ...snapshot.table.requested.map((column) => [...column])]).toEqual(before);
   if ('message' in found) return found.message;
