@@ -27,7 +27,7 @@ export class FilterRun {
       if (this.refused === undefined) this.#prepare(plugin, at);
     });
     this.#looksAround =
-      (pod.spec.volumes ?? []).length > 0 ||
+      pod.contestsVolumes ||
       plugins.some((plugin, at) => plugin.looksAround === true && this.#filters[at] !== undefined);
     this.#looksAtPods = plugins.some(
       (plugin, at) => plugin.looksAtPods === true && this.#filters[at] !== undefined,

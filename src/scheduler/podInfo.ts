@@ -1,5 +1,5 @@
 // A pod as the scheduler sees it: the object, and what is computed from it once. Pure.
-import type { V1Pod, V1PodAffinityTerm, V1TopologySpreadConstraint } from '../api/gen/types.js';
+import type { V1Pod, V1PodAffinityTerm, V1TopologySpreadConstraint, V1Volume } from '../api/gen/types.js';
 import { keyOf, type Stored } from '../api/object.js';
 import { type Amounts, COLUMNS, presumedRequestsOf, requestsOf } from './resources.js';
 import { type AffinityTerm, affinityTermOf, type PodTerm, spreadTermOf } from './terms.js';
@@ -37,6 +37,8 @@ export interface PodInfo {
   /** Requests as spreading counts them: never zero. */
   readonly presumed: { readonly cpu: number; readonly memory: number };
   readonly hostPorts: readonly HostPort[];
+  /** Whether it has volumes that other pods may keep from it. */
+  readonly contestsVolumes: boolean;
   readonly affinity: readonly AffinityTerm[];
   readonly antiAffinity: readonly AffinityTerm[];
   /** Those that only wish; the weight of anti-affinity is negative. */
@@ -62,6 +64,7 @@ export function podInfoOf(pod: Stored<V1Pod>): PodInfo {
     otherRequests: otherRequestsOf(requests),
     presumed: presumedRequestsOf(spec, requests),
     hostPorts: hostPortsOf(pod),
+    contestsVolumes: (spec.volumes ?? NONE).some(isContested),
     ...affinityOf(pod),
     spread: (spec.topologySpreadConstraints ?? NONE).map((constraint) => spreadConstraintOf(pod, constraint)),
   };
@@ -121,6 +124,21 @@ export function spreadConstraintOf(
   };
 }
 
+/** Kinds of volume that a pod has to itself, or that any number of pods may share. */
+const UNCONTESTED = [
+  'configMap',
+  'downwardAPI',
+  'emptyDir',
+  'hostPath',
+  'image',
+  'projected',
+  'secret',
+] as const;
+
+function isContested(volume: V1Volume): boolean {
+  return !UNCONTESTED.some((kind) => volume[kind] !== undefined);
+}
+
 function hostPortsOf({ spec }: Stored<V1Pod>): readonly HostPort[] {
   const sidecars = (spec.initContainers ?? NONE).filter(({ restartPolicy }) => restartPolicy === 'Always');
   return [...spec.containers, ...sidecars].flatMap(({ ports = NONE }) =>
@@ -130,11 +148,12 @@ function hostPortsOf({ spec }: Stored<V1Pod>): readonly HostPort[] {
   );
 }
 
-/** Higher priority first, then who has run for longer. */
+/** Higher priority first, then who has run for longer; the name only makes it certain. */
 export function byImportance(left: PodInfo, right: PodInfo): number {
   if (left.priority !== right.priority) return right.priority - left.priority;
   const [a, b] = [startOf(left), startOf(right)];
-  return a < b ? -1 : a > b ? 1 : 0;
+  if (a !== b) return a < b ? -1 : 1;
+  return left.key < right.key ? -1 : left.key > right.key ? 1 : 0;
 }
 
 /** A pod that has not started counts as starting now. */

@@ -22,19 +22,17 @@ export interface WhatIf {
   readonly budgets: Budgets;
 }
 
-export const NO_VICTIMS = 'No preemption victims found for incoming pod';
-
-/** The victims, or the reasons why no removal on this node helps. */
-export function victimsOn(slot: number, whatIf: WhatIf): Victims | readonly string[] {
+/** The victims; or whether nobody on the node matters less, or the pod would not fit without them (`run` tells why). */
+export function victimsOn(slot: number, whatIf: WhatIf): Victims | 'nobody' | 'unfit' {
   const { pod, snapshot, run, nominations, budgets } = whatIf;
   const lesser = below(snapshot.table.ranked(slot), pod.priority);
-  if (lesser.length === 0) return [NO_VICTIMS];
+  if (lesser.length === 0) return 'nobody';
   const others = nominations.beside(pod, slot);
   const trial = run.seesOnlySums(others) ? sumsOf(slot, whatIf, others) : wholeNode(slot, whatIf, others);
   for (const one of lesser) trial.displace(one);
   let stay: readonly PodInfo[] = [];
   try {
-    if (!trial.fits()) return run.reasonsOf(run.failed, run.code);
+    if (!trial.fits()) return 'unfit';
     const protectedPods = beyondBudget(lesser, budgets);
     stay = spared(lesser, protectedPods, trial);
     const pods = stay.length === 0 ? lesser : lesser.filter((one) => !stay.includes(one));

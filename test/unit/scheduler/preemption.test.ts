@@ -179,3 +179,16 @@ it('room that was made is kept from pods that matter less, and given to those th
   nominations.remove('ns/n');
   expect(slotFor(0)).toBe(0);
 });
+
+it('a pod that made room goes there once it is free, though other nodes are emptier', () => {
+  const snapshot = snapshotOf([one('a'), using('x', '500m', 0)], [one('b')]);
+  const nominations = new Nominations(snapshot);
+  const pod = podInfoOf(using('n', '500m', 5));
+  const options = { scratch: new Scratch(), start: 0, random: () => 0, nominations };
+  const chosen = () => snapshot.table.names[chooseNode(pod, snapshot, profile, options).slot];
+  expect(chosen()).toBe('b');
+  nominations.set(pod, 'a');
+  expect(chosen()).toBe('a');
+  snapshot.setPod({ ...using('y', '100m', 9), spec: { ...using('y', '100m', 9).spec, nodeName: 'a' } });
+  expect(chosen()).toBe('b');
+});
