@@ -12,6 +12,7 @@ import { type Choice, chooseNode, type Profile, Scratch } from './choose.js';
 import { diagnosisMessage } from './diagnosis.js';
 import { FilterRun } from './filterRun.js';
 import { CATALOG_KINDS, openCatalog } from './informerCatalog.js';
+import { SchedulerMetrics } from './metrics.js';
 import { OptionalKinds } from './optionalKinds.js';
 import { planVolumes } from './plugins/volumeBinding.js';
 import type { PodInfo } from './podInfo.js';
@@ -37,6 +38,7 @@ export interface SchedulerOptions {
   readonly writesInFlight?: number;
   /** How long to wait for the answer to one of them. */
   readonly writeTimeoutMs?: number;
+  readonly metrics?: SchedulerMetrics;
   now?(): number;
   random?(): number;
 }
@@ -58,6 +60,7 @@ class Scheduler {
   readonly #bell = new Bell();
   readonly #state: SchedulerState;
   readonly #writer: Writer;
+  readonly #metrics: SchedulerMetrics;
   readonly #scratch = new Scratch();
   #kinds: OptionalKinds | undefined;
   /** As last read; forgotten when one of them changes. */
@@ -79,7 +82,9 @@ class Scheduler {
       ...(podInitialBackoffMs === undefined ? {} : { firstBackOffMs: podInitialBackoffMs }),
       ...(podMaxBackoffMs === undefined ? {} : { longestBackOffMs: podMaxBackoffMs }),
     });
-    const { writeTimeoutMs = 30_000 } = options;
+    const { writeTimeoutMs = 30_000, metrics = new SchedulerMetrics() } = options;
+    this.#metrics = metrics;
+    metrics.observe(this.#state);
     this.#writer = new Writer({
       signal: options.signal,
       client,
@@ -87,6 +92,7 @@ class Scheduler {
       log,
       state: this.#state,
       writeTimeoutMs,
+      metrics,
       now: this.#now,
       ring,
     });
@@ -137,9 +143,13 @@ class Scheduler {
     }
     const info = this.#state.infoOf(pod);
     const [scratch, random] = [this.#scratch, this.#random];
+    const started = performance.now();
     const choice = chooseNode(info, snapshot, profile, { scratch, random, start: this.#start, nominations });
     this.#start = (this.#start + choice.visited) % Math.max(1, snapshot.nodeCount);
+    const seconds = (performance.now() - started) / 1000;
+    this.#metrics.decided(seconds);
     if (choice.slot < 0) {
+      this.#metrics.attempted(profile.schedulerName, 'unschedulable', seconds);
       this.#refuse(info, profile, choice);
       return;
     }
@@ -149,7 +159,7 @@ class Scheduler {
     const plan = planVolumes(info, snapshot, choice.slot);
     for (const { volume, claim } of plan?.bindings ?? [])
       snapshot.reservedVolumes.set(volume, claim.metadata.uid);
-    this.#writer.bind(pod, key, nodeName, plan);
+    this.#writer.bind({ pod, key, nodeName, started }, plan);
   }
 
   #refuse(info: PodInfo, profile: Profile, { diagnosis }: Choice): void {
@@ -168,6 +178,7 @@ class Scheduler {
     this.#budgets ??= new Budgets(this.#kinds?.of(POD_DISRUPTION_BUDGETS)?.list() ?? []);
     const whatIf = { pod: info, snapshot, run, nominations, budgets: this.#budgets };
     const found = choosePreemption(whatIf, { scratch: this.#scratch, random: this.#random });
+    this.#metrics.preempted('message' in found ? undefined : found.victims.pods.length);
     if ('message' in found) return { preemption: found.message };
     const nodeName = snapshot.table.names[found.victims.slot] ?? '';
     this.#options.log.info('preempting', {

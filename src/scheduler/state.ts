@@ -123,6 +123,14 @@ export class SchedulerState {
     return this.#options.profiles.get(spec.schedulerName || 'default-scheduler');
   }
 
+  /** How many pods wait, by what they wait for. */
+  pending(): Readonly<Record<'active' | 'backoff' | 'unschedulable' | 'gated', number>> {
+    const isGated = (pod: Stored<V1Pod>) =>
+      (pod.spec.schedulingGates ?? []).length > 0 && !pod.spec.nodeName && this.profileOf(pod) !== undefined;
+    const gated = this.#options.informers.of(PODS).list().filter(isGated).length;
+    return { ...this.queue.sizes(), gated };
+  }
+
   wake(event: ClusterEvent): void {
     this.queue.wake(event);
     this.#options.ring();
