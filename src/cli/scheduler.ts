@@ -13,10 +13,10 @@ import { openClient } from '../client/typedClient.js';
 import { issue, makeAuthority } from '../cluster/pki/authority.js';
 import {
   defaultConfiguration,
-  durationMs,
   parseConfiguration,
   type SchedulerConfiguration,
 } from '../scheduler/configuration/configuration.js';
+import { durationMs } from '../scheduler/configuration/durations.js';
 import { runStandalone, type Serving } from '../scheduler/standalone.js';
 import { SchedulerError } from '../scheduler/timeLimit.js';
 import { makeLog } from './log.js';

@@ -10,6 +10,7 @@ import { runLeaderElection } from '../client/leaderElection.js';
 import { processMetrics } from '../client/processMetrics.js';
 import { openInformers } from '../client/sharedInformers.js';
 import type { SchedulerConfiguration } from './configuration/configuration.js';
+import { Extender } from './extenders/extender.js';
 import { SchedulerMetrics } from './metrics.js';
 import { runScheduler } from './scheduler.js';
 
@@ -101,8 +102,10 @@ async function work(
   const informers = openInformers(client, { log });
   const component = profiles[0]?.schedulerName ?? 'default-scheduler';
   const recorder = makeEventRecorder(client, { component, log });
+  const extenders = configuration.extenders.map((settings) => new Extender(settings));
   const running = runScheduler({
     client,
+    extenders,
     informers,
     log,
     recorder,
@@ -120,5 +123,6 @@ async function work(
     await recorder.flush();
   } finally {
     informers.stop();
+    for (const extender of extenders) extender.close();
   }
 }

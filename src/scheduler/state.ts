@@ -13,6 +13,7 @@ import {
   labelsDiffer,
   nodeEvents,
 } from './events.js';
+import { extenderEvents } from './extenders/plugin.js';
 import { Nominations } from './nominations.js';
 import type { Plugin } from './plugin.js';
 import { type PodInfo, podInfoOf } from './podInfo.js';
@@ -43,7 +44,7 @@ export class SchedulerState {
   constructor(options: StateOptions) {
     this.#options = options;
     for (const [name, { filters }] of options.profiles)
-      this.#plugins.set(name, new Map(filters.map((plugin) => [plugin.name, plugin])));
+      this.#plugins.set(name, new Map([...filters, extenderEvents].map((plugin) => [plugin.name, plugin])));
     const { firstBackOffMs, longestBackOffMs } = options;
     this.queue = new SchedulingQueue({
       now: options.now,

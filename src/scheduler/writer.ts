@@ -9,6 +9,7 @@ import type { Client } from '../client/client.js';
 import { messageOf } from '../client/error.js';
 import { type EventRecorder, referenceTo } from '../client/eventRecorder.js';
 import { bind, type FailureReason, reportFailure } from './binder.js';
+import type { Extender } from './extenders/extender.js';
 import type { SchedulerMetrics } from './metrics.js';
 import type { VolumePlan } from './plugins/volumeBinding.js';
 import type { PodInfo } from './podInfo.js';
@@ -39,6 +40,8 @@ export interface Chosen {
   readonly nodeName: string;
   /** When the choice began, by `performance.now()`. */
   readonly started: number;
+  /** Who binds in our place. */
+  readonly binder?: Extender | undefined;
 }
 
 /** How long after its binding was answered a pod may stay unseen. The watch is then far behind, or broke. */
@@ -122,9 +125,10 @@ export class Writer {
 
   async #bind(chosen: Chosen): Promise<void> {
     const { client, recorder, log, state, writeTimeoutMs, now } = this.#options;
-    const { pod, key, nodeName } = chosen;
+    const { pod, key, nodeName, binder } = chosen;
     try {
-      await within(bind(client, pod, nodeName), writeTimeoutMs, `the binding of ${key}`);
+      const binding = binder === undefined ? bind(client, pod, nodeName) : binder.bind(pod, nodeName);
+      await within(binding, writeTimeoutMs, `the binding of ${key}`);
     } catch (error) {
       log.warn('binding failed', { pod: key, node: nodeName, error: messageOf(error) });
       if (!(error instanceof SchedulerError) || !(await this.#isBound(pod)))

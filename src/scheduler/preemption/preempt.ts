@@ -32,7 +32,19 @@ export interface PreemptOptions {
   random(): number;
 }
 
-export function choosePreemption(whatIf: WhatIf, { scratch, random }: PreemptOptions): Preemption {
+/** Kubernetes' choice among the nodes where room could be made. */
+export function choosePreemption(whatIf: WhatIf, options: PreemptOptions): Preemption {
+  const found = findCandidates(whatIf, options);
+  if ('message' in found) return found;
+  const victims = gentlest(found.candidates);
+  return victims === undefined ? { message: '' } : { victims };
+}
+
+/** At least one node where room could be made, or why there is none. */
+export function findCandidates(
+  whatIf: WhatIf,
+  { scratch, random }: PreemptOptions,
+): { readonly candidates: readonly Victims[] } | { readonly message: string } {
   const not = whyNotEligible(whatIf);
   if (not !== undefined) return { message: `preemption: ${not}` };
   const order = whatIf.snapshot.order();
@@ -52,8 +64,7 @@ export function choosePreemption(whatIf: WhatIf, { scratch, random }: PreemptOpt
     else if (found === 'unfit') rejections.note(whatIf.run.failed, whatIf.run.code);
     else if (candidates.push(found) >= enough && candidates.some(({ violations }) => violations === 0)) break;
   }
-  const victims = gentlest(candidates);
-  if (victims !== undefined) return { victims };
+  if (candidates.length > 0) return { candidates };
   const reasons = reasonsOf(whatIf.run, rejections);
   if (empty > 0) reasons.set(NO_VICTIMS, empty);
   if (order.length > potential.length) reasons.set(NOT_HELPFUL, order.length - potential.length);

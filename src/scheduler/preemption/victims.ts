@@ -36,6 +36,8 @@ export function victimsOn(slot: number, whatIf: WhatIf): Victims | 'nobody' | 'u
     const protectedPods = beyondBudget(lesser, budgets);
     stay = spared(lesser, protectedPods, trial);
     const pods = stay.length === 0 ? lesser : lesser.filter((one) => !stay.includes(one));
+    // It fits as things are: whatever keeps it away is nothing that going could change.
+    if (pods.length === 0) return 'nobody';
     return { slot, pods, violations: countOf(pods, protectedPods) };
   } finally {
     for (const one of lesser) if (!stay.includes(one)) trial.place(one);
