@@ -5,6 +5,8 @@ import type http from 'node:http';
 import { type AddressInfo, BlockList, isIP } from 'node:net';
 import type { KindDefinition } from '../api/kind.js';
 import type { Log } from '../api/log.js';
+import { METRICS_TYPE, metricsText } from '../api/metrics.js';
+import { processMetrics } from '../client/processMetrics.js';
 import type { Transport } from '../client/transport.js';
 import type { Store } from '../store/store.js';
 import type { AdmissionPlugin } from './admission.js';
@@ -23,8 +25,6 @@ import type {
   VirtualResource,
   WriteHooks,
 } from './machinery.js';
-import { METRICS_TYPE, metricsText } from './metrics/families.js';
-import { processMetrics } from './metrics/process.js';
 import { makeRequestMetrics } from './metrics/requests.js';
 import { randomSuffix } from './randomSuffix.js';
 import { Feed } from './registry/feed.js';

@@ -1,10 +1,11 @@
 // Requests counted and timed under Kubernetes' names.
 // Guarantees: labels come from what the server serves, never from what a client wrote.
+
+import { Counter, type Family, Gauge, Histogram, type Labels, seriesKey } from '../../api/metrics.js';
 import type { ResourceType } from '../../api/resources.js';
 import type { InFlight } from '../load/inFlight.js';
 import type { RequestInfo } from '../requestInfo.js';
 import { isLongRunning, type RequestTrace } from '../requestTrace.js';
-import { Counter, type Family, Gauge, Histogram, type Labels, seriesKey } from './families.js';
 
 export interface RequestMetrics {
   readonly families: readonly Family[];
