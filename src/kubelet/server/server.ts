@@ -165,8 +165,8 @@ async function upgrade(
   head: Buffer,
 ): Promise<void> {
   const { route, query } = await admit(options.access, request);
-  const url = await streamUrl(options, route, query);
-  await joinStream({ request, socket, head, url });
+  const found = await streamUrl(options, route, query);
+  await joinStream({ request, socket, head, ...found });
 }
 
 function statusOf(error: unknown): number {
