@@ -1,11 +1,14 @@
-// iptables through its own restore and save tools, of either back end and family, in any namespace.
-// Guarantees: rules cross in slices, so that the loop keeps turning; the tool waits for the xtables lock a bounded time.
+// iptables of either back end and family, in any namespace: on the nft back end natively, else by its own tools.
+// Guarantees: rules cross in slices, so that the loop keeps turning; the tool waits for the xtables lock a bounded time;
+// whatever the native way does not know or is refused, the tool does.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { NetNs, RunResult } from '../addon.js';
 import { KernelError } from '../error.js';
+import { openNft } from '../nftables/adapter.js';
 import { run } from '../process.js';
 import { chooseBackend, type Evidence, evidenceIn, parseVersion, type ToolVersion } from './backend.js';
 import { brokenLine, restoreError, toolError } from './failure.js';
+import { nativeBatch } from './native/batch.js';
 import { SaveParser } from './parse.js';
 import type {
   IptablesBackend,
@@ -26,6 +29,8 @@ export interface IptablesOptions {
   readonly timeoutMs?: number;
   /** For the tools, over our own environment. */
   readonly env?: Readonly<Record<string, string>>;
+  /** False leaves everything to the tools, also on the nft back end. */
+  readonly native?: boolean;
 }
 
 const LOCK_WAIT_SECONDS = 5;
@@ -77,6 +82,8 @@ class IptablesTools implements IptablesPort {
   }
 
   async restore(lines: readonly string[], { counters = false }: RestoreOptions = {}): Promise<void> {
+    if (!counters && this.backend === 'nft' && this.options.native !== false)
+      if (await this.#restoreNatively(lines)) return;
     const tool = toolName(this.family, this.backend, 'restore');
     const wait = this.options.lockWaitSeconds ?? LOCK_WAIT_SECONDS;
     const args = [
@@ -86,6 +93,23 @@ class IptablesTools implements IptablesPort {
     ];
     const result = await this.#run([tool, ...args], await toInput(lines));
     if (result.status !== 0) throw restoreError(describe(tool, result), lines);
+  }
+
+  /**
+   * The tool reads the whole ruleset back before it writes; the kernel needs only what changes. False when it was not
+   * done, for whatever reason: the tool then does it, or says what is wrong.
+   */
+  async #restoreNatively(lines: readonly string[]): Promise<boolean> {
+    const requests = nativeBatch(this.family === 'inet' ? 'ip' : 'ip6', lines);
+    if (requests === undefined) return false;
+    try {
+      const nft = await openNft(this.options.netns);
+      await nft.commit(requests).finally(() => nft.close());
+      return true;
+    } catch (error) {
+      if (error instanceof KernelError) return false;
+      throw error;
+    }
   }
 
   async save(table?: TableName): Promise<Ruleset> {
