@@ -8,7 +8,7 @@ import { openNft } from '../nftables/adapter.js';
 import { run } from '../process.js';
 import { chooseBackend, type Evidence, evidenceIn, parseVersion, type ToolVersion } from './backend.js';
 import { brokenLine, restoreError, toolError } from './failure.js';
-import { nativeBatch } from './native/batch.js';
+import { nativeSteps } from './native/batch.js';
 import { SaveParser } from './parse.js';
 import type {
   IptablesBackend,
@@ -100,12 +100,19 @@ class IptablesTools implements IptablesPort {
    * done, for whatever reason: the tool then does it, or says what is wrong.
    */
   async #restoreNatively(lines: readonly string[]): Promise<boolean> {
-    const requests = nativeBatch(this.family === 'inet' ? 'ip' : 'ip6', lines);
-    if (requests === undefined) return false;
+    const steps = nativeSteps(this.family === 'inet' ? 'ip' : 'ip6', lines);
     try {
       const nft = await openNft(this.options.netns);
-      await nft.commit(requests).finally(() => nft.close());
-      return true;
+      try {
+        for (const step of steps) {
+          if (step === undefined) return false;
+          await nft.commit(step);
+          await nextTurn();
+        }
+        return true;
+      } finally {
+        nft.close();
+      }
     } catch (error) {
       if (error instanceof KernelError) return false;
       throw error;
