@@ -3,6 +3,7 @@
 // whatever the native way does not know or is refused, the tool does.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { NetNs, RunResult } from '../addon.js';
+import { Channel } from '../channel.js';
 import { KernelError } from '../error.js';
 import { openNft } from '../nftables/adapter.js';
 import { run } from '../process.js';
@@ -126,6 +127,22 @@ class IptablesTools implements IptablesPort {
     const result = await this.#run([tool, ...args]);
     if (result.status !== 0) throw toolError(describe(tool, result));
     return fromOutput(result.stdout, table);
+  }
+
+  async stamp(tables: readonly TableName[]): Promise<string> {
+    const { netns } = this.options;
+    if (this.backend === 'nft') {
+      const nft = await openNft(netns);
+      return String(await nft.generation().finally(() => nft.close()));
+    }
+    const channel = await Channel.open('xtables', netns);
+    try {
+      const family = this.family === 'inet' ? 'ip' : 'ip6';
+      const sizes = tables.map((name) => channel.query<object>({ kind: 'table', family, name }));
+      return JSON.stringify(await Promise.all(sizes));
+    } finally {
+      channel.close();
+    }
   }
 
   #run(argv: readonly string[], input: readonly Uint8Array[] = []): Promise<RunResult> {

@@ -43,4 +43,9 @@ export interface IptablesPort {
   restore(lines: readonly string[], options?: RestoreOptions): Promise<void>;
   /** The rules of one table or of all. */
   save(table?: TableName): Promise<Ruleset>;
+  /**
+   * A text that is another after the tables have changed, whoever changed them; a change that leaves their size may
+   * escape it. Cheap, whatever they hold. The tables must be there: asking would make them.
+   */
+  stamp(tables: readonly TableName[]): Promise<string>;
 }

@@ -10,7 +10,7 @@ import { silentLog } from '../../../src/api/log.js';
 import { ENDPOINT_SLICES, NODES, SERVICES } from '../../../src/api/resources.js';
 import { openIptables } from '../../../src/kernel/iptables/adapter.js';
 import { openNft } from '../../../src/kernel/nftables/adapter.js';
-import { openMode } from '../../../src/proxy/modes.js';
+import { cleanUpModes, openMode } from '../../../src/proxy/modes.js';
 import { runProxy } from '../../../src/proxy/proxy.js';
 import type { ProxyMode } from '../../../src/proxy/state.js';
 import type { TestNetNs } from '../../support/netns.js';
@@ -181,6 +181,27 @@ describeWith(
       });
     });
 
+    it.each([
+      ['nftables', 'iptables'],
+      ['iptables', 'nftables'],
+    ] as const)('in another mode takes over without breaking a connection (%s to %s)', async (from, to) => {
+      const { node, pods } = await manyAddresses();
+      const state = stateOf(servicePort(10, { clusterIp: CLUSTER_IP, endpoints: endpointsOf(3) }));
+      const old = await openMode(from, options(node));
+      await old.sync(state);
+      old.close();
+      const running = await download(pods[1] ?? node, CLUSTER_IP, 80);
+      await (await openIn(node, to)).sync(state);
+      expect((await cleanUpModes([from], options(node))).size).toBe(0);
+      expect(await running.end()).toEqual({ numbers: expect.any(Number) });
+      expect((await ask(pods[1] ?? node, CLUSTER_IP, 80, 20)).failed).toBe(0);
+      const left = await node.run(
+        from === 'nftables' ? 'nft' : 'iptables-nft-save',
+        ...(from === 'nftables' ? ['list', 'tables'] : []),
+      );
+      expect(left).not.toContain(from === 'nftables' ? TABLE : 'KUBE-');
+    });
+
     it.each(MODES)('serves steadily while endpoints of another service flap (%s)', async (name) => {
       const { node, pods } = await manyAddresses();
       const { informers, proxy } = await running(await openIn(node, name));
@@ -247,9 +268,22 @@ describeWith(
 
 describeWith(
   { root: true, tools: ['ip', 'nsenter', 'flock', 'iptables-legacy-restore'] },
-  'while another program holds the lock',
+  'a proxy on the legacy back end',
   () => {
-    it('the old rules serve, and the new ones follow once it lets go', async () => {
+    it('writes anew what somebody flushed, which the kernel does not tell', async () => {
+      const { node, pods } = await manyAddresses();
+      const ip = await openIptables({ family: 'inet', backend: 'legacy', netns: node.path });
+      const { proxy } = await running(iptablesMode({ ports: { ip }, traffic: options(node).traffic }));
+      // Until it has looked once after its last sync.
+      await new Promise((resolve) => setTimeout(resolve, 2500));
+      await node.run('iptables-legacy', '-t', 'nat', '-F');
+      await vi.waitFor(() => expect(proxy.metrics.repairs).toBe(1), { timeout: 25_000 });
+      await vi.waitFor(async () => expect((await ask(pods[1] ?? node, CLUSTER_IP, 80, 3)).failed).toBe(0), {
+        timeout: 60_000,
+      });
+    });
+
+    it('serves by the old rules while another program holds the lock, and by the new ones once it lets go', async () => {
       const { node, pods } = await manyAddresses();
       const directory = mkdtempSync(join(tmpdir(), 'trellis-lock-'));
       closers.push(async () => rmSync(directory, { recursive: true }));
