@@ -1,6 +1,7 @@
 // IPVS against the others where the kernel has it: inside one virtual machine, so that all meet the same slowness.
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { projectRoot } from '../../src/kernel/projectRoot.js';
 import { againstPeer, type Figure } from '../lib/figure.js';
 import { runTool } from '../lib/tool.js';
 import type { Row } from './measure.js';
@@ -14,7 +15,7 @@ export async function vm(): Promise<Figure[]> {
   const sizes = process.env['TRELLIS_BENCH_SIZES'];
   const output = await runTool([
     process.execPath,
-    'scripts/vm/run.mjs',
+    join(projectRoot(), 'scripts/vm/run.mjs'),
     ...['--machine', machine, '--timeout-seconds', '7200'],
     ...(sizes === undefined ? [] : ['--env', `TRELLIS_BENCH_SIZES=${sizes}`]),
     '--',
