@@ -1,7 +1,10 @@
 // What a mode has put into the kernel, told so that two ways of getting there can be compared.
 // Guarantees: handles, names of anonymous sets and orders that mean nothing are left out; nothing else is.
+import type { IpSetPort } from '../../../src/kernel/ipset/port.js';
 import type { Ruleset } from '../../../src/kernel/iptables/port.js';
+import type { IpvsPort } from '../../../src/kernel/ipvs/port.js';
 import type { NftPort } from '../../../src/kernel/nftables/port.js';
+import type { RoutePort } from '../../../src/kernel/route/port.js';
 
 export async function nftContents(nft: NftPort, table: string): Promise<unknown> {
   const [chains, rules, sets] = await Promise.all([
@@ -46,4 +49,33 @@ function inOrder(chain: string, rules: readonly string[]): readonly string[] {
   const isOrdered = rules.at(-1)?.includes(LAST) === true;
   const free = isOrdered ? rules.slice(0, -1) : rules;
   return [...[...free].sort(), ...rules.slice(free.length)];
+}
+
+/** Virtual servers with the destinations that take new connections, sets, and the addresses of the device. */
+export async function ipvsContents({
+  ipvs,
+  ipset,
+  route,
+}: {
+  ipvs: IpvsPort;
+  ipset: IpSetPort;
+  route: RoutePort;
+}) {
+  const servers = (await ipvs.list()).map(
+    ({ protocol, address, port, scheduler, persistence, destinations }) =>
+      `${protocol} ${address}:${port} ${scheduler} ${persistence ?? '-'} ${destinations
+        .filter(({ weight }) => weight > 0)
+        .map((to) => `${to.address}:${to.port}`)
+        .sort()
+        .join()}`,
+  );
+  const sets = (await ipset.list()).map(
+    ({ name, entries }) =>
+      `${name} ${entries
+        .map(({ entry }) => entry)
+        .sort()
+        .join(' ')}`,
+  );
+  const addresses = (await route.addresses({ dev: 'kube-ipvs0' })).map(({ address }) => address);
+  return { servers: servers.sort(), sets: sets.sort(), addresses: addresses.sort() };
 }
