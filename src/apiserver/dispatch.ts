@@ -1,7 +1,7 @@
 // Sends a resource request to its verb or subresource.
 // Guarantees: only what discovery lists is reached; the rest is 404 or 405 in Kubernetes' words.
 import type { KindDefinition, KindVersion } from '../api/kind.js';
-import { PODS, type ResourceType } from '../api/resources.js';
+import { PODS } from '../api/resources.js';
 import { statusError } from '../api/status.js';
 import { isType } from './discovery/resources.js';
 import { type ApiResponse, jsonResponse } from './exchange.js';
@@ -19,7 +19,7 @@ import { decodeOther, readData } from './verbs/body.js';
 import { isDryRun } from './verbs/options.js';
 import { patchObject } from './verbs/patch.js';
 import { getList, getObject, getWatch } from './verbs/read.js';
-import { findServed, storedQuery } from './verbs/served.js';
+import { storedQuery } from './verbs/served.js';
 import { postObject, putObject, removeCollection, removeObject, writeContext } from './verbs/write.js';
 
 type Handler = (machinery: Machinery, kind: KindDefinition, call: Call) => Promise<ApiResponse>;
@@ -45,12 +45,12 @@ const CHANGE = new Set(['get', 'update', 'patch']);
 const POD_CONNECTIONS = new Set(['exec', 'attach', 'portforward']);
 
 export function dispatch(machinery: Machinery, call: Call): Promise<ApiResponse> {
-  const { group, version, resource } = call.info;
-  const isWanted = (type: ResourceType) =>
-    type.group === group && type.version === version && type.resource === resource;
-  const found = findServed(machinery.kinds, isWanted);
+  const found = machinery.served(call.info);
   if (found !== undefined) return dispatchKind(machinery, found.kind, servedCall(call, found.version));
-  const virtual = machinery.virtualResources.find(isWanted);
+  const { group, version, resource } = call.info;
+  const virtual = machinery.virtualResources.find(
+    (type) => type.group === group && type.version === version && type.resource === resource,
+  );
   if (virtual !== undefined) return createVirtual(virtual, call);
   throw noSuchResource();
 }

@@ -28,16 +28,14 @@ export function makeHandler(options: HandlerOptions): Handler {
   const { supervision } = options;
   return async (sent) => {
     const request = supervision?.watched(sent) ?? sent;
-    const trace: RequestTrace = {
-      request,
-      auditId: randomUUID(),
-      receivedAt: Date.now(),
-      started: performance.now(),
-    };
+    const trace = traceOf(request);
     const warnings: string[] = [];
-    const response = await answer(options, trace, warnings).catch((error: unknown) =>
-      failure(options.machinery, request, error),
-    );
+    let response: ApiResponse;
+    try {
+      response = await answer(options, trace, warnings);
+    } catch (error) {
+      response = failure(options.machinery, request, error);
+    }
     const headers: Record<string, string> = {
       'audit-id': trace.auditId,
       'cache-control': 'no-cache, private',
@@ -47,6 +45,21 @@ export function makeHandler(options: HandlerOptions): Handler {
     if (warnings.length > 0) headers['warning'] = [...new Set(warnings)].map(warningValue).join(', ');
     const complete = { ...response, headers };
     return supervision?.finish(trace, complete) ?? complete;
+  };
+}
+
+/** All fields from the start: an object that grows field by field is slower to make and to read. */
+function traceOf(request: ApiRequest): RequestTrace {
+  return {
+    request,
+    auditId: randomUUID(),
+    receivedAt: Date.now(),
+    started: performance.now(),
+    info: undefined,
+    caller: undefined,
+    user: undefined,
+    allowedBy: undefined,
+    leave: undefined,
   };
 }
 
@@ -62,7 +75,8 @@ async function answer(
   const { pathname, searchParams: query } = parseUrl(request.url);
   const info = parseRequest(request.method, pathname, query);
   trace.info = info;
-  const caller = await authenticate(gate, request);
+  const asked = authenticate(gate, request);
+  const caller = asked instanceof Promise ? await asked : asked;
   trace.caller = caller;
   supervision?.admit(trace);
   const user = impersonate(gate, caller, request);
@@ -86,10 +100,13 @@ function parseUrl(url: string): { readonly pathname: string; readonly searchPara
   // Resolving would fold `..` and `//host` away; only the path and query are wanted, as sent.
   const split = url.indexOf('?');
   const path = split === -1 ? url : url.slice(0, split);
-  const query = split === -1 ? '' : url.slice(split + 1);
   if (!path.startsWith('/')) throw statusError('BadRequest', 'the request target must be a path');
-  return { pathname: path, searchParams: new URLSearchParams(query) };
+  const searchParams = split === -1 ? NO_QUERY : new URLSearchParams(url.slice(split + 1));
+  return { pathname: path, searchParams };
 }
+
+/** Of all requests that have none; whoever wants another makes a copy. */
+const NO_QUERY = new URLSearchParams();
 
 /** A refusal as it is; anything else is our fault or the store's. */
 export function failure({ log }: Pick<Machinery, 'log'>, request: ApiRequest, error: unknown): ApiResponse {

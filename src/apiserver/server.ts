@@ -28,6 +28,7 @@ import { processMetrics } from './metrics/process.js';
 import { makeRequestMetrics } from './metrics/requests.js';
 import { Feed } from './registry/feed.js';
 import { type Audit, makeSupervision } from './supervision.js';
+import { makeServed } from './verbs/served.js';
 
 /** What stands around the registry. Parts may read the API through their own in-process transport. */
 export interface ServerParts {
@@ -191,6 +192,7 @@ function machineryOf(
     store,
     feed,
     kinds,
+    served: makeServed(kinds),
     admission: parts.admission ?? [],
     hooks: parts.hooks ?? new Map(),
     virtualResources: parts.virtualResources ?? [],

@@ -61,7 +61,8 @@ export class Feed {
 
   /** Resolves when the caches hold every write that had been answered before the call. */
   async current(): Promise<number> {
-    await this.reached(await this.store.revision());
+    const newest = await this.store.revision();
+    if (newest > this.#revision) await this.reached(newest);
     return this.#revision;
   }
 

@@ -1,13 +1,20 @@
 // The bytes that wait for one slow or fast reader: a queue with a limit, read as an async iterable.
 // Guarantees: writing never waits; a reader that falls too far behind is cut off and the memory given back.
 
+import { joined } from '../exchange.js';
+
 const LIMIT_BYTES = 16 * 1024 * 1024;
+const CHUNK_BYTES = 256 * 1024;
 
 export class Outbox implements AsyncIterable<Uint8Array> {
   #queue: Buffer[] = [];
   #bytes = 0;
   #ended = false;
+  #isCut = false;
   #wake: (() => void) | undefined;
+
+  /** What comes before everything that is pushed. It is made as it is read, so it counts towards no limit. */
+  beginning: Iterable<Buffer> = [];
 
   constructor(
     private readonly onEnd: () => void,
@@ -40,11 +47,17 @@ export class Outbox implements AsyncIterable<Uint8Array> {
   cut(): void {
     this.#queue = [];
     this.#bytes = 0;
+    this.#isCut = true;
     this.end();
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
     try {
+      for (const chunk of joined(this.beginning, CHUNK_BYTES)) {
+        if (this.#isCut) return;
+        yield chunk;
+      }
+      this.beginning = [];
       for (;;) {
         if (this.#queue.length > 0) yield this.#take();
         else if (this.#ended) return;

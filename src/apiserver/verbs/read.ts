@@ -7,7 +7,7 @@ import { type ApiResponse, bytesResponse } from '../exchange.js';
 import type { Call, Machinery } from '../machinery.js';
 import { renderList, renderObject, tableOptions } from '../output/render.js';
 import { partialMetadata, table } from '../output/table.js';
-import { parseObject } from '../registry/encode.js';
+import { parseObject, withinLine } from '../registry/encode.js';
 import { objectKey } from '../registry/keys.js';
 import { listObjects } from '../registry/list.js';
 import { parseRevision, tooLarge } from '../registry/selection.js';
@@ -64,13 +64,15 @@ function named(query: URLSearchParams, name: string): URLSearchParams {
   return copy;
 }
 
-function encoderOf(machinery: Machinery, kind: KindDefinition, call: Call): EventEncoder {
+function encoderOf(machinery: Machinery, kind: KindDefinition, call: Call): EventEncoder | undefined {
   const { negotiated, query } = call;
   const { form, version } = negotiated;
   if (form === 'partial') {
     return (bytes) => Buffer.from(JSON.stringify(partialMetadata(parseObject(bytes), version)));
   }
-  if (form !== 'table') return (bytes) => shownBytes(call, bytes);
+  if (form !== 'table') {
+    return call.served === undefined ? undefined : (bytes) => withinLine(shownBytes(call, bytes));
+  }
   let isFirst = true;
   return (bytes) => {
     const object = parseObject(bytes);
