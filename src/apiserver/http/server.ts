@@ -99,6 +99,8 @@ async function serve(handler: Handler, incoming: http.IncomingMessage, outgoing:
   // What was not read of the body would be taken for the next request.
   if (!incoming.complete) outgoing.shouldKeepAlive = false;
   if (incoming.method === 'HEAD') outgoing.writeHead(response.status, response.headers).end();
+  else if (Buffer.isBuffer(response.body) && response.body.length < GZIP_FROM)
+    sendWhole(outgoing, response, response.body);
   else await send(incoming, outgoing, response);
 }
 
@@ -219,6 +221,11 @@ function acceptsGzip(incoming: http.IncomingMessage): boolean {
   );
 }
 
+/** The head and a small body leave in one write. */
+function sendWhole(outgoing: http.ServerResponse, { status, headers }: ApiResponse, body: Buffer): void {
+  outgoing.writeHead(status, { ...headers, 'content-length': body.length }).end(body);
+}
+
 async function send(
   incoming: http.IncomingMessage,
   outgoing: http.ServerResponse,
@@ -231,16 +238,12 @@ async function send(
   const size = Buffer.isBuffer(body) ? body.length : body.reduce((sum, piece) => sum + piece.length, 0);
   if (size >= GZIP_FROM && headers['content-encoding'] === undefined && acceptsGzip(incoming)) {
     const packed = await compress(whole(body, size), { level: 1 });
-    const packing = { 'content-encoding': 'gzip', vary: 'Accept-Encoding', 'content-length': packed.length };
-    outgoing.writeHead(status, { ...headers, ...packing }).end(packed);
-    return;
+    const packing = { 'content-encoding': 'gzip', vary: 'Accept-Encoding' };
+    return sendWhole(outgoing, { status, headers: { ...headers, ...packing }, body }, packed);
   }
+  if (size <= WRITE_CHUNK || Buffer.isBuffer(body))
+    return sendWhole(outgoing, { status, headers, body }, whole(body, size));
   outgoing.writeHead(status, { ...headers, 'content-length': size });
-  // The head and a small body leave in one write.
-  if (size <= WRITE_CHUNK || Buffer.isBuffer(body)) {
-    outgoing.end(whole(body, size));
-    return;
-  }
   for (const chunk of joined(body, WRITE_CHUNK)) await write(outgoing, chunk);
   outgoing.end();
 }
