@@ -37,21 +37,6 @@ export interface Tunnel {
   readonly head: Buffer;
 }
 
-/** Small pieces put together into ones of about `size`: a write for every object would be a system call and a TLS record each. */
-export function* joined(pieces: Iterable<Buffer>, size: number): Generator<Buffer> {
-  let waiting: Buffer[] = [];
-  let bytes = 0;
-  for (const piece of pieces) {
-    waiting.push(piece);
-    bytes += piece.length;
-    if (bytes < size) continue;
-    yield Buffer.concat(waiting, bytes);
-    waiting = [];
-    bytes = 0;
-  }
-  if (bytes > 0) yield Buffer.concat(waiting, bytes);
-}
-
 export const JSON_TYPE = 'application/json';
 
 export function jsonResponse(status: number, value: unknown): ApiResponse {

@@ -1,6 +1,5 @@
 // The HTTPS side: sockets and node:http in, requests of the common path out, answers written back.
 // Guarantees: bodies, headers and times are bounded; a client that does not read stops being written to.
-import { once } from 'node:events';
 import http from 'node:http';
 import https from 'node:https';
 import type { Duplex } from 'node:stream';
@@ -9,7 +8,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { Log } from '../../api/log.js';
 import { statusError } from '../../api/status.js';
-import { type ApiRequest, type ApiResponse, joined } from '../exchange.js';
+import type { ApiRequest, ApiResponse } from '../exchange.js';
 import type { Handler } from '../handler.js';
 import type { Credentials, UserInfo } from '../identity.js';
 import { joinTunnel, refuseUpgrade } from './tunnel.js';
@@ -223,7 +222,9 @@ function acceptsGzip(incoming: http.IncomingMessage): boolean {
 
 /** The head and a small body leave in one write. */
 function sendWhole(outgoing: http.ServerResponse, { status, headers }: ApiResponse, body: Buffer): void {
-  outgoing.writeHead(status, { ...headers, 'content-length': body.length }).end(body);
+  const list: (string | number)[] = ['content-length', body.length];
+  for (const name in headers) list.push(name, headers[name] as string);
+  outgoing.writeHead(status, list).end(body);
 }
 
 async function send(
@@ -244,8 +245,7 @@ async function send(
   if (size <= WRITE_CHUNK || Buffer.isBuffer(body))
     return sendWhole(outgoing, { status, headers, body }, whole(body, size));
   outgoing.writeHead(status, { ...headers, 'content-length': size });
-  for (const chunk of joined(body, WRITE_CHUNK)) await write(outgoing, chunk);
-  outgoing.end();
+  await sendPieces(outgoing, body);
 }
 
 function whole(body: Buffer | readonly Buffer[], size: number): Buffer {
@@ -264,16 +264,51 @@ async function stream(outgoing: http.ServerResponse, body: AsyncIterable<Uint8Ar
   }
 }
 
+/** Waits when the client does not read as fast as it is written to. */
 async function write(outgoing: http.ServerResponse, chunk: Uint8Array): Promise<void> {
   if (outgoing.destroyed || outgoing.write(chunk)) return;
-  const settled = new AbortController();
-  const { signal } = settled;
-  const stalled = setTimeout(() => outgoing.destroy(), STALL_MS);
-  // A client that is gone never drains.
-  await Promise.race([once(outgoing, 'drain', { signal }), once(outgoing, 'close', { signal })]).finally(
-    () => {
+  await settled(outgoing, (done) => outgoing.once('drain', done));
+}
+
+/** Resolves when `done` is called or the client is gone; one that takes nothing for too long is cut off. */
+function settled(outgoing: http.ServerResponse, until: (done: () => void) => void): Promise<void> {
+  return new Promise((resolve) => {
+    const stalled = setTimeout(() => outgoing.destroy(), STALL_MS);
+    const done = () => {
       clearTimeout(stalled);
-      settled.abort();
-    },
-  );
+      outgoing.off('close', done);
+      resolve();
+    };
+    outgoing.once('close', done);
+    until(done);
+  });
+}
+
+/** Memory that long answers are put together in: fresh memory for each part would cost as much as sending it. */
+const spare: Buffer[] = [];
+const MOST_SPARE = 8;
+
+/** Many small pieces in few large writes. */
+async function sendPieces(outgoing: http.ServerResponse, pieces: readonly Buffer[]): Promise<void> {
+  const chunk = spare.pop() ?? Buffer.allocUnsafeSlow(WRITE_CHUNK);
+  let used = 0;
+  // Until the part is with the kernel its memory must not change.
+  const flush = async () => {
+    const part = chunk.subarray(0, used);
+    used = 0;
+    await settled(outgoing, (done) => outgoing.write(part, done));
+  };
+  for (const piece of pieces) {
+    for (let at = 0; at < piece.length; ) {
+      const copied = piece.copy(chunk, used, at);
+      used += copied;
+      at += copied;
+      if (used < chunk.length) continue;
+      await flush();
+      if (outgoing.destroyed) return;
+    }
+  }
+  if (used > 0) await flush();
+  if (!outgoing.destroyed && spare.length < MOST_SPARE) spare.push(chunk);
+  outgoing.end();
 }

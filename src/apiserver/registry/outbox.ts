@@ -1,8 +1,6 @@
 // The bytes that wait for one slow or fast reader: a queue with a limit, read as an async iterable.
 // Guarantees: writing never waits; a reader that falls too far behind is cut off and the memory given back.
 
-import { joined } from '../exchange.js';
-
 const LIMIT_BYTES = 16 * 1024 * 1024;
 const CHUNK_BYTES = 256 * 1024;
 
@@ -75,4 +73,19 @@ export class Outbox implements AsyncIterable<Uint8Array> {
     this.#bytes = 0;
     return pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces);
   }
+}
+
+/** Small pieces put together into ones of about `size`: a write for every object would be a system call and a TLS record each. */
+function* joined(pieces: Iterable<Buffer>, size: number): Generator<Buffer> {
+  let waiting: Buffer[] = [];
+  let bytes = 0;
+  for (const piece of pieces) {
+    waiting.push(piece);
+    bytes += piece.length;
+    if (bytes < size) continue;
+    yield Buffer.concat(waiting, bytes);
+    waiting = [];
+    bytes = 0;
+  }
+  if (bytes > 0) yield Buffer.concat(waiting, bytes);
 }
