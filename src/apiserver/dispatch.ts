@@ -19,10 +19,11 @@ import { decodeOther, readData } from './verbs/body.js';
 import { isDryRun } from './verbs/options.js';
 import { patchObject } from './verbs/patch.js';
 import { getList, getObject, getWatch } from './verbs/read.js';
-import { findServed, storedQuery } from './verbs/served.js';
+import { storedQuery } from './verbs/served.js';
 import { postObject, putObject, removeCollection, removeObject, writeContext } from './verbs/write.js';
 
-type Handler = (machinery: Machinery, kind: KindDefinition, call: Call) => Promise<ApiResponse>;
+type Answer = Promise<ApiResponse> | ApiResponse;
+type Handler = (machinery: Machinery, kind: KindDefinition, call: Call) => Answer;
 
 const VERBS: Readonly<Record<string, Handler>> = {
   get: getObject,
@@ -44,12 +45,12 @@ const STATUS_VERBS: Readonly<Record<string, Handler>> = {
 const CHANGE = new Set(['get', 'update', 'patch']);
 const POD_CONNECTIONS = new Set(['exec', 'attach', 'portforward']);
 
-export function dispatch(machinery: Machinery, call: Call): Promise<ApiResponse> {
+export function dispatch(machinery: Machinery, call: Call): Answer {
+  const found = machinery.served(call.info);
+  if (found !== undefined) return dispatchKind(machinery, found.kind, servedCall(call, found.version));
   const { group, version, resource } = call.info;
   const isWanted = (type: ResourceType) =>
     type.group === group && type.version === version && type.resource === resource;
-  const found = findServed(machinery.kinds, isWanted);
-  if (found !== undefined) return dispatchKind(machinery, found.kind, servedCall(call, found.version));
   const virtual = machinery.virtualResources.find(isWanted);
   if (virtual !== undefined) return createVirtual(virtual, call);
   const measured = machinery.measuredResources.find(isWanted);
@@ -61,7 +62,7 @@ function servedCall(call: Call, version: KindVersion | undefined): Call {
   return version === undefined ? call : { ...call, served: version, query: storedQuery(version, call.query) };
 }
 
-function dispatchKind(machinery: Machinery, kind: KindDefinition, call: Call): Promise<ApiResponse> {
+function dispatchKind(machinery: Machinery, kind: KindDefinition, call: Call): Answer {
   const { subresource, namespace, verb, name } = call.info;
   checkScope(kind, call);
   const handler = subresource === '' ? VERBS[verb] : subresourceHandler(machinery, kind, call);

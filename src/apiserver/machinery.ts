@@ -11,6 +11,7 @@ import type { UserInfo } from './identity.js';
 import type { Negotiated } from './output/negotiate.js';
 import type { Feed } from './registry/feed.js';
 import type { RequestInfo } from './requestInfo.js';
+import type { makeServed } from './verbs/served.js';
 
 /** Takes back what admission took; called when the write that it was made for failed, or was a dry run. */
 export type Undo = () => void | Promise<void>;
@@ -70,6 +71,8 @@ export interface Machinery {
   readonly store: Store;
   readonly feed: Feed;
   readonly kinds: readonly KindDefinition[];
+  /** The kind behind a group, version and resource. */
+  readonly served: ReturnType<typeof makeServed>;
   readonly admission: readonly AdmissionPlugin[];
   /** By `services` or `deployments.apps`. */
   readonly hooks: ReadonlyMap<string, WriteHooks>;

@@ -30,6 +30,7 @@ import { randomSuffix } from './randomSuffix.js';
 import { Feed } from './registry/feed.js';
 import { type Audit, makeSupervision } from './supervision.js';
 import { usageResources } from './usage/resources.js';
+import { makeServed } from './verbs/served.js';
 
 /** What stands around the registry. Parts may read the API through their own in-process transport. */
 export interface ServerParts {
@@ -193,6 +194,7 @@ function machineryOf(
     store,
     feed,
     kinds,
+    served: makeServed(kinds),
     admission: parts.admission ?? [],
     hooks: parts.hooks ?? new Map(),
     virtualResources: parts.virtualResources ?? [],
