@@ -30,6 +30,10 @@ interface Flags {
   readonly nodeMonitorPeriod: number;
   readonly nodeMonitorGracePeriod: number;
   readonly nodeStartupGracePeriod: number;
+  readonly nodeEvictionRate: number;
+  readonly secondaryNodeEvictionRate: number;
+  readonly unhealthyZoneThreshold: number;
+  readonly largeClusterSizeThreshold: number;
   readonly loadBalancerPool?: string;
   readonly rootCaFile?: string;
 }
@@ -54,6 +58,12 @@ export function controllerManagerCommand(terminal: Terminal): Command {
     .addOption(time('--node-monitor-period', 'how often nodes are looked at', 5))
     .addOption(time('--node-monitor-grace-period', 'how long a node may be silent', 40))
     .addOption(time('--node-startup-grace-period', 'how long a new node may be silent', 60))
+    .addOption(amount('--node-eviction-rate', 'nodes a second on which eviction begins, per zone', 0.1))
+    .addOption(amount('--secondary-node-eviction-rate', 'the same in a large zone that is disrupted', 0.01))
+    .addOption(amount('--unhealthy-zone-threshold', 'share of nodes not ready that disrupts a zone', 0.55))
+    .addOption(
+      amount('--large-cluster-size-threshold', 'a disrupted zone must have more nodes for eviction', 50),
+    )
     .option('--load-balancer-pool <cidrs>', 'networks of addresses for Services of type LoadBalancer')
     .option('--root-ca-file <file>', 'the CA that every namespace is told of')
     .action((flags: Flags) => run(terminal, flags));
@@ -63,6 +73,10 @@ function time(flag: string, description: string, seconds: number): Option {
   return new Option(`${flag} <duration>`, description)
     .argParser(duration)
     .default(seconds * SECOND_MS, `${seconds}s`);
+}
+
+function amount(flag: string, description: string, value: number): Option {
+  return new Option(`${flag} <number>`, description).argParser(positive).default(value);
 }
 
 async function run(terminal: Terminal, flags: Flags): Promise<void> {
@@ -118,6 +132,12 @@ function controllersOptions(
     nodeMonitorPeriodMs: flags.nodeMonitorPeriod,
     nodeMonitorGracePeriodMs: flags.nodeMonitorGracePeriod,
     nodeStartupGracePeriodMs: flags.nodeStartupGracePeriod,
+    nodeEviction: {
+      rate: flags.nodeEvictionRate,
+      secondaryRate: flags.secondaryNodeEvictionRate,
+      unhealthyThreshold: flags.unhealthyZoneThreshold,
+      largeZone: flags.largeClusterSizeThreshold,
+    },
   };
 }
 
@@ -134,6 +154,12 @@ async function readText(file: string): Promise<string> {
 }
 
 const list = (text: string): string[] => text.split(',').map((part) => part.trim());
+
+function positive(text: string): number {
+  const value = Number(text);
+  if (text.trim() === '' || !(value >= 0)) throw new InvalidArgumentError('must be a number, zero or more.');
+  return value;
+}
 
 function bool(text: string): boolean {
   if (/^(1|t|true)$/i.test(text)) return true;

@@ -40,7 +40,8 @@ export interface WriteOptions {
 
 export interface ResourceClient<T extends KubeObject> {
   get(name: ObjectName): Promise<Stored<T>>;
-  list(query?: ListQuery): Promise<ObjectList<T>>;
+  /** `keep` chooses what is kept of each object while pages are read: the object, or one like it that is held already. */
+  list(query?: ListQuery, keep?: (item: Stored<T>) => Stored<T>): Promise<ObjectList<T>>;
   /** Ends normally when the server ends it; throws ApiError (code 410 when the revision is too old). */
   watch(query: WatchQuery): AsyncIterable<WatchEvent<T>>;
   create(object: T, options?: WriteOptions): Promise<Stored<T>>;

@@ -3,32 +3,35 @@
 import { setMaxListeners } from 'node:events';
 import { type Log, silentLog } from '../api/log.js';
 import type { KubeObject } from '../api/object.js';
-import type { ResourceType } from '../api/resources.js';
+import { apiVersionOf, type ResourceType } from '../api/resources.js';
 import { qualifiedResource } from '../api/status.js';
 import { type Change, ObjectCache } from './cache.js';
 import type { Client } from './client.js';
 import { messageOf } from './error.js';
 import type { IndexFunction, Informer, InformerHandler, InformerOptions, Informers } from './informer.js';
 import { type ReflectorOptions, runReflector } from './reflector.js';
+import type { SharedObjects } from './sharedObjects.js';
 
 export interface InformersOptions {
   readonly log?: Log;
   /** For tests: how the reflectors wait. */
   readonly pause?: NonNullable<ReflectorOptions<KubeObject>['pause']>;
+  /** For informers of several clients in one process: what they all hold is held once. */
+  readonly shared?: SharedObjects;
 }
 
-export function openInformers(client: Client, { log = silentLog, pause }: InformersOptions = {}): Informers {
+export function openInformers(client: Client, options: InformersOptions = {}): Informers {
+  const { log = silentLog, pause, shared } = options;
   const stopping = new AbortController();
   setMaxListeners(0, stopping.signal); // every informer listens
   const informers = new Map<string, Informer<KubeObject>>();
   const start = <T extends KubeObject>(type: ResourceType<T>, query: InformerOptions): Informer<T> => {
-    const { informer, onList, onEvent } = makeInformer(type, log);
+    const { informer, ...news } = makeInformer(type, log, shared);
     void runReflector<T>({
       client: client.of(type),
       what: qualifiedResource(type),
       query,
-      onList,
-      onEvent,
+      ...news,
       log,
       signal: stopping.signal,
       ...(pause === undefined ? {} : { pause }),
@@ -53,13 +56,15 @@ export function openInformers(client: Client, { log = silentLog, pause }: Inform
   };
 }
 
-type News<T extends KubeObject> = Pick<ReflectorOptions<T>, 'onList' | 'onEvent'>;
+type News<T extends KubeObject> = Pick<ReflectorOptions<T>, 'keep' | 'onList' | 'onEvent'>;
 
 function makeInformer<T extends KubeObject>(
   type: ResourceType<T>,
   log: Log,
+  shared: SharedObjects | undefined,
 ): { informer: Informer<T> } & News<T> {
-  const cache = new ObjectCache<T>();
+  const kind = `${apiVersionOf(type)} ${type.kind}`;
+  const cache = new ObjectCache<T>(shared === undefined ? undefined : { objects: shared, kind });
   const handlers = new Set<InformerHandler<T>>();
   let hasSynced = false;
   let sync = () => {};
@@ -118,6 +123,7 @@ function makeInformer<T extends KubeObject>(
   };
   return {
     informer,
+    keep: (item) => cache.own(item),
     onList({ items }) {
       deliver(cache.replace(items));
       hasSynced = true;

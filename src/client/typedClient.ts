@@ -61,7 +61,7 @@ function resourceClient<T extends KubeObject>(type: ResourceType<T>, wire: Wire)
 
   return {
     get: (name) => objectOf(request({ method: 'GET', path: objectPath(type, name) })),
-    list: (query = {}) => listAll(type, query, request),
+    list: (query = {}, keep = (item) => item) => listAll(type, query, request, keep),
     watch: (query) => watchEvents<T>({ type, query, ...wire }),
     async create(object, options = {}) {
       const path =
@@ -107,6 +107,7 @@ async function listAll<T extends KubeObject>(
   type: ResourceType<T>,
   query: ListQuery,
   request: Requester,
+  keep: (item: Stored<T>) => Stored<T>,
 ): Promise<ObjectList<T>> {
   const items: Stored<T>[] = [];
   const page = (limit: number | undefined, next: string | undefined) =>
@@ -124,7 +125,7 @@ async function listAll<T extends KubeObject>(
   for (;;) {
     try {
       const { metadata, items: more } = listOf<T>(await page(limit, next), type);
-      for (const item of more ?? []) items.push(item);
+      for (const item of more ?? []) items.push(keep(item));
       next = metadata?.continue;
       if (next === undefined || next === '')
         return { items, resourceVersion: metadata?.resourceVersion ?? '' };

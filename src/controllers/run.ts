@@ -23,6 +23,7 @@ import { nodeIpamController } from './node/ipam.js';
 import { NODE_LIFECYCLE_DEFAULTS, nodeLifecycleController } from './node/lifecycle.js';
 import { taintEvictionController } from './node/taintEviction.js';
 import { nodeTtlController } from './node/ttl.js';
+import { EVICTION_RATES, type EvictionRates } from './node/zones.js';
 import { ownInformers } from './ownInformers.js';
 import { rootCaPublisher, serviceAccountController } from './perNamespace.js';
 import { podGcController } from './podGc.js';
@@ -56,6 +57,8 @@ export interface ControllersOptions {
   readonly nodeMonitorGracePeriodMs?: number;
   readonly nodeMonitorPeriodMs?: number;
   readonly nodeStartupGracePeriodMs?: number;
+  /** Nodes a second on which eviction may begin, and when a zone counts as disrupted. */
+  readonly nodeEviction?: Partial<EvictionRates>;
   readonly now?: () => number;
 }
 
@@ -137,6 +140,7 @@ function controllersOf(
       gracePeriodMs: options.nodeMonitorGracePeriodMs ?? NODE_LIFECYCLE_DEFAULTS.gracePeriodMs,
       startupGracePeriodMs: options.nodeStartupGracePeriodMs ?? NODE_LIFECYCLE_DEFAULTS.startupGracePeriodMs,
       periodMs: options.nodeMonitorPeriodMs ?? NODE_LIFECYCLE_DEFAULTS.periodMs,
+      eviction: { ...EVICTION_RATES, ...options.nodeEviction },
     }),
     taintEvictionController,
     nodeTtlController,
