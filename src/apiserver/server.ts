@@ -1,6 +1,6 @@
 // Opens an apiserver: caches filled, handler built, port opened.
 // Guarantees: when it resolves the port answers; close() ends every connection and leaves the store open for its owner.
-import { randomInt, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import type http from 'node:http';
 import { type AddressInfo, BlockList, isIP } from 'node:net';
 import type { KindDefinition } from '../api/kind.js';
@@ -26,6 +26,7 @@ import type {
 import { METRICS_TYPE, metricsText } from './metrics/families.js';
 import { processMetrics } from './metrics/process.js';
 import { makeRequestMetrics } from './metrics/requests.js';
+import { randomSuffix } from './randomSuffix.js';
 import { Feed } from './registry/feed.js';
 import { type Audit, makeSupervision } from './supervision.js';
 
@@ -86,9 +87,6 @@ const UNSECURED_USER: UserInfo = {
   groups: ['system:masters', 'system:authenticated'],
 };
 
-// No vowels and none of the letters that look alike, so that no word arises.
-const SUFFIX_LETTERS = 'bcdfghjklmnpqrstvwxz2456789';
-
 export async function openApiServer(options: ApiServerOptions): Promise<ApiServer> {
   const { store, kinds, listen, insecure, tls, log } = options;
   if (insecure !== undefined) requireLoopback(insecure);
@@ -105,6 +103,7 @@ export async function openApiServer(options: ApiServerOptions): Promise<ApiServe
     }, user);
   const parts = partsOf(options, inProcess, feed);
   const machinery = machineryOf(options, feed, parts);
+  for (const hooks of machinery.hooks.values()) hooks.start(machinery);
   let isReady = false;
   const inFlight = makeInFlight(options.load);
   const served = [...kinds.map(({ type }) => type), ...machinery.virtualResources];
@@ -130,6 +129,7 @@ export async function openApiServer(options: ApiServerOptions): Promise<ApiServe
   const plain =
     insecure === undefined ? undefined : createInsecureServer({ handler, log, user: UNSECURED_USER });
   const close = async () => {
+    for (const hooks of machinery.hooks.values()) hooks.stop();
     parts.close?.();
     feed.close();
     await Promise.all([closeServer(server), plain === undefined ? undefined : closeServer(plain)]);
@@ -198,8 +198,7 @@ function machineryOf(
     kubelet,
     log,
     now: () => Date.now(),
-    randomSuffix: (length) =>
-      Array.from({ length }, () => SUFFIX_LETTERS[randomInt(SUFFIX_LETTERS.length)]).join(''),
+    randomSuffix,
     uid: () => randomUUID(),
   };
 }

@@ -5,6 +5,7 @@ import { apiserverCommand } from './apiserver/command.js';
 import { componentCommands } from './cluster/components.js';
 import { downCommand } from './cluster/down.js';
 import { kubeconfigCommand, kubectlCommand } from './cluster/kubectl.js';
+import { logsCommand } from './cluster/logs.js';
 import { statusCommand } from './cluster/status.js';
 import { upCommand } from './cluster/up.js';
 import { cniCommand } from './cni/command.js';
@@ -39,7 +40,14 @@ export function createProgram(terminal: Terminal): Command {
     // Words after a command belong to it: "trellis kubectl get -A" leaves -A to kubectl.
     .enablePositionalOptions()
     .addHelpText('after', EXPLANATION);
-  for (const command of [upCommand, downCommand, statusCommand, kubeconfigCommand, kubectlCommand])
+  for (const command of [
+    upCommand,
+    downCommand,
+    statusCommand,
+    logsCommand,
+    kubeconfigCommand,
+    kubectlCommand,
+  ])
     program.addCommand(command(terminal));
   for (const command of componentCommands(terminal)) program.addCommand(command);
   program.addCommand(snapshotCommand(terminal));

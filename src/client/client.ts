@@ -11,6 +11,8 @@ export interface ListQuery {
   /** Page size used towards the server; `list` still returns everything. */
   readonly limit?: number;
   readonly resourceVersion?: string;
+  /** Makes of each object, as it arrives, what is answered instead: a long list need not be held whole. */
+  keep?(object: Stored<KubeObject>): Stored<KubeObject>;
 }
 
 export interface ObjectList<T> {
@@ -40,8 +42,7 @@ export interface WriteOptions {
 
 export interface ResourceClient<T extends KubeObject> {
   get(name: ObjectName): Promise<Stored<T>>;
-  /** `keep` chooses what is kept of each object while pages are read: the object, or one like it that is held already. */
-  list(query?: ListQuery, keep?: (item: Stored<T>) => Stored<T>): Promise<ObjectList<T>>;
+  list(query?: ListQuery): Promise<ObjectList<T>>;
   /** Ends normally when the server ends it; throws ApiError (code 410 when the revision is too old). */
   watch(query: WatchQuery): AsyncIterable<WatchEvent<T>>;
   create(object: T, options?: WriteOptions): Promise<Stored<T>>;

@@ -1,7 +1,7 @@
 // Follows one resource for ever: list, watch from there, resume where it broke off, list again when too far behind.
 // Guarantees: news arrive in the server's order; a watch resumes after the last version that was delivered.
 import type { Log } from '../api/log.js';
-import type { KubeObject, Stored } from '../api/object.js';
+import type { KubeObject } from '../api/object.js';
 import { ApiError } from '../api/status.js';
 import type { ObjectList, ResourceClient, WatchEvent } from './client.js';
 import { ClientError, messageOf } from './error.js';
@@ -11,9 +11,7 @@ import { makeBackoff, pause } from './pause.js';
 export interface ReflectorOptions<T extends KubeObject> {
   readonly client: ResourceClient<T>;
   readonly what: string;
-  readonly query: InformerOptions;
-  /** What is kept of each object while a list is read. */
-  keep?(item: Stored<T>): Stored<T>;
+  readonly query: InformerOptions<T>;
   onList(list: ObjectList<T>): void;
   onEvent(event: WatchEvent<T>): void;
   readonly log: Log;
@@ -59,8 +57,8 @@ export async function runReflector<T extends KubeObject>(options: ReflectorOptio
   }
 }
 
-async function list<T extends KubeObject>({ client, query, keep, onList, signal }: ReflectorOptions<T>) {
-  const answer = await client.list(query, keep);
+async function list<T extends KubeObject>({ client, query, onList, signal }: ReflectorOptions<T>) {
+  const answer = await client.list(query);
   if (!signal.aborted) onList(answer);
   return answer.resourceVersion;
 }

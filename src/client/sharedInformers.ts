@@ -2,7 +2,7 @@
 // Guarantees: handlers are called in order, each change once; one that throws is logged and stops nobody else.
 import { setMaxListeners } from 'node:events';
 import { type Log, silentLog } from '../api/log.js';
-import type { KubeObject } from '../api/object.js';
+import type { KubeObject, Stored } from '../api/object.js';
 import { apiVersionOf, type ResourceType } from '../api/resources.js';
 import { qualifiedResource } from '../api/status.js';
 import { type Change, ObjectCache } from './cache.js';
@@ -25,12 +25,19 @@ export function openInformers(client: Client, options: InformersOptions = {}): I
   const stopping = new AbortController();
   setMaxListeners(0, stopping.signal); // every informer listens
   const informers = new Map<string, Informer<KubeObject>>();
-  const start = <T extends KubeObject>(type: ResourceType<T>, query: InformerOptions): Informer<T> => {
-    const { informer, ...news } = makeInformer(type, log, shared);
+  const keepers = new Map<unknown, number>();
+  const numberOf = (keep: unknown) => {
+    if (!keepers.has(keep)) keepers.set(keep, keepers.size);
+    return keepers.get(keep);
+  };
+  const start = <T extends KubeObject>(type: ResourceType<T>, query: InformerOptions<T>): Informer<T> => {
+    const { keep } = query;
+    // What was kept of an object is not the object: only whole ones are shared.
+    const { informer, own, ...news } = makeInformer(type, log, keep === undefined ? shared : undefined);
     void runReflector<T>({
       client: client.of(type),
       what: qualifiedResource(type),
-      query,
+      query: { ...query, keep: (object) => own(keep === undefined ? object : keep(object)) },
       ...news,
       log,
       signal: stopping.signal,
@@ -39,13 +46,21 @@ export function openInformers(client: Client, options: InformersOptions = {}): I
     return informer;
   };
   return {
-    of<T extends KubeObject>(type: ResourceType<T>, options: InformerOptions = {}) {
-      const { namespace = '', labelSelector = '', fieldSelector = '' } = options;
+    of<T extends KubeObject, Kept extends KubeObject = T>(
+      type: ResourceType<T>,
+      options: InformerOptions<T, Kept> = {},
+    ) {
+      const { namespace = '', labelSelector = '', fieldSelector = '', keep } = options;
       const { group, version, resource } = type;
-      const key = JSON.stringify([group, version, resource, namespace, labelSelector, fieldSelector]);
-      const known = informers.get(key) as Informer<T> | undefined;
+      const query = [namespace, labelSelector, fieldSelector, numberOf(keep)];
+      const key = JSON.stringify([group, version, resource, ...query]);
+      const known = informers.get(key) as Informer<Kept> | undefined;
       if (known !== undefined) return known;
-      const informer = start(type, options);
+      // From here on the objects are what was kept of them.
+      const informer = start(
+        type as unknown as ResourceType<Kept>,
+        options as unknown as InformerOptions<Kept>,
+      );
       informers.set(key, informer as unknown as Informer<KubeObject>);
       return informer;
     },
@@ -56,7 +71,10 @@ export function openInformers(client: Client, options: InformersOptions = {}): I
   };
 }
 
-type News<T extends KubeObject> = Pick<ReflectorOptions<T>, 'keep' | 'onList' | 'onEvent'>;
+type News<T extends KubeObject> = Pick<ReflectorOptions<T>, 'onList' | 'onEvent'> & {
+  /** The copy that is held of an object. */
+  own(object: Stored<T>): Stored<T>;
+};
 
 function makeInformer<T extends KubeObject>(
   type: ResourceType<T>,
@@ -123,7 +141,7 @@ function makeInformer<T extends KubeObject>(
   };
   return {
     informer,
-    keep: (item) => cache.own(item),
+    own: (object) => cache.own(object),
     onList({ items }) {
       deliver(cache.replace(items));
       hasSynced = true;

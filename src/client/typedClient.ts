@@ -61,7 +61,7 @@ function resourceClient<T extends KubeObject>(type: ResourceType<T>, wire: Wire)
 
   return {
     get: (name) => objectOf(request({ method: 'GET', path: objectPath(type, name) })),
-    list: (query = {}, keep = (item) => item) => listAll(type, query, request, keep),
+    list: (query = {}) => listAll(type, query, request),
     watch: (query) => watchEvents<T>({ type, query, ...wire }),
     async create(object, options = {}) {
       const path =
@@ -107,7 +107,6 @@ async function listAll<T extends KubeObject>(
   type: ResourceType<T>,
   query: ListQuery,
   request: Requester,
-  keep: (item: Stored<T>) => Stored<T>,
 ): Promise<ObjectList<T>> {
   const items: Stored<T>[] = [];
   const page = (limit: number | undefined, next: string | undefined) =>
@@ -125,7 +124,8 @@ async function listAll<T extends KubeObject>(
   for (;;) {
     try {
       const { metadata, items: more } = listOf<T>(await page(limit, next), type);
-      for (const item of more ?? []) items.push(keep(item));
+      for (const item of more ?? [])
+        items.push(query.keep === undefined ? item : (query.keep(item) as Stored<T>));
       next = metadata?.continue;
       if (next === undefined || next === '')
         return { items, resourceVersion: metadata?.resourceVersion ?? '' };

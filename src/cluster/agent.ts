@@ -28,6 +28,7 @@ import { makeAccess } from '../kubelet/server/access.js';
 import { openHealthz } from '../kubelet/server/healthz.js';
 import { otherRoutes } from '../kubelet/server/others.js';
 import { openKubeletServer } from '../kubelet/server/server.js';
+import { podMtu, runOverlay, subnetFile } from '../network/overlay/overlay.js';
 import { setUpPodNetwork } from '../network/podNetwork.js';
 import { runProxy } from '../proxy/proxy.js';
 import { registryConfigDir } from './containerd/component.js';
@@ -78,7 +79,7 @@ export async function runAgent(options: AgentOptions): Promise<void> {
     closers.push(() => close(node));
     const self = node.informers.of(NODES, { fieldSelector: `metadata.name=${settings.nodeName}` });
     closers.push(...(await startKubelet(options, pki, node)));
-    const network = step(sink, 'pod network', () => startNetwork(options, self));
+    const network = step(sink, 'pod network', () => startNetwork(options, self, node));
     // The kubelet runs what it knows of also without an apiserver; these two have nothing to do before it is ready.
     const proxy = apiserverReady(options, pki).then(() => access(options, pki, pki.proxy));
     closers.push(async () => close(await proxy));
@@ -183,9 +184,12 @@ async function startKubelet(options: AgentOptions, pki: Pki, { client, informers
 }
 
 /** Once the node has been given its range of pod addresses. */
-async function startNetwork({ layout, settings, signal }: AgentOptions, self: Informer<V1Node>) {
+async function startNetwork(options: AgentOptions, self: Informer<V1Node>, { client, informers }: Access) {
+  const { layout, settings, nodeIp, signal, log } = options;
   const node = await when(self, signal, ({ spec }) => spec.podCIDR !== undefined);
   const [nft, route] = await Promise.all([openNft(), openRoute()]);
+  const mtu = await podMtu(settings.overlay, nodeIp, route);
+  const clusterCidrs = [settings.clusterCidr];
   await writeFile('/proc/sys/net/ipv4/ip_forward', '1');
   await setUpPodNetwork(
     {
@@ -193,14 +197,28 @@ async function startNetwork({ layout, settings, signal }: AgentOptions, self: In
       bridge: layout.bridge,
       podCidrs: node.spec.podCIDRs ?? [],
       clusterCidr: settings.clusterCidr,
+      mtu,
       nftTable: layout.networkTable,
       configDir: layout.cniConfigDir,
       stateDir: layout.cniStateDir,
     },
     { nft, route },
   );
-  return () => {
-    nft.close();
+  nft.close();
+  await writeFile(layout.subnetFile, subnetFile(node, { clusterCidrs, mtu }), { mode: 0o600 });
+  const overlay = runOverlay({
+    nodeName: settings.nodeName,
+    backend: settings.overlay,
+    nodeIps: [nodeIp],
+    clusterCidrs,
+    devices: layout.overlayDevices,
+    client,
+    informers,
+    route,
+    log: log.with({ part: 'overlay' }),
+  });
+  return async () => {
+    await overlay.stop();
     route.close();
   };
 }

@@ -100,7 +100,7 @@ async function prepareCluster(client: Client, { settings, nodeIp }: ServerOption
   await bootstrap(client, {
     address: nodeIp,
     port: settings.securePort,
-    serviceIp: serviceAddress(settings, 1),
+    serviceCidrs: [settings.serviceCidr],
   });
   await reconcileBootstrapPolicy(client);
   await ensureDnsService(client, {

@@ -1,6 +1,7 @@
 // What a cluster was made with: kept in its data directory, so that every later start is the same cluster.
 // Guarantees: a setting that cannot change later (address ranges, node name) is refused, not ignored.
 
+import type { Backend } from '../network/overlay/peer.js';
 import type { ModeName } from '../proxy/modeNames.js';
 import { ClusterError } from './error.js';
 import { readIfThere, writePrivate } from './files.js';
@@ -19,6 +20,8 @@ export interface Settings {
   readonly dnsPort: number;
   /** How services are programmed; `auto` is the best that the kernel has. */
   readonly proxyMode: ModeName | 'auto';
+  /** How pods of other nodes are reached. */
+  readonly overlay: Backend;
 }
 
 /** What the user asked for; the rest is as before, or the default. */
@@ -39,6 +42,7 @@ export function defaultSettings(nodeName: string): Settings {
     kubeletHealthzPort: 10248,
     dnsPort: 10053,
     proxyMode: 'auto',
+    overlay: 'vxlan',
   };
 }
 

@@ -166,7 +166,11 @@ function reachableAddress(): string {
 async function prepare(apiserver: ApiServer, flags: ApiServerFlags, address: string): Promise<void> {
   await apiserver.ready();
   const client = openClient(apiserver.inProcess(APISERVER_USER));
-  await bootstrap(client, { address, port: apiserver.port, serviceIp: serviceIp(flags) });
+  await bootstrap(client, {
+    address,
+    port: apiserver.port,
+    serviceCidrs: listOf(flags.serviceClusterIpRange),
+  });
   await reconcileBootstrapPolicy(client);
 }
 

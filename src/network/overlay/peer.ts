@@ -4,7 +4,8 @@ import type { V1Node } from '../../api/gen/types.js';
 import { canonicalIp, type Family, formatCidr, parseCidr, parseIp } from '../../api/ip.js';
 import type { Stored } from '../../api/object.js';
 
-export type Backend = 'vxlan' | 'host-gw';
+export const BACKENDS = ['vxlan', 'host-gw'] as const;
+export type Backend = (typeof BACKENDS)[number];
 
 /** Another node, as one family of addresses sees it. */
 export interface Peer {

@@ -233,6 +233,21 @@ export function clientContract(title: string, open: (api: FakeApi) => Promise<Do
       expect(informers.of(CONFIG_MAPS, { labelSelector: 'a=b' })).not.toBe(maps);
     });
 
+    test('hold what is kept of each object, from a list and from a watch, beside those that hold all', async () => {
+      const keep = ({ metadata, data }: Stored<V1ConfigMap>) => ({
+        metadata,
+        data: { size: String(data?.['k']) },
+      });
+      const kept = informers.of(CONFIG_MAPS, { keep });
+      expect(kept).not.toBe(maps);
+      expect(informers.of(CONFIG_MAPS, { keep })).toBe(kept);
+      await informers.synced();
+      expect(kept.get('default/a')?.data).toEqual({ size: '1' });
+      expect(maps.get('default/a')?.data).toEqual({ k: '1' });
+      api.put('a', { k: '2' });
+      await until(() => expect(kept.get('default/a')?.data).toEqual({ size: '2' }));
+    });
+
     test('give frozen objects, from a list and from a watch', async () => {
       await maps.synced();
       api.put('b', { k: '1' });

@@ -100,6 +100,55 @@ export function storeContract(title: string, open: () => Promise<StoreUnderTest>
       expect(await store.revision()).toBe(Math.max(...revisions));
     });
 
+    test('a transaction is made as a whole, and told in one piece', async () => {
+      const held = await store.create('/t/held', bytes('0'));
+      const gone = await store.create('/t/gone', bytes('0'));
+      const watch = await follow('/t/', await store.revision());
+      const revisions = await store.transact([
+        { verb: 'create', key: '/t/new', value: bytes('1') },
+        { verb: 'update', key: '/t/held', value: bytes('1'), expected: held },
+        { verb: 'delete', key: '/t/gone', expected: gone },
+      ]);
+      expect(revisions).toHaveLength(3);
+      expect(await listed({ prefix: '/t/' })).toBe('/t/held=1 /t/new=1');
+      expect((await store.get('/t/new'))?.revision).toBe(revisions[0]);
+      expect((await store.get('/t/held'))?.revision).toBe(revisions[1]);
+      await until(() => expect(watch.seen).toHaveLength(3));
+      expect(watch.seen.map(({ revision }) => revision)).toEqual(revisions);
+      expect(await store.revision()).toBe(revisions[2]);
+      watch.close();
+    });
+
+    test('a transaction of which one write is refused changes nothing, and names the key', async () => {
+      const held = await store.create('/t/held', bytes('0'));
+      const before = await store.revision();
+      const fresh = { verb: 'create', key: '/t/new', value: bytes('1') } as const;
+      const refused = async (code: string, write: Parameters<Store['transact']>[0][number]) => {
+        await expect(store.transact([fresh, write])).rejects.toMatchObject({ code, key: write.key });
+      };
+      await refused('EXISTS', { verb: 'create', key: '/t/held', value: bytes('1') });
+      await refused('CONFLICT', { verb: 'update', key: '/t/held', value: bytes('1'), expected: held + 100 });
+      await refused('MISSING', { verb: 'delete', key: '/t/none', expected: held });
+      await refused('MISSING', { verb: 'update', key: '/t/none', value: bytes('1'), expected: 0 });
+      expect(await listed({ prefix: '/t/' })).toBe('/t/held=0');
+      expect(await store.revision()).toBe(before);
+    });
+
+    test('of transactions that want one key exactly one is made', async () => {
+      const tries = await Promise.allSettled(
+        Array.from({ length: 30 }, (_, index) =>
+          store.transact([
+            { verb: 'create', key: `/own/${index}`, value: bytes('v') },
+            { verb: 'create', key: '/claim', value: bytes(String(index)) },
+          ]),
+        ),
+      );
+      const won = tries.flatMap(({ status }, index) => (status === 'fulfilled' ? [index] : []));
+      expect(won).toHaveLength(1);
+      expect(await listed({ prefix: '/own/' })).toBe(`/own/${won[0]}=v`);
+      expect(await listed({ prefix: '/claim' })).toBe(`/claim=${won[0]}`);
+    });
+
     test('lists a prefix in order of keys, and only that', async () => {
       for (const key of ['/b/2', '/a/1', '/b/1', '/b0', '/b/10', '/c']) await store.create(key, bytes('v'));
       expect(await listed({ prefix: '/b/' })).toBe('/b/1=v /b/10=v /b/2=v');
