@@ -36,6 +36,9 @@ interface Flags {
   readonly largeClusterSizeThreshold: number;
   readonly loadBalancerPool?: string;
   readonly rootCaFile?: string;
+  readonly clusterSigningCertFile?: string;
+  readonly clusterSigningKeyFile?: string;
+  readonly clusterSigningDuration: number;
 }
 
 export function controllerManagerCommand(terminal: Terminal): Command {
@@ -65,6 +68,9 @@ export function controllerManagerCommand(terminal: Terminal): Command {
       amount('--large-cluster-size-threshold', 'a disrupted zone must have more nodes for eviction', 50),
     )
     .option('--load-balancer-pool <cidrs>', 'networks of addresses for Services of type LoadBalancer')
+    .option('--cluster-signing-cert-file <file>', 'the CA that signs certificates asked for through the API')
+    .option('--cluster-signing-key-file <file>', 'its key')
+    .addOption(time('--cluster-signing-duration', 'how long such certificates hold at most', 8760 * 3600))
     .option('--root-ca-file <file>', 'the CA that every namespace is told of')
     .action((flags: Flags) => run(terminal, flags));
 }
@@ -89,10 +95,18 @@ async function run(terminal: Terminal, flags: Flags): Promise<void> {
     // A connection of its own: the lease must be renewed however busy the controllers are.
     const leaseClient = openClient(await transportOf(flags.kubeconfig));
     const rootCa = flags.rootCaFile === undefined ? '' : await readText(flags.rootCaFile);
+    const signing = await signingOf(flags);
     const lead = async (term: AbortSignal): Promise<void> => {
       const informers = openInformers(client, { log });
       try {
-        await runControllers({ client, informers, log, signal: term, ...controllersOptions(flags, rootCa) });
+        await runControllers({
+          client,
+          informers,
+          log,
+          signal: term,
+          ...controllersOptions(flags, rootCa),
+          ...signing,
+        });
       } finally {
         informers.stop();
       }
@@ -139,6 +153,18 @@ function controllersOptions(
       largeZone: flags.largeClusterSizeThreshold,
     },
   };
+}
+
+async function signingOf(flags: Flags): Promise<Pick<ControllersOptions, 'signing'>> {
+  const { clusterSigningCertFile: certFile, clusterSigningKeyFile: keyFile } = flags;
+  if (certFile === undefined && keyFile === undefined) return {};
+  if (certFile === undefined || keyFile === undefined)
+    throw new ClientError(
+      'CONFIG',
+      '--cluster-signing-cert-file and --cluster-signing-key-file belong together',
+    );
+  const [cert, key] = await Promise.all([readText(certFile), readText(keyFile)]);
+  return { signing: { cert, key, durationMs: flags.clusterSigningDuration } };
 }
 
 function isExpected(error: unknown): error is Error {

@@ -23,6 +23,9 @@ import { DNS_ADDRESS, serviceAddress } from './serviceAddress.js';
 import type { Settings } from './settings.js';
 import { type StepSink, step } from './steps.js';
 
+/** Kubernetes' own default: a year. */
+const SIGNED_MS = 8760 * 60 * 60 * 1000;
+
 export interface ServerOptions {
   readonly layout: Layout;
   readonly settings: Settings;
@@ -75,6 +78,7 @@ export async function runServer(options: ServerOptions): Promise<void> {
             log,
             signal,
             rootCa: pki.ca.cert,
+            signing: { ...pki.ca, durationMs: SIGNED_MS },
             clusterCidr: settings.clusterCidr,
             localPath: { directory: layout.volumeDir, helperImage: BUSYBOX_IMAGE },
           }),

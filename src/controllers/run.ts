@@ -5,6 +5,12 @@ import type { Log } from '../api/log.js';
 import type { Client } from '../client/client.js';
 import { type EventRecorder, makeEventRecorder, referenceTo } from '../client/eventRecorder.js';
 import type { Informers } from '../client/informer.js';
+import { tokenCleaner } from './bootstrapTokens/cleaner.js';
+import { bootstrapSigner } from './bootstrapTokens/signer.js';
+import { certificateApprover } from './certificates/approving.js';
+import { certificateCleaner } from './certificates/cleaning.js';
+import type { SigningAuthority } from './certificates/sign.js';
+import { certificateSigner } from './certificates/signing.js';
 import { clusterRoleAggregationController } from './clusterRoleAggregation.js';
 import type { Controller, RecordEvent } from './controller.js';
 import { cronJobController } from './cronJob/controller.js';
@@ -53,6 +59,8 @@ export interface ControllersOptions {
   readonly clusterCidr?: string;
   /** Networks out of which Services of type LoadBalancer get their addresses; none by default. */
   readonly loadBalancerPool?: string;
+  /** Signs the certificates that are asked for through the API; without it none are signed. */
+  readonly signing?: SigningAuthority;
   /** Switches the local-path provisioner and its default StorageClass on. */
   readonly localPath?: LocalPathOptions;
   readonly nodeMonitorGracePeriodMs?: number;
@@ -148,6 +156,11 @@ function controllersOf(
     nodeTtlController,
     podGcController,
     clusterRoleAggregationController,
+    certificateApprover,
+    certificateSigner(options.signing),
+    certificateCleaner,
+    bootstrapSigner,
+    tokenCleaner,
   ];
 }
 

@@ -12,6 +12,7 @@ export interface TestIdentity {
 
 export interface TestPki {
   readonly ca: string;
+  readonly caKey: string;
   server(): Promise<TestIdentity>;
   client(commonName: string, ...organizations: string[]): Promise<TestIdentity>;
 }
@@ -45,6 +46,7 @@ export async function makeTestPki(): Promise<TestPki> {
   };
   return {
     ca: ca.toString('pem'),
+    caKey: await pemOf(caKeys.privateKey),
     server: () =>
       sign('CN=server', [
         new x509.SubjectAlternativeNameExtension([
