@@ -88,6 +88,9 @@ describeWith(NEEDS, 'the quick start', () => {
       const { code, stdout } = await cluster.trellis('status');
       expect(code).toBe(0);
       expect(stdout).toMatch(/server +process \d+ +\d+ MB/);
+      // The proxy tells how it is, where kube-proxy does.
+      expect(await cluster.get('http://127.0.0.1:10256/healthz')).toContain('"nodeEligible":true');
+      expect(await cluster.get('http://127.0.0.1:10249/proxyMode')).toBe('nftables');
       // The comparison that must be empty after down sees what is there now.
       const now = differences(before, await lookAtMachine(cluster.place));
       for (const kind of ['processes', 'links', 'nft', 'files'])
@@ -167,6 +170,16 @@ describeWith(NEEDS, 'the quick start', () => {
         (text) => text.includes('once more'),
       );
       await log.stop();
+    });
+
+    it('tells what nodes and pods use', async () => {
+      const top = (what: string) =>
+        eventually(
+          () => cluster.kubectl('top', what, '--no-headers'),
+          (text) => /\d+m +\d+Mi/.test(text),
+        );
+      expect(await top('nodes')).toMatch(/%/);
+      expect(await top('pods')).toMatch(/^web-/);
     });
 
     it('gives a shell a terminal', async () => {
