@@ -1,11 +1,11 @@
 // Sends a resource request to its verb or subresource.
 // Guarantees: only what discovery lists is reached; the rest is 404 or 405 in Kubernetes' words.
 import type { KindDefinition, KindVersion } from '../api/kind.js';
-import { PODS } from '../api/resources.js';
-import { statusError } from '../api/status.js';
+import { apiVersionOf, PODS, type ResourceType } from '../api/resources.js';
+import { notFound, statusError } from '../api/status.js';
 import { isType } from './discovery/resources.js';
 import { type ApiResponse, jsonResponse } from './exchange.js';
-import type { Call, Machinery, VirtualResource } from './machinery.js';
+import type { Call, Machinery, MeasuredResource, VirtualResource } from './machinery.js';
 import { readCurrent } from './registry/update.js';
 import { bind } from './subresources/binding.js';
 import { connectPod } from './subresources/connect.js';
@@ -49,10 +49,12 @@ export function dispatch(machinery: Machinery, call: Call): Answer {
   const found = machinery.served(call.info);
   if (found !== undefined) return dispatchKind(machinery, found.kind, servedCall(call, found.version));
   const { group, version, resource } = call.info;
-  const virtual = machinery.virtualResources.find(
-    (type) => type.group === group && type.version === version && type.resource === resource,
-  );
+  const isWanted = (type: ResourceType) =>
+    type.group === group && type.version === version && type.resource === resource;
+  const virtual = machinery.virtualResources.find(isWanted);
   if (virtual !== undefined) return createVirtual(virtual, call);
+  const measured = machinery.measuredResources.find(isWanted);
+  if (measured !== undefined) return readMeasured(measured, call);
   throw noSuchResource();
 }
 
@@ -122,6 +124,24 @@ async function createVirtual(resource: VirtualResource, call: Call): Promise<Api
   if (resource.namespaced !== (namespace !== '')) throw noSuchResource();
   const body = await readData(call);
   return jsonResponse(201, await resource.answer(body, { user: call.user, namespace }));
+}
+
+async function readMeasured(resource: MeasuredResource, call: Call): Promise<ApiResponse> {
+  const { verb, name, namespace, subresource } = call.info;
+  if (subresource !== '' || (verb !== 'get' && verb !== 'list')) throw notAllowed();
+  if (!resource.namespaced && namespace !== '') throw noSuchResource();
+  const { kind } = resource;
+  const apiVersion = apiVersionOf(resource);
+  if (verb === 'list') {
+    const items = await resource.list(namespace, call.query);
+    return jsonResponse(200, { kind: `${kind}List`, apiVersion, metadata: {}, items });
+  }
+  const [found] = await resource.list(
+    namespace,
+    new URLSearchParams({ fieldSelector: `metadata.name=${name}` }),
+  );
+  if (found === undefined) throw notFound(resource, name);
+  return jsonResponse(200, { kind, apiVersion, ...found });
 }
 
 const noSuchResource = () => statusError('NotFound', 'the server could not find the requested resource', {});

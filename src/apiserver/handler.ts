@@ -107,7 +107,10 @@ function answerTo(
   }
   const negotiated = negotiate(request.headers['accept']);
   const demand = (verb: string) => authorize(gate, user, { ...info, verb });
-  return dispatch(machinery, { request, info, query, user, negotiated, warnings, demand });
+  const annotate = (key: string, value: string) => {
+    trace.annotations = { ...trace.annotations, [key]: value };
+  };
+  return dispatch(machinery, { request, info, query, user, negotiated, warnings, demand, annotate });
 }
 
 function parseUrl(url: string): { readonly pathname: string; readonly searchParams: URLSearchParams } {

@@ -18,6 +18,8 @@ export interface RequestTrace {
   user?: UserInfo | undefined;
   /** Why it was allowed, when it was. */
   allowedBy?: string | undefined;
+  /** What admission says of it in the audit log. */
+  annotations?: Record<string, string> | undefined;
   /** Gives back the place in flight that it holds. */
   leave?: (() => void) | undefined;
 }

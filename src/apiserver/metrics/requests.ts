@@ -1,9 +1,6 @@
 // Requests counted and timed under Kubernetes' names.
 // Guarantees: labels come from what the server serves, never from what a client wrote.
-import type { ResourceType } from '../../api/resources.js';
-import type { InFlight } from '../load/inFlight.js';
-import type { RequestInfo } from '../requestInfo.js';
-import { isLongRunning, type RequestTrace } from '../requestTrace.js';
+
 import {
   type Count,
   Counter,
@@ -13,7 +10,11 @@ import {
   type Labels,
   type Observations,
   seriesKey,
-} from './families.js';
+} from '../../api/metrics.js';
+import type { ResourceType } from '../../api/resources.js';
+import type { InFlight } from '../load/inFlight.js';
+import type { RequestInfo } from '../requestInfo.js';
+import { isLongRunning, type RequestTrace } from '../requestTrace.js';
 
 export interface RequestMetrics {
   readonly families: readonly Family[];

@@ -3,6 +3,7 @@
 import type { KindDefinition } from '../../api/kind.js';
 import type { KubeObject } from '../../api/object.js';
 import { apiVersionOf } from '../../api/resources.js';
+import { managedFieldsText } from '../fields/created.js';
 
 const OPEN = '"metadata":{';
 const NEW_LINE = 0x0a;
@@ -10,10 +11,12 @@ const NEW_LINE = 0x0a;
 /** The bytes to store: metadata.resourceVersion is left out, the store's revision is the truth. */
 export function encodeForStore(kind: KindDefinition, object: KubeObject): Buffer {
   const { apiVersion: _a, kind: _k, metadata, ...rest } = object;
-  const { resourceVersion: _r, ...meta } = metadata ?? {};
-  return Buffer.from(
-    JSON.stringify({ kind: kind.type.kind, apiVersion: apiVersionOf(kind.type), metadata: meta, ...rest }),
-  );
+  const { resourceVersion: _r, managedFields = [], ...meta } = metadata ?? {};
+  const head = JSON.stringify({ kind: kind.type.kind, apiVersion: apiVersionOf(kind.type), metadata: meta });
+  const tail = JSON.stringify(rest);
+  const managers = managedFields.length === 0 ? '' : `"managedFields":${managedFieldsText(managedFields)}`;
+  const comma = managers === '' || head.endsWith(`${OPEN}}}`) ? '' : ',';
+  return Buffer.from(`${head.slice(0, -2)}${comma}${managers}}${tail === '{}' ? '}' : `,${tail.slice(1)}`}`);
 }
 
 /**

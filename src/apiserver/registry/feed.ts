@@ -5,7 +5,7 @@ import type { Log } from '../../api/log.js';
 import { qualifiedResource } from '../../api/status.js';
 import type { Entry, Store, StoreEvent } from '../../store/store.js';
 import type { CachedObject } from './cached.js';
-import { ROOT, resourceOfKey } from './keys.js';
+import { NODE_PORT_CLAIMS, ROOT, resourceOfKey } from './keys.js';
 import { ResourceCache } from './resourceCache.js';
 import { tooLarge } from './selection.js';
 
@@ -15,6 +15,7 @@ const PATIENCE_MS = 10_000;
 
 export class Feed {
   readonly #caches = new Map<string, ResourceCache>();
+  readonly #nodePorts = new Map<string, Entry>();
   readonly #byKind = new Map<KindDefinition, ResourceCache>();
   readonly #waiting = new Set<{ readonly revision: number; readonly done: () => void }>();
   #revision = 0;
@@ -39,6 +40,11 @@ export class Feed {
     return this.#revision;
   }
 
+  /** The claims of node ports, by key. */
+  get nodePortClaims(): ReadonlyMap<string, Entry> {
+    return this.#nodePorts;
+  }
+
   cacheOf(kind: KindDefinition): ResourceCache {
     const cache = this.#byKind.get(kind) ?? this.#caches.get(qualifiedResource(kind.type));
     if (cache === undefined) throw new Error(`no cache for ${qualifiedResource(kind.type)}`);
@@ -46,8 +52,10 @@ export class Feed {
   }
 
   async open(): Promise<void> {
-    const { objects, revision } = await this.#listAll();
+    const { objects, claims, revision } = await this.#listAll();
     for (const [resource, cache] of this.#caches) cache.fill(objects.get(resource) ?? [], revision);
+    this.#nodePorts.clear();
+    for (const claim of claims) this.#nodePorts.set(claim.key, claim);
     this.#advance(revision);
     this.#watch = await this.store.watch({
       prefix: ROOT,
@@ -92,10 +100,16 @@ export class Feed {
   }
 
   /** By resource. A page's entries become the caches' objects at once: the store's bytes are never all held beside them. */
-  async #listAll(): Promise<{ objects: ReadonlyMap<string, CachedObject[]>; revision: number }> {
+  async #listAll(): Promise<{
+    objects: ReadonlyMap<string, CachedObject[]>;
+    claims: Entry[];
+    revision: number;
+  }> {
+    const claims: Entry[] = [];
     const objects = new Map([...this.#caches.keys()].map((resource) => [resource, [] as CachedObject[]]));
     const take = (entry: Entry) => {
       const resource = resourceOfKey(entry.key) ?? '';
+      if (resource === NODE_PORT_CLAIMS) claims.push(entry);
       const cache = this.#caches.get(resource);
       if (cache !== undefined) objects.get(resource)?.push(cache.objectOf(entry));
     };
@@ -109,13 +123,14 @@ export class Feed {
       after = page.entries.at(-1)?.key ?? after;
       remaining = page.entries.length === 0 ? 0 : page.remaining;
     }
-    return { objects, revision: first.revision };
+    return { objects, claims, revision: first.revision };
   }
 
   #apply(events: readonly StoreEvent[]): void {
     for (const event of events) {
       const resource = resourceOfKey(event.key);
-      if (resource !== undefined) this.#caches.get(resource)?.apply(event);
+      if (resource === NODE_PORT_CLAIMS) applyClaim(this.#nodePorts, event);
+      else if (resource !== undefined) this.#caches.get(resource)?.apply(event);
     }
     this.#advance(events.at(-1)?.revision ?? this.#revision);
   }
@@ -143,4 +158,9 @@ export class Feed {
     };
     this.#retry = setTimeout(attempt, 0);
   }
+}
+
+function applyClaim(claims: Map<string, Entry>, { type, key, value, revision }: StoreEvent): void {
+  if (type === 'put') claims.set(key, { key, value, revision });
+  else claims.delete(key);
 }

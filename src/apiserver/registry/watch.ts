@@ -21,6 +21,8 @@ export interface WatchRequest {
   readonly query: URLSearchParams;
   /** Undefined for objects as they are stored. */
   readonly encode: EventEncoder | undefined;
+  /** Makes the bytes of an event of its type and its object's JSON; an event is a line of JSON by default. */
+  readonly frame?: ((type: EventType, object: Buffer) => Buffer) | undefined;
   /** What the client takes the objects for: bookmarks must look like them. */
   readonly shownAs: { readonly kind: string; readonly apiVersion: string };
   readonly signal: AbortSignal;
@@ -28,7 +30,9 @@ export interface WatchRequest {
 
 const BOOKMARK_MS = 60_000;
 const MIN_TIMEOUT_S = 1800;
-const HEADS: Readonly<Record<WatchEventType | 'BOOKMARK' | 'ERROR', Buffer>> = {
+export type EventType = WatchEventType | 'BOOKMARK' | 'ERROR';
+
+const HEADS: Readonly<Record<EventType, Buffer>> = {
   ADDED: Buffer.from('{"type":"ADDED","object":'),
   MODIFIED: Buffer.from('{"type":"MODIFIED","object":'),
   DELETED: Buffer.from('{"type":"DELETED","object":'),
@@ -138,15 +142,22 @@ class Watcher {
       ...(Object.keys(annotations).length === 0 ? {} : { annotations }),
     };
     const object = { ...this.request.shownAs, metadata };
-    this.outbox.push(HEADS.BOOKMARK, Buffer.from(JSON.stringify(object)), TAIL);
+    this.#push('BOOKMARK', Buffer.from(JSON.stringify(object)));
   }
 
   error(error: ApiError): void {
-    this.outbox.push(HEADS.ERROR, Buffer.from(JSON.stringify(error.status)), TAIL);
+    this.#push('ERROR', Buffer.from(JSON.stringify(error.status)));
+  }
+
+  #push(type: EventType, object: Buffer): void {
+    const { frame } = this.request;
+    if (frame === undefined) this.outbox.push(HEADS[type], object, TAIL);
+    else this.outbox.push(frame(type, object));
   }
 
   #event(type: WatchEventType, bytes: Buffer): readonly Buffer[] {
-    const { encode } = this.request;
+    const { encode, frame } = this.request;
+    if (frame !== undefined) return [frame(type, encode === undefined ? bytes : encode(bytes))];
     return encode === undefined ? [plainEvent(type, bytes)] : [HEADS[type], encode(bytes), TAIL];
   }
 }

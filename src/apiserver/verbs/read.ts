@@ -5,13 +5,15 @@ import { apiVersionOf } from '../../api/resources.js';
 import { notFound } from '../../api/status.js';
 import { type ApiResponse, bytesResponse } from '../exchange.js';
 import type { Call, Machinery } from '../machinery.js';
+import { PROTOBUF_TYPE } from '../output/negotiate.js';
 import { renderList, renderObject, tableOptions } from '../output/render.js';
 import { partialMetadata, table } from '../output/table.js';
+import { encodeProtobuf, watchFrame } from '../protobuf/encode.js';
 import { parseObject, withinLine } from '../registry/encode.js';
 import { objectKey } from '../registry/keys.js';
 import { listObjects } from '../registry/list.js';
 import { parseRevision, tooLarge } from '../registry/selection.js';
-import { type EventEncoder, watchObjects } from '../registry/watch.js';
+import { type EventEncoder, type EventType, watchObjects } from '../registry/watch.js';
 import { formOf, shownBytes } from './served.js';
 
 /** Without a promise when the caches are known to be current: the most frequent of all requests. */
@@ -50,16 +52,26 @@ export async function getWatch(machinery: Machinery, kind: KindDefinition, call:
   const { info, query, request } = call;
   // A watch of one object by its URL is a watch of its name.
   const narrowed = info.name === '' || query.has('fieldSelector') ? query : named(query, info.name);
+  const isProtobuf = call.negotiated.media === PROTOBUF_TYPE;
   const body = await watchObjects(machinery, {
     kind,
     namespace: kind.type.resource === 'namespaces' ? '' : info.namespace,
     query: narrowed,
     encode: encoderOf(machinery, kind, call),
+    frame: isProtobuf ? protobufFrame : undefined,
     shownAs: shownAs(kind, call),
     signal: request.signal,
   });
+  return isProtobuf ? bytesResponse(200, body, `${PROTOBUF_TYPE};stream=watch`) : bytesResponse(200, body);
+}
 
-  return bytesResponse(200, body);
+/** By the JSON it was made of, which all watchers of an object share: one change to many is encoded once. */
+const encoded = new WeakMap<Buffer, Buffer>();
+
+function protobufFrame(type: EventType, json: Buffer): Buffer {
+  const object = encoded.get(json) ?? encodeProtobuf(parseObject(json));
+  encoded.set(json, object);
+  return watchFrame(type, object);
 }
 
 function shownAs(kind: KindDefinition, call: Call) {

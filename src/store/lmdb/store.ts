@@ -10,6 +10,7 @@ import {
   type Store,
   StoreError,
   type WatchOptions,
+  type Write,
 } from '../store.js';
 import { Tail } from '../tail.js';
 import { WatchHub } from '../watchHub.js';
@@ -112,6 +113,14 @@ class LmdbStore implements Store {
 
   delete(key: string, expected: number): Promise<number> {
     return this.writer.write({ verb: 'delete', key, expected });
+  }
+
+  transact(writes: readonly Write[]): Promise<readonly number[]> {
+    return this.writer.transact(
+      writes.map((write) =>
+        write.verb === 'delete' ? write : { ...write, value: Buffer.from(write.value) },
+      ),
+    );
   }
 
   async watch(options: WatchOptions): Promise<{ close(): void }> {
