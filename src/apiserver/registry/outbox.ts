@@ -2,8 +2,10 @@
 // Guarantees: writing never waits; a reader that falls too far behind is cut off and the memory given back.
 
 const LIMIT_BYTES = 16 * 1024 * 1024;
+const FIRST_CHUNK = 256 * 1024;
 
 export class Outbox implements AsyncIterable<Uint8Array> {
+  #first: Iterator<Buffer> | undefined;
   #queue: Buffer[] = [];
   #bytes = 0;
   #ended = false;
@@ -16,6 +18,11 @@ export class Outbox implements AsyncIterable<Uint8Array> {
 
   get ended(): boolean {
     return this.#ended;
+  }
+
+  /** Delivered before anything that is pushed. Made as the reader takes it, so it may be more than the limit. */
+  begin(pieces: Iterable<Buffer>): void {
+    this.#first = pieces[Symbol.iterator]();
   }
 
   push(...pieces: readonly Buffer[]): void {
@@ -38,6 +45,7 @@ export class Outbox implements AsyncIterable<Uint8Array> {
 
   /** What is queued is dropped. */
   cut(): void {
+    this.#first = undefined;
     this.#queue = [];
     this.#bytes = 0;
     this.end();
@@ -46,13 +54,25 @@ export class Outbox implements AsyncIterable<Uint8Array> {
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
     try {
       for (;;) {
-        if (this.#queue.length > 0) yield this.#take();
+        const first = this.#takeFirst();
+        if (first !== undefined) yield first;
+        else if (this.#queue.length > 0) yield this.#take();
         else if (this.#ended) return;
         else await new Promise<void>((wake) => (this.#wake = wake));
       }
     } finally {
       this.cut();
     }
+  }
+
+  #takeFirst(): Buffer | undefined {
+    const pieces: Buffer[] = [];
+    for (let size = 0; this.#first !== undefined && size < FIRST_CHUNK; size += pieces.at(-1)?.length ?? 0) {
+      const { done, value } = this.#first.next();
+      if (done === true) this.#first = undefined;
+      else pieces.push(value);
+    }
+    return pieces.length === 0 ? undefined : Buffer.concat(pieces);
   }
 
   /** All that waits, as one piece: one write to the socket for a burst of changes. */

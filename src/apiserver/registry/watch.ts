@@ -101,27 +101,19 @@ class Watcher {
     this.#prefix = listPrefix(request.kind.type, request.namespace);
   }
 
+  /** What there is now is fixed here; it is written as the client reads it. */
   begin({ feed }: Machinery, { after }: Start): void {
     const cache = feed.cacheOf(this.request.kind);
-    if (after === undefined) {
-      for (const object of cache.range(this.#prefix)) {
-        if (this.selection.matches(object)) this.#send('ADDED', object.bytes);
-      }
-      return;
-    }
-    for (const change of cache.changesAfter(after)) this.change(change);
+    const first =
+      after === undefined
+        ? this.#additions([...cache.range(this.#prefix)])
+        : this.#changes(cache.changesAfter(after));
+    this.outbox.begin(first);
   }
 
   change(change: Change): void {
-    if (!change.key.startsWith(this.#prefix)) return;
-    const { deleted, object, previous } = change;
-    const type = transition({
-      before: previous !== undefined && this.selection.matches(previous),
-      after: deleted || this.selection.matches(object),
-      deleted,
-    });
-    if (type === undefined) return;
-    this.#send(type, type === 'DELETED' && !deleted ? leaving(previous, change) : object.bytes);
+    const event = this.#event(change);
+    if (event.length > 0) this.outbox.push(...event);
   }
 
   bookmark(revision: number, annotations: Readonly<Record<string, string>>): void {
@@ -138,8 +130,29 @@ class Watcher {
     this.outbox.push(HEADS.ERROR, Buffer.from(JSON.stringify(error.status)), TAIL);
   }
 
-  #send(type: WatchEventType, bytes: Buffer): void {
-    this.outbox.push(HEADS[type], this.request.encode(bytes), TAIL);
+  *#additions(objects: readonly CachedObject[]): Generator<Buffer> {
+    for (const object of objects)
+      if (this.selection.matches(object)) yield* this.#written('ADDED', object.bytes);
+  }
+
+  *#changes(changes: readonly Change[]): Generator<Buffer> {
+    for (const change of changes) yield* this.#event(change);
+  }
+
+  #event(change: Change): readonly Buffer[] {
+    if (!change.key.startsWith(this.#prefix)) return [];
+    const { deleted, object, previous } = change;
+    const type = transition({
+      before: previous !== undefined && this.selection.matches(previous),
+      after: deleted || this.selection.matches(object),
+      deleted,
+    });
+    if (type === undefined) return [];
+    return this.#written(type, type === 'DELETED' && !deleted ? leaving(previous, change) : object.bytes);
+  }
+
+  #written(type: WatchEventType, bytes: Buffer): readonly Buffer[] {
+    return [HEADS[type], this.request.encode(bytes), TAIL];
   }
 }
 
