@@ -175,7 +175,12 @@ describe('a body', () => {
     const path = method === 'POST' ? MAPS : `${MAPS}/base?fieldManager=test`;
     const answer = await send(method, path, body, type);
     expect(answer.code, answer.text).toBe(code);
-    expect(JSON.parse(answer.text)).toMatchObject({ kind: 'Status', status: 'Failure', code, message: /./ });
+    expect(JSON.parse(answer.text)).toMatchObject({
+      kind: 'Status',
+      status: 'Failure',
+      code,
+      message: expect.stringMatching(/./),
+    });
     expect(api.isAlive()).toBe(true);
   });
 
