@@ -2,14 +2,17 @@
 // Guarantees: writing never waits; a reader that falls too far behind is cut off and the memory given back.
 
 const LIMIT_BYTES = 16 * 1024 * 1024;
-const FIRST_CHUNK = 256 * 1024;
+const CHUNK_BYTES = 256 * 1024;
 
 export class Outbox implements AsyncIterable<Uint8Array> {
-  #first: Iterator<Buffer> | undefined;
   #queue: Buffer[] = [];
   #bytes = 0;
   #ended = false;
+  #isCut = false;
   #wake: (() => void) | undefined;
+
+  /** What comes before everything that is pushed. It is made as it is read, so it counts towards no limit. */
+  beginning: Iterable<Buffer> = [];
 
   constructor(
     private readonly onEnd: () => void,
@@ -18,11 +21,6 @@ export class Outbox implements AsyncIterable<Uint8Array> {
 
   get ended(): boolean {
     return this.#ended;
-  }
-
-  /** Delivered before anything that is pushed. Made as the reader takes it, so it may be more than the limit. */
-  begin(pieces: Iterable<Buffer>): void {
-    this.#first = pieces[Symbol.iterator]();
   }
 
   push(...pieces: readonly Buffer[]): void {
@@ -45,34 +43,27 @@ export class Outbox implements AsyncIterable<Uint8Array> {
 
   /** What is queued is dropped. */
   cut(): void {
-    this.#first = undefined;
     this.#queue = [];
     this.#bytes = 0;
+    this.#isCut = true;
     this.end();
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
     try {
+      for (const chunk of joined(this.beginning, CHUNK_BYTES)) {
+        if (this.#isCut) return;
+        yield chunk;
+      }
+      this.beginning = [];
       for (;;) {
-        const first = this.#takeFirst();
-        if (first !== undefined) yield first;
-        else if (this.#queue.length > 0) yield this.#take();
+        if (this.#queue.length > 0) yield this.#take();
         else if (this.#ended) return;
         else await new Promise<void>((wake) => (this.#wake = wake));
       }
     } finally {
       this.cut();
     }
-  }
-
-  #takeFirst(): Buffer | undefined {
-    const pieces: Buffer[] = [];
-    for (let size = 0; this.#first !== undefined && size < FIRST_CHUNK; size += pieces.at(-1)?.length ?? 0) {
-      const { done, value } = this.#first.next();
-      if (done === true) this.#first = undefined;
-      else pieces.push(value);
-    }
-    return pieces.length === 0 ? undefined : Buffer.concat(pieces);
   }
 
   /** All that waits, as one piece: one write to the socket for a burst of changes. */
@@ -82,4 +73,19 @@ export class Outbox implements AsyncIterable<Uint8Array> {
     this.#bytes = 0;
     return pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces);
   }
+}
+
+/** Small pieces put together into ones of about `size`: a write for every object would be a system call and a TLS record each. */
+function* joined(pieces: Iterable<Buffer>, size: number): Generator<Buffer> {
+  let waiting: Buffer[] = [];
+  let bytes = 0;
+  for (const piece of pieces) {
+    waiting.push(piece);
+    bytes += piece.length;
+    if (bytes < size) continue;
+    yield Buffer.concat(waiting, bytes);
+    waiting = [];
+    bytes = 0;
+  }
+  if (bytes > 0) yield Buffer.concat(waiting, bytes);
 }
