@@ -1,8 +1,10 @@
 // Sends a resource request to its verb or subresource.
 // Guarantees: only what discovery lists is reached; the rest is 404 or 405 in Kubernetes' words.
 import type { KindDefinition, KindVersion } from '../api/kind.js';
-import { PODS, type ResourceType } from '../api/resources.js';
+import { componentStatusKind } from '../api/kinds/componentStatus.js';
+import { COMPONENT_STATUSES, PODS, type ResourceType } from '../api/resources.js';
 import { statusError } from '../api/status.js';
+import { componentStatusHandler } from './componentStatuses.js';
 import { isType } from './discovery/resources.js';
 import { type ApiResponse, jsonResponse } from './exchange.js';
 import type { Call, Machinery, VirtualResource } from './machinery.js';
@@ -50,6 +52,7 @@ export function dispatch(machinery: Machinery, call: Call): Promise<ApiResponse>
     type.group === group && type.version === version && type.resource === resource;
   const found = findServed(machinery.kinds, isWanted);
   if (found !== undefined) return dispatchKind(machinery, found.kind, servedCall(call, found.version));
+  if (isWanted(COMPONENT_STATUSES)) return dispatchComponentStatus(machinery, call);
   const virtual = machinery.virtualResources.find(isWanted);
   if (virtual !== undefined) return createVirtual(virtual, call);
   throw noSuchResource();
@@ -113,6 +116,15 @@ function subresourceHandler(machinery: Machinery, kind: KindDefinition, { info }
 function modelOf({ group, version, kind }: { group: string; version: string; kind: string }): string {
   const prefix = kind === 'TokenRequest' && group === 'authentication.k8s.io' ? 'Authentication' : '';
   return `${prefix}${version.replace(/^v/, 'V')}${kind}`;
+}
+
+function dispatchComponentStatus(machinery: Machinery, call: Call): Promise<ApiResponse> {
+  const { verb, namespace, subresource } = call.info;
+  if (namespace !== '' || subresource !== '') throw noSuchResource();
+  const handler = componentStatusHandler(verb);
+  if (handler === undefined) throw notAllowed();
+  call.warnings.push(componentStatusKind.deprecation ?? '');
+  return handler(machinery, call);
 }
 
 async function createVirtual(resource: VirtualResource, call: Call): Promise<ApiResponse> {
