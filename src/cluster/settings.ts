@@ -1,6 +1,7 @@
 // What a cluster was made with: kept in its data directory, so that every later start is the same cluster.
 // Guarantees: a setting that cannot change later (address ranges, node name) is refused, not ignored.
 
+import type { Backend } from '../network/overlay/peer.js';
 import type { ModeName } from '../proxy/modeNames.js';
 import { ClusterError } from './error.js';
 import { readIfThere, writePrivate } from './files.js';
@@ -19,6 +20,8 @@ export interface Settings {
   readonly dnsPort: number;
   /** How services are programmed; `auto` is the best that the kernel has. */
   readonly proxyMode: ModeName | 'auto';
+  /** How pods of other nodes are reached. */
+  readonly overlay: Backend;
   /** Where the state is kept when not in the data directory, and how etcd is reached; empty where there is none. */
   readonly etcdServers: string;
   readonly etcdCafile: string;
@@ -46,6 +49,7 @@ export function defaultSettings(nodeName: string): Settings {
     kubeletHealthzPort: 10248,
     dnsPort: 10053,
     proxyMode: 'auto',
+    overlay: 'vxlan',
     ...NO_ETCD,
   };
 }

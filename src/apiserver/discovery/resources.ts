@@ -3,7 +3,7 @@
 import type { KindDefinition } from '../../api/kind.js';
 import { componentStatusKind } from '../../api/kinds/componentStatus.js';
 import { PODS, type ResourceType } from '../../api/resources.js';
-import type { SubresourceHook, VirtualResource } from '../machinery.js';
+import type { MeasuredResource, SubresourceHook, VirtualResource } from '../machinery.js';
 
 export interface ServedKind {
   readonly group: string;
@@ -53,11 +53,12 @@ export function isProxied({ group, resource }: ResourceType): boolean {
 export interface Served {
   readonly kinds: readonly KindDefinition[];
   readonly virtualResources: readonly VirtualResource[];
+  readonly measuredResources: readonly MeasuredResource[];
   readonly subresourceHooks: readonly SubresourceHook[];
 }
 
 /** Looked up when it is asked for, and only to be read. */
-const COMPUTED: ServedResource = {
+const COMPONENT_STATUS: ServedResource = {
   type: componentStatusKind.type,
   singular: componentStatusKind.singular,
   shortNames: componentStatusKind.shortNames,
@@ -69,6 +70,7 @@ const COMPUTED: ServedResource = {
 export function servedResources({
   kinds,
   virtualResources,
+  measuredResources,
   subresourceHooks,
 }: Served): readonly ServedResource[] {
   const stored = kinds.flatMap((kind) =>
@@ -81,17 +83,15 @@ export function servedResources({
       subresources: subresourcesOf(kind, type, subresourceHooks),
     })),
   );
-  const computed = virtualResources.map(
-    (type): ServedResource => ({
-      type,
-      singular: type.singular,
-      shortNames: [],
-      categories: [],
-      verbs: ['create'],
-      subresources: [],
-    }),
-  );
-  return [...stored, ...computed, COMPUTED];
+  const computed = (verbs: readonly string[]) => (type: VirtualResource | MeasuredResource) => ({
+    ...{ type, singular: type.singular, shortNames: [], categories: [], verbs, subresources: [] },
+  });
+  return [
+    ...stored,
+    ...virtualResources.map(computed(['create'])),
+    ...measuredResources.map(computed(['get', 'list'])),
+    COMPONENT_STATUS,
+  ];
 }
 
 function subresourcesOf(

@@ -1,4 +1,4 @@
-// What form of answer the client can read, from its Accept header. Pure.
+// What form of answer the client can read, from its Accept header. Pure but for what it remembers.
 // Guarantees: an unknown wish is refused with 406; a list of wishes takes the first that is served.
 import { statusError } from '../../api/status.js';
 
@@ -23,15 +23,27 @@ interface MediaRange {
 }
 
 export function negotiate(accept: string | undefined): Negotiated {
-  if (accept === undefined || accept.trim() === '' || accept === PLAIN.media) return PLAIN;
-  for (const range of parseAccept(accept)) {
-    const answer = serve(range);
-    if (answer !== undefined) return answer;
-  }
+  if (accept === undefined || accept === PLAIN.media || accept.trim() === '') return PLAIN;
+  const answer = known.get(accept) ?? firstServed(accept);
+  if (answer !== undefined) return answer;
   throw statusError(
     'NotAcceptable',
     `only the following media types are accepted: application/json, application/yaml, ${PROTOBUF_TYPE}`,
   );
+}
+
+/** Clients of one kind all say the same. */
+const known = new Map<string, Negotiated>();
+const MOST_KNOWN = 100;
+
+function firstServed(accept: string): Negotiated | undefined {
+  for (const range of parseAccept(accept)) {
+    const answer = serve(range);
+    if (answer === undefined) continue;
+    if (accept.length < 256 && known.size < MOST_KNOWN) known.set(accept, answer);
+    return answer;
+  }
+  return undefined;
 }
 
 function parseAccept(accept: string): readonly MediaRange[] {

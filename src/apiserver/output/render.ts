@@ -16,7 +16,6 @@ import { toYaml } from './yaml.js';
 
 const COMMA = Buffer.from(',');
 const END_OF_LIST = Buffer.from(']}\n');
-const NEW_LINE = Buffer.from('\n');
 
 export function renderObject(
   kind: KindDefinition,
@@ -39,7 +38,7 @@ export function renderObject(
     return jsonResponse(status, table(kind, [object], metadata, tableOptions(query, version, now)));
   }
   if (form === 'partial') return jsonResponse(status, partialMetadata(parseObject(bytes), version));
-  return bytesResponse(status, [shownBytes(call, bytes), NEW_LINE]);
+  return bytesResponse(status, shownBytes(call, bytes));
 }
 
 export function renderList(kind: KindDefinition, call: Call, page: ObjectPage, now: number): ApiResponse {

@@ -31,12 +31,19 @@ export interface Subject {
 
 export async function mutate({ admission }: Machinery, context: WriteContext, subject: Subject) {
   const request = requestOf(context, subject);
-  for (const plugin of admission) await plugin.mutate?.(request);
+  for (const plugin of admission) {
+    // Most plugins have nothing to wait for, and each wait is a turn of the queue of microtasks.
+    const pending = plugin.mutate?.(request);
+    if (pending !== undefined) await pending;
+  }
 }
 
 export async function validateAdmission({ admission }: Machinery, context: WriteContext, subject: Subject) {
   const request = requestOf(context, subject);
-  for (const plugin of admission) await plugin.validate?.(request);
+  for (const plugin of admission) {
+    const pending = plugin.validate?.(request);
+    if (pending !== undefined) await pending;
+  }
 }
 
 /** Takes what the write will use. Answers how to give it all back; when one plugin refuses, it is given back already. */

@@ -1,11 +1,11 @@
 // CREATE: defaults, admission, checks, then one durable write.
 // Guarantees: nothing is written before every check has passed; what was taken is given back when the write fails.
 import type { V1ManagedFieldsEntry } from '../../api/gen/types.js';
-import type { KindDefinition } from '../../api/kind.js';
+import type { Draft, KindDefinition } from '../../api/kind.js';
 import { validateObject } from '../../api/meta.js';
 import { alreadyExists, conflict, invalid, qualifiedResource, statusError } from '../../api/status.js';
 import { StoreError } from '../../store/store.js';
-import { trackWrite } from '../fields/track.js';
+import { trackNew } from '../fields/created.js';
 import { type Machinery, timestamp, type Undo } from '../machinery.js';
 import { mutate, reserveAdmission, validateAdmission, type WriteContext, writeOf } from './admit.js';
 import { encodeForStore, withRevision } from './encode.js';
@@ -66,12 +66,14 @@ async function createNamed(
   complete(kind, draft);
   kind.defaults?.(draft);
   const writer = { id: context.manager, time: timestamp(machinery.now()) };
-  const entries = managedFields ?? trackWrite(kind, undefined, draft, writer);
+  // Those that were given may be needed for another try.
+  const entries =
+    managedFields === undefined ? trackNew(kind, draft, writer) : structuredClone(managedFields);
   await mutate(machinery, context, { operation: 'create', object: draft });
   kind.defaults?.(draft);
   kind.prepareForCreate?.(draft, writeOf(machinery, context));
   complete(kind, draft);
-  if (entries.length > 0) metaOf(draft).managedFields = structuredClone(entries) as V1ManagedFieldsEntry[];
+  if (entries.length > 0) metaOf(draft).managedFields = entries as Draft<V1ManagedFieldsEntry>[];
   const name = draft.metadata?.name ?? '';
   const key = objectKey(kind.type, namespace, name);
   const companions = await machinery.hooks.get(qualifiedResource(kind.type))?.beforeCreate(draft);

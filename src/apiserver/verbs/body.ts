@@ -1,5 +1,6 @@
 // Reads a request's body: JSON or YAML text into the draft of an object.
 // Guarantees: what passes has the types of its schema; unknown fields are refused or warned of, as the client asked.
+import { isUtf8 } from 'node:buffer';
 import {
   type Decoded,
   decodeModel,
@@ -82,12 +83,12 @@ function parseProtobuf(bytes: Buffer): unknown {
   }
 }
 
+const BYTE_ORDER_MARK = Buffer.of(0xef, 0xbb, 0xbf);
+
 export function decodeUtf8(bytes: Buffer): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch (cause) {
-    throw statusError('BadRequest', 'the body of the request is not valid UTF-8', undefined, { cause });
-  }
+  if (!isUtf8(bytes)) throw statusError('BadRequest', 'the body of the request is not valid UTF-8');
+  const start = bytes.subarray(0, BYTE_ORDER_MARK.length);
+  return bytes.toString('utf8', start.equals(BYTE_ORDER_MARK) ? start.length : 0);
 }
 
 /** The object that the body holds. */

@@ -12,6 +12,7 @@ import type { Layout } from '../../cluster/layout.js';
 import { findProgram, requireRoot } from '../../cluster/preflight.js';
 import type { WantedSettings } from '../../cluster/settings.js';
 import { type Step, type StepSink, supervisorSink } from '../../cluster/steps.js';
+import { BACKENDS } from '../../network/overlay/peer.js';
 import { MODE_NAMES } from '../../proxy/modeNames.js';
 import { makeLog } from '../log.js';
 import type { Terminal } from '../terminal.js';
@@ -71,6 +72,11 @@ export function upCommand(terminal: Terminal): Command {
         'auto',
         ...MODE_NAMES,
       ]),
+    )
+    .addOption(
+      new Option('--overlay <back end>', 'how pods of other nodes are reached (default: vxlan)').choices(
+        BACKENDS,
+      ),
     )
     .option('--timeout <seconds>', 'how long to wait for Ready', wholeNumber, DEFAULT_TIMEOUT_S)
     .addOption(new Option('--supervise').hideHelp())

@@ -1,9 +1,9 @@
 // What every store promises, whatever is beneath it.
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Store, StoreEvent } from '../../../src/store/store.js';
+import { until } from '../until.js';
 
 /** Patient: what a busy machine delays is not wrong. */
-const eventually = (check: () => void) => vi.waitFor(check, { timeout: 20_000 });
 
 const bytes = (text: string) => Buffer.from(text);
 
@@ -113,7 +113,7 @@ export function storeContract(title: string, open: () => Promise<StoreUnderTest>
       expect(await listed({ prefix: '/t/' })).toBe('/t/held=1 /t/new=1');
       expect((await store.get('/t/new'))?.revision).toBe(revisions[0]);
       expect((await store.get('/t/held'))?.revision).toBe(revisions[1]);
-      await eventually(() => expect(watch.seen).toHaveLength(3));
+      await until(() => expect(watch.seen).toHaveLength(3));
       expect(watch.seen.map(({ revision }) => revision)).toEqual(revisions);
       expect(await store.revision()).toBe(revisions[2]);
       watch.close();
@@ -219,7 +219,7 @@ export function storeContract(title: string, open: () => Promise<StoreUnderTest>
       await store.create('/other', bytes('x'));
       const two = await store.update('/w/a', bytes('2'), one);
       const three = await store.delete('/w/a', two);
-      await eventually(() => expect(watch.seen).toHaveLength(3));
+      await until(() => expect(watch.seen).toHaveLength(3));
       expect(watch.words()).toEqual([`put /w/a=1@${one}`, `put /w/a=2@${two}`, `delete /w/a=2@${three}`]);
       expect(watch.seen.map(({ previous }) => previous?.revision)).toEqual([undefined, one, two]);
       expect(String(watch.seen[2]?.previous?.value)).toBe('2');
@@ -235,7 +235,7 @@ export function storeContract(title: string, open: () => Promise<StoreUnderTest>
       const watch = await follow('/w/', one);
       const all = await follow('/w/', start);
       const three = await store.delete('/w/a', two);
-      await eventually(() => expect(all.seen).toHaveLength(3));
+      await until(() => expect(all.seen).toHaveLength(3));
       expect(watch.words()).toEqual([`put /w/a=2@${two}`, `delete /w/a=2@${three}`]);
       expect(all.words()[0]).toBe(`put /w/a=1@${one}`);
     });
@@ -255,7 +255,7 @@ export function storeContract(title: string, open: () => Promise<StoreUnderTest>
         }),
       );
       const newest = await store.revision();
-      await eventually(() => {
+      await until(() => {
         for (const { watch } of watches) expect(watch.seen.at(-1)?.revision).toBe(newest);
       });
       for (const { watch, after } of watches) {
@@ -275,7 +275,7 @@ export function storeContract(title: string, open: () => Promise<StoreUnderTest>
       const good = await follow('/', after);
       await store.create('/a', bytes('1'));
       await store.create('/b', bytes('1'));
-      await eventually(() => expect(good.seen).toHaveLength(2));
+      await until(() => expect(good.seen).toHaveLength(2));
       expect(errors).toHaveLength(1);
     });
 
@@ -303,7 +303,7 @@ export function storeContract(title: string, open: () => Promise<StoreUnderTest>
         code: 'COMPACTED',
       });
       const watch = await follow('/', two);
-      await eventually(() => expect(watch.words()).toEqual([`put /b=1@${three}`]));
+      await until(() => expect(watch.words()).toEqual([`put /b=1@${three}`]));
       await store.compact(three);
       expect(await store.revision()).toBe(three);
     });

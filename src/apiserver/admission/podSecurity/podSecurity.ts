@@ -114,7 +114,7 @@ async function policyIn({ namespace }: AdmissionRequest, { namespace: lookup }: 
   return policyOf((await lookup({ name: namespace }))?.metadata.labels);
 }
 
-function checkNamespace(request: AdmissionRequest, { podsOf }: Lookups): void {
+async function checkNamespace(request: AdmissionRequest, { podsOf }: Lookups): Promise<void> {
   const labels = request.object?.metadata?.labels as Readonly<Record<string, string>> | undefined;
   const held = request.old?.metadata?.labels;
   const known = new Set(labelFaults(held).map(({ field, message }) => `${field}${message}`));
@@ -124,7 +124,7 @@ function checkNamespace(request: AdmissionRequest, { podsOf }: Lookups): void {
   const { enforce } = policyOf(labels);
   if (request.operation !== 'update' || !isStricter(enforce, policyOf(held).enforce)) return;
   const byFault = new Map<string, string[]>();
-  for (const { metadata, spec } of podsOf(request.name)) {
+  for (const { metadata, spec } of await podsOf(request.name)) {
     const reasons = violations(enforce, { metadata, spec })
       .map(({ reason }) => reason)
       .join(', ');

@@ -190,7 +190,7 @@ describe('the plugin', () => {
   };
   const plugin = makePodSecurity({
     namespace: async () => ({ metadata: { name: 'ns', labels } }) as never,
-    podsOf: () =>
+    podsOf: async () =>
       ['a', 'b'].map((name) => ({
         metadata: { name },
         spec: { hostNetwork: true, containers: [{ name: 'c' }] },
