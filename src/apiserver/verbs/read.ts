@@ -65,13 +65,12 @@ export async function getWatch(machinery: Machinery, kind: KindDefinition, call:
   return isProtobuf ? bytesResponse(200, body, `${PROTOBUF_TYPE};stream=watch`) : bytesResponse(200, body);
 }
 
-/** By the JSON it was made of, which all watchers of an object share: one change to many is encoded once. */
-const encoded = new WeakMap<Buffer, Buffer>();
+/** One change goes to all its watchers in turn: it is encoded once, and no more than the last one is kept. */
+let last: { readonly json: Buffer; readonly object: Buffer } | undefined;
 
 function protobufFrame(type: EventType, json: Buffer): Buffer {
-  const object = encoded.get(json) ?? encodeProtobuf(parseObject(json));
-  encoded.set(json, object);
-  return watchFrame(type, object);
+  if (last?.json !== json) last = { json, object: encodeProtobuf(parseObject(json)) };
+  return watchFrame(type, last.object);
 }
 
 function shownAs(kind: KindDefinition, call: Call) {
