@@ -59,7 +59,7 @@ async function readiness(port: number): Promise<string> {
   }
 }
 
-it('fills every node exactly, killed again and again; TERM ends it well', async () => {
+it('fills every node exactly, killed again and again; TERM ends it well', { timeout: 180_000 }, async () => {
   for (const name of NODES) await ground.node(name, { allocatable: { pods: String(PODS_PER_NODE) } });
   const port = await freePort();
   start(port);
