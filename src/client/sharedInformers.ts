@@ -21,7 +21,12 @@ export function openInformers(client: Client, { log = silentLog, pause }: Inform
   const stopping = new AbortController();
   setMaxListeners(0, stopping.signal); // every informer listens
   const informers = new Map<string, Informer<KubeObject>>();
-  const start = <T extends KubeObject>(type: ResourceType<T>, query: InformerOptions): Informer<T> => {
+  const keepers = new Map<unknown, number>();
+  const numberOf = (keep: unknown) => {
+    if (!keepers.has(keep)) keepers.set(keep, keepers.size);
+    return keepers.get(keep);
+  };
+  const start = <T extends KubeObject>(type: ResourceType<T>, query: InformerOptions<T>): Informer<T> => {
     const { informer, onList, onEvent } = makeInformer(type, log);
     void runReflector<T>({
       client: client.of(type),
@@ -36,13 +41,21 @@ export function openInformers(client: Client, { log = silentLog, pause }: Inform
     return informer;
   };
   return {
-    of<T extends KubeObject>(type: ResourceType<T>, options: InformerOptions = {}) {
-      const { namespace = '', labelSelector = '', fieldSelector = '' } = options;
+    of<T extends KubeObject, Kept extends KubeObject = T>(
+      type: ResourceType<T>,
+      options: InformerOptions<T, Kept> = {},
+    ) {
+      const { namespace = '', labelSelector = '', fieldSelector = '', keep } = options;
       const { group, version, resource } = type;
-      const key = JSON.stringify([group, version, resource, namespace, labelSelector, fieldSelector]);
-      const known = informers.get(key) as Informer<T> | undefined;
+      const query = [namespace, labelSelector, fieldSelector, numberOf(keep)];
+      const key = JSON.stringify([group, version, resource, ...query]);
+      const known = informers.get(key) as Informer<Kept> | undefined;
       if (known !== undefined) return known;
-      const informer = start(type, options);
+      // From here on the objects are what was kept of them.
+      const informer = start(
+        type as unknown as ResourceType<Kept>,
+        options as unknown as InformerOptions<Kept>,
+      );
       informers.set(key, informer as unknown as Informer<KubeObject>);
       return informer;
     },

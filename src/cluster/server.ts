@@ -13,7 +13,7 @@ import { openInformers } from '../client/sharedInformers.js';
 import { openClient } from '../client/typedClient.js';
 import { runControllers } from '../controllers/run.js';
 import { runScheduler } from '../scheduler/scheduler.js';
-import { openLmdbStore } from '../store/lmdb/store.js';
+import { openStoreAt } from '../store/place.js';
 import { ensureDnsService } from './dnsService.js';
 import { BUSYBOX_IMAGE } from './images/builtin.js';
 import type { Layout } from './layout.js';
@@ -36,7 +36,7 @@ export interface ServerOptions {
 export async function runServer(options: ServerOptions): Promise<void> {
   const { layout, settings, sink, signal } = options;
   const pki = await readPki(layout.pkiDir);
-  const store = await step(sink, 'store', () => openLmdbStore({ path: layout.storeDir }));
+  const store = await step(sink, 'store', () => openStoreAt(settings, layout.storeDir));
   const apiserver = await step(sink, 'apiserver', () =>
     openApiServer({
       store,
@@ -93,7 +93,7 @@ async function prepareCluster(client: Client, { settings, nodeIp }: ServerOption
   await bootstrap(client, {
     address: nodeIp,
     port: settings.securePort,
-    serviceIp: serviceAddress(settings, 1),
+    serviceCidrs: [settings.serviceCidr],
   });
   await reconcileBootstrapPolicy(client);
   await ensureDnsService(client, {

@@ -30,6 +30,7 @@ import { replicaSetController, replicationControllerController } from './replica
 import { resourceQuotaController } from './resourceQuota/controller.js';
 import { makeServedKinds } from './servedKinds.js';
 import { serviceBalancerController } from './service/controller.js';
+import { serviceCidrController } from './serviceCidr.js';
 import { statefulSetController } from './statefulSet/controller.js';
 import { ttlAfterFinishedController } from './ttlAfterFinished.js';
 import { volumeBinder } from './volumes/binder.js';
@@ -131,6 +132,7 @@ function controllersOf(
     endpointsController,
     endpointSliceMirroringController,
     serviceBalancerController(parseNetworks('--load-balancer-pool', options.loadBalancerPool ?? '')),
+    serviceCidrController,
     garbageCollector,
     nodeIpamController(parseClusterCidrs(clusterCidr)),
     nodeLifecycleController({

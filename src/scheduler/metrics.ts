@@ -81,7 +81,7 @@ export class SchedulerMetrics {
 
   attempted(profile: string, result: AttemptResult, seconds: number): void {
     const key = this.#keyOf(profile, result);
-    this.#attempts.addTo(key);
+    this.#attempts.series(key).value += 1;
     this.#attemptSeconds.observe(key, seconds);
   }
 
@@ -93,7 +93,7 @@ export class SchedulerMetrics {
 
   /** Somebody was to be displaced; by how many, if it helps. */
   preempted(victims: number | undefined): void {
-    this.#preemptions.addTo('');
+    this.#preemptions.add({});
     if (victims !== undefined) this.#victims.observe('', victims);
   }
 

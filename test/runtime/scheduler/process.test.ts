@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { readBody } from '../../../src/client/answer.js';
 import { openHttps } from '../../../src/client/httpTransport.js';
 import { kubeconfigText } from '../../../src/cluster/kubeconfig.js';
-import { freePort } from '../../support/freePort.js';
+import { freePort } from '../../support/etcd.js';
 import { Playground, until } from './support.js';
 
 const MAIN = path.resolve('dist/src/cli/main.js');

@@ -1,11 +1,12 @@
 // The scheduler over informers that the test fills: bindings, failures, and what wakes it.
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { silentLog } from '../../../src/api/log.js';
 import { NODES, PODS } from '../../../src/api/resources.js';
 import { statusError } from '../../../src/api/status.js';
 import { runScheduler } from '../../../src/scheduler/scheduler.js';
 import { MemoryClient } from '../../support/memoryClient.js';
 import { StaticInformers } from '../../support/staticInformers.js';
+import { until } from '../../support/until.js';
 import { makeNode, makePod, requesting } from './support.js';
 
 let client: MemoryClient;
@@ -46,7 +47,6 @@ const bindings = () =>
   client.writes
     .filter(({ verb }) => verb === 'post/binding')
     .map(({ name, body }) => `${name} -> ${(body as { target: { name: string } }).target.name}`);
-const until = (check: () => void) => vi.waitFor(check, { timeout: 5000, interval: 5 });
 
 describe('a waiting pod', () => {
   it('is bound, and the event says where', async () => {
