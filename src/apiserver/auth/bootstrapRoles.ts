@@ -230,6 +230,12 @@ export const bootstrapRoles: readonly V1ClusterRole[] = [
   role('system:node-bootstrapper', [
     rule('certificates.k8s.io', ['certificatesigningrequests'], ['create', 'get', 'list', 'watch']),
   ]),
+  role('system:certificates.k8s.io:certificatesigningrequests:nodeclient', [
+    rule('certificates.k8s.io', ['certificatesigningrequests/nodeclient'], ['create']),
+  ]),
+  role('system:certificates.k8s.io:certificatesigningrequests:selfnodeclient', [
+    rule('certificates.k8s.io', ['certificatesigningrequests/selfnodeclient'], ['create']),
+  ]),
   role('system:kubelet-api-admin', [
     rule('', ['nodes'], ['get', 'list', 'watch', 'proxy']),
     rule('', ['nodes/log', 'nodes/metrics', 'nodes/proxy', 'nodes/stats'], ['*']),
