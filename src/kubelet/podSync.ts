@@ -44,8 +44,6 @@ export interface PodSyncOptions {
   readonly pullSecretsOf: (pod: Pod, container: V1Container) => Promise<readonly AuthConfig[]>;
 }
 
-/** Half of the sync period: each resync of a quiet pod finds its volumes due. */
-const VOLUMES_PERIOD_MS = 30_000;
 const FIRST_INIT_WAIT_MS = 20;
 
 export class PodSyncer implements PodSync {
@@ -218,7 +216,9 @@ export class PodSyncer implements PodSync {
     const projects = pod.spec.volumes?.some(
       ({ configMap, secret, projected, downwardAPI }) => configMap ?? secret ?? projected ?? downwardAPI,
     );
-    if (!projects || this.options.ticks() - (this.volumesAt.get(uid) ?? 0) < VOLUMES_PERIOD_MS) return;
+    // Half of the sync period: each resync of a quiet pod finds its volumes due.
+    const periodMs = this.options.config.syncFrequencyMs / 2;
+    if (!projects || this.options.ticks() - (this.volumesAt.get(uid) ?? 0) < periodMs) return;
     await this.setUpVolumes(pod);
   }
 
