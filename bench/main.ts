@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { apiserver } from './apiserver/index.js';
 import { cni } from './cni/index.js';
+import { controllers } from './controllers/index.js';
 import { kubelet } from './kubelet/index.js';
 import { type Figure, renderFigures } from './lib/figure.js';
 import { native } from './native/index.js';
@@ -15,6 +16,7 @@ const groups: Record<string, Record<string, () => Promise<Figure[]>>> = {
   cni,
   apiserver,
   scheduler,
+  controllers,
   kubelet,
   proxy,
 };

@@ -34,7 +34,7 @@ async function apiserver(): Promise<number> {
   });
   await server.ready();
   const client = openClient(server.inProcess(APISERVER_USER));
-  await bootstrap(client, { address: '127.0.0.1', port: server.port, serviceIp: '10.96.0.1' });
+  await bootstrap(client, { address: '127.0.0.1', port: server.port, serviceCidrs: ['10.96.0.0/12'] });
   await reconcileBootstrapPolicy(client);
   return server.port;
 }

@@ -8,6 +8,7 @@
 #include "netlink/nftables/events.h"
 #include "netlink/route/monitor.h"
 #include "pleg/differ.h"
+#include "process/mapped_file.h"
 #include "process/run.h"
 #include "session/channel.h"
 
@@ -323,6 +324,16 @@ Napi::Value Run(const Napi::CallbackInfo& info) {
       info.Env(), [request = ReadRunRequest(info), spec = ReadNetNs(info[1])] { return RunProgram(request, spec.Open()); }, ToRunResult);
 }
 
+// Not on a libuv thread: whoever maps the file does so from this one, and an address that is unmapped meanwhile may be
+// somebody else's memory.
+Napi::Value ReleaseMapped(const Napi::CallbackInfo& info) {
+  try {
+    return Napi::Number::New(info.Env(), static_cast<double>(ReleaseMappedPages(info[0].As<Napi::String>().Utf8Value())));
+  } catch (...) {
+    throw ToJsError(info.Env(), CurrentError());
+  }
+}
+
 Napi::Object Init(Napi::Env env, Napi::Object exports) {
   auto* classes = new Classes;
   classes->channel = Napi::Persistent(ChannelObject::Define(env));
@@ -336,6 +347,7 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("readCgroups", Napi::Function::New<ReadCgroups>(env, "readCgroups"));
   exports.Set("createNetNs", Napi::Function::New<CreateNetNs>(env, "createNetNs"));
   exports.Set("run", Napi::Function::New<Run>(env, "run"));
+  exports.Set("releaseMappedPages", Napi::Function::New<ReleaseMapped>(env, "releaseMappedPages"));
   exports.Set("removeNetNs", Napi::Function::New<RemoveNetNs>(env, "removeNetNs"));
   return exports;
 }

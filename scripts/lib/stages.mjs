@@ -43,7 +43,9 @@ export function summarize(results) {
     if (!ok && (counts?.failed ?? 0) === 0) sum.failed += 1;
   }
   const failures = results.flatMap(({ counts }) => counts?.failures ?? []);
-  return [...failures.map(failureText), ...lines, countsText(sum)].join('\n');
+  const flaky = results.flatMap(({ counts }) => counts?.flaky ?? []);
+  const told = [...failures.map(failureText), ...flaky.map((test) => `failed once, then passed: ${test}\n`)];
+  return [...told, ...lines, countsText(sum)].join('\n');
 }
 
 const failureText = (failure) => `FAILED  ${failure.replaceAll('\n', '\n    ')}\n`;

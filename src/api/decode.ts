@@ -87,6 +87,8 @@ type Reader = (value: unknown, place: Place, unknown: string[]) => unknown;
 
 interface Field {
   readonly read: Reader;
+  /** What typeof says of values that are taken as they are; a Place, needed only for refusals, is not made for them. */
+  readonly plain?: Scalar['plain'];
   /** What Go makes of null: nothing for members, the zero value inside lists and maps. */
   readonly zero: unknown;
 }
@@ -131,31 +133,32 @@ function readModel(model: Model, value: unknown, place: Place, unknown: string[]
     const field = model.fields.get(name);
     if (field === undefined) {
       if (unknown.length < MAX_UNKNOWN) unknown.push(place.element(`.${name}`).exactPath);
-    } else if (member !== null && member !== undefined)
+    } else if (typeof member === field.plain) result[name] = member;
+    else if (member !== null && member !== undefined)
       result[name] = field.read(member, place.field(model.goName, `.${name}`), unknown);
   }
   return result;
 }
 
-function listReader({ read, zero }: Field, type: string): Reader {
+function listReader({ read, zero, plain }: Field, type: string): Reader {
   return (value, place, unknown) => {
     if (!Array.isArray(value)) throw typeMismatch(value, place, type);
-    return value.map((item: unknown, index) =>
-      item === null ? freshZero(zero) : read(item, place.element(`[${index}]`), unknown),
-    );
+    return value.map((item: unknown, index) => {
+      if (typeof item === plain) return item;
+      return item === null ? freshZero(zero) : read(item, place.element(`[${index}]`), unknown);
+    });
   };
 }
 
-function mapReader({ read, zero }: Field, type: string): Reader {
+function mapReader({ read, zero, plain }: Field, type: string): Reader {
+  const readMember = (key: string, member: unknown, place: Place, unknown: string[]) => {
+    if (typeof member === plain) return member;
+    return member === null ? freshZero(zero) : read(member, place.element(`.${key}`), unknown);
+  };
   return (value, place, unknown) => {
     if (!isMembers(value)) throw typeMismatch(value, place, type);
     const result: Members = {};
-    for (const [key, member] of Object.entries(value))
-      setOwn(
-        result,
-        key,
-        member === null ? freshZero(zero) : read(member, place.element(`.${key}`), unknown),
-      );
+    for (const key of Object.keys(value)) setOwn(result, key, readMember(key, value[key], place, unknown));
     return result;
   };
 }

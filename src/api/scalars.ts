@@ -51,6 +51,8 @@ export class Place {
 }
 
 export interface Scalar {
+  /** Values of this type need no reading. */
+  readonly plain?: 'string' | 'boolean';
   read(value: unknown, place: Place): unknown;
   readonly zero: unknown;
 }
@@ -99,8 +101,8 @@ const int32 = integer('int32', -(2 ** 31), 2 ** 31 - 1);
 const int64 = integer('int64', -(2 ** 63), 2 ** 63);
 
 const SCALARS: Readonly<Record<string, Scalar>> = {
-  s: { zero: '', read: (value, place) => expectType(value, place, 'string') },
-  b: { zero: false, read: (value, place) => expectType(value, place, 'bool') },
+  s: { zero: '', plain: 'string', read: (value, place) => expectType(value, place, 'string') },
+  b: { zero: false, plain: 'boolean', read: (value, place) => expectType(value, place, 'bool') },
   n: { zero: 0, read: (value, place) => expectType(value, place, 'float64') },
   t: { zero: null, read: (value, place) => readTime(value, place, 0) },
   u: { zero: null, read: (value, place) => readTime(value, place, 6) },

@@ -10,17 +10,19 @@ import {
   NAMESPACES,
   PRIORITY_CLASSES,
   type ResourceType,
+  SERVICE_CIDRS,
   SERVICES,
 } from '../api/resources.js';
 import { ApiError } from '../api/status.js';
 import type { Client } from '../client/client.js';
+import { kubernetesAddress } from './services/addressRange.js';
 
 export interface BootstrapOptions {
   /** Where nodes reach this apiserver. */
   readonly address: string;
   readonly port: number;
-  /** The first address of the service range. */
-  readonly serviceIp: string;
+  /** The service networks; the `kubernetes` Service has the first address of the first. */
+  readonly serviceCidrs: readonly string[];
 }
 
 const SYSTEM_NAMESPACES = ['default', 'kube-system', 'kube-public', 'kube-node-lease'];
@@ -31,6 +33,7 @@ export async function bootstrap(client: Client, options: BootstrapOptions): Prom
   await Promise.all(
     SYSTEM_NAMESPACES.map((name) => createMissing(client, NAMESPACES, { metadata: { name } })),
   );
+  await ensureServiceCidr(client, options.serviceCidrs);
   await Promise.all(SYSTEM_PRIORITY_CLASSES.map((some) => createMissing(client, PRIORITY_CLASSES, some)));
   await createMissing(client, SERVICES, kubernetesService(options));
   await createOrCorrect(client, ENDPOINTS, kubernetesEndpoints(options), ({ subsets }) => subsets);
@@ -40,7 +43,28 @@ export async function bootstrap(client: Client, options: BootstrapOptions): Prom
   ]);
 }
 
-export function kubernetesService({ port, serviceIp }: BootstrapOptions): V1Service {
+/**
+ * The networks of the flags as the object that Kubernetes has for them. Said to be ready at once: the addresses of its
+ * networks are given out in any case, whoever looks after the conditions of others.
+ */
+async function ensureServiceCidr(client: Client, cidrs: readonly string[]): Promise<void> {
+  const networks = client.of(SERVICE_CIDRS);
+  const { name } = META;
+  await createMissing(client, SERVICE_CIDRS, { metadata: { name }, spec: { cidrs } });
+  const { metadata, status } = await networks.get({ name });
+  if ((status?.conditions ?? []).some(({ type }) => type === 'Ready')) return;
+  const ready = {
+    type: 'Ready',
+    status: 'True',
+    reason: '',
+    message: 'Kubernetes default Service CIDR is ready',
+    lastTransitionTime: metadata.creationTimestamp,
+  };
+  await networks.patch({ name }, 'merge', { status: { conditions: [ready] } }, { subresource: 'status' });
+}
+
+export function kubernetesService({ port, serviceCidrs }: BootstrapOptions): V1Service {
+  const serviceIp = kubernetesAddress(serviceCidrs[0] ?? '');
   return {
     metadata: { ...META, labels: { component: 'apiserver', provider: 'kubernetes' } },
     spec: {

@@ -4,24 +4,34 @@ import type { Draft, KindDefinition, KindVersion } from '../api/kind.js';
 import type { Log } from '../api/log.js';
 import type { KubeObject } from '../api/object.js';
 import type { ResourceType } from '../api/resources.js';
-import type { Store } from '../store/store.js';
+import type { Store, Write } from '../store/store.js';
 import type { AdmissionPlugin } from './admission.js';
 import type { ApiRequest } from './exchange.js';
 import type { UserInfo } from './identity.js';
 import type { Negotiated } from './output/negotiate.js';
 import type { Feed } from './registry/feed.js';
 import type { RequestInfo } from './requestInfo.js';
+import type { makeServed } from './verbs/served.js';
 
-/** Takes back what a hook did; called when the write that it was made for failed, or was a dry run. */
+/** Takes back what admission took; called when the write that it was made for failed, or was a dry run. */
 export type Undo = () => void | Promise<void>;
 
-/** What a kind needs outside its object, such as the addresses of a Service. Runs last before the write. */
+/** What is written together with an object: all of it or nothing. */
+export interface Companions {
+  readonly writes: readonly Write[];
+  /** Called when the write was made, was refused or was only tried. */
+  release?(): void;
+}
+
+/** What a kind needs outside its object, such as the addresses of a Service. Each runs before the write. */
 export interface WriteHooks {
-  beforeCreate?(draft: Draft<KubeObject>): Promise<Undo | undefined> | Undo | undefined;
-  beforeUpdate?(draft: Draft<KubeObject>, old: KubeObject): Promise<Undo | undefined> | Undo | undefined;
-  /** After the object is gone, or was replaced by `draft`. */
-  afterDelete?(old: KubeObject): void;
-  afterUpdate?(draft: KubeObject, old: KubeObject): void;
+  /** Once, before all others. */
+  start(machinery: Machinery): void;
+  stop(): void;
+  beforeCreate(draft: Draft<KubeObject>): Promise<Companions>;
+  beforeUpdate(draft: Draft<KubeObject>, old: KubeObject): Promise<Companions>;
+  /** Before the object goes for good. */
+  beforeDelete(old: KubeObject): Promise<Companions>;
 }
 
 /** A resource that is computed when asked and never stored, such as SubjectAccessReview. */
@@ -29,6 +39,13 @@ export interface VirtualResource extends ResourceType {
   readonly singular: string;
   /** Answers the object to send back; throws ApiError to refuse. The body is JSON as sent: nothing of it is checked. */
   answer(body: unknown, context: { readonly user: UserInfo; readonly namespace: string }): Promise<object>;
+}
+
+/** A resource that is measured when it is read and never stored, such as what a pod uses. */
+export interface MeasuredResource extends ResourceType {
+  readonly singular: string;
+  /** The query is that of the list of objects that are measured: selectors, and a name as field selector. */
+  list(namespace: string, query: URLSearchParams): Promise<readonly object[]>;
 }
 
 /** POST on an object's subresource that another part answers, such as serviceaccounts/token. */
@@ -54,10 +71,13 @@ export interface Machinery {
   readonly store: Store;
   readonly feed: Feed;
   readonly kinds: readonly KindDefinition[];
+  /** The kind behind a group, version and resource. */
+  readonly served: ReturnType<typeof makeServed>;
   readonly admission: readonly AdmissionPlugin[];
   /** By `services` or `deployments.apps`. */
   readonly hooks: ReadonlyMap<string, WriteHooks>;
   readonly virtualResources: readonly VirtualResource[];
+  readonly measuredResources: readonly MeasuredResource[];
   readonly subresourceHooks: readonly SubresourceHook[];
   readonly kubelet: KubeletConnection | undefined;
   readonly log: Log;
@@ -81,9 +101,19 @@ export interface Call {
   readonly served?: KindVersion | undefined;
   /** Sentences for the client, sent as Warning headers. */
   readonly warnings: string[];
+  /** Says something of the request in the audit log. */
+  annotate(key: string, value: string): void;
 }
 
-/** Time as metav1.Time has it: whole seconds. */
+let lastSecond = Number.NaN;
+let lastText = '';
+
+/** Time as metav1.Time has it: whole seconds. Asked several times a write, so the last answer is kept. */
 export function timestamp(ms: number): string {
-  return `${new Date(ms).toISOString().slice(0, 19)}Z`;
+  const second = Math.floor(ms / 1000);
+  if (second !== lastSecond) {
+    lastText = `${new Date(ms).toISOString().slice(0, 19)}Z`;
+    lastSecond = second;
+  }
+  return lastText;
 }

@@ -1,10 +1,12 @@
 // Opens an apiserver: caches filled, handler built, port opened.
 // Guarantees: when it resolves the port answers; close() ends every connection and leaves the store open for its owner.
-import { randomInt, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import type http from 'node:http';
 import { type AddressInfo, BlockList, isIP } from 'node:net';
 import type { KindDefinition } from '../api/kind.js';
 import type { Log } from '../api/log.js';
+import { METRICS_TYPE, metricsText } from '../api/metrics.js';
+import { processMetrics } from '../client/processMetrics.js';
 import type { Transport } from '../client/transport.js';
 import type { Store } from '../store/store.js';
 import type { AdmissionPlugin } from './admission.js';
@@ -23,11 +25,12 @@ import type {
   VirtualResource,
   WriteHooks,
 } from './machinery.js';
-import { METRICS_TYPE, metricsText } from './metrics/families.js';
-import { processMetrics } from './metrics/process.js';
 import { makeRequestMetrics } from './metrics/requests.js';
+import { randomSuffix } from './randomSuffix.js';
 import { Feed } from './registry/feed.js';
 import { type Audit, makeSupervision } from './supervision.js';
+import { usageResources } from './usage/resources.js';
+import { makeServed } from './verbs/served.js';
 
 /** What stands around the registry. Parts may read the API through their own in-process transport. */
 export interface ServerParts {
@@ -86,9 +89,6 @@ const UNSECURED_USER: UserInfo = {
   groups: ['system:masters', 'system:authenticated'],
 };
 
-// No vowels and none of the letters that look alike, so that no word arises.
-const SUFFIX_LETTERS = 'bcdfghjklmnpqrstvwxz2456789';
-
 export async function openApiServer(options: ApiServerOptions): Promise<ApiServer> {
   const { store, kinds, listen, insecure, tls, log } = options;
   if (insecure !== undefined) requireLoopback(insecure);
@@ -104,10 +104,12 @@ export async function openApiServer(options: ApiServerOptions): Promise<ApiServe
       return handler(request);
     }, user);
   const parts = partsOf(options, inProcess, feed);
-  const machinery = machineryOf(options, feed, parts);
+  const machinery = withUsage(machineryOf(options, feed, parts));
+  for (const hooks of machinery.hooks.values()) hooks.start(machinery);
   let isReady = false;
   const inFlight = makeInFlight(options.load);
-  const served = [...kinds.map(({ type }) => type), ...machinery.virtualResources];
+  const { virtualResources, measuredResources } = machinery;
+  const served = [...kinds.map(({ type }) => type), ...virtualResources, ...measuredResources];
   const metrics = makeRequestMetrics({ served, inFlight });
   const families = [...metrics.families, ...processMetrics()];
   const paths = makePathHandler({
@@ -130,6 +132,7 @@ export async function openApiServer(options: ApiServerOptions): Promise<ApiServe
   const plain =
     insecure === undefined ? undefined : createInsecureServer({ handler, log, user: UNSECURED_USER });
   const close = async () => {
+    for (const hooks of machinery.hooks.values()) hooks.stop();
     parts.close?.();
     feed.close();
     await Promise.all([closeServer(server), plain === undefined ? undefined : closeServer(plain)]);
@@ -191,18 +194,25 @@ function machineryOf(
     store,
     feed,
     kinds,
+    served: makeServed(kinds),
     admission: parts.admission ?? [],
     hooks: parts.hooks ?? new Map(),
     virtualResources: parts.virtualResources ?? [],
+    measuredResources: [],
     subresourceHooks: parts.subresourceHooks ?? [],
     kubelet,
     log,
     now: () => Date.now(),
-    randomSuffix: (length) =>
-      Array.from({ length }, () => SUFFIX_LETTERS[randomInt(SUFFIX_LETTERS.length)]).join(''),
+    randomSuffix,
     uid: () => randomUUID(),
   };
 }
+
+/** Kubelets are asked what their pods use; a server that cannot reach them does not offer it. */
+const withUsage = (machinery: Machinery): Machinery =>
+  machinery.kubelet === undefined
+    ? machinery
+    : { ...machinery, measuredResources: usageResources(machinery) };
 
 async function startListening(server: http.Server, { host, port }: Address): Promise<void> {
   await new Promise<void>((resolve, reject) => {

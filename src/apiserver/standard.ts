@@ -3,6 +3,7 @@
 import type { Log } from '../api/log.js';
 import type { Client } from '../client/client.js';
 import { openInformers } from '../client/sharedInformers.js';
+import type { SharedObjects } from '../client/sharedObjects.js';
 import { openClient } from '../client/typedClient.js';
 import { makeSecurity, type SecurityOptions } from './auth/security.js';
 import type { InProcess, ServerParts } from './server.js';
@@ -13,6 +14,8 @@ export interface StandardOptions extends Omit<SecurityOptions, 'client' | 'infor
   /** `30000-32767` unless given. */
   readonly nodePortRange?: string;
   readonly log: Log;
+  /** Shared with the informers of others in this process. */
+  readonly shared?: SharedObjects;
   /** What must be in the cluster before the server says that it is ready, such as its roles. */
   prepare?(client: Client): Promise<void>;
 }
@@ -27,12 +30,13 @@ export function standardParts({
   serviceCidrs,
   nodePortRange,
   log,
+  shared,
   prepare,
   ...options
 }: StandardOptions): (inProcess: InProcess) => ServerParts {
   return (inProcess) => {
     const client = openClient(inProcess(APISERVER_USER));
-    const informers = openInformers(client, { log });
+    const informers = openInformers(client, { log, ...(shared === undefined ? {} : { shared }) });
     const ports = nodePortRange === undefined ? {} : { nodePortRange };
     try {
       const security = makeSecurity({ ...options, client, informers });

@@ -30,8 +30,15 @@ interface Flags {
   readonly nodeMonitorPeriod: number;
   readonly nodeMonitorGracePeriod: number;
   readonly nodeStartupGracePeriod: number;
+  readonly nodeEvictionRate: number;
+  readonly secondaryNodeEvictionRate: number;
+  readonly unhealthyZoneThreshold: number;
+  readonly largeClusterSizeThreshold: number;
   readonly loadBalancerPool?: string;
   readonly rootCaFile?: string;
+  readonly clusterSigningCertFile?: string;
+  readonly clusterSigningKeyFile?: string;
+  readonly clusterSigningDuration: number;
 }
 
 export function controllerManagerCommand(terminal: Terminal): Command {
@@ -54,7 +61,16 @@ export function controllerManagerCommand(terminal: Terminal): Command {
     .addOption(time('--node-monitor-period', 'how often nodes are looked at', 5))
     .addOption(time('--node-monitor-grace-period', 'how long a node may be silent', 40))
     .addOption(time('--node-startup-grace-period', 'how long a new node may be silent', 60))
+    .addOption(amount('--node-eviction-rate', 'nodes a second on which eviction begins, per zone', 0.1))
+    .addOption(amount('--secondary-node-eviction-rate', 'the same in a large zone that is disrupted', 0.01))
+    .addOption(amount('--unhealthy-zone-threshold', 'share of nodes not ready that disrupts a zone', 0.55))
+    .addOption(
+      amount('--large-cluster-size-threshold', 'a disrupted zone must have more nodes for eviction', 50),
+    )
     .option('--load-balancer-pool <cidrs>', 'networks of addresses for Services of type LoadBalancer')
+    .option('--cluster-signing-cert-file <file>', 'the CA that signs certificates asked for through the API')
+    .option('--cluster-signing-key-file <file>', 'its key')
+    .addOption(time('--cluster-signing-duration', 'how long such certificates hold at most', 8760 * 3600))
     .option('--root-ca-file <file>', 'the CA that every namespace is told of')
     .action((flags: Flags) => run(terminal, flags));
 }
@@ -63,6 +79,10 @@ function time(flag: string, description: string, seconds: number): Option {
   return new Option(`${flag} <duration>`, description)
     .argParser(duration)
     .default(seconds * SECOND_MS, `${seconds}s`);
+}
+
+function amount(flag: string, description: string, value: number): Option {
+  return new Option(`${flag} <number>`, description).argParser(positive).default(value);
 }
 
 async function run(terminal: Terminal, flags: Flags): Promise<void> {
@@ -75,10 +95,18 @@ async function run(terminal: Terminal, flags: Flags): Promise<void> {
     // A connection of its own: the lease must be renewed however busy the controllers are.
     const leaseClient = openClient(await transportOf(flags.kubeconfig));
     const rootCa = flags.rootCaFile === undefined ? '' : await readText(flags.rootCaFile);
+    const signing = await signingOf(flags);
     const lead = async (term: AbortSignal): Promise<void> => {
       const informers = openInformers(client, { log });
       try {
-        await runControllers({ client, informers, log, signal: term, ...controllersOptions(flags, rootCa) });
+        await runControllers({
+          client,
+          informers,
+          log,
+          signal: term,
+          ...controllersOptions(flags, rootCa),
+          ...signing,
+        });
       } finally {
         informers.stop();
       }
@@ -118,7 +146,25 @@ function controllersOptions(
     nodeMonitorPeriodMs: flags.nodeMonitorPeriod,
     nodeMonitorGracePeriodMs: flags.nodeMonitorGracePeriod,
     nodeStartupGracePeriodMs: flags.nodeStartupGracePeriod,
+    nodeEviction: {
+      rate: flags.nodeEvictionRate,
+      secondaryRate: flags.secondaryNodeEvictionRate,
+      unhealthyThreshold: flags.unhealthyZoneThreshold,
+      largeZone: flags.largeClusterSizeThreshold,
+    },
   };
+}
+
+async function signingOf(flags: Flags): Promise<Pick<ControllersOptions, 'signing'>> {
+  const { clusterSigningCertFile: certFile, clusterSigningKeyFile: keyFile } = flags;
+  if (certFile === undefined && keyFile === undefined) return {};
+  if (certFile === undefined || keyFile === undefined)
+    throw new ClientError(
+      'CONFIG',
+      '--cluster-signing-cert-file and --cluster-signing-key-file belong together',
+    );
+  const [cert, key] = await Promise.all([readText(certFile), readText(keyFile)]);
+  return { signing: { cert, key, durationMs: flags.clusterSigningDuration } };
 }
 
 function isExpected(error: unknown): error is Error {
@@ -134,6 +180,12 @@ async function readText(file: string): Promise<string> {
 }
 
 const list = (text: string): string[] => text.split(',').map((part) => part.trim());
+
+function positive(text: string): number {
+  const value = Number(text);
+  if (text.trim() === '' || !(value >= 0)) throw new InvalidArgumentError('must be a number, zero or more.');
+  return value;
+}
 
 function bool(text: string): boolean {
   if (/^(1|t|true)$/i.test(text)) return true;

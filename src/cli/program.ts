@@ -2,9 +2,11 @@
 // Guarantees: never ends the process; a wrong command line gives exit code 2 and says what to type instead.
 import { Command, CommanderError } from 'commander';
 import { apiserverCommand } from './apiserver/command.js';
+import { benchCommand } from './bench.js';
 import { componentCommands } from './cluster/components.js';
 import { downCommand } from './cluster/down.js';
 import { kubeconfigCommand, kubectlCommand } from './cluster/kubectl.js';
+import { logsCommand } from './cluster/logs.js';
 import { statusCommand } from './cluster/status.js';
 import { upCommand } from './cluster/up.js';
 import { cniCommand } from './cni/command.js';
@@ -39,7 +41,14 @@ export function createProgram(terminal: Terminal): Command {
     // Words after a command belong to it: "trellis kubectl get -A" leaves -A to kubectl.
     .enablePositionalOptions()
     .addHelpText('after', EXPLANATION);
-  for (const command of [upCommand, downCommand, statusCommand, kubeconfigCommand, kubectlCommand])
+  for (const command of [
+    upCommand,
+    downCommand,
+    statusCommand,
+    logsCommand,
+    kubeconfigCommand,
+    kubectlCommand,
+  ])
     program.addCommand(command(terminal));
   for (const command of componentCommands(terminal)) program.addCommand(command);
   program.addCommand(snapshotCommand(terminal));
@@ -49,6 +58,7 @@ export function createProgram(terminal: Terminal): Command {
   program.addCommand(kubeletCommand(terminal));
   program.addCommand(controllerManagerCommand(terminal));
   program.addCommand(doctorCommand(terminal));
+  program.addCommand(benchCommand(terminal));
   program.addCommand(cniCommand(terminal));
   govern(program, terminal, 'trellis');
   return program;

@@ -1,9 +1,10 @@
 // The local copy of a resource: objects by key, indexes over them, and what each piece of news changed. Pure.
-// Guarantees: objects are frozen; a list is compared with the copy, so deletes that no watch told of are found.
+// Guarantees: objects are frozen and without managedFields; a list is compared with the copy, so deletes that no watch told of are found.
 import { type KubeObject, keyOf, type Stored } from '../api/object.js';
 import type { WatchEvent } from './client.js';
 import { deepFreeze } from './freeze.js';
 import type { IndexFunction } from './informer.js';
+import type { SharedObjects } from './sharedObjects.js';
 
 export type Change<T> =
   | { readonly type: 'added' | 'deleted'; readonly object: Stored<T> }
@@ -14,7 +15,15 @@ interface Index<T extends KubeObject> {
   readonly buckets: Map<string, Map<string, Stored<T>>>;
 }
 
+/** Where copies are shared with other caches, and under which name. */
+export interface Sharing {
+  readonly objects: SharedObjects;
+  readonly kind: string;
+}
+
 export class ObjectCache<T extends KubeObject> {
+  constructor(private readonly sharing?: Sharing) {}
+
   private readonly objects = new Map<string, Stored<T>>();
   private readonly indexes = new Map<string, Index<T>>();
 
@@ -62,7 +71,7 @@ export class ObjectCache<T extends KubeObject> {
     const previous = this.objects.get(key);
     // The same version again is no news: a list repeats most of what is known.
     if (previous !== undefined && sameVersion(previous, item)) return [];
-    const object = deepFreeze(item);
+    const object = this.own(item);
     // Another uid under the same name is another object: the first one was deleted while nobody was watching.
     const replaced = previous !== undefined && previous.metadata.uid !== object.metadata.uid;
     const changes: Change<T>[] = replaced ? this.remove(key, previous) : [];
@@ -78,7 +87,16 @@ export class ObjectCache<T extends KubeObject> {
     if (known === undefined) return [];
     this.objects.delete(key);
     for (const index of this.indexes.values()) leave(index, key, known);
+    this.sharing?.objects.forget(this.sharing.kind, known);
     return [{ type: 'deleted', object: deepFreeze(last) }];
+  }
+
+  /** The copy that is held of this version, here or by another who shares; or the item, frozen. */
+  own(item: Stored<T>): Stored<T> {
+    const object = withoutManagers(item);
+    return this.sharing === undefined
+      ? deepFreeze(object)
+      : this.sharing.objects.share(this.sharing.kind, object);
   }
 
   private set(key: string, object: Stored<T>): void {
@@ -89,6 +107,13 @@ export class ObjectCache<T extends KubeObject> {
     }
     this.objects.set(key, object);
   }
+}
+
+/** Half of an object may tell who wrote which field; nobody reads that here, and a server keeps it when it is not sent. */
+function withoutManagers<T extends KubeObject>(item: Stored<T>): Stored<T> {
+  if (item.metadata.managedFields === undefined) return item;
+  const { managedFields: _, ...metadata } = item.metadata;
+  return { ...item, metadata };
 }
 
 function sameVersion(one: Stored<KubeObject>, other: Stored<KubeObject>): boolean {

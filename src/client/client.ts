@@ -11,6 +11,8 @@ export interface ListQuery {
   /** Page size used towards the server; `list` still returns everything. */
   readonly limit?: number;
   readonly resourceVersion?: string;
+  /** Makes of each object, as it arrives, what is answered instead: a long list need not be held whole. */
+  keep?(object: Stored<KubeObject>): Stored<KubeObject>;
 }
 
 export interface ObjectList<T> {

@@ -27,16 +27,21 @@ export interface Informer<T extends KubeObject> {
   hasSynced(): boolean;
 }
 
-export interface InformerOptions {
+export interface InformerOptions<T extends KubeObject = KubeObject, Kept extends KubeObject = T> {
   readonly namespace?: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
+  /** What the copy holds of each object; the rest is forgotten as it arrives. Informers share by the function itself. */
+  keep?(object: Stored<T>): Stored<Kept>;
 }
 
 /** One informer for each resource and selector, shared by all who ask. */
 export interface Informers {
   /** Starts the informer at the first request. */
-  of<T extends KubeObject>(type: ResourceType<T>, options?: InformerOptions): Informer<T>;
+  of<T extends KubeObject, Kept extends KubeObject = T>(
+    type: ResourceType<T>,
+    options?: InformerOptions<T, Kept>,
+  ): Informer<Kept>;
   /** Resolves when every informer asked for so far has synced. */
   synced(): Promise<void>;
   stop(): void;

@@ -11,7 +11,7 @@ import { makeBackoff, pause } from './pause.js';
 export interface ReflectorOptions<T extends KubeObject> {
   readonly client: ResourceClient<T>;
   readonly what: string;
-  readonly query: InformerOptions;
+  readonly query: InformerOptions<T>;
   onList(list: ObjectList<T>): void;
   onEvent(event: WatchEvent<T>): void;
   readonly log: Log;

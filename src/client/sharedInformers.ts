@@ -2,33 +2,43 @@
 // Guarantees: handlers are called in order, each change once; one that throws is logged and stops nobody else.
 import { setMaxListeners } from 'node:events';
 import { type Log, silentLog } from '../api/log.js';
-import type { KubeObject } from '../api/object.js';
-import type { ResourceType } from '../api/resources.js';
+import type { KubeObject, Stored } from '../api/object.js';
+import { apiVersionOf, type ResourceType } from '../api/resources.js';
 import { qualifiedResource } from '../api/status.js';
 import { type Change, ObjectCache } from './cache.js';
 import type { Client } from './client.js';
 import { messageOf } from './error.js';
 import type { IndexFunction, Informer, InformerHandler, InformerOptions, Informers } from './informer.js';
 import { type ReflectorOptions, runReflector } from './reflector.js';
+import type { SharedObjects } from './sharedObjects.js';
 
 export interface InformersOptions {
   readonly log?: Log;
   /** For tests: how the reflectors wait. */
   readonly pause?: NonNullable<ReflectorOptions<KubeObject>['pause']>;
+  /** For informers of several clients in one process: what they all hold is held once. */
+  readonly shared?: SharedObjects;
 }
 
-export function openInformers(client: Client, { log = silentLog, pause }: InformersOptions = {}): Informers {
+export function openInformers(client: Client, options: InformersOptions = {}): Informers {
+  const { log = silentLog, pause, shared } = options;
   const stopping = new AbortController();
   setMaxListeners(0, stopping.signal); // every informer listens
   const informers = new Map<string, Informer<KubeObject>>();
-  const start = <T extends KubeObject>(type: ResourceType<T>, query: InformerOptions): Informer<T> => {
-    const { informer, onList, onEvent } = makeInformer(type, log);
+  const keepers = new Map<unknown, number>();
+  const numberOf = (keep: unknown) => {
+    if (!keepers.has(keep)) keepers.set(keep, keepers.size);
+    return keepers.get(keep);
+  };
+  const start = <T extends KubeObject>(type: ResourceType<T>, query: InformerOptions<T>): Informer<T> => {
+    const { keep } = query;
+    // What was kept of an object is not the object: only whole ones are shared.
+    const { informer, own, ...news } = makeInformer(type, log, keep === undefined ? shared : undefined);
     void runReflector<T>({
       client: client.of(type),
       what: qualifiedResource(type),
-      query,
-      onList,
-      onEvent,
+      query: { ...query, keep: (object) => own(keep === undefined ? object : keep(object)) },
+      ...news,
       log,
       signal: stopping.signal,
       ...(pause === undefined ? {} : { pause }),
@@ -36,13 +46,21 @@ export function openInformers(client: Client, { log = silentLog, pause }: Inform
     return informer;
   };
   return {
-    of<T extends KubeObject>(type: ResourceType<T>, options: InformerOptions = {}) {
-      const { namespace = '', labelSelector = '', fieldSelector = '' } = options;
+    of<T extends KubeObject, Kept extends KubeObject = T>(
+      type: ResourceType<T>,
+      options: InformerOptions<T, Kept> = {},
+    ) {
+      const { namespace = '', labelSelector = '', fieldSelector = '', keep } = options;
       const { group, version, resource } = type;
-      const key = JSON.stringify([group, version, resource, namespace, labelSelector, fieldSelector]);
-      const known = informers.get(key) as Informer<T> | undefined;
+      const query = [namespace, labelSelector, fieldSelector, numberOf(keep)];
+      const key = JSON.stringify([group, version, resource, ...query]);
+      const known = informers.get(key) as Informer<Kept> | undefined;
       if (known !== undefined) return known;
-      const informer = start(type, options);
+      // From here on the objects are what was kept of them.
+      const informer = start(
+        type as unknown as ResourceType<Kept>,
+        options as unknown as InformerOptions<Kept>,
+      );
       informers.set(key, informer as unknown as Informer<KubeObject>);
       return informer;
     },
@@ -53,13 +71,18 @@ export function openInformers(client: Client, { log = silentLog, pause }: Inform
   };
 }
 
-type News<T extends KubeObject> = Pick<ReflectorOptions<T>, 'onList' | 'onEvent'>;
+type News<T extends KubeObject> = Pick<ReflectorOptions<T>, 'onList' | 'onEvent'> & {
+  /** The copy that is held of an object. */
+  own(object: Stored<T>): Stored<T>;
+};
 
 function makeInformer<T extends KubeObject>(
   type: ResourceType<T>,
   log: Log,
+  shared: SharedObjects | undefined,
 ): { informer: Informer<T> } & News<T> {
-  const cache = new ObjectCache<T>();
+  const kind = `${apiVersionOf(type)} ${type.kind}`;
+  const cache = new ObjectCache<T>(shared === undefined ? undefined : { objects: shared, kind });
   const handlers = new Set<InformerHandler<T>>();
   let hasSynced = false;
   let sync = () => {};
@@ -118,6 +141,7 @@ function makeInformer<T extends KubeObject>(
   };
   return {
     informer,
+    own: (object) => cache.own(object),
     onList({ items }) {
       deliver(cache.replace(items));
       hasSynced = true;

@@ -124,7 +124,8 @@ async function listAll<T extends KubeObject>(
   for (;;) {
     try {
       const { metadata, items: more } = listOf<T>(await page(limit, next), type);
-      for (const item of more ?? []) items.push(item);
+      for (const item of more ?? [])
+        items.push(query.keep === undefined ? item : (query.keep(item) as Stored<T>));
       next = metadata?.continue;
       if (next === undefined || next === '')
         return { items, resourceVersion: metadata?.resourceVersion ?? '' };

@@ -39,7 +39,7 @@ export async function* watchEvents<T extends KubeObject>({
       wireRequest({ method: 'GET', path: watchPath(type, query) }, stop.signal),
     );
     if (response.status >= 400) throw refusalOf(response.status, await readBody(response));
-    for await (const line of linesOf(response.body)) yield eventOf<T>(line, type);
+    for await (const line of linesOf(response.body)) yield kept(eventOf<T>(line, type), query);
   } catch (error) {
     // Cut by us, possibly in the middle of a line: that is an end, not a failure.
     if (!stop.signal.aborted) throw error;
@@ -59,6 +59,11 @@ function watchPath(type: ResourceType, query: WatchQuery): string {
     ['resourceVersion', query.resourceVersion],
     ['timeoutSeconds', query.timeoutSeconds],
   ]);
+}
+
+function kept<T extends KubeObject>(event: WatchEvent<T>, { keep }: WatchQuery): WatchEvent<T> {
+  if (keep === undefined || event.type === 'BOOKMARK') return event;
+  return { type: event.type, object: keep(event.object) as Stored<T> };
 }
 
 interface WireEvent {

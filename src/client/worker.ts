@@ -1,5 +1,7 @@
 // Workers that take keys from a queue and bring each to its wanted state.
-// Guarantees: a failure is logged and tried again after the key's back-off; it never ends a worker.
+// Guarantees: a failure is logged and tried again after the key's back-off; it never ends a worker. Timers and sockets
+// get their turn however many keys there are.
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Log } from '../api/log.js';
 import { messageOf } from './error.js';
 import type { WorkQueue } from './workQueue.js';
@@ -14,12 +16,16 @@ export interface WorkersOptions {
   readonly signal?: AbortSignal;
 }
 
+/** Keys that need no request follow one another without a turn of the event loop; this long at most. */
+const TURN_MS = 10;
+
 /** Resolves when the queue is shut down and every worker has finished. */
 export async function runWorkers({ queue, concurrency, sync, log, signal }: WorkersOptions): Promise<void> {
   const shutDown = () => queue.shutDown();
   if (signal?.aborted === true) shutDown();
   signal?.addEventListener('abort', shutDown, { once: true });
   const work = async () => {
+    let turnBegan = performance.now();
     for (let key = await queue.take(); key !== undefined; key = await queue.take()) {
       try {
         await sync(key);
@@ -34,6 +40,9 @@ export async function runWorkers({ queue, concurrency, sync, log, signal }: Work
       } finally {
         queue.done(key);
       }
+      if (performance.now() - turnBegan < TURN_MS) continue;
+      await nextTurn();
+      turnBegan = performance.now();
     }
   };
   try {

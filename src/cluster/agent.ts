@@ -28,8 +28,12 @@ import { makeAccess } from '../kubelet/server/access.js';
 import { openHealthz } from '../kubelet/server/healthz.js';
 import { otherRoutes } from '../kubelet/server/others.js';
 import { openKubeletServer } from '../kubelet/server/server.js';
+import { podMtu, runOverlay, subnetFile } from '../network/overlay/overlay.js';
 import { setUpPodNetwork } from '../network/podNetwork.js';
+import { hostAndPort, settle } from '../proxy/config.js';
+import { configView } from '../proxy/configView.js';
 import { runProxy } from '../proxy/proxy.js';
+import { openProxyServers, type ProxyServers } from '../proxy/server/servers.js';
 import { registryConfigDir } from './containerd/component.js';
 import { registryHosts } from './containerd/config.js';
 import { busyboxImage, pauseImage, REGISTRY } from './images/builtin.js';
@@ -78,7 +82,7 @@ export async function runAgent(options: AgentOptions): Promise<void> {
     closers.push(() => close(node));
     const self = node.informers.of(NODES, { fieldSelector: `metadata.name=${settings.nodeName}` });
     closers.push(...(await startKubelet(options, pki, node)));
-    const network = step(sink, 'pod network', () => startNetwork(options, self));
+    const network = step(sink, 'pod network', () => startNetwork(options, self, node));
     // The kubelet runs what it knows of also without an apiserver; these two have nothing to do before it is ready.
     const proxy = apiserverReady(options, pki).then(() => access(options, pki, pki.proxy));
     closers.push(async () => close(await proxy));
@@ -183,9 +187,12 @@ async function startKubelet(options: AgentOptions, pki: Pki, { client, informers
 }
 
 /** Once the node has been given its range of pod addresses. */
-async function startNetwork({ layout, settings, signal }: AgentOptions, self: Informer<V1Node>) {
+async function startNetwork(options: AgentOptions, self: Informer<V1Node>, { client, informers }: Access) {
+  const { layout, settings, nodeIp, signal, log } = options;
   const node = await when(self, signal, ({ spec }) => spec.podCIDR !== undefined);
   const [nft, route] = await Promise.all([openNft(), openRoute()]);
+  const mtu = await podMtu(settings.overlay, nodeIp, route);
+  const clusterCidrs = [settings.clusterCidr];
   await writeFile('/proc/sys/net/ipv4/ip_forward', '1');
   await setUpPodNetwork(
     {
@@ -193,14 +200,28 @@ async function startNetwork({ layout, settings, signal }: AgentOptions, self: In
       bridge: layout.bridge,
       podCidrs: node.spec.podCIDRs ?? [],
       clusterCidr: settings.clusterCidr,
+      mtu,
       nftTable: layout.networkTable,
       configDir: layout.cniConfigDir,
       stateDir: layout.cniStateDir,
     },
     { nft, route },
   );
-  return () => {
-    nft.close();
+  nft.close();
+  await writeFile(layout.subnetFile, subnetFile(node, { clusterCidrs, mtu }), { mode: 0o600 });
+  const overlay = runOverlay({
+    nodeName: settings.nodeName,
+    backend: settings.overlay,
+    nodeIps: [nodeIp],
+    clusterCidrs,
+    devices: layout.overlayDevices,
+    client,
+    informers,
+    route,
+    log: log.with({ part: 'overlay' }),
+  });
+  return async () => {
+    await overlay.stop();
     route.close();
   };
 }
@@ -219,15 +240,41 @@ async function startProxy({ layout, settings, log }: AgentOptions, { informers }
     own.warn('UDP flows to endpoints that are gone will not be ended', { error });
     return undefined;
   });
+  const config = settle({
+    clusterCidrs: [settings.clusterCidr],
+    hostnameOverride: settings.nodeName,
+    mode: settings.proxyMode,
+    minSyncPeriodMs: 20,
+    conntrackMaxPerCore: 0,
+  });
+  let servers: ProxyServers | undefined;
   const proxy = runProxy({
     informers,
     nodeName: settings.nodeName,
     mode,
     log: own,
     ...(conntrack === undefined ? {} : { conntrack }),
+    minSyncPeriodMs: config.minSyncPeriodMs,
+    syncPeriodMs: config.syncPeriodMs,
+    onSynced: () => void servers?.follow(),
+  });
+  // Another cluster of this machine may have the ports: its neighbour serves without them.
+  servers = await openProxyServers({
+    proxy,
+    mode: mode.name,
+    config: configView(config),
+    healthz: hostAndPort(config.healthzBindAddress, 'healthzBindAddress'),
+    metrics: hostAndPort(config.metricsBindAddress, 'metricsBindAddress'),
+    syncPeriodMs: config.syncPeriodMs,
+    mustListen: false,
+    log: own,
   });
   await proxy.synced();
-  return () => proxy.stop();
+  await servers.follow();
+  return async () => {
+    await servers?.close();
+    await proxy.stop();
+  };
 }
 
 /** With the proxy's view of Services: the two never differ, and it is watched once. */

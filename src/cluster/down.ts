@@ -6,6 +6,7 @@ import path from 'node:path';
 import { openCgroups } from '../kernel/cgroup/adapter.js';
 import { openNft } from '../kernel/nftables/adapter.js';
 import { openRoute } from '../kernel/route/adapter.js';
+import { removeOverlay } from '../network/overlay/overlay.js';
 import { removePodNetwork } from '../network/podNetwork.js';
 import { collectAttachments } from './attachments.js';
 import { containerdConfigFile } from './containerd/component.js';
@@ -64,6 +65,10 @@ async function removeFromKernel(layout: Layout): Promise<void> {
   await removeProxyRules(layout);
   const [nft, route] = await Promise.all([openNft(), openRoute()]);
   try {
+    // What cannot be read never stands in the way of the rest.
+    const settings = await readSettings(layout).catch(() => undefined);
+    const clusterCidrs = settings === undefined ? [] : [settings.clusterCidr];
+    await removeOverlay({ devices: layout.overlayDevices, clusterCidrs }, route);
     await removePodNetwork({ bridge: layout.bridge, nftTable: layout.networkTable }, { nft, route });
   } finally {
     nft.close();

@@ -2,6 +2,7 @@
 // Guarantees: everything is derived from the data directory alone, so `down` finds it after any crash.
 import { createHash } from 'node:crypto';
 import path from 'node:path';
+import type { Family } from '../api/ip.js';
 
 export interface Layout {
   readonly dataDir: string;
@@ -28,12 +29,16 @@ export interface Layout {
   readonly containerdState: string;
   readonly containerdSocket: string;
   readonly stateFile: string;
+  /** The node's ranges of pod addresses, in flannel's form. */
+  readonly subnetFile: string;
   /** Control group of everything that runs for this cluster, below the root of each hierarchy. */
   readonly cgroup: string;
   /** The name of the pod network, and of its bridge. */
   readonly network: string;
   readonly bridge: string;
   readonly networkTable: string;
+  /** The devices to other nodes, one a family. */
+  readonly overlayDevices: Readonly<Record<Family, string>>;
   readonly proxyTable: string;
 }
 
@@ -63,10 +68,12 @@ export function layoutOf(dataDir: string): Layout {
     containerdState: inRun('containerd'),
     containerdSocket: inRun('containerd.sock'),
     stateFile: inRun('state.json'),
+    subnetFile: inRun('subnet.env'),
     cgroup: `/trellis-${id}`,
     network: `trellis-${id}`,
     bridge: `trl-${id}`,
     networkTable: `trellis-pods-${id}`,
+    overlayDevices: { IPv4: `trx-${id}`, IPv6: `trx6-${id}` },
     proxyTable: `trellis-proxy-${id}`,
   };
 }

@@ -10,10 +10,11 @@ import { standardParts } from '../apiserver/standard.js';
 import type { Client } from '../client/client.js';
 import { makeEventRecorder } from '../client/eventRecorder.js';
 import { openInformers } from '../client/sharedInformers.js';
+import { SharedObjects } from '../client/sharedObjects.js';
 import { openClient } from '../client/typedClient.js';
 import { runControllers } from '../controllers/run.js';
 import { runScheduler } from '../scheduler/scheduler.js';
-import { openLmdbStore } from '../store/lmdb/store.js';
+import { openStoreAt } from '../store/place.js';
 import { ensureDnsService } from './dnsService.js';
 import { BUSYBOX_IMAGE } from './images/builtin.js';
 import type { Layout } from './layout.js';
@@ -21,6 +22,9 @@ import { readPki } from './pki/files.js';
 import { DNS_ADDRESS, serviceAddress } from './serviceAddress.js';
 import type { Settings } from './settings.js';
 import { type StepSink, step } from './steps.js';
+
+/** Kubernetes' own default: a year. */
+const SIGNED_MS = 8760 * 60 * 60 * 1000;
 
 export interface ServerOptions {
   readonly layout: Layout;
@@ -36,7 +40,8 @@ export interface ServerOptions {
 export async function runServer(options: ServerOptions): Promise<void> {
   const { layout, settings, sink, signal } = options;
   const pki = await readPki(layout.pkiDir);
-  const store = await step(sink, 'store', () => openLmdbStore({ path: layout.storeDir }));
+  const shared = new SharedObjects();
+  const store = await step(sink, 'store', () => openStoreAt(settings, layout.storeDir));
   const apiserver = await step(sink, 'apiserver', () =>
     openApiServer({
       store,
@@ -48,6 +53,7 @@ export async function runServer(options: ServerOptions): Promise<void> {
         issuer: `https://kubernetes.default.svc.${settings.clusterDomain}`,
         serviceCidrs: [settings.serviceCidr],
         log: options.log.with({ part: 'apiserver' }),
+        shared,
         prepare: (client) => prepareCluster(client, options),
       }),
       kubelet: {
@@ -61,18 +67,23 @@ export async function runServer(options: ServerOptions): Promise<void> {
   try {
     await step(sink, 'cluster policy', () => apiserver.ready());
     const ending = Promise.all([
-      asUser(apiserver, 'system:kube-controller-manager', options, ({ client, informers, log }) =>
-        runControllers({
-          client,
-          informers,
-          log,
-          signal,
-          rootCa: pki.ca.cert,
-          clusterCidr: settings.clusterCidr,
-          localPath: { directory: layout.volumeDir, helperImage: BUSYBOX_IMAGE },
-        }),
+      asUser(
+        apiserver,
+        'system:kube-controller-manager',
+        { ...options, shared },
+        ({ client, informers, log }) =>
+          runControllers({
+            client,
+            informers,
+            log,
+            signal,
+            rootCa: pki.ca.cert,
+            signing: { ...pki.ca, durationMs: SIGNED_MS },
+            clusterCidr: settings.clusterCidr,
+            localPath: { directory: layout.volumeDir, helperImage: BUSYBOX_IMAGE },
+          }),
       ),
-      asUser(apiserver, 'system:kube-scheduler', options, ({ client, informers, log }) =>
+      asUser(apiserver, 'system:kube-scheduler', { ...options, shared }, ({ client, informers, log }) =>
         runScheduler({
           client,
           informers,
@@ -93,7 +104,7 @@ async function prepareCluster(client: Client, { settings, nodeIp }: ServerOption
   await bootstrap(client, {
     address: nodeIp,
     port: settings.securePort,
-    serviceIp: serviceAddress(settings, 1),
+    serviceCidrs: [settings.serviceCidr],
   });
   await reconcileBootstrapPolicy(client);
   await ensureDnsService(client, {
@@ -112,12 +123,12 @@ interface Identity {
 async function asUser(
   apiserver: ApiServer,
   name: string,
-  { log }: ServerOptions,
+  { log, shared }: Pick<ServerOptions, 'log'> & { shared: SharedObjects },
   run: (identity: Identity) => Promise<void>,
 ): Promise<void> {
   const own = log.with({ part: name.replace('system:kube-', '') });
   const client = openClient(apiserver.inProcess({ name, groups: ['system:authenticated'] }));
-  const informers = openInformers(client, { log: own });
+  const informers = openInformers(client, { log: own, shared });
   try {
     await run({ client, informers, log: own });
   } finally {

@@ -1,6 +1,7 @@
 // What a cluster was made with: kept in its data directory, so that every later start is the same cluster.
 // Guarantees: a setting that cannot change later (address ranges, node name) is refused, not ignored.
 
+import type { Backend } from '../network/overlay/peer.js';
 import type { ModeName } from '../proxy/modeNames.js';
 import { ClusterError } from './error.js';
 import { readIfThere, writePrivate } from './files.js';
@@ -19,6 +20,13 @@ export interface Settings {
   readonly dnsPort: number;
   /** How services are programmed; `auto` is the best that the kernel has. */
   readonly proxyMode: ModeName | 'auto';
+  /** How pods of other nodes are reached. */
+  readonly overlay: Backend;
+  /** Where the state is kept when not in the data directory, and how etcd is reached; empty where there is none. */
+  readonly etcdServers: string;
+  readonly etcdCafile: string;
+  readonly etcdCertfile: string;
+  readonly etcdKeyfile: string;
 }
 
 /** What the user asked for; the rest is as before, or the default. */
@@ -26,6 +34,8 @@ export type WantedSettings = { readonly [Key in keyof Settings]?: Settings[Key] 
 
 const FIXED = ['nodeName', 'clusterCidr', 'serviceCidr', 'clusterDomain'] as const;
 const FORMAT = 1;
+/** Also what is meant by settings that were written before there was a choice. */
+const NO_ETCD = { etcdServers: '', etcdCafile: '', etcdCertfile: '', etcdKeyfile: '' };
 
 /** Kubernetes' own numbers. */
 export function defaultSettings(nodeName: string): Settings {
@@ -39,6 +49,8 @@ export function defaultSettings(nodeName: string): Settings {
     kubeletHealthzPort: 10248,
     dnsPort: 10053,
     proxyMode: 'auto',
+    overlay: 'vxlan',
+    ...NO_ETCD,
   };
 }
 
@@ -70,7 +82,7 @@ export async function readSettings(layout: Layout): Promise<Settings | undefined
       cause,
     });
   }
-  const { format, ...settings } = parsed;
+  const { format, ...settings } = { ...NO_ETCD, ...parsed };
   if (format !== FORMAT) {
     throw new ClusterError(
       'NOT_OURS',

@@ -5,6 +5,12 @@ import type { Log } from '../api/log.js';
 import type { Client } from '../client/client.js';
 import { type EventRecorder, makeEventRecorder, referenceTo } from '../client/eventRecorder.js';
 import type { Informers } from '../client/informer.js';
+import { tokenCleaner } from './bootstrapTokens/cleaner.js';
+import { bootstrapSigner } from './bootstrapTokens/signer.js';
+import { certificateApprover } from './certificates/approving.js';
+import { certificateCleaner } from './certificates/cleaning.js';
+import type { SigningAuthority } from './certificates/sign.js';
+import { certificateSigner } from './certificates/signing.js';
 import { clusterRoleAggregationController } from './clusterRoleAggregation.js';
 import type { Controller, RecordEvent } from './controller.js';
 import { cronJobController } from './cronJob/controller.js';
@@ -23,6 +29,7 @@ import { nodeIpamController } from './node/ipam.js';
 import { NODE_LIFECYCLE_DEFAULTS, nodeLifecycleController } from './node/lifecycle.js';
 import { taintEvictionController } from './node/taintEviction.js';
 import { nodeTtlController } from './node/ttl.js';
+import { EVICTION_RATES, type EvictionRates } from './node/zones.js';
 import { ownInformers } from './ownInformers.js';
 import { rootCaPublisher, serviceAccountController } from './perNamespace.js';
 import { podGcController } from './podGc.js';
@@ -30,6 +37,7 @@ import { replicaSetController, replicationControllerController } from './replica
 import { resourceQuotaController } from './resourceQuota/controller.js';
 import { makeServedKinds } from './servedKinds.js';
 import { serviceBalancerController } from './service/controller.js';
+import { serviceCidrController } from './serviceCidr.js';
 import { statefulSetController } from './statefulSet/controller.js';
 import { ttlAfterFinishedController } from './ttlAfterFinished.js';
 import { volumeBinder } from './volumes/binder.js';
@@ -51,11 +59,15 @@ export interface ControllersOptions {
   readonly clusterCidr?: string;
   /** Networks out of which Services of type LoadBalancer get their addresses; none by default. */
   readonly loadBalancerPool?: string;
+  /** Signs the certificates that are asked for through the API; without it none are signed. */
+  readonly signing?: SigningAuthority;
   /** Switches the local-path provisioner and its default StorageClass on. */
   readonly localPath?: LocalPathOptions;
   readonly nodeMonitorGracePeriodMs?: number;
   readonly nodeMonitorPeriodMs?: number;
   readonly nodeStartupGracePeriodMs?: number;
+  /** Nodes a second on which eviction may begin, and when a zone counts as disrupted. */
+  readonly nodeEviction?: Partial<EvictionRates>;
   readonly now?: () => number;
 }
 
@@ -131,17 +143,24 @@ function controllersOf(
     endpointsController,
     endpointSliceMirroringController,
     serviceBalancerController(parseNetworks('--load-balancer-pool', options.loadBalancerPool ?? '')),
+    serviceCidrController,
     garbageCollector,
     nodeIpamController(parseClusterCidrs(clusterCidr)),
     nodeLifecycleController({
       gracePeriodMs: options.nodeMonitorGracePeriodMs ?? NODE_LIFECYCLE_DEFAULTS.gracePeriodMs,
       startupGracePeriodMs: options.nodeStartupGracePeriodMs ?? NODE_LIFECYCLE_DEFAULTS.startupGracePeriodMs,
       periodMs: options.nodeMonitorPeriodMs ?? NODE_LIFECYCLE_DEFAULTS.periodMs,
+      eviction: { ...EVICTION_RATES, ...options.nodeEviction },
     }),
     taintEvictionController,
     nodeTtlController,
     podGcController,
     clusterRoleAggregationController,
+    certificateApprover,
+    certificateSigner(options.signing),
+    certificateCleaner,
+    bootstrapSigner,
+    tokenCleaner,
   ];
 }
 

@@ -50,6 +50,8 @@ export interface Addon {
   ): Promise<Buffer>;
   createNetNs(path: string): Promise<void>;
   removeNetNs(path: string): Promise<void>;
+  /** Takes a path without links; gives the bytes that this process maps of it. */
+  releaseMappedPages(path: string): number;
   /** Runs a program to its end inside a namespace. Standard input gets the chunks one after the other. */
   run(
     argv: readonly string[],

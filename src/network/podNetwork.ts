@@ -1,11 +1,11 @@
 // The pod network of one node: the CNI list that the runtime reads, and the rules that let pods out of the cluster.
 // Guarantees: both are written anew at every start and hold nothing of another's; `removePodNetwork` takes them away.
-import { randomBytes } from 'node:crypto';
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { ipDaddr, ipSaddr, masquerade, rule } from '../kernel/nftables/expressions.js';
 import type { NftPort, NftRequest } from '../kernel/nftables/port.js';
 import type { RoutePort } from '../kernel/route/port.js';
+import { randomMac } from './overlay/device.js';
 
 export interface PodNetworkOptions {
   /** Name of the CNI network. */
@@ -14,6 +14,8 @@ export interface PodNetworkOptions {
   /** The node's own ranges, at most one a family. */
   readonly podCidrs: readonly string[];
   readonly clusterCidr: string;
+  /** Of pods; the link between the nodes decides. */
+  readonly mtu?: number;
   readonly nftTable: string;
   readonly configDir: string;
   /** Where host-local writes down which addresses it has given out. */
@@ -28,7 +30,7 @@ export interface PodNetworkPorts {
 const SOURCE_NAT = 100;
 
 /** Pods of one bridge: gateway on it, hairpin so that a pod reaches itself through its service, host ports. Pure. */
-export function networkList({ name, bridge, podCidrs, stateDir }: PodNetworkOptions): unknown {
+export function networkList({ name, bridge, podCidrs, mtu, stateDir }: PodNetworkOptions): unknown {
   return {
     cniVersion: '1.0.0',
     name,
@@ -38,6 +40,7 @@ export function networkList({ name, bridge, podCidrs, stateDir }: PodNetworkOpti
         bridge,
         isDefaultGateway: true,
         hairpinMode: true,
+        ...(mtu === undefined ? {} : { mtu }),
         ipam: { type: 'host-local', dataDir: stateDir, ranges: podCidrs.map((subnet) => [{ subnet }]) },
       },
       { type: 'portmap', capabilities: { portMappings: true } },
@@ -85,18 +88,11 @@ export async function setUpPodNetwork(options: PodNetworkOptions, ports: PodNetw
 async function makeBridge(name: string, route: RoutePort): Promise<void> {
   const there = await route.link(name);
   // An empty bridge takes the address of whichever port comes and goes; one that is set stays.
-  const mac = there === undefined ? { mac: ownAddress() } : {};
+  const mac = there === undefined ? { mac: randomMac() } : {};
   // What passes between two pods of the bridge must meet the rules for services too. Set on this bridge alone: the
   // sysctl of that name is for every bridge of the host.
   const bridge = { nfCallIptables: true };
   await route.apply([{ do: 'replace', kind: 'link', name, type: 'bridge', up: true, bridge, ...mac }]);
-}
-
-/** Random, unicast and locally administered. */
-function ownAddress(): string {
-  const bytes = randomBytes(6);
-  bytes[0] = ((bytes[0] ?? 0) & 0xfc) | 0x02;
-  return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join(':');
 }
 
 /** Success also when nothing of it is there. */

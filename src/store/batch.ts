@@ -1,47 +1,55 @@
-// Decides a batch of writes against the keys as they are: what each changes, or why it is refused. Pure.
-// Guarantees: writes are decided in order and see one another; every change gets the next revision.
-import { type Entry, StoreError, type StoreEvent } from './store.js';
+// Decides a batch of transactions against the keys as they are: what each changes, or why it is refused. Pure.
+// Guarantees: decided in order, seeing one another; a transaction changes all or nothing; each change has its revision.
+import {
+  type Entry,
+  existsAlready,
+  notAsExpected,
+  type StoreError,
+  type StoreEvent,
+  type Write,
+} from './store.js';
 
-export type Write =
-  | { readonly verb: 'create'; readonly key: string; readonly value: Buffer }
-  | { readonly verb: 'update'; readonly key: string; readonly value: Buffer; readonly expected: number }
-  | { readonly verb: 'delete'; readonly key: string; readonly expected: number };
-
-export type Outcome = StoreEvent | StoreError;
+/** The changes of a transaction, or what refused it. */
+export type Outcome = readonly StoreEvent[] | StoreError;
 
 /** `current` answers what a key holds before the batch; `revision` is the newest one. */
 export function decideBatch(
-  writes: readonly Write[],
+  transactions: readonly (readonly Write[])[],
   current: (key: string) => Entry | undefined,
   revision: number,
 ): Outcome[] {
   const changed = new Map<string, Entry | undefined>();
+  const holds = (key: string) => (changed.has(key) ? changed.get(key) : current(key));
   let newest = revision;
-  return writes.map((write) => {
-    const { key } = write;
-    const before = changed.has(key) ? changed.get(key) : current(key);
-    const refusal = refuse(write, before);
-    if (refusal !== undefined) return refusal;
-    newest += 1;
-    const change = changeOf(write, before, newest);
-    changed.set(key, change.type === 'put' ? { key, value: change.value, revision: newest } : undefined);
-    return change;
+  return transactions.map((writes) => {
+    const befores = writes.map(({ key }) => holds(key));
+    for (const [at, write] of writes.entries()) {
+      const refusal = refuse(write, befores[at]);
+      if (refusal !== undefined) return refusal;
+    }
+    return writes.map((write, at) => {
+      newest += 1;
+      const { key } = write;
+      const change = changeOf(write, befores[at], newest);
+      changed.set(key, change.type === 'put' ? { key, value: change.value, revision: newest } : undefined);
+      return change;
+    });
   });
 }
 
 function refuse(write: Write, before: Entry | undefined): StoreError | undefined {
-  const { verb, key } = write;
-  if (verb === 'create') {
-    return before === undefined ? undefined : new StoreError('EXISTS', `key ${key} exists already`);
-  }
-  if (before === undefined) return new StoreError('MISSING', `key ${key} does not exist`);
-  if (before.revision === write.expected) return undefined;
-  return new StoreError('CONFLICT', `key ${key} is at revision ${before.revision}, not ${write.expected}`);
+  const { key } = write;
+  if (write.verb === 'create') return before === undefined ? undefined : existsAlready(key);
+  const held = before?.revision ?? 0;
+  return held > 0 && held === write.expected ? undefined : notAsExpected(key, held, write.expected);
 }
 
 function changeOf(write: Write, before: Entry | undefined, revision: number): StoreEvent {
   const { key } = write;
   const previous = before === undefined ? {} : { previous: before };
-  if (write.verb !== 'delete') return { type: 'put', key, revision, value: write.value, ...previous };
+  if (write.verb !== 'delete') {
+    const { buffer, byteOffset, byteLength } = write.value;
+    return { type: 'put', key, revision, value: Buffer.from(buffer, byteOffset, byteLength), ...previous };
+  }
   return { type: 'delete', key, revision, value: before?.value ?? Buffer.alloc(0), ...previous };
 }

@@ -51,9 +51,20 @@ export interface WatchOptions {
   onError(error: Error): void;
 }
 
+/** One write of a transaction: as `create`, `update` and `delete` of the store. */
+export type Write =
+  | { readonly verb: 'create'; readonly key: string; readonly value: Uint8Array }
+  | {
+      readonly verb: 'update';
+      readonly key: string;
+      readonly value: Uint8Array;
+      readonly expected: number;
+    }
+  | { readonly verb: 'delete'; readonly key: string; readonly expected: number };
+
 export interface Store {
-  /** Newest revision that has been committed. 0 for an empty store. */
-  revision(): Promise<number>;
+  /** Newest revision that has been committed, at once where the store knows it. 0 for an empty store. */
+  revision(): Promise<number> | number;
   get(key: string): Promise<Entry | undefined>;
   list(options: ListOptions): Promise<ListResult>;
   /** Answers the new revision. EXISTS when the key is there. */
@@ -62,6 +73,11 @@ export interface Store {
   update(key: string, value: Uint8Array, expected: number): Promise<number>;
   /** Removes the value written at `expected`; answers the revision of the removal. CONFLICT, MISSING as in update. */
   delete(key: string, expected: number): Promise<number>;
+  /**
+   * All of these writes or, when one is refused, none: the error has the key of the refused one. A key may be named
+   * once. Answers the revision of each write; they may be one and the same.
+   */
+  transact(writes: readonly Write[]): Promise<readonly number[]>;
   /** Throws COMPACTED when `after` is older than the history kept, FUTURE when it is newer than the newest. */
   watch(options: WatchOptions): Promise<{ close(): void }>;
   /** Forgets history up to and including this revision; current values stay. */
@@ -85,11 +101,24 @@ export type StoreErrorCode =
 
 export class StoreError extends Error {
   override readonly name = 'StoreError';
+  /** Of the write that was refused: EXISTS, MISSING, CONFLICT. */
+  readonly key: string | undefined;
   constructor(
     readonly code: StoreErrorCode,
     message: string,
-    options?: ErrorOptions,
+    options?: ErrorOptions & { readonly key?: string },
   ) {
     super(message, options);
+    this.key = options?.key;
   }
+}
+
+export function existsAlready(key: string): StoreError {
+  return new StoreError('EXISTS', `key ${key} exists already`, { key });
+}
+
+/** Why a write that expected a revision is refused; `held` is 0 for a key that is not there. */
+export function notAsExpected(key: string, held: number, expected: number): StoreError {
+  if (held === 0) return new StoreError('MISSING', `key ${key} does not exist`, { key });
+  return new StoreError('CONFLICT', `key ${key} is at revision ${held}, not ${expected}`, { key });
 }

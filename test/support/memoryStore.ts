@@ -1,5 +1,6 @@
 // A store in memory with the whole history: for tests of what stands on a store.
 // Guarantees: revisions, conflicts, watches and compaction as the interface promises; nothing is durable.
+import { decideBatch, type Outcome } from '../../src/store/batch.js';
 import {
   type Entry,
   type ListOptions,
@@ -8,6 +9,7 @@ import {
   StoreError,
   type StoreEvent,
   type WatchOptions,
+  type Write,
 } from '../../src/store/store.js';
 
 export class MemoryStore implements Store {
@@ -36,18 +38,26 @@ export class MemoryStore implements Store {
   }
 
   async create(key: string, value: Uint8Array): Promise<number> {
-    if (this.#now.has(key)) throw new StoreError('EXISTS', key);
-    return this.#write({ type: 'put', key, value: Buffer.from(value) });
+    return this.#one({ verb: 'create', key, value });
   }
 
   async update(key: string, value: Uint8Array, expected: number): Promise<number> {
-    this.#expect(key, expected);
-    return this.#write({ type: 'put', key, value: Buffer.from(value) });
+    return this.#one({ verb: 'update', key, value, expected });
   }
 
   async delete(key: string, expected: number): Promise<number> {
-    const { value } = this.#expect(key, expected);
-    return this.#write({ type: 'delete', key, value });
+    return this.#one({ verb: 'delete', key, expected });
+  }
+
+  async transact(writes: readonly Write[]): Promise<readonly number[]> {
+    const outcome = decideBatch([writes], (key) => this.#now.get(key), this.#revision)[0] as Outcome;
+    if (outcome instanceof StoreError) throw outcome;
+    for (const event of outcome) this.#commit(event);
+    // Told later, as any real store does: readers must not rely on luck.
+    setImmediate(() => {
+      for (const watch of this.#watches) for (const event of outcome) this.#tell(watch, event);
+    });
+    return outcome.map(({ revision }) => revision);
   }
 
   async watch(options: WatchOptions): Promise<{ close(): void }> {
@@ -72,26 +82,18 @@ export class MemoryStore implements Store {
     for (const { onError } of broken) onError(new StoreError(code, code));
   }
 
-  #expect(key: string, expected: number): Entry {
-    const held = this.#now.get(key);
-    if (held === undefined) throw new StoreError('MISSING', key);
-    if (held.revision !== expected) throw new StoreError('CONFLICT', key);
-    return held;
+  async #one(write: Write): Promise<number> {
+    const kept = write.verb === 'delete' ? write : { ...write, value: Buffer.from(write.value) };
+    const [revision] = await this.transact([kept]);
+    return revision as number;
   }
 
-  #write(change: Pick<StoreEvent, 'type' | 'key' | 'value'>): number {
-    const previous = this.#now.get(change.key);
-    this.#revision += 1;
-    const revision = this.#revision;
-    const event = { ...change, revision, ...(previous === undefined ? {} : { previous }) };
+  #commit(event: StoreEvent): void {
+    const { type, key, value, revision } = event;
+    this.#revision = revision;
     this.#history.push(event);
-    if (change.type === 'put') this.#now.set(change.key, { key: change.key, value: change.value, revision });
-    else this.#now.delete(change.key);
-    // Told later, as any real store does: readers must not rely on luck.
-    setImmediate(() => {
-      for (const watch of this.#watches) this.#tell(watch, event);
-    });
-    return revision;
+    if (type === 'put') this.#now.set(key, { key, value, revision });
+    else this.#now.delete(key);
   }
 
   #tell({ prefix, after, onEvents }: WatchOptions, event: StoreEvent): void {

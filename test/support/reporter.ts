@@ -11,6 +11,8 @@ export interface Counts {
   skipped: number;
   /** One text a failure: where it is and how its message begins. */
   failures: string[];
+  /** Tests that failed at first and passed when they were run again. */
+  flaky: string[];
 }
 
 /** Starts the line that carries the counts when they go to standard output. */
@@ -24,11 +26,13 @@ export class CountReporter implements Reporter {
   constructor(private readonly target: string | undefined) {}
 
   onTestRunEnd(modules: readonly TestModule[], errors: readonly unknown[]): void {
-    const counts: Counts = { passed: 0, failed: 0, skipped: 0, failures: [] };
+    const counts: Counts = { passed: 0, failed: 0, skipped: 0, failures: [], flaky: [] };
     const reasons = new Set<string>();
     for (const module of modules) {
       for (const test of module.children.allTests()) {
         const { state, errors: own } = test.result();
+        if (test.diagnostic()?.flaky === true)
+          counts.flaky.push(`${module.relativeModuleId} > ${test.fullName}`);
         if (state === 'failed') fail(counts, `${module.relativeModuleId} > ${test.fullName}`, own);
         else counts[state === 'passed' ? 'passed' : 'skipped'] += 1;
       }

@@ -8,12 +8,12 @@ import { makeSecurity, type SecurityOptions } from '../../src/apiserver/auth/sec
 import { bootstrap } from '../../src/apiserver/bootstrap.js';
 import type { UserInfo } from '../../src/apiserver/identity.js';
 import { type ApiServer, type ApiServerOptions, openApiServer } from '../../src/apiserver/server.js';
-import { kubernetesAddress } from '../../src/apiserver/services/addressRange.js';
-import { makeServiceHooks } from '../../src/apiserver/services/serviceHooks.js';
+import { makeServiceHooks, type ServiceHooksOptions } from '../../src/apiserver/services/serviceHooks.js';
 import type { Client } from '../../src/client/client.js';
 import type { Informers } from '../../src/client/informer.js';
 import { openInformers } from '../../src/client/sharedInformers.js';
 import { openClient } from '../../src/client/typedClient.js';
+import type { Store } from '../../src/store/store.js';
 import { MemoryStore } from './memoryStore.js';
 import { makeTestPki, type TestPki } from './testPki.js';
 
@@ -33,11 +33,15 @@ export interface SecuredApiServer {
 
 export interface SecuredOptions {
   readonly security?: Partial<SecurityOptions>;
+  /** Closed with the server; one in memory by default. */
+  readonly store?: Store;
+  readonly services?: Partial<Pick<ServiceHooksOptions, 'serviceCidrs' | 'nodePortRange'>>;
   readonly server?: Pick<ApiServerOptions, 'audit' | 'load' | 'insecure'>;
 }
 
 export async function startSecuredApiServer(options: SecuredOptions = {}): Promise<SecuredApiServer> {
-  const store = new MemoryStore();
+  const store = options.store ?? new MemoryStore();
+  const services = { serviceCidrs: [SERVICE_CIDR], ...options.services };
   const pki = await makeTestPki();
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   let opened: { client: Client; informers: Informers } | undefined;
@@ -61,7 +65,7 @@ export async function startSecuredApiServer(options: SecuredOptions = {}): Promi
       });
       return {
         ...security,
-        hooks: new Map([['services', makeServiceHooks({ client, serviceCidrs: [SERVICE_CIDR] })]]),
+        hooks: new Map([['services', makeServiceHooks({ client, ...services })]]),
       };
     },
   });
@@ -72,7 +76,7 @@ export async function startSecuredApiServer(options: SecuredOptions = {}): Promi
   await bootstrap(client, {
     address: '127.0.0.1',
     port: server.port,
-    serviceIp: kubernetesAddress(SERVICE_CIDR),
+    serviceCidrs: services.serviceCidrs,
   });
   return {
     server,

@@ -2,17 +2,26 @@
 // Guarantees: a change is in the copy before the handlers hear of it, as with the real ones.
 import { type KubeObject, keyOf, type Stored } from '../../src/api/object.js';
 import type { ResourceType } from '../../src/api/resources.js';
-import type { IndexFunction, Informer, InformerHandler, Informers } from '../../src/client/informer.js';
+import type {
+  IndexFunction,
+  Informer,
+  InformerHandler,
+  InformerOptions,
+  Informers,
+} from '../../src/client/informer.js';
 
 export class StaticInformer<T extends KubeObject> implements Informer<T> {
   readonly #objects = new Map<string, Stored<T>>();
   readonly #indexes = new Map<string, IndexFunction<T>>();
   readonly #handlers = new Set<InformerHandler<T>>();
 
-  constructor(readonly type: ResourceType<T>) {}
+  constructor(
+    readonly type: ResourceType<T>,
+    private readonly keep: InformerOptions<T>['keep'] = (object) => object,
+  ) {}
 
   set(object: unknown): void {
-    const stored = object as Stored<T>;
+    const stored = this.keep?.(object as Stored<T>) as Stored<T>;
     const key = keyOf(stored.metadata);
     const previous = this.#objects.get(key);
     this.#objects.set(key, stored);
@@ -49,11 +58,16 @@ export class StaticInformer<T extends KubeObject> implements Informer<T> {
 export class StaticInformers implements Informers {
   readonly #informers = new Map<string, StaticInformer<KubeObject>>();
 
-  of<T extends KubeObject>(type: ResourceType<T>): StaticInformer<T> {
+  /** One a resource: what the first who asks keeps is what all see. */
+  of<T extends KubeObject, Kept extends KubeObject = T>(
+    type: ResourceType<T>,
+    { keep }: InformerOptions<T, Kept> = {},
+  ): StaticInformer<Kept> {
     const key = `${type.group}/${type.resource}`;
-    let informer = this.#informers.get(key) as StaticInformer<T> | undefined;
+    let informer = this.#informers.get(key) as StaticInformer<Kept> | undefined;
     if (informer === undefined) {
-      informer = new StaticInformer(type);
+      const kept = type as unknown as ResourceType<Kept>;
+      informer = new StaticInformer(kept, keep as InformerOptions<Kept>['keep']);
       this.#informers.set(key, informer as unknown as StaticInformer<KubeObject>);
     }
     return informer;

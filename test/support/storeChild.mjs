@@ -1,5 +1,6 @@
-// A process of its own that opens a store: to be refused, or to write in a storm until it is killed.
+// A process of its own that opens a store: to be refused, to write in a storm until it is killed, or to fill its disk.
 // Prints `ack <key> <revision>` only after the store has answered.
+import { rmSync, writeFileSync } from 'node:fs';
 import { openLmdbStore } from '../../dist/src/store/lmdb/store.js';
 
 const [mode, path, round = '0'] = process.argv.slice(2);
@@ -7,9 +8,36 @@ const [mode, path, round = '0'] = process.argv.slice(2);
 try {
   const store = await openLmdbStore({ path, historyEvents: 500 });
   if (mode === 'storm') await Promise.all(Array.from({ length: 16 }, (_, writer) => storm(store, writer)));
-  else await store.close();
+  else if (mode === 'fill') console.log(JSON.stringify(await fill(store)));
+  if (mode !== 'storm') await store.close();
 } catch (error) {
   console.log(error.code, error.message);
+}
+
+/** Writes until the small disk refuses, makes room, and writes again. */
+async function fill(store) {
+  const ballast = `${path}/ballast`;
+  writeFileSync(ballast, Buffer.alloc(1_000_000));
+  const made = [];
+  const create = () => {
+    const keys = Array.from({ length: 20 }, (_, i) => `/fill/${made.length}/${i}`);
+    return Promise.allSettled(keys.map((key) => store.create(key, Buffer.alloc(5000))));
+  };
+  let refused = [];
+  while (refused.length === 0) {
+    const outcomes = await create();
+    made.push(...outcomes.filter(({ status }) => status === 'fulfilled').map(({ value }) => value));
+    refused = outcomes.filter(({ status }) => status === 'rejected').map(({ reason }) => reason.code);
+  }
+  const { remaining, entries, revision } = await store.list({ prefix: '/fill/' });
+  rmSync(ballast);
+  return {
+    made,
+    refused,
+    kept: entries.length + remaining,
+    revision,
+    next: await store.create('/next', Buffer.of(1)),
+  };
 }
 
 async function storm(store, writer) {

@@ -14,6 +14,7 @@ export interface TestIdentity {
 
 export interface TestPki {
   readonly ca: string;
+  readonly caKey: string;
   server(): Promise<TestIdentity>;
   client(commonName: string, ...organizations: string[]): Promise<TestIdentity>;
   /** Signs a request in PEM as it asks, names and all; answers PEM. */
@@ -49,6 +50,7 @@ export async function makeTestPki(): Promise<TestPki> {
   };
   return {
     ca: ca.toString('pem'),
+    caKey: await pemOf(caKeys.privateKey),
     server: () =>
       sign('CN=server', [
         new x509.SubjectAlternativeNameExtension([

@@ -20,6 +20,7 @@ import {
 import { ApiError } from '../../api/status.js';
 import type { Client } from '../../client/client.js';
 import type { Informers } from '../../client/informer.js';
+import { placedPods } from '../auth/placedPods.js';
 
 export type Lookup<T extends KubeObject> = (name: ObjectName) => Promise<Stored<T> | undefined>;
 /** What the local copy holds now. */
@@ -30,7 +31,9 @@ export type HeldIn<T extends KubeObject> = (namespace: string) => readonly Store
 export interface AdmissionLookups {
   readonly namespace: Lookup<k.V1Namespace>;
   readonly serviceAccount: Lookup<k.V1ServiceAccount>;
+  /** Never from a copy: pods are many, and few questions are about the whole of one. */
   readonly pod: Lookup<k.V1Pod>;
+  readonly podUid: (name: ObjectName) => Promise<string | undefined>;
   readonly node: Lookup<k.V1Node>;
   /** Never from a copy: the server's memory is no place to keep all Secrets twice. */
   readonly secret: Lookup<k.V1Secret>;
@@ -41,7 +44,7 @@ export interface AdmissionLookups {
   readonly ingressClasses: Held<k.V1IngressClass>;
   readonly limitRanges: HeldIn<k.V1LimitRange>;
   readonly resourceQuotas: HeldIn<k.V1ResourceQuota>;
-  readonly podsOf: HeldIn<k.V1Pod>;
+  readonly podsOf: (namespace: string) => Promise<readonly Stored<k.V1Pod>[]>;
 }
 
 const BY_NAMESPACE = 'admission.namespace';
@@ -79,11 +82,13 @@ export function makeLookups(options: {
     copy.index(BY_NAMESPACE, ({ metadata: { namespace = '' } }) => [namespace]);
     return (namespace) => copy.byIndex(BY_NAMESPACE, namespace);
   };
+  const placed = isServed(PODS) ? placedPods(informers) : undefined;
 
   return {
     namespace: lookup(NAMESPACES),
     serviceAccount: lookup(SERVICE_ACCOUNTS),
-    pod: lookup(PODS),
+    pod: (name) => read(PODS, name),
+    podUid: async (name) => (placed?.get(keyOf(name)) ?? (await read(PODS, name)))?.metadata.uid,
     node: lookup(NODES),
     secret: (name) => read(SECRETS, name),
     priorityClass: lookup(PRIORITY_CLASSES),
@@ -93,6 +98,6 @@ export function makeLookups(options: {
     ingressClasses: held(INGRESS_CLASSES),
     limitRanges: heldIn(LIMIT_RANGES),
     resourceQuotas: heldIn(RESOURCE_QUOTAS),
-    podsOf: heldIn(PODS),
+    podsOf: async (namespace) => (isServed(PODS) ? (await client.of(PODS).list({ namespace })).items : []),
   };
 }

@@ -1,6 +1,5 @@
 // Every pod runs as a service account: the default one if it names none, with the account's token mounted into it.
 // Guarantees: no pod is created for an account that does not exist; the pod's and the account's wish not to mount is kept.
-import { randomBytes } from 'node:crypto';
 import type { V1Pod, V1ServiceAccount } from '../../api/gen/types.js';
 import type { Draft } from '../../api/kind.js';
 import type { Stored } from '../../api/object.js';
@@ -8,11 +7,13 @@ import { PODS } from '../../api/resources.js';
 import { forbidden } from '../../api/status.js';
 import { pause } from '../../client/pause.js';
 import type { AdmissionPlugin } from '../admission.js';
+import { randomSuffix as suffix } from '../randomSuffix.js';
 import type { AdmissionLookups } from './lookups.js';
 import { draftOf, MIRROR_ANNOTATION } from './requests.js';
 
 export const TOKEN_MOUNT_PATH = '/var/run/secrets/kubernetes.io/serviceaccount';
 const VOLUME_PREFIX = 'kube-api-access-';
+const SUFFIX_LENGTH = 5;
 /** An hour and a little: the kubelet renews at 80 %, and the odd number tells these tokens from those asked for by hand. */
 const TOKEN_SECONDS = 3607;
 const DEFAULT_ACCOUNT = 'default';
@@ -28,7 +29,7 @@ export interface ServiceAccountOptions {
 }
 
 export function makeServiceAccount(options: ServiceAccountOptions): AdmissionPlugin {
-  const { lookups, randomSuffix = suffix, pause: wait = pause } = options;
+  const { lookups, randomSuffix = () => suffix(SUFFIX_LENGTH), pause: wait = pause } = options;
 
   async function accountOf(namespace: string, name: string): Promise<Stored<V1ServiceAccount> | undefined> {
     for (let attempt = 1; ; attempt += 1) {
@@ -98,10 +99,4 @@ function tokenVolume(name: string): NonNullable<PodSpecDraft['volumes']>[number]
       defaultMode: 0o644,
     },
   };
-}
-
-/** Five characters without vowels, as in generated names. */
-function suffix(): string {
-  const alphabet = 'bcdfghjklmnpqrstvwxz2456789';
-  return Array.from(randomBytes(5), (byte) => alphabet[byte % alphabet.length]).join('');
 }

@@ -1,10 +1,9 @@
 // What a kubelet may do: its own node, and what the pods bound to that node need. Kubernetes' Node authorizer.
 // Guarantees: a stolen kubelet certificate opens only what its own pods name; other users get no opinion from here.
-import { PODS } from '../../api/resources.js';
 import type { Informers } from '../../client/informer.js';
 import type { Attributes, Authorizer, Decision, UserInfo } from '../identity.js';
 import { nodeRules } from './nodeRules.js';
-import { referencesOf } from './podReferences.js';
+import { placedPods } from './placedPods.js';
 import { ruleAllows } from './rbac.js';
 
 export const NODES_GROUP = 'system:nodes';
@@ -22,15 +21,13 @@ const ALLOW: Decision = { verdict: 'allow', reason: '' };
 const no = (reason: string): Decision => ({ verdict: 'no opinion', reason });
 
 export function makeNodeAuthorizer(informers: Informers): Authorizer {
-  const pods = informers.of(PODS);
+  const pods = placedPods(informers);
   // A pod is found under each thing it names, per node, so a question is one look and no scan.
-  pods.index(BY_REFERENCE, ({ spec, metadata: { namespace = '' } }) => {
-    const { nodeName } = spec;
-    if (nodeName === undefined || nodeName === '') return [];
-    return referencesOf(spec).map(({ resource, name }) => edge({ nodeName, resource, namespace, name }));
-  });
-  const reaches = (asked: Attributes, nodeName: string) =>
-    asked.name !== '' && pods.byIndex(BY_REFERENCE, edge({ ...asked, nodeName })).length > 0;
+  pods.index(BY_REFERENCE, ({ nodeName = '', references, metadata: { namespace = '' } }) =>
+    references.map((reference) => edge(nodeName, namespace, reference)),
+  );
+  const reaches = ({ namespace, resource, name }: Attributes, nodeName: string) =>
+    name !== '' && pods.byIndex(BY_REFERENCE, edge(nodeName, namespace, `${resource}/${name}`)).length > 0;
 
   return {
     authorize(asked) {
@@ -58,7 +55,7 @@ export function makeNodeAuthorizer(informers: Informers): Authorizer {
     if (asked.subresource !== '') return NO_OPINION;
     const pod = pods.get(`${asked.namespace}/${asked.name}`);
     // A pod that is gone is allowed: the kubelet must hear NotFound, or it would hold the pod's remains for ever.
-    return pod === undefined || pod.spec.nodeName === nodeName ? ALLOW : no(noRelation(asked, nodeName));
+    return pod === undefined || pod.nodeName === nodeName ? ALLOW : no(noRelation(asked, nodeName));
   }
 
   function readOfNamed(asked: Attributes, nodeName: string): Decision {
@@ -92,6 +89,6 @@ function noRelation({ resource, name }: Attributes, nodeName: string): string {
   return `no relationship found between node '${nodeName}' and this object: ${resource} "${name}"`;
 }
 
-function edge(to: { nodeName: string; resource: string; namespace: string; name: string }): string {
-  return `${to.nodeName}|${to.resource}|${to.namespace}/${to.name}`;
+function edge(nodeName: string, namespace: string, reference: string): string {
+  return `${nodeName}|${namespace}|${reference}`;
 }

@@ -97,7 +97,7 @@ export function makeSecurity(options: SecurityOptions): Security {
     issuers: [issuer],
     lookups: {
       serviceAccountUid: async (name) => (await lookups.serviceAccount(name))?.metadata.uid,
-      podUid: async (name) => (await lookups.pod(name))?.metadata.uid,
+      podUid: lookups.podUid,
     },
   });
   const { modes = DEFAULT_MODES, policyFile } = options;

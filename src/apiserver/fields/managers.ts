@@ -1,6 +1,7 @@
 // Who owns which fields of an object: metadata.managedFields as data. Pure.
 // Guarantees: entries that cannot be read are left out, never fatal; the order is Kubernetes': Apply first, then by time.
 import type { V1ManagedFieldsEntry } from '../../api/gen/types.js';
+import type { Members } from '../../api/own.js';
 import { decodeSet, EMPTY, encodeSet, type FieldSet, isEmptySet, union } from './fieldSet.js';
 
 export interface ManagerId {
@@ -45,15 +46,19 @@ function readEntry(entry: V1ManagedFieldsEntry): Manager | undefined {
 
 export function writeManagers(managers: Managers): V1ManagedFieldsEntry[] {
   const list = [...capped(managers).values()].filter(({ set }) => !isEmptySet(set)).sort(inOrder);
-  return list.map(({ id, time, set }) => ({
+  return list.map(({ id, time, set }) => entryOf(id, time, encodeSet(set)));
+}
+
+export function entryOf(id: ManagerId, time: string | undefined, fields: Members): V1ManagedFieldsEntry {
+  return {
     manager: id.name,
     operation: id.operation,
     apiVersion: id.apiVersion,
     ...(time === undefined ? {} : { time }),
     fieldsType: 'FieldsV1',
-    fieldsV1: encodeSet(set),
+    fieldsV1: fields,
     ...(id.subresource === '' ? {} : { subresource: id.subresource }),
-  }));
+  };
 }
 
 function inOrder(a: Manager, b: Manager): number {

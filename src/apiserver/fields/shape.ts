@@ -1,7 +1,7 @@
 // What a value of the API is to server-side apply: one leaf, or parts with paths of their own. Pure.
 // Guarantees: every part of a value has exactly one path element; values that cannot be told apart are one leaf.
 import { schemas } from '../../api/gen/schemas.js';
-import { getOwn, isMembers } from '../../api/own.js';
+import { getOwn, isMembers, type Members } from '../../api/own.js';
 import { isAtomicMap, isAtomicStruct, isPlainStruct, KEY_DEFAULTS, listType } from './listTypes.js';
 
 export type Shape =
@@ -22,18 +22,39 @@ export function rootShape(model: string): Shape {
   return { kind: 'struct', model, plain: true };
 }
 
-const known = new Map<string, Shape>();
+/** Kept by value in Go: an object that has none of it has it empty. */
+export const isAlwaysThere = (shape: Shape) =>
+  (shape.kind === 'struct' || shape.kind === 'keyed') && shape.plain;
+
+interface Field {
+  readonly element: string;
+  readonly shape: Shape;
+}
+
+const known = new Map<string, Map<string, Field>>();
 
 /** Of a member of a struct. Members that the schemas do not have are leaves. */
 export function fieldShape(model: string, field: string): Shape {
-  const id = `${model}.${field}`;
-  let shape = known.get(id);
-  if (shape === undefined) {
-    const code = getOwn(getOwn(schemas, model), field);
-    shape = code === undefined ? LEAF : shapeOf(model, field, code.replace(/^!/, ''));
-    if (code !== undefined) known.set(id, shape); // only names of the schemas, so the table stays bounded
+  return fieldOf(fieldsOf(model), model, field).shape;
+}
+
+function fieldsOf(model: string): Map<string, Field> {
+  let fields = known.get(model);
+  if (fields === undefined) {
+    fields = new Map();
+    known.set(model, fields);
   }
-  return shape;
+  return fields;
+}
+
+function fieldOf(fields: Map<string, Field>, model: string, name: string): Field {
+  const held = fields.get(name);
+  if (held !== undefined) return held;
+  const code = getOwn(getOwn(schemas, model), name);
+  const shape = code === undefined ? LEAF : shapeOf(model, name, code.replace(/^!/, ''));
+  const field = { element: `f:${name}`, shape };
+  if (code !== undefined) fields.set(name, field); // only names of the schemas, so the table stays bounded
+  return field;
 }
 
 function shapeOf(model: string, field: string, code: string): Shape {
@@ -43,7 +64,7 @@ function shapeOf(model: string, field: string, code: string): Shape {
     if (list.keys.length === 0) return { kind: 'set' };
     // Items are told apart by their keys; what a reference holds besides is still its own.
     const item = structShape(code.slice(2), '');
-    return { kind: 'keyed', keys: list.keys, item, plain: field === 'containers' };
+    return { kind: 'keyed', keys: [...list.keys].sort(), item, plain: field === 'containers' };
   }
   if (code.startsWith('{}')) {
     if (isAtomicMap(model, field)) return LEAF;
@@ -63,21 +84,18 @@ export interface Part {
   readonly value: unknown;
 }
 
-/** The parts of a value, or undefined when it is one leaf. */
-export function partsOf(shape: Shape, value: unknown): readonly Part[] | undefined {
+/** The parts of a value, or undefined when it is one leaf. The list is the caller's. */
+export function partsOf(shape: Shape, value: unknown): Part[] | undefined {
   switch (shape.kind) {
     case 'leaf':
       return undefined;
     case 'struct':
+      return isMembers(value) ? structParts(shape.model, value) : undefined;
     case 'map':
       if (!isMembers(value)) return undefined;
-      return Object.entries(value)
-        .filter(([, member]) => member !== undefined)
-        .map(([name, member]) => ({
-          element: `f:${name}`,
-          shape: shape.kind === 'map' ? shape.item : fieldShape(shape.model, name),
-          value: member,
-        }));
+      return Object.keys(value)
+        .filter((name) => value[name] !== undefined)
+        .map((name) => ({ element: `f:${name}`, shape: shape.item, value: value[name] }));
     case 'set':
       if (!Array.isArray(value)) return undefined;
       return value.map((item: unknown) => ({
@@ -95,14 +113,71 @@ export function partsOf(shape: Shape, value: unknown): readonly Part[] | undefin
   }
 }
 
-/** Undefined when the item lacks one of its keys. */
+function structParts(model: string, value: Members): Part[] {
+  const fields = fieldsOf(model);
+  const parts: Part[] = [];
+  for (const name of Object.keys(value)) {
+    const member = value[name];
+    if (member === undefined) continue;
+    const { element, shape } = fieldOf(fields, model, name);
+    parts.push({ element, shape, value: member });
+  }
+  return parts;
+}
+
+/** `keys` are in order. Undefined when the item lacks one of them. */
 export function keyElement(keys: readonly string[], item: unknown): string | undefined {
   if (!isMembers(item)) return undefined;
-  const key: Record<string, unknown> = {};
-  for (const name of [...keys].sort()) {
+  let text = '';
+  for (const name of keys) {
     const value = getOwn(item, name) ?? KEY_DEFAULTS[name];
     if (value === undefined) return undefined;
-    key[name] = value;
+    text += `${text === '' ? '' : ','}"${name}":${JSON.stringify(value)}`;
   }
-  return `k:${JSON.stringify(key)}`;
+  return `k:{${text}}`;
+}
+
+/**
+ * All that the parts of a value depend on, as text: which members it has and which items of lists, not what they hold.
+ * It says what going through the parts would say, without making them.
+ */
+export function outlineOf(shape: Shape, value: unknown): string {
+  switch (shape.kind) {
+    case 'leaf':
+      return '';
+    case 'struct':
+      return isMembers(value) ? structOutline(shape.model, value) : '';
+    case 'map':
+      return isMembers(value) ? mapOutline(shape.item, value) : '';
+    case 'set':
+      return Array.isArray(value) ? JSON.stringify(value) : '';
+    case 'keyed':
+      return Array.isArray(value) ? itemsOutline(shape.keys, shape.item, value) : '';
+  }
+}
+
+function structOutline(model: string, value: Members): string {
+  const fields = fieldsOf(model);
+  let text = '{';
+  for (const name of Object.keys(value)) {
+    const member = value[name];
+    if (member === undefined) continue;
+    const { element, shape } = fieldOf(fields, model, name);
+    text += shape.kind === 'leaf' ? element : element + outlineOf(shape, member);
+  }
+  return `${text}}`;
+}
+
+/** Names of members come from outside, so their lengths are told: two names never read as one. */
+function mapOutline(item: Shape, value: Members): string {
+  let text = '{';
+  for (const name of Object.keys(value))
+    if (value[name] !== undefined) text += `${name.length}:${name}${outlineOf(item, value[name])}`;
+  return `${text}}`;
+}
+
+function itemsOutline(keys: readonly string[], item: Shape, value: readonly unknown[]): string {
+  let text = '[';
+  for (const one of value) text += `${keyElement(keys, one) ?? 'i'}${outlineOf(item, one)}`;
+  return `${text}]`;
 }

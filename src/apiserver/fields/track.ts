@@ -14,14 +14,14 @@ export interface Writer {
   readonly time: string;
 }
 
-/** The entries after a write that turned `live` into `next`; `live` is undefined for a new object. */
+/** The entries after a write that turned `live` into `next`; of new objects see trackNew. */
 export function trackWrite(
   kind: Pick<KindDefinition, 'model'>,
-  live: KubeObject | undefined,
+  live: KubeObject,
   next: KubeObject,
   { id, time }: Writer,
 ): V1ManagedFieldsEntry[] {
-  const changes = changesBetween(rootShape(kind.model), live ?? {}, next);
+  const changes = changesBetween(rootShape(kind.model), live, next);
   const written = without(changes.written, IGNORED);
   const before = readManagers(sentEntries(live, next));
   const after = new Map<string, Manager>();
@@ -38,9 +38,9 @@ export function trackWrite(
  * A client may rewrite the entries, or reset them with one empty entry. One that sends none does not know of them:
  * it must not erase them.
  */
-function sentEntries(live: KubeObject | undefined, next: KubeObject): readonly V1ManagedFieldsEntry[] {
+function sentEntries(live: KubeObject, next: KubeObject): readonly V1ManagedFieldsEntry[] {
   const sent = next.metadata?.managedFields ?? [];
   const [only] = sent;
   if (sent.length === 1 && only !== undefined && Object.keys(only).length === 0) return [];
-  return sent.length > 0 ? sent : (live?.metadata?.managedFields ?? []);
+  return sent.length > 0 ? sent : (live.metadata?.managedFields ?? []);
 }

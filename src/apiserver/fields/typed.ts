@@ -2,7 +2,7 @@
 // Guarantees: arguments are never changed; lists with keys are compared and merged by key, whatever their order.
 import { copyJson, getOwn, isMembers, type Members, sameJson, setOwn } from '../../api/own.js';
 import { childOf, type DraftSet, type FieldSet, newSet, trimmed } from './fieldSet.js';
-import { fieldShape, keyElement, type Part, partsOf, type Shape } from './shape.js';
+import { fieldShape, isAlwaysThere, keyElement, type Part, partsOf, type Shape } from './shape.js';
 
 /** The fields that a configuration names: its leaves, empty values, and the items of keyed lists. */
 export function fieldSetOf(shape: Shape, value: unknown): FieldSet {
@@ -50,9 +50,6 @@ function compare(shape: Shape, before: unknown, after: unknown, written: DraftSe
   else if (old !== undefined && next !== undefined) compareParts(shape, old, next, written, removed);
   else if (!sameJson(before, after)) written.member = true;
 }
-
-/** Kept by value in Go: an object that has none of it has it empty. */
-const isAlwaysThere = (shape: Shape) => (shape.kind === 'struct' || shape.kind === 'keyed') && shape.plain;
 
 function compareParts(
   shape: Shape,

@@ -19,6 +19,8 @@ export interface WriteContext {
   readonly manager: ManagerId;
   /** Tells the client something that is no refusal. */
   warn?(text: string): void;
+  /** Says something of the request in the audit log. */
+  annotate?(key: string, value: string): void;
 }
 
 export interface Subject {
@@ -29,12 +31,19 @@ export interface Subject {
 
 export async function mutate({ admission }: Machinery, context: WriteContext, subject: Subject) {
   const request = requestOf(context, subject);
-  for (const plugin of admission) await plugin.mutate?.(request);
+  for (const plugin of admission) {
+    // Most plugins have nothing to wait for, and each wait is a turn of the queue of microtasks.
+    const pending = plugin.mutate?.(request);
+    if (pending !== undefined) await pending;
+  }
 }
 
 export async function validateAdmission({ admission }: Machinery, context: WriteContext, subject: Subject) {
   const request = requestOf(context, subject);
-  for (const plugin of admission) await plugin.validate?.(request);
+  for (const plugin of admission) {
+    const pending = plugin.validate?.(request);
+    if (pending !== undefined) await pending;
+  }
 }
 
 /** Takes what the write will use. Answers how to give it all back; when one plugin refuses, it is given back already. */
@@ -79,5 +88,6 @@ function requestOf(context: WriteContext, { operation, object, old }: Subject): 
     ...(object === undefined ? {} : { object }),
     ...(old === undefined ? {} : { old }),
     ...(context.warn === undefined ? {} : { warn: context.warn }),
+    ...(context.annotate === undefined ? {} : { annotate: context.annotate }),
   };
 }

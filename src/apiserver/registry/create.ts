@@ -1,18 +1,19 @@
 // CREATE: defaults, admission, checks, then one durable write.
-// Guarantees: nothing is written before every check has passed; what hooks took is given back when the write fails.
+// Guarantees: nothing is written before every check has passed; what was taken is given back when the write fails.
 import type { V1ManagedFieldsEntry } from '../../api/gen/types.js';
-import type { KindDefinition } from '../../api/kind.js';
+import type { Draft, KindDefinition } from '../../api/kind.js';
 import { validateObject } from '../../api/meta.js';
-import { alreadyExists, invalid, qualifiedResource, statusError } from '../../api/status.js';
+import { alreadyExists, conflict, invalid, qualifiedResource, statusError } from '../../api/status.js';
 import { StoreError } from '../../store/store.js';
-import { trackWrite } from '../fields/track.js';
+import { trackNew } from '../fields/created.js';
 import { type Machinery, timestamp, type Undo } from '../machinery.js';
 import { mutate, reserveAdmission, validateAdmission, type WriteContext, writeOf } from './admit.js';
 import { encodeForStore, withRevision } from './encode.js';
 import { objectKey } from './keys.js';
 import { complete, type DraftObject, GENERATED_SUFFIX, generatedName, metaOf, stampNew } from './metadata.js';
+import { writeWith } from './transaction.js';
 
-const NAME_ATTEMPTS = 8;
+const ATTEMPTS = 8;
 
 export interface CreateOptions {
   /** Who owns what is known already; otherwise the writer owns all that it sent and what was filled in for it. */
@@ -33,17 +34,24 @@ export async function createObject(
   }
   const generated = (meta.name ?? '') === '' ? (meta.generateName ?? '') : '';
   requireName(kind, draft, generated);
+  const hooks = machinery.hooks.get(qualifiedResource(kind.type));
   stampNew(kind, draft, { namespace, uid: machinery.uid(), time: timestamp(machinery.now()) });
   for (let attempt = 1; ; attempt += 1) {
     if (generated !== '') meta.name = generatedName(generated, machinery.randomSuffix(GENERATED_SUFFIX));
     try {
-      // Another name is tried with the object as it was sent; a given name has one try.
-      const sent = generated === '' ? draft : structuredClone(draft);
+      // Another name, or another address, is tried with the object as it was sent.
+      const sent = generated === '' && hooks === undefined ? draft : structuredClone(draft);
       return await createNamed(machinery, context, sent, managedFields);
     } catch (error) {
       const taken = error instanceof StoreError && error.code === 'EXISTS';
       if (!taken) throw error;
-      if (generated === '' || attempt === NAME_ATTEMPTS) throw alreadyExists(kind.type, meta.name ?? '');
+      const name = meta.name ?? '';
+      const isName = error.key === objectKey(kind.type, namespace, name);
+      if (isName && (generated === '' || attempt === ATTEMPTS)) throw alreadyExists(kind.type, name);
+      if (attempt === ATTEMPTS)
+        throw conflict(kind.type, name, `${error.key} was taken meanwhile, again and again`);
+      // Another server took what the hook had chosen: the next choice is made knowing that.
+      if (!isName) await machinery.feed.current();
     }
   }
 }
@@ -58,32 +66,39 @@ async function createNamed(
   complete(kind, draft);
   kind.defaults?.(draft);
   const writer = { id: context.manager, time: timestamp(machinery.now()) };
-  const entries = managedFields ?? trackWrite(kind, undefined, draft, writer);
+  // Those that were given may be needed for another try.
+  const entries =
+    managedFields === undefined ? trackNew(kind, draft, writer) : structuredClone(managedFields);
   await mutate(machinery, context, { operation: 'create', object: draft });
   kind.defaults?.(draft);
   kind.prepareForCreate?.(draft, writeOf(machinery, context));
   complete(kind, draft);
-  if (entries.length > 0) metaOf(draft).managedFields = structuredClone(entries) as V1ManagedFieldsEntry[];
+  if (entries.length > 0) metaOf(draft).managedFields = entries as Draft<V1ManagedFieldsEntry>[];
   const name = draft.metadata?.name ?? '';
   const key = objectKey(kind.type, namespace, name);
-  const undo = await machinery.hooks.get(qualifiedResource(kind.type))?.beforeCreate?.(draft);
-  return guarded(undo, dryRun, async () => {
+  const companions = await machinery.hooks.get(qualifiedResource(kind.type))?.beforeCreate(draft);
+  try {
     const faults = validateObject(kind, draft);
     if (faults.length > 0) throw invalid(kind.type, name, faults);
     const subject = { operation: 'create', object: draft } as const;
     await validateAdmission(machinery, context, subject);
     const reserved = await reserveAdmission(machinery, context, subject);
-    return guarded(reserved, dryRun, async () => {
+    return await guarded(reserved, dryRun, async () => {
       const stored = encodeForStore(kind, draft);
-      if (!dryRun) return withRevision(stored, await machinery.store.create(key, stored));
+      if (!dryRun) {
+        const own = { verb: 'create', key, value: stored } as const;
+        return withRevision(stored, await writeWith(machinery.store, own, companions?.writes ?? []));
+      }
       await machinery.feed.current();
       if (machinery.feed.cacheOf(kind).get(key) !== undefined) throw alreadyExists(kind.type, name);
       return stored;
     });
-  });
+  } finally {
+    companions?.release?.();
+  }
 }
 
-/** Runs the write; what a hook took before it is given back when it fails, or was only tried. */
+/** Runs the write; what was taken for it is given back when it fails, or was only tried. */
 export async function guarded<T>(
   undo: Undo | undefined,
   dryRun: boolean,

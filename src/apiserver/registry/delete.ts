@@ -8,7 +8,8 @@ import { validateAdmission, type WriteContext } from './admit.js';
 import type { CachedObject } from './cached.js';
 import { planDeletion } from './deletion.js';
 import { encodeForStore, withRevision } from './encode.js';
-import { MODIFIED, readCurrent } from './update.js';
+import { writeWith } from './transaction.js';
+import { isLate, MODIFIED, readCurrent } from './update.js';
 
 const ATTEMPTS = 10;
 
@@ -31,8 +32,8 @@ export async function deleteObject(
       return await attemptDelete(machinery, context, options, held);
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
-      if (error.code === 'MISSING') throw notFound(kind.type, name);
-      if (error.code !== 'CONFLICT') throw error;
+      if (error.code === 'MISSING' && error.key === held.key) throw notFound(kind.type, name);
+      if (!isLate(error)) throw error;
       if (attempt === ATTEMPTS) throw conflict(kind.type, name, MODIFIED);
     }
   }
@@ -53,8 +54,9 @@ async function attemptDelete(
   if (plan.action === 'keep') return { removed: false, bytes: held.bytes, uid };
   if (plan.action === 'remove') {
     if (!dryRun) {
-      await machinery.store.delete(held.key, held.revision);
-      machinery.hooks.get(qualifiedResource(kind.type))?.afterDelete?.(old);
+      const companions = await machinery.hooks.get(qualifiedResource(kind.type))?.beforeDelete(old);
+      const own = { verb: 'delete', key: held.key, expected: held.revision } as const;
+      await writeWith(machinery.store, own, companions?.writes ?? []);
     }
     return { removed: true, bytes: held.bytes, uid };
   }

@@ -4,16 +4,19 @@ import type { KindDefinition } from '../../api/kind.js';
 import type { Log } from '../../api/log.js';
 import { qualifiedResource } from '../../api/status.js';
 import type { Entry, Store, StoreEvent } from '../../store/store.js';
-import { ROOT, resourceOfKey } from './keys.js';
+import type { CachedObject } from './cached.js';
+import { NODE_PORT_CLAIMS, ROOT, resourceOfKey } from './keys.js';
 import { ResourceCache } from './resourceCache.js';
 import { tooLarge } from './selection.js';
 
-const PAGE = 2000;
+const PAGE = 1000;
 const RETRY_MS = 500;
 const PATIENCE_MS = 10_000;
 
 export class Feed {
   readonly #caches = new Map<string, ResourceCache>();
+  readonly #nodePorts = new Map<string, Entry>();
+  readonly #byKind = new Map<KindDefinition, ResourceCache>();
   readonly #waiting = new Set<{ readonly revision: number; readonly done: () => void }>();
   #revision = 0;
   #watch: { close(): void } | undefined;
@@ -25,7 +28,11 @@ export class Feed {
     kinds: readonly KindDefinition[],
     private readonly log: Log,
   ) {
-    for (const kind of kinds) this.#caches.set(qualifiedResource(kind.type), new ResourceCache(kind));
+    for (const kind of kinds) {
+      const cache = new ResourceCache(kind);
+      this.#caches.set(qualifiedResource(kind.type), cache);
+      this.#byKind.set(kind, cache);
+    }
   }
 
   /** The revision up to which the caches are complete. */
@@ -33,16 +40,22 @@ export class Feed {
     return this.#revision;
   }
 
+  /** The claims of node ports, by key. */
+  get nodePortClaims(): ReadonlyMap<string, Entry> {
+    return this.#nodePorts;
+  }
+
   cacheOf(kind: KindDefinition): ResourceCache {
-    const cache = this.#caches.get(qualifiedResource(kind.type));
+    const cache = this.#byKind.get(kind) ?? this.#caches.get(qualifiedResource(kind.type));
     if (cache === undefined) throw new Error(`no cache for ${qualifiedResource(kind.type)}`);
     return cache;
   }
 
   async open(): Promise<void> {
-    const { entries, revision } = await this.#listAll();
-    const byResource = groupByResource(entries);
-    for (const [resource, cache] of this.#caches) cache.fill(byResource.get(resource) ?? [], revision);
+    const { objects, claims, revision } = await this.#listAll();
+    for (const [resource, cache] of this.#caches) cache.fill(objects.get(resource) ?? [], revision);
+    this.#nodePorts.clear();
+    for (const claim of claims) this.#nodePorts.set(claim.key, claim);
     this.#advance(revision);
     this.#watch = await this.store.watch({
       prefix: ROOT,
@@ -54,10 +67,11 @@ export class Feed {
     });
   }
 
-  /** Resolves when the caches hold every write that had been answered before the call. */
-  async current(): Promise<number> {
-    await this.reached(await this.store.revision());
-    return this.#revision;
+  /** Resolves when the caches hold every write that had been answered before the call; undefined when they do already. */
+  current(): Promise<void> | undefined {
+    const newest = this.store.revision();
+    if (newest instanceof Promise) return newest.then((revision) => this.reached(revision));
+    return newest > this.#revision ? this.reached(newest) : undefined;
   }
 
   /** Throws Timeout when the store does not tell of that revision in time: better than an answer that may be old. */
@@ -85,23 +99,38 @@ export class Feed {
     this.#waiting.clear();
   }
 
-  async #listAll(): Promise<{ entries: Entry[]; revision: number }> {
+  /** By resource. A page's entries become the caches' objects at once: the store's bytes are never all held beside them. */
+  async #listAll(): Promise<{
+    objects: ReadonlyMap<string, CachedObject[]>;
+    claims: Entry[];
+    revision: number;
+  }> {
+    const claims: Entry[] = [];
+    const objects = new Map([...this.#caches.keys()].map((resource) => [resource, [] as CachedObject[]]));
+    const take = (entry: Entry) => {
+      const resource = resourceOfKey(entry.key) ?? '';
+      if (resource === NODE_PORT_CLAIMS) claims.push(entry);
+      const cache = this.#caches.get(resource);
+      if (cache !== undefined) objects.get(resource)?.push(cache.objectOf(entry));
+    };
     const first = await this.store.list({ prefix: ROOT, limit: PAGE });
-    const entries = [...first.entries];
+    first.entries.forEach(take);
     let { remaining } = first;
+    let after = first.entries.at(-1)?.key ?? ROOT;
     while (remaining > 0) {
-      const after = entries.at(-1)?.key ?? ROOT;
       const page = await this.store.list({ prefix: ROOT, limit: PAGE, after, revision: first.revision });
-      for (const entry of page.entries) entries.push(entry);
+      page.entries.forEach(take);
+      after = page.entries.at(-1)?.key ?? after;
       remaining = page.entries.length === 0 ? 0 : page.remaining;
     }
-    return { entries, revision: first.revision };
+    return { objects, claims, revision: first.revision };
   }
 
   #apply(events: readonly StoreEvent[]): void {
     for (const event of events) {
       const resource = resourceOfKey(event.key);
-      if (resource !== undefined) this.#caches.get(resource)?.apply(event);
+      if (resource === NODE_PORT_CLAIMS) applyClaim(this.#nodePorts, event);
+      else if (resource !== undefined) this.#caches.get(resource)?.apply(event);
     }
     this.#advance(events.at(-1)?.revision ?? this.#revision);
   }
@@ -131,14 +160,7 @@ export class Feed {
   }
 }
 
-function groupByResource(entries: readonly Entry[]): ReadonlyMap<string, Entry[]> {
-  const groups = new Map<string, Entry[]>();
-  for (const entry of entries) {
-    const resource = resourceOfKey(entry.key);
-    if (resource === undefined) continue;
-    const group = groups.get(resource);
-    if (group === undefined) groups.set(resource, [entry]);
-    else group.push(entry);
-  }
-  return groups;
+function applyClaim(claims: Map<string, Entry>, { type, key, value, revision }: StoreEvent): void {
+  if (type === 'put') claims.set(key, { key, value, revision });
+  else claims.delete(key);
 }

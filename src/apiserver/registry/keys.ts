@@ -4,6 +4,13 @@ import { qualifiedResource } from '../../api/status.js';
 
 export const ROOT = '/registry/';
 
+/** A key for each node port that a Service holds: not an object, but it can be made only once. */
+export const NODE_PORT_CLAIMS = 'servicenodeports';
+
+export function nodePortKey(port: number): string {
+  return `${ROOT}${NODE_PORT_CLAIMS}/${port}`;
+}
+
 export function resourcePrefix(type: ResourceType): string {
   return `${ROOT}${qualifiedResource(type)}/`;
 }

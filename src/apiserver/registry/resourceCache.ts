@@ -48,13 +48,15 @@ export class ResourceCache {
     return this.#objects.size;
   }
 
-  fill(entries: readonly Entry[], revision: number): void {
-    const known = this.#objects;
-    this.#objects = new Map();
-    for (const { key, value, revision: at } of entries) {
-      const held = known.get(key);
-      this.#objects.set(key, held?.revision === at ? held : new CachedObject(this.kind, key, value, at));
-    }
+  /** What the cache would hold of this entry: the object that is held already, when it is that version. */
+  objectOf({ key, value, revision }: Entry): CachedObject {
+    const held = this.#objects.get(key);
+    return held?.revision === revision ? held : new CachedObject(this.kind, key, value, revision);
+  }
+
+  /** Everything there is at the revision, in place of what was held. */
+  fill(objects: readonly CachedObject[], revision: number): void {
+    this.#objects = new Map(objects.map((object) => [object.key, object]));
     this.#keys = [...this.#objects.keys()].sort(compareKeys);
     this.#window = [];
     this.#windowBytes = 0;

@@ -17,6 +17,7 @@ import { mayBeRemoved } from './deletion.js';
 import { encodeForStore, withRevision } from './encode.js';
 import { objectKey } from './keys.js';
 import { complete, countGeneration, type DraftObject, keepServerFields, metaOf } from './metadata.js';
+import { writeWith } from './transaction.js';
 
 export const MODIFIED =
   'the object has been modified; please apply your changes to the latest version and try again';
@@ -49,11 +50,16 @@ export async function updateObject(
       return await attemptUpdate(machinery, context, options, held);
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
-      if (error.code === 'MISSING') throw notFound(kind.type, name);
-      if (error.code !== 'CONFLICT') throw error;
+      if (error.code === 'MISSING' && error.key === held.key) throw notFound(kind.type, name);
+      if (!isLate(error)) throw error;
       if (attempt === ATTEMPTS) throw conflict(kind.type, name, MODIFIED);
     }
   }
+}
+
+/** True when what the write was made of had changed by then, its companions included: another look is worth it. */
+export function isLate({ code }: StoreError): boolean {
+  return code === 'CONFLICT' || code === 'MISSING' || code === 'EXISTS';
 }
 
 /** The newest version there is; a read that were older could refuse what is right. */
@@ -82,25 +88,28 @@ async function attemptUpdate(
   complete(kind, draft);
   const hooks = machinery.hooks.get(qualifiedResource(kind.type));
   if (mode === 'user') await prepare(machinery, context, draft, old, tracked);
-  const undo = mode === 'user' ? await hooks?.beforeUpdate?.(draft, old) : undefined;
-  return guarded(undo, dryRun, async () => {
+  const companions = mode === 'user' ? await hooks?.beforeUpdate(draft, old) : undefined;
+  try {
     if (mode === 'user') await check(machinery, context, draft, old);
     const stored = encodeForStore(kind, draft);
+    const { key, revision: expected } = held;
     if (mayBeRemoved(draft)) {
-      const revision = dryRun ? held.revision : await machinery.store.delete(held.key, held.revision);
-      if (!dryRun) hooks?.afterDelete?.(old);
-      return withRevision(stored, revision);
+      if (dryRun) return withRevision(stored, expected);
+      const writes = (await hooks?.beforeDelete(old))?.writes ?? [];
+      const own = { verb: 'delete', key, expected } as const;
+      return withRevision(stored, await writeWith(machinery.store, own, writes));
     }
     if (isSame(draft, old)) return held.bytes;
     const subject = { operation: 'update', object: draft, old } as const;
     const reserved = mode === 'user' ? await reserveAdmission(machinery, context, subject) : undefined;
-    return guarded(reserved, dryRun, async () => {
-      if (dryRun) return withRevision(stored, held.revision);
-      const revision = await machinery.store.update(held.key, stored, held.revision);
-      hooks?.afterUpdate?.(draft, old);
-      return withRevision(stored, revision);
+    return await guarded(reserved, dryRun, async () => {
+      if (dryRun) return withRevision(stored, expected);
+      const own = { verb: 'update', key, value: stored, expected } as const;
+      return withRevision(stored, await writeWith(machinery.store, own, companions?.writes ?? []));
     });
-  });
+  } finally {
+    companions?.release?.();
+  }
 }
 
 async function prepare(

@@ -1,74 +1,63 @@
-// The addresses of one service network. The network's own, the broadcast and the `kubernetes` service's are never chosen.
-// Guarantees: an address outside is refused with the range named; the first address is for the apiserver's own service.
+// The addresses of one service network. The network's own and, in IPv4, the broadcast address are never given.
+// Guarantees: knows only which addresses there are; who holds them is the caller's to know.
 import { addressAt, type Cidr, cidrSize, type Family, formatCidr, indexOf, parseCidr } from '../../api/ip.js';
 import { AllocationError } from './error.js';
-import { RangeAllocator, staticBandOf } from './rangeAllocator.js';
+import { freeNumber, type NumberRange, staticBandOf } from './freeNumber.js';
 
-/** As kube-apiserver: a service network has at most 20 bits of addresses. */
-const MAX_HOST_BITS = 20n;
+/** As kube-apiserver: a service network has at most 20 bits of addresses; of a larger ServiceCIDR so many are chosen from. */
+const MOST_ADDRESSES = 1n << 20n;
+const LEAST_ADDRESSES = 8n;
 
 export class AddressRange {
   readonly family: Family;
+  readonly text: string;
   readonly #cidr: Cidr;
-  readonly #range: RangeAllocator;
-  readonly #size: number;
+  readonly #usable: bigint;
+  readonly #numbers: NumberRange;
 
-  constructor(cidr: string, random: () => number) {
+  constructor(cidr: string) {
     const parsed = parseCidr(cidr);
     if (parsed === undefined)
       throw new AllocationError('BAD_RANGE', `${cidr} is not a valid service network`);
-    if (cidrSize(parsed) > 1n << MAX_HOST_BITS || cidrSize(parsed) < 8n)
-      throw new AllocationError(
-        'BAD_RANGE',
-        `the service network ${cidr} must have at least 8 and at most 1048576 addresses`,
-      );
     this.family = parsed.family;
+    this.text = formatCidr(parsed);
     this.#cidr = parsed;
-    // Number n is address n+1: the network's own is left out, and in IPv4 the broadcast address too.
-    this.#size = Number(cidrSize(parsed)) - (parsed.family === 'IPv4' ? 2 : 1);
-    const staticBand = staticBandOf(this.#size, { share: 16, most: 256 });
-    this.#range = new RangeAllocator({ size: this.#size, staticBand, random });
-    this.#range.take(0);
+    this.#usable = cidrSize(parsed) - (parsed.family === 'IPv4' ? 2n : 1n);
+    const size = Math.max(0, Number(this.#usable < MOST_ADDRESSES ? this.#usable : MOST_ADDRESSES));
+    this.#numbers = { size, staticBand: staticBandOf(size, { share: 16, most: 256 }) };
   }
 
-  get text(): string {
-    return formatCidr(this.#cidr);
-  }
-
-  /** The address of the `kubernetes` service in `default`. */
+  /** Where the `kubernetes` service in `default` is, in a network given by flag. */
   get first(): string {
     return addressAt(this.#cidr, 1);
   }
 
-  takeAny(): string {
-    const number = this.#range.takeAny();
-    if (number === undefined) throw new AllocationError('FULL', 'range is full');
-    return addressAt(this.#cidr, number + 1);
+  /** An address for which `isFree` holds; undefined when there is none. */
+  choose(isFree: (address: string) => boolean, random: () => number): string | undefined {
+    // Number n is address n+1: the network's own is left out.
+    const addressOf = (number: number) => addressAt(this.#cidr, number + 1);
+    const number = freeNumber(this.#numbers, { isFree: (one) => isFree(addressOf(one)), random });
+    return number === undefined ? undefined : addressOf(number);
   }
 
-  take(address: string): void {
-    const number = this.#numberOf(address);
-    if (number === undefined) {
-      const why = `the provided IP (${address}) is not in the valid range. The range of valid IPs is ${this.text}`;
-      throw new AllocationError('OUTSIDE', why);
-    }
-    if (!this.#range.take(number)) throw new AllocationError('TAKEN', 'provided IP is already allocated');
+  has(address: string): boolean {
+    const index = indexOf(this.#cidr, address) ?? 0n;
+    return index >= 1n && index <= this.#usable;
   }
+}
 
-  release(address: string): void {
-    const number = this.#numberOf(address);
-    // The first address stays reserved whoever had it.
-    if (number !== undefined && number !== 0) this.#range.release(number);
-  }
-
-  #numberOf(address: string): number | undefined {
-    const index = indexOf(this.#cidr, address);
-    const number = index === undefined ? -1 : Number(index) - 1;
-    return number >= 0 && number < this.#size ? number : undefined;
-  }
+/** A network of --service-cluster-ip-range. Throws BAD_RANGE. */
+export function serviceNetwork(cidr: string): AddressRange {
+  const parsed = parseCidr(cidr);
+  if (parsed !== undefined && (cidrSize(parsed) > MOST_ADDRESSES || cidrSize(parsed) < LEAST_ADDRESSES))
+    throw new AllocationError(
+      'BAD_RANGE',
+      `the service network ${cidr} must have at least 8 and at most 1048576 addresses`,
+    );
+  return new AddressRange(cidr);
 }
 
 /** The address of the `kubernetes` Service in a service network: its first. */
 export function kubernetesAddress(cidr: string): string {
-  return new AddressRange(cidr, Math.random).first;
+  return serviceNetwork(cidr).first;
 }

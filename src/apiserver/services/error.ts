@@ -1,6 +1,6 @@
-// Why an address or a port could not be had; the service hooks turn it into an API refusal.
+// A range of service addresses or node ports that cannot be used.
 
-export type AllocationErrorCode = 'BAD_RANGE' | 'OUTSIDE' | 'TAKEN' | 'FULL';
+export type AllocationErrorCode = 'BAD_RANGE';
 
 export class AllocationError extends Error {
   override readonly name = 'AllocationError';

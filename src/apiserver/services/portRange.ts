@@ -1,15 +1,15 @@
 // The node ports of the cluster.
-// Guarantees: a port outside is refused with the range named; a port is held by one service.
+// Guarantees: knows only which ports there are; who holds them is the caller's to know.
 import { AllocationError } from './error.js';
-import { RangeAllocator, staticBandOf } from './rangeAllocator.js';
+import { freeNumber, type NumberRange, staticBandOf } from './freeNumber.js';
 
 export class PortRange {
   readonly #first: number;
   readonly #last: number;
-  readonly #range: RangeAllocator;
+  readonly #numbers: NumberRange;
 
   /** `30000-32767`. */
-  constructor(range: string, random: () => number) {
+  constructor(range: string) {
     const [, first, last] = /^(\d{1,5})-(\d{1,5})$/.exec(range) ?? [];
     this.#first = Number(first);
     this.#last = Number(last);
@@ -19,29 +19,20 @@ export class PortRange {
         `${range} is not a valid range of node ports, such as 30000-32767`,
       );
     const size = this.#last - this.#first + 1;
-    this.#range = new RangeAllocator({
-      size,
-      staticBand: staticBandOf(size, { share: 32, most: 128 }),
-      random,
-    });
+    this.#numbers = { size, staticBand: staticBandOf(size, { share: 32, most: 128 }) };
   }
 
-  takeAny(): number {
-    const number = this.#range.takeAny();
-    if (number === undefined) throw new AllocationError('FULL', 'range is full');
-    return this.#first + number;
+  get text(): string {
+    return `${this.#first}-${this.#last}`;
   }
 
-  take(port: number): void {
-    if (!(Number.isInteger(port) && port >= this.#first && port <= this.#last)) {
-      const why = `provided port is not in the valid range. The range of valid ports is ${this.#first}-${this.#last}`;
-      throw new AllocationError('OUTSIDE', why);
-    }
-    if (!this.#range.take(port - this.#first))
-      throw new AllocationError('TAKEN', 'provided port is already allocated');
+  /** A port for which `isFree` holds; undefined when there is none. */
+  choose(isFree: (port: number) => boolean, random: () => number): number | undefined {
+    const number = freeNumber(this.#numbers, { isFree: (one) => isFree(this.#first + one), random });
+    return number === undefined ? undefined : this.#first + number;
   }
 
-  release(port: number): void {
-    this.#range.release(port - this.#first);
+  has(port: number): boolean {
+    return Number.isInteger(port) && port >= this.#first && port <= this.#last;
   }
 }

@@ -1,12 +1,11 @@
-// Addresses and node ports of Services: taken before a Service is written, given back if the write fails or it goes.
-// Guarantees: no two Services hold one address or one port; after a restart the holdings are those of the stored Services.
+// Chooses the addresses and node ports of a Service that is about to be written.
+// Guarantees: what is held, or being written by another request of this server, is not chosen and refused when asked for.
 import type { V1Service, V1ServicePort, V1StatusCause } from '../../api/gen/types.js';
+import { canonicalIp, type Family } from '../../api/ip.js';
 import type { Draft } from '../../api/kind.js';
-import type { KubeObject } from '../../api/object.js';
 import { SERVICES } from '../../api/resources.js';
 import { type ApiError, invalid, statusError } from '../../api/status.js';
-import type { WriteHooks } from '../machinery.js';
-import { AddressRange } from './addressRange.js';
+import { type AddressRange, serviceNetwork } from './addressRange.js';
 import { AllocationError } from './error.js';
 import { fault, settleFamilies } from './ipFamilies.js';
 import { PortRange } from './portRange.js';
@@ -23,54 +22,58 @@ import {
   portsOf,
 } from './serviceFields.js';
 
+/** What is taken in the whole cluster, as far as this server has heard. */
+export interface Holdings {
+  hasAddress(address: string): boolean;
+  hasPort(port: number): boolean;
+}
+
 export interface ServiceAllocatorOptions {
   /** One, or one of each family; the first is the default family. */
   readonly serviceCidrs: readonly string[];
   /** `30000-32767` unless given. */
   readonly nodePortRange?: string;
-  /** The Services in the store at start. */
-  readonly services: readonly V1Service[];
+  readonly holdings: Holdings;
+  /** Networks besides those of serviceCidrs, as they are now: addresses come from them when those are full. */
+  otherNetworks?(): readonly AddressRange[];
   random?(): number;
 }
 
-export interface ServiceAllocator extends WriteHooks {
-  /** The hooks that the apiserver runs around writes of Services; what they return takes back what they took. */
-  beforeCreate(draft: Draft<KubeObject>): () => void;
-  beforeUpdate(draft: Draft<KubeObject>, old: KubeObject): () => void;
-  afterUpdate(written: KubeObject, old: KubeObject): void;
-  afterDelete(old: KubeObject): void;
+export interface ServiceAllocator {
+  /** Fill in the addresses and ports. They are kept from others of this server until what is returned is called. */
+  create(draft: Draft<V1Service>): () => void;
+  update(draft: Draft<V1Service>, old: V1Service): () => void;
+  /** The networks that addresses come from, as they are now. */
+  networks(): readonly AddressRange[];
+  readonly ports: PortRange;
 }
 
+/** Throws AllocationError when a range is wrong. */
 export function makeServiceAllocator(options: ServiceAllocatorOptions): ServiceAllocator {
-  const { serviceCidrs, nodePortRange = '30000-32767', random = Math.random } = options;
-  const networks = serviceCidrs.map((cidr) => new AddressRange(cidr, random));
-  const families = networks.map(({ family }) => family);
+  const { serviceCidrs, nodePortRange = '30000-32767', holdings, random = Math.random } = options;
+  const own = serviceCidrs.map(serviceNetwork);
+  const families = own.map(({ family }) => family);
   if (families.length === 0 || new Set(families).size !== families.length)
     throw new AllocationError('BAD_RANGE', 'give one service network, or one of IPv4 and one of IPv6');
-  const ports = new PortRange(nodePortRange, random);
-  const networkOf = (address: string) =>
-    networks.find(({ family }) => family === (address.includes(':') ? 'IPv6' : 'IPv4'));
-  const releaseAddress = (address: string) => networkOf(address)?.release(address);
-
-  for (const service of options.services) adopt(service);
-
-  /** Takes what a stored Service holds. Two that hold the same both keep it: refusing is for writes. */
-  function adopt(service: V1Service): void {
-    for (const address of addressesOf(service)) attempt(() => networkOf(address)?.take(address));
-    for (const port of portsOf(service)) attempt(() => ports.take(port));
-  }
+  const ports = new PortRange(nodePortRange);
+  const networks = () => [...own, ...(options.otherNetworks?.() ?? [])];
+  const reserved = new Set(own.map(({ first }) => first));
+  const underWay = { addresses: new Set<string>(), ports: new Set<number>() };
+  const isFree = (address: string) =>
+    !reserved.has(address) && !underWay.addresses.has(address) && !holdings.hasAddress(address);
+  const isFreePort = (port: number) => !underWay.ports.has(port) && !holdings.hasPort(port);
 
   function allocate(draft: Draft<V1Service>, old?: V1Service): () => void {
     const taken: (() => void)[] = [];
-    const undo = () => {
-      for (const release of taken.splice(0)) release();
+    const release = () => {
+      for (const undo of taken.splice(0)) undo();
     };
     try {
       allocateAddresses(draft, old, taken);
       allocatePorts(draft, old, taken);
-      return undo;
+      return release;
     } catch (error) {
-      undo();
+      release();
       throw error;
     }
   }
@@ -94,45 +97,52 @@ export function makeServiceAllocator(options: ServiceAllocatorOptions): ServiceA
     spec.clusterIPs = (spec.ipFamilies ?? []).map((family, at) => {
       const wanted = asked[at] ?? '';
       if (held.has(wanted)) return wanted;
-      const network = networks.find((one) => one.family === family);
-      if (network === undefined)
-        throw refused(draft, [fault(`spec.ipFamilies[${at}]`, family, 'not configured on this cluster')]);
-      const address = takeAddress(draft, network, wanted, asked);
-      taken.push(() => network.release(address));
+      const address =
+        wanted === ''
+          ? chooseAddress(family as Family)
+          : takeAddress(draft, canonicalIp(wanted) ?? wanted, asked);
+      underWay.addresses.add(address);
+      taken.push(() => underWay.addresses.delete(address));
       return address;
     });
     const [first] = spec.clusterIPs;
     if (first !== undefined) spec.clusterIP = first;
   }
 
-  function takeAddress(
-    draft: Draft<V1Service>,
-    network: AddressRange,
-    wanted: string,
-    asked: readonly string[],
-  ): string {
-    try {
-      if (wanted === '') return network.takeAny();
-      if (wanted !== network.first || !isKubernetes(draft)) network.take(wanted);
-      return wanted;
-    } catch (error) {
-      if (!(error instanceof AllocationError)) throw error;
-      if (error.code === 'FULL') throw exhausted('serviceIP', error);
-      throw refused(draft, [
-        fault('spec.clusterIPs', asked, `failed to allocate IP ${wanted}: ${error.message}`),
-      ]);
+  function chooseAddress(family: Family): string {
+    for (const network of networks()) {
+      const address = network.family === family ? network.choose(isFree, random) : undefined;
+      if (address !== undefined) return address;
     }
+    throw exhausted('serviceIP');
+  }
+
+  function takeAddress(draft: Draft<V1Service>, wanted: string, asked: readonly string[]): string {
+    const refuse = (why: string) =>
+      refused(draft, [fault('spec.clusterIPs', asked, `failed to allocate IP ${wanted}: ${why}`)]);
+    const all = networks();
+    if (!all.some((network) => network.has(wanted))) {
+      const ranges = all.map(({ text }) => text).join(', ');
+      throw refuse(
+        `the provided IP (${wanted}) is not in the valid range. The range of valid IPs is ${ranges}`,
+      );
+    }
+    // Nobody else is given that one.
+    const isOwn = reserved.has(wanted) && isKubernetes(draft);
+    if (!isOwn && !isFree(wanted)) throw refuse('provided IP is already allocated');
+    return wanted;
   }
 
   function allocatePorts(draft: Draft<V1Service>, old: V1Service | undefined, taken: (() => void)[]): void {
     const { spec } = draft;
     if (spec === undefined) return;
-    const own = new Set(old === undefined ? [] : portsOf(old));
+    const mine = new Set(old === undefined ? [] : portsOf(old));
     const take = (wanted: number | undefined, field: string): number => {
-      if (wanted && own.has(wanted)) return wanted;
+      if (wanted && mine.has(wanted)) return wanted;
       const port = takePort(draft, wanted, field);
-      own.add(port);
-      taken.push(() => ports.release(port));
+      mine.add(port);
+      underWay.ports.add(port);
+      taken.push(() => underWay.ports.delete(port));
       return port;
     };
     if (needsNodePorts(spec)) {
@@ -150,43 +160,32 @@ export function makeServiceAllocator(options: ServiceAllocatorOptions): ServiceA
   }
 
   function takePort(draft: Draft<V1Service>, wanted: number | undefined, field: string): number {
-    try {
-      if (!wanted) return ports.takeAny();
-      ports.take(wanted);
-      return wanted;
-    } catch (error) {
-      if (!(error instanceof AllocationError)) throw error;
-      if (error.code === 'FULL') throw exhausted('nodePort', error);
-      throw refused(draft, [fault(field, wanted, error.message)]);
+    if (!wanted) {
+      const port = ports.choose(isFreePort, random);
+      if (port === undefined) throw exhausted('nodePort');
+      return port;
     }
+    const why = `provided port is not in the valid range. The range of valid ports is ${ports.text}`;
+    if (!ports.has(wanted)) throw refused(draft, [fault(field, wanted, why)]);
+    if (!isFreePort(wanted))
+      throw refused(draft, [fault(field, wanted, 'provided port is already allocated')]);
+    return wanted;
   }
 
   return {
-    beforeCreate(draft) {
-      const service = draft as Draft<V1Service>;
-      if (service.spec !== undefined) alignClusterIps(service.spec);
-      return allocate(service);
+    networks,
+    ports,
+    create(draft) {
+      if (draft.spec !== undefined) alignClusterIps(draft.spec);
+      return allocate(draft);
     },
-    beforeUpdate(draft, before) {
-      const service = draft as Draft<V1Service>;
-      const old = before as V1Service;
-      if (service.spec !== undefined && old.spec !== undefined) {
-        keepAllocated(service.spec, old.spec);
-        alignClusterIps(service.spec, old.spec);
-        dropForType(service.spec, old.spec);
+    update(draft, old) {
+      if (draft.spec !== undefined && old.spec !== undefined) {
+        keepAllocated(draft.spec, old.spec);
+        alignClusterIps(draft.spec, old.spec);
+        dropForType(draft.spec, old.spec);
       }
-      return allocate(service, old);
-    },
-    afterUpdate(written, old) {
-      const addresses = new Set(addressesOf(written as V1Service));
-      const kept = new Set(portsOf(written as V1Service));
-      for (const address of addressesOf(old as V1Service))
-        if (!addresses.has(address)) releaseAddress(address);
-      for (const port of portsOf(old as V1Service)) if (!kept.has(port)) ports.release(port);
-    },
-    afterDelete(old) {
-      addressesOf(old as V1Service).forEach(releaseAddress);
-      for (const port of portsOf(old as V1Service)) ports.release(port);
+      return allocate(draft, old);
     },
   };
 }
@@ -208,15 +207,6 @@ function refused({ metadata }: V1Service, faults: readonly V1StatusCause[]): Api
   return invalid(SERVICES, metadata?.name ?? '', faults);
 }
 
-function exhausted(what: string, cause: AllocationError): ApiError {
-  const message = `Internal error occurred: failed to allocate a ${what}: ${cause.message}`;
-  return statusError('InternalError', message, undefined, { cause });
-}
-
-function attempt(take: () => void): void {
-  try {
-    take();
-  } catch (error) {
-    if (!(error instanceof AllocationError)) throw error;
-  }
+function exhausted(what: string): ApiError {
+  return statusError('InternalError', `Internal error occurred: failed to allocate a ${what}: range is full`);
 }

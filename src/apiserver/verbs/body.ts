@@ -1,5 +1,6 @@
 // Reads a request's body: JSON or YAML text into the draft of an object.
 // Guarantees: what passes has the types of its schema; unknown fields are refused or warned of, as the client asked.
+import { isUtf8 } from 'node:buffer';
 import {
   type Decoded,
   decodeModel,
@@ -12,6 +13,7 @@ import { duplicateFields } from '../../api/duplicateFields.js';
 import type { KindDefinition } from '../../api/kind.js';
 import { ApiError, statusError } from '../../api/status.js';
 import type { Call } from '../machinery.js';
+import { PROTOBUF_TYPE } from '../output/negotiate.js';
 import { fromYaml } from '../output/yaml.js';
 import { decodeProtobuf } from '../protobuf/decode.js';
 import { ProtobufError } from '../protobuf/wire.js';
@@ -21,8 +23,6 @@ import { formOf, toStored } from './served.js';
 
 const JSON_TYPES = new Set(['', 'application/json', 'text/json']);
 const YAML_TYPES = new Set(['application/yaml', 'application/x-yaml', 'text/yaml']);
-
-const PROTOBUF_TYPE = 'application/vnd.kubernetes.protobuf';
 
 export function mediaTypeOf(header: string | undefined): string {
   return (header ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
@@ -83,12 +83,12 @@ function parseProtobuf(bytes: Buffer): unknown {
   }
 }
 
+const BYTE_ORDER_MARK = Buffer.of(0xef, 0xbb, 0xbf);
+
 export function decodeUtf8(bytes: Buffer): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch (cause) {
-    throw statusError('BadRequest', 'the body of the request is not valid UTF-8', undefined, { cause });
-  }
+  if (!isUtf8(bytes)) throw statusError('BadRequest', 'the body of the request is not valid UTF-8');
+  const start = bytes.subarray(0, BYTE_ORDER_MARK.length);
+  return bytes.toString('utf8', start.equals(BYTE_ORDER_MARK) ? start.length : 0);
 }
 
 /** The object that the body holds. */

@@ -17,6 +17,8 @@ import { managerOf } from './fieldManager.js';
 import { deleteRequest, isDryRun } from './options.js';
 import { formOf } from './served.js';
 
+const DELETIONS_AT_ONCE = 64;
+
 export function writeContext(kind: KindDefinition, call: Call): WriteContext {
   const { info, user, query, warnings } = call;
   const { name, subresource } = info;
@@ -30,6 +32,7 @@ export function writeContext(kind: KindDefinition, call: Call): WriteContext {
     dryRun: isDryRun(query),
     manager: managerOf(kind, call),
     warn: (text) => void warnings.push(text),
+    annotate: call.annotate,
   };
 }
 
@@ -124,7 +127,7 @@ export async function removeObject(
   });
 }
 
-/** Each object on its own, as Kubernetes does: one that is gone by then is no failure. */
+/** Each object on its own, as Kubernetes does: one that is gone by then is no failure. Many at a time share a commit. */
 export async function removeCollection(
   machinery: Machinery,
   kind: KindDefinition,
@@ -133,14 +136,18 @@ export async function removeCollection(
   const { options, dryRun } = await readDeleteRequest(call);
   const context = { ...writeContext(kind, call), dryRun };
   const page = await listObjects(machinery, kind, context.namespace, call.query);
-  for (const item of page.items) {
-    const { name = '', namespace = '' } = item.summary.metadata ?? {};
-    try {
-      await deleteObject(machinery, { ...context, name, namespace }, options);
-    } catch (error) {
-      if (!ApiError.is(error, 'NotFound')) throw error;
+  const waiting = page.items.values();
+  const work = async () => {
+    for (const { summary } of waiting) {
+      const { name = '', namespace = '' } = summary.metadata ?? {};
+      try {
+        await deleteObject(machinery, { ...context, name, namespace }, options);
+      } catch (error) {
+        if (!ApiError.is(error, 'NotFound')) throw error;
+      }
     }
-  }
+  };
+  await Promise.all(Array.from({ length: DELETIONS_AT_ONCE }, work));
   return renderList(kind, call, page, machinery.now());
 }
 

@@ -12,6 +12,9 @@ import { MANAGED_BY, MANAGER, planEndpointSlices, type Slice, type SliceAction }
 const BY_SERVICE = 'service';
 const ZONE = 'topology.kubernetes.io/zone';
 
+/** Writes that are under way together share a commit of the store. */
+const WORKERS = 20;
+
 export const endpointSliceController: Controller = {
   name: 'endpointslice-controller',
   run(context) {
@@ -54,7 +57,7 @@ export const endpointSliceController: Controller = {
       for (const action of actions) await carryOut(context, writes, key, action);
       return undefined;
     };
-    return runLoop(context, endpointSliceController.name, { queue, reconcile });
+    return runLoop(context, endpointSliceController.name, { queue, workers: WORKERS, reconcile });
   },
 };
 

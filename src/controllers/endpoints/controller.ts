@@ -9,6 +9,9 @@ import { podsOfService, watchServicePods } from '../servicePods.js';
 import { Writes } from '../writes.js';
 import { isManaged, planEndpoints } from './plan.js';
 
+/** Writes that are under way together share a commit of the store. */
+const WORKERS = 20;
+
 export const endpointsController: Controller = {
   name: 'endpoints-controller',
   run(context) {
@@ -48,6 +51,6 @@ export const endpointsController: Controller = {
         writes.wrote(key, await client.of(ENDPOINTS)[verb](endpoints));
       return undefined;
     };
-    return runLoop(context, endpointsController.name, { queue, reconcile });
+    return runLoop(context, endpointsController.name, { queue, workers: WORKERS, reconcile });
   },
 };

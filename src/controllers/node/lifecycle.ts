@@ -16,19 +16,21 @@ import {
   silentConditions,
 } from './health.js';
 import { evicts, planTaints } from './taints.js';
-import { evictionPace, zoneOf } from './zones.js';
+import { EVICTION_RATES, type EvictionRates, Zones, zoneOf } from './zones.js';
 
 const LEASE_NAMESPACE = 'kube-node-lease';
 export const PODS_BY_NODE = 'node';
 
 export interface NodeLifecycleOptions extends HealthLimits {
   readonly periodMs: number;
+  readonly eviction: EvictionRates;
 }
 
 export const NODE_LIFECYCLE_DEFAULTS: NodeLifecycleOptions = {
   gracePeriodMs: 40_000,
   startupGracePeriodMs: 60_000,
   periodMs: 5_000,
+  eviction: EVICTION_RATES,
 };
 
 const NAME = 'node-lifecycle-controller';
@@ -44,8 +46,19 @@ export function nodeLifecycleController(options: NodeLifecycleOptions): Controll
       const health = new Map<string, NodeHealth>();
       const lastEvicted = new Map<string, number>();
       const queue = newQueue(context);
-      const wake = ({ metadata }: Node) => queue.add(metadata.name);
-      nodes.on({ added: wake, updated: wake, deleted: ({ metadata }) => health.delete(metadata.uid) });
+      const zones = new Zones(options.eviction);
+      const see = (node: Node) => {
+        zones.set(node);
+        queue.add(node.metadata.name);
+      };
+      nodes.on({
+        added: see,
+        updated: see,
+        deleted: (node) => {
+          zones.delete(node);
+          health.delete(node.metadata.uid);
+        },
+      });
 
       const monitor = async () => {
         const now = context.now();
@@ -66,9 +79,9 @@ export function nodeLifecycleController(options: NodeLifecycleOptions): Controll
         const node = nodes.get(name);
         if (node === undefined) return undefined;
         const now = context.now();
-        const { allDown, rateOf } = evictionPace(nodes.list());
         const zone = zoneOf(node);
-        const mayEvict = !allDown && (evicts(node) || isDue(lastEvicted.get(zone), rateOf(zone), now));
+        const isItsTurn = evicts(node) || isDue(lastEvicted.get(zone), zones.rateOf(zone), now);
+        const mayEvict = isItsTurn && !zones.allDown;
         const taints = planTaints({ node, mayEvict, now });
         if (taints === undefined) return undefined;
         if (mayEvict && !evicts(node) && readiness(node) !== 'True') lastEvicted.set(zone, now);

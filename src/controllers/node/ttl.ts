@@ -30,22 +30,24 @@ export const nodeTtlController: Controller = {
     const nodes = informers.of(NODES);
     const queue = newQueue(context);
     let step = 0;
-    const recount = () => {
-      const next = nextStep(step, nodes.list().length);
+    let count = 0;
+    const recount = (by: 1 | -1) => {
+      count += by;
+      const next = nextStep(step, count);
       if (next === step) return;
       step = next;
       for (const { metadata } of nodes.list()) queue.add(metadata.name);
     };
     nodes.on({
       added: ({ metadata }) => {
-        recount();
+        recount(1);
         queue.add(metadata.name);
       },
       updated: ({ metadata }, previous) => {
         if (metadata.annotations?.[ANNOTATION] !== previous.metadata.annotations?.[ANNOTATION])
           queue.add(metadata.name);
       },
-      deleted: recount,
+      deleted: () => recount(-1),
     });
     const reconcile = async (name: string): Promise<undefined> => {
       const node = nodes.get(name);

@@ -15,6 +15,7 @@ import { type Controller, type ControllerContext, newQueue, runLoop } from '../c
 import {
   defaultStorageClass,
   helperOf,
+  LOCAL_PATH_CLASS,
   LOCAL_PATH_PROVISIONER,
   type LocalPathOptions,
   localVolume,
@@ -59,9 +60,17 @@ export function volumeBinder(localPath?: LocalPathOptions): Controller {
         (key) => claimQueue.add(key),
         (key) => volumeQueue.add(key),
       );
-      if (localPath !== undefined)
-        await ignoring(['AlreadyExists'], client.of(STORAGE_CLASSES).create(defaultStorageClass()));
+      const classQueue = newQueue(context);
+      if (localPath !== undefined) classQueue.add(LOCAL_PATH_CLASS);
       await Promise.all([
+        runLoop(context, NAME, {
+          queue: classQueue,
+          workers: 1,
+          reconcile: async () => {
+            await ignoring(['AlreadyExists'], client.of(STORAGE_CLASSES).create(defaultStorageClass()));
+            return undefined;
+          },
+        }),
         // One worker: two claims must not look for a volume at the same time.
         runLoop(context, NAME, {
           queue: claimQueue,

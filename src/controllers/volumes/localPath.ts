@@ -3,6 +3,7 @@
 import type { V1PersistentVolume, V1Pod, V1StorageClass } from '../../api/gen/types.js';
 import { type Claim, PROVISIONED_BY, type StorageClass, type Volume } from './match.js';
 
+export const LOCAL_PATH_CLASS = 'local-path';
 export const LOCAL_PATH_PROVISIONER = 'trellis.dev/local-path';
 const PV_PROTECTION = 'kubernetes.io/pv-protection';
 const HOSTNAME = 'kubernetes.io/hostname';
@@ -20,7 +21,7 @@ export function defaultStorageClass(): V1StorageClass {
     apiVersion: 'storage.k8s.io/v1',
     kind: 'StorageClass',
     metadata: {
-      name: 'local-path',
+      name: LOCAL_PATH_CLASS,
       annotations: { 'storageclass.kubernetes.io/is-default-class': 'true' },
     },
     provisioner: LOCAL_PATH_PROVISIONER,

@@ -2,16 +2,19 @@
 // Guarantees: those of Store, also between several processes on one etcd; history is forgotten after a time.
 import {
   type Entry,
+  existsAlready,
   type ListOptions,
   type ListResult,
+  notAsExpected,
   type Store,
   StoreError,
   type WatchOptions,
+  type Write,
 } from '../store.js';
 import { Connection } from './connection.js';
 import type { EtcdTls } from './endpoint.js';
 import { Keyspace } from './keyspace.js';
-import type { RangeResponse, RequestOp } from './messages.js';
+import type { Compare, RangeResponse, RequestOp } from './messages.js';
 import { EtcdWatch } from './watch.js';
 
 export interface EtcdStoreOptions {
@@ -53,6 +56,16 @@ export async function openEtcdStore(options: EtcdStoreOptions): Promise<Store> {
     await store.close();
     throw error;
   }
+}
+
+function compareOf(write: Write, key: Buffer): Compare {
+  const modRevision = write.verb === 'create' ? 0 : write.expected;
+  return { result: 'EQUAL', target: 'MOD', key, modRevision };
+}
+
+function requestOf(write: Write, key: Buffer): RequestOp {
+  if (write.verb === 'delete') return { requestDeleteRange: { key } };
+  return { requestPut: { key, value: Buffer.from(write.value) } };
 }
 
 class EtcdStore implements Store {
@@ -99,23 +112,21 @@ class EtcdStore implements Store {
     }
   }
 
-  async create(key: string, value: Uint8Array): Promise<number> {
-    const name = this.keys.toEtcd(key);
-    const { header, succeeded } = await this.connection.write('Txn', {
-      compare: [{ result: 'EQUAL', target: 'MOD', key: name, modRevision: 0 }],
-      success: [{ requestPut: { key: name, value: Buffer.from(value) } }],
-      failure: [],
-    });
-    if (!succeeded) throw new StoreError('EXISTS', `key ${key} exists already`);
-    return header.revision;
+  create(key: string, value: Uint8Array): Promise<number> {
+    return this.commit([{ verb: 'create', key, value }]);
   }
 
   update(key: string, value: Uint8Array, expected: number): Promise<number> {
-    return this.change(key, expected, (name) => ({ requestPut: { key: name, value: Buffer.from(value) } }));
+    return this.commit([{ verb: 'update', key, value, expected }]);
   }
 
   delete(key: string, expected: number): Promise<number> {
-    return this.change(key, expected, (name) => ({ requestDeleteRange: { key: name } }));
+    return this.commit([{ verb: 'delete', key, expected }]);
+  }
+
+  async transact(writes: readonly Write[]): Promise<readonly number[]> {
+    const revision = await this.commit(writes);
+    return writes.map(() => revision);
   }
 
   async watch(options: WatchOptions): Promise<{ close(): void }> {
@@ -152,18 +163,25 @@ class EtcdStore implements Store {
     this.connection.close();
   }
 
-  private async change(key: string, expected: number, op: (name: Buffer) => RequestOp): Promise<number> {
-    const name = this.keys.toEtcd(key);
+  /** One revision for all. Who was refused is read in the same transaction. */
+  private async commit(writes: readonly Write[]): Promise<number> {
+    // etcd counts a key that is not there as revision 0, and nothing may be made of nothing.
+    for (const write of writes)
+      if (write.verb !== 'create' && write.expected <= 0) throw notAsExpected(write.key, 0, write.expected);
+    const names = writes.map(({ key }) => this.keys.toEtcd(key));
     const { header, succeeded, responses } = await this.connection.write('Txn', {
-      compare: [{ result: 'EQUAL', target: 'MOD', key: name, modRevision: expected }],
-      // A key that is not there counts as revision 0, and nothing may be made of nothing.
-      success: expected > 0 ? [op(name)] : [],
-      failure: [{ requestRange: { key: name, keysOnly: true } }],
+      compare: writes.map((write, at) => compareOf(write, names[at] as Buffer)),
+      success: writes.map((write, at) => requestOf(write, names[at] as Buffer)),
+      failure: names.map((key) => ({ requestRange: { key, keysOnly: true } })),
     });
-    if (succeeded && expected > 0) return header.revision;
-    const held = responses[0]?.responseRange?.kvs[0];
-    if (held === undefined) throw new StoreError('MISSING', `key ${key} does not exist`);
-    throw new StoreError('CONFLICT', `key ${key} is at revision ${held.modRevision}, not ${expected}`);
+    if (succeeded) return header.revision;
+    for (const [at, write] of writes.entries()) {
+      const held = responses[at]?.responseRange?.kvs[0]?.modRevision ?? 0;
+      const expected = write.verb === 'create' ? 0 : write.expected;
+      if (held === expected) continue;
+      throw write.verb === 'create' ? existsAlready(write.key) : notAsExpected(write.key, held, expected);
+    }
+    throw new StoreError('UNAVAILABLE', 'etcd refused a transaction and does not say why');
   }
 
   /** Forgets what was the past at the last tick, so that at least one whole period is always kept. */

@@ -66,12 +66,12 @@ export class Compaction {
     const { log, undo } = this.tables;
     const first = this.oldest;
     const end = Math.min(last, first + STEP - 1);
-    commit(this.tables, () => {
+    await commit(this.tables, () => {
       putCompacted(this.tables, this.compacted);
       for (let revision = Math.max(first, 1); revision <= end; revision++) {
         const id = encodeRevision(revision);
-        log.removeSync(id);
-        undo.removeSync(id);
+        log.remove(id);
+        undo.remove(id);
       }
     });
     this.oldest = Math.max(first, end + 1);

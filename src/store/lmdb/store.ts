@@ -1,6 +1,7 @@
 // The embedded store: LMDB in one folder, one process, every write on disk before it is answered.
 // Guarantees: those of Store; history is kept for a time and a number of changes, then forgotten step by step.
 
+import path from 'node:path';
 import { CatchUp, type PastWish } from '../catchUp.js';
 import {
   type Entry,
@@ -9,13 +10,15 @@ import {
   type Store,
   StoreError,
   type WatchOptions,
+  type Write,
 } from '../store.js';
 import { Tail } from '../tail.js';
 import { WatchHub } from '../watchHub.js';
 import { Compaction, type HistoryLimits } from './compaction.js';
-import { openDatabase, type Tables } from './database.js';
+import { FILE, openDatabase, type Tables } from './database.js';
 import { damaged } from './format.js';
 import { listNow, listThen } from './list.js';
+import { ResidentPages } from './residentPages.js';
 import { Snapshot } from './snapshot.js';
 import { Writer } from './writer.js';
 
@@ -31,17 +34,18 @@ export interface LmdbStoreOptions {
 
 /** LOCKED, NEWER_SCHEMA, DAMAGED or UNAVAILABLE when it cannot be opened; nothing is changed then. */
 export async function openLmdbStore(options: LmdbStoreOptions): Promise<Store> {
-  const { path, historyMs = 300_000, historyEvents = 100_000, now = Date.now, trimEveryMs = 5_000 } = options;
+  const { historyMs = 300_000, historyEvents = 100_000, now = Date.now, trimEveryMs = 5_000 } = options;
   try {
-    const tables = await openDatabase(path);
+    const tables = await openDatabase(options.path);
+    const pages = new ResidentPages(path.join(options.path, FILE));
     try {
-      return new LmdbStore(tables, { historyMs, historyEvents, now, trimEveryMs });
+      return new LmdbStore(tables, pages, { historyMs, historyEvents, now, trimEveryMs });
     } catch (error) {
       await tables.close();
       throw error;
     }
   } catch (cause) {
-    throw refusal(cause, `cannot open the store in ${path}`);
+    throw refusal(cause, `cannot open the store in ${options.path}`);
   }
 }
 
@@ -57,6 +61,7 @@ class LmdbStore implements Store {
 
   constructor(
     private readonly tables: Tables,
+    private readonly pages: ResidentPages,
     limits: HistoryLimits & { readonly trimEveryMs: number },
   ) {
     const newest = this.look((snapshot) => snapshot.newest());
@@ -66,6 +71,7 @@ class LmdbStore implements Store {
       newest,
       now: limits.now,
       onCommit: (events) => {
+        this.pages.looked(events.length);
         this.tail.push(events);
         this.hub.publish(events);
         // Not only by the clock: a storm between two ticks must not outgrow the limit by much.
@@ -77,7 +83,7 @@ class LmdbStore implements Store {
     this.timer = setInterval(() => this.trim(), limits.trimEveryMs).unref();
   }
 
-  async revision(): Promise<number> {
+  revision(): number {
     this.assertOpen();
     return this.writer.committed;
   }
@@ -88,11 +94,13 @@ class LmdbStore implements Store {
 
   async list(options: ListOptions): Promise<ListResult> {
     const { revision } = options;
-    return this.look((snapshot) => {
+    const result = this.look((snapshot) => {
       if (revision === undefined || revision === snapshot.newest()) return listNow(snapshot, options);
       this.assertKept(revision);
       return listThen(snapshot, options, revision);
     });
+    this.pages.listed(result.entries);
+    return result;
   }
 
   create(key: string, value: Uint8Array): Promise<number> {
@@ -105,6 +113,14 @@ class LmdbStore implements Store {
 
   delete(key: string, expected: number): Promise<number> {
     return this.writer.write({ verb: 'delete', key, expected });
+  }
+
+  transact(writes: readonly Write[]): Promise<readonly number[]> {
+    return this.writer.transact(
+      writes.map((write) =>
+        write.verb === 'delete' ? write : { ...write, value: Buffer.from(write.value) },
+      ),
+    );
   }
 
   async watch(options: WatchOptions): Promise<{ close(): void }> {
@@ -142,6 +158,7 @@ class LmdbStore implements Store {
     try {
       const last = this.writer.committed;
       for (const piece of snapshot.events({ after, last, prefix })) {
+        this.pages.listed(piece);
         if (piece.length > 0) yield piece;
         await new Promise((resolve) => setImmediate(resolve));
         if (this.closing !== undefined) return;
@@ -165,6 +182,7 @@ class LmdbStore implements Store {
 
   private look<T>(read: (snapshot: Snapshot) => T): T {
     this.assertOpen();
+    this.pages.looked(1);
     const snapshot = new Snapshot(this.tables);
     try {
       return read(snapshot);

@@ -1,15 +1,15 @@
 // The one writer: whatever is asked while a commit is under way shares the next one (group commit).
 // Guarantees: a write is answered when it is on disk; a batch is there as a whole or not at all.
-import { decideBatch, type Write } from '../batch.js';
-import { StoreError, type StoreEvent } from '../store.js';
+import { decideBatch } from '../batch.js';
+import { StoreError, type StoreEvent, type Write } from '../store.js';
 import { commit } from './commit.js';
 import type { Tables } from './database.js';
 import { encodeCurrent, encodeLog, encodeRevision, keyBytes } from './format.js';
 import { Snapshot } from './snapshot.js';
 
 interface Waiting {
-  readonly write: Write;
-  resolve(revision: number): void;
+  readonly writes: readonly Write[];
+  resolve(revisions: readonly number[]): void;
   reject(error: unknown): void;
 }
 
@@ -39,11 +39,17 @@ export class Writer {
     this.assigned = options.newest;
   }
 
-  write(write: Write): Promise<number> {
+  async write(write: Write): Promise<number> {
+    const [revision] = await this.transact([write]);
+    return revision as number;
+  }
+
+  /** All or none; the values must not change any more. */
+  transact(writes: readonly Write[]): Promise<readonly number[]> {
     return new Promise((resolve, reject) => {
       if (this.closed) return reject(new StoreError('CLOSED', 'the store is closed'));
-      keyBytes(write.key);
-      this.queue.push({ write, resolve, reject });
+      for (const { key } of writes) keyBytes(key);
+      this.queue.push({ writes, resolve, reject });
       this.start();
     });
   }
@@ -68,37 +74,49 @@ export class Writer {
   }
 
   private async drain(): Promise<void> {
+    // Whatever else this turn of the event loop brings comes along.
+    await new Promise((resolve) => setImmediate(resolve));
+    let tell = nothing;
     while (this.queue.length > 0 || this.chores.length > 0) {
-      // Whatever else this turn of the event loop brings comes along, and the answers of the last batch get out.
-      await new Promise((resolve) => setImmediate(resolve));
-      if (this.queue.length > 0) this.commit(this.queue.splice(0, BATCH));
+      const settling = this.queue.length > 0 ? this.commit(this.queue.splice(0, BATCH)) : nothing;
+      // Those of the batch before are told while the disk works on this one.
+      tell();
+      tell = await settling;
       // One chore after each batch: a long compaction never holds writes up for more than one of its steps.
-      await this.chores.shift()?.();
+      const chore = this.chores.shift();
+      if (chore === undefined) continue;
+      tell();
+      tell = nothing;
+      await chore();
     }
     // In the turn of the last look at the queue: a write that comes later finds nobody running and starts again.
     this.running = undefined;
+    tell();
   }
 
-  private commit(batch: readonly Waiting[]): void {
+  /** Resolves when the batch is on disk or refused, with what tells watchers and writers so. */
+  private async commit(batch: readonly Waiting[]): Promise<() => void> {
     const { tables, onCommit } = this.options;
     try {
       const outcomes = decide(
         tables,
-        batch.map(({ write }) => write),
+        batch.map(({ writes }) => writes),
         this.committed,
       );
-      const events = outcomes.filter((outcome) => !(outcome instanceof StoreError)) as StoreEvent[];
+      const events = outcomes.flatMap((outcome) => (outcome instanceof StoreError ? [] : outcome));
       const newest = this.committed + events.length;
       if (events.length > 0) {
         this.assigned = newest;
-        commit(tables, () => this.put(events));
+        await commit(tables, () => this.put(events));
         this.committed = newest;
-        onCommit(events);
       }
-      outcomes.forEach((outcome, index) => {
-        if (outcome instanceof StoreError) batch[index]?.reject(outcome);
-        else batch[index]?.resolve(outcome.revision);
-      });
+      return () => {
+        if (events.length > 0) onCommit(events);
+        outcomes.forEach((outcome, index) => {
+          if (outcome instanceof StoreError) batch[index]?.reject(outcome);
+          else batch[index]?.resolve(outcome.map(({ revision }) => revision));
+        });
+      };
     } catch (cause) {
       this.assigned = this.committed;
       const why = cause instanceof Error ? cause.message : String(cause);
@@ -106,7 +124,9 @@ export class Writer {
         cause instanceof StoreError
           ? cause
           : new StoreError('UNAVAILABLE', `cannot write to the store: ${why}`, { cause });
-      for (const { reject } of batch) reject(error);
+      return () => {
+        for (const { reject } of batch) reject(error);
+      };
     }
   }
 
@@ -116,18 +136,20 @@ export class Writer {
     for (const { type, key, revision, value, previous } of events) {
       const name = keyBytes(key);
       const id = encodeRevision(revision);
-      if (type === 'put') tables.current.putSync(name, encodeCurrent(revision, value));
-      else tables.current.removeSync(name);
-      tables.log.putSync(id, encodeLog({ type, key, previous: previous?.revision ?? 0, timeMs }));
-      if (previous !== undefined) tables.undo.putSync(id, previous.value);
+      if (type === 'put') tables.current.put(name, encodeCurrent(revision, value));
+      else tables.current.remove(name);
+      tables.log.put(id, encodeLog({ type, key, previous: previous?.revision ?? 0, timeMs }));
+      if (previous !== undefined) tables.undo.put(id, previous.value);
     }
   }
 }
 
-function decide(tables: Tables, writes: readonly Write[], revision: number) {
+function nothing(): void {}
+
+function decide(tables: Tables, transactions: readonly (readonly Write[])[], revision: number) {
   const snapshot = new Snapshot(tables);
   try {
-    return decideBatch(writes, (key) => snapshot.get(key), revision);
+    return decideBatch(transactions, (key) => snapshot.get(key), revision);
   } finally {
     snapshot.close();
   }

@@ -68,9 +68,7 @@ describeWith(
         .sort();
     const expectNothing = async (host: TestNetNs, container?: TestNetNs) => {
       // The kernel takes apart a namespace, and the pairs that end in it, a moment after it was removed.
-      await expect
-        .poll(() => host.run('ip', '-br', 'link', 'show', 'type', 'veth'), { timeout: 5000 })
-        .toBe('');
+      await expect.poll(() => host.run('ip', '-br', 'link', 'show', 'type', 'veth')).toBe('');
       expect(await host.run('nft', 'list', 'ruleset')).toBe('');
       expect(reserved()).toEqual([]);
       if (container !== undefined) expect(await container.run('ip', '-br', 'link')).not.toContain('eth0');

@@ -81,7 +81,7 @@ describeWith(
       const bare = { host: host.ns, config, command: 'DEL' } as const;
       expect(await callPlugin(bare)).toEqual(DONE);
       // The kernel takes a namespace apart, with the interfaces in it, a little after it is gone.
-      await expect.poll(() => traces(host), { timeout: 5000 }).toEqual([]);
+      await expect.poll(() => traces(host)).toEqual([]);
       expect(await callPlugin({ ...call, command: 'DEL' })).toEqual(DONE);
       expect(await callPlugin(bare)).toEqual(DONE);
     });

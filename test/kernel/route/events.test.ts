@@ -1,10 +1,11 @@
 // A watch tells every change of links, addresses, routes, rules and neighbours, in the kernel's order.
 // Guarantees: nothing after watch() is missed; nothing comes after close(); a namespace's events are its own.
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { openRoute } from '../../../src/kernel/route/adapter.js';
 import type { RouteEvent } from '../../../src/kernel/route/port.js';
 import { netNsPerTest } from '../../support/netns.js';
 import { describeWith } from '../../support/requires.js';
+import { until } from '../../support/until.js';
 
 const namespaces = netNsPerTest();
 
@@ -51,7 +52,7 @@ describeWith({ root: true, tools: ['ip', 'nsenter'] }, 'events', () => {
     await ip('route del 10.1.0.0/16');
     await ip('addr del 10.0.0.1/24 dev eth0');
     await ip('link del eth0');
-    await vi.waitFor(() => expect(seen).toContain('delete link eth0'));
+    await until(() => expect(seen).toContain('delete link eth0'));
     const wanted = [
       'new link eth0',
       'new address 10.0.0.1/24',
@@ -76,14 +77,14 @@ describeWith({ root: true, tools: ['ip', 'nsenter'] }, 'events', () => {
       { do: 'add', kind: 'link', name: 'br0', type: 'bridge' },
       { do: 'add', kind: 'rule', priority: 6, table: 5 },
     ]);
-    await vi.waitFor(() => expect(elsewhere.seen).toEqual(['new rule 5']));
-    await vi.waitFor(() => expect(seen).toEqual(['new rule 6']));
+    await until(() => expect(elsewhere.seen).toEqual(['new rule 5']));
+    await until(() => expect(seen).toEqual(['new rule 6']));
   });
 
   it('is silent after close, which may be called twice', async () => {
     const { route, seen, watch } = await watching(['rule']);
     await route.apply([{ do: 'add', kind: 'rule', priority: 5, table: 5 }]);
-    await vi.waitFor(() => expect(seen).toHaveLength(1));
+    await until(() => expect(seen).toHaveLength(1));
     watch.close();
     watch.close();
     await route.apply([{ do: 'add', kind: 'rule', priority: 6, table: 5 }]);
@@ -102,7 +103,7 @@ describeWith({ root: true, tools: ['ip', 'nsenter'] }, 'events', () => {
         type: 'blackhole' as const,
       })),
     );
-    await vi.waitFor(() => {
+    await until(() => {
       const count = seen.filter((words) => words.startsWith('new route 10.')).length;
       expect(count === 5000 || seen.includes('lost')).toBe(true);
     });

@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import https from 'node:https';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { silentLog } from '../../../src/api/log.js';
 import {
   CONFIG_MAPS,
@@ -21,6 +21,7 @@ import { openHttps } from '../../../src/client/httpTransport.js';
 import type { TransportRequest } from '../../../src/client/transport.js';
 import { openClient } from '../../../src/client/typedClient.js';
 import { type SecuredApiServer, startSecuredApiServer } from '../../support/securedApiServer.js';
+import { until } from '../../support/until.js';
 
 const SECRET_WORDS = ['cGFzc3dvcmQtb2YtamFuZQ', 'password-of-jane', 'static-token-of-bob'];
 let dir: string;
@@ -204,7 +205,7 @@ describe('quota', () => {
   it('of a hundred creates at once, exactly as many pass as are allowed', async () => {
     const name = { name: 'q', namespace: 'storm' };
     await api.client.of(RESOURCE_QUOTAS).create({ metadata: name, spec: { hard: { pods: '10' } } });
-    await vi.waitFor(() => expect(api.informers.of(RESOURCE_QUOTAS).get('storm/q')).toBeDefined());
+    await until(() => expect(api.informers.of(RESOURCE_QUOTAS).get('storm/q')).toBeDefined());
     const results = await Promise.allSettled(
       Array.from({ length: 100 }, (_, n) => api.client.of(PODS).create(pod('storm', `p${n}`))),
     );
@@ -220,7 +221,7 @@ describe('quota', () => {
     const quotas = api.client.of(RESOURCE_QUOTAS);
     const name = { name: 'maps', namespace: 'limits' };
     await quotas.create({ metadata: name, spec: { hard: { 'count/configmaps': '2' } } });
-    await vi.waitFor(() => expect(api.informers.of(RESOURCE_QUOTAS).get('limits/maps')).toBeDefined());
+    await until(() => expect(api.informers.of(RESOURCE_QUOTAS).get('limits/maps')).toBeDefined());
     const map = { metadata: { name: 'm', namespace: 'limits' } };
     await api.client.of(CONFIG_MAPS).create(map);
     await expect(api.client.of(CONFIG_MAPS).create(map)).rejects.toMatchObject({ reason: 'AlreadyExists' });
@@ -231,7 +232,7 @@ describe('quota', () => {
       metadata: { name: 'l', namespace: 'limits' },
       spec: { limits: [{ type: 'Container', max: { cpu: '1' }, defaultRequest: { cpu: '100m' } }] },
     });
-    await vi.waitFor(() => expect(api.informers.of(LIMIT_RANGES).get('limits/l')).toBeDefined());
+    await until(() => expect(api.informers.of(LIMIT_RANGES).get('limits/l')).toBeDefined());
     const created = await api.client.of(PODS).create(pod('limits', 'small'));
     expect(created.spec.containers[0]?.resources).toEqual({
       limits: { cpu: '1' },
@@ -271,7 +272,7 @@ describe('over HTTPS', () => {
     const map = { metadata: { name: 'seen', namespace: 'team' }, data: { a: 'b' } };
     const made = await root('POST', '/api/v1/namespaces/team/configmaps', map);
     const file = path.join(dir, 'audit.log');
-    const lines = await vi.waitFor(async () => {
+    const lines = await until(async () => {
       const all = (await readFile(file, 'utf8'))
         .split('\n')
         .filter(Boolean)
@@ -314,7 +315,7 @@ describe('over HTTPS', () => {
         for await (const chunk of response.body) chunks.push(chunk);
         return { ...response, text: Buffer.concat(chunks).toString() };
       };
-      await vi.waitFor(async () =>
+      await until(async () =>
         expect((await get('GET', '/metrics')).text).toContain(
           'apiserver_current_inflight_requests{request_kind="mutating"} 1',
         ),
@@ -337,7 +338,7 @@ describe('over HTTPS', () => {
       await root.of(CONFIG_MAPS).create({ metadata: { name: 'm', namespace: 'default' } });
       root.close();
       held.destroy();
-      await vi.waitFor(async () => expect((await get('DELETE', `${url}/x`)).status).toBe(404));
+      await until(async () => expect((await get('DELETE', `${url}/x`)).status).toBe(404));
       transport.close();
     } finally {
       await small.close();

@@ -1,5 +1,5 @@
 // The real server with its whole security, as kubectl, service accounts, kubelets and the scheduler meet it.
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { AuthenticationV1TokenRequest, V1SelfSubjectReview } from '../../../src/api/gen/types.js';
 import { silentLog } from '../../../src/api/log.js';
 import {
@@ -18,6 +18,7 @@ import { runScheduler } from '../../../src/scheduler/scheduler.js';
 import { type Kubectl, openKubectl } from '../../support/kubectl.js';
 import { describeWith } from '../../support/requires.js';
 import { type SecuredApiServer, startSecuredApiServer } from '../../support/securedApiServer.js';
+import { until } from '../../support/until.js';
 
 let api: SecuredApiServer;
 beforeAll(async () => {
@@ -32,7 +33,6 @@ const pod = (name: string, spec = {}) => ({
   metadata: { name, namespace: 'team' },
   spec: { containers: [{ name: 'c', image: 'busybox' }], ...spec },
 });
-const until = (check: () => Promise<void> | void) => vi.waitFor(check, { timeout: 5000, interval: 20 });
 
 describe('authorization', () => {
   it('refuses strangers and says what they lack', async () => {

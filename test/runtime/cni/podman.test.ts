@@ -115,7 +115,7 @@ describeWith(
       await run('client');
       const ask = ['nc', '-w', '2', '10.78.0.1', '8080'];
       // The server needs a moment before it listens.
-      await expect.poll(() => host.run('busybox', ...ask).catch(String), { timeout: 5000 }).toBe('hello\n');
+      await expect.poll(() => host.run('busybox', ...ask).catch(String)).toBe('hello\n');
       expect(await podman('exec', 'client', ...ask)).toBe('hello\n');
     });
   },

@@ -3,11 +3,12 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { DEPLOYMENTS, LEASES, NAMESPACES, PODS } from '../../../src/api/resources.js';
 import { ApiError } from '../../../src/api/status.js';
 import { type SecuredApiServer, startSecuredApiServer } from '../../support/securedApiServer.js';
+import { until } from '../../support/until.js';
 
 const MAIN = path.resolve('dist/src/cli/main.js');
 const CONTROLLERS = '--controllers=deployment-controller,replicaset-controller,serviceaccount-controller';
@@ -39,7 +40,7 @@ beforeAll(async () => {
     .catch((error: unknown) => {
       if (!ApiError.is(error, 'AlreadyExists')) throw error;
     });
-}, 60_000);
+});
 afterAll(async () => {
   for (const child of children) child.kill('SIGKILL');
   await api.close();
@@ -68,7 +69,6 @@ const holder = async () => {
 };
 const podNames = async () =>
   (await api.client.of(PODS).list({ namespace: 'default' })).items.map(({ metadata }) => metadata.name);
-const until = (check: () => Promise<void>) => vi.waitFor(check, { timeout: 30_000, interval: 50 });
 
 it('goes on after the leader is killed, and makes nothing twice', async () => {
   const first = startManager();
@@ -94,7 +94,7 @@ it('goes on after the leader is killed, and makes nothing twice', async () => {
     expect(status.replicas).toBe(200);
   });
   expect(await podNames()).toHaveLength(200);
-}, 90_000);
+});
 
 it('ends in order on TERM and gives the lease back', async () => {
   const [, second] = children;
@@ -103,4 +103,4 @@ it('ends in order on TERM and gives the lease back', async () => {
   second.kill('SIGTERM');
   expect(await ended).toBe(0);
   expect(await holder()).toBe('');
-}, 60_000);
+});

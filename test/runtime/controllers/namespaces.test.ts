@@ -1,15 +1,14 @@
 // A namespace with much in it, deleted through the real apiserver while the controllers are restarted.
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { CONFIG_MAPS, DEPLOYMENTS, NAMESPACES, PODS, SERVICE_ACCOUNTS } from '../../../src/api/resources.js';
+import { until } from '../../support/until.js';
 import { openWorld, type World } from './support/world.js';
 
 let world: World;
 beforeAll(async () => {
   world = await openWorld(['n0']);
-}, 60_000);
+});
 afterAll(() => world.close());
-
-const until = (check: () => Promise<void>) => vi.waitFor(check, { timeout: 30_000, interval: 30 });
 
 it('goes with everything in it, pods first', async () => {
   const { client } = world;
@@ -35,4 +34,4 @@ it('goes with everything in it, pods first', async () => {
     expect(items.map(({ metadata }) => metadata.name)).not.toContain('team');
   });
   expect((await client.of(CONFIG_MAPS).list({ namespace: 'team' })).items).toEqual([]);
-}, 60_000);
+});

@@ -1,5 +1,5 @@
 // Claims and volumes through the real apiserver: bound, provisioned where the pod goes, protected, reclaimed.
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import {
   NAMESPACES,
   PERSISTENT_VOLUME_CLAIMS,
@@ -8,6 +8,7 @@ import {
   STORAGE_CLASSES,
 } from '../../../src/api/resources.js';
 import { ApiError } from '../../../src/api/status.js';
+import { until } from '../../support/until.js';
 import { openWorld, type World } from './support/world.js';
 
 let world: World;
@@ -19,10 +20,9 @@ beforeAll(async () => {
     .catch((error: unknown) => {
       if (!ApiError.is(error, 'AlreadyExists')) throw error;
     });
-}, 60_000);
+});
 afterAll(() => world.close());
 
-const until = (check: () => Promise<void>) => vi.waitFor(check, { timeout: 30_000, interval: 30 });
 const named = (name: string) => ({ name, namespace: 'default' });
 const claimSpec = (storage: string, storageClassName: string) => ({
   accessModes: ['ReadWriteOnce'],
@@ -66,7 +66,7 @@ it('gives a claim the smallest volume that fits, and keeps it after the claim', 
   await until(async () =>
     expect((await client.of(PERSISTENT_VOLUMES).get({ name: 'fitting' })).status.phase).toBe('Released'),
   );
-}, 60_000);
+});
 
 it('makes a local volume where the pod goes, keeps it while it is used, and removes it afterwards', async () => {
   const { client } = world;
@@ -94,4 +94,4 @@ it('makes a local volume where the pod goes, keeps it while it is used, and remo
     expect(items.filter(({ spec }) => spec.storageClassName === 'local-path')).toEqual([]);
   });
   expect(world.made.filter((name) => name.startsWith('remove-'))).toHaveLength(1);
-}, 60_000);
+});

@@ -93,7 +93,7 @@ describeWith(needs, 'kubectl through the kubelet', () => {
   ];
   const kubectl = (args: readonly string[], input = '') =>
     new Promise<{ code: number; stdout: string; stderr: string }>((resolve) => {
-      const child = execFile('kubectl', [...flags(), ...args], { timeout: 20_000 }, (error, stdout, stderr) =>
+      const child = execFile('kubectl', [...flags(), ...args], { timeout: 60_000 }, (error, stdout, stderr) =>
         resolve({ code: error === null ? 0 : Number(error.code ?? -1), stdout, stderr }),
       );
       child.stdin?.end(input);

@@ -1,11 +1,12 @@
 // The scheduler through the real apiserver, stopped and started while it works: no pod twice, none forgotten, no node over-full.
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { silentLog } from '../../../src/api/log.js';
 import { NODES, PODS, SERVICE_ACCOUNTS } from '../../../src/api/resources.js';
 import { makeEventRecorder } from '../../../src/client/eventRecorder.js';
 import { openInformers } from '../../../src/client/sharedInformers.js';
 import { runScheduler } from '../../../src/scheduler/scheduler.js';
 import { type SecuredApiServer, startSecuredApiServer } from '../../support/securedApiServer.js';
+import { until } from '../../support/until.js';
 
 const NODE_COUNT = 3;
 const PODS_PER_NODE = 20;
@@ -51,7 +52,6 @@ const bound = async () => {
   const { items } = await api.client.of(PODS).list({ namespace: 'default' });
   return items.filter(({ spec }) => spec.nodeName !== undefined);
 };
-const until = (check: () => Promise<void>) => vi.waitFor(check, { timeout: 30_000, interval: 20 });
 
 it('fills every node exactly, over restarts', async () => {
   let stop = start();

@@ -1,5 +1,4 @@
 // A scheduler at work on a real apiserver, and what tests ask of the two.
-import { vi } from 'vitest';
 import type { V1Node, V1Pod, V1PodSpec } from '../../../src/api/gen/types.js';
 import { silentLog } from '../../../src/api/log.js';
 import type { Stored } from '../../../src/api/object.js';
@@ -105,7 +104,7 @@ interface NodeShape {
   readonly spec?: V1Node['spec'];
 }
 
-export const until = (check: () => Promise<void>) => vi.waitFor(check, { timeout: 30_000, interval: 20 });
+export { until } from '../../support/until.js';
 export const cpu = (amount: string): Partial<V1PodSpec> => ({
   containers: [{ name: 'c', image: 'busybox', resources: { requests: { cpu: amount } } }],
 });

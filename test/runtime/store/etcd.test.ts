@@ -1,11 +1,12 @@
 // The store's contract on a real etcd, and what only etcd has: several processes, members that go away, TLS.
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { openEtcdStore } from '../../../src/store/etcd/store.js';
 import type { Store, StoreEvent } from '../../../src/store/store.js';
 import { storeContract } from '../../support/contracts/store.js';
 import { startEtcd, type TestEtcd } from '../../support/etcd.js';
 import { makeAuthority } from '../../support/pki.js';
 import { describeWith } from '../../support/requires.js';
+import { until } from '../../support/until.js';
 
 const bytes = (text: string) => Buffer.from(text);
 
@@ -45,7 +46,7 @@ describeWith({ tools: ['etcd'] }, 'the store on etcd', () => {
       Array.from({ length: 200 }, (_, i) => stores[i % 2 === 0 ? 0 : 1].create(`/k${i}`, bytes('v'))),
     );
     const wanted = [...written].sort((a, b) => a - b);
-    await vi.waitFor(() => expect(seen.map(({ length }) => length)).toEqual([200, 200]));
+    await until(() => expect(seen.map(({ length }) => length)).toEqual([200, 200]));
     expect(seen).toEqual([wanted, wanted]);
     expect(await stores[1].get('/k0')).toEqual(await stores[0].get('/k0'));
     const races = await Promise.allSettled(
@@ -70,7 +71,7 @@ describeWith({ tools: ['etcd'] }, 'the store on etcd', () => {
       onError: () => {},
     });
     const revision = await others.create('/x', bytes('1'));
-    await vi.waitFor(() => expect(reached).toBe(revision));
+    await until(() => expect(reached).toBe(revision));
     expect(seen).toEqual([]);
   });
 
@@ -115,7 +116,7 @@ describeWith({ tools: ['etcd'] }, 'an etcd that goes away', () => {
   test('after a crash and restart reads, writes and watches go on, with no change lost or doubled', async () => {
     const etcd = await startEtcd();
     try {
-      const store = await openEtcdStore({ endpoints: [etcd.endpoint], patienceMs: 200, timeoutMs: 2_000 });
+      const store = await openEtcdStore({ endpoints: [etcd.endpoint], patienceMs: 200, timeoutMs: 10_000 });
       const seen: string[] = [];
       const errors: Error[] = [];
       await store.watch({
@@ -125,13 +126,13 @@ describeWith({ tools: ['etcd'] }, 'an etcd that goes away', () => {
         onError: (error) => void errors.push(error),
       });
       await store.create('/before', bytes('1'));
-      await vi.waitFor(() => expect(seen).toEqual(['/before']));
+      await until(() => expect(seen).toEqual(['/before']));
       await etcd.kill();
       await expect(store.get('/before')).rejects.toMatchObject({ code: 'UNAVAILABLE' });
       await expect(store.create('/during', bytes('1'))).rejects.toMatchObject({ code: 'UNAVAILABLE' });
       await etcd.start();
-      await vi.waitFor(() => store.create('/after', bytes('1')), { timeout: 20_000 });
-      await vi.waitFor(() => expect(seen).toEqual(['/before', '/after']), { timeout: 20_000 });
+      await until(() => store.create('/after', bytes('1')));
+      await until(() => expect(seen).toEqual(['/before', '/after']));
       expect(errors).toEqual([]);
       await store.close();
     } finally {

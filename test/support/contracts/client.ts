@@ -1,5 +1,5 @@
 // What the typed client and its informers promise, whatever transport is beneath them.
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { V1ConfigMap } from '../../../src/api/gen/types.js';
 import type { Stored } from '../../../src/api/object.js';
 import { CONFIG_MAPS } from '../../../src/api/resources.js';
@@ -10,6 +10,7 @@ import type { Informer, Informers } from '../../../src/client/informer.js';
 import { openInformers } from '../../../src/client/sharedInformers.js';
 import { openClient } from '../../../src/client/typedClient.js';
 import { type Door, FakeApi, json, status, text } from '../fakeApi.js';
+import { until } from '../until.js';
 
 const named = (name: string, data: Record<string, string> = {}): V1ConfigMap => ({
   metadata: { name, namespace: 'default' },
@@ -123,13 +124,13 @@ export function clientContract(title: string, open: (api: FakeApi) => Promise<Do
       for await (const event of watch) if (seen.push(event) === 3) break;
       expect(seen.map(({ type }) => type)).toEqual(['ADDED', 'ADDED', 'DELETED']);
       expect(seen[0]).toMatchObject({ object: { data: { k: 'grüße 🌱' } } });
-      await vi.waitFor(() => expect(api.watchers.size).toBe(0));
+      await until(() => expect(api.watchers.size).toBe(0));
     });
 
     test('several events in one chunk are several events', async () => {
       const watch = client.of(CONFIG_MAPS).watch({ resourceVersion: '10' })[Symbol.asyncIterator]();
       const first = watch.next();
-      await vi.waitFor(() => expect(api.watchers.size).toBe(1));
+      await until(() => expect(api.watchers.size).toBe(1));
       const bookmark = '{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"9"}}}\n';
       api.sendRaw(`${bookmark}\n${bookmark}`);
       expect((await first).value).toEqual({ type: 'BOOKMARK', resourceVersion: '9' });
@@ -150,7 +151,7 @@ export function clientContract(title: string, open: (api: FakeApi) => Promise<Do
       ['an ERROR event', '{"type":"ERROR","object":{"kind":"Status","code":410,"reason":"Expired"}}\n', 410],
     ])('%s ends the watch with an error', async (_what, line, code) => {
       const first = client.of(CONFIG_MAPS).watch({ resourceVersion: '10' })[Symbol.asyncIterator]().next();
-      await vi.waitFor(() => expect(api.watchers.size).toBe(1));
+      await until(() => expect(api.watchers.size).toBe(1));
       api.sendRaw(line);
       await expect(first).rejects.toMatchObject({ code });
     });
@@ -166,7 +167,7 @@ export function clientContract(title: string, open: (api: FakeApi) => Promise<Do
       const stop = new AbortController();
       const query = { resourceVersion: '10', signal: stop.signal };
       const first = client.of(CONFIG_MAPS).watch(query)[Symbol.asyncIterator]().next();
-      await vi.waitFor(() => expect(api.watchers.size).toBe(1));
+      await until(() => expect(api.watchers.size).toBe(1));
       stop.abort();
       expect((await first).done).toBe(true);
       expect((await client.of(CONFIG_MAPS).watch(query)[Symbol.asyncIterator]().next()).done).toBe(true);
@@ -174,7 +175,7 @@ export function clientContract(title: string, open: (api: FakeApi) => Promise<Do
 
     test('a closed client refuses and ends its watches', async () => {
       const first = client.of(CONFIG_MAPS).watch({ resourceVersion: '10' })[Symbol.asyncIterator]().next();
-      await vi.waitFor(() => expect(api.watchers.size).toBe(1));
+      await until(() => expect(api.watchers.size).toBe(1));
       client.close();
       expect((await first).done).toBe(true);
       const refused = await client
@@ -198,7 +199,7 @@ export function clientContract(title: string, open: (api: FakeApi) => Promise<Do
         void calls.push(`~${metadata.name}${data?.['k'] ?? ''}`),
       deleted: ({ metadata }: Stored<V1ConfigMap>) => void calls.push(`-${metadata.name}`),
     };
-    const expectCalls = (wanted: string[]) => vi.waitFor(() => expect(calls).toEqual(wanted));
+    const expectCalls = (wanted: string[]) => until(() => expect(calls).toEqual(wanted));
 
     beforeEach(async () => {
       calls.length = 0;
@@ -232,10 +233,25 @@ export function clientContract(title: string, open: (api: FakeApi) => Promise<Do
       expect(informers.of(CONFIG_MAPS, { labelSelector: 'a=b' })).not.toBe(maps);
     });
 
+    test('hold what is kept of each object, from a list and from a watch, beside those that hold all', async () => {
+      const keep = ({ metadata, data }: Stored<V1ConfigMap>) => ({
+        metadata,
+        data: { size: String(data?.['k']) },
+      });
+      const kept = informers.of(CONFIG_MAPS, { keep });
+      expect(kept).not.toBe(maps);
+      expect(informers.of(CONFIG_MAPS, { keep })).toBe(kept);
+      await informers.synced();
+      expect(kept.get('default/a')?.data).toEqual({ size: '1' });
+      expect(maps.get('default/a')?.data).toEqual({ k: '1' });
+      api.put('a', { k: '2' });
+      await until(() => expect(kept.get('default/a')?.data).toEqual({ size: '2' }));
+    });
+
     test('give frozen objects, from a list and from a watch', async () => {
       await maps.synced();
       api.put('b', { k: '1' });
-      await vi.waitFor(() => expect(maps.get('default/b')).toBeDefined());
+      await until(() => expect(maps.get('default/b')).toBeDefined());
       for (const object of maps.list()) {
         expect(
           Object.isFrozen(object) && Object.isFrozen(object.metadata) && Object.isFrozen(object.data),
@@ -261,10 +277,10 @@ export function clientContract(title: string, open: (api: FakeApi) => Promise<Do
 
     test('after 410 list again and tell of the deletes that were missed', async () => {
       api.put('b');
-      await vi.waitFor(() => expect(maps.get('default/b')).toBeDefined());
+      await until(() => expect(maps.get('default/b')).toBeDefined());
       maps.on(note);
       calls.length = 0;
-      await vi.waitFor(() => expect(api.watchers.size).toBe(1));
+      await until(() => expect(api.watchers.size).toBe(1));
       // Whatever the watchers are not told is what happens while nobody watches.
       api.cutWatches();
       api.remove('b');
@@ -277,7 +293,7 @@ export function clientContract(title: string, open: (api: FakeApi) => Promise<Do
     test('an object that was replaced under its name was deleted and added', async () => {
       await maps.synced();
       maps.on(note);
-      await vi.waitFor(() => expect(api.watchers.size).toBe(1));
+      await until(() => expect(api.watchers.size).toBe(1));
       api.cutWatches();
       api.remove('a');
       api.put('a');
@@ -288,7 +304,7 @@ export function clientContract(title: string, open: (api: FakeApi) => Promise<Do
     test('survive lines that make no sense and errors of the server', async () => {
       maps.on(note);
       await maps.synced();
-      await vi.waitFor(() => expect(api.watchers.size).toBe(1));
+      await until(() => expect(api.watchers.size).toBe(1));
       api.faults.push(
         () => text(500, 'oops'),
         () => text(200, '\u0000\u0001\n'),
@@ -329,11 +345,11 @@ export function clientContract(title: string, open: (api: FakeApi) => Promise<Do
       });
       expect(maps.byIndex('k', '1').map(({ metadata }) => metadata.name)).toEqual(['a']);
       api.put('b', { k: '1' });
-      await vi.waitFor(() => expect(maps.byIndex('k', '1')).toHaveLength(2));
+      await until(() => expect(maps.byIndex('k', '1')).toHaveLength(2));
       api.put('a', { k: '2' });
-      await vi.waitFor(() => expect(maps.byIndex('k', '2')).toHaveLength(1));
+      await until(() => expect(maps.byIndex('k', '2')).toHaveLength(1));
       api.remove('b');
-      await vi.waitFor(() => expect(maps.byIndex('k', '1')).toHaveLength(0));
+      await until(() => expect(maps.byIndex('k', '1')).toHaveLength(0));
     });
   });
 }

@@ -1,7 +1,8 @@
 // What RoutePort promises, as tests that the fake and the real kernel both pass.
 // Guarantees: whatever is asked here behaves the same in both.
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RouteEvent, RoutePort } from '../../../src/kernel/route/port.js';
+import { until } from '../until.js';
 
 export function routeContract(
   name: string,
@@ -178,7 +179,7 @@ export function routeContract(
       const watch = port.watch(['rule'], (events) => seen.push(...events));
       await port.apply([bridge(), { do: 'add', kind: 'rule', priority: 9, table: 9 }]);
       await port.apply([{ do: 'delete', kind: 'rule', priority: 9, table: 9 }]);
-      await vi.waitFor(() => expect(seen).toHaveLength(2));
+      await until(() => expect(seen).toHaveLength(2));
       expect(seen).toMatchObject([
         { event: 'new', object: { kind: 'rule', priority: 9 } },
         { event: 'delete', object: { kind: 'rule', priority: 9 } },

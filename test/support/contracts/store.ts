@@ -1,9 +1,9 @@
 // What every store promises, whatever is beneath it.
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Store, StoreEvent } from '../../../src/store/store.js';
+import { until } from '../until.js';
 
 /** Patient: what a busy machine delays is not wrong. */
-const eventually = (check: () => void) => vi.waitFor(check, { timeout: 20_000 });
 
 const bytes = (text: string) => Buffer.from(text);
 
@@ -100,6 +100,55 @@ export function storeContract(title: string, open: () => Promise<StoreUnderTest>
       expect(await store.revision()).toBe(Math.max(...revisions));
     });
 
+    test('a transaction is made as a whole, and told in one piece', async () => {
+      const held = await store.create('/t/held', bytes('0'));
+      const gone = await store.create('/t/gone', bytes('0'));
+      const watch = await follow('/t/', await store.revision());
+      const revisions = await store.transact([
+        { verb: 'create', key: '/t/new', value: bytes('1') },
+        { verb: 'update', key: '/t/held', value: bytes('1'), expected: held },
+        { verb: 'delete', key: '/t/gone', expected: gone },
+      ]);
+      expect(revisions).toHaveLength(3);
+      expect(await listed({ prefix: '/t/' })).toBe('/t/held=1 /t/new=1');
+      expect((await store.get('/t/new'))?.revision).toBe(revisions[0]);
+      expect((await store.get('/t/held'))?.revision).toBe(revisions[1]);
+      await until(() => expect(watch.seen).toHaveLength(3));
+      expect(watch.seen.map(({ revision }) => revision)).toEqual(revisions);
+      expect(await store.revision()).toBe(revisions[2]);
+      watch.close();
+    });
+
+    test('a transaction of which one write is refused changes nothing, and names the key', async () => {
+      const held = await store.create('/t/held', bytes('0'));
+      const before = await store.revision();
+      const fresh = { verb: 'create', key: '/t/new', value: bytes('1') } as const;
+      const refused = async (code: string, write: Parameters<Store['transact']>[0][number]) => {
+        await expect(store.transact([fresh, write])).rejects.toMatchObject({ code, key: write.key });
+      };
+      await refused('EXISTS', { verb: 'create', key: '/t/held', value: bytes('1') });
+      await refused('CONFLICT', { verb: 'update', key: '/t/held', value: bytes('1'), expected: held + 100 });
+      await refused('MISSING', { verb: 'delete', key: '/t/none', expected: held });
+      await refused('MISSING', { verb: 'update', key: '/t/none', value: bytes('1'), expected: 0 });
+      expect(await listed({ prefix: '/t/' })).toBe('/t/held=0');
+      expect(await store.revision()).toBe(before);
+    });
+
+    test('of transactions that want one key exactly one is made', async () => {
+      const tries = await Promise.allSettled(
+        Array.from({ length: 30 }, (_, index) =>
+          store.transact([
+            { verb: 'create', key: `/own/${index}`, value: bytes('v') },
+            { verb: 'create', key: '/claim', value: bytes(String(index)) },
+          ]),
+        ),
+      );
+      const won = tries.flatMap(({ status }, index) => (status === 'fulfilled' ? [index] : []));
+      expect(won).toHaveLength(1);
+      expect(await listed({ prefix: '/own/' })).toBe(`/own/${won[0]}=v`);
+      expect(await listed({ prefix: '/claim' })).toBe(`/claim=${won[0]}`);
+    });
+
     test('lists a prefix in order of keys, and only that', async () => {
       for (const key of ['/b/2', '/a/1', '/b/1', '/b0', '/b/10', '/c']) await store.create(key, bytes('v'));
       expect(await listed({ prefix: '/b/' })).toBe('/b/1=v /b/10=v /b/2=v');
@@ -170,7 +219,7 @@ export function storeContract(title: string, open: () => Promise<StoreUnderTest>
       await store.create('/other', bytes('x'));
       const two = await store.update('/w/a', bytes('2'), one);
       const three = await store.delete('/w/a', two);
-      await eventually(() => expect(watch.seen).toHaveLength(3));
+      await until(() => expect(watch.seen).toHaveLength(3));
       expect(watch.words()).toEqual([`put /w/a=1@${one}`, `put /w/a=2@${two}`, `delete /w/a=2@${three}`]);
       expect(watch.seen.map(({ previous }) => previous?.revision)).toEqual([undefined, one, two]);
       expect(String(watch.seen[2]?.previous?.value)).toBe('2');
@@ -186,7 +235,7 @@ export function storeContract(title: string, open: () => Promise<StoreUnderTest>
       const watch = await follow('/w/', one);
       const all = await follow('/w/', start);
       const three = await store.delete('/w/a', two);
-      await eventually(() => expect(all.seen).toHaveLength(3));
+      await until(() => expect(all.seen).toHaveLength(3));
       expect(watch.words()).toEqual([`put /w/a=2@${two}`, `delete /w/a=2@${three}`]);
       expect(all.words()[0]).toBe(`put /w/a=1@${one}`);
     });
@@ -206,7 +255,7 @@ export function storeContract(title: string, open: () => Promise<StoreUnderTest>
         }),
       );
       const newest = await store.revision();
-      await eventually(() => {
+      await until(() => {
         for (const { watch } of watches) expect(watch.seen.at(-1)?.revision).toBe(newest);
       });
       for (const { watch, after } of watches) {
@@ -226,7 +275,7 @@ export function storeContract(title: string, open: () => Promise<StoreUnderTest>
       const good = await follow('/', after);
       await store.create('/a', bytes('1'));
       await store.create('/b', bytes('1'));
-      await eventually(() => expect(good.seen).toHaveLength(2));
+      await until(() => expect(good.seen).toHaveLength(2));
       expect(errors).toHaveLength(1);
     });
 
@@ -254,7 +303,7 @@ export function storeContract(title: string, open: () => Promise<StoreUnderTest>
         code: 'COMPACTED',
       });
       const watch = await follow('/', two);
-      await eventually(() => expect(watch.words()).toEqual([`put /b=1@${three}`]));
+      await until(() => expect(watch.words()).toEqual([`put /b=1@${three}`]));
       await store.compact(three);
       expect(await store.revision()).toBe(three);
     });

@@ -1,7 +1,9 @@
 // The trellis command line, without a process of its own.
 // Guarantees: wrong command lines get exit code 2 and a hint; help teaches; doctor's verdict is the exit code.
-import { readFileSync } from 'node:fs';
-import { describe, expect, test } from 'vitest';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
 import { runProgram } from '../../../src/cli/program.js';
 import { wantsColour } from '../../../src/cli/terminal.js';
 import { FakeMachine, type FakeMachineState } from '../doctor/fakeMachine.js';
@@ -78,4 +80,33 @@ test.each([
   ['a dumb terminal', { TERM: 'dumb' }, true, false],
 ])('colour with %s', (_, env, isTty, expected) => {
   expect(wantsColour(env, isTty)).toBe(expected);
+});
+
+describe('logs', () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'trellis-logs-'));
+  afterAll(() => rmSync(folder, { recursive: true }));
+  mkdirSync(path.join(folder, 'logs', 'pods'), { recursive: true });
+  const lines = Array.from({ length: 20_000 }, (_, i) => `line ${i} of a log that is longer than a chunk\n`);
+  writeFileSync(path.join(folder, 'logs', 'agent.log'), lines.join(''));
+  writeFileSync(path.join(folder, 'logs', 'server.log'), 'one\ntwo');
+  const logs = (...args: string[]) => trellis(['logs', '--data-dir', folder, ...args]);
+
+  test('names the components that have written', async () => {
+    expect((await logs()).out).toBe('agent\nserver\n');
+  });
+
+  test.each([
+    ['the last lines', ['agent', '--tail', '3'], lines.slice(-3).join('')],
+    ['no more than there are', ['server', '--tail', '9'], 'one\ntwo'],
+    ['many chunks', ['agent', '--tail', '15000'], lines.slice(-15_000).join('')],
+    ['none', ['agent', '--tail', '0'], ''],
+  ])('shows %s', async (_, args, expected) => {
+    expect((await logs(...args)).out).toBe(expected);
+  });
+
+  test('says which there are when one is not', async () => {
+    const { err, code } = await logs('../secret');
+    expect(err).toMatch(/no log of "..\/secret" in .*; there are: agent, server/);
+    expect(code).toBe(1);
+  });
 });

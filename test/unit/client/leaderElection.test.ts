@@ -1,12 +1,13 @@
 // Who leads, who waits, and when leadership ends. Short real times; nothing asserts how long anything took.
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { V1Lease } from '../../../src/api/gen/types.js';
 import { runLeaderElection } from '../../../src/client/leaderElection.js';
 import { FakeClient } from '../../support/fakeClient.js';
+import { until } from '../../support/until.js';
 
 const lease = { namespace: 'kube-system', name: 'scheduler' };
-const times = { leaseDurationMs: 1000, renewDeadlineMs: 200, retryPeriodMs: 10 };
-const until = (signal: AbortSignal) =>
+const times = { leaseDurationMs: 4000, renewDeadlineMs: 2000, retryPeriodMs: 10 };
+const aborted = (signal: AbortSignal) =>
   new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 
 function candidate(client: FakeClient, identity: string) {
@@ -14,7 +15,7 @@ function candidate(client: FakeClient, identity: string) {
   const state = { leading: false, stop, ended: Promise.resolve() };
   const lead = async (signal: AbortSignal) => {
     state.leading = true;
-    await until(signal);
+    await aborted(signal);
     state.leading = false;
   };
   state.ended = runLeaderElection({ client, lease, identity, lead, signal: stop.signal, ...times });
@@ -28,19 +29,19 @@ describe('leader election', () => {
   test('one leads; the other takes over when the first gives the lease back', async () => {
     const client = new FakeClient();
     const one = candidate(client, 'one');
-    await vi.waitFor(() => expect(one.leading).toBe(true));
+    await until(() => expect(one.leading).toBe(true));
     const two = candidate(client, 'two');
     await new Promise((resolve) => setTimeout(resolve, 50));
     expect(two.leading).toBe(false);
     expect(held(client)?.spec).toMatchObject({
       holderIdentity: 'one',
       leaseTransitions: 0,
-      leaseDurationSeconds: 1,
+      leaseDurationSeconds: 4,
     });
     one.stop.abort();
     await one.ended;
     expect(one.leading).toBe(false);
-    await vi.waitFor(() => expect(two.leading).toBe(true));
+    await until(() => expect(two.leading).toBe(true));
     expect(held(client)?.spec).toMatchObject({ holderIdentity: 'two', leaseTransitions: 1 });
     two.stop.abort();
     await two.ended;
@@ -50,10 +51,9 @@ describe('leader election', () => {
   test('a leader that gets no answer stops leading at the renew deadline', async () => {
     const client = new FakeClient();
     const one = candidate(client, 'one');
-    await vi.waitFor(() => expect(one.leading).toBe(true));
+    await until(() => expect(one.leading).toBe(true));
     client.fault = () => new Promise(() => {});
-    const hung = vi.waitFor(() => expect(one.leading).toBe(false), { timeout: 5000 });
-    await hung;
+    await until(() => expect(one.leading).toBe(false));
     client.fault = () => {};
     one.stop.abort();
   });
@@ -61,7 +61,7 @@ describe('leader election', () => {
   test('a lease that another took means the end at once', async () => {
     const client = new FakeClient();
     const one = candidate(client, 'one');
-    await vi.waitFor(() => expect(one.leading).toBe(true));
+    await until(() => expect(one.leading).toBe(true));
     const current = held(client);
     const metadata = { ...lease, resourceVersion: '999', uid: 'u', creationTimestamp: '' };
     const taken = { ...current, metadata, spec: { ...current?.spec, holderIdentity: 'two' } };
@@ -76,14 +76,14 @@ describe('leader election', () => {
     const metadata = { ...lease, resourceVersion: '1', uid: 'u', creationTimestamp: '' };
     client.objects.set('leases/kube-system/scheduler', { metadata, spec } as never);
     const one = candidate(client, 'one');
-    await vi.waitFor(() => expect(one.leading).toBe(true), { timeout: 5000 });
+    await until(() => expect(one.leading).toBe(true));
     one.stop.abort();
     await one.ended;
   });
 
   test('times that could make two leaders are refused', async () => {
     const client = new FakeClient();
-    const options = { client, lease, identity: 'one', lead: until, signal: new AbortController().signal };
+    const options = { client, lease, identity: 'one', lead: aborted, signal: new AbortController().signal };
     await expect(runLeaderElection({ ...options, renewDeadlineMs: 20_000 })).rejects.toThrow(RangeError);
   });
 });

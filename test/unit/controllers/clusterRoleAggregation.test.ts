@@ -1,5 +1,5 @@
 // Aggregated roles follow the roles they select.
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { silentLog } from '../../../src/api/log.js';
 import { CLUSTER_ROLES } from '../../../src/api/resources.js';
 import {
@@ -8,6 +8,7 @@ import {
 } from '../../../src/controllers/clusterRoleAggregation.js';
 import { MemoryClient } from '../../support/memoryClient.js';
 import { StaticInformers } from '../../support/staticInformers.js';
+import { until } from '../../support/until.js';
 
 const rule = (resource: string) => ({ verbs: ['get'], apiGroups: [''], resources: [resource] });
 const role = (name: string, rules: object[], labels = {}, extra = {}) => ({
@@ -41,10 +42,10 @@ it('a role gets the rules of those it selects, each once, and loses them again',
   });
   const rulesNow = async () => (await client.of(CLUSTER_ROLES).get({ name: 'all' })).rules;
   try {
-    await vi.waitFor(async () => expect(await rulesNow()).toEqual([rule('pods'), rule('nodes')]));
+    await until(async () => expect(await rulesNow()).toEqual([rule('pods'), rule('nodes')]));
     roles.set(await client.of(CLUSTER_ROLES).get({ name: 'all' }));
     roles.remove('b');
-    await vi.waitFor(async () => expect(await rulesNow()).toEqual([rule('pods')]));
+    await until(async () => expect(await rulesNow()).toEqual([rule('pods')]));
     const settled = await client.of(CLUSTER_ROLES).get({ name: 'all' });
     expect(aggregatedRules(settled, roles.list())).toBeUndefined();
   } finally {

@@ -1,5 +1,5 @@
 // The proxy as a whole, over informers filled by hand and a kernel in memory.
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { nftablesMode } from '../../../proxy-modes/nftables/mode.js';
 import { silentLog } from '../../../src/api/log.js';
 import { ENDPOINT_SLICES, NODES, SERVICES } from '../../../src/api/resources.js';
@@ -11,6 +11,7 @@ import { openSmallServer } from '../../../src/proxy/server/http.js';
 import { metricsAnswer } from '../../../src/proxy/server/metrics.js';
 import { serviceHealthServers } from '../../../src/proxy/server/serviceHealth.js';
 import { StaticInformers } from '../../support/staticInformers.js';
+import { until } from '../../support/until.js';
 
 const table = 'trellis-proxy';
 const closers: (() => Promise<unknown>)[] = [];
@@ -70,11 +71,9 @@ describe('a running proxy', () => {
     await run().synced();
     expect(await elements('service-ips')).toEqual(['10.96.0.1 . tcp . 80']);
     informers.of(SERVICES).set(service('b', '10.96.0.2'));
-    await vi.waitFor(async () =>
-      expect(await elements('no-endpoint-services')).toEqual(['10.96.0.2 . tcp . 80']),
-    );
+    await until(async () => expect(await elements('no-endpoint-services')).toEqual(['10.96.0.2 . tcp . 80']));
     informers.of(SERVICES).remove('default/a');
-    await vi.waitFor(async () => expect(await elements('service-ips')).toEqual([]));
+    await until(async () => expect(await elements('service-ips')).toEqual([]));
   });
 
   it('gives an address that two services claim to one of them, and to the other once that is gone', async () => {
@@ -91,7 +90,7 @@ describe('a running proxy', () => {
     expect(await owner()).toContain('default/a');
     expect(await elements('service-ips')).toHaveLength(3);
     informers.of(SERVICES).remove('default/a');
-    await vi.waitFor(async () => expect(await owner()).toContain('default/b'));
+    await until(async () => expect(await owner()).toContain('default/b'));
   });
 
   it('writes its rules anew when somebody flushed them', async () => {
@@ -101,7 +100,7 @@ describe('a running proxy', () => {
     const proxy = run();
     await proxy.synced();
     await nft.commit([{ do: 'flush', kind: 'ruleset' }]);
-    await vi.waitFor(async () => expect(await elements('service-ips')).toHaveLength(1));
+    await until(async () => expect(await elements('service-ips')).toHaveLength(1));
     expect(proxy.metrics.repairs).toBeGreaterThan(0);
   });
 
@@ -111,7 +110,7 @@ describe('a running proxy', () => {
     informers.of(ENDPOINT_SLICES).set(slice('a', ['10.244.0.1']));
     await run().synced();
     await nft.commit([{ do: 'flush', kind: 'set', family: 'ip', table, name: 'service-ips' }]);
-    await vi.waitFor(async () => expect(await elements('service-ips')).toHaveLength(1));
+    await until(async () => expect(await elements('service-ips')).toHaveLength(1));
   });
 
   it('ends UDP flows to an endpoint that is gone, and no other', async () => {
@@ -128,9 +127,9 @@ describe('a running proxy', () => {
     await conntrack.add([flow(1, '10.244.0.1'), flow(2, '10.244.0.2'), flow(3, '10.244.0.3')]);
     const servers = async () => (await conntrack.list()).map(({ reply }) => reply.source).sort();
     await run().synced();
-    await vi.waitFor(async () => expect(await servers()).toEqual(['10.244.0.1', '10.244.0.2']));
+    await until(async () => expect(await servers()).toEqual(['10.244.0.1', '10.244.0.2']));
     informers.of(ENDPOINT_SLICES).set(slice('dns', ['10.244.0.2'], 'UDP'));
-    await vi.waitFor(async () => expect(await servers()).toEqual(['10.244.0.2']));
+    await until(async () => expect(await servers()).toEqual(['10.244.0.2']));
   });
 
   it('prefers endpoints of its zone once the node has one', async () => {

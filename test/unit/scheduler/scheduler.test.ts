@@ -1,11 +1,12 @@
 // The scheduler over informers that the test fills: bindings, failures, and what wakes it.
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { silentLog } from '../../../src/api/log.js';
 import { NODES, PODS } from '../../../src/api/resources.js';
 import { statusError } from '../../../src/api/status.js';
 import { runScheduler } from '../../../src/scheduler/scheduler.js';
 import { MemoryClient } from '../../support/memoryClient.js';
 import { StaticInformers } from '../../support/staticInformers.js';
+import { until } from '../../support/until.js';
 import { makeNode, makePod, requesting } from './support.js';
 
 let client: MemoryClient;
@@ -46,7 +47,6 @@ const bindings = () =>
   client.writes
     .filter(({ verb }) => verb === 'post/binding')
     .map(({ name, body }) => `${name} -> ${(body as { target: { name: string } }).target.name}`);
-const until = (check: () => void) => vi.waitFor(check, { timeout: 5000, interval: 5 });
 
 describe('a waiting pod', () => {
   it('is bound, and the event says where', async () => {
@@ -166,4 +166,20 @@ it('a pod made anew under its name is scheduled though the old one was assumed',
   const successor = makePod('p');
   see({ ...successor, metadata: { ...successor.metadata, uid: 'uid-2' } });
   await until(() => expect(bindings()).toHaveLength(2));
+});
+
+it('a preemptor is looked at again only when its last victim is gone', async () => {
+  informers.of(NODES).set(makeNode('n1', { allocatable: { cpu: '2' } }));
+  for (const name of ['v1', 'v2', 'v3']) see(requesting(name, { cpu: '500m' }, { nodeName: 'n1' }));
+  see(requesting('vip', { cpu: '2' }, { priority: 1000 }));
+  start();
+  const deletions = () => client.writes.filter(({ verb }) => verb === 'delete').map(({ name }) => name);
+  await until(() => expect(deletions().sort()).toEqual(['ns/v1', 'ns/v2', 'ns/v3']));
+  const tries = () => events.filter((event) => event.includes('FailedScheduling')).length;
+  for (const name of ['v1', 'v2']) informers.of(PODS).remove(`ns/${name}`);
+  see(makePod('bystander', { priority: -1 }));
+  await until(() => expect(bindings()).toEqual(['ns/bystander -> n1']));
+  informers.of(PODS).remove('ns/v3');
+  await until(() => expect(bindings()).toContain('ns/vip -> n1'));
+  expect(tries()).toBe(1);
 });

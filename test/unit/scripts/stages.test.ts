@@ -49,13 +49,16 @@ test.each([
   expect(summarize(results).split('\n').at(-1)).toBe(last);
 });
 
-test('what failed is named above the stages', () => {
+test('what failed, or did at first, is named above the stages', () => {
   const failures = ['a.test.ts > adds\nexpected 3\nreceived 4'];
-  const failed = { ...unit, ok: false, counts: { passed: 1, failed: 1, skipped: 0, failures } };
+  const flaky = ['b.test.ts > waits'];
+  const failed = { ...unit, ok: false, counts: { passed: 1, failed: 1, skipped: 0, failures, flaky } };
   expect(summarize([failed]).split('\n')).toEqual([
     'FAILED  a.test.ts > adds',
     '    expected 3',
     '    received 4',
+    '',
+    'failed once, then passed: b.test.ts > waits',
     '',
     '  FAILED  unit   2.21 s  1 passed, 1 failed',
     '1 passed, 1 failed',

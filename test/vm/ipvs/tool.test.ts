@@ -1,10 +1,11 @@
 // Services and destinations made here are what ipvsadm(8) makes, and what it makes is read here.
 // Guarantees: each case goes both ways, by the tool's own output; counters are those of real connections.
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { openIpvs } from '../../../src/kernel/ipvs/adapter.js';
 import type { IpvsPort, IpvsRequest } from '../../../src/kernel/ipvs/port.js';
 import { netNsPerTest, type TestNetNs } from '../../support/netns.js';
 import { describeWith } from '../../support/requires.js';
+import { until } from '../../support/until.js';
 
 const web = { protocol: 'tcp', address: '10.0.0.1', port: 80 } as const;
 const web6 = { protocol: 'tcp', address: 'fd00::1', port: 80 } as const;
@@ -181,15 +182,12 @@ describeWith({ root: true, tools: ['ipvsadm'], features: ['ip-vs'] }, 'IPVS besi
     const send = `const s = require('dgram').createSocket('udp4'); s.send('hello', 53, '10.0.0.1', () => s.close());`;
     await ns.run(process.execPath, '-e', send);
     // The kernel adds the counters up every two seconds.
-    await vi.waitFor(
-      async () => {
-        const service = await port.get(dns);
-        const statistics = { connections: 1, inPackets: 1, inBytes: 33 };
-        expect(service?.statistics).toMatchObject(statistics);
-        expect(service?.destinations).toMatchObject([{ inactiveConnections: 1, statistics }]);
-      },
-      { timeout: 10_000, interval: 250 },
-    );
+    await until(async () => {
+      const service = await port.get(dns);
+      const statistics = { connections: 1, inPackets: 1, inBytes: 33 };
+      expect(service?.statistics).toMatchObject(statistics);
+      expect(service?.destinations).toMatchObject([{ inactiveConnections: 1, statistics }]);
+    });
     // Nobody listens, so the answer is an ICMP message: that is what goes out.
     const { statistics } = (await port.get(dns)) ?? {};
     const shown = await ns.run('ipvsadm', '-Ln', '--stats', '--exact');

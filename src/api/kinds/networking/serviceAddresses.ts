@@ -15,6 +15,11 @@ import type { KindDefinition } from '../../kind.js';
 import { dnsSubdomain, pathSegment } from '../../names.js';
 import { IP_ADDRESSES, SERVICE_CIDRS } from '../../resources.js';
 
+/** The labels of the addresses that the apiserver itself gave to Services. */
+export const FAMILY_LABEL = 'ipaddress.kubernetes.io/ip-family';
+export const MANAGED_BY_LABEL = 'ipaddress.kubernetes.io/managed-by';
+export const ALLOCATOR = 'ipallocator.k8s.io';
+
 export const ipAddressKind: KindDefinition<V1IPAddress> = {
   type: IP_ADDRESSES,
   singular: 'ipaddress',

@@ -71,6 +71,8 @@ function startControllers(api: SecuredApiServer): () => Promise<void> {
   const ended = runControllers({
     ...{ client, informers, log: silentLog, signal: ending.signal, rootCa: 'PEM' },
     nodeMonitorGracePeriodMs: 600_000,
+    loadBalancerPool: '192.0.2.0/29',
+    signing: { cert: api.pki.ca, key: api.pki.caKey, durationMs: 3_600_000 },
     localPath: { directory: '/var/lib/volumes', helperImage: 'busybox:1' },
   });
   return async () => {

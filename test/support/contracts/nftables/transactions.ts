@@ -1,7 +1,8 @@
 // What every NftPort does: transactions, nonsense, events.
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import * as x from '../../../../src/kernel/nftables/expressions.js';
 import type { NftEvent, NftPort, NftRequest } from '../../../../src/kernel/nftables/port.js';
+import { until } from '../../until.js';
 import {
   addService,
   chain,
@@ -134,7 +135,7 @@ export function transactionContract(open: () => Promise<NftPort>): void {
       await nft.commit([table, chain('a'), makeSet(services), rule('a', x.drop)]);
       await nft.commit([{ do: 'flush', kind: 'ruleset' }]);
       const generation = await nft.generation();
-      await vi.waitFor(() => expect(events.at(-1)).toMatchObject({ event: 'generation', generation }));
+      await until(() => expect(events.at(-1)).toMatchObject({ event: 'generation', generation }));
       const kinds = (event: string) =>
         events.flatMap((one) => ('object' in one && one.event === event ? [one.object.kind] : [])).sort();
       expect(kinds('new')).toEqual(['chain', 'rule', 'set', 'table']);

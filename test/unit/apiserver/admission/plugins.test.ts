@@ -46,7 +46,8 @@ const lookups: AdmissionLookups = {
   ingressClasses: () => [],
   limitRanges: () => [],
   resourceQuotas: () => [],
-  podsOf: () => [],
+  podsOf: async () => [],
+  podUid: async () => undefined,
 };
 const plugins = makeAdmission({
   lookups,

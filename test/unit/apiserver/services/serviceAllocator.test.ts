@@ -2,19 +2,36 @@
 import { describe, expect, it } from 'vitest';
 import type { V1Service, V1ServiceSpec } from '../../../../src/api/gen/types.js';
 import type { Draft } from '../../../../src/api/kind.js';
-import { kubernetesAddress } from '../../../../src/apiserver/services/addressRange.js';
+import { AddressRange, kubernetesAddress } from '../../../../src/apiserver/services/addressRange.js';
 import { makeServiceAllocator } from '../../../../src/apiserver/services/serviceAllocator.js';
+import { addressesOf, portsOf } from '../../../../src/apiserver/services/serviceFields.js';
 
 const service = (spec: Draft<V1ServiceSpec>, name = 's'): Draft<V1Service> => ({
   metadata: { name, namespace: 'default' },
   spec: structuredClone(spec),
 });
 const port = (changes: object = {}) => ({ port: 80, protocol: 'TCP', ...changes });
-const make = (services: V1Service[] = [], serviceCidrs = ['10.96.0.0/24'], nodePortRange = '30000-32767') =>
-  makeServiceAllocator({ serviceCidrs, nodePortRange, services, random: () => 0 });
-function created(allocator: ReturnType<typeof make>, spec: Draft<V1ServiceSpec>, name?: string) {
+
+/** An allocator with the holdings of the Services that were written, as the store has them. */
+function make(serviceCidrs = ['10.96.0.0/24'], nodePortRange = '30000-32767', others: string[] = []) {
+  const written = new Set<V1Service>();
+  const allocator = makeServiceAllocator({
+    serviceCidrs,
+    nodePortRange,
+    holdings: {
+      hasAddress: (address) => [...written].some((one) => addressesOf(one).includes(address)),
+      hasPort: (port) => [...written].some((one) => portsOf(one).includes(port)),
+    },
+    otherNetworks: () => others.map((cidr) => new AddressRange(cidr)),
+    random: () => 0,
+  });
+  return { ...allocator, written };
+}
+function created({ create, written }: ReturnType<typeof make>, spec: Draft<V1ServiceSpec>, name?: string) {
   const draft = service(spec, name);
-  allocator.beforeCreate(draft);
+  const release = create(draft);
+  written.add(draft);
+  release();
   return draft;
 }
 
@@ -89,7 +106,7 @@ describe('a new Service', () => {
     });
   });
   it('gets one address of each family when it prefers two', () => {
-    const two = make([], ['10.96.0.0/24', 'fd00::/112']);
+    const two = make(['10.96.0.0/24', 'fd00::/112']);
     expect(created(two, { ipFamilyPolicy: 'PreferDualStack' }).spec).toMatchObject({
       clusterIPs: ['10.96.0.17', 'fd00::101'],
       ipFamilies: ['IPv4', 'IPv6'],
@@ -126,7 +143,7 @@ describe('node ports', () => {
     expect(spec?.ports).toEqual([port()]);
   });
   it('run out in words', () => {
-    const allocator = make([], ['10.96.0.0/24'], '30000-30000');
+    const allocator = make(['10.96.0.0/24'], '30000-30000');
     created(allocator, { type: 'NodePort', ports: [port()] });
     expect(() => created(allocator, { type: 'NodePort', ports: [port()] })).toThrow(
       'Internal error occurred: failed to allocate a nodePort: range is full',
@@ -136,25 +153,18 @@ describe('node ports', () => {
 
 describe('what was taken', () => {
   const asked = { type: 'NodePort', clusterIP: '10.96.0.9', ports: [port({ nodePort: 30001 })] };
-  it('comes back when the write fails', () => {
+  it('is kept from others while it is being written, and free again when the write fails', () => {
     const allocator = make();
-    allocator.beforeCreate(service(asked))();
+    const release = allocator.create(service(asked));
+    expect(() => created(allocator, { clusterIP: asked.clusterIP })).toThrow('already allocated');
+    expect(() => created(allocator, { type: 'NodePort', ports: asked.ports })).toThrow('already allocated');
+    release();
     expect(created(allocator, asked).spec).toMatchObject(asked);
   });
   it('comes back when a later part of the same Service is refused', () => {
     const allocator = make();
     expect(() => created(allocator, { ...asked, ports: [port({ nodePort: 1 })] })).toThrow();
     expect(created(allocator, asked).spec).toMatchObject(asked);
-  });
-  it('comes back when the Service is deleted', () => {
-    const allocator = make();
-    allocator.afterDelete(created(allocator, asked));
-    expect(created(allocator, asked).spec).toMatchObject(asked);
-  });
-  it('is known after a restart', () => {
-    expect(() => created(make([service({ ...asked, clusterIPs: [asked.clusterIP] })]), asked)).toThrow(
-      'already allocated',
-    );
   });
 });
 
@@ -164,8 +174,8 @@ describe('an update', () => {
     const old = created(allocator, from);
     const draft = structuredClone(old);
     if (draft.spec !== undefined) change(draft.spec);
-    const undo = allocator.beforeUpdate(draft, old);
-    return { allocator, old, draft, undo };
+    allocator.update(draft, old)();
+    return { old, draft };
   }
   it('that leaves out address and port keeps them', () => {
     const { draft, old } = updated({ type: 'NodePort', ports: [port()] }, (spec) => {
@@ -175,49 +185,28 @@ describe('an update', () => {
     });
     expect(draft.spec).toEqual(old.spec);
   });
-  it('to ClusterIP drops the node port and frees it', () => {
-    const { allocator, draft, old } = updated(
-      { type: 'NodePort', ports: [port({ nodePort: 30001 })] },
-      (spec) => {
-        spec.type = 'ClusterIP';
-      },
-    );
+  it('to ClusterIP drops the node port', () => {
+    const { draft } = updated({ type: 'NodePort', ports: [port({ nodePort: 30001 })] }, (spec) => {
+      spec.type = 'ClusterIP';
+    });
     expect(draft.spec?.ports).toEqual([port()]);
-    allocator.afterUpdate(draft, old);
-    expect(() => created(allocator, { type: 'NodePort', ports: [port({ nodePort: 30001 })] })).not.toThrow();
   });
-  it('to NodePort takes a port, and gives it back when the write fails', () => {
-    const { allocator, draft, undo } = updated({ type: 'ClusterIP', ports: [port()] }, (spec) => {
+  it('to NodePort takes a port', () => {
+    const { draft } = updated({ type: 'ClusterIP', ports: [port()] }, (spec) => {
       spec.type = 'NodePort';
     });
-    const nodePort = draft.spec?.ports?.[0]?.nodePort ?? 0;
-    expect(nodePort).toBe(30086);
-    undo();
-    expect(() => created(allocator, { type: 'NodePort', ports: [port({ nodePort })] })).not.toThrow();
+    expect(draft.spec?.ports?.[0]?.nodePort).toBe(30086);
   });
-  it('to ExternalName drops the address and frees it; back again takes a new one', () => {
-    const { allocator, draft, old } = updated({ clusterIP: '10.96.0.5' }, (spec) => {
+  it('to ExternalName drops the address; back again takes a new one', () => {
+    const { draft } = updated({ clusterIP: '10.96.0.5' }, (spec) => {
       spec.type = 'ExternalName';
       spec.externalName = 'x.y';
     });
     expect(draft.spec).toEqual({ type: 'ExternalName', externalName: 'x.y' });
-    allocator.afterUpdate(draft, old);
     const back = structuredClone(draft);
     back.spec = { type: 'ClusterIP', clusterIP: '10.96.0.5' };
-    allocator.beforeUpdate(back, draft);
+    make().update(back, draft);
     expect(back.spec.clusterIPs).toEqual(['10.96.0.5']);
-  });
-  it('of a port takes the new one and frees the old one only afterwards', () => {
-    const { allocator, draft, old } = updated(
-      { type: 'NodePort', ports: [port({ nodePort: 30001 })] },
-      (spec) => {
-        spec.ports = [port({ nodePort: 30002 })];
-      },
-    );
-    const rival = { type: 'NodePort', ports: [port({ nodePort: 30001 })] };
-    expect(() => created(allocator, rival)).toThrow('already allocated');
-    allocator.afterUpdate(draft, old);
-    expect(() => created(allocator, rival)).not.toThrow();
   });
 });
 
@@ -230,12 +219,21 @@ describe('ranges', () => {
     [['10.0.0.0/24'], '5-1'],
     [['10.0.0.0/24'], '1-70000'],
   ])('%j with %s are refused', (cidrs, ports) => {
-    expect(() => make([], cidrs, ports)).toThrow();
+    expect(() => make(cidrs, ports)).toThrow();
   });
   it('give every address once before the first is refused', () => {
-    const allocator = make([], ['10.0.0.0/29']);
+    const allocator = make(['10.0.0.0/29']);
     const given = Array.from({ length: 5 }, () => created(allocator, {}).spec?.clusterIP);
     expect(new Set(given).size).toBe(5);
     expect(() => created(allocator, {})).toThrow('failed to allocate a serviceIP: range is full');
+  });
+  it('are followed by those of other ServiceCIDRs, of which any address may be asked for', () => {
+    const allocator = make(['10.0.0.0/29'], '30000-32767', ['10.1.0.0/28', 'fd00::/64']);
+    const given = Array.from({ length: 19 }, () => created(allocator, {}).spec?.clusterIP ?? '');
+    expect(given.filter((address) => address.startsWith('10.1.'))).toHaveLength(14);
+    expect(() => created(allocator, {})).toThrow('range is full');
+    expect(() => created(allocator, { clusterIP: '10.2.0.1' })).toThrow(
+      'The range of valid IPs is 10.0.0.0/29, 10.1.0.0/28, fd00::/64',
+    );
   });
 });

@@ -6,7 +6,7 @@ import { observeHealth, silentConditions } from '../../../../src/controllers/nod
 import { CidrPool } from '../../../../src/controllers/node/ipam.js';
 import { evictionTime } from '../../../../src/controllers/node/taintEviction.js';
 import { planTaints } from '../../../../src/controllers/node/taints.js';
-import { evictionPace, zoneState } from '../../../../src/controllers/node/zones.js';
+import { EVICTION_RATES, Zones, zoneState } from '../../../../src/controllers/node/zones.js';
 import { ago, NOW, node } from '../support/objects.js';
 
 const limits = { gracePeriodMs: 40_000, startupGracePeriodMs: 60_000 };
@@ -111,9 +111,21 @@ describe('zones', () => {
     [20, 40, 'PartialDisruption', 0.01, false],
     [0, 1, 'FullDisruption', 0.1, true],
   ])('%i ready and %i silent: %s', (ready, silent, state, rate, allDown) => {
-    expect(zoneState(nodes(ready, silent))).toBe(state);
-    const pace = evictionPace(nodes(ready, silent));
-    expect([pace.rateOf(':'), pace.allDown]).toEqual([rate, allDown]);
+    expect(zoneState({ ready, notReady: silent }, EVICTION_RATES.unhealthyThreshold)).toBe(state);
+    const zones = new Zones(EVICTION_RATES);
+    for (const one of nodes(ready, silent)) zones.set(one);
+    expect([zones.rateOf(':'), zones.allDown]).toEqual([rate, allDown]);
+  });
+  it('counts a node as it is now, and not at all once it is gone', () => {
+    const zones = new Zones({ ...EVICTION_RATES, rate: 2, secondaryRate: 1, largeZone: 3 });
+    const [one, ...others] = nodes(4, 0);
+    for (const each of [one, ...others]) if (each !== undefined) zones.set(each);
+    for (const { metadata } of others) zones.set(node(metadata.name, 'Unknown'));
+    expect([zones.rateOf(':'), zones.allDown]).toEqual([1, false]);
+    if (one !== undefined) zones.delete(node(one.metadata.name, 'Unknown'));
+    expect([zones.rateOf(':'), zones.allDown]).toEqual([2, true]);
+    for (const other of others) zones.delete(other);
+    expect(zones.rateOf(':')).toBe(0);
   });
 });
 

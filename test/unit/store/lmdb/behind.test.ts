@@ -1,7 +1,8 @@
 // Many watches that start far behind, on a store whose newest changes no longer hold what they missed.
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openLmdbStore } from '../../../../src/store/lmdb/store.js';
 import { storeFolder } from '../../../support/storeFolder.js';
+import { until } from '../../../support/until.js';
 
 describe('a store with a long history', () => {
   let folder: string;
@@ -48,10 +49,8 @@ describe('a store with a long history', () => {
     }
     // Written while the past is being told: neither lost nor doubled.
     for (let i = 0; i < 20; i++) await store.create(`/k/new-${i}`, Buffer.from('x'));
-    await vi.waitFor(() => expect(counts.every(({ seen }) => seen === 12_020)).toBe(true), {
-      timeout: 25_000,
-    });
+    await until(() => expect(counts.every(({ seen }) => seen === 12_020)).toBe(true));
     expect(counts.every(({ isOrdered }) => isOrdered)).toBe(true);
     await store.close();
-  }, 30_000);
+  });
 });

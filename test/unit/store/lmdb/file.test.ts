@@ -3,10 +3,11 @@ import { fork } from 'node:child_process';
 import { readFile, stat, truncate, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { open } from 'lmdb';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openLmdbStore } from '../../../../src/store/lmdb/store.js';
 import type { Store, StoreEvent } from '../../../../src/store/store.js';
 import { storeFolder } from '../../../support/storeFolder.js';
+import { until } from '../../../support/until.js';
 
 const bytes = (text: string) => Buffer.from(text);
 
@@ -47,7 +48,7 @@ describe('the file of an LMDB store', () => {
     expect(await again.revision()).toBe(three);
     expect(await again.create('/b', bytes('1'))).toBe(three + 1);
     const seen = await follow(again, 0);
-    await vi.waitFor(() => expect(seen).toHaveLength(4));
+    await until(() => expect(seen).toHaveLength(4));
     expect(seen.map(({ type, value, previous }) => `${type} ${value} ${previous?.value}`)).toEqual([
       'put 1 undefined',
       'put 2 1',
@@ -80,7 +81,7 @@ describe('the file of an LMDB store', () => {
     );
     await again.compact(3000);
     await storm;
-    await vi.waitFor(() => expect(seen).toHaveLength(3500));
+    await until(() => expect(seen).toHaveLength(3500));
     expect(seen.map(({ revision }) => revision)).toEqual(Array.from({ length: 3500 }, (_, i) => i + 1));
     expect(String(seen[0]?.value)).toBe('0');
     expect(String(seen[3000]?.previous?.value)).toMatch(/^\d+$/);
@@ -101,12 +102,12 @@ describe('the file of an LMDB store', () => {
     for (let i = 0; i < 3; i++) {
       await Promise.all(Array.from({ length: 1000 }, (_, n) => store.create(`/${i}-${n}`, bytes('v'))));
     }
-    await vi.waitFor(() => expect(follow(store, 1500)).rejects.toMatchObject({ code: 'COMPACTED' }));
+    await until(() => expect(follow(store, 1500)).rejects.toMatchObject({ code: 'COMPACTED' }));
     await store.compact(2950);
     now += 5000;
     const young = await store.create('/young', bytes('v'));
     const aged = () => expect(follow(store, young - 2)).rejects.toMatchObject({ code: 'COMPACTED' });
-    await vi.waitFor(aged, { timeout: 9000 });
+    await until(aged);
     expect(await follow(store, young - 1)).toBeDefined();
   });
 

@@ -1,0 +1,29 @@
+// What a control plane with 5,000 nodes and 30,000 pods needs while nothing happens: processor time and memory.
+// Guarantees: the kernel's account of one process that holds store, apiserver, controllers and scheduler.
+import { againstLimit, type Figure } from '../lib/figure.js';
+import { makePlace } from './place.js';
+import { settledPlane } from './settled.js';
+
+const NODES = 5_000;
+const [DEPLOYMENTS, REPLICAS] = [300, 100];
+const IDLE_PERCENT = 1;
+const MEMORY_MB = 900;
+/** Shorter than what a silent node is granted: then its pods would be evicted, which is no rest. */
+const WATCH_MS = 15_000;
+
+export async function idle(): Promise<Figure[]> {
+  const place = await makePlace();
+  try {
+    const plane = await settledPlane(place, { deployments: DEPLOYMENTS, replicas: REPLICAS, nodes: NODES });
+    const [start, cpu] = [performance.now(), plane.cpuSeconds()];
+    await new Promise((resolve) => setTimeout(resolve, WATCH_MS));
+    const percent = ((plane.cpuSeconds() - cpu) / (performance.now() - start)) * 100_000;
+    const what = `${NODES} nodes and ${DEPLOYMENTS * REPLICAS} pods`;
+    return [
+      againstLimit({ name: `CPU at rest, ${what}`, value: percent, unit: '%' }, IDLE_PERCENT),
+      againstLimit({ name: `memory, ${what}`, value: plane.residentMb(), unit: 'MB' }, MEMORY_MB),
+    ];
+  } finally {
+    await place.clean();
+  }
+}

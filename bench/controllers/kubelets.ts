@@ -1,0 +1,165 @@
+// Plays the kubelets of nodes that are only objects: bound pods become ready, terminating ones go.
+// Guarantees: one request for each thing that a kubelet would tell; nodes stay alive until stop().
+import type { V1Node, V1Pod } from '../../src/api/gen/types.js';
+import type { Stored } from '../../src/api/object.js';
+import { NODES, PODS } from '../../src/api/resources.js';
+import { ApiError } from '../../src/api/status.js';
+import type { Client } from '../../src/client/client.js';
+import { openInformers } from '../../src/client/sharedInformers.js';
+
+const HEARTBEAT_MS = 10_000;
+const CONNECTIONS = 20;
+
+export interface Kubelets {
+  /** Pods that are ready and not going. */
+  ready(): readonly Stored<V1Pod>[];
+  /** Pods of any state. */
+  pods(): readonly Stored<V1Pod>[];
+  /** Requests made so far. */
+  readonly requests: number;
+  /** Resolves as soon as the check holds; it is asked after each change of a pod. */
+  until(check: () => boolean): Promise<void>;
+  stop(): void;
+}
+
+export function makeNode(number: number): V1Node {
+  const name = `node-${number}`;
+  const zone = `zone-${number % 3}`;
+  const amounts = { cpu: '64', memory: '256Gi', pods: '500', 'ephemeral-storage': '100Gi' };
+  return {
+    metadata: {
+      name,
+      labels: {
+        ...{ 'kubernetes.io/hostname': name, 'kubernetes.io/os': 'linux', 'kubernetes.io/arch': 'amd64' },
+        'topology.kubernetes.io/zone': zone,
+      },
+    },
+    status: { capacity: amounts, allocatable: amounts, ...nodeStatus() },
+  };
+}
+
+function nodeStatus(): NonNullable<V1Node['status']> {
+  const stamp = stampNow();
+  const condition = (type: string, status: string, reason: string) => ({
+    ...{ type, status, reason, message: `kubelet says ${reason}` },
+    ...{ lastHeartbeatTime: stamp, lastTransitionTime: stamp },
+  });
+  return {
+    conditions: [
+      condition('MemoryPressure', 'False', 'KubeletHasSufficientMemory'),
+      condition('DiskPressure', 'False', 'KubeletHasNoDiskPressure'),
+      condition('PIDPressure', 'False', 'KubeletHasSufficientPID'),
+      condition('Ready', 'True', 'KubeletReady'),
+    ],
+  };
+}
+
+export async function reportReady(client: Client, name: string): Promise<void> {
+  await client.of(NODES).patch({ name }, 'merge', { status: nodeStatus() }, { subresource: 'status' });
+}
+
+const stampNow = () => new Date().toISOString().replace(/\.\d+Z/, 'Z');
+
+export async function playKubelets(client: Client, nodeCount: number): Promise<Kubelets> {
+  let requests = 0;
+  let addresses = 0;
+  const waiting = new Set<() => void>();
+  const beat = async () => {
+    for (let number = 0; number < nodeCount; number += 1) {
+      requests += 1;
+      await reportReady(client, `node-${number}`);
+    }
+  };
+  for (let number = 0; number < nodeCount; number += 1) await client.of(NODES).create(makeNode(number));
+  await beat();
+  const heart = setInterval(() => void beat().catch(() => {}), HEARTBEAT_MS);
+  const informers = openInformers(client);
+  const pods = informers.of(PODS);
+  const line: (() => Promise<unknown>)[] = [];
+  let busy = 0;
+  // Kubelets have one connection each and are few; here they share so many.
+  const work = async () => {
+    for (let next = line.shift(); next !== undefined; next = line.shift())
+      await next().catch((error: unknown) => {
+        if (!ApiError.is(error, 'Conflict', 'NotFound')) throw error;
+      });
+    busy -= 1;
+  };
+  const ask = (request: () => Promise<unknown>) => {
+    requests += 1;
+    line.push(request);
+    if (busy === CONNECTIONS) return;
+    busy += 1;
+    void work();
+  };
+  const see = (pod: Stored<V1Pod>) => {
+    const { metadata, spec, status } = pod;
+    if (metadata.deletionTimestamp !== undefined)
+      ask(() =>
+        client.of(PODS).delete(metadata, { gracePeriodSeconds: 0, preconditions: { uid: metadata.uid } }),
+      );
+    else if (spec.nodeName && status?.phase === 'Pending') {
+      addresses += 1;
+      const ready = runningStatus(`10.250.${(addresses >> 8) & 255}.${addresses & 255}`);
+      ask(() => client.of(PODS).patch(metadata, 'merge', { status: ready }, { subresource: 'status' }));
+    }
+    for (const wake of waiting) wake();
+  };
+  // A pod that terminates is told of once more when its end is reported; only the first word counts.
+  pods.on({
+    added: see,
+    updated: (pod, previous) => {
+      const known = previous.metadata.deletionTimestamp !== undefined;
+      if (!known) see(pod);
+      else for (const wake of waiting) wake();
+    },
+    deleted: () => {
+      for (const wake of waiting) wake();
+    },
+  });
+  await pods.synced();
+  return {
+    ready: () => pods.list().filter(isReady),
+    pods: () => pods.list(),
+    get requests() {
+      return requests;
+    },
+    until: (check) =>
+      new Promise((resolve) => {
+        const look = () => {
+          if (!check()) return;
+          waiting.delete(look);
+          resolve();
+        };
+        waiting.add(look);
+        look();
+      }),
+    stop() {
+      clearInterval(heart);
+      informers.stop();
+    },
+  };
+}
+
+export function runningStatus(podIP: string): NonNullable<V1Pod['status']> {
+  const stamp = stampNow();
+  const holds = (type: string) => ({ type, status: 'True', lastTransitionTime: stamp });
+  return {
+    phase: 'Running',
+    podIP,
+    podIPs: [{ ip: podIP }],
+    startTime: stamp,
+    conditions: [holds('PodScheduled'), holds('Initialized'), holds('ContainersReady'), holds('Ready')],
+    containerStatuses: [
+      {
+        ...{ name: 'main', image: 'registry.local/web:1', imageID: 'registry.local/web@sha256:0' },
+        ...{ ready: true, started: true, restartCount: 0, state: { running: { startedAt: stamp } } },
+      },
+    ],
+  };
+}
+
+function isReady({ metadata, status }: Stored<V1Pod>): boolean {
+  if (metadata.deletionTimestamp !== undefined) return false;
+  return (status?.conditions ?? []).some(({ type, status: holds }) => type === 'Ready' && holds === 'True');
+}

@@ -1,0 +1,117 @@
+// A control plane for one measurement, in a process of its own, and a client of it that may do everything.
+// Guarantees: clean() ends every process that was started here and removes the folder; what is measured goes over TLS.
+import { type ChildProcess, fork } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { readBody } from '../../src/client/answer.js';
+import type { Client } from '../../src/client/client.js';
+import { openHttps } from '../../src/client/httpTransport.js';
+import { openClient } from '../../src/client/typedClient.js';
+import { layoutOf } from '../../src/cluster/layout.js';
+import { ensurePki, type Pki } from '../../src/cluster/pki/files.js';
+import { cpuSeconds, residentMb } from '../kubelet/process.js';
+
+const AT_ONCE = 64;
+
+export interface ControlPlane {
+  readonly client: Client;
+  cpuSeconds(): number;
+  residentMb(): number;
+  /** Requests answered so far, by verb and resource such as `POST pods/binding`. */
+  calls(): Promise<Map<string, number>>;
+  stop(): Promise<void>;
+}
+
+export interface Place {
+  readonly storeFolder: string;
+  start(): Promise<ControlPlane>;
+  clean(): Promise<void>;
+}
+
+export async function makePlace(): Promise<Place> {
+  // Not in /tmp, which may be memory: what is written must reach a disk.
+  const folder = mkdtempSync('/var/tmp/trellis-bench-');
+  const layout = layoutOf(folder);
+  const hosts = ['127.0.0.1', 'localhost'];
+  const pki = await ensurePki({
+    ...{ dir: layout.pkiDir, nodeName: 'bench', now: Date.now() },
+    ...{ apiserverHosts: hosts, nodeHosts: hosts },
+  });
+  const running = new Set<ControlPlane>();
+  return {
+    storeFolder: layout.storeDir,
+    async start() {
+      const plane = await startPlane(folder, pki);
+      running.add(plane);
+      return plane;
+    },
+    async clean() {
+      for (const plane of running) await plane.stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function startPlane(folder: string, { ca, admin }: Pki): Promise<ControlPlane> {
+  const port = await freePort();
+  const script = fileURLToPath(new URL('./serve.js', import.meta.url));
+  const child = fork(script, [folder, String(port)]);
+  await said(child, 'ready');
+  const transport = openHttps({ server: `https://127.0.0.1:${port}`, ca: ca.cert, ...admin });
+  const client = openClient(transport);
+  const pid = child.pid ?? 0;
+  return {
+    client,
+    cpuSeconds: () => cpuSeconds(pid),
+    residentMb: () => residentMb(pid),
+    async calls() {
+      const answer = await transport.request({ method: 'GET', path: '/metrics', headers: {} });
+      return countedCalls((await readBody(answer)).toString());
+    },
+    async stop() {
+      client.close();
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      const gone = new Promise((resolve) => child.once('exit', resolve));
+      child.kill('SIGTERM');
+      await gone;
+    },
+  };
+}
+
+function said(child: ChildProcess, word: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    child.once('exit', (code) => reject(new Error(`the control plane ended with ${code}`)));
+    child.on('message', (message) => {
+      if (message === word) resolve();
+    });
+  });
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+export function countedCalls(metrics: string): Map<string, number> {
+  const calls = new Map<string, number>();
+  for (const [, labels = '', count] of metrics.matchAll(/^apiserver_request_total\{(.*)\} (\d+)$/gm)) {
+    const label = (name: string) => new RegExp(`(?:^|,)${name}="([^"]*)"`).exec(labels)?.[1] ?? '';
+    const subresource = label('subresource');
+    const what = `${label('verb')} ${label('resource')}${subresource === '' ? '' : `/${subresource}`}`;
+    calls.set(what, (calls.get(what) ?? 0) + Number(count));
+  }
+  return calls;
+}
+
+/** Does the work for 0, 1, ... with many under way. */
+export async function inParallel(count: number, work: (number: number) => Promise<unknown>): Promise<void> {
+  let next = 0;
+  const one = async () => {
+    while (next < count) await work(next++);
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, one));
+}

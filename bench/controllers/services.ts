@@ -1,0 +1,74 @@
+// 1,000 Services of 10 pods each: how soon their slices are right, and how soon a pod's readiness reaches its slice.
+// Guarantees: a slice counts when it has the ten addresses; times are as a watcher over TLS sees them.
+import type { V1EndpointSlice } from '../../src/api/gen/types.js';
+import type { Stored } from '../../src/api/object.js';
+import { ENDPOINT_SLICES, PODS, SERVICES } from '../../src/api/resources.js';
+import { openInformers } from '../../src/client/sharedInformers.js';
+import { againstLimit, type Figure } from '../lib/figure.js';
+import { inParallel, makePlace } from './place.js';
+import { settledPlane } from './settled.js';
+
+const COUNT = 1_000;
+const PODS_EACH = 10;
+const NODES = 20;
+const RIGHT_SECONDS = 3;
+const CHANGE_MS = 20;
+const CHANGES = 50;
+
+export async function services(): Promise<Figure[]> {
+  const place = await makePlace();
+  try {
+    const plane = await settledPlane(place, { deployments: COUNT, replicas: PODS_EACH, nodes: NODES });
+    const { client } = plane;
+    const informers = openInformers(client);
+    const right = new Set<string>();
+    const told = new Map<string, () => void>();
+    let allRight = () => {};
+    const see = (slice: Stored<V1EndpointSlice>) => {
+      if (slice.endpoints?.length === PODS_EACH) right.add(slice.metadata.name);
+      if (right.size === COUNT) allRight();
+      for (const { targetRef, conditions } of slice.endpoints ?? [])
+        if (conditions?.ready === false) told.get(targetRef?.name ?? '')?.();
+    };
+    informers.of(ENDPOINT_SLICES).on({ added: see, updated: see });
+    await informers.synced();
+    const [start, cpu] = [performance.now(), plane.cpuSeconds()];
+    const done = new Promise<void>((resolve) => {
+      allRight = resolve;
+    });
+    await inParallel(COUNT, (number) => {
+      const name = `web-${number}`;
+      return client.of(SERVICES).create({
+        metadata: { name, namespace: 'default' },
+        spec: { selector: { app: name }, ports: [{ port: 80, targetPort: 8080 }] },
+      });
+    });
+    await done;
+    const seconds = (performance.now() - start) / 1000;
+    process.stderr.write(`  ${(plane.cpuSeconds() - cpu).toFixed(1)} s of the control plane's CPU\n`);
+    const { items } = await client.of(PODS).list({ namespace: 'default', limit: CHANGES });
+    const times: number[] = [];
+    for (const { metadata, status } of items.slice(0, CHANGES)) {
+      const conditions = (status.conditions ?? []).map((condition) =>
+        condition.type === 'Ready' ? { ...condition, status: 'False' } : condition,
+      );
+      const seen = new Promise<void>((resolve) => told.set(metadata.name, resolve));
+      const begin = performance.now();
+      await client.of(PODS).patch(metadata, 'merge', { status: { conditions } }, { subresource: 'status' });
+      await seen;
+      times.push(performance.now() - begin);
+    }
+    informers.stop();
+    times.sort((a, b) => a - b);
+    const median = times[Math.floor(times.length / 2)] ?? Number.NaN;
+    return [
+      againstLimit(
+        { name: `${COUNT} Services x ${PODS_EACH} pods: slices right`, value: seconds, unit: 's' },
+        RIGHT_SECONDS,
+      ),
+      againstLimit({ name: 'readiness change reaches its slice', value: median, unit: 'ms' }, CHANGE_MS),
+    ];
+  } finally {
+    await place.clean();
+  }
+}

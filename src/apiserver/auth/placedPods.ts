@@ -1,0 +1,28 @@
+// What the server itself must know of every pod: who it is, where it runs, and what its node may read because of it.
+// Guarantees: a pod takes a few hundred bytes here, however large it is; its place and references are of one version.
+import type { V1Pod } from '../../api/gen/types.js';
+import type { KubeObject, Stored } from '../../api/object.js';
+import { PODS } from '../../api/resources.js';
+import type { Informer, Informers } from '../../client/informer.js';
+import { referencesOf } from './podReferences.js';
+
+export interface PlacedPod extends KubeObject {
+  readonly nodeName?: string;
+  /** `secrets/name`; empty until the pod has a node. */
+  readonly references: readonly string[];
+}
+
+export function placedPods(informers: Informers): Informer<PlacedPod> {
+  return informers.of(PODS, { keep: placeOf });
+}
+
+function placeOf({ metadata, spec }: Stored<V1Pod>): Stored<PlacedPod> {
+  const { name, namespace = '', uid, resourceVersion, creationTimestamp } = metadata;
+  const identity = { name, namespace, uid, resourceVersion, creationTimestamp };
+  const { nodeName = '' } = spec;
+  if (nodeName === '') return { metadata: identity, references: NONE };
+  const references = new Set(referencesOf(spec).map((one) => `${one.resource}/${one.name}`));
+  return { metadata: identity, nodeName, references: [...references] };
+}
+
+const NONE: readonly string[] = Object.freeze([]);

@@ -1,0 +1,169 @@
+// Brings the claims of addresses and node ports to what the stored Services hold: at the start, and now and then.
+// Guarantees: one round at a time; what another server mended meanwhile is left alone.
+import type { V1IPAddress, V1Service } from '../../api/gen/types.js';
+import type { KindDefinition } from '../../api/kind.js';
+import { ipAddressKind } from '../../api/kinds/networking/serviceAddresses.js';
+import { serviceKind } from '../../api/kinds/service.js';
+import type { Stored } from '../../api/object.js';
+import { IP_ADDRESSES, SERVICES } from '../../api/resources.js';
+import { messageOf } from '../../client/error.js';
+import { StoreError } from '../../store/store.js';
+import type { Machinery } from '../machinery.js';
+import type { CachedObject } from '../registry/cached.js';
+import { objectKey, ROOT } from '../registry/keys.js';
+import { parentOf, type ServiceClaims } from './claims.js';
+import { eventOf, planRepair, type Repair, type RepairEvent } from './repair.js';
+import type { ServiceAllocator } from './serviceAllocator.js';
+import { addressesOf } from './serviceFields.js';
+
+/** As kube-apiserver. */
+const PERIOD_MS = 180_000;
+/** An address whose object was deleted by hand is claimed again so soon. */
+const NOTICE_MS = 1_000;
+/** Shares a commit, and bounds how much is under way. */
+const AT_ONCE = 500;
+
+/** Tells a Warning event about an object; never waits and never throws. */
+export type Tell = (event: RepairEvent) => void;
+
+export interface RepairLoopOptions {
+  readonly machinery: Machinery;
+  readonly allocator: ServiceAllocator;
+  readonly claims: ServiceClaims;
+  readonly tell: Tell;
+}
+
+export class RepairLoop {
+  readonly #options: RepairLoopOptions;
+  readonly #timer: NodeJS.Timeout;
+  readonly #deleted = new Set<CachedObject>();
+  readonly #stopListening: () => void;
+  #notice: NodeJS.Timeout | undefined;
+  #first: Promise<void> | undefined;
+
+  constructor(options: RepairLoopOptions) {
+    this.#options = options;
+    this.#timer = setInterval(() => void this.#again(), PERIOD_MS).unref();
+    this.#stopListening = options.machinery.feed.cacheOf(ipAddressKind).listen({
+      onChange: ({ deleted, object }) => deleted && this.#notify(object),
+      onReset: () => {},
+    });
+  }
+
+  /** Resolves when one round was made; fails when it could not be, and the next call tries again. */
+  mended(): Promise<void> {
+    if (this.#first !== undefined) return this.#first;
+    this.#first = this.#round();
+    this.#first.catch(() => {
+      this.#first = undefined;
+    });
+    return this.#first;
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+    clearTimeout(this.#notice);
+    this.#stopListening();
+  }
+
+  /** Most addresses go with their Service, which this hears of a moment later. */
+  #notify(object: CachedObject): void {
+    this.#deleted.add(object);
+    this.#notice ??= setTimeout(() => {
+      this.#notice = undefined;
+      const suspects = [...this.#deleted];
+      this.#deleted.clear();
+      if (suspects.some((one) => this.#isMissed(one))) void this.#again();
+    }, NOTICE_MS).unref();
+  }
+
+  #isMissed(object: CachedObject): boolean {
+    const { feed } = this.#options.machinery;
+    if (feed.cacheOf(ipAddressKind).get(object.key) !== undefined) return false;
+    const address = object.parse<Stored<V1IPAddress>>();
+    const [namespace = '', name = ''] = (parentOf(address) ?? '').split('/');
+    const service = feed.cacheOf(serviceKind as KindDefinition).get(objectKey(SERVICES, namespace, name));
+    return service !== undefined && addressesOf(service.parse<V1Service>()).includes(address.metadata.name);
+  }
+
+  async #again(): Promise<void> {
+    try {
+      await this.#first;
+      await this.#round();
+    } catch (error) {
+      this.#options.machinery.log.warn('the addresses of Services could not be looked through', {
+        error: messageOf(error),
+      });
+    }
+  }
+
+  async #round(): Promise<void> {
+    const { machinery, allocator } = this.#options;
+    const { feed } = machinery;
+    await feed.current();
+    // In one turn: the caches are of one moment.
+    const all = <T>(kind: KindDefinition) =>
+      [...feed.cacheOf(kind).range(ROOT)].map((object) => object.parse<Stored<T & { metadata: object }>>());
+    const networks = allocator.networks();
+    const repairs = planRepair({
+      services: all<V1Service>(serviceKind as KindDefinition) as Stored<V1Service>[],
+      addresses: all<V1IPAddress>(ipAddressKind as KindDefinition) as Stored<V1IPAddress>[],
+      ports: new Map([...feed.nodePortClaims].map(([key, claim]) => [Number(key.split('/').at(-1)), claim])),
+      hasNetwork: (address) => networks.some((network) => network.has(address)),
+      isInRange: (port) => allocator.ports.has(port),
+      now: machinery.now(),
+    });
+    for (let at = 0; at < repairs.length; at += AT_ONCE)
+      await Promise.all(repairs.slice(at, at + AT_ONCE).map((repair) => this.#carryOut(repair)));
+    if (repairs.length > 0) await feed.current();
+  }
+
+  async #carryOut(repair: Repair): Promise<void> {
+    const { machinery, tell } = this.#options;
+    const event = eventOf(repair);
+    if (event !== undefined) tell(event);
+    else machinery.log.warn('a node port was claimed by a Service that does not hold it', { ...repair });
+    try {
+      await this.#write(repair);
+    } catch (error) {
+      // Another server was faster, or a person: the next round looks again.
+      if (!(error instanceof StoreError) || !['EXISTS', 'MISSING', 'CONFLICT'].includes(error.code))
+        throw error;
+    }
+  }
+
+  async #write(repair: Repair): Promise<void> {
+    const { claims, machinery } = this.#options;
+    const { store } = machinery;
+    switch (repair.what) {
+      case 'claimAddress': {
+        const { key, value } = claims.addressClaim(repair.address, repair.service);
+        await store.create(key, value);
+        return;
+      }
+      case 'replaceAddress': {
+        const { name, resourceVersion } = repair.object.metadata;
+        const { key, value } = claims.addressClaim(name, repair.service);
+        await store.update(key, value, Number(resourceVersion));
+        return;
+      }
+      case 'freeAddress': {
+        const { name, resourceVersion } = repair.object.metadata;
+        await store.delete(objectKey(IP_ADDRESSES, '', name), Number(resourceVersion));
+        return;
+      }
+      case 'claimPort': {
+        const { key, value } = claims.portClaim(repair.port, repair.service);
+        await store.create(key, value);
+        return;
+      }
+      case 'replacePort': {
+        const { key, value } = claims.portClaim(repair.port, repair.service);
+        await store.update(key, value, repair.claim.revision);
+        return;
+      }
+      case 'freePort':
+        await store.delete(repair.claim.key, repair.claim.revision);
+    }
+  }
+}

@@ -1,0 +1,285 @@
+// The overlay daemon of a node: watches Nodes and keeps the kernel's way to each of them.
+// Guarantees: one batch for what changed; what somebody else removed is put back; ending it leaves the network as it is.
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { V1Node } from '../../api/gen/types.js';
+import { type Family, formatIp, parseCidr, parseIp } from '../../api/ip.js';
+import type { Log } from '../../api/log.js';
+import type { Stored } from '../../api/object.js';
+import { NODES } from '../../api/resources.js';
+import type { Client } from '../../client/client.js';
+import type { Informer, Informers } from '../../client/informer.js';
+import type { Address, Link } from '../../kernel/route/objects.js';
+import type { RouteEvent, RoutePort } from '../../kernel/route/port.js';
+import { ensureDevice } from './device.js';
+import {
+  difference,
+  type Entries,
+  entriesFor,
+  entriesFound,
+  isOverlayRoute,
+  overlayMtu,
+  type Side,
+} from './entries.js';
+import { annotationsOf, type Backend, type OwnSide, ownMac, type Peer, peerOf, rangeOf } from './peer.js';
+
+export interface OverlayOptions {
+  readonly nodeName: string;
+  readonly backend: Backend;
+  /** This node's addresses between the nodes, at most one a family. */
+  readonly nodeIps: readonly string[];
+  /** Ranges of all pods of the cluster. */
+  readonly clusterCidrs: readonly string[];
+  /** Names of the VXLAN devices. */
+  readonly devices: Readonly<Record<Family, string>>;
+  readonly vni?: number;
+  readonly port?: number;
+  readonly client: Client;
+  readonly informers: Informers;
+  readonly route: RoutePort;
+  readonly log: Log;
+}
+
+export interface RunningOverlay {
+  /** Resolves when the kernel has what the Nodes known so far ask for. */
+  synced(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const DEFAULT_VNI = 1;
+const DEFAULT_PORT = 8472; // the kernel's own, and flannel's
+const SETTLE_MS = 20;
+const RETRY_MS = { first: 200, most: 10_000 };
+
+export function runOverlay(options: OverlayOptions): RunningOverlay {
+  return new Overlay(options);
+}
+
+class Overlay implements RunningOverlay {
+  readonly #nodes: Informer<V1Node>;
+  readonly #closers: (() => void)[] = [];
+  /** What the kernel was last given. */
+  readonly #known = new Map<Family, Entries>();
+  /** Something was taken away since: the kernel is asked what it holds. */
+  #isInDoubt = true;
+  readonly #warned = new Map<string, string>();
+  #timer: NodeJS.Timeout | undefined;
+  #running: Promise<void> = Promise.resolve();
+  #retryMs = RETRY_MS.first;
+  #hasPeers = false;
+  #stopped = false;
+
+  constructor(private readonly options: OverlayOptions) {
+    const { informers, route } = options;
+    this.#nodes = informers.of(NODES);
+    const soon = () => this.#soon(SETTLE_MS);
+    const watch = route.watch(['link', 'route', 'neighbour'], (events) => this.#heard(events));
+    this.#closers.push(
+      () => watch.close(),
+      this.#nodes.on({
+        added: soon,
+        deleted: soon,
+        updated: (node, before) => {
+          if (said(node) !== said(before)) soon();
+        },
+      }),
+    );
+  }
+
+  async synced(): Promise<void> {
+    await this.#nodes.synced();
+    this.#soon(0);
+    while (this.#timer !== undefined && !this.#stopped) {
+      await sleep(SETTLE_MS);
+      await this.#running;
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    for (const close of this.#closers) close();
+    await this.#running;
+  }
+
+  /** Changes that come together are done together; one pass at a time. */
+  #soon(afterMs: number): void {
+    if (this.#stopped || this.#timer !== undefined) return;
+    this.#timer = setTimeout(() => {
+      this.#running = this.#running.then(() => this.#pass());
+    }, afterMs);
+  }
+
+  async #pass(): Promise<void> {
+    this.#timer = undefined;
+    if (this.#stopped) return;
+    if (this.#isInDoubt) this.#known.clear();
+    this.#isInDoubt = false;
+    try {
+      await this.#sync();
+      this.#retryMs = RETRY_MS.first;
+    } catch (error) {
+      this.#isInDoubt = true;
+      this.options.log.warn(`the way to other nodes could not be set; again in ${this.#retryMs} ms`, {
+        error,
+      });
+      this.#soon(this.#retryMs);
+      this.#retryMs = Math.min(this.#retryMs * 2, RETRY_MS.most);
+    }
+  }
+
+  async #sync(): Promise<void> {
+    const { nodeName, nodeIps, backend } = this.options;
+    const own = this.#nodes.get(nodeName);
+    // A node without others has nothing to reach, and needs no device.
+    if (own === undefined || (this.#nodes.list().length < 2 && !this.#hasPeers)) return;
+    this.#hasPeers = true;
+    const sides: OwnSide[] = [];
+    for (const ip of nodeIps) {
+      const side = await this.#syncSide(own, ip);
+      if (side !== undefined) sides.push(side);
+    }
+    await this.#publish(own, annotationsOf(backend, sides));
+  }
+
+  async #syncSide(own: Stored<V1Node>, ip: string): Promise<OwnSide | undefined> {
+    const { backend, route, devices, clusterCidrs } = this.options;
+    const underlay = familyAndText(ip);
+    const podCidr = rangeOf(own, underlay.family);
+    if (podCidr === undefined) return undefined;
+    const { family } = underlay;
+    const known = this.#known.get(family);
+    const parent = await linkOf(underlay.text, route);
+    const mac = backend === 'vxlan' ? await this.#device(own, underlay, parent, podCidr) : undefined;
+    const device = backend === 'vxlan' ? devices[family] : parent.name;
+    const side: Side = { family, backend, device, clusterCidrs };
+    const wanted = entriesFor(this.#peers(family), side);
+    const requests = difference(wanted, known ?? (await this.#found(side)));
+    if (requests.length > 0) await route.apply(requests);
+    this.#known.set(family, wanted);
+    const { vni = DEFAULT_VNI } = this.options;
+    return { family, underlay: underlay.text, ...(mac === undefined ? {} : { vtep: { vni, mac } }) };
+  }
+
+  #device(own: Stored<V1Node>, underlay: { family: Family; text: string }, parent: Link, podCidr: string) {
+    const { devices, vni = DEFAULT_VNI, port = DEFAULT_PORT, route, backend } = this.options;
+    const { family, text: local } = underlay;
+    const address = podCidr.slice(0, podCidr.indexOf('/'));
+    const mtu = overlayMtu(backend, { mtu: parent.mtu ?? 0, family });
+    const device = { name: devices[family], family, vni, port, local, parent, mtu, address };
+    return ensureDevice({ ...device, mac: ownMac(own, family) }, route);
+  }
+
+  #peers(family: Family): Peer[] {
+    const { nodeName, backend, vni = DEFAULT_VNI } = this.options;
+    const peers: Peer[] = [];
+    for (const node of this.#nodes.list()) {
+      if (node.metadata.name === nodeName) continue;
+      const peer = peerOf(node, { family, backend, vni });
+      this.#warnOnce(node.metadata.name, typeof peer === 'string' ? peer : '');
+      if (typeof peer === 'object') peers.push(peer);
+    }
+    return peers;
+  }
+
+  /** Of one node the same thing once. */
+  #warnOnce(node: string, why: string): void {
+    if ((this.#warned.get(node) ?? '') === why) return;
+    this.#warned.set(node, why);
+    if (why !== '') this.options.log.warn('pods of a node cannot be reached', { node, why });
+  }
+
+  async #found(side: Side): Promise<Entries> {
+    const { route } = this.options;
+    const { device: dev } = side;
+    const family = side.family === 'IPv4' ? 'inet' : 'inet6';
+    const [routes, addresses, forwarding] = await Promise.all([
+      route.routes({ dev, family }),
+      route.neighbours({ dev, family }),
+      route.neighbours({ dev, family: 'bridge' }),
+    ]);
+    return entriesFound(side, { routes, neighbours: [...addresses, ...forwarding] });
+  }
+
+  /** Written only when it differs: every write wakes whoever watches Nodes. */
+  async #publish(own: Stored<V1Node>, annotations: Record<string, string>): Promise<void> {
+    const current = own.metadata.annotations ?? {};
+    if (Object.entries(annotations).every(([key, value]) => current[key] === value)) return;
+    const { client, nodeName } = this.options;
+    await client.of(NODES).patch({ name: nodeName }, 'merge', { metadata: { annotations } });
+  }
+
+  #heard(events: readonly RouteEvent[]): void {
+    if (!events.some((event) => this.#concerns(event))) return;
+    this.#isInDoubt = true;
+    this.#soon(SETTLE_MS);
+  }
+
+  /** What is added is ours or does no harm; what goes away may have been ours. */
+  #concerns(event: RouteEvent): boolean {
+    if (event.event === 'lost') return true;
+    const { object } = event;
+    if (object.kind === 'link') return this.#concernsLink(event.event, object);
+    if (event.event === 'new') return false;
+    if (object.kind === 'route') return isOverlayRoute(object, this.options.clusterCidrs);
+    return object.kind === 'neighbour' && object.state === 'permanent';
+  }
+
+  #concernsLink(event: 'new' | 'delete', link: Link): boolean {
+    const { devices } = this.options;
+    const isOurs = link.name === devices.IPv4 || link.name === devices.IPv6;
+    return isOurs && (event === 'delete' || link.up !== true);
+  }
+}
+
+/** What of a node matters here, in one text: its heartbeats do not. */
+const said = ({ metadata, spec, status }: Stored<V1Node>): string =>
+  JSON.stringify([metadata.annotations, spec.podCIDRs, status.addresses]);
+
+function familyAndText(ip: string): { family: Family; text: string } {
+  const parsed = parseIp(ip);
+  if (parsed === undefined) throw new RangeError(`${ip} is not an address of a node`);
+  return { family: parsed.family, text: formatIp(parsed) };
+}
+
+async function linkOf(ip: string, route: RoutePort): Promise<Link> {
+  const holds = ({ address }: Address) => address.slice(0, address.indexOf('/')) === ip;
+  const address = (await route.addresses()).find(holds);
+  const link = (await route.links()).find(({ index }) => index === address?.dev);
+  if (link === undefined) throw new RangeError(`no link of this machine has the address ${ip}`);
+  return link;
+}
+
+/** Success also when nothing of it is there. */
+export async function removeOverlay(
+  { devices, clusterCidrs }: Pick<OverlayOptions, 'devices' | 'clusterCidrs'>,
+  route: RoutePort,
+): Promise<void> {
+  const routes = (await route.routes()).filter((it) => isOverlayRoute(it, clusterCidrs));
+  await route.apply([
+    ...Object.values(devices).map((name) => ({ do: 'delete', kind: 'link', name, missingOk: true }) as const),
+    // With its device gone a route is gone too.
+    ...routes.map((it) => ({ ...it, do: 'delete', missingOk: true }) as const),
+  ]);
+}
+
+/** What a pod's packet may have on the way to another node. */
+export async function podMtu(backend: Backend, nodeIp: string, route: RoutePort): Promise<number> {
+  const { family, text } = familyAndText(nodeIp);
+  return overlayMtu(backend, { mtu: (await linkOf(text, route)).mtu ?? 1500, family });
+}
+
+/** As flannel writes it for plugins and tools that read it. Pure. */
+export function subnetFile(
+  node: Stored<V1Node>,
+  { clusterCidrs, mtu }: { readonly clusterCidrs: readonly string[]; readonly mtu: number },
+): string {
+  const lines = clusterCidrs.flatMap((cidr) => {
+    const family = parseCidr(cidr)?.family ?? 'IPv4';
+    const name = family === 'IPv4' ? 'FLANNEL' : 'FLANNEL_IPV6';
+    const range = parseCidr(rangeOf(node, family) ?? '');
+    if (range === undefined) return [];
+    const gateway = formatIp({ family, value: range.base + 1n });
+    return [`${name}_NETWORK=${cidr}`, `${name}_SUBNET=${gateway}/${range.prefix}`];
+  });
+  return [...lines, `FLANNEL_MTU=${mtu}`, 'FLANNEL_IPMASQ=true', ''].join('\n');
+}

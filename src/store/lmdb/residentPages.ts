@@ -1,0 +1,32 @@
+// Keeps what LMDB's map holds resident small: whatever was read once stays mapped for ever otherwise.
+// Guarantees: about LIMIT bytes of the file are resident at most, however much is read; reading is never wrong or held up.
+import { releaseMappedPages } from '../../kernel/mappedFile.js';
+
+const LIMIT = 32 * 1024 * 1024;
+/** The kernel maps the neighbours of a page with it. */
+const AROUND = 64 * 1024;
+
+export class ResidentPages {
+  private touched = 0;
+
+  constructor(private readonly file: string) {}
+
+  /** Told of `count` single reads. */
+  looked(count: number): void {
+    this.touch(count * AROUND);
+  }
+
+  /** Told of values that lie side by side; each begins on a page of its own when it is large. */
+  listed(values: readonly { readonly value: Uint8Array }[]): void {
+    let bytes = 0;
+    for (const { value } of values) bytes += value.length + 4096;
+    this.touch(bytes);
+  }
+
+  private touch(bytes: number): void {
+    this.touched += bytes;
+    if (this.touched < LIMIT) return;
+    this.touched = 0;
+    releaseMappedPages(this.file);
+  }
+}

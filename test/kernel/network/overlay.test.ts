@@ -1,0 +1,169 @@
+// Overlay daemons on hosts of their own, joined by a wire: pods of one reach pods of the others.
+import { expect, it } from 'vitest';
+import type { V1Node } from '../../../src/api/gen/types.js';
+import { silentLog } from '../../../src/api/log.js';
+import type { Stored } from '../../../src/api/object.js';
+import { NODES } from '../../../src/api/resources.js';
+import { openRoute } from '../../../src/kernel/route/adapter.js';
+import type { RouteEvent, RoutePort } from '../../../src/kernel/route/port.js';
+import { removeOverlay, runOverlay } from '../../../src/network/overlay/overlay.js';
+import { annotationsOf, type Backend } from '../../../src/network/overlay/peer.js';
+import { MemoryClient } from '../../support/memoryClient.js';
+import { netNsPerTest, type TestNetNs } from '../../support/netns.js';
+import { describeWith } from '../../support/requires.js';
+import { StaticInformers } from '../../support/staticInformers.js';
+import { until } from '../../support/until.js';
+
+const namespaces = netNsPerTest();
+const devices = { IPv4: 'vx4', IPv6: 'vx6' };
+const clusterCidrs = ['10.244.0.0/16', 'fd00:244::/48'];
+
+interface Host {
+  readonly ns: TestNetNs;
+  readonly route: RoutePort;
+  readonly number: number;
+}
+
+const node = (n: number, annotations: Record<string, string> = {}) =>
+  ({
+    metadata: { name: `n${n}`, uid: `n${n}`, resourceVersion: '1', creationTimestamp: '', annotations },
+    spec: { podCIDRs: [`10.244.${n}.0/24`, `fd00:244:0:${n}::/64`] },
+    status: { addresses: [{ type: 'InternalIP', address: `192.168.7.${n}` }] },
+  }) as unknown as Stored<V1Node>;
+
+/** Hosts on one switch, each with a bridge that holds the first address of its pods. */
+async function makeHosts(count: number): Promise<Host[]> {
+  const hub = await namespaces.make();
+  const wire = namespaces.closing(await openRoute(hub.path));
+  await wire.apply([{ do: 'add', kind: 'link', name: 'switch', type: 'bridge', up: true }]);
+  const hosts: Host[] = [];
+  for (let number = 1; number <= count; number++) {
+    const ns = await namespaces.make();
+    const route = namespaces.closing(await openRoute(ns.path));
+    const port = { do: 'add', kind: 'link', name: `port${number}`, master: 'switch', up: true } as const;
+    await wire.apply([{ ...port, peer: { name: 'eth0', netns: ns.path } }]);
+    await route.apply([
+      { do: 'change', kind: 'link', name: 'lo', up: true },
+      { do: 'change', kind: 'link', name: 'eth0', up: true },
+      { do: 'add', kind: 'address', dev: 'eth0', address: `192.168.7.${number}/24` },
+      { do: 'add', kind: 'address', dev: 'eth0', address: `fd00:7::${number}/64`, flags: ['nodad'] },
+      { do: 'add', kind: 'link', name: 'pods', type: 'bridge', up: true },
+      { do: 'add', kind: 'address', dev: 'pods', address: `10.244.${number}.1/24` },
+      { do: 'add', kind: 'address', dev: 'pods', address: `fd00:244:0:${number}::1/64`, flags: ['nodad'] },
+    ]);
+    hosts.push({ ns, route, number });
+  }
+  return hosts;
+}
+
+/** One API that all hosts look at: what one writes the others see. */
+function makeApi() {
+  const informers = new StaticInformers();
+  const client = new MemoryClient();
+  const set = (it: Stored<V1Node>) => informers.of(NODES).set(it);
+  const of = client.of.bind(client);
+  client.of = ((type: typeof NODES) => ({
+    ...of(type),
+    patch: async (
+      { name }: { name: string },
+      _: string,
+      { metadata }: { metadata: { annotations: object } },
+    ) => {
+      const current = informers.of(NODES).get(name) as Stored<V1Node>;
+      const annotations = { ...current.metadata.annotations, ...metadata.annotations };
+      set({ ...current, metadata: { ...current.metadata, annotations } } as Stored<V1Node>);
+    },
+  })) as unknown as typeof client.of;
+  return { informers, client, set };
+}
+
+function start({ route, number }: Host, api: ReturnType<typeof makeApi>, backend: Backend) {
+  const overlay = runOverlay({
+    nodeName: `n${number}`,
+    backend,
+    nodeIps: [`192.168.7.${number}`, `fd00:7::${number}`],
+    devices,
+    clusterCidrs,
+    ...api,
+    route,
+    log: silentLog,
+  });
+  namespaces.closing({ close: () => void overlay.stop() });
+  return overlay;
+}
+
+const pings = ({ ns, number }: Host, to: Host, family: 4 | 6) => {
+  const pod = (n: number) => (family === 4 ? `10.244.${n}.1` : `fd00:244:0:${n}::1`);
+  return ns.run('busybox', `ping${family === 4 ? '' : '6'}`, '-c1', '-w5', '-I', pod(number), pod(to.number));
+};
+
+describeWith({ root: true, tools: ['busybox', 'ip'] }, 'the overlay between hosts', () => {
+  it.each(['vxlan', 'host-gw'] as const)(
+    'joins pods of three hosts in both families: %s',
+    async (backend) => {
+      const hosts = await makeHosts(3);
+      const api = makeApi();
+      for (const { number } of hosts) api.set(node(number));
+      const overlays = hosts.map((host) => start(host, api, backend));
+      await Promise.all(overlays.map((overlay) => overlay.synced()));
+      for (const from of hosts)
+        for (const to of hosts)
+          if (from !== to) for (const family of [4, 6] as const) await until(() => pings(from, to, family));
+
+      // Somebody flushes what belongs to the overlay: it is put back.
+      const [one, two] = hosts as [Host, Host];
+      await one.ns.run('ip', 'route', 'flush', 'proto', '84');
+      await one.ns.run('ip', '-6', 'route', 'flush', 'proto', '84');
+      if (backend === 'vxlan') await one.ns.run('ip', 'link', 'delete', 'vx4');
+      for (const family of [4, 6] as const) await until(() => pings(one, two, family));
+
+      // A host that leaves the cluster is forgotten by the others.
+      api.informers.of(NODES).remove('n3');
+      const routes = async (host: Host) =>
+        (await host.route.routes())
+          .filter(({ protocol }) => protocol === 84)
+          .map(({ destination }) => destination);
+      await until(async () => expect(await routes(one)).toEqual(['10.244.2.0/24', 'fd00:244:0:2::/64']));
+
+      for (const overlay of overlays) await overlay.stop();
+      await removeOverlay({ devices, clusterCidrs }, one.route);
+      expect(await routes(one)).toEqual([]);
+      expect((await one.route.links()).map(({ name }) => name).sort()).toEqual(['eth0', 'lo', 'pods']);
+    },
+  );
+
+  it('holds a thousand nodes, and a restart changes nothing', async () => {
+    const [host] = (await makeHosts(1)) as [Host];
+    const api = makeApi();
+    api.set(node(1));
+    for (let i = 0; i < 1000; i++) {
+      const range = `10.244.${2 + (i >> 2)}.${(i % 4) * 64}/26`;
+      const mac = `02:00:00:00:${(i >> 8).toString(16).padStart(2, '0')}:${(i & 255).toString(16).padStart(2, '0')}`;
+      const side = {
+        family: 'IPv4',
+        underlay: `192.168.${8 + (i >> 8)}.${i & 255}`,
+        vtep: { vni: 1, mac },
+      } as const;
+      const other = node(2, annotationsOf('vxlan', [side]));
+      api.set({
+        ...other,
+        metadata: { ...other.metadata, name: `other-${i}` },
+        spec: { podCIDRs: [range] },
+      } as never);
+    }
+    const first = start(host, api, 'vxlan');
+    await first.synced();
+    const count = async () => (await host.route.routes()).filter(({ protocol }) => protocol === 84).length;
+    expect(await count()).toBe(1000);
+    await first.stop();
+    const changes: unknown[] = [];
+    const isOverlays = (event: RouteEvent) =>
+      event.event === 'lost' ||
+      (event.object.kind === 'route' && event.object.protocol === 84) ||
+      (event.object.kind === 'neighbour' && event.object.state === 'permanent');
+    host.route.watch(['route', 'neighbour'], (events) => changes.push(...events.filter(isOverlays)));
+    await start(host, api, 'vxlan').synced();
+    expect(await count()).toBe(1000);
+    expect(changes).toEqual([]);
+  });
+});
