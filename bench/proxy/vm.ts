@@ -13,7 +13,7 @@ const machine = process.env['TRELLIS_BENCH_MACHINE'] ?? 'qemu';
 
 export async function vm(): Promise<Figure[]> {
   const sizes = process.env['TRELLIS_BENCH_SIZES'];
-  const output = await runTool([
+  const command = [
     process.execPath,
     join(projectRoot(), 'scripts/vm/run.mjs'),
     ...['--machine', machine, '--timeout-seconds', '7200'],
@@ -21,7 +21,8 @@ export async function vm(): Promise<Figure[]> {
     '--',
     process.execPath,
     guest,
-  ]);
+  ] as const;
+  const output = await runTool(command, { onError: (text) => void process.stderr.write(text) });
   const rows = JSON.parse(output.trim().split('\n').at(-1) ?? '') as Row[];
   publish(`Inside a virtual machine (${machine}); compare only within this table`, rows);
   const most = Math.max(...rows.map(({ services }) => services));
