@@ -51,9 +51,20 @@ export interface Row {
 
 const CHANGES = 15;
 
-export async function measure(contender: Contender, services: number, connections: number): Promise<Row> {
-  const place = await openPlace();
-  const options = optionsOf(contender, place);
+export interface MeasureOptions {
+  readonly services: number;
+  readonly connections: number;
+  /** The node's namespace, where this process runs in it already. */
+  readonly node?: string;
+}
+
+export async function measure(
+  contender: Contender,
+  { services, connections, node }: MeasureOptions,
+): Promise<Row> {
+  const place = await openPlace(node);
+  const { netns, ...inside } = optionsOf(contender, place);
+  const options = node === undefined ? { ...inside, netns } : inside;
   const mode = await openMode(contender.mode, options);
   try {
     const state = workload(services, { ip: POD_IP, ports: PORTS });
