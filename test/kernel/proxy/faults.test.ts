@@ -213,7 +213,7 @@ describeWith(
         flaps += 1;
       }, 10);
       closers.push(async () => clearInterval(timer));
-      const { failed } = await ask(pods[1] ?? node, CLUSTER_IP, 80, 1500, 4);
+      const { failed } = await ask(pods[1] ?? node, CLUSTER_IP, 80, 500, 4);
       await vi.waitFor(() => expect(flaps).toBeGreaterThan(100), { timeout: 30_000 });
       clearInterval(timer);
       expect(failed).toBe(0);
