@@ -21,6 +21,9 @@ import { chiSquare, traffic } from '../../support/proxy/traffic.js';
 import { describeWith } from '../../support/requires.js';
 import { StaticInformers } from '../../support/staticInformers.js';
 
+// On a busy machine each condition may take its time.
+vi.setConfig({ testTimeout: 180_000 });
+
 const TABLE = 'trellis-proxy';
 const MODES = ['nftables', 'iptables'] as const;
 const { bare, closing } = proxyLab();
