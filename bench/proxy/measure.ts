@@ -65,7 +65,10 @@ export async function measure(
   const place = await openPlace(node);
   const { netns, ...inside } = optionsOf(contender, place);
   const options = node === undefined ? { ...inside, netns } : inside;
-  const mode = await openMode(contender.mode, options);
+  const mode = await openMode(contender.mode, options).catch(async (error: unknown) => {
+    await place.close();
+    throw error;
+  });
   try {
     const state = workload(services, { ip: POD_IP, ports: PORTS });
     const [fullMs, fullCpuMs] = await timed(() => mode.sync(state));
