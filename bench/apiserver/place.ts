@@ -14,6 +14,8 @@ export interface ServerProcess {
   memory(options?: { readonly collect: boolean }): Promise<NodeJS.MemoryUsage>;
   /** Resident memory in megabytes, as the kernel counts it. */
   residentMb(): number;
+  /** Processor time that it has used so far, in microseconds: true also while others use the machine. */
+  processorUs(): number;
   /** What all its threads have used so far, in steps of 10 ms, as the kernel counts it. */
   cpuUs(): number;
   stop(): Promise<void>;
@@ -82,6 +84,12 @@ async function serverProcess(child: ChildProcess): Promise<ServerProcess> {
     cpuUs() {
       // Fields 14 and 15 in hundredths of a second; the second may hold spaces and is in parentheses.
       const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
+      return (Number(fields[11]) + Number(fields[12])) * 10_000;
+    },
+    processorUs() {
+      const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+      // utime and stime, fields 14 and 15, in hundredths of a second; the name before them may hold spaces.
+      const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
       return (Number(fields[11]) + Number(fields[12])) * 10_000;
     },
     stop: () => end(child),

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { median } from '../lib/compare.js';
 import { againstLimit, againstPeer, type Figure } from '../lib/figure.js';
-import { makePlace } from './place.js';
+import { makePlace, type ServerProcess } from './place.js';
 import { PODS } from './pods.js';
 import { createPods, openWires, readyApiServer } from './ready.js';
 import { drive, get, type Wire } from './wire.js';
@@ -27,55 +27,36 @@ export async function reads(): Promise<Figure[]> {
     const floor = await place.start('floor');
     const floorWires = await openWires(place, floor, wires.length);
 
-    const gets = { ours: [] as number[], floor: [] as number[] };
     const one = get(`${PODS}/pod-7`);
+    const gets = { ours: [] as Cost[], floor: [] as Cost[] };
     for (let round = 0; round <= ROUNDS; round++) {
-      const ours = await drive(wires, GETS, () => one);
-      const floors = await drive(floorWires, GETS, () => get('/one'));
+      const ours = await costOf(server, wires, GETS, one);
+      const floors = await costOf(floor, floorWires, GETS, get('/one'));
       if (round === 0) continue;
       gets.ours.push(ours);
       gets.floor.push(floors);
     }
-    const lists = { ours: [] as number[], floor: [] as number[] };
+    const lists = { ours: [] as Cost[], floor: [] as Cost[] };
     const before = await server.memory({ collect: true });
     for (let i = 0; i <= LISTS; i++) {
-      const ours = await drive(wires.slice(0, 1), 1, () => get(PODS));
-      const floors = await drive(floorWires.slice(0, 1), 1, () => get('/list'));
+      const ours = await costOf(server, wires.slice(0, 1), 1, get(PODS));
+      const floors = await costOf(floor, floorWires.slice(0, 1), 1, get('/list'));
       if (i === 0) continue;
-      lists.ours.push(ours / 1000);
-      lists.floor.push(floors / 1000);
+      lists.ours.push(ours);
+      lists.floor.push(floors);
     }
     const during = await server.memory();
     for (const wire of [...wires, ...floorWires]) wire.close();
     const grownMb = (during.heapUsed - before.heapUsed) / 1e6;
-    const getUs = median(gets.ours);
-    const listMs = median(lists.ours);
-    const floorName = 'ready buffer';
+    const getUs = median(gets.ours.map(({ us }) => us));
+    const listMs = median(lists.ours.map(({ us }) => us)) / 1000;
     return [
-      againstPeer(
-        {
-          name: 'GET a pod, 64 clients',
-          value: getUs,
-          unit: 'µs',
-          peer: floorName,
-          peerValue: median(gets.floor),
-        },
-        1 / 0.6,
-      ),
+      ...besideFloor({ name: 'GET a pod, 64 clients', unit: 'µs', atMost: 1 / 0.6 }, gets),
       againstLimit(
         { name: `GET a pod (${Math.round(1e6 / getUs)} a second)`, value: getUs, unit: 'µs' },
         Math.round(GET_US),
       ),
-      againstPeer(
-        {
-          name: 'LIST 5,000 pods',
-          value: listMs,
-          unit: 'ms',
-          peer: floorName,
-          peerValue: median(lists.floor),
-        },
-        1 / 0.5,
-      ),
+      ...besideFloor({ name: 'LIST 5,000 pods', unit: 'ms', atMost: 1 / 0.5 }, lists),
       againstLimit(
         { name: `LIST 5,000 pods (${(sizes.list / 1e6).toFixed(1)} MB)`, value: listMs, unit: 'ms' },
         Math.round(LIST_MS),
@@ -85,6 +66,46 @@ export async function reads(): Promise<Figure[]> {
   } finally {
     await place.clean();
   }
+}
+
+/** Of one request: time until the next, and processor time of the server. */
+interface Cost {
+  readonly us: number;
+  readonly processorUs: number;
+}
+
+async function costOf(
+  server: ServerProcess,
+  wires: readonly Wire[],
+  count: number,
+  request: Buffer,
+): Promise<Cost> {
+  const before = server.processorUs();
+  const us = await drive(wires, count, () => request);
+  return { us, processorUs: (server.processorUs() - before) / count };
+}
+
+/** By the clock, and by the processor: the second is sound also while others use the machine. */
+function besideFloor(
+  { name, unit, atMost }: { readonly name: string; readonly unit: 'µs' | 'ms'; readonly atMost: number },
+  { ours, floor }: Record<'ours' | 'floor', readonly Cost[]>,
+): Figure[] {
+  const scale = unit === 'ms' ? 1000 : 1;
+  const clock = (costs: readonly Cost[]) => median(costs.map(({ us }) => us)) / scale;
+  // The kernel counts in hundredths of a second: only the sum of many requests says something.
+  const processor = (costs: readonly Cost[]) =>
+    costs.reduce((sum, { processorUs }) => sum + processorUs, 0) / costs.length / scale;
+  const peer = 'ready buffer';
+  return [
+    againstPeer({ name, value: clock(ours), unit, peer, peerValue: clock(floor) }, atMost),
+    againstPeer(
+      {
+        name: `${name}: the server’s processor`,
+        ...{ value: processor(ours), unit, peer, peerValue: processor(floor) },
+      },
+      atMost,
+    ),
+  ];
 }
 
 async function sizeOf([wire]: readonly Wire[], url: string): Promise<number> {
