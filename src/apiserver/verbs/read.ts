@@ -65,12 +65,17 @@ export async function getWatch(machinery: Machinery, kind: KindDefinition, call:
   return isProtobuf ? bytesResponse(200, body, `${PROTOBUF_TYPE};stream=watch`) : bytesResponse(200, body);
 }
 
-/** One change goes to all its watchers in turn: it is encoded once, and no more than the last one is kept. */
-let last: { readonly json: Buffer; readonly object: Buffer } | undefined;
+let lastFrame: { readonly type: EventType; readonly json: Buffer; readonly frame: Buffer } | undefined;
 
+/**
+ * A change is told to its watchers in turn, all with the same bytes: it is encoded for the first of them. No more than
+ * the last is kept: beside each object in the caches it would double their memory.
+ */
 function protobufFrame(type: EventType, json: Buffer): Buffer {
-  if (last?.json !== json) last = { json, object: encodeProtobuf(parseObject(json)) };
-  return watchFrame(type, last.object);
+  if (lastFrame?.json !== json || lastFrame.type !== type) {
+    lastFrame = { type, json, frame: watchFrame(type, encodeProtobuf(parseObject(json))) };
+  }
+  return lastFrame.frame;
 }
 
 function shownAs(kind: KindDefinition, call: Call) {
