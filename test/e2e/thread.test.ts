@@ -176,7 +176,7 @@ describeWith(NEEDS, 'the quick start', () => {
       const top = (what: string) =>
         eventually(
           () => cluster.kubectl('top', what, '--no-headers'),
-          (text) => /\d+m +\d+Mi/.test(text),
+          (text) => /\d+m +(\d+% +)?\d+Mi/.test(text),
         );
       expect(await top('nodes')).toMatch(/%/);
       expect(await top('pods')).toMatch(/^web-/);

@@ -4,7 +4,7 @@ import type { V1IPAddress, V1Service } from '../../api/gen/types.js';
 import type { KindDefinition } from '../../api/kind.js';
 import { ipAddressKind } from '../../api/kinds/networking/serviceAddresses.js';
 import { serviceKind } from '../../api/kinds/service.js';
-import type { Stored } from '../../api/object.js';
+import type { KubeObject, Stored } from '../../api/object.js';
 import { IP_ADDRESSES, SERVICES } from '../../api/resources.js';
 import { messageOf } from '../../client/error.js';
 import { StoreError } from '../../store/store.js';
@@ -22,6 +22,7 @@ const PERIOD_MS = 180_000;
 const NOTICE_MS = 1_000;
 /** Shares a commit, and bounds how much is under way. */
 const AT_ONCE = 500;
+const IN_A_TURN = 200;
 
 /** Tells a Warning event about an object; never waits and never throws. */
 export type Tell = (event: RepairEvent) => void;
@@ -101,14 +102,18 @@ export class RepairLoop {
     const { machinery, allocator } = this.#options;
     const { feed } = machinery;
     await feed.current();
-    // In one turn: the caches are of one moment.
-    const all = <T>(kind: KindDefinition) =>
-      [...feed.cacheOf(kind).range(ROOT)].map((object) => object.parse<Stored<T & { metadata: object }>>());
+    // Taken in one turn, so that all is of one moment; versions never change, and are read with pauses.
+    const held = (kind: KindDefinition) => [...feed.cacheOf(kind).range(ROOT)];
+    const services = held(serviceKind as KindDefinition);
+    const addresses = held(ipAddressKind as KindDefinition);
+    const ports = new Map(
+      [...feed.nodePortClaims].map(([key, claim]) => [Number(key.split('/').at(-1)), claim]),
+    );
     const networks = allocator.networks();
     const repairs = planRepair({
-      services: all<V1Service>(serviceKind as KindDefinition) as Stored<V1Service>[],
-      addresses: all<V1IPAddress>(ipAddressKind as KindDefinition) as Stored<V1IPAddress>[],
-      ports: new Map([...feed.nodePortClaims].map(([key, claim]) => [Number(key.split('/').at(-1)), claim])),
+      services: await readInTurns<V1Service>(services, leanService),
+      addresses: await readInTurns<V1IPAddress>(addresses, (object) => object),
+      ports,
       hasNetwork: (address) => networks.some((network) => network.has(address)),
       isInRange: (port) => allocator.ports.has(port),
       now: machinery.now(),
@@ -166,4 +171,23 @@ export class RepairLoop {
         await store.delete(repair.claim.key, repair.claim.revision);
     }
   }
+}
+
+/** Others are served in between: there may be very many. */
+async function readInTurns<T extends KubeObject>(
+  objects: readonly CachedObject[],
+  lean: (object: Stored<T>) => Stored<T>,
+): Promise<Stored<T>[]> {
+  const read: Stored<T>[] = [];
+  for (const object of objects) {
+    read.push(lean(object.parse<Stored<T>>()));
+    if (read.length % IN_A_TURN === 0) await new Promise((resolve) => setImmediate(resolve));
+  }
+  return read;
+}
+
+/** Without what is not looked at: managed fields alone would be most of it. */
+function leanService({ metadata, spec, status }: Stored<V1Service>): Stored<V1Service> {
+  const { managedFields: _, annotations: __, labels: ___, ...meta } = metadata;
+  return { metadata: meta, spec, status };
 }
