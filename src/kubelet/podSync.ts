@@ -110,8 +110,7 @@ export class PodSyncer implements PodSync {
     });
     const retryMs = await this.perform(pod, runtimePod, before, actions, signal);
     const acted = actions.createSandbox || actions.killPod || hasWork(actions);
-    // A quiet pod costs one look: nothing was done that could have changed it.
-    const after = acted ? this.tell(pod, await cache.refresh(uid)) : before;
+    const after = this.tell(pod, acted ? await cache.refresh(uid) : runtimePod);
     const waits = [retryMs, deadline.leftMs, this.initWaitMs(pod, actions), config.syncFrequencyMs].filter(
       (ms) => ms !== undefined,
     );
@@ -298,7 +297,7 @@ export class PodSyncer implements PodSync {
     if (!end.isTerminating) {
       // The probes hear of a new container before its status is told: until they have passed it is not ready.
       probes.update(pod, probedStatuses(status), status.podIP);
-      if (allContainers(pod).some(isProbed)) status = compute();
+      status = compute();
     }
     statuses.set(pod, status);
     return status;
@@ -318,9 +317,6 @@ export class PodSyncer implements PodSync {
     this.options.events.event(pod, { type: 'Warning', reason, message });
   }
 }
-
-const isProbed = ({ readinessProbe, livenessProbe, startupProbe }: V1Container) =>
-  (readinessProbe ?? livenessProbe ?? startupProbe) !== undefined;
 
 const hasEnded = ({ phase }: V1PodStatus) => phase === 'Succeeded' || phase === 'Failed';
 
