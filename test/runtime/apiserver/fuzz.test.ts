@@ -100,7 +100,7 @@ describe(`the HTTP surface, seed ${SEED}`, () => {
     expect(await api.residentMb()).toBeLessThan(500);
     // Almost right is also often right: a run that only met refusals would prove little.
     const right = [...codes].reduce((sum, [code, count]) => sum + (code < 400 ? count : 0), 0);
-    expect(right / REQUESTS).toBeGreaterThan(0.15);
+    expect(right / REQUESTS).toBeGreaterThan(0.1);
   });
 });
 
