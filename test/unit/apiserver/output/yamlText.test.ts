@@ -1,0 +1,46 @@
+// What a YAML text is refused for before it is composed.
+import { describe, expect, test } from 'vitest';
+import { fromYaml } from '../../../../src/apiserver/output/yaml.js';
+import { yamlObstacle } from '../../../../src/apiserver/output/yamlText.js';
+
+describe('a YAML text', () => {
+  test.each<[string, string, RegExp]>([
+    ['of deep lists', '['.repeat(3_000_000), /max depth/],
+    ['of deep lists without brackets', `${'- '.repeat(100_000)}x\n- y`, /max depth/],
+    ['of keys of keys', '? '.repeat(100_000), /max depth/],
+    [
+      'that is indented deep',
+      Array.from({ length: 300 }, (_, at) => `${' '.repeat(at)}a:`).join('\n'),
+      /depth/,
+    ],
+    ['whose key is a mapping', '? {a: b}\n: c', /a key must be a string/],
+    ['with a key twice', 'a: 1\nb: 2\n"a": 3', /key "a" already set in map/],
+    ['with a key twice inside', 'x:\n- {a: 1, a: 2}', /key "a" already set in map/],
+    ['of too many tokens', 'a: 1\n'.repeat(600_000), /tokens/],
+    [
+      'of many aliases',
+      `a: &a 1\n${Array.from({ length: 200 }, (_, at) => `k${at}: *a`).join('\n')}`,
+      /aliases/,
+    ],
+  ])(
+    '%s is refused',
+    (_, text, why) => {
+      expect(yamlObstacle(text)).toMatch(why);
+      expect(() => fromYaml(text)).toThrow(expect.objectContaining({ code: 400 }));
+    },
+    60_000,
+  );
+
+  test('of a thousand keys, a hundred levels and brackets in strings is read', () => {
+    const keys = Array.from({ length: 1000 }, (_, at) => `k${at}: ${at}`).join('\n');
+    expect(Object.keys(fromYaml(keys) as object)).toHaveLength(1000);
+    expect(fromYaml(`${'['.repeat(100)}1${']'.repeat(100)}`)).toBeInstanceOf(Array);
+    expect(fromYaml(`a: "${'['.repeat(1000)}"\nb: |\n  ${'{'.repeat(1000)}\n`)).toMatchObject({
+      a: '['.repeat(1000),
+    });
+  });
+
+  test('may name the same key in two mappings, and be JSON', () => {
+    expect(fromYaml('[{"a": 1}, {"a": 2}]')).toEqual([{ a: 1 }, { a: 2 }]);
+  });
+});
