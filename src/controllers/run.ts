@@ -42,6 +42,7 @@ import { statefulSetController } from './statefulSet/controller.js';
 import { ttlAfterFinishedController } from './ttlAfterFinished.js';
 import { volumeBinder } from './volumes/binder.js';
 import { ephemeralVolumeController } from './volumes/ephemeral.js';
+import { volumeExpander } from './volumes/expansion.js';
 import type { LocalPathOptions } from './volumes/localPath.js';
 import { claimProtection, volumeProtection } from './volumes/protection.js';
 
@@ -136,6 +137,7 @@ function controllersOf(
     resourceQuotaController,
     autoscalerController,
     volumeBinder(options.localPath),
+    volumeExpander,
     ephemeralVolumeController,
     claimProtection,
     volumeProtection,
