@@ -5,6 +5,7 @@ import type { Log } from '../api/log.js';
 import type { Client } from '../client/client.js';
 import { type EventRecorder, makeEventRecorder, referenceTo } from '../client/eventRecorder.js';
 import type { Informers } from '../client/informer.js';
+import { accountTokenController } from './accountTokens.js';
 import { tokenCleaner } from './bootstrapTokens/cleaner.js';
 import { bootstrapSigner } from './bootstrapTokens/signer.js';
 import { certificateApprover } from './certificates/approving.js';
@@ -124,6 +125,7 @@ function controllersOf(
   return [
     namespaceController,
     serviceAccountController,
+    accountTokenController(rootCa),
     rootCaPublisher(rootCa),
     deploymentController,
     replicaSetController,
