@@ -21,14 +21,14 @@ export default defineConfig({
     passWithNoTests: true,
     // One disturbance of a busy machine must not cost a whole run; the summary names every test that needed it.
     retry: process.env['CI'] === undefined ? 0 : 1,
-    expect: { poll: { timeout: 25_000 } },
+    expect: { poll: { timeout: 60_000 } },
     reporters: ['default', new CountReporter(process.env['TRELLIS_TEST_COUNTS'])],
     projects: [
-      project('unit', { pool: 'threads', testTimeout: 30_000 }),
-      project('kernel', { ...inProcesses(30_000, 2), sequence: { groupOrder: 1 } }),
-      project('runtime', { ...inProcesses(60_000, 1), sequence: { groupOrder: 2 } }),
-      project('vm', { ...inProcesses(60_000, 1), sequence: { groupOrder: 3 } }),
-      project('e2e', { ...inProcesses(180_000, 1), sequence: { groupOrder: 4 } }),
+      project('unit', { pool: 'threads', testTimeout: 90_000 }),
+      project('kernel', { ...inProcesses(90_000, 2), sequence: { groupOrder: 1 } }),
+      project('runtime', { ...inProcesses(180_000, 1), sequence: { groupOrder: 2 } }),
+      project('vm', { ...inProcesses(180_000, 1), sequence: { groupOrder: 3 } }),
+      project('e2e', { ...inProcesses(300_000, 1), sequence: { groupOrder: 4 } }),
     ],
   },
 });

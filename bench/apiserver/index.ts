@@ -3,6 +3,13 @@ import type { Figure } from '../lib/figure.js';
 import { creates } from './creates.js';
 import { memory } from './memory.js';
 import { reads } from './reads.js';
+import { services } from './services.js';
 import { watchers } from './watchers.js';
 
-export const apiserver: Record<string, () => Promise<Figure[]>> = { creates, reads, watchers, memory };
+export const apiserver: Record<string, () => Promise<Figure[]>> = {
+  creates,
+  services,
+  reads,
+  watchers,
+  memory,
+};

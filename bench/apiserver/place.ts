@@ -14,6 +14,8 @@ export interface ServerProcess {
   memory(options?: { readonly collect: boolean }): Promise<NodeJS.MemoryUsage>;
   /** Resident memory in megabytes, as the kernel counts it. */
   residentMb(): number;
+  /** What all its threads have used so far, in steps of 10 ms, as the kernel counts it. */
+  cpuUs(): number;
   stop(): Promise<void>;
 }
 
@@ -76,6 +78,11 @@ async function serverProcess(child: ChildProcess): Promise<ServerProcess> {
     residentMb() {
       const text = readFileSync(`/proc/${pid}/status`, 'utf8');
       return Number(/VmRSS:\s+(\d+)/.exec(text)?.[1]) / 1000;
+    },
+    cpuUs() {
+      // Fields 14 and 15 in hundredths of a second; the second may hold spaces and is in parentheses.
+      const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
+      return (Number(fields[11]) + Number(fields[12])) * 10_000;
     },
     stop: () => end(child),
   };

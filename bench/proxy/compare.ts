@@ -1,6 +1,9 @@
 // The comparison of modes on the kernel this process runs on; rows as they come, figures with their goals at the end.
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { againstLimit, againstPeer, type Figure } from '../lib/figure.js';
-import { type Contender, measure, type Row } from './measure.js';
+import { runTool } from '../lib/tool.js';
+import type { Contender, Row } from './measure.js';
 
 /** `TRELLIS_BENCH_SIZES=100,1000` takes the place of the sizes. */
 export function sizes(usual: readonly number[]): number[] {
@@ -11,19 +14,40 @@ export function sizes(usual: readonly number[]): number[] {
   return wanted.length > 0 ? wanted : [...usual];
 }
 
+const ONE = join(dirname(fileURLToPath(import.meta.url)), 'one.js');
+
+/** Each contender at each size that it can, one after the other; one that fails is told and left out. */
 export async function compareModes(
   contenders: readonly Contender[],
   of: readonly number[],
   connections: number,
 ): Promise<Row[]> {
+  const jobs = of.flatMap((services) =>
+    contenders.flatMap((contender) =>
+      services > (contender.upTo ?? services) ? [] : [{ services, contender }],
+    ),
+  );
   const rows: Row[] = [];
-  for (const services of of)
-    for (const contender of contenders) {
-      if (services > (contender.upTo ?? services)) continue;
-      process.stderr.write(`  ${contender.label}, ${services} services ...\n`);
-      rows.push(await measure(contender, services, connections));
+  for (const [done, { services, contender }] of jobs.entries()) {
+    showProgress(done, jobs.length, `${contender.label}, ${services} services`);
+    try {
+      const argv = [ONE, JSON.stringify(contender), String(services), String(connections)];
+      rows.push(JSON.parse(await runTool([process.execPath, ...argv])) as Row);
+    } catch (error) {
+      process.stderr.write(
+        `  ${contender.label} with ${services} services failed: ${String(error).slice(0, 500)}\n`,
+      );
     }
+  }
+  if (rows.length === 0) throw new Error('no mode could be measured');
   return rows;
+}
+
+const BAR = 20;
+
+function showProgress(done: number, all: number, what: string): void {
+  const full = Math.round((BAR * done) / all);
+  process.stderr.write(`  [${'#'.repeat(full)}${'.'.repeat(BAR - full)}] ${done + 1} of ${all}: ${what}\n`);
 }
 
 const find = (rows: readonly Row[], label: string, services: number) =>
@@ -68,6 +92,11 @@ export function hostFigures(rows: readonly Row[]): Figure[] {
           unit: 'ms',
         },
         200,
+      ),
+    nft &&
+      againstLimit(
+        { name: name('nftables: memory'), value: nft.rssMb, unit: 'MB' },
+        Math.max(150, most / 60),
       ),
     nft &&
       iptables &&

@@ -1,18 +1,18 @@
 // nftables against iptables, both back ends, on this machine's kernel.
 import type { Figure } from '../lib/figure.js';
 import { compareModes, hostFigures, sizes } from './compare.js';
-import { renderAll } from './report.js';
+import { publish } from './publish.js';
 
 export async function host(): Promise<Figure[]> {
   const rows = await compareModes(
     [
       { label: 'nftables', mode: 'nftables' },
-      { label: 'iptables-nft', mode: 'iptables', backend: 'nft', upTo: 5000 },
+      { label: 'iptables-nft', mode: 'iptables', backend: 'nft', upTo: 10_000 },
       { label: 'iptables-legacy', mode: 'iptables', backend: 'legacy', upTo: 5000 },
     ],
-    sizes([100, 1000, 10_000]),
+    sizes([100, 1000, 5000, 10_000, 30_000]),
     300,
   );
-  console.log(`${renderAll("on this machine's kernel", rows)}\n`);
+  publish("On this machine's kernel", rows);
   return hostFigures(rows);
 }

@@ -1,12 +1,17 @@
 // Measures one mode at one size: programming from nothing, one change, and what a new connection costs.
-// Guarantees: every mode does the same work in a fresh place; medians of several rounds where a round is cheap.
+// Guarantees: every mode does the same work in a fresh place and, run by `one.ts`, in a process of its own; medians of
+// several rounds where a round is cheap.
 
+import { readFileSync } from 'node:fs';
+import { openIptables } from '../../src/kernel/iptables/adapter.js';
 import type { IptablesBackend } from '../../src/kernel/iptables/port.js';
+import { openIpvs } from '../../src/kernel/ipvs/adapter.js';
+import { openNft } from '../../src/kernel/nftables/adapter.js';
 import type { ModeName } from '../../src/proxy/modeNames.js';
 import { type ModeOptions, openMode } from '../../src/proxy/modes.js';
 import { median } from '../lib/compare.js';
 import { runTool } from '../lib/tool.js';
-import { openPlace, POD_IP, PORTS } from './place.js';
+import { openPlace, type Place, POD_IP, PORTS } from './place.js';
 import { addressOf, withOneChange, workload } from './workload.js';
 
 export interface Contender {
@@ -22,66 +27,62 @@ export interface Row {
   readonly label: string;
   readonly services: number;
   readonly fullMs: number;
+  /** Of the proxy and of the tools it ran, in user space and in the kernel. */
+  readonly fullCpuMs: number;
   readonly changeMs: number;
+  readonly changeCpuMs: number;
   /** Messages or lines of that change. */
   readonly changeSent: number;
+  /** One empty nf_tables transaction in the same place: what the kernel's door alone costs. Absent without nf_tables. */
+  readonly bareMs?: number;
   /** Microseconds until a new connection is there: to the first, the middle and the last service. */
   readonly firstUs: number;
   readonly middleUs: number;
   readonly lastUs: number;
   readonly lastP99Us: number;
   readonly connectionsPerSecond: number;
+  /** Over connections that stay. */
+  readonly requestsPerSecond: number;
+  /** Of the process, after the changes. */
   readonly rssMb: number;
+  /** Rules, elements of maps, virtual servers and their destinations. */
+  readonly kernelRules: number;
 }
 
-const CHANGES = 7;
+const CHANGES = 15;
 
-export async function measure(
-  { label, mode: name, backend }: Contender,
-  services: number,
-  connections: number,
-): Promise<Row> {
+export async function measure(contender: Contender, services: number, connections: number): Promise<Row> {
   const place = await openPlace();
-  const options: ModeOptions = {
-    table: 'trellis-bench',
-    families: ['ip'],
-    traffic: { ip: { local: { by: 'cidr', cidr: '10.244.0.0/16' } } },
-    netns: place.node,
-    setSysctl: async (key, value) => {
-      await runTool(['sh', '-c', `echo ${value} > /proc/sys/${key}`], { netns: place.node });
-    },
-    ...(backend === undefined ? {} : { backend }),
-  };
-  const mode = await openMode(name, options);
+  const options = optionsOf(contender, place);
+  const mode = await openMode(contender.mode, options);
   try {
     const state = workload(services, { ip: POD_IP, ports: PORTS });
-    const fullMs = await timed(() => mode.sync(state));
+    const [fullMs, fullCpuMs] = await timed(() => mode.sync(state));
     const changes: number[] = [];
     let changeSent = 0;
-    for (let round = 0; round < CHANGES; round++) {
-      const next = withOneChange(state, round);
-      changes.push(
-        await timed(async () => {
+    const [, changesCpuMs] = await timed(async () => {
+      for (let round = 0; round < CHANGES; round++) {
+        const next = withOneChange(state, round);
+        const sync = async () => {
           changeSent = (await mode.sync(next.state, next.changed)).sent;
-        }),
-      );
-    }
+        };
+        changes.push((await timed(sync))[0]);
+      }
+    });
+    const rssMb = process.memoryUsage().rss / 2 ** 20;
     await mode.sync(state, withOneChange(state, 0).changed);
-    const [first, middle, last] = [0, services >> 1, services - 1].map(addressOf);
-    const to = async (address = '') => (await place.connect(address, connections)).sort((a, b) => a - b);
-    const [firstUs, middleUs, lastUs] = [await to(first), await to(middle), await to(last)];
     return {
-      label,
+      label: contender.label,
       services,
       fullMs,
+      fullCpuMs,
       changeMs: median(changes),
+      changeCpuMs: changesCpuMs / CHANGES,
       changeSent,
-      firstUs: median(firstUs),
-      middleUs: median(middleUs),
-      lastUs: median(lastUs),
-      lastP99Us: lastUs[Math.floor(lastUs.length * 0.99)] ?? Number.NaN,
-      connectionsPerSecond: await place.rate(last ?? '', connections * 4, 16),
-      rssMb: process.memoryUsage().rss / 2 ** 20,
+      ...(await bareCommit(place.node)),
+      ...(await traffic(place, services, connections)),
+      rssMb,
+      kernelRules: await kernelRules(contender, place.node),
     };
   } finally {
     mode.close();
@@ -89,8 +90,81 @@ export async function measure(
   }
 }
 
-async function timed(work: () => Promise<unknown>): Promise<number> {
-  const start = performance.now();
+const optionsOf = ({ backend }: Contender, place: Place): ModeOptions => ({
+  table: 'trellis-bench',
+  families: ['ip'],
+  traffic: { ip: { local: { by: 'cidr', cidr: '10.244.0.0/16' } } },
+  netns: place.node,
+  setSysctl: async (key, value) => {
+    await runTool(['sh', '-c', `echo ${value} > /proc/sys/${key}`], { netns: place.node });
+  },
+  ...(backend === undefined ? {} : { backend }),
+});
+
+async function traffic(place: Place, services: number, connections: number) {
+  const [first = '', middle = '', last = ''] = [0, services >> 1, services - 1].map(addressOf);
+  const to = async (address: string) => (await place.connect(address, connections)).sort((a, b) => a - b);
+  const [firstUs, middleUs, lastUs] = [await to(first), await to(middle), await to(last)];
+  return {
+    firstUs: median(firstUs),
+    middleUs: median(middleUs),
+    lastUs: median(lastUs),
+    lastP99Us: lastUs[Math.floor(lastUs.length * 0.99)] ?? Number.NaN,
+    connectionsPerSecond: await place.rate(last, connections * 4, 16),
+    requestsPerSecond: await place.requests(last, connections * 20, 16),
+  };
+}
+
+async function bareCommit(netns: string): Promise<{ bareMs?: number }> {
+  const nft = await openNft(netns);
+  const table = { kind: 'table', family: 'ip', name: 'trellis-bare' } as const;
+  try {
+    const times: number[] = [];
+    for (let round = 0; round < CHANGES; round++) {
+      times.push((await timed(() => nft.commit([{ do: 'add', ...table }])))[0]);
+      await nft.commit([{ do: 'delete', ...table }]);
+    }
+    return { bareMs: median(times) };
+  } catch {
+    return {};
+  } finally {
+    nft.close();
+  }
+}
+
+async function kernelRules({ mode, backend }: Contender, netns: string): Promise<number> {
+  const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);
+  if (mode === 'nftables') {
+    const nft = await openNft(netns);
+    const sets = await nft.sets({ family: 'ip' });
+    let elements = 0;
+    for (const { family, table, name } of sets)
+      elements += (await nft.elements({ family, table, set: name })).length;
+    const rules = (await nft.rules({ family: 'ip' })).length;
+    nft.close();
+    return rules + elements;
+  }
+  const port = await openIptables({ family: 'inet', netns, ...(backend === undefined ? {} : { backend }) });
+  const tables = [...(await port.save()).values()];
+  const rules = sum(tables.flatMap(({ chains }) => [...chains.values()].map((chain) => chain.rules.length)));
+  if (mode !== 'ipvs') return rules;
+  const ipvs = await openIpvs(netns);
+  const servers = await ipvs.list();
+  ipvs.close();
+  return rules + servers.length + sum(servers.map(({ destinations }) => destinations.length));
+}
+
+const TICK_MS = 10;
+
+/** Of this process and of the tools that it has waited for. */
+function cpuMs(): number {
+  const fields = readFileSync('/proc/self/stat', 'utf8').split(') ')[1]?.split(' ') ?? [];
+  return TICK_MS * fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0);
+}
+
+/** Milliseconds by the clock, and of the processor. */
+async function timed(work: () => Promise<unknown>): Promise<[number, number]> {
+  const [start, cpu] = [performance.now(), cpuMs()];
   await work();
-  return performance.now() - start;
+  return [performance.now() - start, cpuMs() - cpu];
 }

@@ -14,48 +14,67 @@ export interface Place {
   connect(address: string, count: number): Promise<number[]>;
   /** New connections a second, `width` at a time. */
   rate(address: string, count: number, width: number): Promise<number>;
+  /** Small requests a second over `width` connections that stay. */
+  requests(address: string, count: number, width: number): Promise<number>;
   close(): Promise<void>;
 }
 
 const SERVER = `
 const net = require('node:net');
-for (const port of [${PORTS.join()}]) net.createServer((socket) => { socket.on('error', () => {}); socket.end('ok'); }).listen(port, '0.0.0.0', 1024);
+for (const port of [${PORTS.join()}]) net.createServer((socket) => { socket.on('error', () => {}).pipe(socket); }).listen(port, '0.0.0.0', 1024);
 console.log('ready');
 `;
 
-/** Works off \`count\` connections, \`width\` at a time; prints the microseconds of each and of all. */
+/** Works off \`count\` connections, \`width\` at a time, each with one request if asked; or requests over \`width\` that stay. */
 const CLIENT = `
 const net = require('node:net');
-const [address, count, width] = [process.argv[1], Number(process.argv[2]), Number(process.argv[3])];
+const [address, what] = process.argv.slice(1);
+const [count, width] = process.argv.slice(3).map(Number);
 const times = [];
 let begun = 0;
-const next = () => {
-  if (begun++ >= count) return Promise.resolve();
-  const start = process.hrtime.bigint();
-  return new Promise((resolve, reject) => {
-    const socket = net.connect(80, address, () => { times.push(Number(process.hrtime.bigint() - start) / 1000); });
-    socket.setTimeout(5000, () => socket.destroy(new Error('timeout'))).on('error', reject).on('close', resolve).resume();
-  }).then(next);
+const micros = (since) => Number(process.hrtime.bigint() - since) / 1000;
+const open = () => new Promise((resolve, reject) => {
+  const socket = net.connect(80, address, () => resolve(socket));
+  socket.setTimeout(10000, () => socket.destroy(new Error('timeout'))).on('error', reject);
+});
+const connect = async () => {
+  while (begun++ < count) {
+    const start = process.hrtime.bigint();
+    const socket = await open();
+    times.push(micros(start));
+    await new Promise((resolve) => { socket.on('close', resolve).resume().end(); });
+  }
+};
+const request = async () => {
+  const socket = await open();
+  while (begun++ < count) await new Promise((resolve) => { socket.once('data', resolve).write('x'); });
+  socket.destroy();
 };
 const start = process.hrtime.bigint();
-Promise.all(Array.from({ length: width }, next)).then(() => console.log(JSON.stringify({ times, total: Number(process.hrtime.bigint() - start) / 1000 })), (error) => { console.error(String(error)); process.exit(1); });
+const work = what === 'requests' ? request : connect;
+Promise.all(Array.from({ length: width }, work)).then(() => console.log(JSON.stringify({ times, total: micros(start) })), (error) => { console.error(String(error)); process.exit(1); });
 `;
 
 export async function openPlace(): Promise<Place> {
   const [node, pod] = [await benchNetNs(), await benchNetNs()];
   await wire(node, pod);
   const server = await serve(pod);
-  const run = async (address: string, count: number, width: number) =>
+  const run = async (what: 'connections' | 'requests', address: string, count: number, width: number) =>
     JSON.parse(
-      await runTool([process.execPath, '-e', CLIENT, address, String(count), String(width)], { netns: node }),
+      await runTool([process.execPath, '-e', CLIENT, address, what, String(count), String(width)], {
+        netns: node,
+      }),
     ) as {
       times: number[];
       total: number;
     };
   return {
     node,
-    connect: async (address, count) => (await run(address, count, 1)).times,
-    rate: async (address, count, width) => (1e6 * count) / (await run(address, count, width)).total,
+    connect: async (address, count) => (await run('connections', address, count, 1)).times,
+    rate: async (address, count, width) =>
+      (1e6 * count) / (await run('connections', address, count, width)).total,
+    requests: async (address, count, width) =>
+      (1e6 * count) / (await run('requests', address, count, width)).total,
     async close() {
       const ended = once(server, 'exit');
       server.kill('SIGKILL');

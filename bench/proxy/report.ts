@@ -15,7 +15,10 @@ export function renderRows(title: string, rows: readonly Row[]): string {
     'last',
     'last p99',
     'new conn/s',
+    'requests/s',
+    'CPU a change',
     'memory',
+    'rules',
   ];
   const cells = rows.map((row) => [
     String(row.services),
@@ -25,7 +28,10 @@ export function renderRows(title: string, rows: readonly Row[]): string {
     String(row.changeSent),
     ...[row.firstUs, row.middleUs, row.lastUs, row.lastP99Us].map((us) => `${round(us)} µs`),
     round(row.connectionsPerSecond),
+    round(row.requestsPerSecond),
+    `${round(row.changeCpuMs)} ms`,
     `${round(row.rssMb)} MB`,
+    String(row.kernelRules),
   ]);
   const widths = header.map((name, i) => Math.max(name.length, ...cells.map((line) => line[i]?.length ?? 0)));
   const line = (texts: readonly string[]) => texts.map((text, i) => text.padStart(widths[i] ?? 0)).join('  ');

@@ -1,10 +1,11 @@
 // IPVS against the others where the kernel has it: inside one virtual machine, so that all meet the same slowness.
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { projectRoot } from '../../src/kernel/projectRoot.js';
 import { againstPeer, type Figure } from '../lib/figure.js';
 import { runTool } from '../lib/tool.js';
 import type { Row } from './measure.js';
-import { renderAll } from './report.js';
+import { publish } from './publish.js';
 
 const guest = join(dirname(fileURLToPath(import.meta.url)), 'guest.js');
 /** qemu has all three modes; TRELLIS_BENCH_MACHINE=uml is quicker and has no nftables. */
@@ -14,17 +15,15 @@ export async function vm(): Promise<Figure[]> {
   const sizes = process.env['TRELLIS_BENCH_SIZES'];
   const output = await runTool([
     process.execPath,
-    'scripts/vm/run.mjs',
-    ...['--machine', machine, '--timeout-seconds', '3000'],
+    join(projectRoot(), 'scripts/vm/run.mjs'),
+    ...['--machine', machine, '--timeout-seconds', '7200'],
     ...(sizes === undefined ? [] : ['--env', `TRELLIS_BENCH_SIZES=${sizes}`]),
     '--',
     process.execPath,
     guest,
   ]);
   const rows = JSON.parse(output.trim().split('\n').at(-1) ?? '') as Row[];
-  console.log(
-    `${renderAll(`inside a virtual machine (${machine}); compare only within this table`, rows)}\n`,
-  );
+  publish(`Inside a virtual machine (${machine}); compare only within this table`, rows);
   const most = Math.max(...rows.map(({ services }) => services));
   const at = (label: string) => rows.find((row) => row.label === label && row.services === most);
   const [ipvs, iptables] = [at('ipvs'), at('iptables-legacy')];

@@ -8,6 +8,7 @@
 #include "netlink/ipvs/family.h"
 #include "netlink/nftables/family.h"
 #include "netlink/route/family.h"
+#include "xtables/family.h"
 
 namespace trellis {
 
@@ -49,6 +50,7 @@ std::unique_ptr<Family> OpenFamily(std::string_view name, const NetNs& ns) {
   if (name == "ipset") return std::make_unique<netlink::IpsetFamily>(ns);
   if (name == "ipvs") return std::make_unique<netlink::IpvsFamily>(ns);
   if (name == "nftables") return std::make_unique<netlink::NftFamily>(ns);
+  if (name == "xtables") return std::make_unique<XtablesFamily>(ns);
   throw InputError("no family of kernel objects is called '" + std::string(name) + "'");
 }
 

@@ -88,6 +88,10 @@ export function iptablesMode({ ports, traffic, nft }: IptablesModeOptions): Prox
       applied.clear();
     },
     check,
+    // The nft back end tells of changes; the legacy one does not.
+    ...(families.some(([, port]) => port.backend === 'legacy')
+      ? { stamp: async () => (await Promise.all(families.map(([, port]) => port.stamp(TABLES)))).join() }
+      : {}),
     watch: (onDrift) => {
       if (nft === undefined) return () => {};
       const watch = nft.watch((events) => {
@@ -115,5 +119,6 @@ export function iptablesMode({ ports, traffic, nft }: IptablesModeOptions): Prox
   };
 }
 
+const TABLES = ['nat', 'filter', 'mangle'] as const;
 const isTable = (object: { readonly table?: string; readonly name?: string }) =>
-  ['nat', 'filter', 'mangle'].includes(object.table ?? object.name ?? '');
+  TABLES.some((name) => name === (object.table ?? object.name));

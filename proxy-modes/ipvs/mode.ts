@@ -123,6 +123,14 @@ class IpvsMode implements ProxyMode {
     return true;
   }
 
+  /** How much there is of each. */
+  async stamp(): Promise<string> {
+    const { ipvs, ipset, iptables } = this.options;
+    const sets = (await ipset.listHeaders()).map(({ name, numentries }) => `${name} ${numentries}`);
+    const rules = await Promise.all(Object.values(iptables).map((port) => port.stamp(['nat', 'filter'])));
+    return [(await ipvs.listHeaders()).length, ...sets.sort(), ...rules].join();
+  }
+
   watch(onDrift: () => void): () => void {
     const watch = this.options.route.watch(['address', 'link'], (events) => {
       // Addresses of the node are where node ports are; those of our own device are our own doing, unless the device goes.

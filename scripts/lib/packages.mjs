@@ -73,6 +73,12 @@ export const PACKAGES = [
     why: 'the reference CNI library, to exchange result caches with',
   },
   { name: 'etcd-server', level: 'test', probe: { tool: 'etcd' }, why: 'the other store of the apiserver' },
+  {
+    name: 'python3-kubernetes',
+    level: 'test',
+    probe: { file: '/usr/lib/python3/dist-packages/kubernetes/__init__.py' },
+    why: "Python's stock client, to run against the apiserver",
+  },
   { name: 'podman', level: 'test', probe: { tool: 'podman' }, why: 'runs containers with our CNI plugins' },
   { name: 'libcap2-bin', level: 'test', probe: { tool: 'capsh' }, why: 'tests that drop a capability' },
   { name: 'clang-14', level: 'test', probe: { tool: 'clang++-14' }, why: 'sanitizer and fuzzer builds' },

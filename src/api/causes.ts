@@ -43,7 +43,8 @@ export function tooLong(field: string, bytes: number): Cause {
 
 /** Each sentence of a name check as a cause of that field. */
 export function checkName(field: string, value: string, check: NameCheck): Cause[] {
-  return check(value).map((why) => invalidValue(field, value, why));
+  const faults = check(value);
+  return faults.length === 0 ? [] : faults.map((why) => invalidValue(field, value, why));
 }
 
 /** As checkName, with "Required value" for an absent or empty name. */

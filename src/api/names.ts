@@ -48,6 +48,8 @@ export const pathSegment: NameCheck = (name) => {
 
 /** `name` or `dns.prefix/name`: label and annotation keys, taints, resources, finalizers. */
 export const qualifiedName: NameCheck = (text) => {
+  // Nearly all are good, and most have no prefix.
+  if (text.length <= 63 && NAME_PART.test(text)) return [];
   const parts = text.split('/', 3);
   if (parts.length > 2)
     return [

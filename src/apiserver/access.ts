@@ -12,8 +12,13 @@ export interface Gate {
   readonly authorizer: Authorizer;
 }
 
-export async function authenticate({ authenticator }: Gate, request: ApiRequest): Promise<UserInfo> {
-  const user = request.user ?? (await authenticator.authenticate(request.credentials));
+/** Without a promise where the user is known at once, as by the certificate of the connection. */
+export function authenticate({ authenticator }: Gate, request: ApiRequest): Promise<UserInfo> | UserInfo {
+  const user = request.user ?? authenticator.authenticate(request.credentials);
+  return user instanceof Promise ? user.then(known) : known(user);
+}
+
+function known(user: UserInfo | undefined): UserInfo {
   if (user === undefined) throw statusError('Unauthorized', 'Unauthorized');
   return user;
 }
@@ -35,14 +40,15 @@ export function attributesOf(user: UserInfo, info: RequestInfo): Attributes {
   return info.isResource ? base : { ...base, path };
 }
 
+const IMPERSONATE = 'impersonate-';
 const EXTRA = 'impersonate-extra-';
 const AUTHENTICATION = 'authentication.k8s.io';
 
 /** The user that the request is made as; each part needs the right to impersonate it. */
 export function impersonate({ authorizer }: Gate, user: UserInfo, request: ApiRequest): UserInfo {
   const { headers } = request;
-  const wanted = Object.keys(headers).filter((name) => name.startsWith('impersonate-'));
-  if (wanted.length === 0) return user;
+  if (!asksForAnother(headers)) return user;
+  const wanted = Object.keys(headers).filter((name) => name.startsWith(IMPERSONATE));
   const name = headers['impersonate-user'];
   if (name === undefined) {
     throw statusError('BadRequest', 'requested impersonation without impersonating a user');
@@ -79,6 +85,11 @@ export function impersonate({ authorizer }: Gate, user: UserInfo, request: ApiRe
     ...(uid === undefined ? {} : { uid }),
     ...(Object.keys(extra).length === 0 ? {} : { extra }),
   };
+}
+
+function asksForAnother(headers: ApiRequest['headers']): boolean {
+  for (const name in headers) if (name.startsWith(IMPERSONATE)) return true;
+  return false;
 }
 
 /** Header names are lower case and hold what they cannot as %xx; so is Kubernetes' reading of them. */

@@ -19,6 +19,8 @@ export interface AdmissionRequest {
   readonly old?: KubeObject;
   /** Tells the client something that is no refusal, in a Warning header. */
   warn?(text: string): void;
+  /** Says something of the request in the audit log; the key has the plugin's prefix. */
+  annotate?(key: string, value: string): void;
 }
 
 export interface AdmissionPlugin {

@@ -1,11 +1,11 @@
 // Sends a resource request to its verb or subresource.
 // Guarantees: only what discovery lists is reached; the rest is 404 or 405 in Kubernetes' words.
 import type { KindDefinition, KindVersion } from '../api/kind.js';
-import { PODS, type ResourceType } from '../api/resources.js';
-import { statusError } from '../api/status.js';
+import { apiVersionOf, PODS, type ResourceType } from '../api/resources.js';
+import { notFound, statusError } from '../api/status.js';
 import { isType } from './discovery/resources.js';
 import { type ApiResponse, jsonResponse } from './exchange.js';
-import type { Call, Machinery, VirtualResource } from './machinery.js';
+import type { Call, Machinery, MeasuredResource, VirtualResource } from './machinery.js';
 import { readCurrent } from './registry/update.js';
 import { bind } from './subresources/binding.js';
 import { connectPod } from './subresources/connect.js';
@@ -19,10 +19,11 @@ import { decodeOther, readData } from './verbs/body.js';
 import { isDryRun } from './verbs/options.js';
 import { patchObject } from './verbs/patch.js';
 import { getList, getObject, getWatch } from './verbs/read.js';
-import { findServed, storedQuery } from './verbs/served.js';
+import { storedQuery } from './verbs/served.js';
 import { postObject, putObject, removeCollection, removeObject, writeContext } from './verbs/write.js';
 
-type Handler = (machinery: Machinery, kind: KindDefinition, call: Call) => Promise<ApiResponse>;
+type Answer = Promise<ApiResponse> | ApiResponse;
+type Handler = (machinery: Machinery, kind: KindDefinition, call: Call) => Answer;
 
 const VERBS: Readonly<Record<string, Handler>> = {
   get: getObject,
@@ -44,14 +45,16 @@ const STATUS_VERBS: Readonly<Record<string, Handler>> = {
 const CHANGE = new Set(['get', 'update', 'patch']);
 const POD_CONNECTIONS = new Set(['exec', 'attach', 'portforward']);
 
-export function dispatch(machinery: Machinery, call: Call): Promise<ApiResponse> {
+export function dispatch(machinery: Machinery, call: Call): Answer {
+  const found = machinery.served(call.info);
+  if (found !== undefined) return dispatchKind(machinery, found.kind, servedCall(call, found.version));
   const { group, version, resource } = call.info;
   const isWanted = (type: ResourceType) =>
     type.group === group && type.version === version && type.resource === resource;
-  const found = findServed(machinery.kinds, isWanted);
-  if (found !== undefined) return dispatchKind(machinery, found.kind, servedCall(call, found.version));
   const virtual = machinery.virtualResources.find(isWanted);
   if (virtual !== undefined) return createVirtual(virtual, call);
+  const measured = machinery.measuredResources.find(isWanted);
+  if (measured !== undefined) return readMeasured(measured, call);
   throw noSuchResource();
 }
 
@@ -59,7 +62,7 @@ function servedCall(call: Call, version: KindVersion | undefined): Call {
   return version === undefined ? call : { ...call, served: version, query: storedQuery(version, call.query) };
 }
 
-function dispatchKind(machinery: Machinery, kind: KindDefinition, call: Call): Promise<ApiResponse> {
+function dispatchKind(machinery: Machinery, kind: KindDefinition, call: Call): Answer {
   const { subresource, namespace, verb, name } = call.info;
   checkScope(kind, call);
   const handler = subresource === '' ? VERBS[verb] : subresourceHandler(machinery, kind, call);
@@ -121,6 +124,24 @@ async function createVirtual(resource: VirtualResource, call: Call): Promise<Api
   if (resource.namespaced !== (namespace !== '')) throw noSuchResource();
   const body = await readData(call);
   return jsonResponse(201, await resource.answer(body, { user: call.user, namespace }));
+}
+
+async function readMeasured(resource: MeasuredResource, call: Call): Promise<ApiResponse> {
+  const { verb, name, namespace, subresource } = call.info;
+  if (subresource !== '' || (verb !== 'get' && verb !== 'list')) throw notAllowed();
+  if (!resource.namespaced && namespace !== '') throw noSuchResource();
+  const { kind } = resource;
+  const apiVersion = apiVersionOf(resource);
+  if (verb === 'list') {
+    const items = await resource.list(namespace, call.query);
+    return jsonResponse(200, { kind: `${kind}List`, apiVersion, metadata: {}, items });
+  }
+  const [found] = await resource.list(
+    namespace,
+    new URLSearchParams({ fieldSelector: `metadata.name=${name}` }),
+  );
+  if (found === undefined) throw notFound(resource, name);
+  return jsonResponse(200, { kind, apiVersion, ...found });
 }
 
 const noSuchResource = () => statusError('NotFound', 'the server could not find the requested resource', {});

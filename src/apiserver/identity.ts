@@ -15,9 +15,12 @@ export interface Credentials {
   readonly authorization?: string;
 }
 
-/** Answers the user, or undefined when these credentials are not its business; throws Unauthorized when they are wrong. */
+/**
+ * Answers the user, or undefined when these credentials are not its business; throws Unauthorized when they are wrong.
+ * What is known without waiting is answered without a promise: it is asked with every request.
+ */
 export interface Authenticator {
-  authenticate(credentials: Credentials): Promise<UserInfo | undefined>;
+  authenticate(credentials: Credentials): Promise<UserInfo | undefined> | UserInfo | undefined;
 }
 
 /** One request as authorization sees it. */

@@ -11,6 +11,7 @@ import type { UserInfo } from './identity.js';
 import type { Negotiated } from './output/negotiate.js';
 import type { Feed } from './registry/feed.js';
 import type { RequestInfo } from './requestInfo.js';
+import type { makeServed } from './verbs/served.js';
 
 /** Takes back what admission took; called when the write that it was made for failed, or was a dry run. */
 export type Undo = () => void | Promise<void>;
@@ -40,6 +41,13 @@ export interface VirtualResource extends ResourceType {
   answer(body: unknown, context: { readonly user: UserInfo; readonly namespace: string }): Promise<object>;
 }
 
+/** A resource that is measured when it is read and never stored, such as what a pod uses. */
+export interface MeasuredResource extends ResourceType {
+  readonly singular: string;
+  /** The query is that of the list of objects that are measured: selectors, and a name as field selector. */
+  list(namespace: string, query: URLSearchParams): Promise<readonly object[]>;
+}
+
 /** POST on an object's subresource that another part answers, such as serviceaccounts/token. */
 export interface SubresourceHook {
   readonly type: ResourceType;
@@ -63,10 +71,13 @@ export interface Machinery {
   readonly store: Store;
   readonly feed: Feed;
   readonly kinds: readonly KindDefinition[];
+  /** The kind behind a group, version and resource. */
+  readonly served: ReturnType<typeof makeServed>;
   readonly admission: readonly AdmissionPlugin[];
   /** By `services` or `deployments.apps`. */
   readonly hooks: ReadonlyMap<string, WriteHooks>;
   readonly virtualResources: readonly VirtualResource[];
+  readonly measuredResources: readonly MeasuredResource[];
   readonly subresourceHooks: readonly SubresourceHook[];
   readonly kubelet: KubeletConnection | undefined;
   readonly log: Log;
@@ -90,6 +101,8 @@ export interface Call {
   readonly served?: KindVersion | undefined;
   /** Sentences for the client, sent as Warning headers. */
   readonly warnings: string[];
+  /** Says something of the request in the audit log. */
+  annotate(key: string, value: string): void;
 }
 
 let lastSecond = Number.NaN;

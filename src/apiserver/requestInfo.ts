@@ -30,36 +30,63 @@ const VERBS: Readonly<Record<string, string>> = {
 const NAMESPACE_SUBRESOURCES = new Set(['status', 'finalize']);
 
 export function parseRequest(method: string, pathname: string, query: URLSearchParams): RequestInfo {
-  const segments = pathname.split('/').filter((segment) => segment !== '');
-  const parts = segments.map(decodeSegment);
-  const none = {
-    isResource: false,
+  const parts = segmentsOf(pathname);
+  const start = startOfResource(parts);
+  if (start === 0) return pathRequest(method, pathname);
+  // The old way to ask for a watch: /api/v1/watch/pods.
+  const isLegacyWatch = parts[start] === 'watch' && parts.length > start + 1 && method === 'GET';
+  const at = isLegacyWatch ? start + 1 : start;
+  const [first = '', second = '', third = ''] = [parts[at], parts[at + 1], parts[at + 2]];
+  const isInNamespace = first === 'namespaces' && parts.length > at + 2 && !NAMESPACE_SUBRESOURCES.has(third);
+  const own = isInNamespace ? at + 2 : at;
+  const named = parts[own + 1] ?? '';
+  const verb = isLegacyWatch ? 'watch' : verbOf(method, named, query);
+  const isSelection = named === '' && (verb === 'list' || verb === 'watch');
+  return {
+    isResource: true,
     path: pathname,
-    verb: method.toLowerCase(),
+    verb,
+    group: start === GROUPED ? (parts[1] ?? '') : '',
+    version: parts[start - 1] ?? '',
+    resource: parts[own] ?? '',
+    subresource: parts[own + 2] ?? '',
+    // Kubernetes counts a namespace as lying in itself: a Role inside may grant `get namespaces`.
+    namespace: first === 'namespaces' ? second : '',
+    name: isSelection ? nameInFieldSelector(query.get('fieldSelector')) : named,
+    rest: parts.length > own + 3 ? parts.slice(own + 3) : NONE,
+  };
+}
+
+const NONE: readonly string[] = [];
+/** Where the resource begins: /api/<version>/ and /apis/<group>/<version>/. */
+const CORE = 2;
+const GROUPED = 3;
+
+function startOfResource(parts: readonly string[]): number {
+  if (parts[0] === 'api' && parts.length > CORE) return CORE;
+  return parts[0] === 'apis' && parts.length > GROUPED ? GROUPED : 0;
+}
+
+function pathRequest(method: string, path: string): RequestInfo {
+  const nothing = {
     group: '',
     version: '',
     resource: '',
     subresource: '',
     namespace: '',
     name: '',
-    rest: [],
+    rest: NONE,
   };
-  const found = resourcePath(parts);
-  if (found === undefined) return none;
-  // The old way to ask for a watch: /api/v1/watch/pods.
-  const isLegacyWatch = found.path[0] === 'watch' && found.path.length > 1 && method === 'GET';
-  const located = locate(isLegacyWatch ? found.path.slice(1) : found.path);
-  const listName = located.name === '' ? nameInFieldSelector(query.get('fieldSelector')) : '';
-  const verb = isLegacyWatch ? 'watch' : verbOf(method, located.name, query);
-  return {
-    ...none,
-    isResource: true,
-    verb,
-    group: found.group,
-    version: found.version,
-    ...located,
-    name: located.name === '' && (verb === 'list' || verb === 'watch') ? listName : located.name,
-  };
+  return { isResource: false, path, verb: method.toLowerCase(), ...nothing };
+}
+
+function segmentsOf(pathname: string): string[] {
+  const parts: string[] = [];
+  // Nothing to decode and nothing to refuse in most paths: one look at the whole instead of several at each part.
+  const isPlain = !(pathname.includes('%') || pathname.includes('/.') || pathname.includes('\0'));
+  for (const segment of pathname.split('/'))
+    if (segment !== '') parts.push(isPlain ? segment : decodeSegment(segment));
+  return parts;
 }
 
 function decodeSegment(segment: string): string {
@@ -73,27 +100,6 @@ function decodeSegment(segment: string): string {
     throw statusError('BadRequest', `invalid path segment ${JSON.stringify(decoded)}`);
   }
   return decoded;
-}
-
-function resourcePath(parts: readonly string[]) {
-  const [root, first = '', second = ''] = parts;
-  if (root === 'api' && parts.length > 2) return { group: '', version: first, path: parts.slice(2) };
-  if (root === 'apis' && parts.length > 3) return { group: first, version: second, path: parts.slice(3) };
-  return undefined;
-}
-
-function locate(path: readonly string[]) {
-  const [first = '', second = '', third = ''] = path;
-  if (first === 'namespaces' && path.length > 2 && !NAMESPACE_SUBRESOURCES.has(third)) {
-    return { namespace: second, ...names(path.slice(2)) };
-  }
-  // Kubernetes counts a namespace as lying in itself: a Role inside may grant `get namespaces`.
-  return { namespace: first === 'namespaces' ? second : '', ...names(path) };
-}
-
-function names(path: readonly string[]) {
-  const [resource = '', name = '', subresource = '', ...rest] = path;
-  return { resource, name, subresource, rest };
 }
 
 function verbOf(method: string, name: string, query: URLSearchParams): string {

@@ -11,13 +11,17 @@ export interface RequestTrace {
   readonly receivedAt: number;
   /** Milliseconds of the monotonic clock. */
   readonly started: number;
-  info?: RequestInfo;
+  info?: RequestInfo | undefined;
   /** Who sent it. */
-  caller?: UserInfo;
+  caller?: UserInfo | undefined;
   /** As whom it was judged. */
-  user?: UserInfo;
+  user?: UserInfo | undefined;
   /** Why it was allowed, when it was. */
-  allowedBy?: string;
+  allowedBy?: string | undefined;
+  /** What admission says of it in the audit log. */
+  annotations?: Record<string, string> | undefined;
+  /** Gives back the place in flight that it holds. */
+  leave?: (() => void) | undefined;
 }
 
 const LONG_RUNNING = new Set(['attach', 'exec', 'log', 'portforward', 'proxy']);

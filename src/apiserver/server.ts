@@ -5,6 +5,8 @@ import type http from 'node:http';
 import { type AddressInfo, BlockList, isIP } from 'node:net';
 import type { KindDefinition } from '../api/kind.js';
 import type { Log } from '../api/log.js';
+import { METRICS_TYPE, metricsText } from '../api/metrics.js';
+import { processMetrics } from '../client/processMetrics.js';
 import type { Transport } from '../client/transport.js';
 import type { Store } from '../store/store.js';
 import type { AdmissionPlugin } from './admission.js';
@@ -23,12 +25,12 @@ import type {
   VirtualResource,
   WriteHooks,
 } from './machinery.js';
-import { METRICS_TYPE, metricsText } from './metrics/families.js';
-import { processMetrics } from './metrics/process.js';
 import { makeRequestMetrics } from './metrics/requests.js';
 import { randomSuffix } from './randomSuffix.js';
 import { Feed } from './registry/feed.js';
 import { type Audit, makeSupervision } from './supervision.js';
+import { usageResources } from './usage/resources.js';
+import { makeServed } from './verbs/served.js';
 
 /** What stands around the registry. Parts may read the API through their own in-process transport. */
 export interface ServerParts {
@@ -102,11 +104,12 @@ export async function openApiServer(options: ApiServerOptions): Promise<ApiServe
       return handler(request);
     }, user);
   const parts = partsOf(options, inProcess, feed);
-  const machinery = machineryOf(options, feed, parts);
+  const machinery = withUsage(machineryOf(options, feed, parts));
   for (const hooks of machinery.hooks.values()) hooks.start(machinery);
   let isReady = false;
   const inFlight = makeInFlight(options.load);
-  const served = [...kinds.map(({ type }) => type), ...machinery.virtualResources];
+  const { virtualResources, measuredResources } = machinery;
+  const served = [...kinds.map(({ type }) => type), ...virtualResources, ...measuredResources];
   const metrics = makeRequestMetrics({ served, inFlight });
   const families = [...metrics.families, ...processMetrics()];
   const paths = makePathHandler({
@@ -191,9 +194,11 @@ function machineryOf(
     store,
     feed,
     kinds,
+    served: makeServed(kinds),
     admission: parts.admission ?? [],
     hooks: parts.hooks ?? new Map(),
     virtualResources: parts.virtualResources ?? [],
+    measuredResources: [],
     subresourceHooks: parts.subresourceHooks ?? [],
     kubelet,
     log,
@@ -202,6 +207,12 @@ function machineryOf(
     uid: () => randomUUID(),
   };
 }
+
+/** Kubelets are asked what their pods use; a server that cannot reach them does not offer it. */
+const withUsage = (machinery: Machinery): Machinery =>
+  machinery.kubelet === undefined
+    ? machinery
+    : { ...machinery, measuredResources: usageResources(machinery) };
 
 async function startListening(server: http.Server, { host, port }: Address): Promise<void> {
   await new Promise<void>((resolve, reject) => {

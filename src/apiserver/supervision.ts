@@ -29,7 +29,6 @@ export function makeSupervision(options: {
   readonly audit?: Audit | undefined;
 }): Supervision {
   const { inFlight, metrics, audit } = options;
-  const leaving = new WeakMap<RequestTrace, () => void>();
   const bodies = new WeakMap<ApiRequest, Buffer>();
 
   return {
@@ -45,11 +44,10 @@ export function makeSupervision(options: {
       return kept;
     },
     admit(trace) {
-      const leave = inFlight.enter(trace);
-      if (leave !== undefined) leaving.set(trace, leave);
+      trace.leave = inFlight.enter(trace);
     },
     finish(trace, response) {
-      leaving.get(trace)?.();
+      trace.leave?.();
       metrics.answered(trace, response.status, performance.now());
       if (audit !== undefined) record(audit, trace, response, bodies.get(trace.request));
       if (!isLongRunning(trace)) return response;

@@ -3,6 +3,7 @@
 import { readFile } from 'node:fs/promises';
 import { Command } from 'commander';
 import { FIELDS } from '../kubelet/configuration/fields.js';
+import { boolean } from '../kubelet/configuration/values.js';
 import { makeLog } from './log.js';
 import type { Terminal } from './terminal.js';
 
@@ -14,6 +15,7 @@ Examples:
 
 interface OwnFlags {
   readonly kubeconfig?: string;
+  readonly bootstrapKubeconfig?: string;
   readonly config?: string;
   readonly v?: string;
 }
@@ -23,12 +25,19 @@ export function kubeletCommand(terminal: Terminal): Command {
     .summary('run a kubelet alone')
     .description('Runs the pods of one node. Without a kubeconfig: static pods only.')
     .option('--kubeconfig <file>', 'how to reach the apiserver, and as whom')
+    .option(
+      '--bootstrap-kubeconfig <file>',
+      'with what the first certificate is asked for; --kubeconfig is then written',
+    )
     .option('--config <file>', 'a KubeletConfiguration (kubelet.config.k8s.io/v1beta1); flags win over it')
     .option('-v, --v <level>', 'how much the log says; 4 and above for everything')
     .addHelpText('after', EXPLANATION);
-  for (const { flag, path } of FIELDS)
+  for (const { flag, path, kind } of FIELDS)
     if (flag !== undefined)
-      command.option(`--${flag} <value>`, path === undefined ? 'only a flag' : `in the file: ${path}`);
+      command.option(
+        `--${flag} ${kind === boolean ? '[value]' : '<value>'}`,
+        path === undefined ? 'only a flag' : `in the file: ${path}`,
+      );
   return command.action((flags: OwnFlags & Readonly<Record<string, string>>) => run(terminal, flags));
 }
 
@@ -46,7 +55,13 @@ async function run(terminal: Terminal, flags: OwnFlags & Readonly<Record<string,
     for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => ending.abort());
     const level = Number(flags.v ?? 0) >= 4 ? 'debug' : 'info';
     const log = makeLog({ component: 'kubelet', level });
-    await runStandalone({ settings, kubeconfig: flags.kubeconfig, signal: ending.signal, log });
+    const { kubeconfig, bootstrapKubeconfig } = flags;
+    if (bootstrapKubeconfig !== undefined && kubeconfig === undefined)
+      throw new KubeletError(
+        'InvalidConfig',
+        '--bootstrap-kubeconfig: --kubeconfig must say where to write to',
+      );
+    await runStandalone({ settings, kubeconfig, bootstrapKubeconfig, signal: ending.signal, log });
     process.exit(0);
   } catch (error) {
     const isPlain = error instanceof KubeletError || (error as NodeJS.ErrnoException).code !== undefined;
@@ -62,7 +77,7 @@ function typed(flags: Readonly<Record<string, string>>): Record<string, string> 
   return Object.fromEntries(
     FIELDS.flatMap(({ flag }) => {
       const value = flag === undefined ? undefined : flags[camel(flag)];
-      return flag === undefined || value === undefined ? [] : [[flag, value]];
+      return flag === undefined || value === undefined ? [] : [[flag, String(value)]];
     }),
   );
 }

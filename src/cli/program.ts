@@ -2,6 +2,7 @@
 // Guarantees: never ends the process; a wrong command line gives exit code 2 and says what to type instead.
 import { Command, CommanderError } from 'commander';
 import { apiserverCommand } from './apiserver/command.js';
+import { benchCommand } from './bench.js';
 import { componentCommands } from './cluster/components.js';
 import { downCommand } from './cluster/down.js';
 import { kubeconfigCommand, kubectlCommand } from './cluster/kubectl.js';
@@ -57,6 +58,7 @@ export function createProgram(terminal: Terminal): Command {
   program.addCommand(kubeletCommand(terminal));
   program.addCommand(controllerManagerCommand(terminal));
   program.addCommand(doctorCommand(terminal));
+  program.addCommand(benchCommand(terminal));
   program.addCommand(cniCommand(terminal));
   govern(program, terminal, 'trellis');
   return program;

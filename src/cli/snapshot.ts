@@ -2,7 +2,7 @@
 // Guarantees: what goes wrong is one sentence and exit code 1; nothing is replaced without --force.
 import { Command } from 'commander';
 import { StoreError } from '../store/store.js';
-import { withDataDir } from './cluster/options.js';
+import { withDataDir, withEtcd } from './cluster/options.js';
 import type { PlaceFlags } from './snapshotActions.js';
 import type { Terminal } from './terminal.js';
 
@@ -49,11 +49,7 @@ export function snapshotCommand(terminal: Terminal): Command {
 const actions = () => import('./snapshotActions.js');
 
 function withPlace(command: Command): Command {
-  return withDataDir(command)
-    .option('--etcd-servers <urls>', 'the store is etcd at these addresses, with commas between')
-    .option('--etcd-cafile <file>', 'the authority of the certificates of etcd')
-    .option('--etcd-certfile <file>', 'our certificate for etcd')
-    .option('--etcd-keyfile <file>', 'its key');
+  return withEtcd(withDataDir(command));
 }
 
 async function reporting(terminal: Terminal, work: () => Promise<void>): Promise<void> {

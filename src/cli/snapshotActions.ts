@@ -1,22 +1,16 @@
 // What `trellis snapshot` does: save, restore, status.
 // Guarantees: progress on anything over a second; refusals are StoreErrors.
-import { readFileSync } from 'node:fs';
 import { openEtcdStore } from '../store/etcd/store.js';
-import type { EtcdStoreOptions } from '../store/etcd/target.js';
+import { type EtcdPlace, etcdOptions } from '../store/place.js';
 import { checkSnapshotFile, type SnapshotSummary, writeSnapshotFile } from '../store/snapshot/file.js';
 import { restoreSnapshot } from '../store/snapshot/restore.js';
 import { lmdbSource, storeSource } from '../store/snapshot/source.js';
-import { StoreError } from '../store/store.js';
 import { existingLayout } from './cluster/options.js';
 import { progressLine } from './progressLine.js';
 import type { Terminal } from './terminal.js';
 
-export interface PlaceFlags {
+export interface PlaceFlags extends EtcdPlace {
   readonly dataDir: string;
-  readonly etcdServers?: string;
-  readonly etcdCafile?: string;
-  readonly etcdCertfile?: string;
-  readonly etcdKeyfile?: string;
   readonly force?: boolean;
 }
 
@@ -47,26 +41,6 @@ export async function restore(terminal: Terminal, file: string, flags: PlaceFlag
 
 export async function status(terminal: Terminal, file: string): Promise<void> {
   terminal.write(describe(await checkSnapshotFile(file, progressLine(terminal, 'bytes'))));
-}
-
-function etcdOptions(flags: PlaceFlags): EtcdStoreOptions | undefined {
-  const { etcdServers, etcdCafile, etcdCertfile, etcdKeyfile } = flags;
-  if (etcdServers === undefined) return undefined;
-  const tls = {
-    ...(etcdCafile === undefined ? {} : { ca: pem(etcdCafile) }),
-    ...(etcdCertfile === undefined ? {} : { cert: pem(etcdCertfile) }),
-    ...(etcdKeyfile === undefined ? {} : { key: pem(etcdKeyfile) }),
-  };
-  const endpoints = etcdServers.split(',').map((url) => url.trim());
-  return { endpoints, ...(Object.keys(tls).length === 0 ? {} : { tls }) };
-}
-
-function pem(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (cause) {
-    throw new StoreError('UNAVAILABLE', `cannot read ${file}: ${(cause as Error).message}`, { cause });
-  }
 }
 
 function describe({ revision, keys, bytes, hash, timeMs }: SnapshotSummary): string {

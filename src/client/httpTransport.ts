@@ -23,11 +23,13 @@ export interface HttpsOptions {
 }
 
 const TOKEN_LIFE_MS = 60_000;
+/** Connections kept for later: a burst of requests must not leave hundreds behind, nor a quiet hour any. */
+const KEPT = { keepAlive: true, maxFreeSockets: 64, timeout: 90_000 } as const;
 
 export function openHttps(options: HttpsOptions): Transport {
   const base = serverUrl(options.server);
   const secure = base.protocol === 'https:';
-  const agent = secure ? new https.Agent(tlsOptions(options)) : new http.Agent({ keepAlive: true });
+  const agent = secure ? new https.Agent(tlsOptions(options)) : new http.Agent(KEPT);
   const prefix = base.pathname.replace(/\/+$/, '');
   const token = tokenSource(options);
   const send = secure ? https.request : http.request;
@@ -90,7 +92,7 @@ function tlsOptions({
   insecureSkipTlsVerify,
 }: HttpsOptions): https.AgentOptions {
   return {
-    keepAlive: true,
+    ...KEPT,
     minVersion: 'TLSv1.2',
     rejectUnauthorized: insecureSkipTlsVerify !== true,
     ...(ca === undefined ? {} : { ca }),

@@ -14,7 +14,7 @@ import { SharedObjects } from '../client/sharedObjects.js';
 import { openClient } from '../client/typedClient.js';
 import { runControllers } from '../controllers/run.js';
 import { runScheduler } from '../scheduler/scheduler.js';
-import { openLmdbStore } from '../store/lmdb/store.js';
+import { openStoreAt } from '../store/place.js';
 import { ensureDnsService } from './dnsService.js';
 import { BUSYBOX_IMAGE } from './images/builtin.js';
 import type { Layout } from './layout.js';
@@ -41,7 +41,7 @@ export async function runServer(options: ServerOptions): Promise<void> {
   const { layout, settings, sink, signal } = options;
   const pki = await readPki(layout.pkiDir);
   const shared = new SharedObjects();
-  const store = await step(sink, 'store', () => openLmdbStore({ path: layout.storeDir }));
+  const store = await step(sink, 'store', () => openStoreAt(settings, layout.storeDir));
   const apiserver = await step(sink, 'apiserver', () =>
     openApiServer({
       store,

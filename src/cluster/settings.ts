@@ -22,6 +22,11 @@ export interface Settings {
   readonly proxyMode: ModeName | 'auto';
   /** How pods of other nodes are reached. */
   readonly overlay: Backend;
+  /** Where the state is kept when not in the data directory, and how etcd is reached; empty where there is none. */
+  readonly etcdServers: string;
+  readonly etcdCafile: string;
+  readonly etcdCertfile: string;
+  readonly etcdKeyfile: string;
 }
 
 /** What the user asked for; the rest is as before, or the default. */
@@ -29,6 +34,8 @@ export type WantedSettings = { readonly [Key in keyof Settings]?: Settings[Key] 
 
 const FIXED = ['nodeName', 'clusterCidr', 'serviceCidr', 'clusterDomain'] as const;
 const FORMAT = 1;
+/** Also what is meant by settings that were written before there was a choice. */
+const NO_ETCD = { etcdServers: '', etcdCafile: '', etcdCertfile: '', etcdKeyfile: '' };
 
 /** Kubernetes' own numbers. */
 export function defaultSettings(nodeName: string): Settings {
@@ -43,6 +50,7 @@ export function defaultSettings(nodeName: string): Settings {
     dnsPort: 10053,
     proxyMode: 'auto',
     overlay: 'vxlan',
+    ...NO_ETCD,
   };
 }
 
@@ -74,7 +82,7 @@ export async function readSettings(layout: Layout): Promise<Settings | undefined
       cause,
     });
   }
-  const { format, ...settings } = parsed;
+  const { format, ...settings } = { ...NO_ETCD, ...parsed };
   if (format !== FORMAT) {
     throw new ClusterError(
       'NOT_OURS',

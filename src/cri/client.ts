@@ -3,6 +3,7 @@
 import { type Connection, connect, DEFAULT_TIMEOUT_MS } from './connection.js';
 import {
   type RawContainer,
+  type RawContainerEvent,
   type RawContainerStats,
   type RawContainerStatus,
   type RawFilesystem,
@@ -10,6 +11,7 @@ import {
   type RawPodSandbox,
   type RawPodSandboxStatus,
   toContainer,
+  toContainerEvent,
   toContainerStatus,
   toFilesystem,
   toImage,
@@ -119,6 +121,16 @@ function runtimeService(connection: Connection): RuntimeService {
     attach: (request) => url('Attach', request),
     portForward: (podSandboxId, port) => url('PortForward', { podSandboxId, port }),
     reopenContainerLog: (id) => done(call('ReopenContainerLog', { containerId: id })),
+    containerEvents: (heard, signal) =>
+      connection.stream<RawContainerEvent>(
+        'RuntimeService',
+        'GetContainerEvents',
+        (raw) => {
+          const event = toContainerEvent(raw);
+          if (event !== undefined) heard(event);
+        },
+        signal,
+      ),
   };
 }
 

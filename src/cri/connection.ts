@@ -53,6 +53,13 @@ export interface Connection {
   ): Promise<T>;
   /** The same, with the answer left as the bytes of its message. */
   callBytes(service: ServiceName, method: string, request: object): Promise<Buffer>;
+  /** Messages of a stream until it ends; rejects when it breaks. Ending it by the signal is no failure. */
+  stream<T>(
+    service: ServiceName,
+    method: string,
+    heard: (message: T) => void,
+    signal: AbortSignal,
+  ): Promise<void>;
   close(): void;
 }
 
@@ -87,6 +94,24 @@ export function connect(endpoint: string): Connection {
     },
     callBytes: (service, method, request) =>
       unary(method, definitionOf(service, method), (bytes) => bytes, request, deadline(DEFAULT_TIMEOUT_MS)),
+    stream<T>(service: ServiceName, method: string, heard: (message: T) => void, signal: AbortSignal) {
+      const { path, requestSerialize, responseDeserialize } = definitionOf(service, method);
+      return new Promise<void>((resolve, reject) => {
+        const call = client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, {});
+        const cancel = () => call.cancel();
+        signal.addEventListener('abort', cancel, { once: true });
+        if (signal.aborted) cancel();
+        const ended = (settle: () => void) => {
+          signal.removeEventListener('abort', cancel);
+          settle();
+        };
+        call.on('data', (message) => heard(message as T));
+        call.on('end', () => ended(resolve));
+        call.on('error', (error) =>
+          ended(signal.aborted ? resolve : () => reject(toCriError(method, error as ServiceError))),
+        );
+      });
+    },
     close: () => client.close(),
   };
 }

@@ -2,6 +2,7 @@
 // Guarantees: times are bigint, sizes and ids number; a message that the runtime left out is left out here as well.
 import type {
   Container,
+  ContainerEvent,
   ContainerStatus,
   Image,
   PodSandbox,
@@ -33,6 +34,12 @@ export interface RawFilesystem {
 export interface RawContainerStats {
   readonly attributes: { readonly id: string } | null;
   readonly writableLayer: RawFilesystem | null;
+}
+
+export interface RawContainerEvent {
+  readonly containerId: string;
+  readonly containerEventType: ContainerEvent['type'];
+  readonly podSandboxStatus: RawPodSandboxStatus | null;
 }
 
 const NO_POD: PodSandboxMetadata = { name: '', uid: '', namespace: '', attempt: 0 };
@@ -70,6 +77,13 @@ export const toContainerStatus = (raw: RawContainerStatus): ContainerStatus => (
   startedAt: BigInt(raw.startedAt),
   finishedAt: BigInt(raw.finishedAt),
 });
+
+/** Undefined when it does not say of which pod it is: nobody could use it. */
+export function toContainerEvent(raw: RawContainerEvent): ContainerEvent | undefined {
+  const podUid = raw.podSandboxStatus?.metadata?.uid ?? '';
+  if (podUid === '') return undefined;
+  return { containerId: raw.containerId, type: raw.containerEventType, podUid };
+}
 
 export const toImage = ({ uid, ...raw }: RawImage): Image => ({
   ...raw,

@@ -195,6 +195,17 @@ export interface ExecRequest {
   readonly stderr: boolean;
 }
 
+export interface ContainerEvent {
+  /** Of a container or of a sandbox. */
+  readonly containerId: string;
+  readonly type:
+    | 'CONTAINER_CREATED_EVENT'
+    | 'CONTAINER_STARTED_EVENT'
+    | 'CONTAINER_STOPPED_EVENT'
+    | 'CONTAINER_DELETED_EVENT';
+  readonly podUid: string;
+}
+
 export interface RuntimeService {
   version(): Promise<{
     readonly runtimeName: string;
@@ -242,6 +253,11 @@ export interface RuntimeService {
   attach(request: Omit<ExecRequest, 'cmd'>): Promise<string>;
   portForward(sandboxId: string, ports: readonly number[]): Promise<string>;
   reopenContainerLog(id: string): Promise<void>;
+  /**
+   * Tells what happens to containers and sandboxes until the signal or the runtime ends it. Throws CriError when the
+   * stream breaks, `UNIMPLEMENTED` where the runtime has none.
+   */
+  containerEvents(heard: (event: ContainerEvent) => void, signal: AbortSignal): Promise<void>;
 }
 
 export interface Image {

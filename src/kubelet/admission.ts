@@ -2,6 +2,7 @@
 // Guarantees: a refusal has Kubernetes' reason and words; the order of the checks is fixed, so the first reason is stable.
 import type { V1Taint, V1Toleration } from '../api/gen/types.js';
 import { qosClassOf } from '../api/kinds/pod/qos.js';
+import { matchesNode } from '../api/nodeSelector.js';
 import { integerValue, milliValue } from '../api/quantity.js';
 import { isCritical } from './eviction/rank.js';
 import type { PressureCondition } from './eviction/signals.js';
@@ -61,9 +62,8 @@ function sysctls({ spec }: Pod, { allowedUnsafeSysctls = [] }: NodeFacts): PodFa
   return bad && { reason: 'SysctlForbidden', message: `forbidden sysctl: "${bad.name}" not allowlisted` };
 }
 
-function selector({ spec }: Pod, { labels }: NodeFacts): PodFailure | undefined {
-  const misses = Object.entries(spec.nodeSelector ?? {}).some(([key, value]) => labels[key] !== value);
-  if (!misses) return undefined;
+function selector({ spec }: Pod, { name, labels }: NodeFacts): PodFailure | undefined {
+  if (matchesNode(spec, { metadata: { name, labels } })) return undefined;
   const message = "Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector";
   return { reason: 'NodeAffinity', message };
 }

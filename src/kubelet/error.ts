@@ -18,6 +18,7 @@ export type KubeletReason =
   | 'FailedPreStopHook'
   | 'InvalidManifest'
   | 'InvalidConfig'
+  | 'FailedCertificate'
   | 'FailedNode';
 
 export class KubeletError extends Error {

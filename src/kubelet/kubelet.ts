@@ -49,6 +49,7 @@ export interface PartSurroundings {
   readonly config: KubeletConfig;
   readonly hostIps: () => readonly string[];
   readonly allocatable: () => Readonly<Record<string, string>>;
+  readonly node: () => { readonly name: string; readonly labels: Readonly<Record<string, string>> };
   readonly events: EventSink;
   /** A probe's result has changed. */
   readonly wake: (podUid: string) => void;
@@ -138,10 +139,15 @@ export async function runKubelet(around: KubeletSurroundings): Promise<RunningKu
     apiPod: (pod) => pods.apiPod(pod),
     isFinished: (uid) => workers.isFinished(uid),
   });
+  const named = () => ({
+    name: config.nodeName,
+    labels: { ...nodeLabels(config, machine), ...node?.current()?.metadata.labels },
+  });
   const parts = around.parts({
     config,
     hostIps,
     allocatable,
+    node: named,
     events,
     wake,
     statusOf: (pod) => statuses.get(pod),
@@ -186,8 +192,7 @@ export async function runKubelet(around: KubeletSurroundings): Promise<RunningKu
   const loop = new SyncLoop({
     ...{ pods, workers, statuses, mirrors, events, log },
     node: () => ({
-      name: config.nodeName,
-      labels: { ...nodeLabels(config, machine), ...node?.current()?.metadata.labels },
+      ...named(),
       taints: node?.current()?.spec.taints ?? config.registerWithTaints,
       allocatable: allocatable(),
       pressures: (['MemoryPressure', 'DiskPressure', 'PIDPressure'] as const).filter((one) =>

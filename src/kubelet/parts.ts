@@ -26,7 +26,7 @@ export function makeParts(options: PartsOptions): (around: PartSurroundings) => 
   const { informers, runtime, log, now = Date.now } = options;
   const client = options.client ?? noApiserver;
   return (around) => {
-    const { config, hostIps, allocatable, events, wake } = around;
+    const { config, hostIps, allocatable, node, events, wake } = around;
     const { rootDir, clusterDomain } = config;
     const objects = makePodObjects({ client, now });
     const tokens = makeTokenManager({ client, now });
@@ -39,7 +39,7 @@ export function makeParts(options: PartsOptions): (around: PartSurroundings) => 
     });
     return {
       volumes: makePodVolumes({
-        ...{ rootDir, client, tokens, log, objects, now, allocatable },
+        ...{ rootDir, client, tokens, log, objects, now, allocatable, node },
         addresses: (pod) => {
           const status = around.statusOf(pod);
           return { podIps: (status.podIPs ?? []).map(({ ip }) => ip), hostIps: hostIps() };

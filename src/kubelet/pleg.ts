@@ -1,7 +1,9 @@
-// The pod lifecycle event generator: relists the runtime each second and tells which pods changed.
+// The pod lifecycle event generator: relists the runtime each second and tells which pods changed. Where the runtime
+// tells of changes itself, a pod is looked at when it does, and relists become rare.
 // Guarantees: a change is delivered before the record of it advances; one pod that cannot be read delays no other.
 import type { Log } from '../api/log.js';
 import type { RuntimeService } from '../cri/runtime.js';
+import { sleep } from './abort.js';
 import { messageOf } from './error.js';
 import type { PodCache } from './runtime/podCache.js';
 
@@ -34,11 +36,29 @@ export interface PlegOptions {
 /** After this long without a relist the kubelet says that it is not healthy. */
 const HEALTHY_MS = 180_000;
 const PARALLEL = 16;
-const FETCH_MS = 10_000;
+/** A pod that takes longer is heard of when it answers; the relist goes on. */
+const FETCH_MS = 1_000;
+/** At the start nothing is known yet, and what is unknown is easily taken for gone. */
+const FIRST_FETCH_MS = 10_000;
+/** Between relists while the runtime tells of changes itself: often enough for health, and for what it might miss. */
+const RARE_MS = 60_000;
+const FIRST_FOLLOW_MS = 1_000;
+/** A runtime without such events is asked again now and then: it may have been exchanged for a newer one. */
+const LONGEST_FOLLOW_MS = 600_000;
+
+interface Look {
+  again: boolean;
+  done: Promise<void>;
+}
 
 export class Pleg {
   private lastRelist = Number.NEGATIVE_INFINITY;
-  private retry = new Set<string>();
+  private readonly retry = new Set<string>();
+  private readonly looks = new Map<string, Look>();
+  /** Events have come on the stream that is open. */
+  private isTold = false;
+  private readonly ending = new AbortController();
+  private following: Promise<void> | undefined;
   private stopped = false;
   private wake: (() => void) | undefined;
   private loop: Promise<void> | undefined;
@@ -47,14 +67,16 @@ export class Pleg {
 
   /** Resolves after the first complete relist: only then is it known what runs. */
   async start(): Promise<void> {
-    while (!this.stopped && !(await this.relist())) await this.pause(this.options.periodMs);
+    while (!this.stopped && !(await this.relist(FIRST_FETCH_MS))) await this.pause(this.options.periodMs);
     this.loop = this.run();
+    this.following = this.follow();
   }
 
   async stop(): Promise<void> {
     this.stopped = true;
+    this.ending.abort();
     this.wake?.();
-    await this.loop;
+    await Promise.all([this.loop, this.following]);
   }
 
   /** Undefined while healthy; otherwise what the node's Ready condition says. */
@@ -66,8 +88,8 @@ export class Pleg {
   }
 
   /** One look at the runtime; false when its lists could not be had. */
-  async relist(): Promise<boolean> {
-    const { runtime, differ, cache, now, log, changed } = this.options;
+  async relist(patienceMs = FETCH_MS): Promise<boolean> {
+    const { runtime, differ, cache, now, log } = this.options;
     const at = now();
     try {
       const lists = await Promise.all([runtime.listPodSandboxBytes(), runtime.listContainersBytes()]);
@@ -75,16 +97,13 @@ export class Pleg {
       const uids = new Set([...diff.changed.map(({ podUid }) => podUid), ...this.retry]);
       const failed = new Set<string>();
       await inParallel([...uids], PARALLEL, async (uid) => {
-        try {
-          await within(FETCH_MS, cache.refresh(uid));
-          changed(uid);
-        } catch (error) {
-          // Asked again at the next relist; the others' news is not held back.
-          failed.add(uid);
-          log.warn('cannot read a pod from the runtime', { podUid: uid, error: messageOf(error) });
-        }
+        // Still asked by an earlier relist, which has waited for it once.
+        const isHung = this.retry.has(uid) && this.looks.has(uid);
+        const done = isHung ? false : await this.lookBriefly(uid, patienceMs);
+        if (!done) failed.add(uid);
       });
-      this.retry = failed;
+      for (const uid of uids) this.retry.delete(uid);
+      for (const uid of failed) this.retry.add(uid);
       if (failed.size === 0) cache.completed(at);
       diff.commit();
       this.lastRelist = now();
@@ -97,11 +116,75 @@ export class Pleg {
     }
   }
 
+  /** False when the pod could not be read in time: asked again at the next relist. */
+  private async lookBriefly(uid: string, patienceMs: number): Promise<boolean> {
+    try {
+      await within(patienceMs, this.look(uid));
+      return true;
+    } catch (error) {
+      this.options.log.warn('cannot read a pod from the runtime', { podUid: uid, error: messageOf(error) });
+      return false;
+    }
+  }
+
+  /** One fetch of a pod at a time; who asks meanwhile gets another one after it. */
+  private look(uid: string): Promise<void> {
+    const { cache, changed } = this.options;
+    const under = this.looks.get(uid);
+    if (under !== undefined) {
+      under.again = true;
+      return under.done;
+    }
+    const look: Look = { again: true, done: Promise.resolve() };
+    const fetch = async () => {
+      while (look.again) {
+        look.again = false;
+        await cache.refresh(uid);
+      }
+    };
+    look.done = fetch()
+      .finally(() => this.looks.delete(uid))
+      .then(() => changed(uid));
+    this.looks.set(uid, look);
+    return look.done;
+  }
+
   private async run(): Promise<void> {
     while (!this.stopped) {
-      await this.pause(this.options.periodMs);
+      const { periodMs } = this.options;
+      await this.pause(this.isTold ? Math.max(periodMs, RARE_MS) : periodMs);
       if (!this.stopped) await this.relist();
     }
+  }
+
+  /** Follows the runtime's own events for as long as it gives them; without them the relists are enough. */
+  private async follow(): Promise<void> {
+    const { runtime, log } = this.options;
+    const { signal } = this.ending;
+    let waitMs = FIRST_FOLLOW_MS;
+    while (!this.stopped) {
+      try {
+        await runtime.containerEvents(({ podUid }) => {
+          this.isTold = true;
+          waitMs = FIRST_FOLLOW_MS;
+          this.hear(podUid);
+        }, signal);
+      } catch (error) {
+        log.debug('the runtime tells of no events', { error: messageOf(error) });
+      }
+      if (this.isTold) this.wake?.(); // what happened while nobody told is found by a relist
+      this.isTold = false;
+      await sleep(waitMs, signal).catch(() => {}); // the loop's condition sees the signal
+      waitMs = Math.min(waitMs * 2, LONGEST_FOLLOW_MS);
+    }
+  }
+
+  private hear(podUid: string): void {
+    this.look(podUid).catch((error: unknown) => {
+      this.retry.add(podUid);
+      this.wake?.();
+      this.options.log.warn('cannot read a pod from the runtime', { podUid, error: messageOf(error) });
+    });
   }
 
   private async pause(ms: number): Promise<void> {

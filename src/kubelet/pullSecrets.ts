@@ -16,14 +16,16 @@ export function credentialsFor(image: string, secrets: readonly V1Secret[]): Aut
   const found = secrets.flatMap((secret) =>
     Object.entries(entriesOf(secret)).filter(([registry]) => matches(registry, image)),
   );
-  return found
-    .sort(([a], [b]) => b.length - a.length)
-    .map(([serverAddress, entry]) => ({
-      serverAddress,
-      ...userOf(entry),
-      ...(entry.identitytoken === undefined ? {} : { identityToken: entry.identitytoken }),
-      ...(entry.registrytoken === undefined ? {} : { registryToken: entry.registrytoken }),
-    }));
+  return (
+    found
+      .sort(([a], [b]) => b.length - a.length)
+      // Without the server's address: runtimes read it as a URL, and ignore or refuse credentials of a bare host.
+      .map(([, entry]) => ({
+        ...userOf(entry),
+        ...(entry.identitytoken === undefined ? {} : { identityToken: entry.identitytoken }),
+        ...(entry.registrytoken === undefined ? {} : { registryToken: entry.registrytoken }),
+      }))
+  );
 }
 
 function entriesOf({ type, data = {} }: V1Secret): Readonly<Record<string, Entry>> {

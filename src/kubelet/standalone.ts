@@ -5,23 +5,23 @@ import os from 'node:os';
 import type { Log } from '../api/log.js';
 import type { Client } from '../client/client.js';
 import { makeEventRecorder } from '../client/eventRecorder.js';
-import { transportOf } from '../client/kubeconfig.js';
 import { openInformers } from '../client/sharedInformers.js';
-import { openClient } from '../client/typedClient.js';
 import { openRuntime } from '../cri/client.js';
 import { openCgroups } from '../kernel/cgroup/adapter.js';
 import { openPleg } from '../kernel/pleg/adapter.js';
+import type { CertificatePair } from './certificates/certificateRequest.js';
+import { addressesOf, openIdentity } from './certificates/identity.js';
 import { completeConfig, type KubeletConfig } from './config.js';
 import type { KubeletSettings } from './configuration/configuration.js';
 import type { ServerSettings } from './configuration/fields.js';
 import { KubeletError } from './error.js';
 import { eventsThrough } from './events.js';
 import { runKubelet } from './kubelet.js';
-import { reachableAddresses } from './node/machine.js';
 import { makeParts } from './parts.js';
 import { type Access, makeAccess } from './server/access.js';
 import { openHealthz } from './server/healthz.js';
 import { otherRoutes } from './server/others.js';
+import { openReadOnly } from './server/readOnly.js';
 import { selfSigned } from './server/selfSigned.js';
 import { openKubeletServer } from './server/server.js';
 
@@ -29,10 +29,17 @@ export interface StandaloneOptions {
   readonly settings: KubeletSettings;
   /** Undefined for a kubelet without an apiserver. */
   readonly kubeconfig: string | undefined;
+  /** With what the first certificate is asked for when the kubeconfig does not serve. */
+  readonly bootstrapKubeconfig?: string | undefined;
   readonly signal: AbortSignal;
   readonly log: Log;
   /** Told when everything listens. */
-  readonly started?: (ports: { readonly port: number; readonly healthzPort: number }) => void;
+  readonly started?: (ports: {
+    readonly port: number;
+    readonly healthzPort: number;
+    /** 0 when it is off. */
+    readonly readOnlyPort: number;
+  }) => void;
 }
 
 /** Resolves when the signal has ended it in order. */
@@ -42,13 +49,15 @@ export async function runStandalone(options: StandaloneOptions): Promise<void> {
   const config = completeConfig({ nodeName: os.hostname().toLowerCase(), ...settings.kubelet });
   const closers: (() => unknown)[] = [];
   try {
-    const client = kubeconfig === undefined ? undefined : openClient(await transportOf(kubeconfig));
+    const identity =
+      kubeconfig === undefined ? undefined : await openIdentity({ ...options, kubeconfig, config });
+    const client = identity?.client;
     const informers = client && openInformers(client, { log });
     const runtime = openRuntime(settings.server.containerRuntimeEndpoint);
     const recorder =
       client && makeEventRecorder(client, { component: 'kubelet', host: config.nodeName, log });
     closers.push(
-      () => client?.close(),
+      () => identity?.close(),
       () => informers?.stop(),
       () => runtime.close(),
       () => recorder?.flush(),
@@ -62,24 +71,34 @@ export async function runStandalone(options: StandaloneOptions): Promise<void> {
     });
     closers.push(() => kubelet.stop());
     const health = () => kubelet.unhealthy();
+    const pods = { list: () => kubelet.pods(), get: (at: string, name: string) => kubelet.pod(at, name) };
+    const others = otherRoutes(kubelet);
+    const tls = await servingTls(config, settings.server, await identity?.serving());
     const server = await openKubeletServer({
       address: config.address,
       port: config.port,
-      tls: await servingTls(config, settings.server),
+      tls,
       access: accessOf(settings.server, config, client, log),
       runtime: runtime.runtime,
-      pods: { list: () => kubelet.pods(), get: (namespace, name) => kubelet.pod(namespace, name) },
-      ...{ log, health },
-      others: otherRoutes(kubelet),
+      ...{ log, health, pods, others },
     });
     closers.push(() => server.close());
+    identity?.keepServing((pair) => server.renew({ ...tls, ...pair }));
+    const readOnly =
+      config.readOnlyPort === 0
+        ? undefined
+        : await openReadOnly({ address: config.address, port: config.readOnlyPort, health, pods, others });
+    closers.push(() => readOnly?.close());
     const healthz = await openHealthz({
       port: config.healthzPort,
       address: config.healthzBindAddress === '::1' ? '::1' : '127.0.0.1',
       health,
     });
     closers.push(() => healthz.close());
-    options.started?.({ port: server.port, healthzPort: healthz.port });
+    options.started?.({
+      ...{ port: server.port, healthzPort: healthz.port },
+      readOnlyPort: readOnly?.port ?? 0,
+    });
     log.info('the kubelet runs', { node: config.nodeName, port: server.port, alone: client === undefined });
     if (!signal.aborted)
       await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
@@ -88,21 +107,27 @@ export async function runStandalone(options: StandaloneOptions): Promise<void> {
   }
 }
 
-async function servingTls(config: KubeletConfig, server: ServerSettings) {
+/** `issued` is undefined when this kubelet gets no serving certificate from the cluster. */
+async function servingTls(
+  config: KubeletConfig,
+  server: ServerSettings,
+  issued: Partial<CertificatePair> | undefined,
+) {
   const pair =
-    server.tlsCertFile === ''
+    issued ??
+    (server.tlsCertFile === ''
       ? await selfSigned({
           directory: server.certDir,
           nodeName: config.nodeName,
-          addresses: config.nodeIps.length > 0 ? config.nodeIps : reachableAddresses(),
+          addresses: addressesOf(config),
           now: Date.now(),
         })
       : {
           cert: await readFile(server.tlsCertFile, 'utf8'),
           key: await readFile(server.tlsPrivateKeyFile, 'utf8'),
-        };
-  // Without an authority of clients nobody's certificate is believed: its own signs none.
-  const clientCa = server.clientCAFile === '' ? pair.cert : await readFile(server.clientCAFile, 'utf8');
+        });
+  // Without an authority of clients nobody's certificate is believed.
+  const clientCa = server.clientCAFile === '' ? [] : [await readFile(server.clientCAFile, 'utf8')];
   return { ...pair, clientCa };
 }
 

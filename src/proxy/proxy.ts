@@ -4,6 +4,7 @@
 import type { Log } from '../api/log.js';
 import type { Informers } from '../client/informer.js';
 import type { ConntrackPort, FlowFilter } from '../kernel/conntrack/port.js';
+import { keepGlancing } from './glances.js';
 import { ProxyMetrics } from './metrics.js';
 import { staleAfter, staleOf } from './staleFlows.js';
 import { isExternal, type ProxyMode, type ProxyState, type ServicePort } from './state.js';
@@ -20,6 +21,8 @@ export interface ProxyOptions {
   readonly minSyncPeriodMs?: number;
   /** How often everything is compared with the kernel, whatever happened. */
   readonly syncPeriodMs?: number;
+  /** How often a mode whose kernel tells no events is looked at. */
+  readonly glancePeriodMs?: number;
   /** Called after every sync that succeeded. */
   onSynced?(): void;
 }
@@ -36,6 +39,7 @@ export interface RunningProxy {
 
 const MIN_SYNC_PERIOD_MS = 20;
 const SYNC_PERIOD_MS = 30_000;
+const GLANCE_PERIOD_MS = 1000;
 const RETRY_MS = { first: 100, most: 30_000 };
 
 export function runProxy(options: ProxyOptions): RunningProxy {
@@ -51,6 +55,8 @@ export function runProxy(options: ProxyOptions): RunningProxy {
   });
   let isComplete = false;
   let isFull = true;
+  let isSyncing = false;
+  let syncs = 0;
   let waitingSince: number | undefined;
   const flows = conntrack === undefined ? undefined : flowKeeper(conntrack);
 
@@ -65,6 +71,7 @@ export function runProxy(options: ProxyOptions): RunningProxy {
       const triggers = tracker.takeTriggers();
       const full = isFull;
       isFull = false;
+      isSyncing = true;
       try {
         const report = await mode.sync(tracker.state, full ? undefined : changed);
         metrics.sent = report.sent;
@@ -75,6 +82,9 @@ export function runProxy(options: ProxyOptions): RunningProxy {
         isFull = true;
         metrics.failures += 1;
         throw error;
+      } finally {
+        isSyncing = false;
+        syncs += 1;
       }
       const seconds = (performance.now() - began) / 1000;
       metrics.syncSeconds.observe(seconds);
@@ -121,6 +131,12 @@ export function runProxy(options: ProxyOptions): RunningProxy {
     },
   });
   const unwatch = mode.watch?.(repair);
+  const glances = keepGlancing({
+    mode,
+    periodMs: options.glancePeriodMs ?? GLANCE_PERIOD_MS,
+    syncs: () => (isSyncing ? undefined : syncs),
+    onDrift: repair,
+  });
   const timer = setInterval(() => {
     mode.check?.().then(
       (isIntact) => (isIntact ? undefined : repair()),
@@ -139,6 +155,7 @@ export function runProxy(options: ProxyOptions): RunningProxy {
     waitingMs: () => (waitingSince === undefined ? 0 : performance.now() - waitingSince),
     async stop() {
       clearInterval(timer);
+      glances.stop();
       unwatch?.();
       tracker.stop();
       await runner.stop();

@@ -10,13 +10,11 @@ import type { Informers } from '../client/informer.js';
 import { openConntrack } from '../kernel/conntrack/adapter.js';
 import type { ConntrackPort } from '../kernel/conntrack/port.js';
 import { hostAndPort, type ProxyConfig, trafficOf } from './config.js';
+import { configView } from './configView.js';
 import { MODE_NAMES } from './modeNames.js';
 import { cleanUpModes, type ModeOptions, openBestMode, openMode, sharesChains } from './modes.js';
 import { runProxy } from './proxy.js';
-import { makeHealth } from './server/health.js';
-import { openSmallServer } from './server/http.js';
-import { metricsAnswer } from './server/metrics.js';
-import { serviceHealthServers } from './server/serviceHealth.js';
+import { openProxyServers, type ProxyServers } from './server/servers.js';
 import type { IpFamily } from './state.js';
 
 export interface StandaloneOptions {
@@ -57,6 +55,7 @@ export async function startProxy(options: StandaloneOptions): Promise<Standalone
     log.warn('UDP flows to endpoints that are gone will not be ended', { error });
     return undefined;
   });
+  let servers: ProxyServers | undefined;
   const proxy = runProxy({
     informers,
     nodeName,
@@ -65,35 +64,29 @@ export async function startProxy(options: StandaloneOptions): Promise<Standalone
     ...(conntrack === undefined ? {} : { conntrack }),
     minSyncPeriodMs: config.minSyncPeriodMs,
     syncPeriodMs: config.syncPeriodMs,
-    onSynced: () => void services.follow(),
+    onSynced: () => void servers?.follow(),
   });
-  const health = makeHealth({ proxy, syncPeriodMs: config.syncPeriodMs });
-  const services = serviceHealthServers({
-    health: proxy.tracker.health,
-    isProxyHealthy: () => health.isHealthy(),
+  servers = await openProxyServers({
+    proxy,
+    mode: mode.name,
+    config: configView(config),
+    healthz: hostAndPort(config.healthzBindAddress, 'healthzBindAddress'),
+    metrics: hostAndPort(config.metricsBindAddress, 'metricsBindAddress'),
+    syncPeriodMs: config.syncPeriodMs,
+    mustListen: true,
     log,
-  });
-  const servers = await Promise.all([
-    openSmallServer({
-      ...hostAndPort(config.healthzBindAddress, 'healthzBindAddress'),
-      answer: (path) => health.answer(path),
-    }),
-    openSmallServer({
-      ...hostAndPort(config.metricsBindAddress, 'metricsBindAddress'),
-      answer: metricsAnswer({ metrics: proxy.metrics, mode: mode.name, config }),
-    }),
-  ]).catch(async (error: unknown) => {
+  }).catch(async (error: unknown) => {
     await proxy.stop();
     throw error;
   });
   await proxy.synced();
+  await servers.follow();
   // The new rules are in place: connections go on, new ones go by them.
   await cleanUp(former.filter((name) => !sharesChains(name, mode.name)));
   return {
     mode: mode.name,
     stop: async () => {
-      await Promise.all(servers.map((server) => server.close()));
-      await services.close();
+      await servers?.close();
       await proxy.stop();
     },
   };

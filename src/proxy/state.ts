@@ -103,6 +103,11 @@ export interface ProxyMode {
   forget(): void;
   /** Whether what the mode has put into the kernel is still there, as far as one cheap look tells. */
   check?(): Promise<boolean>;
+  /**
+   * A text that is another after somebody has changed what the mode has made, for kernels' parts that tell no events.
+   * Much cheaper than `check`, which is asked when it differs.
+   */
+  stamp?(): Promise<string>;
   /** Tells when somebody else has changed what the mode has made; answers how to stop. */
   watch?(onDrift: () => void): () => void;
   /** Removes everything the mode has made, also by another process before. */

@@ -75,18 +75,26 @@ export function chooseNode(
   const enough = feasibleToFind(order.length, profile.percentageOfNodesToScore);
   const rejections = new Rejections();
   const { feasible, status } = scratch;
+  const takes = (slot: number) => {
+    if (!run.test(slot)) return false;
+    const others = nominations?.beside(pod, slot);
+    return others === undefined || run.testBeside(slot, others);
+  };
+  // Who made room on a node goes there, if it has come free; only if not, elsewhere.
+  const promised = snapshot.table.slotOf(nominations?.nodeOf(pod.key) ?? '');
+  if (promised !== undefined && slots.includes(promised) && takes(promised)) {
+    feasible[0] = promised;
+    return { slot: promised, visited: 0, feasible: 1, score: 0, diagnosis: undefined };
+  }
   let count = 0;
   let visited = 0;
   let at = slots === order ? start % Math.max(1, slots.length) : 0;
   for (; visited < slots.length && count < enough; visited += 1) {
     const slot = slots[at] ?? 0;
     at = at + 1 === slots.length ? 0 : at + 1;
-    if (run.test(slot)) {
-      const others = nominations?.beside(pod, slot);
-      if (others === undefined || run.testBeside(slot, others)) {
-        feasible[count++] = slot;
-        continue;
-      }
+    if (takes(slot)) {
+      feasible[count++] = slot;
+      continue;
     }
     status[slot] = run.isFinal(slot) ? REJECTED_FOR_GOOD : REJECTED;
     rejections.note(run.failed, run.code);

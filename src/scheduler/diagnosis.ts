@@ -45,14 +45,18 @@ interface Rejection {
   count: number;
 }
 
-export function diagnose(run: FilterRun, rejections: Rejections, nodeCount: number): Diagnosis {
+/** How many nodes gave each reason. */
+export function reasonsOf(run: FilterRun, rejections: Rejections): Map<string, number> {
   const reasons = new Map<string, number>();
-  const rejectedBy = new Set<string>();
-  if (run.refused !== undefined) rejectedBy.add(run.refused.plugin.name);
-  for (const { failed, code, count } of rejections.all()) {
-    rejectedBy.add(run.pluginOf(failed));
+  for (const { failed, code, count } of rejections.all())
     for (const reason of run.reasonsOf(failed, code)) reasons.set(reason, (reasons.get(reason) ?? 0) + count);
-  }
+  return reasons;
+}
+
+export function diagnose(run: FilterRun, rejections: Rejections, nodeCount: number): Diagnosis {
+  const reasons = reasonsOf(run, rejections);
+  const rejectedBy = new Set(rejections.all().map(({ failed }) => run.pluginOf(failed)));
+  if (run.refused !== undefined) rejectedBy.add(run.refused.plugin.name);
   // Named nodes that do not exist leave nobody to refuse; a node of that name would help.
   if (rejectedBy.size === 0 && nodeCount > 0) rejectedBy.add('NodeAffinity');
   return { nodeCount, refusal: run.refused?.reason, reasons, rejectedBy };

@@ -11,6 +11,8 @@ export class FilterRun {
   readonly #filters: (NodeFilter | undefined)[] = [];
   /** Whether a filter that looks at other nodes' pods has anything to say. */
   #looksAround: boolean;
+  /** Whether one that looks at the node's own pods has. */
+  readonly #looksAtPods: boolean;
   /** The plugin that refused the pod as a whole, and why. */
   refused: { readonly plugin: Plugin; readonly reason: string } | undefined;
   /** Of the last refusal: which plugin, and its number for the reason. */
@@ -25,8 +27,11 @@ export class FilterRun {
       if (this.refused === undefined) this.#prepare(plugin, at);
     });
     this.#looksAround =
-      (pod.spec.volumes ?? []).length > 0 ||
+      pod.contestsVolumes ||
       plugins.some((plugin, at) => plugin.looksAround === true && this.#filters[at] !== undefined);
+    this.#looksAtPods = plugins.some(
+      (plugin, at) => plugin.looksAtPods === true && this.#filters[at] !== undefined,
+    );
   }
 
   #prepare(plugin: Plugin, at: number): void {
@@ -73,6 +78,13 @@ export class FilterRun {
     this.#plugins.forEach((plugin, at) => {
       if (plugin.looksAround === true) this.#prepare(plugin, at);
     });
+  }
+
+  /** Whether of a node's pods, and of these others, only the sums of their requests matter to this pod. */
+  seesOnlySums(others: readonly PodInfo[] = []): boolean {
+    if (this.#looksAtPods || this.#looksAround) return false;
+    if (this.#snapshot.classes.of(this.#pod).spokenOf.length > 0) return false;
+    return others.every(({ antiAffinity }) => antiAffinity.length === 0);
   }
 
   /** What the last refusal of this node means. */

@@ -1,7 +1,7 @@
 // A pod's nodeSelector and node affinity, made into a question about a slot. Pure.
 // Guarantees: values become numbers once a pod; asking about a node compares numbers and allocates nothing.
 import type { V1NodeSelectorRequirement, V1NodeSelectorTerm, V1PodSpec } from '../api/gen/types.js';
-import { meets } from './nodeSelector.js';
+import { meets } from '../api/nodeSelector.js';
 import type { Snapshot } from './snapshot/snapshot.js';
 
 export type SlotMatcher = (slot: number) => boolean;

@@ -24,6 +24,8 @@ export interface Plugin {
   readonly name: string;
   /** Undefined when it has nothing against this pod anywhere. A refusal of the pod as a whole is a `Refused`. */
   filter?(pod: PodInfo, snapshot: Snapshot): NodeFilter | Refused | undefined;
+  /** Whether the filter asks more of a node's pods than the sums of their requests. */
+  readonly looksAtPods?: boolean;
   /** Whether other nodes' pods matter to the filter, so that it must look anew when one of them goes. */
   readonly looksAround?: boolean;
   /** Undefined when all nodes are the same to it. */

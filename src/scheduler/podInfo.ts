@@ -1,7 +1,7 @@
 // A pod as the scheduler sees it: the object, and what is computed from it once. Pure.
-import type { V1Pod, V1PodAffinityTerm, V1TopologySpreadConstraint } from '../api/gen/types.js';
+import type { V1Pod, V1PodAffinityTerm, V1TopologySpreadConstraint, V1Volume } from '../api/gen/types.js';
 import { keyOf, type Stored } from '../api/object.js';
-import { type Amounts, presumedRequestsOf, requestsOf } from './resources.js';
+import { type Amounts, COLUMNS, presumedRequestsOf, requestsOf } from './resources.js';
 import { type AffinityTerm, affinityTermOf, type PodTerm, spreadTermOf } from './terms.js';
 
 export interface HostPort {
@@ -31,9 +31,14 @@ export interface PodInfo {
   /** Being deleted: spreading no longer counts it. */
   readonly terminating: boolean;
   readonly requests: Amounts;
+  /** The same, as nodes count them: those with a column in its order, and the others by name. Endless ones count nowhere. */
+  readonly columns: readonly number[];
+  readonly otherRequests: readonly (readonly [name: string, amount: number])[];
   /** Requests as spreading counts them: never zero. */
   readonly presumed: { readonly cpu: number; readonly memory: number };
   readonly hostPorts: readonly HostPort[];
+  /** Whether it has volumes that other pods may keep from it. */
+  readonly contestsVolumes: boolean;
   readonly affinity: readonly AffinityTerm[];
   readonly antiAffinity: readonly AffinityTerm[];
   /** Those that only wish; the weight of anti-affinity is negative. */
@@ -55,11 +60,26 @@ export function podInfoOf(pod: Stored<V1Pod>): PodInfo {
     priority: spec.priority ?? 0,
     terminating: pod.metadata.deletionTimestamp !== undefined,
     requests,
+    columns: COLUMNS.map((name) => finite(requests.get(name))),
+    otherRequests: otherRequestsOf(requests),
     presumed: presumedRequestsOf(spec, requests),
     hostPorts: hostPortsOf(pod),
+    contestsVolumes: (spec.volumes ?? NONE).some(isContested),
     ...affinityOf(pod),
     spread: (spec.topologySpreadConstraints ?? NONE).map((constraint) => spreadConstraintOf(pod, constraint)),
   };
+}
+
+function otherRequestsOf(requests: Amounts): PodInfo['otherRequests'] {
+  const others = [...requests].filter(
+    ([name, amount]) => !COLUMNS.includes(name as never) && Number.isFinite(amount),
+  );
+  return others.length === 0 ? NONE : others;
+}
+
+/** An endless request, taken back, would leave NaN behind. */
+function finite(amount = 0): number {
+  return Number.isFinite(amount) ? amount : 0;
 }
 
 /** Labels in their own order: the same labels in another order are another class, which costs a little and hurts nothing. */
@@ -104,6 +124,21 @@ export function spreadConstraintOf(
   };
 }
 
+/** Kinds of volume that a pod has to itself, or that any number of pods may share. */
+const UNCONTESTED = [
+  'configMap',
+  'downwardAPI',
+  'emptyDir',
+  'hostPath',
+  'image',
+  'projected',
+  'secret',
+] as const;
+
+function isContested(volume: V1Volume): boolean {
+  return !UNCONTESTED.some((kind) => volume[kind] !== undefined);
+}
+
 function hostPortsOf({ spec }: Stored<V1Pod>): readonly HostPort[] {
   const sidecars = (spec.initContainers ?? NONE).filter(({ restartPolicy }) => restartPolicy === 'Always');
   return [...spec.containers, ...sidecars].flatMap(({ ports = NONE }) =>
@@ -111,4 +146,17 @@ function hostPortsOf({ spec }: Stored<V1Pod>): readonly HostPort[] {
       hostPort > 0 ? [{ ip: hostIP || '0.0.0.0', key: `${protocol}/${hostPort}` }] : [],
     ),
   );
+}
+
+/** Higher priority first, then who has run for longer; the name only makes it certain. */
+export function byImportance(left: PodInfo, right: PodInfo): number {
+  if (left.priority !== right.priority) return right.priority - left.priority;
+  const [a, b] = [startOf(left), startOf(right)];
+  if (a !== b) return a < b ? -1 : 1;
+  return left.key < right.key ? -1 : left.key > right.key ? 1 : 0;
+}
+
+/** A pod that has not started counts as starting now. */
+export function startOf({ pod }: PodInfo): string {
+  return pod.status?.startTime ?? '9999';
 }

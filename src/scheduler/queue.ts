@@ -14,6 +14,7 @@ interface Entry {
   readonly turn: number;
   place: 'active' | 'back-off' | 'unschedulable' | 'taken';
   attempts: number;
+  readonly since: number;
   /** When its back-off is over. */
   dueAt: number;
   /** Since when it is unschedulable, and by which plugins. */
@@ -71,6 +72,7 @@ export class SchedulingQueue {
       turn: this.#turns++,
       place: 'active',
       attempts: 0,
+      since: this.#options.now(),
       dueAt: 0,
       refusedAt: 0,
       rejectedBy: new Set(),
@@ -87,6 +89,29 @@ export class SchedulingQueue {
     if (entry === undefined) return;
     this.#entries.delete(key);
     this.#rouse(entry);
+  }
+
+  /** How often a pod was tried, and since when it has been here. */
+  historyOf(key: string): { readonly attempts: number; readonly since: number } | undefined {
+    return this.#entries.get(key);
+  }
+
+  /** How many pods are where. */
+  sizes(): Readonly<Record<'active' | 'backoff' | 'unschedulable', number>> {
+    const sizes = { active: 0, backoff: 0, unschedulable: this.#unschedulable.size };
+    for (const { place } of this.#entries.values()) {
+      if (place === 'active') sizes.active += 1;
+      else if (place === 'back-off') sizes.backoff += 1;
+    }
+    return sizes;
+  }
+
+  /** How many of the unschedulable each plugin has rejected. */
+  refusedBy(): ReadonlyMap<string, number> {
+    const counts = new Map<string, number>();
+    for (const { rejectedBy } of this.#unschedulable)
+      for (const plugin of rejectedBy) counts.set(plugin, (counts.get(plugin) ?? 0) + 1);
+    return counts;
   }
 
   has(key: string): boolean {

@@ -6,6 +6,9 @@ import { integerValue, milliValue, QuantityError } from '../api/quantity.js';
 /** Resource name to amount. Absent is zero. */
 export type Amounts = ReadonlyMap<string, number>;
 
+/** The resources that have a column a node; any other is found by name, so that invented names cost no memory a node. */
+export const COLUMNS = ['cpu', 'memory', 'ephemeral-storage'] as const;
+
 type Quantities = Readonly<Record<string, string>> | undefined;
 
 export function offered(quantities: Quantities): Amounts {

@@ -7,16 +7,14 @@ import { POD_DISRUPTION_BUDGETS } from '../api/resources.js';
 import type { Client } from '../client/client.js';
 import type { EventRecorder } from '../client/eventRecorder.js';
 import type { Informers } from '../client/informer.js';
+import { Attempts } from './attempt.js';
 import { Bell } from './bell.js';
-import { type Choice, chooseNode, type Profile, Scratch } from './choose.js';
-import { diagnosisMessage } from './diagnosis.js';
-import { FilterRun } from './filterRun.js';
+import type { Profile } from './choose.js';
+import type { Extender } from './extenders/extender.js';
 import { CATALOG_KINDS, openCatalog } from './informerCatalog.js';
+import { SchedulerMetrics } from './metrics.js';
 import { OptionalKinds } from './optionalKinds.js';
-import { planVolumes } from './plugins/volumeBinding.js';
-import { type PodInfo, podInfoOf } from './podInfo.js';
-import { budgetsOf } from './preemption/budgets.js';
-import { choosePreemption } from './preemption/preempt.js';
+import { Budgets } from './preemption/budgets.js';
 import { defaultProfile } from './profile.js';
 import { SchedulerState } from './state.js';
 import { Writer } from './writer.js';
@@ -37,6 +35,8 @@ export interface SchedulerOptions {
   readonly writesInFlight?: number;
   /** How long to wait for the answer to one of them. */
   readonly writeTimeoutMs?: number;
+  readonly metrics?: SchedulerMetrics;
+  readonly extenders?: readonly Extender[];
   now?(): number;
   random?(): number;
 }
@@ -54,18 +54,17 @@ export async function runScheduler(options: SchedulerOptions): Promise<void> {
 class Scheduler {
   readonly #options: SchedulerOptions;
   readonly #now: () => number;
-  readonly #random: () => number;
   readonly #bell = new Bell();
   readonly #state: SchedulerState;
   readonly #writer: Writer;
-  readonly #scratch = new Scratch();
+  readonly #attempts: Attempts;
   #kinds: OptionalKinds | undefined;
-  #start = 0;
+  /** As last read; forgotten when one of them changes. */
+  #budgets: Budgets | undefined;
 
   constructor(options: SchedulerOptions) {
     this.#options = options;
     this.#now = options.now ?? Date.now;
-    this.#random = options.random ?? Math.random;
     const { client, informers, log, recorder, podInitialBackoffMs, podMaxBackoffMs } = options;
     const ring = () => this.#bell.ring();
     const profiles = options.profiles ?? [defaultProfile()];
@@ -77,7 +76,8 @@ class Scheduler {
       ...(podInitialBackoffMs === undefined ? {} : { firstBackOffMs: podInitialBackoffMs }),
       ...(podMaxBackoffMs === undefined ? {} : { longestBackOffMs: podMaxBackoffMs }),
     });
-    const { writeTimeoutMs = 30_000 } = options;
+    const { writeTimeoutMs = 30_000, metrics = new SchedulerMetrics() } = options;
+    metrics.observe(this.#state);
     this.#writer = new Writer({
       signal: options.signal,
       client,
@@ -85,8 +85,21 @@ class Scheduler {
       log,
       state: this.#state,
       writeTimeoutMs,
+      metrics,
       now: this.#now,
       ring,
+    });
+    this.#attempts = new Attempts({
+      state: this.#state,
+      writer: this.#writer,
+      metrics,
+      extenders: options.extenders ?? [],
+      log,
+      budgets: () => {
+        this.#budgets ??= new Budgets(this.#kinds?.of(POD_DISRUPTION_BUDGETS)?.list() ?? []);
+        return this.#budgets;
+      },
+      random: options.random ?? Math.random,
     });
   }
 
@@ -100,7 +113,7 @@ class Scheduler {
       this.#kinds = await OptionalKinds.discover(this.#options, OPTIONAL_KINDS);
       const { catalog, stop } = openCatalog(this.#kinds, (kind) => this.#state.wake({ kind }));
       this.#state.snapshot.catalog = catalog;
-      stops.push(stop);
+      stops.push(stop, this.#followBudgets());
       // Choosing before every bound pod is known would fill nodes that are full.
       await Promise.race([informers.synced(), aborted(signal)]);
       while (!signal.aborted) await this.#turn();
@@ -120,62 +133,18 @@ class Scheduler {
       const isFull = this.#writer.inFlight >= writesInFlight;
       const key = isFull ? undefined : this.#state.queue.take();
       if (key === undefined) return this.#bell.wait(isFull ? undefined : this.#state.queue.nextDueMs());
-      this.#schedule(key);
+      const waiting = this.#attempts.schedule(key);
+      if (waiting !== undefined) await waiting;
       if (performance.now() >= end) return new Promise((resolve) => setImmediate(resolve));
     }
   }
 
-  #schedule(key: string): void {
-    const { queue, snapshot, nominations } = this.#state;
-    const pod = this.#state.waiting(key);
-    const profile = pod === undefined ? undefined : this.#state.profileOf(pod);
-    if (pod === undefined || profile === undefined) {
-      queue.remove(key);
-      return;
-    }
-    const info = podInfoOf(pod);
-    const [scratch, random] = [this.#scratch, this.#random];
-    const choice = chooseNode(info, snapshot, profile, { scratch, random, start: this.#start, nominations });
-    this.#start = (this.#start + choice.visited) % Math.max(1, snapshot.nodeCount);
-    if (choice.slot < 0) {
-      this.#refuse(info, profile, choice);
-      return;
-    }
-    const nodeName = snapshot.table.names[choice.slot] ?? '';
-    nominations.remove(key);
-    snapshot.assume(info, nodeName);
-    const plan = planVolumes(info, snapshot, choice.slot);
-    for (const { volume, claim } of plan?.bindings ?? [])
-      snapshot.reservedVolumes.set(volume, claim.metadata.uid);
-    this.#writer.bind(pod, key, nodeName, plan);
-  }
-
-  #refuse(info: PodInfo, profile: Profile, { diagnosis }: Choice): void {
-    if (diagnosis === undefined) return;
-    const { queue } = this.#state;
-    const { preemption, nodeName } = this.#preempt(info, profile, diagnosis.refusal !== undefined);
-    queue.unschedulable(info.key, diagnosis.rejectedBy);
-    this.#writer.report(info.pod, 'Unschedulable', diagnosisMessage(diagnosis, preemption), nodeName);
-  }
-
-  /** Makes room for the pod where it may, and says what came of it. */
-  #preempt(info: PodInfo, profile: Profile, refused: boolean): { preemption: string; nodeName?: string } {
-    const { snapshot, nominations } = this.#state;
-    if (!profile.preempts || snapshot.nodeCount === 0 || refused) return { preemption: '' };
-    const run = new FilterRun(info, snapshot, profile.filters);
-    const budgets = budgetsOf(this.#kinds?.of(POD_DISRUPTION_BUDGETS)?.list() ?? []);
-    const whatIf = { pod: info, snapshot, run, nominations, budgets };
-    const found = choosePreemption(whatIf, { scratch: this.#scratch, random: this.#random });
-    if ('message' in found) return { preemption: found.message };
-    const nodeName = snapshot.table.names[found.victims.slot] ?? '';
-    this.#options.log.info('preempting', {
-      pod: info.key,
-      node: nodeName,
-      victims: found.victims.pods.length,
-    });
-    this.#writer.preempt(info, nodeName, found.victims);
-    nominations.set(info, nodeName);
-    return { preemption: '', nodeName };
+  #followBudgets(): () => void {
+    const forget = () => {
+      this.#budgets = undefined;
+    };
+    const informer = this.#kinds?.of(POD_DISRUPTION_BUDGETS);
+    return informer?.on({ added: forget, updated: forget, deleted: forget }) ?? forget;
   }
 
   #expire(): void {

@@ -13,9 +13,10 @@ import {
   labelsDiffer,
   nodeEvents,
 } from './events.js';
+import { extenderEvents } from './extenders/plugin.js';
 import { Nominations } from './nominations.js';
 import type { Plugin } from './plugin.js';
-import { podInfoOf } from './podInfo.js';
+import { type PodInfo, podInfoOf } from './podInfo.js';
 import { SchedulingQueue } from './queue.js';
 import { Snapshot } from './snapshot/snapshot.js';
 
@@ -37,11 +38,13 @@ export class SchedulerState {
   readonly preempting = new Set<string>();
   readonly #options: StateOptions;
   readonly #plugins = new Map<string, ReadonlyMap<string, Plugin>>();
+  /** Of pods that wait: each is looked at again and again. */
+  readonly #infos = new WeakMap<Stored<V1Pod>, PodInfo>();
 
   constructor(options: StateOptions) {
     this.#options = options;
     for (const [name, { filters }] of options.profiles)
-      this.#plugins.set(name, new Map(filters.map((plugin) => [plugin.name, plugin])));
+      this.#plugins.set(name, new Map([...filters, extenderEvents].map((plugin) => [plugin.name, plugin])));
     const { firstBackOffMs, longestBackOffMs } = options;
     this.queue = new SchedulingQueue({
       now: options.now,
@@ -103,8 +106,30 @@ export class SchedulerState {
     return this.#options.informers.of(PODS).get(key);
   }
 
+  /** Whether this very pod still has its place on a node. */
+  isPlaced({ key, pod }: PodInfo): boolean {
+    return this.snapshot.podOf(key)?.pod.metadata.uid === pod.metadata.uid;
+  }
+
+  /** What a waiting pod asks for. */
+  infoOf(pod: Stored<V1Pod>): PodInfo {
+    const known = this.#infos.get(pod);
+    if (known !== undefined) return known;
+    const info = podInfoOf(pod);
+    this.#infos.set(pod, info);
+    return info;
+  }
+
   profileOf({ spec }: Stored<V1Pod>): Profile | undefined {
     return this.#options.profiles.get(spec.schedulerName || 'default-scheduler');
+  }
+
+  /** How many pods wait, by what they wait for. */
+  pending(): Readonly<Record<'active' | 'backoff' | 'unschedulable' | 'gated', number>> {
+    const isGated = (pod: Stored<V1Pod>) =>
+      (pod.spec.schedulingGates ?? []).length > 0 && !pod.spec.nodeName && this.profileOf(pod) !== undefined;
+    const gated = this.#options.informers.of(PODS).list().filter(isGated).length;
+    return { ...this.queue.sizes(), gated };
   }
 
   wake(event: ClusterEvent): void {
@@ -125,7 +150,7 @@ export class SchedulerState {
   #helps(event: ClusterEvent, key: string, names: ReadonlySet<string>): boolean {
     const pod = this.pod(key);
     if (pod === undefined || this.preempting.has(key)) return false;
-    const info = podInfoOf(pod);
+    const info = this.infoOf(pod);
     return this.#rejecting(key, names).some(
       ({ wokenBy, helps }) =>
         wokenBy.includes(event.kind) && (helps === undefined || helps(event, info, this.snapshot)),
@@ -174,7 +199,7 @@ export class SchedulerState {
     // A scheduler that starts anew honours the room that its predecessor made.
     const nominated = pod.status?.nominatedNodeName;
     if (nominated && this.nominations.nodeOf(key) === undefined && previous === undefined)
-      this.nominations.set(podInfoOf(pod), nominated);
+      this.nominations.set(this.infoOf(pod), nominated);
     if (previous !== undefined && this.#isWaiting(previous) && !deservesFreshStart(pod, previous)) return;
     this.queue.add({ key, priority: pod.spec.priority ?? 0 });
     this.#options.ring();

@@ -4,7 +4,7 @@
 export class SchedulerError extends Error {
   override readonly name = 'SchedulerError';
   constructor(
-    readonly code: 'TIMEOUT' | 'CONFIG' | 'VOLUME',
+    readonly code: 'TIMEOUT' | 'CONFIG' | 'VOLUME' | 'EXTENDER',
     message: string,
     options?: ErrorOptions,
   ) {

@@ -9,6 +9,8 @@ import type { Client } from '../client/client.js';
 import { messageOf } from '../client/error.js';
 import { type EventRecorder, referenceTo } from '../client/eventRecorder.js';
 import { bind, type FailureReason, reportFailure } from './binder.js';
+import type { Extender } from './extenders/extender.js';
+import type { SchedulerMetrics } from './metrics.js';
 import type { VolumePlan } from './plugins/volumeBinding.js';
 import type { PodInfo } from './podInfo.js';
 import { clearNomination, evict } from './preemption/evict.js';
@@ -23,11 +25,23 @@ export interface WriterOptions {
   readonly log: Log;
   readonly state: SchedulerState;
   readonly writeTimeoutMs: number;
+  readonly metrics: SchedulerMetrics;
   /** Ends what waits for volumes. */
   readonly signal: AbortSignal;
   now(): number;
   /** Called when a write has ended. */
   ring(): void;
+}
+
+/** A pod and the node it is to go to. */
+export interface Chosen {
+  readonly pod: Stored<V1Pod>;
+  readonly key: string;
+  readonly nodeName: string;
+  /** When the choice began, by `performance.now()`. */
+  readonly started: number;
+  /** Who binds in our place. */
+  readonly binder?: Extender | undefined;
 }
 
 /** How long after its binding was answered a pod may stay unseen. The watch is then far behind, or broke. */
@@ -50,9 +64,9 @@ export class Writer {
     await Promise.all([...this.#writes, ...this.#beside]);
   }
 
-  bind(pod: Stored<V1Pod>, key: string, nodeName: string, plan?: VolumePlan): void {
-    if (plan === undefined) this.#start(() => this.#bind(pod, key, nodeName));
-    else this.#startBeside(() => this.#bindWithVolumes(pod, key, nodeName, plan));
+  bind(chosen: Chosen, plan?: VolumePlan): void {
+    if (plan === undefined) this.#start(() => this.#bind(chosen));
+    else this.#startBeside(() => this.#bindWithVolumes(chosen, plan));
   }
 
   report(pod: Stored<V1Pod>, reason: FailureReason, message: string, nominatedNodeName?: string): void {
@@ -70,10 +84,11 @@ export class Writer {
       });
     state.preempting.add(preemptor.key);
     this.#start(async () => {
-      await Promise.all(pods.map((victim) => this.#evict(preemptor, victim, nodeName)));
+      const told = await Promise.all(pods.map((victim) => this.#evict(preemptor, victim, nodeName)));
       state.preempting.delete(preemptor.key);
-      // Room that is still being left is waited for; room that is there, or was refused, is looked at again.
-      state.queue.activate(preemptor.key);
+      // Room that is still being left is waited for: the end of the last victim wakes the pod.
+      const isLeaving = told.every(Boolean) && pods.some((victim) => state.isPlaced(victim));
+      if (!isLeaving) state.queue.activate(preemptor.key);
     });
   }
 
@@ -92,31 +107,35 @@ export class Writer {
     this.#beside.add(write);
   }
 
-  async #bindWithVolumes(pod: Stored<V1Pod>, key: string, nodeName: string, plan: VolumePlan): Promise<void> {
+  async #bindWithVolumes(chosen: Chosen, plan: VolumePlan): Promise<void> {
     const { client, log, state, signal } = this.#options;
     const { snapshot } = state;
+    const { key, nodeName } = chosen;
     try {
       await bindVolumes({ client, plan, nodeName, snapshot, signal });
     } catch (error) {
       log.warn('volumes not bound', { pod: key, node: nodeName, error: messageOf(error) });
-      await this.#retractBinding(pod, key, error);
+      await this.#retractBinding(chosen, error);
       return;
     } finally {
       for (const { volume } of plan.bindings) snapshot.reservedVolumes.delete(volume);
     }
-    await this.#bind(pod, key, nodeName);
+    await this.#bind(chosen);
   }
 
-  async #bind(pod: Stored<V1Pod>, key: string, nodeName: string): Promise<void> {
+  async #bind(chosen: Chosen): Promise<void> {
     const { client, recorder, log, state, writeTimeoutMs, now } = this.#options;
+    const { pod, key, nodeName, binder } = chosen;
     try {
-      await within(bind(client, pod, nodeName), writeTimeoutMs, `the binding of ${key}`);
+      const binding = binder === undefined ? bind(client, pod, nodeName) : binder.bind(pod, nodeName);
+      await within(binding, writeTimeoutMs, `the binding of ${key}`);
     } catch (error) {
       log.warn('binding failed', { pod: key, node: nodeName, error: messageOf(error) });
       if (!(error instanceof SchedulerError) || !(await this.#isBound(pod)))
-        await this.#retractBinding(pod, key, error);
+        await this.#retractBinding(chosen, error);
       return;
     }
+    this.#countBound(chosen);
     if (!this.#isReplaced(pod, key)) {
       state.queue.remove(key);
       state.snapshot.expectBy(key, now() + SEEN_WITHIN_MS);
@@ -142,8 +161,16 @@ export class Writer {
     }
   }
 
-  async #retractBinding(pod: Stored<V1Pod>, key: string, error: unknown): Promise<void> {
-    const { state } = this.#options;
+  #countBound({ pod, key, started }: Chosen): void {
+    const { metrics, state, now } = this.#options;
+    metrics.attempted(schedulerNameOf(pod), 'scheduled', (performance.now() - started) / 1000);
+    const { attempts, since } = state.queue.historyOf(key) ?? { attempts: 1, since: now() };
+    metrics.bound(attempts, (now() - since) / 1000);
+  }
+
+  async #retractBinding({ pod, key, started }: Chosen, error: unknown): Promise<void> {
+    const { state, metrics } = this.#options;
+    metrics.attempted(schedulerNameOf(pod), 'error', (performance.now() - started) / 1000);
     // The queue and the snapshot know pods by name: what is there now may be a successor's.
     if (this.#isReplaced(pod, key)) return;
     const held = state.snapshot.podOf(key);
@@ -174,16 +201,18 @@ export class Writer {
     );
   }
 
-  async #evict(preemptor: PodInfo, victim: PodInfo, nodeName: string): Promise<void> {
+  /** Whether the victim was told to go. */
+  async #evict(preemptor: PodInfo, victim: PodInfo, nodeName: string): Promise<boolean> {
     const { recorder, now, state } = this.#options;
-    const schedulerName = preemptor.spec.schedulerName || 'default-scheduler';
+    const schedulerName = schedulerNameOf(preemptor.pod);
     const done = await this.#attempt('victim not deleted', victim.pod, (client) =>
       evict(victim, { client, schedulerName, now: now() }),
     );
-    if (!done) return;
+    if (!done) return false;
     state.snapshot.markTerminating(victim.key, victim.pod.metadata.uid);
     const by = `Preempted by pod ${preemptor.pod.metadata.uid} on node ${nodeName}`;
     recorder.event(referenceTo(PODS, victim.pod), 'Normal', 'Preempted', by);
+    return true;
   }
 
   async #attempt(
@@ -200,4 +229,8 @@ export class Writer {
       return false;
     }
   }
+}
+
+function schedulerNameOf({ spec }: Stored<V1Pod>): string {
+  return spec.schedulerName || 'default-scheduler';
 }

@@ -63,8 +63,8 @@ export type Write =
   | { readonly verb: 'delete'; readonly key: string; readonly expected: number };
 
 export interface Store {
-  /** Newest revision that has been committed. 0 for an empty store. */
-  revision(): Promise<number>;
+  /** Newest revision that has been committed, at once where the store knows it. 0 for an empty store. */
+  revision(): Promise<number> | number;
   get(key: string): Promise<Entry | undefined>;
   list(options: ListOptions): Promise<ListResult>;
   /** Answers the new revision. EXISTS when the key is there. */

@@ -88,6 +88,9 @@ describeWith(NEEDS, 'the quick start', () => {
       const { code, stdout } = await cluster.trellis('status');
       expect(code).toBe(0);
       expect(stdout).toMatch(/server +process \d+ +\d+ MB/);
+      // The proxy tells how it is, where kube-proxy does.
+      expect(await cluster.get('http://127.0.0.1:10256/healthz')).toContain('"nodeEligible":true');
+      expect(await cluster.get('http://127.0.0.1:10249/proxyMode')).toBe('nftables');
       // The comparison that must be empty after down sees what is there now.
       const now = differences(before, await lookAtMachine(cluster.place));
       for (const kind of ['processes', 'links', 'nft', 'files'])
@@ -169,6 +172,16 @@ describeWith(NEEDS, 'the quick start', () => {
       await log.stop();
     });
 
+    it('tells what nodes and pods use', async () => {
+      const top = (what: string) =>
+        eventually(
+          () => cluster.kubectl('top', what, '--no-headers'),
+          (text) => /\d+m +\d+Mi/.test(text),
+        );
+      expect(await top('nodes')).toMatch(/%/);
+      expect(await top('pods')).toMatch(/^web-/);
+    });
+
     it('gives a shell a terminal', async () => {
       const [pod = { name: '' }] = await podsOf(cluster);
       const shell = `${process.execPath} dist/src/cli/main.js kubectl --data-dir ${cluster.dataDir} exec -it ${pod.name} -- tty`;
@@ -204,7 +217,7 @@ describeWith(NEEDS, 'the quick start', () => {
       await eventually(
         async () => differences(before, await lookAtMachine(cluster.place)),
         (left) => left.length === 0,
-        10_000,
+        60_000,
       );
       expect(existsSync(cluster.dataDir)).toBe(round === 1);
     });
@@ -268,7 +281,7 @@ describeWith(NEEDS, 'every process killed in the middle', () => {
     await eventually(
       async () => differences(before, await lookAtMachine(cluster.place)),
       (left) => left.length === 0,
-      10_000,
+      60_000,
     );
   });
 });

@@ -1,5 +1,6 @@
 // What can be seen on the machine that a program may leave behind, as lists of words that can be compared.
-// Guarantees: what changes by itself (threads of the kernel, the test's own processes, counters) is left out.
+// Guarantees: what changes by itself (threads of the kernel, the test's own processes, counters, what the system's own
+// services write) is left out.
 import { execFile } from 'node:child_process';
 import { type Dirent, readdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
@@ -23,6 +24,9 @@ export interface MachineState {
 const DIRECTORIES = ['/run', '/var/lib', '/var/log', '/etc', '/opt', '/dev/shm'];
 /** Deep enough for every runtime's state; what the package manager and the system's own daemons keep is not looked at. */
 const MAX_DEPTH = 4;
+/** How whatever a node runs names its things. Files of others come and go on any machine while a test runs. */
+const OF_A_NODE =
+  /trellis|kube|pod|contain|runc|shim|cni|netns|flannel|iptables|xtables|nft|ipset|buildkit|oci/i;
 const NOT_OURS = ['/var/lib/dpkg', '/var/lib/apt', '/run/user', '/run/systemd', '/run/udev', '/run/netns'];
 
 /** `netns` is where the cluster's network lives, `dataDir` what its processes name. */
@@ -34,7 +38,7 @@ export async function lookAtMachine({
   dataDir: string;
 }): Promise<MachineState> {
   const { id } = layoutOf(dataDir);
-  const isOurs = (file: string) => !isOfAnotherTest(file, id);
+  const isOurs = (file: string) => OF_A_NODE.test(file) && !isOfAnotherTest(file, id);
   const inside = async (tool: string, ...args: string[]) =>
     lines((await execute('nsenter', [`--net=${netns}`, tool, ...args])).stdout);
   return {

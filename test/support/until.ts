@@ -2,7 +2,7 @@
 // Guarantees: patience for a busy machine, and the last failure of the check when it runs out.
 import { vi } from 'vitest';
 
-const PATIENCE_MS = 25_000; // under the shortest time limit of a test, so that the check's own message is seen
+const PATIENCE_MS = 60_000; // under the time limit of any test, so that the check's own message is seen
 
 /** Resolves to what `check` gives as soon as it does not throw. */
 export const until = <T>(check: () => T | Promise<T>): Promise<T> =>

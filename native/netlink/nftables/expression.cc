@@ -64,6 +64,7 @@ void Encode(Batch& batch, Masq masq) {
 
 template <class T>
 void Encode(Batch& batch, T expression) {
+  if constexpr (std::is_base_of_v<XtExtension, T>) expression.Fill();
   ToAttributes to(batch);
   expression.Describe(to);
 }
@@ -137,6 +138,17 @@ void GetAttribute(Bytes from, Expressions& to) {
         },
         expression);
   });
+}
+
+std::string Fingerprint(const Expressions& expressions) {
+  json::Writer writer;
+  for (Expression expression : expressions) {
+    if (auto* counter = std::get_if<Counter>(&expression)) *counter = {};
+    if (auto* match = std::get_if<Match>(&expression)) match->Fill(), match->Tidy();
+    if (auto* target = std::get_if<Target>(&expression)) target->Fill(), target->Tidy();
+    WriteJson(writer, expression);
+  }
+  return writer.Take();
 }
 
 }  // namespace trellis::netlink::nft

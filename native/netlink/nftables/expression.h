@@ -6,10 +6,11 @@
 
 #include "netlink/nftables/actions.h"
 #include "netlink/nftables/matches.h"
+#include "netlink/nftables/xtables.h"
 
 namespace trellis::netlink::nft {
 
-// An expression that only other programs make (xtables matches, objects ...): told, never written.
+// An expression that only other programs make (objects, connlimit ...): told, never written.
 struct Other {
   static constexpr std::string_view kName = "other";
   Opt<std::string> name;
@@ -21,7 +22,7 @@ struct Other {
 };
 
 using Expression = std::variant<Payload, Meta, Ct, Fib, Numgen, Hash, Immediate, Cmp, Range, Bitwise, Byteorder, Lookup, Dynset,
-                                Nat, Masq, Redir, Reject, Counter, Limit, Log, Notrack, Other>;
+                                Nat, Masq, Redir, Reject, Counter, Limit, Log, Notrack, Match, Target, Other>;
 using Expressions = std::vector<Expression>;
 
 void ReadJson(const json::Value& from, std::string_view name, Expression& to);
@@ -29,5 +30,7 @@ void WriteJson(json::Writer& to, const Expression& from);
 // The list attribute: NFTA_LIST_ELEM for each.
 void PutAttribute(Batch& to, uint16_t type, const Expressions& from);
 void GetAttribute(Bytes from, Expressions& to);
+// One text for each meaning: equal for lists that differ in their counters' numbers only.
+std::string Fingerprint(const Expressions& expressions);
 
 }  // namespace trellis::netlink::nft

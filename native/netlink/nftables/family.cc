@@ -146,6 +146,7 @@ std::vector<Refusal> NftFamily::Apply(const Requests& requests) {
       generationIndex = i;
     }
   }
+  if (auto missing = FindRules(read); !missing.empty()) return missing;
   BeginTransaction(batch, generation);
   for (size_t i = 0; i < read.size(); ++i) {
     NftRequest& request = read[i];

@@ -37,6 +37,8 @@ class NftFamily : public Family {
   // Sends one GET and hands its answer on; false when there is no such thing.
   bool Get(Batch& batch, const std::string& operation, const Socket::OnMessage& onReply = {});
   uint32_t CurrentGeneration();
+  // find.cc: gives every rule to be deleted that is told by its expressions its handle; the refusals of those not found.
+  std::vector<Refusal> FindRules(std::vector<NftRequest>& requests);
   std::vector<Refusal> Commit(Batch& batch, const Opt<uint32_t>& generation, size_t generationIndex);
 
   // destroy.cc: kernels before 6.3 have no "delete, or do not mind".

@@ -162,6 +162,8 @@ void Rule::Check(Verb verb) const {
   Need(!after || verb == Verb::Add, "'after' goes with add");
   if (verb == Verb::Add || verb == Verb::Insert) {
     Need(!handle, "a new rule has no handle yet; 'before' and 'after' say where it goes");
+  } else if (verb == Verb::Delete) {
+    Need(handle.has_value() != expressions.has_value(), "say which rule by its handle or by its expressions");
   } else {
     Need(handle.has_value(), "say which rule by its handle");
   }
@@ -181,6 +183,12 @@ void Rule::Encode(Batch& batch, Verb verb, size_t owner) {
   ToAttributes to(batch);
   Describe(to);
   if (before || after) PutAttribute(batch, NFTA_RULE_POSITION, before ? *before : *after);
+  if (protocol) {
+    const size_t nest = batch.BeginNest(NFTA_RULE_COMPAT);
+    batch.PutValue(NFTA_RULE_COMPAT_PROTO, htobe32(*protocol));
+    batch.PutValue(NFTA_RULE_COMPAT_FLAGS, uint32_t{0});
+    batch.EndNest(nest);
+  }
   PutComment(batch, NFTA_RULE_USERDATA, comment);
   batch.End();
 }

@@ -77,6 +77,7 @@ struct Rule {
   Opt<uint8_t> family;
   Opt<std::string> table, chain, comment;
   Opt<Be64> handle, before, after;
+  Opt<uint8_t> protocol;  // what xtables' matches and targets are told to be used for; the kernel does not tell it back
   Opt<Expressions> expressions;
 
   template <class C>
@@ -87,6 +88,7 @@ struct Rule {
     c("handle", NFTA_RULE_HANDLE, handle);
     c.Plain("before", before);
     c.Plain("after", after);
+    c.Plain("protocol", protocol);
     c("expressions", NFTA_RULE_EXPRESSIONS, expressions);
     c.Plain("comment", comment);
   }

@@ -41,7 +41,7 @@ export function auditEvent(
     ...objectOf('responseObject', level === 'RequestResponse' ? answered : undefined),
     requestReceivedTimestamp: new Date(trace.receivedAt).toISOString().replace('Z', '000Z'),
     stageTimestamp: new Date(now).toISOString().replace('Z', '000Z'),
-    annotations: decisionOf(trace, status),
+    annotations: { ...decisionOf(trace, status), ...trace.annotations },
   };
 }
 

@@ -179,6 +179,9 @@ export const bootstrapRoles: readonly V1ClusterRole[] = [
   role('system:aggregate-to-admin', adminRules, { [`${AGGREGATE_TO}admin`]: 'true' }),
   role('system:aggregate-to-edit', editRules, { [`${AGGREGATE_TO}edit`]: 'true' }),
   role('system:aggregate-to-view', viewRules, { [`${AGGREGATE_TO}view`]: 'true' }),
+  role('system:aggregated-metrics-reader', [rule('metrics.k8s.io', ['nodes', 'pods'], READ)], {
+    ...Object.fromEntries(['view', 'edit', 'admin'].map((name) => [`${AGGREGATE_TO}${name}`, 'true'])),
+  }),
   role('system:basic-user', [
     rule('authorization.k8s.io', ['selfsubjectaccessreviews', 'selfsubjectrulesreviews'], ['create']),
     rule('authentication.k8s.io', ['selfsubjectreviews'], ['create']),

@@ -1,10 +1,18 @@
 // Users by client certificate: the subject's common name is the user, its organizations are the groups.
 // Guarantees: only certificates that TLS has verified reach this place; one without a common name says nothing.
-import type { Authenticator } from '../identity.js';
+import type { Authenticator, Credentials, UserInfo } from '../identity.js';
+import { withAuthenticatedGroup } from './union.js';
+
+/** By certificate, which is one object a connection: its user is made once and not with every request. */
+const users = new WeakMap<NonNullable<Credentials['certificate']>, UserInfo>();
 
 export const clientCertificate: Authenticator = {
-  async authenticate({ certificate }) {
+  authenticate({ certificate }) {
     if (certificate === undefined || certificate.commonName === '') return undefined;
-    return { name: certificate.commonName, groups: certificate.organizations };
+    const known = users.get(certificate);
+    if (known !== undefined) return known;
+    const user = withAuthenticatedGroup({ name: certificate.commonName, groups: certificate.organizations });
+    users.set(certificate, user);
+    return user;
   },
 };

@@ -3,7 +3,7 @@
 import type { V1PolicyRule } from '../../api/gen/types.js';
 import type { Informers } from '../../client/informer.js';
 import { ApiServerError } from '../error.js';
-import type { Authorizer, UserInfo } from '../identity.js';
+import type { Authorizer, Decision, UserInfo } from '../identity.js';
 import { makeAbacAuthorizer } from './abac.js';
 import { makeNodeAuthorizer } from './nodeAuthorizer.js';
 import { SUPERUSER_GROUP } from './rbac.js';
@@ -71,11 +71,10 @@ export function makeAuthorization(options: {
   };
 }
 
+const ALLOW: Decision = { verdict: 'allow', reason: '' };
+const NO_OPINION: Decision = { verdict: 'no opinion', reason: '' };
 const privileged: Authorizer = {
-  authorize: ({ user }) =>
-    user.groups.includes(SUPERUSER_GROUP)
-      ? { verdict: 'allow', reason: '' }
-      : { verdict: 'no opinion', reason: '' },
+  authorize: ({ user }) => (user.groups.includes(SUPERUSER_GROUP) ? ALLOW : NO_OPINION),
 };
 
 function always(verdict: 'allow' | 'no opinion', reason: string): Authorizer {

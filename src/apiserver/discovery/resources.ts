@@ -2,7 +2,7 @@
 // Guarantees: discovery in all its forms, and routing, read this list, so they cannot disagree.
 import type { KindDefinition } from '../../api/kind.js';
 import { PODS, type ResourceType } from '../../api/resources.js';
-import type { SubresourceHook, VirtualResource } from '../machinery.js';
+import type { MeasuredResource, SubresourceHook, VirtualResource } from '../machinery.js';
 
 export interface ServedKind {
   readonly group: string;
@@ -52,12 +52,14 @@ export function isProxied({ group, resource }: ResourceType): boolean {
 export interface Served {
   readonly kinds: readonly KindDefinition[];
   readonly virtualResources: readonly VirtualResource[];
+  readonly measuredResources: readonly MeasuredResource[];
   readonly subresourceHooks: readonly SubresourceHook[];
 }
 
 export function servedResources({
   kinds,
   virtualResources,
+  measuredResources,
   subresourceHooks,
 }: Served): readonly ServedResource[] {
   const stored = kinds.flatMap((kind) =>
@@ -70,17 +72,14 @@ export function servedResources({
       subresources: subresourcesOf(kind, type, subresourceHooks),
     })),
   );
-  const computed = virtualResources.map(
-    (type): ServedResource => ({
-      type,
-      singular: type.singular,
-      shortNames: [],
-      categories: [],
-      verbs: ['create'],
-      subresources: [],
-    }),
-  );
-  return [...stored, ...computed];
+  const computed = (verbs: readonly string[]) => (type: VirtualResource | MeasuredResource) => ({
+    ...{ type, singular: type.singular, shortNames: [], categories: [], verbs, subresources: [] },
+  });
+  return [
+    ...stored,
+    ...virtualResources.map(computed(['create'])),
+    ...measuredResources.map(computed(['get', 'list'])),
+  ];
 }
 
 function subresourcesOf(

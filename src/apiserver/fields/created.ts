@@ -1,13 +1,15 @@
 // Ownership of a new object: its creator owns all of it. Pure.
-// Guarantees: the entries are those of trackWrite from an empty object, made in one walk without the sets in between.
+// Guarantees: the entries are those of trackWrite from an empty object, made in one walk without the sets in between;
+// objects with the same fields, such as the pods of one template, share them.
 import type { V1ManagedFieldsEntry } from '../../api/gen/types.js';
 import type { KindDefinition } from '../../api/kind.js';
 import type { KubeObject } from '../../api/object.js';
 import type { Members } from '../../api/own.js';
+import { deepFreeze } from '../../client/freeze.js';
 import type { FieldSet } from './fieldSet.js';
 import { IGNORED } from './ignored.js';
 import { entryOf } from './managers.js';
-import { isAlwaysThere, partsOf, rootShape, type Shape } from './shape.js';
+import { isAlwaysThere, outlineOf, partsOf, rootShape, type Shape } from './shape.js';
 import type { Writer } from './track.js';
 
 export function trackNew(
@@ -15,9 +17,42 @@ export function trackNew(
   object: KubeObject,
   { id, time }: Writer,
 ): V1ManagedFieldsEntry[] {
-  const fields: Members = {};
-  addParts(fields, rootShape(kind.model), object, IGNORED);
+  const fields = fieldsOfNew(kind.model, object);
   return Object.keys(fields).length === 0 ? [] : [entryOf(id, time, fields)];
+}
+
+/** By outline. Bounded in number and size: what clients send makes the keys. */
+const known = new Map<string, Members>();
+/** The JSON of those that are known. */
+const texts = new WeakMap<object, string>();
+const MOST_KNOWN = 256;
+const LONGEST_OUTLINE = 8192;
+
+/** Frozen: it is shared. */
+function fieldsOfNew(model: string, object: KubeObject): Members {
+  const shape = rootShape(model);
+  const outline = `${model}${outlineOf(shape, object)}`;
+  const held = known.get(outline);
+  if (held !== undefined) return held;
+  const fields: Members = {};
+  addParts(fields, shape, object, IGNORED);
+  if (known.size >= MOST_KNOWN) known.clear();
+  if (outline.length <= LONGEST_OUTLINE) {
+    known.set(outline, deepFreeze(fields));
+    texts.set(fields, JSON.stringify(fields));
+  }
+  return fields;
+}
+
+/** The entries as JSON; the fields that many objects share are not written anew for each. */
+export function managedFieldsText(entries: readonly V1ManagedFieldsEntry[]): string {
+  const all = entries.map(({ fieldsV1, ...entry }) => {
+    const text = JSON.stringify(entry);
+    if (typeof fieldsV1 !== 'object' || fieldsV1 === null) return text;
+    const fields = texts.get(fieldsV1) ?? JSON.stringify(fieldsV1);
+    return `${text.slice(0, -1)}${text === '{}' ? '' : ','}"fieldsV1":${fields}}`;
+  });
+  return `[${all.join(',')}]`;
 }
 
 /** What is always there is owned by its parts alone; answers false when there is nothing of it to own. */

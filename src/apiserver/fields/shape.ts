@@ -136,3 +136,48 @@ export function keyElement(keys: readonly string[], item: unknown): string | und
   }
   return `k:{${text}}`;
 }
+
+/**
+ * All that the parts of a value depend on, as text: which members it has and which items of lists, not what they hold.
+ * It says what going through the parts would say, without making them.
+ */
+export function outlineOf(shape: Shape, value: unknown): string {
+  switch (shape.kind) {
+    case 'leaf':
+      return '';
+    case 'struct':
+      return isMembers(value) ? structOutline(shape.model, value) : '';
+    case 'map':
+      return isMembers(value) ? mapOutline(shape.item, value) : '';
+    case 'set':
+      return Array.isArray(value) ? JSON.stringify(value) : '';
+    case 'keyed':
+      return Array.isArray(value) ? itemsOutline(shape.keys, shape.item, value) : '';
+  }
+}
+
+function structOutline(model: string, value: Members): string {
+  const fields = fieldsOf(model);
+  let text = '{';
+  for (const name of Object.keys(value)) {
+    const member = value[name];
+    if (member === undefined) continue;
+    const { element, shape } = fieldOf(fields, model, name);
+    text += shape.kind === 'leaf' ? element : element + outlineOf(shape, member);
+  }
+  return `${text}}`;
+}
+
+/** Names of members come from outside, so their lengths are told: two names never read as one. */
+function mapOutline(item: Shape, value: Members): string {
+  let text = '{';
+  for (const name of Object.keys(value))
+    if (value[name] !== undefined) text += `${name.length}:${name}${outlineOf(item, value[name])}`;
+  return `${text}}`;
+}
+
+function itemsOutline(keys: readonly string[], item: Shape, value: readonly unknown[]): string {
+  let text = '[';
+  for (const one of value) text += `${keyElement(keys, one) ?? 'i'}${outlineOf(item, one)}`;
+  return `${text}]`;
+}

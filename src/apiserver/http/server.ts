@@ -1,6 +1,5 @@
 // The HTTPS side: sockets and node:http in, requests of the common path out, answers written back.
 // Guarantees: bodies, headers and times are bounded; a client that does not read stops being written to.
-import { once } from 'node:events';
 import http from 'node:http';
 import https from 'node:https';
 import type { Duplex } from 'node:stream';
@@ -9,7 +8,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { Log } from '../../api/log.js';
 import { statusError } from '../../api/status.js';
-import type { ApiRequest, Body } from '../exchange.js';
+import type { ApiRequest, ApiResponse } from '../exchange.js';
 import type { Handler } from '../handler.js';
 import type { Credentials, UserInfo } from '../identity.js';
 import { joinTunnel, refuseUpgrade } from './tunnel.js';
@@ -95,88 +94,91 @@ function answering<T extends http.Server | https.Server>(server: T, handler: Han
 }
 
 async function serve(handler: Handler, incoming: http.IncomingMessage, outgoing: http.ServerResponse) {
-  const gone = goneSignal(outgoing);
-  const response = await handler(requestOf(incoming, gone));
-  outgoing.statusCode = response.status;
-  for (const name in response.headers) outgoing.setHeader(name, response.headers[name] as string);
+  const response = await handler(new HttpRequest(incoming, outgoing));
   // What was not read of the body would be taken for the next request.
-  if (!incoming.complete) outgoing.setHeader('connection', 'close');
-  if (incoming.method === 'HEAD') outgoing.end();
-  else await send(outgoing, response.body, acceptsGzip(incoming));
-}
-
-/** Made when first asked for: most requests are answered without, and a signal and its abort are dear. */
-function goneSignal(outgoing: http.ServerResponse): () => AbortSignal {
-  let gone: AbortController | undefined;
-  return () => {
-    if (gone !== undefined) return gone.signal;
-    gone = new AbortController();
-    const { signal } = gone;
-    if (outgoing.closed) gone.abort();
-    else outgoing.once('close', () => gone?.abort());
-    return signal;
-  };
+  if (!incoming.complete) outgoing.shouldKeepAlive = false;
+  if (incoming.method === 'HEAD') outgoing.writeHead(response.status, response.headers).end();
+  else if (Buffer.isBuffer(response.body) && response.body.length < GZIP_FROM)
+    sendWhole(outgoing, response, response.body);
+  else await send(incoming, outgoing, response);
 }
 
 async function upgrade(handler: Handler, incoming: http.IncomingMessage, socket: Duplex, head: Buffer) {
-  const gone = new AbortController();
-  const abort = () => gone.abort();
-  socket.once('close', abort);
-  socket.on('error', abort);
-  const response = await handler(requestOf(incoming, () => gone.signal));
+  socket.on('error', () => socket.destroy());
+  const response = await handler(new HttpRequest(incoming, socket));
   if (response.tunnel === undefined) await refuseUpgrade(socket, response);
   else joinTunnel(socket, head, response, response.tunnel);
 }
 
-function requestOf(incoming: http.IncomingMessage, signal: () => AbortSignal): ApiRequest {
-  let body: Promise<Buffer> | undefined;
-  return {
-    method: incoming.method ?? 'GET',
-    url: incoming.url ?? '/',
-    headers: flatHeaders(incoming.headers),
-    credentials: credentialsOf(incoming),
-    get remoteAddress() {
-      return incoming.socket.remoteAddress;
-    },
-    get signal() {
-      return signal();
-    },
-    body: () => {
-      body ??= readBody(incoming);
-      return body;
-    },
-  };
-}
+/** What of a request is dear, its body, its headers and the signal that its client has gone, is made when first asked for. */
+class HttpRequest implements ApiRequest {
+  private reading: Promise<Buffer> | undefined;
+  private gone: AbortController | undefined;
 
-function flatHeaders(headers: http.IncomingHttpHeaders): Record<string, string | undefined> {
-  const flat: Record<string, string | undefined> = {};
-  for (const name in headers) {
-    const value = headers[name];
-    flat[name] = Array.isArray(value) ? value.join(',') : value;
+  /** `outgoing` closes when the client has gone. */
+  constructor(
+    private readonly incoming: http.IncomingMessage,
+    private readonly outgoing: http.ServerResponse | Duplex,
+  ) {}
+
+  get method(): string {
+    return this.incoming.method ?? 'GET';
   }
-  return flat;
+
+  get url(): string {
+    return this.incoming.url ?? '/';
+  }
+
+  get headers(): ApiRequest['headers'] {
+    const { headers } = this.incoming;
+    // The one header that Node gives as a list; a request has no use for it.
+    return headers['set-cookie'] === undefined
+      ? (headers as ApiRequest['headers'])
+      : ({ ...headers, 'set-cookie': headers['set-cookie'].join(',') } as ApiRequest['headers']);
+  }
+
+  get credentials(): Credentials {
+    return credentialsOf(this.incoming);
+  }
+
+  get remoteAddress(): string | undefined {
+    return this.incoming.socket.remoteAddress;
+  }
+
+  get signal(): AbortSignal {
+    if (this.gone !== undefined) return this.gone.signal;
+    const gone = new AbortController();
+    this.gone = gone;
+    if (this.outgoing.closed) gone.abort();
+    else this.outgoing.once('close', () => gone.abort());
+    return gone.signal;
+  }
+
+  body(): Promise<Buffer> {
+    this.reading ??= readBody(this.incoming);
+    return this.reading;
+  }
 }
 
 /** By connection: a certificate is of the handshake, and taking it apart costs more than many a request. */
-const certificates = new WeakMap<TLSSocket, NonNullable<Credentials['certificate']> | 'none'>();
+const byConnection = new WeakMap<TLSSocket, Credentials>();
 
 function credentialsOf(incoming: http.IncomingMessage): Credentials {
   const { authorization } = incoming.headers;
-  const certificate = certificateOf(incoming.socket as TLSSocket);
-  return {
-    ...(authorization === undefined ? {} : { authorization }),
-    ...(certificate === 'none' ? {} : { certificate }),
-  };
+  const known = connectionCredentials(incoming.socket as TLSSocket);
+  return authorization === undefined ? known : { ...known, authorization };
 }
 
-function certificateOf(socket: TLSSocket): NonNullable<Credentials['certificate']> | 'none' {
-  const known = certificates.get(socket);
+function connectionCredentials(socket: TLSSocket): Credentials {
+  const known = byConnection.get(socket);
   if (known !== undefined) return known;
   // Not `authorized`: a certificate of another authority counts as none, and the token still may.
   const subject = socket.authorized === true ? socket.getPeerCertificate().subject : undefined;
-  const found =
-    subject?.CN === undefined ? 'none' : { commonName: first(subject.CN), organizations: list(subject.O) };
-  certificates.set(socket, found);
+  const found: Credentials =
+    subject?.CN === undefined
+      ? {}
+      : { certificate: { commonName: first(subject.CN), organizations: list(subject.O) } };
+  byConnection.set(socket, found);
   return found;
 }
 
@@ -218,41 +220,36 @@ function acceptsGzip(incoming: http.IncomingMessage): boolean {
   );
 }
 
-async function send(outgoing: http.ServerResponse, body: Body, gzipAccepted: boolean): Promise<void> {
-  if (!Buffer.isBuffer(body) && Symbol.asyncIterator in body) return stream(outgoing, body);
-  const pieces = Buffer.isBuffer(body) ? [body] : body;
-  const size = pieces.reduce((sum, piece) => sum + piece.length, 0);
-  if (gzipAccepted && size >= GZIP_FROM && !outgoing.hasHeader('content-encoding')) {
-    const packed = await compress(Buffer.concat(pieces), { level: 1 });
-    outgoing.setHeader('content-encoding', 'gzip');
-    outgoing.setHeader('vary', 'Accept-Encoding');
-    outgoing.setHeader('content-length', packed.length);
-    outgoing.end(packed);
-    return;
-  }
-  outgoing.setHeader('content-length', size);
-  // The head and a small body leave in one write.
-  if (size <= WRITE_CHUNK) {
-    outgoing.end(pieces.length === 1 ? pieces[0] : Buffer.concat(pieces, size));
-    return;
-  }
-  for (const chunk of joined(pieces)) await write(outgoing, chunk);
-  outgoing.end();
+/** The head and a small body leave in one write. */
+function sendWhole(outgoing: http.ServerResponse, { status, headers }: ApiResponse, body: Buffer): void {
+  const list: (string | number)[] = ['content-length', body.length];
+  for (const name in headers) list.push(name, headers[name] as string);
+  outgoing.writeHead(status, list).end(body);
 }
 
-/** Small pieces put together: a write for every object would be a system call and a TLS record each. */
-function* joined(pieces: readonly Buffer[]): Generator<Buffer> {
-  let waiting: Buffer[] = [];
-  let size = 0;
-  for (const piece of pieces) {
-    waiting.push(piece);
-    size += piece.length;
-    if (size < WRITE_CHUNK) continue;
-    yield Buffer.concat(waiting);
-    waiting = [];
-    size = 0;
+async function send(
+  incoming: http.IncomingMessage,
+  outgoing: http.ServerResponse,
+  { status, headers, body }: ApiResponse,
+): Promise<void> {
+  if (!Buffer.isBuffer(body) && Symbol.asyncIterator in body) {
+    outgoing.writeHead(status, headers);
+    return stream(outgoing, body);
   }
-  if (size > 0) yield Buffer.concat(waiting);
+  const size = Buffer.isBuffer(body) ? body.length : body.reduce((sum, piece) => sum + piece.length, 0);
+  if (size >= GZIP_FROM && headers['content-encoding'] === undefined && acceptsGzip(incoming)) {
+    const packed = await compress(whole(body, size), { level: 1 });
+    const packing = { 'content-encoding': 'gzip', vary: 'Accept-Encoding' };
+    return sendWhole(outgoing, { status, headers: { ...headers, ...packing }, body }, packed);
+  }
+  if (size <= WRITE_CHUNK || Buffer.isBuffer(body))
+    return sendWhole(outgoing, { status, headers, body }, whole(body, size));
+  outgoing.writeHead(status, { ...headers, 'content-length': size });
+  await sendPieces(outgoing, body);
+}
+
+function whole(body: Buffer | readonly Buffer[], size: number): Buffer {
+  return Buffer.isBuffer(body) ? body : Buffer.concat(body, size);
 }
 
 async function stream(outgoing: http.ServerResponse, body: AsyncIterable<Uint8Array>): Promise<void> {
@@ -267,16 +264,51 @@ async function stream(outgoing: http.ServerResponse, body: AsyncIterable<Uint8Ar
   }
 }
 
+/** Waits when the client does not read as fast as it is written to. */
 async function write(outgoing: http.ServerResponse, chunk: Uint8Array): Promise<void> {
   if (outgoing.destroyed || outgoing.write(chunk)) return;
-  const settled = new AbortController();
-  const { signal } = settled;
-  const stalled = setTimeout(() => outgoing.destroy(), STALL_MS);
-  // A client that is gone never drains.
-  await Promise.race([once(outgoing, 'drain', { signal }), once(outgoing, 'close', { signal })]).finally(
-    () => {
+  await settled(outgoing, (done) => outgoing.once('drain', done));
+}
+
+/** Resolves when `done` is called or the client is gone; one that takes nothing for too long is cut off. */
+function settled(outgoing: http.ServerResponse, until: (done: () => void) => void): Promise<void> {
+  return new Promise((resolve) => {
+    const stalled = setTimeout(() => outgoing.destroy(), STALL_MS);
+    const done = () => {
       clearTimeout(stalled);
-      settled.abort();
-    },
-  );
+      outgoing.off('close', done);
+      resolve();
+    };
+    outgoing.once('close', done);
+    until(done);
+  });
+}
+
+/** Memory that long answers are put together in: fresh memory for each part would cost as much as sending it. */
+const spare: Buffer[] = [];
+const MOST_SPARE = 8;
+
+/** Many small pieces in few large writes. */
+async function sendPieces(outgoing: http.ServerResponse, pieces: readonly Buffer[]): Promise<void> {
+  const chunk = spare.pop() ?? Buffer.allocUnsafeSlow(WRITE_CHUNK);
+  let used = 0;
+  // Until the part is with the kernel its memory must not change.
+  const flush = async () => {
+    const part = chunk.subarray(0, used);
+    used = 0;
+    await settled(outgoing, (done) => outgoing.write(part, done));
+  };
+  for (const piece of pieces) {
+    for (let at = 0; at < piece.length; ) {
+      const copied = piece.copy(chunk, used, at);
+      used += copied;
+      at += copied;
+      if (used < chunk.length) continue;
+      await flush();
+      if (outgoing.destroyed) return;
+    }
+  }
+  if (used > 0) await flush();
+  if (!outgoing.destroyed && spare.length < MOST_SPARE) spare.push(chunk);
+  outgoing.end();
 }

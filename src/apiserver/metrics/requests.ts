@@ -1,16 +1,33 @@
 // Requests counted and timed under Kubernetes' names.
 // Guarantees: labels come from what the server serves, never from what a client wrote.
+
+import {
+  type Count,
+  Counter,
+  type Family,
+  Gauge,
+  Histogram,
+  type Labels,
+  type Observations,
+  seriesKey,
+} from '../../api/metrics.js';
 import type { ResourceType } from '../../api/resources.js';
 import type { InFlight } from '../load/inFlight.js';
 import type { RequestInfo } from '../requestInfo.js';
 import { isLongRunning, type RequestTrace } from '../requestTrace.js';
-import { Counter, type Family, Gauge, Histogram, type Labels, seriesKey } from './families.js';
 
 export interface RequestMetrics {
   readonly families: readonly Family[];
   answered(trace: RequestTrace, code: number, now: number): void;
   /** A long request begins; answers what to call, once, when it ends. */
   longRunning(trace: RequestTrace): (now: number) => void;
+}
+
+/** The series of requests that look alike. */
+interface Counted {
+  readonly key: string;
+  readonly codes: Map<number, Count>;
+  readonly duration: Observations;
 }
 
 const SECONDS = [
@@ -54,34 +71,42 @@ export function makeRequestMetrics(options: {
   });
   const long = new Map<string, number>();
   // Making the text of the labels costs more than counting; few are different.
-  const keys = new Map<string, string>();
-  const keyOf = (trace: RequestTrace) => {
-    const { info } = trace;
-    const dry = trace.request.url.includes('dryRun=') ? 'All' : '';
-    const short = `${info?.verb}|${info?.group}|${info?.version}|${info?.resource}|${info?.subresource}|${scopeOf(info)}|${dry}|${pathOf(info)}`;
-    const known = keys.get(short);
-    if (known !== undefined) return known;
+  const known = new Map<string, Counted>();
+  const countedOf = ({ info, request }: RequestTrace): Counted => {
+    const dry = request.url.includes('dryRun=') ? 'All' : '';
+    const short =
+      info === undefined
+        ? dry
+        : `${info.verb}|${info.group}|${info.version}|${info.resource}|${info.subresource}|${scopeOf(info)}|${dry}|${pathOf(info)}`;
+    const held = known.get(short);
+    if (held !== undefined) return held;
     const key = seriesKey({ ...labelsOf(served, info), dry_run: dry, component: 'apiserver' });
-    if (keys.size > 2000) keys.clear();
-    keys.set(short, key);
-    return key;
+    const fresh = { key, codes: new Map<number, Count>(), duration: duration.series(key) };
+    if (known.size > 2000) known.clear();
+    known.set(short, fresh);
+    return fresh;
   };
   return {
     families: [total, duration, ...loadFamilies(inFlight, long)],
     answered(trace, code, now) {
-      const key = keyOf(trace);
-      total.addTo(`code="${code}",${key}`);
-      if (!isLongRunning(trace)) duration.observe(key, (now - trace.started) / 1000);
+      const counted = countedOf(trace);
+      let count = counted.codes.get(code);
+      if (count === undefined) {
+        count = total.series(`code="${code}",${counted.key}`);
+        counted.codes.set(code, count);
+      }
+      count.value += 1;
+      if (!isLongRunning(trace)) counted.duration.observe((now - trace.started) / 1000);
     },
     longRunning(trace) {
-      const key = keyOf(trace);
+      const { key, duration } = countedOf(trace);
       long.set(key, (long.get(key) ?? 0) + 1);
       let open = true;
       return (now) => {
         if (!open) return;
         open = false;
         long.set(key, (long.get(key) ?? 1) - 1);
-        duration.observe(key, (now - trace.started) / 1000);
+        duration.observe((now - trace.started) / 1000);
       };
     },
   };

@@ -1,15 +1,18 @@
-// What form of answer the client can read, from its Accept header. Pure.
-// Guarantees: an unknown or protobuf-only wish is refused with 406; a list of wishes takes the first that is served.
+// What form of answer the client can read, from its Accept header. Pure but for what it remembers.
+// Guarantees: an unknown wish is refused with 406; a list of wishes takes the first that is served.
 import { statusError } from '../../api/status.js';
 
 export type Form = 'object' | 'table' | 'partial' | 'aggregatedDiscovery';
 
 export interface Negotiated {
-  readonly media: 'application/json' | 'application/yaml';
+  /** Protobuf is of objects, lists and watches; whatever has no message of its own is sent as JSON. */
+  readonly media: 'application/json' | 'application/yaml' | typeof PROTOBUF_TYPE;
   readonly form: Form;
   /** v2 or v2beta1 for discovery, v1 or v1beta1 otherwise. */
   readonly version: string;
 }
+
+export const PROTOBUF_TYPE = 'application/vnd.kubernetes.protobuf';
 
 const PLAIN: Negotiated = { media: 'application/json', form: 'object', version: 'v1' };
 
@@ -20,15 +23,27 @@ interface MediaRange {
 }
 
 export function negotiate(accept: string | undefined): Negotiated {
-  if (accept === undefined || accept.trim() === '' || accept === PLAIN.media) return PLAIN;
-  for (const range of parseAccept(accept)) {
-    const answer = serve(range);
-    if (answer !== undefined) return answer;
-  }
+  if (accept === undefined || accept === PLAIN.media || accept.trim() === '') return PLAIN;
+  const answer = known.get(accept) ?? firstServed(accept);
+  if (answer !== undefined) return answer;
   throw statusError(
     'NotAcceptable',
-    'only the following media types are accepted: application/json, application/yaml',
+    `only the following media types are accepted: application/json, application/yaml, ${PROTOBUF_TYPE}`,
   );
+}
+
+/** Clients of one kind all say the same. */
+const known = new Map<string, Negotiated>();
+const MOST_KNOWN = 100;
+
+function firstServed(accept: string): Negotiated | undefined {
+  for (const range of parseAccept(accept)) {
+    const answer = serve(range);
+    if (answer === undefined) continue;
+    if (accept.length < 256 && known.size < MOST_KNOWN) known.set(accept, answer);
+    return answer;
+  }
+  return undefined;
 }
 
 function parseAccept(accept: string): readonly MediaRange[] {
@@ -53,6 +68,8 @@ function serve({ type, params }: MediaRange): Negotiated | undefined {
   if (media === undefined) return undefined;
   const as = params.get('as');
   if (as === undefined) return { media, form: 'object', version: 'v1' };
+  // Tables and the like have no protobuf here: the client names JSON next.
+  if (media === PROTOBUF_TYPE) return undefined;
   const group = params.get('g');
   const version = params.get('v') ?? 'v1';
   if (group === 'meta.k8s.io' && (version === 'v1' || version === 'v1beta1')) {
@@ -68,6 +85,7 @@ function serve({ type, params }: MediaRange): Negotiated | undefined {
 }
 
 function mediaOf(type: string): Negotiated['media'] | undefined {
+  if (type === PROTOBUF_TYPE) return PROTOBUF_TYPE;
   if (type === 'application/json' || type === '*/*' || type === 'application/*') return 'application/json';
   if (type === 'application/yaml' || type === 'application/x-yaml' || type === 'text/yaml') {
     return 'application/yaml';

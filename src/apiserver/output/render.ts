@@ -6,15 +6,16 @@ import { apiVersionOf } from '../../api/resources.js';
 import { statusError } from '../../api/status.js';
 import { type ApiResponse, bytesResponse, jsonResponse } from '../exchange.js';
 import type { Call } from '../machinery.js';
+import { encodeProtobuf, encodeProtobufList } from '../protobuf/encode.js';
 import { parseObject } from '../registry/encode.js';
 import type { ObjectPage } from '../registry/list.js';
 import { formOf, fromStored, shownBytes } from '../verbs/served.js';
+import { PROTOBUF_TYPE } from './negotiate.js';
 import { type IncludeObject, partialMetadata, type TableOptions, table } from './table.js';
 import { toYaml } from './yaml.js';
 
 const COMMA = Buffer.from(',');
 const END_OF_LIST = Buffer.from(']}\n');
-const NEW_LINE = Buffer.from('\n');
 
 export function renderObject(
   kind: KindDefinition,
@@ -28,13 +29,16 @@ export function renderObject(
   if (negotiated.media === 'application/yaml') {
     return bytesResponse(status, toYaml(fromStored(call, parseObject(bytes))), negotiated.media);
   }
+  if (negotiated.media === PROTOBUF_TYPE) {
+    return bytesResponse(status, encodeProtobuf(fromStored(call, parseObject(bytes))), negotiated.media);
+  }
   if (form === 'table') {
     const object = parseObject(bytes);
     const metadata = { resourceVersion: object.metadata?.resourceVersion };
     return jsonResponse(status, table(kind, [object], metadata, tableOptions(query, version, now)));
   }
   if (form === 'partial') return jsonResponse(status, partialMetadata(parseObject(bytes), version));
-  return bytesResponse(status, [shownBytes(call, bytes), NEW_LINE]);
+  return bytesResponse(status, shownBytes(call, bytes));
 }
 
 export function renderList(kind: KindDefinition, call: Call, page: ObjectPage, now: number): ApiResponse {
@@ -47,6 +51,11 @@ export function renderList(kind: KindDefinition, call: Call, page: ObjectPage, n
     const list = { apiVersion: apiVersionOf(type), kind: `${type.kind}List`, metadata, items };
     return bytesResponse(200, toYaml(list), negotiated.media);
   }
+  if (negotiated.media === PROTOBUF_TYPE) {
+    const { type, model } = formOf(kind, call);
+    const head = { kind: `${type.kind}List`, apiVersion: apiVersionOf(type), metadata, model };
+    return bytesResponse(200, encodeProtobufList(head, shownItems(call, page)), negotiated.media);
+  }
   if (form === 'table') {
     const objects = page.items.map((item) => item.parse());
     return jsonResponse(200, table(kind, objects, metadata, tableOptions(query, version, now)));
@@ -57,6 +66,11 @@ export function renderList(kind: KindDefinition, call: Call, page: ObjectPage, n
     return jsonResponse(200, { kind: 'PartialObjectMetadataList', apiVersion, metadata, items });
   }
   return bytesResponse(200, listPieces(kind, call, metadata, page));
+}
+
+/** One by one, so that only one is there as an object at a time. */
+function* shownItems(call: Call, { items }: ObjectPage): Generator<KubeObject> {
+  for (const item of items) yield fromStored(call, item.parse<KubeObject>());
 }
 
 function listPieces(

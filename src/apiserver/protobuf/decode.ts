@@ -1,11 +1,10 @@
 // Kubernetes' protobuf into the JSON that it stands for, so that typed Go clients can write. Pure.
 // Guarantees: what comes out is checked like any JSON body; a field that is not known is refused, never dropped.
-import { schemas } from '../../api/gen/schemas.js';
 import { setOwn } from '../../api/own.js';
 import { fieldNumbers } from './fieldNumbers.js';
+import { type Field, MAGIC, messageOf, modelOf } from './messages.js';
 import { bytesOf, integerOf, ProtobufError, wireFields } from './wire.js';
 
-const MAGIC = Buffer.from('k8s\0');
 const MAX_DEPTH = 64;
 
 export interface Envelope {
@@ -43,58 +42,14 @@ export function decodeProtobuf(bytes: Buffer): unknown {
   return { apiVersion: envelope.apiVersion, kind: envelope.kind, ...readMessage(model, envelope.raw, 0) };
 }
 
-// Names that two groups share carry their group in the schemas.
-const SHARED: Readonly<Record<string, string>> = {
-  'v1/Event': 'CoreV1Event',
-  'events.k8s.io/v1/Event': 'EventsV1Event',
-  'authentication.k8s.io/v1/TokenRequest': 'AuthenticationV1TokenRequest',
-};
-
-function modelOf({ apiVersion, kind }: Envelope): string {
-  const version = apiVersion.split('/').at(-1) ?? '';
-  return SHARED[`${apiVersion}/${kind}`] ?? `${version.replace(/^v/, 'V')}${kind}`;
-}
-
 type Members = Record<string, unknown>;
-
-interface Field {
-  readonly name: string;
-  /** As in the schemas, without the mark of required fields. */
-  readonly code: string;
-  readonly inline: boolean;
-  readonly keepsZero: boolean;
-}
-
-const tables = new Map<string, ReadonlyMap<number, Field>>();
-
-function tableOf(model: string): ReadonlyMap<number, Field> {
-  const known = tables.get(model);
-  if (known !== undefined) return known;
-  const schema = schemas[model.split('+')[0] ?? ''] ?? {};
-  const table = new Map<number, Field>();
-  for (const entry of (fieldNumbers[model] ?? '').split(' ')) {
-    const [, plus, name = '', number, mark, star] = /^(\+?)(\w+)=(\d+)([ql]?)(\*?)$/.exec(entry) ?? [];
-    if (number === undefined) continue;
-    const [, required, code = ''] = /^(!?)(.*)$/.exec(schema[name] ?? '') ?? [];
-    const keepsZero = star === '*' || (required === '!' && /^[ibn]$/.test(code));
-    table.set(Number(number), { name, code: marked(code, mark ?? ''), inline: plus === '+', keepsZero });
-  }
-  tables.set(model, table);
-  return table;
-}
-
-/** A Quantity and an inner list have no code of their own in the schemas. */
-function marked(code: string, mark: string): string {
-  if (mark === 'q') return code.replace(/s$/, 'q');
-  return mark === 'l' ? code.replace(/\[\]s$/, 'l') : code;
-}
 
 function readMessage(model: string, bytes: Buffer, depth: number): Members {
   if (depth > MAX_DEPTH) throw new ProtobufError('the message is nested too deeply');
-  const table = tableOf(model);
+  const { byNumber } = messageOf(model);
   const members: Members = {};
   for (const { number, value } of wireFields(bytes)) {
-    const field = table.get(number);
+    const field = byNumber.get(number);
     if (field === undefined) {
       if (isRetired(model, number, value)) continue;
       throw unknownField(model, number);

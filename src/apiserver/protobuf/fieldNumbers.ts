@@ -2,8 +2,9 @@
 // Guarantees: a number never changes once given. `q` marks a Quantity, `l` a list in a message of its own, `+` a part
 // whose fields belong to the message around it; `*` a pointer in Go, so that its zero was meant. Types come from the
 // schemas. Both are kept by hand. The numbers up to 1.32 are those of a stock kubectl's own descriptors; of later ones
-// those of pods were checked against a published generated.proto, the rest still wait for it. A number that is missing
-// here is refused by name, never dropped. Pointers of kinds with pods were seen when a typed client reads a zero and
+// those of pods and storage were checked against published generated.proto files. Three fields of pods that are alpha
+// (schedulingGroup, nodeAllocatableResourceClaimStatuses, volumeStatus) and shardInfo of lists still wait for theirs:
+// what a client sends in them is refused by number, and answers leave them out. Pointers of kinds with pods were seen when a typed client reads a zero and
 // writes it again (`kubectl set image --local`).
 export const fieldNumbers: Readonly<Record<string, string>> = {
   AuthenticationV1TokenRequest: 'metadata=1 spec=2 status=3',
@@ -30,7 +31,7 @@ export const fieldNumbers: Readonly<Record<string, string>> = {
   V1BoundObjectReference: 'kind=1 apiVersion=2 name=3 uid=4',
   V1CSIDriver: 'metadata=1 spec=2',
   V1CSIDriverSpec:
-    'attachRequired=1* podInfoOnMount=2* volumeLifecycleModes=3 storageCapacity=4* fsGroupPolicy=5 tokenRequests=6 requiresRepublish=7* seLinuxMount=8* nodeAllocatableUpdatePeriodSeconds=9* serviceAccountTokenInSecrets=10*',
+    'attachRequired=1* podInfoOnMount=2* volumeLifecycleModes=3 storageCapacity=4* fsGroupPolicy=5 tokenRequests=6 requiresRepublish=7* seLinuxMount=8* nodeAllocatableUpdatePeriodSeconds=9* serviceAccountTokenInSecrets=10* preventPodSchedulingIfMissing=11*',
   V1CSINode: 'metadata=1 spec=2',
   V1CSINodeDriver: 'name=1 nodeID=2 topologyKeys=3 allocatable=4',
   V1CSINodeSpec: 'drivers=1',
@@ -150,6 +151,8 @@ export const fieldNumbers: Readonly<Record<string, string>> = {
   V1HostAlias: 'ip=1 hostnames=2',
   V1HostIP: 'ip=1',
   V1HostPathVolumeSource: 'path=1 type=2',
+  V1IPAddress: 'metadata=1 spec=2',
+  V1IPAddressSpec: 'parentRef=1',
   V1IPBlock: 'cidr=1 except=2',
   V1ISCSIPersistentVolumeSource:
     'targetPortal=1 iqn=2 lun=3 iscsiInterface=4 fsType=5 readOnly=6 portals=7 chapAuthDiscovery=8 secretRef=10 chapAuthSession=11 initiatorName=12',
@@ -190,6 +193,7 @@ export const fieldNumbers: Readonly<Record<string, string>> = {
   V1LimitRangeItem: 'type=1 max=2q min=3q default=4q defaultRequest=5q maxLimitRequestRatio=6q',
   V1LimitRangeSpec: 'limits=1',
   V1LinuxContainerUser: 'uid=1 gid=2 supplementalGroups=3',
+  V1ListMeta: 'selfLink=1 resourceVersion=2 continue=3 remainingItemCount=4*',
   V1LoadBalancerIngress: 'ip=1 hostname=2 ipMode=3 ports=4',
   V1LoadBalancerStatus: 'ingress=1',
   V1LocalObjectReference: 'name=1',
@@ -236,6 +240,7 @@ export const fieldNumbers: Readonly<Record<string, string>> = {
   V1ObjectReference: 'kind=1 namespace=2 name=3 uid=4 apiVersion=5 resourceVersion=6 fieldPath=7',
   V1Overhead: 'podFixed=1q',
   V1OwnerReference: 'kind=1 name=3 uid=4 apiVersion=5 controller=6* blockOwnerDeletion=7*',
+  V1ParentReference: 'group=1 resource=2 namespace=3 name=4',
   V1PersistentVolume: 'metadata=1 spec=2 status=3',
   V1PersistentVolumeClaim: 'metadata=1 spec=2 status=3',
   V1PersistentVolumeClaimCondition: 'type=1 status=2 lastProbeTime=3 lastTransitionTime=4 reason=5 message=6',
@@ -259,7 +264,7 @@ export const fieldNumbers: Readonly<Record<string, string>> = {
   V1PodAntiAffinity:
     'requiredDuringSchedulingIgnoredDuringExecution=1 preferredDuringSchedulingIgnoredDuringExecution=2',
   V1PodCertificateProjection:
-    'signerName=1 keyType=2 maxExpirationSeconds=3* credentialBundlePath=4 keyPath=5 certificateChainPath=6',
+    'signerName=1 keyType=2 maxExpirationSeconds=3* credentialBundlePath=4 keyPath=5 certificateChainPath=6 userAnnotations=7',
   V1PodCondition:
     'type=1 status=2 lastProbeTime=3 lastTransitionTime=4 reason=5 message=6 observedGeneration=7',
   V1PodDNSConfig: 'nameservers=1 searches=2 options=3',
@@ -359,6 +364,9 @@ export const fieldNumbers: Readonly<Record<string, string>> = {
   V1ServiceAccount: 'metadata=1 secrets=2 imagePullSecrets=3 automountServiceAccountToken=4*',
   V1ServiceAccountTokenProjection: 'audience=1 expirationSeconds=2* path=3',
   V1ServiceBackendPort: 'name=1 number=2',
+  V1ServiceCIDR: 'metadata=1 spec=2 status=3',
+  V1ServiceCIDRSpec: 'cidrs=1',
+  V1ServiceCIDRStatus: 'conditions=1',
   V1ServicePort: 'name=1 protocol=2 port=3 targetPort=4 nodePort=5 appProtocol=6',
   V1ServiceSpec:
     'ports=1 selector=2 clusterIP=3 type=4 externalIPs=5 sessionAffinity=7 loadBalancerIP=8 loadBalancerSourceRanges=9 externalName=10 externalTrafficPolicy=11 healthCheckNodePort=12 publishNotReadyAddresses=13 sessionAffinityConfig=14 ipFamilyPolicy=17 clusterIPs=18 ipFamilies=19 allocateLoadBalancerNodePorts=20* loadBalancerClass=21 internalTrafficPolicy=22 trafficDistribution=23',
@@ -374,6 +382,9 @@ export const fieldNumbers: Readonly<Record<string, string>> = {
   V1StatefulSetStatus:
     'observedGeneration=1 replicas=2 readyReplicas=3 currentReplicas=4 updatedReplicas=5 currentRevision=6 updateRevision=7 collisionCount=9* conditions=10 availableReplicas=11*',
   V1StatefulSetUpdateStrategy: 'type=1 rollingUpdate=2',
+  V1Status: 'metadata=1 status=2 message=3 reason=4 details=5 code=6',
+  V1StatusCause: 'reason=1 message=2 field=3',
+  V1StatusDetails: 'name=1 group=2 kind=3 causes=4 retryAfterSeconds=5 uid=6',
   V1StorageClass:
     'metadata=1 provisioner=2 parameters=3 reclaimPolicy=4 mountOptions=5 allowVolumeExpansion=6* volumeBindingMode=7 allowedTopologies=8',
   V1StorageOSPersistentVolumeSource: 'volumeName=1 volumeNamespace=2 fsType=3 readOnly=4 secretRef=5',

@@ -19,6 +19,8 @@ export interface WriteContext {
   readonly manager: ManagerId;
   /** Tells the client something that is no refusal. */
   warn?(text: string): void;
+  /** Says something of the request in the audit log. */
+  annotate?(key: string, value: string): void;
 }
 
 export interface Subject {
@@ -86,5 +88,6 @@ function requestOf(context: WriteContext, { operation, object, old }: Subject): 
     ...(object === undefined ? {} : { object }),
     ...(old === undefined ? {} : { old }),
     ...(context.warn === undefined ? {} : { warn: context.warn }),
+    ...(context.annotate === undefined ? {} : { annotate: context.annotate }),
   };
 }

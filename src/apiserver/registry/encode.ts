@@ -3,19 +3,26 @@
 import type { KindDefinition } from '../../api/kind.js';
 import type { KubeObject } from '../../api/object.js';
 import { apiVersionOf } from '../../api/resources.js';
+import { managedFieldsText } from '../fields/created.js';
 
 const OPEN = '"metadata":{';
+const NEW_LINE = 0x0a;
 
 /** The bytes to store: metadata.resourceVersion is left out, the store's revision is the truth. */
 export function encodeForStore(kind: KindDefinition, object: KubeObject): Buffer {
   const { apiVersion: _a, kind: _k, metadata, ...rest } = object;
-  const { resourceVersion: _r, ...meta } = metadata ?? {};
-  return Buffer.from(
-    JSON.stringify({ kind: kind.type.kind, apiVersion: apiVersionOf(kind.type), metadata: meta, ...rest }),
-  );
+  const { resourceVersion: _r, managedFields = [], ...meta } = metadata ?? {};
+  const head = JSON.stringify({ kind: kind.type.kind, apiVersion: apiVersionOf(kind.type), metadata: meta });
+  const tail = JSON.stringify(rest);
+  const managers = managedFields.length === 0 ? '' : `"managedFields":${managedFieldsText(managedFields)}`;
+  const comma = managers === '' || head.endsWith(`${OPEN}}}`) ? '' : ',';
+  return Buffer.from(`${head.slice(0, -2)}${comma}${managers}}${tail === '{}' ? '}' : `,${tail.slice(1)}`}`);
 }
 
-/** The bytes to send. A copy: the store's buffer may be a view of its map. */
+/**
+ * The bytes to send: JSON and the end of a line, which an answer has and a list may have between its items. A copy: the
+ * store's buffer may be a view of its map.
+ */
 export function withRevision(stored: Uint8Array, revision: number): Buffer {
   const bytes = Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength);
   const at = bytes.indexOf(OPEN);
@@ -25,11 +32,17 @@ export function withRevision(stored: Uint8Array, revision: number): Buffer {
   // Metadata is never empty in what we store (it has a name), but a comma before "}" would be invalid JSON.
   const comma = bytes[cut] === 0x7d ? '' : ',';
   const inserted = `"resourceVersion":"${revision}"${comma}`;
-  const out = Buffer.allocUnsafe(bytes.length + inserted.length);
+  const out = Buffer.allocUnsafe(bytes.length + inserted.length + 1);
   bytes.copy(out, 0, 0, cut);
   out.write(inserted, cut, 'latin1');
   bytes.copy(out, cut + inserted.length, cut);
+  out[out.length - 1] = NEW_LINE;
   return out;
+}
+
+/** Without the end of the line, for what is itself part of a line. */
+export function withinLine(bytes: Buffer): Buffer {
+  return bytes[bytes.length - 1] === NEW_LINE ? bytes.subarray(0, -1) : bytes;
 }
 
 /** The object that those bytes mean. A fresh copy each time, so the caller may change it. */

@@ -67,10 +67,11 @@ export class Feed {
     });
   }
 
-  /** Resolves when the caches hold every write that had been answered before the call. */
-  async current(): Promise<number> {
-    await this.reached(await this.store.revision());
-    return this.#revision;
+  /** Resolves when the caches hold every write that had been answered before the call; undefined when they do already. */
+  current(): Promise<void> | undefined {
+    const newest = this.store.revision();
+    if (newest instanceof Promise) return newest.then((revision) => this.reached(revision));
+    return newest > this.#revision ? this.reached(newest) : undefined;
   }
 
   /** Throws Timeout when the store does not tell of that revision in time: better than an answer that may be old. */

@@ -2,12 +2,17 @@
 // Guarantees: writing never waits; a reader that falls too far behind is cut off and the memory given back.
 
 const LIMIT_BYTES = 16 * 1024 * 1024;
+const CHUNK_BYTES = 256 * 1024;
 
 export class Outbox implements AsyncIterable<Uint8Array> {
   #queue: Buffer[] = [];
   #bytes = 0;
   #ended = false;
+  #isCut = false;
   #wake: (() => void) | undefined;
+
+  /** What comes before everything that is pushed. It is made as it is read, so it counts towards no limit. */
+  beginning: Iterable<Buffer> = [];
 
   constructor(
     private readonly onEnd: () => void,
@@ -40,11 +45,17 @@ export class Outbox implements AsyncIterable<Uint8Array> {
   cut(): void {
     this.#queue = [];
     this.#bytes = 0;
+    this.#isCut = true;
     this.end();
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
     try {
+      for (const chunk of joined(this.beginning, CHUNK_BYTES)) {
+        if (this.#isCut) return;
+        yield chunk;
+      }
+      this.beginning = [];
       for (;;) {
         if (this.#queue.length > 0) yield this.#take();
         else if (this.#ended) return;
@@ -62,4 +73,19 @@ export class Outbox implements AsyncIterable<Uint8Array> {
     this.#bytes = 0;
     return pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces);
   }
+}
+
+/** Small pieces put together into ones of about `size`: a write for every object would be a system call and a TLS record each. */
+function* joined(pieces: Iterable<Buffer>, size: number): Generator<Buffer> {
+  let waiting: Buffer[] = [];
+  let bytes = 0;
+  for (const piece of pieces) {
+    waiting.push(piece);
+    bytes += piece.length;
+    if (bytes < size) continue;
+    yield Buffer.concat(waiting, bytes);
+    waiting = [];
+    bytes = 0;
+  }
+  if (bytes > 0) yield Buffer.concat(waiting, bytes);
 }

@@ -5,20 +5,24 @@ import { ApiError, statusError } from '../../api/status.js';
 import type { Machinery } from '../machinery.js';
 import { isTrue } from '../requestInfo.js';
 import type { CachedObject } from './cached.js';
+import { withinLine } from './encode.js';
 import { listPrefix } from './keys.js';
 import { Outbox } from './outbox.js';
 import type { Change } from './resourceCache.js';
 import { parseRevision, type Selection, selectionOf, tooLarge } from './selection.js';
 import { transition, type WatchEventType } from './transition.js';
 
-/** Writes one event's object in the form the client asked for. */
+/** Writes one event's object in the form the client asked for, on one line. */
 export type EventEncoder = (object: Buffer) => Buffer;
 
 export interface WatchRequest {
   readonly kind: KindDefinition;
   readonly namespace: string;
   readonly query: URLSearchParams;
-  readonly encode: EventEncoder;
+  /** Undefined for objects as they are stored. */
+  readonly encode: EventEncoder | undefined;
+  /** Makes the bytes of an event of its type and its object's JSON; an event is a line of JSON by default. */
+  readonly frame?: ((type: EventType, object: Buffer) => Buffer) | undefined;
   /** What the client takes the objects for: bookmarks must look like them. */
   readonly shownAs: { readonly kind: string; readonly apiVersion: string };
   readonly signal: AbortSignal;
@@ -26,7 +30,9 @@ export interface WatchRequest {
 
 const BOOKMARK_MS = 60_000;
 const MIN_TIMEOUT_S = 1800;
-const HEADS: Readonly<Record<WatchEventType | 'BOOKMARK' | 'ERROR', Buffer>> = {
+export type EventType = WatchEventType | 'BOOKMARK' | 'ERROR';
+
+const HEADS: Readonly<Record<EventType, Buffer>> = {
   ADDED: Buffer.from('{"type":"ADDED","object":'),
   MODIFIED: Buffer.from('{"type":"MODIFIED","object":'),
   DELETED: Buffer.from('{"type":"DELETED","object":'),
@@ -104,12 +110,15 @@ class Watcher {
   begin({ feed }: Machinery, { after }: Start): void {
     const cache = feed.cacheOf(this.request.kind);
     if (after === undefined) {
-      for (const object of cache.range(this.#prefix)) {
-        if (this.selection.matches(object)) this.#send('ADDED', object.bytes);
-      }
+      const objects = [...cache.range(this.#prefix)].filter((object) => this.selection.matches(object));
+      this.outbox.beginning = this.#additions(objects);
       return;
     }
     for (const change of cache.changesAfter(after)) this.change(change);
+  }
+
+  *#additions(objects: readonly CachedObject[]): Generator<Buffer> {
+    for (const { bytes } of objects) yield* this.#event('ADDED', bytes);
   }
 
   change(change: Change): void {
@@ -121,7 +130,9 @@ class Watcher {
       deleted,
     });
     if (type === undefined) return;
-    this.#send(type, type === 'DELETED' && !deleted ? leaving(previous, change) : object.bytes);
+    this.outbox.push(
+      ...this.#event(type, type === 'DELETED' && !deleted ? leaving(previous, change) : object.bytes),
+    );
   }
 
   bookmark(revision: number, annotations: Readonly<Record<string, string>>): void {
@@ -131,16 +142,34 @@ class Watcher {
       ...(Object.keys(annotations).length === 0 ? {} : { annotations }),
     };
     const object = { ...this.request.shownAs, metadata };
-    this.outbox.push(HEADS.BOOKMARK, Buffer.from(JSON.stringify(object)), TAIL);
+    this.#push('BOOKMARK', Buffer.from(JSON.stringify(object)));
   }
 
   error(error: ApiError): void {
-    this.outbox.push(HEADS.ERROR, Buffer.from(JSON.stringify(error.status)), TAIL);
+    this.#push('ERROR', Buffer.from(JSON.stringify(error.status)));
   }
 
-  #send(type: WatchEventType, bytes: Buffer): void {
-    this.outbox.push(HEADS[type], this.request.encode(bytes), TAIL);
+  #push(type: EventType, object: Buffer): void {
+    const { frame } = this.request;
+    if (frame === undefined) this.outbox.push(HEADS[type], object, TAIL);
+    else this.outbox.push(frame(type, object));
   }
+
+  #event(type: WatchEventType, bytes: Buffer): readonly Buffer[] {
+    const { encode, frame } = this.request;
+    if (frame !== undefined) return [frame(type, encode === undefined ? bytes : encode(bytes))];
+    return encode === undefined ? [plainEvent(type, bytes)] : [HEADS[type], encode(bytes), TAIL];
+  }
+}
+
+let last: { readonly type: WatchEventType; readonly bytes: Buffer; readonly event: Buffer } | undefined;
+
+/** The event of a change is asked for by each of its watchers in turn: made for the first, handed to the others. */
+function plainEvent(type: WatchEventType, bytes: Buffer): Buffer {
+  if (last?.bytes !== bytes || last.type !== type) {
+    last = { type, bytes, event: Buffer.concat([HEADS[type], withinLine(bytes), TAIL]) };
+  }
+  return last.event;
 }
 
 /** The last version that matched, at the revision of the change that made it leave, so that a resume goes on from there. */

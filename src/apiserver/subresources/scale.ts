@@ -6,10 +6,12 @@ import type { KubeObject } from '../../api/object.js';
 import { applyPatch } from '../../api/patch/patch.js';
 import { conflict, invalid, notFound, statusError } from '../../api/status.js';
 import { type ApiResponse, jsonResponse } from '../exchange.js';
+import { applyConfiguration } from '../fields/apply.js';
 import type { Call, Machinery } from '../machinery.js';
 import { parseObject } from '../registry/encode.js';
-import type { DraftObject } from '../registry/metadata.js';
-import { MODIFIED, readCurrent, updateObject } from '../registry/update.js';
+import { type DraftObject, metaOf } from '../registry/metadata.js';
+import { MODIFIED, readCurrent, type Transform, updateObject } from '../registry/update.js';
+import { isApply, isForced, readApplyBody, writerOf } from '../verbs/apply.js';
 import { decodeOther, readData } from '../verbs/body.js';
 import { readPatch } from '../verbs/patch.js';
 import { writeContext } from '../verbs/write.js';
@@ -22,18 +24,47 @@ export async function scale(machinery: Machinery, kind: KindDefinition, call: Ca
     const held = await readCurrent(machinery, context);
     return jsonResponse(200, scaleOf(fields, held.parse()));
   }
-  const wanted = await wantedScale(call);
-  const bytes = await updateObject(machinery, context, {
-    mode: 'user',
-    transform: (current) => {
-      const next = wanted(scaleOf(fields, current));
-      checkScale(kind, call.info.name, next, current);
-      const draft = structuredClone(current);
-      fields.setReplicas(draft, next.spec?.replicas ?? 0);
-      return draft as DraftObject;
-    },
-  });
+  const isApplied = call.info.verb === 'patch' && isApply(call);
+  const transform = isApplied
+    ? await appliedScale(machinery, kind, fields, call)
+    : await changedScale(kind, fields, call);
+  const bytes = await updateObject(machinery, context, { mode: 'user', tracked: isApplied, transform });
   return jsonResponse(200, scaleOf(fields, parseObject(bytes)));
+}
+
+type Fields = ScaleFields<KubeObject>;
+
+async function changedScale(kind: KindDefinition, fields: Fields, call: Call): Promise<Transform> {
+  const wanted = await wantedScale(call);
+  return (current) => {
+    const next = wanted(scaleOf(fields, current));
+    checkScale(kind, call.info.name, next, current);
+    const draft = structuredClone(current);
+    fields.setReplicas(draft, next.spec?.replicas ?? 0);
+    return draft as DraftObject;
+  };
+}
+
+/** A Scale that is applied is a configuration of the object that says its number of replicas and nothing else. */
+async function appliedScale(
+  machinery: Machinery,
+  kind: KindDefinition,
+  fields: Fields,
+  call: Call,
+): Promise<Transform> {
+  const writer = writerOf(machinery, writeContext(kind, call), call);
+  const next = decodeOther<V1Scale>('V1Scale', (await readApplyBody(call)).data);
+  const force = isForced(call);
+  return (live) => {
+    checkScale(kind, call.info.name, next, live);
+    const { name, namespace } = live.metadata ?? {};
+    const config: DraftObject = { metadata: { name, namespace }, spec: {} };
+    if (next.spec?.replicas !== undefined) fields.setReplicas(config, next.spec.replicas);
+    const { object, managedFields } = applyConfiguration({ kind, live, config, writer, force });
+    const draft = structuredClone(object) as DraftObject;
+    metaOf(draft).managedFields = managedFields;
+    return draft;
+  };
 }
 
 async function wantedScale(call: Call): Promise<(current: V1Scale) => V1Scale> {

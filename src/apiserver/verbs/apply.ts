@@ -16,7 +16,7 @@ import { objectKey } from '../registry/keys.js';
 import { type DraftObject, metaOf } from '../registry/metadata.js';
 import { updateObject } from '../registry/update.js';
 import { isTrue } from '../requestInfo.js';
-import { decodeAs, decodeUtf8, parseJson } from './body.js';
+import { decodeAs, decodeUtf8, mediaTypeOf, parseJson } from './body.js';
 import { namedManager, optionsError } from './fieldManager.js';
 import { checkNames, writeContext } from './write.js';
 
@@ -32,7 +32,7 @@ export async function applyObject(
   const context = writeContext(kind, call);
   const writer = writerOf(machinery, context, call);
   const config = await readConfiguration(kind, call, context);
-  const force = call.query.has('force') && isTrue(call.query.get('force'));
+  const force = isForced(call);
   const applied = (live: KubeObject | undefined) => {
     const application = applyConfiguration({
       kind,
@@ -87,7 +87,15 @@ async function write(
   return { bytes: await createObject(machinery, context, draft, { managedFields }), status: 201 };
 }
 
-function writerOf(machinery: Machinery, { manager }: WriteContext, call: Call): Writer {
+export function isForced({ query }: Call): boolean {
+  return query.has('force') && isTrue(query.get('force'));
+}
+
+export function isApply({ request }: Call): boolean {
+  return mediaTypeOf(request.headers['content-type']) === APPLY_TYPE;
+}
+
+export function writerOf(machinery: Machinery, { manager }: WriteContext, call: Call): Writer {
   const name = namedManager(call);
   if (name === '') {
     throw optionsError('patch', 'FieldValueRequired', 'Required value: is required for apply patch');
@@ -100,11 +108,8 @@ async function readConfiguration(
   call: Call,
   context: WriteContext,
 ): Promise<DraftObject> {
-  const bytes = await call.request.body();
-  // JSON is YAML too, but far quicker to read as what it is.
-  const isJson = bytes[0] === 0x7b;
-  const data = isJson ? parseJson(bytes) : fromYaml(decodeUtf8(bytes));
-  const config = decodeAs(call, kind, data, isJson ? decodeUtf8(bytes) : undefined);
+  const { data, json } = await readApplyBody(call);
+  const config = decodeAs(call, kind, data, json);
   if (config.metadata?.managedFields !== undefined) {
     throw statusError('BadRequest', 'metadata.managedFields must be nil');
   }
@@ -115,6 +120,16 @@ async function readConfiguration(
   const fault = keyFault(kind, config);
   if (fault !== undefined) throw statusError('BadRequest', `failed to create typed patch object: ${fault}`);
   return config;
+}
+
+/** The body as data, and its text when it was JSON. */
+export async function readApplyBody({ request }: Call): Promise<{ data: unknown; json: string | undefined }> {
+  const bytes = await request.body();
+  const text = decodeUtf8(bytes);
+  // JSON is YAML too, but far quicker to read as what it is.
+  return bytes[0] === 0x7b
+    ? { data: parseJson(bytes), json: text }
+    : { data: fromYaml(text), json: undefined };
 }
 
 /** The object without its status, or the status alone: each is applied by its own path. */

@@ -13,6 +13,7 @@ import { duplicateFields } from '../../api/duplicateFields.js';
 import type { KindDefinition } from '../../api/kind.js';
 import { ApiError, statusError } from '../../api/status.js';
 import type { Call } from '../machinery.js';
+import { PROTOBUF_TYPE } from '../output/negotiate.js';
 import { fromYaml } from '../output/yaml.js';
 import { decodeProtobuf } from '../protobuf/decode.js';
 import { ProtobufError } from '../protobuf/wire.js';
@@ -22,8 +23,6 @@ import { formOf, toStored } from './served.js';
 
 const JSON_TYPES = new Set(['', 'application/json', 'text/json']);
 const YAML_TYPES = new Set(['application/yaml', 'application/x-yaml', 'text/yaml']);
-
-const PROTOBUF_TYPE = 'application/vnd.kubernetes.protobuf';
 
 export function mediaTypeOf(header: string | undefined): string {
   return (header ?? '').split(';')[0]?.trim().toLowerCase() ?? '';

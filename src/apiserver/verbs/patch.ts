@@ -9,7 +9,7 @@ import type { Call, Machinery } from '../machinery.js';
 import { renderObject } from '../output/render.js';
 import type { DraftObject } from '../registry/metadata.js';
 import { updateObject } from '../registry/update.js';
-import { APPLY_TYPE, applyObject } from './apply.js';
+import { APPLY_TYPE, applyObject, isApply } from './apply.js';
 import { decodeAs, mediaTypeOf, parseJson } from './body.js';
 import { optionsError } from './fieldManager.js';
 import { formOf, fromStored } from './served.js';
@@ -35,9 +35,7 @@ export async function patchObject(
   kind: KindDefinition,
   call: Call,
 ): Promise<ApiResponse> {
-  if (mediaTypeOf(call.request.headers['content-type']) === APPLY_TYPE) {
-    return applyObject(machinery, kind, call);
-  }
+  if (isApply(call)) return applyObject(machinery, kind, call);
   if (call.query.has('force')) {
     throw optionsError(
       'patch',

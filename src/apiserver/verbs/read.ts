@@ -5,29 +5,42 @@ import { apiVersionOf } from '../../api/resources.js';
 import { notFound } from '../../api/status.js';
 import { type ApiResponse, bytesResponse } from '../exchange.js';
 import type { Call, Machinery } from '../machinery.js';
+import { PROTOBUF_TYPE } from '../output/negotiate.js';
 import { renderList, renderObject, tableOptions } from '../output/render.js';
 import { partialMetadata, table } from '../output/table.js';
-import { parseObject } from '../registry/encode.js';
+import { encodeProtobuf, watchFrame } from '../protobuf/encode.js';
+import { parseObject, withinLine } from '../registry/encode.js';
 import { objectKey } from '../registry/keys.js';
 import { listObjects } from '../registry/list.js';
 import { parseRevision, tooLarge } from '../registry/selection.js';
-import { type EventEncoder, watchObjects } from '../registry/watch.js';
+import { type EventEncoder, type EventType, watchObjects } from '../registry/watch.js';
 import { formOf, shownBytes } from './served.js';
 
-export async function getObject(
+/** Without a promise when the caches are known to be current: the most frequent of all requests. */
+export function getObject(
   machinery: Machinery,
   kind: KindDefinition,
   call: Call,
-): Promise<ApiResponse> {
+): Promise<ApiResponse> | ApiResponse {
   const { feed } = machinery;
-  const { namespace, name } = call.info;
   const revision = parseRevision(call.query.get('resourceVersion'));
   // 0 takes what is here; a number, anything from there on; none, the newest.
-  if (revision === undefined || revision > feed.revision) await feed.current();
+  const waiting = revision === undefined || revision > feed.revision ? feed.current() : undefined;
+  const answer = () => heldObject(machinery, kind, call, revision);
+  return waiting === undefined ? answer() : waiting.then(answer);
+}
+
+function heldObject(
+  { feed, now }: Machinery,
+  kind: KindDefinition,
+  call: Call,
+  revision: number | undefined,
+): ApiResponse {
   if (revision !== undefined && revision > feed.revision) throw tooLarge(revision, feed.revision);
+  const { namespace, name } = call.info;
   const held = feed.cacheOf(kind).get(objectKey(kind.type, namespace, name));
   if (held === undefined) throw notFound(kind.type, name);
-  return renderObject(kind, call, held.bytes, 200, machinery.now());
+  return renderObject(kind, call, held.bytes, 200, now());
 }
 
 export async function getList(machinery: Machinery, kind: KindDefinition, call: Call): Promise<ApiResponse> {
@@ -39,16 +52,26 @@ export async function getWatch(machinery: Machinery, kind: KindDefinition, call:
   const { info, query, request } = call;
   // A watch of one object by its URL is a watch of its name.
   const narrowed = info.name === '' || query.has('fieldSelector') ? query : named(query, info.name);
+  const isProtobuf = call.negotiated.media === PROTOBUF_TYPE;
   const body = await watchObjects(machinery, {
     kind,
     namespace: kind.type.resource === 'namespaces' ? '' : info.namespace,
     query: narrowed,
     encode: encoderOf(machinery, kind, call),
+    frame: isProtobuf ? protobufFrame : undefined,
     shownAs: shownAs(kind, call),
     signal: request.signal,
   });
+  return isProtobuf ? bytesResponse(200, body, `${PROTOBUF_TYPE};stream=watch`) : bytesResponse(200, body);
+}
 
-  return bytesResponse(200, body);
+/** By the JSON it was made of, which all watchers of an object share: one change to many is encoded once. */
+const encoded = new WeakMap<Buffer, Buffer>();
+
+function protobufFrame(type: EventType, json: Buffer): Buffer {
+  const object = encoded.get(json) ?? encodeProtobuf(parseObject(json));
+  encoded.set(json, object);
+  return watchFrame(type, object);
 }
 
 function shownAs(kind: KindDefinition, call: Call) {
@@ -64,13 +87,15 @@ function named(query: URLSearchParams, name: string): URLSearchParams {
   return copy;
 }
 
-function encoderOf(machinery: Machinery, kind: KindDefinition, call: Call): EventEncoder {
+function encoderOf(machinery: Machinery, kind: KindDefinition, call: Call): EventEncoder | undefined {
   const { negotiated, query } = call;
   const { form, version } = negotiated;
   if (form === 'partial') {
     return (bytes) => Buffer.from(JSON.stringify(partialMetadata(parseObject(bytes), version)));
   }
-  if (form !== 'table') return (bytes) => shownBytes(call, bytes);
+  if (form !== 'table') {
+    return call.served === undefined ? undefined : (bytes) => withinLine(shownBytes(call, bytes));
+  }
   let isFirst = true;
   return (bytes) => {
     const object = parseObject(bytes);

@@ -14,17 +14,17 @@ export interface Served {
   readonly version: KindVersion | undefined;
 }
 
-/** The kind that serves a group, version and resource. */
-export function findServed(
-  kinds: readonly KindDefinition[],
-  isWanted: (type: ResourceType) => boolean,
-): Served | undefined {
+type Place = Pick<ResourceType, 'group' | 'version' | 'resource'>;
+
+/** Finds the kind that serves a group, version and resource. */
+export function makeServed(kinds: readonly KindDefinition[]): (place: Place) => Served | undefined {
+  const served = new Map<string, Served>();
+  const key = ({ group, version, resource }: Place) => `${group}/${version}/${resource}`;
   for (const kind of kinds) {
-    if (isWanted(kind.type)) return { kind, version: undefined };
-    const version = kind.versions?.find(({ type }) => isWanted(type));
-    if (version !== undefined) return { kind, version };
+    served.set(key(kind.type), { kind, version: undefined });
+    for (const version of kind.versions ?? []) served.set(key(version.type), { kind, version });
   }
-  return undefined;
+  return (place) => served.get(key(place));
 }
 
 /** Every form of every kind: what the schemas are told of. */
@@ -47,10 +47,10 @@ export function fromStored<T extends KubeObject>({ served }: Call, object: T): K
   return served === undefined ? object : served.fromStored(object);
 }
 
-/** The bytes to send: as they are, unless another form was asked for. */
+/** The bytes to send: as they are, unless another form was asked for. A line, as they are. */
 export function shownBytes(call: Call, bytes: Buffer): Buffer {
   if (call.served === undefined) return bytes;
-  return Buffer.from(JSON.stringify(fromStored(call, parseObject(bytes))));
+  return Buffer.from(`${JSON.stringify(fromStored(call, parseObject(bytes)))}\n`);
 }
 
 const FIELD = /(^|(?<!\\),)([^=!,]+)(?=!?=)/g;

@@ -32,6 +32,7 @@ export function writeContext(kind: KindDefinition, call: Call): WriteContext {
     dryRun: isDryRun(query),
     manager: managerOf(kind, call),
     warn: (text) => void warnings.push(text),
+    annotate: call.annotate,
   };
 }
 

@@ -21,7 +21,7 @@ import type { Layout } from '../../cluster/layout.js';
 import { ensurePki, type Pki } from '../../cluster/pki/files.js';
 import { nodeAddress } from '../../cluster/preflight.js';
 import { serviceAddress } from '../../cluster/serviceAddress.js';
-import type { Store } from '../../store/store.js';
+import { openStoreAt } from '../../store/place.js';
 import { makeLayout } from '../cluster/options.js';
 import { type ApiServerFlags, auditLevelOf, listOf, truth } from './flags.js';
 
@@ -37,7 +37,8 @@ export async function runApiServer({ flags, signal, log, told }: RunOptions): Pr
   const address = flags.advertiseAddress ?? reachableAddress();
   const pki = await ensurePki(pkiOptions(flags, layout, address));
   const audit = await openAudit(flags, log);
-  const store = await openStore(flags, layout);
+  await makePrivateDir(layout.storeDir);
+  const store = await openStoreAt(flags, layout.storeDir);
   try {
     const apiserver = await openApiServer({ ...(await serverOptions(flags, pki, log)), store, ...audit });
     try {
@@ -114,24 +115,6 @@ async function openAudit(flags: ApiServerFlags, log: Log): Promise<{ audit?: Aud
       : readPolicy(parse(await read(auditPolicyFile)));
   const sink = openAuditLog({ path, maxSizeMb: auditLogMaxsize, maxBackups: auditLogMaxbackup, log });
   return { audit: { policy, sink } };
-}
-
-async function openStore(flags: ApiServerFlags, layout: Layout): Promise<Store> {
-  if (flags.etcdServers === undefined) {
-    const { openLmdbStore } = await import('../../store/lmdb/store.js');
-    await makePrivateDir(layout.storeDir);
-    return openLmdbStore({ path: layout.storeDir });
-  }
-  const { openEtcdStore } = await import('../../store/etcd/store.js');
-  const tls = {
-    ...(flags.etcdCafile === undefined ? {} : { ca: await read(flags.etcdCafile) }),
-    ...(flags.etcdCertfile === undefined ? {} : { cert: await read(flags.etcdCertfile) }),
-    ...(flags.etcdKeyfile === undefined ? {} : { key: await read(flags.etcdKeyfile) }),
-  };
-  return openEtcdStore({
-    endpoints: listOf(flags.etcdServers),
-    ...(Object.keys(tls).length === 0 ? {} : { tls }),
-  });
 }
 
 function pkiOptions(flags: ApiServerFlags, layout: Layout, address: string) {

@@ -20,6 +20,15 @@ export function withDataDir(command: Command): Command {
   );
 }
 
+/** By kube-apiserver's names. */
+export function withEtcd(command: Command): Command {
+  return command
+    .option('--etcd-servers <urls>', 'the store is etcd at these addresses, with commas between')
+    .option('--etcd-cafile <file>', 'the authority of the certificates of etcd')
+    .option('--etcd-certfile <file>', 'our certificate for etcd')
+    .option('--etcd-keyfile <file>', 'its key');
+}
+
 /** The layout of a directory that must be there already. */
 export function existingLayout({ dataDir }: DataDirOption): Layout {
   try {

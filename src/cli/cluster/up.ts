@@ -17,7 +17,14 @@ import { MODE_NAMES } from '../../proxy/modeNames.js';
 import { makeLog } from '../log.js';
 import type { Terminal } from '../terminal.js';
 import { installationRoot } from '../version.js';
-import { type DataDirOption, DEFAULT_DATA_DIR, makeLayout, reporting, withDataDir } from './options.js';
+import {
+  type DataDirOption,
+  DEFAULT_DATA_DIR,
+  makeLayout,
+  reporting,
+  withDataDir,
+  withEtcd,
+} from './options.js';
 import { duration, makeStepView } from './view.js';
 
 interface UpFlags extends DataDirOption, WantedSettings {
@@ -38,11 +45,12 @@ name and goes away with "trellis down", or with Ctrl-C here; the data stays, and
 Examples:
   trellis up                                    in the foreground; Ctrl-C ends it
   trellis up --detach                           returns when the node is Ready
+  trellis up --etcd-servers https://10.0.0.1:2379 --etcd-cafile ca.crt --etcd-certfile our.crt --etcd-keyfile our.key
   trellis up --data-dir /srv/two --secure-port 7443 --kubelet-port 11250 --kubelet-healthz-port 11248 --dns-port 11053
 `;
 
 export function upCommand(terminal: Terminal): Command {
-  return withDataDir(new Command('up'))
+  return withEtcd(withDataDir(new Command('up')))
     .summary('start a cluster on this machine')
     .description('Starts a control plane and a node on this machine, and waits until the node is Ready.')
     .option('-d, --detach', 'return when the node is Ready and leave it running')
@@ -76,11 +84,23 @@ export function upCommand(terminal: Terminal): Command {
     .action((flags: UpFlags & { serviceClusterIpRange?: string }) =>
       reporting(terminal, async () => {
         requireRoot('up');
-        const wanted = { ...flags, serviceCidr: flags.serviceClusterIpRange };
+        const wanted = { ...flags, ...etcdOf(flags), serviceCidr: flags.serviceClusterIpRange };
         if (flags.supervise === true) return supervise(wanted);
         return flags.detach === true ? detach(terminal, wanted) : foreground(terminal, wanted);
       }),
     );
+}
+
+/** Files by their whole path: the next start may be from another directory. */
+function etcdOf({ etcdServers, etcdCafile, etcdCertfile, etcdKeyfile }: UpFlags): WantedSettings {
+  if ((etcdServers ?? '') === '' && (etcdCafile ?? etcdCertfile ?? etcdKeyfile) !== undefined)
+    throw new ClusterError('BAD_OPTION', 'certificates for etcd are given without --etcd-servers');
+  const whole = (file: string | undefined) => (file === undefined ? undefined : path.resolve(file));
+  return {
+    etcdCafile: whole(etcdCafile),
+    etcdCertfile: whole(etcdCertfile),
+    etcdKeyfile: whole(etcdKeyfile),
+  };
 }
 
 async function foreground(terminal: Terminal, flags: UpFlags): Promise<void> {

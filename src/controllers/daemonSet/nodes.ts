@@ -1,10 +1,11 @@
 // On which nodes a DaemonSet's pods belong, and what they put up with there. Pure.
 // Guarantees: a pod that may stay is told from one that may be made; both follow from the template and the node alone.
 import type { V1DaemonSet, V1NodeSelector, V1Pod, V1PodSpec, V1Toleration } from '../../api/gen/types.js';
+import { matchesNode } from '../../api/nodeSelector.js';
 import type { Stored } from '../../api/object.js';
 import { DAEMON_SETS } from '../../api/resources.js';
 import type { Node } from '../node/health.js';
-import { matchesNodeSelector, toleratesAll } from '../nodeMatch.js';
+import { toleratesAll } from '../nodeMatch.js';
 import { podFromTemplate } from '../ownedPods.js';
 import type { Pod } from '../pods.js';
 import { REVISION_LABEL } from '../revisions.js';
@@ -52,7 +53,7 @@ export function belongsOn({ spec }: DaemonSet, node: Node): Belonging {
   const template: V1PodSpec = spec.template.spec ?? { containers: [] };
   if (template.nodeName && template.nodeName !== node.metadata.name)
     return { shouldRun: false, mayStay: false };
-  if (!matchesNodeSelector(template, node)) return { shouldRun: false, mayStay: false };
+  if (!matchesNode(template, node)) return { shouldRun: false, mayStay: false };
   const tolerations = daemonTolerations(template);
   const mayStay = toleratesAll(tolerations, node, ['NoExecute']);
   return { shouldRun: mayStay && toleratesAll(tolerations, node, ['NoSchedule']), mayStay };

@@ -1,11 +1,15 @@
-// iptables through its own restore and save tools, of either back end and family, in any namespace.
-// Guarantees: rules cross in slices, so that the loop keeps turning; the tool waits for the xtables lock a bounded time.
+// iptables of either back end and family, in any namespace: on the nft back end natively, else by its own tools.
+// Guarantees: rules cross in slices, so that the loop keeps turning; the tool waits for the xtables lock a bounded time;
+// whatever the native way does not know or is refused, the tool does.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { NetNs, RunResult } from '../addon.js';
+import { Channel } from '../channel.js';
 import { KernelError } from '../error.js';
+import { openNft } from '../nftables/adapter.js';
 import { run } from '../process.js';
 import { chooseBackend, type Evidence, evidenceIn, parseVersion, type ToolVersion } from './backend.js';
 import { brokenLine, restoreError, toolError } from './failure.js';
+import { nativeSteps } from './native/batch.js';
 import { SaveParser } from './parse.js';
 import type {
   IptablesBackend,
@@ -26,6 +30,8 @@ export interface IptablesOptions {
   readonly timeoutMs?: number;
   /** For the tools, over our own environment. */
   readonly env?: Readonly<Record<string, string>>;
+  /** False leaves everything to the tools, also on the nft back end. */
+  readonly native?: boolean;
 }
 
 const LOCK_WAIT_SECONDS = 5;
@@ -77,6 +83,8 @@ class IptablesTools implements IptablesPort {
   }
 
   async restore(lines: readonly string[], { counters = false }: RestoreOptions = {}): Promise<void> {
+    if (!counters && this.backend === 'nft' && this.options.native !== false)
+      if (await this.#restoreNatively(lines)) return;
     const tool = toolName(this.family, this.backend, 'restore');
     const wait = this.options.lockWaitSeconds ?? LOCK_WAIT_SECONDS;
     const args = [
@@ -88,6 +96,30 @@ class IptablesTools implements IptablesPort {
     if (result.status !== 0) throw restoreError(describe(tool, result), lines);
   }
 
+  /**
+   * The tool reads the whole ruleset back before it writes; the kernel needs only what changes. False when it was not
+   * done, for whatever reason: the tool then does it, or says what is wrong.
+   */
+  async #restoreNatively(lines: readonly string[]): Promise<boolean> {
+    const steps = nativeSteps(this.family === 'inet' ? 'ip' : 'ip6', lines);
+    try {
+      const nft = await openNft(this.options.netns);
+      try {
+        for (const step of steps) {
+          if (step === undefined) return false;
+          await nft.commit(step);
+          await nextTurn();
+        }
+        return true;
+      } finally {
+        nft.close();
+      }
+    } catch (error) {
+      if (error instanceof KernelError) return false;
+      throw error;
+    }
+  }
+
   async save(table?: TableName): Promise<Ruleset> {
     const tool = toolName(this.family, this.backend, 'save');
     // Asked for one table, the legacy tool would make the kernel create it; so it tells all and we pick.
@@ -95,6 +127,22 @@ class IptablesTools implements IptablesPort {
     const result = await this.#run([tool, ...args]);
     if (result.status !== 0) throw toolError(describe(tool, result));
     return fromOutput(result.stdout, table);
+  }
+
+  async stamp(tables: readonly TableName[]): Promise<string> {
+    const { netns } = this.options;
+    if (this.backend === 'nft') {
+      const nft = await openNft(netns);
+      return String(await nft.generation().finally(() => nft.close()));
+    }
+    const channel = await Channel.open('xtables', netns);
+    try {
+      const family = this.family === 'inet' ? 'ip' : 'ip6';
+      const sizes = tables.map((name) => channel.query<object>({ kind: 'table', family, name }));
+      return JSON.stringify(await Promise.all(sizes));
+    } finally {
+      channel.close();
+    }
   }
 
   #run(argv: readonly string[], input: readonly Uint8Array[] = []): Promise<RunResult> {

@@ -47,6 +47,13 @@ export class FakeIptables implements IptablesPort {
     return new Map(wanted.map((model) => [model.name, { name: model.name, chains: model.saved() }]));
   }
 
+  async stamp(tables: readonly TableName[]): Promise<string> {
+    const saved = await this.save();
+    return JSON.stringify(
+      tables.map((name) => [...(saved.get(name)?.chains.values() ?? [])].map(({ rules }) => rules.length)),
+    );
+  }
+
   /** Does one line on the table that is open; gives the table that is open after it. */
   #step(line: string, open: ModelTable | undefined, counters: boolean): ModelTable | undefined {
     if (line.trim() === '' || line.startsWith('#')) return open;

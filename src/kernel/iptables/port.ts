@@ -1,6 +1,6 @@
 // What Trellis needs of iptables: put a change in with one restore, read the rules back.
-// Guarantees of every implementation: each table of a restore changes whole at its COMMIT or not at all; chains and rules
-// that the lines do not name stay as they are.
+// Guarantees of every implementation: each table of a restore changes whole at its COMMIT or not at all (of more than
+// 4,000 lines: chain by chain, each of them whole); chains and rules that the lines do not name stay as they are.
 
 export type IptablesFamily = 'inet' | 'inet6';
 /** Two separate rule sets in the kernel; a machine should use one. */
@@ -43,4 +43,9 @@ export interface IptablesPort {
   restore(lines: readonly string[], options?: RestoreOptions): Promise<void>;
   /** The rules of one table or of all. */
   save(table?: TableName): Promise<Ruleset>;
+  /**
+   * A text that is another after the tables have changed, whoever changed them; a change that leaves their size may
+   * escape it. Cheap, whatever they hold. The tables must be there: asking would make them.
+   */
+  stamp(tables: readonly TableName[]): Promise<string>;
 }

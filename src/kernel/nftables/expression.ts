@@ -113,6 +113,16 @@ interface PortRange {
   readonly flags?: readonly NatFlag[];
 }
 
+/** A match or target of xtables, as iptables' nft back end uses them. */
+export interface XtExtension {
+  readonly name: string;
+  readonly revision: number;
+  /** The extension's own struct, without the zeros at its end. */
+  readonly info: Hex;
+  /** Of the whole struct, in bytes. */
+  readonly length: number;
+}
+
 /** One member each: which kind, and its fields. */
 export type Expression =
   | { readonly payload: PayloadLoad | PayloadWrite }
@@ -232,6 +242,8 @@ export type Expression =
       };
     }
   | { readonly notrack: Record<string, never> }
+  | { readonly match: XtExtension }
+  | { readonly target: XtExtension }
   /** One that only other programs make; listed, never accepted. */
   | { readonly other: { readonly name: string } };
 

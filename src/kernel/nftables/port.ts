@@ -131,12 +131,22 @@ export type ChainRequest = { readonly kind: 'chain' } & (
 
 type RulePlace = Pick<Rule, 'family' | 'table' | 'chain'>;
 
-/** Rules are found by the handles that `rules` lists. */
+/** What the matches and targets of xtables in a rule are told; the kernel does not tell it back. */
+interface ForXtables {
+  /** The number of the one transport protocol that reaches them. */
+  readonly protocol?: number;
+}
+
+/**
+ * Rules are found by the handles that `rules` lists. One may also be deleted by what it says, counters aside: the first
+ * such rule that the chain had before the transaction.
+ */
 export type RuleRequest = { readonly kind: 'rule' } & (
-  | ({ readonly do: 'add'; readonly after?: number } & Rule)
-  | ({ readonly do: 'insert'; readonly before?: number } & Rule)
-  | ({ readonly do: 'replace'; readonly handle: number } & Rule)
+  | ({ readonly do: 'add'; readonly after?: number } & Rule & ForXtables)
+  | ({ readonly do: 'insert'; readonly before?: number } & Rule & ForXtables)
+  | ({ readonly do: 'replace'; readonly handle: number } & Rule & ForXtables)
   | (Removal & RulePlace & { readonly handle: number })
+  | ({ readonly do: 'delete' } & RulePlace & Pick<Rule, 'expressions'>)
 );
 
 export type SetRequest = { readonly kind: 'set' } & (

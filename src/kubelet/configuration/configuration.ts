@@ -21,6 +21,8 @@ const SERVER_DEFAULTS: ServerSettings = {
   authorizationMode: 'Webhook',
   containerRuntimeEndpoint: 'unix:///run/containerd/containerd.sock',
   certDir: '/var/lib/kubelet/pki',
+  rotateCertificates: false,
+  serverTLSBootstrap: false,
 };
 
 type Values = Map<Field['target'], unknown>;
@@ -48,6 +50,8 @@ export function readSettings(options: {
       'InvalidConfig',
       'tlsCertFile, tlsPrivateKeyFile: a certificate and its key belong together',
     );
+  if (server.serverTLSBootstrap && server.tlsCertFile !== '')
+    throw new KubeletError('InvalidConfig', 'serverTLSBootstrap: tlsCertFile already names a certificate');
   return { kubelet: pick((key) => !isServer(key)), server, unused };
 }
 

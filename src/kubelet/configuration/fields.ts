@@ -13,6 +13,10 @@ export interface ServerSettings {
   readonly authorizationMode: string;
   readonly containerRuntimeEndpoint: string;
   readonly certDir: string;
+  /** The client's certificate is renewed before it runs out. */
+  readonly rotateCertificates: boolean;
+  /** The serving certificate is asked of the cluster instead of signed here. */
+  readonly serverTLSBootstrap: boolean;
 }
 
 export interface Field {
@@ -102,6 +106,8 @@ export const FIELDS: readonly Field[] = [
   row('authentication.anonymous.enabled', 'anonymous-auth', 'anonymousAuth', is.boolean),
   row('authentication.webhook.enabled', 'authentication-token-webhook', 'tokenWebhook', is.boolean),
   row('authorization.mode', 'authorization-mode', 'authorizationMode', is.oneOf('Webhook', 'AlwaysAllow')),
+  row('rotateCertificates', 'rotate-certificates', 'rotateCertificates', is.boolean),
+  row('serverTLSBootstrap', 'rotate-server-certificates', 'serverTLSBootstrap', is.boolean),
   row('containerRuntimeEndpoint', 'container-runtime-endpoint', 'containerRuntimeEndpoint', is.text),
 ];
 
@@ -136,19 +142,8 @@ export const UNUSED: ReadonlySet<string> = new Set([
     'volumePluginDir',
     'kernelMemcgNotification',
   ],
-  ...[
-    'logging',
-    'enableSystemLogHandler',
-    'enableSystemLogQuery',
-    'shutdownGracePeriod',
-    'rotateCertificates',
-  ],
-  ...[
-    'shutdownGracePeriodCriticalPods',
-    'shutdownGracePeriodByPodPriority',
-    'reservedMemory',
-    'serverTLSBootstrap',
-  ],
+  ...['logging', 'enableSystemLogHandler', 'enableSystemLogQuery', 'shutdownGracePeriod'],
+  ...['shutdownGracePeriodCriticalPods', 'shutdownGracePeriodByPodPriority', 'reservedMemory'],
   ...[
     'enableProfilingHandler',
     'enableDebugFlagsHandler',

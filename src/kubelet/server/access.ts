@@ -1,37 +1,14 @@
-// Who calls the kubelet, and whether they may: certificates here, tokens and rights by asking the apiserver.
-// Guarantees: nobody is let in without a name; a doubt is a refusal; tokens are kept only as digests.
-import { createHash } from 'node:crypto';
-import type { TLSSocket } from 'node:tls';
-import type { V1SubjectAccessReview, V1TokenReview } from '../../api/gen/types.js';
+// Whether a caller may do what is asked of the kubelet: a right on the node's subresources, as the apiserver judges it.
+// Guarantees: nobody is let in without a name; any one of the rights that a path needs suffices.
 import type { Log } from '../../api/log.js';
 import type { Client } from '../../client/client.js';
-import { messageOf } from '../error.js';
+import { type Caller, type DelegatedAccess, delegateAccess } from '../../client/delegatedAccess.js';
 import type { Attributes } from './routes.js';
 
-export interface Caller {
-  readonly user: string;
-  readonly groups: readonly string[];
-  readonly uid?: string;
-  readonly extra?: Readonly<Record<string, readonly string[]>>;
-}
-
-export interface Credentials {
-  /** From a certificate that the client CA has signed. */
-  readonly certificate: Caller | undefined;
-  readonly bearer: string | undefined;
-}
-
-export interface Access {
-  /** Undefined when the caller is nobody known. */
-  authenticate(credentials: Credentials): Promise<Caller | undefined>;
+export interface Access extends Pick<DelegatedAccess, 'authenticate'> {
   /** Throws when it cannot be decided. */
   authorize(caller: Caller, attributes: Attributes): Promise<boolean>;
 }
-
-const TOKEN_MS = 2 * 60 * 1000;
-const ALLOWED_MS = 5 * 60 * 1000;
-const DENIED_MS = 30 * 1000;
-const MAX_KEPT = 4096;
 
 export function makeAccess(options: {
   readonly client: Client;
@@ -40,104 +17,17 @@ export function makeAccess(options: {
   /** Milliseconds since 1970. */
   readonly now?: () => number;
 }): Access {
-  const { client, nodeName, log, now = Date.now } = options;
-  const callers = new Kept<Caller | undefined>(now);
-  const decisions = new Kept<boolean>(now);
-
-  async function reviewToken(token: string): Promise<Caller | undefined> {
-    const review: V1TokenReview = {
-      apiVersion: 'authentication.k8s.io/v1',
-      kind: 'TokenReview',
-      spec: { token },
-    };
-    const path = '/apis/authentication.k8s.io/v1/tokenreviews';
-    const { status } = await client.raw<V1TokenReview>('POST', path, review);
-    const name = status?.user?.username;
-    if (status?.authenticated !== true || !name) return undefined;
-    const { uid, extra, groups = [] } = status.user ?? {};
-    return { user: name, groups, ...(uid && { uid }), ...(extra && { extra }) };
-  }
-
-  async function reviewAccess({ user, groups, uid, extra }: Caller, verb: string, subresource: string) {
-    const resourceAttributes = { verb, version: 'v1', resource: 'nodes', subresource, name: nodeName };
-    const review: V1SubjectAccessReview = {
-      apiVersion: 'authorization.k8s.io/v1',
-      kind: 'SubjectAccessReview',
-      spec: { user, groups, ...(uid && { uid }), ...(extra && { extra }), resourceAttributes },
-    };
-    const path = '/apis/authorization.k8s.io/v1/subjectaccessreviews';
-    const { status } = await client.raw<V1SubjectAccessReview>('POST', path, review);
-    return status?.allowed === true && status.denied !== true;
-  }
-
+  const { authenticate, authorize } = delegateAccess(options);
+  const { nodeName: name } = options;
   return {
-    async authenticate({ certificate, bearer }) {
-      if (certificate !== undefined) return certificate;
-      if (bearer === undefined || bearer === '') return undefined;
-      const key = createHash('sha256').update(bearer).digest('base64');
-      try {
-        return await callers.get(
-          key,
-          () => reviewToken(bearer),
-          () => TOKEN_MS,
-        );
-      } catch (error) {
-        log.warn('a token could not be reviewed', { error: messageOf(error) });
-        return undefined;
-      }
-    },
-
+    authenticate,
     async authorize(caller, { verb, subresources }) {
       if (verb === '') return false;
       for (const subresource of subresources) {
-        const key = JSON.stringify([caller, verb, subresource]);
-        const ask = () => reviewAccess(caller, verb, subresource);
-        if (await decisions.get(key, ask, (allowed) => (allowed ? ALLOWED_MS : DENIED_MS))) return true;
+        const resourceAttributes = { verb, version: 'v1', resource: 'nodes', subresource, name };
+        if (await authorize(caller, { resourceAttributes })) return true;
       }
       return false;
     },
   };
-}
-
-/** The certificate's common name and organizations, if our CA has signed it. */
-export function certificateCaller(socket: TLSSocket): Caller | undefined {
-  if (!socket.authorized) return undefined;
-  const { CN, O } = (socket.getPeerCertificate().subject ?? {}) as {
-    readonly CN?: string | readonly string[];
-    readonly O?: string | readonly string[];
-  };
-  if (typeof CN !== 'string' || CN === '') return undefined;
-  return { user: CN, groups: O === undefined ? [] : typeof O === 'string' ? [O] : [...O] };
-}
-
-export function bearerOf(header: string | undefined): string | undefined {
-  return /^Bearer +(\S+)\s*$/i.exec(header ?? '')?.[1];
-}
-
-/** Answers for a while. Asked once for all who wait; failures are not kept; the oldest go first when it is full. */
-class Kept<Value> {
-  readonly #now: () => number;
-  readonly #values = new Map<string, { readonly value: Value; readonly untilMs: number }>();
-  readonly #asking = new Map<string, Promise<Value>>();
-
-  constructor(now: () => number) {
-    this.#now = now;
-  }
-
-  async get(key: string, ask: () => Promise<Value>, keepMs: (value: Value) => number): Promise<Value> {
-    const known = this.#values.get(key);
-    if (known !== undefined && this.#now() < known.untilMs) return known.value;
-    const pending = this.#asking.get(key);
-    if (pending !== undefined) return pending;
-    const asked = ask().finally(() => this.#asking.delete(key));
-    this.#asking.set(key, asked);
-    const value = await asked;
-    this.#values.delete(key);
-    this.#values.set(key, { value, untilMs: this.#now() + keepMs(value) });
-    for (const oldest of this.#values.keys()) {
-      if (this.#values.size <= MAX_KEPT) break;
-      this.#values.delete(oldest);
-    }
-    return value;
-  }
 }

@@ -2,7 +2,8 @@
 // Guarantees: 401 and 403 come before anything is looked up, so that a stranger learns nothing, not even what exists.
 import type http from 'node:http';
 import type { TLSSocket } from 'node:tls';
-import { type Access, bearerOf, certificateCaller } from './access.js';
+import { bearerOf, certificateCaller } from '../../client/delegatedAccess.js';
+import type { Access } from './access.js';
 import { HttpError } from './containers.js';
 import { attributesOf, type Route, routeOf } from './routes.js';
 

@@ -29,7 +29,12 @@ export interface KubeletServerOptions {
   readonly address: string;
   /** 0 for any that is free. */
   readonly port: number;
-  readonly tls: { readonly cert: string; readonly key: string; readonly clientCa: string };
+  /** Without a certificate yet, no connection is made; without an authority, no caller's certificate is believed. */
+  readonly tls: {
+    readonly cert?: string;
+    readonly key?: string;
+    readonly clientCa: string | readonly string[];
+  };
   readonly access: Access;
   readonly runtime: RuntimeService;
   readonly pods: PodLookup;
@@ -83,9 +88,8 @@ export async function openKubeletServer(options: KubeletServerOptions): Promise<
 
 /** A certificate is asked for and not required: a caller may have a token instead. */
 const secureContext = ({ cert, key, clientCa }: KubeletServerOptions['tls']) => ({
-  cert,
-  key,
-  ca: clientCa,
+  ...(cert === undefined || key === undefined ? {} : { cert, key }),
+  ca: typeof clientCa === 'string' ? clientCa : [...clientCa],
   requestCert: true,
   rejectUnauthorized: false,
   minVersion: 'TLSv1.2' as const,
@@ -165,8 +169,8 @@ async function upgrade(
   head: Buffer,
 ): Promise<void> {
   const { route, query } = await admit(options.access, request);
-  const url = await streamUrl(options, route, query);
-  await joinStream({ request, socket, head, url });
+  const found = await streamUrl(options, route, query);
+  await joinStream({ request, socket, head, ...found });
 }
 
 function statusOf(error: unknown): number {

@@ -4,16 +4,18 @@ import type { RuntimeService } from '../../cri/runtime.js';
 import { HttpError, type PodLookup, podOf, readySandbox, runningContainer } from './containers.js';
 import { flag } from './logs/options.js';
 import type { Route } from './routes.js';
+import type { WantedStreams } from './streams/channels.js';
 
 /** Asks the runtime where its streaming server takes this stream. */
 export async function streamUrl(
   { runtime, pods }: { readonly runtime: RuntimeService; readonly pods: PodLookup },
   route: Route,
   query: URLSearchParams,
-): Promise<string> {
+): Promise<{ readonly url: string; readonly streams?: WantedStreams }> {
   if (route.kind === 'portForward') {
     const sandbox = await readySandbox(runtime, podOf(pods, route));
-    return runtime.portForward(sandbox, query.getAll('port').map(Number).filter(Number.isInteger));
+    const ports = query.getAll('port').map(Number).filter(Number.isInteger);
+    return { url: await runtime.portForward(sandbox, ports) };
   }
   if (route.kind !== 'exec' && route.kind !== 'attach') throw new HttpError(400, 'this path has no upgrade');
   const tty = flag(query, 'tty');
@@ -28,8 +30,8 @@ export async function streamUrl(
     throw new HttpError(400, 'you must specify at least 1 of stdin, stdout, stderr');
   const pod = podOf(pods, route);
   const containerId = await runningContainer(runtime, pod, route.container);
-  if (route.kind === 'attach') return runtime.attach({ containerId, ...streams });
+  if (route.kind === 'attach') return { url: await runtime.attach({ containerId, ...streams }), streams };
   const cmd = query.getAll('command');
   if (cmd.length === 0) throw new HttpError(400, 'you must specify at least 1 command');
-  return runtime.exec({ containerId, cmd, ...streams });
+  return { url: await runtime.exec({ containerId, cmd, ...streams }), streams };
 }

@@ -1,9 +1,19 @@
 // Joins a caller who wants to exec, attach or forward ports with the runtime's own streaming server.
-// Guarantees: bytes pass unread both ways after the upgrade; a refusal is passed on; both ends close together.
+// Guarantees: bytes pass unread both ways after the upgrade, but for the newer WebSocket protocols, which are turned into
+// the runtime's SPDY; a refusal is passed on; both ends close together.
 import http from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { HttpError } from './containers.js';
+import {
+  CHANNELS_V5,
+  joinChannels,
+  joinTunnel,
+  SPDY_PROTOCOLS,
+  SPDY_TUNNEL,
+  type WantedStreams,
+} from './streams/channels.js';
+import { webSocketHead } from './streams/webSocket.js';
 
 /** As stock kubelets: a stream on which nothing moves for this long is given up. */
 const IDLE_MS = 4 * 60 * 60 * 1000;
@@ -18,18 +28,22 @@ export interface StreamRequest {
   readonly head: Buffer;
   /** Of the runtime's streaming server. */
   readonly url: string;
+  /** Of exec and attach; port-forward has none of them. */
+  readonly streams?: WantedStreams | undefined;
 }
 
 /** Resolves when the upgrade has been answered; the stream itself goes on. Throws HttpError when there is no runtime. */
-export async function joinStream({ request, socket, head, url }: StreamRequest): Promise<void> {
+export async function joinStream({ request, socket, head, url, streams }: StreamRequest): Promise<void> {
   const caller = socket as Socket;
+  const spoken = newerProtocol(request, streams === undefined ? SPDY_TUNNEL : CHANNELS_V5);
+  const target = new URL(url);
+  const headers =
+    spoken === undefined
+      ? forwarded(request.rawHeaders, target.host)
+      : spdyHeaders(SPDY_PROTOCOLS[spoken] ?? '', target.host);
+  const method = spoken === undefined ? (request.method ?? 'POST') : 'POST';
   return new Promise((resolve, reject) => {
-    const target = new URL(url);
-    const upstream = http.request(target, {
-      method: request.method ?? 'POST',
-      agent: false,
-      headers: forwarded(request.rawHeaders, target.host),
-    });
+    const upstream = http.request(target, { method, agent: false, headers });
     const gone = () => upstream.destroy();
     caller.once('close', gone);
     upstream.setTimeout(CONNECT_MS, () => upstream.destroy(new Error('the runtime did not answer in time')));
@@ -39,11 +53,22 @@ export async function joinStream({ request, socket, head, url }: StreamRequest):
     });
     upstream.on('upgrade', (response, backend, first) => {
       caller.off('close', gone);
-      backend.setTimeout(0);
-      caller.write(headOf(response));
-      if (first.length > 0) caller.write(first);
-      if (head.length > 0) backend.write(head);
-      join(caller, backend as Socket);
+      (backend as Socket).setTimeout(0);
+      for (const end of [caller, backend as Socket]) {
+        end.setNoDelay(true);
+        end.setTimeout(IDLE_MS, () => end.destroy());
+      }
+      if (spoken === undefined) {
+        caller.write(headOf(response));
+        if (first.length > 0) caller.write(first);
+        if (head.length > 0) backend.write(head);
+        join(caller, backend as Socket);
+      } else {
+        caller.write(webSocketHead(request.headers['sec-websocket-key'] ?? '', spoken));
+        const ends = { caller, callerHead: head, backend, backendHead: first };
+        if (streams === undefined) joinTunnel(ends);
+        else joinChannels(ends, streams);
+      }
       resolve();
     });
     upstream.on('response', (response) => {
@@ -57,14 +82,24 @@ export async function joinStream({ request, socket, head, url }: StreamRequest):
   });
 }
 
+/** A protocol over WebSocket that runtimes may not know, if it was offered: this kubelet speaks it itself. */
+function newerProtocol({ headers }: http.IncomingMessage, protocol: string): string | undefined {
+  if (headers.upgrade?.toLowerCase() !== 'websocket') return undefined;
+  const offered = (headers['sec-websocket-protocol'] ?? '').split(',').map((one) => one.trim());
+  return offered.includes(protocol) ? protocol : undefined;
+}
+
+const spdyHeaders = (protocol: string, host: string) => [
+  ...['Host', host, 'Connection', 'Upgrade', 'Upgrade', 'SPDY/3.1'],
+  ...['X-Stream-Protocol-Version', protocol, 'Content-Length', '0'],
+];
+
 /** Ends one side when the other has ended, and frees both when one is gone. */
 function join(one: Socket, other: Socket): void {
   for (const [from, to] of [
     [one, other],
     [other, one],
   ] as const) {
-    from.setNoDelay(true);
-    from.setTimeout(IDLE_MS, () => from.destroy());
     from.on('error', () => to.destroy());
     // What was written before is still delivered.
     from.on('close', () => to.destroySoon());

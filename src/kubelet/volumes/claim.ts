@@ -1,16 +1,34 @@
-// A persistent volume behind a claim: bound, meant for this claim, and of a kind that lives on this node.
+// A persistent volume behind a claim: bound, meant for this claim, reachable from this node, and of a kind it can mount.
 // Guarantees: nothing of the volume is ever removed; a claim that is not bound waits with Kubernetes' words.
 import { stat } from 'node:fs/promises';
 import type { V1PersistentVolume, V1PersistentVolumeClaim } from '../../api/gen/types.js';
+import { matchesTerm } from '../../api/nodeSelector.js';
 import { ApiError } from '../../api/status.js';
 import type { Client } from '../../client/client.js';
 import { KubeletError } from '../error.js';
 import type { Pod } from '../ports.js';
 import { isMissing } from './files.js';
 import { setUpHostPath } from './hostPath.js';
+import { setUpNfs } from './nfs.js';
 import { ownByPod } from './ownership.js';
 
-export async function setUpClaim(client: Client, pod: Pod, claimName: string): Promise<string> {
+export interface VolumeNode {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+export interface ClaimRequest {
+  readonly client: Client;
+  readonly pod: Pod;
+  readonly claimName: string;
+  /** Undefined where it is not known: any volume is taken then. */
+  readonly node?: (() => VolumeNode) | undefined;
+  /** Where a volume of NFS would be mounted. */
+  readonly nfsDir: string;
+}
+
+export async function setUpClaim(request: ClaimRequest): Promise<string> {
+  const { client, pod, claimName } = request;
   const { namespace = 'default' } = pod.metadata;
   const claim = await get<V1PersistentVolumeClaim>(
     client,
@@ -29,16 +47,28 @@ export async function setUpClaim(client: Client, pod: Pod, claimName: string): P
   );
   if (volume.spec?.claimRef?.uid !== claim.metadata?.uid)
     throw refused(`PV ${volumeName} is bound to another claim than ${namespace}/${claimName}`);
-  return path(volume, pod);
+  checkAffinity(volume, request.node?.());
+  return path(volume, request);
 }
 
-async function path({ spec, metadata }: V1PersistentVolume, pod: Pod): Promise<string> {
+/** The scheduler has looked already; a pod bound by hand, or a node that was relabelled, is found here. */
+function checkAffinity({ spec, metadata }: V1PersistentVolume, node: VolumeNode | undefined): void {
+  const required = spec?.nodeAffinity?.required;
+  if (required === undefined || node === undefined) return;
+  if (required.nodeSelectorTerms.some((term) => matchesTerm(term, { metadata: node }))) return;
+  throw refused(
+    `MountVolume.NodeAffinity check failed for volume "${metadata?.name}" : no matching NodeSelectorTerms`,
+  );
+}
+
+async function path({ spec, metadata }: V1PersistentVolume, { pod, nfsDir }: ClaimRequest): Promise<string> {
   if (spec?.hostPath !== undefined) return setUpHostPath(spec.hostPath);
+  if (spec?.nfs !== undefined) return setUpNfs(nfsDir, spec.nfs, spec.mountOptions);
   if (spec?.local === undefined) {
     const kinds = Object.keys(spec ?? {}).filter(
       (key) => typeof spec?.[key as keyof typeof spec] === 'object',
     );
-    throw refused(`PV ${metadata?.name} is neither local nor hostPath (it has ${kinds.join(', ')})`);
+    throw refused(`PV ${metadata?.name} is neither local nor hostPath nor nfs (it has ${kinds.join(', ')})`);
   }
   const at = await setUpHostPath({ path: spec.local.path });
   const found = await stat(at).catch((error: unknown) => {

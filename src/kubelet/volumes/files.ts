@@ -20,7 +20,7 @@ export function element(name: string): string {
 
 export const podDir = (rootDir: string, podUid: string) => path.join(rootDir, 'pods', element(podUid));
 
-export type Plugin = 'empty-dir' | 'configmap' | 'secret' | 'downward-api' | 'projected';
+export type Plugin = 'nfs' | 'empty-dir' | 'configmap' | 'secret' | 'downward-api' | 'projected';
 
 export function volumeDir(rootDir: string, podUid: string, plugin: Plugin, volume: string): string {
   return path.join(podDir(rootDir, podUid), 'volumes', `kubernetes.io~${plugin}`, element(volume));

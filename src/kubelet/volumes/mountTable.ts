@@ -27,6 +27,18 @@ export async function bindMount(source: string, target: string): Promise<void> {
   await tool(['mount', '--no-canonicalize', '--bind', source, target]);
 }
 
+export async function mountNfs(source: string, dir: string, options: readonly string[]): Promise<void> {
+  await tool([
+    'mount',
+    '-t',
+    'nfs',
+    ...(options.length === 0 ? [] : ['-o', options.join(',')]),
+    '--',
+    source,
+    dir,
+  ]);
+}
+
 export async function unmount(dir: string): Promise<void> {
   await tool(['umount', '--no-canonicalize', dir]);
 }

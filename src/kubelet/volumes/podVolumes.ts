@@ -10,10 +10,11 @@ import type { Resources } from '../environment/resourceField.js';
 import { KubeletError, messageOf } from '../error.js';
 import type { Pod, PodVolumes } from '../ports.js';
 import { writeAtomically } from './atomicWriter.js';
-import { setUpClaim } from './claim.js';
+import { setUpClaim, type VolumeNode } from './claim.js';
 import { ensureTmpfs, setUpEmptyDir } from './emptyDir.js';
 import { isMissing, type Plugin, podDir, volumeDir } from './files.js';
 import { setUpHostPath } from './hostPath.js';
+import { setUpNfs } from './nfs.js';
 import { makePodObjects, type PodObjects } from './objects.js';
 import { fsGroupOf, ownByGroup } from './ownership.js';
 import { checkPayload, type Payload } from './payload.js';
@@ -41,6 +42,8 @@ export interface PodVolumesOptions {
   readonly addresses?: (pod: Pod) => Addresses;
   /** What a container without limits may use, for resourceFieldRef. */
   readonly allocatable?: () => Resources;
+  /** For volumes that only some nodes reach. */
+  readonly node?: () => VolumeNode;
 }
 
 export function makePodVolumes(options: PodVolumesOptions): PodVolumes {
@@ -70,9 +73,14 @@ export function makePodVolumes(options: PodVolumesOptions): PodVolumes {
   async function setUpVolume(base: string, pod: Pod, volume: V1Volume): Promise<string> {
     const { uid } = pod.metadata;
     const at = (plugin: Plugin) => volumeDir(base, uid, plugin, volume.name);
-    const { emptyDir, hostPath, configMap, secret, downwardAPI, projected, persistentVolumeClaim } = volume;
+    const { emptyDir, hostPath, configMap, secret, downwardAPI, projected, persistentVolumeClaim, nfs } =
+      volume;
     if (hostPath) return setUpHostPath(hostPath);
-    if (persistentVolumeClaim) return setUpClaim(client, pod, persistentVolumeClaim.claimName);
+    if (nfs) return setUpNfs(at('nfs'), nfs);
+    if (persistentVolumeClaim) {
+      const { claimName } = persistentVolumeClaim;
+      return setUpClaim({ client, pod, claimName, node: options.node, nfsDir: at('nfs') });
+    }
     if (configMap) {
       const payload = await configMapPayload(sources, pod, configMap, configMap.defaultMode);
       return write(pod, at('configmap'), payload, false);

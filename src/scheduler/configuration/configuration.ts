@@ -1,9 +1,12 @@
-// KubeSchedulerConfiguration v1: the file that says which profiles a scheduler has, and how it behaves. Pure.
+// KubeSchedulerConfiguration v1: the file that says which profiles a scheduler has, and how it behaves.
 // Guarantees: everything is checked before anything starts; the first wrong field is named.
 import { parse } from 'yaml';
 import type { Profile } from '../choose.js';
+import type { ExtenderSettings } from '../extenders/extender.js';
 import { DEFAULT_SCHEDULER_NAME } from '../profile.js';
 import { SchedulerError } from '../timeLimit.js';
+import { durationMs } from './durations.js';
+import { readExtenders } from './extenders.js';
 import { Fields, wrong } from './fields.js';
 import { readProfile } from './profiles.js';
 
@@ -22,6 +25,7 @@ export interface SchedulerConfiguration {
   readonly podMaxBackoffMs: number;
   readonly leaderElection: LeaderElectionSettings;
   readonly kubeconfig: string | undefined;
+  readonly extenders: readonly ExtenderSettings[];
 }
 
 const API_VERSION = 'kubescheduler.config.k8s.io/v1';
@@ -58,13 +62,16 @@ function readConfiguration(fields: Fields): SchedulerConfiguration {
       'podMaxBackoffSeconds',
       `Invalid value: ${podMaxBackoffSeconds}: must be greater than or equal to PodInitialBackoffSeconds`,
     );
-  if ((fields.parts('extenders') ?? []).length > 0) throw wrong('extenders', 'extenders are not supported');
+  const extenders = readExtenders(fields.parts('extenders') ?? []);
+  const ignoredResources = extenders.flatMap(({ managedResources }) =>
+    managedResources.filter(({ ignoredByScheduler }) => ignoredByScheduler).map(({ name }) => name),
+  );
   const leaderElection = readLeaderElection(
     fields.part('leaderElection') ?? new Fields({}, 'leaderElection'),
   );
   const kubeconfig = readConnection(fields.part('clientConnection'));
   const listed = fields.parts('profiles') ?? [new Fields({}, 'profiles[0]')];
-  const profiles = listed.map((part) => readProfile(part, { percentage }));
+  const profiles = listed.map((part) => readProfile(part, { percentage, ignoredResources }));
   fields.end();
   checkNames(profiles);
   return {
@@ -73,6 +80,7 @@ function readConfiguration(fields: Fields): SchedulerConfiguration {
     podMaxBackoffMs: podMaxBackoffSeconds * 1000,
     leaderElection,
     kubeconfig,
+    extenders,
   };
 }
 
@@ -120,15 +128,4 @@ function readConnection(fields: Fields | undefined): string | undefined {
   fields?.number('burst', 0, 2 ** 31 - 1);
   fields?.end();
   return kubeconfig === '' ? undefined : kubeconfig;
-}
-
-const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
-
-/** `15s` or `1m30s`, as Go writes durations; undefined for anything else. */
-export function durationMs(text: string): number | undefined {
-  if (!/^(\d+(\.\d+)?(ms|s|m|h))+$/.test(text)) return undefined;
-  let sum = 0;
-  for (const [, amount = '', unit = ''] of text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g))
-    sum += Number(amount) * (UNITS[unit] ?? 0);
-  return sum;
 }

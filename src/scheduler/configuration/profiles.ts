@@ -3,7 +3,7 @@ import type { Profile, WeightedPlugin } from '../choose.js';
 import type { Plugin } from '../plugin.js';
 import { DEFAULT_SCHEDULER_NAME, DEFAULT_WEIGHTS } from '../profile.js';
 import { Fields, wrong } from './fields.js';
-import { BUILT_IN, OPTIONAL, PLUGINS } from './registry.js';
+import { BUILT_IN, OPTIONAL, PLUGINS, type PluginContext } from './registry.js';
 
 const POINTS = [
   'preEnqueue',
@@ -32,13 +32,16 @@ interface PointSet {
 
 export interface ProfileDefaults {
   readonly percentage: number;
+  /** Resources that an extender looks after in the scheduler's place. */
+  readonly ignoredResources: readonly string[];
 }
 
-export function readProfile(fields: Fields, { percentage }: ProfileDefaults): Profile {
+export function readProfile(fields: Fields, { percentage, ignoredResources }: ProfileDefaults): Profile {
   const schedulerName = fields.text('schedulerName') || DEFAULT_SCHEDULER_NAME;
   const percentageOfNodesToScore = fields.number('percentageOfNodesToScore', 0, 100) ?? percentage;
   const points = readPoints(fields.part('plugins'));
-  const plugins = makePlugins(fields.parts('pluginConfig') ?? [], fields.path('pluginConfig'));
+  const configs = fields.parts('pluginConfig') ?? [];
+  const plugins = makePlugins(configs, fields.path('pluginConfig'), { ignoredResources });
   fields.end();
   const isOn = (name: string, ...own: readonly Point[]) => {
     const multi = points.multiPoint;
@@ -97,7 +100,11 @@ function pluginName(part: Fields): string {
   );
 }
 
-function makePlugins(configs: readonly Fields[], path: string): ReadonlyMap<string, Plugin> {
+function makePlugins(
+  configs: readonly Fields[],
+  path: string,
+  common: PluginContext,
+): ReadonlyMap<string, Plugin> {
   const args = new Map<string, Fields>();
   configs.forEach((part) => {
     const name = pluginName(part);
@@ -109,7 +116,7 @@ function makePlugins(configs: readonly Fields[], path: string): ReadonlyMap<stri
   for (const [name, make] of PLUGINS) {
     const own = args.get(name) ?? new Fields({}, path);
     checkKind(own, name);
-    plugins.set(name, make(own));
+    plugins.set(name, make(own, common));
     own.end();
   }
   return plugins;

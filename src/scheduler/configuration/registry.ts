@@ -27,7 +27,12 @@ import {
   spreadArgs,
 } from './pluginArgs.js';
 
-type Make = (args: Fields) => Plugin;
+/** What plugins take from the configuration beside their own arguments. */
+export interface PluginContext {
+  readonly ignoredResources: readonly string[];
+}
+
+type Make = (args: Fields, context: PluginContext) => Plugin;
 
 /** In the order in which they filter. */
 export const PLUGINS: ReadonlyMap<string, Make> = new Map<string, Make>([
@@ -36,7 +41,16 @@ export const PLUGINS: ReadonlyMap<string, Make> = new Map<string, Make>([
   ['TaintToleration', () => taintToleration],
   ['NodeAffinity', (args) => nodeAffinity(nodeAffinityArgs(args))],
   ['NodePorts', () => nodePorts],
-  ['NodeResourcesFit', (args) => nodeResourcesFit(fitArgs(args))],
+  [
+    'NodeResourcesFit',
+    (args, { ignoredResources }) => {
+      const own = fitArgs(args);
+      return nodeResourcesFit({
+        ...own,
+        ignoredResources: [...(own.ignoredResources ?? []), ...ignoredResources],
+      });
+    },
+  ],
   ['VolumeRestrictions', () => volumeRestrictions],
   ['NodeVolumeLimits', () => nodeVolumeLimits],
   ['VolumeBinding', () => volumeBinding],

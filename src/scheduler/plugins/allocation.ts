@@ -1,6 +1,7 @@
 // How much of a resource a node would have given away with a pod on it. Pure.
 import type { PodInfo } from '../podInfo.js';
-import { COLUMNS, type NodeTable } from '../snapshot/nodeTable.js';
+import { COLUMNS } from '../resources.js';
+import type { NodeTable } from '../snapshot/nodeTable.js';
 
 export interface ResourceWeight {
   readonly name: string;

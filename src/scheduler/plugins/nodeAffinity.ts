@@ -1,7 +1,7 @@
 // The pod's nodeSelector, required node affinity, and the nodes it would rather have. Pure.
 import type { V1NodeAffinity } from '../../api/gen/types.js';
+import { matchesNode } from '../../api/nodeSelector.js';
 import { anyTerm, namedNodes, requiredNodes, termMatcher } from '../nodeMatcher.js';
-import { matchesNode } from '../nodeSelector.js';
 import { type NodeFilter, type Plugin, scaleToHighest } from '../plugin.js';
 
 export interface NodeAffinityArgs {

@@ -3,6 +3,7 @@ import { type Plugin, simpleFilter } from '../plugin.js';
 
 export const nodePorts: Plugin = {
   name: 'NodePorts',
+  looksAtPods: true,
   wokenBy: ['node added', 'pod removed'],
   filter({ hostPorts }, { table }) {
     if (hostPorts.length === 0) return undefined;

@@ -2,7 +2,7 @@
 import type { NodeFilter, Plugin } from '../plugin.js';
 import { MAX_SCORE } from '../plugin.js';
 import type { PodInfo } from '../podInfo.js';
-import { COLUMNS } from '../snapshot/nodeTable.js';
+import { COLUMNS } from '../resources.js';
 import type { Snapshot } from '../snapshot/snapshot.js';
 import { type ResourceWeight, shareOf } from './allocation.js';
 
@@ -99,7 +99,11 @@ function fitFilter(
         (code & (2 << Math.min(at, 28))) === 0 ? [] : [`Insufficient ${name}`],
       ),
     ],
-    isFinal: (_, slot) => columns.some(({ name, amount }) => amount > table.offerOf(slot, name)),
+    isFinal(_, slot) {
+      for (const { name, amount, all } of columns)
+        if (amount > (all === undefined ? table.offerOf(slot, name) : (all[slot] ?? 0))) return true;
+      return false;
+    },
   };
 }
 

@@ -7,6 +7,7 @@ import { claimNames } from './claims.js';
 
 export const nodeVolumeLimits: Plugin = {
   name: 'NodeVolumeLimits',
+  looksAtPods: true,
   wokenBy: ['pod removed', 'node added', 'volumes'],
   filter(pod, snapshot) {
     const own = attachmentsOf(pod, snapshot.catalog);

@@ -1,14 +1,16 @@
 // Where a pod that fits nowhere should make room for itself, and for whom that hurts least. Pure, but for taken-back what-ifs.
 // Guarantees: Kubernetes' order of preference; a refusal says why, node by node, in its words.
 import type { Scratch } from '../choose.js';
-import { diagnosisMessage, REJECTED } from '../diagnosis.js';
-import { byImportance, NO_VICTIMS, startOf, type Victims, victimsOn, type WhatIf } from './victims.js';
+import { diagnosisMessage, REJECTED, Rejections, reasonsOf } from '../diagnosis.js';
+import { startOf } from '../podInfo.js';
+import { type Victims, victimsOn, type WhatIf } from './victims.js';
 
 export type Preemption =
   | { readonly victims: Victims }
   /** Why there is none: the part of the message after the reasons of the nodes. */
   | { readonly message: string };
 
+const NO_VICTIMS = 'No preemption victims found for incoming pod';
 const NOT_HELPFUL = 'Preemption is not helpful for scheduling';
 const LEAST_CANDIDATES = 100;
 const CANDIDATE_PERCENTAGE = 10;
@@ -30,7 +32,19 @@ export interface PreemptOptions {
   random(): number;
 }
 
-export function choosePreemption(whatIf: WhatIf, { scratch, random }: PreemptOptions): Preemption {
+/** Kubernetes' choice among the nodes where room could be made. */
+export function choosePreemption(whatIf: WhatIf, options: PreemptOptions): Preemption {
+  const found = findCandidates(whatIf, options);
+  if ('message' in found) return found;
+  const victims = gentlest(found.candidates);
+  return victims === undefined ? { message: '' } : { victims };
+}
+
+/** At least one node where room could be made, or why there is none. */
+export function findCandidates(
+  whatIf: WhatIf,
+  { scratch, random }: PreemptOptions,
+): { readonly candidates: readonly Victims[] } | { readonly message: string } {
   const not = whyNotEligible(whatIf);
   if (not !== undefined) return { message: `preemption: ${not}` };
   const order = whatIf.snapshot.order();
@@ -39,22 +53,21 @@ export function choosePreemption(whatIf: WhatIf, { scratch, random }: PreemptOpt
     Math.max(Math.floor((order.length * CANDIDATE_PERCENTAGE) / 100), LEAST_CANDIDATES),
     potential.length,
   );
-  const reasons = new Map<string, number>();
-  const note = (reason: string, count = 1) => reasons.set(reason, (reasons.get(reason) ?? 0) + count);
-  if (order.length > potential.length) note(NOT_HELPFUL, order.length - potential.length);
   const candidates: Victims[] = [];
+  const rejections = new Rejections();
   const hopeless = !whatIf.snapshot.table.hasPodsBelow(whatIf.pod.priority);
-  if (hopeless && potential.length > 0) note(NO_VICTIMS, potential.length);
+  let empty = hopeless ? potential.length : 0;
   const offset = Math.floor(random() * potential.length);
   for (let at = 0; at < potential.length && !hopeless; at += 1) {
     const found = victimsOn(potential[(offset + at) % potential.length] ?? 0, whatIf);
-    if ('slot' in found) {
-      candidates.push(found);
-      if (candidates.length >= enough && candidates.some(({ violations }) => violations === 0)) break;
-    } else for (const reason of found) note(reason);
+    if (found === 'nobody') empty += 1;
+    else if (found === 'unfit') rejections.note(whatIf.run.failed, whatIf.run.code);
+    else if (candidates.push(found) >= enough && candidates.some(({ violations }) => violations === 0)) break;
   }
-  const victims = gentlest(candidates);
-  if (victims !== undefined) return { victims };
+  if (candidates.length > 0) return { candidates };
+  const reasons = reasonsOf(whatIf.run, rejections);
+  if (empty > 0) reasons.set(NO_VICTIMS, empty);
+  if (order.length > potential.length) reasons.set(NOT_HELPFUL, order.length - potential.length);
   const message = diagnosisMessage({ nodeCount: order.length, reasons, refusal: undefined });
   return { message: `preemption: ${message}` };
 }
@@ -95,7 +108,6 @@ const MEASURES: readonly ((victims: Victims) => number)[] = [
 ];
 
 /** Of the victims that matter most, when the first started. */
-function earliestStart({ pods }: Victims): string {
-  const [first] = [...pods].sort(byImportance);
+function earliestStart({ pods: [first] }: Victims): string {
   return first === undefined ? '' : startOf(first);
 }

@@ -4,8 +4,7 @@ import type { FilterRun } from '../filterRun.js';
 import type { Nominations } from '../nominations.js';
 import type { PodInfo } from '../podInfo.js';
 import type { Snapshot } from '../snapshot/snapshot.js';
-import type { Budget } from './budgets.js';
-import { beyondBudget } from './budgets.js';
+import { type Budgets, beyondBudget } from './budgets.js';
 
 export interface Victims {
   readonly slot: number;
@@ -20,55 +19,89 @@ export interface WhatIf {
   readonly snapshot: Snapshot;
   readonly run: FilterRun;
   readonly nominations: Nominations;
-  readonly budgets: readonly Budget[];
+  readonly budgets: Budgets;
 }
 
-export const NO_VICTIMS = 'No preemption victims found for incoming pod';
-
-/** The victims, or the reasons why no removal on this node helps. */
-export function victimsOn(slot: number, whatIf: WhatIf): Victims | readonly string[] {
+/** The victims; or whether nobody on the node matters less, or the pod would not fit without them (`run` tells why). */
+export function victimsOn(slot: number, whatIf: WhatIf): Victims | 'nobody' | 'unfit' {
   const { pod, snapshot, run, nominations, budgets } = whatIf;
-  const lesser = [...(snapshot.table.pods[slot]?.values() ?? [])].filter(
-    ({ priority }) => priority < pod.priority,
-  );
-  if (lesser.length === 0) return [NO_VICTIMS];
+  const lesser = below(snapshot.table.ranked(slot), pod.priority);
+  if (lesser.length === 0) return 'nobody';
   const others = nominations.beside(pod, slot);
-  const fits = () => {
-    run.lookAround();
-    return run.test(slot) && (others === undefined || run.testBeside(slot, others));
-  };
-  lesser.sort(byImportance);
-  for (const one of lesser) snapshot.displace(one, slot);
-  const gone = new Set(lesser);
+  const trial = run.seesOnlySums(others) ? sumsOf(slot, whatIf, others) : wholeNode(slot, whatIf, others);
+  for (const one of lesser) trial.displace(one);
+  let stay: readonly PodInfo[] = [];
   try {
-    if (!fits()) return run.reasonsOf(run.failed, run.code);
+    if (!trial.fits()) return 'unfit';
     const protectedPods = beyondBudget(lesser, budgets);
-    // The protected are the first to be given their place back.
-    const inOrder = [
-      ...lesser.filter((one) => protectedPods.has(one)),
-      ...lesser.filter((one) => !protectedPods.has(one)),
-    ];
-    for (const one of inOrder) {
-      snapshot.place(one, slot);
-      if (fits()) gone.delete(one);
-      else snapshot.displace(one, slot);
-    }
-    const pods = lesser.filter((one) => gone.has(one));
-    return { slot, pods, violations: pods.filter((one) => protectedPods.has(one)).length };
+    stay = spared(lesser, protectedPods, trial);
+    const pods = stay.length === 0 ? lesser : lesser.filter((one) => !stay.includes(one));
+    // It fits as things are: whatever keeps it away is nothing that going could change.
+    if (pods.length === 0) return 'nobody';
+    return { slot, pods, violations: countOf(pods, protectedPods) };
   } finally {
-    for (const one of gone) snapshot.place(one, slot);
-    run.lookAround();
+    for (const one of lesser) if (!stay.includes(one)) trial.place(one);
+    trial.end();
   }
 }
 
-/** Higher priority first, then who has run for longer. */
-export function byImportance(left: PodInfo, right: PodInfo): number {
-  if (left.priority !== right.priority) return right.priority - left.priority;
-  const [a, b] = [startOf(left), startOf(right)];
-  return a < b ? -1 : a > b ? 1 : 0;
+/** Those of a ranked list that matter less. */
+function below(ranked: readonly PodInfo[], priority: number): readonly PodInfo[] {
+  const first = ranked.findIndex((one) => one.priority < priority);
+  return first <= 0 ? (first === 0 ? ranked : []) : ranked.slice(first);
 }
 
-/** A pod that has not started counts as starting now. */
-export function startOf({ pod }: PodInfo): string {
-  return pod.status?.startTime ?? '9999';
+/** The displaced that may have their place back: the protected are asked first, and of each kind who matters most. */
+function spared(
+  lesser: readonly PodInfo[],
+  protectedPods: ReadonlySet<PodInfo>,
+  { place, displace, fits }: Trial,
+): readonly PodInfo[] {
+  const stay: PodInfo[] = [];
+  const ask = (one: PodInfo) => {
+    place(one);
+    if (fits()) stay.push(one);
+    else displace(one);
+  };
+  if (protectedPods.size > 0) for (const one of lesser) if (protectedPods.has(one)) ask(one);
+  for (const one of lesser) if (!protectedPods.has(one)) ask(one);
+  return stay;
+}
+
+function countOf(pods: readonly PodInfo[], among: ReadonlySet<PodInfo>): number {
+  return among.size === 0 ? 0 : pods.filter((one) => among.has(one)).length;
+}
+
+/** Pods moved on trial. */
+interface Trial {
+  place(pod: PodInfo): void;
+  displace(pod: PodInfo): void;
+  fits(): boolean;
+  end(): void;
+}
+
+/** When nothing but requests matters, only their sums are moved. */
+function sumsOf(slot: number, { snapshot: { table }, run }: WhatIf, others: readonly PodInfo[] = []): Trial {
+  // A pod that is gone in the end must not be needed, and here less taken is never worse: one test says both.
+  for (const other of others) table.lend(slot, other, 1);
+  return {
+    place: (pod) => table.lend(slot, pod, 1),
+    displace: (pod) => table.lend(slot, pod, -1),
+    fits: () => run.test(slot),
+    end() {
+      for (const other of others) table.lend(slot, other, -1);
+    },
+  };
+}
+
+function wholeNode(slot: number, { snapshot, run }: WhatIf, others: readonly PodInfo[] | undefined): Trial {
+  return {
+    place: (pod) => snapshot.place(pod, slot),
+    displace: (pod) => snapshot.displace(pod, slot),
+    fits() {
+      run.lookAround();
+      return run.test(slot) && (others === undefined || run.testBeside(slot, others));
+    },
+    end: () => run.lookAround(),
+  };
 }

@@ -2,13 +2,10 @@
 // Guarantees: adding and removing the same pod leaves every sum as it was; reading a node allocates nothing.
 import type { V1Node } from '../../api/gen/types.js';
 import type { Stored } from '../../api/object.js';
-import type { HostPort, PodInfo } from '../podInfo.js';
-import { type Amounts, offered } from '../resources.js';
+import { byImportance, type HostPort, type PodInfo } from '../podInfo.js';
+import { type Amounts, COLUMNS, offered } from '../resources.js';
 
 const NOTHING: Amounts = new Map();
-
-/** The resources that have a column; any other is found by name, so that invented names cost no memory a node. */
-export const COLUMNS = ['cpu', 'memory', 'ephemeral-storage'] as const;
 
 export class NodeTable {
   /** One more than the highest slot in use. */
@@ -19,6 +16,8 @@ export class NodeTable {
   readonly nodes: (Stored<V1Node> | undefined)[] = [];
   readonly offers: Amounts[] = [];
   readonly pods: Map<string, PodInfo>[] = [];
+  /** The same pods, the most important first; made when asked for, until a pod comes or goes. */
+  readonly #ranked: (readonly PodInfo[] | undefined)[] = [];
   /** Requests of resources without a column, by name. */
   readonly #others: Map<string, number>[] = [];
   /** `protocol/port` to the addresses it is taken on, each with how many pods take it. */
@@ -49,6 +48,7 @@ export class NodeTable {
     this.nodes[slot] = undefined;
     this.offers[slot] = NOTHING;
     this.pods[slot] = new Map();
+    this.#ranked[slot] = undefined;
     this.#others[slot] = new Map();
     this.#ports[slot] = undefined;
     for (const column of this.#columns()) column[slot] = 0;
@@ -77,11 +77,29 @@ export class NodeTable {
 
   addPod(slot: number, pod: PodInfo): void {
     this.pods[slot]?.set(pod.key, pod);
+    this.#ranked[slot] = undefined;
     this.#count(slot, pod, 1);
   }
 
   removePod(slot: number, pod: PodInfo): void {
-    if (this.pods[slot]?.delete(pod.key)) this.#count(slot, pod, -1);
+    if (!this.pods[slot]?.delete(pod.key)) return;
+    this.#ranked[slot] = undefined;
+    this.#count(slot, pod, -1);
+  }
+
+  /** The pods of a node, the most important first. */
+  ranked(slot: number): readonly PodInfo[] {
+    const known = this.#ranked[slot];
+    if (known !== undefined) return known;
+    const ranked = [...(this.pods[slot]?.values() ?? [])].sort(byImportance);
+    this.#ranked[slot] = ranked;
+    return ranked;
+  }
+
+  /** Adds or takes away only what a pod requests, for a what-if in which nothing else of it matters. */
+  lend(slot: number, pod: PodInfo, sign: 1 | -1): void {
+    add(this.podCount, slot, sign);
+    this.#countRequests(slot, pod, sign);
   }
 
   offerOf(slot: number, resource: string): number {
@@ -109,13 +127,7 @@ export class NodeTable {
   #count(slot: number, pod: PodInfo, sign: 1 | -1): void {
     add(this.podCount, slot, sign);
     addTo(this.#priorities, pod.priority, sign);
-    for (const [name, amount] of pod.requests) {
-      // An endless request, taken back, would leave NaN behind.
-      if (!Number.isFinite(amount)) continue;
-      const at = COLUMNS.indexOf(name as never);
-      if (at !== -1) add(this.requested[at], slot, sign * amount);
-      else addTo(this.#others[slot], name, sign * amount);
-    }
+    this.#countRequests(slot, pod, sign);
     if (Number.isFinite(pod.presumed.cpu)) add(this.presumed[0], slot, sign * pod.presumed.cpu);
     if (Number.isFinite(pod.presumed.memory)) add(this.presumed[1], slot, sign * pod.presumed.memory);
     for (const { ip, key } of pod.hostPorts) {
@@ -126,6 +138,11 @@ export class NodeTable {
       if (taken.size > 0) ports.set(key, taken);
       else ports.delete(key);
     }
+  }
+
+  #countRequests(slot: number, { columns, otherRequests }: PodInfo, sign: 1 | -1): void {
+    for (let at = 0; at < columns.length; at += 1) add(this.requested[at], slot, sign * (columns[at] ?? 0));
+    for (const [name, amount] of otherRequests) addTo(this.#others[slot], name, sign * amount);
   }
 
   #columns(): (Uint8Array | Int32Array | Float64Array)[] {

@@ -40,6 +40,10 @@ export class Snapshot {
     return this.#placed.size;
   }
 
+  get assumedCount(): number {
+    return this.#assumed.size;
+  }
+
   setNode(node: Stored<V1Node>): void {
     const slot = this.table.open(node.metadata.name);
     const before = this.table.nodes[slot];

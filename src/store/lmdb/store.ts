@@ -83,7 +83,7 @@ class LmdbStore implements Store {
     this.timer = setInterval(() => this.trim(), limits.trimEveryMs).unref();
   }
 
-  async revision(): Promise<number> {
+  revision(): number {
     this.assertOpen();
     return this.writer.committed;
   }

@@ -74,18 +74,28 @@ export class Writer {
   }
 
   private async drain(): Promise<void> {
+    // Whatever else this turn of the event loop brings comes along.
+    await new Promise((resolve) => setImmediate(resolve));
+    let tell = nothing;
     while (this.queue.length > 0 || this.chores.length > 0) {
-      // Whatever else this turn of the event loop brings comes along, and the answers of the last batch get out.
-      await new Promise((resolve) => setImmediate(resolve));
-      if (this.queue.length > 0) await this.commit(this.queue.splice(0, BATCH));
+      const settling = this.queue.length > 0 ? this.commit(this.queue.splice(0, BATCH)) : nothing;
+      // Those of the batch before are told while the disk works on this one.
+      tell();
+      tell = await settling;
       // One chore after each batch: a long compaction never holds writes up for more than one of its steps.
-      await this.chores.shift()?.();
+      const chore = this.chores.shift();
+      if (chore === undefined) continue;
+      tell();
+      tell = nothing;
+      await chore();
     }
     // In the turn of the last look at the queue: a write that comes later finds nobody running and starts again.
     this.running = undefined;
+    tell();
   }
 
-  private async commit(batch: readonly Waiting[]): Promise<void> {
+  /** Resolves when the batch is on disk or refused, with what tells watchers and writers so. */
+  private async commit(batch: readonly Waiting[]): Promise<() => void> {
     const { tables, onCommit } = this.options;
     try {
       const outcomes = decide(
@@ -99,12 +109,14 @@ export class Writer {
         this.assigned = newest;
         await commit(tables, () => this.put(events));
         this.committed = newest;
-        onCommit(events);
       }
-      outcomes.forEach((outcome, index) => {
-        if (outcome instanceof StoreError) batch[index]?.reject(outcome);
-        else batch[index]?.resolve(outcome.map(({ revision }) => revision));
-      });
+      return () => {
+        if (events.length > 0) onCommit(events);
+        outcomes.forEach((outcome, index) => {
+          if (outcome instanceof StoreError) batch[index]?.reject(outcome);
+          else batch[index]?.resolve(outcome.map(({ revision }) => revision));
+        });
+      };
     } catch (cause) {
       this.assigned = this.committed;
       const why = cause instanceof Error ? cause.message : String(cause);
@@ -112,7 +124,9 @@ export class Writer {
         cause instanceof StoreError
           ? cause
           : new StoreError('UNAVAILABLE', `cannot write to the store: ${why}`, { cause });
-      for (const { reject } of batch) reject(error);
+      return () => {
+        for (const { reject } of batch) reject(error);
+      };
     }
   }
 
@@ -129,6 +143,8 @@ export class Writer {
     }
   }
 }
+
+function nothing(): void {}
 
 function decide(tables: Tables, transactions: readonly (readonly Write[])[], revision: number) {
   const snapshot = new Snapshot(tables);

@@ -190,7 +190,7 @@ describeWith(
         await container.remove();
         expect(await trellis('gc', 'net')).toEqual({ out: 'removed gone eth0\n', err: '', code: 0 });
         // The kernel takes a namespace's links down a little after its last user went.
-        await expect.poll(() => traces(host), { timeout: 10_000 }).toBe('');
+        await expect.poll(() => traces(host)).toBe('');
         expect(addresses()).toEqual([]);
       });
     });

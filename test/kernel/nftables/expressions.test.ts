@@ -62,7 +62,8 @@ describeWith({ root: true, tools: ['nft'] }, 'expressions', () => {
       .catch((reason: unknown) => reason);
     if (!(error instanceof KernelError)) throw error;
     const known = error.message.slice(error.message.indexOf('it knows ') + 'it knows '.length).split(', ');
-    expect(known.sort()).toEqual(Object.keys(RULE_CASES).sort());
+    // nft makes none of xtables': the tests of iptables compare those with its own tool's.
+    expect(known.sort()).toEqual([...Object.keys(RULE_CASES), 'match', 'target'].sort());
   });
 
   test('a kind that only others make is listed as such, and refused', async () => {

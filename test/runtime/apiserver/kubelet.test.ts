@@ -8,6 +8,25 @@ import { openClient } from '../../../src/client/typedClient.js';
 import { startTestApiServer, type TestApiServer } from '../../support/testApiServer.js';
 import { makeTestPki, type TestIdentity, type TestPki } from '../../support/testPki.js';
 
+const use = (usageNanoCores: number, workingSetBytes: number) => ({
+  cpu: { time: '2026-01-02T03:04:05Z', usageNanoCores },
+  memory: { workingSetBytes },
+});
+const SUMMARY = {
+  node: use(250_000_000, 2 ** 30),
+  pods: [
+    {
+      podRef: { namespace: 'default', name: 'web' },
+      containers: [{ name: 'a', ...use(1_500_000, 2 ** 20) }],
+    },
+    {
+      podRef: { namespace: 'default', name: 'two' },
+      containers: [{ name: 'a', ...use(1, 1) }, { name: 'b' }],
+    },
+    { podRef: { namespace: 'default', name: 'gone' }, containers: [{ name: 'a', ...use(1, 1) }] },
+  ],
+};
+
 describe('a pod on a node', () => {
   let pki: TestPki;
   let api: TestApiServer;
@@ -26,7 +45,8 @@ describe('a pod on a node', () => {
     });
     kubelet.on('request', (request, response) => {
       note(request);
-      if (request.url?.includes('previous'))
+      if (request.url === '/stats/summary') response.writeHead(200).end(JSON.stringify(SUMMARY));
+      else if (request.url?.includes('previous'))
         response.writeHead(400).end('container "a" in pod "web" is waiting to start: ContainerCreating');
       else response.writeHead(200, { 'content-type': 'text/plain' }).end('line 1\nline 2\n');
     });
@@ -103,6 +123,31 @@ describe('a pod on a node', () => {
       peer: 'kube-apiserver',
       authorization: undefined,
     });
+  });
+
+  test('uses what its kubelet measured, and is left out without a measurement', async () => {
+    const metrics = '/apis/metrics.k8s.io/v1beta1';
+    const json = async (path: string) => JSON.parse((await get(path)).text);
+    const usage = { cpu: '1500000n', memory: '1024Ki' };
+    expect(await json(`${metrics}/namespaces/default/pods`)).toMatchObject({
+      kind: 'PodMetricsList',
+      items: [
+        { metadata: { name: 'web' }, timestamp: '2026-01-02T03:04:05Z', containers: [{ name: 'a', usage }] },
+      ],
+    });
+    expect(await json(`${metrics}/nodes/n1`)).toMatchObject({
+      kind: 'NodeMetrics',
+      usage: { cpu: '250000000n', memory: '1048576Ki' },
+    });
+    expect(await json(`${metrics}/pods?labelSelector=app%3Dnone`)).toMatchObject({ items: [] });
+    expect(await get(`${metrics}/namespaces/default/pods/two`)).toMatchObject({ status: 404 });
+    expect(await json(metrics)).toMatchObject({
+      resources: [
+        { name: 'nodes', kind: 'NodeMetrics', namespaced: false, verbs: ['get', 'list'] },
+        { name: 'pods', kind: 'PodMetrics', namespaced: true, verbs: ['get', 'list'] },
+      ],
+    });
+    expect(seen.filter(({ url }) => url === '/stats/summary')).toHaveLength(1);
   });
 
   test("needs the container's name when it has several", async () => {

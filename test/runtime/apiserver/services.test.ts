@@ -1,11 +1,12 @@
 // Addresses and node ports of Services where two apiservers share one etcd: nothing is given twice, nothing is lost.
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import type { V1Service } from '../../../src/api/gen/types.js';
 import { IP_ADDRESSES, SERVICES } from '../../../src/api/resources.js';
 import { ApiError } from '../../../src/api/status.js';
 import type { Client } from '../../../src/client/client.js';
 import { openEtcdStore } from '../../../src/store/etcd/store.js';
 import { startEtcd, type TestEtcd } from '../../support/etcd.js';
+import { describeWith } from '../../support/requires.js';
 import { type SecuredApiServer, startSecuredApiServer } from '../../support/securedApiServer.js';
 
 const WAIT = { timeout: 30_000, interval: 100 };
@@ -19,16 +20,6 @@ const startServer = async () =>
     services: { serviceCidrs: ['10.96.0.0/24', 'fd00::/120'], nodePortRange: '30000-30199' },
   });
 
-beforeAll(async () => {
-  etcd = await startEtcd();
-  servers = [await startServer()];
-  servers.push(await startServer());
-}, 120_000);
-afterAll(async () => {
-  for (const server of servers) await server.close();
-  await etcd?.stop();
-}, 60_000);
-
 const clientOf = (index: number) => servers[index % servers.length]?.client as Client;
 const service = (name: string, spec: V1Service['spec'] = {}): V1Service => ({
   metadata: { name, namespace: 'default' },
@@ -37,7 +28,18 @@ const service = (name: string, spec: V1Service['spec'] = {}): V1Service => ({
 const addressesOf = ({ spec }: V1Service) => spec?.clusterIPs ?? [];
 const portsOf = ({ spec }: V1Service) => (spec?.ports ?? []).map(({ nodePort }) => nodePort);
 
-describe('two apiservers on one etcd', { timeout: 180_000 }, () => {
+describeWith({ tools: ['etcd'] }, 'two apiservers on one etcd', () => {
+  vi.setConfig({ testTimeout: 180_000 });
+  beforeAll(async () => {
+    etcd = await startEtcd();
+    servers = [await startServer()];
+    servers.push(await startServer());
+  }, 120_000);
+  afterAll(async () => {
+    for (const server of servers) await server.close();
+    await etcd?.stop();
+  }, 60_000);
+
   it('give no address and no port twice, however many ask at once', async () => {
     const made = await Promise.all(
       Array.from({ length: 160 }, (_, index) =>

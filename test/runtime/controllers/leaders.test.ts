@@ -40,7 +40,7 @@ beforeAll(async () => {
     .catch((error: unknown) => {
       if (!ApiError.is(error, 'AlreadyExists')) throw error;
     });
-}, 60_000);
+});
 afterAll(async () => {
   for (const child of children) child.kill('SIGKILL');
   await api.close();
@@ -94,7 +94,7 @@ it('goes on after the leader is killed, and makes nothing twice', async () => {
     expect(status.replicas).toBe(200);
   });
   expect(await podNames()).toHaveLength(200);
-}, 90_000);
+});
 
 it('ends in order on TERM and gives the lease back', async () => {
   const [, second] = children;
@@ -103,4 +103,4 @@ it('ends in order on TERM and gives the lease back', async () => {
   second.kill('SIGTERM');
   expect(await ended).toBe(0);
   expect(await holder()).toBe('');
-}, 60_000);
+});

@@ -7,7 +7,7 @@ import { openWorld, type World } from './support/world.js';
 let world: World;
 beforeAll(async () => {
   world = await openWorld(['n0']);
-}, 60_000);
+});
 afterAll(() => world.close());
 
 it('goes with everything in it, pods first', async () => {
@@ -34,4 +34,4 @@ it('goes with everything in it, pods first', async () => {
     expect(items.map(({ metadata }) => metadata.name)).not.toContain('team');
   });
   expect((await client.of(CONFIG_MAPS).list({ namespace: 'team' })).items).toEqual([]);
-}, 60_000);
+});

@@ -20,7 +20,7 @@ beforeAll(async () => {
     .catch((error: unknown) => {
       if (!ApiError.is(error, 'AlreadyExists')) throw error;
     });
-}, 60_000);
+});
 afterAll(() => world.close());
 
 const named = (name: string) => ({ name, namespace: 'default' });
@@ -66,7 +66,7 @@ it('gives a claim the smallest volume that fits, and keeps it after the claim', 
   await until(async () =>
     expect((await client.of(PERSISTENT_VOLUMES).get({ name: 'fitting' })).status.phase).toBe('Released'),
   );
-}, 60_000);
+});
 
 it('makes a local volume where the pod goes, keeps it while it is used, and removes it afterwards', async () => {
   const { client } = world;
@@ -99,4 +99,4 @@ it('makes a local volume where the pod goes, keeps it while it is used, and remo
     expect(items.filter(({ spec }) => spec.storageClassName === 'local-path')).toEqual([]);
   });
   expect(world.made.filter((name) => name.startsWith('remove-'))).toHaveLength(1);
-}, 60_000);
+});

@@ -24,7 +24,7 @@ const named = (name: string) => ({ name, namespace: 'default' });
 let world: World;
 beforeAll(async () => {
   world = await openWorld(NODE_NAMES);
-}, 60_000);
+});
 afterAll(() => world.close());
 
 const podsOf = async (app: string) =>
@@ -47,7 +47,7 @@ it('a ReplicationController makes exactly its pods', async () => {
     expect(status.readyReplicas).toBe(5);
   });
   expect(madeFor('rc-')).toHaveLength(5);
-}, 60_000);
+});
 
 it('a DaemonSet stands on every node, also on one that comes later, and rolls', async () => {
   const sets = world.client.of(DAEMON_SETS);
@@ -78,7 +78,7 @@ it('a DaemonSet stands on every node, also on one that comes later, and rolls', 
   expect(new Set(pods.map(({ spec }) => spec.nodeName)).size).toBe(3);
   expect(pods.every(({ spec }) => spec.containers[0]?.image === 'busybox:2')).toBe(true);
   expect(madeFor('agent-')).toHaveLength(6);
-}, 60_000);
+});
 
 it('a StatefulSet brings its pods up in order, each with its claim, and updates them from the top', async () => {
   const sets = world.client.of(STATEFUL_SETS);
@@ -115,7 +115,7 @@ it('a StatefulSet brings its pods up in order, each with its claim, and updates 
     ]).toEqual([true, 3, 3]);
   });
   expect(madeFor('db-').slice(3)).toEqual(['db-2', 'db-1', 'db-0']);
-}, 60_000);
+});
 
 it('a Job counts every pod once, over restarts', async () => {
   const failing = new Set<string>();
@@ -139,7 +139,7 @@ it('a Job counts every pod once, over restarts', async () => {
   expect(madeFor('sum-')).toHaveLength(13);
   await jobs.delete(named('sum'), { propagationPolicy: 'Background' });
   await until(async () => expect(await podsOf('sum')).toEqual([]));
-}, 60_000);
+});
 
 it('an Indexed Job does every index once', async () => {
   world.fate = (pod) => (pod.metadata.labels?.['app'] === 'idx' ? 'succeeded' : 'ready');
@@ -160,7 +160,7 @@ it('an Indexed Job does every index once', async () => {
       .map((name) => name.slice(0, 6))
       .sort(),
   ).toEqual(Array.from({ length: 8 }, (_, index) => `idx-${index}-`));
-}, 60_000);
+});
 
 it('a CronJob starts a time once', async () => {
   world.fate = (pod) => (pod.metadata.labels?.['app'] === 'tick' ? 'succeeded' : 'ready');
@@ -179,10 +179,10 @@ it('a CronJob starts a time once', async () => {
   });
   await world.client.of(CRON_JOBS).delete(named('tick'));
   await until(async () => expect(await podsOf('tick')).toEqual([]));
-}, 60_000);
+});
 
 it('a node that comes later gets its daemon', async () => {
   await world.client.of(NODES).create({ metadata: { name: 'n3' }, status: {} });
   await world.ready('n3');
   await until(async () => expect(await podsOf('agent')).toHaveLength(4));
-}, 60_000);
+});

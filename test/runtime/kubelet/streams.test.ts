@@ -1,7 +1,9 @@
 // Stock kubectl through the kubelet's server into a container of a real containerd.
-// Guarantees: exec, logs and port-forward carry bytes, exit codes and refusals unchanged.
+// Guarantees: exec, attach, logs and port-forward carry bytes, exit codes and refusals unchanged, over SPDY and WebSocket.
 import { execFile, spawn } from 'node:child_process';
 import net from 'node:net';
+import { Readable, Writable } from 'node:stream';
+import { Exec, KubeConfig, type V1Status } from '@kubernetes/client-node';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { silentLog } from '../../../src/api/log.js';
 import type { RuntimeService } from '../../../src/cri/runtime.js';
@@ -21,6 +23,7 @@ const needs = {
 };
 const SCRIPT = 'echo started; while [ ! -e /end ]; do sleep 0.2; done; echo ended';
 const ECHO = 'nc -ll -p 8080 -e cat';
+const TALK = 'while read line; do echo "heard $line"; done; exec sleep 10000';
 
 describeWith(needs, 'kubectl through the kubelet', () => {
   let node: CriNode;
@@ -36,14 +39,15 @@ describeWith(needs, 'kubectl through the kubelet', () => {
     for (const [name, script] of [
       ['main', SCRIPT],
       ['echo', ECHO],
+      ['talk', TALK],
     ] as const) {
-      const container = containerOf(name, ['/bin/sh', '-c', script]);
+      const container = { ...containerOf(name, ['/bin/sh', '-c', script]), stdin: name === 'talk' };
       const labels = { ...container.labels, 'io.kubernetes.pod.uid': config.metadata.uid };
       await runtime.startContainer(await runtime.createContainer(sandbox, { ...container, labels }, config));
     }
     const ca = await makeAuthority();
     const pod = podWith(
-      { containers: [{ name: 'main' }, { name: 'echo' }] },
+      { containers: [{ name: 'main' }, { name: 'echo' }, { name: 'talk', stdin: true }] },
       { name: 'web', namespace: 'default', uid: config.metadata.uid, status: { phase: 'Running' } },
     );
     server = await openKubeletServer({
@@ -89,7 +93,7 @@ describeWith(needs, 'kubectl through the kubelet', () => {
   ];
   const kubectl = (args: readonly string[], input = '') =>
     new Promise<{ code: number; stdout: string; stderr: string }>((resolve) => {
-      const child = execFile('kubectl', [...flags(), ...args], { timeout: 20_000 }, (error, stdout, stderr) =>
+      const child = execFile('kubectl', [...flags(), ...args], { timeout: 60_000 }, (error, stdout, stderr) =>
         resolve({ code: error === null ? 0 : Number(error.code ?? -1), stdout, stderr }),
       );
       child.stdin?.end(input);
@@ -110,6 +114,85 @@ describeWith(needs, 'kubectl through the kubelet', () => {
     expect(both.stderr).toContain('err\n');
     const echoed = await kubectl(['exec', '-i', 'web', '-c', 'main', '--', 'cat'], 'x'.repeat(200_000));
     expect(echoed.stdout).toHaveLength(200_000);
+  });
+
+  /** A stock client that speaks v5.channel.k8s.io, which kubectl does from 1.31 on. */
+  async function execByWebSocket(options: {
+    readonly command: string[];
+    readonly input?: string;
+    readonly tty?: { readonly rows: number; readonly columns: number };
+  }) {
+    const { command, input, tty } = options;
+    const config = new KubeConfig();
+    config.loadFromOptions({
+      clusters: [{ name: 'c', server: `https://127.0.0.1:${door.port}`, skipTLSVerify: true }],
+      users: [{ name: 'u', token: 'any' }],
+      contexts: [{ name: 'x', cluster: 'c', user: 'u' }],
+      currentContext: 'x',
+    });
+    const said = { out: '', err: '' };
+    const into = (name: 'out' | 'err') =>
+      new Writable({
+        write: (chunk, _, done) => {
+          said[name] += String(chunk);
+          done();
+        },
+      });
+    const stdout = Object.assign(into('out'), tty);
+    const stdin = input === undefined ? null : Readable.from([input]);
+    const [protocol, status] = await new Promise<[string, V1Status]>((resolve, reject) => {
+      const errors = tty === undefined ? into('err') : null;
+      const answered = (answer: V1Status) =>
+        socket.then(({ protocol: spoken }) => resolve([spoken, answer]), reject);
+      const place = ['default', 'web', 'main'] as const;
+      const exec = new Exec(config);
+      const socket = exec.exec(...place, command, stdout, errors, stdin, tty !== undefined, answered);
+      socket.catch(reject);
+    });
+    return { ...said, protocol, status };
+  }
+
+  test('exec over WebSocket, the end of the input and the exit code included', async () => {
+    const both = await execByWebSocket({ command: ['sh', '-c', 'echo out; echo err >&2; exit 3'] });
+    expect(both).toMatchObject({ out: 'out\n', err: 'err\n', protocol: 'v5.channel.k8s.io' });
+    expect(both.status).toMatchObject({ status: 'Failure', reason: 'NonZeroExitCode' });
+    expect(both.status.details?.causes).toEqual([{ reason: 'ExitCode', message: '3' }]);
+    // cat ends only because its input does.
+    const echoed = await execByWebSocket({ command: ['cat'], input: 'x'.repeat(300_000) });
+    expect(echoed.status.status).toBe('Success');
+    expect(echoed.out).toHaveLength(300_000);
+  });
+
+  test('a terminal over WebSocket has the size of the caller', async () => {
+    const size = 'until [ "$(busybox stty size)" = "33 101" ]; do sleep 0.1; done; busybox stty size';
+    const { out, status } = await execByWebSocket({
+      command: ['sh', '-c', size],
+      tty: { rows: 33, columns: 101 },
+    });
+    expect([out, status.status]).toEqual(['33 101\r\n', 'Success']);
+  });
+
+  test('attach talks to the process itself', async () => {
+    const child = spawn('kubectl', [...flags(), 'attach', '-i', 'web', '-c', 'talk']);
+    const ended = new Promise((done) => child.once('close', done));
+    try {
+      let said = '';
+      const heard = new Promise<void>((resolve, reject) => {
+        child.stderr.on('data', (piece: Buffer) => {
+          said += piece.toString();
+        });
+        child.stdout.on('data', (piece: Buffer) => {
+          said += piece.toString();
+          if (said.includes('heard me\n')) resolve();
+        });
+        child.on('close', () => reject(new Error(said)));
+      });
+      child.stdin.write('me\n');
+      await heard;
+    } finally {
+      child.kill();
+      await ended;
+    }
   });
 
   test('exec into what is not there is refused with its reason', async () => {

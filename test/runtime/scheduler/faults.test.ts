@@ -1,6 +1,6 @@
 // An apiserver that refuses, is busy, fails or does not answer: no pod bound twice, none forgotten, no node over-full.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { PODS } from '../../../src/api/resources.js';
+import { NODES, PODS } from '../../../src/api/resources.js';
 import { statusError } from '../../../src/api/status.js';
 import type { Client, ResourceClient } from '../../../src/client/client.js';
 import { cpu, Playground, until } from './support.js';
@@ -59,6 +59,56 @@ describe('bindings that', () => {
     await until(async () => expect(Object.keys(await ground.placements())).toHaveLength(COUNT));
     const nodes = Object.values(await ground.placements());
     expect(['a', 'b', 'c'].map((name) => nodes.filter((one) => one === name).length)).toEqual([4, 4, 4]);
+    await stop();
+  });
+});
+
+describe('a node that vanishes between choice and binding', () => {
+  const vanishing = (bind: () => Promise<unknown>) => async () => {
+    await ground.api.client.of(NODES).delete({ name: 'a' });
+    return bind();
+  };
+  /** What happens to the first binding, once. */
+  const first = (fail: (bind: () => Promise<unknown>) => () => Promise<unknown>) => {
+    let done = false;
+    return (client: Client): Client => ({
+      ...client,
+      of: (type) => {
+        const real = client.of(type);
+        if (type.resource !== PODS.resource) return real;
+        const post: ResourceClient<never>['post'] = async (name, subresource, body) => {
+          const bind = () => real.post(name, subresource, body);
+          if (done) return bind() as never;
+          done = true;
+          return fail(bind)() as never;
+        };
+        return { ...real, post };
+      },
+    });
+  };
+
+  it('and comes back is not filled twice', async () => {
+    await ground.node('a', { allocatable: { cpu: '1' } });
+    const stop = ground.schedule({}, first(vanishing));
+    await ground.pod('early', cpu('1'));
+    await until(async () => expect(await ground.placements()).toEqual({ early: 'a' }));
+    await ground.pod('late', cpu('1'));
+    await until(async () => expect(await ground.failures('late')).not.toEqual([]));
+    await ground.node('a', { allocatable: { cpu: '1' } });
+    await until(async () => expect((await ground.failures('late')).join()).toContain('Insufficient cpu'));
+    await ground.node('b', { allocatable: { cpu: '1' } });
+    await until(async () => expect(await ground.placements()).toEqual({ early: 'a', late: 'b' }));
+    await stop();
+  });
+
+  it('and refuses loses the pod to another', async () => {
+    await ground.node('a', { allocatable: { cpu: '1' } });
+    const refused = () => vanishing(async () => Promise.reject(statusError('Conflict', 'no such node')));
+    const stop = ground.schedule({ podInitialBackoffMs: 20, podMaxBackoffMs: 50 }, first(refused));
+    await ground.pod('p', cpu('1'));
+    await until(async () => expect(await ground.failures('p')).not.toEqual([]));
+    await ground.node('b', { allocatable: { cpu: '1' } });
+    await until(async () => expect(await ground.placements()).toEqual({ p: 'b' }));
     await stop();
   });
 });

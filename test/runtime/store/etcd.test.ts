@@ -116,7 +116,7 @@ describeWith({ tools: ['etcd'] }, 'an etcd that goes away', () => {
   test('after a crash and restart reads, writes and watches go on, with no change lost or doubled', async () => {
     const etcd = await startEtcd();
     try {
-      const store = await openEtcdStore({ endpoints: [etcd.endpoint], patienceMs: 200, timeoutMs: 2_000 });
+      const store = await openEtcdStore({ endpoints: [etcd.endpoint], patienceMs: 200, timeoutMs: 10_000 });
       const seen: string[] = [];
       const errors: Error[] = [];
       await store.watch({

@@ -35,5 +35,5 @@ describeWith({ root: true, tools: ['unshare', 'mount'] }, 'a store on a full dis
     expect(new Set(refused)).toEqual(new Set(['UNAVAILABLE']));
     expect(refused).toHaveLength(20);
     expect([kept, revision, next]).toEqual([made.length, made.length, made.length + 1]);
-  }, 90_000);
+  });
 });

@@ -139,6 +139,15 @@ export function iptablesContract(family: IptablesFamily, open: () => Promise<Ipt
     expect(chainsOf(await iptables.save('filter'), 'filter').sort()).toEqual(['FORWARD', 'INPUT', 'OUTPUT']);
   });
 
+  test('the stamp is another after a change, and only then', async () => {
+    const iptables = await opened();
+    const stamp = () => iptables.stamp(['filter']);
+    const before = await stamp();
+    expect(await stamp()).toBe(before);
+    await iptables.restore(table('filter', '-F TWO'));
+    expect(await stamp()).not.toBe(before);
+  });
+
   describe('a refused line', () => {
     test.each<[string, string]>([
       ['a rule in an unknown chain', '-A NOPE -j ACCEPT'],

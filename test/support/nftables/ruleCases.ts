@@ -27,7 +27,10 @@ export const ruleCaseTable = (family: string) => {
 `;
 };
 
-export const RULE_CASES: Record<Exclude<ExpressionKind, 'other'>, readonly RuleCase[]> = {
+export const RULE_CASES: Record<
+  Exclude<ExpressionKind, 'other' | 'match' | 'target'>,
+  readonly RuleCase[]
+> = {
   payload: [
     {
       family: 'ip',

@@ -76,7 +76,8 @@ export function proxyLab() {
     throw new Error(`the server of ${name} does not answer`);
   }
 
-  async function lab(): Promise<Lab> {
+  /** The wiring alone. */
+  async function bare(): Promise<Lab> {
     const [node, a, b, outside] = await Promise.all(Array.from({ length: 4 }, () => namespaces.make()));
     if (node === undefined || a === undefined || b === undefined || outside === undefined)
       throw new Error('no namespaces');
@@ -97,11 +98,17 @@ export function proxyLab() {
       { do: 'add', kind: 'route', gateway: '192.168.77.2' },
     ]);
     await node.run('sh', '-c', 'echo 1 > /proc/sys/net/ipv4/ip_forward');
-    await Promise.all([serve(a, 'one'), serve(b, 'two')]);
     return { node, pods: [a, b], outside };
   }
 
-  return { lab, closing: namespaces.closing };
+  /** With servers "one" and "two" in the pods. */
+  async function lab(): Promise<Lab> {
+    const place = await bare();
+    await Promise.all(place.pods.map((pod, n) => serve(pod, n === 0 ? 'one' : 'two')));
+    return place;
+  }
+
+  return { lab, bare, closing: namespaces.closing };
 }
 
 export const get = (from: TestNetNs, to: string) =>

@@ -42,33 +42,45 @@ export function random(seed: number): () => number {
   };
 }
 
+/** One of many shapes of a service: addresses, policies, affinity, source ranges, up to three endpoints or none. */
+export function randomPort(
+  next: () => number,
+  n: number,
+  more: Pick<Partial<ServicePort>, 'family' | 'protocol'> = {},
+): ServicePort {
+  const { family = 'ip' } = more;
+  const below = (limit: number) => Math.floor(next() * limit);
+  const maybe = <T>(chance: number, value: T): T | undefined => (next() < chance ? value : undefined);
+  const all = Array.from({ length: below(4) }, (_, i) => endpoint(podIp(i + 1, family), next() < 0.7));
+  const internalLocal = next() < 0.2;
+  const externalLocal = next() < 0.3;
+  const nodePort = maybe(0.4, 30_000 + n);
+  const affinitySeconds = maybe(0.3, 10 * (1 + below(2)));
+  const [external, balancer, ranges] =
+    family === 'ip'
+      ? ['192.0.2.', '198.51.100.', ['203.0.113.0/24', '10.0.0.0/8', '172.16.0.0/12']]
+      : ['2001:db8:1::', '2001:db8:2::', ['2001:db8:3::/48', 'fd00::/8', '2001:db8:10::/45']];
+  return servicePort(n + 1, {
+    ...more,
+    endpoints: all,
+    localEndpoints: internalLocal || externalLocal ? all.filter(({ local }) => local) : [],
+    served: all.length > 0 || next() < 0.3,
+    internalLocal,
+    externalLocal,
+    externalIps: maybe(0.3, [`${external}${n + 1}`]) ?? [],
+    loadBalancerIps: maybe(0.3, [`${balancer}${n + 1}`]) ?? [],
+    sourceRanges: maybe(0.3, ranges) ?? [],
+    ...(nodePort === undefined ? {} : { nodePort }),
+    ...(affinitySeconds === undefined ? {} : { affinitySeconds }),
+  });
+}
+
 /** A state like the one before, with about half of eight services changed in any way a service can change. */
 export function randomState(next: () => number, before: ProxyState): ProxyState {
-  const below = (n: number) => Math.floor(next() * n);
-  const maybe = <T>(chance: number, value: T): T | undefined => (next() < chance ? value : undefined);
   const ports = Array.from({ length: 8 }, (_, n) => {
     const old = before.get(servicePort(n + 1).key);
     if (old !== undefined && next() < 0.5) return [old];
-    if (next() < 0.3) return [];
-    const all = Array.from({ length: below(4) }, (_, i) => endpoint(podIp(i + 1), next() < 0.7));
-    const internalLocal = next() < 0.2;
-    const externalLocal = next() < 0.3;
-    const nodePort = maybe(0.4, 30_000 + n);
-    const affinitySeconds = maybe(0.3, 10 * (1 + below(2)));
-    return [
-      servicePort(n + 1, {
-        endpoints: all,
-        localEndpoints: internalLocal || externalLocal ? all.filter(({ local }) => local) : [],
-        served: all.length > 0 || next() < 0.3,
-        internalLocal,
-        externalLocal,
-        externalIps: maybe(0.3, [`192.0.2.${n}`]) ?? [],
-        loadBalancerIps: maybe(0.3, [`198.51.100.${n}`]) ?? [],
-        sourceRanges: maybe(0.3, ['203.0.113.0/24', '10.0.0.0/8']) ?? [],
-        ...(nodePort === undefined ? {} : { nodePort }),
-        ...(affinitySeconds === undefined ? {} : { affinitySeconds }),
-      }),
-    ];
+    return next() < 0.3 ? [] : [randomPort(next, n)];
   });
   return stateOf(...ports.flat());
 }

@@ -7,8 +7,8 @@ import type {
   V1PodAffinityTerm,
   V1TopologySpreadConstraint,
 } from '../../../src/api/gen/types.js';
+import { matchesNode, matchesTerm } from '../../../src/api/nodeSelector.js';
 import type { Stored } from '../../../src/api/object.js';
-import { matchesNode, matchesTerm } from '../../../src/scheduler/nodeSelector.js';
 import { offered, presumedRequestsOf, requestsOf } from '../../../src/scheduler/resources.js';
 import { tolerates } from '../../../src/scheduler/tolerations.js';
 

@@ -2,6 +2,7 @@
 
 import { webcrypto } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import type { ServerResponse } from 'node:http';
 import https from 'node:https';
 import net, { type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -9,7 +10,7 @@ import path from 'node:path';
 import type { TLSSocket } from 'node:tls';
 import 'reflect-metadata';
 import * as x509 from '@peculiar/x509';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { readBody } from '../../../src/client/answer.js';
 import { openHttps } from '../../../src/client/httpTransport.js';
 
@@ -41,7 +42,10 @@ async function selfSigned(name: string) {
   return { cert: certificate.toString('pem'), key };
 }
 
+const CROWD = 100;
+
 describe('the HTTPS transport', () => {
+  const together: ServerResponse[] = [];
   let server: https.Server;
   let address: string;
   let folder: string;
@@ -56,6 +60,10 @@ describe('the HTTPS transport', () => {
     server = https.createServer(options, (request, response) => {
       const { CN } = (request.socket as TLSSocket).getPeerCertificate().subject ?? {};
       if (request.url === '/hang') return;
+      if (request.url === '/together') {
+        if (together.push(response) === CROWD) for (const one of together) one.end('{}');
+        return;
+      }
       if (request.url === '/cut') return void response.write('half', () => response.destroy());
       response.setHeader('X-Thing', 'v');
       response.end(JSON.stringify({ url: request.url, user: CN, token: request.headers.authorization }));
@@ -112,6 +120,19 @@ describe('the HTTPS transport', () => {
 
   test('an answer that is cut off is an error, not a short answer', async () => {
     await expect(ask({}, '/cut')).rejects.toMatchObject({ code: 'UNREACHABLE' });
+  });
+
+  test('keeps some connections after a burst, and closes the rest', async () => {
+    const transport = openHttps({ server: address, ca: authority.cert });
+    const open = () => new Promise<number>((resolve) => server.getConnections((_, count) => resolve(count)));
+    const answers = Array.from({ length: CROWD }, async () =>
+      readBody(await transport.request({ method: 'GET', path: '/together' })),
+    );
+    // Nobody is answered before all are there, so each has a connection of its own.
+    await Promise.all(answers);
+    await vi.waitFor(async () => expect(await open()).toBeLessThanOrEqual(64), { timeout: 30_000 });
+    expect(await open()).toBeGreaterThan(0);
+    transport.close();
   });
 
   test('an aborted signal ends a request that waits', async () => {

@@ -101,4 +101,4 @@ it('with an apiserver: a new network is used, kept while a Service needs it, and
     await running;
     await close();
   }
-}, 60_000);
+});

@@ -6,15 +6,16 @@ import {
   Server,
   ServerCredentials,
   type ServerUnaryCall,
+  type ServerWritableStream,
   type ServiceDefinition,
   type sendUnaryData,
   status,
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { openRuntime } from '../../../src/cri/client.js';
-import { CriError } from '../../../src/cri/runtime.js';
+import { type ContainerEvent, CriError } from '../../../src/cri/runtime.js';
 
 const proto = loadSync(path.resolve('src/cri/proto/cri.proto'), { longs: String, defaults: true });
 type Answer = (request: Record<string, unknown>) => object;
@@ -54,13 +55,17 @@ async function serve(service: 'RuntimeService' | 'ImageService', answers: Record
   );
   server.addService(proto[`runtime.v1.${service}`] as ServiceDefinition, handlers);
   servers.push(server);
-  await new Promise<void>((resolve, reject) => {
-    const address = `unix://${path.join(directory, 'cri.sock')}`;
+  await listen(server);
+  return server;
+}
+
+function listen(server: Server): Promise<void> {
+  const address = `unix://${path.join(directory, 'cri.sock')}`;
+  return new Promise((resolve, reject) =>
     server.bindAsync(address, ServerCredentials.createInsecure(), (error) =>
       error === null ? resolve() : reject(error),
-    );
-  });
-  return server;
+    ),
+  );
 }
 
 const refuse = (code: status, details: string) => () => {
@@ -170,5 +175,47 @@ describe('the CRI client', () => {
     expect(second).not.toHaveProperty('uid');
     expect(await images.imageStatus('none')).toBeUndefined();
     expect(await images.imageFsInfo()).toEqual([{ mountpoint: '/m', usedBytes: 9, inodesUsed: 0 }]);
+  });
+
+  test('events of containers are told until the runtime or the caller ends them', async () => {
+    const server = new Server();
+    const event = (id: string, containerEventType: string, uid?: string) => ({
+      ...{ containerId: id, containerEventType },
+      podSandboxStatus: uid === undefined ? undefined : { metadata: { uid } },
+    });
+    let cancelled = false;
+    server.addService(proto['runtime.v1.RuntimeService'] as ServiceDefinition, {
+      GetContainerEvents: (call: ServerWritableStream<object, object>) => {
+        call.on('cancelled', () => {
+          cancelled = true;
+        });
+        call.write(event('c', 'CONTAINER_STARTED_EVENT', 'u'));
+        call.write(event('d', 'CONTAINER_STOPPED_EVENT'));
+        call.write(event('e', 'CONTAINER_DELETED_EVENT', 'v'));
+      },
+    });
+    servers.push(server);
+    await listen(server);
+    const heard: ContainerEvent[] = [];
+    const ending = new AbortController();
+    const { runtime } = open();
+    await runtime.containerEvents((one) => {
+      heard.push(one);
+      if (heard.length === 2) ending.abort();
+    }, ending.signal);
+    expect(heard).toEqual([
+      { containerId: 'c', type: 'CONTAINER_STARTED_EVENT', podUid: 'u' },
+      { containerId: 'e', type: 'CONTAINER_DELETED_EVENT', podUid: 'v' },
+    ]);
+    await vi.waitFor(() => expect(cancelled).toBe(true), 30_000);
+    const broken = runtime.containerEvents(() => server.forceShutdown(), new AbortController().signal);
+    await expect(broken).rejects.toBeInstanceOf(CriError);
+  });
+
+  test('a runtime without events says so', async () => {
+    await serve('RuntimeService', { Version: () => ({}) });
+    await expect(
+      open().runtime.containerEvents(() => {}, new AbortController().signal),
+    ).rejects.toMatchObject({ call: 'GetContainerEvents', code: 'UNIMPLEMENTED' });
   });
 });

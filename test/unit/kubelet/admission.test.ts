@@ -22,6 +22,13 @@ const withPort = (hostPort: number, hostIP?: string) =>
       }),
     ],
   });
+const affinity = (key: string, value: string) => ({
+  nodeAffinity: {
+    requiredDuringSchedulingIgnoredDuringExecution: {
+      nodeSelectorTerms: [{ matchExpressions: [{ key, operator: 'In', values: [value] }] }],
+    },
+  },
+});
 const others = (count: number) =>
   Array.from({ length: count }, (_, index) => ({
     ...asking({}),
@@ -36,6 +43,8 @@ describe('what a node takes', () => {
     ['one pod too many', asking({}), others(3), 'OutOfpods'],
     ['a selector that matches', asking({}, { nodeSelector: { disk: 'ssd' } }), [], undefined],
     ['a selector that does not', asking({}, { nodeSelector: { disk: 'hdd' } }), [], 'NodeAffinity'],
+    ['a node it must have', asking({}, { affinity: affinity('disk', 'ssd') }), [], undefined],
+    ['a node it must not have', asking({}, { affinity: affinity('disk', 'hdd') }), [], 'NodeAffinity'],
     ['a taint that is not tolerated', podOf(), [], 'TaintToleration'],
     ['a port that is free', withPort(8080), [withPort(8081)], undefined],
     ['a port that is taken', withPort(8080), [withPort(8080)], 'NodePorts'],

@@ -1,11 +1,12 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { silentLog } from '../../../src/api/log.js';
-import type { RuntimeService } from '../../../src/cri/runtime.js';
+import type { ContainerEvent, RuntimeService } from '../../../src/cri/runtime.js';
 import { Pleg } from '../../../src/kubelet/pleg.js';
 import { PodCache } from '../../../src/kubelet/runtime/podCache.js';
 import { emptyRuntimePod } from '../../../src/kubelet/runtime/runtimePod.js';
 
-const setUp = (fetch: (uid: string) => Promise<void> = async () => {}) => {
+const setUp = (fetch: (uid: string) => Promise<void> = async () => {}, periodMs = 1000) => {
+  const stream = { end: () => {} };
   const said: string[] = [];
   let pending: string[] = [];
   let clock = 0;
@@ -21,9 +22,23 @@ const setUp = (fetch: (uid: string) => Promise<void> = async () => {}) => {
     },
     () => ++clock,
   );
+  let relists = 0;
+  let tell: ((event: ContainerEvent) => void) | undefined;
   const pleg = new Pleg({
-    ...{ cache, log: silentLog, periodMs: 1000, now: () => ++clock },
-    runtime: { listPodSandboxBytes: list, listContainersBytes: list } as unknown as RuntimeService,
+    ...{ cache, log: silentLog, periodMs, now: () => ++clock },
+    runtime: {
+      listPodSandboxBytes: async () => {
+        relists++;
+        return list();
+      },
+      listContainersBytes: list,
+      containerEvents: (heard, signal) =>
+        new Promise((resolve) => {
+          tell = heard;
+          signal.addEventListener('abort', () => resolve());
+          stream.end = resolve;
+        }),
+    } as Partial<RuntimeService> as RuntimeService,
     differ: {
       relist: async () => ({
         changed: pending.map((podUid) => ({ podUid, events: [] })),
@@ -36,7 +51,8 @@ const setUp = (fetch: (uid: string) => Promise<void> = async () => {}) => {
     changed: (uid) => said.push(uid),
   });
   return {
-    ...{ said, pleg },
+    ...{ said, pleg, stream, relists: () => relists },
+    tell: (podUid: string) => tell?.({ containerId: 'c', type: 'CONTAINER_STARTED_EVENT', podUid }),
     change: (...uids: string[]) => {
       pending = uids;
     },
@@ -78,4 +94,42 @@ test('health follows the last relist', async () => {
   expect(await pleg.relist()).toBe(false);
   advance(200_000);
   expect(pleg.unhealthy()).toMatch(/^pleg was last seen active 200s ago; threshold is 3m0s$/);
+});
+
+test('a pod that hangs is waited for once, asked once, and told when it answers', async () => {
+  let answer = () => {};
+  let asked = 0;
+  const { said, pleg, change } = setUp(async (uid) => {
+    if (uid !== 'hung') return;
+    asked++;
+    await new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+  });
+  change('hung', 'good');
+  await pleg.relist();
+  change('better');
+  await pleg.relist();
+  expect(said).toEqual(['good', 'commit', 'better', 'commit']);
+  expect(asked).toBe(1);
+  answer();
+  await vi.waitFor(() => expect(said.at(-1)).toBe('hung'), 30_000);
+});
+
+test("the runtime's own events are heard at once, and relists become rare until they end", async () => {
+  const { said, pleg, tell, relists, stream } = setUp(undefined, 5);
+  await pleg.start();
+  try {
+    await vi.waitFor(() => expect(relists()).toBeGreaterThan(2), 30_000);
+    tell('u1');
+    await vi.waitFor(() => expect(said).toContain('u1'), 30_000);
+    await new Promise((resolve) => setTimeout(resolve, 20)); // one that had begun may end
+    const then = relists();
+    await new Promise((resolve) => setTimeout(resolve, 100)); // time for twenty
+    expect(relists()).toBe(then);
+    stream.end();
+    await vi.waitFor(() => expect(relists()).toBeGreaterThan(then + 2), 30_000);
+  } finally {
+    await pleg.stop();
+  }
 });

@@ -9,6 +9,7 @@ import {
   settle,
   trafficOf,
 } from '../../../src/proxy/config.js';
+import { configView } from '../../../src/proxy/configView.js';
 
 const file = (fields: object) => readConfigFile({ apiVersion: API_VERSION, kind: KIND, ...fields });
 const node = { ips: ['192.168.0.1', 'fd00::1'], podCidrs: ['10.244.3.0/24', 'fd00:244:3::/64'] };
@@ -107,5 +108,22 @@ describe('the configuration of a proxy', () => {
     });
     const bridge = settle({ detectLocalMode: 'BridgeInterface', bridgeInterface: 'cni0' });
     expect(trafficOf(bridge, node).ip6?.local).toEqual({ by: 'interface', name: 'cni0' });
+  });
+
+  it('is told under the names it is read by', () => {
+    const config = settle({
+      ...{ kubeconfig: '/k', hostnameOverride: 'n', mode: 'ipvs', bindAddress: '127.0.0.1' },
+      ...{ healthzBindAddress: '[::]:1', metricsBindAddress: '127.0.0.1:2' },
+      ...{ clusterCidrs: ['10.0.0.0/8', 'fd00::/48'], detectLocalMode: 'BridgeInterface' },
+      ...{ bridgeInterface: 'br0', interfaceNamePrefix: 'veth', nodePortAddresses: ['192.168.0.0/16'] },
+      ...{ masqueradeAll: true, masqueradeBit: 3, localhostNodePorts: true, syncPeriodMs: 61_000 },
+      ...{ minSyncPeriodMs: 20, ipvsScheduler: 'lc', ipvsExcludeCidrs: ['10.1.0.0/16'], ipvsStrictArp: true },
+      ...{ conntrackMaxPerCore: 7, conntrackMin: 8 },
+    });
+    // Every field is another than the usual one, or the comparison would show nothing.
+    for (const [field, value] of Object.entries(settle()))
+      expect(config).not.toMatchObject({ [field]: value });
+    const view = JSON.parse(JSON.stringify(configView(config)));
+    expect(settle(readConfigFile(view))).toEqual(config);
   });
 });

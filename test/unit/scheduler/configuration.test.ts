@@ -2,9 +2,9 @@
 import { describe, expect, it } from 'vitest';
 import {
   defaultConfiguration,
-  durationMs,
   parseConfiguration,
 } from '../../../src/scheduler/configuration/configuration.js';
+import { durationMs } from '../../../src/scheduler/configuration/durations.js';
 import { defaultProfile } from '../../../src/scheduler/profile.js';
 
 const file = (rest: string) =>
@@ -116,7 +116,28 @@ describe('what is wrong is named', () => {
       file('leaderElection: {leaseDuration: 5s}'),
       'leaderElection.leaseDuration: must be greater than renewDeadline',
     ],
-    [file('extenders: [{urlPrefix: "http://x"}]'), 'extenders: extenders are not supported'],
+    [file('extenders: [{urlPrefix: "x"}]'), 'extenders[0].urlPrefix: Invalid value: "x"'],
+    [
+      file('extenders: [{urlPrefix: "http://x", prioritizeVerb: p}]'),
+      'extenders[0].weight: Invalid value: 0: must have a positive weight applied to it',
+    ],
+    [
+      file('extenders: [{urlPrefix: "http://x", bindVerb: b}, {urlPrefix: "http://y", bindVerb: b}]'),
+      'extenders: found 2 extenders implementing bind, only one is allowed',
+    ],
+    [
+      file('extenders: [{urlPrefix: "http://x", httpTimeout: soon}]'),
+      'extenders[0].httpTimeout: Invalid value: "soon"',
+    ],
+    [
+      file('extenders: [{urlPrefix: "http://x", managedResources: [{name: cpu}]}]'),
+      'extenders[0].managedResources[0].name: Invalid value: "cpu"',
+    ],
+    [
+      file('extenders: [{urlPrefix: "https://x", enableHTTPS: true, tlsConfig: {caFile: /does/not/exist}}]'),
+      'extenders[0].tlsConfig.caFile: ENOENT',
+    ],
+    [file('extenders: [{urlPrefix: "http://x", verb: v}]'), 'extenders[0].verb: unknown field'],
   ])('%j', (text, message) => {
     expect(() => parseConfiguration(text)).toThrow(message);
   });

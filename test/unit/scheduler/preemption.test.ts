@@ -6,7 +6,7 @@ import { chooseNode, Scratch } from '../../../src/scheduler/choose.js';
 import { FilterRun } from '../../../src/scheduler/filterRun.js';
 import { Nominations } from '../../../src/scheduler/nominations.js';
 import { podInfoOf } from '../../../src/scheduler/podInfo.js';
-import { budgetsOf } from '../../../src/scheduler/preemption/budgets.js';
+import { Budgets } from '../../../src/scheduler/preemption/budgets.js';
 import { choosePreemption } from '../../../src/scheduler/preemption/preempt.js';
 import { defaultProfile } from '../../../src/scheduler/profile.js';
 import { type Filled, makeNode, makePod, requesting, snapshotOf } from './support.js';
@@ -42,7 +42,7 @@ function preempt(
   expect(slot).toBe(-1);
   const before = [snapshot.podCount, ...snapshot.table.requested.map((column) => [...column])];
   const run = new FilterRun(info, snapshot, profile.filters);
-  const whatIf = { pod: info, snapshot, run, nominations, budgets: budgetsOf(budgets) };
+  const whatIf = { pod: info, snapshot, run, nominations, budgets: new Budgets(budgets) };
   const found = choosePreemption(whatIf, { scratch, random });
   expect([snapshot.podCount, ...snapshot.table.requested.map((column) => [...column])]).toEqual(before);
   if ('message' in found) return found.message;
@@ -178,4 +178,17 @@ it('room that was made is kept from pods that matter less, and given to those th
   expect([slotFor(4), slotFor(5), slotFor(6)]).toEqual([-1, -1, 0]);
   nominations.remove('ns/n');
   expect(slotFor(0)).toBe(0);
+});
+
+it('a pod that made room goes there once it is free, though other nodes are emptier', () => {
+  const snapshot = snapshotOf([one('a'), using('x', '500m', 0)], [one('b')]);
+  const nominations = new Nominations(snapshot);
+  const pod = podInfoOf(using('n', '500m', 5));
+  const options = { scratch: new Scratch(), start: 0, random: () => 0, nominations };
+  const chosen = () => snapshot.table.names[chooseNode(pod, snapshot, profile, options).slot];
+  expect(chosen()).toBe('b');
+  nominations.set(pod, 'a');
+  expect(chosen()).toBe('a');
+  snapshot.setPod({ ...using('y', '100m', 9), spec: { ...using('y', '100m', 9).spec, nodeName: 'a' } });
+  expect(chosen()).toBe('b');
 });

@@ -167,3 +167,19 @@ it('a pod made anew under its name is scheduled though the old one was assumed',
   see({ ...successor, metadata: { ...successor.metadata, uid: 'uid-2' } });
   await until(() => expect(bindings()).toHaveLength(2));
 });
+
+it('a preemptor is looked at again only when its last victim is gone', async () => {
+  informers.of(NODES).set(makeNode('n1', { allocatable: { cpu: '2' } }));
+  for (const name of ['v1', 'v2', 'v3']) see(requesting(name, { cpu: '500m' }, { nodeName: 'n1' }));
+  see(requesting('vip', { cpu: '2' }, { priority: 1000 }));
+  start();
+  const deletions = () => client.writes.filter(({ verb }) => verb === 'delete').map(({ name }) => name);
+  await until(() => expect(deletions().sort()).toEqual(['ns/v1', 'ns/v2', 'ns/v3']));
+  const tries = () => events.filter((event) => event.includes('FailedScheduling')).length;
+  for (const name of ['v1', 'v2']) informers.of(PODS).remove(`ns/${name}`);
+  see(makePod('bystander', { priority: -1 }));
+  await until(() => expect(bindings()).toEqual(['ns/bystander -> n1']));
+  informers.of(PODS).remove('ns/v3');
+  await until(() => expect(bindings()).toContain('ns/vip -> n1'));
+  expect(tries()).toBe(1);
+});

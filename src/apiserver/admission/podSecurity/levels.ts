@@ -18,7 +18,7 @@ export interface LevelVersion {
 
 export type Policy = Readonly<Record<Mode, LevelVersion>>;
 
-const PREFIX = 'pod-security.kubernetes.io/';
+export const PREFIX = 'pod-security.kubernetes.io/';
 const LATEST = 'latest';
 const VERSION = /^v1\.(0|[1-9]\d{0,2})$/;
 
@@ -82,7 +82,9 @@ export function violations({ level, version }: LevelVersion, { metadata, spec }:
   return checks.flatMap((check) => check.find(pod) ?? []);
 }
 
-export const shown = ({ level, version }: LevelVersion): string => `"${level}:${version}"`;
+export const shown = (wanted: LevelVersion): string => `"${named(wanted)}"`;
+
+export const named = ({ level, version }: LevelVersion): string => `${level}:${version}`;
 
 export const listed = (found: readonly Violation[]): string =>
   found.map(({ reason, detail }) => `${reason} (${detail})`).join(', ');

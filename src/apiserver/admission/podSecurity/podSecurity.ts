@@ -1,5 +1,5 @@
 // PodSecurity: a namespace's labels say which level of the pod security standards its pods must meet.
-// Guarantees: only pods are refused; what would make pods that are refused is warned of; a namespace that gets stricter names the pods that break it.
+// Guarantees: only pods are refused; the audit log says by which level they were judged; what would make pods that are refused is warned of; a namespace that gets stricter names the pods that break it.
 import type { V1Pod, V1PodSpec } from '../../../api/gen/types.js';
 import type { KubeObject } from '../../../api/object.js';
 import { NAMESPACES, PODS } from '../../../api/resources.js';
@@ -7,7 +7,18 @@ import { forbidden, invalid } from '../../../api/status.js';
 import type { AdmissionPlugin, AdmissionRequest } from '../../admission.js';
 import type { AdmissionLookups } from '../lookups.js';
 import { isAbout } from '../requests.js';
-import { isStricter, labelFaults, listed, type PodLike, policyOf, shown, violations } from './levels.js';
+import {
+  isStricter,
+  type LevelVersion,
+  labelFaults,
+  listed,
+  named,
+  type PodLike,
+  PREFIX,
+  policyOf,
+  shown,
+  violations,
+} from './levels.js';
 
 /** Kinds that hold a pod template, and where. */
 const TEMPLATES: Readonly<Record<string, readonly string[]>> = {
@@ -44,6 +55,8 @@ async function checkPod(request: AdmissionRequest, lookups: Lookups): Promise<vo
   if (pod?.spec === undefined || !matters(request, pod)) return;
   const policy = await policyIn(request, lookups);
   const podLike = { metadata: pod.metadata, spec: pod.spec };
+  request.annotate?.(`${PREFIX}enforce-policy`, named(policy.enforce));
+  audit(request, policy.audit, podLike);
   const broken = violations(policy.enforce, podLike);
   if (broken.length > 0)
     throw forbidden(PODS, request.name, `violates PodSecurity ${shown(policy.enforce)}: ${listed(broken)}`);
@@ -70,7 +83,9 @@ async function checkTemplate(request: AdmissionRequest, lookups: Lookups): Promi
   const template = reach(request.object, path) as PodLike | undefined;
   if (template?.spec === undefined) return;
   if (JSON.stringify(template) === JSON.stringify(reach(request.old, path))) return;
-  warn(request, (await policyIn(request, lookups)).warn, template);
+  const policy = await policyIn(request, lookups);
+  audit(request, policy.audit, template);
+  warn(request, policy.warn, template);
 }
 
 function reach(object: KubeObject | undefined, path: readonly string[]): unknown {
@@ -80,9 +95,19 @@ function reach(object: KubeObject | undefined, path: readonly string[]): unknown
   );
 }
 
-function warn(request: AdmissionRequest, wanted: ReturnType<typeof policyOf>['warn'], pod: PodLike): void {
+function warn(request: AdmissionRequest, wanted: LevelVersion, pod: PodLike): void {
+  const text = wouldViolate(wanted, pod);
+  if (text !== undefined) request.warn?.(text);
+}
+
+function audit(request: AdmissionRequest, wanted: LevelVersion, pod: PodLike): void {
+  const text = wouldViolate(wanted, pod);
+  if (text !== undefined) request.annotate?.(`${PREFIX}audit-violations`, text);
+}
+
+function wouldViolate(wanted: LevelVersion, pod: PodLike): string | undefined {
   const broken = violations(wanted, pod);
-  if (broken.length > 0) request.warn?.(`would violate PodSecurity ${shown(wanted)}: ${listed(broken)}`);
+  return broken.length === 0 ? undefined : `would violate PodSecurity ${shown(wanted)}: ${listed(broken)}`;
 }
 
 async function policyIn({ namespace }: AdmissionRequest, { namespace: lookup }: Lookups) {

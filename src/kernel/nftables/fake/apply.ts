@@ -65,11 +65,13 @@ function applyInTable(
 const setName = (transaction: Transaction, name: string, id: number | undefined) =>
   (id === undefined ? undefined : transaction.setNames.get(id)) ?? name;
 
+type NotKept = 'do' | 'kind' | 'before' | 'after' | 'id' | 'protocol';
+const NOT_KEPT: ReadonlySet<string> = new Set<NotKept>(['do', 'kind', 'before', 'after', 'id', 'protocol']);
+
 /** Without the words that say what to do, and without members that are undefined. */
-function fieldsOf<T extends object>(request: T): Omit<T, 'do' | 'kind' | 'before' | 'after' | 'id'> {
-  const skip = new Set(['do', 'kind', 'before', 'after', 'id']);
-  const kept = Object.entries(request).filter(([name, value]) => !skip.has(name) && value !== undefined);
-  return Object.fromEntries(kept) as Omit<T, 'do' | 'kind' | 'before' | 'after' | 'id'>;
+function fieldsOf<T extends object>(request: T): Omit<T, NotKept> {
+  const kept = Object.entries(request).filter(([name, value]) => !NOT_KEPT.has(name) && value !== undefined);
+  return Object.fromEntries(kept) as Omit<T, NotKept>;
 }
 
 function applyTable(ruleset: Ruleset, request: TableRequest): void {
@@ -163,9 +165,13 @@ function applyRule(transaction: Transaction, table: TableState, request: RuleReq
     return index;
   };
   if (request.do === 'delete' || request.do === 'destroy') {
-    const index = state.rules.findIndex((rule) => rule.handle === request.handle);
+    const index =
+      'handle' in request
+        ? state.rules.findIndex((rule) => rule.handle === request.handle)
+        : state.rules.findIndex((rule) => saying(rule.expressions) === saying(request.expressions));
     if (index < 0 && request.do === 'destroy') return;
-    const [gone] = state.rules.splice(at(request.handle), 1);
+    if (index < 0) throw new Refusal('ENOENT');
+    const [gone] = state.rules.splice(index, 1);
     dropUnusedAnonymousSets(table, found(gone).expressions);
     return;
   }
@@ -181,6 +187,10 @@ function applyRule(transaction: Transaction, table: TableState, request: RuleReq
     state.rules.splice(request.after === undefined ? state.rules.length : at(request.after) + 1, 0, rule);
   }
 }
+
+/** Equal for rules that differ in their counters' numbers only. */
+const saying = (expressions: readonly Expression[]): string =>
+  JSON.stringify(expressions.map((expression) => ('counter' in expression ? { counter: {} } : expression)));
 
 /** As the kernel keeps it: counters begin at zero, anonymous sets have their names. */
 function settle(transaction: Transaction, expression: Expression): Expression {

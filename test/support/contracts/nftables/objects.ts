@@ -121,6 +121,36 @@ export function objectContract(open: () => Promise<NftPort>): void {
       ).toEqual([[0, 'ENOENT']]);
     });
 
+    test('are deleted by what they say, the first of those that say the same', async () => {
+      const nft = await open();
+      const counted = (chainName: string) => rule(chainName, x.dport(80), x.counter, x.drop);
+      await nft.commit([
+        table,
+        chain('a'),
+        counted('a'),
+        rule('a', x.accept),
+        counted('a'),
+        rule('a', x.drop),
+      ]);
+      const handles = async () => (await nft.rules()).map(({ handle }) => handle);
+      const before = await handles();
+      const deletion = (...parts: x.Part[]): NftRequest => ({
+        do: 'delete',
+        kind: 'rule',
+        ...t,
+        chain: 'a',
+        expressions: x.rule(...parts),
+      });
+      const same = deletion(x.dport(80), x.counter, x.drop);
+      await nft.commit([same]);
+      expect(await handles()).toEqual(before.slice(1));
+      expect(await refusals(nft.commit([same, deletion(x.dport(81), x.drop)]))).toEqual([[1, 'ENOENT']]);
+      expect(await refusals(nft.commit([same, same]))).toEqual([[1, 'ENOENT']]);
+      expect(await handles()).toEqual(before.slice(1));
+      await nft.commit([deletion(x.accept), same]);
+      expect(await handles()).toEqual(before.slice(3));
+    });
+
     test('are listed by table and chain, with their expressions as given', async () => {
       const nft = await open();
       const expressions = x.rule(

@@ -186,6 +186,7 @@ describe('the plugin', () => {
   const labels: Record<string, string> = {
     'pod-security.kubernetes.io/enforce': 'baseline',
     'pod-security.kubernetes.io/warn': 'restricted',
+    'pod-security.kubernetes.io/audit': 'restricted',
   };
   const plugin = makePodSecurity({
     namespace: async () => ({ metadata: { name: 'ns', labels } }) as never,
@@ -196,12 +197,15 @@ describe('the plugin', () => {
       })) as never,
   });
   const warnings: string[] = [];
+  const annotations = new Map<string, string>();
   const ask = (type: AdmissionRequest['type'], changes: Partial<AdmissionRequest>) => {
     warnings.length = 0;
+    annotations.clear();
     return plugin.validate?.({
       ...{ operation: 'create', type, subresource: '', namespace: 'ns', name: 'x', dryRun: false },
       user: { name: 'jane', groups: [] },
       warn: (text) => void warnings.push(text),
+      annotate: (key, value) => void annotations.set(key, value),
       ...changes,
     });
   };
@@ -212,6 +216,17 @@ describe('the plugin', () => {
       message:
         'pods "x" is forbidden: violates PodSecurity "baseline:latest": host namespaces (hostNetwork=true)',
     });
+  });
+  it('tells the audit log what judged a pod, and what it would break', async () => {
+    await expect(ask(PODS, { object: bad })).rejects.toThrow('violates PodSecurity');
+    expect(Object.fromEntries(annotations)).toEqual({
+      'pod-security.kubernetes.io/enforce-policy': 'baseline:latest',
+      'pod-security.kubernetes.io/audit-violations': expect.stringMatching(
+        /^would violate PodSecurity "restricted:latest": host namespaces/,
+      ),
+    });
+    await ask(DEPLOYMENTS, { object: { spec: { template: bad } } as never });
+    expect([...annotations.keys()]).toEqual(['pod-security.kubernetes.io/audit-violations']);
   });
   it('warns of a template and lets it be', async () => {
     await ask(DEPLOYMENTS, { object: { spec: { template: bad } } as never });

@@ -74,7 +74,7 @@ describe('the policy', () => {
 it('an event says who did what, and no credentials', () => {
   const sent = Buffer.from('{"a":1}');
   const event = auditEvent(
-    trace('GET', `${POD}?x=y`),
+    { ...trace('GET', `${POD}?x=y`), annotations: { 'plugin/said': 'this' } },
     'Request',
     { status: 200, sent, answered: sent },
     1000,
@@ -87,7 +87,11 @@ it('an event says who did what, and no credentials', () => {
     responseStatus: { code: 200 },
     requestObject: { a: 1 },
     requestReceivedTimestamp: '1970-01-01T00:00:00.000000Z',
-    annotations: { 'authorization.k8s.io/decision': 'allow', 'authorization.k8s.io/reason': 'RBAC: because' },
+    annotations: {
+      'authorization.k8s.io/decision': 'allow',
+      'authorization.k8s.io/reason': 'RBAC: because',
+      'plugin/said': 'this',
+    },
   });
   expect(JSON.stringify(event)).not.toMatch(/top-secret|responseObject/);
 });

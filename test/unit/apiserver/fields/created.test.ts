@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { schemas } from '../../../../src/api/gen/schemas.js';
 import { KINDS } from '../../../../src/api/kinds/index.js';
 import type { KubeObject } from '../../../../src/api/object.js';
-import { trackNew } from '../../../../src/apiserver/fields/created.js';
+import { managedFieldsText, trackNew } from '../../../../src/apiserver/fields/created.js';
 import { trackWrite } from '../../../../src/apiserver/fields/track.js';
 
 const writer = {
@@ -78,6 +78,14 @@ describe('ownership of a new object', () => {
     expect(trackNew({ model: 'V1Pod' }, object, writer)).toEqual([]);
   });
 
+  test('objects with the same fields share them, whatever the values; names that read alike do not', () => {
+    const fieldsOf = (labels: object) =>
+      trackNew({ model: 'V1Pod' }, { metadata: { labels } } as KubeObject, writer)[0]?.fieldsV1;
+    expect(fieldsOf({ a: '1', b: '2' })).toBe(fieldsOf({ a: '3', b: '4' }));
+    expect(fieldsOf({ 'a1:b': '1' })).toEqual({ 'f:metadata': { 'f:labels': { '.': {}, 'f:a1:b': {} } } });
+    expect(fieldsOf({ a: '1' })).toEqual({ 'f:metadata': { 'f:labels': { '.': {}, 'f:a': {} } } });
+  });
+
   test.each(KINDS.map(({ model }) => model))('objects of %s: as a write from nothing', (model) => {
     const make = objectsOf(model.length * 7919);
     for (let round = 0; round < 20; round++) {
@@ -85,6 +93,9 @@ describe('ownership of a new object', () => {
       const object = { ...rest, metadata };
       const text = JSON.stringify(trackNew({ model }, object, writer));
       expect(text).toBe(JSON.stringify(trackWrite({ model }, {}, object, writer)));
+      const again = trackNew({ model }, object, writer);
+      expect(JSON.stringify(again)).toBe(text);
+      expect(JSON.parse(managedFieldsText(again))).toEqual(JSON.parse(text));
     }
   });
 });

@@ -13,7 +13,16 @@ describe('what is answered to', () => {
       'application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json',
       { media: 'application/json', form: 'table', version: 'v1' },
     ],
-    ['protobuf with a way out', 'application/vnd.kubernetes.protobuf,application/json', json],
+    [
+      'a Go component',
+      'application/vnd.kubernetes.protobuf, */*',
+      { media: 'application/vnd.kubernetes.protobuf', form: 'object' },
+    ],
+    [
+      'a Go watch',
+      'application/vnd.kubernetes.protobuf;stream=watch,application/json;stream=watch',
+      { media: 'application/vnd.kubernetes.protobuf', form: 'object' },
+    ],
     ['a table of an unknown group', 'application/json;as=Table;v=v1;g=example.org, application/json', json],
     [
       'a metadata client',
@@ -32,9 +41,10 @@ describe('what is answered to', () => {
   });
 });
 
-test.each([['application/vnd.kubernetes.protobuf'], ['text/html'], ['application/json;q=0']])(
-  '%s alone is not acceptable',
-  (accept) => {
-    expect(() => negotiate(accept)).toThrow(/only the following media types/);
-  },
-);
+test.each([
+  ['application/vnd.kubernetes.protobuf;as=Table;v=v1;g=meta.k8s.io'],
+  ['text/html'],
+  ['application/json;q=0'],
+])('%s alone is not acceptable', (accept) => {
+  expect(() => negotiate(accept)).toThrow(/only the following media types/);
+});

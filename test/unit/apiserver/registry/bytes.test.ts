@@ -21,6 +21,23 @@ describe('the bytes of an object', () => {
     });
   });
 
+  test('have the managed fields whole, also where there is nothing beside them', () => {
+    const managedFields = [
+      { manager: 'a', fieldsV1: { 'f:data': { '.': {} } } },
+      { manager: 'b' },
+      { fieldsV1: {} },
+      {},
+    ];
+    for (const metadata of [{ managedFields }, { name: 'n', managedFields, labels: { l: '1' } }])
+      for (const rest of [{}, { data: { a: '1' } }])
+        expect(JSON.parse(encodeForStore(kind, { ...rest, metadata }).toString())).toEqual({
+          kind: 'ConfigMap',
+          apiVersion: 'v1',
+          metadata,
+          ...rest,
+        });
+  });
+
   test('are valid JSON even with empty metadata', () => {
     const bytes = withRevision(encodeForStore(kind, {}), 1);
     expect(JSON.parse(bytes.toString())).toMatchObject({ metadata: { resourceVersion: '1' } });

@@ -2,7 +2,8 @@
 // Guarantees: reviews say what Kubernetes' would, are kept for their time, and a failure lets nobody in.
 import { expect, test } from 'vitest';
 import { silentLog } from '../../../../src/api/log.js';
-import { bearerOf, makeAccess } from '../../../../src/kubelet/server/access.js';
+import { bearerOf } from '../../../../src/client/delegatedAccess.js';
+import { makeAccess } from '../../../../src/kubelet/server/access.js';
 import { FakeClient } from '../../../support/kubelet/podparts.js';
 
 function scene(answer: (path: string, body: unknown) => unknown) {

@@ -12,6 +12,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { silentLog } from '../../../../src/api/log.js';
 import type { Container, ExecRequest, RuntimeService } from '../../../../src/cri/runtime.js';
 import { openHealthz } from '../../../../src/kubelet/server/healthz.js';
+import { openReadOnly } from '../../../../src/kubelet/server/readOnly.js';
 import { type KubeletServer, openKubeletServer } from '../../../../src/kubelet/server/server.js';
 import { podWith } from '../../../support/kubelet/podparts.js';
 import { makeAuthority, type PemPair, type TestAuthority } from '../../../support/pki.js';
@@ -277,4 +278,34 @@ test('health, plainly and on loopback', async () => {
   expect(await ask('/healthz')).toEqual([500, 'PLEG is not healthy']);
   expect((await ask('/pods'))[0]).toBe(404);
   await health.close();
+});
+
+test('the read-only port tells of pods and figures, and of nothing else', async () => {
+  const others = (request: http.IncomingMessage, response: http.ServerResponse) => {
+    response.end(`figures of ${request.url}`);
+    return true;
+  };
+  const pods = { list: () => [pod], get: () => pod };
+  const readOnly = await openReadOnly({ address: '127.0.0.1', port: 0, pods, others });
+  const ask = async (url: string, method = 'GET') => {
+    const answer = await fetch(`http://127.0.0.1:${readOnly.port}${url}`, { method });
+    return [answer.status, await answer.text()];
+  };
+  try {
+    expect(await ask('/healthz')).toEqual([200, 'ok']);
+    expect(await ask('/metrics/cadvisor')).toEqual([200, 'figures of /metrics/cadvisor']);
+    const [status, body] = await ask('/pods');
+    expect([status, JSON.parse(String(body)).items[0].metadata.name]).toEqual([200, 'web']);
+    for (const closed of [
+      '/configz',
+      '/logs/',
+      '/containerLogs/shop/web/main',
+      '/exec/shop/web/main',
+      '/runningpods/',
+    ])
+      expect((await ask(closed))[0]).toBe(404);
+    expect((await ask('/pods', 'POST'))[0]).toBe(405);
+  } finally {
+    await readOnly.close();
+  }
 });

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ApiError } from '../../../../src/api/status.js';
 import type { Client } from '../../../../src/client/client.js';
 import { setUpClaim } from '../../../../src/kubelet/volumes/claim.js';
+import { nfsSource } from '../../../../src/kubelet/volumes/nfs.js';
 import { podOf } from '../support.js';
 
 let directory: string;
@@ -31,12 +32,20 @@ const clientWith = (objects: Record<string, object>): Client =>
     },
   }) as unknown as Client;
 const setUp = (objects: Record<string, object>, spec = {}) =>
-  setUpClaim(clientWith(objects), podOf(spec), 'data');
+  setUpClaim({
+    ...{ client: clientWith(objects), pod: podOf(spec), claimName: 'data' },
+    node: () => ({ name: 'node-1', labels: { zone: 'a' } }),
+    nfsDir: path.join(directory, 'nfs'),
+  });
 const withVolume = (spec: object) => ({ [claimPath]: bound, '/api/v1/persistentvolumes/disk': volume(spec) });
+
+const zone = (value: string) => ({
+  required: { nodeSelectorTerms: [{ matchExpressions: [{ key: 'zone', operator: 'In', values: [value] }] }] },
+});
 
 describe('a claim', () => {
   test('a local volume and one of the host are paths', async () => {
-    expect(await setUp(withVolume({ local: { path: directory } }))).toBe(directory);
+    expect(await setUp(withVolume({ local: { path: directory }, nodeAffinity: zone('a') }))).toBe(directory);
     expect(await setUp(withVolume({ hostPath: { path: directory, type: 'Directory' } }))).toBe(directory);
   });
 
@@ -59,7 +68,14 @@ describe('a claim', () => {
       withVolume({ local: { path: '/nonexistent' } }),
       'path "/nonexistent" does not exist',
     ],
-    ['a kind from elsewhere', withVolume({ nfs: { server: 'a', path: '/' } }), 'neither local nor hostPath'],
+    ['a kind from elsewhere', withVolume({ rbd: { image: 'a' } }), 'neither local nor hostPath nor nfs'],
+    [
+      'a volume of another node',
+      withVolume({ local: { path: '/' }, nodeAffinity: zone('b') }),
+      'MountVolume.NodeAffinity check failed for volume "disk" : no matching NodeSelectorTerms',
+    ],
+    ['a path of NFS that is none', withVolume({ nfs: { server: 'a', path: 'x' } }), 'is not absolute'],
+    ['an option as a server', withVolume({ nfs: { server: '-osuid', path: '/' } }), 'neither a name nor'],
   ])('%s waits with its reason', async (_, objects, words) => {
     await expect(setUp(objects)).rejects.toThrow(words);
   });
@@ -81,4 +97,12 @@ describe('a claim', () => {
     await setUp(withVolume({ local: { path: directory } }), spec('Always'));
     expect(statSync(file).mode & 0o777).toBe(0o660);
   });
+});
+
+test.each([
+  [{ server: 'files.example', path: '/srv' }, 'files.example:/srv'],
+  [{ server: '10.0.0.1', path: '/' }, '10.0.0.1:/'],
+  [{ server: 'fd00::1', path: '/srv' }, '[fd00::1]:/srv'],
+])('the source of %j is %s', (source, expected) => {
+  expect(nfsSource(source)).toBe(expected);
 });

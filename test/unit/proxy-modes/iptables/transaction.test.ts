@@ -2,25 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { iptablesMode } from '../../../../proxy-modes/iptables/mode.js';
 import { planService } from '../../../../proxy-modes/iptables/plan/service.js';
 import { FakeIptables } from '../../../../src/kernel/iptables/fake.js';
-import type { Ruleset } from '../../../../src/kernel/iptables/port.js';
 import type { ProxyState } from '../../../../src/proxy/state.js';
+import { iptablesContents } from '../../../support/proxy/contents.js';
 import { endpoint, random, randomState, servicePort, stateOf } from '../../../support/proxy/port.js';
 import { TRAFFIC } from '../../../support/proxy/semantics.js';
 
 const modeOn = (ip: FakeIptables) => iptablesMode({ ports: { ip }, traffic: { ip: TRAFFIC } });
-
-/** What the tables hold; the rules of shared chains in any order but for the last. */
-function contents(ruleset: Ruleset) {
-  const shared = /^KUBE-(SERVICES|NODEPORTS|EXTERNAL-SERVICES|PROXY-FIREWALL)$/;
-  return [...ruleset.values()].flatMap(({ name: table, chains }) =>
-    [...chains.values()]
-      .map(
-        ({ name, rules }) =>
-          `${table} ${name}\n${(shared.test(name) ? [...rules].sort() : rules).join('\n')}`,
-      )
-      .sort(),
-  );
-}
 
 describe('transactions of the iptables mode', () => {
   it.each(Array.from({ length: 20 }, (_, seed) => seed))(
@@ -38,7 +25,7 @@ describe('transactions of the iptables mode', () => {
         const fresh = new FakeIptables();
         await modeOn(fresh).sync(state);
         const saved = await stepwise.save();
-        expect(contents(saved)).toEqual(contents(await fresh.save()));
+        expect(iptablesContents(saved)).toEqual(iptablesContents(await fresh.save()));
         expect(saved.get('nat')?.chains.get('KUBE-SERVICES')?.rules.at(-1)).toContain(
           'must be the last rule',
         );

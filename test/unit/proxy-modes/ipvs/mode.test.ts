@@ -6,6 +6,7 @@ import { FakeIptables } from '../../../../src/kernel/iptables/fake.js';
 import { FakeIpvs } from '../../../../src/kernel/ipvs/fake.js';
 import { FakeRoute } from '../../../../src/kernel/route/fake.js';
 import type { ProxyState, TrafficOptions } from '../../../../src/proxy/state.js';
+import { ipvsContents } from '../../../support/proxy/contents.js';
 import { endpoint, random, randomState, servicePort, stateOf } from '../../../support/proxy/port.js';
 import { TRAFFIC } from '../../../support/proxy/semantics.js';
 
@@ -33,26 +34,6 @@ const modeOn = (
     setSysctl: async (name, value) => void sysctls.set(name, value),
   });
 
-async function contents({ ipvs, ipset, route }: Kernel) {
-  const servers = (await ipvs.list()).map(
-    ({ protocol, address, port, scheduler, persistence, destinations }) =>
-      `${protocol} ${address}:${port} ${scheduler} ${persistence ?? '-'} ${destinations
-        .filter(({ weight }) => weight > 0)
-        .map((to) => `${to.address}:${to.port}`)
-        .sort()
-        .join()}`,
-  );
-  const sets = (await ipset.list()).map(
-    ({ name, entries }) =>
-      `${name} ${entries
-        .map(({ entry }) => entry)
-        .sort()
-        .join(' ')}`,
-  );
-  const addresses = (await route.addresses({ dev: 'kube-ipvs0' })).map(({ address }) => address);
-  return { servers: servers.sort(), sets: sets.sort(), addresses: addresses.sort() };
-}
-
 describe('the IPVS mode', () => {
   it.each(Array.from({ length: 10 }, (_, seed) => seed))(
     'changed step by step, the kernel is as if set up at once (seed %i)',
@@ -68,7 +49,7 @@ describe('the IPVS mode', () => {
         await mode.sync(state, new Set(keys.filter((key) => before.get(key) !== state.get(key))));
         const fresh = await kernel();
         await modeOn(fresh).sync(state);
-        expect(await contents(stepwise)).toEqual(await contents(fresh));
+        expect(await ipvsContents(stepwise)).toEqual(await ipvsContents(fresh));
         expect(await mode.check?.()).toBe(true);
       }
       // Another process finds it and leaves only what it wants itself.
@@ -76,7 +57,7 @@ describe('the IPVS mode', () => {
       await modeOn(stepwise).sync(last);
       const fresh = await kernel();
       await modeOn(fresh).sync(last);
-      expect(await contents(stepwise)).toEqual(await contents(fresh));
+      expect(await ipvsContents(stepwise)).toEqual(await ipvsContents(fresh));
     },
   );
 
@@ -91,7 +72,7 @@ describe('the IPVS mode', () => {
         servicePort(4, { clusterIp: '20.1.0.1', port: 443, affinitySeconds: 10_800, endpoints: pods }),
       ),
     );
-    const { servers, sets } = await contents(place);
+    const { servers, sets } = await ipvsContents(place);
     expect(servers).toEqual([
       'tcp 192.168.0.1:32143 rr - 172.17.0.2:80,172.17.0.3:80',
       'tcp 192.168.56.110:80 rr - 172.17.0.2:80,172.17.0.3:80',

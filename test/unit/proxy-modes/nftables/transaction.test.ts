@@ -3,36 +3,14 @@ import { nftablesMode } from '../../../../proxy-modes/nftables/mode.js';
 import { advance, type Programmed, transaction } from '../../../../proxy-modes/nftables/transaction.js';
 import { FakeNft } from '../../../../src/kernel/nftables/fake.js';
 import type { ProxyState, TrafficOptions } from '../../../../src/proxy/state.js';
+import { nftContents } from '../../../support/proxy/contents.js';
 import { servicePort as port, random, randomState, stateOf } from '../../../support/proxy/port.js';
 
 const TABLE = 'trellis-proxy';
 const place = { family: 'ip', table: TABLE } as const;
 const options: TrafficOptions = { local: { by: 'cidr', cidr: '10.244.0.0/16' } };
 
-/** What the table holds, without the handles and the order in which things were made. */
-async function contents(nft: FakeNft): Promise<unknown> {
-  const [chains, rules, sets] = await Promise.all([nft.chains(), nft.rules(), nft.sets()]);
-  const named = sets.filter(({ flags }) => flags?.includes('anonymous') !== true);
-  const elements = await Promise.all(
-    named.map(async ({ name }) => [
-      name,
-      (await nft.elements({ family: 'ip', table: TABLE, set: name }))
-        .map((entry) => JSON.stringify(entry))
-        .sort(),
-    ]),
-  );
-  return {
-    chains: chains.map(({ name }) => name).sort(),
-    rules: rules
-      .map(
-        ({ chain, expressions }) =>
-          `${chain} ${JSON.stringify(expressions).replace(/__(map|set)\d+/g, '__$1')}`,
-      )
-      .sort(),
-    elements: Object.fromEntries(elements),
-    anonymous: sets.length - named.length,
-  };
-}
+const contents = (nft: FakeNft) => nftContents(nft, TABLE);
 
 function emptyRecord() {
   return { services: new Map<string, Programmed>(), shared: new Map<string, number>() };

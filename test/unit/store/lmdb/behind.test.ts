@@ -52,5 +52,5 @@ describe('a store with a long history', () => {
     await until(() => expect(counts.every(({ seen }) => seen === 12_020)).toBe(true));
     expect(counts.every(({ isOrdered }) => isOrdered)).toBe(true);
     await store.close();
-  }, 30_000);
+  });
 });

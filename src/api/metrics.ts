@@ -17,8 +17,13 @@ interface Described {
   readonly help: string;
 }
 
+/** The number of one series. */
+export interface Count {
+  value: number;
+}
+
 export class Counter implements Family {
-  readonly #series = new Map<string, number>();
+  readonly #series = new Map<string, Count>();
   readonly name: string;
 
   constructor(private readonly described: Described) {
@@ -26,19 +31,21 @@ export class Counter implements Family {
   }
 
   add(labels: Labels, amount = 1): void {
-    this.addTo(seriesKey(labels), amount);
+    this.series(seriesKey(labels)).value += amount;
   }
 
-  /** With labels that were written before by seriesKey, for what is counted with every request. */
-  addTo(key: string, amount = 1): void {
+  /** By labels that were written by seriesKey; whoever counts often keeps it. */
+  series(key: string): Count {
     const held = this.#series.get(key);
-    if (held === undefined && this.#series.size >= MAX_SERIES) return;
-    this.#series.set(key, (held ?? 0) + amount);
+    if (held !== undefined) return held;
+    const fresh = { value: 0 };
+    if (this.#series.size < MAX_SERIES) this.#series.set(key, fresh);
+    return fresh;
   }
 
   *lines(): Generator<string> {
     yield* heading(this.described, 'counter');
-    for (const [key, value] of this.#series) yield `${this.name}${braced(key)} ${value}`;
+    for (const [key, { value }] of this.#series) yield `${this.name}${braced(key)} ${value}`;
   }
 }
 
@@ -59,10 +66,26 @@ export class Gauge implements Family {
   }
 }
 
-interface Observations {
+/** The observations of one series. */
+export class Observations {
   readonly buckets: number[];
-  sum: number;
-  count: number;
+  sum = 0;
+  count = 0;
+
+  constructor(private readonly bounds: readonly number[]) {
+    this.buckets = bounds.map(() => 0);
+  }
+
+  observe(value: number): void {
+    const { bounds, buckets } = this;
+    for (let at = 0; at < bounds.length; at += 1) {
+      if (value > (bounds[at] as number)) continue;
+      buckets[at] = (buckets[at] as number) + 1;
+      break;
+    }
+    this.sum += value;
+    this.count += 1;
+  }
 }
 
 export class Histogram implements Family {
@@ -74,16 +97,15 @@ export class Histogram implements Family {
   }
 
   observe(key: string, value: number): void {
-    let held = this.#series.get(key);
-    if (held === undefined) {
-      if (this.#series.size >= MAX_SERIES) return;
-      held = { buckets: this.described.bounds.map(() => 0), sum: 0, count: 0 };
-      this.#series.set(key, held);
-    }
-    const at = this.described.bounds.findIndex((bound) => value <= bound);
-    if (at !== -1) held.buckets[at] = (held.buckets[at] ?? 0) + 1;
-    held.sum += value;
-    held.count += 1;
+    this.series(key).observe(value);
+  }
+
+  series(key: string): Observations {
+    const held = this.#series.get(key);
+    if (held !== undefined) return held;
+    const fresh = new Observations(this.described.bounds);
+    if (this.#series.size < MAX_SERIES) this.#series.set(key, fresh);
+    return fresh;
   }
 
   *lines(): Generator<string> {

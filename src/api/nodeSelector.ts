@@ -1,6 +1,6 @@
 // Does a node match a pod's nodeSelector and node affinity. Pure.
 // Guarantees: a term without requirements matches nothing; an operator that is not known matches nothing.
-import type { V1Node, V1NodeSelectorRequirement, V1NodeSelectorTerm, V1PodSpec } from '../api/gen/types.js';
+import type { V1Node, V1NodeSelectorRequirement, V1NodeSelectorTerm, V1PodSpec } from './gen/types.js';
 
 type Values = Readonly<Record<string, string>>;
 

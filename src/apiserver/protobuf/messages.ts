@@ -1,0 +1,74 @@
+// The messages of Kubernetes' protobuf: their fields, from the numbers kept here and the types of the schemas. Pure.
+// Guarantees: a message is put together once, when it is first asked for.
+import { schemas } from '../../api/gen/schemas.js';
+import { fieldNumbers } from './fieldNumbers.js';
+
+/** How every Kubernetes protobuf begins. */
+export const MAGIC = Buffer.from('k8s\0');
+
+export interface Field {
+  readonly number: number;
+  readonly name: string;
+  /** As in the schemas, without the mark of required fields; `q` is a Quantity, `l` a list in a message of its own. */
+  readonly code: string;
+  /** Its fields belong to the message around it. */
+  readonly inline: boolean;
+  /** Go has a pointer, or the field must be there: a zero says something. */
+  readonly keepsZero: boolean;
+}
+
+export interface Message {
+  readonly fields: readonly Field[];
+  readonly byNumber: ReadonlyMap<number, Field>;
+}
+
+// Names that two groups share carry their group in the schemas.
+const SHARED: Readonly<Record<string, string>> = {
+  'v1/Event': 'CoreV1Event',
+  'events.k8s.io/v1/Event': 'EventsV1Event',
+  'authentication.k8s.io/v1/TokenRequest': 'AuthenticationV1TokenRequest',
+};
+
+/** The name in the schemas of what a message is. */
+export function modelOf({
+  apiVersion,
+  kind,
+}: {
+  readonly apiVersion: string;
+  readonly kind: string;
+}): string {
+  const version = apiVersion.split('/').at(-1) ?? '';
+  return SHARED[`${apiVersion}/${kind}`] ?? `${version.replace(/^v/, 'V')}${kind}`;
+}
+
+const messages = new Map<string, Message>();
+
+export function messageOf(model: string): Message {
+  const known = messages.get(model);
+  if (known !== undefined) return known;
+  const schema = schemas[model.split('+')[0] ?? ''] ?? {};
+  const fields: Field[] = [];
+  for (const entry of (fieldNumbers[model] ?? '').split(' ')) {
+    const [, plus, name = '', number, mark, star] = /^(\+?)(\w+)=(\d+)([ql]?)(\*?)$/.exec(entry) ?? [];
+    if (number === undefined) continue;
+    const [, required, code = ''] = /^(!?)(.*)$/.exec(schema[name] ?? '') ?? [];
+    const keepsZero = star === '*' || (required === '!' && /^[ibn]$/.test(code));
+    fields.push({
+      number: Number(number),
+      name,
+      code: marked(code, mark ?? ''),
+      inline: plus === '+',
+      keepsZero,
+    });
+  }
+  fields.sort((a, b) => a.number - b.number);
+  const message = { fields, byNumber: new Map(fields.map((field) => [field.number, field])) };
+  messages.set(model, message);
+  return message;
+}
+
+/** A Quantity and an inner list have no code of their own in the schemas. */
+function marked(code: string, mark: string): string {
+  if (mark === 'q') return code.replace(/s$/, 'q');
+  return mark === 'l' ? code.replace(/\[\]s$/, 'l') : code;
+}

@@ -1,0 +1,106 @@
+// Writes the protobuf wire format into one growing buffer. The counterpart of wire.ts.
+// Guarantees: a message's length is right however deep it nests; nothing is copied but when the buffer grows or a long length is put in.
+
+const FIRST_SIZE = 1024;
+
+export class WireWriter {
+  #buffer = Buffer.allocUnsafe(FIRST_SIZE);
+  #at = 0;
+
+  /** What was written; the writer must not be used any more. */
+  finish(): Buffer {
+    return this.#buffer.subarray(0, this.#at);
+  }
+
+  raw(bytes: Uint8Array): void {
+    this.#reserve(bytes.length);
+    this.#buffer.set(bytes, this.#at);
+    this.#at += bytes.length;
+  }
+
+  bytes(number: number, value: Uint8Array): void {
+    this.#tag(number, 2);
+    this.#varint(value.length);
+    this.raw(value);
+  }
+
+  text(number: number, value: string): void {
+    this.#tag(number, 2);
+    const length = Buffer.byteLength(value);
+    this.#varint(length);
+    this.#reserve(length);
+    this.#buffer.write(value, this.#at);
+    this.#at += length;
+  }
+
+  integer(number: number, value: number): void {
+    this.#tag(number, 0);
+    if (value >= 0) this.#varint(value);
+    else this.#negative(value);
+  }
+
+  double(number: number, value: number): void {
+    this.#tag(number, 1);
+    this.#reserve(8);
+    this.#at = this.#buffer.writeDoubleLE(value, this.#at);
+  }
+
+  /** A message inside this one: what `write` writes. */
+  message(number: number, write: () => void): void {
+    this.#tag(number, 2);
+    // One byte is enough for most; a longer length moves the content.
+    this.#reserve(1);
+    const start = this.#at;
+    this.#at += 1;
+    write();
+    const length = this.#at - start - 1;
+    const more = varintSize(length) - 1;
+    if (more > 0) {
+      this.#reserve(more);
+      this.#buffer.copyWithin(start + 1 + more, start + 1, this.#at);
+    }
+    const end = this.#at + more;
+    this.#at = start;
+    this.#varint(length);
+    this.#at = end;
+  }
+
+  #tag(number: number, type: number): void {
+    this.#varint(number * 8 + type);
+  }
+
+  #varint(value: number): void {
+    this.#reserve(10);
+    let rest = value;
+    while (rest >= 0x80) {
+      this.#buffer[this.#at++] = (rest % 0x80) | 0x80;
+      rest = Math.floor(rest / 0x80);
+    }
+    this.#buffer[this.#at++] = rest;
+  }
+
+  /** As its 64-bit two's complement, always ten bytes. */
+  #negative(value: number): void {
+    this.#reserve(10);
+    let rest = BigInt.asUintN(64, BigInt(value));
+    while (rest >= 0x80n) {
+      this.#buffer[this.#at++] = Number(rest & 0x7fn) | 0x80;
+      rest >>= 7n;
+    }
+    this.#buffer[this.#at++] = Number(rest);
+  }
+
+  #reserve(length: number): void {
+    const needed = this.#at + length;
+    if (needed <= this.#buffer.length) return;
+    const larger = Buffer.allocUnsafe(Math.max(needed, this.#buffer.length * 2));
+    this.#buffer.copy(larger, 0, 0, this.#at);
+    this.#buffer = larger;
+  }
+}
+
+function varintSize(value: number): number {
+  let size = 1;
+  for (let rest = value; rest >= 0x80; rest = Math.floor(rest / 0x80)) size += 1;
+  return size;
+}

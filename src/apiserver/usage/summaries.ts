@@ -1,0 +1,71 @@
+// What the kubelets measured, asked for when somebody wants to know.
+// Guarantees: a kubelet is asked once for all who ask within a moment; one that does not answer delays nobody for long.
+
+import type { ApiResponse } from '../exchange.js';
+import type { Machinery } from '../machinery.js';
+import { askKubelet, kubeletOnNode } from '../subresources/kubelet.js';
+
+/** Of stats v1alpha1, what is used here. */
+export interface NodeSummary {
+  readonly node?: Use;
+  readonly pods?: readonly {
+    readonly podRef: { readonly name: string; readonly namespace: string };
+    readonly containers?: readonly (Use & { readonly name: string })[];
+  }[];
+}
+
+export interface Use {
+  readonly cpu?: { readonly time?: string; readonly usageNanoCores?: number };
+  readonly memory?: { readonly workingSetBytes?: number };
+}
+
+const FRESH_MS = 5_000;
+const PATIENCE_MS = 5_000;
+const MOST_BYTES = 32 << 20;
+
+export class Summaries {
+  readonly #held = new Map<
+    string,
+    { readonly asked: number; readonly answer: Promise<NodeSummary | undefined> }
+  >();
+
+  constructor(private readonly machinery: Machinery) {}
+
+  /** Undefined when its kubelet does not tell. */
+  of(node: string): Promise<NodeSummary | undefined> {
+    const now = this.machinery.now();
+    const held = this.#held.get(node);
+    if (held !== undefined && now - held.asked < FRESH_MS) return held.answer;
+    for (const [name, { asked }] of this.#held) if (now - asked >= FRESH_MS) this.#held.delete(name);
+    const answer = this.#ask(node).catch((error: unknown) => {
+      this.machinery.log.debug('a kubelet did not tell what its pods use', { node, error });
+      return undefined;
+    });
+    this.#held.set(node, { asked: now, answer });
+    return answer;
+  }
+
+  async #ask(node: string): Promise<NodeSummary> {
+    const address = kubeletOnNode(this.machinery, node);
+    const sent = { method: 'GET', path: '/stats/summary', headers: {}, upgrade: false };
+    const response = await askKubelet(this.machinery, address, {
+      ...sent,
+      signal: AbortSignal.timeout(PATIENCE_MS),
+    });
+    const bytes = await wholeBody(response);
+    if (response.status !== 200) throw new Error(`status ${response.status}`);
+    return JSON.parse(bytes.toString());
+  }
+}
+
+async function wholeBody({ body }: ApiResponse): Promise<Buffer> {
+  if (Buffer.isBuffer(body)) return body;
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of body) {
+    length += chunk.length;
+    if (length > MOST_BYTES) throw new RangeError(`an answer of more than ${MOST_BYTES} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}

@@ -1,0 +1,79 @@
+// Who this kubelet is: its way to the apiserver, and the certificates that the cluster issues to it.
+// Guarantees: a renewed certificate is in use at once, without a restart; what is kept current ends with close().
+import type { Log } from '../../api/log.js';
+import type { Client } from '../../client/client.js';
+import { openHttps } from '../../client/httpTransport.js';
+import { readKubeconfig } from '../../client/kubeconfig.js';
+import { openClient } from '../../client/typedClient.js';
+import type { KubeletConfig } from '../config.js';
+import type { KubeletSettings } from '../configuration/configuration.js';
+import { reachableAddresses } from '../node/machine.js';
+import { bootstrapKubeconfig } from './bootstrap.js';
+import { keepCertificate } from './certificateManager.js';
+import type { CertificatePair } from './certificateRequest.js';
+import { CertificateStore } from './certificateStore.js';
+import { makeRotatingTransport } from './rotatingTransport.js';
+
+export interface IdentityOptions {
+  readonly kubeconfig: string;
+  readonly bootstrapKubeconfig?: string | undefined;
+  readonly settings: KubeletSettings;
+  readonly config: KubeletConfig;
+  readonly signal: AbortSignal;
+  readonly log: Log;
+}
+
+export interface Identity {
+  readonly client: Client;
+  /** What is on disk of the issued serving certificate: empty before the first. Undefined when none is asked for. */
+  serving(): Promise<Partial<CertificatePair> | undefined>;
+  /** Keeps the serving certificate current, if it is one that the cluster issues. */
+  keepServing(renewed: (pair: CertificatePair) => void): void;
+  close(): Promise<void>;
+}
+
+export async function openIdentity(options: IdentityOptions): Promise<Identity> {
+  const { kubeconfig, settings, config, log } = options;
+  const { certDir, rotateCertificates, serverTLSBootstrap } = settings.server;
+  const { nodeName } = config;
+  const own = new CertificateStore(certDir, 'kubelet-client');
+  if (options.bootstrapKubeconfig !== undefined)
+    await bootstrapKubeconfig({
+      ...{ kubeconfig, bootstrapKubeconfig: options.bootstrapKubeconfig, nodeName },
+      ...{ store: own, log, signal: options.signal },
+    });
+  const access = await readKubeconfig(kubeconfig);
+  const transport = makeRotatingTransport(openHttps(access));
+  const client = openClient(transport);
+  const ending = new AbortController();
+  const kept: Promise<void>[] = [];
+  if (rotateCertificates)
+    kept.push(
+      keepCertificate(
+        {
+          ...{ client, store: own, log, wish: () => ({ nodeName, hosts: [] }) },
+          renewed: (pair) => transport.exchange(openHttps({ ...access, ...pair })),
+        },
+        ending.signal,
+      ),
+    );
+  const served = new CertificateStore(certDir, 'kubelet-server');
+  return {
+    client,
+    serving: async () => (serverTLSBootstrap ? ((await served.current()) ?? {}) : undefined),
+    keepServing(renewed) {
+      if (!serverTLSBootstrap) return;
+      const wish = () => ({ nodeName, hosts: [nodeName, ...addressesOf(config)] });
+      kept.push(keepCertificate({ client, store: served, log, wish, renewed }, ending.signal));
+    },
+    async close() {
+      ending.abort();
+      client.close();
+      await Promise.all(kept);
+    },
+  };
+}
+
+/** Under which this node is reached. */
+export const addressesOf = ({ nodeIps }: KubeletConfig): readonly string[] =>
+  nodeIps.length > 0 ? nodeIps : reachableAddresses();

@@ -1,0 +1,40 @@
+// The settled configuration as a KubeProxyConfiguration, for /configz. Pure.
+// Guarantees: kube-proxy's field names; read back as a file it gives the same configuration.
+import { API_VERSION, KIND, type ProxyConfig } from './config.js';
+
+export function configView(config: ProxyConfig): object {
+  const periods = {
+    syncPeriod: duration(config.syncPeriodMs),
+    minSyncPeriod: duration(config.minSyncPeriodMs),
+  };
+  const masquerade = { masqueradeAll: config.masqueradeAll, masqueradeBit: config.masqueradeBit };
+  return {
+    apiVersion: API_VERSION,
+    kind: KIND,
+    bindAddress: config.bindAddress,
+    clientConnection: { kubeconfig: config.kubeconfig },
+    clusterCIDR: config.clusterCidrs.join(),
+    conntrack: { maxPerCore: config.conntrackMaxPerCore, min: config.conntrackMin },
+    detectLocal: {
+      bridgeInterface: config.bridgeInterface,
+      interfaceNamePrefix: config.interfaceNamePrefix,
+    },
+    detectLocalMode: config.detectLocalMode,
+    healthzBindAddress: config.healthzBindAddress,
+    hostnameOverride: config.hostnameOverride,
+    iptables: { localhostNodePorts: config.localhostNodePorts, ...masquerade, ...periods },
+    ipvs: {
+      excludeCIDRs: config.ipvsExcludeCidrs,
+      scheduler: config.ipvsScheduler,
+      strictARP: config.ipvsStrictArp,
+      ...periods,
+    },
+    metricsBindAddress: config.metricsBindAddress,
+    mode: config.mode,
+    nftables: { ...masquerade, ...periods },
+    nodePortAddresses: config.nodePortAddresses,
+  };
+}
+
+/** As Go writes it. */
+const duration = (ms: number) => (ms % 1000 === 0 ? `${ms / 1000}s` : `${ms}ms`);

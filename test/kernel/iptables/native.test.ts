@@ -1,0 +1,159 @@
+// The rules of the iptables and userspace modes written natively and by the tool itself: the kernel must hold the same.
+import { describe, expect, it } from 'vitest';
+import { fullTransaction, transaction } from '../../../proxy-modes/iptables/transaction.js';
+import { planService } from '../../../proxy-modes/userspace/plan/service.js';
+import { openIptables } from '../../../src/kernel/iptables/adapter.js';
+import { nativeSteps } from '../../../src/kernel/iptables/native/batch.js';
+import { openNft } from '../../../src/kernel/nftables/adapter.js';
+import type { NftPort } from '../../../src/kernel/nftables/port.js';
+import type { IpFamily, ProxyState, TrafficOptions } from '../../../src/proxy/state.js';
+import { netNsPerTest, type TestNetNs } from '../../support/netns.js';
+import { random, randomPort, stateOf } from '../../support/proxy/port.js';
+import { describeWith } from '../../support/requires.js';
+
+const TOOLS = { ip: 'iptables-nft', ip6: 'ip6tables-nft' } as const;
+const LOCAL: Readonly<Record<IpFamily, readonly TrafficOptions[]>> = {
+  ip: [
+    { local: { by: 'cidr', cidr: '10.244.0.0/16' } },
+    { local: { by: 'interface', name: 'cni0' }, nodePortCidrs: ['192.168.0.0/20'] },
+    { local: { by: 'interface-prefix', prefix: 'veth' }, localhostNodePorts: true },
+    { masqueradeAll: true },
+  ],
+  ip6: [{ local: { by: 'cidr', cidr: 'fd00:244::/56' } }, { local: { by: 'cidr', cidr: 'fd00:244::/57' } }],
+};
+
+/** Without the lines that tell the time. */
+const saved = async (ns: TestNetNs, family: IpFamily) =>
+  (await ns.run(`${TOOLS[family]}-save`)).split('\n').filter((line) => !line.startsWith('#'));
+
+/** Every rule down to the bytes of its extensions, in order, by chain. */
+async function bytes(nft: NftPort) {
+  const rules = await nft.rules();
+  return rules
+    .map(({ family, table, chain, expressions }, index) => ({
+      place: `${family} ${table} ${chain}`,
+      index,
+      expressions,
+    }))
+    .sort((a, b) => (a.place === b.place ? a.index - b.index : a.place < b.place ? -1 : 1))
+    .map(({ place, expressions }) => ({ place, expressions }));
+}
+
+describeWith(
+  { root: true, tools: ['iptables-nft-restore', 'ip6tables-nft-restore', 'nft'] },
+  'rules written natively',
+  () => {
+    const netns = netNsPerTest();
+
+    /** The same lines both ways, each in a namespace of its own. */
+    async function both(family: IpFamily, mostLines = 10_000) {
+      const [ours, theirs] = [await netns.make(), await netns.make()];
+      const nft = netns.closing(await openNft(ours.path));
+      const other = netns.closing(await openNft(theirs.path));
+      const tool = await openIptables({
+        family: family === 'ip' ? 'inet' : 'inet6',
+        backend: 'nft',
+        netns: theirs.path,
+        native: false,
+      });
+      return {
+        async write(lines: readonly string[]) {
+          for (const step of nativeSteps(family, lines, mostLines)) {
+            if (step === undefined) throw new Error(`not all of it is understood:\n${lines.join('\n')}`);
+            await nft.commit(step);
+          }
+          await tool.restore(lines);
+        },
+        async compare() {
+          expect(await saved(ours, family)).toEqual(await saved(theirs, family));
+          expect(await bytes(nft)).toEqual(await bytes(other));
+        },
+        found: () => tool.save(),
+      };
+    }
+
+    const CASES = (['ip', 'ip6'] as const).flatMap((family) =>
+      LOCAL[family].map((traffic, seed) => ({ family, traffic, seed, name: JSON.stringify(traffic) })),
+    );
+
+    it.each(CASES)(
+      'are those of the tool, also after changes ($family, $name)',
+      async ({ family, traffic, seed }) => {
+        const next = random(seed + 1);
+        // The first of each goes in many small steps.
+        // The first of each family goes in many small steps.
+        const place = await both(family, seed === 0 ? 25 : 10_000);
+        const anyPort = (n: number) =>
+          randomPort(next, n, { family, protocol: (['tcp', 'udp', 'sctp'] as const)[n % 3] ?? 'tcp' });
+        let state: ProxyState = stateOf(...Array.from({ length: 40 }, (_, n) => anyPort(n)));
+        const full = fullTransaction({ family, state }, await place.found(), traffic);
+        const applied = new Map([...full.services].flatMap(([key, entry]) => (entry ? [[key, entry]] : [])));
+        await place.write(full.lines);
+        await place.compare();
+        for (let round = 0; round < 8; round++) {
+          const ports = [...state.values()].filter(() => next() < 0.9);
+          state = stateOf(...ports, ...Array.from({ length: 5 }, () => anyPort(Math.floor(next() * 48))));
+          const step = transaction({ family, state }, applied, traffic);
+          await place.write(step.lines);
+          for (const [key, entry] of step.services) {
+            if (entry === undefined) applied.delete(key);
+            else applied.set(key, entry);
+          }
+        }
+        await place.compare();
+      },
+    );
+
+    it.each(['ip', 'ip6'] as const)('redirect to a relay as the tool does (%s)', async (family) => {
+      const place = await both(family);
+      const port = randomPort(random(7), 1, { family });
+      const lines = planService({ ...port, nodePort: 30_080 }, 34_567);
+      const chains = new Set(lines.map((line) => line.split(' ')[1]));
+      await place.write(['*nat', ...[...chains].map((chain) => `:${chain} - [0:0]`), ...lines, 'COMMIT']);
+      await place.compare();
+    });
+
+    it('are found again by the tool, which can delete each of them', async () => {
+      const ns = await netns.make();
+      const port = await openIptables({ family: 'inet', backend: 'nft', netns: ns.path });
+      const state = stateOf(...Array.from({ length: 12 }, (_, n) => randomPort(random(n), n)));
+      const { lines } = fullTransaction({ family: 'ip', state }, new Map(), LOCAL.ip[0] ?? {});
+      await port.restore(lines);
+      const tool = await openIptables({ family: 'inet', backend: 'nft', netns: ns.path, native: false });
+      const deletions = [...(await port.save()).values()].flatMap(({ name, chains }) => [
+        `*${name}`,
+        ...[...chains.values()].flatMap(({ rules }) => rules.map((rule) => rule.replace('-A', '-D'))),
+        'COMMIT',
+      ]);
+      await tool.restore(deletions);
+      expect((await saved(ns, 'ip')).filter((line) => line.startsWith('-A'))).toEqual([]);
+    });
+  },
+);
+
+describe('what is not surely understood', () => {
+  it.each([
+    '-A X -m set --match-set KUBE-CLUSTER-IP dst,dst -j ACCEPT',
+    '-A X -p icmp -j ACCEPT',
+    '-A X -p tcp ! --dport 80 -j ACCEPT',
+    '-A X -p tcp -m tcp --dport 80:90 -j ACCEPT',
+    '-A X -j REJECT --reject-with tcp-reset',
+    '-A X -j DNAT --to-destination 10.0.0.1',
+    '-A X -j ACCEPT --more',
+    '-A X -s 10.0.0.1 -j ACCEPT',
+    '-A X -m comment --comment x',
+    '-I X 2 -j ACCEPT',
+    '-X X',
+    ':INPUT DROP [0:0]',
+    '-F X',
+  ])('is left to the tool: %s', (line) => {
+    expect([...nativeSteps('ip', ['*filter', line, 'COMMIT'])]).toEqual([undefined]);
+  });
+
+  it.each([[['*nope', 'COMMIT']], [['*filter', ':X - [0:0]']], [['-A X -j ACCEPT']]])(
+    'is left to the tool: %j',
+    (lines) => {
+      expect([...nativeSteps('ip', lines)]).toEqual([undefined]);
+    },
+  );
+});
