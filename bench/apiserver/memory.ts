@@ -8,6 +8,7 @@ import { createPods, readyApiServer } from './ready.js';
 import { drive, get } from './wire.js';
 
 const COUNT = 50_000;
+const NODES = 500;
 const KEY = '/registry/pods/default/';
 
 export async function memory(): Promise<Figure[]> {
@@ -37,14 +38,19 @@ export async function memory(): Promise<Figure[]> {
   }
 }
 
-/** The one pod, under many names: the server would take minutes to make them one by one. */
+/** The one pod, under many names and on many nodes: the server would take minutes to make them one by one. */
 async function multiply(folder: string): Promise<void> {
   const store = await openLmdbStore({ path: folder });
   const one = String((await store.get(`${KEY}pod-0`))?.value);
   for (let made = 1; made < COUNT; made += 500) {
     const names = Array.from({ length: Math.min(500, COUNT - made) }, (_, i) => `pod-${made + i}`);
-    const named = (name: string) => Buffer.from(one.replaceAll('"name":"pod-0"', `"name":"${name}"`));
-    await Promise.all(names.map((name) => store.create(`${KEY}${name}`, named(name))));
+    const placed = (name: string, i: number) =>
+      Buffer.from(
+        one
+          .replaceAll('"name":"pod-0"', `"name":"${name}"`)
+          .replace('"spec":{', `"spec":{"nodeName":"node-${i % NODES}",`),
+      );
+    await Promise.all(names.map((name, i) => store.create(`${KEY}${name}`, placed(name, made + i))));
   }
   await store.close();
 }

@@ -7,7 +7,7 @@ export function podBody(name: string): Buffer {
     JSON.stringify({
       apiVersion: 'v1',
       kind: 'Pod',
-      metadata: { name, labels, annotations: { 'example.com/description': 'x'.repeat(100) } },
+      metadata: { name, labels },
       spec: {
         containers: [
           {

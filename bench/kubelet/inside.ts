@@ -22,7 +22,9 @@ const SAMPLES = 15;
 const AT_ONCE = 50;
 const ROUNDS = 3;
 const FULL = 110;
-const QUIET_MS = 20_000;
+const SETTLE_MS = 10_000;
+/** A pod is synced once a minute and disks are looked at as often: a shorter look would see all of it or none. */
+const QUIET_MS = 60_000;
 
 async function main(job: string, dataDir: string): Promise<Measured> {
   const layout = layoutOf(realpathSync(dataDir));
@@ -87,11 +89,11 @@ async function podsAtOnce({ layout, cri, pods }: Bench): Promise<Measured> {
 async function resident({ layout, pods }: Bench): Promise<Measured> {
   const agent = (await readState(layout)).components['agent']?.pid;
   if (agent === undefined) throw new Error('the cluster has no agent');
-  await sleep(QUIET_MS / 2);
+  await sleep(SETTLE_MS);
   const idleMb = residentMb(agent);
   const names = Array.from({ length: FULL }, (_, i) => `full-${i}`);
   await Promise.all(names.map((name) => pods.start(name)));
-  await sleep(QUIET_MS / 2);
+  await sleep(SETTLE_MS);
   const fullMb = residentMb(agent);
   const before = cpuSeconds(agent);
   const wallMs = await timed(() => sleep(QUIET_MS));

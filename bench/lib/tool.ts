@@ -17,10 +17,10 @@ export { removeNetNs };
 /** The name by which `ip -n` knows a namespace made here. */
 export const nameOf = (path: string) => path.slice(path.lastIndexOf('/') + 1);
 
-/** Runs a tool, inside a namespace if one is given, with `input` on its standard input. */
+/** Runs a tool, inside a namespace if one is given, with `input` on its standard input; `onError` sees what it says. */
 export async function runTool(
   argv: readonly [string, ...string[]],
-  options: { netns?: string; input?: string } = {},
+  options: { netns?: string; input?: string; onError?(text: Buffer): void } = {},
 ): Promise<string> {
   const [file, ...args] =
     options.netns === undefined ? argv : (['nsenter', `--net=${options.netns}`, ...argv] as const);
@@ -30,7 +30,10 @@ export async function runTool(
   const chunks: Buffer[] = [];
   const errors: Buffer[] = [];
   child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk));
-  child.stderr.on('data', (chunk: Buffer) => errors.push(chunk));
+  child.stderr.on('data', (chunk: Buffer) => {
+    errors.push(chunk);
+    options.onError?.(chunk);
+  });
   const code = await new Promise<number | null>((resolve, reject) => {
     child.on('error', reject);
     child.on('close', resolve);

@@ -2,7 +2,7 @@
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { againstLimit, againstPeer, type Figure } from '../lib/figure.js';
-import { runTool } from '../lib/tool.js';
+import { benchNetNs, removeNetNs, runTool } from '../lib/tool.js';
 import type { Contender, Row } from './measure.js';
 
 /** `TRELLIS_BENCH_SIZES=100,1000` takes the place of the sizes. */
@@ -32,7 +32,11 @@ export async function compareModes(
     showProgress(done, jobs.length, `${contender.label}, ${services} services`);
     try {
       const argv = [ONE, JSON.stringify(contender), String(services), String(connections)];
-      rows.push(JSON.parse(await runTool([process.execPath, ...argv])) as Row);
+      rows.push(
+        JSON.parse(
+          await (contender.mode === 'userspace' ? runInside(argv) : runTool([process.execPath, ...argv])),
+        ) as Row,
+      );
     } catch (error) {
       process.stderr.write(
         `  ${contender.label} with ${services} services failed: ${String(error).slice(0, 500)}\n`,
@@ -41,6 +45,16 @@ export async function compareModes(
   }
   if (rows.length === 0) throw new Error('no mode could be measured');
   return rows;
+}
+
+/** The userspace mode's sockets are where its process is: that runs in the node's namespace. */
+async function runInside(argv: readonly string[]): Promise<string> {
+  const node = await benchNetNs();
+  try {
+    return await runTool([process.execPath, ...argv, node], { netns: node });
+  } finally {
+    await removeNetNs(node);
+  }
 }
 
 const BAR = 20;

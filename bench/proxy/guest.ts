@@ -12,6 +12,7 @@ const contenders: Contender[] = [
         { label: 'iptables-nft', mode: 'iptables', backend: 'nft', upTo: 10_000 },
       ] as const)),
   { label: 'iptables-legacy', mode: 'iptables', backend: 'legacy', upTo: 5000 },
+  { label: 'userspace', mode: 'userspace', backend: 'legacy', upTo: 1000 },
 ];
 const rows = await compareModes(contenders, sizes([100, 1000, 5000]), 50);
 console.log(JSON.stringify(rows));

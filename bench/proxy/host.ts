@@ -9,6 +9,7 @@ export async function host(): Promise<Figure[]> {
       { label: 'nftables', mode: 'nftables' },
       { label: 'iptables-nft', mode: 'iptables', backend: 'nft', upTo: 10_000 },
       { label: 'iptables-legacy', mode: 'iptables', backend: 'legacy', upTo: 5000 },
+      { label: 'userspace', mode: 'userspace', backend: 'nft', upTo: 1000 },
     ],
     sizes([100, 1000, 5000, 10_000, 30_000]),
     300,

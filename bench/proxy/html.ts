@@ -24,16 +24,16 @@ const PLOTS: readonly Plot[] = [
   { title: 'Full sync from nothing', unit: 'ms', better: 'less', value: (row) => row.fullMs },
   { title: 'One changed endpoint', unit: 'ms', better: 'less', value: (row) => row.changeMs },
   {
+    title: 'Processor time of one changed endpoint',
+    unit: 'ms',
+    better: 'less',
+    value: (row) => row.changeCpuMs,
+  },
+  {
     title: 'New connection to the last service, median',
     unit: 'µs',
     better: 'less',
     value: (row) => row.lastUs,
-  },
-  {
-    title: 'New connection to the last service, p99',
-    unit: 'µs',
-    better: 'less',
-    value: (row) => row.lastP99Us,
   },
   { title: 'New connections a second', unit: '', better: 'more', value: (row) => row.connectionsPerSecond },
   { title: 'Memory of the proxy', unit: 'MB', better: 'less', value: (row) => row.rssMb },
@@ -56,8 +56,10 @@ function axis(values: readonly number[], from: number, to: number) {
   const margin = Math.max((most - least) * 0.06, 0.1);
   const [low, high] = [least - margin, most + margin];
   const at = (value: number) => from + ((Math.log10(value) - low) / (high - low)) * (to - from);
-  const powers = Array.from({ length: 24 }, (_, i) => 10 ** (i - 6));
-  return { at, ticks: powers.filter((power) => Math.log10(power) > low && Math.log10(power) < high) };
+  // Where there are few powers of ten, their double and fivefold too.
+  const steps = high - low < 1.6 ? [1, 2, 5] : [1];
+  const ticks = Array.from({ length: 24 }, (_, i) => steps.map((step) => step * 10 ** (i - 6))).flat();
+  return { at, ticks: ticks.filter((tick) => Math.log10(tick) > low && Math.log10(tick) < high) };
 }
 
 function mark(index: number, x: number, y: number, colour: string): string {
@@ -136,7 +138,7 @@ function section({ title, rows }: Section): string {
 const STYLE = `
 :root { color-scheme: light dark; --ink: #1c1e21; --soft: #6b7078; --line: #d9dce1; --ground: #ffffff; --card: #f7f8fa; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e8eaed; --soft: #9aa0a8; --line: #3a3f47; --ground: #16181c; --card: #1e2126; } }
-body { margin: 2rem auto; max-width: 1080px; padding: 0 1rem; background: var(--ground); color: var(--ink); font: 15px/1.5 system-ui, sans-serif; }
+body { margin: 2rem auto; max-width: 1240px; padding: 0 1rem; background: var(--ground); color: var(--ink); font: 15px/1.5 system-ui, sans-serif; }
 h1 { font-size: 1.6rem; margin-bottom: 0.2rem; } h2 { font-size: 1.15rem; margin-top: 2.2rem; } p { color: var(--soft); }
 .plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(330px, 1fr)); gap: 1rem; }
 figure { margin: 0; padding: 0.8rem; background: var(--card); border: 1px solid var(--line); border-radius: 8px; }

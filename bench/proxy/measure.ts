@@ -12,7 +12,7 @@ import { type ModeOptions, openMode } from '../../src/proxy/modes.js';
 import { median } from '../lib/compare.js';
 import { runTool } from '../lib/tool.js';
 import { openPlace, type Place, POD_IP, PORTS } from './place.js';
-import { addressOf, withOneChange, workload } from './workload.js';
+import { addressOf, changeOne, workload } from './workload.js';
 
 export interface Contender {
   /** As the table calls it. */
@@ -51,26 +51,38 @@ export interface Row {
 
 const CHANGES = 15;
 
-export async function measure(contender: Contender, services: number, connections: number): Promise<Row> {
-  const place = await openPlace();
-  const options = optionsOf(contender, place);
+export interface MeasureOptions {
+  readonly services: number;
+  readonly connections: number;
+  /** The node's namespace, where this process runs in it already. */
+  readonly node?: string;
+}
+
+export async function measure(
+  contender: Contender,
+  { services, connections, node }: MeasureOptions,
+): Promise<Row> {
+  const place = await openPlace(node);
+  const { netns, ...inside } = optionsOf(contender, place);
+  const options = node === undefined ? { ...inside, netns } : inside;
   const mode = await openMode(contender.mode, options);
   try {
     const state = workload(services, { ip: POD_IP, ports: PORTS });
     const [fullMs, fullCpuMs] = await timed(() => mode.sync(state));
     const changes: number[] = [];
-    let changeSent = 0;
-    const [, changesCpuMs] = await timed(async () => {
-      for (let round = 0; round < CHANGES; round++) {
-        const next = withOneChange(state, round);
-        const sync = async () => {
-          changeSent = (await mode.sync(next.state, next.changed)).sent;
-        };
-        changes.push((await timed(sync))[0]);
-      }
-    });
+    let [changeSent, changesCpuMs] = [0, 0];
+    for (let round = 0; round < CHANGES; round++) {
+      const changed = changeOne(state, round);
+      const [ms, ofCpu] = await timed(async () => {
+        changeSent = (await mode.sync(state, changed)).sent;
+      });
+      changes.push(ms);
+      changesCpuMs += ofCpu;
+    }
     const rssMb = process.memoryUsage().rss / 2 ** 20;
-    await mode.sync(state, withOneChange(state, 0).changed);
+    // The middle one is connected to as well: both its endpoints must answer again.
+    const whole = workload(services, { ip: POD_IP, ports: PORTS });
+    await mode.sync(whole, changeOne(state, 0));
     return {
       label: contender.label,
       services,
@@ -156,10 +168,11 @@ async function kernelRules({ mode, backend }: Contender, netns: string): Promise
 
 const TICK_MS = 10;
 
-/** Of this process and of the tools that it has waited for. */
+/** Of this process, and (in whole ticks) of the tools that it has waited for. */
 function cpuMs(): number {
+  const { user, system } = process.cpuUsage();
   const fields = readFileSync('/proc/self/stat', 'utf8').split(') ')[1]?.split(' ') ?? [];
-  return TICK_MS * fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0);
+  return (user + system) / 1000 + TICK_MS * (Number(fields[13]) + Number(fields[14]));
 }
 
 /** Milliseconds by the clock, and of the processor. */

@@ -13,7 +13,7 @@ const machine = process.env['TRELLIS_BENCH_MACHINE'] ?? 'qemu';
 
 export async function vm(): Promise<Figure[]> {
   const sizes = process.env['TRELLIS_BENCH_SIZES'];
-  const output = await runTool([
+  const command = [
     process.execPath,
     join(projectRoot(), 'scripts/vm/run.mjs'),
     ...['--machine', machine, '--timeout-seconds', '7200'],
@@ -21,12 +21,19 @@ export async function vm(): Promise<Figure[]> {
     '--',
     process.execPath,
     guest,
-  ]);
+  ] as const;
+  const output = await runTool(command, { onError: (text) => void process.stderr.write(text) });
   const rows = JSON.parse(output.trim().split('\n').at(-1) ?? '') as Row[];
   publish(`Inside a virtual machine (${machine}); compare only within this table`, rows);
-  const most = Math.max(...rows.map(({ services }) => services));
-  const at = (label: string) => rows.find((row) => row.label === label && row.services === most);
-  const [ipvs, iptables] = [at('ipvs'), at('iptables-legacy')];
+  const at = (label: string, services: number) =>
+    rows.find((row) => row.label === label && row.services === services);
+  // The largest size that both were measured at.
+  const most = Math.max(
+    ...rows.flatMap(({ label, services }) =>
+      label === 'ipvs' && at('iptables-legacy', services) ? services : [],
+    ),
+  );
+  const [ipvs, iptables] = [at('ipvs', most), at('iptables-legacy', most)];
   if (ipvs === undefined || iptables === undefined) throw new Error('the machine did not measure both modes');
   const name = `IPVS in the VM: one changed endpoint, ${most} services`;
   return [

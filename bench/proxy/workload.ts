@@ -15,7 +15,7 @@ function entry(
   n: number,
   { ip, ports }: { ip: string; ports: readonly [number, number] },
 ): [string, ServicePort] {
-  const key = `bench/s${n}:http/tcp/ip`;
+  const key = keyOf(n);
   const endpoints = ports.map((port) => ({ ip, port, local: true }));
   return [
     key,
@@ -38,24 +38,16 @@ function entry(
   ];
 }
 
+const keyOf = (n: number) => `bench/s${n}:http/tcp/ip`;
 export const addressOf = (n: number) => `10.${100 + (n >> 16)}.${octets(n)}`;
 
-/** The same services, with one endpoint of the middle one changed. */
-export function withOneChange(
-  state: ReadonlyMap<string, ServicePort>,
-  round: number,
-): { state: Map<string, ServicePort>; changed: Set<string> } {
-  const key = [...state.keys()][state.size >> 1] ?? '';
+/** Changes one endpoint of the middle service, in place as the proxy's tracker does; answers which service. */
+export function changeOne(state: Map<string, ServicePort>, round: number): Set<string> {
+  const key = keyOf(state.size >> 1);
   const port = state.get(key);
-  const changed = new Map(state);
   if (port !== undefined) {
-    const [first, second] = port.endpoints;
     const other = { ip: `10.245.${octets(round + 1)}`, port: 8080, local: false };
-    changed.set(key, {
-      ...port,
-      endpoints: [first, other].flatMap((one) => one ?? []),
-      served: second !== undefined,
-    });
+    state.set(key, { ...port, endpoints: [...port.endpoints.slice(0, 1), other] });
   }
-  return { state: changed, changed: new Set([key]) };
+  return new Set([key]);
 }

@@ -1,5 +1,8 @@
 #include "cni/fields.h"
 
+#include <algorithm>
+#include <cctype>
+
 #include "cni/error.h"
 
 namespace trellis::cni {
@@ -10,8 +13,18 @@ namespace {
   throw Error(Code::FailedToDecode, std::string("field \"") + name + "\" must be " + expected);
 }
 
+bool SameLetters(std::string_view one, std::string_view other) {
+  const auto same = [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); };
+  return std::equal(one.begin(), one.end(), other.begin(), other.end(), same);
+}
+
+// Runtimes in Go take names in any case, and containerd writes some, such as HostPort, in its own.
 const json::Value* Find(const json::Value& object, const char* name) {
   const json::Value* value = object.Find(name);
+  if (value == nullptr) {
+    const auto found = std::find_if(object.members.rbegin(), object.members.rend(), [&](const json::Member& one) { return SameLetters(one.first, name); });
+    if (found != object.members.rend()) value = &found->second;
+  }
   return value != nullptr && value->IsNull() ? nullptr : value;
 }
 

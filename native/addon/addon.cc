@@ -324,7 +324,7 @@ Napi::Value Run(const Napi::CallbackInfo& info) {
       info.Env(), [request = ReadRunRequest(info), spec = ReadNetNs(info[1])] { return RunProgram(request, spec.Open()); }, ToRunResult);
 }
 
-// Not on a libuv thread: whoever maps the file does so from this one, and an address that is unmapped meanwhile may be
+// Not on a libuv thread: the file is unmapped by this one alone, and an address that is unmapped meanwhile may be
 // somebody else's memory.
 Napi::Value ReleaseMapped(const Napi::CallbackInfo& info) {
   try {

@@ -5,7 +5,7 @@ import type { IptablesPort } from '../../src/kernel/iptables/port.js';
 import type { NftPort } from '../../src/kernel/nftables/port.js';
 import type { IpFamily, PerFamily, ProxyMode, ProxyState, TrafficOptions } from '../../src/proxy/state.js';
 import { syncEach } from '../families.js';
-import * as names from './names.js';
+import { isIntact } from './intact.js';
 import { OWNED } from './plan/base.js';
 import { removal } from './tables.js';
 import { fullTransaction, type Programmed, transaction } from './transaction.js';
@@ -60,22 +60,21 @@ export function iptablesMode({ ports, traffic, nft }: IptablesModeOptions): Prox
     if (start === forgotten) applied.set(family, record);
     return step.lines.length;
   };
+  const stamps = async () => (await Promise.all(families.map(([, port]) => port.stamp(TABLES)))).join();
+  /** The nft back end's generation at which everything was found in place: until it moves, nothing has changed. */
+  let intactAt: string | undefined;
   const check = async () => {
-    const found = await Promise.all(families.map(([, port]) => port.save('mangle')));
-    return found.every((ruleset) => ruleset.get('mangle')?.chains.has(names.CANARY) === true) && checkNat();
+    const isExact = families.every(([, port]) => port.backend === 'nft');
+    const stamp = isExact ? await stamps() : undefined;
+    if (stamp !== undefined && stamp === intactAt) return true;
+    const isThere = await look();
+    intactAt = isThere ? stamp : undefined;
+    return isThere;
   };
-  /** Whether the chains are all there and the first of them is not empty. */
-  const checkNat = async () => {
+  const look = async () => {
     for (const [family, port] of families) {
       const record = applied.get(family);
-      if (record === undefined) continue;
-      const chains = (await port.save('nat')).get('nat')?.chains;
-      const services = chains?.get(names.SERVICES)?.rules.length ?? 0;
-      const wanted = [...record.values()].flatMap(({ plan }) => [...plan.chains]);
-      if (
-        services === 0 ||
-        !wanted.every(([name, rules]) => chains?.get(name)?.rules.length === rules.length)
-      )
+      if (record !== undefined && !isIntact(await port.save(), record, { ...traffic[family], family }))
         return false;
     }
     return true;
@@ -89,9 +88,7 @@ export function iptablesMode({ ports, traffic, nft }: IptablesModeOptions): Prox
     },
     check,
     // The nft back end tells of changes; the legacy one does not.
-    ...(families.some(([, port]) => port.backend === 'legacy')
-      ? { stamp: async () => (await Promise.all(families.map(([, port]) => port.stamp(TABLES)))).join() }
-      : {}),
+    ...(families.some(([, port]) => port.backend === 'legacy') ? { stamp: stamps } : {}),
     watch: (onDrift) => {
       if (nft === undefined) return () => {};
       const watch = nft.watch((events) => {
@@ -102,7 +99,7 @@ export function iptablesMode({ ports, traffic, nft }: IptablesModeOptions): Prox
         // Others write these tables too: only a look tells whether it was our rules.
         if (isForeign && isOurs)
           void check().then(
-            (isIntact) => (isIntact ? undefined : onDrift()),
+            (isThere) => (isThere ? undefined : onDrift()),
             () => onDrift(),
           );
       });

@@ -3,12 +3,32 @@
 
 interface Frame {
   /** Of an object: the names so far. Undefined for a list. */
-  readonly names: Set<string> | undefined;
+  readonly names: Names | undefined;
   /** The next string is a name, not a value. */
   wantsName: boolean;
   index: number;
   /** The member or element that is being read: `.name` or `[3]`. */
   step: string;
+}
+
+/** Most objects have a few names, and a set for each would cost more than looking at all of them. */
+const FEW = 16;
+
+class Names {
+  private readonly few: string[] = [];
+  private many: Set<string> | undefined;
+
+  /** False when it was there already. */
+  add(name: string): boolean {
+    if (this.many === undefined) {
+      if (this.few.includes(name)) return false;
+      if (this.few.push(name) === FEW) this.many = new Set(this.few);
+      return true;
+    }
+    if (this.many.has(name)) return false;
+    this.many.add(name);
+    return true;
+  }
 }
 
 /** Beyond these nobody reads on. */
@@ -28,7 +48,7 @@ export function duplicateFields(text: string): readonly string[] {
         break;
       }
       case '{':
-        stack.push({ names: new Set(), wantsName: true, index: 0, step: '' });
+        stack.push({ names: new Names(), wantsName: true, index: 0, step: '' });
         break;
       case '[':
         stack.push({ names: undefined, wantsName: false, index: 0, step: '[0]' });
@@ -50,14 +70,13 @@ function takeName(stack: readonly Frame[], top: Frame, literal: string, found: s
   const name = literal.includes('\\') ? (JSON.parse(literal) as string) : literal.slice(1, -1);
   top.wantsName = false;
   top.step = `.${name}`;
-  if (top.names?.has(name) === true)
+  if (top.names?.add(name) === false)
     found.push(
       stack
         .map(({ step }) => step)
         .join('')
         .replace(/^\./, ''),
     );
-  top.names?.add(name);
 }
 
 function next(frame: Frame): void {

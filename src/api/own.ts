@@ -22,8 +22,9 @@ export function setOwn(members: Members, key: string, value: unknown): void {
 export function copyJson<V>(value: V): V {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map(copyJson) as V;
+  const members = value as Members;
   const copy: Members = {};
-  for (const [key, member] of Object.entries(value)) setOwn(copy, key, copyJson(member));
+  for (const key of Object.keys(members)) setOwn(copy, key, copyJson(members[key]));
   return copy as V;
 }
 

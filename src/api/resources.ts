@@ -31,6 +31,12 @@ export function apiVersionOf({ group, version }: ResourceType): string {
 }
 
 export const NAMESPACES = define<k.V1Namespace>('v1', 'Namespace', 'namespaces', 'cluster');
+export const COMPONENT_STATUSES = define<k.V1ComponentStatus>(
+  'v1',
+  'ComponentStatus',
+  'componentstatuses',
+  'cluster',
+);
 export const NODES = define<k.V1Node>('v1', 'Node', 'nodes', 'cluster');
 export const PODS = define<k.V1Pod>('v1', 'Pod', 'pods', 'namespaced');
 export const SERVICES = define<k.V1Service>('v1', 'Service', 'services', 'namespaced');

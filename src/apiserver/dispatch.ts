@@ -1,8 +1,10 @@
 // Sends a resource request to its verb or subresource.
 // Guarantees: only what discovery lists is reached; the rest is 404 or 405 in Kubernetes' words.
 import type { KindDefinition, KindVersion } from '../api/kind.js';
-import { apiVersionOf, PODS, type ResourceType } from '../api/resources.js';
+import { componentStatusKind } from '../api/kinds/componentStatus.js';
+import { apiVersionOf, COMPONENT_STATUSES, PODS, type ResourceType } from '../api/resources.js';
 import { notFound, statusError } from '../api/status.js';
+import { componentStatusHandler } from './componentStatuses.js';
 import { isType } from './discovery/resources.js';
 import { type ApiResponse, jsonResponse } from './exchange.js';
 import type { Call, Machinery, MeasuredResource, VirtualResource } from './machinery.js';
@@ -51,6 +53,7 @@ export function dispatch(machinery: Machinery, call: Call): Answer {
   const { group, version, resource } = call.info;
   const isWanted = (type: ResourceType) =>
     type.group === group && type.version === version && type.resource === resource;
+  if (isWanted(COMPONENT_STATUSES)) return dispatchComponentStatus(machinery, call);
   const virtual = machinery.virtualResources.find(isWanted);
   if (virtual !== undefined) return createVirtual(virtual, call);
   const measured = machinery.measuredResources.find(isWanted);
@@ -116,6 +119,15 @@ function subresourceHandler(machinery: Machinery, kind: KindDefinition, { info }
 function modelOf({ group, version, kind }: { group: string; version: string; kind: string }): string {
   const prefix = kind === 'TokenRequest' && group === 'authentication.k8s.io' ? 'Authentication' : '';
   return `${prefix}${version.replace(/^v/, 'V')}${kind}`;
+}
+
+function dispatchComponentStatus(machinery: Machinery, call: Call): Promise<ApiResponse> {
+  const { verb, namespace, subresource } = call.info;
+  if (namespace !== '' || subresource !== '') throw noSuchResource();
+  const handler = componentStatusHandler(verb);
+  if (handler === undefined) throw notAllowed();
+  call.warnings.push(componentStatusKind.deprecation ?? '');
+  return handler(machinery, call);
 }
 
 async function createVirtual(resource: VirtualResource, call: Call): Promise<ApiResponse> {

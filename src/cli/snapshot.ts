@@ -1,6 +1,7 @@
 // `trellis snapshot`: the cluster's state as one file, from and to LMDB and etcd.
 // Guarantees: what goes wrong is one sentence and exit code 1; nothing is replaced without --force.
 import { Command } from 'commander';
+import { ClusterError } from '../cluster/error.js';
 import { StoreError } from '../store/store.js';
 import { withDataDir, withEtcd } from './cluster/options.js';
 import type { PlaceFlags } from './snapshotActions.js';
@@ -57,7 +58,8 @@ async function reporting(terminal: Terminal, work: () => Promise<void>): Promise
     await work();
   } catch (error) {
     const isOfDisk = (error as NodeJS.ErrnoException).syscall !== undefined;
-    if (!(error instanceof StoreError) && !isOfDisk) throw error;
+    const isRefusal = error instanceof StoreError || error instanceof ClusterError;
+    if (!isRefusal && !isOfDisk) throw error;
     terminal.writeError(`trellis: ${(error as Error).message}\n`);
     terminal.setExitCode(1);
   }

@@ -1,6 +1,8 @@
 // What `trellis snapshot` does: save, restore, status.
-// Guarantees: progress on anything over a second; refusals are StoreErrors.
+// Guarantees: progress on anything over a second; refusals are StoreErrors and ClusterErrors.
+import { readSettings } from '../cluster/settings.js';
 import { openEtcdStore } from '../store/etcd/store.js';
+import type { EtcdStoreOptions } from '../store/etcd/target.js';
 import { type EtcdPlace, etcdOptions } from '../store/place.js';
 import { checkSnapshotFile, type SnapshotSummary, writeSnapshotFile } from '../store/snapshot/file.js';
 import { restoreSnapshot } from '../store/snapshot/restore.js';
@@ -16,7 +18,7 @@ export interface PlaceFlags extends EtcdPlace {
 
 export async function save(terminal: Terminal, file: string, flags: PlaceFlags): Promise<void> {
   const progress = progressLine(terminal, 'keys');
-  const etcd = etcdOptions(flags);
+  const etcd = await etcdOf(flags);
   const source =
     etcd === undefined
       ? lmdbSource(existingLayout(flags).storeDir)
@@ -31,7 +33,7 @@ export async function save(terminal: Terminal, file: string, flags: PlaceFlags):
 }
 
 export async function restore(terminal: Terminal, file: string, flags: PlaceFlags): Promise<void> {
-  const etcd = etcdOptions(flags);
+  const etcd = await etcdOf(flags);
   const target = etcd === undefined ? { folder: existingLayout(flags).storeDir } : { etcd };
   const force = flags.force === true;
   const progress = progressLine(terminal, 'keys');
@@ -41,6 +43,12 @@ export async function restore(terminal: Terminal, file: string, flags: PlaceFlag
 
 export async function status(terminal: Terminal, file: string): Promise<void> {
   terminal.write(describe(await checkSnapshotFile(file, progressLine(terminal, 'bytes'))));
+}
+
+/** As the flags say; else as the cluster in the data directory was made. Undefined is LMDB. */
+async function etcdOf(flags: PlaceFlags): Promise<EtcdStoreOptions | undefined> {
+  if (flags.etcdServers !== undefined) return etcdOptions(flags);
+  return etcdOptions((await readSettings(existingLayout(flags))) ?? {});
 }
 
 function describe({ revision, keys, bytes, hash, timeMs }: SnapshotSummary): string {

@@ -3,7 +3,7 @@
 import { realpathSync } from 'node:fs';
 import { addon } from './addon.js';
 
-/** For files that this thread maps. Answers how many bytes of them are mapped; takes a fraction of a millisecond. */
+/** For files that no other thread unmaps. Answers how many bytes of them are mapped; takes a fraction of a millisecond. */
 export function releaseMappedPages(file: string): number {
   return addon().releaseMappedPages(realpathSync(file));
 }

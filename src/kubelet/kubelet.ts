@@ -1,6 +1,7 @@
 // The kubelet: pods from the API and from manifests become containers, and their state becomes status.
 // Guarantees: one call starts everything; stop() leaves every container running for the next kubelet to find.
 import { mkdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
 import type { V1Container, V1Node, V1Secret } from '../api/gen/types.js';
 import type { Log } from '../api/log.js';
 import type { Stored } from '../api/object.js';
@@ -165,6 +166,7 @@ export async function runKubelet(around: KubeletSurroundings): Promise<RunningKu
     ...{ runtime, images, environment: parts.environment, events, now },
     machine: () => ({ memoryCapacity: machine.memoryBytes, cpuCFSQuota: config.cpuCFSQuota }),
     maxBackOffMs: config.maxContainerBackOffMs,
+    seccompRoot: path.join(config.rootDir, 'seccomp'),
   });
   const syncer = new PodSyncer({
     ...{ config, runtime, cache, cgroups, statuses, events, log, now, ticks, hostIps, starter },

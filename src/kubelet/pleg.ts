@@ -36,10 +36,12 @@ export interface PlegOptions {
 /** After this long without a relist the kubelet says that it is not healthy. */
 const HEALTHY_MS = 180_000;
 const PARALLEL = 16;
-/** A pod that takes longer is heard of when it answers; the relist goes on. */
+/** A pod that is silent for this long while no other answers either is heard of in its own time; the relist goes on. */
 const FETCH_MS = 1_000;
 /** At the start nothing is known yet, and what is unknown is easily taken for gone. */
 const FIRST_FETCH_MS = 10_000;
+/** A runtime that is merely slow is waited for, but not longer than this. */
+const LONGEST_FETCH_MS = 10_000;
 /** Between relists while the runtime tells of changes itself: often enough for health, and for what it might miss. */
 const RARE_MS = 60_000;
 const FIRST_FOLLOW_MS = 1_000;
@@ -55,6 +57,8 @@ export class Pleg {
   private lastRelist = Number.NEGATIVE_INFINITY;
   private readonly retry = new Set<string>();
   private readonly looks = new Map<string, Look>();
+  /** When the runtime last answered for any pod. */
+  private answeredAt = 0;
   /** Events have come on the stream that is open. */
   private isTold = false;
   private readonly ending = new AbortController();
@@ -119,11 +123,22 @@ export class Pleg {
   /** False when the pod could not be read in time: asked again at the next relist. */
   private async lookBriefly(uid: string, patienceMs: number): Promise<boolean> {
     try {
-      await within(patienceMs, this.look(uid));
+      await this.whileAnswering(patienceMs, this.look(uid));
       return true;
     } catch (error) {
       this.options.log.warn('cannot read a pod from the runtime', { podUid: uid, error: messageOf(error) });
       return false;
+    }
+  }
+
+  /** Waits for as long as the runtime answers for some pod or other. */
+  private async whileAnswering(patienceMs: number, work: Promise<void>): Promise<void> {
+    const begun = performance.now();
+    for (;;) {
+      const silentMs = performance.now() - Math.max(begun, this.answeredAt);
+      const leftMs = Math.min(patienceMs - silentMs, begun + LONGEST_FETCH_MS - performance.now());
+      if (leftMs <= 0) throw new Error(`no answer within ${Math.round(performance.now() - begun) / 1000} s`);
+      if (await within(leftMs, work)) return;
     }
   }
 
@@ -143,8 +158,14 @@ export class Pleg {
       }
     };
     look.done = fetch()
-      .finally(() => this.looks.delete(uid))
-      .then(() => changed(uid));
+      .finally(() => {
+        this.looks.delete(uid);
+        this.answeredAt = performance.now();
+      })
+      .then(() => {
+        this.retry.delete(uid);
+        changed(uid);
+      });
     this.looks.set(uid, look);
     return look.done;
   }
@@ -198,14 +219,14 @@ export class Pleg {
   }
 }
 
-/** A pod that the runtime cannot tell of in time is left for the next relist. */
-async function within<T>(ms: number, work: Promise<T>): Promise<T> {
+/** False when the time is over first. */
+async function within(ms: number, work: Promise<void>): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${ms / 1000} s`)), ms);
+  const over = new Promise<boolean>((resolve) => {
+    timer = setTimeout(() => resolve(false), ms);
   });
   try {
-    return await Promise.race([work, late]);
+    return await Promise.race([work.then(() => true), over]);
   } finally {
     clearTimeout(timer);
   }

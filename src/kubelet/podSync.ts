@@ -44,8 +44,6 @@ export interface PodSyncOptions {
   readonly pullSecretsOf: (pod: Pod, container: V1Container) => Promise<readonly AuthConfig[]>;
 }
 
-/** Half of the sync period: each resync of a quiet pod finds its volumes due. */
-const VOLUMES_PERIOD_MS = 30_000;
 const FIRST_INIT_WAIT_MS = 20;
 
 export class PodSyncer implements PodSync {
@@ -112,7 +110,8 @@ export class PodSyncer implements PodSync {
     });
     const retryMs = await this.perform(pod, runtimePod, before, actions, signal);
     const acted = actions.createSandbox || actions.killPod || hasWork(actions);
-    const after = this.tell(pod, acted ? await cache.refresh(uid) : runtimePod);
+    // A quiet pod costs one look: nothing was done that could have changed it.
+    const after = acted ? this.tell(pod, await cache.refresh(uid)) : before;
     const waits = [retryMs, deadline.leftMs, this.initWaitMs(pod, actions), config.syncFrequencyMs].filter(
       (ms) => ms !== undefined,
     );
@@ -218,7 +217,9 @@ export class PodSyncer implements PodSync {
     const projects = pod.spec.volumes?.some(
       ({ configMap, secret, projected, downwardAPI }) => configMap ?? secret ?? projected ?? downwardAPI,
     );
-    if (!projects || this.options.ticks() - (this.volumesAt.get(uid) ?? 0) < VOLUMES_PERIOD_MS) return;
+    // Half of the sync period: each resync of a quiet pod finds its volumes due.
+    const periodMs = this.options.config.syncFrequencyMs / 2;
+    if (!projects || this.options.ticks() - (this.volumesAt.get(uid) ?? 0) < periodMs) return;
     await this.setUpVolumes(pod);
   }
 
@@ -297,7 +298,7 @@ export class PodSyncer implements PodSync {
     if (!end.isTerminating) {
       // The probes hear of a new container before its status is told: until they have passed it is not ready.
       probes.update(pod, probedStatuses(status), status.podIP);
-      status = compute();
+      if (allContainers(pod).some(isProbed)) status = compute();
     }
     statuses.set(pod, status);
     return status;
@@ -317,6 +318,9 @@ export class PodSyncer implements PodSync {
     this.options.events.event(pod, { type: 'Warning', reason, message });
   }
 }
+
+const isProbed = ({ readinessProbe, livenessProbe, startupProbe }: V1Container) =>
+  (readinessProbe ?? livenessProbe ?? startupProbe) !== undefined;
 
 const hasEnded = ({ phase }: V1PodStatus) => phase === 'Succeeded' || phase === 'Failed';
 

@@ -42,6 +42,22 @@ export function freesItsNode(pod: Stored<V1Pod>, previous: Stored<V1Pod>): boole
   return resourcesOf(pod) !== resourcesOf(previous);
 }
 
+/**
+ * Whether a bound pod only tells how it is: what it asks for, its labels and its place are as they were. The generation
+ * counts changes of the spec; a server that does not count tells nothing.
+ */
+export function onlyReports(pod: Stored<V1Pod>, previous: Stored<V1Pod>): boolean {
+  const { generation, deletionTimestamp } = pod.metadata;
+  return (
+    generation !== undefined &&
+    generation === previous.metadata.generation &&
+    deletionTimestamp === previous.metadata.deletionTimestamp &&
+    pod.spec.nodeName === previous.spec.nodeName &&
+    hasEnded(pod) === hasEnded(previous) &&
+    !labelsDiffer(pod, previous)
+  );
+}
+
 function resourcesOf({ spec }: Stored<V1Pod>): string {
   return JSON.stringify([spec.containers.map(({ resources }) => resources), spec.resources]);
 }

@@ -2,7 +2,9 @@
 // Guarantees: every change of them is told, so that pods that wait for a volume or a Service look again.
 import { keyOf } from '../api/object.js';
 import {
+  CSI_DRIVERS,
   CSI_NODES,
+  CSI_STORAGE_CAPACITIES,
   PERSISTENT_VOLUME_CLAIMS,
   PERSISTENT_VOLUMES,
   SERVICES,
@@ -18,6 +20,8 @@ export const CATALOG_KINDS = [
   PERSISTENT_VOLUMES,
   STORAGE_CLASSES,
   CSI_NODES,
+  CSI_DRIVERS,
+  CSI_STORAGE_CAPACITIES,
 ];
 
 export function openCatalog(
@@ -29,8 +33,11 @@ export function openCatalog(
   const volumes = kinds.of(PERSISTENT_VOLUMES);
   const classes = kinds.of(STORAGE_CLASSES);
   const csiNodes = kinds.of(CSI_NODES);
+  const drivers = kinds.of(CSI_DRIVERS);
+  const capacities = kinds.of(CSI_STORAGE_CAPACITIES);
   services?.index('namespace', ({ metadata }) => [metadata.namespace ?? '']);
   volumes?.index('class', ({ spec }) => [spec.storageClassName ?? '']);
+  capacities?.index('class', ({ storageClassName }) => [storageClassName]);
   const telling = (kind: EventKind) => ({
     added: () => tell(kind),
     updated: () => tell(kind),
@@ -38,7 +45,9 @@ export function openCatalog(
   });
   const stops = [
     services?.on(telling('service')),
-    ...[claims, volumes, classes, csiNodes].map((informer) => informer?.on(telling('volumes'))),
+    ...[claims, volumes, classes, csiNodes, drivers, capacities].map((informer) =>
+      informer?.on(telling('volumes')),
+    ),
   ];
   const catalog: Catalog = {
     services: (namespace) => services?.byIndex('namespace', namespace) ?? [],
@@ -47,6 +56,8 @@ export function openCatalog(
     volumesOfClass: (name) => volumes?.byIndex('class', name) ?? [],
     storageClass: (name) => classes?.get(name),
     csiNode: (name) => csiNodes?.get(name),
+    tellsCapacity: (driver) => drivers?.get(driver)?.spec.storageCapacity === true,
+    capacitiesOfClass: (name) => capacities?.byIndex('class', name) ?? [],
   };
   return {
     catalog,

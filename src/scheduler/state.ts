@@ -12,6 +12,7 @@ import {
   isWaiting,
   labelsDiffer,
   nodeEvents,
+  onlyReports,
 } from './events.js';
 import { extenderEvents } from './extenders/plugin.js';
 import { Nominations } from './nominations.js';
@@ -186,6 +187,7 @@ export class SchedulerState {
   }
 
   #seeBound(pod: Stored<V1Pod>, key: string, previous: Stored<V1Pod> | undefined): void {
+    if (previous?.spec.nodeName && onlyReports(pod, previous) && this.snapshot.refreshPod(pod)) return;
     this.queue.remove(key);
     this.nominations.remove(key);
     this.snapshot.setPod(pod);

@@ -43,6 +43,7 @@ export const podNetwork = (directory: string) => ({
         routes: [{ dst: '0.0.0.0/0' }],
       },
     },
+    { type: 'portmap', capabilities: { portMappings: true } },
   ],
 });
 

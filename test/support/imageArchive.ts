@@ -11,16 +11,16 @@ export const IMAGE = 'localhost/trellis/busybox:test';
 const APPLETS = ['sh', 'sleep', 'ping', 'nc', 'ip', 'cat', 'echo'];
 
 /** Writes the archive into a folder and returns its path. The image sleeps, so it also serves as the pause image. */
-export function makeImageArchive(directory: string): string {
+export function makeImageArchive(directory: string, name = IMAGE): string {
   const image = buildImage({
     name: 'busybox',
     tags: ['test'],
     architecture: ociArchitecture(process.arch),
     entries: busyboxEntries(readFileSync(BUSYBOX), APPLETS),
-    run: { Cmd: ['/bin/sleep', '100000'], Env: ['PATH=/bin'] },
+    run: { Cmd: ['/bin/sleep', '100000'], Env: ['PATH=/bin', `IMAGE=${name}`] },
   });
   const config = `${image.config.digest.replace('sha256:', '')}.json`;
-  const manifest = [{ Config: config, RepoTags: [IMAGE], Layers: ['layer.tar'] }];
+  const manifest = [{ Config: config, RepoTags: [name], Layers: ['layer.tar'] }];
   const archive = path.join(directory, 'image.tar');
   writeFileSync(
     archive,

@@ -115,7 +115,7 @@ export class PortmapHost {
   portmap(
     command: string,
     container: Pick<Container, 'id' | 'result'>,
-    mappings: Mapping[],
+    mappings: readonly (Mapping | Readonly<Record<string, unknown>>)[],
     conf: object = {},
   ) {
     return this.run('portmap', command, container.id, {

@@ -4,6 +4,7 @@ import { ageColumn, column, nameColumn } from '../columns.js';
 import { humanDuration } from '../duration.js';
 import type { V1CertificateSigningRequest, V1CertificateSigningRequestCondition } from '../gen/types.js';
 import type { Draft, KindDefinition } from '../kind.js';
+import { copyJson } from '../own.js';
 import { CERTIFICATE_SIGNING_REQUESTS } from '../resources.js';
 import { validateRequest, validateStatus } from './certificateValidate.js';
 
@@ -32,7 +33,7 @@ export const certificateSigningRequestKind: KindDefinition<V1CertificateSigningR
     draft.status = {};
   },
   prepareForUpdate(draft, old, { subresource, time }) {
-    draft.spec = structuredClone(old.spec) as Draft<V1CertificateSigningRequest>['spec'];
+    draft.spec = copyJson(old.spec) as Draft<V1CertificateSigningRequest>['spec'];
     const sent = draft.status?.conditions ?? [];
     const before = (old.status?.conditions ?? []) as Draft<V1CertificateSigningRequestCondition>[];
     if (subresource === 'approval') draft.status = { ...(old.status as object), conditions: sent };

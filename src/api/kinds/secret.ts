@@ -6,7 +6,7 @@ import { ageColumn, column, nameColumn } from '../columns.js';
 import type { V1Secret } from '../gen/types.js';
 import type { KindDefinition } from '../kind.js';
 import { configKey } from '../names.js';
-import { setOwn } from '../own.js';
+import { getOwn, setOwn } from '../own.js';
 import { SECRETS } from '../resources.js';
 import { base64Bytes, MAX_DATA_BYTES, validateImmutable } from './configMap.js';
 
@@ -40,7 +40,7 @@ export const secretKind: KindDefinition<V1Secret> = {
     const causes: Cause[] = Object.keys(data).flatMap((key) => checkName(`data[${key}]`, key, configKey));
     const size = Object.values(data).reduce((sum, value) => sum + base64Bytes(value), 0);
     if (size > MAX_DATA_BYTES) causes.push(tooLong('data', MAX_DATA_BYTES));
-    for (const key of REQUIRED_KEYS[type] ?? [])
+    for (const key of getOwn(REQUIRED_KEYS, type) ?? [])
       if (!Object.hasOwn(data, key)) causes.push(required(`data[${key}]`));
     if (type === 'kubernetes.io/service-account-token' && !object.metadata?.annotations?.[SERVICE_ACCOUNT])
       causes.push(required(`metadata.annotations[${SERVICE_ACCOUNT}]`));

@@ -22,7 +22,19 @@ function placeOf({ metadata, spec }: Stored<V1Pod>): Stored<PlacedPod> {
   const { nodeName = '' } = spec;
   if (nodeName === '') return { metadata: identity, references: NONE };
   const references = new Set(referencesOf(spec).map((one) => `${one.resource}/${one.name}`));
-  return { metadata: identity, nodeName, references: [...references] };
+  return { metadata: identity, nodeName, references: shared([...references]) };
 }
 
 const NONE: readonly string[] = Object.freeze([]);
+const MOST_SHARED = 1_000;
+const lists = new Map<string, readonly string[]>();
+
+/** The pods of one template name the same things: they have one list. */
+function shared(references: readonly string[]): readonly string[] {
+  const text = references.join(' ');
+  const known = lists.get(text);
+  if (known !== undefined) return known;
+  if (lists.size >= MOST_SHARED) lists.clear();
+  lists.set(text, Object.freeze(references));
+  return references;
+}

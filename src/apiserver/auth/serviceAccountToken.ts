@@ -46,31 +46,67 @@ export interface TokenVerifier {
 export function makeTokenVerifier(options: ServiceAccountTokenOptions): TokenVerifier {
   const { keys, issuers, lookups, now = Date.now } = options;
   const keyById = new Map(keys.map((key) => [key.keyId, key]));
+  const known = new Map<string, Verified>();
+
+  async function checkSignature(token: string, audiences: readonly string[]): Promise<Verified | undefined> {
+    const claimed = unverifiedIssuer(token);
+    if (claimed === undefined || !issuers.includes(claimed)) return undefined;
+    const { payload } = await jwtVerify(
+      token,
+      ({ kid }) => {
+        const key = keyById.get(kid ?? '');
+        if (key === undefined) throw new Error('the key of this token is not known');
+        return key.key;
+      },
+      {
+        issuer: [...issuers],
+        audience: [...audiences],
+        algorithms: [...new Set(keys.map(({ algorithm }) => algorithm))],
+        currentDate: new Date(now()),
+        requiredClaims: ['exp', 'sub', 'kubernetes.io'],
+      },
+    );
+    const claims = privateClaimsOf(payload);
+    const given = [payload.aud ?? []].flat();
+    return {
+      claims,
+      user: userOf(claims, payload.jti),
+      audiences: audiences.filter((one) => given.includes(one)),
+      expiresAtMs: (payload.exp ?? 0) * 1000,
+    };
+  }
+
+  /** A signature stays good until the token expires, and checking it costs more than all else of a request. */
+  async function verified(token: string, audiences: readonly string[]): Promise<Verified | undefined> {
+    const question = `${token} ${audiences.join(' ')}`;
+    const held = known.get(question);
+    if (held !== undefined && now() < held.expiresAtMs) return held;
+    known.delete(question);
+    const fresh = await checkSignature(token, audiences);
+    if (fresh === undefined) return undefined;
+    if (known.size >= MOST_KNOWN) known.clear();
+    known.set(question, fresh);
+    return fresh;
+  }
+
   return {
     async verify(token, audiences) {
-      const claimed = unverifiedIssuer(token);
-      if (claimed === undefined || !issuers.includes(claimed)) return undefined;
-      const { payload } = await jwtVerify(
-        token,
-        ({ kid }) => {
-          const key = keyById.get(kid ?? '');
-          if (key === undefined) throw new Error('the key of this token is not known');
-          return key.key;
-        },
-        {
-          issuer: [...issuers],
-          audience: [...audiences],
-          algorithms: [...new Set(keys.map(({ algorithm }) => algorithm))],
-          currentDate: new Date(now()),
-          requiredClaims: ['exp', 'sub', 'kubernetes.io'],
-        },
-      );
-      const claims = privateClaimsOf(payload);
-      await checkAlive(claims, lookups);
-      const given = [payload.aud ?? []].flat();
-      return { user: userOf(claims, payload.jti), audiences: audiences.filter((one) => given.includes(one)) };
+      const found = await verified(token, audiences);
+      if (found === undefined) return undefined;
+      await checkAlive(found.claims, lookups);
+      return { user: found.user, audiences: found.audiences };
     },
   };
+}
+
+const MOST_KNOWN = 2_000;
+
+/** What a token says whose signature, issuer, audience and times are good. */
+interface Verified {
+  readonly claims: PrivateClaims;
+  readonly user: UserInfo;
+  readonly audiences: readonly string[];
+  readonly expiresAtMs: number;
 }
 
 export function makeServiceAccountTokenAuthenticator(

@@ -1,6 +1,7 @@
 // Answers the OpenAPI paths: builds a document when it is first asked for, then keeps its bytes.
 // Guarantees: a server that nobody asks for texts never loads them.
 import type { KindDefinition } from '../../api/kind.js';
+import { componentStatusKind } from '../../api/kinds/componentStatus.js';
 import { type ApiResponse, bytesResponse, jsonResponse } from '../exchange.js';
 import { servedForms } from '../verbs/served.js';
 import { type DocumentOptions, openApiDocument, openApiIndex } from './openapi.js';
@@ -18,7 +19,7 @@ interface Options {
 }
 
 export function makeOpenApi({ kinds: stored, version }: Options): OpenApi {
-  const kinds = servedForms(stored);
+  const kinds = [...servedForms(stored), componentStatusKind];
   const kept = new Map<string, Promise<Buffer | undefined>>();
   const document = (name: string, build: (options: DocumentOptions) => Buffer | undefined) => {
     const known = kept.get(name) ?? described({ kinds, version: version.gitVersion }).then(build);

@@ -1,6 +1,7 @@
 // What the server serves, as one list: kinds, their subresources, and the resources that are only computed. Pure.
 // Guarantees: discovery in all its forms, and routing, read this list, so they cannot disagree.
 import type { KindDefinition } from '../../api/kind.js';
+import { componentStatusKind } from '../../api/kinds/componentStatus.js';
 import { PODS, type ResourceType } from '../../api/resources.js';
 import type { MeasuredResource, SubresourceHook, VirtualResource } from '../machinery.js';
 
@@ -56,6 +57,16 @@ export interface Served {
   readonly subresourceHooks: readonly SubresourceHook[];
 }
 
+/** Looked up when it is asked for, and only to be read. */
+const COMPONENT_STATUS: ServedResource = {
+  type: componentStatusKind.type,
+  singular: componentStatusKind.singular,
+  shortNames: componentStatusKind.shortNames,
+  categories: [],
+  verbs: ['get', 'list'],
+  subresources: [],
+};
+
 export function servedResources({
   kinds,
   virtualResources,
@@ -79,6 +90,7 @@ export function servedResources({
     ...stored,
     ...virtualResources.map(computed(['create'])),
     ...measuredResources.map(computed(['get', 'list'])),
+    COMPONENT_STATUS,
   ];
 }
 

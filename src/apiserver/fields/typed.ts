@@ -62,6 +62,8 @@ function compareParts(
   for (const part of after) {
     const was = held.get(part.element);
     held.delete(part.element);
+    // Most of an object stays as it was, a status beside its spec: what is the same is not taken apart.
+    if (was !== undefined && sameJson(was.value, part.value)) continue;
     const child = childOf(written, part.element);
     if (was === undefined && shape.kind === 'keyed') {
       child.member = true;

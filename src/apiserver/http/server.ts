@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { Log } from '../../api/log.js';
 import { statusError } from '../../api/status.js';
-import type { ApiRequest, ApiResponse } from '../exchange.js';
+import { type ApiRequest, type ApiResponse, jsonResponse } from '../exchange.js';
 import type { Handler } from '../handler.js';
 import type { Credentials, UserInfo } from '../identity.js';
 import { joinTunnel, refuseUpgrade } from './tunnel.js';
@@ -33,11 +33,19 @@ const GZIP_FROM = 128 * 1024;
 const WRITE_CHUNK = 512 * 1024;
 /** Nothing of an answer could be sent for so long: the client is stuck, or never meant to read. */
 const STALL_MS = 60_000;
+const LINGER_MS = 1000;
+
+const UNREADABLE: Readonly<Record<string, readonly [status: number, message: string]>> = {
+  HPE_HEADER_OVERFLOW: [431, `the request's head is larger than ${MAX_HEADERS} bytes`],
+  ERR_HTTP_REQUEST_TIMEOUT: [408, 'the request did not arrive in time'],
+};
 
 const CONNECTION = {
   maxHeaderSize: MAX_HEADERS,
   headersTimeout: 30_000,
-  requestTimeout: 120_000,
+  // Kubernetes' own patience with a request.
+  requestTimeout: 60_000,
+  connectionsCheckingInterval: 5_000,
   keepAliveTimeout: 90_000,
   noDelay: true,
   // The kernel finds peers that vanished without a word, in two to three minutes.
@@ -58,7 +66,18 @@ export function createHttpsServer({ tls, handler, log }: HttpsServerOptions): ht
     handshakeTimeout: 30_000,
   });
   server.on('tlsClientError', (_error, socket) => socket.destroy());
+  server.on('secureConnection', readThroughStream);
   return answering(server, handler, log);
+}
+
+/**
+ * Node's parser reads TLS past the stream, and there a pause comes too late: a request that arrives while the answer
+ * before it still drains is taken for a broken one, and the connection reset. Whoever listens to the data, if only for a
+ * moment, has it read through the stream, which keeps what comes during a pause.
+ */
+function readThroughStream(socket: TLSSocket): void {
+  const listener = () => {};
+  socket.on('data', listener).off('data', listener);
 }
 
 /** Plain HTTP, where everybody is `user`: for loopback only. */
@@ -86,11 +105,30 @@ function answering<T extends http.Server | https.Server>(server: T, handler: Han
       socket.destroy();
     });
   });
-  server.on('clientError', (_error: Error, socket: Duplex) => {
-    if (socket.writable) socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n');
-    else socket.destroy();
+  const refused = new WeakSet<Duplex>();
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
+    // Whatever else comes on this connection is an error again.
+    if (refused.has(socket)) return;
+    refused.add(socket);
+    if (!socket.writable) return void socket.destroy();
+    const close = () => socket.destroy();
+    // Closed at once, with something unread, it would be reset, and the client not learn why.
+    refuseUpgrade(socket, notHttp(error.code)).then(() => setTimeout(close, LINGER_MS).unref(), close);
   });
   return server;
+}
+
+/** What was sent is no request, or did not become one in time. */
+function notHttp(code: string | undefined): ApiResponse {
+  const [status, message] = UNREADABLE[code ?? ''] ?? [400, 'the request is not HTTP'];
+  return jsonResponse(status, {
+    kind: 'Status',
+    apiVersion: 'v1',
+    metadata: {},
+    status: 'Failure',
+    message,
+    code: status,
+  });
 }
 
 async function serve(handler: Handler, incoming: http.IncomingMessage, outgoing: http.ServerResponse) {
@@ -202,15 +240,18 @@ function readBody(incoming: http.IncomingMessage): Promise<Buffer> {
     };
     incoming.on('data', take);
     incoming.once('end', () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)));
-    incoming.once('error', reject);
+    incoming.once('error', () => reject(wentAway()));
     // It also closes when all is read: an error made for nothing would cost more than reading the body.
     incoming.once('close', () => {
-      if (!incoming.complete) reject(new Error('the client went away while it sent the body'));
+      if (!incoming.complete) reject(wentAway());
     });
   });
 }
 
 const tooLarge = () => statusError('RequestEntityTooLarge', `Request entity too large: limit is ${MAX_BODY}`);
+
+/** No fault of ours, and nobody is there to read it. */
+const wentAway = () => statusError('BadRequest', 'the client went away while it sent the body');
 
 const compress = promisify(gzip);
 

@@ -2,7 +2,11 @@
 // Guarantees: when either side ends, the other is ended too; nothing is held open by one of them alone.
 import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import type { ApiResponse, Tunnel } from '../exchange.js';
+
+/** An answer to a wish for another protocol, such as a watch, is not for those who want to stay. */
+const REFUSAL_MS = 60_000;
 
 export function joinTunnel(
   client: Duplex,
@@ -26,10 +30,14 @@ export function joinTunnel(
 export async function refuseUpgrade(client: Duplex, { status, headers, body }: ApiResponse): Promise<void> {
   const own = new Set(['connection', 'upgrade', 'content-length', 'transfer-encoding', 'keep-alive']);
   const kept = Object.entries(headers).filter(([name]) => !own.has(name));
-  client.write(headOf(status, { ...Object.fromEntries(kept), connection: 'close' }));
-  if (Buffer.isBuffer(body)) client.write(body);
-  else for await (const chunk of body) client.write(chunk);
-  client.end();
+  const head = Buffer.from(headOf(status, { ...Object.fromEntries(kept), connection: 'close' }));
+  const pieces = Buffer.isBuffer(body) ? [body] : body;
+  // A pipeline waits for a client that reads slowly; one that does not read at all is given up.
+  const stalled = setTimeout(() => client.destroy(), REFUSAL_MS);
+  await pipeline(async function* () {
+    yield head;
+    yield* pieces;
+  }, client).finally(() => clearTimeout(stalled));
 }
 
 function headOf(status: number, headers: Readonly<Record<string, string>>): string {

@@ -1,7 +1,8 @@
 // YAML in and out, for clients that ask for it.
-// Guarantees: what comes in is plain data: no custom tags, no alias bombs; duplicate keys are refused.
+// Guarantees: what comes in is plain data: no custom tags, no alias bombs, not deep; duplicate keys are refused.
 import { parse, stringify } from 'yaml';
 import { statusError } from '../../api/status.js';
+import { yamlObstacle } from './yamlText.js';
 
 // Kubernetes reads YAML 1.1, where 0644 is octal and `yes` is true, but without its types that JSON does not have.
 const FOREIGN = new Set(['binary', 'omap', 'pairs', 'set', 'timestamp']);
@@ -12,11 +13,14 @@ export function toYaml(value: unknown): Buffer {
 
 export function fromYaml(text: string): unknown {
   try {
+    const obstacle = yamlObstacle(text);
+    if (obstacle !== undefined) throw new Error(obstacle);
     return parse(text, {
       version: '1.1',
       customTags: (tags) => tags.filter((tag) => typeof tag === 'string' || !isForeign(tag)),
       maxAliasCount: 100,
-      uniqueKeys: true,
+      // Already looked at, in less than the square of their number.
+      uniqueKeys: false,
       logLevel: 'error',
     });
   } catch (cause) {

@@ -3,6 +3,7 @@
 import type { V1ManagedFieldsEntry } from '../../api/gen/types.js';
 import type { Draft, KindDefinition } from '../../api/kind.js';
 import { validateObject } from '../../api/meta.js';
+import { copyJson } from '../../api/own.js';
 import { alreadyExists, conflict, invalid, qualifiedResource, statusError } from '../../api/status.js';
 import { StoreError } from '../../store/store.js';
 import { trackNew } from '../fields/created.js';
@@ -40,7 +41,7 @@ export async function createObject(
     if (generated !== '') meta.name = generatedName(generated, machinery.randomSuffix(GENERATED_SUFFIX));
     try {
       // Another name, or another address, is tried with the object as it was sent.
-      const sent = generated === '' && hooks === undefined ? draft : structuredClone(draft);
+      const sent = generated === '' && hooks === undefined ? draft : copyJson(draft);
       return await createNamed(machinery, context, sent, managedFields);
     } catch (error) {
       const taken = error instanceof StoreError && error.code === 'EXISTS';
@@ -67,8 +68,7 @@ async function createNamed(
   kind.defaults?.(draft);
   const writer = { id: context.manager, time: timestamp(machinery.now()) };
   // Those that were given may be needed for another try.
-  const entries =
-    managedFields === undefined ? trackNew(kind, draft, writer) : structuredClone(managedFields);
+  const entries = managedFields === undefined ? trackNew(kind, draft, writer) : copyJson(managedFields);
   await mutate(machinery, context, { operation: 'create', object: draft });
   kind.defaults?.(draft);
   kind.prepareForCreate?.(draft, writeOf(machinery, context));
@@ -87,7 +87,10 @@ async function createNamed(
       const stored = encodeForStore(kind, draft);
       if (!dryRun) {
         const own = { verb: 'create', key, value: stored } as const;
-        return withRevision(stored, await writeWith(machinery.store, own, companions?.writes ?? []));
+        const revision = await writeWith(machinery.store, own, companions?.writes ?? []);
+        const held = machinery.feed.cacheOf(kind).get(key);
+        // The embedded store tells its watchers first, so the bytes to send are made already.
+        return held?.revision === revision ? held.bytes : withRevision(stored, revision);
       }
       await machinery.feed.current();
       if (machinery.feed.cacheOf(kind).get(key) !== undefined) throw alreadyExists(kind.type, name);

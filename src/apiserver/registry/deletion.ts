@@ -3,6 +3,7 @@
 import type { V1DeleteOptions } from '../../api/gen/types.js';
 import type { KindDefinition } from '../../api/kind.js';
 import type { KubeObject } from '../../api/object.js';
+import { copyJson } from '../../api/own.js';
 import { NAMESPACES, PODS } from '../../api/resources.js';
 import { timestamp } from '../machinery.js';
 import type { DraftObject } from './metadata.js';
@@ -32,7 +33,7 @@ export function planDeletion(
   options: V1DeleteOptions,
   now: number,
 ): DeletePlan {
-  const marked = structuredClone(current);
+  const marked = copyJson(current);
   const meta = { ...marked.metadata };
   marked.metadata = meta;
   const finalizers = finalizersFor(options, meta.finalizers ?? []);

@@ -61,17 +61,16 @@ async function at(machinery: Machinery, kind: KindDefinition, revision: number, 
 
 function fromCache({ feed }: Machinery, kind: KindDefinition, revision: number, range: Range): ObjectPage {
   const { prefix, after, limit, selection } = range;
+  const cache = feed.cacheOf(kind);
   const items: CachedObject[] = [];
-  let remaining = 0;
-  for (const object of feed.cacheOf(kind).range(prefix, after)) {
-    if (limit > 0 && items.length === limit) {
-      remaining += 1;
-      // With a selector the number left is not told, so one more match is all there is to know.
-      if (!selection.everything && selection.matches(object)) break;
-      if (!selection.everything) remaining -= 1;
-    } else if (selection.matches(object)) items.push(object);
+  for (const object of cache.range(prefix, after)) {
+    if (!selection.matches(object)) continue;
+    // One more match is all there is to know; with a selector the number left is not told.
+    if (limit > 0 && items.length === limit)
+      return page(items, revision, cache.countAfter(prefix, items.at(-1)?.key ?? prefix), range);
+    items.push(object);
   }
-  return page(items, revision, remaining, range);
+  return page(items, revision, 0, range);
 }
 
 const STORE_PAGE = 500;

@@ -97,6 +97,11 @@ export class ResourceCache {
     }
   }
 
+  /** How many objects of the prefix lie behind this key. */
+  countAfter(prefix: string, key: string): number {
+    return this.#position(`${prefix}\uffff`) - this.#position(`${key}\0`);
+  }
+
   /** The changes after a revision. Throws Expired when some of them are no longer held. */
   changesAfter(revision: number): readonly Change[] {
     if (revision < this.#windowStart) {

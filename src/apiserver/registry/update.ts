@@ -5,7 +5,7 @@ import type { V1ManagedFieldsEntry } from '../../api/gen/types.js';
 import type { Draft } from '../../api/kind.js';
 import { validateObject } from '../../api/meta.js';
 import type { KubeObject } from '../../api/object.js';
-import { sameJson } from '../../api/own.js';
+import { copyJson, sameJson } from '../../api/own.js';
 import { conflict, invalid, notFound, qualifiedResource } from '../../api/status.js';
 import { StoreError } from '../../store/store.js';
 import { trackWrite } from '../fields/track.js';
@@ -121,7 +121,7 @@ async function prepare(
 ) {
   const { kind, subresource, manager } = context;
   keepServerFields(draft, old);
-  if (subresource === '' && kind.hasStatus) draft.status = structuredClone((old as DraftObject).status);
+  if (subresource === '' && kind.hasStatus) draft.status = copyJson((old as DraftObject).status);
   kind.defaults?.(draft);
   kind.prepareForUpdate?.(draft, old, writeOf(machinery, context));
   const writer = { id: manager, time: timestamp(machinery.now()) };
@@ -138,7 +138,7 @@ function setManagedFields(draft: DraftObject, old: KubeObject, entries: readonly
   const before = old.metadata?.managedFields ?? [];
   const timeless = (list: readonly V1ManagedFieldsEntry[]) => list.map(({ time: _, ...entry }) => entry);
   const kept = sameJson(timeless(entries), timeless(before)) && sameContent(draft, old) ? before : entries;
-  if (kept.length > 0) meta.managedFields = structuredClone(kept) as V1ManagedFieldsEntry[];
+  if (kept.length > 0) meta.managedFields = kept as Draft<V1ManagedFieldsEntry>[];
   else delete meta.managedFields;
 }
 

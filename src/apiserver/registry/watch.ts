@@ -114,7 +114,11 @@ class Watcher {
       this.outbox.beginning = this.#additions(objects);
       return;
     }
-    for (const change of cache.changesAfter(after)) this.change(change);
+    this.outbox.beginning = this.#changes(cache.changesAfter(after));
+  }
+
+  *#changes(changes: readonly Change[]): Generator<Buffer> {
+    for (const change of changes) yield* this.#transition(change);
   }
 
   *#additions(objects: readonly CachedObject[]): Generator<Buffer> {
@@ -122,17 +126,21 @@ class Watcher {
   }
 
   change(change: Change): void {
-    if (!change.key.startsWith(this.#prefix)) return;
+    const event = this.#transition(change);
+    if (event.length > 0) this.outbox.push(...event);
+  }
+
+  /** What the change is to this watcher: an event, or nothing. */
+  #transition(change: Change): readonly Buffer[] {
+    if (!change.key.startsWith(this.#prefix)) return [];
     const { deleted, object, previous } = change;
     const type = transition({
       before: previous !== undefined && this.selection.matches(previous),
       after: deleted || this.selection.matches(object),
       deleted,
     });
-    if (type === undefined) return;
-    this.outbox.push(
-      ...this.#event(type, type === 'DELETED' && !deleted ? leaving(previous, change) : object.bytes),
-    );
+    if (type === undefined) return [];
+    return this.#event(type, type === 'DELETED' && !deleted ? leaving(previous, change) : object.bytes);
   }
 
   bookmark(revision: number, annotations: Readonly<Record<string, string>>): void {

@@ -3,7 +3,7 @@
 import type { V1EphemeralContainer, V1Pod } from '../../api/gen/types.js';
 import type { Draft, KindDefinition } from '../../api/kind.js';
 import { validateObject } from '../../api/meta.js';
-import { sameMeaning } from '../../api/own.js';
+import { copyJson, sameMeaning } from '../../api/own.js';
 import { applyPatch } from '../../api/patch/patch.js';
 import { invalid } from '../../api/status.js';
 import type { ApiResponse } from '../exchange.js';
@@ -32,9 +32,9 @@ export async function ephemeralContainers(
     mode: 'server',
     transform: async (current) => {
       const old = current as PodDraft;
-      const sent = wanted(structuredClone(old));
+      const sent = wanted(copyJson(old));
       checkNames(context, sent);
-      const draft = structuredClone(old);
+      const draft = copyJson(old);
       metaOf(draft).resourceVersion = sent.metadata?.resourceVersion;
       const list = sent.spec?.ephemeralContainers ?? [];
       if (draft.spec !== undefined) draft.spec.ephemeralContainers = list;
@@ -53,7 +53,7 @@ export async function ephemeralContainers(
 async function wantedPod(kind: KindDefinition, call: Call): Promise<(current: PodDraft) => PodDraft> {
   if (call.info.verb === 'update') {
     const sent = (await readObject(call, kind)) as PodDraft;
-    return () => structuredClone(sent);
+    return () => copyJson(sent);
   }
   const patch = await readPatch(call);
   return (current) =>

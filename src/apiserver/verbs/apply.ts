@@ -2,6 +2,7 @@
 // Guarantees: another manager's fields are changed only by force; making an object needs the right to create it.
 import type { KindDefinition } from '../../api/kind.js';
 import type { KubeObject } from '../../api/object.js';
+import { copyJson } from '../../api/own.js';
 import { ApiError, conflict, notFound, statusError } from '../../api/status.js';
 import type { ApiResponse } from '../exchange.js';
 import { applyConfiguration } from '../fields/apply.js';
@@ -41,7 +42,7 @@ export async function applyObject(
       writer,
       force,
     });
-    const draft = structuredClone(application.object) as DraftObject;
+    const draft = copyJson(application.object) as DraftObject;
     metaOf(draft).managedFields = application.managedFields;
     if (writer.id.name === 'kubectl') refreshLastApplied(draft, config);
     return draft;

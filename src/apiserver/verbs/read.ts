@@ -65,13 +65,17 @@ export async function getWatch(machinery: Machinery, kind: KindDefinition, call:
   return isProtobuf ? bytesResponse(200, body, `${PROTOBUF_TYPE};stream=watch`) : bytesResponse(200, body);
 }
 
-/** By the JSON it was made of, which all watchers of an object share: one change to many is encoded once. */
-const encoded = new WeakMap<Buffer, Buffer>();
+let lastFrame: { readonly type: EventType; readonly json: Buffer; readonly frame: Buffer } | undefined;
 
+/**
+ * A change is told to its watchers in turn, all with the same bytes: it is encoded for the first of them. No more than
+ * the last is kept: beside each object in the caches it would double their memory.
+ */
 function protobufFrame(type: EventType, json: Buffer): Buffer {
-  const object = encoded.get(json) ?? encodeProtobuf(parseObject(json));
-  encoded.set(json, object);
-  return watchFrame(type, object);
+  if (lastFrame?.json !== json || lastFrame.type !== type) {
+    lastFrame = { type, json, frame: watchFrame(type, encodeProtobuf(parseObject(json))) };
+  }
+  return lastFrame.frame;
 }
 
 function shownAs(kind: KindDefinition, call: Call) {

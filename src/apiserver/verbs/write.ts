@@ -2,6 +2,7 @@
 // Guarantees: the name and namespace of the URL, which were authorized, are the ones that are written.
 import type { V1DeleteOptions } from '../../api/gen/types.js';
 import type { KindDefinition } from '../../api/kind.js';
+import { copyJson } from '../../api/own.js';
 import { ApiError, statusError } from '../../api/status.js';
 import { type ApiResponse, jsonResponse } from '../exchange.js';
 import type { Call, Machinery } from '../machinery.js';
@@ -61,7 +62,7 @@ export async function putObject(
   checkNames(context, draft);
   const bytes = await updateObject(machinery, context, {
     mode: 'user',
-    transform: (current) => replace(context, current as DraftObject, structuredClone(draft)),
+    transform: (current) => replace(context, current as DraftObject, copyJson(draft)),
   });
   return renderObject(kind, call, bytes, 200, machinery.now());
 }

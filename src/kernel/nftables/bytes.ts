@@ -5,21 +5,22 @@ import type { Hex } from './expression.js';
 
 /** A number of `length` bytes in network byte order. */
 export const bigEndian = (value: number | bigint, length: number): Hex =>
-  BigInt(value)
-    .toString(16)
-    .padStart(2 * length, '0');
+  value.toString(16).padStart(2 * length, '0');
 
 /** The same bytes backwards: numbers such as marks lie in registers as the (little-endian) host has them. */
 export const reversed = (hex: Hex): Hex => (hex.match(/../g) ?? []).reverse().join('');
 
 export const hostOrder = (value: number, length = 4): Hex => reversed(bigEndian(value, length));
 
+const encoder = new TextEncoder();
+const DIGITS = Array.from({ length: 256 }, (_, byte) => bigEndian(byte, 1));
+
 /** Text, filled up with zeros. */
-export const textBytes = (text: string, length: number): Hex =>
-  [...new TextEncoder().encode(text)]
-    .map((byte) => bigEndian(byte, 1))
-    .join('')
-    .padEnd(2 * length, '0');
+export function textBytes(text: string, length: number): Hex {
+  let digits = '';
+  for (const byte of encoder.encode(text)) digits += DIGITS[byte];
+  return digits.padEnd(2 * length, '0');
+}
 
 /** The 4 or 16 bytes of an IP address. */
 export function addressBytes(text: string): Hex {

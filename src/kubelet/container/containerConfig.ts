@@ -18,6 +18,8 @@ export interface ContainerParts {
   readonly envs: readonly { readonly key: string; readonly value: string }[];
   readonly mounts: readonly Mount[];
   readonly machine: MachineLimits;
+  /** Where the node's own seccomp profiles lie. */
+  readonly seccompRoot: string;
   /** The container whose processes this one sees. */
   readonly targetId?: string | undefined;
 }
@@ -43,7 +45,10 @@ export function containerConfig(parts: ContainerParts): ContainerConfig {
     tty: container.tty === true,
     linux: {
       resources: containerResources(pod.spec, container, parts.machine),
-      securityContext: withTarget(containerSecurity(pod, container, parts.image), parts.targetId),
+      securityContext: withTarget(
+        containerSecurity(pod, container, parts.image, parts.seccompRoot),
+        parts.targetId,
+      ),
     },
   };
 }

@@ -43,6 +43,7 @@ export function containerSecurity(
   pod: Pod,
   container: V1Container,
   image: Pick<Image, 'uid' | 'username'> | undefined,
+  seccompRoot: string,
 ): ContainerConfig['linux']['securityContext'] {
   const own = container.securityContext ?? {};
   const shared = pod.spec.securityContext ?? {};
@@ -62,7 +63,7 @@ export function containerSecurity(
     supplementalGroups: groupsOf(pod),
     seccomp: privileged
       ? { profileType: 'Unconfined' }
-      : profile(own.seccompProfile ?? shared.seccompProfile),
+      : seccomp(own.seccompProfile ?? shared.seccompProfile, seccompRoot),
     ...(apparmor === undefined ? {} : { apparmor: profile(apparmor) }),
     ...(own.capabilities === undefined
       ? {}
@@ -105,6 +106,12 @@ function refuseRoot(
 function groupsOf({ spec }: Pod): readonly number[] {
   const { supplementalGroups = [], fsGroup } = spec.securityContext ?? {};
   return fsGroup === undefined ? supplementalGroups : [...supplementalGroups, fsGroup];
+}
+
+/** The node's own profiles are files below the kubelet's directory. */
+function seccomp(given: V1SeccompProfile | undefined, root: string): SecurityProfile {
+  const { profileType, localhostRef } = profile(given);
+  return { profileType, ...(localhostRef === undefined ? {} : { localhostRef: `${root}/${localhostRef}` }) };
 }
 
 function profile(given: V1SeccompProfile | undefined): SecurityProfile {

@@ -23,6 +23,7 @@ export interface StarterOptions {
   readonly machine: () => MachineLimits;
   readonly now: () => number;
   readonly maxBackOffMs: number;
+  readonly seccompRoot: string;
 }
 
 export interface StartRequest {
@@ -174,6 +175,7 @@ export class ContainerStarter {
         image: pulled.image,
         targetId: request.targetId,
         machine: machine(),
+        seccompRoot: this.options.seccompRoot,
       });
     });
   }

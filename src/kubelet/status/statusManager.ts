@@ -1,5 +1,6 @@
 // Brings pod statuses to the API: the newest of each pod, in order, until the API has it.
 // Guarantees: nothing is written that the API already has; a pod is deleted from the API only when nothing of it is left.
+import { isDeepStrictEqual } from 'node:util';
 import type { V1PodStatus } from '../../api/gen/types.js';
 import type { Log } from '../../api/log.js';
 import type { Stored } from '../../api/object.js';
@@ -28,6 +29,8 @@ interface Entry {
   sending: boolean;
   failures: number;
   timer: NodeJS.Timeout | undefined;
+  /** The API has it: until something changes there is nothing to compare. */
+  settled: boolean;
   /** What the last patch answered: newer than the informer for a moment. */
   answered: Pod | undefined;
 }
@@ -38,7 +41,6 @@ const WRITES_AT_ONCE = 8;
 
 export class StatusManager {
   private readonly entries = new Map<string, Entry>();
-  private readonly listeners = new Set<(pod: Pod, status: V1PodStatus) => void>();
   private readonly gate = makeGate(WRITES_AT_ONCE);
   private stopped = false;
 
@@ -57,14 +59,15 @@ export class StatusManager {
     const entry = this.entries.get(pod.metadata.uid);
     if (entry === undefined)
       this.entries.set(pod.metadata.uid, {
-        ...{ pod, status, dirty: true, sending: false, failures: 0, timer: undefined, answered: undefined },
+        ...{ pod, status, dirty: true, sending: false, failures: 0, settled: false },
+        ...{ timer: undefined, answered: undefined },
       });
     else {
+      if (entry.settled && entry.pod === pod && isDeepStrictEqual(entry.status, status)) return;
       entry.pod = pod;
       entry.status = status;
       entry.dirty = true;
     }
-    for (const listener of this.listeners) listener(pod, status);
     this.flush(pod.metadata.uid);
   }
 
@@ -81,6 +84,7 @@ export class StatusManager {
     const entry = this.entries.get(uid);
     if (entry === undefined || this.stopped) return;
     entry.dirty = true;
+    entry.settled = false;
     clearTimeout(entry.timer);
     if (!entry.sending) void this.send(uid, entry);
   }
@@ -92,11 +96,6 @@ export class StatusManager {
   remove(uid: string): void {
     clearTimeout(this.entries.get(uid)?.timer);
     this.entries.delete(uid);
-  }
-
-  on(listener: (pod: Pod, status: V1PodStatus) => void): () => void {
-    this.listeners.add(listener);
-    return () => this.listeners.delete(listener);
   }
 
   stop(): void {
@@ -113,6 +112,7 @@ export class StatusManager {
       try {
         await this.gate(() => this.sendOnce(client, entry));
         entry.failures = 0;
+        entry.settled = !entry.dirty;
       } catch (error) {
         const delayMs = Math.min(FIRST_RETRY_MS * 2 ** entry.failures++, LONGEST_RETRY_MS);
         log.warn('cannot write the status of a pod', {

@@ -5,7 +5,7 @@ import type { PodInfo } from '../podInfo.js';
 import type { Claim } from '../snapshot/catalog.js';
 import type { Snapshot } from '../snapshot/snapshot.js';
 import { claimNames, isBound, waitsForNode } from './claims.js';
-import { nodesOfVolume, provisionableNodes, volumesFor } from './volumeMatching.js';
+import { nodesOfVolume, nodesWithRoom, provisionableNodes, volumesFor } from './volumeMatching.js';
 
 export const SELECTED_NODE = 'volume.kubernetes.io/selected-node';
 
@@ -21,6 +21,7 @@ const REASONS = [
   ["node(s) didn't match PersistentVolume's node affinity"],
   ["node(s) didn't find available persistent volumes to bind"],
   ['node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)'],
+  ['node(s) did not have enough free storage'],
 ] as const;
 
 export const volumeBinding: Plugin = {
@@ -41,7 +42,8 @@ export const volumeBinding: Plugin = {
           if (matches === undefined) return 3;
           if (!matches(slot)) return 1;
         }
-        return plans === undefined || plans(slot) !== undefined ? 0 : 2;
+        const plan = plans?.(slot);
+        return typeof plan === 'number' ? plan : 0;
       },
       reasons: (code) => REASONS[code] ?? [],
       isFinal: () => true,
@@ -54,7 +56,8 @@ export function planVolumes(pod: PodInfo, snapshot: Snapshot, slot: number): Vol
   if ((pod.spec.volumes ?? []).length === 0) return undefined;
   const claims = claimsOf(pod, snapshot);
   if ('refused' in claims || claims.delayed.length === 0) return undefined;
-  return plannerFor(claims.delayed, snapshot)(slot);
+  const plan = plannerFor(claims.delayed, snapshot)(slot);
+  return typeof plan === 'number' ? undefined : plan;
 }
 
 interface Claims {
@@ -86,7 +89,14 @@ function claimsOf(pod: PodInfo, { catalog }: Snapshot): Claims | Refused {
   return { bound, delayed };
 }
 
-function plannerFor(claims: readonly Claim[], snapshot: Snapshot): (slot: number) => VolumePlan | undefined {
+const NO_VOLUME = 2;
+const NO_ROOM = 4;
+
+/** The plan for a node, or the number of the reason why there is none. */
+function plannerFor(
+  claims: readonly Claim[],
+  snapshot: Snapshot,
+): (slot: number) => VolumePlan | typeof NO_VOLUME | typeof NO_ROOM {
   const wanted = claims.map((claim) => ({
     claim,
     volumes: volumesFor(claim, snapshot).map((volume) => ({
@@ -94,23 +104,25 @@ function plannerFor(claims: readonly Claim[], snapshot: Snapshot): (slot: number
       reaches: nodesOfVolume(volume, snapshot),
     })),
     provisions: provisionableNodes(claim, snapshot),
+    hasRoom: nodesWithRoom(claim, snapshot),
     selected: claim.metadata.annotations?.[SELECTED_NODE],
   }));
   return (slot) => {
     const taken = new Set<string>();
     const bindings: { volume: string; claim: Claim }[] = [];
     const provisions: Claim[] = [];
-    for (const { claim, volumes, provisions: makes, selected } of wanted) {
+    for (const { claim, volumes, provisions: makes, hasRoom, selected } of wanted) {
       // A volume is being made for a node already: the pod has to follow it.
-      if (selected !== undefined && selected !== snapshot.table.names[slot]) return undefined;
+      if (selected !== undefined && selected !== snapshot.table.names[slot]) return NO_VOLUME;
       const found = volumes.find(
         ({ name, reaches }) => !taken.has(name) && (reaches === undefined || reaches(slot)),
       );
       if (found !== undefined) {
         taken.add(found.name);
         bindings.push({ volume: found.name, claim });
-      } else if (makes?.(slot) === true) provisions.push(claim);
-      else return undefined;
+      } else if (makes?.(slot) !== true) return NO_VOLUME;
+      else if (hasRoom?.(slot) === false) return NO_ROOM;
+      else provisions.push(claim);
     }
     return { bindings, provisions };
   };

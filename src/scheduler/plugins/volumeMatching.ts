@@ -1,7 +1,7 @@
 // Which volume a claim may have, and where one could be made for it. Pure.
-
+import type { V1LabelSelector } from '../../api/gen/types.js';
 import { compareQuantities, QuantityError } from '../../api/quantity.js';
-import { compileLabelSelector, matchesEverything } from '../../api/selectors.js';
+import { compileLabelSelector, type LabelMatcher, matchesEverything } from '../../api/selectors.js';
 import { ApiError } from '../../api/status.js';
 import { anyTerm, type SlotMatcher } from '../nodeMatcher.js';
 import type { Claim, Volume } from '../snapshot/catalog.js';
@@ -36,8 +36,12 @@ export function volumesFor(claim: Claim, snapshot: Snapshot): readonly Volume[] 
     );
 }
 
-function selectorOf({ spec: { selector } }: Claim) {
-  if (selector === undefined) return matchesEverything;
+function selectorOf({ spec: { selector } }: Claim): LabelMatcher {
+  return selector === undefined ? matchesEverything : matcherOf(selector);
+}
+
+/** A selector that cannot be read selects nothing. */
+function matcherOf(selector: V1LabelSelector): LabelMatcher {
   try {
     return compileLabelSelector(selector);
   } catch (error) {
@@ -73,4 +77,21 @@ export function provisionableNodes({ spec }: Claim, snapshot: Snapshot): SlotMat
     })),
     snapshot,
   );
+}
+
+/** The nodes that can reach storage with room for a claim; undefined when its driver does not tell. */
+export function nodesWithRoom({ spec }: Claim, { catalog, table }: Snapshot): SlotMatcher | undefined {
+  const name = spec.storageClassName ?? '';
+  const driver = catalog.storageClass(name)?.provisioner ?? '';
+  if (!catalog.tellsCapacity(driver)) return undefined;
+  const wanted = spec.resources?.requests?.['storage'] ?? '0';
+  const reached = catalog
+    .capacitiesOfClass(name)
+    .filter(({ capacity, maximumVolumeSize }) => isAtLeast(maximumVolumeSize ?? capacity, wanted))
+    // Without a topology it can be reached from nowhere.
+    .flatMap(({ nodeTopology }) => (nodeTopology === undefined ? [] : [matcherOf(nodeTopology)]));
+  return (slot) => {
+    const labels = table.nodes[slot]?.metadata.labels ?? {};
+    return reached.some((matches) => matches(labels));
+  };
 }

@@ -2,6 +2,7 @@
 // Guarantees: reading is a look into a local copy; a kind that the apiserver does not have is simply empty.
 import type {
   V1CSINode,
+  V1CSIStorageCapacity,
   V1PersistentVolume,
   V1PersistentVolumeClaim,
   V1Service,
@@ -19,6 +20,9 @@ export interface Catalog {
   volumesOfClass(storageClassName: string): readonly Volume[];
   storageClass(name: string): Stored<V1StorageClass> | undefined;
   csiNode(name: string): Stored<V1CSINode> | undefined;
+  /** Whether a driver tells how much room its storage has. */
+  tellsCapacity(driver: string): boolean;
+  capacitiesOfClass(storageClassName: string): readonly Stored<V1CSIStorageCapacity>[];
 }
 
 export const emptyCatalog: Catalog = {
@@ -28,4 +32,6 @@ export const emptyCatalog: Catalog = {
   volumesOfClass: () => [],
   storageClass: () => undefined,
   csiNode: () => undefined,
+  tellsCapacity: () => false,
+  capacitiesOfClass: () => [],
 };

@@ -87,6 +87,12 @@ export class NodeTable {
     this.#count(slot, pod, -1);
   }
 
+  /** The same pod in a newer version; what it takes is as it was. */
+  replacePod(slot: number, pod: PodInfo): void {
+    this.pods[slot]?.set(pod.key, pod);
+    this.#ranked[slot] = undefined;
+  }
+
   /** The pods of a node, the most important first. */
   ranked(slot: number): readonly PodInfo[] {
     const known = this.#ranked[slot];

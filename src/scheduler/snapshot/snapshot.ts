@@ -75,6 +75,18 @@ export class Snapshot {
     if (!hasEnded(pod) && pod.spec.nodeName) this.#enter(podInfoOf(pod), pod.spec.nodeName);
   }
 
+  /** A newer version of a bound pod that counts as the last one did. False when it does not count yet. */
+  refreshPod(pod: Stored<V1Pod>): boolean {
+    const key = keyOf(pod.metadata);
+    const found = this.#placed.get(key);
+    if (found === undefined || this.#assumed.has(key) || found.pod.pod.metadata.uid !== pod.metadata.uid)
+      return false;
+    const fresh = { ...found.pod, pod, spec: pod.spec };
+    this.#placed.set(key, { pod: fresh, slot: found.slot });
+    this.table.replacePod(found.slot, fresh);
+    return true;
+  }
+
   removePod(key: string): void {
     this.#assumed.delete(key);
     this.#leave(key);

@@ -1,4 +1,5 @@
 // Keeps what LMDB's map holds resident small: whatever was read once stays mapped for ever otherwise.
+// The package maps a file that has grown anew and leaves the old maps until it is closed, by the thread that closes it.
 // Guarantees: about LIMIT bytes of the file are resident at most, however much is read; reading is never wrong or held up.
 import { releaseMappedPages } from '../../kernel/mappedFile.js';
 

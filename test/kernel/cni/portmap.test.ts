@@ -9,6 +9,8 @@ import { ask, BIN, HOST, MACHINE, PortmapHost } from '../../support/portmapHost.
 import { describeWith } from '../../support/requires.js';
 
 const WEB = { hostPort: 8080, containerPort: 80, protocol: 'tcp' };
+/** In the letters of containerd. */
+const LOUD = { HostPort: 8081, ContainerPort: 80, Protocol: 'tcp', HostIP: '' };
 const DNS = { hostPort: 5353, containerPort: 53, protocol: 'udp' };
 const fine = { code: 0, output: '' };
 
@@ -38,9 +40,10 @@ describeWith(
 
       test('a published port answers the machine next door, the host, localhost and the container', async () => {
         const one = await host.container('c1');
-        const added = await host.portmap('ADD', one, [WEB, DNS], conf);
+        const added = await host.portmap('ADD', one, [WEB, DNS, LOUD], conf);
         expect(JSON.parse(added.output)).toEqual(one.result);
-        expect(await host.portmap('CHECK', one, [WEB, DNS], conf)).toEqual(fine);
+        expect(await host.portmap('CHECK', one, [WEB, DNS, LOUD], conf)).toEqual(fine);
+        expect(await ask(host.machine, 'tcp', HOST.v4, 8081)).toBe(`c1 ${MACHINE.v4}`);
         const { ns, machine } = host;
         const heard = {
           machine: [await ask(machine, 'tcp', HOST.v4, 8080), await ask(machine, 'udp', HOST.v4, 5353)],

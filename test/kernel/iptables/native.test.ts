@@ -1,5 +1,5 @@
 // The rules of the iptables and userspace modes written natively and by the tool itself: the kernel must hold the same.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { fullTransaction, transaction } from '../../../proxy-modes/iptables/transaction.js';
 import { planService } from '../../../proxy-modes/userspace/plan/service.js';
 import { openIptables } from '../../../src/kernel/iptables/adapter.js';
@@ -10,6 +10,8 @@ import type { IpFamily, ProxyState, TrafficOptions } from '../../../src/proxy/st
 import { netNsPerTest, type TestNetNs } from '../../support/netns.js';
 import { random, randomPort, stateOf } from '../../support/proxy/port.js';
 import { describeWith } from '../../support/requires.js';
+
+vi.setConfig({ testTimeout: 120_000 });
 
 const TOOLS = { ip: 'iptables-nft', ip6: 'ip6tables-nft' } as const;
 const LOCAL: Readonly<Record<IpFamily, readonly TrafficOptions[]>> = {

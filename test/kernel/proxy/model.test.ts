@@ -18,7 +18,7 @@ const traffic = {
   ip: { local: { by: 'cidr', cidr: '10.244.0.0/16' } },
   ip6: { local: { by: 'cidr', cidr: 'fd00:244::/64' } },
 } as const;
-const LIMIT_MS = 60_000 + 60 * modelChanges(0);
+const LIMIT_MS = 180_000 + 60 * modelChanges(0);
 
 describeWith(
   { root: true, tools: ['nft', 'iptables-nft-restore', 'iptables-legacy-restore'] },

@@ -30,7 +30,7 @@ describe('a watch', () => {
     path = `/api/v1/namespaces/w${serial}/configmaps`;
   });
 
-  async function send(method: 'POST' | 'PATCH' | 'DELETE', to: string, body?: object) {
+  async function send(method: 'GET' | 'POST' | 'PATCH' | 'DELETE', to: string, body?: object) {
     const response = await api.transport.request({
       method,
       path: to,
@@ -97,6 +97,24 @@ describe('a watch', () => {
     const events = await watch(query, (seen) => seen.some(({ type }) => type === 'BOOKMARK'));
     expect(events.map(({ type }) => type)).toEqual(['ADDED', 'BOOKMARK']);
     expect(events[1]?.object.metadata.annotations).toEqual({ 'k8s.io/initial-events-end': 'true' });
+  });
+
+  test('of more than may wait for a slow reader begins with all of it, and then tells what changed meanwhile', async () => {
+    const names = Array.from({ length: 22 }, (_, i) => `m${String(i).padStart(2, '0')}`);
+    const data = (name: string) => ({ text: name.repeat(300_000) });
+    for (const name of names) await send('POST', path, { metadata: { name }, data: data(name) });
+    const query = 'sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true';
+    let later: Promise<unknown> | undefined;
+    const events = await watch(query, (seen) => {
+      later ??= create('z');
+      return seen.length === names.length + 2;
+    });
+    await later;
+    expect(kinds(events)).toEqual([...names.map((name) => `ADDED ${name}`), 'BOOKMARK undefined', 'ADDED z']);
+    // The same as a list: larger than one write, and every byte in its place.
+    const { items } = await send('GET', path);
+    expect(items.map(({ metadata }: Seen['object']) => metadata.name)).toEqual([...names, 'z']);
+    for (const [i, name] of names.entries()) expect(items[i].data).toEqual(data(name));
   });
 
   test('of a time before the window is refused as expired', async () => {

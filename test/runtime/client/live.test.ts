@@ -1,7 +1,7 @@
 // The client's machinery on real apiservers: ours over HTTPS and by a call in the process, and any other by its kubeconfig.
 // One's own: TRELLIS_TEST_KUBECONFIG=FILE npx vitest run --configLoader runner --project runtime test/runtime/client
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { V1ConfigMap } from '../../../src/api/gen/types.js';
 import type { Stored } from '../../../src/api/object.js';
 import { CONFIG_MAPS, EVENTS, NAMESPACES } from '../../../src/api/resources.js';
@@ -15,6 +15,7 @@ import { openInformers } from '../../../src/client/sharedInformers.js';
 import type { Transport, TransportRequest, TransportResponse } from '../../../src/client/transport.js';
 import { openClient } from '../../../src/client/typedClient.js';
 import { type SecuredApiServer, startSecuredApiServer } from '../../support/securedApiServer.js';
+import { until } from '../../support/until.js';
 
 const own = process.env['TRELLIS_TEST_KUBECONFIG'];
 let api: SecuredApiServer;
@@ -29,7 +30,6 @@ const doors: [string, () => Promise<Transport>][] = [
   ...(own === undefined ? [] : ([[own, () => transportOf(own)]] as [string, () => Promise<Transport>][])),
 ];
 const admin = () => api.pki.client('root', 'system:masters');
-const until = (check: () => void | Promise<void>) => vi.waitFor(check, { timeout: 60_000, interval: 20 });
 
 /** The transport, with some requests answered by the test instead. */
 function disturbed(

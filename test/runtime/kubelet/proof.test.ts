@@ -1,5 +1,6 @@
 // What must hold when things go wrong: crashes of the kubelet, the runtime and the apiserver, hostile pods, many cycles.
-// TRELLIS_PROOF=long runs it with a full node: 50 pods through a crash, 110 at once, 500 create and delete cycles.
+// TRELLIS_PROOF=long runs it with a full node: 50 pods through a crash, 110 at once, 500 create and delete cycles, an
+// apiserver that is away for minutes; and tells how long the kubelet took to be itself again, and what it grew by.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -22,6 +23,15 @@ const FULL_NODE = LONG ? 110 : 12;
 const CYCLES = LONG ? 500 : 6;
 const AT_A_TIME = 10;
 const MINUTES = LONG ? 60 : 3;
+/** For which the apiserver is away. */
+const AWAY_MS = LONG ? 120_000 : 0;
+
+const report = (words: string) => {
+  if (LONG) console.info(words);
+};
+const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
+const residentMb = (pid: number) =>
+  Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
 
 const needs = { root: true, tools: ['containerd', 'runc', 'ctr'], files: ['/bin/busybox', KUBELET_MAIN] };
 describeWith(needs, 'a kubelet under stress', () => {
@@ -141,9 +151,13 @@ describeWith(needs, 'a kubelet under stress', () => {
       await kubelet.kill();
       await client.of(PODS).delete({ namespace: 'default', name: 'crash-0' });
       await create('born-meanwhile');
+      const begun = performance.now();
       kubelet.start();
-      await untilRunning('born-meanwhile');
       await until('crash-0 gone', async () => (await get('crash-0')) === undefined);
+      await untilRunning('born-meanwhile');
+      report(
+        `${CRASH_PODS} pods adopted, one ended and one started ${seconds(performance.now() - begun)} after the start`,
+      );
       const after = await Promise.all(names.slice(1).map(untilRunning));
       expect(after.map(identityOf)).toEqual(before.slice(1).map(identityOf));
       await inBatches([...names.slice(1), 'born-meanwhile'], remove);
@@ -170,6 +184,8 @@ describeWith(needs, 'a kubelet under stress', () => {
             labels['io.kubernetes.pod.name'] === 'alone-node-1' && state === 'CONTAINER_RUNNING',
         );
       await until('started alone', isUp);
+      await sleep(AWAY_MS);
+      expect(await isUp()).toBe(true);
       kubelet.openApiserver();
       await untilRunning('alone-node-1');
       expect(identityOf(await untilRunning('steady'))).toBe(before);
@@ -265,6 +281,7 @@ describeWith(needs, 'a kubelet under stress', () => {
       await inBatches(full, remove);
       const descriptors = () => readdirSync(`/proc/${kubelet.pid}/fd`).length;
       const open = descriptors();
+      const resident = residentMb(kubelet.pid);
       await inBatches(namesOf('cycle', CYCLES), async (name) => {
         await create(name);
         await untilRunning(name);
@@ -272,6 +289,12 @@ describeWith(needs, 'a kubelet under stress', () => {
       });
       expect(await quiet()).toEqual(before);
       expect(descriptors()).toBeLessThanOrEqual(open + 5);
+      const grown = residentMb(kubelet.pid) - resident;
+      report(
+        `${CYCLES} cycles: ${open} descriptors became ${descriptors()}, ${resident.toFixed(0)} MB grew by ${grown.toFixed(0)}`,
+      );
+      // A heap breathes by some megabytes; what leaked a little each cycle would be far more after hundreds.
+      expect(grown).toBeLessThan(40);
     },
     MINUTES * 60_000,
   );

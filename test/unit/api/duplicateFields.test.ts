@@ -16,8 +16,16 @@ it.each<[string, string[]]>([
   expect(duplicateFields(text)).toEqual(paths);
 });
 
+it('in an object of many names, early and late', () => {
+  const names = Array.from({ length: 40 }, (_, i) => `n${i}`);
+  const text = [...names, 'n3', 'n15', 'n16', 'n39'].map((name) => `"${name}":1`).join(',');
+  expect(duplicateFields(`{${text}}`)).toEqual(['n3', 'n15', 'n16', 'n39']);
+});
+
 it('stays quick and small on hostile texts', () => {
   expect(duplicateFields(`{${'"a":1,'.repeat(300_000)}"a":1}`)).toHaveLength(100);
+  const names = Array.from({ length: 200_000 }, (_, i) => `"n${i}":1`);
+  expect(duplicateFields(`{${names.join(',')}}`)).toEqual([]);
   expect(duplicateFields('['.repeat(500_000) + ']'.repeat(500_000))).toEqual([]);
   expect(duplicateFields(`{"a":"${'\\\\'.repeat(500_000)}"}`)).toEqual([]);
 });

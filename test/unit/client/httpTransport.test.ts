@@ -10,9 +10,10 @@ import path from 'node:path';
 import type { TLSSocket } from 'node:tls';
 import 'reflect-metadata';
 import * as x509 from '@peculiar/x509';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readBody } from '../../../src/client/answer.js';
 import { openHttps } from '../../../src/client/httpTransport.js';
+import { until } from '../../support/until.js';
 
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 
@@ -130,7 +131,7 @@ describe('the HTTPS transport', () => {
     );
     // Nobody is answered before all are there, so each has a connection of its own.
     await Promise.all(answers);
-    await vi.waitFor(async () => expect(await open()).toBeLessThanOrEqual(64), { timeout: 30_000 });
+    await until(async () => expect(await open()).toBeLessThanOrEqual(64));
     expect(await open()).toBeGreaterThan(0);
     transport.close();
   });

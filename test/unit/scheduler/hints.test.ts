@@ -1,6 +1,6 @@
 // Which change could help a pod that was refused: only then is it woken.
 import { describe, expect, it } from 'vitest';
-import type { ClusterEvent, EventKind } from '../../../src/scheduler/events.js';
+import { type ClusterEvent, type EventKind, onlyReports } from '../../../src/scheduler/events.js';
 import type { Plugin } from '../../../src/scheduler/plugin.js';
 import { interPodAffinity } from '../../../src/scheduler/plugins/interPodAffinity.js';
 import { nodeAffinity } from '../../../src/scheduler/plugins/nodeAffinity.js';
@@ -135,4 +135,21 @@ describe('a change helps', () => {
       false,
     ],
   ])('%s', (_, actual, expected) => expect(actual).toBe(expected));
+});
+
+describe('a bound pod only reports', () => {
+  const pod = (meta: object, rest: object = {}) => {
+    const made = makePod('p', { nodeName: 'a' });
+    return { ...made, metadata: { ...made.metadata, generation: 1, labels: { app: 'x' }, ...meta }, ...rest };
+  };
+  it.each([
+    ['when its status changes', pod({}, { status: { phase: 'Running' } }), true],
+    ['not when it has ended', pod({}, { status: { phase: 'Failed' } }), false],
+    ['not when its spec changed', pod({ generation: 2 }), false],
+    ['not when its labels did', pod({ labels: { app: 'y' } }), false],
+    ['not when it is told to go', pod({ deletionTimestamp: 'now' }), false],
+    ['not when nobody counts changes', pod({ generation: undefined }), false],
+  ])('%s', (_, newer, expected) => {
+    expect(onlyReports(newer as Pod, pod({}) as Pod)).toBe(expected);
+  });
 });

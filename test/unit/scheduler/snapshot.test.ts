@@ -22,6 +22,27 @@ beforeEach(() => {
   snapshot.setNode(makeNode('b'));
 });
 
+describe('a newer version of a bound pod that counts as before', () => {
+  it('takes the place of the old one, once', () => {
+    snapshot.setPod(bound('a'));
+    const newer = bound('a', { status: { startTime: '2026-01-01T00:00:00Z' } });
+    expect(snapshot.refreshPod(newer)).toBe(true);
+    const slot = snapshot.table.slotOf('a') ?? -1;
+    expect([cpuOn('a'), snapshot.podCount, snapshot.podOf('ns/p')?.pod]).toEqual([1000, 1, newer]);
+    expect(snapshot.table.ranked(slot).map(({ pod }) => pod)).toEqual([newer]);
+    snapshot.removePod('ns/p');
+    expect(cpuOn('a')).toBe(0);
+  });
+  it('is not taken for one that nobody has seen bound, or for a successor', () => {
+    expect(snapshot.refreshPod(bound('a'))).toBe(false);
+    snapshot.assume(podInfoOf(waiting), 'a');
+    expect(snapshot.refreshPod(bound('a'))).toBe(false);
+    snapshot.setPod(bound('a'));
+    const successor = { ...bound('a'), metadata: { ...waiting.metadata, uid: 'another' } };
+    expect(snapshot.refreshPod(successor)).toBe(false);
+  });
+});
+
 describe('an assumed pod', () => {
   it('expires when its binding was answered and it is never seen', () => {
     expect(snapshot.expire(Number.MAX_SAFE_INTEGER)).toEqual([]);

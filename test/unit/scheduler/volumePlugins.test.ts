@@ -66,6 +66,7 @@ const classes: Record<string, object> = {
     volumeBindingMode: 'WaitForFirstConsumer',
     allowedTopologies: [{ matchLabelExpressions: [{ key: ZONE, values: ['one'] }] }],
   },
+  anywhere: { provisioner: 'csi.example.com', volumeBindingMode: 'WaitForFirstConsumer' },
   immediate: { provisioner: 'csi.example.com', volumeBindingMode: 'Immediate' },
 };
 function catalogOf(claims: Claim[], volumes: Volume[], limit?: number): Catalog {
@@ -168,6 +169,28 @@ describe('VolumeBinding', () => {
     ],
   ])('%s', (_, claims, volumes, onA, onB) => {
     expect(both(volumeBinding, using('p', 'c'), catalogOf(claims, volumes))).toEqual([onA, onB]);
+  });
+  it.each<readonly [string, object[], string, string]>([
+    ['nothing told', [], 'full', 'full'],
+    ['room in one zone', [{ capacity: '5Gi', nodeTopology: { matchLabels: { [ZONE]: 'two' } } }], 'full', ''],
+    ['too little room', [{ capacity: '1Mi', nodeTopology: {} }], 'full', 'full'],
+    [
+      'room, but not in one piece',
+      [{ capacity: '5Gi', maximumVolumeSize: '1Mi', nodeTopology: {} }],
+      'full',
+      'full',
+    ],
+    ['room that is reached from nowhere', [{ capacity: '5Gi' }], 'full', 'full'],
+    ['room everywhere', [{ capacity: '5Gi', nodeTopology: {} }], '', ''],
+  ])('a driver that tells its capacity: %s', (_, capacities, onA, onB) => {
+    const catalog = (tells: boolean): Catalog => ({
+      ...catalogOf([claim('c', { storageClassName: 'anywhere' })], []),
+      tellsCapacity: () => tells,
+      capacitiesOfClass: () => capacities as never,
+    });
+    const words = (full: string) => (full === '' ? '' : 'node(s) did not have enough free storage');
+    expect(both(volumeBinding, using('p', 'c'), catalog(true))).toEqual([words(onA), words(onB)]);
+    expect(both(volumeBinding, using('p', 'c'), catalog(false))).toEqual(['', '']);
   });
   it('plans two claims onto two volumes, the smallest that does first, and leaves alone what is promised', () => {
     const claims = [claim('c', { storageClassName: 'local' }), claim('d', { storageClassName: 'local' })];

@@ -25,6 +25,9 @@ import { traffic } from '../../support/proxy/traffic.js';
 import { describeWith } from '../../support/requires.js';
 import { StaticInformers } from '../../support/staticInformers.js';
 
+// The machine is emulated, on a host that may be busy.
+vi.setConfig({ testTimeout: 180_000 });
+
 const { lab, bare, closing } = proxyLab();
 const { serve, ask, download } = traffic();
 

@@ -19,15 +19,24 @@ export interface LevelVersion {
 export type Policy = Readonly<Record<Mode, LevelVersion>>;
 
 export const PREFIX = 'pod-security.kubernetes.io/';
+const LABELS_OF: Readonly<Record<Mode, { readonly level: string; readonly version: string }>> = {
+  enforce: labelsOf('enforce'),
+  audit: labelsOf('audit'),
+  warn: labelsOf('warn'),
+};
 const LATEST = 'latest';
 const VERSION = /^v1\.(0|[1-9]\d{0,2})$/;
 
 type Labels = Readonly<Record<string, string>>;
 
+function labelsOf(mode: Mode) {
+  return { level: `${PREFIX}${mode}`, version: `${PREFIX}${mode}-version` };
+}
+
 export function policyOf(labels: Labels = {}): Policy {
   const read = (mode: Mode): LevelVersion => {
-    const level = labels[`${PREFIX}${mode}`];
-    const version = labels[`${PREFIX}${mode}-version`] ?? LATEST;
+    const level = labels[LABELS_OF[mode].level];
+    const version = labels[LABELS_OF[mode].version] ?? LATEST;
     const known = LEVELS.find((one) => one === level);
     return {
       level: level === undefined ? 'privileged' : (known ?? 'restricted'),
@@ -40,8 +49,8 @@ export function policyOf(labels: Labels = {}): Policy {
 /** What is wrong with the labels themselves. */
 export function labelFaults(labels: Labels = {}): V1StatusCause[] {
   return MODES.flatMap((mode) => {
-    const level = labels[`${PREFIX}${mode}`];
-    const version = labels[`${PREFIX}${mode}-version`];
+    const level = labels[LABELS_OF[mode].level];
+    const version = labels[LABELS_OF[mode].version];
     const fault = (key: string, value: string, why: string): V1StatusCause => ({
       field: `metadata.labels[${PREFIX}${key}]`,
       reason: 'FieldValueInvalid',

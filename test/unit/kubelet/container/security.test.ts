@@ -8,7 +8,12 @@ const image = (user: { uid?: number; username?: string } = {}) => ({
   ...(user.uid === undefined ? {} : { uid: { value: user.uid } }),
 });
 const security = (own: V1SecurityContext, spec: Partial<V1PodSpec> = {}, user = image()) =>
-  containerSecurity(podOf(spec), container('web', { securityContext: own }), user);
+  containerSecurity(
+    podOf(spec),
+    container('web', { securityContext: own }),
+    user,
+    '/var/lib/kubelet/seccomp',
+  );
 
 describe('security contexts', () => {
   test('the container wins over its pod, and the pod over the image', () => {

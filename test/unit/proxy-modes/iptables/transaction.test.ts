@@ -51,6 +51,25 @@ describe('transactions of the iptables mode', () => {
     expect(iptables.restored).toHaveLength(2);
   });
 
+  it.each([
+    ['a service is gone from the entries', ['*nat', '-D KUBE-SERVICES 1', 'COMMIT']],
+    ["a service's own chain is empty", ['*nat', '-F KUBE-SVC-PYDLJSTVV4PSKMPD', 'COMMIT']],
+    ['a jump is gone', ['*nat', '-F PREROUTING', 'COMMIT']],
+    ['refusals are gone', ['*filter', '-F KUBE-SERVICES', 'COMMIT']],
+    ['the filter table is empty', ['*filter', '-F', 'COMMIT']],
+  ])('finds out when %s, and minds no rules of others', async (_, lines) => {
+    const iptables = new FakeIptables();
+    const mode = modeOn(iptables);
+    await mode.sync(stateOf(servicePort(1), servicePort(2, { endpoints: [], served: false })));
+    const chain = [...(await iptables.save('nat')).values()]
+      .flatMap(({ chains }) => [...chains.keys()])
+      .find((name) => name.startsWith('KUBE-SVC-'));
+    await iptables.restore(['*nat', ':X - [0:0]', '-A PREROUTING -j X', 'COMMIT']);
+    expect(await mode.check?.()).toBe(true);
+    await iptables.restore(lines.map((line) => line.replace(/KUBE-SVC-\w+/, chain ?? '')));
+    expect(await mode.check?.()).toBe(false);
+  });
+
   it('removes what another run has left, and keeps the rules of others', async () => {
     const iptables = new FakeIptables();
     await modeOn(iptables).sync(stateOf(servicePort(1)));

@@ -116,6 +116,10 @@ export const workloads: readonly Script[] = [
     name: 'questions',
     steps: [
       step('api-resources -o name --namespaced=false', /(^|\n)namespaces(\n|$)/),
+      step('get componentstatuses', /NAME +STATUS +MESSAGE +ERROR\netcd-0 +Healthy +ok/),
+      step('explain componentstatuses', /ComponentStatus/),
+      step('get servicecidrs', /kubernetes +10\.96\.0\.0\/\d+ /),
+      step('get ipaddresses', /10\.96\.0\.1 +services\/default\/kubernetes/),
       step('api-resources --api-group=apps', /deployments +deploy +apps\/v1 +true +Deployment/),
       step('api-versions', /(^|\n)apps\/v1\n(.*\n)*v1$/),
       step('cluster-info', /is running at/),

@@ -1,0 +1,62 @@
+// The page of the proxy comparison: whole in itself, every row shown and drawn.
+import { describe, expect, it } from 'vitest';
+import { renderPage } from '../../../bench/proxy/html.js';
+import type { Row } from '../../../bench/proxy/measure.js';
+
+const row = (label: string, services: number, factor: number): Row => ({
+  ...{
+    label,
+    services,
+    fullMs: 10 * factor,
+    fullCpuMs: 5 * factor,
+    changeMs: 0.3 * factor,
+    changeCpuMs: 0.2,
+  },
+  ...{ changeSent: 2, firstUs: 200, middleUs: 210, lastUs: 220 * factor, lastP99Us: 900, rssMb: 60 },
+  ...{ connectionsPerSecond: 1000, requestsPerSecond: 9000, kernelRules: 4 * services },
+});
+const page = (...rows: Row[]) =>
+  renderPage({ machine: 'Linux <6> & more', date: '2026-01-01', sections: [{ title: 'Here "now"', rows }] });
+
+describe('the page of the comparison', () => {
+  const html = page(
+    row('nftables', 100, 1),
+    row('nftables', 1000, 1.1),
+    row('ip<tables', 100, 3),
+    row('ip<tables', 1000, 40),
+  );
+
+  it('needs nothing from elsewhere', () => {
+    expect(html).not.toMatch(/<script|<link|<img|https?:|url\(/);
+    expect(html).toMatch(/^<!doctype html>/);
+  });
+
+  it('draws a line for each mode in each plot, within the plot', () => {
+    const plots = html.match(/<figure>.*?<\/figure>/gs) ?? [];
+    expect(plots).toHaveLength(6);
+    for (const plot of plots) {
+      expect(plot).not.toMatch(/NaN|Infinity|undefined/);
+      const lines = [...plot.matchAll(/<polyline points="([^"]+)"/g)].map(([, points = '']) =>
+        points.split(' '),
+      );
+      expect(lines.map((points) => points.length)).toEqual([2, 2]);
+      for (const [x = 0, y = 0] of lines.flat().map((point) => point.split(',').map(Number))) {
+        expect(x).toBeGreaterThan(60);
+        expect(x).toBeLessThan(450);
+        expect(y).toBeGreaterThan(10);
+        expect(y).toBeLessThan(260);
+      }
+    }
+  });
+
+  it('tells every row, with its texts escaped', () => {
+    expect(html.match(/<tr>/g)).toHaveLength(5);
+    expect(html).toContain('ip&lt;tables, 1,000 services: 400 ms');
+    expect(html).toContain('Linux &lt;6&gt; &amp; more');
+    expect(html).not.toContain('ip<tables');
+  });
+
+  it('can be of one size only', () => {
+    expect(page(row('ipvs', 100, 1))).not.toMatch(/NaN|Infinity/);
+  });
+});
