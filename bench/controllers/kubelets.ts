@@ -5,7 +5,9 @@ import type { Stored } from '../../src/api/object.js';
 import { NODES, PODS } from '../../src/api/resources.js';
 import { ApiError } from '../../src/api/status.js';
 import type { Client } from '../../src/client/client.js';
+import { ClientError } from '../../src/client/error.js';
 import { openInformers } from '../../src/client/sharedInformers.js';
+import { inParallel } from './place.js';
 
 const HEARTBEAT_MS = 10_000;
 const CONNECTIONS = 20;
@@ -65,23 +67,33 @@ export async function playKubelets(client: Client, nodeCount: number): Promise<K
   let addresses = 0;
   const waiting = new Set<() => void>();
   const beat = async () => {
-    for (let number = 0; number < nodeCount; number += 1) {
+    await inParallel(nodeCount, (number) => {
       requests += 1;
-      await reportReady(client, `node-${number}`);
-    }
+      return reportReady(client, `node-${number}`);
+    });
   };
-  for (let number = 0; number < nodeCount; number += 1) await client.of(NODES).create(makeNode(number));
+  await inParallel(nodeCount, (number) =>
+    client
+      .of(NODES)
+      .create(makeNode(number))
+      .catch((error: unknown) => {
+        if (!ApiError.is(error, 'AlreadyExists')) throw error;
+      }),
+  );
   await beat();
+  // Who cannot reach the server tries again at the next beat, as a kubelet does.
   const heart = setInterval(() => void beat().catch(() => {}), HEARTBEAT_MS);
   const informers = openInformers(client);
   const pods = informers.of(PODS);
+  let isStopped = false;
   const line: (() => Promise<unknown>)[] = [];
   let busy = 0;
   // Kubelets have one connection each and are few; here they share so many.
   const work = async () => {
     for (let next = line.shift(); next !== undefined; next = line.shift())
       await next().catch((error: unknown) => {
-        if (!ApiError.is(error, 'Conflict', 'NotFound')) throw error;
+        if (ApiError.is(error, 'Conflict', 'NotFound') || ClientError.is(error, 'CLOSED')) return;
+        if (!isStopped) throw error;
       });
     busy -= 1;
   };
@@ -135,6 +147,7 @@ export async function playKubelets(client: Client, nodeCount: number): Promise<K
         look();
       }),
     stop() {
+      isStopped = true;
       clearInterval(heart);
       informers.stop();
     },

@@ -21,6 +21,8 @@ export interface ControlPlane {
   /** Requests answered so far, by verb and resource such as `POST pods/binding`. */
   calls(): Promise<Map<string, number>>;
   stop(): Promise<void>;
+  /** Ends it as a crash would: nothing is said, nothing is written any more. */
+  kill(): Promise<void>;
 }
 
 export interface Place {
@@ -29,7 +31,10 @@ export interface Place {
   clean(): Promise<void>;
 }
 
-export async function makePlace(): Promise<Place> {
+/** `script` is this folder's serve.js, for who does not run from where it was built. */
+export async function makePlace(
+  script = fileURLToPath(new URL('./serve.js', import.meta.url)),
+): Promise<Place> {
   // Not in /tmp, which may be memory: what is written must reach a disk.
   const folder = mkdtempSync('/var/tmp/trellis-bench-');
   const layout = layoutOf(folder);
@@ -42,7 +47,7 @@ export async function makePlace(): Promise<Place> {
   return {
     storeFolder: layout.storeDir,
     async start() {
-      const plane = await startPlane(folder, pki);
+      const plane = await startPlane(script, folder, pki);
       running.add(plane);
       return plane;
     },
@@ -53,14 +58,20 @@ export async function makePlace(): Promise<Place> {
   };
 }
 
-async function startPlane(folder: string, { ca, admin }: Pki): Promise<ControlPlane> {
+async function startPlane(script: string, folder: string, { ca, admin }: Pki): Promise<ControlPlane> {
   const port = await freePort();
-  const script = fileURLToPath(new URL('./serve.js', import.meta.url));
   const child = fork(script, [folder, String(port)]);
   await said(child, 'ready');
   const transport = openHttps({ server: `https://127.0.0.1:${port}`, ca: ca.cert, ...admin });
   const client = openClient(transport);
   const pid = child.pid ?? 0;
+  const end = async (signal: 'SIGTERM' | 'SIGKILL') => {
+    client.close();
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const gone = new Promise((resolve) => child.once('exit', resolve));
+    child.kill(signal);
+    await gone;
+  };
   return {
     client,
     cpuSeconds: () => cpuSeconds(pid),
@@ -69,13 +80,8 @@ async function startPlane(folder: string, { ca, admin }: Pki): Promise<ControlPl
       const answer = await transport.request({ method: 'GET', path: '/metrics', headers: {} });
       return countedCalls((await readBody(answer)).toString());
     },
-    async stop() {
-      client.close();
-      if (child.exitCode !== null || child.signalCode !== null) return;
-      const gone = new Promise((resolve) => child.once('exit', resolve));
-      child.kill('SIGTERM');
-      await gone;
-    },
+    stop: () => end('SIGTERM'),
+    kill: () => end('SIGKILL'),
   };
 }
 

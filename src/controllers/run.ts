@@ -5,6 +5,7 @@ import type { Log } from '../api/log.js';
 import type { Client } from '../client/client.js';
 import { type EventRecorder, makeEventRecorder, referenceTo } from '../client/eventRecorder.js';
 import type { Informers } from '../client/informer.js';
+import { accountTokenController } from './accountTokens.js';
 import { tokenCleaner } from './bootstrapTokens/cleaner.js';
 import { bootstrapSigner } from './bootstrapTokens/signer.js';
 import { certificateApprover } from './certificates/approving.js';
@@ -42,6 +43,7 @@ import { statefulSetController } from './statefulSet/controller.js';
 import { ttlAfterFinishedController } from './ttlAfterFinished.js';
 import { volumeBinder } from './volumes/binder.js';
 import { ephemeralVolumeController } from './volumes/ephemeral.js';
+import { volumeExpander } from './volumes/expansion.js';
 import type { LocalPathOptions } from './volumes/localPath.js';
 import { claimProtection, volumeProtection } from './volumes/protection.js';
 
@@ -123,6 +125,7 @@ function controllersOf(
   return [
     namespaceController,
     serviceAccountController,
+    accountTokenController(rootCa),
     rootCaPublisher(rootCa),
     deploymentController,
     replicaSetController,
@@ -136,6 +139,7 @@ function controllersOf(
     resourceQuotaController,
     autoscalerController,
     volumeBinder(options.localPath),
+    volumeExpander,
     ephemeralVolumeController,
     claimProtection,
     volumeProtection,

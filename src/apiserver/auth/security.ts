@@ -98,6 +98,7 @@ export function makeSecurity(options: SecurityOptions): Security {
     lookups: {
       serviceAccountUid: async (name) => (await lookups.serviceAccount(name))?.metadata.uid,
       podUid: lookups.podUid,
+      secretUid: async (name) => (await lookups.secret(name))?.metadata.uid,
     },
   });
   const { modes = DEFAULT_MODES, policyFile } = options;

@@ -1,5 +1,5 @@
 // Users by service account token: the signature, the issuer, the audience, the times, then whether what it is bound to still lives.
-// Guarantees: a token dies with its account, and with the pod it is bound to; a same-named successor does not revive it.
+// Guarantees: a token dies with its account, and with the pod or Secret it is bound to; a same-named successor does not revive it.
 import { type JWTPayload, jwtVerify } from 'jose';
 import type { Authenticator, UserInfo } from '../identity.js';
 import { serviceAccountUser } from './rbac.js';
@@ -10,6 +10,7 @@ import { bearerToken, unauthorized } from './unauthorized.js';
 export interface BoundObjectLookups {
   serviceAccountUid(name: { namespace: string; name: string }): Promise<string | undefined>;
   podUid(name: { namespace: string; name: string }): Promise<string | undefined>;
+  secretUid(name: { namespace: string; name: string }): Promise<string | undefined>;
 }
 
 export interface ServiceAccountTokenOptions {
@@ -29,6 +30,7 @@ interface PrivateClaims {
   readonly namespace: string;
   readonly serviceaccount: NamedUid;
   readonly pod?: NamedUid;
+  readonly secret?: NamedUid;
   readonly node?: { readonly name: string; readonly uid?: string };
 }
 
@@ -148,24 +150,30 @@ function privateClaimsOf(payload: JWTPayload): PrivateClaims {
     throw new Error("the token's subject is not its service account");
   const pod = namedUid(claims['pod']);
   if (claims['pod'] !== undefined && pod === undefined) throw new Error("the token's pod is malformed");
+  const secret = namedUid(claims['secret']);
+  if (claims['secret'] !== undefined && secret === undefined)
+    throw new Error("the token's secret is malformed");
   const node =
     isRecord(claims['node']) && typeof claims['node']['name'] === 'string' ? claims['node'] : undefined;
   return {
     namespace,
     serviceaccount,
     ...(pod === undefined ? {} : { pod }),
+    ...(secret === undefined ? {} : { secret }),
     ...(node === undefined ? {} : { node: node as unknown as { name: string; uid?: string } }),
   };
 }
 
 async function checkAlive(claims: PrivateClaims, lookups: BoundObjectLookups): Promise<void> {
-  const { namespace, serviceaccount, pod } = claims;
-  const [accountUid, podUid] = await Promise.all([
+  const { namespace, serviceaccount, pod, secret } = claims;
+  const [accountUid, podUid, secretUid] = await Promise.all([
     lookups.serviceAccountUid({ namespace, name: serviceaccount.name }),
     pod === undefined ? undefined : lookups.podUid({ namespace, name: pod.name }),
+    secret === undefined ? undefined : lookups.secretUid({ namespace, name: secret.name }),
   ]);
   if (accountUid !== serviceaccount.uid) throw new Error('the service account of this token is gone');
   if (pod !== undefined && podUid !== pod.uid) throw new Error('the pod of this token is gone');
+  if (secret !== undefined && secretUid !== secret.uid) throw new Error('the secret of this token is gone');
 }
 
 function userOf(

@@ -1,14 +1,15 @@
-// Service account tokens: short-lived, for an audience, bound to the account and, if asked, to a pod.
+// Service account tokens: for an audience and a time, bound to the account and, if asked, to a pod or a Secret.
 // Guarantees: no token without an expiry; what it is bound to was compared by uid before it was signed.
 import { randomUUID } from 'node:crypto';
 import { SignJWT } from 'jose';
 import type {
   AuthenticationV1TokenRequest,
   V1Pod,
+  V1Secret,
   V1ServiceAccount,
   V1StatusCause,
 } from '../../api/gen/types.js';
-import type { Stored } from '../../api/object.js';
+import type { KubeObject, Stored } from '../../api/object.js';
 import { conflict, invalid, notFound, statusError } from '../../api/status.js';
 import { serviceAccountUser } from './rbac.js';
 import { readSigningKey, type SigningKey } from './signingKey.js';
@@ -39,15 +40,22 @@ export interface BoundPod {
   readonly node?: { readonly name: string; readonly uid?: string };
 }
 
+/** The Secret that holds the token: it dies with it. */
+export interface BoundSecret {
+  readonly secret: Stored<V1Secret>;
+}
+
+export type BoundObject = BoundPod | BoundSecret;
+
 export interface TokenIssuer {
   readonly key: SigningKey;
   readonly issuer: string;
   readonly audiences: readonly string[];
-  /** `bound` is the pod that spec.boundObjectRef names, when it names one and it exists. Throws ApiError. */
+  /** `bound` is what spec.boundObjectRef names, when it names something and it exists. Throws ApiError. */
   issue(
     request: AuthenticationV1TokenRequest,
     account: Stored<V1ServiceAccount>,
-    bound?: BoundPod,
+    bound?: BoundObject,
   ): Promise<IssuedToken>;
 }
 
@@ -99,37 +107,42 @@ function checkedSeconds({ spec }: AuthenticationV1TokenRequest): number {
 function checkBound(
   { spec }: AuthenticationV1TokenRequest,
   account: Stored<V1ServiceAccount>,
-  bound: BoundPod | undefined,
+  bound: BoundObject | undefined,
 ): void {
   const reference = spec?.boundObjectRef ?? undefined;
   if (reference === undefined) return;
-  if (reference.kind !== 'Pod' || (reference.apiVersion ?? 'v1') !== 'v1') {
+  const isBindable = reference.kind === 'Pod' || reference.kind === 'Secret';
+  if (!isBindable || (reference.apiVersion ?? 'v1') !== 'v1') {
     const what = `${reference.apiVersion ?? ''}, Kind=${reference.kind ?? ''}`;
     throw statusError('BadRequest', `cannot bind token for serviceaccount to object of type ${what}`);
   }
-  const pods = { group: '', resource: 'pods' };
+  const kind = { group: '', resource: reference.kind === 'Pod' ? 'pods' : 'secrets' };
   const name = reference.name ?? '';
-  if (bound === undefined) throw notFound(pods, name);
-  const { pod } = bound;
-  if (reference.uid !== undefined && reference.uid !== '' && reference.uid !== pod.metadata.uid) {
+  if (bound === undefined) throw notFound(kind, name);
+  const { metadata } = 'pod' in bound ? bound.pod : bound.secret;
+  if (reference.uid !== undefined && reference.uid !== '' && reference.uid !== metadata.uid) {
     const why = `the UID in the bound object reference (${reference.uid}) does not match the UID in record. The object might have been deleted and then recreated`;
-    throw conflict(pods, name, why);
+    throw conflict(kind, name, why);
   }
-  if ((pod.spec.serviceAccountName || 'default') !== account.metadata.name) {
+  if ('pod' in bound && (bound.pod.spec.serviceAccountName || 'default') !== account.metadata.name) {
     const why = `cannot bind token for serviceaccount "${account.metadata.name}" to pod running with different serviceaccount name.`;
     throw statusError('BadRequest', why);
   }
 }
 
-function privateClaims(account: Stored<V1ServiceAccount>, bound: BoundPod | undefined): object {
+function privateClaims(account: Stored<V1ServiceAccount>, bound: BoundObject | undefined): object {
   const { namespace, name } = namedIn(account);
-  const pod = bound?.pod.metadata;
   return {
     namespace,
-    ...(bound?.node === undefined ? {} : { node: bound.node }),
-    ...(pod === undefined ? {} : { pod: { name: pod.name, uid: pod.uid } }),
+    ...(bound === undefined ? {} : boundClaims(bound)),
     serviceaccount: { name, uid: account.metadata.uid },
   };
+}
+
+function boundClaims(bound: BoundObject): object {
+  const named = ({ metadata }: Stored<KubeObject>) => ({ name: metadata.name, uid: metadata.uid });
+  if ('secret' in bound) return { secret: named(bound.secret) };
+  return { ...(bound.node === undefined ? {} : { node: bound.node }), pod: named(bound.pod) };
 }
 
 function namedIn({ metadata }: Stored<V1ServiceAccount>): { namespace: string; name: string } {

@@ -1,6 +1,10 @@
 // POST serviceaccounts/<name>/token: a TokenRequest in, the same with a token in its status out.
-// Guarantees: the account, and the pod it asks to be bound to, are those that exist now.
-import type { AuthenticationV1TokenRequest, V1ServiceAccount } from '../../api/gen/types.js';
+// Guarantees: the account, and the pod or Secret it asks to be bound to, are those that exist now.
+import type {
+  AuthenticationV1TokenRequest,
+  V1BoundObjectReference,
+  V1ServiceAccount,
+} from '../../api/gen/types.js';
 import type { Draft } from '../../api/kind.js';
 import type { KubeObject, Stored } from '../../api/object.js';
 import { SERVICE_ACCOUNTS } from '../../api/resources.js';
@@ -8,13 +12,13 @@ import { statusError } from '../../api/status.js';
 import type { AdmissionLookups } from '../admission/lookups.js';
 import type { AdmissionPlugin } from '../admission.js';
 import type { SubresourceHook } from '../machinery.js';
-import type { BoundPod, TokenIssuer } from './tokenIssuer.js';
+import type { BoundObject, BoundPod, TokenIssuer } from './tokenIssuer.js';
 
 const KIND = { group: 'authentication.k8s.io', version: 'v1', kind: 'TokenRequest' };
 
 interface Deps {
   readonly issuer: TokenIssuer;
-  readonly lookups: Pick<AdmissionLookups, 'pod' | 'node'>;
+  readonly lookups: Pick<AdmissionLookups, 'pod' | 'node' | 'secret'>;
   /** NodeRestriction must see these requests too: a kubelet gets tokens for its own pods only. */
   readonly admission: readonly AdmissionPlugin[];
 }
@@ -26,6 +30,17 @@ export function makeTokenSubresource({ issuer, lookups, admission }: Deps): Subr
     if (pod === undefined || nodeName === '') return pod === undefined ? undefined : { pod };
     const uid = (await lookups.node({ name: nodeName }))?.metadata.uid;
     return { pod, node: { name: nodeName, ...(uid === undefined ? {} : { uid }) } };
+  }
+
+  async function boundObject(
+    namespace: string,
+    reference: V1BoundObjectReference | undefined,
+  ): Promise<BoundObject | undefined> {
+    const { kind, name = '' } = reference ?? {};
+    if (name === '') return undefined;
+    if (kind === 'Pod') return boundPod(namespace, name);
+    const secret = kind === 'Secret' ? await lookups.secret({ namespace, name }) : undefined;
+    return secret === undefined ? undefined : { secret };
   }
 
   return {
@@ -42,8 +57,7 @@ export function makeTokenSubresource({ issuer, lookups, admission }: Deps): Subr
           ...{ name: accountName, user, dryRun, object: request as Draft<KubeObject> },
         });
       const { boundObjectRef } = request.spec ?? {};
-      const name = boundObjectRef?.kind === 'Pod' ? (boundObjectRef.name ?? '') : '';
-      const bound = name === '' ? undefined : await boundPod(namespace, name);
+      const bound = await boundObject(namespace, boundObjectRef);
       const status = await issuer.issue(request, account, bound);
       const { metadata } = account;
       return {

@@ -101,9 +101,10 @@ async function reconcile(parts: Parts, key: string): Promise<number | undefined>
   const revision = await ensureRevision(parts, wish);
   if (revision === undefined) return countCollision(parts, set);
   const hash = hashOf(revision);
+  // Asked before the pods are looked at: what is seen only while they are being claimed is not among them.
+  const satisfied = expectations.satisfied(key);
   const pods = await claimPods(parts, set);
   const observed: DaemonSetObserved = { set, nodes: nodes.list(), pods, hash, now: context.now() };
-  const satisfied = expectations.satisfied(key);
   const outcome = satisfied ? await act(parts, observed) : {};
   await writeStatus(parts, set, daemonSetStatus({ ...observed, actedOn: satisfied }));
   if (outcome.error !== undefined) throw outcome.error;

@@ -8,6 +8,7 @@ import { podsOfService, watchServicePods } from '../servicePods.js';
 import { Writes } from '../writes.js';
 import { hasOwnEndpoints } from './endpoints.js';
 import { MANAGED_BY, MANAGER, planEndpointSlices, type Slice, type SliceAction } from './plan.js';
+import { TriggerTimes } from './triggerTime.js';
 
 const BY_SERVICE = 'service';
 const ZONE = 'topology.kubernetes.io/zone';
@@ -24,6 +25,7 @@ export const endpointSliceController: Controller = {
     const nodes = informers.of(NODES);
     const queue = newQueue(context);
     const writes = new Writes(context.now);
+    const times = new TriggerTimes();
     slices.index(BY_SERVICE, (slice) => [serviceKeyOf(slice)].filter((key) => key !== undefined));
     watchServicePods(parts, queue);
     const wake = (slice: Slice) => {
@@ -43,14 +45,15 @@ export const endpointSliceController: Controller = {
       const service = parts.services.get(key);
       if (service === undefined) {
         writes.forget(key);
+        times.forget(key);
         return undefined;
       }
       if (!hasOwnEndpoints(service) || service.metadata.deletionTimestamp !== undefined) return undefined;
       const present = slices.byIndex(BY_SERVICE, key);
       if (!writes.seen(key, present)) return undefined;
+      const pods = podsOfService(parts, service);
       const actions = planEndpointSlices({
-        service,
-        pods: podsOfService(parts, service),
+        ...{ service, pods, triggerTime: times.next(key, service, pods) },
         slices: present.filter(({ metadata }) => metadata.deletionTimestamp === undefined),
         zoneOf: (node) => nodes.get(node)?.metadata.labels?.[ZONE],
       });

@@ -7,6 +7,9 @@ import { isFinished, isReady, isTerminating, type Pod } from '../pods.js';
 
 export type Service = Stored<V1Service>;
 
+/** PreferClose is the older name of PreferSameZone. */
+const NEAR: ReadonlySet<string> = new Set(['PreferClose', 'PreferSameZone', 'PreferSameNode']);
+
 export interface EndpointGroup {
   readonly addressType: Family;
   readonly ports: readonly DiscoveryV1EndpointPort[];
@@ -67,10 +70,11 @@ function endpointOf(
   const terminating = isTerminating(pod);
   const zone = spec.nodeName ? zoneOf(spec.nodeName) : undefined;
   const hostname = hostnameOf(service, pod);
+  const ready = service.spec.publishNotReadyAddresses === true || (serving && !terminating);
   return {
     addresses,
     conditions: {
-      ready: service.spec.publishNotReadyAddresses === true || (serving && !terminating),
+      ready,
       serving,
       terminating,
     },
@@ -83,7 +87,23 @@ function endpointOf(
     ...(spec.nodeName ? { nodeName: spec.nodeName } : {}),
     ...(zone === undefined ? {} : { zone }),
     ...(hostname === undefined ? {} : { hostname }),
+    ...hintsOf(service, { ready, zone, nodeName: spec.nodeName }),
   };
+}
+
+interface Whereabouts {
+  readonly ready: boolean;
+  readonly zone: string | undefined;
+  readonly nodeName: string | undefined;
+}
+
+/** Near ones first, as the Service asks; who cannot be reached yet is recommended to nobody. */
+function hintsOf({ spec }: Service, { ready, zone, nodeName }: Whereabouts): Pick<V1Endpoint, 'hints'> {
+  const near = spec.trafficDistribution;
+  if (!ready || !NEAR.has(near ?? '')) return {};
+  const forNodes = near === 'PreferSameNode' && nodeName ? { forNodes: [{ name: nodeName }] } : {};
+  const hints = { ...(zone ? { forZones: [{ name: zone }] } : {}), ...forNodes };
+  return Object.keys(hints).length === 0 ? {} : { hints };
 }
 
 /** A pod is found by its own name only under the Service that its subdomain names. */

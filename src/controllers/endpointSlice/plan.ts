@@ -13,6 +13,7 @@ import {
   groupKey,
   type ServiceObserved,
 } from './endpoints.js';
+import { TRIGGER_TIME } from './triggerTime.js';
 
 export const MANAGED_BY = 'endpointslice.kubernetes.io/managed-by';
 export const MANAGER = 'endpointslice-controller.k8s.io';
@@ -24,6 +25,8 @@ export type Slice = Stored<V1EndpointSlice>;
 export interface SlicesObserved extends ServiceObserved {
   /** The slices that this controller manages for the Service. */
   readonly slices: readonly Slice[];
+  /** When the change happened that is written now. */
+  readonly triggerTime?: string | undefined;
 }
 
 export type SliceAction =
@@ -47,7 +50,7 @@ export function planEndpointSlices(observed: SlicesObserved): SliceAction[] {
     return planGroup(observed, group, mine);
   });
   const surplus = observed.slices.filter((slice) => !taken.has(slice));
-  return reuse(actions, surplus);
+  return reuse(observed, actions, surplus);
 }
 
 interface Filling {
@@ -66,8 +69,7 @@ function planGroup(observed: SlicesObserved, group: EndpointGroup, slices: reado
       const next = wanted.get(identity);
       if (next === undefined) continue;
       wanted.delete(identity);
-      // Hints are another's to write.
-      kept.push(endpoint.hints === undefined ? next : { ...next, hints: endpoint.hints });
+      kept.push(next);
     }
     const changed = !sameJson(kept, slice.endpoints ?? []) || !sameJson(labels, slice.metadata.labels ?? {});
     return { slice, endpoints: kept, changed };
@@ -79,7 +81,10 @@ function planGroup(observed: SlicesObserved, group: EndpointGroup, slices: reado
     const isLast = isEmpty && index === 0;
     if (endpoints.length === 0 && !isLast) actions.push({ do: 'delete', slice });
     else if (changed)
-      actions.push({ do: 'update', slice: { ...slice, endpoints, metadata: { ...slice.metadata, labels } } });
+      actions.push({
+        do: 'update',
+        slice: { ...slice, endpoints, metadata: { ...triggered(slice.metadata, observed), labels } },
+      });
   }
   for (let at = 0; at < homeless.length; at += MAX_ENDPOINTS)
     actions.push({ do: 'create', slice: makeSlice(observed, group, homeless.slice(at, at + MAX_ENDPOINTS)) });
@@ -108,7 +113,11 @@ function placeInto(fillings: readonly Filling[], endpoints: V1Endpoint[]): V1End
 }
 
 /** A slice that is no longer needed takes the place of one to be made, where only its ports differ. */
-function reuse(actions: readonly SliceAction[], surplus: readonly Slice[]): SliceAction[] {
+function reuse(
+  observed: SlicesObserved,
+  actions: readonly SliceAction[],
+  surplus: readonly Slice[],
+): SliceAction[] {
   const spare = [...surplus];
   const result = actions.map((action): SliceAction => {
     if (action.do !== 'create') return action;
@@ -117,9 +126,17 @@ function reuse(actions: readonly SliceAction[], surplus: readonly Slice[]): Slic
     if (slice === undefined) return action;
     const { endpoints = [], ports = [] } = action.slice;
     const labels = action.slice.metadata?.labels ?? {};
-    return { do: 'update', slice: { ...slice, endpoints, ports, metadata: { ...slice.metadata, labels } } };
+    const metadata = { ...triggered(slice.metadata, observed), labels };
+    return { do: 'update', slice: { ...slice, endpoints, ports, metadata } };
   });
   return [...result, ...spare.map((slice): SliceAction => ({ do: 'delete', slice }))];
+}
+
+/** A write that answers no change we know of has no time to tell. */
+function triggered(metadata: Slice['metadata'], { triggerTime }: SlicesObserved): Slice['metadata'] {
+  const { [TRIGGER_TIME]: _, ...others } = metadata.annotations ?? {};
+  const annotations = triggerTime === undefined ? others : { ...others, [TRIGGER_TIME]: triggerTime };
+  return { ...metadata, annotations };
 }
 
 function identityOf({ targetRef, addresses }: V1Endpoint): string {
@@ -142,6 +159,7 @@ function makeSlice(
   { addressType, ports }: EndpointGroup,
   endpoints: readonly V1Endpoint[],
 ): V1EndpointSlice {
+  const { triggerTime } = observed;
   const { metadata } = observed.service;
   return {
     apiVersion: 'discovery.k8s.io/v1',
@@ -150,6 +168,7 @@ function makeSlice(
       generateName: `${metadata.name}-`,
       ...(metadata.namespace === undefined ? {} : { namespace: metadata.namespace }),
       labels: labelsOf(observed),
+      ...(triggerTime === undefined ? {} : { annotations: { [TRIGGER_TIME]: triggerTime } }),
       ownerReferences: [controllerReference(SERVICES, observed.service)],
     },
     addressType,

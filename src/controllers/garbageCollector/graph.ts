@@ -4,6 +4,7 @@ import type { V1OwnerReference } from '../../api/gen/types.js';
 import type { KubeObject, Stored } from '../../api/object.js';
 import { apiVersionOf, type ResourceType } from '../../api/resources.js';
 import type { Informer, Informers } from '../../client/informer.js';
+import { collectorOptions } from './metadata.js';
 
 const BY_UID = 'uid';
 const BY_OWNER = 'owner';
@@ -20,7 +21,7 @@ export class Graph {
   add(informers: Informers, type: ResourceType): Informer<KubeObject> | undefined {
     const key = kindKey(apiVersionOf(type), type.kind);
     if (this.#kinds.has(key)) return undefined;
-    const informer = informers.of<KubeObject>(type);
+    const informer = informers.of<KubeObject>(type, collectorOptions(type));
     informer.index(BY_UID, ({ metadata }) => [metadata.uid]);
     informer.index(BY_OWNER, ({ metadata }) => (metadata.ownerReferences ?? []).map(({ uid }) => uid));
     this.#kinds.set(key, informer);

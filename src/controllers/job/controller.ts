@@ -99,12 +99,14 @@ async function reconcile(parts: Parts, key: string): Promise<number | undefined>
   }
   if (!writes.seen(key, [job])) return undefined;
   if (job.spec.managedBy !== undefined && job.spec.managedBy !== MANAGER) return undefined;
+  // Asked before the pods are looked at: what is seen only while they are being claimed is not among them.
+  const mayAct = expectations.satisfied(key);
   const pods = await claimPods(parts, job);
   const { uid } = job.metadata;
   const plan = planJob({
     ...{ job, pods, now: context.now() },
     retry: retries.get(uid) ?? NO_RETRY,
-    mayAct: expectations.satisfied(key),
+    mayAct,
   });
   await release(parts, plan.remove);
   const failures = [

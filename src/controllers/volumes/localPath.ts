@@ -27,6 +27,7 @@ export function defaultStorageClass(): V1StorageClass {
     provisioner: LOCAL_PATH_PROVISIONER,
     reclaimPolicy: 'Delete',
     volumeBindingMode: 'WaitForFirstConsumer',
+    allowVolumeExpansion: true,
   };
 }
 

@@ -85,6 +85,11 @@ it('makes a local volume where the pod goes, keeps it while it is used, and remo
   const annotations = { 'volume.kubernetes.io/selected-node': 'n0' };
   await claims.patch(named('cache'), 'merge', { metadata: { annotations } });
   await until(async () => expect((await claims.get(named('cache'))).status.phase).toBe('Bound'));
+  // The class allows more: what the claim asks for, its volume has.
+  await claims.patch(named('cache'), 'merge', { spec: { resources: { requests: { storage: '3Gi' } } } });
+  await until(async () =>
+    expect((await claims.get(named('cache'))).status.capacity?.['storage']).toBe('3Gi'),
+  );
   await world.restart();
   await claims.delete(named('cache'));
   expect((await claims.get(named('cache'))).metadata.deletionTimestamp).toBeDefined();

@@ -8,23 +8,13 @@ import { statusError } from '../../../src/api/status.js';
 import { openInformers } from '../../../src/client/sharedInformers.js';
 import { isActive, isReady } from '../../../src/controllers/pods.js';
 import { runControllers } from '../../../src/controllers/run.js';
+import { random, turn } from './support/chance.js';
 import { FakeApi } from './support/fakeApi.js';
 
 const stops: (() => Promise<void>)[] = [];
 afterEach(async () => {
   for (const stop of stops.splice(0)) await stop();
 });
-
-/** Small, seeded, good enough to choose by. */
-function random(seed: number): () => number {
-  let state = seed * 2654435761;
-  return () => {
-    state = (Math.imul(state ^ (state >>> 15), 0x2c1b3c6d) + 0x9e3779b9) | 0;
-    return ((state ^ (state >>> 13)) >>> 0) / 2 ** 32;
-  };
-}
-
-const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 interface World {
   readonly api: FakeApi;

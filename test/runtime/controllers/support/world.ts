@@ -20,6 +20,8 @@ export interface World {
   /** Names of pods that were ever created, in order. */
   readonly made: string[];
   fate: Fate;
+  /** What the metrics API says that each container of a pod uses. */
+  cpu: (pod: string) => string;
   /** Lets a node say that it is ready. */
   ready(node: string): Promise<void>;
   /** Ends the controllers without farewell and starts new ones. */
@@ -31,7 +33,8 @@ export interface World {
 export async function openWorld(nodes: readonly string[]): Promise<World> {
   const api = await startSecuredApiServer();
   const { client } = api;
-  let controllers = startControllers(api);
+  const played = { cpu: (pod: string) => world.cpu(pod) };
+  let controllers = startControllers(api, played);
   for (const name of nodes) {
     await client.of(NODES).create({ metadata: { name }, status: { allocatable: { pods: '110' } } });
     await ready(client, name);
@@ -45,27 +48,29 @@ export async function openWorld(nodes: readonly string[]): Promise<World> {
     client,
     made,
     fate: () => 'ready',
+    cpu: () => '0',
     ready: (node) => ready(client, node),
     async restart() {
       await controllers();
-      controllers = startControllers(api);
+      controllers = startControllers(api, played);
     },
     all: async (type) => (await client.of(type).list({ namespace: 'default' })).items,
     async close() {
       playing.abort();
-      await played;
+      await rounds;
       await controllers();
       informers.stop();
       await api.close();
     },
   };
   pods.on({ added: ({ metadata }) => void made.push(metadata.name) });
-  const played = play({ world, pods: () => pods.list(), nodes, signal: playing.signal });
+  const rounds = play({ world, pods: () => pods.list(), nodes, signal: playing.signal });
   return world;
 }
 
-function startControllers(api: SecuredApiServer): () => Promise<void> {
-  const client = api.as({ name: 'system:kube-controller-manager', groups: ['system:authenticated'] });
+function startControllers(api: SecuredApiServer, metrics: Pick<World, 'cpu'>): () => Promise<void> {
+  const own = api.as({ name: 'system:kube-controller-manager', groups: ['system:authenticated'] });
+  const client = withMetrics(own, metrics);
   const informers = openInformers(client);
   const ending = new AbortController();
   const ended = runControllers({
@@ -80,6 +85,26 @@ function startControllers(api: SecuredApiServer): () => Promise<void> {
     await ended;
     informers.stop();
     client.close();
+  };
+}
+
+/** The apiserver has no metrics API behind it: one is played, with the pods that there are. */
+function withMetrics(client: Client, { cpu }: Pick<World, 'cpu'>): Client {
+  return {
+    ...client,
+    async raw<Answer>(method: string, path: string, body?: unknown): Promise<Answer> {
+      const [, namespace, selector] =
+        /^\/apis\/metrics\.k8s\.io\/v1beta1\/namespaces\/([^/]+)\/pods\?labelSelector=(.*)$/.exec(path) ?? [];
+      if (namespace === undefined || selector === undefined) return client.raw<Answer>(method, path, body);
+      const { items } = await client
+        .of(PODS)
+        .list({ namespace, labelSelector: decodeURIComponent(selector) });
+      const measured = items.map(({ metadata, spec }) => ({
+        ...{ metadata: { name: metadata.name }, timestamp: new Date().toISOString(), window: '10s' },
+        containers: spec.containers.map(({ name }) => ({ name, usage: { cpu: cpu(metadata.name) } })),
+      }));
+      return { items: measured } as Answer;
+    },
   };
 }
 
@@ -129,6 +154,7 @@ async function step({ client, fate }: World, nodes: readonly string[], pod: Pod)
   if (next === 'ready' && status?.phase !== 'Running')
     await setPhase(client, pod, {
       phase: 'Running',
+      startTime: '2020-01-01T00:00:00Z',
       conditions: [{ type: 'Ready', status: 'True', lastTransitionTime: stamp }],
     });
   if (next === 'succeeded' || next === 'failed') {

@@ -2,7 +2,12 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { decodeJwt, decodeProtectedHeader, SignJWT } from 'jose';
 import { describe, expect, it } from 'vitest';
-import type { V1Pod, V1ServiceAccount } from '../../../../src/api/gen/types.js';
+import type {
+  AuthenticationV1TokenRequest,
+  V1Pod,
+  V1Secret,
+  V1ServiceAccount,
+} from '../../../../src/api/gen/types.js';
 import type { Stored } from '../../../../src/api/object.js';
 import { clientCertificate } from '../../../../src/apiserver/auth/clientCertificate.js';
 import {
@@ -25,7 +30,14 @@ const pod = {
   spec: { serviceAccountName: 'bot' },
 } as Stored<V1Pod>;
 
-function setUp({ privateKeyPem = ec, saUid = 'sa-1', podUid = 'pod-1' as string | undefined } = {}) {
+const secret = { metadata: { name: 's', namespace: 'ns', uid: 'secret-1' } } as Stored<V1Secret>;
+
+function setUp({
+  privateKeyPem = ec,
+  saUid = 'sa-1',
+  podUid = 'pod-1' as string | undefined,
+  secretUid = 'secret-1',
+} = {}) {
   let now = START;
   const issuer = makeTokenIssuer({
     privateKeyPem,
@@ -37,7 +49,11 @@ function setUp({ privateKeyPem = ec, saUid = 'sa-1', podUid = 'pod-1' as string 
     keys: [readVerificationKey(privateKeyPem)],
     issuers: ['https://k'],
     now: () => now,
-    lookups: { serviceAccountUid: async () => saUid, podUid: async () => podUid },
+    lookups: {
+      serviceAccountUid: async () => saUid,
+      podUid: async () => podUid,
+      secretUid: async () => secretUid,
+    },
   });
   const own = makeServiceAccountTokenAuthenticator(verifier, ['https://k']);
   const union = makeUnionAuthenticator({ authenticators: [clientCertificate, own], allowAnonymous: true });
@@ -94,6 +110,18 @@ describe('a token is refused without a reason', () => {
   it('when its pod is gone', async () => {
     const { token } = await setUp().issuer.issue(boundToPod, account, { pod });
     await expect(setUp({ podUid: '' }).login(token)).rejects.toMatchObject(refused);
+  });
+
+  it('dies with the Secret that holds it', async () => {
+    const boundObjectRef = { kind: 'Secret', apiVersion: 'v1', name: 's', uid: 'secret-1' };
+    const { issuer, login } = setUp();
+    const { token } = await issuer.issue(
+      { spec: { boundObjectRef } } as AuthenticationV1TokenRequest,
+      account,
+      { secret },
+    );
+    expect((await login(token))?.name).toBe('system:serviceaccount:ns:bot');
+    await expect(setUp({ secretUid: 'secret-2' }).login(token)).rejects.toMatchObject({ code: 401 });
   });
   it('for another audience', async () => {
     const { issuer, login } = setUp();

@@ -6,6 +6,7 @@ import {
   type Slice,
   type SliceAction,
 } from '../../../../src/controllers/endpointSlice/plan.js';
+import { TriggerTimes } from '../../../../src/controllers/endpointSlice/triggerTime.js';
 import { ago, pod, service } from '../support/objects.js';
 
 type Pods = readonly ReturnType<typeof pod>[];
@@ -166,5 +167,67 @@ describe('planEndpointSlices', () => {
       expect(Math.max(...sizes(slices))).toBeLessThanOrEqual(100);
       expect(plan(many(count, from), slices)).toEqual([]);
     }
+  });
+});
+
+describe('hints', () => {
+  const near = (trafficDistribution: string) => {
+    const of = service();
+    return { ...of, spec: { ...of.spec, trafficDistribution } };
+  };
+  const hintsOf = (of: ReturnType<typeof service>, ready = true) => {
+    const pods = [pod('a', { ready, node: 'n1', ip: '10.1.0.1' })];
+    const [action] = planEndpointSlices({ service: of, pods, slices: [], zoneOf: () => 'z1' });
+    return action?.slice.endpoints?.[0]?.hints;
+  };
+  it.each([
+    ['PreferClose', { forZones: [{ name: 'z1' }] }],
+    ['PreferSameZone', { forZones: [{ name: 'z1' }] }],
+    ['PreferSameNode', { forZones: [{ name: 'z1' }], forNodes: [{ name: 'n1' }] }],
+    ['Other', undefined],
+  ])('%s', (distribution, hints) => {
+    expect(hintsOf(near(distribution))).toEqual(hints);
+  });
+  it('are not given for a pod that is not ready, nor for a Service that does not ask', () => {
+    expect(hintsOf(near('PreferClose'), false)).toBeUndefined();
+    expect(hintsOf(service())).toBeUndefined();
+  });
+  it('go when the Service no longer asks', () => {
+    const pods = [up('a', '10.1.0.1')];
+    const zoneOf = () => 'z1';
+    const slices = apply([], planEndpointSlices({ service: near('PreferClose'), pods, slices: [], zoneOf }));
+    const [action] = planEndpointSlices({ service: service(), pods, slices, zoneOf });
+    expect(action?.slice.endpoints?.[0]).not.toHaveProperty('hints');
+  });
+});
+
+describe('the time of the change', () => {
+  const TRIGGER = 'endpoints.kubernetes.io/last-change-trigger-time';
+  const readyAt = (name: string, at: string) => {
+    const one = up(name, '10.1.0.1');
+    const conditions = [{ type: 'Ready', status: 'True', lastTransitionTime: at }];
+    return { ...one, status: { ...one.status, conditions } };
+  };
+  it('is the earliest of what is new, and is told once', () => {
+    const times = new TriggerTimes();
+    const of = service();
+    const made = Date.parse(of.metadata.creationTimestamp ?? '');
+    const later = (seconds: number) => new Date(made + seconds * 1000).toISOString();
+    expect(times.next('k', of, [readyAt('a', later(5))])).toBe(later(0));
+    expect(times.next('k', of, [readyAt('a', later(5))])).toBeUndefined();
+    const changed = [readyAt('a', later(9)), readyAt('b', later(7))];
+    expect(times.next('k', of, changed)).toBe(later(7));
+    times.forget('k');
+    expect(times.next('k', of, changed)).toBe(later(0));
+  });
+  it('is written with a change, and taken away by a write that answers none', () => {
+    const at = '2026-01-01T00:00:00.000Z';
+    const observed = { service: service(), zoneOf: () => undefined };
+    const pods = [up('a', '10.1.0.1')];
+    const slices = apply([], planEndpointSlices({ ...observed, pods, slices: [], triggerTime: at }));
+    expect(slices[0]?.metadata.annotations).toEqual({ [TRIGGER]: at });
+    const more = [...pods, up('b', '10.1.0.2')];
+    const [action] = planEndpointSlices({ ...observed, pods: more, slices });
+    expect(action?.slice.metadata?.annotations).toEqual({});
   });
 });

@@ -1,0 +1,60 @@
+// A whole control plane killed in the middle of its work: what starts on its store goes on, and makes nothing twice.
+// TRELLIS_LARGE=1 does it with 5,000 nodes and 30,000 pods.
+import path from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { web } from '../../../bench/controllers/deployment.js';
+import { type Kubelets, playKubelets } from '../../../bench/controllers/kubelets.js';
+import { type ControlPlane, inParallel, makePlace, type Place } from '../../../bench/controllers/place.js';
+import { controllerOf } from '../../../src/api/object.js';
+import { DEPLOYMENTS, REPLICA_SETS } from '../../../src/api/resources.js';
+
+const LARGE = process.env['TRELLIS_LARGE'] === '1';
+const [NODES, COUNT, REPLICAS] = LARGE ? [5_000, 300, 100] : [20, 4, 25];
+const PODS = COUNT * REPLICAS;
+const LIMIT_MS = LARGE ? 3_600_000 : 240_000;
+
+let place: Place;
+let kubelets: Kubelets | undefined;
+beforeAll(async () => {
+  place = await makePlace(path.resolve('dist/bench/controllers/serve.js'));
+}, 60_000);
+afterAll(async () => {
+  kubelets?.stop();
+  await place.clean();
+}, 60_000);
+
+async function begin(): Promise<ControlPlane> {
+  const plane = await place.start();
+  kubelets = await playKubelets(plane.client, NODES);
+  return plane;
+}
+
+it(
+  `${PODS} pods on ${NODES} nodes are there once, though the control plane died on the way`,
+  async () => {
+    const made = new Set<string>();
+    const look = () => {
+      for (const { metadata } of kubelets?.pods() ?? []) made.add(metadata.uid);
+      return made.size;
+    };
+    const first = await begin();
+    await inParallel(COUNT, (number) =>
+      first.client.of(DEPLOYMENTS).create(web(`web-${number}`, 'registry.local/web:1', REPLICAS)),
+    );
+    await kubelets?.until(() => look() >= PODS / 3);
+    kubelets?.stop();
+    await first.kill();
+    const second = await begin();
+    const isWhole = () => look() >= PODS && kubelets?.ready().length === PODS;
+    await kubelets?.until(isWhole);
+    const sets = new Map<string, number>();
+    for (const pod of kubelets?.pods() ?? []) {
+      const { name = '' } = controllerOf(pod) ?? {};
+      sets.set(name, (sets.get(name) ?? 0) + 1);
+    }
+    expect([...sets.values()]).toEqual(new Array(COUNT).fill(REPLICAS));
+    expect((await second.client.of(REPLICA_SETS).list({ namespace: 'default' })).items).toHaveLength(COUNT);
+    expect(made.size).toBe(PODS);
+  },
+  LIMIT_MS,
+);
