@@ -164,7 +164,8 @@ describeWith(needs, 'kubectl through the kubelet', () => {
   });
 
   test('a terminal over WebSocket has the size of the caller', async () => {
-    const size = 'until [ "$(busybox stty size)" = "33 101" ]; do sleep 0.1; done; busybox stty size';
+    const size =
+      'until [ "$(busybox stty size 2>/dev/null)" = "33 101" ]; do sleep 0.1; done; busybox stty size';
     const { out, status } = await execByWebSocket({
       command: ['sh', '-c', size],
       tty: { rows: 33, columns: 101 },
