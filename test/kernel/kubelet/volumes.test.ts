@@ -157,7 +157,11 @@ describeWith({ root: true, tools: ['mount', 'umount'] }, 'volumes of pods', () =
       { name: 'x', projected: { sources: [{ clusterTrustBundle: { path: 'p' } }] } },
       'projected source clusterTrustBundle is not supported by this kubelet',
     ],
-    ['another kind', { name: 'x', nfs: { path: '/', server: 's' } }, 'volumes of type nfs are not supported'],
+    [
+      'another kind',
+      { name: 'x', iscsi: { iqn: 'i', lun: 0, targetPortal: 'p' } },
+      'volumes of type iscsi are not supported',
+    ],
   ])('%s that cannot be had is told with the volume', async (_, volume, words) => {
     const { volumes, pod } = scene({ volumes: [volume] });
     await expect(volumes.setUp(pod)).rejects.toMatchObject({
