@@ -79,7 +79,9 @@ interface Answer {
 }
 
 async function answerOf(options: ComponentServerOptions, request: http.IncomingMessage): Promise<Answer> {
-  const { pathname, searchParams } = new URL(request.url ?? '/', 'https://component');
+  // As it was sent: resolving would take `//host/metrics` for a path of ours, and fail on what is no URL.
+  const [pathname = '/', query = ''] = (request.url ?? '/').split('?', 2);
+  const searchParams = new URLSearchParams(query);
   const { live, ready } = options.checks;
   if (pathname === '/healthz' || pathname === '/livez')
     return health(pathname.slice(1), live, searchParams.has('verbose'));

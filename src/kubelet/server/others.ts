@@ -13,6 +13,9 @@ const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 type Answer = (path: string, response: ServerResponse) => Promise<void>;
 
+/** As it was sent: resolving would take `//host/metrics` for a path of ours, and fail on what is no URL. */
+export const pathOf = ({ url = '/' }: IncomingMessage): string => url.split('?', 1)[0] ?? '/';
+
 /** For `others` of the kubelet's server. */
 export function otherRoutes(kubelet: RunningKubelet) {
   const metrics =
@@ -30,7 +33,7 @@ export function otherRoutes(kubelet: RunningKubelet) {
     ['/metrics', metrics(async () => kubelet.stats.own())],
   ];
   return (request: IncomingMessage, response: ServerResponse): boolean => {
-    const { pathname } = new URL(request.url ?? '/', 'http://kubelet');
+    const pathname = pathOf(request);
     const [, answer] = routes.find(([at]) => at === pathname) ?? [];
     const chosen = answer ?? (pathname === '/logs' || pathname.startsWith('/logs/') ? nodeLog : undefined);
     if (chosen === undefined || request.method !== 'GET') return false;

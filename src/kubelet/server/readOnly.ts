@@ -2,6 +2,7 @@
 // Guarantees: nothing but GET; neither logs nor configuration nor a way into a container is here.
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { pathOf } from './others.js';
 import type { KubeletServerOptions } from './server.js';
 
 export interface ReadOnlyServer {
@@ -16,7 +17,7 @@ export async function openReadOnly(
 ): Promise<ReadOnlyServer> {
   const { address, port, pods, health, others } = options;
   const server = http.createServer((request, response) => {
-    const { pathname } = new URL(request.url ?? '/', 'http://kubelet');
+    const pathname = pathOf(request);
     const say = (status: number, words: string, type = 'text/plain; charset=utf-8') =>
       response.writeHead(status, { 'content-type': type, 'x-content-type-options': 'nosniff' }).end(words);
     if (request.method !== 'GET') say(405, 'only GET is answered on this port\n');

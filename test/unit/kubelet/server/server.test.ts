@@ -302,6 +302,8 @@ test('the read-only port tells of pods and figures, and of nothing else', async 
       '/containerLogs/shop/web/main',
       '/exec/shop/web/main',
       '/runningpods/',
+      '//',
+      '//host/metrics',
     ])
       expect((await ask(closed))[0]).toBe(404);
     expect((await ask('/pods', 'POST'))[0]).toBe(405);
