@@ -19,6 +19,7 @@ import {
 import { ProxyError } from '../proxy/error.js';
 import { MODE_NAMES } from '../proxy/modeNames.js';
 import { makeLog } from './log.js';
+import { wholeNumber } from './numbers.js';
 import type { Terminal } from './terminal.js';
 
 const TABLE = 'trellis-proxy';
@@ -201,9 +202,4 @@ function duration(text: string): number {
   const value = durationMs(text);
   if (value === undefined) throw new InvalidArgumentError('expected a duration such as 30s or 1m30s');
   return value;
-}
-
-function wholeNumber(text: string): number {
-  if (!/^\d+$/.test(text)) throw new InvalidArgumentError('expected a whole number');
-  return Number(text);
 }

@@ -2,12 +2,12 @@
 // Guarantees: only health is told to everyone; whoever asks for more is named and may, by the apiserver's word.
 import type http from 'node:http';
 import https from 'node:https';
-import type { AddressInfo } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { Log } from '../api/log.js';
 import { type Family, METRICS_TYPE, metricsText } from '../api/metrics.js';
 import { bearerOf, type Caller, certificateCaller, type DelegatedAccess } from './delegatedAccess.js';
 import { messageOf } from './error.js';
+import { type Listening, listen } from './listen.js';
 
 /** What is wrong, or undefined. */
 export type HealthCheck = () => string | undefined;
@@ -26,14 +26,9 @@ export interface ComponentServerOptions {
   readonly log: Log;
 }
 
-export interface ComponentServer {
-  readonly port: number;
-  close(): Promise<void>;
-}
-
 const ANONYMOUS: Caller = { user: 'system:anonymous', groups: ['system:unauthenticated'] };
 
-export async function openComponentServer(options: ComponentServerOptions): Promise<ComponentServer> {
+export async function openComponentServer(options: ComponentServerOptions): Promise<Listening> {
   const { host, port, tls, log } = options;
   const server = https.createServer({
     cert: tls.cert,
@@ -55,21 +50,7 @@ export async function openComponentServer(options: ComponentServerOptions): Prom
         response.end(request.method === 'HEAD' ? undefined : body);
       });
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
-  return {
-    port: (server.address() as AddressInfo).port,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
+  return listen(server, { host, port });
 }
 
 interface Answer {

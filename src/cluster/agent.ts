@@ -17,7 +17,6 @@ import { openRuntime } from '../cri/client.js';
 import { runDns } from '../dns/dns.js';
 import { serversOf } from '../dns/forward.js';
 import { openCgroups } from '../kernel/cgroup/adapter.js';
-import { openConntrack } from '../kernel/conntrack/adapter.js';
 import { openNft } from '../kernel/nftables/adapter.js';
 import { openPleg } from '../kernel/pleg/adapter.js';
 import { openRoute } from '../kernel/route/adapter.js';
@@ -30,10 +29,8 @@ import { otherRoutes } from '../kubelet/server/others.js';
 import { openKubeletServer } from '../kubelet/server/server.js';
 import { podMtu, runOverlay, subnetFile } from '../network/overlay/overlay.js';
 import { setUpPodNetwork } from '../network/podNetwork.js';
-import { hostAndPort, settle } from '../proxy/config.js';
-import { configView } from '../proxy/configView.js';
-import { runProxy } from '../proxy/proxy.js';
-import { openProxyServers, type ProxyServers } from '../proxy/server/servers.js';
+import { settle } from '../proxy/config.js';
+import { serveProxy } from '../proxy/serving.js';
 import { registryConfigDir } from './containerd/component.js';
 import { registryHosts } from './containerd/config.js';
 import { busyboxImage, pauseImage, REGISTRY } from './images/builtin.js';
@@ -236,10 +233,6 @@ async function startProxy({ layout, settings, log }: AgentOptions, { informers }
       traffic: { ip: { local: { by: 'cidr', cidr: settings.clusterCidr } } },
     },
   );
-  const conntrack = await openConntrack().catch((error: unknown) => {
-    own.warn('UDP flows to endpoints that are gone will not be ended', { error });
-    return undefined;
-  });
   const config = settle({
     clusterCidrs: [settings.clusterCidr],
     hostnameOverride: settings.nodeName,
@@ -247,34 +240,10 @@ async function startProxy({ layout, settings, log }: AgentOptions, { informers }
     minSyncPeriodMs: 20,
     conntrackMaxPerCore: 0,
   });
-  let servers: ProxyServers | undefined;
-  const proxy = runProxy({
-    informers,
-    nodeName: settings.nodeName,
-    mode,
-    log: own,
-    ...(conntrack === undefined ? {} : { conntrack }),
-    minSyncPeriodMs: config.minSyncPeriodMs,
-    syncPeriodMs: config.syncPeriodMs,
-    onSynced: () => void servers?.follow(),
-  });
   // Another cluster of this machine may have the ports: its neighbour serves without them.
-  servers = await openProxyServers({
-    proxy,
-    mode: mode.name,
-    config: configView(config),
-    healthz: hostAndPort(config.healthzBindAddress, 'healthzBindAddress'),
-    metrics: hostAndPort(config.metricsBindAddress, 'metricsBindAddress'),
-    syncPeriodMs: config.syncPeriodMs,
-    mustListen: false,
-    log: own,
-  });
-  await proxy.synced();
-  await servers.follow();
-  return async () => {
-    await servers?.close();
-    await proxy.stop();
-  };
+  const { nodeName } = settings;
+  const proxy = await serveProxy({ config, mode, informers, nodeName, mustListen: false, log: own });
+  return () => proxy.stop();
 }
 
 /** With the proxy's view of Services: the two never differ, and it is watched once. */

@@ -7,14 +7,10 @@ import type { Log } from '../api/log.js';
 import type { Stored } from '../api/object.js';
 import { NODES } from '../api/resources.js';
 import type { Informers } from '../client/informer.js';
-import { openConntrack } from '../kernel/conntrack/adapter.js';
-import type { ConntrackPort } from '../kernel/conntrack/port.js';
-import { hostAndPort, type ProxyConfig, trafficOf } from './config.js';
-import { configView } from './configView.js';
+import { type ProxyConfig, trafficOf } from './config.js';
 import { MODE_NAMES } from './modeNames.js';
 import { cleanUpModes, type ModeOptions, openBestMode, openMode, sharesChains } from './modes.js';
-import { runProxy } from './proxy.js';
-import { openProxyServers, type ProxyServers } from './server/servers.js';
+import { serveProxy } from './serving.js';
 import type { IpFamily } from './state.js';
 
 export interface StandaloneOptions {
@@ -51,45 +47,10 @@ export async function startProxy(options: StandaloneOptions): Promise<Standalone
   );
   if (config.localhostNodePorts && mode.name === 'iptables')
     await writeFile('/proc/sys/net/ipv4/conf/all/route_localnet', '1');
-  const conntrack = await openConntrack().catch((error: unknown): ConntrackPort | undefined => {
-    log.warn('UDP flows to endpoints that are gone will not be ended', { error });
-    return undefined;
-  });
-  let servers: ProxyServers | undefined;
-  const proxy = runProxy({
-    informers,
-    nodeName,
-    mode,
-    log,
-    ...(conntrack === undefined ? {} : { conntrack }),
-    minSyncPeriodMs: config.minSyncPeriodMs,
-    syncPeriodMs: config.syncPeriodMs,
-    onSynced: () => void servers?.follow(),
-  });
-  servers = await openProxyServers({
-    proxy,
-    mode: mode.name,
-    config: configView(config),
-    healthz: hostAndPort(config.healthzBindAddress, 'healthzBindAddress'),
-    metrics: hostAndPort(config.metricsBindAddress, 'metricsBindAddress'),
-    syncPeriodMs: config.syncPeriodMs,
-    mustListen: true,
-    log,
-  }).catch(async (error: unknown) => {
-    await proxy.stop();
-    throw error;
-  });
-  await proxy.synced();
-  await servers.follow();
+  const serving = await serveProxy({ config, mode, informers, nodeName, mustListen: true, log });
   // The new rules are in place: connections go on, new ones go by them.
   await cleanUp(former.filter((name) => !sharesChains(name, mode.name)));
-  return {
-    mode: mode.name,
-    stop: async () => {
-      await servers?.close();
-      await proxy.stop();
-    },
-  };
+  return { mode: mode.name, stop: () => serving.stop() };
 }
 
 async function chooseMode(config: ProxyConfig, options: ModeOptions, log: Log) {

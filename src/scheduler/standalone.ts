@@ -3,10 +3,11 @@
 import type { Log } from '../api/log.js';
 import { Gauge } from '../api/metrics.js';
 import type { Client } from '../client/client.js';
-import { type ComponentServer, openComponentServer } from '../client/componentServer.js';
+import { openComponentServer } from '../client/componentServer.js';
 import { delegateAccess } from '../client/delegatedAccess.js';
 import { makeEventRecorder } from '../client/eventRecorder.js';
 import { runLeaderElection } from '../client/leaderElection.js';
+import type { Listening } from '../client/listen.js';
 import { processMetrics } from '../client/processMetrics.js';
 import { openInformers } from '../client/sharedInformers.js';
 import type { SchedulerConfiguration } from './configuration/configuration.js';
@@ -65,7 +66,7 @@ async function serve(
   { client, configuration, log }: StandaloneOptions,
   { host, port, tls, tokens = client, rights = client, listening }: Serving,
   { metrics, progress }: { metrics: SchedulerMetrics; progress: Progress },
-): Promise<ComponentServer> {
+): Promise<Listening> {
   const name = configuration.leaderElection.resourceName;
   const leading = new Gauge(
     {

@@ -2,9 +2,10 @@
 // Guarantees: works on a cluster that has ended too; reads from the end, however long the file is.
 import { type FileHandle, open, readdir, watch } from 'node:fs/promises';
 import path from 'node:path';
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
 import { ClusterError } from '../../cluster/error.js';
 import type { Layout } from '../../cluster/layout.js';
+import { wholeNumber } from '../numbers.js';
 import type { Terminal } from '../terminal.js';
 import { type DataDirOption, existingLayout, reporting, withDataDir } from './options.js';
 
@@ -90,10 +91,4 @@ async function copy(terminal: Terminal, handle: FileHandle, from: number): Promi
     terminal.write(decoder.decode(chunk.subarray(0, bytesRead), { stream: true }));
     at += bytesRead;
   }
-}
-
-function wholeNumber(text: string): number {
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < 0) throw new InvalidArgumentError('expected a whole number');
-  return value;
 }

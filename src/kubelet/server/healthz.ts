@@ -1,19 +1,14 @@
 // The kubelet's health on 10248, for the machine itself.
 // Guarantees: listens on loopback only, and says nothing but whether it is well.
 import http from 'node:http';
-import type { AddressInfo } from 'node:net';
-
-export interface HealthServer {
-  readonly port: number;
-  close(): Promise<void>;
-}
+import { type Listening, listen } from '../../client/listen.js';
 
 /** `health` answers what is wrong, or undefined. Port 0 for any that is free. */
 export async function openHealthz(options: {
   readonly port: number;
   readonly address?: '127.0.0.1' | '::1';
   readonly health: () => string | undefined;
-}): Promise<HealthServer> {
+}): Promise<Listening> {
   const { port, address = '127.0.0.1', health } = options;
   const server = http.createServer((request, response) => {
     const known = request.url === '/healthz' || request.url?.startsWith('/healthz?');
@@ -22,16 +17,5 @@ export async function openHealthz(options: {
     const body = known ? (problem ?? 'ok') : '404 page not found\n';
     response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8' }).end(body);
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, address, resolve);
-  });
-  return {
-    port: (server.address() as AddressInfo).port,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
+  return listen(server, { host: address, port });
 }

@@ -1,20 +1,15 @@
 // The kubelet's read-only port, off by default: who reaches it needs no name, so it tells of pods and figures only.
 // Guarantees: nothing but GET; neither logs nor configuration nor a way into a container is here.
 import http from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type Listening, listen } from '../../client/listen.js';
 import { pathOf } from './others.js';
 import type { KubeletServerOptions } from './server.js';
-
-export interface ReadOnlyServer {
-  readonly port: number;
-  close(): Promise<void>;
-}
 
 const OTHERS = /^\/(stats\/summary|metrics|metrics\/(cadvisor|resource|probes))$/;
 
 export async function openReadOnly(
   options: Pick<KubeletServerOptions, 'address' | 'port' | 'pods' | 'health' | 'others'>,
-): Promise<ReadOnlyServer> {
+): Promise<Listening> {
   const { address, port, pods, health, others } = options;
   const server = http.createServer((request, response) => {
     const pathname = pathOf(request);
@@ -28,16 +23,5 @@ export async function openReadOnly(
     } else if (!OTHERS.test(pathname) || others?.(request, response) !== true)
       say(404, '404 page not found\n');
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, address, resolve);
-  });
-  return {
-    port: (server.address() as AddressInfo).port,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
+  return listen(server, { host: address, port });
 }

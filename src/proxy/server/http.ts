@@ -1,17 +1,12 @@
 // The small HTTP servers of a proxy: one function answers, the rest is here.
 // Guarantees: only GET and HEAD; a request is answered from memory and never waits for anything.
 import http from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type Listening, listen } from '../../client/listen.js';
 
 export interface Answer {
   readonly status: number;
   readonly body: string;
   readonly headers?: Readonly<Record<string, string>>;
-}
-
-export interface SmallServer {
-  readonly port: number;
-  close(): Promise<void>;
 }
 
 const REQUEST_TIMEOUT_MS = 10_000;
@@ -20,7 +15,7 @@ export async function openSmallServer(options: {
   readonly address: string;
   readonly port: number;
   answer(path: string): Answer;
-}): Promise<SmallServer> {
+}): Promise<Listening> {
   const server = http.createServer((request, response) => {
     const path = (request.url ?? '/').split('?')[0] ?? '/';
     const isRead = request.method === 'GET' || request.method === 'HEAD';
@@ -36,18 +31,7 @@ export async function openSmallServer(options: {
       .end(body);
   });
   server.requestTimeout = REQUEST_TIMEOUT_MS;
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(options.port, options.address, resolve);
-  });
-  return {
-    port: (server.address() as AddressInfo).port,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
+  return listen(server, { host: options.address, port: options.port });
 }
 
 export const notFound: Answer = { status: 404, body: '404 page not found\n' };

@@ -1,9 +1,10 @@
 // All that a running proxy tells over HTTP: its health, its metrics, and the health of services with a node port for it.
 // Guarantees: everything it opened is closed by `close`, and when one of them cannot be opened.
 import type { Log } from '../../api/log.js';
+import type { Listening } from '../../client/listen.js';
 import type { RunningProxy } from '../proxy.js';
 import { makeHealth } from './health.js';
-import { openSmallServer, type SmallServer } from './http.js';
+import { openSmallServer } from './http.js';
 import { metricsAnswer } from './metrics.js';
 import { serviceHealthServers } from './serviceHealth.js';
 
@@ -43,7 +44,7 @@ export async function openProxyServers(options: ProxyServersOptions): Promise<Pr
     ['healthz', options.healthz, (path: string) => health.answer(path)],
     ['metrics', options.metrics, metricsAnswer({ metrics: proxy.metrics, mode, config })],
   ] as const;
-  const servers: SmallServer[] = [];
+  const servers: Listening[] = [];
   const close = async () => {
     await Promise.all(servers.map((server) => server.close()));
     await services.close();

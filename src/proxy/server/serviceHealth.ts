@@ -1,8 +1,9 @@
 // Health check node ports: one small server for each service that has one, told by its local endpoints.
 // Guarantees: servers follow the services; a port that cannot be had is tried again with the next change.
 import type { Log } from '../../api/log.js';
+import type { Listening } from '../../client/listen.js';
 import type { ServiceHealth } from '../tracker.js';
-import { json, openSmallServer, type SmallServer } from './http.js';
+import { json, openSmallServer } from './http.js';
 
 export interface ServiceHealthOptions {
   readonly health: ReadonlyMap<string, ServiceHealth>;
@@ -19,7 +20,7 @@ export interface ServiceHealthServers {
 
 export function serviceHealthServers(options: ServiceHealthOptions): ServiceHealthServers {
   const { health, isProxyHealthy, address = '0.0.0.0', log } = options;
-  const servers = new Map<string, { readonly port: number; readonly server: SmallServer }>();
+  const servers = new Map<string, { readonly port: number; readonly server: Listening }>();
   let last: Promise<void> = Promise.resolve();
   const answer = (key: string) => () => {
     const found = health.get(key);

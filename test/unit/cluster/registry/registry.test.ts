@@ -1,8 +1,9 @@
 import { get, request } from 'node:https';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Listening } from '../../../../src/client/listen.js';
 import { buildImage } from '../../../../src/cluster/images/image.js';
 import { answer, parseRange } from '../../../../src/cluster/registry/answer.js';
-import { openRegistry, type Registry } from '../../../../src/cluster/registry/server.js';
+import { openRegistry } from '../../../../src/cluster/registry/server.js';
 import { makeCertificate } from '../../../support/testCertificate.js';
 
 const image = buildImage({
@@ -84,7 +85,7 @@ describe('the registry', () => {
 });
 
 describe('the registry over HTTPS', () => {
-  let registry: Registry;
+  let registry: Listening;
   let tls: { cert: string; key: string };
   beforeAll(async () => {
     tls = await makeCertificate();
