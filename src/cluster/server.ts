@@ -20,7 +20,7 @@ import { BUSYBOX_IMAGE } from './images/builtin.js';
 import type { Layout } from './layout.js';
 import { readPki } from './pki/files.js';
 import { DNS_ADDRESS, serviceAddress } from './serviceAddress.js';
-import type { Settings } from './settings.js';
+import { rangesOf, type Settings } from './settings.js';
 import { type StepSink, step } from './steps.js';
 
 /** Kubernetes' own default: a year. */
@@ -29,7 +29,8 @@ const SIGNED_MS = 8760 * 60 * 60 * 1000;
 export interface ServerOptions {
   readonly layout: Layout;
   readonly settings: Settings;
-  readonly nodeIp: string;
+  /** The node's addresses, at most one a family. */
+  readonly nodeIps: readonly [string, ...string[]];
   /** Ends it. */
   readonly signal: AbortSignal;
   readonly sink: StepSink;
@@ -51,7 +52,7 @@ export async function runServer(options: ServerOptions): Promise<void> {
       parts: standardParts({
         serviceAccountKeyPem: pki.serviceAccountKey,
         issuer: `https://kubernetes.default.svc.${settings.clusterDomain}`,
-        serviceCidrs: [settings.serviceCidr],
+        serviceCidrs: rangesOf(settings.serviceCidr),
         log: options.log.with({ part: 'apiserver' }),
         shared,
         prepare: (client) => prepareCluster(client, options),
@@ -100,16 +101,19 @@ export async function runServer(options: ServerOptions): Promise<void> {
   }
 }
 
-async function prepareCluster(client: Client, { settings, nodeIp }: ServerOptions): Promise<void> {
+async function prepareCluster(
+  client: Client,
+  { settings, nodeIps: [address] }: ServerOptions,
+): Promise<void> {
   await bootstrap(client, {
-    address: nodeIp,
+    address,
     port: settings.securePort,
-    serviceCidrs: [settings.serviceCidr],
+    serviceCidrs: rangesOf(settings.serviceCidr),
   });
   await reconcileBootstrapPolicy(client);
   await ensureDnsService(client, {
     clusterIp: serviceAddress(settings, DNS_ADDRESS),
-    address: nodeIp,
+    address,
     port: settings.dnsPort,
   });
 }

@@ -11,7 +11,7 @@ import { makePrivateDir, writePrivate } from './files.js';
 import { kubeconfigText } from './kubeconfig.js';
 import type { Layout } from './layout.js';
 import { ensurePki } from './pki/files.js';
-import { nodeAddress, requirePorts, requirePrograms } from './preflight.js';
+import { nodeAddresses, requirePorts, requirePrograms } from './preflight.js';
 import { terminate } from './processes.js';
 import { serviceAddress } from './serviceAddress.js';
 import { defaultSettings, type Settings, settle, type WantedSettings } from './settings.js';
@@ -21,7 +21,8 @@ import { type Component, Supervisor } from './supervisor.js';
 
 export interface UpOptions {
   readonly layout: Layout;
-  readonly wanted: WantedSettings;
+  readonly wanted: WantedSettings & { readonly dualStack?: boolean | undefined };
+  /** The node's addresses, one a family with a comma between; those of the default device unless named. */
   readonly nodeIp?: string | undefined;
   /** How a component is run: the program and its first arguments, such as `node main.js`. */
   readonly self: readonly string[];
@@ -44,8 +45,8 @@ export async function up(options: UpOptions): Promise<RunningCluster> {
   const { layout, sink, log } = options;
   const lock = await lockCluster(layout);
   try {
-    const { settings, nodeIp } = await step(sink, 'machine', () => prepare(options));
-    await step(sink, 'certificates', () => prepareFiles(options, settings, nodeIp));
+    const { settings, nodeIps } = await step(sink, 'machine', () => prepare(options));
+    await step(sink, 'certificates', () => prepareFiles(options, settings, nodeIps));
     const ready = readiness(options);
     const supervisor = new Supervisor(layout, ready.sink, log);
     const stop = async () => {
@@ -54,7 +55,7 @@ export async function up(options: UpOptions): Promise<RunningCluster> {
       lock.close();
     };
     try {
-      await supervisor.start(await componentsOf(options, nodeIp));
+      await supervisor.start(await componentsOf(options, nodeIps));
       await ready.promise;
     } catch (error) {
       await stop();
@@ -72,7 +73,7 @@ async function prepare({ layout, wanted, nodeIp }: UpOptions) {
   await endLeftovers(layout);
   const settings = await settle(layout, wanted, defaultSettings(hostname().toLowerCase()));
   await requirePorts(settings);
-  return { settings, nodeIp: nodeIp ?? nodeAddress() };
+  return { settings, nodeIps: nodeAddresses(nodeIp, settings.clusterCidr) };
 }
 
 /** What a killed supervisor left running would hold the ports; its containers are left alone. */
@@ -81,7 +82,11 @@ async function endLeftovers(layout: Layout): Promise<void> {
   for (const process of Object.values(components)) await terminate(process, LEFTOVER_GRACE_MS);
 }
 
-async function prepareFiles({ layout }: UpOptions, settings: Settings, nodeIp: string): Promise<void> {
+async function prepareFiles(
+  { layout }: UpOptions,
+  settings: Settings,
+  nodeIps: readonly string[],
+): Promise<void> {
   for (const dir of [layout.runDir, layout.logDir, layout.storeDir, layout.kubeletDir])
     await makePrivateDir(dir);
   for (const dir of [layout.manifestDir, layout.cniConfigDir, layout.podLogDir]) {
@@ -98,9 +103,9 @@ async function prepareFiles({ layout }: UpOptions, settings: Settings, nodeIp: s
         'kubernetes.default.svc',
         `kubernetes.default.svc.${clusterDomain}`,
       ],
-      ...['localhost', settings.nodeName, '127.0.0.1', '::1', nodeIp, serviceAddress(settings, 1)],
+      ...['localhost', settings.nodeName, '127.0.0.1', '::1', ...nodeIps, serviceAddress(settings, 1)],
     ],
-    nodeHosts: [settings.nodeName, nodeIp, '127.0.0.1', 'localhost'],
+    nodeHosts: [settings.nodeName, ...nodeIps, '127.0.0.1', 'localhost'],
     now: Date.now(),
   });
   const server = `https://127.0.0.1:${settings.securePort}`;
@@ -108,7 +113,7 @@ async function prepareFiles({ layout }: UpOptions, settings: Settings, nodeIp: s
   await writePrivate(layout.adminKubeconfig, config);
 }
 
-async function componentsOf(options: UpOptions, nodeIp: string): Promise<readonly Component[]> {
+async function componentsOf(options: UpOptions, nodeIps: readonly string[]): Promise<readonly Component[]> {
   const { layout, self, cniBinDir } = options;
   const command = (name: string, ...args: string[]) => [
     ...self,
@@ -116,7 +121,7 @@ async function componentsOf(options: UpOptions, nodeIp: string): Promise<readonl
     '--data-dir',
     layout.dataDir,
     '--node-ip',
-    nodeIp,
+    nodeIps.join(','),
     ...args,
   ];
   return [

@@ -6,7 +6,7 @@ import { Command } from 'commander';
 import type { Log } from '../../api/log.js';
 import { ClusterError } from '../../cluster/error.js';
 import type { Layout } from '../../cluster/layout.js';
-import { nodeAddress, requireRoot } from '../../cluster/preflight.js';
+import { nodeAddresses, requireRoot } from '../../cluster/preflight.js';
 import { readSettings, type Settings } from '../../cluster/settings.js';
 import { type StepSink, supervisorSink } from '../../cluster/steps.js';
 import { makeLog } from '../log.js';
@@ -17,7 +17,7 @@ import { type DataDirOption, existingLayout, reporting, withDataDir } from './op
 interface ComponentContext {
   readonly layout: Layout;
   readonly settings: Settings;
-  readonly nodeIp: string;
+  readonly nodeIps: readonly [string, ...string[]];
   readonly signal: AbortSignal;
   readonly sink: StepSink;
   readonly log: Log;
@@ -46,8 +46,8 @@ export function componentCommands(terminal: Terminal): Command[] {
       .summary(summary)
       .description(`Runs one process of a cluster whose data directory "trellis up" has made: ${summary}.`)
       .option(
-        '--node-ip <address>',
-        'address of the node (default: that of the device with the default route)',
+        '--node-ip <addresses>',
+        'address of the node, or one of each family with a comma between (default: that of the device with the default route)',
       )
       .action((flags: DataDirOption & { nodeIp?: string }) =>
         reporting(terminal, async () => {
@@ -62,8 +62,8 @@ export function componentCommands(terminal: Terminal): Command[] {
           }
           const log = makeLog({ component: name });
           const signal = endOfProcess();
-          const nodeIp = flags.nodeIp ?? nodeAddress();
-          await run({ layout, settings, nodeIp, signal, log, sink: supervisorSink() }).catch(
+          const nodeIps = nodeAddresses(flags.nodeIp, settings.clusterCidr);
+          await run({ layout, settings, nodeIps, signal, log, sink: supervisorSink() }).catch(
             (error: unknown) => {
               if (!signal.aborted) throw error;
             },

@@ -29,6 +29,7 @@ import { duration, makeStepView } from './view.js';
 
 interface UpFlags extends DataDirOption, WantedSettings {
   readonly nodeIp?: string;
+  readonly dualStack?: boolean;
   readonly detach?: boolean;
   readonly timeout: number;
   /** Set by --detach on the process it leaves behind. */
@@ -55,9 +56,19 @@ export function upCommand(terminal: Terminal): Command {
     .description('Starts a control plane and a node on this machine, and waits until the node is Ready.')
     .option('-d, --detach', 'return when the node is Ready and leave it running')
     .option('--node-name <name>', 'name of the node (default: the host name)')
-    .option('--node-ip <address>', 'address of the node (default: that of the device with the default route)')
-    .option('--cluster-cidr <cidr>', 'addresses of pods (default: 10.244.0.0/16)')
-    .option('--service-cluster-ip-range <cidr>', 'addresses of services (default: 10.96.0.0/12)')
+    .option(
+      '--node-ip <addresses>',
+      'address of the node, or one of each family with a comma between (default: that of the device with the default route)',
+    )
+    .option(
+      '--cluster-cidr <cidrs>',
+      'addresses of pods, at most one network a family (default: 10.244.0.0/16)',
+    )
+    .option('--service-cluster-ip-range <cidrs>', 'addresses of services, likewise (default: 10.96.0.0/12)')
+    .option(
+      '--dual-stack',
+      'pods and services have IPv6 addresses too (default ranges: fd00:10:244::/56 and fd00:10:96::/112)',
+    )
     .option('--cluster-domain <name>', 'domain of the cluster (default: cluster.local)')
     .option('--secure-port <port>', 'port of the apiserver (default: 6443)', portNumber)
     .option('--kubelet-port <port>', 'port of the kubelet (default: 10250)', portNumber)
