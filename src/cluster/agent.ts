@@ -31,6 +31,7 @@ import { podMtu, runOverlay, subnetFile } from '../network/overlay/overlay.js';
 import { setUpPodNetwork } from '../network/podNetwork.js';
 import { settle, trafficOf } from '../proxy/config.js';
 import { serveProxy } from '../proxy/serving.js';
+import { savedKubelet, savedProxy } from './configuration.js';
 import { registryConfigDir } from './containerd/component.js';
 import { registryHosts } from './containerd/config.js';
 import { readIfThere } from './files.js';
@@ -142,6 +143,7 @@ async function startKubelet(options: AgentOptions, pki: Pki, { client, informers
   const recorder = makeEventRecorder(client, { component: 'kubelet', host: settings.nodeName, log: own });
   const kubelet = await runKubelet({
     config: {
+      ...(await savedKubelet(layout)),
       nodeName: settings.nodeName,
       nodeIps,
       port: settings.kubeletPort,
@@ -248,12 +250,11 @@ async function forwardPackets6(): Promise<void> {
 
 async function startProxy({ layout, settings, nodeIps, log }: AgentOptions, { informers }: Access) {
   const own = log.with({ part: 'proxy' });
-  const config = settle({
+  const ours = { minSyncPeriodMs: 20, conntrackMaxPerCore: 0 };
+  const config = settle(ours, await savedProxy(layout), {
     clusterCidrs: rangesOf(settings.clusterCidr),
     hostnameOverride: settings.nodeName,
     mode: settings.proxyMode,
-    minSyncPeriodMs: 20,
-    conntrackMaxPerCore: 0,
   });
   const mode = await openProxyMode(
     { layout, settings, log: own },

@@ -13,8 +13,10 @@ import { openInformers } from '../client/sharedInformers.js';
 import { SharedObjects } from '../client/sharedObjects.js';
 import { openClient } from '../client/typedClient.js';
 import { runControllers } from '../controllers/run.js';
+import { Extender } from '../scheduler/extenders/extender.js';
 import { runScheduler } from '../scheduler/scheduler.js';
 import { openStoreAt } from '../store/place.js';
+import { savedScheduler } from './configuration.js';
 import { ensureDnsService } from './dnsService.js';
 import { BUSYBOX_IMAGE } from './images/builtin.js';
 import type { Layout } from './layout.js';
@@ -66,6 +68,8 @@ export async function runServer(options: ServerOptions): Promise<void> {
     }),
   );
   try {
+    const { profiles, podInitialBackoffMs, podMaxBackoffMs, ...configured } = await savedScheduler(layout);
+    const extenders = configured.extenders.map((settings) => new Extender(settings));
     await step(sink, 'cluster policy', () => apiserver.ready());
     const ending = Promise.all([
       asUser(
@@ -91,10 +95,12 @@ export async function runServer(options: ServerOptions): Promise<void> {
           log,
           signal,
           recorder: makeEventRecorder(client, { component: 'default-scheduler', log }),
+          ...{ profiles, extenders, podInitialBackoffMs, podMaxBackoffMs },
         }),
       ),
     ]);
     await ending;
+    for (const extender of extenders) extender.close();
   } finally {
     await apiserver.close();
     await store.close();

@@ -8,6 +8,10 @@ import { ClusterError } from './error.js';
 import { readIfThere, writePrivate } from './files.js';
 import type { Layout } from './layout.js';
 
+/** How the settings are called in the file of --config. */
+export const API_VERSION = 'trellis.local/v1alpha1';
+export const KIND = 'ClusterConfiguration';
+
 export interface Settings {
   readonly nodeName: string;
   /** Addresses of pods and of services: a network, or one of each family with a comma between. */

@@ -4,6 +4,7 @@ import { mkdir } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { hostname } from 'node:os';
 import type { Log } from '../api/log.js';
+import { type ClusterFile, saveComponents } from './configuration.js';
 import { containerdComponent } from './containerd/component.js';
 import { removeTraces } from './down.js';
 import { ClusterError } from './error.js';
@@ -28,6 +29,8 @@ export interface UpOptions {
   readonly self: readonly string[];
   /** Where the CNI plugins are. */
   readonly cniBinDir: string;
+  /** What replaces the configuration of the components; without it they stay as they are. */
+  readonly configuration?: ClusterFile | undefined;
   readonly timeoutMs: number;
   readonly sink: StepSink;
   readonly log: Log;
@@ -83,7 +86,7 @@ async function endLeftovers(layout: Layout): Promise<void> {
 }
 
 async function prepareFiles(
-  { layout }: UpOptions,
+  { layout, configuration }: UpOptions,
   settings: Settings,
   nodeIps: readonly string[],
 ): Promise<void> {
@@ -92,6 +95,7 @@ async function prepareFiles(
   for (const dir of [layout.manifestDir, layout.cniConfigDir, layout.podLogDir]) {
     await mkdir(dir, { recursive: true, mode: 0o700 });
   }
+  if (configuration !== undefined) await saveComponents(layout, configuration);
   const { clusterDomain } = settings;
   const pki = await ensurePki({
     dir: layout.pkiDir,

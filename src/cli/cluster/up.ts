@@ -6,6 +6,7 @@ import { closeSync, openSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Command, InvalidArgumentError, Option } from 'commander';
+import type { ClusterFile } from '../../cluster/configuration.js';
 import { ClusterError } from '../../cluster/error.js';
 import { makePrivateDir } from '../../cluster/files.js';
 import type { Layout } from '../../cluster/layout.js';
@@ -17,6 +18,7 @@ import { MODE_NAMES } from '../../proxy/modeNames.js';
 import { makeLog } from '../log.js';
 import type { Terminal } from '../terminal.js';
 import { installationRoot } from '../version.js';
+import { applyConfigFile, CONFIG_EXPLANATION } from './configFile.js';
 import {
   type DataDirOption,
   DEFAULT_DATA_DIR,
@@ -30,10 +32,13 @@ import { duration, makeStepView } from './view.js';
 interface UpFlags extends DataDirOption, WantedSettings {
   readonly nodeIp?: string;
   readonly dualStack?: boolean;
+  readonly config?: string;
   readonly detach?: boolean;
   readonly timeout: number;
   /** Set by --detach on the process it leaves behind. */
   readonly supervise?: boolean;
+  /** What --config says of the components. */
+  readonly configuration?: ClusterFile | undefined;
 }
 
 const DEFAULT_TIMEOUT_S = 60;
@@ -54,6 +59,7 @@ export function upCommand(terminal: Terminal): Command {
   return withEtcd(withDataDir(new Command('up')))
     .summary('start a cluster on this machine')
     .description('Starts a control plane and a node on this machine, and waits until the node is Ready.')
+    .option('--config <file>', 'one file for everything; flags win over it')
     .option('-d, --detach', 'return when the node is Ready and leave it running')
     .option('--node-name <name>', 'name of the node (default: the host name)')
     .option(
@@ -91,11 +97,15 @@ export function upCommand(terminal: Terminal): Command {
     )
     .option('--timeout <seconds>', 'how long to wait for Ready', wholeNumber, DEFAULT_TIMEOUT_S)
     .addOption(new Option('--supervise').hideHelp())
-    .addHelpText('after', EXPLANATION)
-    .action((flags: UpFlags & { serviceClusterIpRange?: string }) =>
+    .addHelpText('after', CONFIG_EXPLANATION + EXPLANATION)
+    .action((given: UpFlags, command: Command) =>
       reporting(terminal, async () => {
         requireRoot('up');
-        const wanted = { ...flags, ...etcdOf(flags), serviceCidr: flags.serviceClusterIpRange };
+        const configuration =
+          given.config === undefined ? undefined : await applyConfigFile(command, given.config);
+        const flags: UpFlags & { serviceClusterIpRange?: string } = command.opts();
+        const serviceCidr = flags.serviceClusterIpRange;
+        const wanted = { ...flags, ...etcdOf(flags), serviceCidr, configuration };
         if (flags.supervise === true) return supervise(wanted);
         return flags.detach === true ? detach(terminal, wanted) : foreground(terminal, wanted);
       }),
@@ -184,6 +194,7 @@ async function start(flags: UpFlags, sink: StepSink) {
     layout,
     wanted: flags,
     nodeIp: flags.nodeIp,
+    configuration: flags.configuration,
     // A small nursery: bursts of short-lived objects must not keep a component's memory for good.
     self: [process.execPath, '--max-semi-space-size=2', MAIN],
     cniBinDir: path.join(installationRoot(), 'dist', 'cni'),
