@@ -13,12 +13,14 @@ import { openInformers } from '../client/sharedInformers.js';
 import { SharedObjects } from '../client/sharedObjects.js';
 import { openClient } from '../client/typedClient.js';
 import { runControllers } from '../controllers/run.js';
+import { covers } from '../kubelet/certificates/certificateManager.js';
 import { Extender } from '../scheduler/extenders/extender.js';
 import { runScheduler } from '../scheduler/scheduler.js';
 import { openStoreAt } from '../store/place.js';
 import { savedScheduler } from './configuration.js';
 import { ensureDnsService } from './dnsService.js';
 import { BUSYBOX_IMAGE } from './images/builtin.js';
+import { ensureJoinObjects } from './join/objects.js';
 import type { Layout } from './layout.js';
 import { readPki } from './pki/files.js';
 import { DNS_ADDRESS, serviceAddress } from './serviceAddress.js';
@@ -55,9 +57,10 @@ export async function runServer(options: ServerOptions): Promise<void> {
         serviceAccountKeyPem: pki.serviceAccountKey,
         issuer: `https://kubernetes.default.svc.${settings.clusterDomain}`,
         serviceCidrs: rangesOf(settings.serviceCidr),
+        bootstrapTokens: true,
         log: options.log.with({ part: 'apiserver' }),
         shared,
-        prepare: (client) => prepareCluster(client, options),
+        prepare: (client) => prepareCluster(client, options, pki.ca.cert),
       }),
       kubelet: {
         cert: pki.apiserverKubeletClient.cert,
@@ -71,6 +74,7 @@ export async function runServer(options: ServerOptions): Promise<void> {
     const { profiles, podInitialBackoffMs, podMaxBackoffMs, ...configured } = await savedScheduler(layout);
     const extenders = configured.extenders.map((settings) => new Extender(settings));
     await step(sink, 'cluster policy', () => apiserver.ready());
+    sink({ type: 'ready', who: 'server' });
     const ending = Promise.all([
       asUser(
         apiserver,
@@ -84,6 +88,10 @@ export async function runServer(options: ServerOptions): Promise<void> {
             signal,
             rootCa: pki.ca.cert,
             signing: { ...pki.ca, durationMs: SIGNED_MS },
+            servingApproval: {
+              isReserved: (host) => covers(pki.apiserver.cert, [host]),
+              serviceCidrs: [settings.serviceCidr],
+            },
             clusterCidr: settings.clusterCidr,
             localPath: { directory: layout.volumeDir, helperImage: BUSYBOX_IMAGE },
           }),
@@ -110,6 +118,7 @@ export async function runServer(options: ServerOptions): Promise<void> {
 async function prepareCluster(
   client: Client,
   { settings, nodeIps: [address] }: ServerOptions,
+  ca: string,
 ): Promise<void> {
   await bootstrap(client, {
     address,
@@ -117,6 +126,8 @@ async function prepareCluster(
     serviceCidrs: rangesOf(settings.serviceCidr),
   });
   await reconcileBootstrapPolicy(client);
+  const host = address.includes(':') ? `[${address}]` : address;
+  await ensureJoinObjects(client, { settings, ca, server: `https://${host}:${settings.securePort}` });
   await ensureDnsService(client, {
     clusterIp: serviceAddress(settings, DNS_ADDRESS),
     address,

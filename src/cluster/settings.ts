@@ -14,12 +14,16 @@ export const KIND = 'ClusterConfiguration';
 
 export interface Settings {
   readonly nodeName: string;
+  /** Where the apiserver of the cluster that this machine has joined is; empty where it runs here. */
+  readonly server: string;
   /** Addresses of pods and of services: a network, or one of each family with a comma between. */
   readonly clusterCidr: string;
   readonly serviceCidr: string;
   readonly clusterDomain: string;
   /** The apiserver's port. */
   readonly securePort: number;
+  /** More names and addresses of the apiserver's certificate, with commas between. */
+  readonly tlsSan: string;
   readonly kubeletPort: number;
   readonly kubeletHealthzPort: number;
   /** Of the node's name server, behind the cluster's DNS address. */
@@ -44,11 +48,23 @@ const DUAL_STACK = {
 /** What the user asked for; the rest is as before, or the default. */
 export type WantedSettings = { readonly [Key in keyof Settings]?: Settings[Key] | undefined };
 
+/** What every node of a cluster must have alike. */
+export const SHARED_SETTINGS = [
+  'clusterCidr',
+  'serviceCidr',
+  'clusterDomain',
+  'proxyMode',
+  'overlay',
+] as const satisfies readonly (keyof Settings)[];
+
 const FIXED = ['nodeName', 'clusterCidr', 'serviceCidr', 'clusterDomain'] as const;
 const RANGES = ['clusterCidr', 'serviceCidr'] as const;
 const FORMAT = 1;
 /** Also what is meant by settings that were written before there was a choice. */
-const NO_ETCD = { etcdServers: '', etcdCafile: '', etcdCertfile: '', etcdKeyfile: '' };
+const ABSENT = {
+  ...{ server: '', tlsSan: '' },
+  ...{ etcdServers: '', etcdCafile: '', etcdCertfile: '', etcdKeyfile: '' },
+};
 
 /** Kubernetes' own numbers. */
 export function defaultSettings(nodeName: string): Settings {
@@ -63,7 +79,7 @@ export function defaultSettings(nodeName: string): Settings {
     dnsPort: 10053,
     proxyMode: 'auto',
     overlay: 'vxlan',
-    ...NO_ETCD,
+    ...ABSENT,
   };
 }
 
@@ -105,6 +121,19 @@ function checkRanges(key: (typeof RANGES)[number], text: string, isDual: boolean
   if (isDual && families.length < 2) throw refuse('has one family only, and --dual-stack asks for both');
 }
 
+/** A directory stays what it was made for: a control plane's, or that of a node of another's. */
+export async function requireRole(layout: Layout, role: 'server' | 'agent'): Promise<void> {
+  const saved = await readSettings(layout);
+  if (saved === undefined || (saved.server === '') === (role === 'server')) return;
+  const what = saved.server === '' ? 'a cluster of its own' : `a node that has joined ${saved.server}`;
+  const start = saved.server === '' ? 'trellis up' : 'trellis agent';
+  throw new ClusterError(
+    'BAD_OPTION',
+    `${layout.dataDir} holds ${what}; start it with "${start}", use another --data-dir, ` +
+      'or start afresh after "trellis down --purge"',
+  );
+}
+
 /** Undefined when the directory holds no cluster. */
 export async function readSettings(layout: Layout): Promise<Settings | undefined> {
   const text = await readIfThere(layout.settingsFile);
@@ -117,7 +146,7 @@ export async function readSettings(layout: Layout): Promise<Settings | undefined
       cause,
     });
   }
-  const { format, ...settings } = { ...NO_ETCD, ...parsed };
+  const { format, ...settings } = { ...ABSENT, ...parsed };
   if (format !== FORMAT) {
     throw new ClusterError(
       'NOT_OURS',

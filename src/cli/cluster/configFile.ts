@@ -7,7 +7,7 @@ import { ClusterError } from '../../cluster/error.js';
 import { API_VERSION, KIND } from '../../cluster/settings.js';
 
 /** How it is run this time is no property of a cluster. */
-const NOT_FIELDS = ['config', 'dataDir', 'detach', 'timeout', 'supervise'];
+const NOT_FIELDS = ['config', 'dataDir', 'detach', 'timeout', 'supervise', 'keepPods'];
 
 export const CONFIG_EXPLANATION = `
 One file for everything, with --config: the flags above by their names in camel case, and, as further documents, what
@@ -22,6 +22,19 @@ Kubernetes' own components are configured with (KubeletConfiguration, KubeProxyC
   kind: KubeletConfiguration
   maxPods: 250
 `;
+
+export function withConfig(command: Command): Command {
+  return command.option('--config <file>', 'one file for everything; flags win over it');
+}
+
+/** The flags with what --config says, if it is given. */
+export async function readConfigFlag<Flags extends { readonly config?: string }>(
+  command: Command,
+): Promise<Flags & { readonly configuration: ClusterFile | undefined }> {
+  const { config } = command.opts<Flags>();
+  const configuration = config === undefined ? undefined : await applyConfigFile(command, config);
+  return { ...command.opts<Flags>(), configuration };
+}
 
 /** Puts what the file says where the flags are, and answers what it says of the components. */
 export async function applyConfigFile(command: Command, file: string): Promise<ClusterFile> {

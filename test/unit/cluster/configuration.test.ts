@@ -61,11 +61,7 @@ describe('the documents', () => {
       /tlsCertFile: is/,
     ],
     ['the mode in the wrong place', `${PROXY}mode: ipvs\n`, /mode: say it as proxyMode/],
-    [
-      'a wrong value of the proxy',
-      `${PROXY}nodePortAddresses: [x]\n`,
-      /nodePortAddresses "x" is not a CIDR/,
-    ],
+    ['a wrong value of the proxy', `${PROXY}nodePortAddresses: [x]\n`, /nodePortAddresses "x" is not a CIDR/],
     ['a wrong value of the scheduler', `${SCHEDULER}podMaxBackoffSeconds: -1\n`, /podMaxBackoffSeconds/],
   ])('are refused with %s', (_, text, message) => {
     expect(() => readClusterFile('c.yaml', text)).toThrow(message);
