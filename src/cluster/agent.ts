@@ -26,7 +26,7 @@ import { makeAccess } from '../kubelet/server/access.js';
 import { openHealthz } from '../kubelet/server/healthz.js';
 import { otherRoutes } from '../kubelet/server/others.js';
 import { openKubeletServer } from '../kubelet/server/server.js';
-import { podMtu, runOverlay, subnetFile } from '../network/overlay/overlay.js';
+import { podMtu, runOverlay, subnetFile, VXLAN_PORT } from '../network/overlay/overlay.js';
 import { setUpPodNetwork } from '../network/podNetwork.js';
 import { settle, trafficOf } from '../proxy/config.js';
 import { serveProxy } from '../proxy/serving.js';
@@ -196,6 +196,7 @@ async function startNetwork(options: AgentOptions, self: Informer<V1Node>, { cli
       bridge: layout.bridge,
       podCidrs: node.spec.podCIDRs ?? [],
       clusterCidrs,
+      carrierPort: settings.overlay === 'vxlan' ? VXLAN_PORT : undefined,
       mtu,
       nftTable: layout.networkTable,
       configDir: layout.cniConfigDir,

@@ -2,7 +2,17 @@
 // Guarantees: both are written anew at every start and hold nothing of another's; `removePodNetwork` takes them away.
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { ip6Daddr, ip6Saddr, ipDaddr, ipSaddr, masquerade, rule } from '../kernel/nftables/expressions.js';
+import {
+  dport,
+  ip6Daddr,
+  ip6Saddr,
+  ipDaddr,
+  ipSaddr,
+  l4proto,
+  masquerade,
+  notrack,
+  rule,
+} from '../kernel/nftables/expressions.js';
 import type { NftPort, NftRequest } from '../kernel/nftables/port.js';
 import type { RoutePort } from '../kernel/route/port.js';
 import { randomMac } from './overlay/device.js';
@@ -17,6 +27,8 @@ export interface PodNetworkOptions {
   readonly clusterCidrs: readonly string[];
   /** Networks beyond the cluster that know the way back to pods: they see a pod's own address. */
   readonly nonMasqueradeCidrs?: readonly string[];
+  /** UDP port of the packets that carry those of pods between nodes; undefined when nothing carries them. */
+  readonly carrierPort?: number | undefined;
   /** Of pods; the link between the nodes decides. */
   readonly mtu?: number;
   readonly nftTable: string;
@@ -31,6 +43,7 @@ export interface PodNetworkPorts {
 }
 
 const SOURCE_NAT = 100;
+const BEFORE_TRACKING = -300;
 const FAMILIES = [
   {
     family: 'ip',
@@ -67,10 +80,15 @@ export function networkList({ name, bridge, podCidrs, mtu, stateDir }: PodNetwor
   };
 }
 
-/** What leaves the cluster from a pod goes under the node's address: the world has no route back to pods. Pure. */
+/**
+ * What leaves the cluster from a pod goes under the node's address: the world has no route back to pods. The packets
+ * that carry those of pods are kept away from connection tracking: kernels before 5.7 break the checksum inside one whose
+ * own address is translated, and tracking it would be work for nothing. Pure.
+ */
 export function natRules({
   nftTable,
   clusterCidrs,
+  carrierPort,
   nonMasqueradeCidrs = [],
 }: PodNetworkOptions): NftRequest[] {
   return FAMILIES.flatMap(({ family, isOurs, source, destination, multicast }): NftRequest[] => {
@@ -99,6 +117,20 @@ export function natRules({
           expressions,
         }),
       ),
+      ...(carrierPort === undefined ? [] : untracked({ family, table: nftTable }, carrierPort)),
+    ];
+  });
+}
+
+function untracked(
+  at: { readonly family: 'ip' | 'ip6'; readonly table: string },
+  port: number,
+): NftRequest[] {
+  return (['prerouting', 'output'] as const).flatMap((hook): NftRequest[] => {
+    const chain = `carrier-${hook}`;
+    return [
+      { do: 'add', kind: 'chain', ...at, name: chain, type: 'filter', hook, priority: BEFORE_TRACKING },
+      { do: 'add', kind: 'rule', ...at, chain, expressions: rule(l4proto('udp'), dport(port), notrack) },
     ];
   });
 }
