@@ -44,7 +44,7 @@ export function upCommand(terminal: Terminal): Command {
     .action((flags: UpFlags) =>
       reporting(terminal, async () => {
         requireRoot('up');
-        await runCluster(terminal, flags, runOf(flags));
+        await runCluster(terminal, flags, runOf(terminal, flags));
       }),
     );
 }
@@ -61,19 +61,20 @@ export function serverCommand(terminal: Terminal): Command {
       reporting(terminal, async () => {
         requireRoot('server');
         if (flags.supervised === true) await runSupervised('server', flags);
-        else await runCluster(terminal, flags, runOf({ ...flags, controlPlaneOnly: true }));
+        else await runCluster(terminal, flags, runOf(terminal, { ...flags, controlPlaneOnly: true }));
       }),
     );
 }
 
-function runOf(flags: UpFlags): Run {
+function runOf(terminal: Terminal, flags: UpFlags): Run {
   const wanted = { ...flags, ...etcdOf(flags), serviceCidr: flags.serviceClusterIpRange };
   const { nodeIp, controlPlaneOnly } = flags;
   return {
     // Loaded by the command that needs it: "trellis kubectl" should start as quickly as kubectl.
     start: async (options) =>
       (await import('../../cluster/up.js')).up({ ...options, wanted, nodeIp, controlPlaneOnly }),
-    farewell: (words) => (controlPlaneOnly === true ? serverFarewell(flags, words) : nodeFarewell(words)),
+    farewell: (words) =>
+      controlPlaneOnly === true ? serverFarewell(terminal, flags, words) : nodeFarewell(words),
   };
 }
 
@@ -88,10 +89,18 @@ The node is Ready after ${duration(ms)}. Try:
   ${trellis} status${option}
 `;
 
-async function serverFarewell(flags: UpFlags, { trellis, option, ms }: Words): Promise<string> {
+async function serverFarewell(
+  terminal: Terminal,
+  flags: UpFlags,
+  { trellis, option, ms }: Words,
+): Promise<string> {
+  const ready = `The control plane is ready after ${duration(ms)}.`;
+  // Nobody types here: a service would leave a secret in its journal at each start.
+  if (!terminal.live && flags.detach !== true)
+    return `${ready} How machines join: ${trellis} token create${option} --print-join-command\n`;
   const { makeJoinCommand } = await import('./token.js');
   return `\
-The control plane is ready after ${duration(ms)}. On each machine that is to be a node, type within a day:
+${ready} On each machine that is to be a node, type within a day:
 
   ${await makeJoinCommand(flags, trellis)}
 
