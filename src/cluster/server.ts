@@ -18,7 +18,7 @@ import { Extender } from '../scheduler/extenders/extender.js';
 import { runScheduler } from '../scheduler/scheduler.js';
 import { openStoreAt } from '../store/place.js';
 import { savedScheduler } from './configuration.js';
-import { ensureDnsService } from './dnsService.js';
+import { DNS_SERVICE, ensureDnsService } from './dnsService.js';
 import { BUSYBOX_IMAGE } from './images/builtin.js';
 import { ensureJoinObjects } from './join/objects.js';
 import type { Layout } from './layout.js';
@@ -93,6 +93,7 @@ export async function runServer(options: ServerOptions): Promise<void> {
               serviceCidrs: [settings.serviceCidr],
             },
             clusterCidr: settings.clusterCidr,
+            dnsService: DNS_SERVICE,
             localPath: { directory: layout.volumeDir, helperImage: BUSYBOX_IMAGE },
           }),
       ),
@@ -128,11 +129,7 @@ async function prepareCluster(
   await reconcileBootstrapPolicy(client);
   const host = address.includes(':') ? `[${address}]` : address;
   await ensureJoinObjects(client, { settings, ca, server: `https://${host}:${settings.securePort}` });
-  await ensureDnsService(client, {
-    clusterIp: serviceAddress(settings, DNS_ADDRESS),
-    address,
-    port: settings.dnsPort,
-  });
+  await ensureDnsService(client, serviceAddress(settings, DNS_ADDRESS));
 }
 
 interface Identity {

@@ -1,6 +1,6 @@
 // What runs of a cluster, how much memory it takes, and what is wrong with it.
 // Guarantees: looks only; answers also when nothing runs.
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { NODES, PODS } from '../api/resources.js';
 import { transportOf } from '../client/kubeconfig.js';
 import { openClient } from '../client/typedClient.js';
@@ -51,20 +51,21 @@ export async function clusterStatus(layout: Layout): Promise<ClusterStatus> {
   }
 }
 
-/** Whether everything that should run does, and the node is Ready. */
+/** Whether everything that should run does, and each node is Ready; a control plane alone may have none yet. */
 export function isHealthy(status: ClusterStatus): boolean {
   return (
     status.exists &&
     status.unreachable === undefined &&
     status.components.length > 0 &&
     status.components.every(({ pid }) => pid !== undefined) &&
-    status.nodes.length > 0 &&
+    (status.nodes.length > 0 || !status.components.some(({ name }) => name === 'agent')) &&
     status.nodes.every(({ ready }) => ready)
   );
 }
 
 async function askApiserver(layout: Layout): Promise<Pick<ClusterStatus, 'nodes' | 'pods'>> {
-  const client = openClient(await transportOf(layout.adminKubeconfig));
+  const isJoined = !existsSync(layout.adminKubeconfig);
+  const client = openClient(await transportOf(isJoined ? layout.nodeKubeconfig : layout.adminKubeconfig));
   try {
     const [nodes, pods] = await Promise.all([client.of(NODES).list(), client.of(PODS).list()]);
     return {

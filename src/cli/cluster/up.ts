@@ -51,7 +51,7 @@ export function upCommand(terminal: Terminal): Command {
       reporting(terminal, async () => {
         requireRoot('up');
         const flags: UpFlags = await readConfigFlag(command);
-        await runCluster(terminal, flags, runOf(flags));
+        await runCluster(terminal, flags, runOf(terminal, flags));
       }),
     );
 }
@@ -68,12 +68,12 @@ export function serverCommand(terminal: Terminal): Command {
       reporting(terminal, async () => {
         requireRoot('server');
         if (flags.supervised === true) await runSupervised('server', flags);
-        else await runCluster(terminal, flags, runOf({ ...flags, controlPlaneOnly: true }));
+        else await runCluster(terminal, flags, runOf(terminal, { ...flags, controlPlaneOnly: true }));
       }),
     );
 }
 
-function runOf(flags: UpFlags): Run {
+function runOf(terminal: Terminal, flags: UpFlags): Run {
   const wanted = { ...flags, ...etcdOf(flags), serviceCidr: flags.serviceClusterIpRange };
   const { nodeIp, controlPlaneOnly, configuration } = flags;
   return {
@@ -86,7 +86,8 @@ function runOf(flags: UpFlags): Run {
         controlPlaneOnly,
         configuration,
       }),
-    farewell: (words) => (controlPlaneOnly === true ? serverFarewell(flags, words) : nodeFarewell(words)),
+    farewell: (words) =>
+      controlPlaneOnly === true ? serverFarewell(terminal, flags, words) : nodeFarewell(words),
   };
 }
 
@@ -101,10 +102,18 @@ The node is Ready after ${duration(ms)}. Try:
   ${trellis} status${option}
 `;
 
-async function serverFarewell(flags: UpFlags, { trellis, option, ms }: Words): Promise<string> {
+async function serverFarewell(
+  terminal: Terminal,
+  flags: UpFlags,
+  { trellis, option, ms }: Words,
+): Promise<string> {
+  const ready = `The control plane is ready after ${duration(ms)}.`;
+  // Nobody types here: a service would leave a secret in its journal at each start.
+  if (!terminal.live && flags.detach !== true)
+    return `${ready} How machines join: ${trellis} token create${option} --print-join-command\n`;
   const { makeJoinCommand } = await import('./token.js');
   return `\
-The control plane is ready after ${duration(ms)}. On each machine that is to be a node, type within a day:
+${ready} On each machine that is to be a node, type within a day:
 
   ${await makeJoinCommand(flags, trellis)}
 
