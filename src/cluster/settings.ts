@@ -22,6 +22,9 @@ export interface Settings {
   readonly proxyMode: ModeName | 'auto';
   /** How pods of other nodes are reached. */
   readonly overlay: Backend;
+  /** On this machine, itself included, and the range of their addresses; empty as long as it is alone. */
+  readonly nodes: number;
+  readonly underlayCidr: string;
   /** Where the state is kept when not in the data directory, and how etcd is reached; empty where there is none. */
   readonly etcdServers: string;
   readonly etcdCafile: string;
@@ -35,7 +38,10 @@ export type WantedSettings = { readonly [Key in keyof Settings]?: Settings[Key] 
 const FIXED = ['nodeName', 'clusterCidr', 'serviceCidr', 'clusterDomain'] as const;
 const FORMAT = 1;
 /** Also what is meant by settings that were written before there was a choice. */
-const NO_ETCD = { etcdServers: '', etcdCafile: '', etcdCertfile: '', etcdKeyfile: '' };
+const ABSENT = {
+  ...{ etcdServers: '', etcdCafile: '', etcdCertfile: '', etcdKeyfile: '' },
+  ...{ nodes: 1, underlayCidr: '' },
+};
 
 /** Kubernetes' own numbers. */
 export function defaultSettings(nodeName: string): Settings {
@@ -50,7 +56,7 @@ export function defaultSettings(nodeName: string): Settings {
     dnsPort: 10053,
     proxyMode: 'auto',
     overlay: 'vxlan',
-    ...NO_ETCD,
+    ...ABSENT,
   };
 }
 
@@ -82,7 +88,7 @@ export async function readSettings(layout: Layout): Promise<Settings | undefined
       cause,
     });
   }
-  const { format, ...settings } = { ...NO_ETCD, ...parsed };
+  const { format, ...settings } = { ...ABSENT, ...parsed };
   if (format !== FORMAT) {
     throw new ClusterError(
       'NOT_OURS',

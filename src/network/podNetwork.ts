@@ -49,24 +49,38 @@ export function networkList({ name, bridge, podCidrs, mtu, stateDir }: PodNetwor
 }
 
 /** What leaves the cluster from a pod goes under the node's address: the world has no route back to pods. Pure. */
-export function natRules({ nftTable, clusterCidr }: PodNetworkOptions): NftRequest[] {
-  const table = { family: 'ip', name: nftTable } as const;
-  const chain = { family: 'ip', table: nftTable, name: 'postrouting' } as const;
+const natRules = ({ nftTable, clusterCidr }: PodNetworkOptions): NftRequest[] =>
+  masqueradeRules({
+    table: nftTable,
+    comment: 'Trellis: traffic of pods that leaves the cluster',
+    source: clusterCidr,
+    except: [clusterCidr],
+  });
+
+/** A table of its own for what leaves a range under the machine's address; one of that name is replaced. Pure. */
+export function masqueradeRules(options: {
+  readonly table: string;
+  readonly comment: string;
+  readonly source: string;
+  /** Where it may be seen as it is. */
+  readonly except: readonly string[];
+}): NftRequest[] {
+  const table = { family: 'ip', name: options.table } as const;
+  const chain = { family: 'ip', table: options.table, name: 'postrouting' } as const;
   return [
     { do: 'add', kind: 'table', ...table },
     { do: 'delete', kind: 'table', ...table },
-    { do: 'add', kind: 'table', ...table, comment: 'Trellis: traffic of pods that leaves the cluster' },
+    { do: 'add', kind: 'table', ...table, comment: options.comment },
     { do: 'add', kind: 'chain', ...chain, type: 'nat', hook: 'postrouting', priority: SOURCE_NAT },
     {
       do: 'add',
       kind: 'rule',
       family: 'ip',
-      table: nftTable,
+      table: options.table,
       chain: chain.name,
       expressions: rule(
-        ipSaddr(clusterCidr),
-        ipDaddr(clusterCidr, 'neq'),
-        ipDaddr('224.0.0.0/4', 'neq'),
+        ipSaddr(options.source),
+        ...[...options.except, '224.0.0.0/4'].map((cidr) => ipDaddr(cidr, 'neq')),
         masquerade('fully-random'),
       ),
     },
