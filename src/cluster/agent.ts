@@ -12,7 +12,6 @@ import { makeEventRecorder } from '../client/eventRecorder.js';
 import { openHttps } from '../client/httpTransport.js';
 import type { Informer, Informers } from '../client/informer.js';
 import { openInformers } from '../client/sharedInformers.js';
-import { openClient } from '../client/typedClient.js';
 import { openRuntime } from '../cri/client.js';
 import { runDns } from '../dns/dns.js';
 import { serversOf } from '../dns/forward.js';
@@ -35,8 +34,7 @@ import { registryConfigDir } from './containerd/component.js';
 import { registryHosts } from './containerd/config.js';
 import { busyboxImage, pauseImage, REGISTRY } from './images/builtin.js';
 import type { Layout } from './layout.js';
-import type { Pem } from './pki/authority.js';
-import { caFile, type Pki, readPki } from './pki/files.js';
+import { type NodeIdentity, openNodeIdentity } from './nodeIdentity.js';
 import { openProxyMode } from './proxyMode.js';
 import { openRegistry } from './registry/server.js';
 import { DNS_ADDRESS, serviceAddress } from './serviceAddress.js';
@@ -69,25 +67,29 @@ export async function runAgent(options: AgentOptions): Promise<void> {
   // Times of the API are whole seconds.
   const startedAt = Math.floor(Date.now() / 1000) * 1000;
   try {
-    const pki = await readPki(layout.pkiDir);
+    const open = () => openNodeIdentity(options);
+    const identity = await (settings.server === '' ? open() : step(sink, 'node certificate', open));
+    closers.push(() => identity.close());
     const [registry] = await Promise.all([
-      step(sink, 'image registry', () => serveImages(options, pki)),
+      step(sink, 'image registry', () => serveImages(options, identity)),
       step(sink, 'containerd', () => waitForSocket(layout.containerdSocket, signal)),
     ]);
     closers.push(() => registry.close());
-    const node = access(options, pki, pki.kubelet);
-    closers.push(() => close(node));
+    const node = access(identity.kubelet, log);
+    closers.push(() => node.informers.stop());
     const self = node.informers.of(NODES, { fieldSelector: `metadata.name=${settings.nodeName}` });
-    closers.push(...(await startKubelet(options, pki, node)));
+    closers.push(...(await startKubelet(options, identity, node)));
     const network = step(sink, 'pod network', () => startNetwork(options, self, node));
     // The kubelet runs what it knows of also without an apiserver; these two have nothing to do before it is ready.
-    const proxy = apiserverReady(options, pki).then(() => access(options, pki, pki.proxy));
-    closers.push(async () => close(await proxy));
+    const proxy = apiserverReady(identity, signal).then(() =>
+      identity.proxy === identity.kubelet ? node : access(identity.proxy, log),
+    );
+    closers.push(async () => (await proxy).informers.stop());
     const rules = step(sink, 'service rules', async () => startProxy(options, await proxy));
     const names = step(sink, 'cluster DNS', async () => startDns(options, await proxy));
     closers.push(await network, await rules, await names);
     await step(sink, 'node Ready', () => becomesReady(self, startedAt, signal));
-    sink({ type: 'ready' });
+    sink({ type: 'ready', who: 'agent' });
     await aborted(signal);
   } finally {
     for (const closer of closers.reverse()) {
@@ -98,32 +100,22 @@ export async function runAgent(options: AgentOptions): Promise<void> {
   }
 }
 
-function access({ settings, log }: AgentOptions, pki: Pki, { cert, key }: Pem): Access {
-  const client = openClient(openHttps({ server: serverUrl(settings), ca: pki.ca.cert, cert, key }));
-  return { client, informers: openInformers(client, { log }) };
-}
-
-const serverUrl = ({ securePort }: Settings) => `https://127.0.0.1:${securePort}`;
-
-function close({ client, informers }: Access): void {
-  informers.stop();
-  client.close();
-}
+const access = (client: Client, log: Log): Access => ({ client, informers: openInformers(client, { log }) });
 
 /** The runtime reads where the registry is at every pull: any free port will do. */
-async function serveImages({ layout, pauseProgram }: AgentOptions, pki: Pki) {
+async function serveImages({ layout, pauseProgram }: AgentOptions, { registry: own }: NodeIdentity) {
   const images = await Promise.all([pauseImage(pauseProgram), busyboxImage()]);
-  const registry = await openRegistry({ images, tls: pki.registry, host: '127.0.0.1', port: 0 });
+  const registry = await openRegistry({ images, tls: own.tls, host: '127.0.0.1', port: 0 });
   const dir = path.join(registryConfigDir(layout), REGISTRY);
   await mkdir(dir, { recursive: true, mode: 0o700 });
-  const hosts = registryHosts({ port: registry.port, caFile: caFile(layout.pkiDir) });
+  const hosts = registryHosts({ port: registry.port, caFile: own.caFile });
   await writeFile(path.join(dir, 'hosts.toml'), hosts, { mode: 0o600 });
   return registry;
 }
 
 /** With its roles in place: whoever asks before is refused, and waits longer to ask again. */
-async function apiserverReady({ settings, signal }: AgentOptions, pki: Pki): Promise<void> {
-  const transport = openHttps({ server: serverUrl(settings), ca: pki.ca.cert });
+async function apiserverReady({ server, ca }: NodeIdentity, signal: AbortSignal): Promise<void> {
+  const transport = openHttps({ server, ca });
   const isReady = async () => (await transport.request({ method: 'GET', path: '/readyz' })).status === 200;
   while (!(await isReady().catch(() => false))) await sleep(POLL_MS, undefined, { signal });
   transport.close();
@@ -133,7 +125,7 @@ async function waitForSocket(file: string, signal: AbortSignal): Promise<void> {
   while (!(await stat(file).catch(() => undefined))?.isSocket()) await sleep(POLL_MS, undefined, { signal });
 }
 
-async function startKubelet(options: AgentOptions, pki: Pki, { client, informers }: Access) {
+async function startKubelet(options: AgentOptions, identity: NodeIdentity, { client, informers }: Access) {
   const { layout, settings, nodeIp, log } = options;
   const own = log.with({ part: 'kubelet' });
   const runtime = openRuntime(`unix://${layout.containerdSocket}`);
@@ -159,10 +151,11 @@ async function startKubelet(options: AgentOptions, pki: Pki, { client, informers
     log: own,
     parts: makeParts({ client, informers, runtime: runtime.runtime, log: own }),
   });
+  const tls = { ...identity.serving, clientCa: identity.ca };
   const server = await openKubeletServer({
     address: '0.0.0.0',
     port: settings.kubeletPort,
-    tls: { cert: pki.kubeletServer.cert, key: pki.kubeletServer.key, clientCa: pki.ca.cert },
+    tls,
     access: makeAccess({ client, nodeName: settings.nodeName, log: own }),
     runtime: runtime.runtime,
     pods: { list: () => kubelet.pods(), get: (namespace, name) => kubelet.pod(namespace, name) },
@@ -170,6 +163,7 @@ async function startKubelet(options: AgentOptions, pki: Pki, { client, informers
     others: otherRoutes(kubelet),
     log: own,
   });
+  identity.keepServing((pair) => server.renew({ ...tls, ...pair }));
   const healthz = await openHealthz({
     port: settings.kubeletHealthzPort,
     health: () => kubelet.unhealthy(),

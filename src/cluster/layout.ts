@@ -12,6 +12,9 @@ export interface Layout {
   readonly settingsFile: string;
   readonly pkiDir: string;
   readonly adminKubeconfig: string;
+  /** Of a node that has joined: its own, and the one with which it asks for its first certificate. */
+  readonly nodeKubeconfig: string;
+  readonly bootstrapKubeconfig: string;
   readonly storeDir: string;
   readonly logDir: string;
   readonly podLogDir: string;
@@ -61,6 +64,8 @@ export function layoutOf(dataDir: string): Layout {
     settingsFile: inData('cluster.json'),
     pkiDir: inData('pki'),
     adminKubeconfig: inData('admin.kubeconfig'),
+    nodeKubeconfig: inData('node.kubeconfig'),
+    bootstrapKubeconfig: inData('bootstrap.kubeconfig'),
     storeDir: inData('store'),
     logDir: inData('logs'),
     podLogDir: inData('logs', 'pods'),

@@ -6,6 +6,7 @@ import { networkInterfaces } from 'node:os';
 import path from 'node:path';
 import { ClusterError } from './error.js';
 import type { Settings } from './settings.js';
+import type { Speaker } from './steps.js';
 
 const PROGRAMS = [
   { name: 'containerd', install: 'apt-get install containerd' },
@@ -47,14 +48,20 @@ export function findProgram(name: string, searchPath = process.env['PATH'] ?? ''
     });
 }
 
-export async function requirePorts(settings: Settings): Promise<void> {
-  const wanted = [
-    { port: settings.securePort, who: 'the apiserver', flag: '--secure-port' },
-    { port: settings.kubeletPort, who: 'the kubelet', flag: '--kubelet-port' },
-    { port: settings.kubeletHealthzPort, who: "the kubelet's health check", flag: '--kubelet-healthz-port' },
-    { port: settings.dnsPort, who: "the cluster's DNS", flag: '--dns-port' },
-  ];
-  for (const { port, who, flag } of wanted) {
+export async function requirePorts(settings: Settings, of: readonly Speaker[]): Promise<void> {
+  const wanted = {
+    server: [{ port: settings.securePort, who: 'the apiserver', flag: '--secure-port' }],
+    agent: [
+      { port: settings.kubeletPort, who: 'the kubelet', flag: '--kubelet-port' },
+      {
+        port: settings.kubeletHealthzPort,
+        who: "the kubelet's health check",
+        flag: '--kubelet-healthz-port',
+      },
+      { port: settings.dnsPort, who: "the cluster's DNS", flag: '--dns-port' },
+    ],
+  };
+  for (const { port, who, flag } of of.flatMap((speaker) => wanted[speaker])) {
     if (await isFree(port)) continue;
     throw new ClusterError(
       'PORT_IN_USE',

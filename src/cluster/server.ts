@@ -13,10 +13,12 @@ import { openInformers } from '../client/sharedInformers.js';
 import { SharedObjects } from '../client/sharedObjects.js';
 import { openClient } from '../client/typedClient.js';
 import { runControllers } from '../controllers/run.js';
+import { covers } from '../kubelet/certificates/certificateManager.js';
 import { runScheduler } from '../scheduler/scheduler.js';
 import { openStoreAt } from '../store/place.js';
 import { ensureDnsService } from './dnsService.js';
 import { BUSYBOX_IMAGE } from './images/builtin.js';
+import { ensureJoinObjects } from './join/objects.js';
 import type { Layout } from './layout.js';
 import { readPki } from './pki/files.js';
 import { DNS_ADDRESS, serviceAddress } from './serviceAddress.js';
@@ -52,9 +54,10 @@ export async function runServer(options: ServerOptions): Promise<void> {
         serviceAccountKeyPem: pki.serviceAccountKey,
         issuer: `https://kubernetes.default.svc.${settings.clusterDomain}`,
         serviceCidrs: [settings.serviceCidr],
+        bootstrapTokens: true,
         log: options.log.with({ part: 'apiserver' }),
         shared,
-        prepare: (client) => prepareCluster(client, options),
+        prepare: (client) => prepareCluster(client, options, pki.ca.cert),
       }),
       kubelet: {
         cert: pki.apiserverKubeletClient.cert,
@@ -66,6 +69,7 @@ export async function runServer(options: ServerOptions): Promise<void> {
   );
   try {
     await step(sink, 'cluster policy', () => apiserver.ready());
+    sink({ type: 'ready', who: 'server' });
     const ending = Promise.all([
       asUser(
         apiserver,
@@ -79,6 +83,10 @@ export async function runServer(options: ServerOptions): Promise<void> {
             signal,
             rootCa: pki.ca.cert,
             signing: { ...pki.ca, durationMs: SIGNED_MS },
+            servingApproval: {
+              isReserved: (host) => covers(pki.apiserver.cert, [host]),
+              serviceCidrs: [settings.serviceCidr],
+            },
             clusterCidr: settings.clusterCidr,
             localPath: { directory: layout.volumeDir, helperImage: BUSYBOX_IMAGE },
           }),
@@ -100,13 +108,19 @@ export async function runServer(options: ServerOptions): Promise<void> {
   }
 }
 
-async function prepareCluster(client: Client, { settings, nodeIp }: ServerOptions): Promise<void> {
+async function prepareCluster(
+  client: Client,
+  { settings, nodeIp }: ServerOptions,
+  ca: string,
+): Promise<void> {
   await bootstrap(client, {
     address: nodeIp,
     port: settings.securePort,
     serviceCidrs: [settings.serviceCidr],
   });
   await reconcileBootstrapPolicy(client);
+  const host = nodeIp.includes(':') ? `[${nodeIp}]` : nodeIp;
+  await ensureJoinObjects(client, { settings, ca, server: `https://${host}:${settings.securePort}` });
   await ensureDnsService(client, {
     clusterIp: serviceAddress(settings, DNS_ADDRESS),
     address: nodeIp,

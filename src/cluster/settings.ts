@@ -9,11 +9,15 @@ import type { Layout } from './layout.js';
 
 export interface Settings {
   readonly nodeName: string;
+  /** Where the apiserver of the cluster that this machine has joined is; empty where it runs here. */
+  readonly server: string;
   readonly clusterCidr: string;
   readonly serviceCidr: string;
   readonly clusterDomain: string;
   /** The apiserver's port. */
   readonly securePort: number;
+  /** More names and addresses of the apiserver's certificate, with commas between. */
+  readonly tlsSan: string;
   readonly kubeletPort: number;
   readonly kubeletHealthzPort: number;
   /** Of the node's name server, behind the cluster's DNS address. */
@@ -35,12 +39,21 @@ export interface Settings {
 /** What the user asked for; the rest is as before, or the default. */
 export type WantedSettings = { readonly [Key in keyof Settings]?: Settings[Key] | undefined };
 
+/** What every node of a cluster must have alike. */
+export const SHARED_SETTINGS = [
+  'clusterCidr',
+  'serviceCidr',
+  'clusterDomain',
+  'proxyMode',
+  'overlay',
+] as const satisfies readonly (keyof Settings)[];
+
 const FIXED = ['nodeName', 'clusterCidr', 'serviceCidr', 'clusterDomain'] as const;
 const FORMAT = 1;
 /** Also what is meant by settings that were written before there was a choice. */
 const ABSENT = {
+  ...{ server: '', tlsSan: '', nodes: 1, underlayCidr: '' },
   ...{ etcdServers: '', etcdCafile: '', etcdCertfile: '', etcdKeyfile: '' },
-  ...{ nodes: 1, underlayCidr: '' },
 };
 
 /** Kubernetes' own numbers. */
@@ -74,6 +87,19 @@ export async function settle(layout: Layout, wanted: WantedSettings, defaults: S
   }
   await writePrivate(layout.settingsFile, `${JSON.stringify({ format: FORMAT, ...settings }, null, 2)}\n`);
   return settings;
+}
+
+/** A directory stays what it was made for: a control plane's, or that of a node of another's. */
+export async function requireRole(layout: Layout, role: 'server' | 'agent'): Promise<void> {
+  const saved = await readSettings(layout);
+  if (saved === undefined || (saved.server === '') === (role === 'server')) return;
+  const what = saved.server === '' ? 'a cluster of its own' : `a node that has joined ${saved.server}`;
+  const start = saved.server === '' ? 'trellis up' : 'trellis agent';
+  throw new ClusterError(
+    'BAD_OPTION',
+    `${layout.dataDir} holds ${what}; start it with "${start}", use another --data-dir, ` +
+      'or start afresh after "trellis down --purge"',
+  );
 }
 
 /** Undefined when the directory holds no cluster. */

@@ -10,6 +10,7 @@ import { tokenCleaner } from './bootstrapTokens/cleaner.js';
 import { bootstrapSigner } from './bootstrapTokens/signer.js';
 import { certificateApprover } from './certificates/approving.js';
 import { certificateCleaner } from './certificates/cleaning.js';
+import { type ServingApproval, servingApprover } from './certificates/servingApproval.js';
 import type { SigningAuthority } from './certificates/sign.js';
 import { certificateSigner } from './certificates/signing.js';
 import { clusterRoleAggregationController } from './clusterRoleAggregation.js';
@@ -63,6 +64,8 @@ export interface ControllersOptions {
   readonly loadBalancerPool?: string;
   /** Signs the certificates that are asked for through the API; without it none are signed. */
   readonly signing?: SigningAuthority;
+  /** Approves the serving certificates of kubelets by these rules; without them administrators do. */
+  readonly servingApproval?: ServingApproval;
   /** Switches the local-path provisioner and its default StorageClass on. */
   readonly localPath?: LocalPathOptions;
   readonly nodeMonitorGracePeriodMs?: number;
@@ -161,6 +164,7 @@ function controllersOf(
     podGcController,
     clusterRoleAggregationController,
     certificateApprover,
+    ...(options.servingApproval === undefined ? [] : [servingApprover(options.servingApproval)]),
     certificateSigner(options.signing),
     certificateCleaner,
     bootstrapSigner,
