@@ -15,8 +15,7 @@ import { ClusterError } from './error.js';
 import { removeIfEmpty } from './files.js';
 import type { Layout } from './layout.js';
 import { unmountBelow } from './mounts.js';
-import { endSpaces, knownNodes } from './nodes/space.js';
-import { removeUnderlay } from './nodes/underlay.js';
+import { clearNodes } from './nodes/remove.js';
 import { terminate } from './processes.js';
 import { removeProxyRules } from './proxyMode.js';
 import { readSettings } from './settings.js';
@@ -45,8 +44,6 @@ export async function down(options: DownOptions & { readonly purge: boolean }): 
 export async function removeTraces({ layout, cniBinDir }: DownOptions): Promise<void> {
   const { components } = await readState(layout);
   for (const component of Object.values(components)) await terminate(component, COMPONENT_GRACE_MS);
-  const nodes = await knownNodes(layout);
-  await endSpaces(nodes);
   await killRemains({
     root: layout.containerdRoot,
     state: layout.containerdState,
@@ -58,17 +55,14 @@ export async function removeTraces({ layout, cniBinDir }: DownOptions): Promise<
   await collectAttachments({ layout, cniBinDir });
   await unmountBelow(layout.dataDir);
   await unmountBelow(layout.runDir);
-  await removeFromKernel(layout, nodes);
+  await removeFromKernel(layout);
   await cgroups.remove(layout.cgroup);
   await rm(layout.runDir, { recursive: true, force: true });
   for (const dir of [path.dirname(layout.runDir), SHIM_SOCKETS, path.dirname(SHIM_SOCKETS)])
     await removeIfEmpty(dir);
 }
 
-async function removeFromKernel(
-  layout: Layout,
-  nodes: Awaited<ReturnType<typeof knownNodes>>,
-): Promise<void> {
+async function removeFromKernel(layout: Layout): Promise<void> {
   await removeProxyRules(layout);
   const [nft, route] = await Promise.all([openNft(), openRoute()]);
   try {
@@ -77,7 +71,7 @@ async function removeFromKernel(
     const clusterCidrs = settings === undefined ? [] : [settings.clusterCidr];
     await removeOverlay({ devices: layout.overlayDevices, clusterCidrs }, route);
     await removePodNetwork({ bridge: layout.bridge, nftTable: layout.networkTable }, { nft, route });
-    await removeUnderlay(layout, nodes, { nft, route });
+    await clearNodes(layout, { nft, route });
   } finally {
     nft.close();
     route.close();

@@ -2,10 +2,9 @@
 // Guarantees: looks only; answers also when nothing runs.
 import { readFileSync } from 'node:fs';
 import { NODES, PODS } from '../api/resources.js';
-import { transportOf } from '../client/kubeconfig.js';
-import { openClient } from '../client/typedClient.js';
 import { openCgroups } from '../kernel/cgroup/adapter.js';
 import { isAlive, type ProcessIdentity } from '../kernel/processIdentity.js';
+import { asAdmin } from './admin.js';
 import type { Layout } from './layout.js';
 import { agentGroup, knownNodes } from './nodes/space.js';
 import { readSettings } from './settings.js';
@@ -67,9 +66,8 @@ export function isHealthy(status: ClusterStatus): boolean {
   );
 }
 
-async function askApiserver(layout: Layout): Promise<Pick<ClusterStatus, 'nodes' | 'pods'>> {
-  const client = openClient(await transportOf(layout.adminKubeconfig));
-  try {
+const askApiserver = (layout: Layout): Promise<Pick<ClusterStatus, 'nodes' | 'pods'>> =>
+  asAdmin(layout, async (client) => {
     const [nodes, pods] = await Promise.all([client.of(NODES).list(), client.of(PODS).list()]);
     return {
       nodes: nodes.items.map(({ metadata, status }) => {
@@ -85,10 +83,7 @@ async function askApiserver(layout: Layout): Promise<Pick<ClusterStatus, 'nodes'
         total: pods.items.length,
       },
     };
-  } finally {
-    client.close();
-  }
-}
+  });
 
 async function componentStatus(
   layout: Layout,

@@ -1,11 +1,20 @@
-// Brings a cluster up on this machine: checks it, makes what is missing on disk, starts a control plane and a node.
+// Brings a cluster up on this machine: checks it, makes what is missing on disk, starts a control plane and its nodes.
 // Guarantees: a start that fails ends what it started; one data directory has at most one running cluster.
 import { mkdir } from 'node:fs/promises';
 import { hostname } from 'node:os';
+import { openNft } from '../kernel/nftables/adapter.js';
+import { openRoute } from '../kernel/route/adapter.js';
+import type { RoutePort } from '../kernel/route/port.js';
 import { containerdComponent } from './containerd/component.js';
+import { ClusterError } from './error.js';
 import { makePrivateDir, writePrivate } from './files.js';
 import { kubeconfigText } from './kubeconfig.js';
 import type { Layout } from './layout.js';
+import { furtherNodes } from './nodes/component.js';
+import { requireRoom, underlayAddress } from './nodes/localNode.js';
+import { clearNodes } from './nodes/remove.js';
+import { retireNodes } from './nodes/retire.js';
+import { chooseUnderlay, makeUnderlay } from './nodes/underlay.js';
 import { ensurePki } from './pki/files.js';
 import { nodeAddress, requirePorts, requirePrograms } from './preflight.js';
 import { serviceAddress } from './serviceAddress.js';
@@ -32,22 +41,52 @@ export const up = (options: UpOptions): Promise<RunningCluster> =>
   startComponents(options, () => prepare(options));
 
 async function prepare(options: UpOptions): Promise<Prepared> {
-  const { sink, controlPlaneOnly = false } = options;
+  const { layout, sink, controlPlaneOnly = false } = options;
   const { settings, nodeIp } = await step(sink, 'machine', () => prepareMachine(options));
-  await step(sink, 'certificates', () => prepareFiles(options.layout, settings, nodeIp));
+  await step(sink, 'certificates', () => prepareFiles(layout, settings, nodeIp));
   const server = ownComponent(options, 'server', nodeIp);
-  return controlPlaneOnly
-    ? { settings, components: [server], awaits: 'server' }
-    : { settings, components: await withNode(options, server, nodeIp), awaits: 'agent' };
+  if (controlPlaneOnly) return { settings, components: [server], awaits: ['server'] };
+  const further = await furtherNodes(options, settings);
+  return {
+    settings,
+    components: [...(await withNode(options, server, nodeIp)), ...further.members],
+    afterServer: async () => {
+      await retireNodes(layout, settings);
+      return further.joining();
+    },
+    awaits: ['agent', ...further.names],
+  };
 }
 
-async function prepareMachine({ layout, wanted, nodeIp, controlPlaneOnly = false }: UpOptions) {
+async function prepareMachine(options: UpOptions) {
+  const { layout, controlPlaneOnly = false } = options;
   if (!controlPlaneOnly) requirePrograms();
   await endLeftovers(layout);
   await requireRole(layout, 'server');
-  const settings = await settle(layout, wanted, defaultSettings(hostname().toLowerCase()));
-  await requirePorts(settings, controlPlaneOnly ? ['server'] : ['server', 'agent']);
-  return { settings, nodeIp: nodeIp ?? nodeAddress() };
+  const [nft, route] = await Promise.all([openNft(), openRoute()]);
+  try {
+    const settings = await settleNodes(options, route);
+    await requirePorts(settings, controlPlaneOnly ? ['server'] : ['server', 'agent']);
+    await clearNodes(layout, { nft, route });
+    if (settings.nodes === 1) return { settings, nodeIp: options.nodeIp ?? nodeAddress() };
+    await makeUnderlay(layout, settings, { nft, route });
+    return { settings, nodeIp: underlayAddress(settings, 1) };
+  } finally {
+    nft.close();
+    route.close();
+  }
+}
+
+/** Nodes beside this one need a range for their addresses; once chosen it stays. */
+async function settleNodes({ layout, wanted, nodeIp }: UpOptions, route: RoutePort): Promise<Settings> {
+  const defaults = defaultSettings(hostname().toLowerCase());
+  const settings = await settle(layout, wanted, defaults);
+  if (settings.nodes === 1) return settings;
+  if (nodeIp !== undefined)
+    throw new ClusterError('BAD_OPTION', '--node-ip cannot be chosen with --nodes; --underlay-cidr can');
+  const underlayCidr = settings.underlayCidr || (await chooseUnderlay(settings, route));
+  requireRoom({ ...settings, underlayCidr });
+  return settle(layout, { ...wanted, underlayCidr }, defaults);
 }
 
 async function prepareFiles(layout: Layout, settings: Settings, nodeIp: string): Promise<void> {

@@ -59,14 +59,3 @@ export async function knownNodes(layout: Layout): Promise<Omit<LocalNode, 'addre
     for (const name of await readdir(dir).catch(() => [])) names.add(name);
   return [...names].map((name) => placeOf(layout, name));
 }
-
-/** Ends everything in the nodes, however many processes were killed before; their mounts and networks go with them. */
-export async function endSpaces(nodes: readonly Pick<LocalNode, 'layout'>[]): Promise<void> {
-  const cgroups = await openCgroups();
-  await Promise.all(
-    nodes.map(async ({ layout }) => {
-      await cgroups.kill(layout.cgroup);
-      await cgroups.remove(layout.cgroup);
-    }),
-  );
-}

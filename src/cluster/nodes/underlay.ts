@@ -1,6 +1,6 @@
 // The wire between the nodes of one machine: a bridge with the machine's own address on it, and a port for each node.
-// Guarantees: a range that the machine already knows a way to is never taken; everything is made anew at every start and
-// taken away by `removeUnderlay`, also when only part of it is there.
+// Guarantees: a range that the machine already knows a way to is never taken; `removeUnderlay` takes everything away, also when
+// only part of it is there.
 import { mkdir } from 'node:fs/promises';
 import { contains, formatCidr, parseCidr, subnets } from '../../api/ip.js';
 import { createNetNs, removeNetNs } from '../../kernel/netns.js';
@@ -51,10 +51,9 @@ export async function chooseUnderlay(settings: Settings, route: RoutePort): Prom
   return freeRange([...known, settings.clusterCidr, settings.serviceCidr]);
 }
 
-/** What was there of it is made anew, with the networks of the nodes. */
+/** With the networks of the nodes; nothing of them is there. */
 export async function makeUnderlay(layout: Layout, settings: Settings, ports: UnderlayPorts): Promise<void> {
   const nodes = localNodes(layout, settings);
-  await removeUnderlay(layout, nodes, ports);
   const { underlay: bridge } = layout;
   const prefix = parseCidr(settings.underlayCidr)?.prefix;
   const gateway = underlayAddress(settings, 1);

