@@ -141,6 +141,8 @@ async function startKubelet(options: AgentOptions, identity: NodeIdentity, { cli
       rootDir: layout.kubeletDir,
       podLogsDir: layout.podLogDir,
       cgroupRoot: layout.cgroup,
+      // Renewed four times in that span.
+      nodeLeaseDurationSeconds: settings.nodeGraceSeconds,
     },
     client,
     informers,
@@ -203,6 +205,7 @@ async function startNetwork(options: AgentOptions, self: Informer<V1Node>, { cli
   const overlay = runOverlay({
     nodeName: settings.nodeName,
     backend: settings.overlay,
+    vni: settings.vni,
     nodeIps: [nodeIp],
     clusterCidrs,
     devices: layout.overlayDevices,

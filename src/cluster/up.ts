@@ -14,7 +14,7 @@ import { furtherNodes } from './nodes/component.js';
 import { requireRoom, underlayAddress } from './nodes/localNode.js';
 import { clearNodes } from './nodes/remove.js';
 import { retireNodes } from './nodes/retire.js';
-import { chooseUnderlay, makeUnderlay } from './nodes/underlay.js';
+import { chooseUnderlay, chooseVni, makeUnderlay } from './nodes/underlay.js';
 import { ensurePki } from './pki/files.js';
 import { nodeAddress, requirePorts, requirePrograms } from './preflight.js';
 import { serviceAddress } from './serviceAddress.js';
@@ -77,7 +77,7 @@ async function prepareMachine(options: UpOptions) {
   }
 }
 
-/** Nodes beside this one need a range for their addresses; once chosen it stays. */
+/** Nodes beside this one need a range for their addresses, which stays once it is chosen, and a VXLAN. */
 async function settleNodes({ layout, wanted, nodeIp }: UpOptions, route: RoutePort): Promise<Settings> {
   const defaults = defaultSettings(hostname().toLowerCase());
   const settings = await settle(layout, wanted, defaults);
@@ -86,7 +86,8 @@ async function settleNodes({ layout, wanted, nodeIp }: UpOptions, route: RoutePo
     throw new ClusterError('BAD_OPTION', '--node-ip cannot be chosen with --nodes; --underlay-cidr can');
   const underlayCidr = settings.underlayCidr || (await chooseUnderlay(settings, route));
   requireRoom({ ...settings, underlayCidr });
-  return settle(layout, { ...wanted, underlayCidr }, defaults);
+  const vni = await chooseVni(layout, settings, route);
+  return settle(layout, { ...wanted, underlayCidr, vni }, defaults);
 }
 
 async function prepareFiles(layout: Layout, settings: Settings, nodeIp: string): Promise<void> {

@@ -39,6 +39,16 @@ export function freeRange(taken: readonly string[]): string {
   );
 }
 
+/** The number of a VXLAN that no other device of the machine has: the kernel refuses a second. */
+export async function chooseVni(layout: Layout, settings: Settings, route: RoutePort): Promise<number> {
+  const own = Object.values(layout.overlayDevices);
+  const others = (await route.links()).filter(({ name }) => !own.includes(name));
+  const taken = new Set(others.map(({ vxlan }) => vxlan?.vni));
+  let { vni } = settings;
+  while (taken.has(vni)) vni += 1;
+  return vni;
+}
+
 export interface UnderlayPorts {
   readonly nft: NftPort;
   readonly route: RoutePort;
