@@ -3,6 +3,7 @@
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { DNS_PORT_ANNOTATION } from '../api/dnsPort.js';
 import type { V1Node } from '../api/gen/types.js';
 import type { Log } from '../api/log.js';
 import type { Stored } from '../api/object.js';
@@ -87,6 +88,7 @@ export async function runAgent(options: AgentOptions): Promise<void> {
     closers.push(async () => (await proxy).informers.stop());
     const rules = step(sink, 'service rules', async () => startProxy(options, await proxy));
     const names = step(sink, 'cluster DNS', async () => startDns(options, await proxy));
+    closers.push(tellDnsPort(options, self, node, names));
     closers.push(await network, await rules, await names);
     await step(sink, 'node Ready', () => becomesReady(self, startedAt, signal));
     sink({ type: 'ready', who: 'agent' });
@@ -256,6 +258,33 @@ async function startDns({ settings, nodeIp, log }: AgentOptions, { informers }: 
     log: log.with({ part: 'dns' }),
   });
   return () => server.close();
+}
+
+/** Once it answers: the cluster's DNS Service leads to the name servers that nodes tell of. */
+function tellDnsPort(
+  { settings, log }: AgentOptions,
+  self: Informer<V1Node>,
+  { client }: Access,
+  answering: Promise<unknown>,
+): () => void {
+  let isAnswering = false;
+  const tell = async ({ metadata }: Stored<V1Node>) => {
+    const wanted = String(settings.dnsPort);
+    if (!isAnswering || metadata.annotations?.[DNS_PORT_ANNOTATION] === wanted) return;
+    const patch = { metadata: { annotations: { [DNS_PORT_ANNOTATION]: wanted } } };
+    await client
+      .of(NODES)
+      .patch({ name: metadata.name }, 'merge', patch)
+      .catch((error: unknown) => log.warn('the name server could not be told of; again later', { error }));
+  };
+  answering.then(
+    () => {
+      isAnswering = true;
+      self.list().forEach(tell);
+    },
+    () => {}, // the step tells why
+  );
+  return self.on({ added: tell, updated: tell });
 }
 
 /** Said by the kubelet of this process: what one before it said is still there at the start. */

@@ -16,7 +16,7 @@ import { runControllers } from '../controllers/run.js';
 import { covers } from '../kubelet/certificates/certificateManager.js';
 import { runScheduler } from '../scheduler/scheduler.js';
 import { openStoreAt } from '../store/place.js';
-import { ensureDnsService } from './dnsService.js';
+import { DNS_SERVICE, ensureDnsService } from './dnsService.js';
 import { BUSYBOX_IMAGE } from './images/builtin.js';
 import { ensureJoinObjects } from './join/objects.js';
 import type { Layout } from './layout.js';
@@ -89,6 +89,7 @@ export async function runServer(options: ServerOptions): Promise<void> {
             },
             clusterCidr: settings.clusterCidr,
             nodeMonitorGracePeriodMs: settings.nodeGraceSeconds * 1000,
+            dnsService: DNS_SERVICE,
             localPath: { directory: layout.volumeDir, helperImage: BUSYBOX_IMAGE },
           }),
       ),
@@ -122,11 +123,7 @@ async function prepareCluster(
   await reconcileBootstrapPolicy(client);
   const host = nodeIp.includes(':') ? `[${nodeIp}]` : nodeIp;
   await ensureJoinObjects(client, { settings, ca, server: `https://${host}:${settings.securePort}` });
-  await ensureDnsService(client, {
-    clusterIp: serviceAddress(settings, DNS_ADDRESS),
-    address: nodeIp,
-    port: settings.dnsPort,
-  });
+  await ensureDnsService(client, serviceAddress(settings, DNS_ADDRESS));
 }
 
 interface Identity {

@@ -1,10 +1,10 @@
 // What runs of a cluster, how much memory it takes, and what is wrong with it.
 // Guarantees: looks only; answers also when nothing runs.
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { NODES, PODS } from '../api/resources.js';
 import { openCgroups } from '../kernel/cgroup/adapter.js';
 import { isAlive, type ProcessIdentity } from '../kernel/processIdentity.js';
-import { asAdmin } from './admin.js';
+import { withApi } from './api.js';
 import type { Layout } from './layout.js';
 import { agentGroup, knownNodes } from './nodes/space.js';
 import { readSettings } from './settings.js';
@@ -54,20 +54,21 @@ export async function clusterStatus(layout: Layout): Promise<ClusterStatus> {
   }
 }
 
-/** Whether everything that should run does, and the node is Ready. */
+/** Whether everything that should run does, and each node is Ready; a control plane alone may have none yet. */
 export function isHealthy(status: ClusterStatus): boolean {
   return (
     status.exists &&
     status.unreachable === undefined &&
     status.components.length > 0 &&
     status.components.every(({ pid }) => pid !== undefined) &&
-    status.nodes.length > 0 &&
+    (status.nodes.length > 0 || !status.components.some(({ name }) => name === 'agent')) &&
     status.nodes.every(({ ready }) => ready)
   );
 }
 
-const askApiserver = (layout: Layout): Promise<Pick<ClusterStatus, 'nodes' | 'pods'>> =>
-  asAdmin(layout, async (client) => {
+function askApiserver(layout: Layout): Promise<Pick<ClusterStatus, 'nodes' | 'pods'>> {
+  const isJoined = !existsSync(layout.adminKubeconfig);
+  return withApi(isJoined ? layout.nodeKubeconfig : layout.adminKubeconfig, async (client) => {
     const [nodes, pods] = await Promise.all([client.of(NODES).list(), client.of(PODS).list()]);
     return {
       nodes: nodes.items.map(({ metadata, status }) => {
@@ -84,6 +85,7 @@ const askApiserver = (layout: Layout): Promise<Pick<ClusterStatus, 'nodes' | 'po
       },
     };
   });
+}
 
 async function componentStatus(
   layout: Layout,

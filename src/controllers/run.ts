@@ -19,6 +19,7 @@ import { cronJobController } from './cronJob/controller.js';
 import { daemonSetController } from './daemonSet/controller.js';
 import { deploymentController } from './deployment/controller.js';
 import { disruptionController } from './disruption/controller.js';
+import { dnsEndpointsController, type NamespacedName } from './dnsEndpoints.js';
 import { ControllersError, enabledNames } from './enabled.js';
 import { endpointSliceController } from './endpointSlice/controller.js';
 import { endpointSliceMirroringController } from './endpointSliceMirroring/controller.js';
@@ -66,6 +67,8 @@ export interface ControllersOptions {
   readonly signing?: SigningAuthority;
   /** Approves the serving certificates of kubelets by these rules; without them administrators do. */
   readonly servingApproval?: ServingApproval;
+  /** The Service in front of the name servers that nodes say they have. */
+  readonly dnsService?: NamespacedName;
   /** Switches the local-path provisioner and its default StorageClass on. */
   readonly localPath?: LocalPathOptions;
   readonly nodeMonitorGracePeriodMs?: number;
@@ -149,6 +152,7 @@ function controllersOf(
     endpointSliceController,
     endpointsController,
     endpointSliceMirroringController,
+    ...(options.dnsService === undefined ? [] : [dnsEndpointsController(options.dnsService)]),
     serviceBalancerController(parseNetworks('--load-balancer-pool', options.loadBalancerPool ?? '')),
     serviceCidrController,
     garbageCollector,

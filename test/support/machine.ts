@@ -3,6 +3,7 @@
 // services write) is left out.
 import { execFile } from 'node:child_process';
 import { type Dirent, readdirSync, readFileSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { type Layout, layoutOf } from '../../src/cluster/layout.js';
@@ -42,7 +43,7 @@ export interface Place {
 export async function lookAtMachine({ netns, dataDir, nodes = [] }: Place): Promise<MachineState> {
   const layouts = [layoutOf(dataDir), ...nodes.map((name) => placeOf(layoutOf(dataDir), name).layout)];
   const ids = layouts.map(({ id }) => id);
-  const isOurs = (file: string) => OF_A_NODE.test(file) && !isOfAnotherTest(file, ids);
+  const isOurs = (file: string) => OF_A_NODE.test(file) && !isOfAnotherTest(file, ids, dataDir);
   const inside = async (tool: string, ...args: string[]) =>
     lines((await execute('nsenter', [`--net=${netns}`, tool, ...args])).stdout);
   return {
@@ -106,8 +107,9 @@ function processes(netns: string, layouts: readonly Layout[]): string[] {
 }
 
 /** Other tests of the same machine have namespaces, nodes and clusters of their own. */
-const isOfAnotherTest = (file: string, ids: readonly string[]) =>
-  /\/trellis-(test|node)-/.test(file) ||
+const isOfAnotherTest = (file: string, ids: readonly string[], dataDir: string) =>
+  /\/trellis-(test|node|bench)-/.test(file) ||
+  (file.startsWith(`${tmpdir()}/`) && !file.startsWith(path.dirname(dataDir))) ||
   (/\/trellis[-/][0-9a-f]{8}\b/.test(file) && !ids.some((id) => file.includes(id)));
 
 function directoriesIn(dir: string): string[] {

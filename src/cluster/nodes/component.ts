@@ -1,7 +1,7 @@
 // A further node as a component of the cluster: `trellis agent` on a machine of its own, joined as any other host is.
 // Guarantees: a node that has its certificate needs no token; a token is in no argument of any process.
 import { certificateStillServes } from '../../kubelet/certificates/bootstrap.js';
-import { asAdmin } from '../admin.js';
+import { withApi } from '../api.js';
 import { TOKEN_VARIABLE, tokenText } from '../join/token.js';
 import { createToken } from '../join/tokens.js';
 import type { Layout } from '../layout.js';
@@ -76,5 +76,7 @@ function asOneStep(name: string, sink: StepSink): (step: Step) => Step | undefin
 
 async function makeToken(layout: Layout): Promise<string> {
   const description = 'for nodes on the machine of the control plane';
-  return tokenText(await asAdmin(layout, (client) => createToken(client, { ttlMs: TOKEN_MS, description })));
+  return tokenText(
+    await withApi(layout.adminKubeconfig, (client) => createToken(client, { ttlMs: TOKEN_MS, description })),
+  );
 }

@@ -3,7 +3,7 @@
 import { readdir, rm } from 'node:fs/promises';
 import { NODES } from '../../api/resources.js';
 import { ApiError } from '../../api/status.js';
-import { asAdmin } from '../admin.js';
+import { withApi } from '../api.js';
 import type { Layout } from '../layout.js';
 import type { Settings } from '../settings.js';
 import { localNodes, placeOf } from './localNode.js';
@@ -13,9 +13,11 @@ export async function retireNodes(layout: Layout, settings: Settings): Promise<v
   const kept = new Set(localNodes(layout, settings).map(({ name }) => name));
   const found = await readdir(layout.nodesDir).catch((): string[] => []);
   for (const name of found.filter((one) => !kept.has(one))) {
-    await asAdmin(layout, (client) => client.of(NODES).delete({ name })).catch((error: unknown) => {
-      if (!ApiError.is(error, 'NotFound')) throw error;
-    });
+    await withApi(layout.adminKubeconfig, (client) => client.of(NODES).delete({ name })).catch(
+      (error: unknown) => {
+        if (!ApiError.is(error, 'NotFound')) throw error;
+      },
+    );
     await rm(placeOf(layout, name).layout.dataDir, { recursive: true, force: true });
   }
 }

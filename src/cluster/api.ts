@@ -1,12 +1,11 @@
-// The API of a cluster on this machine, as its administrator.
+// The API of a cluster, as whoever a kubeconfig names.
 import type { Client } from '../client/client.js';
 import { transportOf } from '../client/kubeconfig.js';
 import { openClient } from '../client/typedClient.js';
-import type { Layout } from './layout.js';
 
 /** What was opened for the work ends with it. */
-export async function asAdmin<T>(layout: Layout, work: (client: Client) => Promise<T>): Promise<T> {
-  const client = openClient(await transportOf(layout.adminKubeconfig));
+export async function withApi<T>(kubeconfig: string, work: (client: Client) => Promise<T>): Promise<T> {
+  const client = openClient(await transportOf(kubeconfig));
   try {
     return await work(client);
   } finally {
