@@ -147,6 +147,8 @@ async function startKubelet(options: AgentOptions, identity: NodeIdentity, { cli
       rootDir: layout.kubeletDir,
       podLogsDir: layout.podLogDir,
       cgroupRoot: layout.cgroup,
+      // Renewed four times in that span.
+      nodeLeaseDurationSeconds: settings.nodeGraceSeconds,
     },
     client,
     informers,
@@ -211,6 +213,7 @@ async function startNetwork(options: AgentOptions, self: Informer<V1Node>, { cli
   const overlay = runOverlay({
     nodeName: settings.nodeName,
     backend: settings.overlay,
+    vni: settings.vni,
     nodeIps,
     clusterCidrs,
     devices: layout.overlayDevices,

@@ -93,6 +93,7 @@ export async function runServer(options: ServerOptions): Promise<void> {
               serviceCidrs: [settings.serviceCidr],
             },
             clusterCidr: settings.clusterCidr,
+            nodeMonitorGracePeriodMs: settings.nodeGraceSeconds * 1000,
             dnsService: DNS_SERVICE,
             localPath: { directory: layout.volumeDir, helperImage: BUSYBOX_IMAGE },
           }),
