@@ -10,7 +10,7 @@ import { logsCommand } from './cluster/logs.js';
 import { statusCommand } from './cluster/status.js';
 import { upCommand } from './cluster/up.js';
 import { cniCommand } from './cni/command.js';
-import { controllerManagerCommand } from './controllerManager.js';
+import { controllerManagerCommand } from './controllerManager/command.js';
 import { doctorCommand } from './doctor.js';
 import { kubeletCommand } from './kubelet.js';
 import { proxyCommand } from './proxy.js';

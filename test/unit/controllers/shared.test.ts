@@ -190,6 +190,20 @@ describe('enabledNames', () => {
   ])('%j means %j', (entries, wanted) => {
     expect(enabledNames(known, entries)).toEqual(wanted);
   });
+  it.each([
+    [
+      ['deployment', 'podgc'],
+      ['deployment-controller', 'pod-garbage-collector-controller'],
+    ],
+    [
+      ['*', '-deployment'],
+      ['job-controller', 'pod-garbage-collector-controller'],
+    ],
+    [['-attachdetach', '-cloud-node-lifecycle-controller', 'job'], ['job-controller']],
+  ])('takes the older names in %j, and absent ones to switch off', (entries, wanted) => {
+    const names = ['deployment-controller', 'job-controller', 'pod-garbage-collector-controller'];
+    expect(enabledNames(names, entries)).toEqual(wanted);
+  });
   it('refuses a name that nobody has', () => {
     expect(() => enabledNames(known, ['*', '-x'])).toThrow('"x" is not in the list of known controllers');
   });
