@@ -7,7 +7,7 @@ import { ApiError } from '../api/status.js';
 import { decode, linesOf, readBody, refusalOf } from './answer.js';
 import type { WatchEvent, WatchQuery } from './client.js';
 import { ClientError } from './error.js';
-import { wireRequest } from './request.js';
+import { acceptOf, wireRequest } from './request.js';
 import { collectionPath, selectorQuery, withQuery } from './resourcePath.js';
 import type { Transport } from './transport.js';
 
@@ -36,7 +36,10 @@ export async function* watchEvents<T extends KubeObject>({
   closing.addEventListener('abort', end, { once: true });
   try {
     const response = await transport.request(
-      wireRequest({ method: 'GET', path: watchPath(type, query) }, stop.signal),
+      wireRequest(
+        { method: 'GET', path: watchPath(type, query), accept: acceptOf('object', query) },
+        stop.signal,
+      ),
     );
     if (response.status >= 400) throw refusalOf(response.status, await readBody(response));
     for await (const line of linesOf(response.body)) yield kept(eventOf<T>(line, type), query);
