@@ -85,6 +85,8 @@ function runtimeService(connection: Connection): RuntimeService {
     startContainer: (id) => done(call('StartContainer', { containerId: id })),
     stopContainer: (id, timeout) =>
       unlessGone(call('StopContainer', { containerId: id, timeout }, timeout * 1_000 + DEFAULT_TIMEOUT_MS)),
+    updateContainerResources: (id, linux) =>
+      done(call('UpdateContainerResources', { containerId: id, linux })),
     removeContainer: (id) => unlessGone(call('RemoveContainer', { containerId: id })),
     async listContainers(filter = {}) {
       const { podSandboxId, labels: labelSelector } = filter;

@@ -230,6 +230,8 @@ export interface RuntimeService {
   startContainer(id: string): Promise<void>;
   /** TERM, then KILL after the time-out; success also when the container is gone. */
   stopContainer(id: string, timeoutSeconds: number): Promise<void>;
+  /** Of a container that runs. */
+  updateContainerResources(id: string, resources: LinuxContainerResources): Promise<void>;
   removeContainer(id: string): Promise<void>;
   listContainers(filter?: {
     readonly podSandboxId?: string;

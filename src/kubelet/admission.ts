@@ -37,7 +37,7 @@ export function refusalOf(pod: Pod, others: readonly Pod[], node: NodeFacts): Po
     selector(pod, node) ??
     taints(pod, node) ??
     ports(pod, others) ??
-    resources(pod, others, node)
+    shortage(pod, others, node)
   );
 }
 
@@ -116,7 +116,12 @@ function ports(pod: Pod, others: readonly Pod[]): PodFailure | undefined {
   return { reason: 'NodePorts', message };
 }
 
-function resources(pod: Pod, others: readonly Pod[], { allocatable }: NodeFacts): PodFailure | undefined {
+/** What the node has too little of for this pod. */
+export function shortage(
+  pod: Pod,
+  others: readonly Pod[],
+  { allocatable }: Pick<NodeFacts, 'allocatable'>,
+): PodFailure | undefined {
   const count = allocatable['pods'];
   if (count !== undefined && others.length + 1 > integerValue(count))
     return outOf('pods', 1, others.length, integerValue(count));

@@ -31,6 +31,8 @@ import { PodSyncer } from './podSync.js';
 import { PodWorkers } from './podWorkers.js';
 import type { ContainerEnvironment, Pod, PodVolumes, ProbeKind, Probes } from './ports.js';
 import { credentialsFor } from './pullSecrets.js';
+import { ResizeActuator } from './resize/actuate.js';
+import { Allocations } from './resize/allocations.js';
 import { fetchPod } from './runtime/fetchPod.js';
 import { PodCache } from './runtime/podCache.js';
 import { RuntimeState } from './runtimeState.js';
@@ -129,11 +131,10 @@ export async function runKubelet(around: KubeletSurroundings): Promise<RunningKu
   const pods = new PodManager();
   const cache = new PodCache((uid) => fetchPod(runtime, uid, config.podLogsDir), ticks);
   const metrics = new KubeletMetrics({ nodeName: config.nodeName, runtimePods: () => cache.pods() });
-  const collector = new StatsCollector({
-    ...{ config, cri, cache, pods, now },
-    // Part of the machine, so that those who run a kubelet need not open it.
-    cgroupStats: around.cgroupStats ?? (cgroups && (await openCgroupStats())),
-  });
+  // Part of the machine, so that those who run a kubelet need not open it.
+  const cgroupStats = around.cgroupStats ?? (cgroups && (await openCgroupStats()));
+  const collector = new StatsCollector({ config, cri, cache, pods, now, cgroupStats });
+  const allocations = new Allocations();
   const wake = (uid: string) => workers.wake(uid);
   const statuses = new StatusManager({
     ...{ client, log },
@@ -162,9 +163,10 @@ export async function runKubelet(around: KubeletSurroundings): Promise<RunningKu
     ...{ images: cri.images, events, now },
     maxParallel: config.serializeImagePulls ? 1 : config.maxParallelImagePulls,
   });
+  const limits = () => ({ memoryCapacity: machine.memoryBytes, cpuCFSQuota: config.cpuCFSQuota });
   const starter = new ContainerStarter({
     ...{ runtime, images, environment: parts.environment, events, now },
-    machine: () => ({ memoryCapacity: machine.memoryBytes, cpuCFSQuota: config.cpuCFSQuota }),
+    machine: limits,
     maxBackOffMs: config.maxContainerBackOffMs,
     seccompRoot: path.join(config.rootDir, 'seccomp'),
   });
@@ -173,6 +175,14 @@ export async function runKubelet(around: KubeletSurroundings): Promise<RunningKu
     volumes: parts.volumes,
     probes: parts.probes,
     killer: new Killer({ runtime, events, log, now }),
+    actuator: new ResizeActuator({
+      ...{ config, runtime, cgroups, machine: limits },
+      memoryOf: async (group) => {
+        const [used] = (await cgroupStats?.read([{ group }])) ?? [];
+        return used?.memoryBytes && used.memoryBytes - (used.inactiveFileBytes ?? 0);
+      },
+    }),
+    pendingResize: (uid) => allocations.pending(uid),
     networkProblem: () => state.networkProblem(),
     dnsOf: (pod) => dnsOf(pod, config, events),
     pullSecretsOf: (pod, container) => pullSecretsOf(pod, container, parts),
@@ -192,7 +202,7 @@ export async function runKubelet(around: KubeletSurroundings): Promise<RunningKu
     });
   const mirrors = client && new MirrorPods({ client, pods, log, node: () => node?.current() });
   const loop = new SyncLoop({
-    ...{ pods, workers, statuses, mirrors, events, log },
+    ...{ pods, workers, statuses, allocations, mirrors, events, log },
     node: () => ({
       ...named(),
       taints: node?.current()?.spec.taints ?? config.registerWithTaints,

@@ -2,6 +2,7 @@
 // Guarantees: strategic merge, guarded by uid; undefined when nothing differs; conditions of others are not touched.
 import { isDeepStrictEqual } from 'node:util';
 import type { V1PodCondition, V1PodStatus } from '../../api/gen/types.js';
+import { PASSING } from './conditions.js';
 
 type Fields = Record<string, unknown>;
 
@@ -36,7 +37,9 @@ function mergedList(key: string, before: readonly Fields[], after: readonly Fiel
     const nulls = Object.keys(old).filter((field) => item[field] === undefined && old[field] !== null);
     return [{ ...item, ...Object.fromEntries(nulls.map((field) => [field, null])) }];
   });
-  const removed = key === 'type' ? [] : gone.map((old) => ({ $patch: 'delete', [key]: old[key] }));
+  // A condition that is not here may be somebody else's.
+  const ours = key === 'type' ? gone.filter((old) => PASSING.includes(String(old[key]))) : gone;
+  const removed = ours.map((old) => ({ $patch: 'delete', [key]: old[key] }));
   return [...changed, ...removed];
 }
 

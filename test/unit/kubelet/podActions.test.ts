@@ -5,7 +5,10 @@ import { emptyRuntimePod, type RuntimePod } from '../../../src/kubelet/runtime/r
 import { container, podOf, run, runtimePod, sandbox } from './support.js';
 
 const actions = (pod: Pod, status: RuntimePod, more: Partial<PodFacts> = {}) =>
-  computePodActions({ pod, status, probeFailure: () => undefined, isStarted: () => true, ...more });
+  computePodActions({
+    ...{ pod, status, probeFailure: () => undefined, isStarted: () => true, given: () => undefined },
+    ...more,
+  });
 
 /** The decision in short: what is made, started and killed, by name. */
 const brief = (pod: Pod, status: RuntimePod, more: Partial<PodFacts> = {}) => {
