@@ -7,7 +7,7 @@ import type { Log } from '../api/log.js';
 import type { Stored } from '../api/object.js';
 import type { Client } from '../client/client.js';
 import type { Informers } from '../client/informer.js';
-import type { AuthConfig, ContainerRuntime } from '../cri/runtime.js';
+import type { AuthConfig, ContainerRuntime, RuntimeHandlerFeatures } from '../cri/runtime.js';
 import type { CgroupPort } from '../kernel/cgroup/port.js';
 import { type CgroupStatsPort, openCgroupStats } from '../kernel/cgroup/stats.js';
 import { completeConfig, type KubeletConfig, type KubeletOptions } from './config.js';
@@ -57,6 +57,8 @@ export interface PartSurroundings {
   /** A probe's result has changed. */
   readonly wake: (podUid: string) => void;
   readonly statusOf: (pod: Pod) => Pod['status'];
+  /** What the runtime can do for the pod's RuntimeClass; undefined where it does not say. */
+  readonly handlerOf: (pod: Pod) => RuntimeHandlerFeatures | undefined;
   /** A probe was run. */
   readonly probed: (
     pod: Pod,
@@ -153,6 +155,10 @@ export async function runKubelet(around: KubeletSurroundings): Promise<RunningKu
     events,
     wake,
     statusOf: (pod) => statuses.get(pod),
+    handlerOf: ({ spec: { runtimeClassName: name = '' } }) => {
+      const handler = config.runtimeHandlers[name] ?? name;
+      return state.facts().handlers.find((one) => one.name === handler)?.features;
+    },
     probed: (pod, container, kind, { outcome }) => metrics.probed(pod, container, kind, outcome),
   });
   const state = new RuntimeState(cri, log, () => {
@@ -211,6 +217,8 @@ export async function runKubelet(around: KubeletSurroundings): Promise<RunningKu
         eviction.has(one),
       ),
       allowedUnsafeSysctls: config.allowedUnsafeSysctls,
+      hasAppArmor: machine.hasAppArmor,
+      hasStrictGroups: state.facts().features?.supplementalGroupsPolicy === true,
     }),
     now,
     housekeeping: new Housekeeping({
@@ -232,6 +240,7 @@ export async function runKubelet(around: KubeletSurroundings): Promise<RunningKu
   const eviction = new EvictionManager({
     ...{ config, workers, events, log, now },
     sample: () => collector.sample(),
+    sampleAnew: () => collector.sampleAnew(),
     pods: () => pods.all().filter((pod) => workers.phaseOf(pod.metadata.uid) === 'sync'),
     reclaimDisk: () => imageGC.removeUnused(),
     pressureChanged: () => node?.changed(),

@@ -2,7 +2,7 @@
 // Guarantees: a running container whose hash matches and whose probes hold is never touched, sandbox permitting.
 import type { V1Container, V1ResourceRequirements } from '../api/gen/types.js';
 import type { ContainerStatus } from '../cri/runtime.js';
-import { containerHash, ephemeralContainers, hashOf, isRestartable } from './names.js';
+import { containerHash, ephemeralContainers, hashOf, isRestartable, restartsAfter } from './names.js';
 import type { Pod, ProbeKind } from './ports.js';
 import { changedAmounts, needsRestart } from './resize/amounts.js';
 import { isRunning, latest, type RuntimePod } from './runtime/runtimePod.js';
@@ -101,9 +101,7 @@ export function shouldRestart(
   if (status === undefined || status.state === 'CONTAINER_CREATED' || status.state === 'CONTAINER_UNKNOWN')
     return true;
   if (isRunning(status) || ephemeralContainers(pod).some((one) => one === container)) return false;
-  const policy = container.restartPolicy ?? pod.spec.restartPolicy ?? 'Always';
-  if (policy === 'Never') return false;
-  return policy === 'Always' || status.exitCode !== 0;
+  return restartsAfter(pod.spec, container, status.exitCode);
 }
 
 interface SandboxChange {
@@ -184,7 +182,7 @@ function initActions(facts: PodFacts): InitActions {
       const failure = facts.probeFailure(container, run);
       if (failure === undefined) return { done: false, failed: false, start, kill, resize };
     }
-    if (run?.state === 'CONTAINER_EXITED' && (pod.spec.restartPolicy ?? 'Always') === 'Never')
+    if (run?.state === 'CONTAINER_EXITED' && !restartsAfter(pod.spec, container, run.exitCode))
       return { done: false, failed: true, start: [], kill, resize };
     if (!isRunning(run)) start.push(container);
     return { done: false, failed: false, start, kill, resize };

@@ -301,6 +301,12 @@ export class PodSyncer implements PodSync {
     const { runtime } = this.options;
     const name = pod.spec.runtimeClassName;
     try {
+      // Running it without would give the pod's root the rights of the node's.
+      if (pod.spec.hostUsers === false)
+        throw new KubeletError(
+          'CreatePodSandboxError',
+          'pods with user namespaces (hostUsers: false) are not supported by this kubelet',
+        );
       return await runtime.runPodSandbox(config, name && (this.options.config.runtimeHandlers[name] ?? name));
     } catch (error) {
       this.warn(pod, 'FailedCreatePodSandBox', `Failed to create pod sandbox: ${messageOf(error)}`);

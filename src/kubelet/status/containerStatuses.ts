@@ -7,7 +7,7 @@ import type {
   V1VolumeMount,
   V1VolumeMountStatus,
 } from '../../api/gen/types.js';
-import type { ContainerStatus } from '../../cri/runtime.js';
+import type { ContainerStatus, Mount } from '../../cri/runtime.js';
 import { ephemeralContainers, restartCountOf } from '../names.js';
 import { shouldRestart } from '../podActions.js';
 import type { Pod } from '../ports.js';
@@ -40,7 +40,7 @@ export function containerStatuses(
     const before = previous?.find(({ name }) => name === container.name);
     const status = runs.length === 0 ? withoutRun(facts, container, before) : fromRuns(container, runs);
     const told = withReadiness(facts, container, withFailure(facts, container, status, runs[0]));
-    return isEphemeral(facts.pod, container) ? told : withResources(container, told, before);
+    return isEphemeral(facts.pod, container) ? told : withResources(container, told, before, runs[0]);
   });
 }
 
@@ -49,6 +49,7 @@ function withResources(
   { resources = {}, volumeMounts = [] }: V1Container,
   status: V1ContainerStatus,
   before: V1ContainerStatus | undefined,
+  run: ContainerStatus | undefined,
 ): V1ContainerStatus {
   const isSameRun = before?.containerID !== undefined && before.containerID === status.containerID;
   const { requests } = resources;
@@ -56,12 +57,20 @@ function withResources(
     ...status,
     resources: isSameRun && before.resources !== undefined ? before.resources : resources,
     ...(requests === undefined ? {} : { allocatedResources: requests }),
-    ...(volumeMounts.length === 0 ? {} : { volumeMounts: volumeMounts.map(mountStatus) }),
+    ...(volumeMounts.length === 0
+      ? {}
+      : { volumeMounts: volumeMounts.map((mount) => mountStatus(mount, run?.mounts ?? [])) }),
+    ...(run?.user === undefined ? {} : { user: { linux: run.user } }),
   };
 }
 
-function mountStatus({ name, mountPath, readOnly = false }: V1VolumeMount): V1VolumeMountStatus {
-  return { name, mountPath, ...(readOnly ? { readOnly, recursiveReadOnly: 'Disabled' } : {}) };
+function mountStatus(
+  { name, mountPath, readOnly = false }: V1VolumeMount,
+  mounts: readonly Mount[],
+): V1VolumeMountStatus {
+  const made = mounts.find(({ containerPath }) => containerPath === mountPath);
+  const recursiveReadOnly = made?.recursiveReadOnly === true ? 'Enabled' : 'Disabled';
+  return { name, mountPath, ...(readOnly ? { readOnly, recursiveReadOnly } : {}) };
 }
 
 const isEphemeral = (pod: Pod, container: V1Container) =>
