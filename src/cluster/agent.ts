@@ -31,7 +31,7 @@ import { podMtu, runOverlay, subnetFile, VXLAN_PORT } from '../network/overlay/o
 import { setUpPodNetwork } from '../network/podNetwork.js';
 import { settle, trafficOf } from '../proxy/config.js';
 import { serveProxy } from '../proxy/serving.js';
-import { savedKubelet, savedProxy } from './configuration.js';
+import { savedKubelet, savedProxy } from './componentFiles.js';
 import { registryConfigDir } from './containerd/component.js';
 import { registryHosts } from './containerd/config.js';
 import { readIfThere } from './files.js';

@@ -5,7 +5,8 @@ import { hostname } from 'node:os';
 import { openNft } from '../kernel/nftables/adapter.js';
 import { openRoute } from '../kernel/route/adapter.js';
 import type { RoutePort } from '../kernel/route/port.js';
-import { type ClusterFile, saveComponents } from './configuration.js';
+import { saveComponents } from './componentFiles.js';
+import type { ClusterFile } from './configuration.js';
 import { containerdComponent } from './containerd/component.js';
 import { ClusterError } from './error.js';
 import { makePrivateDir, writePrivate } from './files.js';
@@ -111,7 +112,7 @@ async function prepareFiles(
 ): Promise<void> {
   await makePrivateDir(layout.storeDir);
   await prepareNodeDirs(layout);
-  if (configuration !== undefined) await saveComponents(layout, configuration);
+  if (configuration !== undefined) await saveComponents(layout, configuration.components);
   const { clusterDomain, tlsSan } = settings;
   const pki = await ensurePki({
     dir: layout.pkiDir,
