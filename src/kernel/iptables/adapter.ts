@@ -1,15 +1,16 @@
-// iptables of either back end and family, in any namespace: on the nft back end natively, else by its own tools.
-// Guarantees: rules cross in slices, so that the loop keeps turning; the tool waits for the xtables lock a bounded time;
+// iptables of either back end and family, in any namespace: natively where that is known, else by its own tools.
+// Guarantees: rules cross in slices, so that the loop keeps turning; the xtables lock is waited for a bounded time;
 // whatever the native way does not know or is refused, the tool does.
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { NetNs, RunResult } from '../addon.js';
 import { Channel } from '../channel.js';
 import { KernelError } from '../error.js';
 import { openNft } from '../nftables/adapter.js';
 import { run } from '../process.js';
 import { chooseBackend, type Evidence, evidenceIn, parseVersion, type ToolVersion } from './backend.js';
-import { brokenLine, restoreError, toolError } from './failure.js';
+import { brokenLine, lockHeld, restoreError, toolError } from './failure.js';
 import { nativeSteps } from './native/batch.js';
+import { tableChanges } from './native/replacement.js';
 import { SaveParser } from './parse.js';
 import type {
   IptablesBackend,
@@ -30,11 +31,16 @@ export interface IptablesOptions {
   readonly timeoutMs?: number;
   /** For the tools, over our own environment. */
   readonly env?: Readonly<Record<string, string>>;
-  /** False leaves everything to the tools, also on the nft back end. */
+  /** False leaves everything to the tools. */
   readonly native?: boolean;
 }
 
 const LOCK_WAIT_SECONDS = 5;
+const LOCK_RETRY_MS = 50;
+/** Where the tools lock, unless their environment says another. */
+const LOCK_FILE = '/run/xtables.lock';
+/** The tool puts more lines than these into a legacy table in less memory of ours, and about as quickly. */
+const MOST_LEGACY_LINES = 4_000;
 const TIMEOUT_MS = 120_000;
 /** Lines joined, or bytes split, between two turns of the event loop. */
 const SLICE_LINES = 500;
@@ -83,8 +89,8 @@ class IptablesTools implements IptablesPort {
   }
 
   async restore(lines: readonly string[], { counters = false }: RestoreOptions = {}): Promise<void> {
-    if (!counters && this.backend === 'nft' && this.options.native !== false)
-      if (await this.#restoreNatively(lines)) return;
+    if (!counters && this.options.native !== false)
+      if (await (this.backend === 'nft' ? this.#commit(lines) : this.#replace(lines))) return;
     const tool = toolName(this.family, this.backend, 'restore');
     const wait = this.options.lockWaitSeconds ?? LOCK_WAIT_SECONDS;
     const args = [
@@ -100,7 +106,7 @@ class IptablesTools implements IptablesPort {
    * The tool reads the whole ruleset back before it writes; the kernel needs only what changes. False when it was not
    * done, for whatever reason: the tool then does it, or says what is wrong.
    */
-  async #restoreNatively(lines: readonly string[]): Promise<boolean> {
+  async #commit(lines: readonly string[]): Promise<boolean> {
     const steps = nativeSteps(this.family === 'inet' ? 'ip' : 'ip6', lines);
     try {
       const nft = await openNft(this.options.netns);
@@ -117,6 +123,34 @@ class IptablesTools implements IptablesPort {
     } catch (error) {
       if (error instanceof KernelError) return false;
       throw error;
+    }
+  }
+
+  /** The same for the legacy back end, where the tool would make an object of every rule of the table. */
+  async #replace(lines: readonly string[]): Promise<boolean> {
+    if (lines.length > MOST_LEGACY_LINES) return false;
+    const { lockWaitSeconds = LOCK_WAIT_SECONDS, env, netns } = this.options;
+    const lock = env?.['XTABLES_LOCKFILE'] ?? process.env['XTABLES_LOCKFILE'] ?? LOCK_FILE;
+    const changes = tableChanges(this.family === 'inet' ? 'ip' : 'ip6', lines, lock);
+    if (changes === undefined) return false;
+    const channel = await Channel.open('xtables', netns);
+    const deadline = performance.now() + 1000 * lockWaitSeconds;
+    try {
+      for (;;) {
+        const refusal = await channel.apply(changes).then(
+          () => undefined,
+          (error: unknown) => error,
+        );
+        if (refusal === undefined) return true;
+        if (!(refusal instanceof KernelError)) throw refusal;
+        // Tables before the refused one are changed: the tool must not do those again.
+        if ((refusal.index ?? 0) > 0 && refusal.code !== 'INVALID') throw refusal;
+        if (refusal.code !== 'EAGAIN') return false;
+        if (performance.now() >= deadline) throw lockHeld('iptables');
+        await sleep(LOCK_RETRY_MS);
+      }
+    } finally {
+      channel.close();
     }
   }
 

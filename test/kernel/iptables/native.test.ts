@@ -6,24 +6,15 @@ import { openIptables } from '../../../src/kernel/iptables/adapter.js';
 import { nativeSteps } from '../../../src/kernel/iptables/native/batch.js';
 import { openNft } from '../../../src/kernel/nftables/adapter.js';
 import type { NftPort } from '../../../src/kernel/nftables/port.js';
-import type { IpFamily, ProxyState, TrafficOptions } from '../../../src/proxy/state.js';
+import type { IpFamily, ProxyState } from '../../../src/proxy/state.js';
 import { netNsPerTest, type TestNetNs } from '../../support/netns.js';
 import { random, randomPort, stateOf } from '../../support/proxy/port.js';
+import { trafficOf } from '../../support/proxy/trafficOptions.js';
 import { describeWith } from '../../support/requires.js';
 
 vi.setConfig({ testTimeout: 120_000 });
 
 const TOOLS = { ip: 'iptables-nft', ip6: 'ip6tables-nft' } as const;
-const LOCAL: Readonly<Record<IpFamily, readonly TrafficOptions[]>> = {
-  ip: [
-    { local: { by: 'cidr', cidr: '10.244.0.0/16' } },
-    { local: { by: 'interface', name: 'cni0' }, nodePortCidrs: ['192.168.0.0/20'] },
-    { local: { by: 'interface-prefix', prefix: 'veth' }, localhostNodePorts: true },
-    { masqueradeAll: true },
-  ],
-  ip6: [{ local: { by: 'cidr', cidr: 'fd00:244::/56' } }, { local: { by: 'cidr', cidr: 'fd00:244::/57' } }],
-};
-
 /** Without the lines that tell the time. */
 const saved = async (ns: TestNetNs, family: IpFamily) =>
   (await ns.run(`${TOOLS[family]}-save`)).split('\n').filter((line) => !line.startsWith('#'));
@@ -75,7 +66,7 @@ describeWith(
     }
 
     const CASES = (['ip', 'ip6'] as const).flatMap((family) =>
-      LOCAL[family].map((traffic, seed) => ({ family, traffic, seed, name: JSON.stringify(traffic) })),
+      trafficOf[family].map((traffic, seed) => ({ family, traffic, seed, name: JSON.stringify(traffic) })),
     );
 
     it.each(CASES)(
@@ -119,7 +110,7 @@ describeWith(
       const ns = await netns.make();
       const port = await openIptables({ family: 'inet', backend: 'nft', netns: ns.path });
       const state = stateOf(...Array.from({ length: 12 }, (_, n) => randomPort(random(n), n)));
-      const { lines } = fullTransaction({ family: 'ip', state }, new Map(), LOCAL.ip[0] ?? {});
+      const { lines } = fullTransaction({ family: 'ip', state }, new Map(), trafficOf.ip[0] ?? {});
       await port.restore(lines);
       const tool = await openIptables({ family: 'inet', backend: 'nft', netns: ns.path, native: false });
       const deletions = [...(await port.save()).values()].flatMap(({ name, chains }) => [

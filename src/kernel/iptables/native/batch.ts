@@ -4,8 +4,10 @@
 import type { BaseChain, NftRequest } from '../../nftables/port.js';
 import { words } from '../model.js';
 import type { TableName } from '../port.js';
+import { nftRule } from './expressions.js';
 import type { NatFamily } from './extensions.js';
-import { nativeRule } from './rule.js';
+import { readRule } from './rule.js';
+import { declaredChain, MAX_CHAIN_NAME, sectionsOf } from './sections.js';
 
 type Hooks = Readonly<Record<string, BaseChain>>;
 const filterAt = (priority: number, ...hooks: readonly BaseChain['hook'][]): Hooks =>
@@ -29,10 +31,6 @@ const BUILT_IN: Readonly<Record<TableName, Hooks>> = {
   security: filterAt(50, 'input', 'forward', 'output'),
 };
 
-const isTable = (name: string): name is TableName => name in BUILT_IN;
-const DECLARED = /^:(\S+) - \[0:0\]$/;
-/** The tool's limit. */
-const MAX_NAME = 28;
 const COMMANDS = { '-A': 'add', '-I': 'insert', '-D': 'delete' } as const;
 
 /** One table of a restore; turns its lines into requests, undefined for one that is not understood. */
@@ -50,7 +48,7 @@ class OpenTable {
 
   requests(line: string): NftRequest[] | undefined {
     if (line.startsWith(':')) {
-      const name = declared(line);
+      const name = declaredChain(line);
       return name === undefined ? undefined : this.declare(name);
     }
     const [command = '', chain, ...rule] = words(line);
@@ -62,7 +60,7 @@ class OpenTable {
 
   /** Made or emptied. */
   declare(name: string): [NftRequest, NftRequest] | undefined {
-    if (name.length > MAX_NAME || name in BUILT_IN[this.name]) return undefined;
+    if (name.length > MAX_CHAIN_NAME || name in BUILT_IN[this.name]) return undefined;
     const chain = { kind: 'chain', family: this.family, table: this.name, name } as const;
     this.#emptied.add(name);
     return [
@@ -78,8 +76,9 @@ class OpenTable {
   }
 
   #rule(verb: 'add' | 'insert' | 'delete', chain: string, rule: readonly string[]): NftRequest[] | undefined {
-    const native = nativeRule(this.family, rule);
-    if (native === undefined) return undefined;
+    const read = readRule(this.family, rule);
+    if (read === undefined) return undefined;
+    const native = nftRule(read);
     const { family, name: table } = this;
     const place = { kind: 'rule', family, table, chain } as const;
     if (verb === 'delete') return [{ do: verb, ...place, expressions: native.expressions }];
@@ -93,27 +92,9 @@ class OpenTable {
   }
 }
 
-const declared = (line: string): string | undefined => DECLARED.exec(line)?.[1];
-
 interface Section {
   readonly table: OpenTable;
-  readonly lines: string[];
-}
-
-/** The tables with their lines; undefined when that is not the form of the lines. */
-function sectionsOf(family: NatFamily, lines: readonly string[]): Section[] | undefined {
-  const sections: Section[] = [];
-  let open: Section | undefined;
-  for (const line of lines) {
-    if (open === undefined) {
-      const name = line.startsWith('*') ? line.slice(1) : '';
-      if (!isTable(name)) return undefined;
-      open = { table: new OpenTable(family, name), lines: [] };
-      sections.push(open);
-    } else if (line === 'COMMIT') open = undefined;
-    else open.lines.push(line);
-  }
-  return open === undefined ? sections : undefined;
+  readonly lines: readonly string[];
 }
 
 /** A restore of more lines goes in several transactions: one would take hundreds of megabytes to make. */
@@ -128,7 +109,10 @@ export function* nativeSteps(
   lines: readonly string[],
   mostLines = MOST_LINES,
 ): Generator<readonly NftRequest[] | undefined> {
-  const sections = sectionsOf(family, lines);
+  const sections = sectionsOf(lines)?.map((section) => ({
+    table: new OpenTable(family, section.table),
+    lines: section.lines,
+  }));
   if (sections === undefined) return yield undefined;
   if (lines.length > mostLines) return yield* largeSteps(sections, mostLines);
   const step: NftRequest[] = [];
@@ -191,7 +175,7 @@ function sortLines(lines: readonly string[]) {
   const chains = new Map<string, string[]>();
   const rest: string[] = [];
   for (const line of lines) {
-    const name = declared(line);
+    const name = declaredChain(line);
     if (name !== undefined) {
       chains.set(name, []);
       continue;
