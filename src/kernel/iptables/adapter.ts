@@ -11,6 +11,7 @@ import { chooseBackend, type Evidence, evidenceIn, parseVersion, type ToolVersio
 import { brokenLine, lockHeld, restoreError, toolError } from './failure.js';
 import { nativeSteps } from './native/batch.js';
 import { tableChanges } from './native/replacement.js';
+import { atMost } from './native/sections.js';
 import { SaveParser } from './parse.js';
 import type {
   IptablesBackend,
@@ -50,15 +51,23 @@ type Tool = 'restore' | 'save';
 const toolName = (family: IptablesFamily, backend: IptablesBackend, tool: Tool) =>
   `${family === 'inet' ? 'iptables' : 'ip6tables'}-${backend}-${tool}`;
 
-async function toInput(lines: readonly string[]): Promise<Uint8Array[]> {
+async function toInput(lines: Iterable<string>): Promise<Uint8Array[]> {
   const chunks: Uint8Array[] = [];
-  for (let at = 0; at < lines.length; at += SLICE_LINES) {
-    if (at > 0) await nextTurn();
-    const slice = lines.slice(at, at + SLICE_LINES);
+  let [at, slice]: [number, string[]] = [0, []];
+  const push = () => {
     const broken = brokenLine(slice, at);
     if (broken !== undefined) throw broken;
     chunks.push(Buffer.from(`${slice.join('\n')}\n`));
+    at += slice.length;
+    slice = [];
+  };
+  for (const line of lines) {
+    slice.push(line);
+    if (slice.length < SLICE_LINES) continue;
+    push();
+    await nextTurn();
   }
+  if (slice.length > 0) push();
   return chunks;
 }
 
@@ -88,7 +97,7 @@ class IptablesTools implements IptablesPort {
     this.backend = backend;
   }
 
-  async restore(lines: readonly string[], { counters = false }: RestoreOptions = {}): Promise<void> {
+  async restore(lines: Iterable<string>, { counters = false }: RestoreOptions = {}): Promise<void> {
     if (!counters && this.options.native !== false)
       if (await (this.backend === 'nft' ? this.#commit(lines) : this.#replace(lines))) return;
     const tool = toolName(this.family, this.backend, 'restore');
@@ -99,14 +108,14 @@ class IptablesTools implements IptablesPort {
       ...(this.version.hasWait ? [`--wait=${wait}`] : []),
     ];
     const result = await this.#run([tool, ...args], await toInput(lines));
-    if (result.status !== 0) throw restoreError(describe(tool, result), lines);
+    if (result.status !== 0) throw restoreError(describe(tool, result), [...lines]);
   }
 
   /**
    * The tool reads the whole ruleset back before it writes; the kernel needs only what changes. False when it was not
    * done, for whatever reason: the tool then does it, or says what is wrong.
    */
-  async #commit(lines: readonly string[]): Promise<boolean> {
+  async #commit(lines: Iterable<string>): Promise<boolean> {
     const steps = nativeSteps(this.family === 'inet' ? 'ip' : 'ip6', lines);
     try {
       const nft = await openNft(this.options.netns);
@@ -127,8 +136,9 @@ class IptablesTools implements IptablesPort {
   }
 
   /** The same for the legacy back end, where the tool would make an object of every rule of the table. */
-  async #replace(lines: readonly string[]): Promise<boolean> {
-    if (lines.length > MOST_LEGACY_LINES) return false;
+  async #replace(given: Iterable<string>): Promise<boolean> {
+    const lines = atMost(given, MOST_LEGACY_LINES);
+    if (lines === undefined) return false;
     const { lockWaitSeconds = LOCK_WAIT_SECONDS, env, netns } = this.options;
     const lock = env?.['XTABLES_LOCKFILE'] ?? process.env['XTABLES_LOCKFILE'] ?? LOCK_FILE;
     const changes = tableChanges(this.family === 'inet' ? 'ip' : 'ip6', lines, lock);

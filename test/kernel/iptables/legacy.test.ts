@@ -78,7 +78,7 @@ describeWith(
         let state: ProxyState = stateOf(...Array.from({ length: 40 }, (_, n) => anyPort(n)));
         const full = fullTransaction({ family, state }, await place.found(), traffic);
         const applied = new Map([...full.services].flatMap(([key, entry]) => (entry ? [[key, entry]] : [])));
-        await place.write(full.lines);
+        await place.write([...full.lines]);
         await place.compare();
         for (let round = 0; round < 4; round++) {
           const ports = [...state.values()].filter(() => next() < 0.9);
@@ -129,34 +129,37 @@ describeWith(
       ],
     };
 
-    it.each(['ip', 'ip6'] as const)('keep the rules, policies and counters of others (%s)', async (family) => {
-      const ns = await netns.make();
-      const theirs = await toolIn(ns, family);
-      const declared = [':INPUT DROP [5:500]', ':FORWARD ACCEPT [6:600]', ':M-THEIRS - [0:0]'];
-      await theirs.restore(['*filter', ...declared, ...FOREIGN[family], 'COMMIT'], { counters: true });
-      const before = await saved(ns, family);
-      const write = await nativeIn(ns, family);
-      await write(OURS);
-      const after = await saved(ns, family);
-      expect(after).toContain('[0:0] -A FORWARD -m comment --comment "ours first" -j Z-OURS');
-      expect(after.filter((line) => !line.includes('OURS'))).toEqual(before);
-      await write([
-        '*filter',
-        ':A-OURS - [0:0]',
-        ':Z-OURS - [0:0]',
-        '-D FORWARD -m comment --comment "ours first" -j Z-OURS',
-        '-X Z-OURS',
-        '-X A-OURS',
-        'COMMIT',
-      ]);
-      expect(await saved(ns, family)).toEqual(before);
-    });
+    it.each(['ip', 'ip6'] as const)(
+      'keep the rules, policies and counters of others (%s)',
+      async (family) => {
+        const ns = await netns.make();
+        const theirs = await toolIn(ns, family);
+        const declared = [':INPUT DROP [5:500]', ':FORWARD ACCEPT [6:600]', ':M-THEIRS - [0:0]'];
+        await theirs.restore(['*filter', ...declared, ...FOREIGN[family], 'COMMIT'], { counters: true });
+        const before = await saved(ns, family);
+        const write = await nativeIn(ns, family);
+        await write(OURS);
+        const after = await saved(ns, family);
+        expect(after).toContain('[0:0] -A FORWARD -m comment --comment "ours first" -j Z-OURS');
+        expect(after.filter((line) => !line.includes('OURS'))).toEqual(before);
+        await write([
+          '*filter',
+          ':A-OURS - [0:0]',
+          ':Z-OURS - [0:0]',
+          '-D FORWARD -m comment --comment "ours first" -j Z-OURS',
+          '-X Z-OURS',
+          '-X A-OURS',
+          'COMMIT',
+        ]);
+        expect(await saved(ns, family)).toEqual(before);
+      },
+    );
 
     it('are found again by the tool, which can delete each rule', async () => {
       const ns = await netns.make();
       const write = await nativeIn(ns, 'ip');
       const state = stateOf(...Array.from({ length: 12 }, (_, n) => randomPort(random(n), n)));
-      await write(fullTransaction({ family: 'ip', state }, new Map(), trafficOf.ip[0] ?? {}).lines);
+      await write([...fullTransaction({ family: 'ip', state }, new Map(), trafficOf.ip[0] ?? {}).lines]);
       const tool = await toolIn(ns, 'ip');
       const deletions = [...(await tool.save()).values()].flatMap(({ name, chains }) => [
         `*${name}`,
@@ -182,7 +185,8 @@ describeWith(
       const lines = ['*nat', ':MORE - [0:0]', 'COMMIT', '*filter', '-A INPUT -j ACCEPT', ...steps, 'COMMIT'];
       const changes = tableChanges('ip', lines, LOCK) ?? [];
       await vi.waitFor(
-        () => expect(channel.apply(changes)).rejects.toMatchObject({ code: 'INVALID', index: 1, message: why }),
+        () =>
+          expect(channel.apply(changes)).rejects.toMatchObject({ code: 'INVALID', index: 1, message: why }),
         { timeout: 60_000, interval: 20 },
       );
       // Looking at the nat table has made it, empty.

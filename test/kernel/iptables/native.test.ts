@@ -81,7 +81,7 @@ describeWith(
         let state: ProxyState = stateOf(...Array.from({ length: 40 }, (_, n) => anyPort(n)));
         const full = fullTransaction({ family, state }, await place.found(), traffic);
         const applied = new Map([...full.services].flatMap(([key, entry]) => (entry ? [[key, entry]] : [])));
-        await place.write(full.lines);
+        await place.write([...full.lines]);
         await place.compare();
         for (let round = 0; round < 8; round++) {
           const ports = [...state.values()].filter(() => next() < 0.9);

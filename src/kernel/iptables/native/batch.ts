@@ -7,7 +7,7 @@ import type { TableName } from '../port.js';
 import { nftRule } from './expressions.js';
 import type { NatFamily } from './extensions.js';
 import { readRule } from './rule.js';
-import { declaredChain, MAX_CHAIN_NAME, sectionsOf } from './sections.js';
+import { atMost, declaredChain, inTables, MAX_CHAIN_NAME, sectionsOf } from './sections.js';
 
 type Hooks = Readonly<Record<string, BaseChain>>;
 const filterAt = (priority: number, ...hooks: readonly BaseChain['hook'][]): Hooks =>
@@ -92,11 +92,6 @@ class OpenTable {
   }
 }
 
-interface Section {
-  readonly table: OpenTable;
-  readonly lines: readonly string[];
-}
-
 /** A restore of more lines goes in several transactions: one would take hundreds of megabytes to make. */
 const MOST_LINES = 4_000;
 
@@ -106,17 +101,16 @@ const MOST_LINES = 4_000;
  */
 export function* nativeSteps(
   family: NatFamily,
-  lines: readonly string[],
+  lines: Iterable<string>,
   mostLines = MOST_LINES,
 ): Generator<readonly NftRequest[] | undefined> {
-  const sections = sectionsOf(lines)?.map((section) => ({
-    table: new OpenTable(family, section.table),
-    lines: section.lines,
-  }));
+  const few = atMost(lines, mostLines);
+  if (few === undefined) return yield* largeSteps(family, lines, mostLines);
+  const sections = sectionsOf(few);
   if (sections === undefined) return yield undefined;
-  if (lines.length > mostLines) return yield* largeSteps(sections, mostLines);
   const step: NftRequest[] = [];
-  for (const { table, lines: own } of sections) {
+  for (const { table: name, lines: own } of sections) {
+    const table = new OpenTable(family, name);
     step.push(table.made);
     for (const line of own) {
       const requests = table.requests(line);
@@ -128,18 +122,21 @@ export function* nativeSteps(
 }
 
 /**
- * First every chain is made, then each is filled, whole, then comes the rest: what jumps to them from elsewhere, and
- * what goes. Chains that others jump to are declared behind those, so they are filled from the last to the first.
+ * First every chain is made, then each is filled, whole, as soon as its last line has come, then comes the rest: what
+ * jumps to them from elsewhere, and what goes. Two passes, so that no more lines are in memory than those of chains that
+ * are not whole yet.
  */
 function* largeSteps(
-  sections: readonly Section[],
+  family: NatFamily,
+  lines: Iterable<string>,
   size: number,
 ): Generator<readonly NftRequest[] | undefined> {
-  const plans = sections.map((section) => ({ table: section.table, ...sortLines(section.lines) }));
+  const tables = countRules(family, lines);
+  if (tables === undefined) return yield undefined;
   let step: NftRequest[] = [];
-  for (const { table, chains } of plans) {
+  for (const { table, counts } of tables.values()) {
     step.push(table.made);
-    for (const name of chains.keys()) {
+    for (const name of counts.keys()) {
       const [made] = table.declare(name) ?? [];
       if (made === undefined) return yield undefined;
       step.push(made);
@@ -148,41 +145,64 @@ function* largeSteps(
       step = [];
     }
   }
-  for (const { table, chains } of plans)
-    for (const [name, rules] of [...chains].reverse()) {
-      const [, emptied] = table.declare(name) ?? [];
-      if (emptied !== undefined) step.push(emptied);
-      for (const line of rules) {
-        const requests = table.requests(line);
-        if (requests === undefined) return yield undefined;
-        step.push(...requests);
-      }
-      if (step.length < size) continue;
-      yield step;
-      step = [];
-    }
-  for (const { table, rest } of plans)
-    for (const line of rest) {
-      const requests = table.requests(line);
-      if (requests === undefined) return yield undefined;
-      step.push(...requests);
-    }
-  yield step;
-}
-
-/** The declared chains, each with the lines that fill it, and the other lines. */
-function sortLines(lines: readonly string[]) {
-  const chains = new Map<string, string[]>();
-  const rest: string[] = [];
-  for (const line of lines) {
-    const name = declaredChain(line);
-    if (name !== undefined) {
-      chains.set(name, []);
+  const rest: NftRequest[] = [];
+  for (const entry of inTables(lines)) {
+    const open = entry === undefined ? undefined : tables.get(entry.table);
+    if (entry === undefined || open === undefined) return yield undefined;
+    if (entry.line.startsWith('*')) continue;
+    const { table, counts, filling } = open;
+    const name = filledChain(entry.line, counts);
+    const requests = declaredChain(entry.line) === undefined ? table.requests(entry.line) : [];
+    if (requests === undefined) return yield undefined;
+    if (name === undefined) {
+      rest.push(...requests);
       continue;
     }
-    const [command, chain = ''] = line.split(' ', 2);
-    const filled = command === '-A' ? chains.get(chain) : undefined;
-    (filled ?? rest).push(line);
+    const filled = filling.get(name) ?? [];
+    filled.push(requests);
+    filling.set(name, filled);
+    if (filled.length < (counts.get(name) ?? 0)) continue;
+    filling.delete(name);
+    step.push(...(table.declare(name)?.slice(1) ?? []), ...filled.flat());
+    if (step.length < size) continue;
+    yield step;
+    step = [];
   }
-  return { chains, rest };
+  for (const { table, counts } of tables.values())
+    for (const [name, count] of counts) if (count === 0) step.push(...(table.declare(name)?.slice(1) ?? []));
+  yield [...step, ...rest];
+}
+
+/** The declared chains of each table, and how many lines fill each; undefined when that is not the form of the lines. */
+function countRules(family: NatFamily, lines: Iterable<string>) {
+  const tables = new Map<
+    TableName,
+    {
+      readonly table: OpenTable;
+      readonly counts: Map<string, number>;
+      /** What came for chains that are not whole yet. */
+      readonly filling: Map<string, NftRequest[][]>;
+    }
+  >();
+  for (const entry of inTables(lines)) {
+    if (entry === undefined) return undefined;
+    const { table, line } = entry;
+    if (line.startsWith('*')) {
+      if (tables.has(table)) return undefined;
+      tables.set(table, { table: new OpenTable(family, table), counts: new Map(), filling: new Map() });
+      continue;
+    }
+    const counts = tables.get(table)?.counts;
+    const made = declaredChain(line);
+    if (made !== undefined) counts?.set(made, 0);
+    const filled = counts && filledChain(line, counts);
+    if (filled !== undefined) counts?.set(filled, (counts.get(filled) ?? 0) + 1);
+  }
+  return tables;
+}
+
+/** The declared chain that a line appends to, if it does. */
+function filledChain(line: string, declared: ReadonlyMap<string, number>): string | undefined {
+  const [command, chain = ''] = line.split(' ', 2);
+  return command === '-A' && declared.has(chain) ? chain : undefined;
 }

@@ -13,19 +13,44 @@ export const MAX_CHAIN_NAME = 28;
 
 const isTable = (name: string): name is TableName => name in BUILT_IN;
 
-export function sectionsOf(lines: readonly string[]): Section[] | undefined {
-  const sections: Section[] = [];
-  let open: { readonly table: TableName; readonly lines: string[] } | undefined;
+/** Each line with the table it belongs to, those that open one too; undefined in place of one that belongs to none. */
+export function* inTables(
+  lines: Iterable<string>,
+): Generator<{ readonly table: TableName; readonly line: string } | undefined> {
+  let table: TableName | undefined;
   for (const line of lines) {
-    if (open === undefined) {
-      const table = line.startsWith('*') ? line.slice(1) : '';
-      if (!isTable(table)) return undefined;
-      open = { table, lines: [] };
-      sections.push(open);
-    } else if (line === 'COMMIT') open = undefined;
-    else open.lines.push(line);
+    if (table !== undefined && line === 'COMMIT') {
+      table = undefined;
+      continue;
+    }
+    if (table === undefined) {
+      const name = line.startsWith('*') ? line.slice(1) : '';
+      if (!isTable(name)) return yield undefined;
+      table = name;
+    }
+    yield { table, line };
   }
-  return open === undefined ? sections : undefined;
+  if (table !== undefined) yield undefined;
+}
+
+export function sectionsOf(lines: Iterable<string>): Section[] | undefined {
+  const sections: { readonly table: TableName; readonly lines: string[] }[] = [];
+  for (const entry of inTables(lines)) {
+    if (entry === undefined) return undefined;
+    if (entry.line.startsWith('*')) sections.push({ table: entry.table, lines: [] });
+    else sections.at(-1)?.lines.push(entry.line);
+  }
+  return sections;
+}
+
+/** The lines, unless there are more of them. */
+export function atMost(lines: Iterable<string>, most: number): readonly string[] | undefined {
+  const taken: string[] = [];
+  for (const line of lines) {
+    if (taken.length === most) return undefined;
+    taken.push(line);
+  }
+  return taken;
 }
 
 const DECLARED = /^:(\S+) - \[0:0\]$/;
