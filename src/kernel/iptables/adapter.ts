@@ -11,7 +11,7 @@ import { chooseBackend, type Evidence, evidenceIn, parseVersion, type ToolVersio
 import { brokenLine, lockHeld, restoreError, toolError } from './failure.js';
 import { nativeSteps } from './native/batch.js';
 import { tableChanges } from './native/replacement.js';
-import { atMost } from './native/sections.js';
+import { atMost, NotUnderstood } from './native/sections.js';
 import { SaveParser } from './parse.js';
 import type {
   IptablesBackend,
@@ -116,22 +116,18 @@ class IptablesTools implements IptablesPort {
    * done, for whatever reason: the tool then does it, or says what is wrong.
    */
   async #commit(lines: Iterable<string>): Promise<boolean> {
-    const steps = nativeSteps(this.family === 'inet' ? 'ip' : 'ip6', lines);
+    const channel = await Channel.open('nftables', this.options.netns);
     try {
-      const nft = await openNft(this.options.netns);
-      try {
-        for (const step of steps) {
-          if (step === undefined) return false;
-          await nft.commit(step);
-          await nextTurn();
-        }
-        return true;
-      } finally {
-        nft.close();
+      for (const step of nativeSteps(this.family === 'inet' ? 'ip' : 'ip6', lines)) {
+        await channel.apply(step);
+        await nextTurn();
       }
+      return true;
     } catch (error) {
-      if (error instanceof KernelError) return false;
+      if (error instanceof KernelError || error instanceof NotUnderstood) return false;
       throw error;
+    } finally {
+      channel.close();
     }
   }
 
@@ -141,7 +137,7 @@ class IptablesTools implements IptablesPort {
     if (lines === undefined) return false;
     const { lockWaitSeconds = LOCK_WAIT_SECONDS, env, netns } = this.options;
     const lock = env?.['XTABLES_LOCKFILE'] ?? process.env['XTABLES_LOCKFILE'] ?? LOCK_FILE;
-    const changes = tableChanges(this.family === 'inet' ? 'ip' : 'ip6', lines, lock);
+    const changes = understood(() => tableChanges(this.family === 'inet' ? 'ip' : 'ip6', lines, lock));
     if (changes === undefined) return false;
     const channel = await Channel.open('xtables', netns);
     const deadline = performance.now() + 1000 * lockWaitSeconds;
@@ -192,6 +188,15 @@ class IptablesTools implements IptablesPort {
   #run(argv: readonly string[], input: readonly Uint8Array[] = []): Promise<RunResult> {
     const { netns, timeoutMs = TIMEOUT_MS, env = {} } = this.options;
     return run(argv, { netns, input, timeoutMs, env: { LC_ALL: 'C', ...env } });
+  }
+}
+
+function understood<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof NotUnderstood) return undefined;
+    throw error;
   }
 }
 

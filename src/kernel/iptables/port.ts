@@ -1,6 +1,6 @@
 // What Trellis needs of iptables: put a change in with one restore, read the rules back.
 // Guarantees of every implementation: each table of a restore changes whole at its COMMIT or not at all (of more than
-// 4,000 lines: chain by chain, each of them whole); chains and rules that the lines do not name stay as they are.
+// 2,000 lines: chain by chain, each of them whole); chains and rules that the lines do not name stay as they are.
 
 export type IptablesFamily = 'inet' | 'inet6';
 /** Two separate rule sets in the kernel; a machine should use one. */

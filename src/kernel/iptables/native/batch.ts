@@ -1,13 +1,13 @@
 // Lines of an iptables-restore as transactions of nf_tables, one unless there are very many lines. Pure.
 // Guarantees: a line that is not surely understood is told, not guessed; done by the kernel, the transactions leave what
-// the tool's nft back end would leave, and between two of them every chain is whole.
+// the tool's nft back end would leave, and between two of them every chain is whole. Requests are made as they are taken.
 import type { BaseChain, NftRequest } from '../../nftables/port.js';
 import { words } from '../model.js';
 import type { TableName } from '../port.js';
 import { nftRule } from './expressions.js';
 import type { NatFamily } from './extensions.js';
-import { readRule } from './rule.js';
-import { atMost, declaredChain, inTables, MAX_CHAIN_NAME, sectionsOf } from './sections.js';
+import { type Rule, readRule } from './rule.js';
+import { atMost, declaredChain, inTables, MAX_CHAIN_NAME, refuse, sectionsOf } from './sections.js';
 
 type Hooks = Readonly<Record<string, BaseChain>>;
 const filterAt = (priority: number, ...hooks: readonly BaseChain['hook'][]): Hooks =>
@@ -33,7 +33,7 @@ const BUILT_IN: Readonly<Record<TableName, Hooks>> = {
 
 const COMMANDS = { '-A': 'add', '-I': 'insert', '-D': 'delete' } as const;
 
-/** One table of a restore; turns its lines into requests, undefined for one that is not understood. */
+/** One table of a restore; turns its lines into requests. */
 class OpenTable {
   readonly made: NftRequest;
   readonly #emptied = new Set<string>();
@@ -46,21 +46,18 @@ class OpenTable {
     this.made = { do: 'add', kind: 'table', family, name };
   }
 
-  requests(line: string): NftRequest[] | undefined {
-    if (line.startsWith(':')) {
-      const name = declaredChain(line);
-      return name === undefined ? undefined : this.declare(name);
-    }
+  requests(line: string): readonly NftRequest[] {
+    if (line.startsWith(':')) return this.declare(declaredChain(line) ?? refuse(line));
     const [command = '', chain, ...rule] = words(line);
-    if (chain === undefined) return undefined;
-    if (command === '-X') return rule.length === 0 ? this.#remove(chain) : undefined;
-    if (command !== '-A' && command !== '-I' && command !== '-D') return undefined;
-    return this.#rule(COMMANDS[command], chain, rule);
+    if (chain === undefined) return refuse(line);
+    if (command === '-X' && rule.length === 0) return this.#remove(chain);
+    if (command !== '-A' && command !== '-I' && command !== '-D') return refuse(line);
+    return this.#rule(COMMANDS[command], chain, readRule(this.family, rule));
   }
 
   /** Made or emptied. */
-  declare(name: string): [NftRequest, NftRequest] | undefined {
-    if (name.length > MAX_CHAIN_NAME || name in BUILT_IN[this.name]) return undefined;
+  declare(name: string): [made: NftRequest, emptied: NftRequest] {
+    if (name.length > MAX_CHAIN_NAME || name in BUILT_IN[this.name]) return refuse(name);
     const chain = { kind: 'chain', family: this.family, table: this.name, name } as const;
     this.#emptied.add(name);
     return [
@@ -70,15 +67,13 @@ class OpenTable {
   }
 
   /** The kernel would delete the rules, too, which the tool does not. */
-  #remove(name: string): NftRequest[] | undefined {
-    if (!this.#emptied.has(name)) return undefined;
+  #remove(name: string): NftRequest[] {
+    if (!this.#emptied.has(name)) return refuse(name);
     return [{ do: 'delete', kind: 'chain', family: this.family, table: this.name, name }];
   }
 
-  #rule(verb: 'add' | 'insert' | 'delete', chain: string, rule: readonly string[]): NftRequest[] | undefined {
-    const read = readRule(this.family, rule);
-    if (read === undefined) return undefined;
-    const native = nftRule(read);
+  #rule(verb: 'add' | 'insert' | 'delete', chain: string, rule: Rule): NftRequest[] {
+    const native = nftRule(rule);
     const { family, name: table } = this;
     const place = { kind: 'rule', family, table, chain } as const;
     if (verb === 'delete') return [{ do: verb, ...place, expressions: native.expressions }];
@@ -93,32 +88,31 @@ class OpenTable {
 }
 
 /** A restore of more lines goes in several transactions: one would take hundreds of megabytes to make. */
-const MOST_LINES = 4_000;
+const MOST_LINES = 2_000;
 
-/**
- * The transactions of a restore, to be done one after the other; undefined in place of one means that a line was not
- * understood: the tool must do the whole restore then, which it can whatever was done before.
- */
+/** The transactions of a restore, to be done one after the other. Throws NotUnderstood, also while a step is taken. */
 export function* nativeSteps(
   family: NatFamily,
   lines: Iterable<string>,
   mostLines = MOST_LINES,
-): Generator<readonly NftRequest[] | undefined> {
+): Generator<Iterable<NftRequest>> {
   const few = atMost(lines, mostLines);
   if (few === undefined) return yield* largeSteps(family, lines, mostLines);
-  const sections = sectionsOf(few);
-  if (sections === undefined) return yield undefined;
-  const step: NftRequest[] = [];
-  for (const { table: name, lines: own } of sections) {
+  const step: Step = [];
+  for (const { table: name, lines: own } of sectionsOf(few)) {
     const table = new OpenTable(family, name);
-    step.push(table.made);
-    for (const line of own) {
-      const requests = table.requests(line);
-      if (requests === undefined) return yield undefined;
-      step.push(...requests);
-    }
+    step.push(table.made, ...own.map((line) => ({ table, line })));
   }
-  yield step;
+  yield requestsOf(step);
+}
+
+type Step = (NftRequest | { readonly table: OpenTable; readonly line: string })[];
+
+function* requestsOf(step: Step): Generator<NftRequest> {
+  for (const one of step) {
+    if ('line' in one) yield* one.table.requests(one.line);
+    else yield one;
+  }
 }
 
 /**
@@ -130,50 +124,42 @@ function* largeSteps(
   family: NatFamily,
   lines: Iterable<string>,
   size: number,
-): Generator<readonly NftRequest[] | undefined> {
+): Generator<Iterable<NftRequest>> {
   const tables = countRules(family, lines);
-  if (tables === undefined) return yield undefined;
-  let step: NftRequest[] = [];
+  const step: Step = [];
+  const full = () => step.length >= size;
+  const taken = () => requestsOf(step.splice(0));
   for (const { table, counts } of tables.values()) {
     step.push(table.made);
     for (const name of counts.keys()) {
-      const [made] = table.declare(name) ?? [];
-      if (made === undefined) return yield undefined;
-      step.push(made);
-      if (step.length < size) continue;
-      yield step;
-      step = [];
+      step.push(table.declare(name)[0]);
+      if (full()) yield taken();
     }
   }
-  const rest: NftRequest[] = [];
-  for (const entry of inTables(lines)) {
-    const open = entry === undefined ? undefined : tables.get(entry.table);
-    if (entry === undefined || open === undefined) return yield undefined;
-    if (entry.line.startsWith('*')) continue;
-    const { table, counts, filling } = open;
-    const name = filledChain(entry.line, counts);
-    const requests = declaredChain(entry.line) === undefined ? table.requests(entry.line) : [];
-    if (requests === undefined) return yield undefined;
-    if (name === undefined) {
-      rest.push(...requests);
+  const rest: Step = [];
+  for (const { table: name, line } of inTables(lines)) {
+    const { table, counts, filling } = tables.get(name) ?? refuse(line);
+    if (line.startsWith('*') || declaredChain(line) !== undefined) continue;
+    const chain = filledChain(line, counts);
+    if (chain === undefined) {
+      rest.push({ table, line });
       continue;
     }
-    const filled = filling.get(name) ?? [];
-    filled.push(requests);
-    filling.set(name, filled);
-    if (filled.length < (counts.get(name) ?? 0)) continue;
-    filling.delete(name);
-    step.push(...(table.declare(name)?.slice(1) ?? []), ...filled.flat());
-    if (step.length < size) continue;
-    yield step;
-    step = [];
+    const filled = filling.get(chain) ?? [];
+    filling.set(chain, filled);
+    filled.push({ table, line });
+    if (filled.length < (counts.get(chain) ?? 0)) continue;
+    filling.delete(chain);
+    step.push(table.declare(chain)[1]);
+    for (const one of filled) step.push(one);
+    if (full()) yield taken();
   }
   for (const { table, counts } of tables.values())
-    for (const [name, count] of counts) if (count === 0) step.push(...(table.declare(name)?.slice(1) ?? []));
-  yield [...step, ...rest];
+    for (const [name, count] of counts) if (count === 0) step.push(table.declare(name)[1]);
+  yield requestsOf([...step, ...rest]);
 }
 
-/** The declared chains of each table, and how many lines fill each; undefined when that is not the form of the lines. */
+/** The declared chains of each table, and how many lines fill each. */
 function countRules(family: NatFamily, lines: Iterable<string>) {
   const tables = new Map<
     TableName,
@@ -181,14 +167,12 @@ function countRules(family: NatFamily, lines: Iterable<string>) {
       readonly table: OpenTable;
       readonly counts: Map<string, number>;
       /** What came for chains that are not whole yet. */
-      readonly filling: Map<string, NftRequest[][]>;
+      readonly filling: Map<string, Step>;
     }
   >();
-  for (const entry of inTables(lines)) {
-    if (entry === undefined) return undefined;
-    const { table, line } = entry;
+  for (const { table, line } of inTables(lines)) {
     if (line.startsWith('*')) {
-      if (tables.has(table)) return undefined;
+      if (tables.has(table)) return refuse(line);
       tables.set(table, { table: new OpenTable(family, table), counts: new Map(), filling: new Map() });
       continue;
     }

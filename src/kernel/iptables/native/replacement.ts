@@ -6,7 +6,7 @@ import type { TableName } from '../port.js';
 import { type LegacyRule, legacyRule } from './entries.js';
 import type { NatFamily } from './extensions.js';
 import { readRule } from './rule.js';
-import { declaredChain, MAX_CHAIN_NAME, sectionsOf } from './sections.js';
+import { declaredChain, MAX_CHAIN_NAME, refuse, sectionsOf } from './sections.js';
 
 /** As the core takes them; see native/xtables/request.h. */
 type Step =
@@ -25,39 +25,30 @@ export interface TableChange {
 const VERBS = { '-A': 'append', '-I': 'insert', '-D': 'delete' } as const;
 const isVerb = (word: string): word is keyof typeof VERBS => word in VERBS;
 
-/** Undefined when a line was not understood: the tool must do the whole restore then. */
-export function tableChanges(
-  family: NatFamily,
-  lines: readonly string[],
-  lock: string,
-): TableChange[] | undefined {
-  const sections = sectionsOf(lines);
-  if (sections === undefined) return undefined;
-  const changes: TableChange[] = [];
-  for (const { table, lines: own } of sections) {
-    const steps: Step[] = [];
-    for (const line of own) {
-      const step = stepOf(family, table, line);
-      if (step === undefined) return undefined;
-      steps.push(step);
-    }
-    changes.push({ do: 'change', kind: 'table', family, name: table, lock, steps });
-  }
+/** Throws NotUnderstood. */
+export function tableChanges(family: NatFamily, lines: readonly string[], lock: string): TableChange[] {
+  const changes = sectionsOf(lines).map(
+    ({ table, lines: own }): TableChange => ({
+      do: 'change',
+      kind: 'table',
+      family,
+      name: table,
+      lock,
+      steps: own.map((line) => stepOf(family, table, line)),
+    }),
+  );
   const isOnceEach = new Set(changes.map(({ name }) => name)).size === changes.length;
-  return isOnceEach ? changes : undefined;
+  return isOnceEach ? changes : refuse('a table twice');
 }
 
-function stepOf(family: NatFamily, table: TableName, line: string): Step | undefined {
+function stepOf(family: NatFamily, table: TableName, line: string): Step {
   if (line.startsWith(':')) {
-    const chain = declaredChain(line);
-    const isOurs = chain !== undefined && chain.length <= MAX_CHAIN_NAME && !BUILT_IN[table].includes(chain);
-    return isOurs ? { do: 'declare', chain } : undefined;
+    const chain = declaredChain(line) ?? refuse(line);
+    const isOurs = chain.length <= MAX_CHAIN_NAME && !BUILT_IN[table].includes(chain);
+    return isOurs ? { do: 'declare', chain } : refuse(line);
   }
-  const [command = '', chain, ...rest] = words(line);
-  if (chain === undefined) return undefined;
-  if (command === '-X') return rest.length === 0 ? { do: 'remove', chain } : undefined;
-  const rule = isVerb(command) ? readRule(family, rest) : undefined;
-  return rule !== undefined && isVerb(command)
-    ? { do: VERBS[command], chain, rule: legacyRule(family, rule) }
-    : undefined;
+  const [command = '', chain = refuse(line), ...rest] = words(line);
+  if (command === '-X' && rest.length === 0) return { do: 'remove', chain };
+  if (!isVerb(command)) return refuse(line);
+  return { do: VERBS[command], chain, rule: legacyRule(family, readRule(family, rest)) };
 }

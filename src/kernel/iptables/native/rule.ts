@@ -1,8 +1,9 @@
 // One rule in the words of iptables-save, read: what it matches, and what happens then. Pure.
-// Guarantees: what is not surely understood is not read at all (undefined): then the tool itself must do it.
+// Guarantees: what is not surely understood is refused: then the tool itself must do it.
 import { addressBytes } from '../../nftables/bytes.js';
 import type { Hex, XtExtension } from '../../nftables/expression.js';
 import * as xt from './extensions.js';
+import { refuse } from './sections.js';
 
 export const PROTOCOLS = { tcp: 6, udp: 17, sctp: 132 } as const;
 export type Protocol = keyof typeof PROTOCOLS;
@@ -45,20 +46,9 @@ export interface Rule {
   readonly target: Target;
 }
 
-/** Thrown inside and turned into undefined. */
-class NotUnderstood extends Error {}
-const refuse = (what: string): never => {
-  throw new NotUnderstood(what);
-};
-
-export function readRule(family: xt.NatFamily, words: readonly string[]): Rule | undefined {
-  try {
-    return new Reader(family, words).rule();
-  } catch (error) {
-    if (error instanceof NotUnderstood) return undefined;
-    throw error;
-  }
-}
+/** Throws NotUnderstood. */
+export const readRule = (family: xt.NatFamily, words: readonly string[]): Rule =>
+  new Reader(family, words).rule();
 
 class Reader {
   readonly #family: xt.NatFamily;

@@ -1,7 +1,15 @@
 // The lines of an iptables-restore, table by table. Pure.
-// Guarantees: undefined when that is not the form of the lines.
+// Guarantees: what is not surely understood is refused, never guessed.
 import { BUILT_IN } from '../model.js';
 import type { TableName } from '../port.js';
+
+/** Not surely understood: the tool must do the whole restore, which it can whatever was done before. */
+export class NotUnderstood extends Error {
+  override readonly name = 'NotUnderstood';
+}
+export const refuse = (what: string): never => {
+  throw new NotUnderstood(what);
+};
 
 export interface Section {
   readonly table: TableName;
@@ -13,10 +21,10 @@ export const MAX_CHAIN_NAME = 28;
 
 const isTable = (name: string): name is TableName => name in BUILT_IN;
 
-/** Each line with the table it belongs to, those that open one too; undefined in place of one that belongs to none. */
+/** Each line with the table it belongs to, those that open one too. */
 export function* inTables(
   lines: Iterable<string>,
-): Generator<{ readonly table: TableName; readonly line: string } | undefined> {
+): Generator<{ readonly table: TableName; readonly line: string }> {
   let table: TableName | undefined;
   for (const line of lines) {
     if (table !== undefined && line === 'COMMIT') {
@@ -25,20 +33,18 @@ export function* inTables(
     }
     if (table === undefined) {
       const name = line.startsWith('*') ? line.slice(1) : '';
-      if (!isTable(name)) return yield undefined;
-      table = name;
+      table = isTable(name) ? name : refuse(line);
     }
     yield { table, line };
   }
-  if (table !== undefined) yield undefined;
+  if (table !== undefined) refuse('a table without COMMIT');
 }
 
-export function sectionsOf(lines: Iterable<string>): Section[] | undefined {
+export function sectionsOf(lines: Iterable<string>): Section[] {
   const sections: { readonly table: TableName; readonly lines: string[] }[] = [];
-  for (const entry of inTables(lines)) {
-    if (entry === undefined) return undefined;
-    if (entry.line.startsWith('*')) sections.push({ table: entry.table, lines: [] });
-    else sections.at(-1)?.lines.push(entry.line);
+  for (const { table, line } of inTables(lines)) {
+    if (line.startsWith('*')) sections.push({ table, lines: [] });
+    else sections.at(-1)?.lines.push(line);
   }
   return sections;
 }
