@@ -58,7 +58,7 @@ std::string Extension(std::string_view name, uint8_t revision, std::string info)
   info.resize(Align(info.size()), '\0');
   const auto size = static_cast<uint16_t>(bytes.size() + info.size());
   std::memcpy(bytes.data(), &size, sizeof size);
-  std::memcpy(bytes.data() + kNameAt, name.data(), name.size());
+  name.copy(bytes.data() + kNameAt, name.size());
   bytes[kRevisionAt] = static_cast<char>(revision);
   return bytes + info;
 }
@@ -72,7 +72,7 @@ std::string Entry(const Layout& layout, std::string_view head, std::string_view 
   const size_t targetAt = layout.entry + matches.size(), size = targetAt + target.size();
   if (size > UINT16_MAX) throw InputError("a rule is too long");
   std::string bytes(layout.entry, '\0');
-  std::memcpy(bytes.data(), head.data(), head.size());
+  head.copy(bytes.data(), head.size());
   Store(reinterpret_cast<uint8_t*>(bytes.data()) + layout.target, static_cast<uint16_t>(targetAt));
   Store(reinterpret_cast<uint8_t*>(bytes.data()) + layout.next, static_cast<uint16_t>(size));
   return bytes.append(matches).append(target);
@@ -81,7 +81,7 @@ std::string Entry(const Layout& layout, std::string_view head, std::string_view 
 std::string ChainHead(const Layout& layout, std::string_view name) {
   if (name.empty() || name.size() >= XT_EXTENSION_MAXNAMELEN) throw InputError("a chain's name has 1 to 28 letters");
   std::string info(XT_FUNCTION_MAXNAMELEN, '\0');
-  std::memcpy(info.data(), name.data(), name.size());
+  name.copy(info.data(), name.size());
   return Entry(layout, {}, {}, Extension(XT_ERROR_TARGET, 0, std::move(info)));
 }
 
