@@ -19,7 +19,10 @@ async function main() {
   const netns = path.basename(files);
   let machine;
   try {
-    step(`Debian ${SUITE}`, () => run('debootstrap', ['--variant=minbase', SUITE, files, MIRROR]));
+    // What it mounts is gone with it, also when it fails: the files can be removed without a look.
+    step(`Debian ${SUITE}`, () =>
+      run('unshare', ['--mount', 'debootstrap', '--variant=minbase', SUITE, files, MIRROR]),
+    );
     step('Node and npm', () => bringNode(files));
     step('the sources', () => run('git', ['clone', '-q', root, path.join(files, 'root/trellis')]));
     step('a network', () => makeNetwork(netns));
