@@ -37,6 +37,7 @@ interface Flags {
   readonly kubeconfig?: string;
   readonly config?: string;
   readonly cleanup?: boolean;
+  readonly initOnly?: boolean;
   readonly v?: number;
   readonly proxyMode?: string;
   readonly hostnameOverride?: string;
@@ -60,6 +61,11 @@ interface Flags {
   readonly ipvsStrictArp?: boolean;
   readonly conntrackMaxPerCore?: number;
   readonly conntrackMin?: number;
+  readonly conntrackTcpTimeoutEstablished?: number;
+  readonly conntrackTcpTimeoutCloseWait?: number;
+  readonly conntrackTcpBeLiberal?: boolean;
+  readonly conntrackUdpTimeout?: number;
+  readonly conntrackUdpTimeoutStream?: number;
 }
 
 export function proxyCommand(terminal: Terminal): Command {
@@ -72,6 +78,7 @@ export function proxyCommand(terminal: Terminal): Command {
     .option('--config <file>', 'a KubeProxyConfiguration, version v1alpha1')
     .option('--proxy-mode <mode>', `auto, ${MODE_NAMES.join(', ')} (default: auto)`)
     .option('--cleanup', 'remove the rules of every mode and end')
+    .option('--init-only', 'make the kernel settings and end')
     .option('--hostname-override <name>', 'the name of this node (default: the host name)')
     .option('--bind-address <address>', 'taken for compatibility; the proxy serves all addresses')
     .option('--healthz-bind-address <address>', 'where /healthz and /livez are (default: 0.0.0.0:10256)')
@@ -101,6 +108,19 @@ export function proxyCommand(terminal: Terminal): Command {
       wholeNumber,
     )
     .option('--conntrack-min <n>', 'tracked connections at least (default: 131072)', wholeNumber)
+    .option(
+      '--conntrack-tcp-timeout-established <duration>',
+      'how long an idle TCP connection is tracked (default: 24h; 0 leaves it)',
+      duration,
+    )
+    .option('--conntrack-tcp-timeout-close-wait <duration>', 'the same in CLOSE_WAIT (default: 1h)', duration)
+    .option('--conntrack-tcp-be-liberal', 'track packets outside the TCP window too')
+    .option(
+      '--conntrack-udp-timeout <duration>',
+      'how long a UDP flow without an answer is tracked',
+      duration,
+    )
+    .option('--conntrack-udp-timeout-stream <duration>', 'the same for one that was answered', duration)
     .option('-v, --v <level>', 'how much to log; from 4 on, every sync', wholeNumber)
     .addHelpText('after', EXPLANATION)
     .action((flags: Flags) => reporting(terminal, () => run(flags, terminal)));
@@ -109,6 +129,7 @@ export function proxyCommand(terminal: Terminal): Command {
 async function run(flags: Flags, terminal: Terminal): Promise<void> {
   const config = settle(await fileOf(flags), overridesOf(flags));
   if (flags.cleanup === true) return cleanUp(terminal);
+  if (flags.initOnly === true) return initialize(config, terminal);
   if (config.kubeconfig === '')
     throw new ProxyError(
       'BAD_CONFIG',
@@ -133,6 +154,15 @@ async function cleanUp(terminal: Terminal): Promise<void> {
   const failed = await cleanUpModes(MODE_NAMES, { table: TABLE, families: ['ip', 'ip6'], traffic: {} });
   for (const [mode, error] of failed)
     terminal.writeError(`trellis: ${mode}: ${error instanceof Error ? error.message : String(error)}\n`);
+  if (failed.size > 0) terminal.setExitCode(1);
+}
+
+/** What needs privileges that the proxy itself may then do without. */
+async function initialize(config: ProxyConfig, terminal: Terminal): Promise<void> {
+  const { applyKernelSettings } = await import('../proxy/kernelSettings.js');
+  const failed = await applyKernelSettings(config, config.mode);
+  for (const [setting, error] of failed)
+    terminal.writeError(`trellis: ${setting}: ${error instanceof Error ? error.message : String(error)}\n`);
   if (failed.size > 0) terminal.setExitCode(1);
 }
 
@@ -175,6 +205,11 @@ function overridesOf(flags: Flags): ConfigOverrides {
     ipvsStrictArp: flags.ipvsStrictArp,
     conntrackMaxPerCore: flags.conntrackMaxPerCore,
     conntrackMin: flags.conntrackMin,
+    conntrackTcpEstablishedMs: flags.conntrackTcpTimeoutEstablished,
+    conntrackTcpCloseWaitMs: flags.conntrackTcpTimeoutCloseWait,
+    conntrackTcpBeLiberal: flags.conntrackTcpBeLiberal,
+    conntrackUdpMs: flags.conntrackUdpTimeout,
+    conntrackUdpStreamMs: flags.conntrackUdpTimeoutStream,
   };
 }
 

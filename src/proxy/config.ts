@@ -47,6 +47,12 @@ export interface ProxyConfig {
   /** 0 leaves the kernel's limit alone. */
   readonly conntrackMaxPerCore: number;
   readonly conntrackMin: number;
+  /** Times of 0 leave the kernel's own. */
+  readonly conntrackTcpEstablishedMs: number;
+  readonly conntrackTcpCloseWaitMs: number;
+  readonly conntrackTcpBeLiberal: boolean;
+  readonly conntrackUdpMs: number;
+  readonly conntrackUdpStreamMs: number;
 }
 
 export const DEFAULT_CONFIG: ProxyConfig = {
@@ -72,6 +78,11 @@ export const DEFAULT_CONFIG: ProxyConfig = {
   ipvsStrictArp: false,
   conntrackMaxPerCore: 32_768,
   conntrackMin: 131_072,
+  conntrackTcpEstablishedMs: 86_400_000,
+  conntrackTcpCloseWaitMs: 3_600_000,
+  conntrackTcpBeLiberal: false,
+  conntrackUdpMs: 0,
+  conntrackUdpStreamMs: 0,
 };
 
 export type ConfigOverrides = { readonly [Key in keyof ProxyConfig]?: ProxyConfig[Key] | undefined };
@@ -111,6 +122,11 @@ export function readConfigFile(document: unknown): ConfigOverrides {
     ipvsStrictArp: ipvs.flag('strictARP'),
     conntrackMaxPerCore: conntrack.number('maxPerCore'),
     conntrackMin: conntrack.number('min'),
+    conntrackTcpEstablishedMs: conntrack.duration('tcpEstablishedTimeout', { mayBeZero: true }),
+    conntrackTcpCloseWaitMs: conntrack.duration('tcpCloseWaitTimeout', { mayBeZero: true }),
+    conntrackTcpBeLiberal: conntrack.flag('tcpBeLiberal'),
+    conntrackUdpMs: conntrack.duration('udpTimeout', { mayBeZero: true }),
+    conntrackUdpStreamMs: conntrack.duration('udpStreamTimeout', { mayBeZero: true }),
   };
 }
 
@@ -254,10 +270,10 @@ class Fields {
   flag = (name: string) => this.#typed<boolean>(name, 'boolean', 'true or false');
   number = (name: string) => this.#typed<number>(name, 'number', 'a number');
 
-  duration(name: string): number | undefined {
+  /** An empty duration is the default, and so is one of zero unless that means something. */
+  duration(name: string, { mayBeZero = false } = {}): number | undefined {
     const text = this.text(name);
-    // An empty duration, and one of zero, is the default.
-    if (text === '' || /^0[a-z]*$/.test(text)) return undefined;
+    if (text === '' || (/^0[a-z]*$/.test(text) && !mayBeZero)) return undefined;
     const value = durationMs(text);
     if (value === undefined) throw refuse(this.#at(name), `must be a duration such as 30s, not "${text}"`);
     return value;

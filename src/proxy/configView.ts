@@ -14,7 +14,15 @@ export function configView(config: ProxyConfig): object {
     bindAddress: config.bindAddress,
     clientConnection: { kubeconfig: config.kubeconfig },
     clusterCIDR: config.clusterCidrs.join(),
-    conntrack: { maxPerCore: config.conntrackMaxPerCore, min: config.conntrackMin },
+    conntrack: {
+      maxPerCore: config.conntrackMaxPerCore,
+      min: config.conntrackMin,
+      tcpBeLiberal: config.conntrackTcpBeLiberal,
+      tcpCloseWaitTimeout: duration(config.conntrackTcpCloseWaitMs),
+      tcpEstablishedTimeout: duration(config.conntrackTcpEstablishedMs),
+      udpStreamTimeout: duration(config.conntrackUdpStreamMs),
+      udpTimeout: duration(config.conntrackUdpMs),
+    },
     detectLocal: {
       bridgeInterface: config.bridgeInterface,
       interfaceNamePrefix: config.interfaceNamePrefix,

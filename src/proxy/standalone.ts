@@ -1,13 +1,13 @@
 // A proxy on its own: mode, sync, health, metrics, from one configuration.
 // Guarantees: ends in order on the signal and leaves the rules; with another mode than before, the old one's are removed.
-import { readFile, writeFile } from 'node:fs/promises';
-import { availableParallelism } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import type { V1Node } from '../api/gen/types.js';
 import type { Log } from '../api/log.js';
 import type { Stored } from '../api/object.js';
 import { NODES } from '../api/resources.js';
 import type { Informers } from '../client/informer.js';
 import { type ProxyConfig, trafficOf } from './config.js';
+import { applyKernelSettings } from './kernelSettings.js';
 import { MODE_NAMES } from './modeNames.js';
 import { cleanUpModes, type ModeOptions, openBestMode, openMode, sharesChains } from './modes.js';
 import { serveProxy } from './serving.js';
@@ -42,11 +42,8 @@ export async function startProxy(options: StandaloneOptions): Promise<Standalone
       log.warn('what another mode left could not be removed', { mode: name, error });
   };
   await cleanUp(former.filter((name) => sharesChains(name, mode.name)));
-  await raiseConntrackLimit(config).catch((error: unknown) =>
-    log.warn('the limit of tracked connections could not be set', { error }),
-  );
-  if (config.localhostNodePorts && mode.name === 'iptables')
-    await writeFile('/proc/sys/net/ipv4/conf/all/route_localnet', '1');
+  for (const [setting, error] of await applyKernelSettings(config, mode.name))
+    log.warn('a kernel setting could not be made', { setting, error });
   const serving = await serveProxy({ config, mode, informers, nodeName, mustListen: true, log });
   // The new rules are in place: connections go on, new ones go by them.
   await cleanUp(former.filter((name) => !sharesChains(name, mode.name)));
@@ -54,6 +51,8 @@ export async function startProxy(options: StandaloneOptions): Promise<Standalone
 }
 
 async function chooseMode(config: ProxyConfig, options: ModeOptions, log: Log) {
+  if (config.mode === 'ipvs')
+    log.warn('Kubernetes has deprecated the ipvs mode since 1.35; nftables takes its place', {});
   if (config.mode !== 'auto') return openMode(config.mode, options);
   const { mode, why } = await openBestMode(options);
   log.info('chose a proxy mode', { mode: mode.name, why });
@@ -111,11 +110,4 @@ async function findNode({
   const node = nodes.get(nodeName);
   if (node === undefined) log.warn('this node is not known to the API server', { node: nodeName });
   return node;
-}
-
-async function raiseConntrackLimit({ conntrackMaxPerCore, conntrackMin }: ProxyConfig): Promise<void> {
-  if (conntrackMaxPerCore === 0) return;
-  const wanted = Math.max(conntrackMaxPerCore * availableParallelism(), conntrackMin);
-  const file = '/proc/sys/net/netfilter/nf_conntrack_max';
-  if (Number(await readFile(file, 'utf8')) < wanted) await writeFile(file, String(wanted));
 }

@@ -4,7 +4,7 @@ import { iptablesMode } from '../../../proxy-modes/iptables/mode.js';
 import { nftablesMode } from '../../../proxy-modes/nftables/mode.js';
 import { openIptables } from '../../../src/kernel/iptables/adapter.js';
 import { openNft } from '../../../src/kernel/nftables/adapter.js';
-import type { ProxyMode } from '../../../src/proxy/state.js';
+import type { ProxyMode, TrafficOptions } from '../../../src/proxy/state.js';
 import type { TestNetNs } from '../../support/netns.js';
 import { answers, CLUSTER_IP, get, NODE, POD_CIDR, proxyLab, web } from '../../support/proxy/lab.js';
 import { describeWith } from '../../support/requires.js';
@@ -23,11 +23,15 @@ interface ModeUnderTest {
 const openNftables = async (node: TestNetNs) =>
   nftablesMode({ nft: closing(await openNft(node.path)), table: 'trellis-proxy', families: ['ip'], traffic });
 
-const openIptablesMode = async (node: TestNetNs, backend: 'nft' | 'legacy') => {
+const openIptablesMode = async (
+  node: TestNetNs,
+  backend: 'nft' | 'legacy',
+  more: Partial<TrafficOptions> = {},
+) => {
   const ip = await openIptables({ family: 'inet', backend, netns: node.path });
   return iptablesMode({
     ports: { ip },
-    traffic,
+    traffic: { ip: { ...traffic.ip, ...more } },
     ...(backend === 'nft' ? { nft: closing(await openNft(node.path)) } : {}),
   });
 };
@@ -138,3 +142,26 @@ for (const { name, tools, open, rules } of MODES) {
     },
   );
 }
+
+describeWith(
+  { root: true, tools: ['busybox', 'nsenter', 'iptables-nft-restore', 'iptables-legacy-restore'] },
+  'node ports on loopback',
+  () => {
+    it.each(['nft', 'legacy'] as const)(
+      'are there in the iptables mode (%s) if asked for',
+      async (backend) => {
+        const { node } = await lab();
+        await node.run('sh', '-c', 'echo 1 > /proc/sys/net/ipv4/conf/all/route_localnet');
+        const state = web(['10.244.0.2']);
+        const without = await openIptablesMode(node, backend);
+        await without.sync(state);
+        await expect(get(node, '127.0.0.1:30080')).rejects.toThrow(/refused/);
+        without.close();
+        const mode = await openIptablesMode(node, backend, { localhostNodePorts: true });
+        await mode.sync(state);
+        expect(await get(node, '127.0.0.1:30080')).toBe('one');
+        mode.close();
+      },
+    );
+  },
+);

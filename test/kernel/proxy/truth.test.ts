@@ -5,7 +5,7 @@ import { iptablesMode } from '../../../proxy-modes/iptables/mode.js';
 import { nftablesMode } from '../../../proxy-modes/nftables/mode.js';
 import { openIptables } from '../../../src/kernel/iptables/adapter.js';
 import { openNft } from '../../../src/kernel/nftables/adapter.js';
-import type { ProxyMode, TrafficOptions } from '../../../src/proxy/state.js';
+import type { IpFamily, ProxyMode, TrafficOptions } from '../../../src/proxy/state.js';
 import type { TestNetNs } from '../../support/netns.js';
 import { broken, truthGroups } from '../../support/proxy/truth.js';
 import { type Asker, truthLab } from '../../support/proxy/truthLab.js';
@@ -15,31 +15,29 @@ vi.setConfig({ testTimeout: 300_000 });
 
 const { open, closing } = truthLab();
 
-const MODES: Readonly<Record<string, (node: TestNetNs, options: TrafficOptions) => Promise<ProxyMode>>> = {
-  nftables: async (node, options) =>
+interface Setup {
+  readonly node: TestNetNs;
+  readonly family: IpFamily;
+  readonly options: TrafficOptions;
+}
+
+const MODES: Readonly<Record<string, (setup: Setup) => Promise<ProxyMode>>> = {
+  nftables: async ({ node, family, options }) =>
     nftablesMode({
       nft: closing(await openNft(node.path)),
       table: 'trellis-truth',
-      families: ['ip', 'ip6'],
-      traffic: { ip: options, ip6: options },
+      families: [family],
+      traffic: { [family]: options },
     }),
-  'iptables (nft)': (node, options) => iptables(node, options, 'nft'),
-  'iptables (legacy)': (node, options) => iptables(node, options, 'legacy'),
+  'iptables (nft)': (setup) => openIptablesMode(setup, 'nft'),
+  'iptables (legacy)': (setup) => openIptablesMode(setup, 'legacy'),
 };
 
-async function iptables(node: TestNetNs, options: TrafficOptions, backend: 'nft' | 'legacy') {
-  const [ip, ip6] = [
-    await openIptables({ family: 'inet', backend, netns: node.path }),
-    await openIptables({ family: 'inet6', backend, netns: node.path }),
-  ];
-  return iptablesMode({ ports: { ip, ip6 }, traffic: { ip: options, ip6: options } });
+async function openIptablesMode({ node, family, options }: Setup, backend: 'nft' | 'legacy') {
+  const inet = family === 'ip' ? 'inet' : 'inet6';
+  const port = await openIptables({ family: inet, backend, netns: node.path });
+  return iptablesMode({ ports: { [family]: port }, traffic: { [family]: options } });
 }
-
-/** Options that name an address belong to its family alone. */
-const familyOf = ({ local, nodePortCidrs = [] }: TrafficOptions) =>
-  [local?.by === 'cidr' ? local.cidr : '', ...nodePortCidrs].some((text) => text.includes(':'))
-    ? 'ip6'
-    : 'ip';
 
 const tools = [
   'nsenter',
@@ -52,11 +50,10 @@ describeWith({ root: true, tools }, 'packets are treated as promised', () => {
   it.each(Object.keys(MODES))('in the %s mode', async (name) => {
     const lab = await open();
     const failures: string[] = [];
-    for (const { options, cases, state } of truthGroups()) {
-      const mode = await MODES[name]?.(lab.node, options);
+    for (const { family, options, cases, state } of truthGroups()) {
+      const mode = await MODES[name]?.({ node: lab.node, family, options });
       if (mode === undefined) throw new Error(`no mode ${name}`);
-      const family = familyOf(options);
-      await mode.sync(new Map([...state].filter(([, port]) => port.family === family)));
+      await mode.sync(state);
       await Promise.all(
         (['pod', 'node', 'outside', 'here'] satisfies Asker[]).map(async (from) => {
           const asked = cases.filter((one) => one.from === from);

@@ -1,7 +1,7 @@
 // What the Service API promises of packets, as cases that every mode is held to.
 // Guarantees: a case names the whole of what may happen: which endpoints, with which source, or how it is refused.
-import type { ServicePort, TrafficOptions } from '../../../src/proxy/state.js';
-import { NODE_IP, type Packet, type Place, packetFrom } from './packet.js';
+import type { IpFamily, ServicePort, TrafficOptions } from '../../../src/proxy/state.js';
+import { NODE_IP, NODE_IP6, type Packet, type Place, packetFrom } from './packet.js';
 import { endpoint, servicePort } from './port.js';
 
 export const TRAFFIC: TrafficOptions = { local: { by: 'cidr', cidr: '10.244.0.0/16' } };
@@ -17,90 +17,121 @@ export interface SemanticCase {
   readonly masqueraded?: boolean;
 }
 
-const here = endpoint('10.244.0.1');
-const there = endpoint('10.244.1.1', false);
-const both = { endpoints: [here, there] };
-const BOTH = ['10.244.0.1 8080', '10.244.1.1 8080'];
-const LOCAL = ['10.244.0.1 8080'];
 const EXTERNAL_IP = '192.0.2.1';
 const LB_IP = '198.51.100.1';
 
+/** What a family's cases are made of. */
+const WORLDS = {
+  ip: {
+    here: endpoint('10.244.0.1'),
+    there: endpoint('10.244.1.1', false),
+    clusterIp: '10.96.0.1',
+    nodeIp: NODE_IP,
+    externalIp: EXTERNAL_IP,
+    balancerIp: LB_IP,
+  },
+  ip6: {
+    here: endpoint('fd00:244::1'),
+    there: endpoint('fd00:244:1::1', false),
+    clusterIp: 'fd00:96::1',
+    nodeIp: NODE_IP6,
+    externalIp: '2001:db8:1::1',
+    balancerIp: '2001:db8:2::1',
+  },
+} as const;
+
+const { here, there } = WORLDS.ip;
+const both = { endpoints: [here, there] };
+const BOTH = ['10.244.0.1 8080', '10.244.1.1 8080'];
+const LOCAL = ['10.244.0.1 8080'];
 const outside = { nodePort: 30_080, externalIps: [EXTERNAL_IP], loadBalancerIps: [LB_IP] };
 const wide = servicePort(1, { ...both, ...outside });
-const local = servicePort(1, { ...both, ...outside, externalLocal: true, localEndpoints: [here] });
-const nowhere = servicePort(1, { ...outside, endpoints: [], served: false });
-const elsewhere = servicePort(1, { ...outside, endpoints: [there], externalLocal: true });
-const entries: readonly [string, string, number][] = [
-  ['its node port', NODE_IP, 30_080],
-  ['an external IP', EXTERNAL_IP, 80],
-  ['a load balancer IP', LB_IP, 80],
-];
 const PLACES: readonly Place[] = ['pod', 'node', 'outside'];
 
-function fromEverywhere(): SemanticCase[] {
-  return PLACES.flatMap((place) => [
-    {
-      name: `the cluster IP from ${place} reaches any endpoint`,
-      port: wide,
-      packet: packetFrom(place, '10.96.0.1', 80),
-      expected: BOTH,
-      masqueraded: place !== 'pod',
-    },
-    {
-      name: `the cluster IP from ${place} without endpoints is refused`,
-      port: nowhere,
-      packet: packetFrom(place, '10.96.0.1', 80),
-      expected: 'reject',
-    },
-    ...entries.flatMap(([entry, ip, port]): SemanticCase[] => [
+/** Every way in, by every policy, from every place, to endpoints here, there and nowhere. */
+function fromEverywhere(family: IpFamily, protocol: 'tcp' | 'udp'): SemanticCase[] {
+  const { here, there, clusterIp, nodeIp, externalIp, balancerIp } = WORLDS[family];
+  const ways = { nodePort: 30_080, externalIps: [externalIp], loadBalancerIps: [balancerIp] };
+  const service = (more: Partial<ServicePort>) => servicePort(1, { family, protocol, ...ways, ...more });
+  const all = service({ endpoints: [here, there] });
+  const nowhere = service({ endpoints: [], served: false });
+  const local = service({ endpoints: [here, there], localEndpoints: [here], externalLocal: true });
+  const elsewhere = service({ endpoints: [there], externalLocal: true });
+  const internal = service({ endpoints: [here, there], localEndpoints: [here], internalLocal: true });
+  const internalElsewhere = servicePort(1, { family, protocol, endpoints: [], internalLocal: true });
+  const [toHere, toThere] = [`${here.ip} 8080`, `${there.ip} 8080`];
+  const entries: readonly [string, string, number][] = [
+    ['its node port', nodeIp, 30_080],
+    ['an external IP', externalIp, 80],
+    ['a load balancer IP', balancerIp, 80],
+  ];
+  const about = `${protocol} over ${family}`;
+  return PLACES.flatMap((place) => {
+    const packet = (ip: string, port: number) => packetFrom(place, ip, port, { protocol });
+    const isOutside = place === 'outside';
+    return [
       {
-        name: `${entry} from ${place} reaches any endpoint, masqueraded`,
-        port: wide,
-        packet: packetFrom(place, ip, port),
-        expected: BOTH,
-        masqueraded: true,
+        name: `${about}: the cluster IP from ${place} reaches any endpoint`,
+        port: all,
+        packet: packet(clusterIp, 80),
+        expected: [toHere, toThere],
+        masqueraded: place !== 'pod',
       },
       {
-        name: `${entry} from ${place} without endpoints is refused`,
+        name: `${about}: the cluster IP from ${place} without endpoints is refused`,
         port: nowhere,
-        packet: packetFrom(place, ip, port),
+        packet: packet(clusterIp, 80),
         expected: 'reject',
       },
       {
-        name: `${entry} with policy Local from ${place} ${place === 'outside' ? 'stays on the node and keeps its source' : 'reaches any endpoint'}`,
-        port: local,
-        packet: packetFrom(place, ip, port),
-        expected: place === 'outside' ? LOCAL : BOTH,
-        masqueraded: place === 'node',
+        name: `${about}: the cluster IP with internal policy Local from ${place} stays on the node`,
+        port: internal,
+        packet: packet(clusterIp, 80),
+        expected: [toHere],
+        masqueraded: place !== 'pod',
       },
       {
-        name: `${entry} with policy Local and no local endpoint from ${place} is ${place === 'outside' ? 'dropped' : 'served'}`,
-        port: elsewhere,
-        packet: packetFrom(place, ip, port),
-        expected: place === 'outside' ? 'drop' : ['10.244.1.1 8080'],
-        masqueraded: place === 'node',
+        name: `${about}: the cluster IP with internal policy Local and no local endpoint from ${place} is dropped`,
+        port: internalElsewhere,
+        packet: packet(clusterIp, 80),
+        expected: 'drop',
       },
-    ]),
-  ]);
+      ...entries.flatMap(([entry, ip, port]): SemanticCase[] => [
+        {
+          name: `${about}: ${entry} from ${place} reaches any endpoint, masqueraded`,
+          port: all,
+          packet: packet(ip, port),
+          expected: [toHere, toThere],
+          masqueraded: true,
+        },
+        {
+          name: `${about}: ${entry} from ${place} without endpoints is refused`,
+          port: nowhere,
+          packet: packet(ip, port),
+          expected: 'reject',
+        },
+        {
+          name: `${about}: ${entry} with policy Local from ${place} ${isOutside ? 'stays on the node and keeps its source' : 'reaches any endpoint'}`,
+          port: local,
+          packet: packet(ip, port),
+          expected: isOutside ? [toHere] : [toHere, toThere],
+          masqueraded: place === 'node',
+        },
+        {
+          name: `${about}: ${entry} with policy Local and no local endpoint from ${place} is ${isOutside ? 'dropped' : 'served'}`,
+          port: elsewhere,
+          packet: packet(ip, port),
+          expected: isOutside ? 'drop' : [toThere],
+          masqueraded: place === 'node',
+        },
+      ]),
+    ] satisfies SemanticCase[];
+  });
 }
 
 const guarded = servicePort(1, { ...both, ...outside, sourceRanges: ['203.0.113.0/24'] });
-const internal = servicePort(1, { ...both, internalLocal: true, localEndpoints: [here] });
-const internalElsewhere = servicePort(1, { endpoints: [], internalLocal: true });
 
 const SPECIAL: readonly SemanticCase[] = [
-  {
-    name: 'internal policy Local reaches only local endpoints',
-    port: internal,
-    packet: packetFrom('pod', '10.96.0.1', 80),
-    expected: LOCAL,
-  },
-  {
-    name: 'internal policy Local without a local endpoint drops',
-    port: internalElsewhere,
-    packet: packetFrom('pod', '10.96.0.1', 80),
-    expected: 'drop',
-  },
   {
     name: 'source ranges let a listed client in',
     port: guarded,
@@ -178,12 +209,6 @@ const SPECIAL: readonly SemanticCase[] = [
     expected: 'untouched',
   },
   {
-    name: 'UDP is served',
-    port: servicePort(1, { ...both, protocol: 'udp' }),
-    packet: packetFrom('pod', '10.96.0.1', 80, { protocol: 'udp' }),
-    expected: BOTH,
-  },
-  {
     name: 'SCTP is served',
     port: servicePort(1, { ...both, protocol: 'sctp' }),
     packet: packetFrom('pod', '10.96.0.1', 80, { protocol: 'sctp' }),
@@ -210,27 +235,13 @@ const SPECIAL: readonly SemanticCase[] = [
     packet: packetFrom('outside', '192.168.0.9', 30_080),
     expected: 'untouched',
   },
-  {
-    name: 'IPv6 cluster IP',
-    port: servicePort(1, { family: 'ip6' }),
-    packet: packetFrom('pod', 'fd00:96::1', 80),
-    expected: ['fd00:244::1 8080'],
-  },
-  {
-    name: 'IPv6 without endpoints is refused',
-    port: servicePort(1, { family: 'ip6', endpoints: [], served: false }),
-    packet: packetFrom('pod', 'fd00:96::1', 80),
-    expected: 'reject',
-  },
-  {
-    name: 'IPv6 node port from outside',
-    port: servicePort(1, { family: 'ip6', nodePort: 30_080 }),
-    packet: packetFrom('outside', 'fd00:1::1', 30_080),
-    expected: ['fd00:244::1 8080'],
-    masqueraded: true,
-  },
 ];
 
-export const SEMANTIC_CASES: readonly SemanticCase[] = [...fromEverywhere(), ...SPECIAL];
+export const SEMANTIC_CASES: readonly SemanticCase[] = [
+  ...(['ip', 'ip6'] as const).flatMap((family) =>
+    (['tcp', 'udp'] as const).flatMap((protocol) => fromEverywhere(family, protocol)),
+  ),
+  ...SPECIAL,
+];
 export const optionsOf = ({ options, port }: SemanticCase): TrafficOptions =>
   options ?? (port.family === 'ip' ? TRAFFIC : TRAFFIC6);

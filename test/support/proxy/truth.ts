@@ -1,6 +1,6 @@
 // The semantic cases as questions to a real machine: each case gets a service of its own, so that all are asked at once.
 // Guarantees: a case means the same as for the tracers; what cannot be asked (SCTP) is left out.
-import type { ProxyState, ServicePort } from '../../../src/proxy/state.js';
+import type { IpFamily, ProxyState, ServicePort } from '../../../src/proxy/state.js';
 import type { Place } from './packet.js';
 import { stateOf } from './port.js';
 import { optionsOf, SEMANTIC_CASES, type SemanticCase } from './semantics.js';
@@ -20,21 +20,23 @@ export interface TruthCase {
   readonly source: string | undefined;
 }
 
-/** Cases that need the same options, with the state of all their services. */
+/** Cases of one family that need the same options, with the state of all their services. */
 export interface TruthGroup {
+  readonly family: IpFamily;
   readonly options: ReturnType<typeof optionsOf>;
   readonly cases: readonly TruthCase[];
   readonly state: ProxyState;
 }
 
 export function truthGroups(): TruthGroup[] {
-  const groups = new Map<string, { options: TruthGroup['options']; cases: TruthCase[] }>();
+  const groups = new Map<string, Omit<TruthGroup, 'state' | 'cases'> & { readonly cases: TruthCase[] }>();
   for (const [index, semantic] of SEMANTIC_CASES.entries()) {
     const own = truthCase(semantic, index + 2);
     if (own === undefined) continue;
     const options = optionsOf(semantic);
-    const key = JSON.stringify(options);
-    const group = groups.get(key) ?? { options, cases: [] };
+    const { family } = own.port;
+    const key = JSON.stringify([family, options]);
+    const group = groups.get(key) ?? { family, options, cases: [] };
     group.cases.push(own);
     groups.set(key, group);
   }

@@ -57,10 +57,14 @@ const tcp = ({ source, destination, port, patienceMs }) => new Promise((resolve)
 });
 const udp = ({ source, destination, port, patienceMs }) => new Promise((resolve) => {
   const socket = dgram.createSocket(destination.includes(':') ? 'udp6' : 'udp4');
-  const end = (answer) => { clearTimeout(timer); resolve(answer); socket.close(); };
+  const end = (answer) => { clearTimeout(timer); clearInterval(again); resolve(answer); socket.close(); };
   const timer = setTimeout(() => end('silence'), patienceMs);
+  let again;
   socket.on('message', (text) => end(told(text))).on('error', ({ code }) => end(code === 'ECONNREFUSED' ? 'refused' : 'silence'));
-  socket.bind({ ...(source ? { address: source } : {}) }, () => socket.connect(port, destination, () => socket.send('?')));
+  socket.bind({ ...(source ? { address: source } : {}) }, () => socket.connect(port, destination, () => {
+    socket.send('?');
+    again = setInterval(() => socket.send('?'), 400);
+  }));
 });
 const questions = JSON.parse(process.argv[1]);
 Promise.all(questions.map((question) => (question.protocol === 'tcp' ? tcp : udp)(question)))
@@ -79,6 +83,8 @@ ip -6 route add default via fd00:244::fe dev eth0 onlink
 const NODE = `
 echo 1 > /proc/sys/net/ipv4/ip_forward
 echo 1 > /proc/sys/net/ipv6/conf/all/forwarding
+echo 0 > /proc/sys/net/ipv4/icmp_ratelimit # refusals are asked for by the dozen
+echo 0 > /proc/sys/net/ipv6/icmp/ratelimit
 for device in veth1 veth2 veth3; do
   ip addr add 10.244.0.254/32 dev $device
   ip -6 addr add fd00:244::fe/128 dev $device nodad
@@ -87,7 +93,7 @@ done
 for place in "10.244.0.77 veth1" "172.16.0.9 veth1" "10.244.0.1 veth2" "10.244.1.1 veth3"; do
   ip route add \${place% *}/32 dev \${place#* }
 done
-for place in "fd00:244::77 veth1" "fd00:244::1 veth2"; do ip -6 route add \${place% *}/128 dev \${place#* }; done
+for place in "fd00:244::77 veth1" "fd00:244::1 veth2" "fd00:244:1::1 veth3"; do ip -6 route add \${place% *}/128 dev \${place#* }; done
 ip link set lo up
 ip addr add ${NODE_IP}/24 dev eth0
 ip -6 addr add ${NODE_IP6}/64 dev eth0 nodad
@@ -102,7 +108,7 @@ for address in 192.168.0.2/24 203.0.113.5/32 203.0.114.1/32; do ip addr add $add
 for address in fd00:1::2/64 2001:db8::5/128; do ip -6 addr add $address dev eth0 nodad; done
 ip link set eth0 up
 for network in 10.96.0.0/16 192.0.2.0/24 198.51.100.0/24 192.168.0.9/32; do ip route add $network via ${NODE_IP}; done
-ip -6 route add fd00:96::/64 via ${NODE_IP6}
+for network in fd00:96::/64 2001:db8:1::/64 2001:db8:2::/64; do ip -6 route add $network via ${NODE_IP6}; done
 `;
 
 /** Every path is taken as it is: sources need not be where the way back is. */
@@ -162,7 +168,7 @@ export function truthLab() {
     await there.run('sh', '-e', '-c', POD('10.244.1.1', 'fd00:244:1::1'));
     await outside.run('sh', '-e', '-c', `${OUTSIDE}${LOOSE}`);
     await serve(here, '10.244.0.1', 'fd00:244::1');
-    await serve(there, '10.244.1.1');
+    await serve(there, '10.244.1.1', 'fd00:244:1::1');
     const askers: Readonly<Record<Asker, TestNetNs>> = { pod, node, outside, here };
     return {
       node,

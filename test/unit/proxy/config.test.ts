@@ -118,7 +118,9 @@ describe('the configuration of a proxy', () => {
       ...{ bridgeInterface: 'br0', interfaceNamePrefix: 'veth', nodePortAddresses: ['192.168.0.0/16'] },
       ...{ masqueradeAll: true, masqueradeBit: 3, localhostNodePorts: true, syncPeriodMs: 61_000 },
       ...{ minSyncPeriodMs: 20, ipvsScheduler: 'lc', ipvsExcludeCidrs: ['10.1.0.0/16'], ipvsStrictArp: true },
-      ...{ conntrackMaxPerCore: 7, conntrackMin: 8 },
+      ...{ conntrackMaxPerCore: 7, conntrackMin: 8, conntrackTcpEstablishedMs: 0 },
+      ...{ conntrackTcpCloseWaitMs: 60_000, conntrackTcpBeLiberal: true },
+      ...{ conntrackUdpMs: 30_000, conntrackUdpStreamMs: 1500 },
     });
     // Every field is another than the usual one, or the comparison would show nothing.
     for (const [field, value] of Object.entries(settle()))
