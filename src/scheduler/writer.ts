@@ -8,6 +8,7 @@ import { ApiError } from '../api/status.js';
 import type { Client } from '../client/client.js';
 import { messageOf } from '../client/error.js';
 import { type EventRecorder, referenceTo } from '../client/eventRecorder.js';
+import { pause } from '../client/pause.js';
 import { bind, type FailureReason, reportFailure } from './binder.js';
 import type { Extender } from './extenders/extender.js';
 import type { SchedulerMetrics } from './metrics.js';
@@ -46,6 +47,8 @@ export interface Chosen {
 
 /** How long after its binding was answered a pod may stay unseen. The watch is then far behind, or broke. */
 const SEEN_WITHIN_MS = 5 * 60_000;
+/** Victims that go at once leave the place before it need be announced: the binding says more, and supersedes it. */
+const ANNOUNCED_AFTER_MS = 100;
 
 export class Writer {
   readonly #options: WriterOptions;
@@ -71,6 +74,18 @@ export class Writer {
 
   report(pod: Stored<V1Pod>, reason: FailureReason, message: string, nominatedNodeName?: string): void {
     this.#start(() => this.#report(pod, reason, message, nominatedNodeName));
+  }
+
+  /** Says that a place is being made for the pod, unless it has it by then. */
+  nominate({ key, pod }: PodInfo, message: string, nodeName: string): void {
+    const { state, signal } = this.#options;
+    this.#recordFailure(pod, message);
+    const attempts = state.queue.historyOf(key)?.attempts;
+    this.#startBeside(async () => {
+      await pause(ANNOUNCED_AFTER_MS, signal);
+      const isAsItWas = state.queue.historyOf(key)?.attempts === attempts && !this.#isReplaced(pod, key);
+      if (isAsItWas) await this.#writeFailure(pod, 'Unschedulable', message, nodeName);
+    });
   }
 
   /** Sends the victims away, and takes back the nominations that the preemptor overrules. */
@@ -101,7 +116,7 @@ export class Writer {
     this.#writes.add(write);
   }
 
-  /** Volumes may take minutes: what waits for them is not one of those in flight. */
+  /** For what waits, be it minutes for volumes: it is not one of those in flight. */
   #startBeside(work: () => Promise<void>): void {
     const write = work().finally(() => this.#beside.delete(write));
     this.#beside.add(write);
@@ -191,10 +206,23 @@ export class Writer {
     pod: Stored<V1Pod>,
     reason: FailureReason,
     message: string,
+    nominatedNodeName?: string,
+  ): Promise<void> {
+    this.#recordFailure(pod, message);
+    await this.#writeFailure(pod, reason, message, nominatedNodeName);
+  }
+
+  #recordFailure(pod: Stored<V1Pod>, message: string): void {
+    this.#options.recorder.event(referenceTo(PODS, pod), 'Warning', 'FailedScheduling', message);
+  }
+
+  async #writeFailure(
+    pod: Stored<V1Pod>,
+    reason: FailureReason,
+    message: string,
     nominatedNodeName = '',
   ): Promise<void> {
-    const { recorder, now } = this.#options;
-    recorder.event(referenceTo(PODS, pod), 'Warning', 'FailedScheduling', message);
+    const { now } = this.#options;
     // The pod may be gone or bound by now; the condition is for people, and the next try writes it again.
     await this.#attempt('condition not written', pod, (client) =>
       reportFailure(client, pod, { reason, message, now: now(), nominatedNodeName }),
