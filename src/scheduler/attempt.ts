@@ -223,10 +223,9 @@ export class Attempts {
     }
     const nodeName = state.snapshot.table.names[victims.slot] ?? '';
     log.info('preempting', { pod: keyOf(info.pod.metadata), node: nodeName, victims: victims.pods.length });
-    writer.preempt(info, nodeName, victims);
+    writer.preempt(info, nodeName, { ...victims, message: diagnosisMessage(diagnosis) });
     state.nominations.set(info, nodeName);
     state.queue.unschedulable(info.key, diagnosis.rejectedBy);
-    writer.nominate(info, diagnosisMessage(diagnosis), nodeName);
   }
 
   #report({ info }: Attempt, diagnosis: Diagnosis, preemption: string): void {

@@ -8,7 +8,6 @@ import { ApiError } from '../api/status.js';
 import type { Client } from '../client/client.js';
 import { messageOf } from '../client/error.js';
 import { type EventRecorder, referenceTo } from '../client/eventRecorder.js';
-import { pause } from '../client/pause.js';
 import { bind, type FailureReason, reportFailure } from './binder.js';
 import type { Extender } from './extenders/extender.js';
 import type { SchedulerMetrics } from './metrics.js';
@@ -47,8 +46,6 @@ export interface Chosen {
 
 /** How long after its binding was answered a pod may stay unseen. The watch is then far behind, or broke. */
 const SEEN_WITHIN_MS = 5 * 60_000;
-/** Victims that go at once leave the place before it need be announced: the binding says more, and supersedes it. */
-const ANNOUNCED_AFTER_MS = 100;
 
 export class Writer {
   readonly #options: WriterOptions;
@@ -76,20 +73,11 @@ export class Writer {
     this.#start(() => this.#report(pod, reason, message, nominatedNodeName));
   }
 
-  /** Says that a place is being made for the pod, unless it has it by then. */
-  nominate({ key, pod }: PodInfo, message: string, nodeName: string): void {
-    const { state, signal } = this.#options;
-    this.#recordFailure(pod, message);
-    const attempts = state.queue.historyOf(key)?.attempts;
-    this.#startBeside(async () => {
-      await pause(ANNOUNCED_AFTER_MS, signal);
-      const isAsItWas = state.queue.historyOf(key)?.attempts === attempts && !this.#isReplaced(pod, key);
-      if (isAsItWas) await this.#writeFailure(pod, 'Unschedulable', message, nodeName);
-    });
-  }
-
-  /** Sends the victims away, and takes back the nominations that the preemptor overrules. */
-  preempt(preemptor: PodInfo, nodeName: string, { pods }: Victims): void {
+  /**
+   * Sends the victims away, and takes back the nominations that the preemptor overrules. The preemptor says where it waits
+   * if there is anything to wait for: victims that are gone at once leave it to the binding to say more.
+   */
+  preempt(preemptor: PodInfo, nodeName: string, { pods, message }: Victims & { message: string }): void {
     const { state } = this.#options;
     const overruled = state.nominations.on(nodeName).filter(({ priority }) => priority < preemptor.priority);
     for (const { key } of overruled) state.nominations.remove(key);
@@ -97,13 +85,16 @@ export class Writer {
       this.#start(async () => {
         await this.#attempt('nomination not cleared', pod, (client) => clearNomination(client, pod));
       });
+    this.#recordFailure(preemptor.pod, message);
     state.preempting.add(preemptor.key);
     this.#start(async () => {
       const told = await Promise.all(pods.map((victim) => this.#evict(preemptor, victim, nodeName)));
+      const areLeaving = () => told.every(Boolean) && pods.some((victim) => state.isPlaced(victim));
+      // Before the pod can be tried again: a report that came after its binding would deny it.
+      if (areLeaving()) await this.#writeFailure(preemptor.pod, 'Unschedulable', message, nodeName);
       state.preempting.delete(preemptor.key);
       // Room that is still being left is waited for: the end of the last victim wakes the pod.
-      const isLeaving = told.every(Boolean) && pods.some((victim) => state.isPlaced(victim));
-      if (!isLeaving) state.queue.activate(preemptor.key);
+      if (!areLeaving()) state.queue.activate(preemptor.key);
     });
   }
 
@@ -116,7 +107,7 @@ export class Writer {
     this.#writes.add(write);
   }
 
-  /** For what waits, be it minutes for volumes: it is not one of those in flight. */
+  /** Volumes may take minutes: what waits for them is not one of those in flight. */
   #startBeside(work: () => Promise<void>): void {
     const write = work().finally(() => this.#beside.delete(write));
     this.#beside.add(write);

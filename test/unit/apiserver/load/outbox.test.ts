@@ -22,16 +22,3 @@ it('delivers what fits, in order and in one piece', async () => {
   for await (const piece of outbox) pieces.push(Buffer.from(piece).toString());
   expect(pieces).toEqual(['ab']);
 });
-it('delivers to a reader in the process the very pieces that it was given', async () => {
-  const outbox = new Outbox(() => {}, 1000);
-  const given = ['a', 'b', 'c'].map((text) => Buffer.from(text));
-  outbox.beginning = given.slice(0, 1);
-  outbox.push(...given.slice(1));
-  outbox.end();
-  const pieces: Uint8Array[] = [];
-  for await (const piece of outbox.pieces()) pieces.push(piece);
-  expect(pieces.length).toBe(given.length);
-  pieces.forEach((piece, at) => {
-    expect(piece).toBe(given[at]);
-  });
-});
