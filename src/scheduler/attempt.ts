@@ -223,15 +223,16 @@ export class Attempts {
     }
     const nodeName = state.snapshot.table.names[victims.slot] ?? '';
     log.info('preempting', { pod: keyOf(info.pod.metadata), node: nodeName, victims: victims.pods.length });
-    writer.preempt(info, nodeName, victims);
+    writer.preempt(info, nodeName, { ...victims, message: diagnosisMessage(diagnosis) });
     state.nominations.set(info, nodeName);
-    this.#report(attempt, diagnosis, '', nodeName);
+    state.queue.unschedulable(info.key, diagnosis.rejectedBy);
   }
 
-  #report({ info }: Attempt, diagnosis: Diagnosis, preemption: string, nodeName?: string): void {
+  #report({ info }: Attempt, diagnosis: Diagnosis, preemption: string): void {
     const { state, writer } = this.#options;
     state.queue.unschedulable(info.key, diagnosis.rejectedBy);
-    writer.report(info.pod, 'Unschedulable', diagnosisMessage(diagnosis, preemption), nodeName);
+    const promised = state.nominations.nodeOf(info.key);
+    writer.report(info.pod, 'Unschedulable', diagnosisMessage(diagnosis, preemption), promised);
   }
 }
 

@@ -73,8 +73,11 @@ export class Writer {
     this.#start(() => this.#report(pod, reason, message, nominatedNodeName));
   }
 
-  /** Sends the victims away, and takes back the nominations that the preemptor overrules. */
-  preempt(preemptor: PodInfo, nodeName: string, { pods }: Victims): void {
+  /**
+   * Sends the victims away, and takes back the nominations that the preemptor overrules. The preemptor says where it waits
+   * if there is anything to wait for: victims that are gone at once leave it to the binding to say more.
+   */
+  preempt(preemptor: PodInfo, nodeName: string, { pods, message }: Victims & { message: string }): void {
     const { state } = this.#options;
     const overruled = state.nominations.on(nodeName).filter(({ priority }) => priority < preemptor.priority);
     for (const { key } of overruled) state.nominations.remove(key);
@@ -82,13 +85,16 @@ export class Writer {
       this.#start(async () => {
         await this.#attempt('nomination not cleared', pod, (client) => clearNomination(client, pod));
       });
+    this.#recordFailure(preemptor.pod, message);
     state.preempting.add(preemptor.key);
     this.#start(async () => {
       const told = await Promise.all(pods.map((victim) => this.#evict(preemptor, victim, nodeName)));
+      const areLeaving = () => told.every(Boolean) && pods.some((victim) => state.isPlaced(victim));
+      // Before the pod can be tried again: a report that came after its binding would deny it.
+      if (areLeaving()) await this.#writeFailure(preemptor.pod, 'Unschedulable', message, nodeName);
       state.preempting.delete(preemptor.key);
       // Room that is still being left is waited for: the end of the last victim wakes the pod.
-      const isLeaving = told.every(Boolean) && pods.some((victim) => state.isPlaced(victim));
-      if (!isLeaving) state.queue.activate(preemptor.key);
+      if (!areLeaving()) state.queue.activate(preemptor.key);
     });
   }
 
@@ -191,10 +197,23 @@ export class Writer {
     pod: Stored<V1Pod>,
     reason: FailureReason,
     message: string,
+    nominatedNodeName?: string,
+  ): Promise<void> {
+    this.#recordFailure(pod, message);
+    await this.#writeFailure(pod, reason, message, nominatedNodeName);
+  }
+
+  #recordFailure(pod: Stored<V1Pod>, message: string): void {
+    this.#options.recorder.event(referenceTo(PODS, pod), 'Warning', 'FailedScheduling', message);
+  }
+
+  async #writeFailure(
+    pod: Stored<V1Pod>,
+    reason: FailureReason,
+    message: string,
     nominatedNodeName = '',
   ): Promise<void> {
-    const { recorder, now } = this.#options;
-    recorder.event(referenceTo(PODS, pod), 'Warning', 'FailedScheduling', message);
+    const { now } = this.#options;
     // The pod may be gone or bound by now; the condition is for people, and the next try writes it again.
     await this.#attempt('condition not written', pod, (client) =>
       reportFailure(client, pod, { reason, message, now: now(), nominatedNodeName }),

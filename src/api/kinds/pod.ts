@@ -41,9 +41,10 @@ export const podKind: KindDefinition<V1Pod> = {
     const qosClass = old.status?.qosClass;
     if (draft.status !== undefined && qosClass !== undefined) draft.status.qosClass ??= qosClass;
   },
-  validate({ spec = { containers: [] } }, old) {
+  validate(pod, old) {
+    const { spec = { containers: [] } } = pod;
     // A status that changes beside the very spec that is stored: nothing new is wanted.
-    if (spec === old?.spec) return [];
+    if (spec === old?.spec && pod !== old) return [];
     return [
       ...validatePodSpec(spec, 'spec'),
       ...(old?.spec === undefined ? validateNew(spec) : validatePodUpdate(spec, old.spec)),

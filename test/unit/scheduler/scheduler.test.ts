@@ -183,3 +183,23 @@ it('a preemptor is looked at again only when its last victim is gone', async () 
   await until(() => expect(bindings()).toContain('ns/vip -> n1'));
   expect(tries()).toBe(1);
 });
+
+it('a preemptor whose victims take their time says which node it waits for', async () => {
+  informers.of(NODES).set(makeNode('n1', { allocatable: { cpu: '2' } }));
+  see(requesting('victim', { cpu: '2' }, { nodeName: 'n1' }));
+  see(requesting('vip', { cpu: '2' }, { priority: 1000 }));
+  start();
+  const reports = () =>
+    client.writes.filter(({ verb, name }) => verb === 'patch/status' && name === 'ns/vip');
+  await until(() => expect(reports()).toHaveLength(1));
+  expect(reports()[0]?.body).toMatchObject({
+    metadata: { uid: 'uid-vip' },
+    status: {
+      nominatedNodeName: 'n1',
+      conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable' }],
+    },
+  });
+  expect(events).toContain('Warning FailedScheduling: 0/1 nodes are available: 1 Insufficient cpu.');
+  informers.of(PODS).remove('ns/victim');
+  await until(() => expect(bindings()).toEqual(['ns/vip -> n1']));
+});
