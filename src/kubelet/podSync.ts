@@ -150,7 +150,8 @@ export class PodSyncer implements PodSync {
     );
     const acted = actions.createSandbox || actions.killPod || hasWork(actions);
     const seen = acted ? await cache.refresh(uid) : runtimePod;
-    let after = this.tell(pod, seen);
+    // Nothing was done: what was told before holds. Most syncs of a full node are such.
+    let after = acted || actions.containersToResize.length > 0 ? this.tell(pod, seen) : before;
     if (this.endResize(pod, after)) after = this.tell(pod, seen);
     const waits = [retryMs, deadline.leftMs, this.initWaitMs(pod, actions), config.syncFrequencyMs].filter(
       (ms) => ms !== undefined,

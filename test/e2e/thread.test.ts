@@ -120,7 +120,7 @@ describeWith(NEEDS, 'the quick start', () => {
     it('answers through a service, from the node and from a pod', async () => {
       const watch = cluster.follow('get', 'pods', '-o', 'wide', '-w');
       expect(
-        await cluster.kubectl('create', 'deployment', 'web', `--image=$IMAGE`, '--replicas=3', ...SERVE),
+        await cluster.kubectl('create', 'deployment', 'web', `--image=${IMAGE}`, '--replicas=3', ...SERVE),
       ).toBe('deployment.apps/web created\n');
       expect(
         await cluster.kubectl('expose', 'deployment', 'web', '--port', '80', '--target-port', '8080'),
@@ -212,9 +212,9 @@ describeWith(NEEDS, 'the quick start', () => {
     it.runIf(round === 1)('lets a person look into a running pod', async () => {
       const [pod = { name: '' }] = await podsOf(cluster);
       const kubectl = `${process.execPath} dist/src/cli/main.js kubectl --data-dir ${cluster.dataDir}`;
-      const typing = { input: 'tty; ps; exit\n' };
       if ((await kubectlMinor(cluster)) >= 22) {
         const words = `debug -it ${pod.name} --image=${IMAGE} --image-pull-policy=IfNotPresent --target=busybox -c doctor -- sh`;
+        const typing = { input: 'tty; ps; exit\n' };
         await cluster.run(['script', '-qec', `${kubectl} ${words}`, '/dev/null'], typing);
       } else await addEphemeralContainer(cluster, pod.name);
       const state = async () =>
