@@ -10,6 +10,7 @@ import { tokenCleaner } from './bootstrapTokens/cleaner.js';
 import { bootstrapSigner } from './bootstrapTokens/signer.js';
 import { certificateApprover } from './certificates/approving.js';
 import { certificateCleaner } from './certificates/cleaning.js';
+import { type ServingApproval, servingApprover } from './certificates/servingApproval.js';
 import type { SigningAuthority } from './certificates/sign.js';
 import { certificateSigner } from './certificates/signing.js';
 import { clusterRoleAggregationController } from './clusterRoleAggregation.js';
@@ -18,15 +19,16 @@ import { cronJobController } from './cronJob/controller.js';
 import { daemonSetController } from './daemonSet/controller.js';
 import { deploymentController } from './deployment/controller.js';
 import { disruptionController } from './disruption/controller.js';
+import { dnsEndpointsController, type NamespacedName } from './dnsEndpoints.js';
 import { ControllersError, enabledNames } from './enabled.js';
 import { endpointSliceController } from './endpointSlice/controller.js';
 import { endpointSliceMirroringController } from './endpointSliceMirroring/controller.js';
 import { endpointsController } from './endpoints/controller.js';
 import { garbageCollector } from './garbageCollector/controller.js';
-import { autoscalerController } from './hpa/controller.js';
+import { AUTOSCALER_DEFAULTS, type AutoscalerOptions, autoscalerController } from './hpa/controller.js';
 import { jobController } from './job/controller.js';
 import { namespaceController } from './namespace/controller.js';
-import { nodeIpamController } from './node/ipam.js';
+import { type NodePrefixes, nodeIpamController } from './node/ipam.js';
 import { NODE_LIFECYCLE_DEFAULTS, nodeLifecycleController } from './node/lifecycle.js';
 import { taintEvictionController } from './node/taintEviction.js';
 import { nodeTtlController } from './node/ttl.js';
@@ -63,6 +65,10 @@ export interface ControllersOptions {
   readonly loadBalancerPool?: string;
   /** Signs the certificates that are asked for through the API; without it none are signed. */
   readonly signing?: SigningAuthority;
+  /** Approves the serving certificates of kubelets by these rules; without them administrators do. */
+  readonly servingApproval?: ServingApproval;
+  /** The Service in front of the name servers that nodes say they have. */
+  readonly dnsService?: NamespacedName;
   /** Switches the local-path provisioner and its default StorageClass on. */
   readonly localPath?: LocalPathOptions;
   readonly nodeMonitorGracePeriodMs?: number;
@@ -70,6 +76,13 @@ export interface ControllersOptions {
   readonly nodeStartupGracePeriodMs?: number;
   /** Nodes a second on which eviction may begin, and when a zone counts as disrupted. */
   readonly nodeEviction?: Partial<EvictionRates>;
+  /** Prefix lengths of nodes' pod networks. */
+  readonly nodePrefixes?: NodePrefixes;
+  readonly autoscaler?: Partial<AutoscalerOptions>;
+  /** So many finished pods are kept; 0 keeps them all. */
+  readonly terminatedPods?: number;
+  /** How many keys a controller works on at a time, by its name. */
+  readonly workers?: Readonly<Record<string, number>>;
   readonly now?: () => number;
 }
 
@@ -107,6 +120,7 @@ export async function runControllers(options: ControllersOptions): Promise<void>
           informers: ownInformers(informers),
           signal: ending.signal,
           record: recordBy(recorder),
+          workers: options.workers?.[controller.name],
         };
         await controller.run(context);
         await recorder.flush();
@@ -137,7 +151,7 @@ function controllersOf(
     ttlAfterFinishedController,
     disruptionController,
     resourceQuotaController,
-    autoscalerController,
+    autoscalerController({ ...AUTOSCALER_DEFAULTS, ...options.autoscaler }),
     volumeBinder(options.localPath),
     volumeExpander,
     ephemeralVolumeController,
@@ -146,10 +160,11 @@ function controllersOf(
     endpointSliceController,
     endpointsController,
     endpointSliceMirroringController,
+    ...(options.dnsService === undefined ? [] : [dnsEndpointsController(options.dnsService)]),
     serviceBalancerController(parseNetworks('--load-balancer-pool', options.loadBalancerPool ?? '')),
     serviceCidrController,
     garbageCollector,
-    nodeIpamController(parseClusterCidrs(clusterCidr)),
+    nodeIpamController(parseClusterCidrs(clusterCidr), options.nodePrefixes),
     nodeLifecycleController({
       gracePeriodMs: options.nodeMonitorGracePeriodMs ?? NODE_LIFECYCLE_DEFAULTS.gracePeriodMs,
       startupGracePeriodMs: options.nodeStartupGracePeriodMs ?? NODE_LIFECYCLE_DEFAULTS.startupGracePeriodMs,
@@ -158,9 +173,10 @@ function controllersOf(
     }),
     taintEvictionController,
     nodeTtlController,
-    podGcController,
+    podGcController(options.terminatedPods),
     clusterRoleAggregationController,
     certificateApprover,
+    ...(options.servingApproval === undefined ? [] : [servingApprover(options.servingApproval)]),
     certificateSigner(options.signing),
     certificateCleaner,
     bootstrapSigner,

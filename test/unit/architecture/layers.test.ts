@@ -33,7 +33,7 @@ test('what every process of trellis loads is small: each command loads its own p
     if (loaded.has(file)) return;
     loaded.add(file);
     for (const [, specifier = ''] of (texts.get(file) ?? '').matchAll(
-      /^(?:import|export)\s(?!type\b)[^'";]*?['"]([^'"]+)['"]/gm,
+      /^(?:import\s(?!type\b)(?:[^'";=(]*?\sfrom\s)?|export\s(?!type\b)[^'";=(]*?\sfrom\s)['"]([^'"]+)['"]/gm,
     ))
       load(
         specifier.startsWith('.')
