@@ -243,6 +243,7 @@ export async function runKubelet(around: KubeletSurroundings): Promise<RunningKu
     sampleAnew: () => collector.sampleAnew(),
     pods: () => pods.all().filter((pod) => workers.phaseOf(pod.metadata.uid) === 'sync'),
     reclaimDisk: () => imageGC.removeUnused(),
+    isGone: (uid) => !workers.knows(uid) || workers.isFinished(uid),
     pressureChanged: () => node?.changed(),
     evicted: (signal) => metrics.evicted(signal),
   });

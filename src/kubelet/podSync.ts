@@ -81,7 +81,10 @@ export class PodSyncer implements PodSync {
     const { cache, killer, probes } = this.options;
     const before = await cache.newerThan(uid, this.syncedAt.get(uid) ?? Number.NEGATIVE_INFINITY);
     if (pod !== undefined) this.tell(pod, before, { isTerminating: false, failure: end.failure });
-    await killer.killPod(pod, before, { graceSeconds: end.graceSeconds, signal: end.signal });
+    await Promise.all([
+      killer.killPod(pod, before, { graceSeconds: end.graceSeconds, signal: end.signal }),
+      end.failure !== undefined && end.graceSeconds === 0 ? this.endAtOnce(uid) : undefined,
+    ]);
     // Stopping may have let something slip in that was being made: only an empty look ends this phase.
     const after = await cache.refresh(uid);
     const alive = livingContainers(after);
@@ -89,6 +92,21 @@ export class PodSyncer implements PodSync {
       throw new KubeletError('RunContainerError', `${alive.length} containers are still running`);
     probes.remove(uid);
     if (pod !== undefined) this.tell(pod, after, { isTerminating: true, failure: end.failure });
+  }
+
+  /**
+   * A pod that must go without grace is often one that filled the disk, and a runtime that cannot write there stops
+   * nothing: its processes are ended and its files removed without it.
+   */
+  private async endAtOnce(uid: string): Promise<void> {
+    const { config, cgroups, volumes, log } = this.options;
+    if (!config.cgroupsPerQOS || cgroups === undefined) return;
+    try {
+      for (const group of podCgroupPlaces(config.cgroupRoot, uid)) await cgroups.kill(group);
+      await volumes.tearDown(uid);
+    } catch (error) {
+      log.warn('cannot end a pod at once', { podUid: uid, error: messageOf(error) });
+    }
   }
 
   async terminated(uid: string, pod: Pod | undefined): Promise<void> {
@@ -132,7 +150,8 @@ export class PodSyncer implements PodSync {
     );
     const acted = actions.createSandbox || actions.killPod || hasWork(actions);
     const seen = acted ? await cache.refresh(uid) : runtimePod;
-    let after = this.tell(pod, seen);
+    // Nothing was done: what was told before holds. Most syncs of a full node are such.
+    let after = acted || actions.containersToResize.length > 0 ? this.tell(pod, seen) : before;
     if (this.endResize(pod, after)) after = this.tell(pod, seen);
     const waits = [retryMs, deadline.leftMs, this.initWaitMs(pod, actions), config.syncFrequencyMs].filter(
       (ms) => ms !== undefined,

@@ -61,6 +61,26 @@ async function serviceAddress(cluster: TestCluster): Promise<string> {
   return cluster.kubectl('get', 'service', 'web', '-o', 'jsonpath={.spec.clusterIP}');
 }
 
+async function kubectlMinor(cluster: TestCluster): Promise<number> {
+  const { clientVersion } = JSON.parse(await cluster.kubectl('version', '--client', '-o', 'json'));
+  return Number.parseInt(clientVersion.minor, 10);
+}
+
+/** What `kubectl debug` asks of the API; before 1.22 kubectl asked in a form that is gone. */
+async function addEphemeralContainer(cluster: TestCluster, name: string): Promise<void> {
+  const pod = JSON.parse(await cluster.kubectl('get', 'pod', name, '-o', 'json'));
+  pod.spec.ephemeralContainers = [
+    {
+      ...{ name: 'doctor', image: IMAGE, imagePullPolicy: 'IfNotPresent', targetContainerName: 'busybox' },
+      ...{ stdin: true, tty: true, command: ['sh', '-c', 'tty; ps'] },
+    },
+  ];
+  const file = path.join(path.dirname(cluster.dataDir), 'debugged.json');
+  writeFileSync(file, JSON.stringify(pod));
+  const at = `/api/v1/namespaces/default/pods/${name}/ephemeralcontainers`;
+  await cluster.kubectl('replace', '--raw', at, '-f', file);
+}
+
 /** Addresses that are given out: host-local keeps a file for each. */
 function givenAddresses(cluster: TestCluster): string[] {
   const networks = path.join(cluster.dataDir, 'cni', 'networks');
@@ -187,6 +207,25 @@ describeWith(NEEDS, 'the quick start', () => {
       const shell = `${process.execPath} dist/src/cli/main.js kubectl --data-dir ${cluster.dataDir} exec -it ${pod.name} -- tty`;
       const { stdout } = await cluster.run(['script', '-qec', shell, '/dev/null'], { input: '' });
       expect(stdout).toMatch(/\/dev\/pts\/\d+/);
+    });
+
+    it.runIf(round === 1)('lets a person look into a running pod', async () => {
+      const [pod = { name: '' }] = await podsOf(cluster);
+      const kubectl = `${process.execPath} dist/src/cli/main.js kubectl --data-dir ${cluster.dataDir}`;
+      if ((await kubectlMinor(cluster)) >= 22) {
+        const words = `debug -it ${pod.name} --image=${IMAGE} --image-pull-policy=IfNotPresent --target=busybox -c doctor -- sh`;
+        const typing = { input: 'tty; ps; exit\n' };
+        await cluster.run(['script', '-qec', `${kubectl} ${words}`, '/dev/null'], typing);
+      } else await addEphemeralContainer(cluster, pod.name);
+      const state = async () =>
+        JSON.parse(await cluster.kubectl('get', 'pod', pod.name, '-o', 'json')).status
+          .ephemeralContainerStatuses?.[0]?.state;
+      await eventually(state, (is) => is?.terminated !== undefined);
+      expect((await state()).terminated.exitCode).toBe(0);
+      // A terminal of its own, and the processes of the container that it looks into.
+      const seen = await cluster.kubectl('logs', pod.name, '-c', 'doctor');
+      expect(seen).toMatch(/\/dev\/pts\/\d+/);
+      expect(seen).toContain('httpd -f -p 8080');
     });
 
     it('scales and restarts a rollout', async () => {

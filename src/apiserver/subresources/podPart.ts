@@ -44,8 +44,8 @@ export function podPart({ take, check }: PodPart) {
         take(draft, sent);
         kind.defaults?.(draft);
         await mutate(machinery, context, { operation: 'update', object: draft, old });
-        // As its own predecessor: the whole is checked, and what an ordinary update may not change is not.
-        const faults = [...validateObject<V1Pod>(kind, draft, draft), ...check(draft, old)];
+        // A copy as its own predecessor: the whole is checked, and what an ordinary update may not change is not.
+        const faults = [...validateObject<V1Pod>(kind, draft, copyJson(draft)), ...check(draft, old)];
         if (faults.length > 0) throw invalid(kind.type, context.name, faults);
         await validateAdmission(machinery, context, { operation: 'update', object: draft, old });
         countGeneration(kind, draft, old);

@@ -34,16 +34,22 @@ export interface EvictionOptions {
   readonly now: () => number;
   /** Frees disk without ending a pod: images and dead containers. */
   readonly reclaimDisk: () => Promise<void>;
+  /** Nothing of the pod is left on the node. */
+  readonly isGone: (uid: string) => boolean;
   readonly pressureChanged: () => void;
   readonly evicted: (signal: string) => void;
   /** For tests; what the machine says otherwise. */
   readonly observe?: (sample: NodeSample) => Observations;
 }
 
+/** What an evicted pod held is free only when it has gone; for so long the next one is spared. */
+const LEAVING_MS = 30_000;
+
 export class EvictionManager {
   private readonly thresholds: readonly Threshold[];
   private crossed: readonly Crossed[] = [];
   private causes: ReadonlyMap<PressureCondition, number> = new Map();
+  private leaving: { readonly uid: string; readonly sinceMs: number } | undefined;
   private timer: NodeJS.Timeout | undefined;
   private stopped = false;
 
@@ -79,7 +85,7 @@ export class EvictionManager {
     if (overLimit.length > 0) return overLimit;
     this.look(sample);
     let [worst] = due(this.crossed, now());
-    if (worst === undefined) return [];
+    if (worst === undefined || this.isOneLeaving()) return [];
     if (worst.signal !== 'memory.available' && worst.signal !== 'pid.available') {
       await reclaimDisk();
       sample = await this.options.sampleAnew();
@@ -101,7 +107,14 @@ export class EvictionManager {
         ? 0
         : Math.min(config.evictionMaxPodGracePeriod, first.pod.spec.terminationGracePeriodSeconds ?? 30);
     this.evict(first.pod, worst.signal, message, graceSeconds);
+    this.leaving = { uid: first.pod.metadata.uid, sinceMs: now() };
     return [first.pod];
+  }
+
+  private isOneLeaving(): boolean {
+    const { leaving } = this;
+    if (leaving === undefined || this.options.isGone(leaving.uid)) return false;
+    return this.options.now() - leaving.sinceMs < LEAVING_MS;
   }
 
   private look(sample: NodeSample): void {

@@ -145,6 +145,51 @@ describeWith(needs, 'a kubelet among enemies', () => {
     expect(existsSync(path.join(directory, 'kubelet', 'out'))).toBe(false);
   });
 
+  test('what this node cannot enforce or mount is refused in words, and nothing runs without it', async () => {
+    const mounted = (more: object) => [
+      shell(SLEEP, { volumeMounts: [{ name: 'data', mountPath: '/data', ...more }] }),
+    ];
+    const profiled = { securityContext: { appArmorProfile: { type: 'RuntimeDefault' } } };
+    const hasAppArmor = existsSync('/sys/module/apparmor/parameters/enabled');
+    await node.create('profiled', { containers: [shell(SLEEP, profiled)] });
+    if (hasAppArmor) await node.running('profiled');
+    else
+      expect((await node.ended('profiled')).status).toMatchObject({
+        reason: 'AppArmor',
+        message: 'Pod was rejected: Cannot enforce AppArmor: AppArmor is not enabled on the host',
+      });
+    const { features, handlers } = await node.node.cri.runtime.status();
+    await node.create('strict', {
+      securityContext: { supplementalGroupsPolicy: 'Strict' },
+      containers: [shell(SLEEP)],
+    });
+    if (features?.supplementalGroupsPolicy === true) await node.running('strict');
+    else expect((await node.ended('strict')).status.reason).toBe('SupplementalGroupsPolicyNotSupported');
+    await node.create('mapped', { hostUsers: false, containers: [shell(SLEEP)] });
+    const sandbox = await node.event('mapped', ({ reason }) => reason === 'FailedCreatePodSandBox');
+    expect(sandbox.message).toContain('hostUsers: false');
+    await node.create('recursive', {
+      volumes: [{ name: 'data', emptyDir: {} }],
+      containers: mounted({ readOnly: true, recursiveReadOnly: 'Enabled' }),
+    });
+    if (handlers.find(({ name }) => name === '')?.features.recursiveReadOnlyMounts === true)
+      await node.running('recursive');
+    else
+      expect((await node.waiting('recursive', /^CreateContainerConfigError$/)).message).toContain(
+        'failed to resolve recursive read-only mode',
+      );
+    await node.create('remote', {
+      volumes: [{ name: 'data', nfs: { server: '127.0.0.1', path: '/none' } }],
+      containers: mounted({}),
+    });
+    // Without its tool, or with it and without a server.
+    const mount = await node.event('remote', ({ reason }) => reason === 'FailedMount');
+    expect(mount.message).toMatch(
+      /^MountVolume.SetUp failed for volume "data" : .*(mount\.nfs|mount failed)/,
+    );
+    await node.remove('profiled', 'strict', 'mapped', 'recursive', 'remote');
+  });
+
   test('links that a container plants lead the kubelet nowhere', async () => {
     const { directory } = node.node.node;
     const precious = path.join(directory, 'precious');

@@ -1,6 +1,9 @@
 // A node that runs short: what it frees, whom it ends, and what it tells. The thresholds make a healthy machine look short.
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmdirSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { NODES } from '../../../src/api/resources.js';
 import { IMAGE, makeImageArchive } from '../../support/imageArchive.js';
 import { ApiNode, NODE, SLEEP, shell } from '../../support/kubelet/apiNode.js';
@@ -73,6 +76,42 @@ describeWith(needs, 'a node under pressure', () => {
       (is) => is === 'True',
     );
     expect((await node.ended('user')).status).toMatchObject({ reason: 'Evicted' });
+  });
+
+  test('a disk that is full: who filled it goes, its neighbour and the node stay, and then pods are taken again', async () => {
+    const disk = mkdtempSync(path.join(tmpdir(), 'trellis-disk-'));
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=192m', 'tmpfs', disk]);
+    vi.stubEnv('TMPDIR', disk);
+    try {
+      node = await ApiNode.start({
+        ...{ evictionHard: { 'nodefs.available': '20%' }, evictionPeriodMs: 500 },
+        evictionPressureTransition: 1_000,
+      });
+      const volumes = [{ name: 'data', emptyDir: {} }];
+      const volumeMounts = [{ name: 'data', mountPath: '/data' }];
+      const filling = 'busybox dd if=/dev/zero of=/data/fill bs=1M; exec sleep 10000';
+      await node.create('modest', { volumes, containers: [shell(SLEEP, { volumeMounts })] });
+      await node.running('modest');
+      await node.create('filler', { volumes, containers: [shell(filling, { volumeMounts })] });
+      const { status } = await node.ended('filler');
+      expect(status).toMatchObject({ phase: 'Failed', reason: 'Evicted' });
+      expect(status.message).toMatch(
+        /^The node was low on resource: ephemeral-storage\. Threshold quantity: /,
+      );
+      await node.event('filler', ({ reason }) => reason === 'Evicted');
+      expect(await node.readiness()).toBe('True');
+      expect((await node.get('modest'))?.status.phase).toBe('Running');
+      const pressed = async () => (await condition('DiskPressure')) ?? '';
+      await eventually(pressed, (is) => is === 'False');
+      await node.create('after', { containers: [shell(SLEEP)] });
+      await node.running('after');
+    } finally {
+      vi.unstubAllEnvs();
+      await node?.stop();
+      node = undefined;
+      execFileSync('umount', [disk]);
+      rmdirSync(disk);
+    }
   });
 
   test.runIf(LONG)(

@@ -1,11 +1,13 @@
 // Other requests and limits for containers that run: seen from inside, from the host's control groups and in the API.
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { V1Pod, V1ResourceRequirements } from '../../../src/api/gen/types.js';
 import type { Stored } from '../../../src/api/object.js';
 import { PODS } from '../../../src/api/resources.js';
 import { ApiNode, SLEEP, shell } from '../../support/kubelet/apiNode.js';
 import { describeWith } from '../../support/requires.js';
+import { until } from '../../support/until.js';
 
 const needs = { root: true, tools: ['containerd', 'runc', 'ctr'], files: ['/bin/busybox'] };
 const MI = 1024 * 1024;
@@ -104,6 +106,17 @@ describeWith(needs, 'a resize of a running pod', () => {
     );
     expect(memoryLimit(after, idOf(after))).toBe(192 * MI);
     await resized('policy', larger);
+    // The run before stays for its log; when there are two, the older one goes, and its log with it.
+    const logs = path.join(node.node.node.directory, `logs/default_policy_${after.metadata.uid}/main`);
+    expect(readdirSync(logs).sort()).toEqual(['0.log', '1.log']);
+    await resize('policy', { ...resources, limits: { cpu: '500m', memory: '160Mi' } });
+    await node.until('restarted', 'policy', (pod) => first(pod)?.restartCount === 2);
+    await until(async () => {
+      const labels = { 'io.kubernetes.pod.uid': after.metadata.uid };
+      const runs = await node.node.cri.runtime.listContainers({ labels });
+      expect(runs.map(({ metadata }) => metadata.attempt).sort()).toEqual([1, 2]);
+      expect(readdirSync(logs).sort()).toEqual(['1.log', '2.log']);
+    });
     await node.remove('policy');
   });
 

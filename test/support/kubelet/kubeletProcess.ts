@@ -58,9 +58,14 @@ export class KubeletProcess {
   }
 
   start(): void {
-    const child = spawn(process.execPath, [KUBELET_MAIN, 'kubelet', ...this.flags], {
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
+    // With the nursery that the node's agent has, so that memory says the same.
+    const child = spawn(
+      process.execPath,
+      ['--max-semi-space-size=2', KUBELET_MAIN, 'kubelet', ...this.flags],
+      {
+        stdio: ['ignore', 'pipe', 'pipe'],
+      },
+    );
     for (const stream of [child.stdout, child.stderr])
       stream.on('data', (chunk: Buffer) => this.said.push(chunk));
     this.child = child;

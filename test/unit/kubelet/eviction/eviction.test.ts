@@ -147,6 +147,7 @@ describe('the manager', () => {
       config: config(more),
       sample: async () => sample,
       sampleAnew: async () => sample,
+      isGone: () => true,
       pods: () => pods,
       workers: {
         terminate: (uid, { graceSeconds, failure } = {}) =>
