@@ -1,8 +1,8 @@
 // Plays the kubelets of nodes that are only objects: bound pods become ready, terminating ones go.
 // Guarantees: one request for each thing that a kubelet would tell; nodes stay alive until stop().
-import type { V1Node, V1Pod } from '../../src/api/gen/types.js';
+import type { V1Node, V1NodeStatus, V1Pod, V1PodStatus } from '../../src/api/gen/types.js';
 import type { Stored } from '../../src/api/object.js';
-import { NODES, PODS } from '../../src/api/resources.js';
+import { LEASES, NODES, PODS } from '../../src/api/resources.js';
 import { ApiError } from '../../src/api/status.js';
 import type { Client } from '../../src/client/client.js';
 import { ClientError } from '../../src/client/error.js';
@@ -72,21 +72,25 @@ export async function playKubelets(client: Client, nodeCount: number): Promise<K
   let addresses = 0;
   const seen = new Set<string>();
   const { waiting, wake } = makeWaiting();
-  const beat = async () => {
-    await inParallel(nodeCount, (number) => {
+  await inParallel(nodeCount, async (number) => {
+    const [node, name] = [makeNode(number), `node-${number}`];
+    await unlessThere(client.of(NODES).create(node));
+    await unlessThere(client.of(LEASES).create({ metadata: leaseOf(name), spec: { holderIdentity: name } }));
+    await reportReady(client, name);
+  });
+  const informers = openInformers(client);
+  const pods = informers.of(PODS);
+  const nodes = informers.of(NODES);
+  // A lease says that the node is alive; its status is told again only when the server has it otherwise.
+  const beat = () =>
+    inParallel(nodeCount, (number) => {
       requests += 1;
-      return reportReady(client, `node-${number}`);
+      const name = `node-${number}`;
+      const known = nodes.get(name);
+      if (known !== undefined && !holdsReady(known.status)) return reportReady(client, name);
+      const spec = { renewTime: new Date().toISOString().replace('Z', '000Z') };
+      return client.of(LEASES).patch(leaseOf(name), 'merge', { spec });
     });
-  };
-  await inParallel(nodeCount, (number) =>
-    client
-      .of(NODES)
-      .create(makeNode(number))
-      .catch((error: unknown) => {
-        if (!ApiError.is(error, 'AlreadyExists')) throw error;
-      }),
-  );
-  await beat();
   const ending = new AbortController();
   // One round after the other, however long it takes. Who cannot reach the server tries again in the next.
   const heart = async () => {
@@ -98,8 +102,6 @@ export async function playKubelets(client: Client, nodeCount: number): Promise<K
     }
   };
   void heart();
-  const informers = openInformers(client);
-  const pods = informers.of(PODS);
   const line: (() => Promise<unknown>)[] = [];
   let busy = 0;
   // Kubelets have one connection each and are few; here they share so many.
@@ -208,6 +210,17 @@ export function runningStatus(podIP: string): NonNullable<V1Pod['status']> {
 }
 
 function isReady({ metadata, status }: Stored<V1Pod>): boolean {
-  if (metadata.deletionTimestamp !== undefined) return false;
+  return metadata.deletionTimestamp === undefined && holdsReady(status);
+}
+
+function holdsReady(status: V1PodStatus | V1NodeStatus | undefined): boolean {
   return (status?.conditions ?? []).some(({ type, status: holds }) => type === 'Ready' && holds === 'True');
+}
+
+const leaseOf = (name: string) => ({ name, namespace: 'kube-node-lease' });
+
+async function unlessThere(creation: Promise<unknown>): Promise<void> {
+  await creation.catch((error: unknown) => {
+    if (!ApiError.is(error, 'AlreadyExists')) throw error;
+  });
 }
