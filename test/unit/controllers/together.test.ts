@@ -131,6 +131,22 @@ describe('the controllers together', () => {
     await until(() => used()['count/configmaps'] === '1' && used()['secrets'] === '0');
   });
 
+  it('takes back the announcement of a disruption that did not come', async () => {
+    await makeWeb(1);
+    bringUp();
+    const [web] = api.all(PODS);
+    const told = { type: 'DisruptionTarget', status: 'True', reason: 'PreemptionByScheduler' };
+    api.setStatus(PODS, web?.metadata ?? { name: '' }, {
+      ...web?.status,
+      conditions: [
+        ...(web?.status?.conditions ?? []),
+        { ...told, lastTransitionTime: '2026-01-01T00:00:00Z' },
+      ],
+    });
+    const target = () => api.all(PODS)[0]?.status?.conditions?.find(({ type }) => type === told.type);
+    await until(() => target()?.status === 'False');
+  });
+
   it('takes in a pod that fits and lets go of one that no longer does', async () => {
     await api.of(PODS).create({
       metadata: { name: 'stray', namespace: 'default', labels: { app: 'solo' } },
