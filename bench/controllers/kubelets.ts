@@ -6,6 +6,7 @@ import { LEASES, NODES, PODS } from '../../src/api/resources.js';
 import { ApiError } from '../../src/api/status.js';
 import type { Client } from '../../src/client/client.js';
 import { ClientError } from '../../src/client/error.js';
+import type { Informer } from '../../src/client/informer.js';
 import { pause } from '../../src/client/pause.js';
 import { openInformers } from '../../src/client/sharedInformers.js';
 import { inParallel } from './place.js';
@@ -67,6 +68,34 @@ export async function reportReady(client: Client, name: string): Promise<void> {
 
 const stampNow = () => new Date().toISOString().replace(/\.\d+Z/, 'Z');
 
+interface Alive {
+  readonly nodes: Informer<V1Node>;
+  readonly count: number;
+  readonly signal: AbortSignal;
+  /** Called for each request. */
+  asked?(): void;
+}
+
+/** A lease says that a node is alive; its status is told again only when the server has it otherwise. */
+export async function keepAlive(client: Client, { nodes, count, signal, asked }: Alive): Promise<void> {
+  const beat = () =>
+    inParallel(count, (number) => {
+      asked?.();
+      const name = `node-${number}`;
+      const known = nodes.get(name);
+      if (known !== undefined && !holdsReady(known.status)) return reportReady(client, name);
+      const spec = { renewTime: new Date().toISOString().replace('Z', '000Z') };
+      return client.of(LEASES).patch(leaseOf(name), 'merge', { spec });
+    });
+  // One round after the other, however long it takes. Who cannot reach the server tries again in the next.
+  for (let due = HEARTBEAT_MS; !signal.aborted; ) {
+    await pause(due, signal);
+    const start = performance.now();
+    if (!signal.aborted) await beat().catch(() => {});
+    due = Math.max(0, HEARTBEAT_MS - (performance.now() - start));
+  }
+}
+
 export async function playKubelets(client: Client, nodeCount: number): Promise<Kubelets> {
   let requests = 0;
   let addresses = 0;
@@ -81,27 +110,13 @@ export async function playKubelets(client: Client, nodeCount: number): Promise<K
   const informers = openInformers(client);
   const pods = informers.of(PODS);
   const nodes = informers.of(NODES);
-  // A lease says that the node is alive; its status is told again only when the server has it otherwise.
-  const beat = () =>
-    inParallel(nodeCount, (number) => {
-      requests += 1;
-      const name = `node-${number}`;
-      const known = nodes.get(name);
-      if (known !== undefined && !holdsReady(known.status)) return reportReady(client, name);
-      const spec = { renewTime: new Date().toISOString().replace('Z', '000Z') };
-      return client.of(LEASES).patch(leaseOf(name), 'merge', { spec });
-    });
   const ending = new AbortController();
-  // One round after the other, however long it takes. Who cannot reach the server tries again in the next.
-  const heart = async () => {
-    for (let due = HEARTBEAT_MS; !ending.signal.aborted; ) {
-      await pause(due, ending.signal);
-      const start = performance.now();
-      if (!ending.signal.aborted) await beat().catch(() => {});
-      due = Math.max(0, HEARTBEAT_MS - (performance.now() - start));
-    }
-  };
-  void heart();
+  void keepAlive(client, {
+    ...{ nodes, count: nodeCount, signal: ending.signal },
+    asked: () => {
+      requests += 1;
+    },
+  });
   const line: (() => Promise<unknown>)[] = [];
   let busy = 0;
   // Kubelets have one connection each and are few; here they share so many.

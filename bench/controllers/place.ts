@@ -13,6 +13,8 @@ import { ensurePki, type Pki } from '../../src/cluster/pki/files.js';
 import { cpuSeconds, residentMb } from '../kubelet/process.js';
 
 const AT_ONCE = 64;
+/** Of what `calls` counts: what changes something. */
+export const WRITES = /^(POST|PUT|PATCH|DELETE) /;
 /** On a busy machine a crowd of requests may take long; what is measured says how long. */
 const REQUEST_MS = 600_000;
 
