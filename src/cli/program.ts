@@ -3,12 +3,14 @@
 import { Command, CommanderError } from 'commander';
 import { apiserverCommand } from './apiserver/command.js';
 import { benchCommand } from './bench.js';
-import { componentCommands } from './cluster/components.js';
+import { agentCommand } from './cluster/agent.js';
 import { downCommand } from './cluster/down.js';
+import { installCommand } from './cluster/install.js';
 import { kubeconfigCommand, kubectlCommand } from './cluster/kubectl.js';
 import { logsCommand } from './cluster/logs.js';
 import { statusCommand } from './cluster/status.js';
-import { upCommand } from './cluster/up.js';
+import { tokenCommand } from './cluster/token.js';
+import { serverCommand, upCommand } from './cluster/up.js';
 import { cniCommand } from './cni/command.js';
 import { controllerManagerCommand } from './controllerManager/command.js';
 import { doctorCommand } from './doctor.js';
@@ -26,6 +28,7 @@ Start here:
   trellis up                 start a cluster on this machine; Ctrl-C ends it
   trellis kubectl get nodes  talk to it with the kubectl of this machine
   trellis down               end it and remove what it made
+  trellis token --help       let other machines join it as nodes
   trellis apiserver --help   run the API server alone, with kube-apiserver's flags
   trellis snapshot --help    save and restore the state of a cluster
   trellis doctor             see whether this machine has what Trellis needs
@@ -48,9 +51,12 @@ export function createProgram(terminal: Terminal): Command {
     logsCommand,
     kubeconfigCommand,
     kubectlCommand,
+    serverCommand,
+    agentCommand,
+    tokenCommand,
+    installCommand,
   ])
     program.addCommand(command(terminal));
-  for (const command of componentCommands(terminal)) program.addCommand(command);
   program.addCommand(snapshotCommand(terminal));
   program.addCommand(apiserverCommand(terminal));
   program.addCommand(schedulerCommand(terminal));

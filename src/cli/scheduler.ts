@@ -9,13 +9,8 @@ import { ClientError, messageOf } from '../client/error.js';
 import { openHttps } from '../client/httpTransport.js';
 import { readKubeconfig } from '../client/kubeconfig.js';
 import { openClient } from '../client/typedClient.js';
-import {
-  defaultConfiguration,
-  parseConfiguration,
-  type SchedulerConfiguration,
-} from '../scheduler/configuration/configuration.js';
+import type { SchedulerConfiguration } from '../scheduler/configuration/configuration.js';
 import { durationMs } from '../scheduler/configuration/durations.js';
-import { runStandalone } from '../scheduler/standalone.js';
 import { SchedulerError } from '../scheduler/timeLimit.js';
 import { makeLog } from './log.js';
 import { type ServingFlags, servingOf, withServingFlags } from './serving.js';
@@ -64,6 +59,8 @@ export function schedulerCommand(terminal: Terminal): Command {
 }
 
 async function run(flags: SchedulerFlags): Promise<void> {
+  // Loaded by the command that needs it: every other component would keep it in memory.
+  const { runStandalone } = await import('../scheduler/standalone.js');
   const configuration = withFlags(await load(flags.config), flags);
   const file = flags.kubeconfig ?? configuration.kubeconfig;
   if (file === undefined)
@@ -95,6 +92,9 @@ async function readText(flag: string, file: string): Promise<string> {
 }
 
 async function load(file: string | undefined): Promise<SchedulerConfiguration> {
+  const { defaultConfiguration, parseConfiguration } = await import(
+    '../scheduler/configuration/configuration.js'
+  );
   if (file === undefined) return defaultConfiguration();
   const text = await readText('--config', file);
   try {

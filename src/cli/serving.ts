@@ -8,7 +8,6 @@ import { ClientError, messageOf } from '../client/error.js';
 import { transportOf } from '../client/kubeconfig.js';
 import type { Serving } from '../client/serving.js';
 import { openClient } from '../client/typedClient.js';
-import { issue, makeAuthority } from '../cluster/pki/authority.js';
 
 export interface ServingFlags {
   readonly bindAddress?: string;
@@ -76,6 +75,7 @@ async function ownCertificate(
   name: string,
   host: string,
 ): Promise<{ readonly cert: string; readonly key: string }> {
+  const { issue, makeAuthority } = await import('../cluster/pki/authority.js');
   const now = Date.now();
   const authority = await makeAuthority(`${name}-ca@${Math.floor(now / 1000)}`, now);
   const hosts = ['localhost', '127.0.0.1', os.hostname(), ...(host === '0.0.0.0' ? [] : [host])];

@@ -1,8 +1,9 @@
 // The node agent's process: image registry, pod network, kubelet and proxy of this machine, joined in one process.
 // Guarantees: ending it leaves pods, rules and connections in place for the next one.
-import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { DNS_PORT_ANNOTATION } from '../api/dnsPort.js';
 import type { V1Node } from '../api/gen/types.js';
 import type { Log } from '../api/log.js';
 import type { Stored } from '../api/object.js';
@@ -12,7 +13,6 @@ import { makeEventRecorder } from '../client/eventRecorder.js';
 import { openHttps } from '../client/httpTransport.js';
 import type { Informer, Informers } from '../client/informer.js';
 import { openInformers } from '../client/sharedInformers.js';
-import { openClient } from '../client/typedClient.js';
 import { openRuntime } from '../cri/client.js';
 import { runDns } from '../dns/dns.js';
 import { serversOf } from '../dns/forward.js';
@@ -27,26 +27,28 @@ import { makeAccess } from '../kubelet/server/access.js';
 import { openHealthz } from '../kubelet/server/healthz.js';
 import { otherRoutes } from '../kubelet/server/others.js';
 import { openKubeletServer } from '../kubelet/server/server.js';
-import { podMtu, runOverlay, subnetFile } from '../network/overlay/overlay.js';
+import { podMtu, runOverlay, subnetFile, VXLAN_PORT } from '../network/overlay/overlay.js';
 import { setUpPodNetwork } from '../network/podNetwork.js';
-import { settle } from '../proxy/config.js';
+import { settle, trafficOf } from '../proxy/config.js';
 import { serveProxy } from '../proxy/serving.js';
+import { savedKubelet, savedProxy } from './componentFiles.js';
 import { registryConfigDir } from './containerd/component.js';
 import { registryHosts } from './containerd/config.js';
+import { readIfThere } from './files.js';
 import { busyboxImage, pauseImage, REGISTRY } from './images/builtin.js';
 import type { Layout } from './layout.js';
-import type { Pem } from './pki/authority.js';
-import { caFile, type Pki, readPki } from './pki/files.js';
+import { type NodeIdentity, openNodeIdentity } from './nodeIdentity.js';
 import { openProxyMode } from './proxyMode.js';
 import { openRegistry } from './registry/server.js';
 import { DNS_ADDRESS, serviceAddress } from './serviceAddress.js';
-import type { Settings } from './settings.js';
+import { rangesOf, type Settings } from './settings.js';
 import { type StepSink, step } from './steps.js';
 
 export interface AgentOptions {
   readonly layout: Layout;
   readonly settings: Settings;
-  readonly nodeIp: string;
+  /** The node's addresses, at most one a family; the first is its own. */
+  readonly nodeIps: readonly [string, ...string[]];
   /** Our static pause program. */
   readonly pauseProgram: string;
   /** Ends it. */
@@ -69,25 +71,30 @@ export async function runAgent(options: AgentOptions): Promise<void> {
   // Times of the API are whole seconds.
   const startedAt = Math.floor(Date.now() / 1000) * 1000;
   try {
-    const pki = await readPki(layout.pkiDir);
+    const open = () => openNodeIdentity(options);
+    const identity = await (settings.server === '' ? open() : step(sink, 'node certificate', open));
+    closers.push(() => identity.close());
     const [registry] = await Promise.all([
-      step(sink, 'image registry', () => serveImages(options, pki)),
+      step(sink, 'image registry', () => serveImages(options, identity)),
       step(sink, 'containerd', () => waitForSocket(layout.containerdSocket, signal)),
     ]);
     closers.push(() => registry.close());
-    const node = access(options, pki, pki.kubelet);
-    closers.push(() => close(node));
+    const node = access(identity.kubelet, log);
+    closers.push(() => node.informers.stop());
     const self = node.informers.of(NODES, { fieldSelector: `metadata.name=${settings.nodeName}` });
-    closers.push(...(await startKubelet(options, pki, node)));
+    closers.push(...(await startKubelet(options, identity, node)));
     const network = step(sink, 'pod network', () => startNetwork(options, self, node));
     // The kubelet runs what it knows of also without an apiserver; these two have nothing to do before it is ready.
-    const proxy = apiserverReady(options, pki).then(() => access(options, pki, pki.proxy));
-    closers.push(async () => close(await proxy));
+    const proxy = apiserverReady(identity, signal).then(() =>
+      identity.proxy === identity.kubelet ? node : access(identity.proxy, log),
+    );
+    closers.push(async () => (await proxy).informers.stop());
     const rules = step(sink, 'service rules', async () => startProxy(options, await proxy));
     const names = step(sink, 'cluster DNS', async () => startDns(options, await proxy));
+    closers.push(tellDnsPort(options, self, node, names));
     closers.push(await network, await rules, await names);
     await step(sink, 'node Ready', () => becomesReady(self, startedAt, signal));
-    sink({ type: 'ready' });
+    sink({ type: 'ready', who: 'agent' });
     await aborted(signal);
   } finally {
     for (const closer of closers.reverse()) {
@@ -98,32 +105,22 @@ export async function runAgent(options: AgentOptions): Promise<void> {
   }
 }
 
-function access({ settings, log }: AgentOptions, pki: Pki, { cert, key }: Pem): Access {
-  const client = openClient(openHttps({ server: serverUrl(settings), ca: pki.ca.cert, cert, key }));
-  return { client, informers: openInformers(client, { log }) };
-}
-
-const serverUrl = ({ securePort }: Settings) => `https://127.0.0.1:${securePort}`;
-
-function close({ client, informers }: Access): void {
-  informers.stop();
-  client.close();
-}
+const access = (client: Client, log: Log): Access => ({ client, informers: openInformers(client, { log }) });
 
 /** The runtime reads where the registry is at every pull: any free port will do. */
-async function serveImages({ layout, pauseProgram }: AgentOptions, pki: Pki) {
+async function serveImages({ layout, pauseProgram }: AgentOptions, { registry: own }: NodeIdentity) {
   const images = await Promise.all([pauseImage(pauseProgram), busyboxImage()]);
-  const registry = await openRegistry({ images, tls: pki.registry, host: '127.0.0.1', port: 0 });
+  const registry = await openRegistry({ images, tls: own.tls, host: '127.0.0.1', port: 0 });
   const dir = path.join(registryConfigDir(layout), REGISTRY);
   await mkdir(dir, { recursive: true, mode: 0o700 });
-  const hosts = registryHosts({ port: registry.port, caFile: caFile(layout.pkiDir) });
+  const hosts = registryHosts({ port: registry.port, caFile: own.caFile });
   await writeFile(path.join(dir, 'hosts.toml'), hosts, { mode: 0o600 });
   return registry;
 }
 
 /** With its roles in place: whoever asks before is refused, and waits longer to ask again. */
-async function apiserverReady({ settings, signal }: AgentOptions, pki: Pki): Promise<void> {
-  const transport = openHttps({ server: serverUrl(settings), ca: pki.ca.cert });
+async function apiserverReady({ server, ca }: NodeIdentity, signal: AbortSignal): Promise<void> {
+  const transport = openHttps({ server, ca });
   const isReady = async () => (await transport.request({ method: 'GET', path: '/readyz' })).status === 200;
   while (!(await isReady().catch(() => false))) await sleep(POLL_MS, undefined, { signal });
   transport.close();
@@ -133,15 +130,16 @@ async function waitForSocket(file: string, signal: AbortSignal): Promise<void> {
   while (!(await stat(file).catch(() => undefined))?.isSocket()) await sleep(POLL_MS, undefined, { signal });
 }
 
-async function startKubelet(options: AgentOptions, pki: Pki, { client, informers }: Access) {
-  const { layout, settings, nodeIp, log } = options;
+async function startKubelet(options: AgentOptions, identity: NodeIdentity, { client, informers }: Access) {
+  const { layout, settings, nodeIps, log } = options;
   const own = log.with({ part: 'kubelet' });
   const runtime = openRuntime(`unix://${layout.containerdSocket}`);
   const recorder = makeEventRecorder(client, { component: 'kubelet', host: settings.nodeName, log: own });
   const kubelet = await runKubelet({
     config: {
+      ...(await savedKubelet(layout)),
       nodeName: settings.nodeName,
-      nodeIps: [nodeIp],
+      nodeIps,
       port: settings.kubeletPort,
       staticPodPath: layout.manifestDir,
       clusterDNS: [serviceAddress(settings, DNS_ADDRESS)],
@@ -149,6 +147,8 @@ async function startKubelet(options: AgentOptions, pki: Pki, { client, informers
       rootDir: layout.kubeletDir,
       podLogsDir: layout.podLogDir,
       cgroupRoot: layout.cgroup,
+      // Renewed four times in that span.
+      nodeLeaseDurationSeconds: settings.nodeGraceSeconds,
     },
     client,
     informers,
@@ -159,10 +159,11 @@ async function startKubelet(options: AgentOptions, pki: Pki, { client, informers
     log: own,
     parts: makeParts({ client, informers, runtime: runtime.runtime, log: own }),
   });
+  const tls = { ...identity.serving, clientCa: identity.ca };
   const server = await openKubeletServer({
     address: '0.0.0.0',
     port: settings.kubeletPort,
-    tls: { cert: pki.kubeletServer.cert, key: pki.kubeletServer.key, clientCa: pki.ca.cert },
+    tls,
     access: makeAccess({ client, nodeName: settings.nodeName, log: own }),
     runtime: runtime.runtime,
     pods: { list: () => kubelet.pods(), get: (namespace, name) => kubelet.pod(namespace, name) },
@@ -170,6 +171,7 @@ async function startKubelet(options: AgentOptions, pki: Pki, { client, informers
     others: otherRoutes(kubelet),
     log: own,
   });
+  identity.keepServing((pair) => server.renew({ ...tls, ...pair }));
   const healthz = await openHealthz({
     port: settings.kubeletHealthzPort,
     health: () => kubelet.unhealthy(),
@@ -185,18 +187,22 @@ async function startKubelet(options: AgentOptions, pki: Pki, { client, informers
 
 /** Once the node has been given its range of pod addresses. */
 async function startNetwork(options: AgentOptions, self: Informer<V1Node>, { client, informers }: Access) {
-  const { layout, settings, nodeIp, signal, log } = options;
+  const { layout, settings, nodeIps, signal, log } = options;
   const node = await when(self, signal, ({ spec }) => spec.podCIDR !== undefined);
   const [nft, route] = await Promise.all([openNft(), openRoute()]);
-  const mtu = await podMtu(settings.overlay, nodeIp, route);
-  const clusterCidrs = [settings.clusterCidr];
-  await writeFile('/proc/sys/net/ipv4/ip_forward', '1');
+  const mtus = nodeIps.map((ip) => podMtu(settings.overlay, ip, route));
+  const mtu = Math.min(...(await Promise.all(mtus)));
+  const clusterCidrs = rangesOf(settings.clusterCidr);
+  await forwardPackets(clusterCidrs);
   await setUpPodNetwork(
     {
       name: layout.network,
       bridge: layout.bridge,
       podCidrs: node.spec.podCIDRs ?? [],
-      clusterCidr: settings.clusterCidr,
+      clusterCidrs,
+      serviceCidrs: rangesOf(settings.serviceCidr),
+      nodeIps,
+      carrierPort: settings.overlay === 'vxlan' ? VXLAN_PORT : undefined,
       mtu,
       nftTable: layout.networkTable,
       configDir: layout.cniConfigDir,
@@ -209,7 +215,8 @@ async function startNetwork(options: AgentOptions, self: Informer<V1Node>, { cli
   const overlay = runOverlay({
     nodeName: settings.nodeName,
     backend: settings.overlay,
-    nodeIps: [nodeIp],
+    vni: settings.vni,
+    nodeIps,
     clusterCidrs,
     devices: layout.overlayDevices,
     client,
@@ -223,23 +230,42 @@ async function startNetwork(options: AgentOptions, self: Informer<V1Node>, { cli
   };
 }
 
-async function startProxy({ layout, settings, log }: AgentOptions, { informers }: Access) {
+/** Without it a node drops what is for a pod behind its bridge. */
+async function forwardPackets(clusterCidrs: readonly string[]): Promise<void> {
+  const has = (sign: string) => clusterCidrs.some((cidr) => cidr.includes(sign));
+  if (has('.')) await writeFile('/proc/sys/net/ipv4/ip_forward', '1');
+  if (has(':')) await forwardPackets6();
+}
+
+/** A router takes no default route from the routers around it, unless it is told to: the host keeps its own. */
+async function forwardPackets6(): Promise<void> {
+  const dir = '/proc/sys/net/ipv6/conf';
+  const forwarding = path.join(dir, 'all', 'forwarding');
+  if ((await readFile(forwarding, 'utf8')).trim() === '1') return;
+  for (const device of await readdir(dir)) {
+    const accept = path.join(dir, device, 'accept_ra');
+    // A device may go away between the two.
+    if ((await readIfThere(accept))?.trim() === '1') await writeFile(accept, '2').catch(() => {});
+  }
+  await writeFile(forwarding, '1');
+}
+
+async function startProxy({ layout, settings, nodeIps, log }: AgentOptions, { informers }: Access) {
   const own = log.with({ part: 'proxy' });
+  const ours = { minSyncPeriodMs: 20, conntrackMaxPerCore: 0 };
+  const config = settle(ours, await savedProxy(layout), {
+    clusterCidrs: rangesOf(settings.clusterCidr),
+    hostnameOverride: settings.nodeName,
+    mode: settings.proxyMode,
+  });
   const mode = await openProxyMode(
     { layout, settings, log: own },
     {
       table: layout.proxyTable,
-      families: ['ip'],
-      traffic: { ip: { local: { by: 'cidr', cidr: settings.clusterCidr } } },
+      families: config.clusterCidrs.map((cidr) => (cidr.includes(':') ? 'ip6' : 'ip')),
+      traffic: trafficOf(config, { ips: nodeIps, podCidrs: [] }),
     },
   );
-  const config = settle({
-    clusterCidrs: [settings.clusterCidr],
-    hostnameOverride: settings.nodeName,
-    mode: settings.proxyMode,
-    minSyncPeriodMs: 20,
-    conntrackMaxPerCore: 0,
-  });
   // Another cluster of this machine may have the ports: its neighbour serves without them.
   const { nodeName } = settings;
   const proxy = await serveProxy({ config, mode, informers, nodeName, mustListen: false, log: own });
@@ -247,18 +273,45 @@ async function startProxy({ layout, settings, log }: AgentOptions, { informers }
 }
 
 /** With the proxy's view of Services: the two never differ, and it is watched once. */
-async function startDns({ settings, nodeIp, log }: AgentOptions, { informers }: Access) {
+async function startDns({ settings, nodeIps, log }: AgentOptions, { informers }: Access) {
   const resolvConf = await readFile('/etc/resolv.conf', 'utf8').catch(() => '');
   const server = await runDns({
     informers,
     domain: settings.clusterDomain,
-    address: nodeIp,
+    address: nodeIps[0],
     port: settings.dnsPort,
-    serves: [settings.clusterCidr],
-    upstreams: serversOf(resolvConf, [serviceAddress(settings, DNS_ADDRESS), nodeIp]),
+    serves: rangesOf(settings.clusterCidr),
+    upstreams: serversOf(resolvConf, [serviceAddress(settings, DNS_ADDRESS), ...nodeIps]),
     log: log.with({ part: 'dns' }),
   });
   return () => server.close();
+}
+
+/** Once it answers: the cluster's DNS Service leads to the name servers that nodes tell of. */
+function tellDnsPort(
+  { settings, log }: AgentOptions,
+  self: Informer<V1Node>,
+  { client }: Access,
+  answering: Promise<unknown>,
+): () => void {
+  let isAnswering = false;
+  const tell = async ({ metadata }: Stored<V1Node>) => {
+    const wanted = String(settings.dnsPort);
+    if (!isAnswering || metadata.annotations?.[DNS_PORT_ANNOTATION] === wanted) return;
+    const patch = { metadata: { annotations: { [DNS_PORT_ANNOTATION]: wanted } } };
+    await client
+      .of(NODES)
+      .patch({ name: metadata.name }, 'merge', patch)
+      .catch((error: unknown) => log.warn('the name server could not be told of; again later', { error }));
+  };
+  answering.then(
+    () => {
+      isAnswering = true;
+      self.list().forEach(tell);
+    },
+    () => {}, // the step tells why
+  );
+  return self.on({ added: tell, updated: tell });
 }
 
 /** Said by the kubelet of this process: what one before it said is still there at the start. */

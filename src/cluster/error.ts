@@ -9,6 +9,11 @@ export type ClusterErrorCode =
   | 'NOT_RUNNING'
   | 'NOT_OURS'
   | 'BAD_OPTION'
+  | 'BAD_TOKEN'
+  /** The server of a cluster to join does not answer, or is not the one that was meant. */
+  | 'UNREACHABLE'
+  | 'UNTRUSTED'
+  | 'NAME_TAKEN'
   | 'COMPONENT_FAILED'
   | 'TIMEOUT'
   | 'REMAINS';

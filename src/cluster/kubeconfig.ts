@@ -4,7 +4,8 @@ import type { Pem } from './pki/authority.js';
 export interface KubeconfigOptions {
   readonly server: string;
   readonly ca: string;
-  readonly client: Pem;
+  /** Who we are: a certificate, or a token. */
+  readonly client: Pem | { readonly token: string };
   readonly user: string;
 }
 
@@ -12,16 +13,15 @@ export interface KubeconfigOptions {
 export function kubeconfigText({ server, ca, client, user }: KubeconfigOptions): string {
   const base64 = (text: string) => Buffer.from(text).toString('base64');
   const context = `${user}@trellis`;
+  const credentials =
+    'token' in client
+      ? client
+      : { 'client-certificate-data': base64(client.cert), 'client-key-data': base64(client.key) };
   const config = {
     apiVersion: 'v1',
     kind: 'Config',
     clusters: [{ name: 'trellis', cluster: { server, 'certificate-authority-data': base64(ca) } }],
-    users: [
-      {
-        name: user,
-        user: { 'client-certificate-data': base64(client.cert), 'client-key-data': base64(client.key) },
-      },
-    ],
+    users: [{ name: user, user: credentials }],
     contexts: [{ name: context, context: { cluster: 'trellis', user } }],
     'current-context': context,
   };

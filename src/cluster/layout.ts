@@ -10,8 +10,13 @@ export interface Layout {
   readonly id: string;
   /** Says that the directory is ours, and with which settings it was made. */
   readonly settingsFile: string;
+  /** Configuration files of the components, as they were given. */
+  readonly configDir: string;
   readonly pkiDir: string;
   readonly adminKubeconfig: string;
+  /** Of a node that has joined: its own, and the one with which it asks for its first certificate. */
+  readonly nodeKubeconfig: string;
+  readonly bootstrapKubeconfig: string;
   readonly storeDir: string;
   readonly logDir: string;
   readonly podLogDir: string;
@@ -40,6 +45,13 @@ export interface Layout {
   /** The devices to other nodes, one a family. */
   readonly overlayDevices: Readonly<Record<Family, string>>;
   readonly proxyTable: string;
+  /** Data of further nodes on this machine, and the files that pin their networks. */
+  readonly nodesDir: string;
+  readonly netnsDir: string;
+  /** The bridge between the nodes of this machine, its table of rules, and the port of a node on it. */
+  readonly underlay: string;
+  readonly underlayTable: string;
+  readonly underlayPort: string;
 }
 
 /** `dataDir` is absolute, with links resolved: two names of one directory are one cluster. */
@@ -52,8 +64,11 @@ export function layoutOf(dataDir: string): Layout {
     dataDir,
     id,
     settingsFile: inData('cluster.json'),
+    configDir: inData('config'),
     pkiDir: inData('pki'),
     adminKubeconfig: inData('admin.kubeconfig'),
+    nodeKubeconfig: inData('node.kubeconfig'),
+    bootstrapKubeconfig: inData('bootstrap.kubeconfig'),
     storeDir: inData('store'),
     logDir: inData('logs'),
     podLogDir: inData('logs', 'pods'),
@@ -75,5 +90,10 @@ export function layoutOf(dataDir: string): Layout {
     networkTable: `trellis-pods-${id}`,
     overlayDevices: { IPv4: `trx-${id}`, IPv6: `trx6-${id}` },
     proxyTable: `trellis-proxy-${id}`,
+    nodesDir: inData('nodes'),
+    netnsDir: inRun('netns'),
+    underlay: `tru-${id}`,
+    underlayTable: `trellis-nodes-${id}`,
+    underlayPort: `trn-${id}`,
   };
 }

@@ -1,5 +1,8 @@
 // Progress of a start, as values that travel from the components to whoever shows them.
 
+/** The components that tell of their steps. */
+export type Speaker = 'server' | 'agent';
+
 export type Step =
   | { readonly type: 'begin'; readonly name: string }
   | { readonly type: 'done'; readonly name: string; readonly ms: number; readonly detail?: string }
@@ -7,8 +10,8 @@ export type Step =
   | { readonly type: 'note'; readonly name: string; readonly text: string }
   /** The start cannot succeed; the text says what is wrong and what to do. */
   | { readonly type: 'failed'; readonly name: string; readonly text: string }
-  /** The node is Ready: the start is over. */
-  | { readonly type: 'ready' };
+  /** The control plane answers, or the node of this machine or the one of that name is Ready. */
+  | { readonly type: 'ready'; readonly who: string };
 
 export type StepSink = (step: Step) => void;
 

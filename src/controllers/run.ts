@@ -10,6 +10,7 @@ import { tokenCleaner } from './bootstrapTokens/cleaner.js';
 import { bootstrapSigner } from './bootstrapTokens/signer.js';
 import { certificateApprover } from './certificates/approving.js';
 import { certificateCleaner } from './certificates/cleaning.js';
+import { type ServingApproval, servingApprover } from './certificates/servingApproval.js';
 import type { SigningAuthority } from './certificates/sign.js';
 import { certificateSigner } from './certificates/signing.js';
 import { clusterRoleAggregationController } from './clusterRoleAggregation.js';
@@ -18,6 +19,7 @@ import { cronJobController } from './cronJob/controller.js';
 import { daemonSetController } from './daemonSet/controller.js';
 import { deploymentController } from './deployment/controller.js';
 import { disruptionController } from './disruption/controller.js';
+import { dnsEndpointsController, type NamespacedName } from './dnsEndpoints.js';
 import { ControllersError, enabledNames } from './enabled.js';
 import { endpointSliceController } from './endpointSlice/controller.js';
 import { endpointSliceMirroringController } from './endpointSliceMirroring/controller.js';
@@ -63,6 +65,10 @@ export interface ControllersOptions {
   readonly loadBalancerPool?: string;
   /** Signs the certificates that are asked for through the API; without it none are signed. */
   readonly signing?: SigningAuthority;
+  /** Approves the serving certificates of kubelets by these rules; without them administrators do. */
+  readonly servingApproval?: ServingApproval;
+  /** The Service in front of the name servers that nodes say they have. */
+  readonly dnsService?: NamespacedName;
   /** Switches the local-path provisioner and its default StorageClass on. */
   readonly localPath?: LocalPathOptions;
   readonly nodeMonitorGracePeriodMs?: number;
@@ -154,6 +160,7 @@ function controllersOf(
     endpointSliceController,
     endpointsController,
     endpointSliceMirroringController,
+    ...(options.dnsService === undefined ? [] : [dnsEndpointsController(options.dnsService)]),
     serviceBalancerController(parseNetworks('--load-balancer-pool', options.loadBalancerPool ?? '')),
     serviceCidrController,
     garbageCollector,
@@ -169,6 +176,7 @@ function controllersOf(
     podGcController(options.terminatedPods),
     clusterRoleAggregationController,
     certificateApprover,
+    ...(options.servingApproval === undefined ? [] : [servingApprover(options.servingApproval)]),
     certificateSigner(options.signing),
     certificateCleaner,
     bootstrapSigner,

@@ -1,10 +1,11 @@
 // Cluster DNS on a node: the zone follows Services and EndpointSlices, the server answers from it.
-// Guarantees: it answers once the first complete view is there; a change of one service touches only its names.
+// Guarantees: it answers once the first complete view is there; a change of one service touches only its names. Nodes are
+// served too: what a pod asks the server of another node arrives under its own node's address.
 import { serviceKeyOf } from '../api/endpointSlice.js';
 import type { V1EndpointSlice, V1Service } from '../api/gen/types.js';
 import type { Log } from '../api/log.js';
 import { keyOf, nameOfKey, type Stored } from '../api/object.js';
-import { ENDPOINT_SLICES, SERVICES } from '../api/resources.js';
+import { ENDPOINT_SLICES, NODES, SERVICES } from '../api/resources.js';
 import type { Informers } from '../client/informer.js';
 import { makeForwarder } from './forward.js';
 import { type DnsServer, openDnsServer } from './server.js';
@@ -22,6 +23,7 @@ export interface DnsOptions {
 }
 
 const BY_SERVICE = 'service';
+const BY_ADDRESS = 'address';
 
 export async function runDns(options: DnsOptions): Promise<DnsServer> {
   const { informers, domain, log } = options;
@@ -29,7 +31,10 @@ export async function runDns(options: DnsOptions): Promise<DnsServer> {
   const stop = follow(informers, zone);
   await Promise.all([informers.of(SERVICES).synced(), informers.of(ENDPOINT_SLICES).synced()]);
   const forwarder = makeForwarder({ servers: options.upstreams, log });
-  const server = await openDnsServer({ ...options, zone, forwarder });
+  const nodes = informers.of(NODES);
+  nodes.index(BY_ADDRESS, ({ status }) => (status?.addresses ?? []).map(({ address }) => address));
+  const alsoServes = (address: string) => nodes.byIndex(BY_ADDRESS, address).length > 0;
+  const server = await openDnsServer({ ...options, alsoServes, zone, forwarder });
   return {
     port: server.port,
     close: async () => {

@@ -16,6 +16,8 @@ export interface DnsServerOptions {
   readonly port: number;
   /** Ranges whose questions are answered, besides this machine's own. Others are refused: it is no open resolver. */
   readonly serves: readonly string[];
+  /** Also these; the address is in its shortest form. */
+  alsoServes?(address: string): boolean;
   readonly log: Log;
 }
 
@@ -72,7 +74,7 @@ function listening(
   });
 }
 
-function askers({ serves, address }: DnsServerOptions): (from: string) => boolean {
+function askers({ serves, address, alsoServes = () => false }: DnsServerOptions): (from: string) => boolean {
   const list = new BlockList();
   for (const range of [...serves, '127.0.0.0/8', '::1/128', `${address}/${isIP(address) === 6 ? 128 : 32}`]) {
     const [network = '', prefix = ''] = range.split('/');
@@ -80,7 +82,7 @@ function askers({ serves, address }: DnsServerOptions): (from: string) => boolea
   }
   return (from) => {
     const plain = from.replace(/^::ffff:/, '');
-    return list.check(plain, isIP(plain) === 6 ? 'ipv6' : 'ipv4');
+    return list.check(plain, isIP(plain) === 6 ? 'ipv6' : 'ipv4') || alsoServes(plain);
   };
 }
 

@@ -87,7 +87,8 @@ export class IsolatedNode {
     rmSync(this.directory, { recursive: true });
   }
 
-  private entering(file: string, args: readonly string[]): string[] {
+  /** What nsenter must be told to run a program inside. */
+  entering(file: string, args: readonly string[]): string[] {
     return [`--target=${this.pid}`, '--mount', '--pid', '--net', file, ...args];
   }
 }

@@ -51,20 +51,12 @@ export class TestCluster {
 
   /** Runs any program in the cluster's network namespace; never rejects for its exit code. */
   run(words: readonly string[], options: CommandOptions = {}): Promise<Answer> {
-    return new Promise((resolve) => {
-      const child = execFile(
-        'nsenter',
-        [`--net=${this.netns.path}`, ...words],
-        { timeout: COMMAND_MS, maxBuffer: 1 << 26 },
-        (error, stdout, stderr) => resolve({ code: exitCode(error), stdout, stderr }),
-      );
-      if (options.input !== undefined) child.stdin?.end(options.input);
-    });
+    return answerOf('nsenter', [`--net=${this.netns.path}`, ...words], options);
   }
 
   /** `trellis <command> --data-dir D <more>`. */
   trellis(command: string, ...more: string[]): Promise<Answer> {
-    return this.run([process.execPath, MAIN, command, '--data-dir', this.dataDir, ...more]);
+    return this.run([process.execPath, MAIN, ...command.split(' '), '--data-dir', this.dataDir, ...more]);
   }
 
   /** Rejects with both outputs when kubectl fails. */
@@ -109,6 +101,23 @@ export class TestCluster {
     await this.netns.remove();
     rmSync(path.dirname(this.dataDir), { recursive: true, force: true });
   }
+}
+
+/** Never rejects for the exit code. */
+export function answerOf(
+  program: string,
+  words: readonly string[],
+  options: CommandOptions = {},
+): Promise<Answer> {
+  return new Promise((resolve) => {
+    const child = execFile(
+      program,
+      words,
+      { timeout: COMMAND_MS, maxBuffer: 1 << 26 },
+      (error, stdout, stderr) => resolve({ code: exitCode(error), stdout, stderr }),
+    );
+    if (options.input !== undefined) child.stdin?.end(options.input);
+  });
 }
 
 /** Asks until the answer is as wanted; rejects with the last answer after a minute. */

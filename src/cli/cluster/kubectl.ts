@@ -36,7 +36,7 @@ export function kubectlCommand(terminal: Terminal): Command {
     );
 }
 
-function kubeconfigOf(layout: Layout): string {
+export function kubeconfigOf(layout: Layout): string {
   if (existsSync(layout.adminKubeconfig)) return layout.adminKubeconfig;
   throw new ClusterError(
     'NOT_RUNNING',

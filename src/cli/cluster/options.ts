@@ -4,6 +4,10 @@ import path from 'node:path';
 import { type Command, Option } from 'commander';
 import { ClusterError } from '../../cluster/error.js';
 import { type Layout, layoutOf } from '../../cluster/layout.js';
+import type { WantedSettings } from '../../cluster/settings.js';
+import { BACKENDS } from '../../network/overlay/peer.js';
+import { MODE_NAMES } from '../../proxy/modeNames.js';
+import { portNumber, positiveNumber } from '../numbers.js';
 import type { Terminal } from '../terminal.js';
 
 export const DEFAULT_DATA_DIR = '/var/lib/trellis';
@@ -27,6 +31,76 @@ export function withEtcd(command: Command): Command {
     .option('--etcd-cafile <file>', 'the authority of the certificates of etcd')
     .option('--etcd-certfile <file>', 'our certificate for etcd')
     .option('--etcd-keyfile <file>', 'its key');
+}
+
+/** What a control plane can be told, by kube-apiserver's names where it has one. */
+export function withControlPlane(command: Command): Command {
+  return withEtcd(command)
+    .option(
+      '--cluster-cidr <cidrs>',
+      'addresses of pods, at most one network a family (default: 10.244.0.0/16)',
+    )
+    .option('--service-cluster-ip-range <cidrs>', 'addresses of services, likewise (default: 10.96.0.0/12)')
+    .option(
+      '--dual-stack',
+      'pods and services have IPv6 addresses too (default ranges: fd00:10:244::/56 and fd00:10:96::/112)',
+    )
+    .option('--cluster-domain <name>', 'domain of the cluster (default: cluster.local)')
+    .option(
+      '--node-grace-seconds <seconds>',
+      'how long a node may be silent before its pods are made elsewhere (default: 40)',
+      positiveNumber,
+    )
+    .option('--secure-port <port>', 'port of the apiserver (default: 6443)', portNumber)
+    .option(
+      '--tls-san <names>',
+      "more names and addresses of the apiserver's certificate, with commas between",
+    )
+    .addOption(
+      new Option('--proxy-mode <mode>', 'how services are programmed (default: auto)').choices([
+        'auto',
+        ...MODE_NAMES,
+      ]),
+    )
+    .addOption(
+      new Option('--overlay <back end>', 'how pods of other nodes are reached (default: vxlan)').choices(
+        BACKENDS,
+      ),
+    );
+}
+
+/** What a node can be told. */
+export function withNode(command: Command): Command {
+  return command
+    .option('--node-name <name>', 'name of the node (default: the host name)')
+    .option(
+      '--node-ip <addresses>',
+      'address of the node, or one of each family with a comma between (default: that of the device with the default route)',
+    )
+    .option('--kubelet-port <port>', 'port of the kubelet (default: 10250)', portNumber)
+    .option(
+      '--kubelet-healthz-port <port>',
+      "port of the kubelet's health check (default: 10248)",
+      portNumber,
+    )
+    .option('--dns-port <port>', "port of the node's name server (default: 10053)", portNumber);
+}
+
+/** Files by their whole path: the next start may be from another directory. */
+export function etcdOf({
+  etcdServers,
+  etcdCafile,
+  etcdCertfile,
+  etcdKeyfile,
+}: WantedSettings): WantedSettings {
+  if ((etcdServers ?? '') === '' && (etcdCafile ?? etcdCertfile ?? etcdKeyfile) !== undefined)
+    throw new ClusterError('BAD_OPTION', 'certificates for etcd are given without --etcd-servers');
+  const whole = (file: string | undefined) => (file === undefined ? undefined : path.resolve(file));
+  return {
+    etcdCafile: whole(etcdCafile),
+    etcdCertfile: whole(etcdCertfile),
+    etcdKeyfile: whole(etcdKeyfile),
+  };
 }
 
 /** The layout of a directory that must be there already. */

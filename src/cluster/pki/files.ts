@@ -7,6 +7,7 @@ import path from 'node:path';
 import { makePrivateDir, readIfThere, writePrivate } from '../files.js';
 import type { LeafOptions, Pem } from './authority.js';
 
+const REGISTRY_HOSTS = ['127.0.0.1', 'localhost'];
 const RENEW_BEFORE_MS = 30 * 24 * 60 * 60 * 1000;
 
 export interface PkiOptions {
@@ -46,7 +47,7 @@ function leaves(options: PkiOptions) {
       hosts: options.nodeHosts,
     },
     proxy: { commonName: 'system:kube-proxy' },
-    registry: { commonName: 'trellis-registry', hosts: ['127.0.0.1', 'localhost'] },
+    registry: { commonName: 'trellis-registry', hosts: REGISTRY_HOSTS },
   } satisfies Record<string, LeafOptions>;
 }
 
@@ -70,6 +71,21 @@ export async function ensurePki(options: PkiOptions): Promise<Pki> {
   return { ca, ...issued, serviceAccountKey: await ensureSigningKey(options.dir) };
 }
 
+/** For a node that has joined: it holds no key of the cluster's authority, and its registry serves it alone. */
+export async function ensureRegistryPair(options: Pick<PkiOptions, 'dir' | 'now'>): Promise<Pem> {
+  await makePrivateDir(options.dir);
+  const leaf = { commonName: 'trellis-registry', hosts: REGISTRY_HOSTS };
+  const ca = await ensurePair(options, 'registryCa', ({ makeAuthority }) =>
+    makeAuthority('trellis-registry-ca', options.now),
+  );
+  return ensurePair(
+    options,
+    'registry',
+    ({ issue }) => issue(ca, leaf, options.now),
+    (cert) => isCurrent(cert, leaf, options.now),
+  );
+}
+
 /** What a process that does not issue reads: everything must be there. */
 export async function readPki(dir: string): Promise<Pki> {
   const names: readonly (LeafName | 'ca')[] = [
@@ -84,8 +100,8 @@ export async function readPki(dir: string): Promise<Pki> {
   return { ...read, serviceAccountKey: await readFile(path.join(dir, 'sa.key'), 'utf8') };
 }
 
-export function caFile(dir: string): string {
-  return path.join(dir, 'ca.crt');
+export function caFile(dir: string, of: 'ca' | 'registryCa' = 'ca'): string {
+  return filesOf(dir, of)[0];
 }
 
 function filesOf(dir: string, name: string): [cert: string, key: string] {
@@ -94,7 +110,7 @@ function filesOf(dir: string, name: string): [cert: string, key: string] {
 }
 
 async function ensurePair(
-  options: PkiOptions,
+  options: Pick<PkiOptions, 'dir'>,
   name: string,
   make: (authority: typeof import('./authority.js')) => Promise<Pem>,
   keep: (cert: X509Certificate) => boolean = () => true,

@@ -70,8 +70,17 @@ async function judge(context: ControllerContext, request: CertificateRequest): P
   const ground = read === undefined ? undefined : groundOf(read.asked, request.spec);
   if (ground === undefined) return undefined;
   if (!(await isAllowed(context, request, ground))) return AGAIN_MS;
+  await approve(context, request, ground.message);
+  return undefined;
+}
+
+export async function approve(
+  context: ControllerContext,
+  request: CertificateRequest,
+  message: string,
+): Promise<void> {
   const condition = {
-    ...{ type: 'Approved', status: 'True', reason: 'AutoApproved', message: ground.message },
+    ...{ type: 'Approved', status: 'True', reason: 'AutoApproved', message },
     lastUpdateTime: stampOf(context.now()),
   };
   const status = { ...request.status, conditions: [...(request.status?.conditions ?? []), condition] };
@@ -80,7 +89,6 @@ async function judge(context: ControllerContext, request: CertificateRequest): P
     ['NotFound'],
     context.client.of(CERTIFICATE_SIGNING_REQUESTS).update(update, { subresource: 'approval' }),
   );
-  return undefined;
 }
 
 async function isAllowed(

@@ -8,7 +8,7 @@ export const KUBELET_SERVING_SIGNER = 'kubernetes.io/kubelet-serving';
 export const LEGACY_SIGNER = 'kubernetes.io/legacy-unknown';
 
 const NODES_GROUP = 'system:nodes';
-const NODE_PREFIX = 'system:node:';
+export const NODE_PREFIX = 'system:node:';
 
 /** Why the request must not be signed; undefined when it may. */
 export type SignerRule = (asked: RequestedCertificate, usages: readonly string[]) => string | undefined;
@@ -35,7 +35,10 @@ export function kubeletClientRule(
   return nodeFault(asked) ?? usageFault(usages, 'client auth', 'digital signature');
 }
 
-function kubeletServingRule(asked: RequestedCertificate, usages: readonly string[]): string | undefined {
+export function kubeletServingRule(
+  asked: RequestedCertificate,
+  usages: readonly string[],
+): string | undefined {
   if (asked.dnsNames.length + asked.ipAddresses.length === 0)
     return 'at least one DNS or IP subjectAltName is required';
   if (asked.emails.length > 0) return 'Email subjectAltNames are not allowed';

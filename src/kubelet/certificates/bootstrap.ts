@@ -24,7 +24,7 @@ export interface BootstrapOptions {
 /** After this the kubeconfig names this node's own certificate. */
 export async function bootstrapKubeconfig(options: BootstrapOptions): Promise<void> {
   const { kubeconfig, store, nodeName, log, signal } = options;
-  if (await stillServes(kubeconfig)) return;
+  if (await certificateStillServes(kubeconfig)) return;
   const access = await readKubeconfig(options.bootstrapKubeconfig);
   const client = openClient(openHttps(access));
   try {
@@ -37,7 +37,8 @@ export async function bootstrapKubeconfig(options: BootstrapOptions): Promise<vo
   await writePrivately(kubeconfig, stringify(kubeconfigOf(access, store.currentFile)));
 }
 
-async function stillServes(kubeconfig: string): Promise<boolean> {
+/** Whether it is there, and what it names has not run out. */
+export async function certificateStillServes(kubeconfig: string): Promise<boolean> {
   const access = await readKubeconfig(kubeconfig).catch(() => undefined); // none yet, or its certificate is gone
   if (access === undefined) return false;
   if (access.cert === undefined) return true;

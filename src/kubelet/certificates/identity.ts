@@ -6,7 +6,7 @@ import { openHttps } from '../../client/httpTransport.js';
 import { readKubeconfig } from '../../client/kubeconfig.js';
 import { openClient } from '../../client/typedClient.js';
 import type { KubeletConfig } from '../config.js';
-import type { KubeletSettings } from '../configuration/configuration.js';
+import type { ServerSettings } from '../configuration/fields.js';
 import { reachableAddresses } from '../node/machine.js';
 import { bootstrapKubeconfig } from './bootstrap.js';
 import { keepCertificate } from './certificateManager.js';
@@ -17,8 +17,10 @@ import { makeRotatingTransport } from './rotatingTransport.js';
 export interface IdentityOptions {
   readonly kubeconfig: string;
   readonly bootstrapKubeconfig?: string | undefined;
-  readonly settings: KubeletSettings;
-  readonly config: KubeletConfig;
+  readonly settings: {
+    readonly server: Pick<ServerSettings, 'certDir' | 'rotateCertificates' | 'serverTLSBootstrap'>;
+  };
+  readonly config: Pick<KubeletConfig, 'nodeName' | 'nodeIps'>;
   readonly signal: AbortSignal;
   readonly log: Log;
 }
@@ -75,5 +77,5 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
 }
 
 /** Under which this node is reached. */
-export const addressesOf = ({ nodeIps }: KubeletConfig): readonly string[] =>
+export const addressesOf = ({ nodeIps }: Pick<KubeletConfig, 'nodeIps'>): readonly string[] =>
   nodeIps.length > 0 ? nodeIps : reachableAddresses();

@@ -78,11 +78,11 @@ describe('the supervisor', () => {
 
   it('passes steps on, and remembers when it was ready', async () => {
     const supervisor = await start(
-      [process.execPath, '-e', "process.send({type:'ready'});setInterval(()=>{},1000)"],
+      [process.execPath, '-e', "process.send({type:'ready',who:'agent'});setInterval(()=>{},1000)"],
       true,
     );
     await until(async () => (await readState(layout)).readyAt);
-    expect(steps).toEqual([{ type: 'ready' }]);
+    expect(steps).toEqual([{ type: 'ready', who: 'agent' }]);
     await supervisor.stop();
   });
 });

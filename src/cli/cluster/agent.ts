@@ -1,0 +1,84 @@
+// `trellis agent`: makes this machine a node of a cluster that runs elsewhere.
+// Guarantees: a token that was given by file or environment is in no argument of any process.
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { Command } from 'commander';
+import { ClusterError } from '../../cluster/error.js';
+import { TOKEN_VARIABLE } from '../../cluster/join/token.js';
+import { requireRoot } from '../../cluster/preflight.js';
+import type { WantedSettings } from '../../cluster/settings.js';
+import type { Terminal } from '../terminal.js';
+import { runSupervised, type SupervisedFlags, withSupervised } from './components.js';
+import { reporting, withDataDir, withNode } from './options.js';
+import { type RunFlags, runCluster, withRunning } from './running.js';
+import { duration } from './view.js';
+
+interface AgentFlags extends RunFlags, SupervisedFlags, WantedSettings {
+  readonly server?: string;
+  readonly token?: string;
+  readonly tokenFile?: string;
+  readonly caCertHash?: string[];
+  readonly caFile?: string;
+}
+
+const EXPLANATION = `
+The node asks for its certificates with the token and keeps them current by itself: later starts need neither --server
+nor a token. Without --ca-cert-hash or --ca-file, whoever knows the token could pretend to be the server.
+
+Examples:
+  trellis agent --server https://10.0.0.1:6443 --token abcdef.0123456789abcdef --ca-cert-hash sha256:...
+  trellis agent --server https://10.0.0.1:6443 --token-file /root/token --ca-file /root/ca.crt --detach
+  trellis agent                                 goes on as the node that this machine is
+  trellis down                                  ends it; with --purge it forgets the cluster, too
+`;
+
+export function agentCommand(terminal: Terminal): Command {
+  return withSupervised(withRunning(withNode(withDataDir(new Command('agent')))))
+    .summary('join this machine to a cluster as a node: kubelet, proxy, pod network, DNS')
+    .description('Makes this machine a node of a cluster whose server runs elsewhere.')
+    .option('--server <url>', 'the apiserver, such as https://10.0.0.1:6443')
+    .option('--token <token>', 'of "trellis token create"; others can see it in the list of processes')
+    .option('--token-file <file>', `the same from a file; or by the environment, as ${TOKEN_VARIABLE}`)
+    .option('--ca-cert-hash <hash...>', "sha256:<hex> of the key of the cluster's authority")
+    .option('--ca-file <file>', "the certificate of the cluster's authority")
+    .addHelpText('after', EXPLANATION)
+    .action((flags: AgentFlags) =>
+      reporting(terminal, async () => {
+        requireRoot('agent');
+        if (flags.supervised === true) return runSupervised('agent', flags);
+        const token = await tokenOf(flags);
+        const { server, nodeIp, caCertHash: caHashes = [] } = flags;
+        const caFile = flags.caFile === undefined ? undefined : path.resolve(flags.caFile);
+        return runCluster(terminal, flags, {
+          token,
+          start: async (options) => {
+            const { join } = await import('../../cluster/join/join.js');
+            // What the cluster decides for all its nodes is not taken from here.
+            const { nodeName, kubeletPort, kubeletHealthzPort, dnsPort } = flags;
+            const wanted = { nodeName, kubeletPort, kubeletHealthzPort, dnsPort };
+            return join({ ...options, wanted, nodeIp, server, token, caHashes, caFile });
+          },
+          farewell: async ({ trellis, option, ms }) => `\
+The node is Ready after ${duration(ms)}. Look at it with "trellis kubectl get nodes" on the server, and here with:
+
+  ${trellis} status${option}
+`,
+        });
+      }),
+    );
+}
+
+async function tokenOf({ token, tokenFile }: AgentFlags): Promise<string | undefined> {
+  const given = process.env[TOKEN_VARIABLE];
+  // Not for containerd and all that it starts.
+  delete process.env[TOKEN_VARIABLE];
+  if (token !== undefined && tokenFile !== undefined)
+    throw new ClusterError('BAD_OPTION', 'give --token or --token-file, not both');
+  if (token !== undefined) return token;
+  if (tokenFile === undefined) return given === '' ? undefined : given;
+  try {
+    return (await readFile(tokenFile, 'utf8')).trim();
+  } catch (cause) {
+    throw new ClusterError('BAD_OPTION', `--token-file: ${(cause as Error).message}`, { cause });
+  }
+}

@@ -1,0 +1,160 @@
+// What `trellis up`, `trellis server` and `trellis agent` share: a start in the foreground with a view of its steps, or
+// one that is left running with --detach.
+// Guarantees: with --detach it returns 0 when what was started is ready, 1 with the reason otherwise; a token is in no
+// argument of a process that stays.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, openSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type Command, Option } from 'commander';
+import { ClusterError } from '../../cluster/error.js';
+import { makePrivateDir } from '../../cluster/files.js';
+import { TOKEN_VARIABLE } from '../../cluster/join/token.js';
+import type { Layout } from '../../cluster/layout.js';
+import { findProgram } from '../../cluster/preflight.js';
+import { type Step, type StepSink, supervisorSink } from '../../cluster/steps.js';
+import type { RunningCluster, StartOptions } from '../../cluster/supervision.js';
+import { makeLog } from '../log.js';
+import { positiveNumber } from '../numbers.js';
+import type { Terminal } from '../terminal.js';
+import { installationRoot } from '../version.js';
+import { type DataDirOption, DEFAULT_DATA_DIR, makeLayout } from './options.js';
+import { makeStepView } from './view.js';
+
+const DEFAULT_TIMEOUT_S = 60;
+const MAIN = fileURLToPath(new URL('../main.js', import.meta.url));
+
+export interface RunFlags extends DataDirOption {
+  readonly detach?: boolean;
+  readonly timeout: number;
+  readonly keepPods?: boolean;
+  /** Set by --detach on the process it leaves behind. */
+  readonly supervise?: boolean;
+}
+
+export function withRunning(command: Command): Command {
+  return command
+    .option('-d, --detach', 'return when it is ready and leave it running')
+    .option('--timeout <seconds>', 'how long to wait for that', positiveNumber, DEFAULT_TIMEOUT_S)
+    .option('--keep-pods', 'pods go on when this process is told to end; "trellis down" ends them')
+    .addOption(new Option('--supervise').hideHelp());
+}
+
+export interface Run {
+  start(options: StartOptions): Promise<RunningCluster>;
+  /** What to say when it is ready. */
+  farewell(words: {
+    readonly trellis: string;
+    readonly option: string;
+    readonly ms: number;
+  }): Promise<string>;
+  /** Handed to the process that --detach leaves behind, by its environment. */
+  readonly token?: string | undefined;
+}
+
+export function runCluster(terminal: Terminal, flags: RunFlags, run: Run): Promise<void> {
+  if (flags.supervise === true) return supervise(flags, run);
+  return flags.detach === true ? detach(terminal, flags, run) : foreground(terminal, flags, run);
+}
+
+async function foreground(terminal: Terminal, flags: RunFlags, run: Run): Promise<void> {
+  const view = makeStepView(terminal, terminal.live);
+  const started = performance.now();
+  const interrupted = interruption();
+  const cluster = await start(flags, run, (step) => view.show(step)).finally(() => view.end());
+  terminal.write(`\n${await farewell(flags, run, started)}\nCtrl-C ends it.\n`);
+  await interrupted;
+  terminal.write(flags.keepPods === true ? 'Ending; pods go on.\n' : 'Ending; the data stays.\n');
+  await cluster.stop();
+}
+
+/** The process that --detach leaves behind: steps go to the one that started it. */
+async function supervise(flags: RunFlags, run: Run): Promise<void> {
+  const sink = supervisorSink();
+  const interrupted = interruption();
+  const cluster = await start(flags, run, sink).catch((error: unknown) => {
+    // The last word is the reason as a whole; it follows the step that failed.
+    if (error instanceof ClusterError) sink({ type: 'failed', name: '', text: error.message });
+    throw error;
+  });
+  if (process.connected) process.disconnect();
+  await interrupted;
+  await cluster.stop();
+}
+
+async function detach(terminal: Terminal, flags: RunFlags, run: Run): Promise<void> {
+  const view = makeStepView(terminal, terminal.live);
+  const started = performance.now();
+  const layout = makeLayout(flags);
+  const failure = await startSupervisor(layout, run, (step) => view.show(step)).finally(() => view.end());
+  if (failure !== undefined) throw new ClusterError('COMPONENT_FAILED', failure);
+  const { trellis, option } = wordsFor(flags);
+  terminal.write(`\n${await farewell(flags, run, started)}\nEnd it with: ${trellis} down${option}\n`);
+}
+
+/** Answers why the start failed, or nothing once it is ready. */
+async function startSupervisor(layout: Layout, run: Run, sink: StepSink): Promise<string | undefined> {
+  await makePrivateDir(layout.logDir);
+  const logFile = path.join(layout.logDir, 'trellis.log');
+  const output = openSync(logFile, 'a', 0o600);
+  const child = spawn(process.execPath, [MAIN, ...argumentsToPass(process.argv.slice(2)), '--supervise'], {
+    detached: true,
+    stdio: ['ignore', output, output, 'ipc'],
+    env: { ...process.env, ...(run.token === undefined ? {} : { [TOKEN_VARIABLE]: run.token }) },
+  });
+  closeSync(output);
+  let failure: string | undefined;
+  const ready = new Promise<void>((resolve) => {
+    child.on('message', (step: Step) => {
+      sink(step);
+      if (step.type === 'failed') failure = step.text;
+      if (step.type === 'ready') resolve();
+    });
+  });
+  const exited = once(child, 'exit').then(() => failure ?? `it ended before it was ready; see ${logFile}`);
+  const result = await Promise.race([ready.then(() => undefined), exited]);
+  if (child.connected) child.disconnect();
+  child.unref();
+  return result;
+}
+
+/** Without --detach, and without what any user of the machine could read in the list of processes. */
+export function argumentsToPass(words: readonly string[]): string[] {
+  return words.filter(
+    (word, i) =>
+      !['--detach', '-d', '--token'].includes(word) &&
+      !word.startsWith('--token=') &&
+      words[i - 1] !== '--token',
+  );
+}
+
+function start(flags: RunFlags, run: Run, sink: StepSink): Promise<RunningCluster> {
+  return run.start({
+    layout: makeLayout(flags),
+    // A small nursery: bursts of short-lived objects must not keep a component's memory for good.
+    self: [process.execPath, '--max-semi-space-size=2', MAIN],
+    cniBinDir: path.join(installationRoot(), 'dist', 'cni'),
+    timeoutMs: flags.timeout * 1000,
+    keepPods: flags.keepPods,
+    sink,
+    log: makeLog({ component: 'supervisor' }),
+  });
+}
+
+const farewell = (flags: RunFlags, run: Run, started: number) =>
+  run.farewell({ ...wordsFor(flags), ms: performance.now() - started });
+
+/** The command as it is typed here, and the option that names the directory unless it is the default. */
+function wordsFor({ dataDir }: DataDirOption) {
+  // From a tree that is not installed, npx finds it.
+  const trellis = findProgram('trellis') === undefined ? 'npx trellis' : 'trellis';
+  return { trellis, option: dataDir === DEFAULT_DATA_DIR ? '' : ` --data-dir ${dataDir}` };
+}
+
+/** Resolves at the first request to end; later ones find the end already under way. */
+function interruption(): Promise<void> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => resolve());
+  });
+}

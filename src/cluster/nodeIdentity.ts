@@ -1,0 +1,81 @@
+// Who the agent of a node is: by the certificates that `up` has made, or by those that a cluster has issued to it.
+// Guarantees: issued certificates are renewed while it runs and used at once; what it opened ends with close().
+import { existsSync } from 'node:fs';
+import { readFile, rm } from 'node:fs/promises';
+import type { Log } from '../api/log.js';
+import type { Client } from '../client/client.js';
+import { openHttps } from '../client/httpTransport.js';
+import { openClient } from '../client/typedClient.js';
+import { openIdentity } from '../kubelet/certificates/identity.js';
+import type { Layout } from './layout.js';
+import type { Pem } from './pki/authority.js';
+import { caFile, ensureRegistryPair, readPki } from './pki/files.js';
+import type { Settings } from './settings.js';
+
+export interface NodeIdentity {
+  readonly server: string;
+  /** PEM of the cluster's authority. */
+  readonly ca: string;
+  /** As the kubelet and as the proxy: one certificate is both on a node that has joined. */
+  readonly kubelet: Client;
+  readonly proxy: Client;
+  /** Of the kubelet's own server; empty as long as the cluster has not issued it. */
+  readonly serving: Partial<Pem>;
+  keepServing(renewed: (pair: Pem) => void): void;
+  /** What the image registry shows to containerd, and the authority that containerd trusts for it. */
+  readonly registry: { readonly tls: Pem; readonly caFile: string };
+  close(): Promise<void>;
+}
+
+export interface NodeIdentityOptions {
+  readonly layout: Layout;
+  readonly settings: Settings;
+  readonly nodeIps: readonly string[];
+  readonly signal: AbortSignal;
+  readonly log: Log;
+}
+
+export const openNodeIdentity = (options: NodeIdentityOptions): Promise<NodeIdentity> =>
+  options.settings.server === '' ? madeHere(options) : issued(options);
+
+async function madeHere({ layout, settings }: NodeIdentityOptions): Promise<NodeIdentity> {
+  const pki = await readPki(layout.pkiDir);
+  const server = `https://127.0.0.1:${settings.securePort}`;
+  const as = (pem: Pem) => openClient(openHttps({ server, ca: pki.ca.cert, cert: pem.cert, key: pem.key }));
+  const [kubelet, proxy] = [as(pki.kubelet), as(pki.proxy)];
+  return {
+    ...{ server, ca: pki.ca.cert, kubelet, proxy },
+    serving: pki.kubeletServer,
+    keepServing: () => {}, // made anew by the start that finds it near its end
+    registry: { tls: pki.registry, caFile: caFile(layout.pkiDir) },
+    close: async () => {
+      kubelet.close();
+      proxy.close();
+    },
+  };
+}
+
+/** Waits until the cluster has issued the first certificate. */
+async function issued(options: NodeIdentityOptions): Promise<NodeIdentity> {
+  const { layout, settings, nodeIps, signal, log } = options;
+  const { nodeKubeconfig: kubeconfig, bootstrapKubeconfig, pkiDir } = layout;
+  const identity = await openIdentity({
+    kubeconfig,
+    bootstrapKubeconfig: existsSync(bootstrapKubeconfig) ? bootstrapKubeconfig : undefined,
+    settings: { server: { certDir: pkiDir, rotateCertificates: true, serverTLSBootstrap: true } },
+    config: { nodeName: settings.nodeName, nodeIps },
+    ...{ signal, log },
+  });
+  // It holds the token, which has done its work.
+  await rm(bootstrapKubeconfig, { force: true });
+  const { client, keepServing, close } = identity;
+  return {
+    ...{ server: settings.server, ca: await readFile(caFile(pkiDir), 'utf8') },
+    ...{ kubelet: client, proxy: client, keepServing, close },
+    serving: (await identity.serving()) ?? {},
+    registry: {
+      tls: await ensureRegistryPair({ dir: pkiDir, now: Date.now() }),
+      caFile: caFile(pkiDir, 'registryCa'),
+    },
+  };
+}

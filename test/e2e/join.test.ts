@@ -1,0 +1,100 @@
+// A second host joins by a token, as an administrator would type it: real containerd on both, stock kubectl.
+import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { describeWith } from '../support/requires.js';
+import { SecondHost } from '../support/secondHost.js';
+import { eventually, TestCluster } from '../support/testCluster.js';
+
+const NEEDS = { root: true, tools: ['containerd', 'runc', 'kubectl', 'busybox', 'nft', 'nsenter'] };
+
+const pod = (name: string, nodeName: string) =>
+  JSON.stringify({
+    ...{ apiVersion: 'v1', kind: 'Pod' },
+    metadata: { name, labels: { app: name } },
+    spec: {
+      nodeName,
+      terminationGracePeriodSeconds: 0,
+      containers: [
+        {
+          ...{ name: 'web', image: 'trellis.local/busybox' },
+          command: ['sh', '-c', 'echo started; exec httpd -f -p 8080 -h /etc'],
+        },
+      ],
+    },
+  });
+
+describeWith(NEEDS, 'a host that joins', () => {
+  let cluster: TestCluster;
+  let host: SecondHost;
+
+  beforeAll(async () => {
+    cluster = await TestCluster.make();
+    host = await SecondHost.beside(cluster);
+  });
+  afterAll(async () => {
+    await host?.remove();
+    await cluster?.remove();
+  });
+
+  const logs = async () => (await host.trellis('logs', 'agent')).stdout;
+  const page = (from: string, url: string) =>
+    eventually(
+      () => cluster.kubectl('exec', from, '--', 'wget', '-q', '-O', '-', url),
+      (text) => text !== '',
+    );
+  const isRunning = (name: string) =>
+    eventually(
+      () => cluster.kubectl('get', 'pod', name, '-o', 'jsonpath={.status.phase} {.status.podIP}'),
+      (text) => text.startsWith('Running '),
+    ).then((text) => text.slice('Running '.length));
+
+  it('becomes a Ready node', async () => {
+    const up = await cluster.trellis('up', '--detach', '--node-name', 'first');
+    expect(up).toMatchObject({ code: 0, stderr: '' });
+    const { stdout: command } = await cluster.trellis('token create', '--print-join-command');
+    const [trellis, agent, ...words] = command.trim().split(' ');
+    expect([trellis, agent]).toEqual(['trellis', 'agent']);
+    const joined = await host.trellis('agent', ...words, '--node-name', 'second', '--detach');
+    expect(joined, await logs()).toMatchObject({ code: 0, stderr: '' });
+    expect(await cluster.kubectl('get', 'node', 'second', '--no-headers')).toMatch(/^second +Ready /);
+    // The secret is neither on disk nor to be seen among the processes.
+    const [, token = ''] = /--token (\S+)/.exec(command) ?? [];
+    expect(existsSync(path.join(host.dataDir, 'bootstrap.kubeconfig'))).toBe(false);
+    expect(execFileSync('ps', ['-e', '-o', 'args'], { encoding: 'utf8' })).not.toContain(token);
+  });
+
+  it('runs pods that reach those of the other host, by address, service and name', async () => {
+    for (const [name, node] of [
+      ['one', 'first'],
+      ['two', 'second'],
+    ] as const)
+      await cluster.run([...kubectlOf(cluster), 'apply', '-f', '-'], { input: pod(name, node) });
+    await cluster.kubectl('expose', 'pod', 'two', '--port', '80', '--target-port', '8080');
+    const [one, two] = [await isRunning('one'), await isRunning('two')];
+    expect((await page('one', `http://${two}:8080/hostname`)).trim()).toBe('two');
+    expect((await page('two', `http://${one}:8080/hostname`)).trim()).toBe('one');
+    expect((await page('one', 'http://two/hostname')).trim()).toBe('two');
+    expect((await page('two', 'http://two.default.svc.cluster.local/hostname')).trim()).toBe('two');
+    expect(await cluster.kubectl('logs', 'two')).toBe('started\n');
+  });
+
+  it('goes on without the token, and leaves nothing when it is told to end', async () => {
+    expect(await host.trellis('down')).toMatchObject({ code: 0, stderr: '' });
+    const left = await host.netns.run('sh', '-c', 'ip -o link; nft list ruleset');
+    expect(left.split('\n').filter((line) => /: (trl-|trx|veth)|table/.test(line))).toEqual([]);
+    const again = await host.trellis('agent', '--detach');
+    expect(again, await logs()).toMatchObject({ code: 0, stderr: '' });
+    const status = await host.trellis('status');
+    expect(status).toMatchObject({ code: 0, stdout: expect.stringContaining('node second: Ready') });
+    await isRunning('two');
+    expect((await page('one', 'http://two/hostname')).trim()).toBe('two');
+  });
+});
+
+const kubectlOf = ({ dataDir }: TestCluster) => [
+  process.execPath,
+  'dist/src/cli/main.js',
+  ...['kubectl', '--data-dir', dataDir],
+];
