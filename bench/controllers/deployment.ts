@@ -5,14 +5,13 @@ import type { Stored } from '../../src/api/object.js';
 import { DEPLOYMENTS } from '../../src/api/resources.js';
 import { againstLimit, type Figure } from '../lib/figure.js';
 import { type Kubelets, playKubelets } from './kubelets.js';
-import { type ControlPlane, makePlace } from './place.js';
+import { type ControlPlane, makePlace, WRITES } from './place.js';
 
 const REPLICAS = 1_000;
 const NODES = 20;
 const CREATED_SECONDS = 3;
 /** A pod is made, bound and deleted: three; what the sets' states and the events add is little. */
 const CALLS_A_POD = 4;
-const WRITES = /^(POST|PUT|PATCH|DELETE) /;
 
 export function web(name: string, image: string, replicas: number): V1Deployment {
   const labels = { app: name };

@@ -1,11 +1,12 @@
 // Plays the kubelets of nodes that are only objects: bound pods become ready, terminating ones go.
 // Guarantees: one request for each thing that a kubelet would tell; nodes stay alive until stop().
-import type { V1Node, V1Pod } from '../../src/api/gen/types.js';
+import type { V1Node, V1NodeStatus, V1Pod, V1PodStatus } from '../../src/api/gen/types.js';
 import type { Stored } from '../../src/api/object.js';
-import { NODES, PODS } from '../../src/api/resources.js';
+import { LEASES, NODES, PODS } from '../../src/api/resources.js';
 import { ApiError } from '../../src/api/status.js';
 import type { Client } from '../../src/client/client.js';
 import { ClientError } from '../../src/client/error.js';
+import type { Informer } from '../../src/client/informer.js';
 import { pause } from '../../src/client/pause.js';
 import { openInformers } from '../../src/client/sharedInformers.js';
 import { inParallel } from './place.js';
@@ -67,39 +68,55 @@ export async function reportReady(client: Client, name: string): Promise<void> {
 
 const stampNow = () => new Date().toISOString().replace(/\.\d+Z/, 'Z');
 
+interface Alive {
+  readonly nodes: Informer<V1Node>;
+  readonly count: number;
+  readonly signal: AbortSignal;
+  /** Called for each request. */
+  asked?(): void;
+}
+
+/** A lease says that a node is alive; its status is told again only when the server has it otherwise. */
+export async function keepAlive(client: Client, { nodes, count, signal, asked }: Alive): Promise<void> {
+  const beat = () =>
+    inParallel(count, (number) => {
+      asked?.();
+      const name = `node-${number}`;
+      const known = nodes.get(name);
+      if (known !== undefined && !holdsReady(known.status)) return reportReady(client, name);
+      const spec = { renewTime: new Date().toISOString().replace('Z', '000Z') };
+      return client.of(LEASES).patch(leaseOf(name), 'merge', { spec });
+    });
+  // One round after the other, however long it takes. Who cannot reach the server tries again in the next.
+  for (let due = HEARTBEAT_MS; !signal.aborted; ) {
+    await pause(due, signal);
+    const start = performance.now();
+    if (!signal.aborted) await beat().catch(() => {});
+    due = Math.max(0, HEARTBEAT_MS - (performance.now() - start));
+  }
+}
+
 export async function playKubelets(client: Client, nodeCount: number): Promise<Kubelets> {
   let requests = 0;
   let addresses = 0;
   const seen = new Set<string>();
   const { waiting, wake } = makeWaiting();
-  const beat = async () => {
-    await inParallel(nodeCount, (number) => {
-      requests += 1;
-      return reportReady(client, `node-${number}`);
-    });
-  };
-  await inParallel(nodeCount, (number) =>
-    client
-      .of(NODES)
-      .create(makeNode(number))
-      .catch((error: unknown) => {
-        if (!ApiError.is(error, 'AlreadyExists')) throw error;
-      }),
-  );
-  await beat();
-  const ending = new AbortController();
-  // One round after the other, however long it takes. Who cannot reach the server tries again in the next.
-  const heart = async () => {
-    for (let due = HEARTBEAT_MS; !ending.signal.aborted; ) {
-      await pause(due, ending.signal);
-      const start = performance.now();
-      if (!ending.signal.aborted) await beat().catch(() => {});
-      due = Math.max(0, HEARTBEAT_MS - (performance.now() - start));
-    }
-  };
-  void heart();
+  await inParallel(nodeCount, async (number) => {
+    const [node, name] = [makeNode(number), `node-${number}`];
+    await unlessThere(client.of(NODES).create(node));
+    await unlessThere(client.of(LEASES).create({ metadata: leaseOf(name), spec: { holderIdentity: name } }));
+    await reportReady(client, name);
+  });
   const informers = openInformers(client);
   const pods = informers.of(PODS);
+  const nodes = informers.of(NODES);
+  const ending = new AbortController();
+  void keepAlive(client, {
+    ...{ nodes, count: nodeCount, signal: ending.signal },
+    asked: () => {
+      requests += 1;
+    },
+  });
   const line: (() => Promise<unknown>)[] = [];
   let busy = 0;
   // Kubelets have one connection each and are few; here they share so many.
@@ -208,6 +225,17 @@ export function runningStatus(podIP: string): NonNullable<V1Pod['status']> {
 }
 
 function isReady({ metadata, status }: Stored<V1Pod>): boolean {
-  if (metadata.deletionTimestamp !== undefined) return false;
+  return metadata.deletionTimestamp === undefined && holdsReady(status);
+}
+
+function holdsReady(status: V1PodStatus | V1NodeStatus | undefined): boolean {
   return (status?.conditions ?? []).some(({ type, status: holds }) => type === 'Ready' && holds === 'True');
+}
+
+const leaseOf = (name: string) => ({ name, namespace: 'kube-node-lease' });
+
+async function unlessThere(creation: Promise<unknown>): Promise<void> {
+  await creation.catch((error: unknown) => {
+    if (!ApiError.is(error, 'AlreadyExists')) throw error;
+  });
 }

@@ -13,6 +13,10 @@ import { ensurePki, type Pki } from '../../src/cluster/pki/files.js';
 import { cpuSeconds, residentMb } from '../kubelet/process.js';
 
 const AT_ONCE = 64;
+/** Of what `calls` counts: what changes something. */
+export const WRITES = /^(POST|PUT|PATCH|DELETE) /;
+/** On a busy machine a crowd of requests may take long; what is measured says how long. */
+const REQUEST_MS = 600_000;
 
 export interface ControlPlane {
   readonly client: Client;
@@ -63,7 +67,7 @@ async function startPlane(script: string, folder: string, { ca, admin }: Pki): P
   const child = fork(script, [folder, String(port)]);
   await said(child, 'ready');
   const transport = openHttps({ server: `https://127.0.0.1:${port}`, ca: ca.cert, ...admin });
-  const client = openClient(transport);
+  const client = openClient(transport, { requestTimeoutMs: REQUEST_MS });
   const pid = child.pid ?? 0;
   const end = async (signal: 'SIGTERM' | 'SIGKILL') => {
     client.close();

@@ -2,25 +2,30 @@
 // Guarantees: a slice counts when it has the ten addresses; times are as a watcher over TLS sees them.
 import type { V1EndpointSlice } from '../../src/api/gen/types.js';
 import type { Stored } from '../../src/api/object.js';
-import { ENDPOINT_SLICES, PODS, SERVICES } from '../../src/api/resources.js';
+import { ENDPOINT_SLICES, NODES, PODS, SERVICES } from '../../src/api/resources.js';
+import { pause } from '../../src/client/pause.js';
 import { openInformers } from '../../src/client/sharedInformers.js';
 import { againstLimit, type Figure } from '../lib/figure.js';
-import { inParallel, makePlace } from './place.js';
+import { keepAlive } from './kubelets.js';
+import { type ControlPlane, inParallel, makePlace, WRITES } from './place.js';
 import { settledPlane } from './settled.js';
 
 const COUNT = 1_000;
 const PODS_EACH = 10;
-const NODES = 20;
+const NODE_COUNT = 20;
 const RIGHT_SECONDS = 3;
 const CHANGE_MS = 20;
 const CHANGES = 50;
+const LOOK_MS = 50;
 
 export async function services(): Promise<Figure[]> {
   const place = await makePlace();
+  const ending = new AbortController();
   try {
-    const plane = await settledPlane(place, { deployments: COUNT, replicas: PODS_EACH, nodes: NODES });
+    const plane = await settledPlane(place, { deployments: COUNT, replicas: PODS_EACH, nodes: NODE_COUNT });
     const { client } = plane;
     const informers = openInformers(client);
+    void keepAlive(client, { nodes: informers.of(NODES), count: NODE_COUNT, signal: ending.signal });
     const right = new Set<string>();
     const told = new Map<string, () => void>();
     let allRight = () => {};
@@ -32,6 +37,7 @@ export async function services(): Promise<Figure[]> {
     };
     informers.of(ENDPOINT_SLICES).on({ added: see, updated: see });
     await informers.synced();
+    const before = await plane.calls();
     const [start, cpu] = [performance.now(), plane.cpuSeconds()];
     const done = new Promise<void>((resolve) => {
       allRight = resolve;
@@ -45,7 +51,9 @@ export async function services(): Promise<Figure[]> {
     });
     await done;
     const seconds = (performance.now() - start) / 1000;
-    process.stderr.write(`  ${(plane.cpuSeconds() - cpu).toFixed(1)} s of the control plane's CPU\n`);
+    tell('slices right', plane.cpuSeconds() - cpu);
+    const writes = await endpointsWritten(plane, before);
+    tell(`Endpoints too, ${(writes / COUNT).toFixed(2)} writes a Service`, plane.cpuSeconds() - cpu);
     const { items } = await client.of(PODS).list({ namespace: 'default', limit: CHANGES });
     const times: number[] = [];
     for (const { metadata, status } of items.slice(0, CHANGES)) {
@@ -69,6 +77,24 @@ export async function services(): Promise<Figure[]> {
       againstLimit({ name: 'readiness change reaches its slice', value: median, unit: 'ms' }, CHANGE_MS),
     ];
   } finally {
+    ending.abort();
     await place.clean();
   }
+}
+
+/** Waits until the older form is written too; answers how many writes there were by then. */
+async function endpointsWritten(plane: ControlPlane, before: ReadonlyMap<string, number>): Promise<number> {
+  for (;;) {
+    const calls = await plane.calls();
+    const since = (what: string) => (calls.get(what) ?? 0) - (before.get(what) ?? 0);
+    if (since('POST endpoints') < COUNT) {
+      await pause(LOOK_MS);
+      continue;
+    }
+    return [...calls.keys()].filter((what) => WRITES.test(what)).reduce((sum, what) => sum + since(what), 0);
+  }
+}
+
+function tell(text: string, cpu: number): void {
+  process.stderr.write(`  ${text}: ${cpu.toFixed(1)} s of the control plane's CPU\n`);
 }

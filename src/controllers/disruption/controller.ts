@@ -1,4 +1,4 @@
-// The disruption controller: keeps every PodDisruptionBudget's numbers true.
+// The disruption controller: keeps every PodDisruptionBudget's numbers true, and clears away warnings that came to nothing.
 // Guarantees: an error leaves a budget that allows nothing; what the eviction API has written meanwhile is not undone.
 import type { KubeObject, Stored } from '../../api/object.js';
 import { controllerOf, keyOf } from '../../api/object.js';
@@ -18,6 +18,7 @@ import { messageOf } from '../ownedPods.js';
 import type { Pod } from '../pods.js';
 import { sameStatusMeaning } from '../sameStatus.js';
 import { type Budget, failedStatus, planBudget } from './plan.js';
+import { runStaleTargets } from './staleTarget.js';
 
 const NAME = 'disruption-controller';
 const BY_NAMESPACE = 'namespace';
@@ -27,7 +28,7 @@ type Scaled = Stored<KubeObject> & { readonly spec?: { readonly replicas?: numbe
 export const disruptionController: Controller = {
   name: NAME,
   needs: [POD_DISRUPTION_BUDGETS, REPLICATION_CONTROLLERS, STATEFUL_SETS],
-  run(context) {
+  async run(context) {
     const { informers, client, now } = context;
     const budgets = informers.of(POD_DISRUPTION_BUDGETS);
     const pods = informers.of(PODS);
@@ -72,7 +73,10 @@ export const disruptionController: Controller = {
       await write(plan.status);
       return plan.againMs;
     };
-    return runLoop(context, NAME, { queue, workers: 2, reconcile });
+    await Promise.all([
+      runLoop(context, NAME, { queue, workers: 2, reconcile }),
+      runStaleTargets(context, NAME),
+    ]);
   },
 };
 

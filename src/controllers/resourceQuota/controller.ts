@@ -6,18 +6,14 @@ import { type KubeObject, keyOf, type Stored } from '../../api/object.js';
 import { canonicalQuantity } from '../../api/quantity.js';
 import { countedTypes, usedBy } from '../../api/quota/total.js';
 import type { Usage } from '../../api/quota/usage.js';
-import {
-  PERSISTENT_VOLUME_CLAIMS,
-  PODS,
-  RESOURCE_QUOTAS,
-  type ResourceType,
-  SERVICES,
-} from '../../api/resources.js';
+import { PODS, RESOURCE_QUOTAS, type ResourceType, SERVICES } from '../../api/resources.js';
+import { qualifiedResource } from '../../api/status.js';
 import { ignoring } from '../claim.js';
 import { type Controller, type ControllerContext, newQueue, runLoop } from '../controller.js';
+import { collectorOptions } from '../garbageCollector/metadata.js';
 
 const NAME = 'resourcequota-controller';
-/** Everything is counted again so often, for what nobody watches here. */
+/** Everything is counted again so often, in case something was missed. */
 const RESYNC_MS = 60_000;
 /** Time for what was deleted together to be counted together. */
 const GATHER_MS = 50;
@@ -67,14 +63,23 @@ export const resourceQuotaController: Controller = {
         updated: (pod, old) => (isRelief(pod, old) ? relieve(pod) : undefined),
         deleted: relieve,
       }),
-      informers.of(SERVICES).on({ updated: relieve, deleted: relieve }),
-      informers.of(PERSISTENT_VOLUME_CLAIMS).on({ deleted: relieve }),
+      informers.of(SERVICES).on({ updated: relieve }),
     ];
+    const followed = new Set<string>();
+    // Kinds are followed when the first quota counts them, by the copies that the garbage collector has anyway.
+    const follow = (types: readonly ResourceType[]) => {
+      for (const type of types) {
+        const name = qualifiedResource(type);
+        if (followed.has(name) || name === PODS.resource) continue;
+        followed.add(name);
+        stops.push(informers.of<KubeObject>(type, collectorOptions(type)).on({ deleted: relieve }));
+      }
+    };
     try {
       await runLoop(context, NAME, {
         queue,
         workers: 2,
-        reconcile: (key) => recount(context, quotas.get(key)),
+        reconcile: (key) => recount(context, quotas.get(key), follow),
       });
     } finally {
       for (const stop of stops) stop();
@@ -82,13 +87,18 @@ export const resourceQuotaController: Controller = {
   },
 };
 
-async function recount({ client }: ControllerContext, known: Quota | undefined): Promise<number | undefined> {
+async function recount(
+  { client }: ControllerContext,
+  known: Quota | undefined,
+  follow: (types: readonly ResourceType[]) => void,
+): Promise<number | undefined> {
   if (known === undefined) return undefined;
   const { namespace = '' } = known.metadata;
   // Read before the objects: whatever is reserved after this moment makes the write below a conflict.
   const quota = await ignoring(['NotFound'], client.of(RESOURCE_QUOTAS).get(known.metadata));
   if (quota === undefined) return undefined;
   const types = countedTypes(Object.keys(quota.spec?.hard ?? {}), COUNTED);
+  follow(types);
   const lists = await Promise.all(
     types.map(async (type) => ({ type, items: (await client.of(type).list({ namespace })).items })),
   );

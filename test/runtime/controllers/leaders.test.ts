@@ -1,12 +1,15 @@
 // Two controller managers as processes: one works, and when it is killed the other goes on where it was.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import https from 'node:https';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { DEPLOYMENTS, LEASES, NAMESPACES, PODS } from '../../../src/api/resources.js';
 import { ApiError } from '../../../src/api/status.js';
+import { freePort } from '../../support/etcd.js';
 import { type SecuredApiServer, startSecuredApiServer } from '../../support/securedApiServer.js';
 import { until } from '../../support/until.js';
 
@@ -47,13 +50,19 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-function startManager(): ChildProcess {
+function startManager(port = 0): ChildProcess {
   const args = [MAIN, 'controller-manager', '--kubeconfig', kubeconfig];
   const times = ['--leader-elect-lease-duration=8s', '--leader-elect-renew-deadline=6s'];
   const child = spawn(
     process.execPath,
-    // Both on one machine: health is not served, or the second would find the port taken.
-    [...args, ...times, '--leader-elect-retry-period=500ms', '--secure-port=0', CONTROLLERS],
+    [
+      ...args,
+      ...times,
+      '--leader-elect-retry-period=500ms',
+      '--bind-address=127.0.0.1',
+      `--secure-port=${port}`,
+      CONTROLLERS,
+    ],
     {
       stdio: ['ignore', 'ignore', 'inherit'],
     },
@@ -62,6 +71,14 @@ function startManager(): ChildProcess {
   return child;
 }
 
+/** The certificate is one made for the run, which nobody can know. */
+const answer = (port: number, path: string) =>
+  new Promise<[number | undefined, string]>((resolve, reject) => {
+    const request = https.get({ port, path, host: '127.0.0.1', rejectUnauthorized: false }, (response) => {
+      text(response).then((body) => resolve([response.statusCode, body]), reject);
+    });
+    request.on('error', reject);
+  });
 const holder = async () => {
   const lease = await api.client
     .of(LEASES)
@@ -72,9 +89,12 @@ const podNames = async () =>
   (await api.client.of(PODS).list({ namespace: 'default' })).items.map(({ metadata }) => metadata.name);
 
 it('goes on after the leader is killed, and makes nothing twice', async () => {
-  const first = startManager();
+  const port = await freePort();
+  const first = startManager(port);
   await until(async () => expect(await holder()).not.toBe(''));
   const leader = await holder();
+  expect(await answer(port, '/healthz')).toEqual([200, 'ok']);
+  expect((await answer(port, '/metrics'))[0]).toBe(403);
   startManager();
   const deployments = api.client.of(DEPLOYMENTS);
   await deployments.create({

@@ -8,7 +8,7 @@ import { controllerNames, runControllers } from '../../../src/controllers/run.js
 import { FakeApi } from './support/fakeApi.js';
 
 const { CONFIG_MAPS, DEPLOYMENTS, ENDPOINT_SLICES, ENDPOINTS, EVENTS, LEASES, NAMESPACES, NODES } = resources;
-const { PODS, REPLICA_SETS, SECRETS, SERVICE_ACCOUNTS, SERVICES } = resources;
+const { PODS, REPLICA_SETS, RESOURCE_QUOTAS, SECRETS, SERVICE_ACCOUNTS, SERVICES } = resources;
 
 let api: FakeApi;
 let stop: () => Promise<void>;
@@ -114,6 +114,37 @@ describe('the controllers together', () => {
       .of(NODES)
       .patch({ name: 'n1' }, 'merge', { metadata: { labels: { 'topology.kubernetes.io/zone': 'east' } } });
     await until(() => zones()[0] === 'east');
+  });
+
+  it('gives back what a quota counted as soon as it is deleted, whatever the kind', async () => {
+    const make = (type: typeof CONFIG_MAPS | typeof SECRETS, name: string) =>
+      api.of<KubeObject>(type).create({ metadata: { name, namespace: 'default' } });
+    await make(CONFIG_MAPS, 'a');
+    await make(SECRETS, 'b');
+    await until(() => api.all(CONFIG_MAPS).length === 2); // the root CA's is the other
+    const hard = { 'count/configmaps': '5', secrets: '5' };
+    await api.of(RESOURCE_QUOTAS).create({ metadata: { name: 'q', namespace: 'default' }, spec: { hard } });
+    const used = () => api.get(RESOURCE_QUOTAS, 'default/q')?.status?.used ?? {};
+    await until(() => used()['count/configmaps'] === '2' && used()['secrets'] === '1');
+    await api.of(CONFIG_MAPS).delete({ name: 'a', namespace: 'default' });
+    await api.of(SECRETS).delete({ name: 'b', namespace: 'default' });
+    await until(() => used()['count/configmaps'] === '1' && used()['secrets'] === '0');
+  });
+
+  it('takes back the announcement of a disruption that did not come', async () => {
+    await makeWeb(1);
+    bringUp();
+    const [web] = api.all(PODS);
+    const told = { type: 'DisruptionTarget', status: 'True', reason: 'PreemptionByScheduler' };
+    api.setStatus(PODS, web?.metadata ?? { name: '' }, {
+      ...web?.status,
+      conditions: [
+        ...(web?.status?.conditions ?? []),
+        { ...told, lastTransitionTime: '2026-01-01T00:00:00Z' },
+      ],
+    });
+    const target = () => api.all(PODS)[0]?.status?.conditions?.find(({ type }) => type === told.type);
+    await until(() => target()?.status === 'False');
   });
 
   it('takes in a pod that fits and lets go of one that no longer does', async () => {
