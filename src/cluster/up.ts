@@ -2,12 +2,13 @@
 // Guarantees: a start that fails ends what it started; one data directory has at most one running cluster.
 import { mkdir } from 'node:fs/promises';
 import { hostname } from 'node:os';
+import { type ClusterFile, saveComponents } from './configuration.js';
 import { containerdComponent } from './containerd/component.js';
 import { makePrivateDir, writePrivate } from './files.js';
 import { kubeconfigText } from './kubeconfig.js';
 import type { Layout } from './layout.js';
 import { ensurePki } from './pki/files.js';
-import { nodeAddress, requirePorts, requirePrograms } from './preflight.js';
+import { nodeAddresses, requirePorts, requirePrograms } from './preflight.js';
 import { serviceAddress } from './serviceAddress.js';
 import { defaultSettings, requireRole, type Settings, settle, type WantedSettings } from './settings.js';
 import { step } from './steps.js';
@@ -22,8 +23,11 @@ import {
 import type { Component } from './supervisor.js';
 
 export interface UpOptions extends StartOptions {
-  readonly wanted: WantedSettings;
+  readonly wanted: WantedSettings & { readonly dualStack?: boolean | undefined };
+  /** The node's addresses, one a family with a comma between; those of the default device unless named. */
   readonly nodeIp?: string | undefined;
+  /** What replaces the configuration of the components; without it they stay as they are. */
+  readonly configuration?: ClusterFile | undefined;
   /** No node on this machine: others join. */
   readonly controlPlaneOnly?: boolean | undefined;
 }
@@ -33,12 +37,12 @@ export const up = (options: UpOptions): Promise<RunningCluster> =>
 
 async function prepare(options: UpOptions): Promise<Prepared> {
   const { sink, controlPlaneOnly = false } = options;
-  const { settings, nodeIp } = await step(sink, 'machine', () => prepareMachine(options));
-  await step(sink, 'certificates', () => prepareFiles(options.layout, settings, nodeIp));
-  const server = ownComponent(options, 'server', nodeIp);
+  const { settings, nodeIps } = await step(sink, 'machine', () => prepareMachine(options));
+  await step(sink, 'certificates', () => prepareFiles(options, settings, nodeIps));
+  const server = ownComponent(options, 'server', nodeIps);
   return controlPlaneOnly
     ? { settings, components: [server], awaits: 'server' }
-    : { settings, components: await withNode(options, server, nodeIp), awaits: 'agent' };
+    : { settings, components: await withNode(options, server, nodeIps), awaits: 'agent' };
 }
 
 async function prepareMachine({ layout, wanted, nodeIp, controlPlaneOnly = false }: UpOptions) {
@@ -47,12 +51,17 @@ async function prepareMachine({ layout, wanted, nodeIp, controlPlaneOnly = false
   await requireRole(layout, 'server');
   const settings = await settle(layout, wanted, defaultSettings(hostname().toLowerCase()));
   await requirePorts(settings, controlPlaneOnly ? ['server'] : ['server', 'agent']);
-  return { settings, nodeIp: nodeIp ?? nodeAddress() };
+  return { settings, nodeIps: nodeAddresses(nodeIp, settings.clusterCidr) };
 }
 
-async function prepareFiles(layout: Layout, settings: Settings, nodeIp: string): Promise<void> {
+async function prepareFiles(
+  { layout, configuration }: UpOptions,
+  settings: Settings,
+  nodeIps: readonly string[],
+): Promise<void> {
   await makePrivateDir(layout.storeDir);
   await prepareNodeDirs(layout);
+  if (configuration !== undefined) await saveComponents(layout, configuration);
   const { clusterDomain, tlsSan } = settings;
   const pki = await ensurePki({
     dir: layout.pkiDir,
@@ -64,10 +73,10 @@ async function prepareFiles(layout: Layout, settings: Settings, nodeIp: string):
         'kubernetes.default.svc',
         `kubernetes.default.svc.${clusterDomain}`,
       ],
-      ...['localhost', settings.nodeName, '127.0.0.1', '::1', nodeIp, serviceAddress(settings, 1)],
+      ...['localhost', settings.nodeName, '127.0.0.1', '::1', ...nodeIps, serviceAddress(settings, 1)],
       ...tlsSan.split(',').filter((host) => host !== ''),
     ],
-    nodeHosts: [settings.nodeName, nodeIp, '127.0.0.1', 'localhost'],
+    nodeHosts: [settings.nodeName, ...nodeIps, '127.0.0.1', 'localhost'],
     now: Date.now(),
   });
   const server = `https://127.0.0.1:${settings.securePort}`;
@@ -82,7 +91,7 @@ export async function prepareNodeDirs(layout: Layout): Promise<void> {
   }
 }
 
-async function withNode(options: UpOptions, server: Component, nodeIp: string) {
+async function withNode(options: UpOptions, server: Component, nodeIps: readonly string[]) {
   const { layout, cniBinDir } = options;
-  return [await containerdComponent({ layout, cniBinDir }), server, ownComponent(options, 'agent', nodeIp)];
+  return [await containerdComponent({ layout, cniBinDir }), server, ownComponent(options, 'agent', nodeIps)];
 }

@@ -2,7 +2,7 @@
 // Guarantees: both are written anew at every start and hold nothing of another's; `removePodNetwork` takes them away.
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { ipDaddr, ipSaddr, masquerade, rule } from '../kernel/nftables/expressions.js';
+import { ip6Daddr, ip6Saddr, ipDaddr, ipSaddr, masquerade, rule } from '../kernel/nftables/expressions.js';
 import type { NftPort, NftRequest } from '../kernel/nftables/port.js';
 import type { RoutePort } from '../kernel/route/port.js';
 import { randomMac } from './overlay/device.js';
@@ -13,7 +13,10 @@ export interface PodNetworkOptions {
   readonly bridge: string;
   /** The node's own ranges, at most one a family. */
   readonly podCidrs: readonly string[];
-  readonly clusterCidr: string;
+  /** Ranges of all pods of the cluster, at most one a family. */
+  readonly clusterCidrs: readonly string[];
+  /** Networks beyond the cluster that know the way back to pods: they see a pod's own address. */
+  readonly nonMasqueradeCidrs?: readonly string[];
   /** Of pods; the link between the nodes decides. */
   readonly mtu?: number;
   readonly nftTable: string;
@@ -28,6 +31,22 @@ export interface PodNetworkPorts {
 }
 
 const SOURCE_NAT = 100;
+const FAMILIES = [
+  {
+    family: 'ip',
+    isOurs: (cidr: string) => !cidr.includes(':'),
+    source: ipSaddr,
+    destination: ipDaddr,
+    multicast: '224.0.0.0/4',
+  },
+  {
+    family: 'ip6',
+    isOurs: (cidr: string) => cidr.includes(':'),
+    source: ip6Saddr,
+    destination: ip6Daddr,
+    multicast: 'ff00::/8',
+  },
+] as const;
 
 /** Pods of one bridge: gateway on it, hairpin so that a pod reaches itself through its service, host ports. Pure. */
 export function networkList({ name, bridge, podCidrs, mtu, stateDir }: PodNetworkOptions): unknown {
@@ -49,28 +68,39 @@ export function networkList({ name, bridge, podCidrs, mtu, stateDir }: PodNetwor
 }
 
 /** What leaves the cluster from a pod goes under the node's address: the world has no route back to pods. Pure. */
-export function natRules({ nftTable, clusterCidr }: PodNetworkOptions): NftRequest[] {
-  const table = { family: 'ip', name: nftTable } as const;
-  const chain = { family: 'ip', table: nftTable, name: 'postrouting' } as const;
-  return [
-    { do: 'add', kind: 'table', ...table },
-    { do: 'delete', kind: 'table', ...table },
-    { do: 'add', kind: 'table', ...table, comment: 'Trellis: traffic of pods that leaves the cluster' },
-    { do: 'add', kind: 'chain', ...chain, type: 'nat', hook: 'postrouting', priority: SOURCE_NAT },
-    {
-      do: 'add',
-      kind: 'rule',
-      family: 'ip',
-      table: nftTable,
-      chain: chain.name,
-      expressions: rule(
-        ipSaddr(clusterCidr),
-        ipDaddr(clusterCidr, 'neq'),
-        ipDaddr('224.0.0.0/4', 'neq'),
-        masquerade('fully-random'),
+export function natRules({
+  nftTable,
+  clusterCidrs,
+  nonMasqueradeCidrs = [],
+}: PodNetworkOptions): NftRequest[] {
+  return FAMILIES.flatMap(({ family, isOurs, source, destination, multicast }): NftRequest[] => {
+    const table = { family, name: nftTable } as const;
+    const chain = { family, table: nftTable, name: 'postrouting' } as const;
+    const stay = [...clusterCidrs, ...nonMasqueradeCidrs].filter(isOurs);
+    const rules = clusterCidrs
+      .filter(isOurs)
+      .map((pods) =>
+        rule(
+          source(pods),
+          ...[...stay, multicast].map((network) => destination(network, 'neq')),
+          masquerade('fully-random'),
+        ),
+      );
+    // Of a family that the cluster does not have (any more) nothing is left.
+    if (rules.length === 0) return [{ do: 'destroy', kind: 'table', ...table }];
+    return [
+      { do: 'add', kind: 'table', ...table },
+      { do: 'delete', kind: 'table', ...table },
+      { do: 'add', kind: 'table', ...table, comment: 'Trellis: traffic of pods that leaves the cluster' },
+      { do: 'add', kind: 'chain', ...chain, type: 'nat', hook: 'postrouting', priority: SOURCE_NAT },
+      ...rules.map(
+        (expressions): NftRequest => ({
+          ...{ do: 'add', kind: 'rule', family, table: nftTable, chain: chain.name },
+          expressions,
+        }),
       ),
-    },
-  ];
+    ];
+  });
 }
 
 export async function setUpPodNetwork(options: PodNetworkOptions, ports: PodNetworkPorts): Promise<void> {
@@ -100,6 +130,8 @@ export async function removePodNetwork(
   { bridge, nftTable }: Pick<PodNetworkOptions, 'bridge' | 'nftTable'>,
   { nft, route }: PodNetworkPorts,
 ): Promise<void> {
-  await nft.commit([{ do: 'destroy', kind: 'table', family: 'ip', name: nftTable }]);
+  await nft.commit(
+    FAMILIES.map(({ family }): NftRequest => ({ do: 'destroy', kind: 'table', family, name: nftTable })),
+  );
   await route.apply([{ do: 'delete', kind: 'link', name: bridge, missingOk: true }]);
 }

@@ -1,15 +1,21 @@
 // `trellis up`: a cluster on this machine; `trellis server`: its control plane alone, for nodes that join.
 import { Command, Option } from 'commander';
+import type { ClusterFile } from '../../cluster/configuration.js';
 import { requireRoot } from '../../cluster/preflight.js';
 import type { WantedSettings } from '../../cluster/settings.js';
 import type { Terminal } from '../terminal.js';
 import { runSupervised, type SupervisedFlags, withSupervised } from './components.js';
+import { CONFIG_EXPLANATION, readConfigFlag, withConfig } from './configFile.js';
 import { etcdOf, reporting, withControlPlane, withDataDir, withNode } from './options.js';
 import { type Run, type RunFlags, runCluster, withRunning } from './running.js';
 import { duration } from './view.js';
 
 interface UpFlags extends RunFlags, WantedSettings {
   readonly nodeIp?: string;
+  readonly dualStack?: boolean;
+  readonly config?: string;
+  /** What --config says of the components. */
+  readonly configuration?: ClusterFile | undefined;
   readonly serviceClusterIpRange?: string;
   readonly controlPlaneOnly?: boolean;
 }
@@ -36,14 +42,15 @@ Examples:
 `;
 
 export function upCommand(terminal: Terminal): Command {
-  return withRunning(withNode(withControlPlane(withDataDir(new Command('up')))))
+  return withConfig(withRunning(withNode(withControlPlane(withDataDir(new Command('up'))))))
     .summary('start a cluster on this machine')
     .description('Starts a control plane and a node on this machine, and waits until the node is Ready.')
     .option('--control-plane-only', 'no node on this machine, as "trellis server"')
-    .addHelpText('after', UP_EXPLANATION)
-    .action((flags: UpFlags) =>
+    .addHelpText('after', CONFIG_EXPLANATION + UP_EXPLANATION)
+    .action((_: UpFlags, command: Command) =>
       reporting(terminal, async () => {
         requireRoot('up');
+        const flags: UpFlags = await readConfigFlag(command);
         await runCluster(terminal, flags, runOf(terminal, flags));
       }),
     );
@@ -68,11 +75,17 @@ export function serverCommand(terminal: Terminal): Command {
 
 function runOf(terminal: Terminal, flags: UpFlags): Run {
   const wanted = { ...flags, ...etcdOf(flags), serviceCidr: flags.serviceClusterIpRange };
-  const { nodeIp, controlPlaneOnly } = flags;
+  const { nodeIp, controlPlaneOnly, configuration } = flags;
   return {
     // Loaded by the command that needs it: "trellis kubectl" should start as quickly as kubectl.
     start: async (options) =>
-      (await import('../../cluster/up.js')).up({ ...options, wanted, nodeIp, controlPlaneOnly }),
+      (await import('../../cluster/up.js')).up({
+        ...options,
+        wanted,
+        nodeIp,
+        controlPlaneOnly,
+        configuration,
+      }),
     farewell: (words) =>
       controlPlaneOnly === true ? serverFarewell(terminal, flags, words) : nodeFarewell(words),
   };
