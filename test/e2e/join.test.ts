@@ -8,6 +8,8 @@ import { describeWith } from '../support/requires.js';
 import { SecondHost } from '../support/secondHost.js';
 import { eventually, TestCluster } from '../support/testCluster.js';
 
+/** A busy machine may take its time. */
+const DETACHED = ['--detach', '--timeout', '110'];
 const NEEDS = { root: true, tools: ['containerd', 'runc', 'kubectl', 'busybox', 'nft', 'nsenter'] };
 
 const pod = (name: string, nodeName: string) =>
@@ -52,7 +54,7 @@ describeWith(NEEDS, 'a host that joins', () => {
     ).then((text) => text.slice('Running '.length));
 
   it('is told how by a control plane that runs alone', async () => {
-    const server = await cluster.trellis('server', '--detach');
+    const server = await cluster.trellis('server', ...DETACHED);
     expect(server).toMatchObject({ code: 0, stderr: '' });
     expect(server.stdout).toMatch(
       /trellis agent --server https:\/\/192\.168\.99\.1:6443 --token \S+ --ca-cert-hash /,
@@ -61,7 +63,7 @@ describeWith(NEEDS, 'a host that joins', () => {
     expect(await cluster.kubectl('get', 'nodes', '-o', 'name')).toBe('');
     expect(await cluster.trellis('down')).toMatchObject({ code: 0 });
     // The same data with a node beside it: what the rest needs.
-    expect(await cluster.trellis('up', '--detach')).toMatchObject({ code: 0, stderr: '' });
+    expect(await cluster.trellis('up', ...DETACHED)).toMatchObject({ code: 0, stderr: '' });
   });
 
   it('becomes a Ready node', async () => {
@@ -69,10 +71,10 @@ describeWith(NEEDS, 'a host that joins', () => {
     const [trellis, agent, ...words] = command.trim().split(' ');
     expect([trellis, agent]).toEqual(['trellis', 'agent']);
     const wrong = words.map((word) => (word.startsWith('sha256:') ? `sha256:${'0'.repeat(64)}` : word));
-    const refused = await host.trellis('agent', ...wrong, '--node-name', 'second', '--detach');
+    const refused = await host.trellis('agent', ...wrong, '--node-name', 'second', ...DETACHED);
     expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('--ca-cert-hash') });
     expect(existsSync(path.join(host.dataDir, 'cluster.json'))).toBe(false);
-    const joined = await host.trellis('agent', ...words, '--node-name', 'second', '--detach');
+    const joined = await host.trellis('agent', ...words, '--node-name', 'second', ...DETACHED);
     expect(joined, await logs()).toMatchObject({ code: 0, stderr: '' });
     expect(await cluster.kubectl('get', 'node', 'second', '--no-headers')).toMatch(/^second +Ready /);
     // The secret is neither on disk nor to be seen among the processes.
@@ -100,7 +102,7 @@ describeWith(NEEDS, 'a host that joins', () => {
     expect(await host.trellis('down')).toMatchObject({ code: 0, stderr: '' });
     const left = await host.netns.run('sh', '-c', 'ip -o link; nft list ruleset');
     expect(left.split('\n').filter((line) => /: (trl-|trx|veth)|table/.test(line))).toEqual([]);
-    const again = await host.trellis('agent', '--detach');
+    const again = await host.trellis('agent', ...DETACHED);
     expect(again, await logs()).toMatchObject({ code: 0, stderr: '' });
     const status = await host.trellis('status');
     expect(status).toMatchObject({ code: 0, stdout: expect.stringContaining('node second: Ready') });
