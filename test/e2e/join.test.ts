@@ -74,7 +74,7 @@ describeWith(NEEDS, 'a host that joins', () => {
     const refused = await host.trellis('agent', ...wrong, '--node-name', 'second', ...DETACHED);
     expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('--ca-cert-hash') });
     expect(existsSync(path.join(host.dataDir, 'cluster.json'))).toBe(false);
-    const joined = await host.trellis('agent', ...words, '--node-name', 'second', ...DETACHED);
+    const joined = await host.trellis('agent', ...words, '--node-name', 'second', '--keep-pods', ...DETACHED);
     expect(joined, await logs()).toMatchObject({ code: 0, stderr: '' });
     expect(await cluster.kubectl('get', 'node', 'second', '--no-headers')).toMatch(/^second +Ready /);
     // The secret is neither on disk nor to be seen among the processes.
@@ -98,18 +98,42 @@ describeWith(NEEDS, 'a host that joins', () => {
     expect(await cluster.kubectl('logs', 'two')).toBe('started\n');
   });
 
-  it('goes on without the token, and leaves nothing when it is told to end', async () => {
-    expect(await host.trellis('down')).toMatchObject({ code: 0, stderr: '' });
-    const left = await host.netns.run('sh', '-c', 'ip -o link; nft list ruleset');
-    expect(left.split('\n').filter((line) => /: (trl-|trx|veth)|table/.test(line))).toEqual([]);
+  it('goes on without the token and with its pods, and leaves nothing when it is taken down', async () => {
+    const containers = () => cluster.kubectl('get', 'pod', 'two', '-o', CONTAINERS);
+    const before = await containers();
+    // As systemd ends a service that is to start again.
+    await host.node.run('kill', '-TERM', String(await supervisorOf(host)));
+    await eventually(
+      () => host.trellis('status', '-o', 'json'),
+      ({ stdout }) => JSON.parse(stdout).components.every(({ pid }: { pid?: number }) => pid === undefined),
+    );
+    expect(await host.node.run('pgrep', '-f', 'httpd -f -p 8080')).not.toBe('');
     const again = await host.trellis('agent', ...DETACHED);
     expect(again, await logs()).toMatchObject({ code: 0, stderr: '' });
     const status = await host.trellis('status');
     expect(status).toMatchObject({ code: 0, stdout: expect.stringContaining('node second: Ready') });
-    await isRunning('two');
     expect((await page('one', 'http://two/hostname')).trim()).toBe('two');
+    expect(await containers()).toBe(before);
+
+    expect(await host.trellis('down')).toMatchObject({ code: 0, stderr: '' });
+    const left = await host.netns.run('sh', '-c', 'ip -o link; nft list ruleset');
+    expect(left.split('\n').filter((line) => /: (trl-|trx|veth)|table/.test(line))).toEqual([]);
+    // Nobody collects the dead there: the host's first process is a sleep.
+    const processes = (await host.node.run('ps', '-e', '-o', 'stat=,args=')).split('\n');
+    expect(
+      processes.filter((line) => /httpd|containerd|trellis/.test(line) && !line.startsWith('Z')),
+    ).toEqual([]);
   });
 });
+
+const CONTAINERS =
+  'jsonpath={.status.containerStatuses[*].containerID} {.status.containerStatuses[*].restartCount}';
+
+async function supervisorOf(host: SecondHost): Promise<number> {
+  const { stdout } = await host.trellis('status', '-o', 'json');
+  const { components } = JSON.parse(stdout) as { components: { name: string; pid?: number }[] };
+  return components.find(({ name }) => name === 'supervisor')?.pid ?? 0;
+}
 
 const kubectlOf = ({ dataDir }: TestCluster) => [
   process.execPath,
