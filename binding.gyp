@@ -41,5 +41,13 @@
       "cflags_cc": ["-Os", "-fno-exceptions", "-fno-asynchronous-unwind-tables"],
       "ldflags": ["-static", "-Wl,--gc-sections", "-s"],
     },
+    {
+      # Runs the agent of one of several nodes on this machine.
+      "target_name": "trellis-node",
+      "type": "executable",
+      "dependencies": ["core"],
+      "sources": ["native/node/node.cc"],
+      "ldflags": ["-static", "-Wl,--gc-sections", "-s"],
+    },
   ],
 }

@@ -6,9 +6,9 @@ import { fileURLToPath } from 'node:url';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '../..');
 
-/** Every .cc file below native/ except the N-API glue, the pause program and what only tests and fuzzers build. */
+/** Every .cc file below native/ except the N-API glue, the programs and what only tests and fuzzers build. */
 export const coreSources = () =>
-  sourcesBelow('native').filter((path) => !/^native\/(addon|pause|test|fuzz)\//.test(path));
+  sourcesBelow('native').filter((path) => !/^native\/(addon|node|pause|test|fuzz)\//.test(path));
 
 /** The CNI plugins, which are linked into one executable. */
 export const cniSources = () => sourcesBelow('cni-plugins');

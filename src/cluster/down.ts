@@ -15,6 +15,7 @@ import { ClusterError } from './error.js';
 import { removeIfEmpty } from './files.js';
 import type { Layout } from './layout.js';
 import { unmountBelow } from './mounts.js';
+import { clearNodes } from './nodes/remove.js';
 import { terminate } from './processes.js';
 import { removeProxyRules } from './proxyMode.js';
 import { rangesOf, readSettings } from './settings.js';
@@ -70,6 +71,7 @@ async function removeFromKernel(layout: Layout): Promise<void> {
     const clusterCidrs = settings === undefined ? [] : rangesOf(settings.clusterCidr);
     await removeOverlay({ devices: layout.overlayDevices, clusterCidrs }, route);
     await removePodNetwork({ bridge: layout.bridge, nftTable: layout.networkTable }, { nft, route });
+    await clearNodes(layout, { nft, route });
   } finally {
     nft.close();
     route.close();

@@ -45,6 +45,13 @@ export interface Layout {
   /** The devices to other nodes, one a family. */
   readonly overlayDevices: Readonly<Record<Family, string>>;
   readonly proxyTable: string;
+  /** Data of further nodes on this machine, and the files that pin their networks. */
+  readonly nodesDir: string;
+  readonly netnsDir: string;
+  /** The bridge between the nodes of this machine, its table of rules, and the port of a node on it. */
+  readonly underlay: string;
+  readonly underlayTable: string;
+  readonly underlayPort: string;
 }
 
 /** `dataDir` is absolute, with links resolved: two names of one directory are one cluster. */
@@ -83,5 +90,10 @@ export function layoutOf(dataDir: string): Layout {
     networkTable: `trellis-pods-${id}`,
     overlayDevices: { IPv4: `trx-${id}`, IPv6: `trx6-${id}` },
     proxyTable: `trellis-proxy-${id}`,
+    nodesDir: inData('nodes'),
+    netnsDir: inRun('netns'),
+    underlay: `tru-${id}`,
+    underlayTable: `trellis-nodes-${id}`,
+    underlayPort: `trn-${id}`,
   };
 }

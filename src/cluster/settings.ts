@@ -32,6 +32,13 @@ export interface Settings {
   readonly proxyMode: ModeName | 'auto';
   /** How pods of other nodes are reached. */
   readonly overlay: Backend;
+  /** The number of its VXLAN: another device of the machine has another. */
+  readonly vni: number;
+  /** How long a node may be silent before its pods are made elsewhere. */
+  readonly nodeGraceSeconds: number;
+  /** On this machine, itself included, and the range of their addresses; empty as long as it is alone. */
+  readonly nodes: number;
+  readonly underlayCidr: string;
   /** Where the state is kept when not in the data directory, and how etcd is reached; empty where there is none. */
   readonly etcdServers: string;
   readonly etcdCafile: string;
@@ -55,6 +62,8 @@ export const SHARED_SETTINGS = [
   'clusterDomain',
   'proxyMode',
   'overlay',
+  'vni',
+  'nodeGraceSeconds',
 ] as const satisfies readonly (keyof Settings)[];
 
 const FIXED = ['nodeName', 'clusterCidr', 'serviceCidr', 'clusterDomain'] as const;
@@ -62,7 +71,7 @@ const RANGES = ['clusterCidr', 'serviceCidr'] as const;
 const FORMAT = 1;
 /** Also what is meant by settings that were written before there was a choice. */
 const ABSENT = {
-  ...{ server: '', tlsSan: '' },
+  ...{ server: '', tlsSan: '', vni: 1, nodeGraceSeconds: 40, nodes: 1, underlayCidr: '' },
   ...{ etcdServers: '', etcdCafile: '', etcdCertfile: '', etcdKeyfile: '' },
 };
 

@@ -2,17 +2,18 @@
 // Guarantees: looks only; answers also when nothing runs.
 import { existsSync, readFileSync } from 'node:fs';
 import { NODES, PODS } from '../api/resources.js';
-import { transportOf } from '../client/kubeconfig.js';
-import { openClient } from '../client/typedClient.js';
+import { openCgroups } from '../kernel/cgroup/adapter.js';
 import { isAlive, type ProcessIdentity } from '../kernel/processIdentity.js';
+import { withApi } from './api.js';
 import type { Layout } from './layout.js';
+import { agentGroup, knownNodes } from './nodes/space.js';
 import { readSettings } from './settings.js';
 import { readState } from './state.js';
 
 export interface ComponentStatus {
   readonly name: string;
   readonly pid?: number;
-  /** Bytes in memory; absent when it does not run. */
+  /** Bytes in memory, of a node those of its own processes together; absent when it does not run. */
   readonly residentBytes?: number;
 }
 
@@ -39,7 +40,9 @@ export async function clusterStatus(layout: Layout): Promise<ClusterStatus> {
   const base = {
     dataDir: layout.dataDir,
     exists: (await readSettings(layout)) !== undefined,
-    components: Object.entries(processes).map(([name, identity]) => componentStatus(name, identity)),
+    components: await Promise.all(
+      Object.entries(processes).map(([name, identity]) => componentStatus(layout, name, identity)),
+    ),
     nodes: [],
     pods: { running: 0, total: 0 },
   };
@@ -63,10 +66,9 @@ export function isHealthy(status: ClusterStatus): boolean {
   );
 }
 
-async function askApiserver(layout: Layout): Promise<Pick<ClusterStatus, 'nodes' | 'pods'>> {
+function askApiserver(layout: Layout): Promise<Pick<ClusterStatus, 'nodes' | 'pods'>> {
   const isJoined = !existsSync(layout.adminKubeconfig);
-  const client = openClient(await transportOf(isJoined ? layout.nodeKubeconfig : layout.adminKubeconfig));
-  try {
+  return withApi(isJoined ? layout.nodeKubeconfig : layout.adminKubeconfig, async (client) => {
     const [nodes, pods] = await Promise.all([client.of(NODES).list(), client.of(PODS).list()]);
     return {
       nodes: nodes.items.map(({ metadata, status }) => {
@@ -82,17 +84,26 @@ async function askApiserver(layout: Layout): Promise<Pick<ClusterStatus, 'nodes'
         total: pods.items.length,
       },
     };
-  } finally {
-    client.close();
-  }
+  });
 }
 
-function componentStatus(name: string, identity: ProcessIdentity): ComponentStatus {
+async function componentStatus(
+  layout: Layout,
+  name: string,
+  identity: ProcessIdentity,
+): Promise<ComponentStatus> {
   if (!isAlive(identity)) return { name };
-  return { name, pid: identity.pid, residentBytes: residentBytes(identity.pid) };
+  const { pid } = identity;
+  const node = (await knownNodes(layout)).find((one) => one.name === name);
+  const pids = node === undefined ? [pid] : await (await openCgroups()).pids(agentGroup(node));
+  return { name, pid, residentBytes: pids.reduce((sum, one) => sum + residentBytes(one), 0) };
 }
 
 function residentBytes(pid: number): number {
-  const line = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
-  return Number(line?.[1] ?? 0) * 1024;
+  try {
+    const line = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
+    return Number(line?.[1] ?? 0) * 1024;
+  } catch {
+    return 0; // ended meanwhile
+  }
 }

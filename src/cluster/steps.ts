@@ -10,8 +10,8 @@ export type Step =
   | { readonly type: 'note'; readonly name: string; readonly text: string }
   /** The start cannot succeed; the text says what is wrong and what to do. */
   | { readonly type: 'failed'; readonly name: string; readonly text: string }
-  /** The control plane answers, or the node is Ready. */
-  | { readonly type: 'ready'; readonly who: Speaker };
+  /** The control plane answers, or the node of this machine or the one of that name is Ready. */
+  | { readonly type: 'ready'; readonly who: string };
 
 export type StepSink = (step: Step) => void;
 

@@ -2,6 +2,7 @@
 // Guarantees: a start that fails ends what it started; one data directory has at most one running supervisor.
 import { createServer, type Server } from 'node:net';
 import type { Log } from '../api/log.js';
+import { messageOf } from '../client/error.js';
 import { removeTraces } from './down.js';
 import { ClusterError } from './error.js';
 import type { Layout } from './layout.js';
@@ -28,8 +29,10 @@ export interface Prepared {
   readonly settings: Settings;
   /** In the order in which they are started. */
   readonly components: readonly Component[];
-  /** Whose word ends the wait. */
-  readonly awaits: Speaker;
+  /** Started as soon as the control plane answers. */
+  afterServer?(): Promise<readonly Component[]>;
+  /** Whose words together end the wait. */
+  readonly awaits: readonly string[];
   /** A node that runs pods already goes on waiting for its server, however long that takes. */
   readonly isPatient?: boolean;
 }
@@ -50,7 +53,9 @@ export async function startComponents(
   const lock = await lockCluster(layout);
   try {
     const prepared = await prepare();
-    const ready = readiness(options, prepared);
+    const ready = readiness(options, prepared, async () =>
+      supervisor.start((await prepared.afterServer?.()) ?? []),
+    );
     const supervisor = new Supervisor(layout, ready.sink, log);
     const end = async (keepPods: boolean) => {
       await supervisor.stop();
@@ -108,23 +113,23 @@ async function lockCluster(layout: Layout): Promise<Server> {
   );
 }
 
-const AWAITED: Readonly<Record<Speaker, string>> = {
-  server: 'the control plane was not ready',
-  agent: 'the node was not Ready',
-};
+const SERVER: Speaker = 'server';
 
-/** Passes steps on, and settles with the first that says Ready or Failed. */
+/** Passes steps on; settles when all that are awaited have said Ready, or one has Failed. */
 function readiness(
   { sink, timeoutMs, layout }: StartOptions,
   { awaits, isPatient = false }: Prepared,
+  afterServer: () => Promise<void>,
 ): { sink: StepSink; promise: Promise<void> } {
   const pending = new Set<string>();
+  const awaited = new Set(awaits);
   let settleWith: (step: Step) => void = () => {};
   const promise = new Promise<void>((resolve, reject) => {
     const timer = setTimeout(() => {
       const waiting = pending.size === 0 ? 'the components' : [...pending].join(', ');
-      const message = `${AWAITED[awaits]} within ${timeoutMs / 1000} s; still waiting for ${waiting}. The logs are in ${layout.logDir}`;
-      if (isPatient) sink({ type: 'note', name: awaits, text: message });
+      const what = awaited.has(SERVER) ? 'the control plane was not ready' : 'not every node was Ready';
+      const message = `${what} within ${timeoutMs / 1000} s; still waiting for ${waiting}. The logs are in ${layout.logDir}`;
+      if (isPatient) sink({ type: 'note', name: [...awaited].join(', '), text: message });
       else reject(new ClusterError('TIMEOUT', message));
     }, timeoutMs);
     settleWith = (message) => {
@@ -134,10 +139,21 @@ function readiness(
         reject(new ClusterError('COMPONENT_FAILED', `${message.name}: ${message.text}`));
     };
   });
+  let hasServer = false;
+  const serverAnswers = () => {
+    if (hasServer) return; // it was started again
+    hasServer = true;
+    afterServer().catch((error: unknown) =>
+      settleWith({ type: 'failed', name: 'further nodes', text: messageOf(error) }),
+    );
+  };
   return {
     promise,
     sink: (message) => {
-      if (message.type === 'ready' && message.who !== awaits) return;
+      if (message.type === 'ready') {
+        if (message.who === SERVER) serverAnswers();
+        if (!awaited.delete(message.who) || awaited.size > 0) return;
+      }
       if (message.type === 'begin') pending.add(message.name);
       if (message.type === 'done') pending.delete(message.name);
       sink(message);

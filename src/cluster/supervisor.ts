@@ -16,8 +16,8 @@ export interface Component {
   readonly env?: Readonly<Record<string, string>>;
   /** Sends steps over an IPC channel. */
   readonly speaks: boolean;
-  /** Called with its number as soon as it runs, such as to put it into a control group. */
-  onStart?(pid: number): Promise<void>;
+  /** What others are told of its steps; all of them unless there is one. */
+  tells?(step: Step): Step | undefined;
 }
 
 const BACKOFF_MS = { first: 500, most: 10_000, forgottenAfter: 60_000 };
@@ -79,7 +79,7 @@ export class Supervisor {
     };
     child.on('error', (error) => onEnd(error.message));
     child.on('exit', (code, signal) => onEnd(signal === null ? `exit code ${code}` : `signal ${signal}`));
-    child.on('message', (step) => this.#heard(step as Step));
+    child.on('message', (step) => this.#heard(component, step as Step));
     if (child.pid === undefined) return;
     const identity = identify(child.pid);
     this.#children.set(component.name, { child, identity });
@@ -87,12 +87,12 @@ export class Supervisor {
       this.#state = { ...this.#state, components: { ...this.#state.components, [component.name]: identity } };
       this.#record();
     }
-    component.onStart?.(child.pid).catch((error) => this.log.error(`${component.name}: ${String(error)}`));
   }
 
-  #heard(step: Step): void {
+  #heard({ tells = (said) => said }: Component, said: Step): void {
+    const step = tells(said);
     // What fails while everything is being ended is no news.
-    if (this.#stopping) return;
+    if (this.#stopping || step === undefined) return;
     if (step.type === 'ready') {
       this.#state = { ...this.#state, readyAt: Date.now() };
       this.#record();

@@ -1,16 +1,33 @@
-// Brings a cluster up on this machine: checks it, makes what is missing on disk, starts a control plane and a node.
+// Brings a cluster up on this machine: checks it, makes what is missing on disk, starts a control plane and its nodes.
 // Guarantees: a start that fails ends what it started; one data directory has at most one running cluster.
 import { mkdir } from 'node:fs/promises';
 import { hostname } from 'node:os';
-import { type ClusterFile, saveComponents } from './configuration.js';
+import { openNft } from '../kernel/nftables/adapter.js';
+import { openRoute } from '../kernel/route/adapter.js';
+import type { RoutePort } from '../kernel/route/port.js';
+import { saveComponents } from './componentFiles.js';
+import type { ClusterFile } from './configuration.js';
 import { containerdComponent } from './containerd/component.js';
+import { ClusterError } from './error.js';
 import { makePrivateDir, writePrivate } from './files.js';
 import { kubeconfigText } from './kubeconfig.js';
 import type { Layout } from './layout.js';
+import { furtherNodes } from './nodes/component.js';
+import { requireRoom, underlayAddress } from './nodes/localNode.js';
+import { clearNodes } from './nodes/remove.js';
+import { retireNodes } from './nodes/retire.js';
+import { chooseUnderlay, chooseVni, makeUnderlay } from './nodes/underlay.js';
 import { ensurePki } from './pki/files.js';
 import { nodeAddresses, requirePorts, requirePrograms } from './preflight.js';
 import { serviceAddress } from './serviceAddress.js';
-import { defaultSettings, requireRole, type Settings, settle, type WantedSettings } from './settings.js';
+import {
+  defaultSettings,
+  rangesOf,
+  requireRole,
+  type Settings,
+  settle,
+  type WantedSettings,
+} from './settings.js';
 import { step } from './steps.js';
 import {
   endLeftovers,
@@ -36,22 +53,56 @@ export const up = (options: UpOptions): Promise<RunningCluster> =>
   startComponents(options, () => prepare(options));
 
 async function prepare(options: UpOptions): Promise<Prepared> {
-  const { sink, controlPlaneOnly = false } = options;
+  const { layout, sink, controlPlaneOnly = false } = options;
   const { settings, nodeIps } = await step(sink, 'machine', () => prepareMachine(options));
   await step(sink, 'certificates', () => prepareFiles(options, settings, nodeIps));
   const server = ownComponent(options, 'server', nodeIps);
-  return controlPlaneOnly
-    ? { settings, components: [server], awaits: 'server' }
-    : { settings, components: await withNode(options, server, nodeIps), awaits: 'agent' };
+  if (controlPlaneOnly) return { settings, components: [server], awaits: ['server'] };
+  const further = await furtherNodes(options, settings);
+  return {
+    settings,
+    components: [...(await withNode(options, server, nodeIps)), ...further.members],
+    afterServer: async () => {
+      await retireNodes(layout, settings);
+      return further.joining();
+    },
+    awaits: ['agent', ...further.names],
+  };
 }
 
-async function prepareMachine({ layout, wanted, nodeIp, controlPlaneOnly = false }: UpOptions) {
+async function prepareMachine(options: UpOptions) {
+  const { layout, controlPlaneOnly = false } = options;
   if (!controlPlaneOnly) requirePrograms();
   await endLeftovers(layout);
   await requireRole(layout, 'server');
-  const settings = await settle(layout, wanted, defaultSettings(hostname().toLowerCase()));
-  await requirePorts(settings, controlPlaneOnly ? ['server'] : ['server', 'agent']);
-  return { settings, nodeIps: nodeAddresses(nodeIp, settings.clusterCidr) };
+  const [nft, route] = await Promise.all([openNft(), openRoute()]);
+  try {
+    const settings = await settleNodes(options, route);
+    await requirePorts(settings, controlPlaneOnly ? ['server'] : ['server', 'agent']);
+    await clearNodes(layout, { nft, route });
+    if (settings.nodes === 1)
+      return { settings, nodeIps: nodeAddresses(options.nodeIp, settings.clusterCidr) };
+    await makeUnderlay(layout, settings, { nft, route });
+    return { settings, nodeIps: [underlayAddress(settings, 1)] };
+  } finally {
+    nft.close();
+    route.close();
+  }
+}
+
+/** Nodes beside this one need a range for their addresses, which stays once it is chosen, and a VXLAN. */
+async function settleNodes({ layout, wanted, nodeIp }: UpOptions, route: RoutePort): Promise<Settings> {
+  const defaults = defaultSettings(hostname().toLowerCase());
+  const settings = await settle(layout, wanted, defaults);
+  if (settings.nodes === 1) return settings;
+  if (rangesOf(settings.clusterCidr).length > 1)
+    throw new ClusterError('BAD_OPTION', '--nodes and --dual-stack do not go together yet');
+  if (nodeIp !== undefined)
+    throw new ClusterError('BAD_OPTION', '--node-ip cannot be chosen with --nodes; --underlay-cidr can');
+  const underlayCidr = settings.underlayCidr || (await chooseUnderlay(settings, route));
+  requireRoom({ ...settings, underlayCidr });
+  const vni = await chooseVni(layout, settings, route);
+  return settle(layout, { ...wanted, underlayCidr, vni }, defaults);
 }
 
 async function prepareFiles(
@@ -61,7 +112,7 @@ async function prepareFiles(
 ): Promise<void> {
   await makePrivateDir(layout.storeDir);
   await prepareNodeDirs(layout);
-  if (configuration !== undefined) await saveComponents(layout, configuration);
+  if (configuration !== undefined) await saveComponents(layout, configuration.components);
   const { clusterDomain, tlsSan } = settings;
   const pki = await ensurePki({
     dir: layout.pkiDir,

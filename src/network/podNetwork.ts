@@ -2,7 +2,17 @@
 // Guarantees: both are written anew at every start and hold nothing of another's; `removePodNetwork` takes them away.
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { ip6Daddr, ip6Saddr, ipDaddr, ipSaddr, masquerade, rule } from '../kernel/nftables/expressions.js';
+import {
+  dport,
+  ip6Daddr,
+  ip6Saddr,
+  ipDaddr,
+  ipSaddr,
+  l4proto,
+  masquerade,
+  notrack,
+  rule,
+} from '../kernel/nftables/expressions.js';
 import type { NftPort, NftRequest } from '../kernel/nftables/port.js';
 import type { RoutePort } from '../kernel/route/port.js';
 import { randomMac } from './overlay/device.js';
@@ -17,6 +27,8 @@ export interface PodNetworkOptions {
   readonly clusterCidrs: readonly string[];
   /** Networks beyond the cluster that know the way back to pods: they see a pod's own address. */
   readonly nonMasqueradeCidrs?: readonly string[];
+  /** UDP port of the packets that carry those of pods between nodes; undefined when nothing carries them. */
+  readonly carrierPort?: number | undefined;
   /** Of pods; the link between the nodes decides. */
   readonly mtu?: number;
   readonly nftTable: string;
@@ -31,6 +43,7 @@ export interface PodNetworkPorts {
 }
 
 const SOURCE_NAT = 100;
+const BEFORE_TRACKING = -300;
 const FAMILIES = [
   {
     family: 'ip',
@@ -67,44 +80,88 @@ export function networkList({ name, bridge, podCidrs, mtu, stateDir }: PodNetwor
   };
 }
 
-/** What leaves the cluster from a pod goes under the node's address: the world has no route back to pods. Pure. */
-export function natRules({
+/**
+ * What leaves the cluster from a pod goes under the node's address: the world has no route back to pods. The packets
+ * that carry those of pods are kept away from connection tracking: kernels before 5.7 break the checksum inside one whose
+ * own address is translated, and tracking it would be work for nothing. Pure.
+ */
+function podRules({
   nftTable,
   clusterCidrs,
+  carrierPort,
   nonMasqueradeCidrs = [],
 }: PodNetworkOptions): NftRequest[] {
+  const families = FAMILIES.filter(({ isOurs }) => clusterCidrs.some(isOurs));
+  return [
+    ...masqueradeRules({
+      table: nftTable,
+      comment: 'Trellis: traffic of pods that leaves the cluster',
+      sources: clusterCidrs,
+      except: [...clusterCidrs, ...nonMasqueradeCidrs],
+    }),
+    ...(carrierPort === undefined
+      ? []
+      : families.flatMap(({ family }) => untracked({ family, table: nftTable }, carrierPort))),
+  ];
+}
+
+/** Tables of its own, one a family, for what leaves ranges under the machine's address; those of that name are replaced. Pure. */
+export function masqueradeRules(options: {
+  readonly table: string;
+  readonly comment: string;
+  readonly sources: readonly string[];
+  /** Where it may be seen as it is. */
+  readonly except: readonly string[];
+}): NftRequest[] {
   return FAMILIES.flatMap(({ family, isOurs, source, destination, multicast }): NftRequest[] => {
-    const table = { family, name: nftTable } as const;
-    const chain = { family, table: nftTable, name: 'postrouting' } as const;
-    const stay = [...clusterCidrs, ...nonMasqueradeCidrs].filter(isOurs);
-    const rules = clusterCidrs
+    const table = { family, name: options.table } as const;
+    const at = { family, table: options.table } as const;
+    const chain = 'postrouting';
+    const except = [...options.except.filter(isOurs), multicast];
+    const rules = options.sources
       .filter(isOurs)
-      .map((pods) =>
+      .map((range) =>
         rule(
-          source(pods),
-          ...[...stay, multicast].map((network) => destination(network, 'neq')),
+          source(range),
+          ...except.map((network) => destination(network, 'neq')),
           masquerade('fully-random'),
         ),
       );
-    // Of a family that the cluster does not have (any more) nothing is left.
+    // Of a family that has no range (any more) nothing is left.
     if (rules.length === 0) return [{ do: 'destroy', kind: 'table', ...table }];
     return [
       { do: 'add', kind: 'table', ...table },
       { do: 'delete', kind: 'table', ...table },
-      { do: 'add', kind: 'table', ...table, comment: 'Trellis: traffic of pods that leaves the cluster' },
-      { do: 'add', kind: 'chain', ...chain, type: 'nat', hook: 'postrouting', priority: SOURCE_NAT },
-      ...rules.map(
-        (expressions): NftRequest => ({
-          ...{ do: 'add', kind: 'rule', family, table: nftTable, chain: chain.name },
-          expressions,
-        }),
-      ),
+      { do: 'add', kind: 'table', ...table, comment: options.comment },
+      {
+        do: 'add',
+        kind: 'chain',
+        ...at,
+        name: chain,
+        type: 'nat',
+        hook: 'postrouting',
+        priority: SOURCE_NAT,
+      },
+      ...rules.map((expressions): NftRequest => ({ do: 'add', kind: 'rule', ...at, chain, expressions })),
+    ];
+  });
+}
+
+function untracked(
+  at: { readonly family: 'ip' | 'ip6'; readonly table: string },
+  port: number,
+): NftRequest[] {
+  return (['prerouting', 'output'] as const).flatMap((hook): NftRequest[] => {
+    const chain = `carrier-${hook}`;
+    return [
+      { do: 'add', kind: 'chain', ...at, name: chain, type: 'filter', hook, priority: BEFORE_TRACKING },
+      { do: 'add', kind: 'rule', ...at, chain, expressions: rule(l4proto('udp'), dport(port), notrack) },
     ];
   });
 }
 
 export async function setUpPodNetwork(options: PodNetworkOptions, ports: PodNetworkPorts): Promise<void> {
-  await ports.nft.commit(natRules(options));
+  await ports.nft.commit(podRules(options));
   await makeBridge(options.bridge, ports.route);
   await mkdir(options.stateDir, { recursive: true, mode: 0o700 });
   await mkdir(options.configDir, { recursive: true, mode: 0o700 });

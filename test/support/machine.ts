@@ -3,9 +3,11 @@
 // services write) is left out.
 import { execFile } from 'node:child_process';
 import { type Dirent, readdirSync, readFileSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { layoutOf } from '../../src/cluster/layout.js';
+import { type Layout, layoutOf } from '../../src/cluster/layout.js';
+import { placeOf } from '../../src/cluster/nodes/localNode.js';
 
 const execute = promisify(execFile);
 
@@ -29,20 +31,23 @@ const OF_A_NODE =
   /trellis|kube|pod|contain|runc|shim|cni|netns|flannel|iptables|xtables|nft|ipset|buildkit|oci/i;
 const NOT_OURS = ['/var/lib/dpkg', '/var/lib/apt', '/run/user', '/run/systemd', '/run/udev', '/run/netns'];
 
-/** `netns` is where the cluster's network lives, `dataDir` what its processes name. */
-export async function lookAtMachine({
-  netns,
-  dataDir,
-}: {
-  netns: string;
-  dataDir: string;
-}): Promise<MachineState> {
-  const { id } = layoutOf(dataDir);
-  const isOurs = (file: string) => OF_A_NODE.test(file) && !isOfAnotherTest(file, id);
+export interface Place {
+  /** Where the cluster's network lives. */
+  readonly netns: string;
+  /** What its processes name. */
+  readonly dataDir: string;
+  /** Names of further nodes that it may have on this machine. */
+  readonly nodes?: readonly string[];
+}
+
+export async function lookAtMachine({ netns, dataDir, nodes = [] }: Place): Promise<MachineState> {
+  const layouts = [layoutOf(dataDir), ...nodes.map((name) => placeOf(layoutOf(dataDir), name).layout)];
+  const ids = layouts.map(({ id }) => id);
+  const isOurs = (file: string) => OF_A_NODE.test(file) && !isOfAnotherTest(file, ids, dataDir);
   const inside = async (tool: string, ...args: string[]) =>
     lines((await execute('nsenter', [`--net=${netns}`, tool, ...args])).stdout);
   return {
-    processes: processes(netns, dataDir),
+    processes: processes(netns, layouts),
     mounts: lines(readFileSync('/proc/self/mountinfo', 'utf8'))
       .map((line) => line.split(' ')[4] ?? '')
       .filter(isOurs),
@@ -79,9 +84,8 @@ function lines(text: string): string[] {
 }
 
 /** Those in the cluster's network, those that name its directories, and those in its control groups. */
-function processes(netns: string, dataDir: string): string[] {
+function processes(netns: string, layouts: readonly Layout[]): string[] {
   const { ino } = statSync(netns);
-  const { runDir, cgroup } = layoutOf(dataDir);
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .flatMap((pid) => {
@@ -89,9 +93,12 @@ function processes(netns: string, dataDir: string): string[] {
         const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').join(' ').trim();
         const isOurs =
           statSync(`/proc/${pid}/ns/net`).ino === ino ||
-          words.includes(dataDir) ||
-          words.includes(runDir) ||
-          readFileSync(`/proc/${pid}/cgroup`, 'utf8').includes(`:${cgroup}`);
+          layouts.some(
+            ({ dataDir, runDir, cgroup }) =>
+              words.includes(dataDir) ||
+              words.includes(runDir) ||
+              readFileSync(`/proc/${pid}/cgroup`, 'utf8').includes(`:${cgroup}`),
+          );
         return isOurs && words !== '' ? [`${pid} ${words}`] : [];
       } catch {
         return []; // ended meanwhile
@@ -100,8 +107,10 @@ function processes(netns: string, dataDir: string): string[] {
 }
 
 /** Other tests of the same machine have namespaces, nodes and clusters of their own. */
-const isOfAnotherTest = (file: string, id: string) =>
-  /\/trellis-(test|node)-/.test(file) || (/\/trellis[-/][0-9a-f]{8}\b/.test(file) && !file.includes(id));
+const isOfAnotherTest = (file: string, ids: readonly string[], dataDir: string) =>
+  /\/trellis-(test|node|bench)-/.test(file) ||
+  (file.startsWith(`${tmpdir()}/`) && !file.startsWith(path.dirname(dataDir))) ||
+  (/\/trellis[-/][0-9a-f]{8}\b/.test(file) && !ids.some((id) => file.includes(id)));
 
 function directoriesIn(dir: string): string[] {
   return readdirSync(dir, { withFileTypes: true })

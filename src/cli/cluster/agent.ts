@@ -4,12 +4,13 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Command } from 'commander';
 import { ClusterError } from '../../cluster/error.js';
+import { TOKEN_VARIABLE } from '../../cluster/join/token.js';
 import { requireRoot } from '../../cluster/preflight.js';
 import type { WantedSettings } from '../../cluster/settings.js';
 import type { Terminal } from '../terminal.js';
 import { runSupervised, type SupervisedFlags, withSupervised } from './components.js';
 import { reporting, withDataDir, withNode } from './options.js';
-import { type RunFlags, runCluster, TOKEN_VARIABLE, withRunning } from './running.js';
+import { type RunFlags, runCluster, withRunning } from './running.js';
 import { duration } from './view.js';
 
 interface AgentFlags extends RunFlags, SupervisedFlags, WantedSettings {

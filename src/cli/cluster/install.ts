@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Argument, Command } from 'commander';
 import { ClusterError } from '../../cluster/error.js';
+import { TOKEN_VARIABLE } from '../../cluster/join/token.js';
 import { requireRoot } from '../../cluster/preflight.js';
 import {
   environmentFile,
@@ -20,7 +21,7 @@ import {
 import type { Terminal } from '../terminal.js';
 import { agentCommand } from './agent.js';
 import { reporting } from './options.js';
-import { argumentsToPass, TOKEN_VARIABLE } from './running.js';
+import { argumentsToPass } from './running.js';
 import { serverCommand, upCommand } from './up.js';
 
 const MAIN = fileURLToPath(new URL('../main.js', import.meta.url));

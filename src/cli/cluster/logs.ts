@@ -5,6 +5,7 @@ import path from 'node:path';
 import { Command } from 'commander';
 import { ClusterError } from '../../cluster/error.js';
 import type { Layout } from '../../cluster/layout.js';
+import { placeOf } from '../../cluster/nodes/localNode.js';
 import { wholeNumber } from '../numbers.js';
 import type { Terminal } from '../terminal.js';
 import { type DataDirOption, existingLayout, reporting, withDataDir } from './options.js';
@@ -20,6 +21,7 @@ Examples:
   trellis logs                    which components have written
   trellis logs agent              the last lines of the node's agent
   trellis logs server -f          what the control plane writes, as it comes
+  trellis logs host-2/agent       the agent of a further node on this machine
 `;
 
 export function logsCommand(terminal: Terminal): Command {
@@ -42,17 +44,32 @@ export function logsCommand(terminal: Terminal): Command {
           const known = names.length === 0 ? 'none has written yet' : `there are: ${names.join(', ')}`;
           throw new ClusterError('BAD_OPTION', `no log of "${component}" in ${layout.logDir}; ${known}`);
         }
-        await show(terminal, path.join(layout.logDir, `${component}.log`), flags);
+        await show(terminal, logFile(layout, component), flags);
       }),
     );
 }
 
-async function componentsWithLogs({ logDir }: Layout): Promise<string[]> {
-  const files = await readdir(logDir).catch((): string[] => []);
-  return files
-    .filter((name) => name.endsWith('.log'))
-    .map((name) => name.slice(0, -'.log'.length))
-    .sort();
+async function componentsWithLogs(layout: Layout): Promise<string[]> {
+  const own = await namesIn(layout.logDir);
+  const nodes = await readdir(layout.nodesDir).catch((): string[] => []);
+  const theirs = nodes.map(async (node) =>
+    (await namesIn(logDirOf(layout, node))).map((name) => `${node}/${name}`),
+  );
+  return [...own, ...(await Promise.all(theirs)).flat()].sort();
+}
+
+async function namesIn(dir: string): Promise<string[]> {
+  const files = await readdir(dir).catch((): string[] => []);
+  return files.filter((name) => name.endsWith('.log')).map((name) => name.slice(0, -'.log'.length));
+}
+
+const logDirOf = (layout: Layout, node: string) => placeOf(layout, node).layout.logDir;
+
+function logFile(layout: Layout, component: string): string {
+  const [node = '', name] = component.split('/');
+  return name === undefined
+    ? path.join(layout.logDir, `${component}.log`)
+    : path.join(logDirOf(layout, node), `${name}.log`);
 }
 
 async function show(terminal: Terminal, file: string, { follow, tail }: LogsFlags): Promise<void> {

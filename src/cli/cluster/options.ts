@@ -7,7 +7,7 @@ import { type Layout, layoutOf } from '../../cluster/layout.js';
 import type { WantedSettings } from '../../cluster/settings.js';
 import { BACKENDS } from '../../network/overlay/peer.js';
 import { MODE_NAMES } from '../../proxy/modeNames.js';
-import { portNumber } from '../numbers.js';
+import { portNumber, positiveNumber } from '../numbers.js';
 import type { Terminal } from '../terminal.js';
 
 export const DEFAULT_DATA_DIR = '/var/lib/trellis';
@@ -46,6 +46,11 @@ export function withControlPlane(command: Command): Command {
       'pods and services have IPv6 addresses too (default ranges: fd00:10:244::/56 and fd00:10:96::/112)',
     )
     .option('--cluster-domain <name>', 'domain of the cluster (default: cluster.local)')
+    .option(
+      '--node-grace-seconds <seconds>',
+      'how long a node may be silent before its pods are made elsewhere (default: 40)',
+      positiveNumber,
+    )
     .option('--secure-port <port>', 'port of the apiserver (default: 6443)', portNumber)
     .option(
       '--tls-san <names>',

@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { type Command, Option } from 'commander';
 import { ClusterError } from '../../cluster/error.js';
 import { makePrivateDir } from '../../cluster/files.js';
+import { TOKEN_VARIABLE } from '../../cluster/join/token.js';
 import type { Layout } from '../../cluster/layout.js';
 import { findProgram } from '../../cluster/preflight.js';
 import { type Step, type StepSink, supervisorSink } from '../../cluster/steps.js';
@@ -21,7 +22,6 @@ import { installationRoot } from '../version.js';
 import { type DataDirOption, DEFAULT_DATA_DIR, makeLayout } from './options.js';
 import { makeStepView } from './view.js';
 
-export const TOKEN_VARIABLE = 'TRELLIS_TOKEN';
 const DEFAULT_TIMEOUT_S = 60;
 const MAIN = fileURLToPath(new URL('../main.js', import.meta.url));
 

@@ -3,6 +3,7 @@ import { Command, Option } from 'commander';
 import type { ClusterFile } from '../../cluster/configuration.js';
 import { requireRoot } from '../../cluster/preflight.js';
 import type { WantedSettings } from '../../cluster/settings.js';
+import { positiveNumber } from '../numbers.js';
 import type { Terminal } from '../terminal.js';
 import { runSupervised, type SupervisedFlags, withSupervised } from './components.js';
 import { CONFIG_EXPLANATION, readConfigFlag, withConfig } from './configFile.js';
@@ -21,13 +22,15 @@ interface UpFlags extends RunFlags, WantedSettings {
 }
 
 const UP_EXPLANATION = `
-The cluster has one node: this machine. It needs root, containerd and runc. Everything it makes carries the cluster's
+The cluster has one node: this machine; with --nodes 3 two more, each with a network, mounts, processes and a containerd
+of its own. The number is kept; fewer later removes the last ones. It needs root, containerd and runc. Everything it makes carries the cluster's
 name and goes away with "trellis down", or with Ctrl-C here; the data stays, and the next start goes on from it.
 Other machines join it with what "trellis token create --print-join-command" prints.
 
 Examples:
   trellis up                                    in the foreground; Ctrl-C ends it
   trellis up --detach                           returns when the node is Ready
+  trellis up --nodes 3                          three nodes on this machine
   trellis up --etcd-servers https://10.0.0.1:2379 --etcd-cafile ca.crt --etcd-certfile our.crt --etcd-keyfile our.key
   trellis up --data-dir /srv/two --secure-port 7443 --kubelet-port 11250 --kubelet-healthz-port 11248 --dns-port 11053
 `;
@@ -45,6 +48,8 @@ export function upCommand(terminal: Terminal): Command {
   return withConfig(withRunning(withNode(withControlPlane(withDataDir(new Command('up'))))))
     .summary('start a cluster on this machine')
     .description('Starts a control plane and a node on this machine, and waits until the node is Ready.')
+    .option('--nodes <count>', 'nodes on this machine, itself included (default: 1)', positiveNumber)
+    .option('--underlay-cidr <cidr>', 'addresses of those nodes (default: a free one of 172.30.0.0/16)')
     .option('--control-plane-only', 'no node on this machine, as "trellis server"')
     .addHelpText('after', CONFIG_EXPLANATION + UP_EXPLANATION)
     .action((_: UpFlags, command: Command) =>

@@ -66,7 +66,7 @@ async function prepare(options: JoinOptions): Promise<Prepared> {
   await prepareNodeDirs(layout);
   const agent = ownComponent(options, 'agent', nodeAddresses(options.nodeIp, settings.clusterCidr));
   const components = [await containerdComponent({ layout, cniBinDir }), agent];
-  return { settings, components, awaits: 'agent', isPatient: isMember };
+  return { settings, components, awaits: ['agent'], isPatient: isMember };
 }
 
 async function settleFirst(options: JoinOptions): Promise<Settings> {

@@ -11,6 +11,9 @@ export interface JoinToken {
   readonly secret: string;
 }
 
+/** The environment's way to hand a token to a process. */
+export const TOKEN_VARIABLE = 'TRELLIS_TOKEN';
+
 /** The group of kubeadm's tokens: what its bindings give rights to. */
 export const JOIN_GROUP = 'system:bootstrappers:kubeadm:default-node-token';
 

@@ -28,6 +28,7 @@ describeWith({ root: true, tools: ['nft', 'ip'] }, 'the pod network of a node', 
       podCidrs: ['10.244.0.0/24', 'fd00:10:244::/64'],
       clusterCidrs: ['10.244.0.0/16', 'fd00:10:244::/56'],
       nonMasqueradeCidrs: ['192.168.0.0/16'],
+      carrierPort: 8472,
       nftTable: 'trellis-pods-test',
       configDir: path.join(dir, 'net.d'),
       stateDir: path.join(dir, 'state'),
@@ -42,6 +43,7 @@ describeWith({ root: true, tools: ['nft', 'ip'] }, 'the pod network of a node', 
     expect(rules).toContain(
       'ip6 saddr fd00:10:244::/56 ip6 daddr != fd00:10:244::/56 ip6 daddr != ff00::/8 masquerade',
     );
+    expect(rules.match(/udp dport 8472 notrack/g)).toHaveLength(4);
     expect(JSON.parse(readFileSync(path.join(dir, 'net.d', '10-trellis.conflist'), 'utf8')).name).toBe('net');
 
     await setUpPodNetwork(options, ports);

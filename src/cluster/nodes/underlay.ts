@@ -1,0 +1,122 @@
+// The wire between the nodes of one machine: a bridge with the machine's own address on it, and a port for each node.
+// Guarantees: a range that the machine already knows a way to is never taken; `removeUnderlay` takes everything away, also when
+// only part of it is there.
+import { mkdir } from 'node:fs/promises';
+import { contains, formatCidr, parseCidr, subnets } from '../../api/ip.js';
+import { createNetNs, removeNetNs } from '../../kernel/netns.js';
+import type { NftPort } from '../../kernel/nftables/port.js';
+import { openRoute } from '../../kernel/route/adapter.js';
+import type { RoutePort } from '../../kernel/route/port.js';
+import { randomMac } from '../../network/overlay/device.js';
+import { masqueradeRules } from '../../network/podNetwork.js';
+import { ClusterError } from '../error.js';
+import type { Layout } from '../layout.js';
+import { rangesOf, type Settings } from '../settings.js';
+import { type LocalNode, localNodes, underlayAddress } from './localNode.js';
+
+/** Private, and seldom used by anybody: Docker begins at the other end. */
+const POOL = '172.30.0.0/16';
+const PREFIX = 24;
+/** A node's device on the underlay. */
+const DEVICE = 'eth0';
+
+/** The first range that meets none of the others. Pure. */
+export function freeRange(taken: readonly string[]): string {
+  const others = taken.map(parseCidr).filter((cidr) => cidr !== undefined && cidr.prefix > 0);
+  const pool = parseCidr(POOL);
+  for (const range of pool === undefined ? [] : subnets(pool, PREFIX)) {
+    const meets = others.some(
+      (other) =>
+        other !== undefined &&
+        (contains(other, { family: range.family, value: range.base }) ||
+          contains(range, { family: other.family, value: other.base })),
+    );
+    if (!meets) return formatCidr(range);
+  }
+  throw new ClusterError(
+    'NO_ADDRESS',
+    `this machine has routes into all of ${POOL}; name a free range for the nodes with --underlay-cidr`,
+  );
+}
+
+/** The number of a VXLAN that no other device of the machine has: the kernel refuses a second. */
+export async function chooseVni(layout: Layout, settings: Settings, route: RoutePort): Promise<number> {
+  const own = Object.values(layout.overlayDevices);
+  const others = (await route.links()).filter(({ name }) => !own.includes(name));
+  const taken = new Set(others.map(({ vxlan }) => vxlan?.vni));
+  let { vni } = settings;
+  while (taken.has(vni)) vni += 1;
+  return vni;
+}
+
+export interface UnderlayPorts {
+  readonly nft: NftPort;
+  readonly route: RoutePort;
+}
+
+/** For nodes of a cluster that has no range yet. */
+export async function chooseUnderlay(settings: Settings, route: RoutePort): Promise<string> {
+  const routes = await route.routes({ family: 'inet' });
+  const known = routes.map(({ destination }) => destination);
+  return freeRange([...known, ...rangesOf(settings.clusterCidr), ...rangesOf(settings.serviceCidr)]);
+}
+
+/** With the networks of the nodes; nothing of them is there. */
+export async function makeUnderlay(layout: Layout, settings: Settings, ports: UnderlayPorts): Promise<void> {
+  const nodes = localNodes(layout, settings);
+  const { underlay: bridge } = layout;
+  const prefix = parseCidr(settings.underlayCidr)?.prefix;
+  const gateway = underlayAddress(settings, 1);
+  await ports.route.apply([
+    { do: 'add', kind: 'link', name: bridge, type: 'bridge', up: true, mac: randomMac() },
+    { do: 'add', kind: 'address', dev: bridge, address: `${gateway}/${prefix}` },
+  ]);
+  await ports.nft.commit(
+    masqueradeRules({
+      table: layout.underlayTable,
+      comment: 'Trellis: traffic of nodes that leaves the machine',
+      sources: [settings.underlayCidr],
+      except: [settings.underlayCidr, ...rangesOf(settings.clusterCidr)],
+    }),
+  );
+  await mkdir(layout.netnsDir, { recursive: true, mode: 0o700 });
+  await Promise.all(nodes.map((node) => connect(node, { ...ports, bridge, gateway, prefix })));
+}
+
+interface Wire {
+  readonly bridge: string;
+  readonly route: RoutePort;
+  readonly gateway: string;
+  readonly prefix: number | undefined;
+}
+
+async function connect({ netns, layout, address }: LocalNode, wire: Wire): Promise<void> {
+  await createNetNs(netns);
+  const port = { name: layout.underlayPort, up: true, master: wire.bridge } as const;
+  await wire.route.apply([{ do: 'add', kind: 'link', type: 'veth', ...port, peer: { name: DEVICE, netns } }]);
+  const inside = await openRoute(netns);
+  try {
+    await inside.apply([
+      { do: 'change', kind: 'link', name: 'lo', up: true },
+      { do: 'change', kind: 'link', name: DEVICE, up: true },
+      { do: 'add', kind: 'address', dev: DEVICE, address: `${address}/${wire.prefix}` },
+      // A service's address is routed before it is replaced: without a default route it would be unreachable.
+      { do: 'add', kind: 'route', gateway: wire.gateway },
+    ]);
+  } finally {
+    inside.close();
+  }
+}
+
+/** Success also when nothing of it is there. */
+export async function removeUnderlay(
+  layout: Layout,
+  nodes: readonly Pick<LocalNode, 'netns' | 'layout'>[],
+  { nft, route }: UnderlayPorts,
+): Promise<void> {
+  // The kernel takes a namespace apart when it finds the time; its port is gone at once.
+  const names = [...nodes.map((node) => node.layout.underlayPort), layout.underlay];
+  await route.apply(names.map((name) => ({ do: 'delete', kind: 'link', name, missingOk: true })));
+  await Promise.all(nodes.map(({ netns }) => removeNetNs(netns)));
+  await nft.commit([{ do: 'destroy', kind: 'table', family: 'ip', name: layout.underlayTable }]);
+}

@@ -1,0 +1,372 @@
+// Three nodes on one machine as a user types it: the network model, a node that dies, a wire that is cut, and the end.
+// TRELLIS_PROOF=long runs Services in every proxy mode that the kernel has, and updates under load.
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { layoutOf } from '../../src/cluster/layout.js';
+import { placeOf } from '../../src/cluster/nodes/localNode.js';
+import { differences, lookAtMachine, type MachineState } from '../support/machine.js';
+import { describeWith } from '../support/requires.js';
+import { eventually, TestCluster } from '../support/testCluster.js';
+
+const NEEDS = { root: true, tools: ['containerd', 'runc', 'kubectl', 'busybox', 'nft', 'nsenter', 'ip'] };
+const LONG = process.env['TRELLIS_PROOF'] === 'long';
+const NODES = ['one', 'one-2', 'one-3'] as const;
+const FURTHER = ['one-2', 'one-3'];
+const GRACE_SECONDS = 8;
+
+/** A page that tells who asked and who answered. */
+const SERVE = [
+  'mkdir -p /www/cgi-bin',
+  `printf '#!/bin/sh\\necho; echo $REMOTE_ADDR $(hostname)\\n' > /www/cgi-bin/who`,
+  'chmod +x /www/cgi-bin/who',
+  'exec httpd -f -p 8080 -h /www',
+].join('; ');
+
+const container = {
+  name: 'web',
+  image: 'trellis.local/busybox',
+  command: ['sh', '-c', SERVE],
+  // Ends at once, but not before the Service has forgotten it.
+  lifecycle: { preStop: { exec: { command: ['sleep', '3'] } } },
+  readinessProbe: { httpGet: { path: '/cgi-bin/who', port: 8080 }, periodSeconds: 1, timeoutSeconds: 5 },
+};
+
+/** One pod on each node; it stays there whatever becomes of the node. */
+const everywhere = {
+  apiVersion: 'apps/v1',
+  kind: 'DaemonSet',
+  metadata: { name: 'every' },
+  spec: {
+    selector: { matchLabels: { app: 'every' } },
+    template: { metadata: { labels: { app: 'every' } }, spec: { containers: [container] } },
+  },
+};
+
+const LEAVE_SOON = ['not-ready', 'unreachable'].map((state) => ({
+  key: `node.kubernetes.io/${state}`,
+  operator: 'Exists',
+  effect: 'NoExecute',
+  tolerationSeconds: 1,
+}));
+
+/** Pods that are made elsewhere as soon as their node is lost. */
+const movable = {
+  apiVersion: 'apps/v1',
+  kind: 'Deployment',
+  metadata: { name: 'movable' },
+  spec: {
+    replicas: 6,
+    selector: { matchLabels: { app: 'movable' } },
+    template: {
+      metadata: { labels: { app: 'movable' } },
+      spec: { containers: [container], tolerations: LEAVE_SOON, terminationGracePeriodSeconds: 10 },
+    },
+  },
+};
+
+const serviceOf = (name: string) => ({
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata: { name },
+  spec: { selector: { app: name }, ports: [{ port: 80, targetPort: 8080 }] },
+});
+
+interface PodView {
+  readonly name: string;
+  readonly ip: string;
+  readonly node: string;
+  readonly container: string;
+}
+
+describeWith(NEEDS, 'three nodes on one machine', () => {
+  let cluster: TestCluster;
+  let before: MachineState;
+
+  beforeAll(async () => {
+    cluster = await TestCluster.make();
+    before = await look();
+  });
+  afterAll(() => cluster?.remove());
+
+  const look = () => lookAtMachine({ ...cluster.place, nodes: FURTHER });
+  const layout = () => layoutOf(cluster.dataDir);
+  /** A network as a machine's own programs see it. */
+  const networkOf = (node: string) =>
+    node === 'one' ? cluster.netns.path : path.join(layout().netnsDir, node);
+  const onNode = async (node: string, ...words: string[]) =>
+    (await cluster.run(['nsenter', `--net=${networkOf(node)}`, ...words])).stdout;
+  const inPod = ({ name }: PodView, script: string) =>
+    cluster.kubectl('exec', name, '--', 'timeout', '60', 'sh', '-c', script);
+  const apply = async (...objects: object[]) => {
+    const list = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objects });
+    const answer = await cluster.run(
+      [
+        process.execPath,
+        'dist/src/cli/main.js',
+        'kubectl',
+        '--data-dir',
+        cluster.dataDir,
+        'apply',
+        '-f',
+        '-',
+      ],
+      { input: list },
+    );
+    expect(answer).toMatchObject({ code: 0 });
+  };
+
+  async function readyPods(app: string): Promise<PodView[]> {
+    const { items } = JSON.parse(await cluster.kubectl('get', 'pods', '-l', `app=${app}`, '-o', 'json'));
+    return items
+      .filter(
+        ({ metadata, status }: PodObject) =>
+          metadata.deletionTimestamp === undefined &&
+          status.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True'),
+      )
+      .map(({ metadata, spec, status }: PodObject) => ({
+        name: metadata.name,
+        ip: status.podIP,
+        node: spec.nodeName,
+        container: status.containerStatuses[0]?.containerID ?? '',
+      }));
+  }
+
+  const podOnEach = () =>
+    eventually(
+      () => readyPods('every'),
+      (pods) => pods.length === NODES.length,
+    );
+
+  async function nodes(): Promise<Record<string, { ready: boolean; address: string }>> {
+    const { items } = JSON.parse(await cluster.kubectl('get', 'nodes', '-o', 'json'));
+    return Object.fromEntries(
+      items.map(({ metadata, status }: NodeObject) => [
+        metadata.name,
+        {
+          ready: status.conditions.some(({ type, status: value }) => type === 'Ready' && value === 'True'),
+          address: status.addresses.find(({ type }) => type === 'InternalIP')?.address ?? '',
+        },
+      ]),
+    );
+  }
+
+  const becomes = (node: string, ready: boolean) =>
+    eventually(nodes, (all) => all[node]?.ready === ready, 90_000);
+
+  async function endpointsOf(service: string): Promise<string[]> {
+    const addresses = '{.subsets[*].addresses[*].ip}';
+    const text = await cluster.kubectl('get', 'endpoints', service, '-o', `jsonpath=${addresses}`);
+    return text.split(' ').filter((word) => word !== '');
+  }
+
+  const bringUp = async (...more: string[]) => {
+    const { code, stdout, stderr } = await cluster.trellis('up', '--detach', ...more);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    return stdout;
+  };
+
+  const nothingIsLeft = () =>
+    eventually(
+      async () => differences(before, await look()),
+      (left) => left.length === 0,
+      60_000,
+    );
+
+  it('are Ready, each with an address, processes and logs of its own', async () => {
+    const said = await bringUp(
+      ...['--nodes', '3', '--node-name', 'one', '--node-grace-seconds', String(GRACE_SECONDS)],
+    );
+    for (const node of FURTHER) expect(said).toMatch(new RegExp(`✓ node ${node} +\\d`));
+    const all = await nodes();
+    expect(Object.keys(all).sort()).toEqual([...NODES]);
+    expect(Object.values(all).every(({ ready }) => ready)).toBe(true);
+    expect(new Set(Object.values(all).map(({ address }) => address)).size).toBe(3);
+
+    const { code, stdout } = await cluster.trellis('status');
+    expect(code).toBe(0);
+    for (const node of FURTHER) expect(stdout).toMatch(new RegExp(`${node} +process \\d+ +\\d+ MB`));
+    for (const node of NODES) expect(stdout).toContain(`node ${node}: Ready`);
+    expect((await cluster.trellis('logs', 'one-2/agent')).stdout).toContain('registered the node');
+    // The comparison that must be empty after down sees the nodes now.
+    const now = differences(before, await look());
+    for (const kind of ['processes', 'links', 'cgroups', 'nft'])
+      expect(now.filter((line) => line.startsWith(kind))).not.toEqual([]);
+  });
+
+  it('run pods that reach one another and every node under their own addresses', async () => {
+    await apply(everywhere, serviceOf('every'));
+    const pods = await podOnEach();
+    expect(pods.map(({ node }) => node).sort()).toEqual([...NODES]);
+    const pages = pods.map(({ ip }) => `http://${ip}:8080/cgi-bin/who`);
+    const fetchAll = (urls: readonly string[]) => urls.map((url) => `wget -q -O - ${url}`).join('; ');
+    for (const pod of pods) {
+      const answers = (await inPod(pod, fetchAll(pages))).trim().split('\n');
+      expect(answers).toEqual(pods.map(({ name }) => `${pod.ip} ${name}`));
+    }
+    for (const node of NODES) {
+      const answers = await onNode(node, 'busybox', 'timeout', '60', 'busybox', 'sh', '-c', fetchAll(pages));
+      expect(
+        answers
+          .trim()
+          .split('\n')
+          .map((line) => line.split(' ')[1]),
+      ).toEqual(pods.map(({ name }) => name));
+    }
+    // From a pod to what a node itself runs: here its proxy's health.
+    const health = Object.values(await nodes()).map(({ address }) => `http://${address}:10256/healthz`);
+    for (const pod of pods)
+      expect((await inPod(pod, fetchAll(health))).match(/"nodeEligible":true/g)).toHaveLength(NODES.length);
+  });
+
+  it('run commands and show logs on every node', async () => {
+    for (const pod of await podOnEach()) {
+      expect(await inPod(pod, 'echo to the log > /proc/1/fd/1; hostname')).toBe(`${pod.name}\n`);
+      await eventually(
+        () => cluster.kubectl('logs', pod.name),
+        (text) => text.includes('to the log'),
+      );
+    }
+  });
+
+  /** A Service by its name from a pod of every node, and by its address from every node, until all of its pods answered. */
+  async function serviceAnswersEverywhere(): Promise<void> {
+    const pods = await podOnEach();
+    const names = pods.map(({ name }) => name).sort();
+    const address = await cluster.kubectl('get', 'service', 'every', '-o', 'jsonpath={.spec.clusterIP}');
+    const ask = (url: string) => `for i in $(seq 20); do ${'wget'} -q -O - ${url}/cgi-bin/who; done`;
+    const answering = (text: string) =>
+      [
+        ...new Set(
+          text
+            .trim()
+            .split('\n')
+            .map((line) => line.split(' ')[1] ?? ''),
+        ),
+      ].sort();
+    for (const pod of pods)
+      await eventually(
+        async () => answering(await inPod(pod, ask('http://every.default.svc.cluster.local'))),
+        (found) => found.join() === names.join(),
+      );
+    for (const node of NODES)
+      await eventually(
+        async () => answering(await onNode(node, 'busybox', 'sh', '-c', ask(`http://${address}`))),
+        (found) => found.join() === names.join(),
+      );
+  }
+
+  it('answer through a Service by its name from every node', serviceAnswersEverywhere);
+
+  it('lose a node whose wire is cut, and have it back with the same containers', async () => {
+    const pods = await podOnEach();
+    const wire = placeOf(layout(), 'one-3').layout.underlayPort;
+    await cluster.netns.run('ip', 'link', 'set', wire, 'down');
+    await becomes('one-3', false);
+    const others = pods.filter(({ node }) => node !== 'one-3').map(({ ip }) => ip);
+    await eventually(
+      async () => (await endpointsOf('every')).sort().join(),
+      (found) => found === others.sort().join(),
+    );
+    await cluster.netns.run('ip', 'link', 'set', wire, 'up');
+    await becomes('one-3', true);
+    await eventually(
+      () => endpointsOf('every'),
+      (found) => found.length === NODES.length,
+    );
+    expect((await podOnEach()).map((pod) => pod.container).sort()).toEqual(
+      pods.map((pod) => pod.container).sort(),
+    );
+    const [far = pods[0]] = pods.filter(({ node }) => node === 'one-3');
+    expect(
+      await onNode('one', 'busybox', 'wget', '-q', '-O', '-', `http://${far?.ip}:8080/cgi-bin/who`),
+    ).toContain(far?.name);
+  });
+
+  it('make the pods of a killed node elsewhere, and take it back when it starts again', async () => {
+    await apply(movable, serviceOf('movable'));
+    const placed = await eventually(
+      () => readyPods('movable'),
+      (pods) => pods.length === 6,
+    );
+    expect(placed.some(({ node }) => node === 'one-2')).toBe(true);
+    const processes = await cluster.processes();
+    const [supervisor = 0, node = 0] = [processes['supervisor'], processes['one-2']];
+    // One that is stopped starts nothing again.
+    process.kill(supervisor, 'SIGSTOP');
+    try {
+      process.kill(node, 'SIGKILL');
+      await becomes('one-2', false);
+      const moved = await eventually(
+        () => readyPods('movable'),
+        (pods) => pods.length === 6 && pods.every((pod) => pod.node !== 'one-2'),
+        120_000,
+      );
+      await eventually(
+        async () => (await endpointsOf('movable')).sort().join(),
+        (found) =>
+          found ===
+          moved
+            .map(({ ip }) => ip)
+            .sort()
+            .join(),
+      );
+    } finally {
+      process.kill(supervisor, 'SIGCONT');
+    }
+    await becomes('one-2', true);
+    await podOnEach();
+    await serviceAnswersEverywhere();
+  });
+
+  it('leave nothing after down', async () => {
+    expect(await cluster.trellis('down')).toMatchObject({ code: 0, stderr: '' });
+    await nothingIsLeft();
+    expect(existsSync(placeOf(layout(), 'one-3').layout.dataDir)).toBe(true);
+  });
+
+  it('become two when so asked, with the pods of the third made elsewhere', async () => {
+    await bringUp('--nodes', '2');
+    expect(Object.keys(await nodes()).sort()).toEqual(['one', 'one-2']);
+    expect(existsSync(placeOf(layout(), 'one-3').layout.dataDir)).toBe(false);
+    await eventually(
+      () => readyPods('movable'),
+      (pods) => pods.length === 6 && pods.every(({ node }) => node !== 'one-3'),
+    );
+  });
+
+  it('leave nothing after everything was killed, either', async () => {
+    for (const pid of Object.values(await cluster.processes())) process.kill(pid, 'SIGKILL');
+    expect(await cluster.trellis('down', '--purge')).toMatchObject({ code: 0, stderr: '' });
+    await nothingIsLeft();
+    expect(existsSync(cluster.dataDir)).toBe(false);
+  });
+
+  describe.runIf(LONG).each(['iptables', 'userspace'])('with the proxy mode %s', (mode) => {
+    it('answer through a Service, too', async () => {
+      await bringUp('--nodes', '3', '--node-name', 'one', '--proxy-mode', mode);
+      await apply(everywhere, serviceOf('every'));
+      await serviceAnswersEverywhere();
+      expect(await cluster.trellis('down', '--purge')).toMatchObject({ code: 0 });
+      await nothingIsLeft();
+    });
+  });
+});
+
+interface PodObject {
+  readonly metadata: { readonly name: string; readonly deletionTimestamp?: string };
+  readonly spec: { readonly nodeName: string };
+  readonly status: {
+    readonly podIP: string;
+    readonly conditions?: readonly { type: string; status: string }[];
+    readonly containerStatuses: readonly { containerID: string }[];
+  };
+}
+
+interface NodeObject {
+  readonly metadata: { readonly name: string };
+  readonly status: {
+    readonly conditions: readonly { type: string; status: string }[];
+    readonly addresses: readonly { type: string; address: string }[];
+  };
+}

@@ -1,0 +1,67 @@
+// The wire between the nodes of one machine, in a network of the test's own.
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { type Layout, layoutOf } from '../../../src/cluster/layout.js';
+import { localNodes } from '../../../src/cluster/nodes/localNode.js';
+import { chooseUnderlay, makeUnderlay, removeUnderlay } from '../../../src/cluster/nodes/underlay.js';
+import { defaultSettings } from '../../../src/cluster/settings.js';
+import { removeNetNs } from '../../../src/kernel/netns.js';
+import { openNft } from '../../../src/kernel/nftables/adapter.js';
+import { openRoute } from '../../../src/kernel/route/adapter.js';
+import { netNsPerTest, type TestNetNs } from '../../support/netns.js';
+import { describeWith } from '../../support/requires.js';
+
+const namespaces = netNsPerTest();
+const settings = { ...defaultSettings('host'), nodes: 3, underlayCidr: '172.30.7.0/24' };
+let dir = '';
+let layout: Layout;
+let host: TestNetNs;
+
+beforeEach(async () => {
+  dir = mkdtempSync(path.join(tmpdir(), 'trellis-underlay-'));
+  layout = { ...layoutOf(dir), netnsDir: path.join(dir, 'netns') };
+  host = await namespaces.make();
+  await host.run('ip', 'link', 'set', 'lo', 'up');
+});
+afterEach(async () => {
+  for (const { netns } of localNodes(layout, settings)) await removeNetNs(netns);
+  rmSync(dir, { recursive: true });
+});
+
+const ports = async () => ({
+  nft: namespaces.closing(await openNft(host.path)),
+  route: namespaces.closing(await openRoute(host.path)),
+});
+
+describeWith({ root: true, tools: ['nft', 'ip', 'busybox', 'nsenter'] }, 'the wire between nodes', () => {
+  it('joins the machine and its nodes, and goes away as a whole', async () => {
+    const own = await ports();
+    const nodes = localNodes(layout, settings);
+    expect(nodes.map(({ address }) => address)).toEqual(['172.30.7.2', '172.30.7.3']);
+    for (let again = 0; again < 2; again++) {
+      await removeUnderlay(layout, nodes, own);
+      await makeUnderlay(layout, settings, own);
+      for (const { netns } of nodes)
+        for (const { address } of [...nodes, { address: '172.30.7.1' }])
+          await host.run('nsenter', `--net=${netns}`, 'busybox', 'ping', '-c1', '-W5', address);
+      await host.run('busybox', 'ping', '-c1', '-W5', '172.30.7.3');
+      expect(await host.run('nft', 'list', 'ruleset')).toContain(
+        'ip saddr 172.30.7.0/24 ip daddr != 172.30.7.0/24 ip daddr != 10.244.0.0/16',
+      );
+    }
+    for (let again = 0; again < 2; again++) await removeUnderlay(layout, nodes, own);
+    expect((await own.route.links()).map(({ name }) => name)).toEqual(['lo']);
+    expect(await host.run('nft', 'list', 'ruleset')).toBe('');
+    for (const { netns } of nodes) expect(existsSync(netns)).toBe(false);
+  });
+
+  it('takes a range to which the machine has no way yet', async () => {
+    const own = await ports();
+    expect(await chooseUnderlay(settings, own.route)).toBe('172.30.0.0/24');
+    await host.run('ip', 'address', 'add', '172.30.0.9/28', 'dev', 'lo');
+    await host.run('ip', 'route', 'add', 'blackhole', '172.30.1.0/24');
+    expect(await chooseUnderlay(settings, own.route)).toBe('172.30.2.0/24');
+  });
+});
