@@ -61,14 +61,14 @@ describe('a start', () => {
       { type: 'note', name: 'agent', text: 'soon' },
       { type: 'ready', who: 'agent' },
     );
-    await start({ components: [server, agent], awaits: 'agent' });
+    await start({ components: [server, agent], awaits: ['agent'] });
     expect(steps.filter(({ type }) => type === 'ready')).toEqual([{ type: 'ready', who: 'agent' }]);
     expect(await aliveNow()).toBe(2);
   });
 
   it('that a part gives up ends them all, with the reason', async () => {
     const agent = speaker('agent', { type: 'failed', name: 'join', text: 'no way' });
-    await expect(start({ components: [speaker('server'), agent], awaits: 'agent' })).rejects.toMatchObject({
+    await expect(start({ components: [speaker('server'), agent], awaits: ['agent'] })).rejects.toMatchObject({
       ...{ code: 'COMPONENT_FAILED', message: 'join: no way' },
     });
     expect(await aliveNow()).toBe(0);
@@ -76,8 +76,8 @@ describe('a start', () => {
 
   it('that takes too long ends with what it waits for', async () => {
     const agent = speaker('agent', { type: 'begin', name: 'node Ready' });
-    await expect(start({ components: [agent], awaits: 'agent' }, 1_000)).rejects.toMatchObject({
-      ...{ code: 'TIMEOUT', message: expect.stringContaining('the node was not Ready within 1 s') },
+    await expect(start({ components: [agent], awaits: ['agent'] }, 1_000)).rejects.toMatchObject({
+      ...{ code: 'TIMEOUT', message: expect.stringContaining('not every node was Ready within 1 s') },
     });
     expect(await aliveNow()).toBe(0);
   });
@@ -85,16 +85,16 @@ describe('a start', () => {
   it('of a node that has pods goes on waiting', async () => {
     const script = `setTimeout(()=>process.send({type:'ready',who:'agent'}),1000);setInterval(()=>{},1000)`;
     const agent = { name: 'agent', command: [process.execPath, '-e', script], speaks: true };
-    await start({ components: [agent], awaits: 'agent', isPatient: true }, 10);
+    await start({ components: [agent], awaits: ['agent'], isPatient: true }, 10);
     expect(steps).toContainEqual(
-      expect.objectContaining({ type: 'note', text: expect.stringContaining('was not Ready within') }),
+      expect.objectContaining({ type: 'note', text: expect.stringContaining('every node was Ready within') }),
     );
   });
 
   it('beside another of the same directory is refused', async () => {
     const agent = speaker('agent', { type: 'ready', who: 'agent' });
-    await start({ components: [agent], awaits: 'agent' });
-    await expect(start({ components: [agent], awaits: 'agent' })).rejects.toMatchObject({
+    await start({ components: [agent], awaits: ['agent'] });
+    await expect(start({ components: [agent], awaits: ['agent'] })).rejects.toMatchObject({
       code: 'ALREADY_RUNNING',
     });
   });
