@@ -200,6 +200,8 @@ async function startNetwork(options: AgentOptions, self: Informer<V1Node>, { cli
       bridge: layout.bridge,
       podCidrs: node.spec.podCIDRs ?? [],
       clusterCidrs,
+      serviceCidrs: rangesOf(settings.serviceCidr),
+      nodeIps,
       carrierPort: settings.overlay === 'vxlan' ? VXLAN_PORT : undefined,
       mtu,
       nftTable: layout.networkTable,

@@ -14,7 +14,7 @@ import {
   rule,
 } from '../kernel/nftables/expressions.js';
 import type { NftPort, NftRequest } from '../kernel/nftables/port.js';
-import type { RoutePort } from '../kernel/route/port.js';
+import type { RoutePort, RouteRequest } from '../kernel/route/port.js';
 import { randomMac } from './overlay/device.js';
 
 export interface PodNetworkOptions {
@@ -27,6 +27,9 @@ export interface PodNetworkOptions {
   readonly clusterCidrs: readonly string[];
   /** Networks beyond the cluster that know the way back to pods: they see a pod's own address. */
   readonly nonMasqueradeCidrs?: readonly string[];
+  /** Ranges of services, and the node's addresses: both at most one a family. */
+  readonly serviceCidrs: readonly string[];
+  readonly nodeIps: readonly string[];
   /** UDP port of the packets that carry those of pods between nodes; undefined when nothing carries them. */
   readonly carrierPort?: number | undefined;
   /** Of pods; the link between the nodes decides. */
@@ -51,6 +54,7 @@ const FAMILIES = [
     source: ipSaddr,
     destination: ipDaddr,
     multicast: '224.0.0.0/4',
+    everything: '0.0.0.0/0',
   },
   {
     family: 'ip6',
@@ -58,6 +62,7 @@ const FAMILIES = [
     source: ip6Saddr,
     destination: ip6Daddr,
     multicast: 'ff00::/8',
+    everything: '::/0',
   },
 ] as const;
 
@@ -163,6 +168,7 @@ function untracked(
 export async function setUpPodNetwork(options: PodNetworkOptions, ports: PodNetworkPorts): Promise<void> {
   await ports.nft.commit(podRules(options));
   await makeBridge(options.bridge, ports.route);
+  await routeServices(options, ports.route);
   await mkdir(options.stateDir, { recursive: true, mode: 0o700 });
   await mkdir(options.configDir, { recursive: true, mode: 0o700 });
   // The runtime watches this directory: the file must appear whole.
@@ -180,6 +186,22 @@ async function makeBridge(name: string, route: RoutePort): Promise<void> {
   // sysctl of that name is for every bridge of the host.
   const bridge = { nfCallIptables: true };
   await route.apply([{ do: 'replace', kind: 'link', name, type: 'bridge', up: true, bridge, ...mac }]);
+}
+
+/**
+ * A packet to a service is routed before the rules replace its address: a machine without a default route would call it
+ * unreachable. Such a machine gets a route, which goes away with the bridge.
+ */
+async function routeServices({ bridge, serviceCidrs, nodeIps }: PodNetworkOptions, route: RoutePort) {
+  const routes = await route.routes({ table: 'main' });
+  const requests = FAMILIES.flatMap(({ isOurs, everything }): RouteRequest[] => {
+    const destination = serviceCidrs.find(isOurs);
+    const preferredSource = nodeIps.find(isOurs);
+    const hasDefault = routes.some((one) => one.destination === everything);
+    if (hasDefault || destination === undefined || preferredSource === undefined) return [];
+    return [{ do: 'replace', kind: 'route', destination, dev: bridge, preferredSource }];
+  });
+  if (requests.length > 0) await route.apply(requests);
 }
 
 /** Success also when nothing of it is there. */
