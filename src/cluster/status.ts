@@ -1,6 +1,6 @@
 // What runs of a cluster, how much memory it takes, and what is wrong with it.
 // Guarantees: looks only; answers also when nothing runs.
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { NODES, PODS } from '../api/resources.js';
 import { openCgroups } from '../kernel/cgroup/adapter.js';
 import { isAlive, type ProcessIdentity } from '../kernel/processIdentity.js';
@@ -27,6 +27,8 @@ export interface NodeStatus {
 export interface ClusterStatus {
   readonly dataDir: string;
   readonly exists: boolean;
+  /** The server of the cluster that this machine has joined, if it has; nodes and pods are then its own alone. */
+  readonly joined?: string;
   readonly components: readonly ComponentStatus[];
   /** Why the apiserver could not be asked; nodes and pods are unknown then. */
   readonly unreachable?: string;
@@ -37,18 +39,24 @@ export interface ClusterStatus {
 export async function clusterStatus(layout: Layout): Promise<ClusterStatus> {
   const { supervisor, components } = await readState(layout);
   const processes = { ...(supervisor === undefined ? {} : { supervisor }), ...components };
+  const settings = await readSettings(layout);
+  const isJoined = settings !== undefined && settings.server !== '';
   const base = {
     dataDir: layout.dataDir,
-    exists: (await readSettings(layout)) !== undefined,
+    exists: settings !== undefined,
+    ...(isJoined ? { joined: settings.server } : {}),
     components: await Promise.all(
       Object.entries(processes).map(([name, identity]) => componentStatus(layout, name, identity)),
     ),
     nodes: [],
     pods: { running: 0, total: 0 },
   };
-  if (!base.exists) return base;
+  if (settings === undefined) return base;
   try {
-    return { ...base, ...(await askApiserver(layout)) };
+    const asked = isJoined
+      ? await askApiserver(layout.nodeKubeconfig, settings.nodeName)
+      : await askApiserver(layout.adminKubeconfig);
+    return { ...base, ...asked };
   } catch (error) {
     return { ...base, unreachable: error instanceof Error ? error.message : String(error) };
   }
@@ -66,10 +74,14 @@ export function isHealthy(status: ClusterStatus): boolean {
   );
 }
 
-function askApiserver(layout: Layout): Promise<Pick<ClusterStatus, 'nodes' | 'pods'>> {
-  const isJoined = !existsSync(layout.adminKubeconfig);
-  return withApi(isJoined ? layout.nodeKubeconfig : layout.adminKubeconfig, async (client) => {
-    const [nodes, pods] = await Promise.all([client.of(NODES).list(), client.of(PODS).list()]);
+/** Of one node, or of the whole cluster. */
+function askApiserver(kubeconfig: string, node?: string): Promise<Pick<ClusterStatus, 'nodes' | 'pods'>> {
+  const only = (field: string) => (node === undefined ? {} : { fieldSelector: `${field}=${node}` });
+  return withApi(kubeconfig, async (client) => {
+    const [nodes, pods] = await Promise.all([
+      client.of(NODES).list(only('metadata.name')),
+      client.of(PODS).list(only('spec.nodeName')),
+    ]);
     return {
       nodes: nodes.items.map(({ metadata, status }) => {
         const condition = status.conditions?.find(({ type }) => type === 'Ready');

@@ -52,6 +52,8 @@ export class Supervisor {
     for (const { identity } of [...this.#children.values()].reverse()) {
       if (identity !== undefined) await terminate(identity, STOP_GRACE_MS);
     }
+    // Whoever removes the directory next must not meet a file that is being written.
+    await this.#writing;
   }
 
   #run(component: Component, backoffMs: number): void {

@@ -74,7 +74,12 @@ function listening(
   });
 }
 
-function askers({ serves, address, alsoServes = () => false }: DnsServerOptions): (from: string) => boolean {
+/** Who is answered. */
+export function askers({
+  serves,
+  address,
+  alsoServes = () => false,
+}: Pick<DnsServerOptions, 'serves' | 'address' | 'alsoServes'>): (from: string) => boolean {
   const list = new BlockList();
   for (const range of [...serves, '127.0.0.0/8', '::1/128', `${address}/${isIP(address) === 6 ? 128 : 32}`]) {
     const [network = '', prefix = ''] = range.split('/');

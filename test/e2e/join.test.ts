@@ -1,12 +1,15 @@
 // A second host joins by a token, as an administrator would type it: real containerd on both, stock kubectl.
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import { hostname } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describeWith } from '../support/requires.js';
 import { SecondHost } from '../support/secondHost.js';
 import { eventually, TestCluster } from '../support/testCluster.js';
 
+/** A busy machine may take its time. */
+const DETACHED = ['--detach', '--timeout', '110'];
 const NEEDS = { root: true, tools: ['containerd', 'runc', 'kubectl', 'busybox', 'nft', 'nsenter'] };
 
 const pod = (name: string, nodeName: string) =>
@@ -50,13 +53,28 @@ describeWith(NEEDS, 'a host that joins', () => {
       (text) => text.startsWith('Running '),
     ).then((text) => text.slice('Running '.length));
 
+  it('is told how by a control plane that runs alone', async () => {
+    const server = await cluster.trellis('server', ...DETACHED);
+    expect(server).toMatchObject({ code: 0, stderr: '' });
+    expect(server.stdout).toMatch(
+      /trellis agent --server https:\/\/192\.168\.99\.1:6443 --token \S+ --ca-cert-hash /,
+    );
+    expect(await cluster.trellis('status')).toMatchObject({ code: 0 });
+    expect(await cluster.kubectl('get', 'nodes', '-o', 'name')).toBe('');
+    expect(await cluster.trellis('down')).toMatchObject({ code: 0 });
+    // The same data with a node beside it: what the rest needs.
+    expect(await cluster.trellis('up', ...DETACHED)).toMatchObject({ code: 0, stderr: '' });
+  });
+
   it('becomes a Ready node', async () => {
-    const up = await cluster.trellis('up', '--detach', '--node-name', 'first');
-    expect(up).toMatchObject({ code: 0, stderr: '' });
     const { stdout: command } = await cluster.trellis('token create', '--print-join-command');
     const [trellis, agent, ...words] = command.trim().split(' ');
     expect([trellis, agent]).toEqual(['trellis', 'agent']);
-    const joined = await host.trellis('agent', ...words, '--node-name', 'second', '--detach');
+    const wrong = words.map((word) => (word.startsWith('sha256:') ? `sha256:${'0'.repeat(64)}` : word));
+    const refused = await host.trellis('agent', ...wrong, '--node-name', 'second', ...DETACHED);
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('--ca-cert-hash') });
+    expect(existsSync(path.join(host.dataDir, 'cluster.json'))).toBe(false);
+    const joined = await host.trellis('agent', ...words, '--node-name', 'second', '--keep-pods', ...DETACHED);
     expect(joined, await logs()).toMatchObject({ code: 0, stderr: '' });
     expect(await cluster.kubectl('get', 'node', 'second', '--no-headers')).toMatch(/^second +Ready /);
     // The secret is neither on disk nor to be seen among the processes.
@@ -67,7 +85,7 @@ describeWith(NEEDS, 'a host that joins', () => {
 
   it('runs pods that reach those of the other host, by address, service and name', async () => {
     for (const [name, node] of [
-      ['one', 'first'],
+      ['one', hostname().toLowerCase()],
       ['two', 'second'],
     ] as const)
       await cluster.run([...kubectlOf(cluster), 'apply', '-f', '-'], { input: pod(name, node) });
@@ -80,18 +98,42 @@ describeWith(NEEDS, 'a host that joins', () => {
     expect(await cluster.kubectl('logs', 'two')).toBe('started\n');
   });
 
-  it('goes on without the token, and leaves nothing when it is told to end', async () => {
-    expect(await host.trellis('down')).toMatchObject({ code: 0, stderr: '' });
-    const left = await host.netns.run('sh', '-c', 'ip -o link; nft list ruleset');
-    expect(left.split('\n').filter((line) => /: (trl-|trx|veth)|table/.test(line))).toEqual([]);
-    const again = await host.trellis('agent', '--detach');
+  it('goes on without the token and with its pods, and leaves nothing when it is taken down', async () => {
+    const containers = () => cluster.kubectl('get', 'pod', 'two', '-o', CONTAINERS);
+    const before = await containers();
+    // As systemd ends a service that is to start again.
+    await host.node.run('kill', '-TERM', String(await supervisorOf(host)));
+    await eventually(
+      () => host.trellis('status', '-o', 'json'),
+      ({ stdout }) => JSON.parse(stdout).components.every(({ pid }: { pid?: number }) => pid === undefined),
+    );
+    expect(await host.node.run('pgrep', '-f', 'httpd -f -p 8080')).not.toBe('');
+    const again = await host.trellis('agent', ...DETACHED);
     expect(again, await logs()).toMatchObject({ code: 0, stderr: '' });
     const status = await host.trellis('status');
     expect(status).toMatchObject({ code: 0, stdout: expect.stringContaining('node second: Ready') });
-    await isRunning('two');
     expect((await page('one', 'http://two/hostname')).trim()).toBe('two');
+    expect(await containers()).toBe(before);
+
+    expect(await host.trellis('down')).toMatchObject({ code: 0, stderr: '' });
+    const left = await host.netns.run('sh', '-c', 'ip -o link; nft list ruleset');
+    expect(left.split('\n').filter((line) => /: (trl-|trx|veth)|table/.test(line))).toEqual([]);
+    // Nobody collects the dead there: the host's first process is a sleep.
+    const processes = (await host.node.run('ps', '-e', '-o', 'stat=,args=')).split('\n');
+    expect(
+      processes.filter((line) => /httpd|containerd|trellis/.test(line) && !line.startsWith('Z')),
+    ).toEqual([]);
   });
 });
+
+const CONTAINERS =
+  'jsonpath={.status.containerStatuses[*].containerID} {.status.containerStatuses[*].restartCount}';
+
+async function supervisorOf(host: SecondHost): Promise<number> {
+  const { stdout } = await host.trellis('status', '-o', 'json');
+  const { components } = JSON.parse(stdout) as { components: { name: string; pid?: number }[] };
+  return components.find(({ name }) => name === 'supervisor')?.pid ?? 0;
+}
 
 const kubectlOf = ({ dataDir }: TestCluster) => [
   process.execPath,

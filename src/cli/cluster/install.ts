@@ -32,6 +32,7 @@ const COMMANDS: Readonly<Record<Role, (terminal: Terminal) => Command>> = {
 };
 /** Options that name files: the service starts elsewhere. */
 const FILES = [
+  '--config',
   '--data-dir',
   '--token-file',
   '--ca-file',

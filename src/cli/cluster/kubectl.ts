@@ -38,6 +38,11 @@ export function kubectlCommand(terminal: Terminal): Command {
 
 export function kubeconfigOf(layout: Layout): string {
   if (existsSync(layout.adminKubeconfig)) return layout.adminKubeconfig;
+  if (existsSync(layout.nodeKubeconfig))
+    throw new ClusterError(
+      'NOT_RUNNING',
+      `this machine is only a node of a cluster, by ${layout.dataDir}; administer it on the machine of its server`,
+    );
   throw new ClusterError(
     'NOT_RUNNING',
     `there is no cluster in ${layout.dataDir}; start one with "trellis up", or name its directory with --data-dir`,

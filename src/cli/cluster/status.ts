@@ -39,8 +39,12 @@ export function render(status: ClusterStatus, layout: Pick<Layout, 'logDir'>): s
     ({ name, ready, message }) => `  node ${name}: ${ready ? 'Ready' : `not Ready: ${message}`}`,
   );
   return `${[
-    `Cluster in ${status.dataDir}`,
-    ...(components.length === 0 ? ['  nothing runs; start it with: trellis up'] : components),
+    status.joined === undefined
+      ? `Cluster in ${status.dataDir}`
+      : `Node of ${status.joined}, in ${status.dataDir}`,
+    ...(components.length === 0
+      ? [`  nothing runs; start it with: trellis ${status.joined === undefined ? 'up' : 'agent'}`]
+      : components),
     ...nodes,
     ...(status.nodes.length > 0 ? [`  pods: ${status.pods.running} running of ${status.pods.total}`] : []),
     ...(status.unreachable === undefined || components.length === 0

@@ -104,6 +104,12 @@ async function settleAgain(options: JoinOptions): Promise<Settings> {
   const shared = await asking(access, (client) => readShared(client, access.server)).catch(
     (error: unknown) => {
       if (!(error instanceof ClusterError)) throw error;
+      if (error.code === 'UNTRUSTED')
+        throw new ClusterError(
+          'UNTRUSTED',
+          `${error.message}. If the cluster was made anew, forget the old one with "trellis down --purge" and join again`,
+          { cause: error },
+        );
       sink({ type: 'note', name: 'cluster settings', text: `as they were: ${error.message}` });
       return {};
     },

@@ -1,5 +1,9 @@
 // What a real control plane tells those who want to join, whom it lets in, and what it lets them do.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { silentLog } from '../../../src/api/log.js';
 import {
   CERTIFICATE_SIGNING_REQUESTS,
   CONFIG_MAPS,
@@ -12,16 +16,21 @@ import {
 import { openHttps } from '../../../src/client/httpTransport.js';
 import { openClient } from '../../../src/client/typedClient.js';
 import { caHash, discoverAuthority } from '../../../src/cluster/join/discovery.js';
+import { type JoinOptions, join } from '../../../src/cluster/join/join.js';
 import { CLUSTER_INFO, SHARED_CONFIG } from '../../../src/cluster/join/objects.js';
 import { type JoinToken, newToken, tokenSecret, tokenText } from '../../../src/cluster/join/token.js';
 import { createToken, deleteToken, joinCommand, listTokens } from '../../../src/cluster/join/tokens.js';
+import { kubeconfigText } from '../../../src/cluster/kubeconfig.js';
+import { type Layout, layoutOf } from '../../../src/cluster/layout.js';
 import { makeAuthority } from '../../../src/cluster/pki/authority.js';
+import { defaultSettings, settle } from '../../../src/cluster/settings.js';
 import {
   type CertificatePair,
   newKey,
   obtainCertificate,
 } from '../../../src/kubelet/certificates/certificateRequest.js';
 import { freePort } from '../../support/etcd.js';
+import { describeWith } from '../../support/requires.js';
 import { TestControlPlane } from '../../support/testControlPlane.js';
 import { until } from '../../support/until.js';
 
@@ -132,6 +141,60 @@ describe('a control plane that can be joined', () => {
       await forbidden(joining.of(SERVICES).list());
       await forbidden(joining.of(NODES).list());
       joining.close();
+    });
+  });
+
+  describeWith({ tools: ['containerd', 'runc'] }, 'is not joined by a machine', () => {
+    let layout: Layout;
+    const attempt = (wish: Partial<JoinOptions>) =>
+      join({
+        ...{ layout, self: [], cniBinDir: '', timeoutMs: 1000, sink: () => {}, log: silentLog },
+        ...{ wanted: {}, ...wish },
+      });
+    beforeEach(async () => {
+      layout = layoutOf(await mkdtemp(path.join(tmpdir(), 'trellis-join-')));
+    });
+    afterEach(() => rm(layout.dataDir, { recursive: true }));
+
+    it('that has neither a token nor a certificate', async () => {
+      await expect(attempt({})).rejects.toMatchObject({
+        message: expect.stringMatching(/has not joined a cluster yet; give --server and a token/),
+      });
+    });
+
+    it('whose name a Ready node has', async () => {
+      const name = 'taken';
+      await plane.admin.of(NODES).create({ metadata: { name } });
+      const conditions = [{ type: 'Ready', status: 'True' }];
+      await plane.admin
+        .of(NODES)
+        .patch({ name }, 'merge', { status: { conditions } }, { subresource: 'status' });
+      const wish = { server: plane.server, token: tokenText(token), wanted: { nodeName: name } };
+      await expect(attempt(wish)).rejects.toMatchObject({
+        ...{ code: 'NAME_TAKEN', message: expect.stringMatching(/node "taken" that is Ready.*--node-name/) },
+      });
+      expect(await readdir(layout.dataDir)).toEqual([]);
+    });
+
+    it('that has joined another cluster at the same address', async () => {
+      const { server, pki } = plane;
+      const { cert: ca } = await makeAuthority('other', Date.now());
+      const config = kubeconfigText({ server, ca, client: pki.admin, user: 'u' });
+      await writeFile(layout.nodeKubeconfig, config);
+      await settle(layout, { server }, defaultSettings('n'));
+      await expect(attempt({})).rejects.toMatchObject({
+        ...{ code: 'UNTRUSTED', message: expect.stringContaining('trellis down --purge') },
+      });
+      await expect(attempt({ server: 'https://192.0.2.1:6443' })).rejects.toMatchObject({
+        code: 'BAD_OPTION',
+      });
+    });
+
+    it('whose directory holds a cluster of its own', async () => {
+      await settle(layout, {}, defaultSettings('n'));
+      await expect(attempt({})).rejects.toMatchObject({
+        ...{ code: 'BAD_OPTION', message: expect.stringContaining('start it with "trellis up"') },
+      });
     });
   });
 

@@ -5,7 +5,7 @@ import packet, { type Packet } from 'dns-packet';
 import { afterEach, describe, expect, it } from 'vitest';
 import { silentLog } from '../../../src/api/log.js';
 import { makeForwarder, serversOf, withLength } from '../../../src/dns/forward.js';
-import { openDnsServer } from '../../../src/dns/server.js';
+import { askers, openDnsServer } from '../../../src/dns/server.js';
 import { Zone } from '../../../src/dns/zone.js';
 
 const closers: (() => unknown)[] = [];
@@ -204,4 +204,20 @@ it('the host servers are read without ourselves and without nonsense', () => {
   const text =
     '# c\nnameserver 10.96.0.10\nnameserver 192.0.2.53\n nameserver fe80::1%eth0\nnameserver nonsense\nsearch x\n';
   expect(serversOf(text, ['10.96.0.10'])).toEqual(['192.0.2.53', 'fe80::1%eth0']);
+});
+
+it.each([
+  ['10.1.2.3', true],
+  ['::ffff:10.1.2.3', true],
+  ['127.0.0.1', true],
+  ['192.0.2.1', true],
+  ['192.0.2.7', true],
+  ['192.0.2.8', false],
+  ['fd00::1', false],
+])('serves pods, nodes and its own machine: %s is answered: %s', (from, isAnswered) => {
+  const mayAsk = askers({
+    ...{ serves: ['10.0.0.0/8'], address: '192.0.2.1' },
+    alsoServes: (address) => address === '192.0.2.7',
+  });
+  expect(mayAsk(from)).toBe(isAnswered);
 });
