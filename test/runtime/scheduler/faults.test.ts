@@ -12,21 +12,30 @@ beforeAll(async () => {
 afterAll(() => ground.close());
 afterEach(() => ground.clear());
 
-/** The client, with every third binding going wrong in one way. */
-function faulty(fail: (bind: () => Promise<unknown>) => Promise<unknown>): (client: Client) => Client {
-  let count = 0;
+type Bind = () => Promise<unknown>;
+
+/** The client, with something between a binding and the server. */
+function between(deal: (bind: Bind, node: string) => Promise<unknown>): (client: Client) => Client {
   return (client) => ({
     ...client,
     of: (type) => {
       const real = client.of(type);
       if (type.resource !== PODS.resource) return real;
       const post: ResourceClient<never>['post'] = async (name, subresource, body) => {
-        const bind = () => real.post(name, subresource, body);
-        count += 1;
-        return (count % 3 === 0 ? fail(bind) : bind()) as never;
+        const { target } = body as unknown as { target: { name: string } };
+        return (await deal(() => real.post(name, subresource, body), target.name)) as never;
       };
       return { ...real, post };
     },
+  });
+}
+
+/** Every third binding goes wrong in one way. */
+function faulty(fail: (bind: Bind) => Promise<unknown>): (client: Client) => Client {
+  let count = 0;
+  return between((bind) => {
+    count += 1;
+    return count % 3 === 0 ? fail(bind) : bind();
   });
 }
 
@@ -38,19 +47,19 @@ describe('bindings that', () => {
     ['are never answered', () => new Promise<never>(() => {})],
     [
       'are done but never answered',
-      async (bind: () => Promise<unknown>) => {
+      async (bind: Bind) => {
         await bind();
         return new Promise<never>(() => {});
       },
     ],
     [
       'are done and then fail',
-      async (bind: () => Promise<unknown>) => {
+      async (bind: Bind) => {
         await bind();
         throw statusError('InternalError', 'after all');
       },
     ],
-  ] as [string, (bind: () => Promise<unknown>) => Promise<unknown>][])('%s', async (_, fail) => {
+  ] as [string, (bind: Bind) => Promise<unknown>][])('%s', async (_, fail) => {
     const COUNT = 12;
     for (const name of ['a', 'b', 'c']) await ground.node(name, { allocatable: { cpu: '2' } });
     const options = { writeTimeoutMs: 200, podInitialBackoffMs: 20, podMaxBackoffMs: 50 };
@@ -64,32 +73,22 @@ describe('bindings that', () => {
 });
 
 describe('a node that vanishes between choice and binding', () => {
-  const vanishing = (bind: () => Promise<unknown>) => async () => {
-    await ground.api.client.of(NODES).delete({ name: 'a' });
-    return bind();
-  };
-  /** What happens to the first binding, once. */
-  const first = (fail: (bind: () => Promise<unknown>) => () => Promise<unknown>) => {
-    let done = false;
-    return (client: Client): Client => ({
-      ...client,
-      of: (type) => {
-        const real = client.of(type);
-        if (type.resource !== PODS.resource) return real;
-        const post: ResourceClient<never>['post'] = async (name, subresource, body) => {
-          const bind = () => real.post(name, subresource, body);
-          if (done) return bind() as never;
-          done = true;
-          return fail(bind)() as never;
-        };
-        return { ...real, post };
-      },
+  /** Before its first binding is dealt with. */
+  const vanishing = (deal: (bind: Bind, node: string) => Promise<unknown>) => {
+    let gone: Promise<unknown> | undefined;
+    return between(async (bind, node) => {
+      gone ??= ground.api.client.of(NODES).delete({ name: 'a' });
+      await gone;
+      return deal(bind, node);
     });
   };
 
   it('and comes back is not filled twice', async () => {
     await ground.node('a', { allocatable: { cpu: '1' } });
-    const stop = ground.schedule({}, first(vanishing));
+    const stop = ground.schedule(
+      {},
+      vanishing((bind) => bind()),
+    );
     await ground.pod('early', cpu('1'));
     await until(async () => expect(await ground.placements()).toEqual({ early: 'a' }));
     await ground.pod('late', cpu('1'));
@@ -103,8 +102,11 @@ describe('a node that vanishes between choice and binding', () => {
 
   it('and refuses loses the pod to another', async () => {
     await ground.node('a', { allocatable: { cpu: '1' } });
-    const refused = () => vanishing(async () => Promise.reject(statusError('Conflict', 'no such node')));
-    const stop = ground.schedule({ podInitialBackoffMs: 20, podMaxBackoffMs: 50 }, first(refused));
+    // As often as it is tried: whoever chooses may hear of the end later than the one who refuses.
+    const refusing = vanishing((bind, node) =>
+      node === 'a' ? Promise.reject(statusError('Conflict', 'no such node')) : bind(),
+    );
+    const stop = ground.schedule({ podInitialBackoffMs: 20, podMaxBackoffMs: 50 }, refusing);
     await ground.pod('p', cpu('1'));
     await until(async () => expect(await ground.failures('p')).not.toEqual([]));
     await ground.node('b', { allocatable: { cpu: '1' } });
