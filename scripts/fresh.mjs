@@ -10,6 +10,8 @@ import { inTree, root } from './lib/tree.mjs';
 
 const SUITE = 'bookworm';
 const MIRROR = 'http://deb.debian.org/debian';
+/** Of this place, where it has some of its own: mirrors may be behind them. */
+const AUTHORITIES = '/root/authorities.crt';
 const READY_MS = 300_000;
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
@@ -54,11 +56,15 @@ async function boot(files, netns) {
     holder.stdout.once('data', resolve);
     holder.once('exit', () => reject(new Error('the machine could not be made')));
   });
+  const trust =
+    process.env.NODE_EXTRA_CA_CERTS === undefined
+      ? []
+      : [`NODE_EXTRA_CA_CERTS=${AUTHORITIES}`, `npm_config_cafile=${AUTHORITIES}`];
   const words = (line, { isOutside = false } = {}) => [
     `--mount=/proc/${holder.pid}/ns/mnt`,
     `--uts=/proc/${holder.pid}/ns/uts`,
     ...(isOutside ? [] : [`--net=/run/netns/${netns}`]),
-    ...['chroot', files, '/usr/bin/env', '-i', 'HOME=/root', 'TERM=dumb', `PATH=${PATH}`],
+    ...['chroot', files, '/usr/bin/env', '-i', 'HOME=/root', 'TERM=dumb', `PATH=${PATH}`, ...trust],
     ...['sh', '-c', `cd /root/trellis && ${line}`],
   ];
   return {
@@ -80,8 +86,10 @@ function bringNode(machine) {
     run('ln', ['-sf', `../lib/node_modules/npm/bin/${name}-cli.js`, path.join(machine, 'usr/bin', name)]);
   const headers = path.resolve(path.dirname(process.execPath), '../include/node');
   if (existsSync(headers)) cpSync(headers, path.join(machine, 'usr/include/node'), { recursive: true });
-  for (const file of ['/etc/resolv.conf', '/etc/ssl/certs', path.join(homedir(), '.npmrc')])
-    if (existsSync(file)) cpSync(file, path.join(machine, file), { recursive: true, dereference: true });
+  for (const file of ['/etc/resolv.conf', path.join(homedir(), '.npmrc')])
+    if (existsSync(file)) cpSync(file, path.join(machine, file), { dereference: true });
+  const authorities = process.env.NODE_EXTRA_CA_CERTS;
+  if (authorities !== undefined) cpSync(authorities, path.join(machine, AUTHORITIES), { dereference: true });
 }
 
 function makeNetwork(netns) {
