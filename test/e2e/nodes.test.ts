@@ -18,9 +18,10 @@ const GRACE_SECONDS = 8;
 /** A page that tells who asked and who answered. */
 const SERVE = [
   'mkdir -p /www/cgi-bin',
-  `printf '#!/bin/sh\\necho; echo $REMOTE_ADDR $(hostname)\\n' > /www/cgi-bin/who`,
+  'echo ok > /www/index.html',
+  `printf '#!/bin/sh\\necho Content-Type: text/plain; echo; echo $REMOTE_ADDR $(hostname)\\n' > /www/cgi-bin/who`,
   'chmod +x /www/cgi-bin/who',
-  'exec httpd -f -p 8080 -h /www',
+  'exec httpd -f -p 0.0.0.0:8080 -h /www',
 ].join('; ');
 
 const container = {
@@ -29,7 +30,7 @@ const container = {
   command: ['sh', '-c', SERVE],
   // Ends at once, but not before the Service has forgotten it.
   lifecycle: { preStop: { exec: { command: ['sleep', '3'] } } },
-  readinessProbe: { httpGet: { path: '/cgi-bin/who', port: 8080 }, periodSeconds: 1, timeoutSeconds: 5 },
+  readinessProbe: { httpGet: { path: '/', port: 8080 }, periodSeconds: 1, timeoutSeconds: 5 },
 };
 
 /** One pod on each node; it stays there whatever becomes of the node. */
@@ -96,28 +97,23 @@ describeWith(NEEDS, 'three nodes on one machine', () => {
     node === 'one' ? cluster.netns.path : path.join(layout().netnsDir, node);
   const onNode = async (node: string, ...words: string[]) =>
     (await cluster.run(['nsenter', `--net=${networkOf(node)}`, ...words])).stdout;
+  /** Without the start of another Node for every question. */
+  const kubectl = async (...words: string[]) => {
+    const answer = await cluster.run(['kubectl', '--kubeconfig', layout().adminKubeconfig, ...words]);
+    if (answer.code !== 0) throw new Error(`kubectl ${words.join(' ')}: ${answer.stderr}${answer.stdout}`);
+    return answer.stdout;
+  };
   const inPod = ({ name }: PodView, script: string) =>
-    cluster.kubectl('exec', name, '--', 'timeout', '60', 'sh', '-c', script);
+    kubectl('exec', name, '--', 'timeout', '60', 'sh', '-c', script);
   const apply = async (...objects: object[]) => {
     const list = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objects });
-    const answer = await cluster.run(
-      [
-        process.execPath,
-        'dist/src/cli/main.js',
-        'kubectl',
-        '--data-dir',
-        cluster.dataDir,
-        'apply',
-        '-f',
-        '-',
-      ],
-      { input: list },
-    );
+    const words = ['kubectl', '--kubeconfig', layout().adminKubeconfig, 'apply', '-f', '-'];
+    const answer = await cluster.run(words, { input: list });
     expect(answer).toMatchObject({ code: 0 });
   };
 
   async function readyPods(app: string): Promise<PodView[]> {
-    const { items } = JSON.parse(await cluster.kubectl('get', 'pods', '-l', `app=${app}`, '-o', 'json'));
+    const { items } = JSON.parse(await kubectl('get', 'pods', '-l', `app=${app}`, '-o', 'json'));
     return items
       .filter(
         ({ metadata, status }: PodObject) =>
@@ -139,7 +135,7 @@ describeWith(NEEDS, 'three nodes on one machine', () => {
     );
 
   async function nodes(): Promise<Record<string, { ready: boolean; address: string }>> {
-    const { items } = JSON.parse(await cluster.kubectl('get', 'nodes', '-o', 'json'));
+    const { items } = JSON.parse(await kubectl('get', 'nodes', '-o', 'json'));
     return Object.fromEntries(
       items.map(({ metadata, status }: NodeObject) => [
         metadata.name,
@@ -156,7 +152,7 @@ describeWith(NEEDS, 'three nodes on one machine', () => {
 
   async function endpointsOf(service: string): Promise<string[]> {
     const addresses = '{.subsets[*].addresses[*].ip}';
-    const text = await cluster.kubectl('get', 'endpoints', service, '-o', `jsonpath=${addresses}`);
+    const text = await kubectl('get', 'endpoints', service, '-o', `jsonpath=${addresses}`);
     return text.split(' ').filter((word) => word !== '');
   }
 
@@ -223,7 +219,7 @@ describeWith(NEEDS, 'three nodes on one machine', () => {
     for (const pod of await podOnEach()) {
       expect(await inPod(pod, 'echo to the log > /proc/1/fd/1; hostname')).toBe(`${pod.name}\n`);
       await eventually(
-        () => cluster.kubectl('logs', pod.name),
+        () => kubectl('logs', pod.name),
         (text) => text.includes('to the log'),
       );
     }
@@ -233,8 +229,8 @@ describeWith(NEEDS, 'three nodes on one machine', () => {
   async function serviceAnswersEverywhere(): Promise<void> {
     const pods = await podOnEach();
     const names = pods.map(({ name }) => name).sort();
-    const address = await cluster.kubectl('get', 'service', 'every', '-o', 'jsonpath={.spec.clusterIP}');
-    const ask = (url: string) => `for i in $(seq 20); do ${'wget'} -q -O - ${url}/cgi-bin/who; done`;
+    const address = await kubectl('get', 'service', 'every', '-o', 'jsonpath={.spec.clusterIP}');
+    const ask = (url: string) => `for i in $(seq 20); do wget -q -O - ${url}/cgi-bin/who; done`;
     const answering = (text: string) =>
       [
         ...new Set(
