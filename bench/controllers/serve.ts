@@ -13,7 +13,7 @@ await runServer({
   layout: layoutOf(folder),
   // Room for the pods of 5,000 nodes and the addresses of as many Services.
   settings: { ...defaultSettings('bench'), clusterCidr: '10.128.0.0/9', securePort: Number(port) },
-  nodeIp: '127.0.0.1',
+  nodeIps: ['127.0.0.1'],
   signal: ending.signal,
   sink: (step) => {
     if (step.type === 'done' && step.name === 'cluster policy') process.send?.('ready');

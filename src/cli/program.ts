@@ -5,6 +5,7 @@ import { apiserverCommand } from './apiserver/command.js';
 import { benchCommand } from './bench.js';
 import { agentCommand } from './cluster/agent.js';
 import { downCommand } from './cluster/down.js';
+import { installCommand } from './cluster/install.js';
 import { kubeconfigCommand, kubectlCommand } from './cluster/kubectl.js';
 import { logsCommand } from './cluster/logs.js';
 import { statusCommand } from './cluster/status.js';
@@ -53,6 +54,7 @@ export function createProgram(terminal: Terminal): Command {
     serverCommand,
     agentCommand,
     tokenCommand,
+    installCommand,
   ])
     program.addCommand(command(terminal));
   program.addCommand(snapshotCommand(terminal));

@@ -15,7 +15,8 @@ export async function listen(
 ): Promise<Listening> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen({ host, port }, () => {
+    // All addresses are those of both families, as in Kubernetes' own programs; without a host Node takes what there is.
+    server.listen(host === '0.0.0.0' ? { port } : { host, port }, () => {
       server.off('error', reject);
       resolve();
     });

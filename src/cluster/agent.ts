@@ -1,6 +1,6 @@
 // The node agent's process: image registry, pod network, kubelet and proxy of this machine, joined in one process.
 // Guarantees: ending it leaves pods, rules and connections in place for the next one.
-import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DNS_PORT_ANNOTATION } from '../api/dnsPort.js';
@@ -29,23 +29,26 @@ import { otherRoutes } from '../kubelet/server/others.js';
 import { openKubeletServer } from '../kubelet/server/server.js';
 import { podMtu, runOverlay, subnetFile } from '../network/overlay/overlay.js';
 import { setUpPodNetwork } from '../network/podNetwork.js';
-import { settle } from '../proxy/config.js';
+import { settle, trafficOf } from '../proxy/config.js';
 import { serveProxy } from '../proxy/serving.js';
+import { savedKubelet, savedProxy } from './configuration.js';
 import { registryConfigDir } from './containerd/component.js';
 import { registryHosts } from './containerd/config.js';
+import { readIfThere } from './files.js';
 import { busyboxImage, pauseImage, REGISTRY } from './images/builtin.js';
 import type { Layout } from './layout.js';
 import { type NodeIdentity, openNodeIdentity } from './nodeIdentity.js';
 import { openProxyMode } from './proxyMode.js';
 import { openRegistry } from './registry/server.js';
 import { DNS_ADDRESS, serviceAddress } from './serviceAddress.js';
-import type { Settings } from './settings.js';
+import { rangesOf, type Settings } from './settings.js';
 import { type StepSink, step } from './steps.js';
 
 export interface AgentOptions {
   readonly layout: Layout;
   readonly settings: Settings;
-  readonly nodeIp: string;
+  /** The node's addresses, at most one a family; the first is its own. */
+  readonly nodeIps: readonly [string, ...string[]];
   /** Our static pause program. */
   readonly pauseProgram: string;
   /** Ends it. */
@@ -128,14 +131,17 @@ async function waitForSocket(file: string, signal: AbortSignal): Promise<void> {
 }
 
 async function startKubelet(options: AgentOptions, identity: NodeIdentity, { client, informers }: Access) {
-  const { layout, settings, nodeIp, log } = options;
+  const { layout, settings, nodeIps, log } = options;
   const own = log.with({ part: 'kubelet' });
   const runtime = openRuntime(`unix://${layout.containerdSocket}`);
   const recorder = makeEventRecorder(client, { component: 'kubelet', host: settings.nodeName, log: own });
   const kubelet = await runKubelet({
     config: {
+      // Renewed four times in that span.
+      nodeLeaseDurationSeconds: settings.nodeGraceSeconds,
+      ...(await savedKubelet(layout)),
       nodeName: settings.nodeName,
-      nodeIps: [nodeIp],
+      nodeIps,
       port: settings.kubeletPort,
       staticPodPath: layout.manifestDir,
       clusterDNS: [serviceAddress(settings, DNS_ADDRESS)],
@@ -143,8 +149,6 @@ async function startKubelet(options: AgentOptions, identity: NodeIdentity, { cli
       rootDir: layout.kubeletDir,
       podLogsDir: layout.podLogDir,
       cgroupRoot: layout.cgroup,
-      // Renewed four times in that span.
-      nodeLeaseDurationSeconds: settings.nodeGraceSeconds,
     },
     client,
     informers,
@@ -183,18 +187,19 @@ async function startKubelet(options: AgentOptions, identity: NodeIdentity, { cli
 
 /** Once the node has been given its range of pod addresses. */
 async function startNetwork(options: AgentOptions, self: Informer<V1Node>, { client, informers }: Access) {
-  const { layout, settings, nodeIp, signal, log } = options;
+  const { layout, settings, nodeIps, signal, log } = options;
   const node = await when(self, signal, ({ spec }) => spec.podCIDR !== undefined);
   const [nft, route] = await Promise.all([openNft(), openRoute()]);
-  const mtu = await podMtu(settings.overlay, nodeIp, route);
-  const clusterCidrs = [settings.clusterCidr];
-  await writeFile('/proc/sys/net/ipv4/ip_forward', '1');
+  const mtus = nodeIps.map((ip) => podMtu(settings.overlay, ip, route));
+  const mtu = Math.min(...(await Promise.all(mtus)));
+  const clusterCidrs = rangesOf(settings.clusterCidr);
+  await forwardPackets(clusterCidrs);
   await setUpPodNetwork(
     {
       name: layout.network,
       bridge: layout.bridge,
       podCidrs: node.spec.podCIDRs ?? [],
-      clusterCidr: settings.clusterCidr,
+      clusterCidrs,
       mtu,
       nftTable: layout.networkTable,
       configDir: layout.cniConfigDir,
@@ -208,7 +213,7 @@ async function startNetwork(options: AgentOptions, self: Informer<V1Node>, { cli
     nodeName: settings.nodeName,
     backend: settings.overlay,
     vni: settings.vni,
-    nodeIps: [nodeIp],
+    nodeIps,
     clusterCidrs,
     devices: layout.overlayDevices,
     client,
@@ -222,23 +227,42 @@ async function startNetwork(options: AgentOptions, self: Informer<V1Node>, { cli
   };
 }
 
-async function startProxy({ layout, settings, log }: AgentOptions, { informers }: Access) {
+/** Without it a node drops what is for a pod behind its bridge. */
+async function forwardPackets(clusterCidrs: readonly string[]): Promise<void> {
+  const has = (sign: string) => clusterCidrs.some((cidr) => cidr.includes(sign));
+  if (has('.')) await writeFile('/proc/sys/net/ipv4/ip_forward', '1');
+  if (has(':')) await forwardPackets6();
+}
+
+/** A router takes no default route from the routers around it, unless it is told to: the host keeps its own. */
+async function forwardPackets6(): Promise<void> {
+  const dir = '/proc/sys/net/ipv6/conf';
+  const forwarding = path.join(dir, 'all', 'forwarding');
+  if ((await readFile(forwarding, 'utf8')).trim() === '1') return;
+  for (const device of await readdir(dir)) {
+    const accept = path.join(dir, device, 'accept_ra');
+    // A device may go away between the two.
+    if ((await readIfThere(accept))?.trim() === '1') await writeFile(accept, '2').catch(() => {});
+  }
+  await writeFile(forwarding, '1');
+}
+
+async function startProxy({ layout, settings, nodeIps, log }: AgentOptions, { informers }: Access) {
   const own = log.with({ part: 'proxy' });
+  const ours = { minSyncPeriodMs: 20, conntrackMaxPerCore: 0 };
+  const config = settle(ours, await savedProxy(layout), {
+    clusterCidrs: rangesOf(settings.clusterCidr),
+    hostnameOverride: settings.nodeName,
+    mode: settings.proxyMode,
+  });
   const mode = await openProxyMode(
     { layout, settings, log: own },
     {
       table: layout.proxyTable,
-      families: ['ip'],
-      traffic: { ip: { local: { by: 'cidr', cidr: settings.clusterCidr } } },
+      families: config.clusterCidrs.map((cidr) => (cidr.includes(':') ? 'ip6' : 'ip')),
+      traffic: trafficOf(config, { ips: nodeIps, podCidrs: [] }),
     },
   );
-  const config = settle({
-    clusterCidrs: [settings.clusterCidr],
-    hostnameOverride: settings.nodeName,
-    mode: settings.proxyMode,
-    minSyncPeriodMs: 20,
-    conntrackMaxPerCore: 0,
-  });
   // Another cluster of this machine may have the ports: its neighbour serves without them.
   const { nodeName } = settings;
   const proxy = await serveProxy({ config, mode, informers, nodeName, mustListen: false, log: own });
@@ -246,15 +270,15 @@ async function startProxy({ layout, settings, log }: AgentOptions, { informers }
 }
 
 /** With the proxy's view of Services: the two never differ, and it is watched once. */
-async function startDns({ settings, nodeIp, log }: AgentOptions, { informers }: Access) {
+async function startDns({ settings, nodeIps, log }: AgentOptions, { informers }: Access) {
   const resolvConf = await readFile('/etc/resolv.conf', 'utf8').catch(() => '');
   const server = await runDns({
     informers,
     domain: settings.clusterDomain,
-    address: nodeIp,
+    address: nodeIps[0],
     port: settings.dnsPort,
-    serves: [settings.clusterCidr],
-    upstreams: serversOf(resolvConf, [serviceAddress(settings, DNS_ADDRESS), nodeIp]),
+    serves: rangesOf(settings.clusterCidr),
+    upstreams: serversOf(resolvConf, [serviceAddress(settings, DNS_ADDRESS), ...nodeIps]),
     log: log.with({ part: 'dns' }),
   });
   return () => server.close();

@@ -18,7 +18,7 @@ import { unmountBelow } from './mounts.js';
 import { clearNodes } from './nodes/remove.js';
 import { terminate } from './processes.js';
 import { removeProxyRules } from './proxyMode.js';
-import { readSettings } from './settings.js';
+import { rangesOf, readSettings } from './settings.js';
 import { readState, runningSupervisor } from './state.js';
 
 export interface DownOptions {
@@ -68,7 +68,7 @@ async function removeFromKernel(layout: Layout): Promise<void> {
   try {
     // What cannot be read never stands in the way of the rest.
     const settings = await readSettings(layout).catch(() => undefined);
-    const clusterCidrs = settings === undefined ? [] : [settings.clusterCidr];
+    const clusterCidrs = settings === undefined ? [] : rangesOf(settings.clusterCidr);
     await removeOverlay({ devices: layout.overlayDevices, clusterCidrs }, route);
     await removePodNetwork({ bridge: layout.bridge, nftTable: layout.networkTable }, { nft, route });
     await clearNodes(layout, { nft, route });

@@ -10,6 +10,8 @@ export interface Layout {
   readonly id: string;
   /** Says that the directory is ours, and with which settings it was made. */
   readonly settingsFile: string;
+  /** Configuration files of the components, as they were given. */
+  readonly configDir: string;
   readonly pkiDir: string;
   readonly adminKubeconfig: string;
   /** Of a node that has joined: its own, and the one with which it asks for its first certificate. */
@@ -62,6 +64,7 @@ export function layoutOf(dataDir: string): Layout {
     dataDir,
     id,
     settingsFile: inData('cluster.json'),
+    configDir: inData('config'),
     pkiDir: inData('pki'),
     adminKubeconfig: inData('admin.kubeconfig'),
     nodeKubeconfig: inData('node.kubeconfig'),

@@ -30,7 +30,7 @@ export interface NodeIdentity {
 export interface NodeIdentityOptions {
   readonly layout: Layout;
   readonly settings: Settings;
-  readonly nodeIp: string;
+  readonly nodeIps: readonly string[];
   readonly signal: AbortSignal;
   readonly log: Log;
 }
@@ -57,13 +57,13 @@ async function madeHere({ layout, settings }: NodeIdentityOptions): Promise<Node
 
 /** Waits until the cluster has issued the first certificate. */
 async function issued(options: NodeIdentityOptions): Promise<NodeIdentity> {
-  const { layout, settings, nodeIp, signal, log } = options;
+  const { layout, settings, nodeIps, signal, log } = options;
   const { nodeKubeconfig: kubeconfig, bootstrapKubeconfig, pkiDir } = layout;
   const identity = await openIdentity({
     kubeconfig,
     bootstrapKubeconfig: existsSync(bootstrapKubeconfig) ? bootstrapKubeconfig : undefined,
     settings: { server: { certDir: pkiDir, rotateCertificates: true, serverTLSBootstrap: true } },
-    config: { nodeName: settings.nodeName, nodeIps: [nodeIp] },
+    config: { nodeName: settings.nodeName, nodeIps },
     ...{ signal, log },
   });
   // It holds the token, which has done its work.

@@ -4,8 +4,9 @@ import { accessSync, constants, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import path from 'node:path';
+import { type Family, parseCidr, parseIp } from '../api/ip.js';
 import { ClusterError } from './error.js';
-import type { Settings } from './settings.js';
+import { rangesOf, type Settings } from './settings.js';
 import type { Speaker } from './steps.js';
 
 const PROGRAMS = [
@@ -81,8 +82,28 @@ function isFree(port: number): Promise<boolean> {
   });
 }
 
+/** The node's addresses: those that were named, or one for each family of the cluster. */
+export function nodeAddresses(
+  named: string | undefined,
+  clusterCidr: string,
+): readonly [string, ...string[]] {
+  const families = rangesOf(clusterCidr).map((range) => parseCidr(range)?.family);
+  if (named === undefined) {
+    const [first, ...rest] = families.map((family) => nodeAddress(family));
+    return [first ?? nodeAddress(), ...rest];
+  }
+  const [first = '', ...rest] = named.split(',').map((address) => address.trim());
+  const given = [first, ...rest].map((address) => parseIp(address)?.family);
+  if (given.join() === families.join()) return [first, ...rest];
+  throw new ClusterError(
+    'BAD_OPTION',
+    `--node-ip ${named}: pods have ${clusterCidr}, so the node needs an address of ${families.join(' and one of ')}, in this order`,
+  );
+}
+
 /** The address others reach this node by: that of the device with the default route, else the first that is not loopback. */
 export function nodeAddress(
+  family: Family = 'IPv4',
   routes = readFileSync('/proc/net/route', 'utf8'),
   interfaces = networkInterfaces(),
 ): string {
@@ -91,13 +112,19 @@ export function nodeAddress(
     ...(device === undefined ? [] : (interfaces[device] ?? [])),
     ...Object.values(interfaces).flat(),
   ];
-  const found = ordered.find((entry) => entry !== undefined && entry.family === 'IPv4' && !entry.internal);
+  const found = ordered.find(
+    (entry) =>
+      entry !== undefined && entry.family === family && !entry.internal && !isLinkLocal(entry.address),
+  );
   if (found !== undefined) return found.address;
   throw new ClusterError(
     'NO_ADDRESS',
-    'this machine has no IPv4 address but loopback; give a device one (ip address add ...) or name one with --node-ip',
+    `this machine has no ${family} address that others could reach; give a device one (ip address add ...) or name one with --node-ip`,
   );
 }
+
+/** fe80::/10: good on one wire only. */
+const isLinkLocal = (address: string) => /^fe[89ab]/i.test(address);
 
 /** Rows are: device, destination, gateway, flags, ... in hexadecimal; destination 0 with mask 0 is the default. */
 function defaultDevice(routes: string): string | undefined {

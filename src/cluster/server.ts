@@ -14,15 +14,17 @@ import { SharedObjects } from '../client/sharedObjects.js';
 import { openClient } from '../client/typedClient.js';
 import { runControllers } from '../controllers/run.js';
 import { covers } from '../kubelet/certificates/certificateManager.js';
+import { Extender } from '../scheduler/extenders/extender.js';
 import { runScheduler } from '../scheduler/scheduler.js';
 import { openStoreAt } from '../store/place.js';
+import { savedScheduler } from './configuration.js';
 import { DNS_SERVICE, ensureDnsService } from './dnsService.js';
 import { BUSYBOX_IMAGE } from './images/builtin.js';
 import { ensureJoinObjects } from './join/objects.js';
 import type { Layout } from './layout.js';
 import { readPki } from './pki/files.js';
 import { DNS_ADDRESS, serviceAddress } from './serviceAddress.js';
-import type { Settings } from './settings.js';
+import { rangesOf, type Settings } from './settings.js';
 import { type StepSink, step } from './steps.js';
 
 /** Kubernetes' own default: a year. */
@@ -31,7 +33,8 @@ const SIGNED_MS = 8760 * 60 * 60 * 1000;
 export interface ServerOptions {
   readonly layout: Layout;
   readonly settings: Settings;
-  readonly nodeIp: string;
+  /** The node's addresses, at most one a family. */
+  readonly nodeIps: readonly [string, ...string[]];
   /** Ends it. */
   readonly signal: AbortSignal;
   readonly sink: StepSink;
@@ -53,7 +56,7 @@ export async function runServer(options: ServerOptions): Promise<void> {
       parts: standardParts({
         serviceAccountKeyPem: pki.serviceAccountKey,
         issuer: `https://kubernetes.default.svc.${settings.clusterDomain}`,
-        serviceCidrs: [settings.serviceCidr],
+        serviceCidrs: rangesOf(settings.serviceCidr),
         bootstrapTokens: true,
         log: options.log.with({ part: 'apiserver' }),
         shared,
@@ -68,6 +71,8 @@ export async function runServer(options: ServerOptions): Promise<void> {
     }),
   );
   try {
+    const { profiles, podInitialBackoffMs, podMaxBackoffMs, ...configured } = await savedScheduler(layout);
+    const extenders = configured.extenders.map((settings) => new Extender(settings));
     await step(sink, 'cluster policy', () => apiserver.ready());
     sink({ type: 'ready', who: 'server' });
     const ending = Promise.all([
@@ -85,7 +90,7 @@ export async function runServer(options: ServerOptions): Promise<void> {
             signing: { ...pki.ca, durationMs: SIGNED_MS },
             servingApproval: {
               isReserved: (host) => covers(pki.apiserver.cert, [host]),
-              serviceCidrs: [settings.serviceCidr],
+              serviceCidrs: rangesOf(settings.serviceCidr),
             },
             clusterCidr: settings.clusterCidr,
             nodeMonitorGracePeriodMs: settings.nodeGraceSeconds * 1000,
@@ -100,10 +105,12 @@ export async function runServer(options: ServerOptions): Promise<void> {
           log,
           signal,
           recorder: makeEventRecorder(client, { component: 'default-scheduler', log }),
+          ...{ profiles, extenders, podInitialBackoffMs, podMaxBackoffMs },
         }),
       ),
     ]);
     await ending;
+    for (const extender of extenders) extender.close();
   } finally {
     await apiserver.close();
     await store.close();
@@ -112,16 +119,16 @@ export async function runServer(options: ServerOptions): Promise<void> {
 
 async function prepareCluster(
   client: Client,
-  { settings, nodeIp }: ServerOptions,
+  { settings, nodeIps: [address] }: ServerOptions,
   ca: string,
 ): Promise<void> {
   await bootstrap(client, {
-    address: nodeIp,
+    address,
     port: settings.securePort,
-    serviceCidrs: [settings.serviceCidr],
+    serviceCidrs: rangesOf(settings.serviceCidr),
   });
   await reconcileBootstrapPolicy(client);
-  const host = nodeIp.includes(':') ? `[${nodeIp}]` : nodeIp;
+  const host = address.includes(':') ? `[${address}]` : address;
   await ensureJoinObjects(client, { settings, ca, server: `https://${host}:${settings.securePort}` });
   await ensureDnsService(client, serviceAddress(settings, DNS_ADDRESS));
 }

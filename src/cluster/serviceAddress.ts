@@ -1,14 +1,14 @@
 // Addresses of the service range that are known in advance. Pure.
 import { addressAt, parseCidr } from '../api/ip.js';
 import { ClusterError } from './error.js';
-import type { Settings } from './settings.js';
+import { rangesOf, type Settings } from './settings.js';
 
 /** The place of the cluster's DNS in the range, as kubeadm has it. */
 export const DNS_ADDRESS = 10;
 
-/** The nth address of the range; 1 is the `kubernetes` Service. */
+/** The nth address of the range, of the first family; 1 is the `kubernetes` Service. */
 export function serviceAddress({ serviceCidr }: Pick<Settings, 'serviceCidr'>, n: number): string {
-  const cidr = parseCidr(serviceCidr);
+  const cidr = parseCidr(rangesOf(serviceCidr)[0] ?? '');
   const address = cidr === undefined ? undefined : addressAt(cidr, BigInt(n));
   if (address !== undefined) return address;
   throw new ClusterError(

@@ -1,16 +1,22 @@
 // What a cluster was made with: kept in its data directory, so that every later start is the same cluster.
 // Guarantees: a setting that cannot change later (address ranges, node name) is refused, not ignored.
 
+import { parseCidr } from '../api/ip.js';
 import type { Backend } from '../network/overlay/peer.js';
 import type { ModeName } from '../proxy/modeNames.js';
 import { ClusterError } from './error.js';
 import { readIfThere, writePrivate } from './files.js';
 import type { Layout } from './layout.js';
 
+/** How the settings are called in the file of --config. */
+export const API_VERSION = 'trellis.local/v1alpha1';
+export const KIND = 'ClusterConfiguration';
+
 export interface Settings {
   readonly nodeName: string;
   /** Where the apiserver of the cluster that this machine has joined is; empty where it runs here. */
   readonly server: string;
+  /** Addresses of pods and of services: a network, or one of each family with a comma between. */
   readonly clusterCidr: string;
   readonly serviceCidr: string;
   readonly clusterDomain: string;
@@ -40,6 +46,12 @@ export interface Settings {
   readonly etcdKeyfile: string;
 }
 
+/** What a cluster of both families has unless it is told otherwise. */
+const DUAL_STACK = {
+  clusterCidr: '10.244.0.0/16,fd00:10:244::/56',
+  serviceCidr: '10.96.0.0/12,fd00:10:96::/112',
+};
+
 /** What the user asked for; the rest is as before, or the default. */
 export type WantedSettings = { readonly [Key in keyof Settings]?: Settings[Key] | undefined };
 
@@ -55,6 +67,7 @@ export const SHARED_SETTINGS = [
 ] as const satisfies readonly (keyof Settings)[];
 
 const FIXED = ['nodeName', 'clusterCidr', 'serviceCidr', 'clusterDomain'] as const;
+const RANGES = ['clusterCidr', 'serviceCidr'] as const;
 const FORMAT = 1;
 /** Also what is meant by settings that were written before there was a choice. */
 const ABSENT = {
@@ -79,9 +92,23 @@ export function defaultSettings(nodeName: string): Settings {
   };
 }
 
-export async function settle(layout: Layout, wanted: WantedSettings, defaults: Settings): Promise<Settings> {
+/** The networks of a setting, the family of the node's first address first. */
+export const rangesOf = (setting: string): string[] => setting.split(',').map((range) => range.trim());
+
+export async function settle(
+  layout: Layout,
+  wanted: WantedSettings & { readonly dualStack?: boolean | undefined },
+  defaults: Settings,
+): Promise<Settings> {
   const saved = await readSettings(layout);
-  const settings = merge({ ...defaults, ...saved }, wanted);
+  const dual = wanted.dualStack === true ? DUAL_STACK : {};
+  const settings = merge({ ...defaults, ...dual, ...saved }, wanted);
+  for (const key of RANGES) checkRanges(key, settings[key], wanted.dualStack === true);
+  if (rangesOf(settings.clusterCidr).length !== rangesOf(settings.serviceCidr).length)
+    throw new ClusterError(
+      'BAD_OPTION',
+      `pods have ${settings.clusterCidr} and services ${settings.serviceCidr}: a cluster of both families needs a network of each for both`,
+    );
   for (const key of FIXED) {
     if (saved !== undefined && saved[key] !== settings[key]) {
       throw new ClusterError(
@@ -93,6 +120,14 @@ export async function settle(layout: Layout, wanted: WantedSettings, defaults: S
   }
   await writePrivate(layout.settingsFile, `${JSON.stringify({ format: FORMAT, ...settings }, null, 2)}\n`);
   return settings;
+}
+
+function checkRanges(key: (typeof RANGES)[number], text: string, isDual: boolean): void {
+  const families = rangesOf(text).map((range) => parseCidr(range)?.family);
+  const refuse = (why: string) => new ClusterError('BAD_OPTION', `${key} ${JSON.stringify(text)}: ${why}`);
+  if (families.includes(undefined)) throw refuse('expected a network such as 10.244.0.0/16');
+  if (new Set(families).size !== families.length) throw refuse('at most one network of each family');
+  if (isDual && families.length < 2) throw refuse('has one family only, and --dual-stack asks for both');
 }
 
 /** A directory stays what it was made for: a control plane's, or that of a node of another's. */

@@ -87,9 +87,9 @@ export async function endLeftovers(layout: Layout): Promise<void> {
 export function ownComponent(
   { self, layout }: Pick<StartOptions, 'self' | 'layout'>,
   name: Speaker,
-  nodeIp: string,
+  nodeIps: readonly string[],
 ): Component {
-  const args = ['--supervised', '--data-dir', layout.dataDir, '--node-ip', nodeIp];
+  const args = ['--supervised', '--data-dir', layout.dataDir, '--node-ip', nodeIps.join(',')];
   return { name, command: [...self, name, ...args], speaks: true };
 }
 

@@ -5,6 +5,7 @@ import { hostname } from 'node:os';
 import { openNft } from '../kernel/nftables/adapter.js';
 import { openRoute } from '../kernel/route/adapter.js';
 import type { RoutePort } from '../kernel/route/port.js';
+import { type ClusterFile, saveComponents } from './configuration.js';
 import { containerdComponent } from './containerd/component.js';
 import { ClusterError } from './error.js';
 import { makePrivateDir, writePrivate } from './files.js';
@@ -16,9 +17,16 @@ import { clearNodes } from './nodes/remove.js';
 import { retireNodes } from './nodes/retire.js';
 import { chooseUnderlay, chooseVni, makeUnderlay } from './nodes/underlay.js';
 import { ensurePki } from './pki/files.js';
-import { nodeAddress, requirePorts, requirePrograms } from './preflight.js';
+import { nodeAddresses, requirePorts, requirePrograms } from './preflight.js';
 import { serviceAddress } from './serviceAddress.js';
-import { defaultSettings, requireRole, type Settings, settle, type WantedSettings } from './settings.js';
+import {
+  defaultSettings,
+  rangesOf,
+  requireRole,
+  type Settings,
+  settle,
+  type WantedSettings,
+} from './settings.js';
 import { step } from './steps.js';
 import {
   endLeftovers,
@@ -31,8 +39,11 @@ import {
 import type { Component } from './supervisor.js';
 
 export interface UpOptions extends StartOptions {
-  readonly wanted: WantedSettings;
+  readonly wanted: WantedSettings & { readonly dualStack?: boolean | undefined };
+  /** The node's addresses, one a family with a comma between; those of the default device unless named. */
   readonly nodeIp?: string | undefined;
+  /** What replaces the configuration of the components; without it they stay as they are. */
+  readonly configuration?: ClusterFile | undefined;
   /** No node on this machine: others join. */
   readonly controlPlaneOnly?: boolean | undefined;
 }
@@ -42,14 +53,14 @@ export const up = (options: UpOptions): Promise<RunningCluster> =>
 
 async function prepare(options: UpOptions): Promise<Prepared> {
   const { layout, sink, controlPlaneOnly = false } = options;
-  const { settings, nodeIp } = await step(sink, 'machine', () => prepareMachine(options));
-  await step(sink, 'certificates', () => prepareFiles(layout, settings, nodeIp));
-  const server = ownComponent(options, 'server', nodeIp);
+  const { settings, nodeIps } = await step(sink, 'machine', () => prepareMachine(options));
+  await step(sink, 'certificates', () => prepareFiles(options, settings, nodeIps));
+  const server = ownComponent(options, 'server', nodeIps);
   if (controlPlaneOnly) return { settings, components: [server], awaits: ['server'] };
   const further = await furtherNodes(options, settings);
   return {
     settings,
-    components: [...(await withNode(options, server, nodeIp)), ...further.members],
+    components: [...(await withNode(options, server, nodeIps)), ...further.members],
     afterServer: async () => {
       await retireNodes(layout, settings);
       return further.joining();
@@ -68,9 +79,10 @@ async function prepareMachine(options: UpOptions) {
     const settings = await settleNodes(options, route);
     await requirePorts(settings, controlPlaneOnly ? ['server'] : ['server', 'agent']);
     await clearNodes(layout, { nft, route });
-    if (settings.nodes === 1) return { settings, nodeIp: options.nodeIp ?? nodeAddress() };
+    if (settings.nodes === 1)
+      return { settings, nodeIps: nodeAddresses(options.nodeIp, settings.clusterCidr) };
     await makeUnderlay(layout, settings, { nft, route });
-    return { settings, nodeIp: underlayAddress(settings, 1) };
+    return { settings, nodeIps: [underlayAddress(settings, 1)] };
   } finally {
     nft.close();
     route.close();
@@ -84,15 +96,22 @@ async function settleNodes({ layout, wanted, nodeIp }: UpOptions, route: RoutePo
   if (settings.nodes === 1) return settings;
   if (nodeIp !== undefined)
     throw new ClusterError('BAD_OPTION', '--node-ip cannot be chosen with --nodes; --underlay-cidr can');
+  if (rangesOf(settings.clusterCidr).length > 1)
+    throw new ClusterError('BAD_OPTION', '--nodes: several nodes on one machine have IPv4 alone so far');
   const underlayCidr = settings.underlayCidr || (await chooseUnderlay(settings, route));
   requireRoom({ ...settings, underlayCidr });
   const vni = await chooseVni(layout, settings, route);
   return settle(layout, { ...wanted, underlayCidr, vni }, defaults);
 }
 
-async function prepareFiles(layout: Layout, settings: Settings, nodeIp: string): Promise<void> {
+async function prepareFiles(
+  { layout, configuration }: UpOptions,
+  settings: Settings,
+  nodeIps: readonly string[],
+): Promise<void> {
   await makePrivateDir(layout.storeDir);
   await prepareNodeDirs(layout);
+  if (configuration !== undefined) await saveComponents(layout, configuration);
   const { clusterDomain, tlsSan } = settings;
   const pki = await ensurePki({
     dir: layout.pkiDir,
@@ -104,10 +123,10 @@ async function prepareFiles(layout: Layout, settings: Settings, nodeIp: string):
         'kubernetes.default.svc',
         `kubernetes.default.svc.${clusterDomain}`,
       ],
-      ...['localhost', settings.nodeName, '127.0.0.1', '::1', nodeIp, serviceAddress(settings, 1)],
+      ...['localhost', settings.nodeName, '127.0.0.1', '::1', ...nodeIps, serviceAddress(settings, 1)],
       ...tlsSan.split(',').filter((host) => host !== ''),
     ],
-    nodeHosts: [settings.nodeName, nodeIp, '127.0.0.1', 'localhost'],
+    nodeHosts: [settings.nodeName, ...nodeIps, '127.0.0.1', 'localhost'],
     now: Date.now(),
   });
   const server = `https://127.0.0.1:${settings.securePort}`;
@@ -122,7 +141,7 @@ export async function prepareNodeDirs(layout: Layout): Promise<void> {
   }
 }
 
-async function withNode(options: UpOptions, server: Component, nodeIp: string) {
+async function withNode(options: UpOptions, server: Component, nodeIps: readonly string[]) {
   const { layout, cniBinDir } = options;
-  return [await containerdComponent({ layout, cniBinDir }), server, ownComponent(options, 'agent', nodeIp)];
+  return [await containerdComponent({ layout, cniBinDir }), server, ownComponent(options, 'agent', nodeIps)];
 }

@@ -2,7 +2,7 @@
 // Guarantees: both are written anew at every start and hold nothing of another's; `removePodNetwork` takes them away.
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { ipDaddr, ipSaddr, masquerade, rule } from '../kernel/nftables/expressions.js';
+import { ip6Daddr, ip6Saddr, ipDaddr, ipSaddr, masquerade, rule } from '../kernel/nftables/expressions.js';
 import type { NftPort, NftRequest } from '../kernel/nftables/port.js';
 import type { RoutePort } from '../kernel/route/port.js';
 import { randomMac } from './overlay/device.js';
@@ -13,7 +13,10 @@ export interface PodNetworkOptions {
   readonly bridge: string;
   /** The node's own ranges, at most one a family. */
   readonly podCidrs: readonly string[];
-  readonly clusterCidr: string;
+  /** Ranges of all pods of the cluster, at most one a family. */
+  readonly clusterCidrs: readonly string[];
+  /** Networks beyond the cluster that know the way back to pods: they see a pod's own address. */
+  readonly nonMasqueradeCidrs?: readonly string[];
   /** Of pods; the link between the nodes decides. */
   readonly mtu?: number;
   readonly nftTable: string;
@@ -28,6 +31,22 @@ export interface PodNetworkPorts {
 }
 
 const SOURCE_NAT = 100;
+const FAMILIES = [
+  {
+    family: 'ip',
+    isOurs: (cidr: string) => !cidr.includes(':'),
+    source: ipSaddr,
+    destination: ipDaddr,
+    multicast: '224.0.0.0/4',
+  },
+  {
+    family: 'ip6',
+    isOurs: (cidr: string) => cidr.includes(':'),
+    source: ip6Saddr,
+    destination: ip6Daddr,
+    multicast: 'ff00::/8',
+  },
+] as const;
 
 /** Pods of one bridge: gateway on it, hairpin so that a pod reaches itself through its service, host ports. Pure. */
 export function networkList({ name, bridge, podCidrs, mtu, stateDir }: PodNetworkOptions): unknown {
@@ -49,42 +68,50 @@ export function networkList({ name, bridge, podCidrs, mtu, stateDir }: PodNetwor
 }
 
 /** What leaves the cluster from a pod goes under the node's address: the world has no route back to pods. Pure. */
-const natRules = ({ nftTable, clusterCidr }: PodNetworkOptions): NftRequest[] =>
+const natRules = ({ nftTable, clusterCidrs, nonMasqueradeCidrs = [] }: PodNetworkOptions): NftRequest[] =>
   masqueradeRules({
     table: nftTable,
     comment: 'Trellis: traffic of pods that leaves the cluster',
-    source: clusterCidr,
-    except: [clusterCidr],
+    sources: clusterCidrs,
+    except: [...clusterCidrs, ...nonMasqueradeCidrs],
   });
 
-/** A table of its own for what leaves a range under the machine's address; one of that name is replaced. Pure. */
+/** Tables of their own for what leaves ranges under the machine's address; those of that name are replaced. Pure. */
 export function masqueradeRules(options: {
   readonly table: string;
   readonly comment: string;
-  readonly source: string;
-  /** Where it may be seen as it is. */
+  readonly sources: readonly string[];
+  /** Where it is seen under its own address. */
   readonly except: readonly string[];
 }): NftRequest[] {
-  const table = { family: 'ip', name: options.table } as const;
-  const chain = { family: 'ip', table: options.table, name: 'postrouting' } as const;
-  return [
-    { do: 'add', kind: 'table', ...table },
-    { do: 'delete', kind: 'table', ...table },
-    { do: 'add', kind: 'table', ...table, comment: options.comment },
-    { do: 'add', kind: 'chain', ...chain, type: 'nat', hook: 'postrouting', priority: SOURCE_NAT },
-    {
-      do: 'add',
-      kind: 'rule',
-      family: 'ip',
-      table: options.table,
-      chain: chain.name,
-      expressions: rule(
-        ipSaddr(options.source),
-        ...[...options.except, '224.0.0.0/4'].map((cidr) => ipDaddr(cidr, 'neq')),
-        masquerade('fully-random'),
+  return FAMILIES.flatMap(({ family, isOurs, source, destination, multicast }): NftRequest[] => {
+    const table = { family, name: options.table } as const;
+    const chain = { family, table: options.table, name: 'postrouting' } as const;
+    const stay = options.except.filter(isOurs);
+    const rules = options.sources
+      .filter(isOurs)
+      .map((from) =>
+        rule(
+          source(from),
+          ...[...stay, multicast].map((network) => destination(network, 'neq')),
+          masquerade('fully-random'),
+        ),
+      );
+    // Of a family that the cluster does not have (any more) nothing is left.
+    if (rules.length === 0) return [{ do: 'destroy', kind: 'table', ...table }];
+    return [
+      { do: 'add', kind: 'table', ...table },
+      { do: 'delete', kind: 'table', ...table },
+      { do: 'add', kind: 'table', ...table, comment: options.comment },
+      { do: 'add', kind: 'chain', ...chain, type: 'nat', hook: 'postrouting', priority: SOURCE_NAT },
+      ...rules.map(
+        (expressions): NftRequest => ({
+          ...{ do: 'add', kind: 'rule', family, table: options.table, chain: chain.name },
+          expressions,
+        }),
       ),
-    },
-  ];
+    ];
+  });
 }
 
 export async function setUpPodNetwork(options: PodNetworkOptions, ports: PodNetworkPorts): Promise<void> {
@@ -114,6 +141,8 @@ export async function removePodNetwork(
   { bridge, nftTable }: Pick<PodNetworkOptions, 'bridge' | 'nftTable'>,
   { nft, route }: PodNetworkPorts,
 ): Promise<void> {
-  await nft.commit([{ do: 'destroy', kind: 'table', family: 'ip', name: nftTable }]);
+  await nft.commit(
+    FAMILIES.map(({ family }): NftRequest => ({ do: 'destroy', kind: 'table', family, name: nftTable })),
+  );
   await route.apply([{ do: 'delete', kind: 'link', name: bridge, missingOk: true }]);
 }

@@ -1,6 +1,7 @@
 // A second host joins by a token, as an administrator would type it: real containerd on both, stock kubectl.
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import { hostname } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describeWith } from '../support/requires.js';
@@ -50,12 +51,27 @@ describeWith(NEEDS, 'a host that joins', () => {
       (text) => text.startsWith('Running '),
     ).then((text) => text.slice('Running '.length));
 
+  it('is told how by a control plane that runs alone', async () => {
+    const server = await cluster.trellis('server', '--detach');
+    expect(server).toMatchObject({ code: 0, stderr: '' });
+    expect(server.stdout).toMatch(
+      /trellis agent --server https:\/\/192\.168\.99\.1:6443 --token \S+ --ca-cert-hash /,
+    );
+    expect(await cluster.trellis('status')).toMatchObject({ code: 0 });
+    expect(await cluster.kubectl('get', 'nodes', '-o', 'name')).toBe('');
+    expect(await cluster.trellis('down')).toMatchObject({ code: 0 });
+    // The same data with a node beside it: what the rest needs.
+    expect(await cluster.trellis('up', '--detach')).toMatchObject({ code: 0, stderr: '' });
+  });
+
   it('becomes a Ready node', async () => {
-    const up = await cluster.trellis('up', '--detach', '--node-name', 'first');
-    expect(up).toMatchObject({ code: 0, stderr: '' });
     const { stdout: command } = await cluster.trellis('token create', '--print-join-command');
     const [trellis, agent, ...words] = command.trim().split(' ');
     expect([trellis, agent]).toEqual(['trellis', 'agent']);
+    const wrong = words.map((word) => (word.startsWith('sha256:') ? `sha256:${'0'.repeat(64)}` : word));
+    const refused = await host.trellis('agent', ...wrong, '--node-name', 'second', '--detach');
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('--ca-cert-hash') });
+    expect(existsSync(path.join(host.dataDir, 'cluster.json'))).toBe(false);
     const joined = await host.trellis('agent', ...words, '--node-name', 'second', '--detach');
     expect(joined, await logs()).toMatchObject({ code: 0, stderr: '' });
     expect(await cluster.kubectl('get', 'node', 'second', '--no-headers')).toMatch(/^second +Ready /);
@@ -67,7 +83,7 @@ describeWith(NEEDS, 'a host that joins', () => {
 
   it('runs pods that reach those of the other host, by address, service and name', async () => {
     for (const [name, node] of [
-      ['one', 'first'],
+      ['one', hostname().toLowerCase()],
       ['two', 'second'],
     ] as const)
       await cluster.run([...kubectlOf(cluster), 'apply', '-f', '-'], { input: pod(name, node) });

@@ -107,22 +107,25 @@ function mergeList({ type, rule, before, patch = [], wantedOrder }: ListMerge): 
   }
   const { key } = rule;
   const elements = patch.map((item) => elementOf(item, key));
-  const replaces = elements.some((element) => element[DIRECTIVE] === 'replace');
+  // The new list is taken as it is, with keys that repeat: the two addresses of a node of both families.
+  if (elements.some((element) => element[DIRECTIVE] === 'replace'))
+    return elements
+      .filter((element) => element[DIRECTIVE] === undefined)
+      .map((element) => withoutDirectives(type, element));
   const identify = (item: unknown) => (isMembers(item) ? item[key] : undefined);
-  const items = replaces ? [] : before.map(copyJson);
+  const items = before.map(copyJson);
   const deleted = new Set<unknown>();
   // Keys may repeat (a service's port 53 for TCP and UDP): the first is merged, the others stay.
   const first = new Map(items.map((item, index): [unknown, number] => [identify(item), index]).reverse());
   for (const element of elements) {
     const identity = element[key];
-    if (identity === undefined) continue;
     if (element[DIRECTIVE] === 'delete') {
       deleted.add(identity);
       continue;
     }
     const at = first.get(identity) ?? items.length;
     const current = items[at];
-    items[at] = mergeObject(type, isMembers(current) ? current : {}, withoutReplace(element));
+    items[at] = mergeObject(type, isMembers(current) ? current : {}, element);
     first.set(identity, at);
   }
   return orderMerged({
@@ -140,9 +143,6 @@ function elementOf(item: unknown, key: string): Members {
     throw refusal(`map: ${JSON.stringify(item)} does not contain declared merge key: ${key}`);
   return item;
 }
-
-const withoutReplace = (element: Members) =>
-  element[DIRECTIVE] === 'replace' ? withoutDirective(element) : element;
 
 function withoutDirective(patch: Members): Members {
   const { [DIRECTIVE]: _, ...rest } = patch;

@@ -6,7 +6,7 @@ import { type Command, Option } from 'commander';
 import type { Log } from '../../api/log.js';
 import { ClusterError } from '../../cluster/error.js';
 import type { Layout } from '../../cluster/layout.js';
-import { nodeAddress } from '../../cluster/preflight.js';
+import { nodeAddresses } from '../../cluster/preflight.js';
 import { readSettings, type Settings } from '../../cluster/settings.js';
 import { type Speaker, type StepSink, supervisorSink } from '../../cluster/steps.js';
 import { makeLog } from '../log.js';
@@ -16,7 +16,7 @@ import { type DataDirOption, existingLayout } from './options.js';
 interface ComponentContext {
   readonly layout: Layout;
   readonly settings: Settings;
-  readonly nodeIp: string;
+  readonly nodeIps: readonly [string, ...string[]];
   readonly signal: AbortSignal;
   readonly sink: StepSink;
   readonly log: Log;
@@ -51,8 +51,8 @@ export async function runSupervised(name: Speaker, flags: SupervisedFlags): Prom
     );
   const log = makeLog({ component: name });
   const signal = endOfProcess();
-  const nodeIp = flags.nodeIp ?? nodeAddress();
-  const context = { layout, settings, nodeIp, signal, log, sink: supervisorSink() };
+  const nodeIps = nodeAddresses(flags.nodeIp, settings.clusterCidr);
+  const context = { layout, settings, nodeIps, signal, log, sink: supervisorSink() };
   await COMPONENTS[name](context).catch((error: unknown) => {
     if (!signal.aborted) throw error;
   });

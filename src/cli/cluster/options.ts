@@ -36,8 +36,15 @@ export function withEtcd(command: Command): Command {
 /** What a control plane can be told, by kube-apiserver's names where it has one. */
 export function withControlPlane(command: Command): Command {
   return withEtcd(command)
-    .option('--cluster-cidr <cidr>', 'addresses of pods (default: 10.244.0.0/16)')
-    .option('--service-cluster-ip-range <cidr>', 'addresses of services (default: 10.96.0.0/12)')
+    .option(
+      '--cluster-cidr <cidrs>',
+      'addresses of pods, at most one network a family (default: 10.244.0.0/16)',
+    )
+    .option('--service-cluster-ip-range <cidrs>', 'addresses of services, likewise (default: 10.96.0.0/12)')
+    .option(
+      '--dual-stack',
+      'pods and services have IPv6 addresses too (default ranges: fd00:10:244::/56 and fd00:10:96::/112)',
+    )
     .option('--cluster-domain <name>', 'domain of the cluster (default: cluster.local)')
     .option(
       '--node-grace-seconds <seconds>',
@@ -66,7 +73,10 @@ export function withControlPlane(command: Command): Command {
 export function withNode(command: Command): Command {
   return command
     .option('--node-name <name>', 'name of the node (default: the host name)')
-    .option('--node-ip <address>', 'address of the node (default: that of the device with the default route)')
+    .option(
+      '--node-ip <addresses>',
+      'address of the node, or one of each family with a comma between (default: that of the device with the default route)',
+    )
     .option('--kubelet-port <port>', 'port of the kubelet (default: 10250)', portNumber)
     .option(
       '--kubelet-healthz-port <port>',

@@ -1,16 +1,22 @@
 // `trellis up`: a cluster on this machine; `trellis server`: its control plane alone, for nodes that join.
 import { Command, Option } from 'commander';
+import type { ClusterFile } from '../../cluster/configuration.js';
 import { requireRoot } from '../../cluster/preflight.js';
 import type { WantedSettings } from '../../cluster/settings.js';
 import { positiveNumber } from '../numbers.js';
 import type { Terminal } from '../terminal.js';
 import { runSupervised, type SupervisedFlags, withSupervised } from './components.js';
+import { CONFIG_EXPLANATION, readConfigFlag, withConfig } from './configFile.js';
 import { etcdOf, reporting, withControlPlane, withDataDir, withNode } from './options.js';
 import { type Run, type RunFlags, runCluster, withRunning } from './running.js';
 import { duration } from './view.js';
 
 interface UpFlags extends RunFlags, WantedSettings {
   readonly nodeIp?: string;
+  readonly dualStack?: boolean;
+  readonly config?: string;
+  /** What --config says of the components. */
+  readonly configuration?: ClusterFile | undefined;
   readonly serviceClusterIpRange?: string;
   readonly controlPlaneOnly?: boolean;
 }
@@ -39,17 +45,18 @@ Examples:
 `;
 
 export function upCommand(terminal: Terminal): Command {
-  return withRunning(withNode(withControlPlane(withDataDir(new Command('up')))))
+  return withConfig(withRunning(withNode(withControlPlane(withDataDir(new Command('up'))))))
     .summary('start a cluster on this machine')
     .description('Starts a control plane and a node on this machine, and waits until the node is Ready.')
     .option('--nodes <count>', 'nodes on this machine, itself included (default: 1)', positiveNumber)
     .option('--underlay-cidr <cidr>', 'addresses of those nodes (default: a free one of 172.30.0.0/16)')
     .option('--control-plane-only', 'no node on this machine, as "trellis server"')
-    .addHelpText('after', UP_EXPLANATION)
-    .action((flags: UpFlags) =>
+    .addHelpText('after', CONFIG_EXPLANATION + UP_EXPLANATION)
+    .action((_: UpFlags, command: Command) =>
       reporting(terminal, async () => {
         requireRoot('up');
-        await runCluster(terminal, flags, runOf(flags));
+        const flags: UpFlags = await readConfigFlag(command);
+        await runCluster(terminal, flags, runOf(terminal, flags));
       }),
     );
 }
@@ -66,19 +73,26 @@ export function serverCommand(terminal: Terminal): Command {
       reporting(terminal, async () => {
         requireRoot('server');
         if (flags.supervised === true) await runSupervised('server', flags);
-        else await runCluster(terminal, flags, runOf({ ...flags, controlPlaneOnly: true }));
+        else await runCluster(terminal, flags, runOf(terminal, { ...flags, controlPlaneOnly: true }));
       }),
     );
 }
 
-function runOf(flags: UpFlags): Run {
+function runOf(terminal: Terminal, flags: UpFlags): Run {
   const wanted = { ...flags, ...etcdOf(flags), serviceCidr: flags.serviceClusterIpRange };
-  const { nodeIp, controlPlaneOnly } = flags;
+  const { nodeIp, controlPlaneOnly, configuration } = flags;
   return {
     // Loaded by the command that needs it: "trellis kubectl" should start as quickly as kubectl.
     start: async (options) =>
-      (await import('../../cluster/up.js')).up({ ...options, wanted, nodeIp, controlPlaneOnly }),
-    farewell: (words) => (controlPlaneOnly === true ? serverFarewell(flags, words) : nodeFarewell(words)),
+      (await import('../../cluster/up.js')).up({
+        ...options,
+        wanted,
+        nodeIp,
+        controlPlaneOnly,
+        configuration,
+      }),
+    farewell: (words) =>
+      controlPlaneOnly === true ? serverFarewell(terminal, flags, words) : nodeFarewell(words),
   };
 }
 
@@ -93,10 +107,18 @@ The node is Ready after ${duration(ms)}. Try:
   ${trellis} status${option}
 `;
 
-async function serverFarewell(flags: UpFlags, { trellis, option, ms }: Words): Promise<string> {
+async function serverFarewell(
+  terminal: Terminal,
+  flags: UpFlags,
+  { trellis, option, ms }: Words,
+): Promise<string> {
+  const ready = `The control plane is ready after ${duration(ms)}.`;
+  // Nobody types here: a service would leave a secret in its journal at each start.
+  if (!terminal.live && flags.detach !== true)
+    return `${ready} How machines join: ${trellis} token create${option} --print-join-command\n`;
   const { makeJoinCommand } = await import('./token.js');
   return `\
-The control plane is ready after ${duration(ms)}. On each machine that is to be a node, type within a day:
+${ready} On each machine that is to be a node, type within a day:
 
   ${await makeJoinCommand(flags, trellis)}
 

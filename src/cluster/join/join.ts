@@ -14,7 +14,7 @@ import { makePrivateDir, writePrivate } from '../files.js';
 import { kubeconfigText } from '../kubeconfig.js';
 import type { Layout } from '../layout.js';
 import { caFile } from '../pki/files.js';
-import { nodeAddress, requirePorts, requirePrograms } from '../preflight.js';
+import { nodeAddresses, requirePorts, requirePrograms } from '../preflight.js';
 import {
   defaultSettings,
   readSettings,
@@ -64,7 +64,7 @@ async function prepare(options: JoinOptions): Promise<Prepared> {
     : await step(sink, 'join', () => settleFirst(options));
   await requirePorts(settings, ['agent']);
   await prepareNodeDirs(layout);
-  const agent = ownComponent(options, 'agent', options.nodeIp ?? nodeAddress());
+  const agent = ownComponent(options, 'agent', nodeAddresses(options.nodeIp, settings.clusterCidr));
   const components = [await containerdComponent({ layout, cniBinDir }), agent];
   return { settings, components, awaits: ['agent'], isPatient: isMember };
 }

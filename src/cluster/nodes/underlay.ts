@@ -11,7 +11,7 @@ import { randomMac } from '../../network/overlay/device.js';
 import { masqueradeRules } from '../../network/podNetwork.js';
 import { ClusterError } from '../error.js';
 import type { Layout } from '../layout.js';
-import type { Settings } from '../settings.js';
+import { rangesOf, type Settings } from '../settings.js';
 import { type LocalNode, localNodes, underlayAddress } from './localNode.js';
 
 /** Private, and seldom used by anybody: Docker begins at the other end. */
@@ -58,7 +58,7 @@ export interface UnderlayPorts {
 export async function chooseUnderlay(settings: Settings, route: RoutePort): Promise<string> {
   const routes = await route.routes({ family: 'inet' });
   const known = routes.map(({ destination }) => destination);
-  return freeRange([...known, settings.clusterCidr, settings.serviceCidr]);
+  return freeRange([...known, ...rangesOf(settings.clusterCidr), ...rangesOf(settings.serviceCidr)]);
 }
 
 /** With the networks of the nodes; nothing of them is there. */
@@ -75,8 +75,8 @@ export async function makeUnderlay(layout: Layout, settings: Settings, ports: Un
     masqueradeRules({
       table: layout.underlayTable,
       comment: 'Trellis: traffic of nodes that leaves the machine',
-      source: settings.underlayCidr,
-      except: [settings.underlayCidr, settings.clusterCidr],
+      sources: [settings.underlayCidr],
+      except: [settings.underlayCidr, ...rangesOf(settings.clusterCidr)],
     }),
   );
   await mkdir(layout.netnsDir, { recursive: true, mode: 0o700 });

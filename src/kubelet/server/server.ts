@@ -2,11 +2,11 @@
 // Guarantees: every request, also one that is refused later, has been authenticated and authorized first.
 import http from 'node:http';
 import https from 'node:https';
-import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Log } from '../../api/log.js';
+import { listen } from '../../client/listen.js';
 import type { RuntimeService } from '../../cri/runtime.js';
 import { messageOf } from '../error.js';
 import type { Access } from './access.js';
@@ -68,21 +68,15 @@ export async function openKubeletServer(options: KubeletServerOptions): Promise<
     socket.on('error', () => socket.destroy());
     upgrade(options, request, socket, head).catch((error) => refuseUpgrade(socket, error, log));
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, address, () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
+  const listening = await listen(server, { host: address, port });
   return {
-    port: (server.address() as AddressInfo).port,
+    port: listening.port,
     renew: (tls) => server.setSecureContext(secureContext(tls)),
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        for (const socket of sockets) socket.destroy();
-      }),
+    close: () => {
+      // Those that were upgraded are the server's no more.
+      for (const socket of sockets) socket.destroy();
+      return listening.close();
+    },
   };
 }
 

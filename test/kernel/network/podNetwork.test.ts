@@ -25,8 +25,9 @@ describeWith({ root: true, tools: ['nft', 'ip'] }, 'the pod network of a node', 
     const options = {
       name: 'net',
       bridge: 'trl-test',
-      podCidrs: ['10.244.0.0/24'],
-      clusterCidr: '10.244.0.0/16',
+      podCidrs: ['10.244.0.0/24', 'fd00:10:244::/64'],
+      clusterCidrs: ['10.244.0.0/16', 'fd00:10:244::/56'],
+      nonMasqueradeCidrs: ['192.168.0.0/16'],
       nftTable: 'trellis-pods-test',
       configDir: path.join(dir, 'net.d'),
       stateDir: path.join(dir, 'state'),
@@ -35,12 +36,20 @@ describeWith({ root: true, tools: ['nft', 'ip'] }, 'the pod network of a node', 
     const bridge = await ports.route.link('trl-test');
     expect(bridge).toMatchObject({ type: 'bridge', bridge: { nfCallIptables: true } });
     const rules = await ns.run('nft', 'list', 'ruleset');
-    expect(rules).toContain('ip saddr 10.244.0.0/16 ip daddr != 10.244.0.0/16');
+    expect(rules).toContain(
+      'ip saddr 10.244.0.0/16 ip daddr != 10.244.0.0/16 ip daddr != 192.168.0.0/16 ip daddr != 224.0.0.0/4 masquerade',
+    );
+    expect(rules).toContain(
+      'ip6 saddr fd00:10:244::/56 ip6 daddr != fd00:10:244::/56 ip6 daddr != ff00::/8 masquerade',
+    );
     expect(JSON.parse(readFileSync(path.join(dir, 'net.d', '10-trellis.conflist'), 'utf8')).name).toBe('net');
 
     await setUpPodNetwork(options, ports);
     expect((await ports.route.link('trl-test'))?.mac).toBe(bridge?.mac);
     expect(await ns.run('nft', 'list', 'ruleset')).toBe(rules);
+
+    await setUpPodNetwork({ ...options, clusterCidrs: ['10.244.0.0/16'] }, ports);
+    expect(await ns.run('nft', 'list', 'ruleset')).not.toContain('table ip6');
 
     for (let again = 0; again < 2; again++) await removePodNetwork(options, ports);
     expect(await ports.route.link('trl-test')).toBeUndefined();

@@ -58,7 +58,7 @@ describeWith({ tools: ['etcd'] }, 'a control plane with etcd', () => {
       const options = {
         layout,
         settings,
-        nodeIp: '127.0.0.1',
+        nodeIps: ['127.0.0.1'] as const,
         sink: () => {},
         log: silentLog,
         signal: stop.signal,

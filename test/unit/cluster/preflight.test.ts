@@ -1,7 +1,13 @@
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { findProgram, nodeAddress, requirePorts, requirePrograms } from '../../../src/cluster/preflight.js';
+import {
+  findProgram,
+  nodeAddress,
+  nodeAddresses,
+  requirePorts,
+  requirePrograms,
+} from '../../../src/cluster/preflight.js';
 import { defaultSettings } from '../../../src/cluster/settings.js';
 
 const HEAD = 'Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\tMTU\tWindow\tIRTT\n';
@@ -20,17 +26,34 @@ describe("the node's address", () => {
   const interfaces = {
     lo: [address('127.0.0.1', true)],
     eth0: [address('10.0.0.1')],
-    eth1: [address('fd00::1'), address('10.0.0.2')],
+    eth1: [address('fe80::1'), address('fd00::1'), address('10.0.0.2')],
   };
 
   it('is that of the device with the default route', () => {
-    expect(nodeAddress(HEAD + DEFAULT, interfaces)).toBe('10.0.0.2');
+    expect(nodeAddress('IPv4', HEAD + DEFAULT, interfaces)).toBe('10.0.0.2');
   });
   it('is the first that is not loopback without such a route', () => {
-    expect(nodeAddress(HEAD, interfaces)).toBe('10.0.0.1');
+    expect(nodeAddress('IPv4', HEAD, interfaces)).toBe('10.0.0.1');
+  });
+  it('of IPv6 is none that is good on one wire only', () => {
+    expect(nodeAddress('IPv6', HEAD + DEFAULT, interfaces)).toBe('fd00::1');
+  });
+  it.each([
+    ['10.0.0.1', '10.244.0.0/16'],
+    ['10.0.0.1,fd00::1', '10.244.0.0/16,fd00:10:244::/56'],
+  ])('may be named: %s', (named, clusterCidr) => {
+    expect(nodeAddresses(named, clusterCidr).join()).toBe(named);
+  });
+  it.each([
+    ['10.0.0.1', '10.244.0.0/16,fd00:10:244::/56'],
+    ['fd00::1,10.0.0.1', '10.244.0.0/16,fd00:10:244::/56'],
+    ['10.0.0.1,10.0.0.2', '10.244.0.0/16'],
+    ['nonsense', '10.244.0.0/16'],
+  ])('is refused when it does not fit the pods: %s', (named, clusterCidr) => {
+    expect(() => nodeAddresses(named, clusterCidr)).toThrow(/--node-ip/);
   });
   it('is missing on a machine with loopback alone, which says what to do', () => {
-    expect(() => nodeAddress(HEAD, { lo: interfaces.lo })).toThrow(/--node-ip/);
+    expect(() => nodeAddress('IPv4', HEAD, { lo: interfaces.lo })).toThrow(/--node-ip/);
   });
 });
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { layoutOf } from '../../../src/cluster/layout.js';
-import { defaultSettings, readSettings, settle } from '../../../src/cluster/settings.js';
+import { defaultSettings, rangesOf, readSettings, settle } from '../../../src/cluster/settings.js';
 
 let dir = '';
 beforeEach(() => {
@@ -34,6 +34,24 @@ describe('the settings of a cluster', () => {
       code: 'BAD_OPTION',
       message: expect.stringContaining(`${key} ${defaults[key]}`),
     });
+  });
+
+  it('of both families have a network of each for pods and for services', async () => {
+    const layout = layoutOf(dir);
+    const settled = await settle(layout, { dualStack: true }, defaults);
+    expect(rangesOf(settled.clusterCidr)).toEqual(['10.244.0.0/16', 'fd00:10:244::/56']);
+    expect(rangesOf(settled.serviceCidr)).toEqual(['10.96.0.0/12', 'fd00:10:96::/112']);
+    expect(await settle(layout, {}, defaults)).toEqual(settled);
+    expect(await settle(layout, { dualStack: true }, defaults)).toEqual(settled);
+  });
+
+  it.each([
+    ['no network', { clusterCidr: '10.244.0.0' }, /clusterCidr "10.244.0.0": expected a network/],
+    ['two of one family', { serviceCidr: '10.1.0.0/16,10.2.0.0/16' }, /at most one network of each family/],
+    ['one family for pods, two for services', { serviceCidr: '10.1.0.0/16,fd00::/112' }, /of each for both/],
+    ['one family with --dual-stack', { dualStack: true, clusterCidr: '10.1.0.0/16' }, /asks for both/],
+  ])('are refused with %s', async (_, wanted, message) => {
+    await expect(settle(layoutOf(dir), wanted, defaults)).rejects.toThrow(message);
   });
 
   it('are absent where there is no cluster', async () => {

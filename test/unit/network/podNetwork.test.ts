@@ -7,7 +7,7 @@ it('the list is one that our own reader of CNI lists takes', () => {
     name: 'trellis-12345678',
     bridge: 'trl-12345678',
     podCidrs: ['10.244.0.0/24', 'fd00:244::/64'],
-    clusterCidr: '10.244.0.0/16',
+    clusterCidrs: ['10.244.0.0/16'],
     nftTable: 't',
     configDir: '/c',
     stateDir: '/s',

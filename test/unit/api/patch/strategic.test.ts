@@ -126,6 +126,10 @@ it('finds service ports by port and conditions by type', () => {
   expect(strategic('V1Service', service, { spec: { ports: [{ port: 80, name: 'http' }] } })).toEqual({
     spec: { ports: [{ port: 80, nodePort: 30000, name: 'http' }, { port: 443 }] },
   });
+  const addresses = ['10.0.0.1', 'fd00::1'].map((address) => ({ type: 'InternalIP', address }));
+  const replaced = { status: { addresses: [...addresses, { $patch: 'replace' }] } };
+  const before = { status: { addresses: [{ type: 'InternalIP', address: '10.0.0.9' }] } };
+  expect(strategic('V1Node', before, replaced)).toEqual({ status: { addresses } });
   const node = { status: { conditions: [{ type: 'Ready', status: 'False', reason: 'x' }] } };
   expect(strategic('V1Node', node, { status: { conditions: [{ type: 'Ready', status: 'True' }] } })).toEqual({
     status: { conditions: [{ type: 'Ready', status: 'True', reason: 'x' }] },

@@ -1,0 +1,142 @@
+// The one YAML file of a cluster: what `trellis up` takes as flags, and the configuration files of Kubernetes' own
+// components as further documents.
+// Guarantees: everything is checked before anything starts, and what is wrong is named by document and field; what a
+// document says stays in force for later starts, until another file is given.
+import { rm } from 'node:fs/promises';
+import path from 'node:path';
+import { parseAllDocuments, stringify } from 'yaml';
+import type { KubeletConfig } from '../kubelet/config.js';
+import { readSettings as readKubelet } from '../kubelet/configuration/configuration.js';
+import { FIELDS } from '../kubelet/configuration/fields.js';
+import { type ConfigOverrides, readConfigFile, settle } from '../proxy/config.js';
+import {
+  defaultConfiguration,
+  parseConfiguration,
+  type SchedulerConfiguration,
+} from '../scheduler/configuration/configuration.js';
+import { ClusterError } from './error.js';
+import { makePrivateDir, readIfThere, writePrivate } from './files.js';
+import type { Layout } from './layout.js';
+import { API_VERSION, KIND } from './settings.js';
+
+/** Decided by the cluster's own settings: a file of a component cannot say otherwise. */
+const DECIDED_KUBELET: readonly (keyof KubeletConfig)[] = [
+  'nodeName',
+  'nodeIps',
+  'port',
+  'healthzPort',
+  'staticPodPath',
+  'clusterDNS',
+  'clusterDomain',
+  'rootDir',
+  'podLogsDir',
+  'podCidr',
+  'cgroupRoot',
+  'cgroupsPerQOS',
+];
+const DECIDED_PROXY: readonly (keyof ConfigOverrides)[] = [
+  'kubeconfig',
+  'hostnameOverride',
+  'mode',
+  'clusterCidrs',
+];
+
+/** Each component's document: what checks it, and where it is kept. */
+const COMPONENTS = {
+  KubeletConfiguration: { file: 'kubelet.yaml', check: kubeletOf },
+  KubeProxyConfiguration: { file: 'proxy.yaml', check: proxyOf },
+  KubeSchedulerConfiguration: { file: 'scheduler.yaml', check: parseConfiguration },
+} as const;
+type ComponentKind = keyof typeof COMPONENTS;
+
+export interface ClusterFile {
+  /** The fields of ClusterConfiguration, not yet checked: they are the flags of `trellis up`. */
+  readonly cluster: Readonly<Record<string, unknown>>;
+  readonly components: ReadonlyMap<ComponentKind, string>;
+}
+
+export function readClusterFile(name: string, text: string): ClusterFile {
+  const refuse = (why: string, cause?: unknown) =>
+    new ClusterError('BAD_OPTION', `${name}: ${why}`, cause === undefined ? {} : { cause });
+  let cluster: Record<string, unknown> | undefined;
+  const components = new Map<ComponentKind, string>();
+  for (const document of parseAllDocuments(text)) {
+    const [error] = document.errors;
+    if (error !== undefined) throw refuse(error.message.trim(), error);
+    const value: unknown = document.toJS({ maxAliasCount: 100 });
+    if (value === null) continue;
+    if (typeof value !== 'object' || Array.isArray(value)) throw refuse('a document is not an object');
+    const { apiVersion, kind, ...fields } = value as Record<string, unknown>;
+    if (kind === KIND) {
+      if (apiVersion !== API_VERSION) throw refuse(`${KIND}: apiVersion: must be ${API_VERSION}`);
+      if (cluster !== undefined) throw refuse(`${KIND} stands there twice`);
+      cluster = fields;
+    } else if (isComponent(kind)) {
+      if (components.has(kind)) throw refuse(`${kind} stands there twice`);
+      const own = stringify(value);
+      try {
+        COMPONENTS[kind].check(own);
+      } catch (cause) {
+        throw refuse(`${kind}: ${cause instanceof Error ? cause.message : String(cause)}`, cause);
+      }
+      components.set(kind, own);
+    } else {
+      const kinds = [KIND, ...Object.keys(COMPONENTS)].join(', ');
+      throw refuse(`kind: ${JSON.stringify(kind) ?? 'nothing'} is none of ${kinds}`);
+    }
+  }
+  return { cluster: cluster ?? {}, components };
+}
+
+const isComponent = (kind: unknown): kind is ComponentKind =>
+  typeof kind === 'string' && Object.hasOwn(COMPONENTS, kind);
+
+/** What another file said before is gone. */
+export async function saveComponents(layout: Layout, { components }: ClusterFile): Promise<void> {
+  await makePrivateDir(layout.configDir);
+  for (const [kind, { file }] of Object.entries(COMPONENTS)) {
+    const text = components.get(kind as ComponentKind);
+    const where = path.join(layout.configDir, file);
+    if (text === undefined) await rm(where, { force: true });
+    else await writePrivate(where, text);
+  }
+}
+
+async function saved<T>(layout: Layout, file: string, read: (text: string) => T, none: T): Promise<T> {
+  const text = await readIfThere(path.join(layout.configDir, file));
+  return text === undefined ? none : read(text);
+}
+
+export const savedKubelet = (layout: Layout): Promise<Partial<KubeletConfig>> =>
+  saved(layout, COMPONENTS.KubeletConfiguration.file, kubeletOf, {});
+export const savedProxy = (layout: Layout): Promise<ConfigOverrides> =>
+  saved(layout, COMPONENTS.KubeProxyConfiguration.file, proxyOf, {});
+export const savedScheduler = (layout: Layout): Promise<SchedulerConfiguration> =>
+  saved(layout, COMPONENTS.KubeSchedulerConfiguration.file, parseConfiguration, defaultConfiguration());
+
+function kubeletOf(text: string): Partial<KubeletConfig> {
+  const { kubelet, server } = readKubelet({ file: { name: 'KubeletConfiguration', text }, flags: {} });
+  const none = readKubelet({ flags: {} }).server;
+  const given = [
+    ...DECIDED_KUBELET.filter((key) => kubelet[key] !== undefined),
+    ...Object.entries(server).flatMap(([key, value]) =>
+      value === none[key as keyof typeof none] ? [] : [key],
+    ),
+  ];
+  const [first] = given;
+  if (first === undefined) return kubelet;
+  const field = FIELDS.find(({ target }) => target === first)?.path ?? first;
+  throw new ClusterError('BAD_OPTION', `${field}: is decided by the cluster; leave it out`);
+}
+
+function proxyOf(text: string): ConfigOverrides {
+  const [document] = parseAllDocuments(text);
+  const overrides = readConfigFile(document?.toJS({ maxAliasCount: 100 }));
+  const first = DECIDED_PROXY.find((key) => (overrides[key] ?? '') !== '');
+  if (first === 'mode') throw new ClusterError('BAD_OPTION', `mode: say it as proxyMode of ${KIND}`);
+  if (first !== undefined)
+    throw new ClusterError('BAD_OPTION', `${first}: is decided by the cluster; leave it out`);
+  // Wrong values are refused now, not at the start of the proxy.
+  settle(overrides);
+  return overrides;
+}

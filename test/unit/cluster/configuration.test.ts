@@ -1,0 +1,102 @@
+// The one file of a cluster: what it may say, what is refused, and what stays in force.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { applyConfigFile } from '../../../src/cli/cluster/configFile.js';
+import { upCommand } from '../../../src/cli/cluster/up.js';
+import { processTerminal } from '../../../src/cli/terminal.js';
+import {
+  readClusterFile,
+  saveComponents,
+  savedKubelet,
+  savedProxy,
+  savedScheduler,
+} from '../../../src/cluster/configuration.js';
+import { layoutOf } from '../../../src/cluster/layout.js';
+
+let dir = '';
+beforeEach(() => {
+  dir = mkdtempSync(path.join(tmpdir(), 'trellis-config-'));
+});
+afterEach(() => rmSync(dir, { recursive: true }));
+
+const CLUSTER = 'apiVersion: trellis.local/v1alpha1\nkind: ClusterConfiguration\n';
+const KUBELET = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n';
+const PROXY = 'apiVersion: kubeproxy.config.k8s.io/v1alpha1\nkind: KubeProxyConfiguration\n';
+const SCHEDULER = 'apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n';
+
+describe('the documents', () => {
+  const documents = [
+    `${CLUSTER}nodeName: one\n`,
+    `${KUBELET}maxPods: 7\n`,
+    `${PROXY}nodePortAddresses: [10.0.0.0/8]\n`,
+    `${SCHEDULER}podMaxBackoffSeconds: 20\n`,
+  ].join('---\n');
+
+  it('are told apart, kept, and gone with the next file', async () => {
+    const layout = layoutOf(dir);
+    const read = readClusterFile('c.yaml', documents);
+    expect(read.cluster).toEqual({ nodeName: 'one' });
+    await saveComponents(layout, read);
+    expect(await savedKubelet(layout)).toEqual({ maxPods: 7 });
+    expect((await savedProxy(layout)).nodePortAddresses).toEqual(['10.0.0.0/8']);
+    expect((await savedScheduler(layout)).podMaxBackoffMs).toBe(20_000);
+    await saveComponents(layout, readClusterFile('c.yaml', CLUSTER));
+    expect(await savedKubelet(layout)).toEqual({});
+    expect((await savedScheduler(layout)).podMaxBackoffMs).toBe(10_000);
+  });
+
+  it.each([
+    ['no YAML', 'a: [', /c\.yaml: /],
+    ['a list', '- a\n', /not an object/],
+    ['a kind that nobody knows', 'kind: Pod\n', /kind: "Pod" is none of ClusterConfiguration, Kubelet/],
+    ['an old version', 'apiVersion: v1\nkind: ClusterConfiguration\n', /apiVersion: must be trellis/],
+    ['a kind twice', `${KUBELET}---\n${KUBELET}`, /KubeletConfiguration stands there twice/],
+    ['a field that the kubelet lacks', `${KUBELET}maxPodz: 1\n`, /unknown field "maxPodz"/],
+    ['a field that the cluster decides', `${KUBELET}port: 1\n`, /KubeletConfiguration: port: is decided/],
+    [
+      'a file that the cluster decides',
+      `${KUBELET}tlsCertFile: /a\ntlsPrivateKeyFile: /b\n`,
+      /tlsCertFile: is/,
+    ],
+    ['the mode in the wrong place', `${PROXY}mode: ipvs\n`, /mode: say it as proxyMode/],
+    ['a wrong value of the proxy', `${PROXY}nodePortAddresses: [x]\n`, /nodePortAddresses "x" is not a CIDR/],
+    ['a wrong value of the scheduler', `${SCHEDULER}podMaxBackoffSeconds: -1\n`, /podMaxBackoffSeconds/],
+  ])('are refused with %s', (_, text, message) => {
+    expect(() => readClusterFile('c.yaml', text)).toThrow(message);
+  });
+});
+
+describe('the fields', () => {
+  async function optionsOf(text: string, ...flags: string[]): Promise<Record<string, unknown>> {
+    const file = path.join(dir, 'c.yaml');
+    writeFileSync(file, CLUSTER + text);
+    const command = upCommand(processTerminal()).action(() => {});
+    command.parse(flags, { from: 'user' });
+    await applyConfigFile(command, file);
+    return command.opts();
+  }
+
+  it('are the flags, and a flag wins', async () => {
+    const text =
+      'securePort: 7443\nproxyMode: iptables\ndualStack: true\netcdServers: [https://a, https://b]\n';
+    expect(await optionsOf(text, '--proxy-mode', 'nftables')).toMatchObject({
+      securePort: 7443,
+      proxyMode: 'nftables',
+      dualStack: true,
+      etcdServers: 'https://a,https://b',
+    });
+  });
+
+  it.each([
+    ['securePorts: 1', /securePorts: unknown field; known are .*securePort/],
+    ['securePort: 70000', /ClusterConfiguration: securePort: a port is a number/],
+    ['proxyMode: fast', /proxyMode: .*auto, /],
+    ['dualStack: "yes"', /dualStack: must be true or false, not "yes"/],
+    ['nodeName: {a: b}', /nodeName: must be a text or a number/],
+    ['detach: true', /detach: unknown field/],
+  ])('are refused: %s', async (text, message) => {
+    await expect(optionsOf(`${text}\n`)).rejects.toThrow(message);
+  });
+});
