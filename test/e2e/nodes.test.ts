@@ -57,7 +57,7 @@ const movable = {
   kind: 'Deployment',
   metadata: { name: 'movable' },
   spec: {
-    replicas: 6,
+    replicas: 3,
     selector: { matchLabels: { app: 'movable' } },
     template: {
       metadata: { labels: { app: 'movable' } },
@@ -283,7 +283,7 @@ describeWith(NEEDS, 'three nodes on one machine', () => {
     await apply(movable, serviceOf('movable'));
     const placed = await eventually(
       () => readyPods('movable'),
-      (pods) => pods.length === 6,
+      (pods) => pods.length === 3,
     );
     expect(placed.some(({ node }) => node === 'one-2')).toBe(true);
     const processes = await cluster.processes();
@@ -295,7 +295,7 @@ describeWith(NEEDS, 'three nodes on one machine', () => {
       await becomes('one-2', false);
       const moved = await eventually(
         () => readyPods('movable'),
-        (pods) => pods.length === 6 && pods.every((pod) => pod.node !== 'one-2'),
+        (pods) => pods.length === 3 && pods.every((pod) => pod.node !== 'one-2'),
         120_000,
       );
       await eventually(
@@ -327,7 +327,7 @@ describeWith(NEEDS, 'three nodes on one machine', () => {
     expect(existsSync(placeOf(layout(), 'one-3').layout.dataDir)).toBe(false);
     await eventually(
       () => readyPods('movable'),
-      (pods) => pods.length === 6 && pods.every(({ node }) => node !== 'one-3'),
+      (pods) => pods.length === 3 && pods.every(({ node }) => node !== 'one-3'),
     );
   });
 
