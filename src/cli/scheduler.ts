@@ -10,14 +10,9 @@ import { ClientError, messageOf } from '../client/error.js';
 import { openHttps } from '../client/httpTransport.js';
 import { readKubeconfig, transportOf } from '../client/kubeconfig.js';
 import { openClient } from '../client/typedClient.js';
-import { issue, makeAuthority } from '../cluster/pki/authority.js';
-import {
-  defaultConfiguration,
-  parseConfiguration,
-  type SchedulerConfiguration,
-} from '../scheduler/configuration/configuration.js';
+import type { SchedulerConfiguration } from '../scheduler/configuration/configuration.js';
 import { durationMs } from '../scheduler/configuration/durations.js';
-import { runStandalone, type Serving } from '../scheduler/standalone.js';
+import type { Serving } from '../scheduler/standalone.js';
 import { SchedulerError } from '../scheduler/timeLimit.js';
 import { makeLog } from './log.js';
 import type { Terminal } from './terminal.js';
@@ -93,6 +88,7 @@ async function run(flags: SchedulerFlags): Promise<void> {
   try {
     const serving = await servingOf(flags);
     const settings = { client, configuration, identity, log, signal: endOfProcess() };
+    const { runStandalone } = await import('../scheduler/standalone.js');
     await runStandalone(serving === undefined ? settings : { ...settings, serving });
   } finally {
     client.close();
@@ -134,6 +130,8 @@ export async function servingOf(flags: SchedulerFlags): Promise<Serving | undefi
 /** As kube-scheduler does without files: good for this run, known to nobody. */
 async function ownCertificate(host: string): Promise<{ readonly cert: string; readonly key: string }> {
   const now = Date.now();
+  // Loaded by who needs it: it takes longer to read than all other commands together.
+  const { issue, makeAuthority } = await import('../cluster/pki/authority.js');
   const authority = await makeAuthority(`kube-scheduler-ca@${Math.floor(now / 1000)}`, now);
   const hosts = ['localhost', '127.0.0.1', os.hostname(), ...(host === '0.0.0.0' ? [] : [host])];
   return issue(authority, { commonName: 'kube-scheduler', hosts: [...new Set(hosts)] }, now);
@@ -148,6 +146,9 @@ async function readText(flag: string, file: string): Promise<string> {
 }
 
 async function load(file: string | undefined): Promise<SchedulerConfiguration> {
+  const { defaultConfiguration, parseConfiguration } = await import(
+    '../scheduler/configuration/configuration.js'
+  );
   if (file === undefined) return defaultConfiguration();
   const text = await readText('--config', file);
   try {
