@@ -1,5 +1,6 @@
 // Three nodes on one machine as a user types it: the network model, a node that dies, a wire that is cut, and the end.
-// TRELLIS_PROOF=long runs Services in every proxy mode that the kernel has, and updates under load.
+// TRELLIS_PROOF=long runs Services in every proxy mode that the kernel has; TRELLIS_LOAD_SECONDS=600 asks a Service all
+// the time while it is updated and scaled; TRELLIS_SOAK_ROUNDS=20 starts, uses and ends the cluster as often.
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -14,6 +15,9 @@ const LONG = process.env['TRELLIS_PROOF'] === 'long';
 const NODES = ['one', 'one-2', 'one-3'] as const;
 const FURTHER = ['one-2', 'one-3'];
 const GRACE_SECONDS = 8;
+const LOAD_SECONDS = Number(process.env['TRELLIS_LOAD_SECONDS'] ?? 0);
+const LOAD_PODS = Number(process.env['TRELLIS_LOAD_PODS'] ?? 9);
+const SOAK_ROUNDS = Number(process.env['TRELLIS_SOAK_ROUNDS'] ?? 0);
 
 /** A page that tells who asked and who answered. */
 const SERVE = [
@@ -62,6 +66,24 @@ const movable = {
     template: {
       metadata: { labels: { app: 'movable' } },
       spec: { containers: [container], tolerations: LEAVE_SOON, terminationGracePeriodSeconds: 10 },
+    },
+  },
+};
+
+/** Goes on answering until the last proxy has forgotten it. */
+const busy = {
+  apiVersion: 'apps/v1',
+  kind: 'Deployment',
+  metadata: { name: 'busy' },
+  spec: {
+    replicas: LOAD_PODS,
+    selector: { matchLabels: { app: 'busy' } },
+    template: {
+      metadata: { labels: { app: 'busy' } },
+      spec: {
+        containers: [{ ...container, lifecycle: { preStop: { exec: { command: ['sleep', '10'] } } } }],
+        terminationGracePeriodSeconds: 30,
+      },
     },
   },
 };
@@ -338,16 +360,65 @@ describeWith(NEEDS, 'three nodes on one machine', () => {
     expect(existsSync(cluster.dataDir)).toBe(false);
   });
 
+  const comeAndGo = async (use: () => Promise<void>, ...more: string[]) => {
+    await bringUp('--nodes', '3', '--node-name', 'one', ...more);
+    await apply(everywhere, serviceOf('every'));
+    await serviceAnswersEverywhere();
+    await use();
+    expect(await cluster.trellis('down', '--purge')).toMatchObject({ code: 0, stderr: '' });
+    await nothingIsLeft();
+  };
+
   describe.runIf(LONG).each(['iptables', 'userspace'])('with the proxy mode %s', (mode) => {
-    it('answer through a Service, too', async () => {
-      await bringUp('--nodes', '3', '--node-name', 'one', '--proxy-mode', mode);
-      await apply(everywhere, serviceOf('every'));
-      await serviceAnswersEverywhere();
-      expect(await cluster.trellis('down', '--purge')).toMatchObject({ code: 0 });
-      await nothingIsLeft();
-    });
+    it('answer through a Service, too', () => comeAndGo(async () => {}, '--proxy-mode', mode));
   });
+
+  describe.runIf(SOAK_ROUNDS > 0)('again and again', () => {
+    it.each(Array.from({ length: SOAK_ROUNDS }, (_, at) => at + 1))('leave nothing in round %i', () =>
+      comeAndGo(async () => {}),
+    );
+  });
+
+  it.runIf(LOAD_SECONDS > 0)(
+    'answer every request while what serves it is updated and scaled',
+    () => comeAndGo(updateUnderLoad),
+    (LOAD_SECONDS + 900) * 1000,
+  );
+
+  async function updateUnderLoad(): Promise<void> {
+    await apply(busy, serviceOf('busy'));
+    await settled();
+    const askers = await podOnEach();
+    // The name is looked up once: what is asked for here is the Service.
+    const address = await kubectl('get', 'service', 'busy', '-o', 'jsonpath={.spec.clusterIP}');
+    const ask = `wget -q -O /dev/null http://${address}/ && echo ok || echo failed`;
+    const asking = `while [ ! -e /tmp/enough ]; do ${ask}; done > /tmp/answers 2>&1; touch /tmp/done`;
+    for (const pod of askers) await inPod(pod, `rm -f /tmp/enough /tmp/done; (${asking}) &`);
+    const until = Date.now() + LOAD_SECONDS * 1000;
+    do {
+      await kubectl('rollout', 'restart', 'deployment', 'busy');
+      await settled();
+      await kubectl('scale', 'deployment', 'busy', `--replicas=${Math.ceil(LOAD_PODS / 3)}`);
+      await settled();
+      await kubectl('scale', 'deployment', 'busy', `--replicas=${LOAD_PODS}`);
+      await settled();
+    } while (Date.now() < until);
+    for (const pod of askers) {
+      await inPod(pod, 'touch /tmp/enough; while [ ! -e /tmp/done ]; do sleep 0.2; done');
+      const counts = await inPod(pod, 'sort /tmp/answers | uniq -c | sort -rn | head -5');
+      expect(counts.trim(), `from ${pod.node}`).toMatch(/^\d+ ok$/);
+    }
+  }
+
+  const settled = () =>
+    eventually(
+      async () => (await cluster.run([...ROLLOUT, '--kubeconfig', layout().adminKubeconfig])).stdout,
+      (said) => said.includes('successfully rolled out'),
+      300_000,
+    );
 });
+
+const ROLLOUT = ['kubectl', 'rollout', 'status', 'deployment', 'busy', '--timeout=100s'];
 
 interface PodObject {
   readonly metadata: { readonly name: string; readonly deletionTimestamp?: string };
