@@ -6,20 +6,25 @@ import { NODES, PODS } from '../../src/api/resources.js';
 import { ApiError } from '../../src/api/status.js';
 import type { Client } from '../../src/client/client.js';
 import { ClientError } from '../../src/client/error.js';
+import { pause } from '../../src/client/pause.js';
 import { openInformers } from '../../src/client/sharedInformers.js';
 import { inParallel } from './place.js';
 
 const HEARTBEAT_MS = 10_000;
 const CONNECTIONS = 20;
+/** A check may take so small a part of the time. */
+const CHECK_SHARE = 0.1;
 
 export interface Kubelets {
   /** Pods that are ready and not going. */
   ready(): readonly Stored<V1Pod>[];
   /** Pods of any state. */
   pods(): readonly Stored<V1Pod>[];
+  /** By uid: every pod that ever was, since these kubelets began. */
+  readonly seen: ReadonlySet<string>;
   /** Requests made so far. */
   readonly requests: number;
-  /** Resolves as soon as the check holds; it is asked after each change of a pod. */
+  /** Resolves soon after the check holds; it is asked after changes of pods, a slow one less often. */
   until(check: () => boolean): Promise<void>;
   stop(): void;
 }
@@ -65,7 +70,8 @@ const stampNow = () => new Date().toISOString().replace(/\.\d+Z/, 'Z');
 export async function playKubelets(client: Client, nodeCount: number): Promise<Kubelets> {
   let requests = 0;
   let addresses = 0;
-  const waiting = new Set<() => void>();
+  const seen = new Set<string>();
+  const { waiting, wake } = makeWaiting();
   const beat = async () => {
     await inParallel(nodeCount, (number) => {
       requests += 1;
@@ -81,11 +87,19 @@ export async function playKubelets(client: Client, nodeCount: number): Promise<K
       }),
   );
   await beat();
-  // Who cannot reach the server tries again at the next beat, as a kubelet does.
-  const heart = setInterval(() => void beat().catch(() => {}), HEARTBEAT_MS);
+  const ending = new AbortController();
+  // One round after the other, however long it takes. Who cannot reach the server tries again in the next.
+  const heart = async () => {
+    for (let due = HEARTBEAT_MS; !ending.signal.aborted; ) {
+      await pause(due, ending.signal);
+      const start = performance.now();
+      if (!ending.signal.aborted) await beat().catch(() => {});
+      due = Math.max(0, HEARTBEAT_MS - (performance.now() - start));
+    }
+  };
+  void heart();
   const informers = openInformers(client);
   const pods = informers.of(PODS);
-  let isStopped = false;
   const line: (() => Promise<unknown>)[] = [];
   let busy = 0;
   // Kubelets have one connection each and are few; here they share so many.
@@ -93,7 +107,7 @@ export async function playKubelets(client: Client, nodeCount: number): Promise<K
     for (let next = line.shift(); next !== undefined; next = line.shift())
       await next().catch((error: unknown) => {
         if (ApiError.is(error, 'Conflict', 'NotFound') || ClientError.is(error, 'CLOSED')) return;
-        if (!isStopped) throw error;
+        if (!ending.signal.aborted) throw error;
       });
     busy -= 1;
   };
@@ -115,24 +129,26 @@ export async function playKubelets(client: Client, nodeCount: number): Promise<K
       const ready = runningStatus(`10.250.${(addresses >> 8) & 255}.${addresses & 255}`);
       ask(() => client.of(PODS).patch(metadata, 'merge', { status: ready }, { subresource: 'status' }));
     }
-    for (const wake of waiting) wake();
+    wake();
   };
   // A pod that terminates is told of once more when its end is reported; only the first word counts.
   pods.on({
-    added: see,
+    added: (pod) => {
+      seen.add(pod.metadata.uid);
+      see(pod);
+    },
     updated: (pod, previous) => {
       const known = previous.metadata.deletionTimestamp !== undefined;
       if (!known) see(pod);
-      else for (const wake of waiting) wake();
+      else wake();
     },
-    deleted: () => {
-      for (const wake of waiting) wake();
-    },
+    deleted: wake,
   });
   await pods.synced();
   return {
     ready: () => pods.list().filter(isReady),
     pods: () => pods.list(),
+    seen,
     get requests() {
       return requests;
     },
@@ -147,11 +163,30 @@ export async function playKubelets(client: Client, nodeCount: number): Promise<K
         look();
       }),
     stop() {
-      isStopped = true;
-      clearInterval(heart);
+      ending.abort();
       informers.stop();
     },
   };
+}
+
+/** Those who wait, and what makes them look: at once, or when looking has taken its share of the time again. */
+function makeWaiting(): { waiting: Set<() => void>; wake: () => void } {
+  const waiting = new Set<() => void>();
+  let isDue = false;
+  let tookMs = 0;
+  const look = () => {
+    isDue = false;
+    const start = performance.now();
+    for (const one of waiting) one();
+    tookMs = performance.now() - start;
+  };
+  const wake = () => {
+    if (isDue) return;
+    isDue = true;
+    if (tookMs < 1) setImmediate(look);
+    else setTimeout(look, tookMs / CHECK_SHARE);
+  };
+  return { waiting, wake };
 }
 
 export function runningStatus(podIP: string): NonNullable<V1Pod['status']> {

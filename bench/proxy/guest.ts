@@ -1,5 +1,5 @@
 // The part of the comparison that runs inside the virtual machine; prints its rows as one line of JSON.
-import { compareModes, sizes } from './compare.js';
+import { compareModes } from './compare.js';
 import type { Contender } from './measure.js';
 
 const contenders: Contender[] = [
@@ -9,11 +9,11 @@ const contenders: Contender[] = [
     ? []
     : ([
         { label: 'nftables', mode: 'nftables' },
-        { label: 'iptables-nft', mode: 'iptables', backend: 'nft', upTo: 10_000 },
+        { label: 'iptables-nft', mode: 'iptables', backend: 'nft', upTo: 10_000, usuallyUpTo: 1000 },
       ] as const)),
-  { label: 'iptables-legacy', mode: 'iptables', backend: 'legacy', upTo: 5000 },
-  { label: 'userspace', mode: 'userspace', backend: 'legacy', upTo: 1000 },
+  { label: 'iptables-legacy', mode: 'iptables', backend: 'legacy', upTo: 10_000, usuallyUpTo: 1000 },
+  { label: 'userspace', mode: 'userspace', backend: 'legacy', upTo: 1000, usuallyUpTo: 100 },
 ];
-const rows = await compareModes(contenders, sizes([100, 1000, 5000]), 50);
+const rows = await compareModes(contenders, [100, 1000, 10_000], 50);
 console.log(JSON.stringify(rows));
 process.exit(0);

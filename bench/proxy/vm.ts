@@ -2,8 +2,9 @@
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { projectRoot } from '../../src/kernel/projectRoot.js';
-import { againstPeer, type Figure } from '../lib/figure.js';
+import type { Figure } from '../lib/figure.js';
 import { runTool } from '../lib/tool.js';
+import { vmGoals } from './goals.js';
 import type { Row } from './measure.js';
 import { publish } from './publish.js';
 
@@ -25,21 +26,5 @@ export async function vm(): Promise<Figure[]> {
   const output = await runTool(command, { onError: (text) => void process.stderr.write(text) });
   const rows = JSON.parse(output.trim().split('\n').at(-1) ?? '') as Row[];
   publish(`Inside a virtual machine (${machine}); compare only within this table`, rows);
-  const at = (label: string, services: number) =>
-    rows.find((row) => row.label === label && row.services === services);
-  // The largest size that both were measured at.
-  const most = Math.max(
-    ...rows.flatMap(({ label, services }) =>
-      label === 'ipvs' && at('iptables-legacy', services) ? services : [],
-    ),
-  );
-  const [ipvs, iptables] = [at('ipvs', most), at('iptables-legacy', most)];
-  if (ipvs === undefined || iptables === undefined) throw new Error('the machine did not measure both modes');
-  const name = `IPVS in the VM: one changed endpoint, ${most} services`;
-  return [
-    againstPeer(
-      { name, value: ipvs.changeMs, unit: 'ms', peer: 'iptables-legacy', peerValue: iptables.changeMs },
-      0.5,
-    ),
-  ];
+  return vmGoals(rows);
 }

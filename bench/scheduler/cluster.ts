@@ -18,10 +18,12 @@ import { openClient } from '../../src/client/typedClient.js';
 import { issue, makeAuthority } from '../../src/cluster/pki/authority.js';
 import { runScheduler } from '../../src/scheduler/scheduler.js';
 import { openLmdbStore } from '../../src/store/lmdb/store.js';
+import { Activity } from './activity.js';
 
 const CREATIONS_AT_ONCE = 64;
 
 export class BenchCluster {
+  readonly activity = new Activity();
   readonly #client: Client;
   readonly #end: () => Promise<void>;
   readonly #bound = new Set<string>();
@@ -54,10 +56,6 @@ export class BenchCluster {
     await server.ready();
     const client = openClient(server.inProcess(APISERVER_USER));
     await reconcileBootstrapPolicy(client);
-    const own = openClient(
-      server.inProcess({ name: 'system:kube-scheduler', groups: ['system:authenticated'] }),
-    );
-    const informers = openInformers(own);
     const ending = new AbortController();
     const cluster = new BenchCluster(client, async () => {
       ending.abort();
@@ -69,8 +67,14 @@ export class BenchCluster {
       await store.close();
       await rm(folder, { recursive: true, force: true });
     });
+    const { activity } = cluster;
+    const user = { name: 'system:kube-scheduler', groups: ['system:authenticated'] };
+    const own = openClient(activity.counted(server.inProcess(user)));
+    const informers = openInformers(own);
     const recorder = makeEventRecorder(own, { component: 'default-scheduler' });
-    const running = runScheduler({ client: own, informers, recorder, log: silentLog, signal: ending.signal });
+    const { signal } = ending;
+    const { metrics } = activity;
+    const running = runScheduler({ client: own, informers, recorder, log: silentLog, signal, metrics });
     const see = ({ metadata, spec }: V1Pod) => {
       if (spec?.nodeName) cluster.#seeBound(metadata?.name ?? '');
     };

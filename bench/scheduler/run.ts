@@ -21,6 +21,7 @@ export async function runCase(one: Case): Promise<Figure[]> {
     await cluster.create(Array.from({ length: before }, make('before')));
     if (one.beforeStaysPending !== true) await cluster.bound('before-', before);
     const pods = Array.from({ length: measured }, make('measured'));
+    const actsBefore = cluster.activity.counts();
     const [start, cpu] = [performance.now(), process.cpuUsage()];
     const done = cluster.bound('measured-', measured);
     await cluster.create(pods);
@@ -28,13 +29,16 @@ export async function runCase(one: Case): Promise<Figure[]> {
     await done;
     const seconds = (performance.now() - start) / 1000;
     const { user, system } = process.cpuUsage(cpu);
+    const acts = [...cluster.activity.counts()].map(
+      ([what, count]) => `${((count - (actsBefore.get(what) ?? 0)) / measured).toFixed(2)} ${what}`,
+    );
     const facts = [
       `created in ${((created - start) / 1000).toFixed(1)} s`,
       `all bound after ${seconds.toFixed(1)} s`,
-      `${((user + system) / 1e6).toFixed(1)} s of CPU`,
+      `${((user + system) / 1e6).toFixed(1)} s of CPU (${((user + system) / 1e3 / measured).toFixed(2)} ms a pod)`,
       `${Math.round(process.memoryUsage.rss() / 1e6)} MB`,
     ];
-    process.stderr.write(`  ${facts.join(', ')}\n`);
+    process.stderr.write(`  ${facts.join(', ')}\n  of the scheduler, a pod: ${acts.join(', ')}\n`);
     return [atLeast(`${one.name}: ${measured} pods on ${scaled(NODES)} nodes`, measured / seconds, one)];
   } finally {
     await cluster.close();

@@ -1,5 +1,7 @@
-// The legacy tables of iptables: how large one is. Their rules are written by iptables-legacy-restore.
-// Guarantees: a look costs one getsockopt, whatever the table holds. The table must be there: asking makes it.
+// The legacy tables of iptables: how large one is, and changes, for which the kernel gives and takes whole tables.
+// Guarantees: a look costs one getsockopt, whatever the table holds. A change is made under the lock of iptables, keeps the
+// rules and counters of others, and is refused before any table is written if a step of it cannot be done.
+// The table must be there: asking makes it.
 #pragma once
 
 #include "base/fd.h"
@@ -10,6 +12,8 @@ namespace trellis {
 class XtablesFamily : public Family {
  public:
   explicit XtablesFamily(const NetNs& ns) : ns_(ns) {}
+  // See xtables::Request. EAGAIN, with nothing done, while another program holds the lock. After a table that the kernel
+  // refuses the later ones are not written.
   std::vector<Refusal> Apply(const Requests& requests) override;
   // {"kind": "table", "family": "ip", "name": "nat"} is answered with {"entries": 12, "size": 2048}.
   void Query(const json::Value& query, ObjectSink& sink) override;

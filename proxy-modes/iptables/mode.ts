@@ -1,14 +1,21 @@
 // The iptables mode: the one place of it that touches the kernel.
 // Guarantees: each table of a family changes whole or not at all; only chains that changed are sent.
-
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { IptablesPort } from '../../src/kernel/iptables/port.js';
 import type { NftPort } from '../../src/kernel/nftables/port.js';
-import type { IpFamily, PerFamily, ProxyMode, ProxyState, TrafficOptions } from '../../src/proxy/state.js';
+import type {
+  IpFamily,
+  PerFamily,
+  ProxyMode,
+  ProxyState,
+  ServicePort,
+  TrafficOptions,
+} from '../../src/proxy/state.js';
 import { syncEach } from '../families.js';
-import { isIntact } from './intact.js';
+import { Expectation } from './intact.js';
 import { OWNED } from './plan/base.js';
 import { removal } from './tables.js';
-import { fullTransaction, type Programmed, transaction } from './transaction.js';
+import { fullTransaction, transaction } from './transaction.js';
 
 export interface IptablesModeOptions {
   readonly ports: PerFamily<IptablesPort>;
@@ -22,18 +29,23 @@ const ECHO_MS = 300;
 
 export function iptablesMode({ ports, traffic, nft }: IptablesModeOptions): ProxyMode {
   const families = Object.entries(ports) as [IpFamily, IptablesPort][];
-  const applied = new Map<IpFamily, Map<string, Programmed>>();
+  const applied = new Map<IpFamily, Map<string, ServicePort>>();
   let forgotten = 0;
   let writing = 0;
+  let writes = 0;
   let lastWrite = Number.NEGATIVE_INFINITY;
-  const restore = async (port: IptablesPort, lines: readonly string[]) => {
+  /** Answers how many lines there were; none are not sent. */
+  const restore = async (port: IptablesPort, lines: Iterable<string>) => {
+    const counted = countLines(lines);
     writing += 1;
+    writes += 1;
     try {
-      await port.restore(lines);
+      await port.restore(counted);
     } finally {
       writing -= 1;
       lastWrite = performance.now();
     }
+    return counted.count();
   };
   const syncFamily = async (
     [family, port]: [IpFamily, IptablesPort],
@@ -47,18 +59,16 @@ export function iptablesMode({ ports, traffic, nft }: IptablesModeOptions): Prox
       before === undefined
         ? fullTransaction({ family, state }, await port.save(), options)
         : transaction({ family, state, changed }, before, options);
-    if (step.lines.length > 0) {
-      applied.delete(family);
-      await restore(port, step.lines);
-    }
-    const record = before ?? new Map<string, Programmed>();
+    applied.delete(family);
+    const sent = isEmpty(step.lines) ? 0 : await restore(port, step.lines);
+    const record = before ?? new Map<string, ServicePort>();
     for (const [key, entry] of step.services) {
       if (entry === undefined) record.delete(key);
       else record.set(key, entry);
     }
     // Somebody may have flushed it meanwhile: then it stays unknown.
     if (start === forgotten) applied.set(family, record);
-    return step.lines.length;
+    return sent;
   };
   const stamps = async () => (await Promise.all(families.map(([, port]) => port.stamp(TABLES)))).join();
   /** The nft back end's generation at which everything was found in place: until it moves, nothing has changed. */
@@ -74,8 +84,19 @@ export function iptablesMode({ ports, traffic, nft }: IptablesModeOptions): Prox
   const look = async () => {
     for (const [family, port] of families) {
       const record = applied.get(family);
-      if (record !== undefined && !isIntact(await port.save(), record, { ...traffic[family], family }))
-        return false;
+      if (record === undefined) continue;
+      const at = writes;
+      const saved = await port.save();
+      const expected = new Expectation({ ...traffic[family], family });
+      let added = 0;
+      for (const one of record.values()) {
+        expected.add(one);
+        added += 1;
+        if (added % SLICE_SERVICES === 0) await nextTurn();
+      }
+      // Written meanwhile: neither what was saved nor what is expected is of one moment. The next look tells.
+      if (writing > 0 || writes !== at) continue;
+      if (!expected.isMetBy(saved)) return false;
     }
     return true;
   };
@@ -113,6 +134,25 @@ export function iptablesMode({ ports, traffic, nft }: IptablesModeOptions): Prox
       applied.clear();
     },
     close: () => nft?.close(),
+  };
+}
+
+/** Services planned between two turns of the event loop. */
+const SLICE_SERVICES = 100;
+
+const isEmpty = (lines: Iterable<string>) => lines[Symbol.iterator]().next().done === true;
+
+function countLines(lines: Iterable<string>): Iterable<string> & { count(): number } {
+  let counted = 0;
+  return {
+    *[Symbol.iterator]() {
+      counted = 0;
+      for (const line of lines) {
+        counted += 1;
+        yield line;
+      }
+    },
+    count: () => counted,
   };
 }
 

@@ -15,32 +15,40 @@ export interface Ownership {
 }
 
 export interface Content {
-  /** With their command, such as "-A KUBE-SERVICES ...". */
-  readonly rules: readonly string[];
-  /** Chains besides those that are always there, with their rules. */
-  readonly chains?: ReadonlyMap<string, readonly string[]>;
+  /** With their command, such as "-A KUBE-SERVICES ..."; chains besides those that are always there are declared among them. */
+  readonly rules: Iterable<string>;
+  /** Jumps that are not there yet. */
+  readonly missing: PerTable<readonly string[]>;
+  /** Chains that go. */
+  readonly leftOver?: readonly string[];
 }
 
+export function missingJumps(owned: Ownership, found: Ruleset): PerTable<readonly string[]> {
+  const missing = (table: Table) =>
+    owned.jumps[table].filter((jump) => {
+      const [chain = ''] = jump.split(' ', 1);
+      return found.get(table)?.chains.get(chain)?.rules.includes(`-A ${jump}`) !== true;
+    });
+  return { filter: missing('filter'), nat: missing('nat'), mangle: missing('mangle') };
+}
+
+/** The chains of single services that are there, whoever made them. */
+export const serviceChains = (owned: Ownership, found: Ruleset): string[] =>
+  [...(found.get('nat')?.chains.keys() ?? [])].filter((name) => owned.isServiceChain(name));
+
 /** Lines that make one table's chains anew. */
-export function wholeTable(owned: Ownership, table: Table, found: Ruleset, content: Content): string[] {
-  const there = found.get(table)?.chains;
-  const rules = new Set([...(there?.values() ?? [])].flatMap((chain) => chain.rules));
-  const missing = owned.jumps[table].filter((jump) => !rules.has(`-A ${jump}`));
-  const chains = content.chains ?? new Map<string, readonly string[]>();
-  const leftOver =
-    table === 'nat'
-      ? [...(there?.keys() ?? [])].filter((name) => owned.isServiceChain(name) && !chains.has(name))
-      : [];
-  return [
-    `*${table}`,
-    ...[...owned.chains[table], ...chains.keys(), ...leftOver].map(declare),
-    // Each goes to the head of its chain: the last one written comes first.
-    ...[...missing].reverse().map((jump) => `-I ${jump}`),
-    ...content.rules,
-    ...[...chains].flatMap(([chain, lines]) => lines.map((rule) => `-A ${chain} ${rule}`)),
-    ...leftOver.map((name) => `-X ${name}`),
-    'COMMIT',
-  ];
+export function* wholeTable(
+  owned: Ownership,
+  table: Table,
+  { rules, missing, leftOver = [] }: Content,
+): Generator<string> {
+  yield `*${table}`;
+  yield* [...owned.chains[table], ...leftOver].map(declare);
+  // Each goes to the head of its chain: the last one written comes first.
+  yield* [...missing[table]].reverse().map((jump) => `-I ${jump}`);
+  yield* rules;
+  yield* leftOver.map((name) => `-X ${name}`);
+  yield 'COMMIT';
 }
 
 /** Lines that remove everything that is ours, whoever made it; none if there is nothing. */

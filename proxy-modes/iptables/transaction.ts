@@ -4,20 +4,16 @@
 import type { Ruleset } from '../../src/kernel/iptables/port.js';
 import type { IpFamily, ProxyState, ServicePort, TrafficOptions } from '../../src/proxy/state.js';
 import { baseRules, OWNED } from './plan/base.js';
-import { planService, type ServicePlan } from './plan/service.js';
-import { declare, type Table, wholeTable } from './tables.js';
+import { filterRules, planService } from './plan/service.js';
+import { declare, missingJumps, serviceChains, type Table, wholeTable } from './tables.js';
 
-export interface Programmed {
-  readonly port: ServicePort;
-  readonly plan: ServicePlan;
-}
+/** What the kernel's rules were made of; the rules themselves would take ten times the memory, and follow from it. */
+export type Applied = ReadonlyMap<string, ServicePort>;
 
-export type Applied = ReadonlyMap<string, Programmed>;
-
-export interface Transaction {
-  readonly lines: readonly string[];
+export interface Transaction<Lines = readonly string[]> {
+  readonly lines: Lines;
   /** What changes in `Applied` once the lines are in the kernel; absent entries are gone. */
-  readonly services: ReadonlyMap<string, Programmed | undefined>;
+  readonly services: ReadonlyMap<string, ServicePort | undefined>;
 }
 
 export interface Wanted {
@@ -29,42 +25,67 @@ export interface Wanted {
 /** The change from what was applied before. */
 export function transaction(wanted: Wanted, applied: Applied, options: TrafficOptions): Transaction {
   const { state, changed, family } = wanted;
-  const services = new Map<string, Programmed | undefined>();
+  const services = new Map<string, ServicePort | undefined>();
   const nat = new Lines();
   const filter = new Lines();
   for (const key of changed ?? new Set([...applied.keys(), ...state.keys()])) {
     const old = applied.get(key);
     const found = state.get(key);
     const port = found?.family === family ? found : undefined;
-    if (old?.port === port) continue;
-    const plan = port === undefined ? undefined : planService(port, options);
-    nat.replaceChains(old?.plan.chains, plan?.chains);
-    nat.replaceShared(old?.plan.nat, plan?.nat);
-    filter.replaceShared(old?.plan.filter, plan?.filter);
-    services.set(key, port === undefined || plan === undefined ? undefined : { port, plan });
+    if (old === port) continue;
+    const [before, plan] = [old, port].map((one) => one && planService(one, options));
+    nat.replaceChains(before?.chains, plan?.chains);
+    nat.replaceShared(before?.nat, plan?.nat);
+    filter.replaceShared(before?.filter, plan?.filter);
+    services.set(key, port);
   }
   return { lines: [...filter.table('filter'), ...nat.table('nat')], services };
 }
 
-/** Everything anew, given what the tables hold now. */
-export function fullTransaction(wanted: Wanted, found: Ruleset, options: TrafficOptions): Transaction {
-  const services = new Map<string, Programmed>();
-  for (const [key, port] of wanted.state)
-    if (port.family === wanted.family) services.set(key, { port, plan: planService(port, options) });
-  const plans = [...services.values()].map(({ plan }) => plan);
+/** Everything anew, given what the tables hold now. The lines are made when they are asked for, each time. */
+export function fullTransaction(
+  wanted: Wanted,
+  found: Ruleset,
+  options: TrafficOptions,
+): Transaction<Iterable<string>> {
+  const services = new Map([...wanted.state].filter(([, port]) => port.family === wanted.family));
+  const ports = [...services.values()];
   const place = { ...options, family: wanted.family };
-  const lines = [
-    ...wholeTable(OWNED, 'mangle', found, { rules: [] }),
-    ...wholeTable(OWNED, 'filter', found, {
-      rules: [...plans.flatMap(({ filter }) => filter).map(append), ...baseRules('filter', place)],
-    }),
-    // The jump to the node ports must stay the last of its chain, so the shared rules come after the services'.
-    ...wholeTable(OWNED, 'nat', found, {
-      rules: [...plans.flatMap(({ nat }) => nat).map(append), ...baseRules('nat', place)],
-      chains: new Map(plans.flatMap((plan) => [...plan.chains])),
-    }),
-  ];
-  return { lines, services };
+  // Looked up now, so that what was found need not be kept until the lines are.
+  const missing = missingJumps(OWNED, found);
+  const leftOver = leftOverChains(found, ports, options);
+  function* lines() {
+    yield* wholeTable(OWNED, 'mangle', { missing, rules: [] });
+    yield* wholeTable(OWNED, 'filter', { missing, rules: filterLines(ports, place) });
+    yield* wholeTable(OWNED, 'nat', { missing, rules: natLines(ports, place), leftOver });
+  }
+  return { lines: { [Symbol.iterator]: lines }, services };
+}
+
+/** Chains of services that are there no more, or of another run. */
+function leftOverChains(found: Ruleset, ports: readonly ServicePort[], options: TrafficOptions): string[] {
+  const there = serviceChains(OWNED, found);
+  if (there.length === 0) return [];
+  const ours = new Set(ports.flatMap((port) => [...planService(port, options).chains.keys()]));
+  return there.filter((name) => !ours.has(name));
+}
+
+type Place = TrafficOptions & { readonly family: IpFamily };
+
+function* filterLines(ports: readonly ServicePort[], place: Place): Generator<string> {
+  for (const port of ports) yield* filterRules(port).map(append);
+  yield* baseRules('filter', place);
+}
+
+/** What jumps to a chain comes after it. The jump to the node ports must stay the last of its chain, so it is last here. */
+function* natLines(ports: readonly ServicePort[], place: Place): Generator<string> {
+  for (const port of ports) {
+    const { chains, nat } = planService(port, place);
+    yield* [...chains.keys()].map(declare);
+    for (const [name, rules] of [...chains].reverse()) for (const rule of rules) yield `-A ${name} ${rule}`;
+    yield* nat.map(append);
+  }
+  yield* baseRules('nat', place);
 }
 
 const append = (rule: string) => `-A ${rule}`;

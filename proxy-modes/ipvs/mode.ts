@@ -14,7 +14,7 @@ import type {
   ProxyState,
   TrafficOptions,
 } from '../../src/proxy/state.js';
-import { removal, wholeTable } from '../iptables/tables.js';
+import { missingJumps, removal, serviceChains, wholeTable } from '../iptables/tables.js';
 import { entryRequests, hostOf, named, placed, serverOf } from './listing.js';
 import { DEVICE, SET_KINDS, SETS, setName } from './names.js';
 import { baseRules, OWNED } from './plan/base.js';
@@ -317,10 +317,11 @@ class IpvsMode implements ProxyMode {
     const port = this.options.iptables[family];
     if (port === undefined) return;
     const found = await port.save();
+    const missing = missingJumps(OWNED, found);
     const { filter, nat } = baseRules(family, this.options.traffic[family] ?? {});
     await port.restore([
-      ...wholeTable(OWNED, 'filter', found, { rules: filter }),
-      ...wholeTable(OWNED, 'nat', found, { rules: nat }),
+      ...wholeTable(OWNED, 'filter', { missing, rules: filter }),
+      ...wholeTable(OWNED, 'nat', { missing, rules: nat, leftOver: serviceChains(OWNED, found) }),
     ]);
   }
 

@@ -9,7 +9,7 @@ import {
   type ProxyState,
   type ServicePort,
 } from '../../src/proxy/state.js';
-import { removal, wholeTable } from '../iptables/tables.js';
+import { missingJumps, removal, serviceChains, wholeTable } from '../iptables/tables.js';
 import { OWNED } from './plan/base.js';
 import { planService } from './plan/service.js';
 import { openRelay, type Relay } from './relay.js';
@@ -37,7 +37,9 @@ export function userspaceMode({ ports }: UserspaceModeOptions): ProxyMode {
     const text = rules.join('\n');
     if (written.get(family) === text) return 0;
     written.delete(family);
-    const lines = wholeTable(OWNED, 'nat', await iptables.save(), { rules });
+    const found = await iptables.save();
+    const [missing, leftOver] = [missingJumps(OWNED, found), serviceChains(OWNED, found)];
+    const lines = [...wholeTable(OWNED, 'nat', { missing, rules, leftOver })];
     await iptables.restore(lines);
     written.set(family, text);
     return lines.length;

@@ -58,7 +58,7 @@ export interface KindVersion<T extends KubeObject = KubeObject> {
 
 /**
  * A write goes: decodeObject, defaults, admission that changes, prepareForCreate or prepareForUpdate, validateObject.
- * Subresources that change what an update may not (binding, finalize, ephemeralcontainers) skip the last two.
+ * Subresources that change what an update may not (binding, finalize, ephemeralcontainers, resize) skip the last two.
  */
 export interface KindDefinition<T extends KubeObject = KubeObject> {
   readonly type: ResourceType<T>;

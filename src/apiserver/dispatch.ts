@@ -16,6 +16,7 @@ import { evict } from './subresources/eviction.js';
 import { finalizeNamespace } from './subresources/finalize.js';
 import { podLog } from './subresources/log.js';
 import { isProxied, proxy } from './subresources/proxy.js';
+import { resize } from './subresources/resize.js';
 import { scale } from './subresources/scale.js';
 import { decodeOther, readData } from './verbs/body.js';
 import { isDryRun } from './verbs/options.js';
@@ -93,6 +94,7 @@ function subresourceHandler(machinery: Machinery, kind: KindDefinition, { info }
   if (isPod && subresource === 'eviction') return verb === 'create' ? evict : undefined;
   if (isPod && subresource === 'ephemeralcontainers')
     return CHANGE.has(verb) ? ephemeralContainers : undefined;
+  if (isPod && subresource === 'resize') return CHANGE.has(verb) ? resize : undefined;
   if (isPod && subresource === 'log') return verb === 'get' ? podLog : undefined;
   if (isPod && POD_CONNECTIONS.has(subresource)) {
     return verb === 'get' || verb === 'create' ? connectPod : undefined;

@@ -12,13 +12,19 @@ export function openInProcess(handler: Handler, user: UserInfo): Transport {
   setMaxListeners(0, closed.signal);
   return {
     async request(request) {
-      const signal =
-        request.signal === undefined ? closed.signal : AbortSignal.any([closed.signal, request.signal]);
-      signal.throwIfAborted();
+      closed.signal.throwIfAborted();
+      request.signal?.throwIfAborted();
+      const signal = signalOf(request, closed.signal);
       return answer(handler, user, request, signal);
     },
     close: () => closed.abort(),
   };
+}
+
+/** Only a read can last; a write that has begun is finished, whoever goes away. */
+function signalOf({ method, signal }: TransportRequest, closed: AbortSignal): AbortSignal {
+  if (signal === undefined) return closed;
+  return method === 'GET' ? AbortSignal.any([closed, signal]) : signal;
 }
 
 async function answer(
@@ -40,7 +46,12 @@ async function answer(
     body: async () => bytes,
     signal,
   });
-  return { status: response.status, headers: response.headers, body: iterate(response.body) };
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: iterate(response.body),
+    isShared: true,
+  };
 }
 
 async function* iterate(body: Body): AsyncGenerator<Uint8Array> {

@@ -30,7 +30,11 @@ export function benchCommand(terminal: Terminal): Command {
       'Compares the proxy modes: how fast they are programmed, and what a connection costs. Needs root.',
     )
     .addOption(new Option('--where <place>', 'on which kernel').choices(['all', 'host', 'vm']).default('all'))
-    .option('--sizes <numbers>', 'how many services, such as 100,1000 (default: up to 30,000)', numbers)
+    .option(
+      '--sizes <numbers>',
+      'how many services, such as 100,1000 (default: up to 44,000, in the machine 10,000)',
+      numbers,
+    )
     .option('--out <directory>', 'where proxy.html and proxy.json go (default: build/bench)')
     .addHelpText('after', EXPLANATION)
     .action((flags: Flags) => run(flags, terminal));

@@ -12,7 +12,7 @@ import { statusCommand } from './cluster/status.js';
 import { tokenCommand } from './cluster/token.js';
 import { serverCommand, upCommand } from './cluster/up.js';
 import { cniCommand } from './cni/command.js';
-import { controllerManagerCommand } from './controllerManager.js';
+import { controllerManagerCommand } from './controllerManager/command.js';
 import { doctorCommand } from './doctor.js';
 import { kubeletCommand } from './kubelet.js';
 import { proxyCommand } from './proxy.js';

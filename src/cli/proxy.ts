@@ -3,7 +3,6 @@
 import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { Command, InvalidArgumentError } from 'commander';
-import { parse } from 'yaml';
 import { ClientError } from '../client/error.js';
 import { transportOf } from '../client/kubeconfig.js';
 import { openInformers } from '../client/sharedInformers.js';
@@ -140,6 +139,7 @@ async function cleanUp(terminal: Terminal): Promise<void> {
 async function fileOf({ config }: Flags): Promise<ConfigOverrides> {
   if (config === undefined) return {};
   let document: unknown;
+  const { parse } = await import('yaml');
   try {
     document = parse(await readFile(config, 'utf8'));
   } catch (cause) {

@@ -3,21 +3,22 @@
 import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { readFile } from 'node:fs/promises';
-import { isIP } from 'node:net';
 import os from 'node:os';
 import { Command } from 'commander';
 import { ClientError, messageOf } from '../client/error.js';
 import { openHttps } from '../client/httpTransport.js';
-import { readKubeconfig, transportOf } from '../client/kubeconfig.js';
+import { readKubeconfig } from '../client/kubeconfig.js';
 import { openClient } from '../client/typedClient.js';
 import type { SchedulerConfiguration } from '../scheduler/configuration/configuration.js';
 import { durationMs } from '../scheduler/configuration/durations.js';
-import type { Serving } from '../scheduler/standalone.js';
 import { SchedulerError } from '../scheduler/timeLimit.js';
 import { makeLog } from './log.js';
+import { type ServingFlags, servingOf, withServingFlags } from './serving.js';
 import type { Terminal } from './terminal.js';
 
-export interface SchedulerFlags {
+const COMPONENT = { name: 'kube-scheduler', port: 10_259 };
+
+export interface SchedulerFlags extends ServingFlags {
   readonly kubeconfig?: string;
   readonly master?: string;
   readonly config?: string;
@@ -27,18 +28,11 @@ export interface SchedulerFlags {
   readonly leaderElectRetryPeriod?: string;
   readonly leaderElectResourceName?: string;
   readonly leaderElectResourceNamespace?: string;
-  readonly bindAddress?: string;
-  readonly securePort?: string;
-  readonly tlsCertFile?: string;
-  readonly tlsPrivateKeyFile?: string;
-  readonly clientCaFile?: string;
-  readonly authenticationKubeconfig?: string;
-  readonly authorizationKubeconfig?: string;
   readonly v?: string;
 }
 
 export function schedulerCommand(terminal: Terminal): Command {
-  return new Command('scheduler')
+  const command = new Command('scheduler')
     .summary('run a scheduler alone')
     .description(
       'Runs a scheduler against an apiserver, with the flags and the configuration file of kube-scheduler.',
@@ -52,26 +46,21 @@ export function schedulerCommand(terminal: Terminal): Command {
     .option('--leader-elect-retry-period <duration>', 'how long between tries (default: 2s)')
     .option('--leader-elect-resource-name <name>', 'name of the lease (default: kube-scheduler)')
     .option('--leader-elect-resource-namespace <namespace>', 'namespace of the lease (default: kube-system)')
-    .option('--bind-address <ip>', 'where health and metrics are served (default: 0.0.0.0)')
-    .option('--secure-port <port>', 'on which port, over HTTPS; 0 serves nothing (default: 10259)')
-    .option('--tls-cert-file <file>', 'certificate to serve with (default: one made for this run)')
-    .option('--tls-private-key-file <file>', 'the key of --tls-cert-file')
-    .option('--client-ca-file <file>', 'authority whose client certificates are taken for names')
-    .option('--authentication-kubeconfig <file>', 'as whom to review tokens (default: as in --kubeconfig)')
-    .option('--authorization-kubeconfig <file>', 'as whom to review access (default: as in --kubeconfig)')
-    .option('-v, --v <level>', 'how much to log: 4 and above is everything')
-    .action(async (flags: SchedulerFlags) => {
-      try {
-        await run(flags);
-      } catch (error) {
-        if (!(error instanceof SchedulerError) && !ClientError.is(error, 'CONFIG')) throw error;
-        terminal.writeError(`error: ${messageOf(error)}\n`);
-        terminal.setExitCode(1);
-      }
-    });
+    .option('-v, --v <level>', 'how much to log: 4 and above is everything');
+  return withServingFlags(command, COMPONENT).action(async (flags: SchedulerFlags) => {
+    try {
+      await run(flags);
+    } catch (error) {
+      if (!(error instanceof SchedulerError) && !ClientError.is(error, 'CONFIG')) throw error;
+      terminal.writeError(`error: ${messageOf(error)}\n`);
+      terminal.setExitCode(1);
+    }
+  });
 }
 
 async function run(flags: SchedulerFlags): Promise<void> {
+  // Loaded by the command that needs it: every other component would keep it in memory.
+  const { runStandalone } = await import('../scheduler/standalone.js');
   const configuration = withFlags(await load(flags.config), flags);
   const file = flags.kubeconfig ?? configuration.kubeconfig;
   if (file === undefined)
@@ -86,55 +75,12 @@ async function run(flags: SchedulerFlags): Promise<void> {
   const identity = `${os.hostname()}_${randomUUID()}`;
   const log = makeLog({ component: 'scheduler', level });
   try {
-    const serving = await servingOf(flags);
+    const serving = await servingOf(flags, COMPONENT);
     const settings = { client, configuration, identity, log, signal: endOfProcess() };
-    const { runStandalone } = await import('../scheduler/standalone.js');
     await runStandalone(serving === undefined ? settings : { ...settings, serving });
   } finally {
     client.close();
   }
-}
-
-/** Undefined when nothing is to be served. */
-export async function servingOf(flags: SchedulerFlags): Promise<Serving | undefined> {
-  const { bindAddress: host = '0.0.0.0', securePort = '10259', tlsCertFile, tlsPrivateKeyFile } = flags;
-  const port = Number(securePort);
-  if (!/^\d+$/.test(securePort) || port > 65_535)
-    throw new SchedulerError('CONFIG', `--secure-port: ${JSON.stringify(securePort)} is no port`);
-  if (isIP(host) === 0)
-    throw new SchedulerError('CONFIG', `--bind-address: ${JSON.stringify(host)} is no IP address`);
-  if ((tlsCertFile === undefined) !== (tlsPrivateKeyFile === undefined))
-    throw new SchedulerError('CONFIG', '--tls-cert-file and --tls-private-key-file go together');
-  if (port === 0) return undefined;
-  const read = (flag: string, file: string) => readText(`--${flag}`, file);
-  const pair =
-    tlsCertFile === undefined || tlsPrivateKeyFile === undefined
-      ? await ownCertificate(host)
-      : {
-          cert: await read('tls-cert-file', tlsCertFile),
-          key: await read('tls-private-key-file', tlsPrivateKeyFile),
-        };
-  const { clientCaFile, authenticationKubeconfig, authorizationKubeconfig } = flags;
-  const clientCa = clientCaFile === undefined ? {} : { clientCa: await read('client-ca-file', clientCaFile) };
-  const reviewer = async (file: string | undefined) =>
-    file === undefined ? undefined : openClient(await transportOf(file));
-  return {
-    host,
-    port,
-    tls: { ...pair, ...clientCa },
-    tokens: await reviewer(authenticationKubeconfig),
-    rights: await reviewer(authorizationKubeconfig),
-  };
-}
-
-/** As kube-scheduler does without files: good for this run, known to nobody. */
-async function ownCertificate(host: string): Promise<{ readonly cert: string; readonly key: string }> {
-  const now = Date.now();
-  // Loaded by who needs it: it takes longer to read than all other commands together.
-  const { issue, makeAuthority } = await import('../cluster/pki/authority.js');
-  const authority = await makeAuthority(`kube-scheduler-ca@${Math.floor(now / 1000)}`, now);
-  const hosts = ['localhost', '127.0.0.1', os.hostname(), ...(host === '0.0.0.0' ? [] : [host])];
-  return issue(authority, { commonName: 'kube-scheduler', hosts: [...new Set(hosts)] }, now);
 }
 
 async function readText(flag: string, file: string): Promise<string> {

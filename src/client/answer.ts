@@ -65,12 +65,16 @@ function parseStatus(text: string): V1Status | undefined {
   }
 }
 
-/** The lines of a streamed body, as bytes and without their newlines; empty lines are left out. */
+/** The lines of a streamed body, as bytes; a piece that is one line is that line. Empty lines are left out. */
 export async function* linesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   // Pieces are joined only when their newline has come: a long line costs one copy, not one a chunk.
   let pieces: Uint8Array[] = [];
   let held = 0;
   for await (const chunk of body) {
+    if (held === 0 && chunk.length > 1 && chunk.indexOf(NEWLINE) === chunk.length - 1) {
+      yield chunk;
+      continue;
+    }
     let start = 0;
     for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, start)) {
       const tail = chunk.subarray(start, end);

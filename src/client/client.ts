@@ -4,7 +4,12 @@ import type { V1DeleteOptions } from '../api/gen/types.js';
 import type { KubeObject, ObjectName, Stored } from '../api/object.js';
 import type { ResourceType } from '../api/resources.js';
 
-export interface ListQuery {
+/** Who an object is, without what it holds: for those who need no more, of kinds that may be large or secret. */
+export interface Extent {
+  readonly metadataOnly?: boolean;
+}
+
+export interface ListQuery extends Extent {
   readonly namespace?: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
@@ -41,7 +46,7 @@ export interface WriteOptions {
 }
 
 export interface ResourceClient<T extends KubeObject> {
-  get(name: ObjectName): Promise<Stored<T>>;
+  get(name: ObjectName, extent?: Extent): Promise<Stored<T>>;
   list(query?: ListQuery): Promise<ObjectList<T>>;
   /** Ends normally when the server ends it; throws ApiError (code 410 when the revision is too old). */
   watch(query: WatchQuery): AsyncIterable<WatchEvent<T>>;

@@ -31,6 +31,8 @@ export interface InformerOptions<T extends KubeObject = KubeObject, Kept extends
   readonly namespace?: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
+  /** The server sends no more than metadata. */
+  readonly metadataOnly?: boolean;
   /** What the copy holds of each object; the rest is forgotten as it arrives. Informers share by the function itself. */
   keep?(object: Stored<T>): Stored<Kept>;
 }

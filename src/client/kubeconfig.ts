@@ -2,7 +2,6 @@
 // Guarantees: every refusal names the file and the field; keys and tokens are in no message.
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { parse } from 'yaml';
 import { ClientError, messageOf } from './error.js';
 import { type HttpsOptions, openHttps } from './httpTransport.js';
 import type { Transport } from './transport.js';
@@ -74,6 +73,8 @@ async function load(file: string): Promise<unknown> {
   } catch (cause) {
     throw new ClientError('CONFIG', `cannot read the kubeconfig: ${messageOf(cause)}`, { cause });
   }
+  // Loaded when a file is read: components that were handed their identity keep no YAML in memory.
+  const { parse } = await import('yaml');
   try {
     return parse(content);
   } catch {

@@ -1,6 +1,7 @@
 // One request with its retries: what a typed verb and a raw path have in common.
 // Guarantees: only what the server did not act on is sent again; a request never waits for ever.
 import { readBody, refusalOf } from './answer.js';
+import type { Extent } from './client.js';
 import { ClientError } from './error.js';
 import { makeBackoff, pause } from './pause.js';
 import type { Transport, TransportRequest } from './transport.js';
@@ -17,6 +18,16 @@ export interface Call {
   readonly path: string;
   readonly body?: unknown;
   readonly contentType?: string;
+  readonly accept?: string | undefined;
+}
+
+const JSON_TYPE = 'application/json';
+
+/** For an object's or a list's metadata alone; a server that cannot cut it down sends the whole. */
+export function acceptOf(kind: 'object' | 'list', { metadataOnly = false }: Extent): string | undefined {
+  if (!metadataOnly) return undefined;
+  const partial = kind === 'list' ? 'PartialObjectMetadataList' : 'PartialObjectMetadata';
+  return `${JSON_TYPE};as=${partial};g=meta.k8s.io;v=v1,${JSON_TYPE}`;
 }
 
 export type Requester = (call: Call) => Promise<Buffer>;
@@ -78,15 +89,15 @@ export function makeRequester(
 }
 
 export function wireRequest(
-  { method, path, body, contentType }: Call,
+  { method, path, body, contentType, accept = JSON_TYPE }: Call,
   signal: AbortSignal,
 ): TransportRequest {
-  const type = contentType ?? 'application/json';
+  const type = contentType ?? JSON_TYPE;
   return {
     method,
     path,
     signal,
-    headers: { accept: 'application/json', ...(body === undefined ? {} : { 'content-type': type }) },
+    headers: { accept, ...(body === undefined ? {} : { 'content-type': type }) },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   };
 }

@@ -31,9 +31,10 @@ export function openInformers(client: Client, options: InformersOptions = {}): I
     return keepers.get(keep);
   };
   const start = <T extends KubeObject>(type: ResourceType<T>, query: InformerOptions<T>): Informer<T> => {
-    const { keep } = query;
+    const { keep, metadataOnly = false } = query;
     // What was kept of an object is not the object: only whole ones are shared.
-    const { informer, own, ...news } = makeInformer(type, log, keep === undefined ? shared : undefined);
+    const isWhole = keep === undefined && !metadataOnly;
+    const { informer, own, ...news } = makeInformer(type, log, isWhole ? shared : undefined);
     void runReflector<T>({
       client: client.of(type),
       what: qualifiedResource(type),
@@ -50,9 +51,9 @@ export function openInformers(client: Client, options: InformersOptions = {}): I
       type: ResourceType<T>,
       options: InformerOptions<T, Kept> = {},
     ) {
-      const { namespace = '', labelSelector = '', fieldSelector = '', keep } = options;
+      const { namespace = '', labelSelector = '', fieldSelector = '', metadataOnly = false, keep } = options;
       const { group, version, resource } = type;
-      const query = [namespace, labelSelector, fieldSelector, numberOf(keep)];
+      const query = [namespace, labelSelector, fieldSelector, metadataOnly, numberOf(keep)];
       const key = JSON.stringify([group, version, resource, ...query]);
       const known = informers.get(key) as Informer<Kept> | undefined;
       if (known !== undefined) return known;

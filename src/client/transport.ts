@@ -17,6 +17,8 @@ export interface TransportResponse {
   readonly headers: Readonly<Record<string, string>>;
   /** The body as it comes; a watch's body ends when the server or the signal ends it. Read it once, or cancel by signal. */
   readonly body: AsyncIterable<Uint8Array>;
+  /** The pieces of the body may be the very same that other readers in this process are given. Nobody changes them. */
+  readonly isShared?: boolean;
 }
 
 export interface Transport {

@@ -8,7 +8,7 @@ import { ApiError } from '../api/status.js';
 import { decode } from './answer.js';
 import type { Client, ListQuery, ObjectList, PatchType, ResourceClient, WriteOptions } from './client.js';
 import { ClientError } from './error.js';
-import { makeRequester, type Requester, type RequesterOptions } from './request.js';
+import { acceptOf, makeRequester, type Requester, type RequesterOptions } from './request.js';
 import {
   collectionPath,
   creationPath,
@@ -60,7 +60,8 @@ function resourceClient<T extends KubeObject>(type: ResourceType<T>, wire: Wire)
   const objectOf = async (answer: Promise<Buffer>) => decode<Stored<T>>(await answer, what);
 
   return {
-    get: (name) => objectOf(request({ method: 'GET', path: objectPath(type, name) })),
+    get: (name, extent = {}) =>
+      objectOf(request({ method: 'GET', path: objectPath(type, name), accept: acceptOf('object', extent) })),
     list: (query = {}) => listAll(type, query, request),
     watch: (query) => watchEvents<T>({ type, query, ...wire }),
     async create(object, options = {}) {
@@ -112,6 +113,7 @@ async function listAll<T extends KubeObject>(
   const page = (limit: number | undefined, next: string | undefined) =>
     request({
       method: 'GET',
+      accept: acceptOf('list', query),
       path: withQuery(collectionPath(type, query.namespace), [
         ...selectorQuery(query),
         ['limit', limit],

@@ -7,7 +7,8 @@ import { ApiError } from '../api/status.js';
 import { decode, linesOf, readBody, refusalOf } from './answer.js';
 import type { WatchEvent, WatchQuery } from './client.js';
 import { ClientError } from './error.js';
-import { wireRequest } from './request.js';
+import { deepFreeze } from './freeze.js';
+import { acceptOf, wireRequest } from './request.js';
 import { collectionPath, selectorQuery, withQuery } from './resourcePath.js';
 import type { Transport } from './transport.js';
 
@@ -36,10 +37,14 @@ export async function* watchEvents<T extends KubeObject>({
   closing.addEventListener('abort', end, { once: true });
   try {
     const response = await transport.request(
-      wireRequest({ method: 'GET', path: watchPath(type, query) }, stop.signal),
+      wireRequest(
+        { method: 'GET', path: watchPath(type, query), accept: acceptOf('object', query) },
+        stop.signal,
+      ),
     );
     if (response.status >= 400) throw refusalOf(response.status, await readBody(response));
-    for await (const line of linesOf(response.body)) yield kept(eventOf<T>(line, type), query);
+    const read = response.isShared === true ? sharedEventOf : eventOf;
+    for await (const line of linesOf(response.body)) yield kept(read<T>(line, type), query);
   } catch (error) {
     // Cut by us, possibly in the middle of a line: that is an end, not a failure.
     if (!stop.signal.aborted) throw error;
@@ -69,6 +74,17 @@ function kept<T extends KubeObject>(event: WatchEvent<T>, { keep }: WatchQuery):
 interface WireEvent {
   readonly type?: unknown;
   readonly object?: KubeObject | null;
+}
+
+const shared = new WeakMap<Uint8Array, WatchEvent<KubeObject>>();
+
+/** Read by the first who is sent the line; the others are given what it read, which nobody can change. */
+function sharedEventOf<T extends KubeObject>(line: Uint8Array, type: ResourceType): WatchEvent<T> {
+  const known = shared.get(line) as WatchEvent<T> | undefined;
+  if (known !== undefined) return known;
+  const event = deepFreeze(eventOf<T>(line, type));
+  shared.set(line, event);
+  return event;
 }
 
 function eventOf<T extends KubeObject>(line: Uint8Array, { resource }: ResourceType): WatchEvent<T> {

@@ -27,11 +27,11 @@ import { makeAccess } from '../kubelet/server/access.js';
 import { openHealthz } from '../kubelet/server/healthz.js';
 import { otherRoutes } from '../kubelet/server/others.js';
 import { openKubeletServer } from '../kubelet/server/server.js';
-import { podMtu, runOverlay, subnetFile } from '../network/overlay/overlay.js';
+import { podMtu, runOverlay, subnetFile, VXLAN_PORT } from '../network/overlay/overlay.js';
 import { setUpPodNetwork } from '../network/podNetwork.js';
 import { settle, trafficOf } from '../proxy/config.js';
 import { serveProxy } from '../proxy/serving.js';
-import { savedKubelet, savedProxy } from './configuration.js';
+import { savedKubelet, savedProxy } from './componentFiles.js';
 import { registryConfigDir } from './containerd/component.js';
 import { registryHosts } from './containerd/config.js';
 import { readIfThere } from './files.js';
@@ -200,6 +200,9 @@ async function startNetwork(options: AgentOptions, self: Informer<V1Node>, { cli
       bridge: layout.bridge,
       podCidrs: node.spec.podCIDRs ?? [],
       clusterCidrs,
+      serviceCidrs: rangesOf(settings.serviceCidr),
+      nodeIps,
+      carrierPort: settings.overlay === 'vxlan' ? VXLAN_PORT : undefined,
       mtu,
       nftTable: layout.networkTable,
       configDir: layout.cniConfigDir,

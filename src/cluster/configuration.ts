@@ -1,22 +1,14 @@
 // The one YAML file of a cluster: what `trellis up` takes as flags, and the configuration files of Kubernetes' own
 // components as further documents.
-// Guarantees: everything is checked before anything starts, and what is wrong is named by document and field; what a
-// document says stays in force for later starts, until another file is given.
-import { rm } from 'node:fs/promises';
-import path from 'node:path';
+// Guarantees: everything is checked before anything starts, and what is wrong is named by document and field. Pure.
 import { parseAllDocuments, stringify } from 'yaml';
 import type { KubeletConfig } from '../kubelet/config.js';
 import { readSettings as readKubelet } from '../kubelet/configuration/configuration.js';
 import { FIELDS } from '../kubelet/configuration/fields.js';
 import { type ConfigOverrides, readConfigFile, settle } from '../proxy/config.js';
-import {
-  defaultConfiguration,
-  parseConfiguration,
-  type SchedulerConfiguration,
-} from '../scheduler/configuration/configuration.js';
+import { parseConfiguration, type SchedulerConfiguration } from '../scheduler/configuration/configuration.js';
+import type { ComponentKind } from './componentFiles.js';
 import { ClusterError } from './error.js';
-import { makePrivateDir, readIfThere, writePrivate } from './files.js';
-import type { Layout } from './layout.js';
 import { API_VERSION, KIND } from './settings.js';
 
 /** Decided by the cluster's own settings: a file of a component cannot say otherwise. */
@@ -41,13 +33,12 @@ const DECIDED_PROXY: readonly (keyof ConfigOverrides)[] = [
   'clusterCidrs',
 ];
 
-/** Each component's document: what checks it, and where it is kept. */
-const COMPONENTS = {
-  KubeletConfiguration: { file: 'kubelet.yaml', check: kubeletOf },
-  KubeProxyConfiguration: { file: 'proxy.yaml', check: proxyOf },
-  KubeSchedulerConfiguration: { file: 'scheduler.yaml', check: parseConfiguration },
-} as const;
-type ComponentKind = keyof typeof COMPONENTS;
+/** What checks each component's document. */
+const COMPONENTS: Readonly<Record<ComponentKind, (text: string) => unknown>> = {
+  KubeletConfiguration: kubeletOf,
+  KubeProxyConfiguration: proxyOf,
+  KubeSchedulerConfiguration: schedulerOf,
+};
 
 export interface ClusterFile {
   /** The fields of ClusterConfiguration, not yet checked: they are the flags of `trellis up`. */
@@ -75,7 +66,7 @@ export function readClusterFile(name: string, text: string): ClusterFile {
       if (components.has(kind)) throw refuse(`${kind} stands there twice`);
       const own = stringify(value);
       try {
-        COMPONENTS[kind].check(own);
+        COMPONENTS[kind](own);
       } catch (cause) {
         throw refuse(`${kind}: ${cause instanceof Error ? cause.message : String(cause)}`, cause);
       }
@@ -91,30 +82,7 @@ export function readClusterFile(name: string, text: string): ClusterFile {
 const isComponent = (kind: unknown): kind is ComponentKind =>
   typeof kind === 'string' && Object.hasOwn(COMPONENTS, kind);
 
-/** What another file said before is gone. */
-export async function saveComponents(layout: Layout, { components }: ClusterFile): Promise<void> {
-  await makePrivateDir(layout.configDir);
-  for (const [kind, { file }] of Object.entries(COMPONENTS)) {
-    const text = components.get(kind as ComponentKind);
-    const where = path.join(layout.configDir, file);
-    if (text === undefined) await rm(where, { force: true });
-    else await writePrivate(where, text);
-  }
-}
-
-async function saved<T>(layout: Layout, file: string, read: (text: string) => T, none: T): Promise<T> {
-  const text = await readIfThere(path.join(layout.configDir, file));
-  return text === undefined ? none : read(text);
-}
-
-export const savedKubelet = (layout: Layout): Promise<Partial<KubeletConfig>> =>
-  saved(layout, COMPONENTS.KubeletConfiguration.file, kubeletOf, {});
-export const savedProxy = (layout: Layout): Promise<ConfigOverrides> =>
-  saved(layout, COMPONENTS.KubeProxyConfiguration.file, proxyOf, {});
-export const savedScheduler = (layout: Layout): Promise<SchedulerConfiguration> =>
-  saved(layout, COMPONENTS.KubeSchedulerConfiguration.file, parseConfiguration, defaultConfiguration());
-
-function kubeletOf(text: string): Partial<KubeletConfig> {
+export function kubeletOf(text: string): Partial<KubeletConfig> {
   const { kubelet, server } = readKubelet({ file: { name: 'KubeletConfiguration', text }, flags: {} });
   const none = readKubelet({ flags: {} }).server;
   const given = [
@@ -129,7 +97,7 @@ function kubeletOf(text: string): Partial<KubeletConfig> {
   throw new ClusterError('BAD_OPTION', `${field}: is decided by the cluster; leave it out`);
 }
 
-function proxyOf(text: string): ConfigOverrides {
+export function proxyOf(text: string): ConfigOverrides {
   const [document] = parseAllDocuments(text);
   const overrides = readConfigFile(document?.toJS({ maxAliasCount: 100 }));
   const first = DECIDED_PROXY.find((key) => (overrides[key] ?? '') !== '');
@@ -139,4 +107,8 @@ function proxyOf(text: string): ConfigOverrides {
   // Wrong values are refused now, not at the start of the proxy.
   settle(overrides);
   return overrides;
+}
+
+export function schedulerOf(text: string): SchedulerConfiguration {
+  return parseConfiguration(text);
 }

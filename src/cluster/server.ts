@@ -17,7 +17,7 @@ import { covers } from '../kubelet/certificates/certificateManager.js';
 import { Extender } from '../scheduler/extenders/extender.js';
 import { runScheduler } from '../scheduler/scheduler.js';
 import { openStoreAt } from '../store/place.js';
-import { savedScheduler } from './configuration.js';
+import { savedScheduler } from './componentFiles.js';
 import { DNS_SERVICE, ensureDnsService } from './dnsService.js';
 import { BUSYBOX_IMAGE } from './images/builtin.js';
 import { ensureJoinObjects } from './join/objects.js';
@@ -72,7 +72,7 @@ export async function runServer(options: ServerOptions): Promise<void> {
   );
   try {
     const { profiles, podInitialBackoffMs, podMaxBackoffMs, ...configured } = await savedScheduler(layout);
-    const extenders = configured.extenders.map((settings) => new Extender(settings));
+    const extenders = (configured.extenders ?? []).map((settings) => new Extender(settings));
     await step(sink, 'cluster policy', () => apiserver.ready());
     sink({ type: 'ready', who: 'server' });
     const ending = Promise.all([
@@ -90,7 +90,7 @@ export async function runServer(options: ServerOptions): Promise<void> {
             signing: { ...pki.ca, durationMs: SIGNED_MS },
             servingApproval: {
               isReserved: (host) => covers(pki.apiserver.cert, [host]),
-              serviceCidrs: rangesOf(settings.serviceCidr),
+              serviceCidrs: [settings.serviceCidr],
             },
             clusterCidr: settings.clusterCidr,
             nodeMonitorGracePeriodMs: settings.nodeGraceSeconds * 1000,
@@ -105,7 +105,10 @@ export async function runServer(options: ServerOptions): Promise<void> {
           log,
           signal,
           recorder: makeEventRecorder(client, { component: 'default-scheduler', log }),
-          ...{ profiles, extenders, podInitialBackoffMs, podMaxBackoffMs },
+          extenders,
+          ...(profiles === undefined ? {} : { profiles }),
+          ...(podInitialBackoffMs === undefined ? {} : { podInitialBackoffMs }),
+          ...(podMaxBackoffMs === undefined ? {} : { podMaxBackoffMs }),
         }),
       ),
     ]);

@@ -5,7 +5,8 @@ import { hostname } from 'node:os';
 import { openNft } from '../kernel/nftables/adapter.js';
 import { openRoute } from '../kernel/route/adapter.js';
 import type { RoutePort } from '../kernel/route/port.js';
-import { type ClusterFile, saveComponents } from './configuration.js';
+import { saveComponents } from './componentFiles.js';
+import type { ClusterFile } from './configuration.js';
 import { containerdComponent } from './containerd/component.js';
 import { ClusterError } from './error.js';
 import { makePrivateDir, writePrivate } from './files.js';
@@ -94,10 +95,10 @@ async function settleNodes({ layout, wanted, nodeIp }: UpOptions, route: RoutePo
   const defaults = defaultSettings(hostname().toLowerCase());
   const settings = await settle(layout, wanted, defaults);
   if (settings.nodes === 1) return settings;
+  if (rangesOf(settings.clusterCidr).length > 1)
+    throw new ClusterError('BAD_OPTION', '--nodes and --dual-stack do not go together yet');
   if (nodeIp !== undefined)
     throw new ClusterError('BAD_OPTION', '--node-ip cannot be chosen with --nodes; --underlay-cidr can');
-  if (rangesOf(settings.clusterCidr).length > 1)
-    throw new ClusterError('BAD_OPTION', '--nodes: several nodes on one machine have IPv4 alone so far');
   const underlayCidr = settings.underlayCidr || (await chooseUnderlay(settings, route));
   requireRoom({ ...settings, underlayCidr });
   const vni = await chooseVni(layout, settings, route);
@@ -111,7 +112,7 @@ async function prepareFiles(
 ): Promise<void> {
   await makePrivateDir(layout.storeDir);
   await prepareNodeDirs(layout);
-  if (configuration !== undefined) await saveComponents(layout, configuration);
+  if (configuration !== undefined) await saveComponents(layout, configuration.components);
   const { clusterDomain, tlsSan } = settings;
   const pki = await ensurePki({
     dir: layout.pkiDir,

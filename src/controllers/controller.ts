@@ -29,6 +29,8 @@ export interface ControllerContext {
   readonly log: Log;
   readonly signal: AbortSignal;
   readonly record: RecordEvent;
+  /** How many keys are worked on at a time, where someone has said so. */
+  readonly workers?: number | undefined;
   now(): number;
 }
 
@@ -57,7 +59,7 @@ export async function runLoop(context: ControllerContext, name: string, loop: Lo
   if (!(await cachesSynced(informers, signal))) return loop.queue.shutDown();
   await runWorkers({
     queue: loop.queue,
-    concurrency: loop.workers ?? 5,
+    concurrency: context.workers ?? loop.workers ?? 5,
     log: log.with({ controller: name }),
     signal,
     sync: async (key) => {

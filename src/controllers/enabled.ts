@@ -11,17 +11,56 @@ export class ControllersError extends Error {
   }
 }
 
+/** Kubernetes' older names, as far as they are more than the newer ones without `-controller`. */
+const OLDER: Readonly<Record<string, string>> = {
+  bootstrapsigner: 'bootstrap-signer',
+  csrapproving: 'certificatesigningrequest-approving',
+  csrcleaner: 'certificatesigningrequest-cleaner',
+  csrsigning: 'certificatesigningrequest-signing',
+  endpoint: 'endpoints',
+  endpointslicemirroring: 'endpointslice-mirroring',
+  garbagecollector: 'garbage-collector',
+  horizontalpodautoscaling: 'horizontal-pod-autoscaler',
+  nodeipam: 'node-ipam',
+  nodelifecycle: 'node-lifecycle',
+  podgc: 'pod-garbage-collector',
+  'pv-protection': 'persistentvolume-protection',
+  'pvc-protection': 'persistentvolumeclaim-protection',
+  'root-ca-cert-publisher': 'root-ca-certificate-publisher',
+  service: 'service-lb',
+  tokencleaner: 'token-cleaner',
+};
+
+/** Kubernetes has them and this has not: to switch them off is no mistake. */
+const ABSENT: ReadonlySet<string> = new Set(
+  [
+    ...['attachdetach', 'persistentvolume-attach-detach', 'cloud-node-lifecycle', 'route', 'node-route'],
+    ...['legacy-service-account-token-cleaner', 'legacy-serviceaccount-token-cleaner', 'resourceclaim'],
+    ...['resource-claim', 'device-taint-eviction', 'selinux-warning', 'storage-version-gc'],
+    ...['storageversion-garbage-collector', 'storage-version-migrator', 'podcertificaterequest-cleaner'],
+    ...['validatingadmissionpolicy-status', 'volumeattributesclass-protection'],
+    'kube-apiserver-serving-clustertrustbundle-publisher',
+  ].flatMap((name) => [name, `${name}-controller`]),
+);
+
 /** `*` is every controller, `name` one, `-name` not that one. Throws ControllersError for an unknown name. */
 export function enabledNames(known: readonly string[], entries: readonly string[]): string[] {
-  const unknown = entries.find((entry) => entry !== '*' && !known.includes(entry.replace(/^-/, '')));
-  if (unknown !== undefined)
-    throw new ControllersError(
-      'UNKNOWN_CONTROLLER',
-      `"${unknown.replace(/^-/, '')}" is not in the list of known controllers: ${known.join(', ')}`,
-    );
+  const wanted = entries.filter((entry) => !(entry.startsWith('-') && ABSENT.has(entry.slice(1))));
+  const named = wanted.map((entry) => (entry === '*' ? entry : newerName(known, entry)));
   return known.filter((name) => {
-    if (entries.includes(`-${name}`) && !entries.slice(0, entries.indexOf(`-${name}`)).includes(name))
-      return false;
-    return entries.includes(name) || entries.includes('*');
+    if (named.includes(`-${name}`) && !named.slice(0, named.indexOf(`-${name}`)).includes(name)) return false;
+    return named.includes(name) || named.includes('*');
   });
+}
+
+function newerName(known: readonly string[], entry: string): string {
+  const sign = entry.startsWith('-') ? '-' : '';
+  const name = entry.slice(sign.length);
+  const candidates = [name, `${name}-controller`, `${OLDER[name]}-controller`];
+  const found = candidates.find((candidate) => known.includes(candidate));
+  if (found !== undefined) return `${sign}${found}`;
+  throw new ControllersError(
+    'UNKNOWN_CONTROLLER',
+    `"${name}" is not in the list of known controllers: ${known.join(', ')}`,
+  );
 }

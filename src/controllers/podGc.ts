@@ -11,7 +11,7 @@ import { isFinished, isTerminating, type Pod, stampOf } from './pods.js';
 const NAME = 'pod-garbage-collector-controller';
 const PERIOD_MS = 20_000;
 const QUARANTINE_MS = 40_000;
-const FINISHED_LIMIT = 12_500;
+export const TERMINATED_PODS = 12_500;
 
 export interface PodGcObserved {
   readonly pods: readonly Pod[];
@@ -47,7 +47,8 @@ export function planPodGc({ pods, nodeOf, gone, finishedLimit }: PodGcObserved):
   return [...removals, ...oldest.map((pod) => ({ pod }))];
 }
 
-export const podGcController: Controller = {
+/** `finishedLimit`: so many finished pods are kept, the youngest; 0 keeps them all. */
+export const podGcController = (finishedLimit = TERMINATED_PODS): Controller => ({
   name: NAME,
   run(context) {
     const { informers, now } = context;
@@ -66,12 +67,12 @@ export const podGcController: Controller = {
         if (now() - since >= QUARANTINE_MS && (await isGone(context, name))) gone.add(name);
       }
       const nodeOf = (name: string) => nodes.get(name);
-      const removals = planPodGc({ pods: pods.list(), nodeOf, gone, finishedLimit: FINISHED_LIMIT });
+      const removals = planPodGc({ pods: pods.list(), nodeOf, gone, finishedLimit });
       for (const removal of removals) await remove(context, removal);
     };
     return runEvery(context, { name: NAME, periodMs: PERIOD_MS, tick });
   },
-};
+});
 
 async function isGone({ client }: ControllerContext, name: string): Promise<boolean> {
   return (await ignoring(['NotFound'], client.of(NODES).get({ name }))) === undefined;

@@ -25,10 +25,10 @@ import { endpointSliceController } from './endpointSlice/controller.js';
 import { endpointSliceMirroringController } from './endpointSliceMirroring/controller.js';
 import { endpointsController } from './endpoints/controller.js';
 import { garbageCollector } from './garbageCollector/controller.js';
-import { autoscalerController } from './hpa/controller.js';
+import { AUTOSCALER_DEFAULTS, type AutoscalerOptions, autoscalerController } from './hpa/controller.js';
 import { jobController } from './job/controller.js';
 import { namespaceController } from './namespace/controller.js';
-import { nodeIpamController } from './node/ipam.js';
+import { type NodePrefixes, nodeIpamController } from './node/ipam.js';
 import { NODE_LIFECYCLE_DEFAULTS, nodeLifecycleController } from './node/lifecycle.js';
 import { taintEvictionController } from './node/taintEviction.js';
 import { nodeTtlController } from './node/ttl.js';
@@ -76,6 +76,13 @@ export interface ControllersOptions {
   readonly nodeStartupGracePeriodMs?: number;
   /** Nodes a second on which eviction may begin, and when a zone counts as disrupted. */
   readonly nodeEviction?: Partial<EvictionRates>;
+  /** Prefix lengths of nodes' pod networks. */
+  readonly nodePrefixes?: NodePrefixes;
+  readonly autoscaler?: Partial<AutoscalerOptions>;
+  /** So many finished pods are kept; 0 keeps them all. */
+  readonly terminatedPods?: number;
+  /** How many keys a controller works on at a time, by its name. */
+  readonly workers?: Readonly<Record<string, number>>;
   readonly now?: () => number;
 }
 
@@ -113,6 +120,7 @@ export async function runControllers(options: ControllersOptions): Promise<void>
           informers: ownInformers(informers),
           signal: ending.signal,
           record: recordBy(recorder),
+          workers: options.workers?.[controller.name],
         };
         await controller.run(context);
         await recorder.flush();
@@ -143,7 +151,7 @@ function controllersOf(
     ttlAfterFinishedController,
     disruptionController,
     resourceQuotaController,
-    autoscalerController,
+    autoscalerController({ ...AUTOSCALER_DEFAULTS, ...options.autoscaler }),
     volumeBinder(options.localPath),
     volumeExpander,
     ephemeralVolumeController,
@@ -156,7 +164,7 @@ function controllersOf(
     serviceBalancerController(parseNetworks('--load-balancer-pool', options.loadBalancerPool ?? '')),
     serviceCidrController,
     garbageCollector,
-    nodeIpamController(parseClusterCidrs(clusterCidr)),
+    nodeIpamController(parseClusterCidrs(clusterCidr), options.nodePrefixes),
     nodeLifecycleController({
       gracePeriodMs: options.nodeMonitorGracePeriodMs ?? NODE_LIFECYCLE_DEFAULTS.gracePeriodMs,
       startupGracePeriodMs: options.nodeStartupGracePeriodMs ?? NODE_LIFECYCLE_DEFAULTS.startupGracePeriodMs,
@@ -165,7 +173,7 @@ function controllersOf(
     }),
     taintEvictionController,
     nodeTtlController,
-    podGcController,
+    podGcController(options.terminatedPods),
     clusterRoleAggregationController,
     certificateApprover,
     ...(options.servingApproval === undefined ? [] : [servingApprover(options.servingApproval)]),

@@ -15,8 +15,11 @@ export interface ServicePods {
   readonly pods: Informer<V1Pod>;
 }
 
-/** Queues the key of every Service whose endpoints a change may touch. */
-export function watchServicePods({ services, pods }: ServicePods, queue: WorkQueue): void {
+/** Queues the key of every Service whose endpoints a change may touch. Answers what queues the Services of a pod. */
+export function watchServicePods(
+  { services, pods }: ServicePods,
+  queue: Pick<WorkQueue, 'add'>,
+): (pod: Pod) => void {
   // One label of the selector is enough to find a Service by: whatever it selects has that label.
   services.index(BY_LABEL, (service) => labelKeys(service, service.spec.selector).slice(0, 1));
   pods.index(BY_LABEL, (pod) => labelKeys(pod, pod.metadata.labels));
@@ -37,6 +40,7 @@ export function watchServicePods({ services, pods }: ServicePods, queue: WorkQue
     },
     deleted: wakeServices,
   });
+  return wakeServices;
 }
 
 export function podsOfService({ pods }: ServicePods, service: Stored<V1Service>): Pod[] {

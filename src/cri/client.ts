@@ -10,6 +10,7 @@ import {
   type RawImage,
   type RawPodSandbox,
   type RawPodSandboxStatus,
+  type RawRuntimeStatus,
   toContainer,
   toContainerEvent,
   toContainerStatus,
@@ -17,14 +18,9 @@ import {
   toImage,
   toPodSandbox,
   toPodSandboxStatus,
+  toRuntimeStatus,
 } from './decode.js';
-import {
-  type ContainerRuntime,
-  CriError,
-  type ImageService,
-  type RuntimeCondition,
-  type RuntimeService,
-} from './runtime.js';
+import { type ContainerRuntime, CriError, type ImageService, type RuntimeService } from './runtime.js';
 
 // A sandbox includes its network, which may wait for others on the node.
 const SANDBOX_TIMEOUT_MS = 240_000;
@@ -53,8 +49,7 @@ function runtimeService(connection: Connection): RuntimeService {
   return {
     version: () => call('Version', { version: 'v1' }),
     async status() {
-      const answer = await call<{ status: { conditions: RuntimeCondition[] } | null }>('Status', {});
-      return answer.status?.conditions ?? [];
+      return toRuntimeStatus(await call<RawRuntimeStatus>('Status', {}));
     },
 
     async runPodSandbox(config, runtimeHandler = '') {
@@ -85,6 +80,8 @@ function runtimeService(connection: Connection): RuntimeService {
     startContainer: (id) => done(call('StartContainer', { containerId: id })),
     stopContainer: (id, timeout) =>
       unlessGone(call('StopContainer', { containerId: id, timeout }, timeout * 1_000 + DEFAULT_TIMEOUT_MS)),
+    updateContainerResources: (id, linux) =>
+      done(call('UpdateContainerResources', { containerId: id, linux })),
     removeContainer: (id) => unlessGone(call('RemoveContainer', { containerId: id })),
     async listContainers(filter = {}) {
       const { podSandboxId, labels: labelSelector } = filter;

@@ -8,6 +8,9 @@ import type {
   PodSandbox,
   PodSandboxMetadata,
   PodSandboxStatus,
+  RuntimeCondition,
+  RuntimeHandlerFeatures,
+  RuntimeStatus,
 } from './runtime.js';
 
 /** As the proto loader has it: 64-bit numbers as text, absent messages as null. */
@@ -17,7 +20,14 @@ type RawLinux = NonNullable<PodSandboxStatus['linux']>;
 
 export type RawPodSandbox = Raw<PodSandbox, 'createdAt'>;
 export type RawContainer = Raw<Container, 'createdAt'>;
-export type RawContainerStatus = Raw<ContainerStatus, 'createdAt' | 'startedAt' | 'finishedAt'>;
+export type RawContainerStatus = Omit<
+  Raw<ContainerStatus, 'createdAt' | 'startedAt' | 'finishedAt'>,
+  'user'
+> & {
+  readonly user: {
+    readonly linux: { uid: string; gid: string; supplementalGroups: readonly string[] } | null;
+  } | null;
+};
 export type RawPodSandboxStatus = Omit<Raw<PodSandboxStatus, 'createdAt'>, 'network' | 'linux'> & {
   readonly network: RawNetwork | null;
   readonly linux: { readonly namespaces: RawLinux['namespaces'] | null } | null;
@@ -26,6 +36,14 @@ export type RawImage = Omit<Image, 'size' | 'uid'> & {
   readonly size: string;
   readonly uid: { readonly value: string } | null;
 };
+export interface RawRuntimeStatus {
+  readonly status: { readonly conditions: readonly RuntimeCondition[] } | null;
+  readonly runtimeHandlers: readonly {
+    readonly name: string;
+    readonly features: RuntimeHandlerFeatures | null;
+  }[];
+  readonly features: RuntimeStatus['features'] | null;
+}
 export interface RawFilesystem {
   readonly fsId: { readonly mountpoint: string } | null;
   readonly usedBytes: { readonly value: string } | null;
@@ -69,13 +87,28 @@ export function toPodSandboxStatus({ network, linux, ...raw }: RawPodSandboxStat
   };
 }
 
-export const toContainerStatus = (raw: RawContainerStatus): ContainerStatus => ({
+export const toContainerStatus = ({ user, ...raw }: RawContainerStatus): ContainerStatus => ({
   ...raw,
+  ...(user?.linux ? { user: toUser(user.linux) } : {}),
   metadata: raw.metadata ?? NO_CONTAINER,
   image: { image: raw.image?.image ?? '' },
   createdAt: BigInt(raw.createdAt),
   startedAt: BigInt(raw.startedAt),
   finishedAt: BigInt(raw.finishedAt),
+});
+
+const toUser = (linux: { uid: string; gid: string; supplementalGroups: readonly string[] }) => ({
+  uid: Number(linux.uid),
+  gid: Number(linux.gid),
+  supplementalGroups: linux.supplementalGroups.map(Number),
+});
+
+const NO_FEATURES: RuntimeHandlerFeatures = { recursiveReadOnlyMounts: false, userNamespaces: false };
+
+export const toRuntimeStatus = ({ status, runtimeHandlers, features }: RawRuntimeStatus): RuntimeStatus => ({
+  conditions: status?.conditions ?? [],
+  handlers: runtimeHandlers.map((one) => ({ name: one.name, features: one.features ?? NO_FEATURES })),
+  features: features ?? undefined,
 });
 
 /** Undefined when it does not say of which pod it is: nobody could use it. */

@@ -57,6 +57,7 @@ export interface PodSandboxConfig {
       readonly readonlyRootfs?: boolean;
       readonly privileged?: boolean;
       readonly seccomp?: SecurityProfile;
+      readonly supplementalGroupsPolicy?: string;
     };
     readonly sysctls: StringMap;
     readonly resources?: LinuxContainerResources;
@@ -86,6 +87,7 @@ export interface Mount {
     | 'PROPAGATION_PRIVATE'
     | 'PROPAGATION_HOST_TO_CONTAINER'
     | 'PROPAGATION_BIDIRECTIONAL';
+  readonly recursiveReadOnly?: boolean;
 }
 
 export interface ContainerConfig {
@@ -123,6 +125,7 @@ export interface ContainerConfig {
       readonly readonlyPaths: readonly string[];
       readonly seccomp?: SecurityProfile;
       readonly apparmor?: SecurityProfile;
+      readonly supplementalGroupsPolicy?: string;
     };
   };
 }
@@ -156,6 +159,12 @@ export interface ContainerStatus {
   readonly annotations: StringMap;
   readonly mounts: readonly Mount[];
   readonly logPath: string;
+  /** As whom its first process began, where the runtime tells. */
+  readonly user?: {
+    readonly uid: number;
+    readonly gid: number;
+    readonly supplementalGroups: readonly number[];
+  };
 }
 
 export interface PodSandbox {
@@ -186,6 +195,26 @@ export interface RuntimeCondition {
   readonly message: string;
 }
 
+/** What a runtime offers for pods of one RuntimeClass. */
+export interface RuntimeHandlerFeatures {
+  readonly recursiveReadOnlyMounts: boolean;
+  readonly userNamespaces: boolean;
+}
+
+export interface RuntimeHandler {
+  /** Empty for the default one. */
+  readonly name: string;
+  readonly features: RuntimeHandlerFeatures;
+}
+
+export interface RuntimeStatus {
+  readonly conditions: readonly RuntimeCondition[];
+  /** None where the runtime is too old to tell. */
+  readonly handlers: readonly RuntimeHandler[];
+  /** Undefined where the runtime is too old to tell. */
+  readonly features: { readonly supplementalGroupsPolicy: boolean } | undefined;
+}
+
 export interface ExecRequest {
   readonly containerId: string;
   readonly cmd: readonly string[];
@@ -212,7 +241,7 @@ export interface RuntimeService {
     readonly runtimeVersion: string;
     readonly runtimeApiVersion: string;
   }>;
-  status(): Promise<readonly RuntimeCondition[]>;
+  status(): Promise<RuntimeStatus>;
   runPodSandbox(config: PodSandboxConfig, runtimeHandler?: string): Promise<string>;
   /** Idempotent; success also when the sandbox is gone. */
   stopPodSandbox(id: string): Promise<void>;
@@ -230,6 +259,8 @@ export interface RuntimeService {
   startContainer(id: string): Promise<void>;
   /** TERM, then KILL after the time-out; success also when the container is gone. */
   stopContainer(id: string, timeoutSeconds: number): Promise<void>;
+  /** Of a container that runs. */
+  updateContainerResources(id: string, resources: LinuxContainerResources): Promise<void>;
   removeContainer(id: string): Promise<void>;
   listContainers(filter?: {
     readonly podSandboxId?: string;

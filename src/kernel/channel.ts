@@ -11,7 +11,7 @@ export type FamilyName = 'route' | 'nftables' | 'ipset' | 'ipvs' | 'conntrack' |
 const SLICE = 64 * 1024;
 
 // Measured in characters, not in requests: one request may hold a thousand entries of a set.
-async function toChunks(requests: readonly object[]): Promise<Uint8Array[]> {
+async function toChunks(requests: Iterable<object>): Promise<Uint8Array[]> {
   const chunks: Uint8Array[] = [];
   let slice: string[] = [];
   let length = 0;
@@ -72,8 +72,8 @@ export class Channel {
    * done all the same, unless the family commits all or nothing. A request that makes no sense (code INVALID) is found
    * before anything is sent.
    */
-  async apply(requests: readonly object[]): Promise<void> {
-    if (requests.length === 0) return;
+  async apply(requests: Iterable<object>): Promise<void> {
+    if (Array.isArray(requests) && requests.length === 0) return;
     const failures = await this.#inTurn(async () =>
       fromChunks<Failure>([await this.#channel.apply(await toChunks(requests))]),
     );

@@ -18,6 +18,10 @@ export interface NodeFacts {
   readonly allocatable: Readonly<Record<string, string>>;
   /** Conditions that the eviction manager has told. */
   readonly pressures?: readonly PressureCondition[];
+  /** Profiles are enforced here; a pod that relies on one is not run without. */
+  readonly hasAppArmor?: boolean;
+  /** The runtime can leave out the groups of the image. */
+  readonly hasStrictGroups?: boolean;
   /** Sysctls beside the safe ones: a name, or a pattern that ends with `*`. */
   readonly allowedUnsafeSysctls?: readonly string[];
 }
@@ -34,10 +38,12 @@ export function refusalOf(pod: Pod, others: readonly Pod[], node: NodeFacts): Po
   return (
     pressure(pod, node) ??
     sysctls(pod, node) ??
+    appArmor(pod, node) ??
+    groups(pod, node) ??
     selector(pod, node) ??
     taints(pod, node) ??
     ports(pod, others) ??
-    resources(pod, others, node)
+    shortage(pod, others, node)
   );
 }
 
@@ -60,6 +66,23 @@ function sysctls({ spec }: Pod, { allowedUnsafeSysctls = [] }: NodeFacts): PodFa
     );
   const bad = (spec.securityContext?.sysctls ?? []).find(({ name }) => !isAllowed(name.replaceAll('/', '.')));
   return bad && { reason: 'SysctlForbidden', message: `forbidden sysctl: "${bad.name}" not allowlisted` };
+}
+
+function appArmor(pod: Pod, { hasAppArmor = true }: NodeFacts): PodFailure | undefined {
+  if (hasAppArmor) return undefined;
+  const shared = pod.spec.securityContext?.appArmorProfile;
+  const isAsked = allContainers(pod).some(({ securityContext }) => {
+    const profile = securityContext?.appArmorProfile ?? shared;
+    return profile !== undefined && profile.type !== 'Unconfined';
+  });
+  if (!isAsked) return undefined;
+  return { reason: 'AppArmor', message: 'Cannot enforce AppArmor: AppArmor is not enabled on the host' };
+}
+
+function groups({ spec }: Pod, { hasStrictGroups = true }: NodeFacts): PodFailure | undefined {
+  if (hasStrictGroups || spec.securityContext?.supplementalGroupsPolicy !== 'Strict') return undefined;
+  const message = 'SupplementalGroupsPolicy=Strict is not supported in this node';
+  return { reason: 'SupplementalGroupsPolicyNotSupported', message };
 }
 
 function selector({ spec }: Pod, { name, labels }: NodeFacts): PodFailure | undefined {
@@ -116,7 +139,12 @@ function ports(pod: Pod, others: readonly Pod[]): PodFailure | undefined {
   return { reason: 'NodePorts', message };
 }
 
-function resources(pod: Pod, others: readonly Pod[], { allocatable }: NodeFacts): PodFailure | undefined {
+/** What the node has too little of for this pod. */
+export function shortage(
+  pod: Pod,
+  others: readonly Pod[],
+  { allocatable }: Pick<NodeFacts, 'allocatable'>,
+): PodFailure | undefined {
   const count = allocatable['pods'];
   if (count !== undefined && others.length + 1 > integerValue(count))
     return outOf('pods', 1, others.length, integerValue(count));

@@ -69,6 +69,8 @@ export interface KubeletConfig {
   readonly evictionPressureTransition: number;
   /** Seconds that a soft eviction grants at most. */
   readonly evictionMaxPodGracePeriod: number;
+  /** Between two looks at the signals. */
+  readonly evictionPeriodMs: number;
 }
 
 export const DEFAULT_EVICTION_HARD = {
@@ -131,6 +133,7 @@ const DEFAULTS = {
   evictionMinimumReclaim: {},
   evictionPressureTransition: 300_000,
   evictionMaxPodGracePeriod: 0,
+  evictionPeriodMs: 10_000,
 } satisfies Omit<KubeletConfig, 'nodeName'>;
 
 export type KubeletOptions = Partial<KubeletConfig> & Pick<KubeletConfig, 'nodeName'>;

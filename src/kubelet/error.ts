@@ -16,6 +16,7 @@ export type KubeletReason =
   | 'CreatePodSandboxError'
   | 'FailedMount'
   | 'FailedPreStopHook'
+  | 'ResizeError'
   | 'InvalidManifest'
   | 'InvalidConfig'
   | 'FailedCertificate'

@@ -28,8 +28,14 @@ export interface HousekeepingOptions {
 
 type Wanted = (uid: string) => boolean;
 
+/** What lies on disk is looked through when a pod has gone, and otherwise in one round of so many. */
+const SWEEP_EVERY = 30;
+
 export class Housekeeping {
   private running = false;
+  private rounds = 0;
+  /** Pods of the last round: one that is missing now may have left something. */
+  private known: ReadonlySet<string> = new Set();
 
   constructor(private readonly options: HousekeepingOptions) {}
 
@@ -45,14 +51,28 @@ export class Housekeeping {
       for (const { uid } of cache.pods())
         if (!isWanted(uid) && !workers.knows(uid) && !this.isGarbageOnly(uid)) workers.terminate(uid);
       await this.attempt('collect containers', () => this.collect(isWanted));
-      await this.attempt('remove volumes', () => this.removeVolumes(isWanted));
-      await this.attempt('remove control groups', () => this.removeCgroups(isWanted));
-      await this.attempt('remove logs', () => this.removeLogs(isWanted));
+      if (this.isSweepDue()) await this.sweep(isWanted);
       this.forget(isWanted);
       workers.retain(isWanted);
     } finally {
       this.running = false;
     }
+  }
+
+  /** While a pod is on its way out every round looks: what it leaves is gone soon after it. */
+  private isSweepDue(): boolean {
+    const { pods, cache, statuses } = this.options;
+    const before = this.known;
+    this.known = new Set([...cache.pods().map(({ uid }) => uid), ...statuses.uids()]);
+    const someLeft = [...before].some((uid) => !this.known.has(uid));
+    const someLeave = [...this.known].some((uid) => pods.get(uid) === undefined);
+    return this.rounds++ % SWEEP_EVERY === 0 || someLeft || someLeave;
+  }
+
+  private async sweep(isWanted: Wanted): Promise<void> {
+    await this.attempt('remove volumes', () => this.removeVolumes(isWanted));
+    await this.attempt('remove control groups', () => this.removeCgroups(isWanted));
+    await this.attempt('remove logs', () => this.removeLogs(isWanted));
   }
 
   /** Gone from every source, and nothing of it runs. */

@@ -7,7 +7,7 @@ import type { Log } from '../api/log.js';
 import type { Stored } from '../api/object.js';
 import type { Client } from '../client/client.js';
 import type { Informers } from '../client/informer.js';
-import type { AuthConfig, ContainerRuntime } from '../cri/runtime.js';
+import type { AuthConfig, ContainerRuntime, RuntimeHandlerFeatures } from '../cri/runtime.js';
 import type { CgroupPort } from '../kernel/cgroup/port.js';
 import { type CgroupStatsPort, openCgroupStats } from '../kernel/cgroup/stats.js';
 import { completeConfig, type KubeletConfig, type KubeletOptions } from './config.js';
@@ -31,6 +31,8 @@ import { PodSyncer } from './podSync.js';
 import { PodWorkers } from './podWorkers.js';
 import type { ContainerEnvironment, Pod, PodVolumes, ProbeKind, Probes } from './ports.js';
 import { credentialsFor } from './pullSecrets.js';
+import { ResizeActuator } from './resize/actuate.js';
+import { Allocations } from './resize/allocations.js';
 import { fetchPod } from './runtime/fetchPod.js';
 import { PodCache } from './runtime/podCache.js';
 import { RuntimeState } from './runtimeState.js';
@@ -55,6 +57,8 @@ export interface PartSurroundings {
   /** A probe's result has changed. */
   readonly wake: (podUid: string) => void;
   readonly statusOf: (pod: Pod) => Pod['status'];
+  /** What the runtime can do for the pod's RuntimeClass; undefined where it does not say. */
+  readonly handlerOf: (pod: Pod) => RuntimeHandlerFeatures | undefined;
   /** A probe was run. */
   readonly probed: (
     pod: Pod,
@@ -129,11 +133,10 @@ export async function runKubelet(around: KubeletSurroundings): Promise<RunningKu
   const pods = new PodManager();
   const cache = new PodCache((uid) => fetchPod(runtime, uid, config.podLogsDir), ticks);
   const metrics = new KubeletMetrics({ nodeName: config.nodeName, runtimePods: () => cache.pods() });
-  const collector = new StatsCollector({
-    ...{ config, cri, cache, pods, now },
-    // Part of the machine, so that those who run a kubelet need not open it.
-    cgroupStats: around.cgroupStats ?? (cgroups && (await openCgroupStats())),
-  });
+  // Part of the machine, so that those who run a kubelet need not open it.
+  const cgroupStats = around.cgroupStats ?? (cgroups && (await openCgroupStats()));
+  const collector = new StatsCollector({ config, cri, cache, pods, now, cgroupStats });
+  const allocations = new Allocations();
   const wake = (uid: string) => workers.wake(uid);
   const statuses = new StatusManager({
     ...{ client, log },
@@ -152,6 +155,10 @@ export async function runKubelet(around: KubeletSurroundings): Promise<RunningKu
     events,
     wake,
     statusOf: (pod) => statuses.get(pod),
+    handlerOf: ({ spec: { runtimeClassName: name = '' } }) => {
+      const handler = config.runtimeHandlers[name] ?? name;
+      return state.facts().handlers.find((one) => one.name === handler)?.features;
+    },
     probed: (pod, container, kind, { outcome }) => metrics.probed(pod, container, kind, outcome),
   });
   const state = new RuntimeState(cri, log, () => {
@@ -162,9 +169,10 @@ export async function runKubelet(around: KubeletSurroundings): Promise<RunningKu
     ...{ images: cri.images, events, now },
     maxParallel: config.serializeImagePulls ? 1 : config.maxParallelImagePulls,
   });
+  const limits = () => ({ memoryCapacity: machine.memoryBytes, cpuCFSQuota: config.cpuCFSQuota });
   const starter = new ContainerStarter({
     ...{ runtime, images, environment: parts.environment, events, now },
-    machine: () => ({ memoryCapacity: machine.memoryBytes, cpuCFSQuota: config.cpuCFSQuota }),
+    machine: limits,
     maxBackOffMs: config.maxContainerBackOffMs,
     seccompRoot: path.join(config.rootDir, 'seccomp'),
   });
@@ -173,6 +181,14 @@ export async function runKubelet(around: KubeletSurroundings): Promise<RunningKu
     volumes: parts.volumes,
     probes: parts.probes,
     killer: new Killer({ runtime, events, log, now }),
+    actuator: new ResizeActuator({
+      ...{ config, runtime, cgroups, machine: limits },
+      memoryOf: async (group) => {
+        const [used] = (await cgroupStats?.read([{ group }])) ?? [];
+        return used?.memoryBytes && used.memoryBytes - (used.inactiveFileBytes ?? 0);
+      },
+    }),
+    pendingResize: (uid) => allocations.pending(uid),
     networkProblem: () => state.networkProblem(),
     dnsOf: (pod) => dnsOf(pod, config, events),
     pullSecretsOf: (pod, container) => pullSecretsOf(pod, container, parts),
@@ -192,7 +208,7 @@ export async function runKubelet(around: KubeletSurroundings): Promise<RunningKu
     });
   const mirrors = client && new MirrorPods({ client, pods, log, node: () => node?.current() });
   const loop = new SyncLoop({
-    ...{ pods, workers, statuses, mirrors, events, log },
+    ...{ pods, workers, statuses, allocations, mirrors, events, log },
     node: () => ({
       ...named(),
       taints: node?.current()?.spec.taints ?? config.registerWithTaints,
@@ -201,6 +217,8 @@ export async function runKubelet(around: KubeletSurroundings): Promise<RunningKu
         eviction.has(one),
       ),
       allowedUnsafeSysctls: config.allowedUnsafeSysctls,
+      hasAppArmor: machine.hasAppArmor,
+      hasStrictGroups: state.facts().features?.supplementalGroupsPolicy === true,
     }),
     now,
     housekeeping: new Housekeeping({
@@ -222,6 +240,7 @@ export async function runKubelet(around: KubeletSurroundings): Promise<RunningKu
   const eviction = new EvictionManager({
     ...{ config, workers, events, log, now },
     sample: () => collector.sample(),
+    sampleAnew: () => collector.sampleAnew(),
     pods: () => pods.all().filter((pod) => workers.phaseOf(pod.metadata.uid) === 'sync'),
     reclaimDisk: () => imageGC.removeUnused(),
     pressureChanged: () => node?.changed(),

@@ -1,6 +1,6 @@
 // The labels and annotations by which a restarted kubelet knows its sandboxes and containers again. Pure.
 // Guarantees: written and read only here; names are Kubernetes', so tools such as crictl and nerdctl show them.
-import type { V1Container, V1EphemeralContainer } from '../api/gen/types.js';
+import type { V1Container, V1EphemeralContainer, V1PodSpec } from '../api/gen/types.js';
 import type { ContainerStatus, StringMap } from '../cri/runtime.js';
 import type { Pod } from './ports.js';
 
@@ -99,6 +99,18 @@ export function allContainers(pod: Pick<Pod, 'spec'>): readonly V1Container[] {
 /** Run once at most, and never keep a pod alive. */
 export function ephemeralContainers({ spec }: Pick<Pod, 'spec'>): readonly V1EphemeralContainer[] {
   return spec.ephemeralContainers ?? [];
+}
+
+/** Whether a run that ended with this code is followed by another: the container's rules, its policy, its pod's. */
+export function restartsAfter(spec: V1PodSpec, container: V1Container, exitCode: number): boolean {
+  const { restartPolicyRules = [] } = container;
+  const isRuled = restartPolicyRules.some(({ action, exitCodes }) => {
+    const isListed = exitCodes?.values?.includes(exitCode) === true;
+    return action === 'Restart' && exitCodes !== undefined && isListed === (exitCodes.operator === 'In');
+  });
+  if (isRuled) return true;
+  const policy = container.restartPolicy ?? spec.restartPolicy ?? 'Always';
+  return policy === 'Always' || (policy === 'OnFailure' && exitCode !== 0);
 }
 
 /** A sidecar: an init container that stays. */

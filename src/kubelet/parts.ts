@@ -28,7 +28,8 @@ export function makeParts(options: PartsOptions): (around: PartSurroundings) => 
   return (around) => {
     const { config, hostIps, allocatable, node, events, wake } = around;
     const { rootDir, clusterDomain } = config;
-    const objects = makePodObjects({ client, now });
+    // Half of a sync's period: a change reaches running pods within one and a half.
+    const objects = makePodObjects({ client, now, keepMs: config.syncFrequencyMs / 2 });
     const tokens = makeTokenManager({ client, now });
     const probes = makeProbes({
       exec: (id, command, timeoutSeconds) => runtime.execSync(id, command, timeoutSeconds),
@@ -47,6 +48,7 @@ export function makeParts(options: PartsOptions): (around: PartSurroundings) => 
       }),
       environment: makeContainerEnvironment({
         ...{ rootDir, clusterDomain, objects, hostIps, allocatable },
+        canRecurse: (pod) => around.handlerOf(pod)?.recursiveReadOnlyMounts === true,
         ...(informers === undefined ? {} : { services: informers.of(SERVICES) }),
         onSkipped: (pod, message) =>
           events.event(pod, { type: 'Warning', reason: 'InvalidEnvironmentVariableNames', message }),

@@ -1,9 +1,10 @@
 // What a pod needs next, given what the runtime has of it: the kubelet's central decision. Pure.
 // Guarantees: a running container whose hash matches and whose probes hold is never touched, sandbox permitting.
-import type { V1Container } from '../api/gen/types.js';
+import type { V1Container, V1ResourceRequirements } from '../api/gen/types.js';
 import type { ContainerStatus } from '../cri/runtime.js';
-import { containerHash, ephemeralContainers, hashOf, isRestartable } from './names.js';
+import { containerHash, ephemeralContainers, hashOf, isRestartable, restartsAfter } from './names.js';
 import type { Pod, ProbeKind } from './ports.js';
+import { changedAmounts, needsRestart } from './resize/amounts.js';
 import { isRunning, latest, type RuntimePod } from './runtime/runtimePod.js';
 
 export interface ContainerKill {
@@ -13,6 +14,11 @@ export interface ContainerKill {
   readonly message: string;
   /** Set when a probe asked for it, with its own grace period if the probe has one. */
   readonly probe?: ProbeKind;
+}
+
+export interface ContainerResize {
+  readonly container: V1Container;
+  readonly id: string;
 }
 
 export interface PodActions {
@@ -26,6 +32,8 @@ export interface PodActions {
   readonly containersToStart: readonly V1Container[];
   readonly ephemeralContainersToStart: readonly V1Container[];
   readonly containersToKill: readonly ContainerKill[];
+  /** Go on running, with other resources. */
+  readonly containersToResize: readonly ContainerResize[];
 }
 
 export type ProbeFailure = { readonly kind: ProbeKind; readonly message: string } | undefined;
@@ -37,6 +45,8 @@ export interface PodFacts {
   readonly probeFailure: (container: V1Container, status: ContainerStatus) => ProbeFailure;
   /** Without a startup probe a running container has started. */
   readonly isStarted: (container: V1Container, status: ContainerStatus) => boolean;
+  /** The resources that a running container was last given. */
+  readonly given: (container: V1Container, status: ContainerStatus) => V1ResourceRequirements | undefined;
 }
 
 export function computePodActions(facts: PodFacts): PodActions {
@@ -63,6 +73,7 @@ export function computePodActions(facts: PodFacts): PodActions {
       initContainersToStart: init.start,
       containersToStart: [],
       containersToKill: init.kill,
+      containersToResize: init.resize,
     };
   const decisions = pod.spec.containers.map((container) => decide(facts, container));
   const containersToStart = decisions.flatMap(({ start }) => start);
@@ -76,6 +87,7 @@ export function computePodActions(facts: PodFacts): PodActions {
     initContainersToStart: idle ? [] : init.start,
     containersToStart,
     containersToKill: idle ? [] : [...init.kill, ...decisions.flatMap(({ kill }) => kill)],
+    containersToResize: idle ? [] : [...init.resize, ...decisions.flatMap(({ resize }) => resize)],
   };
 }
 
@@ -89,9 +101,7 @@ export function shouldRestart(
   if (status === undefined || status.state === 'CONTAINER_CREATED' || status.state === 'CONTAINER_UNKNOWN')
     return true;
   if (isRunning(status) || ephemeralContainers(pod).some((one) => one === container)) return false;
-  const policy = container.restartPolicy ?? pod.spec.restartPolicy ?? 'Always';
-  if (policy === 'Never') return false;
-  return policy === 'Always' || status.exitCode !== 0;
+  return restartsAfter(pod.spec, container, status.exitCode);
 }
 
 interface SandboxChange {
@@ -135,6 +145,7 @@ function actionsForNewSandbox(pod: Pod, status: RuntimePod, attempt: number): Po
     // They wait for the pod to run: what they look into is not there yet.
     ephemeralContainersToStart: [],
     containersToKill: [],
+    containersToResize: [],
   };
 }
 
@@ -145,12 +156,14 @@ interface InitActions {
   readonly failed: boolean;
   readonly start: readonly V1Container[];
   readonly kill: readonly ContainerKill[];
+  readonly resize: readonly ContainerResize[];
 }
 
 function initActions(facts: PodFacts): InitActions {
   const { pod, status } = facts;
   const start: V1Container[] = [];
   const kill: ContainerKill[] = [];
+  const resize: ContainerResize[] = [];
   // Main containers of this sandbox exist only once initialisation was over: it is not done twice.
   const mainsBegan = pod.spec.containers.some(({ name }) => latest(status, name) !== undefined);
   for (const container of pod.spec.initContainers ?? []) {
@@ -159,27 +172,29 @@ function initActions(facts: PodFacts): InitActions {
       const decision = decide(facts, container);
       start.push(...decision.start);
       kill.push(...decision.kill);
+      resize.push(...decision.resize);
       const up = isRunning(run) && decision.keep && facts.isStarted(container, run);
-      if (!up && !mainsBegan) return { done: false, failed: false, start, kill };
+      if (!up && !mainsBegan) return { done: false, failed: false, start, kill, resize };
       continue;
     }
     if (mainsBegan || (run?.state === 'CONTAINER_EXITED' && run.exitCode === 0)) continue;
     if (isRunning(run)) {
       const failure = facts.probeFailure(container, run);
-      if (failure === undefined) return { done: false, failed: false, start, kill };
+      if (failure === undefined) return { done: false, failed: false, start, kill, resize };
     }
-    if (run?.state === 'CONTAINER_EXITED' && (pod.spec.restartPolicy ?? 'Always') === 'Never')
-      return { done: false, failed: true, start: [], kill };
+    if (run?.state === 'CONTAINER_EXITED' && !restartsAfter(pod.spec, container, run.exitCode))
+      return { done: false, failed: true, start: [], kill, resize };
     if (!isRunning(run)) start.push(container);
-    return { done: false, failed: false, start, kill };
+    return { done: false, failed: false, start, kill, resize };
   }
-  return { done: true, failed: false, start, kill };
+  return { done: true, failed: false, start, kill, resize };
 }
 
 interface Decision {
   readonly keep: boolean;
   readonly start: readonly V1Container[];
   readonly kill: readonly ContainerKill[];
+  readonly resize: readonly ContainerResize[];
 }
 
 function decide(facts: PodFacts, container: V1Container): Decision {
@@ -197,15 +212,15 @@ function decide(facts: PodFacts, container: V1Container): Decision {
             },
           ]
         : [];
-    return { keep: false, start: again ? [container] : [], kill };
+    return { keep: false, start: again ? [container] : [], kill, resize: [] };
   }
   const known = hashOf(run);
   if (known !== undefined && known !== containerHash(container)) {
     const message = `Container ${container.name} definition changed, will be restarted`;
-    return { keep: false, start: [container], kill: [{ container, id: run.id, message }] };
+    return { keep: false, start: [container], kill: [{ container, id: run.id, message }], resize: [] };
   }
   const failure = facts.probeFailure(container, run);
-  if (failure === undefined) return { keep: true, start: [], kill: [] };
+  if (failure === undefined) return resized(facts, container, run);
   const policy = container.restartPolicy ?? facts.pod.spec.restartPolicy ?? 'Always';
   const again = policy !== 'Never';
   const message = `Container ${container.name} failed ${failure.kind} probe${again ? ', will be restarted' : ''}`;
@@ -213,5 +228,18 @@ function decide(facts: PodFacts, container: V1Container): Decision {
     keep: false,
     start: again ? [container] : [],
     kill: [{ container, id: run.id, message, probe: failure.kind }],
+    resize: [],
   };
+}
+
+/** A healthy container: left alone, unless it was granted other resources than it has. */
+function resized({ given }: PodFacts, container: V1Container, run: ContainerStatus): Decision {
+  const held = given(container, run);
+  const changed = held === undefined ? [] : changedAmounts(container.resources, held);
+  if (changed.length === 0) return { keep: true, start: [], kill: [], resize: [] };
+  const { id } = run;
+  if (!needsRestart(container.resizePolicy, changed))
+    return { keep: true, start: [], kill: [], resize: [{ container, id }] };
+  const message = `Container ${container.name} resize requires restart`;
+  return { keep: false, start: [container], kill: [{ container, id, message }], resize: [] };
 }

@@ -43,10 +43,19 @@ export function oomScoreAdj(spec: V1PodSpec, container: V1Container, memoryCapac
   const qos = qosClassOf(spec);
   if (qos === 'Guaranteed') return -997;
   if (qos === 'BestEffort') return 1000;
-  const request = requestOf(container, 'memory');
+  const request = requestOf(container, 'memory') + shareOfRest(spec, 'memory');
   const adjusted = Math.trunc(1000 - (1000 * request) / memoryCapacity);
   // 3 keeps a small distance to guaranteed pods, 999 one to best-effort ones.
   return Math.min(999, Math.max(3, adjusted));
+}
+
+/** What a pod asks for as a whole and its containers do not is theirs in equal parts. */
+function shareOfRest(spec: V1PodSpec, name: 'cpu' | 'memory'): number {
+  if (spec.resources === undefined) return 0;
+  const { resources: _, overhead: __, ...parts } = spec;
+  const rest = podRequest({ ...spec, overhead: undefined }, name) - podRequest(parts, name);
+  const count = spec.containers.length + (spec.initContainers ?? []).filter(isRestartable).length;
+  return Math.max(0, Math.floor(rest / count));
 }
 
 function requestOf({ resources }: V1Container, name: 'cpu' | 'memory'): number {
@@ -89,7 +98,9 @@ export function podRequest(spec: V1PodSpec, name: string): number {
     initPeak = Math.max(initPeak, isRestartable(container) ? sidecars : sidecars + own);
   }
   const main = spec.containers.reduce((sum, { resources }) => sum + of(resources), 0);
-  return Math.max(main + sidecars, initPeak) + (read(spec.overhead?.[name]) ?? 0);
+  // What the pod asks for as a whole stands in place of what its containers sum up to.
+  const whole = read(spec.resources?.requests?.[name]) ?? read(spec.resources?.limits?.[name]);
+  return (whole ?? Math.max(main + sidecars, initPeak)) + (read(spec.overhead?.[name]) ?? 0);
 }
 
 /** The control group of the whole pod: shares always, quota and memory only when every container is limited. */
@@ -109,8 +120,10 @@ export function podCgroupResources(
   };
 }
 
-/** 0 when a container has no limit, since then the pod has none. */
+/** 0 when a container has no limit, since then the pod has none, unless it has one as a whole. */
 function podLimit(spec: V1PodSpec, name: 'cpu' | 'memory'): number {
+  const whole = (name === 'cpu' ? milliCpu : bytes)(spec.resources?.limits?.[name]);
+  if (whole !== undefined && whole > 0) return whole;
   const of = ({ resources }: V1Container) =>
     (name === 'cpu' ? milliCpu : bytes)(resources?.limits?.[name]) ?? 0;
   const inits = spec.initContainers ?? [];

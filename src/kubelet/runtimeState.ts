@@ -10,7 +10,12 @@ const READY_PERIOD_MS = 5_000;
 const UNREADY_PERIOD_MS = 200;
 
 export class RuntimeState {
-  private state: RuntimeFacts = { version: undefined, conditions: [], problem: 'not asked yet', images: [] };
+  private state: RuntimeFacts = {
+    version: undefined,
+    ...{ conditions: [], handlers: [], features: undefined },
+    problem: 'not asked yet',
+    images: [],
+  };
   private timer: NodeJS.Timeout | undefined;
   private stopped = false;
 
@@ -47,12 +52,12 @@ export class RuntimeState {
   private async look(): Promise<void> {
     const before = this.state;
     try {
-      const [version, conditions, images] = await Promise.all([
+      const [version, status, images] = await Promise.all([
         before.version ?? this.cri.runtime.version(),
         this.cri.runtime.status(),
         this.images(),
       ]);
-      this.state = { version, conditions, problem: undefined, images };
+      this.state = { version, ...status, problem: undefined, images };
     } catch (error) {
       // The version is asked again: it may be another runtime that comes back.
       this.state = { ...before, version: undefined, conditions: [], problem: messageOf(error) };

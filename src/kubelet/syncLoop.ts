@@ -3,7 +3,7 @@
 
 import { qosClassOf } from '../api/kinds/pod/qos.js';
 import type { Log } from '../api/log.js';
-import { type NodeFacts, refusalOf } from './admission.js';
+import { type NodeFacts, refusalOf, shortage } from './admission.js';
 import { messageOf } from './error.js';
 import type { EventSink } from './events.js';
 import type { Housekeeping } from './housekeeping.js';
@@ -12,6 +12,8 @@ import { isMirror } from './names.js';
 import type { PodManager } from './podManager.js';
 import type { PodFailure, PodWorkers } from './podWorkers.js';
 import type { Pod } from './ports.js';
+import type { Allocations } from './resize/allocations.js';
+import { summaryOf } from './resize/amounts.js';
 import type { PodUpdate } from './sources/podConfig.js';
 import type { StatusManager } from './status/statusManager.js';
 import { apiTime } from './status/time.js';
@@ -20,6 +22,7 @@ export interface SyncLoopOptions {
   readonly pods: PodManager;
   readonly workers: PodWorkers;
   readonly statuses: StatusManager;
+  readonly allocations: Allocations;
   readonly mirrors: MirrorPods | undefined;
   readonly events: EventSink;
   readonly log: Log;
@@ -70,9 +73,36 @@ export class SyncLoop {
       if (refusal !== undefined) this.refuse(pod, refusal);
     }
     if (this.refused.has(pod.metadata.uid) && pod.metadata.deletionTimestamp === undefined) return;
-    workers.update(pod);
+    if (isNew) this.options.allocations.take(pod);
+    this.resize(pod);
+    workers.update(this.options.allocations.of(pod));
     // A pod that has already ended has no more syncs that would tell of its deletion.
     if (workers.isFinished(pod.metadata.uid)) statuses.update(pod);
+  }
+
+  /** Grants other resources than the pod has, if the node has them. */
+  private resize(pod: Pod): void {
+    const { allocations, events, node } = this.options;
+    const before = allocations.pending(pod.metadata.uid);
+    const answer = allocations.resize(pod, this.taken(pod), (one, others) => shortage(one, others, node()));
+    if (answer === 'granted') {
+      const message = `Pod resize started: ${summaryOf(pod.spec)}`;
+      events.event(pod, { type: 'Normal', reason: 'ResizeStarted', message });
+    }
+    if (typeof answer === 'string' || before?.message === answer.message) return;
+    const message = `Pod resize ${answer.reason}: ${answer.message}`;
+    events.event(pod, { type: 'Warning', reason: `Resize${answer.reason}`, message });
+  }
+
+  /** Others may have left or become smaller. */
+  private resizeDeferred(): void {
+    const { allocations, pods, workers } = this.options;
+    for (const uid of allocations.deferred()) {
+      const pod = pods.get(uid);
+      if (pod === undefined) continue;
+      this.resize(pod);
+      if (allocations.pending(uid) === undefined) workers.update(allocations.of(pod));
+    }
   }
 
   /** Only the status differs: if it is not the one this kubelet wrote, it is written again. */
@@ -88,6 +118,7 @@ export class SyncLoop {
     pods.remove(pod);
     if (isMirror(pod)) return;
     this.refused.delete(pod.metadata.uid);
+    this.options.allocations.forget(pod.metadata.uid);
     // Gone from its source: a forced deletion, or a manifest taken away.
     if (workers.knows(pod.metadata.uid)) workers.terminate(pod.metadata.uid);
   }
@@ -109,9 +140,10 @@ export class SyncLoop {
 
   /** Pods that hold resources of this node. */
   private taken(but: Pod): readonly Pod[] {
-    const { pods, statuses } = this.options;
+    const { pods, statuses, allocations } = this.options;
     return pods
       .all()
+      .map((pod) => allocations.of(pod))
       .filter(
         (pod) =>
           pod.metadata.uid !== but.metadata.uid &&
@@ -127,6 +159,7 @@ export class SyncLoop {
   private keepHouse(): void {
     this.mirror();
     if (!this.options.sourcesReady()) return;
+    this.resizeDeferred();
     this.options.housekeeping.round().catch((error: unknown) => {
       this.options.log.error('housekeeping failed', { error: messageOf(error) });
     });

@@ -2,9 +2,19 @@
 // Guarantees: both are written anew at every start and hold nothing of another's; `removePodNetwork` takes them away.
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { ip6Daddr, ip6Saddr, ipDaddr, ipSaddr, masquerade, rule } from '../kernel/nftables/expressions.js';
+import {
+  dport,
+  ip6Daddr,
+  ip6Saddr,
+  ipDaddr,
+  ipSaddr,
+  l4proto,
+  masquerade,
+  notrack,
+  rule,
+} from '../kernel/nftables/expressions.js';
 import type { NftPort, NftRequest } from '../kernel/nftables/port.js';
-import type { RoutePort } from '../kernel/route/port.js';
+import type { RoutePort, RouteRequest } from '../kernel/route/port.js';
 import { randomMac } from './overlay/device.js';
 
 export interface PodNetworkOptions {
@@ -17,6 +27,11 @@ export interface PodNetworkOptions {
   readonly clusterCidrs: readonly string[];
   /** Networks beyond the cluster that know the way back to pods: they see a pod's own address. */
   readonly nonMasqueradeCidrs?: readonly string[];
+  /** Ranges of services, and the node's addresses: both at most one a family. */
+  readonly serviceCidrs: readonly string[];
+  readonly nodeIps: readonly string[];
+  /** UDP port of the packets that carry those of pods between nodes; undefined when nothing carries them. */
+  readonly carrierPort?: number | undefined;
   /** Of pods; the link between the nodes decides. */
   readonly mtu?: number;
   readonly nftTable: string;
@@ -31,6 +46,7 @@ export interface PodNetworkPorts {
 }
 
 const SOURCE_NAT = 100;
+const BEFORE_TRACKING = -300;
 const FAMILIES = [
   {
     family: 'ip',
@@ -38,6 +54,7 @@ const FAMILIES = [
     source: ipSaddr,
     destination: ipDaddr,
     multicast: '224.0.0.0/4',
+    everything: '0.0.0.0/0',
   },
   {
     family: 'ip6',
@@ -45,6 +62,7 @@ const FAMILIES = [
     source: ip6Saddr,
     destination: ip6Daddr,
     multicast: 'ff00::/8',
+    everything: '::/0',
   },
 ] as const;
 
@@ -67,56 +85,90 @@ export function networkList({ name, bridge, podCidrs, mtu, stateDir }: PodNetwor
   };
 }
 
-/** What leaves the cluster from a pod goes under the node's address: the world has no route back to pods. Pure. */
-const natRules = ({ nftTable, clusterCidrs, nonMasqueradeCidrs = [] }: PodNetworkOptions): NftRequest[] =>
-  masqueradeRules({
-    table: nftTable,
-    comment: 'Trellis: traffic of pods that leaves the cluster',
-    sources: clusterCidrs,
-    except: [...clusterCidrs, ...nonMasqueradeCidrs],
-  });
+/**
+ * What leaves the cluster from a pod goes under the node's address: the world has no route back to pods. The packets
+ * that carry those of pods are kept away from connection tracking: kernels before 5.7 break the checksum inside one whose
+ * own address is translated, and tracking it would be work for nothing. Pure.
+ */
+function podRules({
+  nftTable,
+  clusterCidrs,
+  carrierPort,
+  nonMasqueradeCidrs = [],
+}: PodNetworkOptions): NftRequest[] {
+  const families = FAMILIES.filter(({ isOurs }) => clusterCidrs.some(isOurs));
+  return [
+    ...masqueradeRules({
+      table: nftTable,
+      comment: 'Trellis: traffic of pods that leaves the cluster',
+      sources: clusterCidrs,
+      except: [...clusterCidrs, ...nonMasqueradeCidrs],
+    }),
+    ...(carrierPort === undefined
+      ? []
+      : families.flatMap(({ family }) => untracked({ family, table: nftTable }, carrierPort))),
+  ];
+}
 
-/** Tables of their own for what leaves ranges under the machine's address; those of that name are replaced. Pure. */
+/** Tables of its own, one a family, for what leaves ranges under the machine's address; those of that name are replaced. Pure. */
 export function masqueradeRules(options: {
   readonly table: string;
   readonly comment: string;
   readonly sources: readonly string[];
-  /** Where it is seen under its own address. */
+  /** Where it may be seen as it is. */
   readonly except: readonly string[];
 }): NftRequest[] {
   return FAMILIES.flatMap(({ family, isOurs, source, destination, multicast }): NftRequest[] => {
     const table = { family, name: options.table } as const;
-    const chain = { family, table: options.table, name: 'postrouting' } as const;
-    const stay = options.except.filter(isOurs);
+    const at = { family, table: options.table } as const;
+    const chain = 'postrouting';
+    const except = [...options.except.filter(isOurs), multicast];
     const rules = options.sources
       .filter(isOurs)
-      .map((from) =>
+      .map((range) =>
         rule(
-          source(from),
-          ...[...stay, multicast].map((network) => destination(network, 'neq')),
+          source(range),
+          ...except.map((network) => destination(network, 'neq')),
           masquerade('fully-random'),
         ),
       );
-    // Of a family that the cluster does not have (any more) nothing is left.
+    // Of a family that has no range (any more) nothing is left.
     if (rules.length === 0) return [{ do: 'destroy', kind: 'table', ...table }];
     return [
       { do: 'add', kind: 'table', ...table },
       { do: 'delete', kind: 'table', ...table },
       { do: 'add', kind: 'table', ...table, comment: options.comment },
-      { do: 'add', kind: 'chain', ...chain, type: 'nat', hook: 'postrouting', priority: SOURCE_NAT },
-      ...rules.map(
-        (expressions): NftRequest => ({
-          ...{ do: 'add', kind: 'rule', family, table: options.table, chain: chain.name },
-          expressions,
-        }),
-      ),
+      {
+        do: 'add',
+        kind: 'chain',
+        ...at,
+        name: chain,
+        type: 'nat',
+        hook: 'postrouting',
+        priority: SOURCE_NAT,
+      },
+      ...rules.map((expressions): NftRequest => ({ do: 'add', kind: 'rule', ...at, chain, expressions })),
+    ];
+  });
+}
+
+function untracked(
+  at: { readonly family: 'ip' | 'ip6'; readonly table: string },
+  port: number,
+): NftRequest[] {
+  return (['prerouting', 'output'] as const).flatMap((hook): NftRequest[] => {
+    const chain = `carrier-${hook}`;
+    return [
+      { do: 'add', kind: 'chain', ...at, name: chain, type: 'filter', hook, priority: BEFORE_TRACKING },
+      { do: 'add', kind: 'rule', ...at, chain, expressions: rule(l4proto('udp'), dport(port), notrack) },
     ];
   });
 }
 
 export async function setUpPodNetwork(options: PodNetworkOptions, ports: PodNetworkPorts): Promise<void> {
-  await ports.nft.commit(natRules(options));
+  await ports.nft.commit(podRules(options));
   await makeBridge(options.bridge, ports.route);
+  await routeServices(options, ports.route);
   await mkdir(options.stateDir, { recursive: true, mode: 0o700 });
   await mkdir(options.configDir, { recursive: true, mode: 0o700 });
   // The runtime watches this directory: the file must appear whole.
@@ -134,6 +186,22 @@ async function makeBridge(name: string, route: RoutePort): Promise<void> {
   // sysctl of that name is for every bridge of the host.
   const bridge = { nfCallIptables: true };
   await route.apply([{ do: 'replace', kind: 'link', name, type: 'bridge', up: true, bridge, ...mac }]);
+}
+
+/**
+ * A packet to a service is routed before the rules replace its address: a machine without a default route would call it
+ * unreachable. Such a machine gets a route, which goes away with the bridge.
+ */
+async function routeServices({ bridge, serviceCidrs, nodeIps }: PodNetworkOptions, route: RoutePort) {
+  const routes = await route.routes({ table: 'main' });
+  const requests = FAMILIES.flatMap(({ isOurs, everything }): RouteRequest[] => {
+    const destination = serviceCidrs.find(isOurs);
+    const preferredSource = nodeIps.find(isOurs);
+    const hasDefault = routes.some((one) => one.destination === everything);
+    if (hasDefault || destination === undefined || preferredSource === undefined) return [];
+    return [{ do: 'replace', kind: 'route', destination, dev: bridge, preferredSource }];
+  });
+  if (requests.length > 0) await route.apply(requests);
 }
 
 /** Success also when nothing of it is there. */

@@ -14,8 +14,9 @@ import { planVolumes } from './plugins/volumeBinding.js';
 import type { PodInfo } from './podInfo.js';
 import type { Budgets } from './preemption/budgets.js';
 import { findCandidates, gentlest } from './preemption/preempt.js';
-import type { Victims } from './preemption/victims.js';
+import { type Victims, victimsOf } from './preemption/victims.js';
 import type { SchedulerState } from './state.js';
+import { KnownVerdicts, type Verdicts } from './verdicts.js';
 import type { Writer } from './writer.js';
 
 export interface AttemptsOptions {
@@ -39,6 +40,7 @@ interface Attempt {
 export class Attempts {
   readonly #options: AttemptsOptions;
   readonly #scratch = new Scratch();
+  readonly #verdicts = new KnownVerdicts();
   /** Where in the order of nodes the next choice begins. */
   #start = 0;
 
@@ -62,13 +64,21 @@ export class Attempts {
       extenders: extenders.filter((extender) => extender.isInterestedIn(info)),
       started: performance.now(),
     };
-    const choice = this.#choose(attempt);
+    const choice = this.#choose(attempt, this.#verdictsFor(attempt));
     return choice.slot >= 0 && attempt.extenders.some(judgesNodes)
       ? this.#consult(attempt, choice)
       : this.#settle(attempt, choice);
   }
 
-  #choose({ info, profile }: Attempt): Choice {
+  /** A pod with a place promised sees its own node as nobody else does. */
+  #verdictsFor({ info, profile }: Attempt): Verdicts | undefined {
+    const { snapshot, nominations } = this.#options.state;
+    return nominations.nodeOf(info.key) === undefined
+      ? this.#verdicts.of(info, profile.filters, snapshot.table)
+      : undefined;
+  }
+
+  #choose({ info, profile }: Attempt, verdicts?: Verdicts): Choice {
     const { state, random } = this.#options;
     const { snapshot, nominations } = state;
     const choice = chooseNode(info, snapshot, profile, {
@@ -76,6 +86,7 @@ export class Attempts {
       random,
       start: this.#start,
       nominations,
+      verdicts,
     });
     this.#start = (this.#start + choice.visited) % Math.max(1, snapshot.nodeCount);
     return choice;
@@ -168,12 +179,14 @@ export class Attempts {
   }
 
   /** Where room could be made for the pod; undefined when that is out of the question. */
-  #candidates({ info, profile }: Attempt, { refusal }: Diagnosis) {
+  #candidates(attempt: Attempt, { refusal }: Diagnosis) {
+    const { info, profile } = attempt;
     const { state, metrics, budgets, random } = this.#options;
     const { snapshot, nominations } = state;
     if (!profile.preempts || snapshot.nodeCount === 0 || refusal !== undefined) return undefined;
     const run = new FilterRun(info, snapshot, profile.filters);
-    const whatIf = { pod: info, snapshot, run, nominations, budgets: budgets() };
+    const verdicts = run.seesOnlySums() ? this.#verdictsFor(attempt) : undefined;
+    const whatIf = { pod: info, snapshot, run, nominations, budgets: budgets(), verdicts };
     const found = findCandidates(whatIf, { scratch: this.#scratch, random });
     if ('message' in found) metrics.preempted(undefined);
     return found;
@@ -194,7 +207,7 @@ export class Attempts {
     const still = [...left].flatMap(([node, { pods, violations }]) => {
       const slot = table.slotOf(node);
       const arePlaced = pods.length > 0 && pods.every((one) => state.isPlaced(one));
-      return slot === undefined || !arePlaced ? [] : [{ slot, pods, violations }];
+      return slot === undefined || !arePlaced ? [] : [victimsOf(slot, pods, violations)];
     });
     this.#preempt(now, diagnosis, gentlest(still));
   }

@@ -7,6 +7,7 @@ import type { Nominations } from './nominations.js';
 import type { Plugin } from './plugin.js';
 import type { PodInfo } from './podInfo.js';
 import type { Snapshot } from './snapshot/snapshot.js';
+import type { Verdicts } from './verdicts.js';
 
 export interface WeightedPlugin {
   readonly plugin: Plugin;
@@ -47,6 +48,8 @@ export interface ChooseOptions {
   /** Where in the order of nodes to begin. */
   readonly start: number;
   readonly nominations?: Nominations;
+  /** What nodes said to pods like this one. */
+  readonly verdicts?: Verdicts | undefined;
   random(): number;
 }
 
@@ -66,7 +69,7 @@ export function chooseNode(
   pod: PodInfo,
   snapshot: Snapshot,
   profile: Profile,
-  { scratch, start, nominations, random }: ChooseOptions,
+  { scratch, start, nominations, verdicts, random }: ChooseOptions,
 ): Choice {
   scratch.prepare(snapshot.table.size);
   const run = new FilterRun(pod, snapshot, profile.filters);
@@ -80,6 +83,17 @@ export function chooseNode(
     const others = nominations?.beside(pod, slot);
     return others === undefined || run.testBeside(slot, others);
   };
+  const shared = run.seesOnlySums() ? verdicts : undefined;
+  const isRefused = (slot: number) => {
+    const known = shared?.refusal(slot, run);
+    if (known === undefined && takes(slot)) return false;
+    const isFinal = known?.isFinal ?? run.isFinal(slot);
+    // Beside a promised pod that minds its neighbours, pods that ask for the same may fare differently.
+    if (known === undefined && run.seesOnlySums(nominations?.beside(pod, slot)))
+      shared?.keepRefusal(slot, run, isFinal);
+    status[slot] = isFinal ? REJECTED_FOR_GOOD : REJECTED;
+    return true;
+  };
   // Who made room on a node goes there, if it has come free; only if not, elsewhere.
   const promised = snapshot.table.slotOf(nominations?.nodeOf(pod.key) ?? '');
   if (promised !== undefined && slots.includes(promised) && takes(promised)) {
@@ -92,12 +106,8 @@ export function chooseNode(
   for (; visited < slots.length && count < enough; visited += 1) {
     const slot = slots[at] ?? 0;
     at = at + 1 === slots.length ? 0 : at + 1;
-    if (takes(slot)) {
-      feasible[count++] = slot;
-      continue;
-    }
-    status[slot] = run.isFinal(slot) ? REJECTED_FOR_GOOD : REJECTED;
-    rejections.note(run.failed, run.code);
+    if (isRefused(slot)) rejections.note(run.failed, run.code);
+    else feasible[count++] = slot;
   }
   if (count === 0)
     return { slot: -1, visited, feasible: 0, score: 0, diagnosis: diagnose(run, rejections, order.length) };

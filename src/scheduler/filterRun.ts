@@ -63,11 +63,20 @@ export class FilterRun {
 
   /** The same, with those pods on the node too. They may yet go elsewhere, so the node must also do without them. */
   testBeside(slot: number, others: readonly PodInfo[]): boolean {
+    if (this.seesOnlySums(others)) return this.#testSumsBeside(slot, others);
     for (const other of others) this.#snapshot.place(other, slot);
     this.lookAround();
     const fits = this.test(slot);
     for (const other of others) this.#snapshot.displace(other, slot);
     this.lookAround();
+    return fits;
+  }
+
+  #testSumsBeside(slot: number, others: readonly PodInfo[]): boolean {
+    const { table } = this.#snapshot;
+    for (const other of others) table.lend(slot, other, 1);
+    const fits = this.test(slot);
+    for (const other of others) table.lend(slot, other, -1);
     return fits;
   }
 

@@ -21,6 +21,7 @@ export class Nominations {
     this.#nodes.set(pod.key, nodeName);
     const pods = this.#byNode.get(nodeName) ?? new Map<string, PodInfo>();
     this.#byNode.set(nodeName, pods.set(pod.key, pod));
+    this.#touch(nodeName);
   }
 
   remove(key: string): void {
@@ -30,6 +31,7 @@ export class Nominations {
     const pods = this.#byNode.get(node);
     pods?.delete(key);
     if (pods?.size === 0) this.#byNode.delete(node);
+    this.#touch(node);
   }
 
   nodeOf(key: string): string | undefined {
@@ -50,5 +52,11 @@ export class Nominations {
         key !== pod.key && priority >= pod.priority && !this.#snapshot.table.pods[slot]?.has(key),
     );
     return others.length === 0 ? undefined : others;
+  }
+
+  #touch(nodeName: string): void {
+    const { table } = this.#snapshot;
+    const slot = table.slotOf(nodeName);
+    if (slot !== undefined) table.touch(slot);
   }
 }

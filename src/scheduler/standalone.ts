@@ -1,14 +1,10 @@
 // A scheduler as a process of its own: leader among its like, then at work until it no longer is.
 // Guarantees: two schedulers of one cluster never choose at the same time while leader election is on; health is served first.
 import type { Log } from '../api/log.js';
-import { Gauge } from '../api/metrics.js';
 import type { Client } from '../client/client.js';
-import { openComponentServer } from '../client/componentServer.js';
-import { delegateAccess } from '../client/delegatedAccess.js';
 import { makeEventRecorder } from '../client/eventRecorder.js';
 import { runLeaderElection } from '../client/leaderElection.js';
-import type { Listening } from '../client/listen.js';
-import { processMetrics } from '../client/processMetrics.js';
+import { type Progress, type Serving, serveComponent } from '../client/serving.js';
 import { openInformers } from '../client/sharedInformers.js';
 import type { SchedulerConfiguration } from './configuration/configuration.js';
 import { Extender } from './extenders/extender.js';
@@ -26,29 +22,14 @@ export interface StandaloneOptions {
   readonly serving?: Serving;
 }
 
-export interface Serving {
-  readonly host: string;
-  readonly port: number;
-  readonly tls: { readonly cert: string; readonly key: string; readonly clientCa?: string };
-  /** Ask the apiserver who a caller is, and what it may; the scheduler's own client when absent. */
-  readonly tokens?: Client | undefined;
-  readonly rights?: Client | undefined;
-  listening?(port: number): void;
-}
-
-/** What the process is doing, for whoever asks. */
-interface Progress {
-  isLeading: boolean;
-  hasSynced: boolean;
-}
-
 /** Resolves after the signal, or when the lease was lost; a process then ends. */
 export async function runStandalone(options: StandaloneOptions): Promise<void> {
   const { client, configuration, identity, log, signal, serving } = options;
   const { leaderElect, resourceName, resourceNamespace, ...times } = configuration.leaderElection;
   const metrics = new SchedulerMetrics();
   const progress: Progress = { isLeading: false, hasSynced: false };
-  const server = serving === undefined ? undefined : await serve(options, serving, { metrics, progress });
+  const component = { client, lease: resourceName, progress, metrics: metrics.families, log };
+  const server = serving === undefined ? undefined : await serveComponent(component, serving);
   const lead = async (term: AbortSignal) => {
     progress.isLeading = true;
     await work(options, { term, metrics, progress });
@@ -60,39 +41,6 @@ export async function runStandalone(options: StandaloneOptions): Promise<void> {
   } finally {
     await server?.close();
   }
-}
-
-async function serve(
-  { client, configuration, log }: StandaloneOptions,
-  { host, port, tls, tokens = client, rights = client, listening }: Serving,
-  { metrics, progress }: { metrics: SchedulerMetrics; progress: Progress },
-): Promise<Listening> {
-  const name = configuration.leaderElection.resourceName;
-  const leading = new Gauge(
-    {
-      name: 'leader_election_master_status',
-      help: 'Gauge of if the reporting system is master of the relevant lease, 0 indicates backup, 1 indicates master.',
-    },
-    () => [[{ name }, progress.isLeading ? 1 : 0]],
-  );
-  // One that waits for the lease is ready to take it.
-  const synced = () =>
-    progress.isLeading && !progress.hasSynced ? 'the informers have not synced yet' : undefined;
-  const server = await openComponentServer({
-    host,
-    port,
-    tls,
-    access: {
-      authenticate: delegateAccess({ client: tokens, log }).authenticate,
-      authorize: delegateAccess({ client: rights, log }).authorize,
-    },
-    checks: { live: {}, ready: { 'informer-sync': synced } },
-    metrics: [...metrics.families, leading, ...processMetrics()],
-    log,
-  });
-  log.info('serving health and metrics', { host, port: server.port });
-  listening?.(server.port);
-  return server;
 }
 
 async function work(

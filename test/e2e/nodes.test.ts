@@ -393,7 +393,8 @@ describeWith(NEEDS, 'three nodes on one machine', () => {
     const address = await kubectl('get', 'service', 'busy', '-o', 'jsonpath={.spec.clusterIP}');
     const ask = `wget -q -O /dev/null http://${address}/ && echo ok || echo failed`;
     const asking = `while [ ! -e /tmp/enough ]; do ${ask}; done > /tmp/answers 2>&1; touch /tmp/done`;
-    for (const pod of askers) await inPod(pod, `rm -f /tmp/enough /tmp/done; (${asking}) < /dev/null > /dev/null 2>&1 &`);
+    for (const pod of askers)
+      await inPod(pod, `rm -f /tmp/enough /tmp/done; (${asking}) < /dev/null > /dev/null 2>&1 &`);
     const until = Date.now() + LOAD_SECONDS * 1000;
     do {
       await kubectl('rollout', 'restart', 'deployment', 'busy');

@@ -1,6 +1,6 @@
 // The quick start of the README, as a user types it, on real containerd with stock kubectl; and the same through a crash.
 
-import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { differences, lookAtMachine, type MachineState } from '../support/machine.js';
@@ -201,6 +201,36 @@ describeWith(NEEDS, 'the quick start', () => {
       expect(await cluster.get(`http://${await serviceAddress(cluster)}/hostname`)).toMatch(/^web-/);
     });
 
+    it.runIf(round === 1)('copies files, forwards a port, goes back and drains', async () => {
+      const [pod = { name: '' }] = await readyPods(cluster, 2);
+      const file = path.join(path.dirname(cluster.dataDir), 'copied');
+      writeFileSync(file, 'carried over\n');
+      await cluster.kubectl('cp', file, `${pod.name}:/tmp/copied`);
+      expect(await cluster.kubectl('exec', pod.name, '--', 'cat', '/tmp/copied')).toBe('carried over\n');
+      await cluster.kubectl('cp', `${pod.name}:/tmp/copied`, `${file}-back`);
+      expect(readFileSync(`${file}-back`, 'utf8')).toBe('carried over\n');
+
+      const forward = cluster.follow('port-forward', 'service/web', ':80');
+      const told = await eventually(
+        async () => /127\.0\.0\.1:(\d+) ->/.exec(forward.said())?.[1],
+        (port) => port !== undefined,
+      );
+      expect(await cluster.get(`http://127.0.0.1:${told}/hostname`)).toMatch(/^web-/);
+      await forward.stop();
+
+      await cluster.kubectl('set', 'image', 'deployment', 'web', '*=trellis.local/nothing');
+      await cluster.kubectl('rollout', 'undo', 'deployment', 'web');
+      await cluster.kubectl('rollout', 'status', 'deployment', 'web', '--timeout=90s');
+      const [node = ''] = (await cluster.kubectl('get', 'nodes', '-o', 'name')).trim().split('/').slice(1);
+      await cluster.kubectl('drain', node, '--ignore-daemonsets', '--force', '--timeout=90s');
+      await eventually(
+        () => podsOf(cluster),
+        (pods) => pods.length === 2 && pods.every(({ ready, ip }) => !ready && ip === undefined),
+      );
+      await cluster.kubectl('uncordon', node);
+      await readyPods(cluster, 2);
+    });
+
     it('deletes what was made, and gives the addresses back', async () => {
       await cluster.kubectl('delete', 'deployment,service', 'web');
       await eventually(
@@ -221,6 +251,60 @@ describeWith(NEEDS, 'the quick start', () => {
       );
       expect(existsSync(cluster.dataDir)).toBe(round === 1);
     });
+  });
+});
+
+describeWith(NEEDS, 'a cluster of both families, as one file says', () => {
+  let cluster: TestCluster;
+
+  beforeAll(async () => {
+    cluster = await TestCluster.make();
+    await cluster.netns.run('ip', 'address', 'add', 'fd00:99::1/64', 'dev', 'eth0', 'nodad');
+  });
+  afterAll(() => cluster.remove());
+
+  it('answers through both addresses of a Service, and keeps what the file said', async () => {
+    const file = path.join(path.dirname(cluster.dataDir), 'cluster.yaml');
+    const documents = [
+      {
+        apiVersion: 'trellis.local/v1alpha1',
+        kind: 'ClusterConfiguration',
+        dualStack: true,
+        nodeName: 'both',
+      },
+      { apiVersion: 'kubelet.config.k8s.io/v1beta1', kind: 'KubeletConfiguration', maxPods: 17 },
+    ];
+    writeFileSync(file, documents.map((document) => JSON.stringify(document)).join('\n---\n'));
+    expect(await cluster.trellis('up', '--detach', '--config', file)).toMatchObject({ code: 0, stderr: '' });
+    const of = async (kind: string, template: string) =>
+      (await cluster.kubectl('get', kind, '-o', `jsonpath=${template}`)).split(' ');
+    expect(await of('node/both', '{.status.capacity.pods} {.status.addresses[*].address}')).toEqual([
+      '17',
+      '192.168.99.1',
+      'fd00:99::1',
+      'both',
+    ]);
+    await cluster.kubectl('create', 'deployment', 'web', `--image=${IMAGE}`, '--replicas=2', ...SERVE);
+    const service = {
+      ...{ apiVersion: 'v1', kind: 'Service', metadata: { name: 'web' } },
+      spec: {
+        ipFamilyPolicy: 'RequireDualStack',
+        selector: { app: 'web' },
+        ports: [{ port: 80, targetPort: 8080 }],
+      },
+    };
+    writeFileSync(file, JSON.stringify(service));
+    await cluster.kubectl('apply', '-f', file);
+    const [pod = { name: '' }] = await readyPods(cluster, 2);
+    const [four, six] = await of('service/web', '{.spec.clusterIPs[*]}');
+    for (const url of [`http://${four}/hostname`, `http://[${six}]/hostname`]) {
+      const answer = await eventually(
+        () => cluster.get(url),
+        (text) => text !== '',
+      );
+      expect(answer).toMatch(/^web-/);
+      expect(await cluster.kubectl('exec', pod.name, '--', 'wget', '-q', '-O', '-', url)).toMatch(/^web-/);
+    }
   });
 });
 

@@ -50,7 +50,7 @@ export const podNetwork = (directory: string) => ({
 /** Answers once the runtime says that it and its network are ready. */
 export async function untilReady({ runtime }: ContainerRuntime): Promise<void> {
   for (let tries = 0; tries < 150; tries++) {
-    const conditions = await runtime.status().catch(() => []);
+    const { conditions } = await runtime.status().catch(() => ({ conditions: [] }));
     if (conditions.length > 0 && conditions.every(({ status }) => status)) return;
     await sleep(100);
   }

@@ -208,8 +208,11 @@ export async function openHttp(api: FakeApi): Promise<Door> {
     const chunks: Buffer[] = [];
     for await (const chunk of incoming) chunks.push(chunk as Buffer);
     const method = incoming.method as TransportRequest['method'];
-    const request = { method, path: incoming.url ?? '', body: Buffer.concat(chunks), signal: gone.signal };
-    const response = await api.handle(request);
+    const { accept = '' } = incoming.headers;
+    const response = await api.handle({
+      ...{ method, path: incoming.url ?? '', headers: { accept }, signal: gone.signal },
+      body: Buffer.concat(chunks),
+    });
     outgoing.writeHead(response.status, response.headers);
     outgoing.flushHeaders();
     for await (const chunk of response.body) outgoing.write(chunk);

@@ -40,7 +40,7 @@ export class TestControlPlane {
     let running: Promise<void> = Promise.resolve();
     await new Promise<void>((resolve, reject) => {
       running = runServer({
-        ...{ layout, settings, nodeIps: ['127.0.0.1'], log: silentLog, signal: ending.signal },
+        ...{ layout, settings, nodeIps: ['127.0.0.1'] as const, log: silentLog, signal: ending.signal },
         sink: ({ type }) => (type === 'ready' ? resolve() : undefined),
       });
       running.catch(reject);

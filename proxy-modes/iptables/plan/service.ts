@@ -46,19 +46,27 @@ export function planService(port: ServicePort, options: TrafficOptions): Service
       ...balance(port, port.localEndpoints),
     ]);
   if (hasExternalChain) chains.set(names.externalChain(port), externalRules(port, options));
-  const isGuarded = port.sourceRanges.length > 0 && port.loadBalancerIps.length > 0;
-  if (isGuarded && hasExternalChain) chains.set(names.firewallChain(port), firewallRules(port));
+  const guarded = isGuarded(port);
+  if (guarded && hasExternalChain) chains.set(names.firewallChain(port), firewallRules(port));
   const used = [...(usesAll ? port.endpoints : []), ...(usesLocal ? port.localEndpoints : [])];
   for (const endpoint of used) chains.set(names.endpointChain(port, endpoint), endpointRules(port, endpoint));
   return {
     chains,
     nat: [
       ...(internal.length > 0 ? [clusterRule(port)] : []),
-      ...(hasExternalChain ? entryRules(port, isGuarded) : []),
+      ...(hasExternalChain ? entryRules(port, guarded) : []),
     ],
-    filter: [...refusals(port), ...(isGuarded ? firewallDrops(port) : [])],
+    filter: filterRules(port),
   };
 }
+
+const isGuarded = (port: ServicePort) => port.sourceRanges.length > 0 && port.loadBalancerIps.length > 0;
+
+/** Its rules in the shared chains of the filter table. */
+export const filterRules = (port: ServicePort): string[] => [
+  ...refusals(port),
+  ...(isGuarded(port) ? firewallDrops(port) : []),
+];
 
 /** `-d address -p tcp -m comment --comment "..." -m tcp --dport port`: what every entry begins with. */
 const to = ({ protocol, port }: ServicePort, ip: string, text: string) =>
@@ -69,7 +77,7 @@ const policyChain = (port: ServicePort, isLocal: boolean) =>
 const clusterRule = (port: ServicePort) =>
   `${names.SERVICES} ${to(port, port.clusterIp, `${port.name} cluster IP`)} -j ${policyChain(port, port.internalLocal)}`;
 
-function entryRules(port: ServicePort, isGuarded: boolean): string[] {
+function entryRules(port: ServicePort, guarded: boolean): string[] {
   const outside = names.externalChain(port);
   return [
     ...port.externalIps.map(
@@ -77,7 +85,7 @@ function entryRules(port: ServicePort, isGuarded: boolean): string[] {
     ),
     ...port.loadBalancerIps.map(
       (ip) =>
-        `${names.SERVICES} ${to(port, ip, `${port.name} loadbalancer IP`)} -j ${isGuarded ? names.firewallChain(port) : outside}`,
+        `${names.SERVICES} ${to(port, ip, `${port.name} loadbalancer IP`)} -j ${guarded ? names.firewallChain(port) : outside}`,
     ),
     ...(port.nodePort === undefined
       ? []

@@ -41,10 +41,14 @@ export const podKind: KindDefinition<V1Pod> = {
     const qosClass = old.status?.qosClass;
     if (draft.status !== undefined && qosClass !== undefined) draft.status.qosClass ??= qosClass;
   },
-  validate: ({ spec = { containers: [] } }, old) => [
-    ...validatePodSpec(spec, 'spec'),
-    ...(old?.spec === undefined ? validateNew(spec) : validatePodUpdate(spec, old.spec)),
-  ],
+  validate({ spec = { containers: [] } }, old) {
+    // A status that changes beside the very spec that is stored: nothing new is wanted.
+    if (spec === old?.spec) return [];
+    return [
+      ...validatePodSpec(spec, 'spec'),
+      ...(old?.spec === undefined ? validateNew(spec) : validatePodUpdate(spec, old.spec)),
+    ];
+  },
   columns: podColumns,
   fields: ({ spec, status }) => ({
     'spec.nodeName': spec?.nodeName ?? '',

@@ -39,6 +39,7 @@ const POD_SUBRESOURCES: readonly ServedSubresource[] = [
   { subresource: 'exec', kind: core('PodExecOptions'), verbs: ['create', 'get'] },
   { subresource: 'log', kind: core('Pod'), verbs: ['get'] },
   { subresource: 'portforward', kind: core('PodPortForwardOptions'), verbs: ['create', 'get'] },
+  { subresource: 'resize', kind: core('Pod'), verbs: CHANGE },
 ];
 
 function core(kind: string): ServedKind {

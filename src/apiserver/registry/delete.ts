@@ -49,7 +49,7 @@ async function attemptDelete(
   const old = held.parse();
   checkPreconditions(context, options, held, old.metadata?.uid ?? '');
   await validateAdmission(machinery, context, { operation: 'delete', old });
-  const plan = planDeletion(kind, held.parse(), options, machinery.now());
+  const plan = planDeletion(kind, old, options, machinery.now());
   const uid = old.metadata?.uid ?? '';
   if (plan.action === 'keep') return { removed: false, bytes: held.bytes, uid };
   if (plan.action === 'remove') {

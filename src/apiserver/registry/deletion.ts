@@ -29,20 +29,20 @@ interface Finalized {
 
 export function planDeletion(
   kind: KindDefinition,
-  current: DraftObject,
+  current: KubeObject,
   options: V1DeleteOptions,
   now: number,
 ): DeletePlan {
-  const marked = copyJson(current);
-  const meta = { ...marked.metadata };
-  marked.metadata = meta;
-  const finalizers = finalizersFor(options, meta.finalizers ?? []);
-  if (finalizers.length > 0) meta.finalizers = finalizers;
-  else delete meta.finalizers;
+  const finalizers = finalizersFor(options, current.metadata?.finalizers ?? []);
   const grace = graceOf(kind, current, options);
   const held = finalizers.length > 0 || namespaceIsHeld(kind, current);
   if (!held && grace === 0) return { action: 'remove' };
 
+  const marked: DraftObject = copyJson(current as DraftObject);
+  const meta = { ...marked.metadata };
+  marked.metadata = meta;
+  if (finalizers.length > 0) meta.finalizers = finalizers;
+  else delete meta.finalizers;
   const before = meta.deletionTimestamp;
   const graceBefore = meta.deletionGracePeriodSeconds ?? 0;
   const shorter = before !== undefined && grace < graceBefore;

@@ -50,15 +50,36 @@ export class Outbox implements AsyncIterable<Uint8Array> {
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
+    yield* this.#read(
+      (pieces) => joined(pieces, CHUNK_BYTES),
+      // All that waits, as one piece: one write to the socket for a burst of changes.
+      (pieces) => [pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces)],
+    );
+  }
+
+  /** Each piece as it was pushed, for a reader in this process: those who are sent the same can know it. */
+  pieces(): AsyncGenerator<Uint8Array> {
+    const asTheyAre = (pieces: Iterable<Buffer>) => pieces;
+    return this.#read(asTheyAre, asTheyAre);
+  }
+
+  async *#read(
+    begin: (pieces: Iterable<Buffer>) => Iterable<Buffer>,
+    follow: (pieces: readonly Buffer[]) => Iterable<Buffer>,
+  ): AsyncGenerator<Uint8Array> {
     try {
-      for (const chunk of joined(this.beginning, CHUNK_BYTES)) {
+      for (const chunk of begin(this.beginning)) {
         if (this.#isCut) return;
         yield chunk;
       }
       this.beginning = [];
       for (;;) {
-        if (this.#queue.length > 0) yield this.#take();
-        else if (this.#ended) return;
+        if (this.#queue.length > 0) {
+          for (const chunk of follow(this.#take())) {
+            if (this.#isCut) return;
+            yield chunk;
+          }
+        } else if (this.#ended) return;
         else await new Promise<void>((wake) => (this.#wake = wake));
       }
     } finally {
@@ -66,12 +87,11 @@ export class Outbox implements AsyncIterable<Uint8Array> {
     }
   }
 
-  /** All that waits, as one piece: one write to the socket for a burst of changes. */
-  #take(): Buffer {
+  #take(): readonly Buffer[] {
     const pieces = this.#queue;
     this.#queue = [];
     this.#bytes = 0;
-    return pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces);
+    return pieces;
   }
 }
 

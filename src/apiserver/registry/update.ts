@@ -33,6 +33,8 @@ export interface UpdateOptions {
    * `server`: the server's own change (deletion marks, binding): written as it is.
    */
   readonly mode: 'user' | 'server';
+  /** The transform leaves the current object as it is; what its result keeps of it may be the very same value. */
+  readonly isPure?: boolean;
   /** The transform itself says who owns which fields. */
   readonly tracked?: boolean;
 }
@@ -76,12 +78,12 @@ export async function readCurrent(
 async function attemptUpdate(
   machinery: Machinery,
   context: WriteContext,
-  { transform, mode, tracked = false }: UpdateOptions,
+  { transform, mode, isPure = false, tracked = false }: UpdateOptions,
   held: CachedObject,
 ): Promise<Buffer> {
   const { kind, name, dryRun } = context;
   const old = held.parse();
-  const draft = await transform(held.parse());
+  const draft = await transform(isPure ? (old as Draft<KubeObject>) : held.parse());
   const sent = draft.metadata?.resourceVersion ?? '';
   if (sent !== '' && sent !== String(held.revision)) throw conflict(kind.type, name, MODIFIED);
   checkUid(context, draft, old);

@@ -1,12 +1,13 @@
 // PATCH: the patch is applied to the newest version, and to a newer one again when another write came between.
 // Guarantees: a patch that names no resourceVersion never fails for a conflict; the result passes every check of an update.
 import type { KindDefinition } from '../../api/kind.js';
-import { getOwn } from '../../api/own.js';
+import { getOwn, isMembers, type Members } from '../../api/own.js';
 import { applyPatch, PATCH_TYPES, type PatchType } from '../../api/patch/patch.js';
 import { statusError } from '../../api/status.js';
 import type { ApiResponse } from '../exchange.js';
 import type { Call, Machinery } from '../machinery.js';
 import { renderObject } from '../output/render.js';
+import type { WriteContext } from '../registry/admit.js';
 import type { DraftObject } from '../registry/metadata.js';
 import { updateObject } from '../registry/update.js';
 import { APPLY_TYPE, applyObject, isApply } from './apply.js';
@@ -49,10 +50,12 @@ export async function patchObject(
   let warned = false;
   const bytes = await updateObject(machinery, context, {
     mode: 'user',
+    // What another form of the object shares with it is not known.
+    isPure: call.served === undefined,
     transform: (current) => {
       const patched = applyPatch({
         ...patch,
-        document: fromStored(call, current),
+        document: touched(context, patch, fromStored(call, current)),
         model: formOf(kind, call).model,
       });
       const draft = decodeAs(warned ? { ...call, warnings: [] } : call, kind, patched);
@@ -63,3 +66,17 @@ export async function patchObject(
   });
   return renderObject(kind, call, bytes, 200, machinery.now());
 }
+
+/**
+ * The part of the object that the patch of a subresource is about: what its result says of the rest counts for nothing.
+ * A JSON patch may look at anything.
+ */
+function touched({ subresource }: WriteContext, { type, patch }: Patch, document: object): object {
+  if (subresource === '' || type === 'json' || !isMembers(patch)) return document;
+  const { metadata, ...members } = document as DraftObject & Members;
+  const { managedFields: _, ...meta } = metadata ?? {};
+  const named = Object.entries(members).filter(([name]) => ALWAYS.has(name) || Object.hasOwn(patch, name));
+  return { ...Object.fromEntries(named), metadata: meta };
+}
+
+const ALWAYS = new Set(['apiVersion', 'kind', 'status']);

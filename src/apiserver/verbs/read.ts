@@ -53,7 +53,7 @@ export async function getWatch(machinery: Machinery, kind: KindDefinition, call:
   // A watch of one object by its URL is a watch of its name.
   const narrowed = info.name === '' || query.has('fieldSelector') ? query : named(query, info.name);
   const isProtobuf = call.negotiated.media === PROTOBUF_TYPE;
-  const body = await watchObjects(machinery, {
+  const outbox = await watchObjects(machinery, {
     kind,
     namespace: kind.type.resource === 'namespaces' ? '' : info.namespace,
     query: narrowed,
@@ -62,6 +62,7 @@ export async function getWatch(machinery: Machinery, kind: KindDefinition, call:
     shownAs: shownAs(kind, call),
     signal: request.signal,
   });
+  const body = request.user === undefined ? outbox : outbox.pieces();
   return isProtobuf ? bytesResponse(200, body, `${PROTOBUF_TYPE};stream=watch`) : bytesResponse(200, body);
 }
 

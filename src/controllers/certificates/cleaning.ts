@@ -7,7 +7,7 @@ import { type Controller, runEvery } from '../controller.js';
 import { timeOf } from '../pods.js';
 import { type CertificateRequest, hasCondition, isIssued, isJudged } from './conditions.js';
 
-const NAME = 'certificatesigningrequest-cleaning-controller';
+const NAME = 'certificatesigningrequest-cleaner-controller';
 const HOUR_MS = 60 * 60 * 1000;
 const DONE_MS = HOUR_MS;
 const PENDING_MS = 24 * HOUR_MS;

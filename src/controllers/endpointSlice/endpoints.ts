@@ -113,8 +113,11 @@ export function hostnameOf({ metadata }: Service, { spec }: Pod): string | undef
 
 export function addressesOf({ status }: Pod, family: Family): string[] {
   const listed = (status?.podIPs ?? []).map(({ ip }) => ip);
-  const all = listed.length > 0 ? listed : status?.podIP ? [status.podIP] : [];
-  return all.filter((address): address is string => parseIp(address ?? '')?.family === family);
+  const all = listed.length > 0 ? listed : [status?.podIP];
+  // The server has checked them: a colon tells the family.
+  return all.filter(
+    (address): address is string => Boolean(address) && address?.includes(':') === (family === 'IPv6'),
+  );
 }
 
 /** A named target port is looked up in each pod: pods of one Service may serve it on different numbers. */

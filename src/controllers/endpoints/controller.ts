@@ -5,12 +5,14 @@ import { keyOf, nameOfKey, type Stored } from '../../api/object.js';
 import { ENDPOINTS, PODS, SERVICES } from '../../api/resources.js';
 import { type Controller, newQueue, runLoop } from '../controller.js';
 import { hasOwnEndpoints } from '../endpointSlice/endpoints.js';
+import { TriggerTimes } from '../endpointSlice/triggerTime.js';
 import { podsOfService, watchServicePods } from '../servicePods.js';
+import { Settled } from '../settled.js';
 import { Writes } from '../writes.js';
 import { isManaged, planEndpoints } from './plan.js';
 
-/** Writes that are under way together share a commit of the store. */
-const WORKERS = 20;
+/** Fewer than write slices: what traffic is routed by comes first. */
+const WORKERS = 5;
 
 export const endpointsController: Controller = {
   name: 'endpoints-controller',
@@ -20,9 +22,16 @@ export const endpointsController: Controller = {
     const all = informers.of(ENDPOINTS);
     const queue = newQueue(context);
     const writes = new Writes(context.now);
+    const settled = new Settled();
+    const times = new TriggerTimes();
     const ended = new Set<string>();
     parts.services.on({ deleted: ({ metadata }) => ended.add(keyOf(metadata)) });
-    watchServicePods(parts, queue);
+    watchServicePods(parts, {
+      add(key) {
+        settled.changed(key);
+        queue.add(key);
+      },
+    });
     const wake = ({ metadata }: Stored<V1Endpoints>) => queue.add(keyOf(metadata));
     all.on({
       added: wake,
@@ -37,6 +46,8 @@ export const endpointsController: Controller = {
       const present = all.get(key);
       if (service === undefined) {
         writes.forget(key);
+        settled.changed(key);
+        times.forget(key);
         // Endpoints made by hand before their Service are left; once a Service has ended, its endpoints end with it.
         if (present !== undefined && (ended.has(key) || isManaged(present)))
           await client.of(ENDPOINTS).delete(nameOfKey(key));
@@ -44,11 +55,18 @@ export const endpointsController: Controller = {
         return undefined;
       }
       ended.delete(key);
-      if (!hasOwnEndpoints(service) || !writes.seen(key, present === undefined ? [] : [present]))
+      const held = present === undefined ? [] : [present];
+      if (!hasOwnEndpoints(service) || !writes.seen(key, held) || settled.isAsLeft(key, held))
         return undefined;
+      const leave = settled.begin(key);
       const pods = podsOfService(parts, service);
-      for (const { do: verb, endpoints } of planEndpoints({ service, pods, present }))
-        writes.wrote(key, await client.of(ENDPOINTS)[verb](endpoints));
+      const [action] = planEndpoints({ service, pods, present, triggerTime: times.next(key, service, pods) });
+      if (action === undefined) leave(held);
+      else {
+        const written = await client.of(ENDPOINTS)[action.do](action.endpoints);
+        writes.wrote(key, written);
+        leave([written]);
+      }
       return undefined;
     };
     return runLoop(context, endpointsController.name, { queue, workers: WORKERS, reconcile });

@@ -11,36 +11,46 @@ import {
   portsOf,
   type Service,
 } from '../endpointSlice/endpoints.js';
+import { TRIGGER_TIME } from '../endpointSlice/triggerTime.js';
 import { isFinished, isReady, isTerminating, type Pod } from '../pods.js';
 
 const HEADLESS = 'service.kubernetes.io/headless';
 const MANAGED_BY = 'endpoints.kubernetes.io/managed-by';
 const MANAGER = 'endpoint-controller';
 const OVER_CAPACITY = 'endpoints.kubernetes.io/over-capacity';
+const TRUNCATED = 'truncated';
 const MAX_ADDRESSES = 1000;
 
 export interface EndpointsObserved {
   readonly service: Service;
   readonly pods: readonly Pod[];
   readonly present: Stored<V1Endpoints> | undefined;
+  /** When the change happened that is written now. */
+  readonly triggerTime?: string | undefined;
 }
 
 export type EndpointsAction = { readonly do: 'create' | 'update'; readonly endpoints: V1Endpoints };
 
-export function planEndpoints({ service, pods, present }: EndpointsObserved): EndpointsAction[] {
+export function planEndpoints(observed: EndpointsObserved): EndpointsAction[] {
+  const { service, pods, present, triggerTime } = observed;
   const { subsets, truncated } = capped(subsetsOf(service, pods));
   const { [HEADLESS]: _, ...own } = service.metadata.labels ?? {};
   const headless = service.spec.clusterIP === 'None' ? { [HEADLESS]: '' } : {};
   const labels = { ...own, ...headless, [MANAGED_BY]: MANAGER };
-  const { [OVER_CAPACITY]: __, ...kept } = present?.metadata.annotations ?? {};
-  const annotations = truncated ? { ...kept, [OVER_CAPACITY]: 'truncated' } : kept;
+  const { [OVER_CAPACITY]: full, [TRIGGER_TIME]: __, ...kept } = present?.metadata.annotations ?? {};
   if (
     present !== undefined &&
     sameJson(present.subsets ?? [], subsets) &&
     sameJson(present.metadata.labels ?? {}, labels) &&
-    sameJson(present.metadata.annotations ?? {}, annotations)
+    full === (truncated ? TRUNCATED : undefined)
   )
     return [];
+  const annotations = {
+    ...kept,
+    ...(truncated ? { [OVER_CAPACITY]: TRUNCATED } : {}),
+    // A write that answers no change we know of has no time to tell.
+    ...(triggerTime === undefined ? {} : { [TRIGGER_TIME]: triggerTime }),
+  };
   const { name, namespace } = service.metadata;
   const metadata = {
     ...(present?.metadata ?? { name, ...(namespace === undefined ? {} : { namespace }) }),

@@ -20,6 +20,7 @@ import {
 /** New kinds may be served at any time. */
 const DISCOVERY_PERIOD_MS = 30_000;
 const NOT_WHOLE_MS = 100;
+const METADATA = { metadataOnly: true };
 
 export const garbageCollector: Controller = {
   name: 'garbage-collector-controller',
@@ -93,7 +94,10 @@ async function visit(
 ): Promise<void> {
   const { client } = context;
   if (!mayNeedWork(graph, node.object)) return;
-  const item = await ignoring(['NotFound'], client.of<KubeObject>(node.type).get(node.object.metadata));
+  const item = await ignoring(
+    ['NotFound'],
+    client.of<KubeObject>(node.type).get(node.object.metadata, METADATA),
+  );
   if (item === undefined || item.metadata.uid !== node.object.metadata.uid) return;
   const states = new Map<string, OwnerState>();
   for (const owner of item.metadata.ownerReferences ?? [])
@@ -140,7 +144,7 @@ async function stateOf(
   const namespace = ownerType.namespaced ? object.metadata.namespace : undefined;
   const live = await ignoring(
     ['NotFound'],
-    client.of<KubeObject>(ownerType).get({ name: owner.name, namespace }),
+    client.of<KubeObject>(ownerType).get({ name: owner.name, namespace }, METADATA),
   );
   if (live?.metadata.uid !== owner.uid) return 'absent';
   return isWaiting(live) ? 'waiting' : 'solid';

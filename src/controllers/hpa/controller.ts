@@ -2,6 +2,7 @@
 // Guarantees: scales only through the target's scale subresource; memory of wishes and changes is bounded by their windows.
 import type { V1Scale, V2HorizontalPodAutoscalerStatus } from '../../api/gen/types.js';
 import { keyOf } from '../../api/object.js';
+import { milliValue } from '../../api/quantity.js';
 import { HORIZONTAL_POD_AUTOSCALERS, PODS } from '../../api/resources.js';
 import { parseLabelSelector } from '../../api/selectors.js';
 import { ignoring } from '../claim.js';
@@ -12,19 +13,34 @@ import { sameStatusMeaning } from '../sameStatus.js';
 import { memoryMs, type Recommendation, type ScaleEvent } from './limits.js';
 import { readMetric } from './metrics.js';
 import { type Autoscaler, Conditions, planAutoscaler } from './plan.js';
+import type { HpaTimes } from './replicas.js';
 
 const NAME = 'horizontal-pod-autoscaler-controller';
-const PERIOD_MS = 15_000;
 /** The longest period that a policy may have. */
 const EVENTS_MS = 1800_000;
-const TOLERANCE = 0.1;
+
+export interface AutoscalerOptions extends HpaTimes {
+  readonly periodMs: number;
+  /** By how much the measured may differ from the target, where the autoscaler does not say. */
+  readonly tolerance: number;
+  /** How long a wish for fewer pods waits for one for more, where the autoscaler does not say. */
+  readonly downscaleStabilizationMs: number;
+}
+
+export const AUTOSCALER_DEFAULTS: AutoscalerOptions = {
+  periodMs: 15_000,
+  tolerance: 0.1,
+  downscaleStabilizationMs: 5 * 60_000,
+  cpuInitializationMs: 5 * 60_000,
+  initialReadinessDelayMs: 30_000,
+};
 
 interface Memory {
   recommendations: Recommendation[];
   events: ScaleEvent[];
 }
 
-export const autoscalerController: Controller = {
+export const autoscalerController = (options: AutoscalerOptions): Controller => ({
   name: NAME,
   needs: [HORIZONTAL_POD_AUTOSCALERS],
   run(context) {
@@ -47,14 +63,27 @@ export const autoscalerController: Controller = {
       if (autoscaler === undefined || autoscaler.metadata.deletionTimestamp !== undefined) return undefined;
       const memory = memories.get(autoscaler.metadata.uid) ?? { recommendations: [], events: [] };
       memories.set(autoscaler.metadata.uid, memory);
-      await autoscale(context, autoscaler, memory);
-      return PERIOD_MS;
+      await autoscale(context, options, withStabilization(autoscaler, options), memory);
+      return options.periodMs;
     };
     return runLoop(context, NAME, { queue, reconcile });
   },
-};
+});
 
-async function autoscale(context: ControllerContext, autoscaler: Autoscaler, memory: Memory): Promise<void> {
+function withStabilization(autoscaler: Autoscaler, options: AutoscalerOptions): Autoscaler {
+  const { behavior } = autoscaler.spec;
+  const stabilizationWindowSeconds =
+    behavior?.scaleDown?.stabilizationWindowSeconds ?? options.downscaleStabilizationMs / 1000;
+  const scaleDown = { ...behavior?.scaleDown, stabilizationWindowSeconds };
+  return { ...autoscaler, spec: { ...autoscaler.spec, behavior: { ...behavior, scaleDown } } };
+}
+
+async function autoscale(
+  context: ControllerContext,
+  options: AutoscalerOptions,
+  autoscaler: Autoscaler,
+  memory: Memory,
+): Promise<void> {
   const { client, informers, now } = context;
   const { namespace = '' } = autoscaler.metadata;
   const { scaleTargetRef, metrics = [], behavior } = autoscaler.spec;
@@ -84,13 +113,15 @@ async function autoscale(context: ControllerContext, autoscaler: Autoscaler, mem
     .of(PODS)
     .byIndex('namespace', namespace)
     .filter(({ metadata }) => selector !== '' && matches(metadata.labels));
-  const tolerance = (text: string | undefined) => (text === undefined ? TOLERANCE : Number(text) || 0);
+  // A quantity, which the server may have written as 50m.
+  const tolerance = (text: string | undefined) =>
+    text === undefined ? options.tolerance : milliValue(text) / 1000;
   const tolerances = {
     up: tolerance(behavior?.scaleUp?.tolerance),
     down: tolerance(behavior?.scaleDown?.tolerance),
   };
   const request = {
-    ...{ client, namespace, selector, pods, current, tolerances, now: now() },
+    ...{ client, namespace, selector, pods, current, tolerances, times: options, now: now() },
     resourceOf: (apiVersion: string | undefined, kind: string) => resourceName(context, apiVersion, kind),
   };
   const results = await Promise.all(metrics.map((metric) => readMetric(request, metric)));

@@ -9,6 +9,7 @@ import type { Pod } from '../pods.js';
 import type { MetricResult } from './plan.js';
 import {
   groupPods,
+  type HpaTimes,
   type Measured,
   type Proposal,
   perPodReplicas,
@@ -25,6 +26,7 @@ export interface MetricsRequest {
   readonly pods: readonly Pod[];
   readonly current: number;
   readonly tolerances: Tolerances;
+  readonly times: HpaTimes;
   readonly now: number;
   /** `deployments.apps`, for metrics about an object. */
   resourceOf(apiVersion: string | undefined, kind: string): Promise<string>;
@@ -96,13 +98,13 @@ function result(name: string, { replicas }: Proposal, status: V2MetricStatus): M
 }
 
 function byPods(
-  { pods, current, tolerances, now }: MetricsRequest,
+  { pods, current, tolerances, times, now }: MetricsRequest,
   measured: ReadonlyMap<string, Measured>,
   target: V2MetricTarget,
   resource: string,
   container?: string,
 ) {
-  const groups = groupPods(pods, measured, { resource, now });
+  const groups = groupPods(pods, measured, { resource, now, times });
   const shares = target.averageUtilization !== undefined;
   const requests = shares ? requestsOf(pods, resource, container) : undefined;
   const proposal = perPodReplicas({

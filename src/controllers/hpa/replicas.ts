@@ -20,8 +20,6 @@ export interface HpaTimes {
   readonly initialReadinessDelayMs: number;
 }
 
-export const HPA_TIMES: HpaTimes = { cpuInitializationMs: 5 * 60_000, initialReadinessDelayMs: 30_000 };
-
 export interface PodGroups {
   readonly ready: readonly string[];
   readonly unready: readonly string[];
@@ -31,7 +29,7 @@ export interface PodGroups {
 export function groupPods(
   pods: readonly Pod[],
   measured: ReadonlyMap<string, Measured>,
-  { resource, now, times = HPA_TIMES }: { resource: string; now: number; times?: HpaTimes },
+  { resource, now, times }: { resource: string; now: number; times: HpaTimes },
 ): PodGroups {
   const groups = { ready: [] as string[], unready: [] as string[], missing: [] as string[] };
   for (const pod of pods) {

@@ -1,20 +1,24 @@
 // Node IPAM: every node gets its own pod network out of the cluster's, one a family.
 // Guarantees: no two nodes share a network, also with a late cache; a node that has one keeps it.
-import { type Cidr, formatCidr, parseCidr, subnets } from '../../api/ip.js';
+import { type Cidr, type Family, formatCidr, parseCidr, subnets } from '../../api/ip.js';
 import { NODES } from '../../api/resources.js';
 import { type Controller, newQueue, runLoop } from '../controller.js';
 import type { Node } from './health.js';
 
 const NAME = 'node-ipam-controller';
-const NODE_PREFIX = { IPv4: 24, IPv6: 64 } as const;
+export type NodePrefixes = Readonly<Record<Family, number>>;
+export const NODE_PREFIXES: NodePrefixes = { IPv4: 24, IPv6: 64 };
 
 export class CidrPool {
   readonly #free: { readonly cidr: Cidr; readonly next: Generator<Cidr, void> }[];
   readonly #returned: string[][];
   readonly #taken = new Map<string, string>();
 
-  constructor(clusterCidrs: readonly Cidr[]) {
-    this.#free = clusterCidrs.map((cidr) => ({ cidr, next: networksOf(cidr) }));
+  constructor(clusterCidrs: readonly Cidr[], prefixes = NODE_PREFIXES) {
+    this.#free = clusterCidrs.map((cidr) => ({
+      cidr,
+      next: subnets(cidr, Math.max(cidr.prefix, prefixes[cidr.family])),
+    }));
     this.#returned = clusterCidrs.map(() => []);
   }
 
@@ -62,16 +66,12 @@ export class CidrPool {
   }
 }
 
-function networksOf(cidr: Cidr): Generator<Cidr, void> {
-  return subnets(cidr, Math.max(cidr.prefix, NODE_PREFIX[cidr.family]));
-}
-
-export function nodeIpamController(clusterCidrs: readonly Cidr[]): Controller {
+export function nodeIpamController(clusterCidrs: readonly Cidr[], prefixes?: NodePrefixes): Controller {
   return {
     name: NAME,
     run(context) {
       const nodes = context.informers.of(NODES);
-      const pool = new CidrPool(clusterCidrs);
+      const pool = new CidrPool(clusterCidrs, prefixes);
       const queue = newQueue(context);
       // By name: our own answer to a node stands until the node is gone, whatever the cache shows.
       const given = new Map<string, readonly string[]>();

@@ -1,6 +1,6 @@
 // The node lifecycle controller: a node that falls silent is marked, tainted, and its pods are no longer called ready.
 // Guarantees: taints follow conditions both ways; eviction begins on few nodes at a time, and never everywhere at once.
-import type { V1Taint } from '../../api/gen/types.js';
+import type { V1Pod, V1Taint } from '../../api/gen/types.js';
 import { LEASES, NODES, PODS } from '../../api/resources.js';
 import type { Informer } from '../../client/informer.js';
 import { ignoring } from '../claim.js';
@@ -19,7 +19,7 @@ import { evicts, planTaints } from './taints.js';
 import { EVICTION_RATES, type EvictionRates, Zones, zoneOf } from './zones.js';
 
 const LEASE_NAMESPACE = 'kube-node-lease';
-export const PODS_BY_NODE = 'node';
+const BY_NODE = 'node';
 
 export interface NodeLifecycleOptions extends HealthLimits {
   readonly periodMs: number;
@@ -35,6 +35,12 @@ export const NODE_LIFECYCLE_DEFAULTS: NodeLifecycleOptions = {
 
 const NAME = 'node-lifecycle-controller';
 
+/** The pods of a node, by its name. */
+export function podsByNode(pods: Informer<V1Pod>): (nodeName: string) => readonly Pod[] {
+  pods.index(BY_NODE, ({ spec }) => (spec.nodeName ? [spec.nodeName] : []));
+  return (nodeName) => pods.byIndex(BY_NODE, nodeName);
+}
+
 export function nodeLifecycleController(options: NodeLifecycleOptions): Controller {
   return {
     name: NAME,
@@ -42,7 +48,7 @@ export function nodeLifecycleController(options: NodeLifecycleOptions): Controll
       const nodes = context.informers.of(NODES);
       const leases = context.informers.of(LEASES, { namespace: LEASE_NAMESPACE });
       const pods = context.informers.of(PODS);
-      pods.index(PODS_BY_NODE, ({ spec }) => (spec.nodeName ? [spec.nodeName] : []));
+      const podsOn = podsByNode(pods);
       const health = new Map<string, NodeHealth>();
       const lastEvicted = new Map<string, number>();
       const queue = newQueue(context);
@@ -70,7 +76,7 @@ export function nodeLifecycleController(options: NodeLifecycleOptions): Controll
           if (conditions !== undefined) await markSilent(context, node, conditions);
           // A kubelet that says "not ready" speaks for its pods itself; only for a silent one must we.
           if (nodeCondition(node, 'Ready')?.status === 'Unknown')
-            await markPods(context, pods.byIndex(PODS_BY_NODE, node.metadata.name));
+            await markPods(context, podsOn(node.metadata.name));
           if (readiness(node) !== 'True') queue.add(node.metadata.name);
         }
       };

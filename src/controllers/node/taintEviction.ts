@@ -7,7 +7,7 @@ import { ignoring } from '../claim.js';
 import { type Controller, newQueue, runLoop } from '../controller.js';
 import { isTerminating, type Pod, stampOf, timeOf } from '../pods.js';
 import type { Node } from './health.js';
-import { PODS_BY_NODE } from './lifecycle.js';
+import { podsByNode } from './lifecycle.js';
 
 const NAME = 'taint-eviction-controller';
 
@@ -17,10 +17,10 @@ export const taintEvictionController: Controller = {
     const { informers, client, now } = context;
     const nodes = informers.of(NODES);
     const pods = informers.of(PODS);
-    pods.index(PODS_BY_NODE, ({ spec }) => (spec.nodeName ? [spec.nodeName] : []));
+    const podsOn = podsByNode(pods);
     const queue = newQueue(context);
     const wakePods = ({ metadata }: Node) => {
-      for (const pod of pods.byIndex(PODS_BY_NODE, metadata.name)) queue.add(keyOf(pod.metadata));
+      for (const pod of podsOn(metadata.name)) queue.add(keyOf(pod.metadata));
     };
     const noExecute = ({ spec }: Node) => (spec.taints ?? []).filter(({ effect }) => effect === 'NoExecute');
     nodes.on({

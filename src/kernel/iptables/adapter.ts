@@ -1,15 +1,17 @@
-// iptables of either back end and family, in any namespace: on the nft back end natively, else by its own tools.
-// Guarantees: rules cross in slices, so that the loop keeps turning; the tool waits for the xtables lock a bounded time;
+// iptables of either back end and family, in any namespace: natively where that is known, else by its own tools.
+// Guarantees: rules cross in slices, so that the loop keeps turning; the xtables lock is waited for a bounded time;
 // whatever the native way does not know or is refused, the tool does.
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { NetNs, RunResult } from '../addon.js';
 import { Channel } from '../channel.js';
 import { KernelError } from '../error.js';
 import { openNft } from '../nftables/adapter.js';
 import { run } from '../process.js';
 import { chooseBackend, type Evidence, evidenceIn, parseVersion, type ToolVersion } from './backend.js';
-import { brokenLine, restoreError, toolError } from './failure.js';
+import { brokenLine, lockHeld, restoreError, toolError } from './failure.js';
 import { nativeSteps } from './native/batch.js';
+import { tableChanges } from './native/replacement.js';
+import { atMost, NotUnderstood } from './native/sections.js';
 import { SaveParser } from './parse.js';
 import type {
   IptablesBackend,
@@ -30,11 +32,16 @@ export interface IptablesOptions {
   readonly timeoutMs?: number;
   /** For the tools, over our own environment. */
   readonly env?: Readonly<Record<string, string>>;
-  /** False leaves everything to the tools, also on the nft back end. */
+  /** False leaves everything to the tools. */
   readonly native?: boolean;
 }
 
 const LOCK_WAIT_SECONDS = 5;
+const LOCK_RETRY_MS = 50;
+/** Where the tools lock, unless their environment says another. */
+const LOCK_FILE = '/run/xtables.lock';
+/** The tool puts more lines than these into a legacy table in less memory of ours, and about as quickly. */
+const MOST_LEGACY_LINES = 4_000;
 const TIMEOUT_MS = 120_000;
 /** Lines joined, or bytes split, between two turns of the event loop. */
 const SLICE_LINES = 500;
@@ -44,15 +51,23 @@ type Tool = 'restore' | 'save';
 const toolName = (family: IptablesFamily, backend: IptablesBackend, tool: Tool) =>
   `${family === 'inet' ? 'iptables' : 'ip6tables'}-${backend}-${tool}`;
 
-async function toInput(lines: readonly string[]): Promise<Uint8Array[]> {
+async function toInput(lines: Iterable<string>): Promise<Uint8Array[]> {
   const chunks: Uint8Array[] = [];
-  for (let at = 0; at < lines.length; at += SLICE_LINES) {
-    if (at > 0) await nextTurn();
-    const slice = lines.slice(at, at + SLICE_LINES);
+  let [at, slice]: [number, string[]] = [0, []];
+  const push = () => {
     const broken = brokenLine(slice, at);
     if (broken !== undefined) throw broken;
     chunks.push(Buffer.from(`${slice.join('\n')}\n`));
+    at += slice.length;
+    slice = [];
+  };
+  for (const line of lines) {
+    slice.push(line);
+    if (slice.length < SLICE_LINES) continue;
+    push();
+    await nextTurn();
   }
+  if (slice.length > 0) push();
   return chunks;
 }
 
@@ -82,9 +97,9 @@ class IptablesTools implements IptablesPort {
     this.backend = backend;
   }
 
-  async restore(lines: readonly string[], { counters = false }: RestoreOptions = {}): Promise<void> {
-    if (!counters && this.backend === 'nft' && this.options.native !== false)
-      if (await this.#restoreNatively(lines)) return;
+  async restore(lines: Iterable<string>, { counters = false }: RestoreOptions = {}): Promise<void> {
+    if (!counters && this.options.native !== false)
+      if (await (this.backend === 'nft' ? this.#commit(lines) : this.#replace(lines))) return;
     const tool = toolName(this.family, this.backend, 'restore');
     const wait = this.options.lockWaitSeconds ?? LOCK_WAIT_SECONDS;
     const args = [
@@ -93,30 +108,55 @@ class IptablesTools implements IptablesPort {
       ...(this.version.hasWait ? [`--wait=${wait}`] : []),
     ];
     const result = await this.#run([tool, ...args], await toInput(lines));
-    if (result.status !== 0) throw restoreError(describe(tool, result), lines);
+    if (result.status !== 0) throw restoreError(describe(tool, result), [...lines]);
   }
 
   /**
    * The tool reads the whole ruleset back before it writes; the kernel needs only what changes. False when it was not
    * done, for whatever reason: the tool then does it, or says what is wrong.
    */
-  async #restoreNatively(lines: readonly string[]): Promise<boolean> {
-    const steps = nativeSteps(this.family === 'inet' ? 'ip' : 'ip6', lines);
+  async #commit(lines: Iterable<string>): Promise<boolean> {
+    const channel = await Channel.open('nftables', this.options.netns);
     try {
-      const nft = await openNft(this.options.netns);
-      try {
-        for (const step of steps) {
-          if (step === undefined) return false;
-          await nft.commit(step);
-          await nextTurn();
-        }
-        return true;
-      } finally {
-        nft.close();
+      for (const step of nativeSteps(this.family === 'inet' ? 'ip' : 'ip6', lines)) {
+        await channel.apply(step);
+        await nextTurn();
       }
+      return true;
     } catch (error) {
-      if (error instanceof KernelError) return false;
+      if (error instanceof KernelError || error instanceof NotUnderstood) return false;
       throw error;
+    } finally {
+      channel.close();
+    }
+  }
+
+  /** The same for the legacy back end, where the tool would make an object of every rule of the table. */
+  async #replace(given: Iterable<string>): Promise<boolean> {
+    const lines = atMost(given, MOST_LEGACY_LINES);
+    if (lines === undefined) return false;
+    const { lockWaitSeconds = LOCK_WAIT_SECONDS, env, netns } = this.options;
+    const lock = env?.['XTABLES_LOCKFILE'] ?? process.env['XTABLES_LOCKFILE'] ?? LOCK_FILE;
+    const changes = understood(() => tableChanges(this.family === 'inet' ? 'ip' : 'ip6', lines, lock));
+    if (changes === undefined) return false;
+    const channel = await Channel.open('xtables', netns);
+    const deadline = performance.now() + 1000 * lockWaitSeconds;
+    try {
+      for (;;) {
+        const refusal = await channel.apply(changes).then(
+          () => undefined,
+          (error: unknown) => error,
+        );
+        if (refusal === undefined) return true;
+        if (!(refusal instanceof KernelError)) throw refusal;
+        // Tables before the refused one are changed: the tool must not do those again.
+        if ((refusal.index ?? 0) > 0 && refusal.code !== 'INVALID') throw refusal;
+        if (refusal.code !== 'EAGAIN') return false;
+        if (performance.now() >= deadline) throw lockHeld('iptables');
+        await sleep(LOCK_RETRY_MS);
+      }
+    } finally {
+      channel.close();
     }
   }
 
@@ -148,6 +188,15 @@ class IptablesTools implements IptablesPort {
   #run(argv: readonly string[], input: readonly Uint8Array[] = []): Promise<RunResult> {
     const { netns, timeoutMs = TIMEOUT_MS, env = {} } = this.options;
     return run(argv, { netns, input, timeoutMs, env: { LC_ALL: 'C', ...env } });
+  }
+}
+
+function understood<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof NotUnderstood) return undefined;
+    throw error;
   }
 }
 

@@ -97,18 +97,19 @@ export function toolError(failure: ToolFailure): KernelError {
   );
 }
 
+/** The error for a change that waited for the lock in vain. */
+export function lockHeld(operation: string, kernel = ''): KernelError {
+  const why = 'another program kept the xtables lock (/run/xtables.lock) for longer than we wait';
+  return new KernelError([{ code: 'EAGAIN', errno: 11, message: `${operation}: ${why}`, operation, kernel }]);
+}
+
 /** Failures that are no line's fault. */
 function plainError({ tool, stderr, status, signal }: ToolFailure): KernelError | undefined {
   const sentence = sentenceOf(stderr);
   const because = (code: string, errno: number, text: string) =>
     new KernelError([{ code, errno, message: `${tool}: ${text}`, operation: tool, kernel: sentence }]);
   if (status === null) return because('INTERNAL', 0, `was ended by ${signal}`);
-  if (/holding the xtables lock/.test(stderr))
-    return because(
-      'EAGAIN',
-      11,
-      'another program kept the xtables lock (/run/xtables.lock) for longer than we wait',
-    );
+  if (/holding the xtables lock/.test(stderr)) return lockHeld(tool, sentence);
   if (/you must be root|Permission denied/.test(stderr))
     return because('EPERM', 1, 'needs root (CAP_NET_ADMIN)');
   return undefined;

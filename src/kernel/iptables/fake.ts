@@ -26,7 +26,8 @@ export class FakeIptables implements IptablesPort {
     this.backend = options.backend ?? 'nft';
   }
 
-  async restore(lines: readonly string[], { counters = false }: RestoreOptions = {}): Promise<void> {
+  async restore(given: Iterable<string>, { counters = false }: RestoreOptions = {}): Promise<void> {
+    const lines = [...given];
     const broken = brokenLine(lines);
     if (broken !== undefined) throw broken;
     this.restored.push(lines);

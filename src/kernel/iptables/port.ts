@@ -1,6 +1,6 @@
 // What Trellis needs of iptables: put a change in with one restore, read the rules back.
 // Guarantees of every implementation: each table of a restore changes whole at its COMMIT or not at all (of more than
-// 4,000 lines: chain by chain, each of them whole); chains and rules that the lines do not name stay as they are.
+// 2,000 lines: chain by chain, each of them whole); chains and rules that the lines do not name stay as they are.
 
 export type IptablesFamily = 'inet' | 'inet6';
 /** Two separate rule sets in the kernel; a machine should use one. */
@@ -38,9 +38,10 @@ export interface IptablesPort {
    * Applies lines in the language of iptables-restore ("*nat", ":CHAIN - [0:0]", "-A CHAIN ..", "COMMIT") without
    * flushing the rest. A declared chain is made, or emptied if it is there. Rejects with a KernelError: EINVAL for a
    * refused line, with `index` the line's place, `operation` its text and `kernel` the tool's sentence; EAGAIN when
-   * another program held the xtables lock too long. Tables committed before the refused line stay changed.
+   * another program held the xtables lock too long. Tables committed before the refused line stay changed. The lines may
+   * be asked for more than once: they need not be in memory, all at the same time.
    */
-  restore(lines: readonly string[], options?: RestoreOptions): Promise<void>;
+  restore(lines: Iterable<string>, options?: RestoreOptions): Promise<void>;
   /** The rules of one table or of all. */
   save(table?: TableName): Promise<Ruleset>;
   /**

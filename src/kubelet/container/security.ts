@@ -34,6 +34,7 @@ export function sandboxSecurity(pod: Pod): PodSandboxConfig['linux']['securityCo
     privileged: allContainers(pod).some(({ securityContext }) => securityContext?.privileged === true),
     seccomp: { profileType: 'RuntimeDefault' },
     supplementalGroups: groupsOf(pod),
+    ...groupsPolicy(pod),
     ...(runAsUser === undefined ? {} : { runAsUser: { value: runAsUser } }),
     ...(runAsGroup === undefined || runAsUser === undefined ? {} : { runAsGroup: { value: runAsGroup } }),
   };
@@ -61,6 +62,7 @@ export function containerSecurity(
     maskedPaths: unmasked ? [] : MASKED_PATHS,
     readonlyPaths: unmasked ? [] : READONLY_PATHS,
     supplementalGroups: groupsOf(pod),
+    ...groupsPolicy(pod),
     seccomp: privileged
       ? { profileType: 'Unconfined' }
       : seccomp(own.seccompProfile ?? shared.seccompProfile, seccompRoot),
@@ -106,6 +108,11 @@ function refuseRoot(
 function groupsOf({ spec }: Pod): readonly number[] {
   const { supplementalGroups = [], fsGroup } = spec.securityContext ?? {};
   return fsGroup === undefined ? supplementalGroups : [...supplementalGroups, fsGroup];
+}
+
+function groupsPolicy({ spec }: Pod) {
+  const policy = spec.securityContext?.supplementalGroupsPolicy;
+  return policy === undefined ? {} : { supplementalGroupsPolicy: policy };
 }
 
 /** The node's own profiles are files below the kubelet's directory. */

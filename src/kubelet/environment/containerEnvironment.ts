@@ -21,6 +21,8 @@ export interface ContainerEnvironmentOptions {
   readonly hostIps: () => readonly string[];
   /** What a container without limits may use. */
   readonly allocatable: () => Resources;
+  /** The runtime can make a mount of this pod read-only with all below it. */
+  readonly canRecurse?: (pod: Pod) => boolean;
   /** For the event InvalidEnvironmentVariableNames. */
   readonly onSkipped?: (pod: Pod, message: string) => void;
 }
@@ -68,6 +70,7 @@ export function makeContainerEnvironment(options: ContainerEnvironmentOptions): 
         volumes,
         podIps,
         attempt,
+        canRecurse: options.canRecurse?.(pod) ?? false,
         variables: () => variablesOf(pod, container, podIps),
       }),
   };

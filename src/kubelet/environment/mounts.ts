@@ -26,6 +26,8 @@ export interface MountRequest {
   readonly volumes: ReadonlyMap<string, string>;
   readonly podIps: readonly string[];
   readonly attempt: number;
+  /** The runtime can make the mounts below a mount read-only as well. */
+  readonly canRecurse: boolean;
   /** Asked only when a subPathExpr needs them. */
   readonly variables: () => Promise<ReadonlyMap<string, string>>;
 }
@@ -81,7 +83,16 @@ async function volumeMount(request: MountRequest, mount: V1VolumeMount, index: n
         });
   const containerPath = path.posix.isAbsolute(mountPath) ? mountPath : path.posix.join('/', mountPath);
   const readonly = readOnly || isReadOnly(pod, name);
-  return { containerPath, hostPath, readonly, propagation, selinuxRelabel: false };
+  const recursiveReadOnly = readonly && isRecursive(request, mount);
+  return { containerPath, hostPath, readonly, recursiveReadOnly, propagation, selinuxRelabel: false };
+}
+
+function isRecursive({ canRecurse }: MountRequest, { name, recursiveReadOnly }: V1VolumeMount): boolean {
+  if (recursiveReadOnly === 'Enabled' && !canRecurse)
+    throw refused(
+      `failed to resolve recursive read-only mode: volume "${name}" asks for it, but the runtime does not support it`,
+    );
+  return canRecurse && (recursiveReadOnly === 'Enabled' || recursiveReadOnly === 'IfPossible');
 }
 
 /** Volumes that the kubelet fills, and claims that say so, are read-only to every container, whatever it asks. */

@@ -24,6 +24,8 @@ import {
 export interface EvictionOptions {
   readonly config: KubeletConfig;
   readonly sample: () => Promise<NodeSample>;
+  /** One that is taken anew, with what each pod has on disk. */
+  readonly sampleAnew: () => Promise<NodeSample>;
   /** Pods that have not ended. */
   readonly pods: () => readonly Pod[];
   readonly workers: Pick<PodWorkers, 'terminate'>;
@@ -38,8 +40,6 @@ export interface EvictionOptions {
   readonly observe?: (sample: NodeSample) => Observations;
 }
 
-export const EVICTION_PERIOD_MS = 10_000;
-
 export class EvictionManager {
   private readonly thresholds: readonly Threshold[];
   private crossed: readonly Crossed[] = [];
@@ -52,13 +52,14 @@ export class EvictionManager {
   }
 
   start(): void {
+    const periodMs = this.options.config.evictionPeriodMs;
     const next = async () => {
       await this.round().catch((error: unknown) =>
         this.options.log.warn('cannot look for pressure', { error: messageOf(error) }),
       );
-      if (!this.stopped) this.timer = setTimeout(() => void next(), EVICTION_PERIOD_MS);
+      if (!this.stopped) this.timer = setTimeout(() => void next(), periodMs);
     };
-    this.timer = setTimeout(() => void next(), EVICTION_PERIOD_MS);
+    this.timer = setTimeout(() => void next(), periodMs);
   }
 
   stop(): void {
@@ -81,7 +82,7 @@ export class EvictionManager {
     if (worst === undefined) return [];
     if (worst.signal !== 'memory.available' && worst.signal !== 'pid.available') {
       await reclaimDisk();
-      sample = await this.options.sample();
+      sample = await this.options.sampleAnew();
       // What was freed may be enough; the thresholds' own minimum says how much that is.
       this.crossed = crossedNow(this.thresholds, this.observe(sample), this.crossed, now());
       [worst] = due(this.crossed, now());

@@ -14,6 +14,8 @@ export interface MachineFacts {
   readonly cpus: number;
   readonly memoryBytes: number;
   readonly ephemeralBytes: number;
+  /** The kernel enforces AppArmor's profiles. */
+  readonly hasAppArmor: boolean;
 }
 
 export interface MachinePressure {
@@ -34,12 +36,13 @@ const ARCHITECTURES: Readonly<Record<string, string>> = {
 };
 
 export async function readMachine(rootDir: string): Promise<MachineFacts> {
-  const [release, machineID, bootID, systemUUID, meminfo, disk] = await Promise.all([
+  const [release, machineID, bootID, systemUUID, meminfo, apparmor, disk] = await Promise.all([
     text('/etc/os-release'),
     text('/etc/machine-id'),
     text('/proc/sys/kernel/random/boot_id'),
     text('/sys/class/dmi/id/product_uuid'),
     text('/proc/meminfo'),
+    text('/sys/module/apparmor/parameters/enabled'),
     statfs(rootDir),
   ]);
   return {
@@ -54,6 +57,7 @@ export async function readMachine(rootDir: string): Promise<MachineFacts> {
     cpus: os.cpus().length,
     memoryBytes: kilobytes(meminfo, 'MemTotal'),
     ephemeralBytes: disk.blocks * disk.bsize,
+    hasAppArmor: apparmor === 'Y',
   };
 }
 

@@ -2,7 +2,7 @@
 // Guarantees: the same facts give the same node; a condition's transition time moves only with its status.
 import type { V1ContainerImage, V1Node, V1NodeCondition, V1NodeStatus } from '../../api/gen/types.js';
 import { integerValue, milliValue } from '../../api/quantity.js';
-import type { Image, RuntimeCondition } from '../../cri/runtime.js';
+import type { Image, RuntimeCondition, RuntimeStatus } from '../../cri/runtime.js';
 import type { KubeletConfig } from '../config.js';
 import type { PressureCondition } from '../eviction/signals.js';
 import { amountOf } from '../eviction/thresholds.js';
@@ -12,7 +12,7 @@ import type { MachineFacts } from './machine.js';
 export const KUBELET_VERSION = 'v1.36.0+trellis';
 const MAX_IMAGES = 50;
 
-export interface RuntimeFacts {
+export interface RuntimeFacts extends Pick<RuntimeStatus, 'handlers' | 'features'> {
   readonly version: { readonly runtimeName: string; readonly runtimeVersion: string } | undefined;
   /** Empty when the runtime does not answer; `problem` then says why. */
   readonly conditions: readonly RuntimeCondition[];
@@ -78,6 +78,8 @@ export function nodeStatus(facts: NodeFactsFull): V1NodeStatus {
     conditions: nodeConditions(facts),
     daemonEndpoints: { kubeletEndpoint: { Port: config.port } },
     images: imagesOf(runtime.images),
+    ...(runtime.handlers.length === 0 ? {} : { runtimeHandlers: runtime.handlers }),
+    ...(runtime.features === undefined ? {} : { features: runtime.features }),
     nodeInfo: {
       machineID: machine.machineID,
       systemUUID: machine.systemUUID,

@@ -56,6 +56,14 @@ export class StatsCollector {
     return this.taking;
   }
 
+  /** A sample that begins now, disks included: for whoever has just freed some. */
+  async sampleAnew(): Promise<NodeSample> {
+    await this.taking?.catch(() => {}); // who asked for that one hears of its failure
+    this.diskAt = Number.NEGATIVE_INFINITY;
+    this.last = undefined;
+    return this.sample();
+  }
+
   private async take(): Promise<NodeSample> {
     const { now, config } = this.options;
     if (now() - this.diskAt >= DISK_PERIOD_MS) {

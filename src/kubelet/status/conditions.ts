@@ -2,10 +2,16 @@
 // Guarantees: a condition's transition time moves only when its status does; conditions of others are left as they are.
 import type { V1ContainerStatus, V1PodCondition, V1PodSpec } from '../../api/gen/types.js';
 import { isRestartable } from '../names.js';
+import type { PendingResize } from '../resize/allocations.js';
 import type { Phase } from './phase.js';
 import { apiTime } from './time.js';
 
-const OWNED = ['PodReadyToStartContainers', 'Initialized', 'Ready', 'ContainersReady', 'PodScheduled'];
+/** There only while a resize waits or is under way. */
+export const PASSING = ['PodResizePending', 'PodResizeInProgress'];
+const OWNED = [
+  ...['PodReadyToStartContainers', 'Initialized', 'Ready', 'ContainersReady', 'PodScheduled'],
+  ...PASSING,
+];
 
 export interface ConditionFacts {
   readonly spec: V1PodSpec;
@@ -15,6 +21,8 @@ export interface ConditionFacts {
   /** The sandbox is up and has its addresses. */
   readonly sandboxReady: boolean;
   readonly previous: readonly V1PodCondition[];
+  readonly pendingResize?: PendingResize | undefined;
+  readonly resizing?: { readonly error?: string } | undefined;
   readonly generation: number | undefined;
   readonly now: number;
 }
@@ -29,9 +37,25 @@ export function podConditions(facts: ConditionFacts): V1PodCondition[] {
     podReady(facts, containers),
     containers,
     { type: 'PodScheduled', status: 'True' },
+    ...resizes(facts),
   ];
   const own = verdicts.map((verdict) => withTimes(verdict, facts));
   return [...own, ...facts.previous.filter(({ type }) => !OWNED.includes(type))];
+}
+
+function resizes({ pendingResize, resizing }: ConditionFacts): Verdict[] {
+  const error = resizing?.error;
+  return [
+    ...(pendingResize === undefined ? [] : [{ type: 'PodResizePending', status: 'True', ...pendingResize }]),
+    ...(resizing === undefined
+      ? []
+      : [
+          {
+            ...{ type: 'PodResizeInProgress', status: 'True' },
+            ...(error === undefined ? {} : { reason: 'Error', message: error }),
+          },
+        ]),
+  ];
 }
 
 function withTimes(verdict: Verdict, { previous, generation, now }: ConditionFacts): V1PodCondition {

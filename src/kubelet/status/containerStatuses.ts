@@ -1,7 +1,13 @@
 // Container statuses as the API shows them, from the runtime's runs and the reasons of failed starts. Pure.
 // Guarantees: one status for each container of the spec, in its order; a restart shows the run before as lastState.
-import type { V1Container, V1ContainerState, V1ContainerStatus } from '../../api/gen/types.js';
-import type { ContainerStatus } from '../../cri/runtime.js';
+import type {
+  V1Container,
+  V1ContainerState,
+  V1ContainerStatus,
+  V1VolumeMount,
+  V1VolumeMountStatus,
+} from '../../api/gen/types.js';
+import type { ContainerStatus, Mount } from '../../cri/runtime.js';
 import { ephemeralContainers, restartCountOf } from '../names.js';
 import { shouldRestart } from '../podActions.js';
 import type { Pod } from '../ports.js';
@@ -33,9 +39,42 @@ export function containerStatuses(
     const runs = facts.runtime.containers.filter(({ metadata }) => metadata.name === container.name);
     const before = previous?.find(({ name }) => name === container.name);
     const status = runs.length === 0 ? withoutRun(facts, container, before) : fromRuns(container, runs);
-    return withReadiness(facts, container, withFailure(facts, container, status, runs[0]));
+    const told = withReadiness(facts, container, withFailure(facts, container, status, runs[0]));
+    return isEphemeral(facts.pod, container) ? told : withResources(container, told, before, runs[0]);
   });
 }
+
+/** A run is given what its container was granted when it was made; a resize since then is in the status before. */
+function withResources(
+  { resources = {}, volumeMounts = [] }: V1Container,
+  status: V1ContainerStatus,
+  before: V1ContainerStatus | undefined,
+  run: ContainerStatus | undefined,
+): V1ContainerStatus {
+  const isSameRun = before?.containerID !== undefined && before.containerID === status.containerID;
+  const { requests } = resources;
+  return {
+    ...status,
+    resources: isSameRun && before.resources !== undefined ? before.resources : resources,
+    ...(requests === undefined ? {} : { allocatedResources: requests }),
+    ...(volumeMounts.length === 0
+      ? {}
+      : { volumeMounts: volumeMounts.map((mount) => mountStatus(mount, run?.mounts ?? [])) }),
+    ...(run?.user === undefined ? {} : { user: { linux: run.user } }),
+  };
+}
+
+function mountStatus(
+  { name, mountPath, readOnly = false }: V1VolumeMount,
+  mounts: readonly Mount[],
+): V1VolumeMountStatus {
+  const made = mounts.find(({ containerPath }) => containerPath === mountPath);
+  const recursiveReadOnly = made?.recursiveReadOnly === true ? 'Enabled' : 'Disabled';
+  return { name, mountPath, ...(readOnly ? { readOnly, recursiveReadOnly } : {}) };
+}
+
+const isEphemeral = (pod: Pod, container: V1Container) =>
+  ephemeralContainers(pod).some((one) => one === container);
 
 function fromRuns(container: V1Container, [run, ...older]: readonly ContainerStatus[]): V1ContainerStatus {
   if (run === undefined) throw new TypeError('a status is made from at least one run');
@@ -131,8 +170,7 @@ function withReadiness(
   status: V1ContainerStatus,
 ): V1ContainerStatus {
   // One for debugging is never waited for, so it is never ready.
-  if (ephemeralContainers(facts.pod).some((one) => one === container))
-    return { ...status, ready: false, started: false };
+  if (isEphemeral(facts.pod, container)) return { ...status, ready: false, started: false };
   const init = facts.pod.spec.initContainers?.includes(container) === true;
   if (init && container.restartPolicy !== 'Always')
     return { ...status, ready: status.state?.terminated?.exitCode === 0, started: false };

@@ -1,7 +1,7 @@
 // The phase of a pod from the states of its containers, by Kubernetes' rules. Pure.
 // Guarantees: Succeeded and Failed are answered only when no container will run again.
 import type { V1ContainerStatus, V1PodSpec } from '../../api/gen/types.js';
-import { isRestartable } from '../names.js';
+import { isRestartable, restartsAfter } from '../names.js';
 
 export type Phase = 'Pending' | 'Running' | 'Succeeded' | 'Failed';
 
@@ -14,19 +14,17 @@ export interface PhaseFacts {
 }
 
 export function phaseOf({ spec, initStatuses, statuses, isTerminating }: PhaseFacts): Phase {
-  const policy = spec.restartPolicy ?? 'Always';
   const init = initCounts(spec, initStatuses);
   const main = mainCounts(spec, statuses);
-  if (init.failed > 0 && policy === 'Never') return 'Failed';
+  if (init.over > 0) return 'Failed';
   const begun = main.running + main.stopped > 0;
   if (init.pending > 0 && !begun) return isTerminating && init.running === 0 ? ended(main) : 'Pending';
   if (main.waiting > 0) return isTerminating && main.running === 0 ? 'Failed' : 'Pending';
   if (main.running > 0) return 'Running';
   if (main.stopped === 0) return 'Pending';
   if (isTerminating) return ended(main);
-  if (policy === 'Always') return 'Running';
-  if (main.stopped === main.succeeded) return 'Succeeded';
-  return policy === 'Never' ? 'Failed' : 'Running';
+  if (main.again > 0) return 'Running';
+  return ended(main);
 }
 
 function ended({ stopped, succeeded }: { stopped: number; succeeded: number }): Phase {
@@ -35,7 +33,8 @@ function ended({ stopped, succeeded }: { stopped: number; succeeded: number }): 
 
 function initCounts(spec: V1PodSpec, statuses: readonly V1ContainerStatus[]) {
   let pending = 0;
-  let failed = 0;
+  /** Failed, with no other run to come. */
+  let over = 0;
   let running = 0;
   for (const container of spec.initContainers ?? []) {
     const status = statuses.find(({ name }) => name === container.name);
@@ -47,23 +46,27 @@ function initCounts(spec: V1PodSpec, statuses: readonly V1ContainerStatus[]) {
     const end = status?.state?.terminated ?? status?.lastState?.terminated;
     if (status?.state?.running !== undefined || end === undefined) pending++;
     else if (end.exitCode !== 0) {
-      failed++;
+      if (!restartsAfter(spec, container, end.exitCode)) over++;
       pending++;
     }
   }
-  return { pending, failed, running };
+  return { pending, over, running };
 }
 
 function mainCounts(spec: V1PodSpec, statuses: readonly V1ContainerStatus[]) {
-  const counts = { running: 0, stopped: 0, succeeded: 0, waiting: 0 };
-  for (const { name } of spec.containers) {
-    const status = statuses.find((one) => one.name === name);
+  const counts = { running: 0, stopped: 0, succeeded: 0, again: 0, waiting: 0 };
+  for (const container of spec.containers) {
+    const status = statuses.find((one) => one.name === container.name);
     if (status?.state?.running !== undefined) counts.running++;
     else if (status?.state?.terminated !== undefined) {
+      const { exitCode } = status.state.terminated;
       counts.stopped++;
-      if (status.state.terminated.exitCode === 0) counts.succeeded++;
-    } else if (status?.lastState?.terminated !== undefined) counts.stopped++;
-    else counts.waiting++;
+      if (exitCode === 0) counts.succeeded++;
+      if (restartsAfter(spec, container, exitCode)) counts.again++;
+    } else if (status?.lastState?.terminated !== undefined) {
+      counts.stopped++;
+      counts.again++; // it waits for its next run
+    } else counts.waiting++;
   }
   return counts;
 }

@@ -1,7 +1,7 @@
 // The patch that brings a pod's status in the API to the one wanted. No IO.
 // Guarantees: strategic merge, guarded by uid; undefined when nothing differs; conditions of others are not touched.
-import { isDeepStrictEqual } from 'node:util';
 import type { V1PodCondition, V1PodStatus } from '../../api/gen/types.js';
+import { PASSING } from './conditions.js';
 
 type Fields = Record<string, unknown>;
 
@@ -15,7 +15,7 @@ export function statusPatch(uid: string, current: V1PodStatus, wanted: V1PodStat
   const after = wanted as Fields;
   const status: Fields = {};
   for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
-    if (KEPT.has(key) || isDeepStrictEqual(plain(before[key]), plain(after[key]))) continue;
+    if (KEPT.has(key) || isSame(before[key], after[key])) continue;
     const mergeKey = MERGED[key];
     if (mergeKey === undefined) status[key] = after[key] ?? null;
     else {
@@ -31,22 +31,36 @@ function mergedList(key: string, before: readonly Fields[], after: readonly Fiel
   const changed = after.flatMap((item) => {
     const old = before.find((one) => one[key] === item[key]);
     if (old === undefined) return [item];
-    if (isDeepStrictEqual(plain(old), plain(item))) return [];
+    if (isSame(old, item)) return [];
     // A field that went away is nulled, or it would stay.
     const nulls = Object.keys(old).filter((field) => item[field] === undefined && old[field] !== null);
     return [{ ...item, ...Object.fromEntries(nulls.map((field) => [field, null])) }];
   });
-  const removed = key === 'type' ? [] : gone.map((old) => ({ $patch: 'delete', [key]: old[key] }));
+  // A condition that is not here may be somebody else's.
+  const ours = key === 'type' ? gone.filter((old) => PASSING.includes(String(old[key]))) : gone;
+  const removed = ours.map((old) => ({ $patch: 'delete', [key]: old[key] }));
   return [...changed, ...removed];
 }
 
 const asList = (value: unknown) => (Array.isArray(value) ? (value as Fields[]) : []);
 
-/** Without undefined and null, which both mean absent on the wire. */
-function plain(value: unknown): unknown {
-  return value === undefined || value === null
-    ? undefined
-    : JSON.parse(JSON.stringify(value, (_, inner: unknown) => (inner === null ? undefined : inner)));
+/** As JSON means them: undefined and null both mean absent. Makes no copies, since every quiet pod is compared. */
+function isSame(one: unknown, other: unknown): boolean {
+  if (one === other) return true;
+  if (one === undefined || one === null || other === undefined || other === null)
+    return (one ?? undefined) === (other ?? undefined);
+  if (typeof one !== 'object' || typeof other !== 'object') return false;
+  if (Array.isArray(one) || Array.isArray(other))
+    return (
+      Array.isArray(one) &&
+      Array.isArray(other) &&
+      one.length === other.length &&
+      one.every((item, index) => isSame(item, other[index]))
+    );
+  const [left, right] = [one as Fields, other as Fields];
+  for (const key in left) if (!isSame(left[key], right[key])) return false;
+  for (const key in right) if (!(key in left) && !isSame(undefined, right[key])) return false;
+  return true;
 }
 
 export function conditionOf(status: V1PodStatus, type: string): V1PodCondition | undefined {

@@ -34,8 +34,7 @@ export async function writeAtomically({ dir, payload, now, prepare }: AtomicWrit
   const current = await currentDirectory(dir);
   const names = new Set([...payload.keys()].map((file) => file.split('/')[0] ?? file));
   if (current !== undefined && (await holds(path.join(dir, current), payload, prepare !== undefined))) {
-    await linkNames(dir, names);
-    await removeOthers(dir, { names, keep: current });
+    await tidy(dir, { names, keep: current });
     return false;
   }
   const next = `..${timestamp(now)}.${randomBytes(5).toString('hex')}`;
@@ -52,8 +51,7 @@ export async function writeAtomically({ dir, payload, now, prepare }: AtomicWrit
     await rm(nextDir, { recursive: true, force: true });
     throw error;
   }
-  await linkNames(dir, names);
-  await removeOthers(dir, { names, keep: next });
+  await tidy(dir, { names, keep: next });
   return true;
 }
 
@@ -96,18 +94,18 @@ async function holds(dir: string, payload: Payload, owned: boolean): Promise<boo
   }
 }
 
-async function linkNames(dir: string, names: ReadonlySet<string>): Promise<void> {
-  const present = new Set(await readdir(dir));
-  for (const name of names)
-    if (!present.has(name)) await symlink(path.join(DATA, name), path.join(dir, name));
-}
-
-/** After the switch: links to what is gone, and dated directories left by earlier writes or a crash in the middle of one. */
-async function removeOthers(
+/**
+ * After the switch: names link through it; links to what is gone go, and so do dated directories left by earlier writes
+ * or a crash in the middle of one.
+ */
+async function tidy(
   dir: string,
   { names, keep }: { readonly names: ReadonlySet<string>; readonly keep: string },
 ): Promise<void> {
-  for (const name of await readdir(dir)) {
+  const present = new Set(await readdir(dir));
+  for (const name of names)
+    if (!present.has(name)) await symlink(path.join(DATA, name), path.join(dir, name));
+  for (const name of present) {
     if (name === DATA || name === keep || names.has(name)) continue;
     await rm(path.join(dir, name), { recursive: true, force: true });
   }

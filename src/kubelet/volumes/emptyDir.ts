@@ -6,7 +6,7 @@ import type { V1EmptyDirVolumeSource } from '../../api/gen/types.js';
 import { tryParseQuantity } from '../../api/quantity.js';
 import { KubeletError } from '../error.js';
 import { element, isMissing, podDir } from './files.js';
-import { isMountPoint, mountTmpfs } from './mountTable.js';
+import { holdsFileSystem, mountTmpfs } from './mountTable.js';
 import { ownByGroup } from './ownership.js';
 
 export async function setUpEmptyDir(options: {
@@ -34,7 +34,7 @@ export async function setUpEmptyDir(options: {
 
 /** A tmpfs at `dir`, kept if one is there. Answers whether it is new. */
 export async function ensureTmpfs(dir: string, sizeBytes?: bigint): Promise<boolean> {
-  if (await isMountPoint(dir)) return false;
+  if (await holdsFileSystem(dir)) return false;
   await mountTmpfs(dir, sizeBytes);
   return true;
 }

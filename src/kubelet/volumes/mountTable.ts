@@ -1,6 +1,7 @@
 // The mounts of this mount namespace: asking, adding and taking away, through mount(8) and umount(8).
 // Guarantees: paths are never resolved again by the tools, so a link swapped in between leads nowhere.
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
+import path from 'node:path';
 import { parseMountInfo } from '../../kernel/mountInfo.js';
 import { run } from '../../kernel/process.js';
 import { KubeletError } from '../error.js';
@@ -15,6 +16,15 @@ export async function mountPoints(): Promise<readonly string[]> {
 
 export async function isMountPoint(dir: string): Promise<boolean> {
   return (await mountPoints()).includes(dir);
+}
+
+/**
+ * A file system of its own is mounted there, such as a tmpfs: its device is not its parent's. Unlike the table, which
+ * grows with every pod of the node, this costs the same for each.
+ */
+export async function holdsFileSystem(dir: string): Promise<boolean> {
+  const [own, parent] = await Promise.all([stat(dir), stat(path.dirname(dir))]);
+  return own.dev !== parent.dev;
 }
 
 export async function mountTmpfs(dir: string, sizeBytes: bigint | undefined): Promise<void> {

@@ -1,5 +1,5 @@
-// ConfigMaps and Secrets as pods need them: fetched one by one, and kept for a moment.
-// Guarantees: a node asks only for what its own pods name; one request at a time for one object.
+// ConfigMaps and Secrets as pods need them: fetched one by one, and kept for a while.
+// Guarantees: a node asks only for what its own pods name; one request at a time for one object; a pod's first look is fresh.
 import type { V1ConfigMap, V1Secret } from '../../api/gen/types.js';
 import type { KubeObject, Stored } from '../../api/object.js';
 import { CONFIG_MAPS, type ResourceType, SECRETS } from '../../api/resources.js';
@@ -25,43 +25,51 @@ export interface ObjectSource {
   readonly client: Client;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** How long an answer serves again; a pod that is set up anew sees changes after at most this. */
+  /** How long an answer serves pods that have seen the object before, whichever of them asked. */
   readonly keepMs?: number;
 }
 
 const REQUESTS_AT_ONCE = 4;
+/** How long an answer serves a pod that is new to it: the variables and volumes of one start ask once. */
+const FRESH_MS = 1_000;
 
 interface Kept {
   readonly at: number;
   readonly answer: Promise<KubeObject | undefined>;
+  /** Pods that have had this object; the last one that goes takes it along. */
+  readonly users: Set<string>;
 }
 
-export function makePodObjects({ client, now, keepMs = 1000 }: ObjectSource): PodObjects {
-  // By pod, so that what a pod knew goes with it, and what it may read is not lent to another.
-  const pods = new Map<string, Map<string, Kept>>();
+export function makePodObjects({ client, now, keepMs = FRESH_MS }: ObjectSource): PodObjects {
+  const kept = new Map<string, Kept>();
   const gate = makeGate(REQUESTS_AT_ONCE);
 
   async function get<T extends KubeObject>(
     type: ResourceType<T>,
     { podUid, namespace, name }: ObjectRequest,
   ): Promise<Stored<T> | undefined> {
-    const kept = pods.get(podUid) ?? new Map<string, Kept>();
-    pods.set(podUid, kept);
     const key = `${type.resource}/${namespace}/${name}`;
     const known = kept.get(key);
-    if (known !== undefined && now() - known.at < keepMs)
+    const isNew = known?.users.has(podUid) !== true;
+    known?.users.add(podUid);
+    if (known !== undefined && now() - known.at < (isNew ? FRESH_MS : keepMs))
       return known.answer as Promise<Stored<T> | undefined>;
     const answer = gate(() => client.of(type).get({ namespace, name })).catch(undefinedIfNotFound);
-    kept.set(key, { at: now(), answer });
+    const entry = { at: now(), answer, users: known?.users ?? new Set([podUid]) };
+    kept.set(key, entry);
     // A failure is not kept: the next one who asks tries again.
-    answer.catch(() => kept.delete(key));
+    answer.catch(() => {
+      if (kept.get(key) === entry) kept.delete(key);
+    });
     return answer;
   }
 
   return {
     configMap: (request) => get(CONFIG_MAPS, request),
     secret: (request) => get(SECRETS, request),
-    forget: (podUid) => void pods.delete(podUid),
+    forget(podUid) {
+      for (const [key, { users }] of kept) if (users.delete(podUid) && users.size === 0) kept.delete(key);
+    },
   };
 }
 

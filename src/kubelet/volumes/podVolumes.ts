@@ -52,10 +52,14 @@ export function makePodVolumes(options: PodVolumesOptions): PodVolumes {
   const objects = options.objects ?? makePodObjects({ client, now });
   const sources: ProjectionSources = { objects, tokens, addresses, allocatable };
 
+  let resolved: Promise<string> | undefined;
   // The mount table holds resolved paths; ours must compare with them.
-  async function root(): Promise<string> {
-    await mkdir(rootDir, { recursive: true, mode: 0o750 });
-    return realpath(rootDir);
+  function root(): Promise<string> {
+    resolved ??= mkdir(rootDir, { recursive: true, mode: 0o750 }).then(() => realpath(rootDir));
+    resolved.catch(() => {
+      resolved = undefined; // not made yet: the next pod tries again
+    });
+    return resolved;
   }
 
   async function write(pod: Pod, dir: string, payload: Payload, memory: boolean): Promise<string> {

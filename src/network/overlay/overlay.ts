@@ -46,7 +46,8 @@ export interface RunningOverlay {
 }
 
 const DEFAULT_VNI = 1;
-const DEFAULT_PORT = 8472; // the kernel's own, and flannel's
+/** The kernel's own, and flannel's. */
+export const VXLAN_PORT = 8472;
 const SETTLE_MS = 20;
 const RETRY_MS = { first: 200, most: 10_000 };
 
@@ -161,7 +162,7 @@ class Overlay implements RunningOverlay {
   }
 
   #device(own: Stored<V1Node>, underlay: { family: Family; text: string }, parent: Link, podCidr: string) {
-    const { devices, vni = DEFAULT_VNI, port = DEFAULT_PORT, route, backend } = this.options;
+    const { devices, vni = DEFAULT_VNI, port = VXLAN_PORT, route, backend } = this.options;
     const { family, text: local } = underlay;
     const address = podCidr.slice(0, podCidr.indexOf('/'));
     const mtu = overlayMtu(backend, { mtu: parent.mtu ?? 0, family });

@@ -2,7 +2,6 @@
 // Guarantees: Kubernetes' order of preference; a refusal says why, node by node, in its words.
 import type { Scratch } from '../choose.js';
 import { diagnosisMessage, REJECTED, Rejections, reasonsOf } from '../diagnosis.js';
-import { startOf } from '../podInfo.js';
 import { type Victims, victimsOn, type WhatIf } from './victims.js';
 
 export type Preemption =
@@ -77,37 +76,20 @@ export function findCandidates(
  * the fewest; then the one whose most important victims started last; then the first.
  */
 export function gentlest(candidates: readonly Victims[]): Victims | undefined {
-  let best = candidates;
-  for (const measure of MEASURES) {
-    if (best.length <= 1) break;
-    let least = Number.POSITIVE_INFINITY;
-    let kept: Victims[] = [];
-    for (const candidate of best) {
-      const value = measure(candidate);
-      if (value < least) kept = [];
-      if (value <= least) {
-        least = value;
-        kept.push(candidate);
-      }
-    }
-    best = kept;
-  }
-  return best.reduce<Victims | undefined>(
-    (latest, candidate) =>
-      latest === undefined || earliestStart(candidate) > earliestStart(latest) ? candidate : latest,
-    undefined,
-  );
+  let best: Victims | undefined;
+  for (const candidate of candidates) if (best === undefined || isGentler(candidate, best)) best = candidate;
+  return best;
 }
 
-const MEASURES: readonly ((victims: Victims) => number)[] = [
-  ({ violations }) => violations,
-  ({ pods }) => pods[0]?.priority ?? Number.NEGATIVE_INFINITY,
-  // Shifted so that a negative priority still counts as one more victim.
-  ({ pods }) => pods.reduce((sum, { priority }) => sum + priority + 2 ** 31, 0),
-  ({ pods }) => pods.length,
-];
+function isGentler(one: Victims, other: Victims): boolean {
+  if (one.violations !== other.violations) return one.violations < other.violations;
+  const [highest, otherHighest] = [highestOf(one), highestOf(other)];
+  if (highest !== otherHighest) return highest < otherHighest;
+  if (one.sum !== other.sum) return one.sum < other.sum;
+  if (one.pods.length !== other.pods.length) return one.pods.length < other.pods.length;
+  return one.start > other.start;
+}
 
-/** Of the victims that matter most, when the first started. */
-function earliestStart({ pods: [first] }: Victims): string {
-  return first === undefined ? '' : startOf(first);
+function highestOf({ pods: [first] }: Victims): number {
+  return first?.priority ?? Number.NEGATIVE_INFINITY;
 }

@@ -2,8 +2,9 @@
 // Guarantees: only pods of lower priority go; those within a disruption budget go before those beyond it; as few as fit.
 import type { FilterRun } from '../filterRun.js';
 import type { Nominations } from '../nominations.js';
-import type { PodInfo } from '../podInfo.js';
+import { type PodInfo, startOf } from '../podInfo.js';
 import type { Snapshot } from '../snapshot/snapshot.js';
+import type { Verdicts } from '../verdicts.js';
 import { type Budgets, beyondBudget } from './budgets.js';
 
 export interface Victims {
@@ -12,6 +13,20 @@ export interface Victims {
   readonly pods: readonly PodInfo[];
   /** How many of them a budget would have kept. */
   readonly violations: number;
+  /** Of their priorities, shifted so that a negative one still counts as one more victim. */
+  readonly sum: number;
+  /** Of the victims that matter most, when the first started. */
+  readonly start: string;
+}
+
+/** The victims; or whether nobody on the node matters less, or the pod would not fit without them (the run tells why). */
+export type Found = Victims | 'nobody' | 'unfit';
+
+/** Victims and all by which they are held against others. `pods`: the most important first. */
+export function victimsOf(slot: number, pods: readonly PodInfo[], violations: number): Victims {
+  let sum = 0;
+  for (const { priority } of pods) sum += priority + 2 ** 31;
+  return { slot, pods, violations, sum, start: pods[0] === undefined ? '' : startOf(pods[0]) };
 }
 
 export interface WhatIf {
@@ -20,15 +35,25 @@ export interface WhatIf {
   readonly run: FilterRun;
   readonly nominations: Nominations;
   readonly budgets: Budgets;
+  /** What nodes said to pods like this one. */
+  readonly verdicts?: Verdicts | undefined;
 }
 
-/** The victims; or whether nobody on the node matters less, or the pod would not fit without them (`run` tells why). */
-export function victimsOn(slot: number, whatIf: WhatIf): Victims | 'nobody' | 'unfit' {
-  const { pod, snapshot, run, nominations, budgets } = whatIf;
+export function victimsOn(slot: number, whatIf: WhatIf): Found {
+  const { pod, snapshot, run, nominations, budgets, verdicts } = whatIf;
+  const known = verdicts?.victims(slot, run, budgets);
+  if (known !== undefined) return known;
   const lesser = below(snapshot.table.ranked(slot), pod.priority);
-  if (lesser.length === 0) return 'nobody';
   const others = nominations.beside(pod, slot);
-  const trial = run.seesOnlySums(others) ? sumsOf(slot, whatIf, others) : wholeNode(slot, whatIf, others);
+  const onlySums = run.seesOnlySums(others);
+  const begin = onlySums ? sumsOf : wholeNode;
+  const found = lesser.length === 0 ? 'nobody' : without(lesser, slot, budgets, begin(slot, whatIf, others));
+  if (onlySums) verdicts?.keepVictims(slot, run, budgets, found);
+  return found;
+}
+
+/** Whom of those that matter less the pod cannot do with. */
+function without(lesser: readonly PodInfo[], slot: number, budgets: Budgets, trial: Trial): Found {
   for (const one of lesser) trial.displace(one);
   let stay: readonly PodInfo[] = [];
   try {
@@ -38,7 +63,7 @@ export function victimsOn(slot: number, whatIf: WhatIf): Victims | 'nobody' | 'u
     const pods = stay.length === 0 ? lesser : lesser.filter((one) => !stay.includes(one));
     // It fits as things are: whatever keeps it away is nothing that going could change.
     if (pods.length === 0) return 'nobody';
-    return { slot, pods, violations: countOf(pods, protectedPods) };
+    return victimsOf(slot, pods, countOf(pods, protectedPods));
   } finally {
     for (const one of lesser) if (!stay.includes(one)) trial.place(one);
     trial.end();

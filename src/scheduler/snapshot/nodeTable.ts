@@ -22,6 +22,9 @@ export class NodeTable {
   readonly #others: Map<string, number>[] = [];
   /** `protocol/port` to the addresses it is taken on, each with how many pods take it. */
   readonly #ports: (Map<string, Map<string, number>> | undefined)[] = [];
+  /** Changes with every change of the node, its pods or who is promised a place there; never the same again. */
+  #versions = new Float64Array(64);
+  #newest = 0;
   /** How many pods have each priority. */
   readonly #priorities = new Map<number, number>();
   exists = new Uint8Array(64);
@@ -53,6 +56,16 @@ export class NodeTable {
     this.#ports[slot] = undefined;
     for (const column of this.#columns()) column[slot] = 0;
     return slot;
+  }
+
+  version(slot: number): number {
+    return this.#versions[slot] ?? 0;
+  }
+
+  /** Something about the node is no longer as it was. What-ifs, which are taken back, do not count. */
+  touch(slot: number): void {
+    this.#newest += 1;
+    this.#versions[slot] = this.#newest;
   }
 
   /** Gives the slot back once it has neither a node nor pods. */
@@ -170,6 +183,7 @@ export class NodeTable {
       bigger.set(column);
       return bigger;
     };
+    this.#versions = grown(this.#versions);
     this.exists = grown(this.exists);
     this.unschedulable = grown(this.unschedulable);
     this.maxPods = grown(this.maxPods);

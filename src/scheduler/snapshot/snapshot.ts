@@ -61,6 +61,7 @@ export class Snapshot {
   }
 
   #change(slot: number, node: Stored<V1Node> | undefined): void {
+    this.table.touch(slot);
     this.table.setNode(slot, node);
     this.labels.nodeChanged(slot);
     this.taints.nodeChanged(slot, node?.spec?.taints);
@@ -83,6 +84,7 @@ export class Snapshot {
       return false;
     const fresh = { ...found.pod, pod, spec: pod.spec };
     this.#placed.set(key, { pod: fresh, slot: found.slot });
+    this.table.touch(found.slot);
     this.table.replacePod(found.slot, fresh);
     return true;
   }
@@ -124,6 +126,7 @@ export class Snapshot {
     const found = this.#placed.get(key);
     if (found === undefined || found.pod.terminating || found.pod.pod.metadata.uid !== uid) return;
     const pod = { ...found.pod, terminating: true };
+    this.table.touch(found.slot);
     this.displace(found.pod, found.slot);
     this.place(pod, found.slot);
     this.#placed.set(key, { pod, slot: found.slot });
@@ -147,6 +150,7 @@ export class Snapshot {
   #enter(pod: PodInfo, nodeName: string): void {
     const slot = this.table.open(nodeName);
     this.#placed.set(pod.key, { pod, slot });
+    this.table.touch(slot);
     this.place(pod, slot);
   }
 
@@ -154,6 +158,7 @@ export class Snapshot {
     const found = this.#placed.get(key);
     if (found === undefined) return;
     this.#placed.delete(key);
+    this.table.touch(found.slot);
     this.displace(found.pod, found.slot);
     this.table.closeIfEmpty(found.slot);
   }

@@ -182,7 +182,8 @@ describeWith({ root: true, tools: ['mount', 'umount'] }, 'volumes of pods', () =
       const paths = await volumes.setUp(pod);
       await prepare(paths.get('v') ?? '');
       const container = { name: 'main', volumeMounts: [{ name: 'v', mountPath: '/data', subPath }] };
-      const request = { rootDir, clusterDomain: 'cluster.local', pod, container, volumes: paths };
+      const own = { rootDir, clusterDomain: 'cluster.local', canRecurse: false };
+      const request = { ...own, pod, container, volumes: paths };
       const ask = () =>
         containerMounts({ ...request, podIps: ['10.0.0.9'], attempt: 0, variables: async () => new Map() });
       return { mounts: await ask(), ask, volumes, pod, volume: paths.get('v') ?? '' };

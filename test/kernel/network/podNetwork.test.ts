@@ -28,11 +28,26 @@ describeWith({ root: true, tools: ['nft', 'ip'] }, 'the pod network of a node', 
       podCidrs: ['10.244.0.0/24', 'fd00:10:244::/64'],
       clusterCidrs: ['10.244.0.0/16', 'fd00:10:244::/56'],
       nonMasqueradeCidrs: ['192.168.0.0/16'],
+      serviceCidrs: ['10.96.0.0/12', 'fd00:10:96::/112'],
+      nodeIps: ['192.168.9.1', 'fd00:9::1'],
+      carrierPort: 8472,
       nftTable: 'trellis-pods-test',
       configDir: path.join(dir, 'net.d'),
       stateDir: path.join(dir, 'state'),
     };
+    // One family has a default route, the other has not.
+    for (const words of [
+      'link add eth0 type veth peer name far',
+      'address add 192.168.9.1/24 dev eth0',
+      'address add fd00:9::1/64 dev eth0 nodad',
+      'link set eth0 up',
+      'link set far up',
+      'route add default via 192.168.9.254',
+    ])
+      await ns.run('ip', ...words.split(' '));
     await setUpPodNetwork(options, ports);
+    expect(await ns.run('ip', '-6', 'route', 'get', 'fd00:10:96::a')).toContain('trl-test src fd00:9::1');
+    expect(await ns.run('ip', 'route', 'get', '10.96.0.10')).toContain('via 192.168.9.254');
     const bridge = await ports.route.link('trl-test');
     expect(bridge).toMatchObject({ type: 'bridge', bridge: { nfCallIptables: true } });
     const rules = await ns.run('nft', 'list', 'ruleset');
@@ -42,6 +57,7 @@ describeWith({ root: true, tools: ['nft', 'ip'] }, 'the pod network of a node', 
     expect(rules).toContain(
       'ip6 saddr fd00:10:244::/56 ip6 daddr != fd00:10:244::/56 ip6 daddr != ff00::/8 masquerade',
     );
+    expect(rules.match(/udp dport 8472 notrack/g)).toHaveLength(4);
     expect(JSON.parse(readFileSync(path.join(dir, 'net.d', '10-trellis.conflist'), 'utf8')).name).toBe('net');
 
     await setUpPodNetwork(options, ports);

@@ -23,6 +23,13 @@ afterAll(async () => {
   await place.clean();
 }, 60_000);
 
+/** The large run is long, and worth its figures. */
+function tell(start: number, what: string, plane: ControlPlane): void {
+  if (!LARGE) return;
+  const seconds = ((performance.now() - start) / 1000).toFixed(0);
+  process.stderr.write(`${seconds} s: ${what}; the control plane has ${plane.residentMb().toFixed(0)} MB\n`);
+}
+
 async function begin(): Promise<ControlPlane> {
   const plane = await place.start();
   kubelets = await playKubelets(plane.client, NODES);
@@ -32,21 +39,20 @@ async function begin(): Promise<ControlPlane> {
 it(
   `${PODS} pods on ${NODES} nodes are there once, though the control plane died on the way`,
   async () => {
-    const made = new Set<string>();
-    const look = () => {
-      for (const { metadata } of kubelets?.pods() ?? []) made.add(metadata.uid);
-      return made.size;
-    };
+    const start = performance.now();
     const first = await begin();
     await inParallel(COUNT, (number) =>
       first.client.of(DEPLOYMENTS).create(web(`web-${number}`, 'registry.local/web:1', REPLICAS)),
     );
-    await kubelets?.until(() => look() >= PODS / 3);
+    const before = kubelets?.seen ?? new Set();
+    await kubelets?.until(() => before.size >= PODS / 3);
     kubelets?.stop();
+    tell(start, `killed with ${before.size} pods made`, first);
     await first.kill();
     const second = await begin();
-    const isWhole = () => look() >= PODS && kubelets?.ready().length === PODS;
-    await kubelets?.until(isWhole);
+    const made = () => new Set([...before, ...(kubelets?.seen ?? [])]);
+    await kubelets?.until(() => kubelets?.ready().length === PODS);
+    tell(start, `${made().size} pods made, all ready`, second);
     const sets = new Map<string, number>();
     for (const pod of kubelets?.pods() ?? []) {
       const { name = '' } = controllerOf(pod) ?? {};
@@ -54,7 +60,7 @@ it(
     }
     expect([...sets.values()]).toEqual(new Array(COUNT).fill(REPLICAS));
     expect((await second.client.of(REPLICA_SETS).list({ namespace: 'default' })).items).toHaveLength(COUNT);
-    expect(made.size).toBe(PODS);
+    expect(made().size).toBe(PODS);
   },
   LIMIT_MS,
 );

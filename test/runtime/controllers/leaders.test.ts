@@ -52,7 +52,8 @@ function startManager(): ChildProcess {
   const times = ['--leader-elect-lease-duration=8s', '--leader-elect-renew-deadline=6s'];
   const child = spawn(
     process.execPath,
-    [...args, ...times, '--leader-elect-retry-period=500ms', CONTROLLERS],
+    // Both on one machine: health is not served, or the second would find the port taken.
+    [...args, ...times, '--leader-elect-retry-period=500ms', '--secure-port=0', CONTROLLERS],
     {
       stdio: ['ignore', 'ignore', 'inherit'],
     },

@@ -51,7 +51,7 @@ describeWith(needs, 'the CRI client on containerd', () => {
 
   test('the runtime names itself and says that it is ready', async () => {
     expect(await runtime.version()).toMatchObject({ runtimeName: 'containerd', runtimeApiVersion: 'v1' });
-    const conditions = await runtime.status();
+    const { conditions } = await runtime.status();
     expect(conditions.map(({ type, status }) => [type, status])).toEqual([
       ['RuntimeReady', true],
       ['NetworkReady', true],

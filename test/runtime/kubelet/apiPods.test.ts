@@ -31,6 +31,9 @@ const note = (message: string, fields?: object) => {
 const log: Log = { ...silentLog, error: note, warn: note };
 
 const needs = { root: true, tools: ['containerd', 'runc', 'ctr'], files: ['/bin/busybox'] };
+/** A busy machine takes its time. */
+const PATIENCE_MS = 50_000;
+
 describeWith(needs, 'a kubelet with an apiserver', () => {
   let node: CriNode;
   let api: TestApiServer;
@@ -87,7 +90,7 @@ describeWith(needs, 'a kubelet with an apiserver', () => {
   };
   const until = async (what: string, name: string, holds: (pod: Stored<V1Pod>) => boolean) => {
     let pod: Stored<V1Pod> | undefined;
-    for (let tries = 0; tries < 400; tries++) {
+    for (const deadline = Date.now() + PATIENCE_MS; Date.now() < deadline; ) {
       pod = await get(name);
       if (pod !== undefined && holds(pod)) return pod;
       await sleep(25);
@@ -97,7 +100,7 @@ describeWith(needs, 'a kubelet with an apiserver', () => {
     );
   };
   const untilGone = async (name: string) => {
-    for (let tries = 0; tries < 400; tries++) {
+    for (const deadline = Date.now() + PATIENCE_MS; Date.now() < deadline; ) {
       if ((await get(name)) === undefined) return;
       await sleep(25);
     }
@@ -274,6 +277,24 @@ describeWith(needs, 'a kubelet with an apiserver', () => {
     expect(pod?.status.phase).toBe('Succeeded');
     expect(pod && first(pod)?.state?.terminated).toMatchObject({ exitCode: 0, reason: 'Completed' });
     await remove('done');
+  });
+
+  test('rules of a container restart it after the codes that they name, and after no other', async () => {
+    const restartPolicyRules = [{ action: 'Restart', exitCodes: { operator: 'In', values: [42] } }];
+    await create('ruled', {
+      restartPolicy: 'Never',
+      volumes: [{ name: 'data', emptyDir: {} }],
+      containers: [
+        shell('ruled', 'if [ -e /data/ran ]; then exit 7; fi; echo > /data/ran; exit 42', {
+          ...{ restartPolicy: 'Never', restartPolicyRules },
+          volumeMounts: [{ name: 'data', mountPath: '/data' }],
+        }),
+      ],
+    });
+    const pod = await until('over', 'ruled', ({ status }) => status.phase === 'Failed');
+    expect(first(pod)).toMatchObject({ restartCount: 1, state: { terminated: { exitCode: 7 } } });
+    expect(first(pod)?.lastState?.terminated?.exitCode).toBe(42);
+    await remove('ruled');
   });
 
   test('hooks run: postStart before the pod is ready, preStop before it ends', async () => {

@@ -52,6 +52,28 @@ export function clientContract(title: string, open: (api: FakeApi) => Promise<Do
       await expect(maps.get(at('a'))).rejects.toMatchObject({ code: 404, reason: 'NotFound' });
     });
 
+    test('asks for metadata alone where that is all that is wanted', async () => {
+      const maps = client.of(CONFIG_MAPS);
+      await maps.create(named('a', { k: '1' }));
+      const accepted = () => api.requests.at(-1)?.headers?.['accept'];
+      await maps.get(at('a'));
+      expect(accepted()).toBe('application/json');
+      const partial = (kind: string) => `application/json;as=${kind};g=meta.k8s.io;v=v1,application/json`;
+      await maps.get(at('a'), { metadataOnly: true });
+      expect(accepted()).toBe(partial('PartialObjectMetadata'));
+      const { resourceVersion } = await maps.list({ metadataOnly: true });
+      expect(accepted()).toBe(partial('PartialObjectMetadataList'));
+      const ending = new AbortController();
+      const watch = maps.watch({ metadataOnly: true, resourceVersion, signal: ending.signal });
+      const first = watch[Symbol.asyncIterator]().next();
+      await maps.update(named('a', { k: '2' }));
+      await first;
+      ending.abort();
+      expect(api.requests.map(({ headers }) => headers?.['accept'])).toContain(
+        partial('PartialObjectMetadata'),
+      );
+    });
+
     test('a refusal carries the Status of the server', async () => {
       const maps = client.of(CONFIG_MAPS);
       await maps.create(named('a'));

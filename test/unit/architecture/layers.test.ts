@@ -26,6 +26,28 @@ test('the TypeScript sources keep to the layers', () => {
   expect(violations(files)).toEqual([]);
 });
 
+test('what every process of trellis loads is small: each command loads its own part when it runs', () => {
+  const texts = new Map(sources(['src'], /\.ts$/).map(({ path: file, text }) => [file, text]));
+  const loaded = new Set<string>();
+  const load = (file: string) => {
+    if (loaded.has(file)) return;
+    loaded.add(file);
+    for (const [, specifier = ''] of (texts.get(file) ?? '').matchAll(
+      /^(?:import\s(?!type\b)(?:[^'";=(]*?\sfrom\s)?|export\s(?!type\b)[^'";=(]*?\sfrom\s)['"]([^'"]+)['"]/gm,
+    ))
+      load(
+        specifier.startsWith('.')
+          ? path.join(path.dirname(file), specifier.replace(/\.js$/, '.ts'))
+          : specifier,
+      );
+  };
+  load('src/cli/program.ts');
+  expect(loaded).toContain('commander');
+  expect(loaded).toContain('src/client/kubeconfig.ts');
+  for (const large of ['yaml', '@peculiar/x509', '@grpc/grpc-js', 'lmdb', 'src/scheduler/standalone.ts'])
+    expect(loaded).not.toContain(large);
+});
+
 test('only native/addon includes N-API headers', () => {
   expect(napiOutsideAddon(sources(['native', 'cni-plugins'], /\.(h|cc)$/))).toEqual([]);
 });

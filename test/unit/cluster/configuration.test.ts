@@ -7,12 +7,12 @@ import { applyConfigFile } from '../../../src/cli/cluster/configFile.js';
 import { upCommand } from '../../../src/cli/cluster/up.js';
 import { processTerminal } from '../../../src/cli/terminal.js';
 import {
-  readClusterFile,
   saveComponents,
   savedKubelet,
   savedProxy,
   savedScheduler,
-} from '../../../src/cluster/configuration.js';
+} from '../../../src/cluster/componentFiles.js';
+import { readClusterFile } from '../../../src/cluster/configuration.js';
 import { layoutOf } from '../../../src/cluster/layout.js';
 
 let dir = '';
@@ -38,13 +38,13 @@ describe('the documents', () => {
     const layout = layoutOf(dir);
     const read = readClusterFile('c.yaml', documents);
     expect(read.cluster).toEqual({ nodeName: 'one' });
-    await saveComponents(layout, read);
+    await saveComponents(layout, read.components);
     expect(await savedKubelet(layout)).toEqual({ maxPods: 7 });
     expect((await savedProxy(layout)).nodePortAddresses).toEqual(['10.0.0.0/8']);
     expect((await savedScheduler(layout)).podMaxBackoffMs).toBe(20_000);
-    await saveComponents(layout, readClusterFile('c.yaml', CLUSTER));
+    await saveComponents(layout, readClusterFile('c.yaml', CLUSTER).components);
     expect(await savedKubelet(layout)).toEqual({});
-    expect((await savedScheduler(layout)).podMaxBackoffMs).toBe(10_000);
+    expect(await savedScheduler(layout)).toEqual({});
   });
 
   it.each([

@@ -4,6 +4,7 @@ import { REPLICA_SETS } from '../../../src/api/resources.js';
 import { adoptionPatch, planClaims } from '../../../src/controllers/claim.js';
 import { enabledNames } from '../../../src/controllers/enabled.js';
 import { Expectations } from '../../../src/controllers/expectations.js';
+import { Settled } from '../../../src/controllers/settled.js';
 import { slowStart } from '../../../src/controllers/slowStart.js';
 import { Writes } from '../../../src/controllers/writes.js';
 import { ago, pod, replicaSet } from './support/objects.js';
@@ -72,6 +73,33 @@ describe('Writes', () => {
     writes.wrote('k', at('9'));
     now = FIVE_MINUTES;
     expect(writes.seen('k', [])).toBe(true);
+  });
+});
+
+describe('Settled', () => {
+  const at = (resourceVersion: string) => replicaSet('a', 1, { meta: { resourceVersion } });
+  it('knows objects as they were left, and no others', () => {
+    const settled = new Settled();
+    expect(settled.isAsLeft('k', [])).toBe(false);
+    settled.begin('k')([at('9')]);
+    expect([settled.isAsLeft('k', [at('9')]), settled.isAsLeft('k', [at('10')])]).toEqual([true, false]);
+    expect([settled.isAsLeft('k', []), settled.isAsLeft('other', [at('9')])]).toEqual([false, false]);
+  });
+  it('is not settled after a change, not even one that came while the plan was carried out', () => {
+    const settled = new Settled();
+    settled.begin('k')([at('9')]);
+    settled.changed('k');
+    expect(settled.isAsLeft('k', [at('9')])).toBe(false);
+    const leave = settled.begin('k');
+    settled.changed('k');
+    leave([at('9')]);
+    expect(settled.isAsLeft('k', [at('9')])).toBe(false);
+  });
+  it('is not settled while a plan is being carried out, nor when that failed', () => {
+    const settled = new Settled();
+    settled.begin('k')([at('9')]);
+    settled.begin('k');
+    expect(settled.isAsLeft('k', [at('9')])).toBe(false);
   });
 });
 
@@ -161,6 +189,20 @@ describe('enabledNames', () => {
     [[], []],
   ])('%j means %j', (entries, wanted) => {
     expect(enabledNames(known, entries)).toEqual(wanted);
+  });
+  it.each([
+    [
+      ['deployment', 'podgc'],
+      ['deployment-controller', 'pod-garbage-collector-controller'],
+    ],
+    [
+      ['*', '-deployment'],
+      ['job-controller', 'pod-garbage-collector-controller'],
+    ],
+    [['-attachdetach', '-cloud-node-lifecycle-controller', 'job'], ['job-controller']],
+  ])('takes the older names in %j, and absent ones to switch off', (entries, wanted) => {
+    const names = ['deployment-controller', 'job-controller', 'pod-garbage-collector-controller'];
+    expect(enabledNames(names, entries)).toEqual(wanted);
   });
   it('refuses a name that nobody has', () => {
     expect(() => enabledNames(known, ['*', '-x'])).toThrow('"x" is not in the list of known controllers');

@@ -99,6 +99,23 @@ describe('the controllers together', () => {
     await until(() => api.all(ENDPOINT_SLICES).length + api.all(ENDPOINTS).length === 0);
   });
 
+  it('tells the zone of an endpoint when its node tells it later', async () => {
+    await api.of(SERVICES).create({
+      metadata: { name: 'web', namespace: 'default' },
+      spec: { selector: { app: 'web' }, ports: [{ port: 80 }], ipFamilies: ['IPv4'] },
+    });
+    await makeWeb(1);
+    bringUp();
+    const zones = () =>
+      api.all(ENDPOINT_SLICES).flatMap(({ endpoints }) => endpoints?.map(({ zone }) => zone));
+    await until(() => zones().length === 1);
+    await api.of(NODES).create({ metadata: { name: 'n1' } });
+    await api
+      .of(NODES)
+      .patch({ name: 'n1' }, 'merge', { metadata: { labels: { 'topology.kubernetes.io/zone': 'east' } } });
+    await until(() => zones()[0] === 'east');
+  });
+
   it('takes in a pod that fits and lets go of one that no longer does', async () => {
     await api.of(PODS).create({
       metadata: { name: 'stray', namespace: 'default', labels: { app: 'solo' } },

@@ -9,6 +9,8 @@ const node: NodeFacts = {
   labels: { disk: 'ssd' },
   taints: [{ key: 'gpu', value: 'yes', effect: 'NoExecute' }],
   allocatable: { cpu: '2', memory: '1Gi', pods: '3' },
+  hasAppArmor: false,
+  hasStrictGroups: false,
 };
 const tolerations = [{ operator: 'Exists' }];
 const asking = (requests: Record<string, string>, more: Partial<V1PodSpec> = {}) =>
@@ -21,6 +23,11 @@ const withPort = (hostPort: number, hostIP?: string) =>
         ports: [{ containerPort: 80, hostPort, ...(hostIP === undefined ? {} : { hostIP }) }],
       }),
     ],
+  });
+const confined = (type: string) =>
+  podOf({
+    tolerations,
+    containers: [container('web', { securityContext: { appArmorProfile: { type } } })],
   });
 const affinity = (key: string, value: string) => ({
   nodeAffinity: {
@@ -46,6 +53,14 @@ describe('what a node takes', () => {
     ['a node it must have', asking({}, { affinity: affinity('disk', 'ssd') }), [], undefined],
     ['a node it must not have', asking({}, { affinity: affinity('disk', 'hdd') }), [], 'NodeAffinity'],
     ['a taint that is not tolerated', podOf(), [], 'TaintToleration'],
+    ['a profile that is not enforced here', confined('RuntimeDefault'), [], 'AppArmor'],
+    ['a profile that asks for nothing', confined('Unconfined'), [], undefined],
+    [
+      'groups that the runtime cannot leave out',
+      asking({}, { securityContext: { supplementalGroupsPolicy: 'Strict' } }),
+      [],
+      'SupplementalGroupsPolicyNotSupported',
+    ],
     ['a port that is free', withPort(8080), [withPort(8081)], undefined],
     ['a port that is taken', withPort(8080), [withPort(8080)], 'NodePorts'],
     ['a port on another address', withPort(80, '10.0.0.1'), [withPort(80, '10.0.0.2')], undefined],

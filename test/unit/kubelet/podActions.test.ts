@@ -1,11 +1,15 @@
 import { describe, expect, test } from 'vitest';
+import type { V1ResourceRequirements } from '../../../src/api/gen/types.js';
 import { computePodActions, type PodFacts, type ProbeFailure } from '../../../src/kubelet/podActions.js';
 import type { Pod } from '../../../src/kubelet/ports.js';
 import { emptyRuntimePod, type RuntimePod } from '../../../src/kubelet/runtime/runtimePod.js';
 import { container, podOf, run, runtimePod, sandbox } from './support.js';
 
 const actions = (pod: Pod, status: RuntimePod, more: Partial<PodFacts> = {}) =>
-  computePodActions({ pod, status, probeFailure: () => undefined, isStarted: () => true, ...more });
+  computePodActions({
+    ...{ pod, status, probeFailure: () => undefined, isStarted: () => true, given: () => undefined },
+    ...more,
+  });
 
 /** The decision in short: what is made, started and killed, by name. */
 const brief = (pod: Pod, status: RuntimePod, more: Partial<PodFacts> = {}) => {
@@ -14,12 +18,13 @@ const brief = (pod: Pod, status: RuntimePod, more: Partial<PodFacts> = {}) => {
     status,
     more,
   );
-  const { containersToKill, ephemeralContainersToStart } = other;
+  const { containersToKill, containersToResize, ephemeralContainersToStart } = other;
   const names = (list: readonly { name: string }[]) => list.map(({ name }) => name);
   return {
     ...(createSandbox ? { sandbox: attempt } : {}),
     ...(killPod ? { killPod } : {}),
     ...(ephemeralContainersToStart.length > 0 ? { debug: names(ephemeralContainersToStart) } : {}),
+    ...(containersToResize.length > 0 ? { resize: containersToResize.map(({ id }) => id) } : {}),
     init: names(initContainersToStart),
     start: names(containersToStart),
     kill: containersToKill.map(({ id }) => id),
@@ -186,6 +191,21 @@ describe('what a pod needs next', () => {
       { id: 'web-0', probe: 'liveness', message: 'Container web failed liveness probe, will be restarted' },
     ]);
     expect(containersToStart.map(({ name }) => name)).toEqual(['web']);
+  });
+
+  test.each<[string, V1ResourceRequirements, object]>([
+    ['the same amount in other words', { requests: { cpu: '1000m' } }, nothing],
+    ['another amount', { requests: { cpu: '2' } }, { ...nothing, resize: ['web-0'] }],
+    [
+      'another amount of what restarts',
+      { requests: { cpu: '1' }, limits: { memory: '1Gi' } },
+      { ...nothing, start: ['web'], kill: ['web-0'] },
+    ],
+  ])('a container was given less than it is granted: %s', (_, resources, expected) => {
+    const resizePolicy = [{ resourceName: 'memory', restartPolicy: 'RestartContainer' }];
+    const pod = podOf({ containers: [container('web', { resources, resizePolicy })] });
+    const status = runtimePod([run(pod, 'web', 'running')]);
+    expect(brief(pod, status, { given: () => ({ requests: { cpu: '1' } }) })).toEqual(expected);
   });
 
   test('with Never a failed probe kills for good', () => {

@@ -8,6 +8,8 @@ it('the list is one that our own reader of CNI lists takes', () => {
     bridge: 'trl-12345678',
     podCidrs: ['10.244.0.0/24', 'fd00:244::/64'],
     clusterCidrs: ['10.244.0.0/16'],
+    serviceCidrs: [],
+    nodeIps: [],
     nftTable: 't',
     configDir: '/c',
     stateDir: '/s',

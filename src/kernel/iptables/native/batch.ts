@@ -1,11 +1,13 @@
 // Lines of an iptables-restore as transactions of nf_tables, one unless there are very many lines. Pure.
 // Guarantees: a line that is not surely understood is told, not guessed; done by the kernel, the transactions leave what
-// the tool's nft back end would leave, and between two of them every chain is whole.
+// the tool's nft back end would leave, and between two of them every chain is whole. Requests are made as they are taken.
 import type { BaseChain, NftRequest } from '../../nftables/port.js';
 import { words } from '../model.js';
 import type { TableName } from '../port.js';
+import { nftRule } from './expressions.js';
 import type { NatFamily } from './extensions.js';
-import { nativeRule } from './rule.js';
+import { type Rule, readRule } from './rule.js';
+import { atMost, declaredChain, inTables, MAX_CHAIN_NAME, refuse, sectionsOf } from './sections.js';
 
 type Hooks = Readonly<Record<string, BaseChain>>;
 const filterAt = (priority: number, ...hooks: readonly BaseChain['hook'][]): Hooks =>
@@ -29,13 +31,9 @@ const BUILT_IN: Readonly<Record<TableName, Hooks>> = {
   security: filterAt(50, 'input', 'forward', 'output'),
 };
 
-const isTable = (name: string): name is TableName => name in BUILT_IN;
-const DECLARED = /^:(\S+) - \[0:0\]$/;
-/** The tool's limit. */
-const MAX_NAME = 28;
 const COMMANDS = { '-A': 'add', '-I': 'insert', '-D': 'delete' } as const;
 
-/** One table of a restore; turns its lines into requests, undefined for one that is not understood. */
+/** One table of a restore; turns its lines into requests. */
 class OpenTable {
   readonly made: NftRequest;
   readonly #emptied = new Set<string>();
@@ -48,21 +46,18 @@ class OpenTable {
     this.made = { do: 'add', kind: 'table', family, name };
   }
 
-  requests(line: string): NftRequest[] | undefined {
-    if (line.startsWith(':')) {
-      const name = declared(line);
-      return name === undefined ? undefined : this.declare(name);
-    }
+  requests(line: string): readonly NftRequest[] {
+    if (line.startsWith(':')) return this.declare(declaredChain(line) ?? refuse(line));
     const [command = '', chain, ...rule] = words(line);
-    if (chain === undefined) return undefined;
-    if (command === '-X') return rule.length === 0 ? this.#remove(chain) : undefined;
-    if (command !== '-A' && command !== '-I' && command !== '-D') return undefined;
-    return this.#rule(COMMANDS[command], chain, rule);
+    if (chain === undefined) return refuse(line);
+    if (command === '-X' && rule.length === 0) return this.#remove(chain);
+    if (command !== '-A' && command !== '-I' && command !== '-D') return refuse(line);
+    return this.#rule(COMMANDS[command], chain, readRule(this.family, rule));
   }
 
   /** Made or emptied. */
-  declare(name: string): [NftRequest, NftRequest] | undefined {
-    if (name.length > MAX_NAME || name in BUILT_IN[this.name]) return undefined;
+  declare(name: string): [made: NftRequest, emptied: NftRequest] {
+    if (name.length > MAX_CHAIN_NAME || name in BUILT_IN[this.name]) return refuse(name);
     const chain = { kind: 'chain', family: this.family, table: this.name, name } as const;
     this.#emptied.add(name);
     return [
@@ -72,14 +67,13 @@ class OpenTable {
   }
 
   /** The kernel would delete the rules, too, which the tool does not. */
-  #remove(name: string): NftRequest[] | undefined {
-    if (!this.#emptied.has(name)) return undefined;
+  #remove(name: string): NftRequest[] {
+    if (!this.#emptied.has(name)) return refuse(name);
     return [{ do: 'delete', kind: 'chain', family: this.family, table: this.name, name }];
   }
 
-  #rule(verb: 'add' | 'insert' | 'delete', chain: string, rule: readonly string[]): NftRequest[] | undefined {
-    const native = nativeRule(this.family, rule);
-    if (native === undefined) return undefined;
+  #rule(verb: 'add' | 'insert' | 'delete', chain: string, rule: Rule): NftRequest[] {
+    const native = nftRule(rule);
     const { family, name: table } = this;
     const place = { kind: 'rule', family, table, chain } as const;
     if (verb === 'delete') return [{ do: verb, ...place, expressions: native.expressions }];
@@ -93,112 +87,106 @@ class OpenTable {
   }
 }
 
-const declared = (line: string): string | undefined => DECLARED.exec(line)?.[1];
-
-interface Section {
-  readonly table: OpenTable;
-  readonly lines: string[];
-}
-
-/** The tables with their lines; undefined when that is not the form of the lines. */
-function sectionsOf(family: NatFamily, lines: readonly string[]): Section[] | undefined {
-  const sections: Section[] = [];
-  let open: Section | undefined;
-  for (const line of lines) {
-    if (open === undefined) {
-      const name = line.startsWith('*') ? line.slice(1) : '';
-      if (!isTable(name)) return undefined;
-      open = { table: new OpenTable(family, name), lines: [] };
-      sections.push(open);
-    } else if (line === 'COMMIT') open = undefined;
-    else open.lines.push(line);
-  }
-  return open === undefined ? sections : undefined;
-}
-
 /** A restore of more lines goes in several transactions: one would take hundreds of megabytes to make. */
-const MOST_LINES = 4_000;
+const MOST_LINES = 2_000;
 
-/**
- * The transactions of a restore, to be done one after the other; undefined in place of one means that a line was not
- * understood: the tool must do the whole restore then, which it can whatever was done before.
- */
+/** The transactions of a restore, to be done one after the other. Throws NotUnderstood, also while a step is taken. */
 export function* nativeSteps(
   family: NatFamily,
-  lines: readonly string[],
+  lines: Iterable<string>,
   mostLines = MOST_LINES,
-): Generator<readonly NftRequest[] | undefined> {
-  const sections = sectionsOf(family, lines);
-  if (sections === undefined) return yield undefined;
-  if (lines.length > mostLines) return yield* largeSteps(sections, mostLines);
-  const step: NftRequest[] = [];
-  for (const { table, lines: own } of sections) {
-    step.push(table.made);
-    for (const line of own) {
-      const requests = table.requests(line);
-      if (requests === undefined) return yield undefined;
-      step.push(...requests);
-    }
+): Generator<Iterable<NftRequest>> {
+  const few = atMost(lines, mostLines);
+  if (few === undefined) return yield* largeSteps(family, lines, mostLines);
+  const step: Step = [];
+  for (const { table: name, lines: own } of sectionsOf(few)) {
+    const table = new OpenTable(family, name);
+    step.push(table.made, ...own.map((line) => ({ table, line })));
   }
-  yield step;
+  yield requestsOf(step);
+}
+
+type Step = (NftRequest | { readonly table: OpenTable; readonly line: string })[];
+
+function* requestsOf(step: Step): Generator<NftRequest> {
+  for (const one of step) {
+    if ('line' in one) yield* one.table.requests(one.line);
+    else yield one;
+  }
 }
 
 /**
- * First every chain is made, then each is filled, whole, then comes the rest: what jumps to them from elsewhere, and
- * what goes. Chains that others jump to are declared behind those, so they are filled from the last to the first.
+ * First every chain is made, then each is filled, whole, as soon as its last line has come, then comes the rest: what
+ * jumps to them from elsewhere, and what goes. Two passes, so that no more lines are in memory than those of chains that
+ * are not whole yet.
  */
 function* largeSteps(
-  sections: readonly Section[],
+  family: NatFamily,
+  lines: Iterable<string>,
   size: number,
-): Generator<readonly NftRequest[] | undefined> {
-  const plans = sections.map((section) => ({ table: section.table, ...sortLines(section.lines) }));
-  let step: NftRequest[] = [];
-  for (const { table, chains } of plans) {
+): Generator<Iterable<NftRequest>> {
+  const tables = countRules(family, lines);
+  const step: Step = [];
+  const full = () => step.length >= size;
+  const taken = () => requestsOf(step.splice(0));
+  for (const { table, counts } of tables.values()) {
     step.push(table.made);
-    for (const name of chains.keys()) {
-      const [made] = table.declare(name) ?? [];
-      if (made === undefined) return yield undefined;
-      step.push(made);
-      if (step.length < size) continue;
-      yield step;
-      step = [];
+    for (const name of counts.keys()) {
+      step.push(table.declare(name)[0]);
+      if (full()) yield taken();
     }
   }
-  for (const { table, chains } of plans)
-    for (const [name, rules] of [...chains].reverse()) {
-      const [, emptied] = table.declare(name) ?? [];
-      if (emptied !== undefined) step.push(emptied);
-      for (const line of rules) {
-        const requests = table.requests(line);
-        if (requests === undefined) return yield undefined;
-        step.push(...requests);
-      }
-      if (step.length < size) continue;
-      yield step;
-      step = [];
-    }
-  for (const { table, rest } of plans)
-    for (const line of rest) {
-      const requests = table.requests(line);
-      if (requests === undefined) return yield undefined;
-      step.push(...requests);
-    }
-  yield step;
-}
-
-/** The declared chains, each with the lines that fill it, and the other lines. */
-function sortLines(lines: readonly string[]) {
-  const chains = new Map<string, string[]>();
-  const rest: string[] = [];
-  for (const line of lines) {
-    const name = declared(line);
-    if (name !== undefined) {
-      chains.set(name, []);
+  const rest: Step = [];
+  for (const { table: name, line } of inTables(lines)) {
+    const { table, counts, filling } = tables.get(name) ?? refuse(line);
+    if (line.startsWith('*') || declaredChain(line) !== undefined) continue;
+    const chain = filledChain(line, counts);
+    if (chain === undefined) {
+      rest.push({ table, line });
       continue;
     }
-    const [command, chain = ''] = line.split(' ', 2);
-    const filled = command === '-A' ? chains.get(chain) : undefined;
-    (filled ?? rest).push(line);
+    const filled = filling.get(chain) ?? [];
+    filling.set(chain, filled);
+    filled.push({ table, line });
+    if (filled.length < (counts.get(chain) ?? 0)) continue;
+    filling.delete(chain);
+    step.push(table.declare(chain)[1]);
+    for (const one of filled) step.push(one);
+    if (full()) yield taken();
   }
-  return { chains, rest };
+  for (const { table, counts } of tables.values())
+    for (const [name, count] of counts) if (count === 0) step.push(table.declare(name)[1]);
+  yield requestsOf([...step, ...rest]);
+}
+
+/** The declared chains of each table, and how many lines fill each. */
+function countRules(family: NatFamily, lines: Iterable<string>) {
+  const tables = new Map<
+    TableName,
+    {
+      readonly table: OpenTable;
+      readonly counts: Map<string, number>;
+      /** What came for chains that are not whole yet. */
+      readonly filling: Map<string, Step>;
+    }
+  >();
+  for (const { table, line } of inTables(lines)) {
+    if (line.startsWith('*')) {
+      if (tables.has(table)) return refuse(line);
+      tables.set(table, { table: new OpenTable(family, table), counts: new Map(), filling: new Map() });
+      continue;
+    }
+    const counts = tables.get(table)?.counts;
+    const made = declaredChain(line);
+    if (made !== undefined) counts?.set(made, 0);
+    const filled = counts && filledChain(line, counts);
+    if (filled !== undefined) counts?.set(filled, (counts.get(filled) ?? 0) + 1);
+  }
+  return tables;
+}
+
+/** The declared chain that a line appends to, if it does. */
+function filledChain(line: string, declared: ReadonlyMap<string, number>): string | undefined {
+  const [command, chain = ''] = line.split(' ', 2);
+  return command === '-A' && declared.has(chain) ? chain : undefined;
 }

@@ -1,73 +1,77 @@
-// One rule in the words of iptables-save as expressions of nf_tables, the way iptables' nft back end writes it. Pure.
-// Guarantees: what is not surely understood is not translated at all (undefined): then the tool itself must do it.
-import { addressBytes, bigEndian, hostOrder, maskBytes, textBytes } from '../../nftables/bytes.js';
-import type { Expression, Verdict } from '../../nftables/expression.js';
+// One rule in the words of iptables-save, read: what it matches, and what happens then. Pure.
+// Guarantees: what is not surely understood is refused: then the tool itself must do it.
+import { addressBytes } from '../../nftables/bytes.js';
+import type { Hex, XtExtension } from '../../nftables/expression.js';
 import * as xt from './extensions.js';
+import { refuse } from './sections.js';
 
-export interface NativeRule {
-  readonly expressions: readonly Expression[];
-  /** The number of "-p", which extensions are told. */
-  readonly protocol?: number;
-}
-
-const PROTOCOLS = { tcp: 6, udp: 17, sctp: 132 } as const;
-type Protocol = keyof typeof PROTOCOLS;
+export const PROTOCOLS = { tcp: 6, udp: 17, sctp: 132 } as const;
+export type Protocol = keyof typeof PROTOCOLS;
 const isProtocol = (word: string): word is Protocol => word in PROTOCOLS;
-const VERDICTS: Readonly<Record<string, Verdict>> = { ACCEPT: 'accept', DROP: 'drop', RETURN: 'return' };
+const VERDICTS = { ACCEPT: 'accept', DROP: 'drop', RETURN: 'return' } as const;
+const isVerdict = (word: string): word is keyof typeof VERDICTS => word in VERDICTS;
 
-/** Thrown inside and turned into undefined. */
-class NotUnderstood extends Error {}
-const refuse = (what: string): never => {
-  throw new NotUnderstood(what);
-};
-
-export function nativeRule(family: xt.NatFamily, words: readonly string[]): NativeRule | undefined {
-  try {
-    return new Reader(family, words).rule();
-  } catch (error) {
-    if (error instanceof NotUnderstood) return undefined;
-    throw error;
-  }
+export interface Network {
+  readonly address: Hex;
+  /** Leading bits that count. */
+  readonly ones: number;
+  readonly isNot: boolean;
 }
 
-type Op = 'eq' | 'neq';
+/** One whose name ends in "+" stands for all that begin so. */
+export interface Device {
+  readonly name: string;
+  readonly isNot: boolean;
+}
+
+/** What the two back ends write differently stands here in its own words. */
+export type Match =
+  | { readonly extension: XtExtension }
+  | { readonly mark: { readonly value: number; readonly mask: number; readonly isNot: boolean } }
+  /** The port of the rule's protocol that a packet goes to, or any. */
+  | { readonly port: number | 'any' };
+
+export type Target =
+  | { readonly verdict: (typeof VERDICTS)[keyof typeof VERDICTS] }
+  /** A name that is no chain's either is refused when the rule is written. */
+  | { readonly jump: string }
+  | { readonly extension: XtExtension };
+
+export interface Rule {
+  readonly source?: Network;
+  readonly destination?: Network;
+  readonly device?: Device;
+  readonly protocol?: Protocol;
+  readonly matches: readonly Match[];
+  readonly target: Target;
+}
+
+/** Throws NotUnderstood. */
+export const readRule = (family: xt.NatFamily, words: readonly string[]): Rule =>
+  new Reader(family, words).rule();
 
 class Reader {
   readonly #family: xt.NatFamily;
   readonly #words: readonly string[];
   #at = 0;
-  /** What stands in the rule's head, in the order in which the kernel is to check it. */
-  readonly #device: Expression[] = [];
-  readonly #addresses: Expression[] = [];
-  readonly #matches: Expression[] = [];
-  #protocol: Protocol | undefined;
+  #head: { source?: Network; destination?: Network; device?: Device; protocol?: Protocol } = {};
+  readonly #matches: Match[] = [];
 
   constructor(family: xt.NatFamily, words: readonly string[]) {
     this.#family = family;
     this.#words = words;
   }
 
-  rule(): NativeRule {
-    let verdict: Expression[] | undefined;
-    while (this.#at < this.#words.length && verdict === undefined) {
-      const op: Op = this.#takeIf('!') ? 'neq' : 'eq';
+  rule(): Rule {
+    let target: Target | undefined;
+    while (this.#at < this.#words.length && target === undefined) {
+      const isNot = this.#takeIf('!');
       const option = this.#take();
-      if (option === '-j' && op === 'eq') verdict = this.#target(this.#take());
-      else this.#head(option, op);
+      if (option === '-j' && !isNot) target = this.#target(this.#take());
+      else this.#condition(option, isNot);
     }
-    if (verdict === undefined || this.#at < this.#words.length) return refuse('what comes after the target');
-    const protocol = this.#protocol === undefined ? undefined : PROTOCOLS[this.#protocol];
-    return {
-      expressions: [
-        ...this.#device,
-        ...(protocol === undefined ? [] : [meta('l4proto'), compare('eq', bigEndian(protocol, 1))]),
-        ...this.#addresses,
-        ...this.#matches,
-        { counter: {} },
-        ...verdict,
-      ],
-      ...(protocol === undefined ? {} : { protocol }),
-    };
+    if (target === undefined || this.#at < this.#words.length) return refuse('what comes after the target');
+    return { ...this.#head, matches: this.#matches, target };
   }
 
   #take(): string {
@@ -87,61 +91,66 @@ class Reader {
     return number <= most ? number : refuse(text);
   }
 
-  #head(option: string, op: Op): void {
-    if (option === '-s' || option === '-d') {
-      this.#addresses.push(
-        ...address(this.#family, option === '-s' ? 'source' : 'destination', this.#take(), op),
-      );
-    } else if (option === '-i') {
-      this.#device.push(meta('iifname'), deviceName(this.#take(), op));
-    } else if (option === '-p' && op === 'eq') {
+  #condition(option: string, isNot: boolean): void {
+    if (option === '-s') this.#once('source', this.#network(this.#take(), isNot));
+    else if (option === '-d') this.#once('destination', this.#network(this.#take(), isNot));
+    else if (option === '-i') this.#once('device', device(this.#take(), isNot));
+    else if (option === '-p' && !isNot) {
       const protocol = this.#take();
-      this.#protocol = isProtocol(protocol) ? protocol : refuse(protocol);
-    } else if (option === '-m' && op === 'eq') {
-      this.#matches.push(...this.#match(this.#take()));
-    } else {
-      refuse(option);
-    }
+      this.#once('protocol', isProtocol(protocol) ? protocol : refuse(protocol));
+    } else if (option === '-m' && !isNot) this.#matches.push(this.#match(this.#take()));
+    else refuse(option);
   }
 
-  #match(name: string): Expression[] {
+  #once<Name extends 'source' | 'destination' | 'device' | 'protocol'>(
+    name: Name,
+    value: NonNullable<Rule[Name]>,
+  ): void {
+    if (this.#head[name] !== undefined) refuse(name);
+    this.#head = { ...this.#head, [name]: value };
+  }
+
+  #network(text: string, isNot: boolean): Network {
+    const [ip = '', prefix = ''] = text.split('/');
+    const address = addressBytes(ip);
+    const ones = /^\d+$/.test(prefix) ? Number(prefix) : 0;
+    const isOurs = address.length === (this.#family === 'ip' ? 8 : 32);
+    return isOurs && ones >= 1 && ones <= 4 * address.length ? { address, ones, isNot } : refuse(text);
+  }
+
+  #match(name: string): Match {
     switch (name) {
       case 'comment':
-        return this.#takeIf('--comment') ? [this.#comment(this.#take())] : refuse(name);
+        return this.#takeIf('--comment') ? { extension: this.#comment(this.#take()) } : refuse(name);
       case 'conntrack':
-        return this.#takeIf('--ctstate') ? [xt.conntrack(ctStates(this.#take()))] : refuse(name);
+        return this.#takeIf('--ctstate') ? { extension: xt.conntrack(ctStates(this.#take())) } : refuse(name);
       case 'mark':
-        return this.#mark(this.#takeIf('!') ? 'neq' : 'eq');
+        return { mark: this.#mark(this.#takeIf('!')) };
       case 'addrtype': {
         const which = this.#take();
         if (this.#take() !== 'LOCAL') return refuse(name);
-        if (which === '--src-type') return [xt.addrtype('src')];
-        return which === '--dst-type' ? [xt.addrtype('dst')] : refuse(which);
+        if (which === '--src-type') return { extension: xt.addrtype('src') };
+        return which === '--dst-type' ? { extension: xt.addrtype('dst') } : refuse(which);
       }
       case 'statistic':
-        return [xt.statistic(this.#chance())];
+        return { extension: xt.statistic(this.#chance()) };
       case 'recent':
-        return [xt.recent(this.#recent())];
+        return { extension: xt.recent(this.#recent()) };
       default:
-        return isProtocol(name) && name === this.#protocol ? [...this.#ports(name)] : refuse(name);
+        if (!isProtocol(name) || name !== this.#head.protocol) return refuse(name);
+        return { port: this.#takeIf('--dport') ? this.#number(this.#take(), 65_535) : 'any' };
     }
   }
 
-  #comment(words: string): Expression {
+  #comment(words: string): XtExtension {
     return new TextEncoder().encode(words).length < xt.COMMENT_BYTES
       ? xt.comment(words)
       : refuse('its length');
   }
 
-  #mark(op: Op): Expression[] {
-    if (!this.#takeIf('--mark')) return refuse('mark');
-    const [value = '', mask = ''] = this.#take().split('/');
-    const bits = hostOrder(this.#number(mask));
-    return [
-      meta('mark'),
-      { bitwise: { sreg: 1, dreg: 1, length: 4, mask: bits, xor: '00000000' } },
-      compare(op, hostOrder(this.#number(value))),
-    ];
+  #mark(isNot: boolean) {
+    const [value = '', mask = ''] = this.#takeIf('--mark') ? this.#take().split('/') : refuse('mark');
+    return { value: this.#number(value), mask: this.#number(mask), isNot };
   }
 
   #chance(): number {
@@ -164,47 +173,38 @@ class Reader {
     return { does: [...does, ...reap], seconds, name, mask };
   }
 
-  #ports(protocol: Protocol): readonly Expression[] {
-    const port = this.#takeIf('--dport') ? this.#number(this.#take(), 65_535) : undefined;
-    if (protocol === 'sctp') return [xt.sctp(port)];
-    if (port === undefined) return [xt.anyPorts(protocol)];
-    return [
-      { payload: { base: 'transport', offset: 2, length: 2, dreg: 1 } },
-      compare('eq', bigEndian(port, 2)),
-    ];
+  #target(name: string): Target {
+    if (isVerdict(name)) return { verdict: VERDICTS[name] };
+    const extension = this.#extension(name);
+    return extension === undefined ? { jump: name } : { extension };
   }
 
-  #target(name: string): Expression[] {
-    const verdict = VERDICTS[name];
-    if (verdict !== undefined) return [{ immediate: { verdict } }];
+  #extension(name: string): XtExtension | undefined {
     switch (name) {
       case 'MARK': {
         const [value = '', mask = ''] = this.#takeIf('--set-xmark') ? this.#take().split('/') : refuse(name);
-        return [xt.mark(this.#number(value), this.#number(mask))];
+        return xt.setMark(this.#number(value), this.#number(mask));
       }
       case 'REJECT': {
         const how = this.#takeIf('--reject-with') ? this.#take() : refuse(name);
         const own = this.#family === 'ip' ? 'icmp-port-unreachable' : 'icmp6-port-unreachable';
-        return how === own ? [xt.reject(own)] : refuse(how);
+        return how === own ? xt.reject(own) : refuse(how);
       }
       case 'DNAT':
-        return [this.#takeIf('--to-destination') ? this.#dnat(this.#take()) : refuse(name)];
+        return this.#takeIf('--to-destination') ? this.#dnat(this.#take()) : refuse(name);
       case 'REDIRECT':
-        return [
-          xt.redirect(
-            this.#family,
-            this.#takeIf('--to-ports') ? this.#number(this.#take(), 65_535) : refuse(name),
-          ),
-        ];
+        return xt.redirect(
+          this.#family,
+          this.#takeIf('--to-ports') ? this.#number(this.#take(), 65_535) : refuse(name),
+        );
       case 'MASQUERADE':
-        return [xt.masquerade(this.#family, this.#takeIf('--random-fully'))];
+        return xt.masquerade(this.#family, this.#takeIf('--random-fully'));
       default:
-        // A name that is no chain's either is refused by the kernel.
-        return [{ immediate: { verdict: `jump ${name}` } }];
+        return undefined;
     }
   }
 
-  #dnat(place: string): Expression {
+  #dnat(place: string): XtExtension {
     const [, ip, port] =
       /^(?:\[([\da-f:]+)\]|([\d.]+)):(\d+)$/.exec(place)?.filter((part) => part !== undefined) ?? [];
     if (ip === undefined || port === undefined || ip.includes(':') !== (this.#family === 'ip6'))
@@ -213,39 +213,8 @@ class Reader {
   }
 }
 
-const meta = (key: 'l4proto' | 'mark' | 'iifname'): Expression => ({ meta: { key, dreg: 1 } });
-const compare = (op: Op, value: string): Expression => ({ cmp: { sreg: 1, op, value } });
-
-/** "veth+" compares what comes before the plus; a whole name is compared with the NUL that ends it. */
-function deviceName(name: string, op: Op): Expression {
-  if (name.length > 15 || name === '+') return refuse(name);
-  return compare(op, name.endsWith('+') ? textBytes(name.slice(0, -1), 0) : textBytes(name, name.length + 1));
-}
-
-const PLACES = {
-  ip: { source: 12, destination: 16, length: 4 },
-  ip6: { source: 8, destination: 24, length: 16 },
-} as const;
-
-/** Whole bytes of a prefix are compared as they are; others need a mask. */
-function address(family: xt.NatFamily, which: 'source' | 'destination', text: string, op: Op): Expression[] {
-  const [ip = '', prefix = ''] = text.split('/');
-  const { [which]: offset, length } = PLACES[family];
-  const ones = /^\d+$/.test(prefix) ? Number(prefix) : 0;
-  const value = addressBytes(ip);
-  if (value.length !== 2 * length || ones < 1 || ones > 8 * length) return refuse(text);
-  const load = (bytes: number): Expression => ({
-    payload: { base: 'network', offset, length: bytes, dreg: 1 },
-  });
-  if (ones % 8 === 0) return [load(ones / 8), compare(op, value.slice(0, ones / 4))];
-  const mask = maskBytes(ones, length);
-  const network = bigEndian(BigInt(`0x${value}`) & BigInt(`0x${mask}`), length);
-  return [
-    load(length),
-    { bitwise: { sreg: 1, dreg: 1, length, mask, xor: '00'.repeat(length) } },
-    compare(op, network),
-  ];
-}
+const device = (name: string, isNot: boolean): Device =>
+  name.length > 15 || name === '+' ? refuse(name) : { name, isNot };
 
 function ctStates(words: string): number {
   return words

@@ -45,6 +45,20 @@ describe('planEndpoints', () => {
     expect(plan([], service(), present)).toMatchObject([{ do: 'update', endpoints: { subsets: [] } }]);
   });
 
+  it('says when the change happened that it answers, and writes for no other reason', () => {
+    const TIME = 'endpoints.kubernetes.io/last-change-trigger-time';
+    const pods = [up('a', '10.1.0.1')];
+    const triggerTime = '2026-01-01T00:00:05.000Z';
+    const [action] = planEndpoints({ service: service(), pods, present: undefined, triggerTime });
+    expect(action?.endpoints.metadata?.annotations).toEqual({ [TIME]: triggerTime });
+    const metadata = { name: 'web', uid: 'u', resourceVersion: '1', creationTimestamp: ago(0) };
+    const present = { ...action?.endpoints, metadata: { ...action?.endpoints.metadata, ...metadata } };
+    const later = '2026-01-01T00:00:09.000Z';
+    expect(planEndpoints({ service: service(), pods, present, triggerTime: later })).toEqual([]);
+    const [emptied] = planEndpoints({ service: service(), pods: [], present });
+    expect(emptied?.endpoints.metadata?.annotations).toEqual({});
+  });
+
   it('stops at a thousand addresses and says so', () => {
     const pods = Array.from({ length: 1100 }, (_, at) => up(`p${at}`, `10.1.${at >> 8}.${at & 255}`));
     const [action] = plan([...pods, pod('unready', { ip: '10.2.0.1' })]);

@@ -1,6 +1,7 @@
 // How many pods an autoscaler asks for, and how fast it may have them.
 import { describe, expect, it } from 'vitest';
 import type { V2HorizontalPodAutoscalerSpec } from '../../../../src/api/gen/types.js';
+import { AUTOSCALER_DEFAULTS } from '../../../../src/controllers/hpa/controller.js';
 import { limitReplicas } from '../../../../src/controllers/hpa/limits.js';
 import { type MetricResult, planAutoscaler } from '../../../../src/controllers/hpa/plan.js';
 import {
@@ -64,7 +65,9 @@ describe('groupPods', () => {
     return { ...base, status: { ...base.status, startTime: ago(seconds) } };
   };
   const groupOf = (of: ReturnType<typeof pod>, resource = 'cpu') => {
-    const { ready, unready, missing } = groupPods([of], measured(1), { resource, now: NOW });
+    const { ready, unready, missing } = groupPods([of], measured(1), {
+      ...{ resource, now: NOW, times: AUTOSCALER_DEFAULTS },
+    });
     return ready.length > 0
       ? 'ready'
       : unready.length > 0

@@ -146,6 +146,7 @@ describe('the manager', () => {
     const manager = new EvictionManager({
       config: config(more),
       sample: async () => sample,
+      sampleAnew: async () => sample,
       pods: () => pods,
       workers: {
         terminate: (uid, { graceSeconds, failure } = {}) =>

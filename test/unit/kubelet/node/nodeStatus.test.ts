@@ -9,7 +9,14 @@ const facts: NodeFactsFull = {
   config: completeConfig({ nodeName: 'node-1', kubeReserved: { cpu: '100m' } }),
   machine: {
     ...{ hostname: 'h', architecture: 'amd64', kernelVersion: '6', osImage: 'Debian', machineID: 'm' },
-    ...{ systemUUID: 's', bootID: 'b', cpus: 2, memoryBytes: GIB, ephemeralBytes: 10 * GIB },
+    ...{
+      systemUUID: 's',
+      bootID: 'b',
+      cpus: 2,
+      memoryBytes: GIB,
+      ephemeralBytes: 10 * GIB,
+      hasAppArmor: false,
+    },
   },
   hasPressure: () => false,
   runtime: {
@@ -17,6 +24,7 @@ const facts: NodeFactsFull = {
     conditions: [condition('RuntimeReady', true), condition('NetworkReady', true)],
     problem: undefined,
     images: [],
+    ...{ handlers: [], features: undefined },
   },
   plegProblem: undefined,
   addresses: ['192.0.2.1'],

@@ -21,6 +21,15 @@ const plain = podOf();
 const withInit = podOf({ initContainers: [container('one')] });
 const never = podOf({ restartPolicy: 'Never' });
 const onFailure = podOf({ restartPolicy: 'OnFailure' });
+const ruled = podOf({
+  restartPolicy: 'Never',
+  containers: [
+    container('web', {
+      restartPolicy: 'Never',
+      restartPolicyRules: [{ action: 'Restart', exitCodes: { operator: 'In', values: [42] } }],
+    }),
+  ],
+});
 const exited = (pod: Pod, exitCode: number) => runtimePod([run(pod, 'web', 'exited', { exitCode })]);
 
 describe('the phase of a pod', () => {
@@ -33,6 +42,8 @@ describe('the phase of a pod', () => {
     ['Never and failed', never, exited(never, 1), {}, 'Failed'],
     ['OnFailure and ended well', onFailure, exited(onFailure, 0), {}, 'Succeeded'],
     ['OnFailure and failed', onFailure, exited(onFailure, 1), {}, 'Running'],
+    ['Never, with a rule for another code', ruled, exited(ruled, 1), {}, 'Failed'],
+    ['Never, with a rule for its code', ruled, exited(ruled, 42), {}, 'Running'],
     ['initialising', withInit, runtimePod([run(withInit, 'one', 'running')]), {}, 'Pending'],
     ['terminated after success', plain, exited(plain, 0), { isTerminating: true }, 'Succeeded'],
     ['terminated by a signal', plain, exited(plain, 143), { isTerminating: true }, 'Failed'],

@@ -1,0 +1,43 @@
+// A legacy table as the kernel gives it: where its hooks are, then its entries; the first byte says which family.
+// Property: what is read can be changed and written, and what is written reads again as the same table.
+#include "fuzz/fuzz.h"
+#include "xtables/table.h"
+
+FUZZ_TARGET {
+  using namespace trellis;
+  using namespace trellis::xtables;
+  constexpr size_t kPrefix = 8 + 2 * kHooks * sizeof(uint32_t);
+  if (input.size() < kPrefix) return;
+  const Layout& layout = input[0] % 2 == 0 ? kIpv4 : kIpv6;
+  Hooks hooks;
+  memcpy(&hooks.valid, input.data() + 4, sizeof hooks.valid);
+  memcpy(hooks.entry.data(), input.data() + 8, sizeof hooks.entry);
+  memcpy(hooks.underflow.data(), input.data() + 8 + sizeof hooks.entry, sizeof hooks.underflow);
+  // Of exactly that size on the heap, so that a read past it is seen.
+  const std::vector<uint8_t> found(input.begin() + kPrefix, input.end());
+  const auto written = [](Table& table, Hooks& at) {
+    std::vector<uint8_t> bytes(table.Measure().bytes);
+    std::vector<uint32_t> origins;
+    at = table.Write(bytes.data(), origins);
+    MUST(origins.size() == table.Measure().entries);
+    return bytes;
+  };
+  fuzz::Reads([&] {
+    Table table(layout, found, hooks);
+    Hooks first, second;
+    const auto same = written(table, first);
+    MUST(same.size() == found.size() && first.valid == hooks.valid);
+    fuzz::Accepts([&] {
+      const NewRule jump{Entry(layout, {}, {}, StandardTarget(0)), "FUZZED"};
+      table.Declare("FUZZED");
+      table.Insert("INPUT", jump);
+      table.Append("FUZZED", {Return(layout), {}});
+      const auto changed = written(table, first);
+      Table(layout, changed, first);
+      table.Delete("INPUT", jump);
+    });
+    const auto left = written(table, first);
+    Table again(layout, left, first);
+    MUST(written(again, second) == left && first.entry == second.entry);
+  });
+}

@@ -1,0 +1,35 @@
+// Memory of a table's size, straight from the kernel.
+// Guarantees: zeros at first; given back at once when it goes, which the C library would not do; movable, one owner.
+#pragma once
+#include <sys/mman.h>
+
+#include <new>
+#include <utility>
+
+#include "base/ip.h"
+
+namespace trellis::xtables {
+
+class Pages {
+ public:
+  explicit Pages(size_t size) : size_(size) {
+    void* at = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED) throw std::bad_alloc();
+    data_ = static_cast<uint8_t*>(at);
+  }
+  Pages(Pages&& other) noexcept : data_(std::exchange(other.data_, nullptr)), size_(other.size_) {}
+  Pages& operator=(Pages&&) = delete;
+  ~Pages() {
+    if (data_ != nullptr) munmap(data_, size_);
+  }
+
+  uint8_t* data() const { return data_; }
+  size_t size() const { return size_; }
+  Bytes bytes() const { return {data_, size_}; }
+
+ private:
+  uint8_t* data_;
+  size_t size_;
+};
+
+}  // namespace trellis::xtables

@@ -1,0 +1,149 @@
+// Follows the README on a fresh Debian: `npm run test:fresh`. Needs root, debootstrap and a way to the package mirrors.
+// Guarantees: types the lines of the quick start as they stand, in a machine of their own (files, processes, network);
+// what it made is gone at the end, whatever happened.
+import { spawn, spawnSync } from 'node:child_process';
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
+import path from 'node:path';
+import { reportFailure } from './lib/failure.mjs';
+import { inTree, root } from './lib/tree.mjs';
+
+const SUITE = 'bookworm';
+const MIRROR = 'http://deb.debian.org/debian';
+const READY_MS = 300_000;
+const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+
+async function main() {
+  if (process.getuid() !== 0) throw new Error('a machine of its own needs root: run it with sudo');
+  const files = mkdtempSync(path.join(tmpdir(), 'trellis-fresh-'));
+  const netns = path.basename(files);
+  let machine;
+  try {
+    step(`Debian ${SUITE}`, () => run('debootstrap', ['--variant=minbase', SUITE, files, MIRROR]));
+    step('Node and npm', () => bringNode(files));
+    step('the sources', () => run('git', ['clone', '-q', root, path.join(files, 'root/trellis')]));
+    step('a network', () => makeNetwork(netns));
+    machine = await boot(files, netns);
+    // The mirrors are behind the host's network; everything after it stays in the machine's own.
+    step('npm run setup', () => machine.type('npm run setup', { isOutside: true }));
+    await quickStart(machine);
+    process.stdout.write('\nThe quick start works on a fresh machine.\n');
+  } finally {
+    machine?.end();
+    spawnSync('ip', ['netns', 'delete', netns]);
+    rmSync(files, { recursive: true, force: true });
+  }
+}
+
+/** Mounts of its own, held by a process that does nothing. */
+async function boot(files, netns) {
+  const mounts = [
+    `mount --rbind /sys ${files}/sys`,
+    `mount --rbind /dev ${files}/dev`,
+    `mount -t proc proc ${files}/proc`,
+    `mount -t tmpfs tmpfs ${files}/run`,
+  ];
+  const script = `${mounts.join(' && ')} && echo up && exec sleep infinity`;
+  const holder = spawn('unshare', ['--mount', '--uts', 'sh', '-c', script], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  await new Promise((resolve, reject) => {
+    holder.stdout.once('data', resolve);
+    holder.once('exit', () => reject(new Error('the machine could not be made')));
+  });
+  const words = (line, { isOutside = false } = {}) => [
+    `--mount=/proc/${holder.pid}/ns/mnt`,
+    `--uts=/proc/${holder.pid}/ns/uts`,
+    ...(isOutside ? [] : [`--net=/run/netns/${netns}`]),
+    ...['chroot', files, '/usr/bin/env', '-i', 'HOME=/root', 'TERM=dumb', `PATH=${PATH}`],
+    ...['sh', '-c', `cd /root/trellis && ${line}`],
+  ];
+  return {
+    type: (line, options) => run('nsenter', words(line, options)),
+    start: (line) => spawn('nsenter', words(line), { stdio: ['ignore', 'pipe', 'inherit'] }),
+    end: () => {
+      spawnSync('nsenter', words('npx trellis down --purge'), { stdio: 'ignore' });
+      holder.kill('SIGKILL');
+    },
+  };
+}
+
+/** The program that runs this, and what it needs to reach the mirrors from here. */
+function bringNode(machine) {
+  const npm = path.resolve(path.dirname(process.execPath), '../lib/node_modules/npm');
+  cpSync(process.execPath, path.join(machine, 'usr/bin/node'));
+  cpSync(npm, path.join(machine, 'usr/lib/node_modules/npm'), { recursive: true });
+  for (const name of ['npm', 'npx'])
+    run('ln', ['-sf', `../lib/node_modules/npm/bin/${name}-cli.js`, path.join(machine, 'usr/bin', name)]);
+  const headers = path.resolve(path.dirname(process.execPath), '../include/node');
+  if (existsSync(headers)) cpSync(headers, path.join(machine, 'usr/include/node'), { recursive: true });
+  for (const file of ['/etc/resolv.conf', '/etc/ssl/certs', path.join(homedir(), '.npmrc')])
+    if (existsSync(file)) cpSync(file, path.join(machine, file), { recursive: true, dereference: true });
+}
+
+function makeNetwork(netns) {
+  run('ip', ['netns', 'add', netns]);
+  for (const words of [
+    'link set lo up',
+    'link add eth0 type veth peer name far',
+    'address add 192.168.99.1/24 dev eth0',
+    'link set eth0 up',
+    'link set far up',
+    'route add default via 192.168.99.254',
+  ])
+    run('ip', ['-n', netns, ...words.split(' ')]);
+}
+
+async function quickStart(machine) {
+  const [start = '', ...lines] = linesOfQuickStart(readFileSync(inTree('README.md'), 'utf8'));
+  process.stdout.write(`$ ${start}\n`);
+  const child = machine.start(start);
+  await ready(child);
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  for (const line of lines) {
+    process.stdout.write(`$ ${line}\n`);
+    // A pod needs its second to start: a person would look once more.
+    machine.type(
+      line.startsWith('curl') ? `for i in $(seq 60); do ${line} && exit 0; sleep 1; done; exit 1` : line,
+    );
+  }
+  await ended;
+}
+
+/** Every line of the first block of commands, without its comment. */
+function linesOfQuickStart(readme) {
+  const [, block = ''] = /## Quick start\n+```sh\n([\s\S]*?)```/.exec(readme) ?? [];
+  const lines = block.split('\n').map((line) => line.replace(/\s+#.*$/, '').trim());
+  if (lines[0] !== 'npm start') throw new Error('the README has no quick start that begins with "npm start"');
+  return lines.filter((line) => line !== '');
+}
+
+function ready(child) {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error('the node was not Ready in time')), READY_MS);
+    let said = '';
+    child.stdout.on('data', (chunk) => {
+      process.stdout.write(chunk);
+      said += chunk;
+      if (!said.includes('Ready after')) return;
+      clearTimeout(timer);
+      resolve();
+    });
+    child.once('exit', (code) => reject(new Error(`npm start ended with ${code}`)));
+  });
+}
+
+function step(name, work) {
+  const started = performance.now();
+  process.stdout.write(`  ...     ${name}\n`);
+  work();
+  process.stdout.write(`  done    ${name} (${Math.round((performance.now() - started) / 1000)} s)\n`);
+}
+
+function run(program, words) {
+  const { status, error } = spawnSync(program, words, { stdio: ['ignore', 'inherit', 'inherit'] });
+  if (error !== undefined) throw error;
+  if (status !== 0) throw new Error(`${program} ${words.join(' ')} ended with ${status}`);
+}
+
+main().catch(reportFailure);

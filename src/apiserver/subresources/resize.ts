@@ -1,0 +1,23 @@
+// pods/resize: other requests and limits for the containers of a pod that runs.
+// Guarantees: nothing but containers' resources and resize policies changes.
+import type { V1Container } from '../../api/gen/types.js';
+import type { Draft } from '../../api/kind.js';
+import { validatePodResize } from '../../api/kinds/pod/resize.js';
+import { podPart } from './podPart.js';
+
+export const resize = podPart({
+  take: (draft, sent) => {
+    takeResources(draft.spec?.initContainers, sent.spec?.initContainers);
+    takeResources(draft.spec?.containers, sent.spec?.containers);
+  },
+  check: (draft, old) => validatePodResize(draft, old),
+});
+
+function takeResources(held: Draft<V1Container>[] = [], sent: readonly Draft<V1Container>[] = []): void {
+  for (const { name, resources, resizePolicy } of sent) {
+    const container = held.find((one) => one.name === name);
+    if (container === undefined) continue;
+    container.resources = resources;
+    container.resizePolicy = resizePolicy;
+  }
+}

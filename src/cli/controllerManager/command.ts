@@ -1,0 +1,120 @@
+// `trellis controller-manager`: all controllers as a process of their own, against any apiserver.
+// Guarantees: flags are those of kube-controller-manager; only the leader works; TERM gives the lease back and ends.
+import { randomUUID } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { Command } from 'commander';
+import type { Log } from '../../api/log.js';
+import { ClientError, messageOf } from '../../client/error.js';
+import { openHttps } from '../../client/httpTransport.js';
+import { readKubeconfig } from '../../client/kubeconfig.js';
+import { runLeaderElection } from '../../client/leaderElection.js';
+import { type Progress, serveComponent } from '../../client/serving.js';
+import { openInformers } from '../../client/sharedInformers.js';
+import type { Transport } from '../../client/transport.js';
+import { openClient } from '../../client/typedClient.js';
+import { ControllersError } from '../../controllers/enabled.js';
+import type { ControllersOptions } from '../../controllers/run.js';
+import { makeLog } from '../log.js';
+import { servingOf } from '../serving.js';
+import type { Terminal } from '../terminal.js';
+import { COMPONENT, controllersOptions, type Flags, withFlags } from './flags.js';
+
+export function controllerManagerCommand(terminal: Terminal): Command {
+  const command = new Command('controller-manager')
+    .summary('run the controllers alone, against any apiserver')
+    .description('Runs the controllers against the apiserver of a kubeconfig, while it holds the lease.');
+  return withFlags(command).action((flags: Flags) => run(terminal, flags));
+}
+
+async function run(terminal: Terminal, flags: Flags): Promise<void> {
+  const log = makeLog({ component: 'controller-manager', level: (flags.v ?? 0) >= 4 ? 'debug' : 'info' });
+  try {
+    const led = await manage(flags, log, endOfProcess());
+    // Whoever lost the lease must not go on with what it believes to know.
+    if (!led) terminal.setExitCode(1);
+  } catch (error) {
+    if (!isExpected(error)) throw error;
+    terminal.writeError(`trellis: ${error.message}\n`);
+    terminal.setExitCode(1);
+  }
+}
+
+/** Resolves when the signal has ended it; with false when it lost the lease before. */
+async function manage(flags: Flags, log: Log, signal: AbortSignal): Promise<boolean> {
+  // Loaded only by the process that needs it.
+  const { runControllers } = await import('../../controllers/run.js');
+  const client = openClient(await connect(flags));
+  // A connection of its own: the lease must be renewed however busy the controllers are.
+  const leaseClient = openClient(await connect(flags));
+  const rootCa = flags.rootCaFile === undefined ? '' : await readText(flags.rootCaFile);
+  const options = { ...controllersOptions(flags, rootCa), ...(await signingOf(flags)) };
+  const serving = await servingOf(flags, COMPONENT);
+  const lease = { name: flags.leaderElectResourceName, namespace: flags.leaderElectResourceNamespace };
+  // Each controller waits for its own copies; none holds the others up.
+  const progress: Progress = { isLeading: false, hasSynced: true };
+  const component = { client, lease: lease.name, progress, metrics: [], log };
+  const server = serving === undefined ? undefined : await serveComponent(component, serving);
+  const lead = async (term: AbortSignal): Promise<void> => {
+    progress.isLeading = true;
+    const informers = openInformers(client, { log });
+    try {
+      await runControllers({ client, informers, log, signal: term, ...options });
+    } finally {
+      informers.stop();
+    }
+  };
+  try {
+    if (!flags.leaderElect) await lead(signal);
+    else
+      await runLeaderElection({
+        ...{ client: leaseClient, lead, signal, log, lease },
+        identity: `${hostname()}_${randomUUID()}`,
+        leaseDurationMs: flags.leaderElectLeaseDuration,
+        renewDeadlineMs: flags.leaderElectRenewDeadline,
+        retryPeriodMs: flags.leaderElectRetryPeriod,
+      });
+    return signal.aborted;
+  } finally {
+    await server?.close();
+    client.close();
+    leaseClient.close();
+  }
+}
+
+async function connect({ kubeconfig, master }: Flags): Promise<Transport> {
+  const connection = await readKubeconfig(kubeconfig);
+  return openHttps({ ...connection, server: master ?? connection.server });
+}
+
+async function signingOf(flags: Flags): Promise<Pick<ControllersOptions, 'signing'>> {
+  const { clusterSigningCertFile: certFile, clusterSigningKeyFile: keyFile } = flags;
+  if (certFile === undefined && keyFile === undefined) return {};
+  if (certFile === undefined || keyFile === undefined)
+    throw new ClientError(
+      'CONFIG',
+      '--cluster-signing-cert-file and --cluster-signing-key-file belong together',
+    );
+  const [cert, key] = await Promise.all([readText(certFile), readText(keyFile)]);
+  return { signing: { cert, key, durationMs: flags.clusterSigningDuration } };
+}
+
+function isExpected(error: unknown): error is Error {
+  return error instanceof ClientError || error instanceof ControllersError || error instanceof RangeError;
+}
+
+async function readText(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (cause) {
+    throw new ClientError('CONFIG', `cannot read ${file}: ${messageOf(cause)}`, { cause });
+  }
+}
+
+function endOfProcess(): AbortSignal {
+  const ending = new AbortController();
+  setMaxListeners(0, ending.signal);
+  for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => ending.abort());
+  return ending.signal;
+}

@@ -1,0 +1,240 @@
+// The flags of `trellis controller-manager`: those of kube-controller-manager, and what they come to.
+// Guarantees: a value that makes no sense is refused by name; a flag that changes nothing here says so in the help.
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { ControllersOptions } from '../../controllers/run.js';
+import { wholeNumber } from '../numbers.js';
+import { type ServingFlags, withServingFlags } from '../serving.js';
+import { withoutEffect } from './withoutEffect.js';
+
+export const COMPONENT = { name: 'kube-controller-manager', port: 10_257 };
+const SECOND_MS = 1000;
+const MINUTE_S = 60;
+
+export interface Flags extends ServingFlags {
+  readonly kubeconfig: string;
+  readonly master?: string;
+  readonly v?: number;
+  readonly controllers: readonly string[];
+  readonly enableGarbageCollector: boolean;
+  readonly leaderElect: boolean;
+  readonly leaderElectLeaseDuration: number;
+  readonly leaderElectRenewDeadline: number;
+  readonly leaderElectRetryPeriod: number;
+  readonly leaderElectResourceName: string;
+  readonly leaderElectResourceNamespace: string;
+  readonly clusterCidr?: string;
+  readonly allocateNodeCidrs: boolean;
+  readonly nodeCidrMaskSize?: number;
+  readonly nodeCidrMaskSizeIpv4?: number;
+  readonly nodeCidrMaskSizeIpv6?: number;
+  readonly nodeMonitorPeriod: number;
+  readonly nodeMonitorGracePeriod: number;
+  readonly nodeStartupGracePeriod: number;
+  readonly nodeEvictionRate: number;
+  readonly secondaryNodeEvictionRate: number;
+  readonly unhealthyZoneThreshold: number;
+  readonly largeClusterSizeThreshold: number;
+  readonly terminatedPodGcThreshold: number;
+  readonly horizontalPodAutoscalerSyncPeriod: number;
+  readonly horizontalPodAutoscalerTolerance: number;
+  readonly horizontalPodAutoscalerDownscaleStabilization: number;
+  readonly horizontalPodAutoscalerCpuInitializationPeriod: number;
+  readonly horizontalPodAutoscalerInitialReadinessDelay: number;
+  readonly loadBalancerPool?: string;
+  readonly rootCaFile?: string;
+  readonly clusterSigningCertFile?: string;
+  readonly clusterSigningKeyFile?: string;
+  readonly clusterSigningDuration: number;
+}
+
+/** How many keys at a time: the flag, and the controller it speaks of. */
+const WORKERS: readonly (readonly [string, string])[] = [
+  ['concurrent-cron-job-syncs', 'cronjob-controller'],
+  ['concurrent-daemonset-syncs', 'daemonset-controller'],
+  ['concurrent-deployment-syncs', 'deployment-controller'],
+  ['concurrent-endpoint-syncs', 'endpoints-controller'],
+  ['concurrent-ephemeralvolume-syncs', 'ephemeral-volume-controller'],
+  ['concurrent-gc-syncs', 'garbage-collector-controller'],
+  ['concurrent-horizontal-pod-autoscaler-syncs', 'horizontal-pod-autoscaler-controller'],
+  ['concurrent-job-syncs', 'job-controller'],
+  ['concurrent-namespace-syncs', 'namespace-controller'],
+  ['concurrent-rc-syncs', 'replicationcontroller-controller'],
+  ['concurrent-replicaset-syncs', 'replicaset-controller'],
+  ['concurrent-resource-quota-syncs', 'resourcequota-controller'],
+  ['concurrent-service-endpoint-syncs', 'endpointslice-controller'],
+  ['concurrent-serviceaccount-token-syncs', 'serviceaccount-token-controller'],
+  ['concurrent-statefulset-syncs', 'statefulset-controller'],
+  ['concurrent-ttl-after-finished-syncs', 'ttl-after-finished-controller'],
+  ['mirroring-concurrent-service-endpoint-syncs', 'endpointslice-mirroring-controller'],
+];
+
+export function withFlags(command: Command): Command {
+  command
+    .requiredOption('--kubeconfig <file>', 'where the apiserver is, and who we are')
+    .option('--master <url>', 'address of the apiserver, in place of that of the kubeconfig')
+    .option('-v, --v <level>', 'how much to log: 4 and above is everything', wholeNumber)
+    .addOption(
+      new Option('--controllers <list>', '"*" is all, "name" one, "-name" not that one')
+        .argParser(list)
+        .default(['*'], '*'),
+    )
+    .option('--enable-garbage-collector [bool]', 'delete what its owner has left behind', bool, true);
+  electionFlags(command);
+  nodeFlags(command);
+  autoscalerFlags(command);
+  command
+    .addOption(count('--terminated-pod-gc-threshold', 'finished pods that are kept; 0 keeps all', 12_500))
+    .option('--load-balancer-pool <cidrs>', 'networks of addresses for Services of type LoadBalancer')
+    .option('--cluster-signing-cert-file <file>', 'the CA that signs certificates asked for through the API')
+    .option('--cluster-signing-key-file <file>', 'its key')
+    .addOption(time('--cluster-signing-duration', 'how long such certificates hold at most', 8760 * 3600))
+    .option('--root-ca-file <file>', 'the CA that every namespace is told of');
+  for (const [flag, controller] of WORKERS)
+    command.option(`--${flag} <number>`, `keys that the ${controller} works on at a time`, atLeastOne);
+  return withoutEffect(withServingFlags(command, COMPONENT));
+}
+
+function electionFlags(command: Command): void {
+  command
+    .option('--leader-elect [bool]', 'work only while holding the lease', bool, true)
+    .addOption(time('--leader-elect-lease-duration', 'how long a lease holds', 15))
+    .addOption(time('--leader-elect-renew-deadline', 'when a leader gives up', 10))
+    .addOption(time('--leader-elect-retry-period', 'how often the lease is tried', 2))
+    .addOption(
+      new Option('--leader-elect-resource-lock <kind>', 'what is held').choices(['leases']).default('leases'),
+    )
+    .option('--leader-elect-resource-name <name>', 'name of the lease', COMPONENT.name)
+    .option('--leader-elect-resource-namespace <name>', 'namespace of the lease', 'kube-system');
+}
+
+function nodeFlags(command: Command): void {
+  command
+    .option('--cluster-cidr <cidrs>', 'the networks out of which nodes get theirs')
+    .option('--allocate-node-cidrs [bool]', 'give every node a network of its own', bool, true)
+    .option('--node-cidr-mask-size <bits>', "prefix length of nodes' networks, of both families", wholeNumber)
+    .option('--node-cidr-mask-size-ipv4 <bits>', 'the same for IPv4 (default: 24)', wholeNumber)
+    .option('--node-cidr-mask-size-ipv6 <bits>', 'the same for IPv6 (default: 64)', wholeNumber)
+    .addOption(time('--node-monitor-period', 'how often nodes are looked at', 5))
+    .addOption(time('--node-monitor-grace-period', 'how long a node may be silent', 40))
+    .addOption(time('--node-startup-grace-period', 'how long a new node may be silent', 60))
+    .addOption(amount('--node-eviction-rate', 'nodes a second on which eviction begins, per zone', 0.1))
+    .addOption(amount('--secondary-node-eviction-rate', 'the same in a large zone that is disrupted', 0.01))
+    .addOption(amount('--unhealthy-zone-threshold', 'share of nodes not ready that disrupts a zone', 0.55))
+    .addOption(
+      amount('--large-cluster-size-threshold', 'a disrupted zone must have more nodes for eviction', 50),
+    );
+}
+
+function autoscalerFlags(command: Command): void {
+  const name = (rest: string) => `--horizontal-pod-autoscaler-${rest}`;
+  command
+    .addOption(time(name('sync-period'), 'how often autoscalers are looked at', 15))
+    .addOption(amount(name('tolerance'), 'difference from the target that changes nothing', 0.1))
+    .addOption(time(name('downscale-stabilization'), 'how long fewer pods are waited with', 5 * MINUTE_S))
+    .addOption(time(name('cpu-initialization-period'), "how long a pod's CPU is its start's", 5 * MINUTE_S))
+    .addOption(time(name('initial-readiness-delay'), 'how long a pod may become ready at first', 30));
+}
+
+export type FromFlags = Omit<ControllersOptions, 'client' | 'informers' | 'log' | 'signal'>;
+
+export function controllersOptions(flags: Flags, rootCa: string): FromFlags {
+  return {
+    rootCa,
+    enabled: [...switchedOff(flags, rootCa), ...flags.controllers],
+    ...(flags.clusterCidr === undefined ? {} : { clusterCidr: flags.clusterCidr }),
+    ...(flags.loadBalancerPool === undefined ? {} : { loadBalancerPool: flags.loadBalancerPool }),
+    nodePrefixes: {
+      IPv4: prefix('ipv4', flags.nodeCidrMaskSizeIpv4 ?? flags.nodeCidrMaskSize ?? 24, 32),
+      IPv6: prefix('ipv6', flags.nodeCidrMaskSizeIpv6 ?? flags.nodeCidrMaskSize ?? 64, 128),
+    },
+    nodeMonitorPeriodMs: flags.nodeMonitorPeriod,
+    nodeMonitorGracePeriodMs: flags.nodeMonitorGracePeriod,
+    nodeStartupGracePeriodMs: flags.nodeStartupGracePeriod,
+    nodeEviction: {
+      rate: flags.nodeEvictionRate,
+      secondaryRate: flags.secondaryNodeEvictionRate,
+      unhealthyThreshold: flags.unhealthyZoneThreshold,
+      largeZone: flags.largeClusterSizeThreshold,
+    },
+    terminatedPods: flags.terminatedPodGcThreshold,
+    autoscaler: {
+      periodMs: flags.horizontalPodAutoscalerSyncPeriod,
+      tolerance: flags.horizontalPodAutoscalerTolerance,
+      downscaleStabilizationMs: flags.horizontalPodAutoscalerDownscaleStabilization,
+      cpuInitializationMs: flags.horizontalPodAutoscalerCpuInitializationPeriod,
+      initialReadinessDelayMs: flags.horizontalPodAutoscalerInitialReadinessDelay,
+    },
+    workers: workersOf(flags),
+  };
+}
+
+function switchedOff({ allocateNodeCidrs, enableGarbageCollector }: Flags, rootCa: string): string[] {
+  return [
+    // Nothing to publish: then nothing is published, rather than an empty certificate.
+    ...(rootCa === '' ? ['-root-ca-certificate-publisher-controller'] : []),
+    ...(allocateNodeCidrs ? [] : ['-node-ipam-controller']),
+    ...(enableGarbageCollector ? [] : ['-garbage-collector-controller']),
+  ];
+}
+
+function workersOf(flags: Flags): Record<string, number> {
+  const given = flags as unknown as Readonly<Record<string, number | undefined>>;
+  const inCamelCase = (flag: string) => flag.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase());
+  return Object.fromEntries(
+    WORKERS.flatMap(([flag, controller]) => {
+      const number = given[inCamelCase(flag)];
+      return number === undefined ? [] : [[controller, number]];
+    }),
+  );
+}
+
+function prefix(family: string, bits: number, most: number): number {
+  if (bits >= 1 && bits <= most) return bits;
+  throw new RangeError(`--node-cidr-mask-size-${family}: ${bits} is not between 1 and ${most}`);
+}
+
+function time(flag: string, description: string, seconds: number): Option {
+  return new Option(`${flag} <duration>`, description)
+    .argParser(duration)
+    .default(seconds * SECOND_MS, `${seconds}s`);
+}
+
+function amount(flag: string, description: string, value: number): Option {
+  return new Option(`${flag} <number>`, description).argParser(positive).default(value);
+}
+
+function count(flag: string, description: string, value: number): Option {
+  return new Option(`${flag} <number>`, description).argParser(wholeNumber).default(value);
+}
+
+const list = (text: string): string[] => text.split(',').map((part) => part.trim());
+
+function atLeastOne(text: string): number {
+  const value = wholeNumber(text);
+  if (value === 0) throw new InvalidArgumentError('must be at least 1.');
+  return value;
+}
+
+function positive(text: string): number {
+  const value = Number(text);
+  if (text.trim() === '' || !(value >= 0)) throw new InvalidArgumentError('must be a number, zero or more.');
+  return value;
+}
+
+function bool(text: string): boolean {
+  if (/^(1|t|true)$/i.test(text)) return true;
+  if (/^(0|f|false)$/i.test(text)) return false;
+  throw new InvalidArgumentError('must be true or false.');
+}
+
+const UNITS: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1000, ms: 1 };
+
+/** As Go writes durations: 40s, 1m30s. */
+function duration(text: string): number {
+  if (!/^([0-9]+(\.[0-9]+)?(ms|h|m|s))+$/.test(text))
+    throw new InvalidArgumentError('must be a duration such as 40s or 1m30s.');
+  let total = 0;
+  for (const [, part = '', , unit = ''] of text.matchAll(/([0-9]+(\.[0-9]+)?)(ms|h|m|s)/g))
+    total += Number(part) * (UNITS[unit] ?? 0);
+  return total;
+}

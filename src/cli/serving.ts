@@ -1,0 +1,91 @@
+// The flags by which a component that runs alone tells of itself over HTTPS, and what they come to.
+// Guarantees: a wrong file or flag is told before anything starts; without a certificate one is made for this run.
+import { readFile } from 'node:fs/promises';
+import { isIP } from 'node:net';
+import os from 'node:os';
+import type { Command } from 'commander';
+import { ClientError, messageOf } from '../client/error.js';
+import { transportOf } from '../client/kubeconfig.js';
+import type { Serving } from '../client/serving.js';
+import { openClient } from '../client/typedClient.js';
+
+export interface ServingFlags {
+  readonly bindAddress?: string;
+  readonly securePort?: string;
+  readonly tlsCertFile?: string;
+  readonly tlsPrivateKeyFile?: string;
+  readonly clientCaFile?: string;
+  readonly authenticationKubeconfig?: string;
+  readonly authorizationKubeconfig?: string;
+}
+
+/** Kubernetes' name of the component, and its port. */
+export interface ServedName {
+  readonly name: string;
+  readonly port: number;
+}
+
+export function withServingFlags(command: Command, { port }: ServedName): Command {
+  return command
+    .option('--bind-address <ip>', 'where health and metrics are served (default: 0.0.0.0)')
+    .option('--secure-port <port>', `on which port, over HTTPS; 0 serves nothing (default: ${port})`)
+    .option('--tls-cert-file <file>', 'certificate to serve with (default: one made for this run)')
+    .option('--tls-private-key-file <file>', 'the key of --tls-cert-file')
+    .option('--client-ca-file <file>', 'authority whose client certificates are taken for names')
+    .option('--authentication-kubeconfig <file>', 'as whom to review tokens (default: as in --kubeconfig)')
+    .option('--authorization-kubeconfig <file>', 'as whom to review access (default: as in --kubeconfig)');
+}
+
+const wrong = (message: string, cause?: unknown) => new ClientError('CONFIG', message, { cause });
+
+/** Undefined when nothing is to be served. */
+export async function servingOf(flags: ServingFlags, component: ServedName): Promise<Serving | undefined> {
+  const { bindAddress: host = '0.0.0.0', tlsCertFile, tlsPrivateKeyFile } = flags;
+  const { securePort = String(component.port) } = flags;
+  const port = Number(securePort);
+  if (!/^\d+$/.test(securePort) || port > 65_535)
+    throw wrong(`--secure-port: ${JSON.stringify(securePort)} is no port`);
+  if (isIP(host) === 0) throw wrong(`--bind-address: ${JSON.stringify(host)} is no IP address`);
+  if ((tlsCertFile === undefined) !== (tlsPrivateKeyFile === undefined))
+    throw wrong('--tls-cert-file and --tls-private-key-file go together');
+  if (port === 0) return undefined;
+  const pair =
+    tlsCertFile === undefined || tlsPrivateKeyFile === undefined
+      ? await ownCertificate(component.name, host)
+      : {
+          cert: await read('--tls-cert-file', tlsCertFile),
+          key: await read('--tls-private-key-file', tlsPrivateKeyFile),
+        };
+  const { clientCaFile, authenticationKubeconfig, authorizationKubeconfig } = flags;
+  const clientCa =
+    clientCaFile === undefined ? {} : { clientCa: await read('--client-ca-file', clientCaFile) };
+  const reviewer = async (file: string | undefined) =>
+    file === undefined ? undefined : openClient(await transportOf(file));
+  return {
+    host,
+    port,
+    tls: { ...pair, ...clientCa },
+    tokens: await reviewer(authenticationKubeconfig),
+    rights: await reviewer(authorizationKubeconfig),
+  };
+}
+
+/** As Kubernetes' components do without files: good for this run, known to nobody. */
+async function ownCertificate(
+  name: string,
+  host: string,
+): Promise<{ readonly cert: string; readonly key: string }> {
+  const { issue, makeAuthority } = await import('../cluster/pki/authority.js');
+  const now = Date.now();
+  const authority = await makeAuthority(`${name}-ca@${Math.floor(now / 1000)}`, now);
+  const hosts = ['localhost', '127.0.0.1', os.hostname(), ...(host === '0.0.0.0' ? [] : [host])];
+  return issue(authority, { commonName: name, hosts: [...new Set(hosts)] }, now);
+}
+
+async function read(flag: string, file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (cause) {
+    throw wrong(`${flag}: ${messageOf(cause)}`, cause);
+  }
+}

@@ -1,0 +1,64 @@
+// Brings granted resources to containers that run: the pod's control group, then the containers through the runtime.
+// Guarantees: a group never has less than what is inside it; a limit below what is in use is refused, not enforced.
+import type { V1Container } from '../../api/gen/types.js';
+import type { RuntimeService } from '../../cri/runtime.js';
+import type { CgroupPort, CgroupResources } from '../../kernel/cgroup/port.js';
+import type { KubeletConfig } from '../config.js';
+import { KubeletError } from '../error.js';
+import type { Pod } from '../ports.js';
+import { containerResources, type MachineLimits, podCgroup, podCgroupResources } from '../resources.js';
+import { type ResourcesByName, withResources } from './amounts.js';
+
+export interface ActuatorOptions {
+  readonly config: KubeletConfig;
+  readonly runtime: RuntimeService;
+  readonly cgroups: CgroupPort | undefined;
+  readonly machine: () => MachineLimits;
+  /** What a control group uses of memory; undefined where nobody knows. */
+  readonly memoryOf: (group: string) => Promise<number | undefined>;
+}
+
+export interface ResizeOrder {
+  readonly pod: Pod;
+  readonly containers: readonly { readonly container: V1Container; readonly id: string }[];
+  /** What the containers have now. */
+  readonly given: ResourcesByName;
+}
+
+export class ResizeActuator {
+  constructor(private readonly options: ActuatorOptions) {}
+
+  async resize({ pod, containers, given }: ResizeOrder): Promise<void> {
+    const { config, runtime, cgroups, machine } = this.options;
+    const group = podCgroup(config.cgroupRoot, pod.spec, pod.metadata.uid);
+    const after = podCgroupResources(pod.spec, config);
+    const before = podCgroupResources(withResources(pod.spec, given), config);
+    const isOurs = config.cgroupsPerQOS && cgroups !== undefined;
+    if (isOurs) await cgroups.update(group, larger(before, after));
+    for (const { container, id } of containers) {
+      const wanted = containerResources(pod.spec, container, machine());
+      await this.refuseBelowUse(`${group}/${id}`, wanted.memoryLimitInBytes, container.name);
+      await runtime.updateContainerResources(id, wanted);
+    }
+    if (isOurs) await cgroups.update(group, after);
+  }
+
+  private async refuseBelowUse(group: string, limit: number | undefined, name: string): Promise<void> {
+    if (limit === undefined) return;
+    const used = await this.options.memoryOf(group);
+    if (used === undefined || used <= limit) return;
+    throw new KubeletError(
+      'ResizeError',
+      `attempting to set memory limit (${limit}) of container ${name} below current usage (${used})`,
+    );
+  }
+}
+
+/** Room for both: a limit that only one of the two has is left for the end. */
+function larger(one: CgroupResources, other: CgroupResources): CgroupResources {
+  const most = (key: keyof CgroupResources) => {
+    const [a, b] = [one[key], other[key]];
+    return a === undefined || b === undefined ? {} : { [key]: Math.max(a, b) };
+  };
+  return { ...most('cpuShares'), ...most('cpuPeriodUs'), ...most('cpuQuotaUs'), ...most('memoryLimitBytes') };
+}

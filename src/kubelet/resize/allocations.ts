@@ -1,0 +1,88 @@
+// What the node has promised to the containers of each pod. A pod that asks for more gets it when the node has it.
+// Guarantees: a promise never exceeds the node; after a restart it is what the pod's status says. No IO.
+import type { V1ContainerStatus, V1PodSpec } from '../../api/gen/types.js';
+import { isStatic } from '../names.js';
+import type { PodFailure } from '../podWorkers.js';
+import type { Pod } from '../ports.js';
+import { withResources } from './amounts.js';
+
+export interface PendingResize {
+  readonly reason: 'Deferred' | 'Infeasible';
+  readonly message: string;
+}
+
+/** Why a pod with these resources does not fit, beside those others. */
+export type Shortage = (pod: Pod, others: readonly Pod[]) => PodFailure | undefined;
+
+export type ResizeAnswer = 'unchanged' | 'granted' | PendingResize;
+
+export class Allocations {
+  /** The spec whose resources were last granted: for nearly every pod the very one that it has. */
+  private readonly granted = new Map<string, V1PodSpec>();
+  private readonly waiting = new Map<string, PendingResize>();
+
+  /** A pod that the node has taken. What it was granted before this kubelet began is in its status. */
+  take(pod: Pod): void {
+    const { containerStatuses = [], initContainerStatuses = [] } = pod.status;
+    const statuses = [...initContainerStatuses, ...containerStatuses];
+    const spec = withResources(pod.spec, ({ name }) =>
+      grantedBefore(statuses.find((status) => status.name === name)),
+    );
+    this.granted.set(pod.metadata.uid, spec);
+  }
+
+  /** The pod with the resources that it was granted. */
+  of(pod: Pod): Pod {
+    const granted = this.granted.get(pod.metadata.uid);
+    if (granted === undefined || granted === pod.spec) return pod;
+    const containers = [...(granted.initContainers ?? []), ...granted.containers];
+    const spec = withResources(pod.spec, ({ name }) => {
+      const held = containers.find((one) => one.name === name);
+      return held && (held.resources ?? {});
+    });
+    if (spec !== pod.spec) return { ...pod, spec };
+    this.granted.set(pod.metadata.uid, spec); // the newest object, so that no older one is held
+    return pod;
+  }
+
+  /** Grants what the pod asks for now, or says why not. */
+  resize(pod: Pod, others: readonly Pod[], shortageOf: Shortage): ResizeAnswer {
+    const { uid } = pod.metadata;
+    if (this.of(pod) === pod || isStatic(pod)) {
+      this.waiting.delete(uid);
+      return 'unchanged';
+    }
+    const alone = shortageOf(pod, []);
+    const failure = alone ?? shortageOf(pod, others);
+    if (failure === undefined) {
+      this.granted.set(uid, pod.spec);
+      this.waiting.delete(uid);
+      return 'granted';
+    }
+    const reason = alone === undefined ? ('Deferred' as const) : ('Infeasible' as const);
+    const pending = { reason, message: failure.message };
+    this.waiting.set(uid, pending);
+    return pending;
+  }
+
+  pending(uid: string): PendingResize | undefined {
+    return this.waiting.get(uid);
+  }
+
+  /** Pods for which the node had no room: asked for again when others may have left. */
+  deferred(): readonly string[] {
+    return [...this.waiting].filter(([, { reason }]) => reason === 'Deferred').map(([uid]) => uid);
+  }
+
+  forget(uid: string): void {
+    this.granted.delete(uid);
+    this.waiting.delete(uid);
+  }
+}
+
+/** The requests as they were promised; the limits as they were last given, which come after. */
+function grantedBefore(status: V1ContainerStatus | undefined) {
+  if (status?.resources === undefined) return undefined;
+  const { resources, allocatedResources } = status;
+  return { ...resources, ...(allocatedResources === undefined ? {} : { requests: allocatedResources }) };
+}

@@ -1,0 +1,77 @@
+// Requests and limits of containers as a resize sees them: cpu and memory, compared by what they mean. Pure.
+// Guarantees: `1` and `1000m` are the same; what a resize cannot change is never looked at.
+import type {
+  V1Container,
+  V1ContainerResizePolicy,
+  V1PodSpec,
+  V1ResourceRequirements,
+} from '../../api/gen/types.js';
+import { compareQuantities } from '../../api/quantity.js';
+import { isRestartable } from '../names.js';
+
+const RESIZABLE = ['cpu', 'memory'] as const;
+
+/** Undefined keeps what the container has. */
+export type ResourcesByName = (container: V1Container) => V1ResourceRequirements | undefined;
+
+/** Containers that run for as long as their pod does. */
+export const resizableContainers = (spec: V1PodSpec): readonly V1Container[] => [
+  ...(spec.initContainers ?? []).filter(isRestartable),
+  ...spec.containers,
+];
+
+/** What differs between two sets of resources. */
+export function changedAmounts(
+  one: V1ResourceRequirements | undefined,
+  other: V1ResourceRequirements | undefined,
+): readonly (typeof RESIZABLE)[number][] {
+  return RESIZABLE.filter((name) =>
+    (['requests', 'limits'] as const).some((list) => !isSame(one?.[list]?.[name], other?.[list]?.[name])),
+  );
+}
+
+function isSame(one: string | undefined, other: string | undefined): boolean {
+  if (one === undefined || other === undefined) return one === other;
+  return one === other || compareQuantities(one, other) === 0;
+}
+
+/** A change of one of these means a new run of the container. */
+export function needsRestart(
+  policies: readonly V1ContainerResizePolicy[] | undefined,
+  changed: readonly string[],
+): boolean {
+  return (policies ?? []).some(
+    ({ resourceName, restartPolicy }) =>
+      restartPolicy === 'RestartContainer' && changed.includes(resourceName),
+  );
+}
+
+/** The spec with other resources; itself when none differ. */
+export function withResources(spec: V1PodSpec, resourcesOf: ResourcesByName): V1PodSpec {
+  const changed = (container: V1Container) => {
+    const resources = resourcesOf(container);
+    return resources !== undefined && changedAmounts(resources, container.resources).length > 0
+      ? { ...container, resources }
+      : container;
+  };
+  if (resizableContainers(spec).every((container) => changed(container) === container)) return spec;
+  const { initContainers } = spec;
+  return {
+    ...spec,
+    containers: spec.containers.map(changed),
+    ...(initContainers === undefined
+      ? {}
+      : { initContainers: initContainers.map((one) => (isRestartable(one) ? changed(one) : one)) }),
+  };
+}
+
+/** For the events of a resize: what each container gets, as JSON. */
+export function summaryOf(spec: V1PodSpec): string {
+  const each = (list: readonly V1Container[] = []) =>
+    list.map(({ name, resources = {} }) => ({ name, resources }));
+  const initContainers = each(spec.initContainers);
+  return JSON.stringify({
+    ...(initContainers.length === 0 ? {} : { initContainers }),
+    containers: each(spec.containers),
+  });
+}

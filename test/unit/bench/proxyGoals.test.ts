@@ -1,0 +1,50 @@
+// The goals of the comparison are taken from the sizes they speak of, and say when they are missed.
+import { describe, expect, it } from 'vitest';
+import { hostGoals, vmGoals } from '../../../bench/proxy/goals.js';
+import type { Row } from '../../../bench/proxy/measure.js';
+
+const row = (label: string, services: number, more: Partial<Row> = {}): Row => ({
+  ...{ label, services, fullMs: 100, fullCpuMs: 50, changeMs: 1, changeCpuMs: 1, changeSent: 2, rssMb: 100 },
+  ...{ firstUs: 200, middleUs: 200, lastUs: 200, lastP99Us: 900, kernelRules: 4 * services },
+  ...{ connectionsPerSecond: 1000, requestsPerSecond: 9000, bareMs: 0.3 },
+  ...more,
+});
+const told = (figures: ReturnType<typeof hostGoals>) => figures.map(({ name, met }) => [name, met]);
+
+describe('goals of the comparison', () => {
+  it('on the host are the limits and the growth', () => {
+    const rows = [100, 1000, 10_000, 30_000, 44_000].map((services) => row('nftables', services));
+    const slow = ['iptables-nft', 'iptables-legacy'].map((label) =>
+      row(label, 10_000, { changeMs: 201, rssMb: 151 }),
+    );
+    expect(told(hostGoals([...rows, ...slow]))).toEqual([
+      ['nftables: full sync, 10,000 services', true],
+      ['nftables: full sync, 44,000 services', true],
+      ['nftables: one changed endpoint, 10,000 services', true],
+      ['iptables-nft: one changed endpoint, 10,000 services', false],
+      ['iptables-legacy: one changed endpoint, 10,000 services', false],
+      ['nftables: memory, 10,000 services', true],
+      ['iptables-nft: memory, 10,000 services', false],
+      ['iptables-legacy: memory, 10,000 services', false],
+      ['nftables: one changed endpoint, 30,000 services', true],
+      ['nftables: new connection, 30,000 services', true],
+      ['nftables: one changed endpoint, 10,000 services', true],
+    ]);
+  });
+
+  it('that were not measured are left out', () => {
+    expect(hostGoals([row('nftables', 44_000, { fullMs: 10_001 })])).toMatchObject([
+      { met: false, goal: 'at most 10000 ms' },
+    ]);
+    expect(vmGoals([row('nftables', 100)])).toEqual([]);
+  });
+
+  it('in the virtual machine are ratios', () => {
+    const rows = [row('ipvs', 1000), row('ipvs', 10_000, { changeMs: 2 }), row('iptables-legacy', 1000)];
+    expect(told(vmGoals(rows))).toEqual([
+      ['ipvs: one changed endpoint, 10,000 services', true],
+      ['ipvs: one changed endpoint, 10,000 services', false],
+      ['ipvs: one changed endpoint, 1,000 services', false],
+    ]);
+  });
+});
