@@ -137,6 +137,8 @@ async function startKubelet(options: AgentOptions, identity: NodeIdentity, { cli
   const recorder = makeEventRecorder(client, { component: 'kubelet', host: settings.nodeName, log: own });
   const kubelet = await runKubelet({
     config: {
+      // Renewed four times in that span.
+      nodeLeaseDurationSeconds: settings.nodeGraceSeconds,
       ...(await savedKubelet(layout)),
       nodeName: settings.nodeName,
       nodeIps,
@@ -147,8 +149,6 @@ async function startKubelet(options: AgentOptions, identity: NodeIdentity, { cli
       rootDir: layout.kubeletDir,
       podLogsDir: layout.podLogDir,
       cgroupRoot: layout.cgroup,
-      // Renewed four times in that span.
-      nodeLeaseDurationSeconds: settings.nodeGraceSeconds,
     },
     client,
     informers,

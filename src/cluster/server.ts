@@ -90,7 +90,7 @@ export async function runServer(options: ServerOptions): Promise<void> {
             signing: { ...pki.ca, durationMs: SIGNED_MS },
             servingApproval: {
               isReserved: (host) => covers(pki.apiserver.cert, [host]),
-              serviceCidrs: rangesOf(settings.serviceCidr),
+              serviceCidrs: [settings.serviceCidr],
             },
             clusterCidr: settings.clusterCidr,
             nodeMonitorGracePeriodMs: settings.nodeGraceSeconds * 1000,

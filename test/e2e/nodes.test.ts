@@ -1,5 +1,6 @@
 // Three nodes on one machine as a user types it: the network model, a node that dies, a wire that is cut, and the end.
-// TRELLIS_PROOF=long runs Services in every proxy mode that the kernel has, and updates under load.
+// TRELLIS_PROOF=long runs Services in every proxy mode that the kernel has; TRELLIS_LOAD_SECONDS=600 asks a Service all
+// the time while it is updated and scaled; TRELLIS_SOAK_ROUNDS=20 starts, uses and ends the cluster as often.
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -14,13 +15,17 @@ const LONG = process.env['TRELLIS_PROOF'] === 'long';
 const NODES = ['one', 'one-2', 'one-3'] as const;
 const FURTHER = ['one-2', 'one-3'];
 const GRACE_SECONDS = 8;
+const LOAD_SECONDS = Number(process.env['TRELLIS_LOAD_SECONDS'] ?? 0);
+const LOAD_PODS = Number(process.env['TRELLIS_LOAD_PODS'] ?? 9);
+const SOAK_ROUNDS = Number(process.env['TRELLIS_SOAK_ROUNDS'] ?? 0);
 
 /** A page that tells who asked and who answered. */
 const SERVE = [
   'mkdir -p /www/cgi-bin',
-  `printf '#!/bin/sh\\necho; echo $REMOTE_ADDR $(hostname)\\n' > /www/cgi-bin/who`,
+  'echo ok > /www/index.html',
+  `printf '#!/bin/sh\\necho Content-Type: text/plain; echo; echo $REMOTE_ADDR $(hostname)\\n' > /www/cgi-bin/who`,
   'chmod +x /www/cgi-bin/who',
-  'exec httpd -f -p 8080 -h /www',
+  'exec httpd -f -p 0.0.0.0:8080 -h /www',
 ].join('; ');
 
 const container = {
@@ -29,7 +34,7 @@ const container = {
   command: ['sh', '-c', SERVE],
   // Ends at once, but not before the Service has forgotten it.
   lifecycle: { preStop: { exec: { command: ['sleep', '3'] } } },
-  readinessProbe: { httpGet: { path: '/cgi-bin/who', port: 8080 }, periodSeconds: 1, timeoutSeconds: 5 },
+  readinessProbe: { httpGet: { path: '/', port: 8080 }, periodSeconds: 1, timeoutSeconds: 5 },
 };
 
 /** One pod on each node; it stays there whatever becomes of the node. */
@@ -56,11 +61,29 @@ const movable = {
   kind: 'Deployment',
   metadata: { name: 'movable' },
   spec: {
-    replicas: 6,
+    replicas: 3,
     selector: { matchLabels: { app: 'movable' } },
     template: {
       metadata: { labels: { app: 'movable' } },
       spec: { containers: [container], tolerations: LEAVE_SOON, terminationGracePeriodSeconds: 10 },
+    },
+  },
+};
+
+/** Goes on answering until the last proxy has forgotten it. */
+const busy = {
+  apiVersion: 'apps/v1',
+  kind: 'Deployment',
+  metadata: { name: 'busy' },
+  spec: {
+    replicas: LOAD_PODS,
+    selector: { matchLabels: { app: 'busy' } },
+    template: {
+      metadata: { labels: { app: 'busy' } },
+      spec: {
+        containers: [{ ...container, lifecycle: { preStop: { exec: { command: ['sleep', '10'] } } } }],
+        terminationGracePeriodSeconds: 30,
+      },
     },
   },
 };
@@ -96,28 +119,23 @@ describeWith(NEEDS, 'three nodes on one machine', () => {
     node === 'one' ? cluster.netns.path : path.join(layout().netnsDir, node);
   const onNode = async (node: string, ...words: string[]) =>
     (await cluster.run(['nsenter', `--net=${networkOf(node)}`, ...words])).stdout;
+  /** Without the start of another Node for every question. */
+  const kubectl = async (...words: string[]) => {
+    const answer = await cluster.run(['kubectl', '--kubeconfig', layout().adminKubeconfig, ...words]);
+    if (answer.code !== 0) throw new Error(`kubectl ${words.join(' ')}: ${answer.stderr}${answer.stdout}`);
+    return answer.stdout;
+  };
   const inPod = ({ name }: PodView, script: string) =>
-    cluster.kubectl('exec', name, '--', 'timeout', '60', 'sh', '-c', script);
+    kubectl('exec', name, '--', 'timeout', '60', 'sh', '-c', script);
   const apply = async (...objects: object[]) => {
     const list = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objects });
-    const answer = await cluster.run(
-      [
-        process.execPath,
-        'dist/src/cli/main.js',
-        'kubectl',
-        '--data-dir',
-        cluster.dataDir,
-        'apply',
-        '-f',
-        '-',
-      ],
-      { input: list },
-    );
+    const words = ['kubectl', '--kubeconfig', layout().adminKubeconfig, 'apply', '-f', '-'];
+    const answer = await cluster.run(words, { input: list });
     expect(answer).toMatchObject({ code: 0 });
   };
 
   async function readyPods(app: string): Promise<PodView[]> {
-    const { items } = JSON.parse(await cluster.kubectl('get', 'pods', '-l', `app=${app}`, '-o', 'json'));
+    const { items } = JSON.parse(await kubectl('get', 'pods', '-l', `app=${app}`, '-o', 'json'));
     return items
       .filter(
         ({ metadata, status }: PodObject) =>
@@ -139,7 +157,7 @@ describeWith(NEEDS, 'three nodes on one machine', () => {
     );
 
   async function nodes(): Promise<Record<string, { ready: boolean; address: string }>> {
-    const { items } = JSON.parse(await cluster.kubectl('get', 'nodes', '-o', 'json'));
+    const { items } = JSON.parse(await kubectl('get', 'nodes', '-o', 'json'));
     return Object.fromEntries(
       items.map(({ metadata, status }: NodeObject) => [
         metadata.name,
@@ -156,7 +174,7 @@ describeWith(NEEDS, 'three nodes on one machine', () => {
 
   async function endpointsOf(service: string): Promise<string[]> {
     const addresses = '{.subsets[*].addresses[*].ip}';
-    const text = await cluster.kubectl('get', 'endpoints', service, '-o', `jsonpath=${addresses}`);
+    const text = await kubectl('get', 'endpoints', service, '-o', `jsonpath=${addresses}`);
     return text.split(' ').filter((word) => word !== '');
   }
 
@@ -223,7 +241,7 @@ describeWith(NEEDS, 'three nodes on one machine', () => {
     for (const pod of await podOnEach()) {
       expect(await inPod(pod, 'echo to the log > /proc/1/fd/1; hostname')).toBe(`${pod.name}\n`);
       await eventually(
-        () => cluster.kubectl('logs', pod.name),
+        () => kubectl('logs', pod.name),
         (text) => text.includes('to the log'),
       );
     }
@@ -233,8 +251,8 @@ describeWith(NEEDS, 'three nodes on one machine', () => {
   async function serviceAnswersEverywhere(): Promise<void> {
     const pods = await podOnEach();
     const names = pods.map(({ name }) => name).sort();
-    const address = await cluster.kubectl('get', 'service', 'every', '-o', 'jsonpath={.spec.clusterIP}');
-    const ask = (url: string) => `for i in $(seq 20); do ${'wget'} -q -O - ${url}/cgi-bin/who; done`;
+    const address = await kubectl('get', 'service', 'every', '-o', 'jsonpath={.spec.clusterIP}');
+    const ask = (url: string) => `for i in $(seq 20); do wget -q -O - ${url}/cgi-bin/who; done`;
     const answering = (text: string) =>
       [
         ...new Set(
@@ -287,7 +305,7 @@ describeWith(NEEDS, 'three nodes on one machine', () => {
     await apply(movable, serviceOf('movable'));
     const placed = await eventually(
       () => readyPods('movable'),
-      (pods) => pods.length === 6,
+      (pods) => pods.length === 3,
     );
     expect(placed.some(({ node }) => node === 'one-2')).toBe(true);
     const processes = await cluster.processes();
@@ -299,7 +317,7 @@ describeWith(NEEDS, 'three nodes on one machine', () => {
       await becomes('one-2', false);
       const moved = await eventually(
         () => readyPods('movable'),
-        (pods) => pods.length === 6 && pods.every((pod) => pod.node !== 'one-2'),
+        (pods) => pods.length === 3 && pods.every((pod) => pod.node !== 'one-2'),
         120_000,
       );
       await eventually(
@@ -331,7 +349,7 @@ describeWith(NEEDS, 'three nodes on one machine', () => {
     expect(existsSync(placeOf(layout(), 'one-3').layout.dataDir)).toBe(false);
     await eventually(
       () => readyPods('movable'),
-      (pods) => pods.length === 6 && pods.every(({ node }) => node !== 'one-3'),
+      (pods) => pods.length === 3 && pods.every(({ node }) => node !== 'one-3'),
     );
   });
 
@@ -342,16 +360,66 @@ describeWith(NEEDS, 'three nodes on one machine', () => {
     expect(existsSync(cluster.dataDir)).toBe(false);
   });
 
+  const comeAndGo = async (use: () => Promise<void>, ...more: string[]) => {
+    await bringUp('--nodes', '3', '--node-name', 'one', ...more);
+    await apply(everywhere, serviceOf('every'));
+    await serviceAnswersEverywhere();
+    await use();
+    expect(await cluster.trellis('down', '--purge')).toMatchObject({ code: 0, stderr: '' });
+    await nothingIsLeft();
+  };
+
   describe.runIf(LONG).each(['iptables', 'userspace'])('with the proxy mode %s', (mode) => {
-    it('answer through a Service, too', async () => {
-      await bringUp('--nodes', '3', '--node-name', 'one', '--proxy-mode', mode);
-      await apply(everywhere, serviceOf('every'));
-      await serviceAnswersEverywhere();
-      expect(await cluster.trellis('down', '--purge')).toMatchObject({ code: 0 });
-      await nothingIsLeft();
-    });
+    it('answer through a Service, too', () => comeAndGo(async () => {}, '--proxy-mode', mode));
   });
+
+  describe.runIf(SOAK_ROUNDS > 0)('again and again', () => {
+    it.each(Array.from({ length: SOAK_ROUNDS }, (_, at) => at + 1))('leave nothing in round %i', () =>
+      comeAndGo(async () => {}),
+    );
+  });
+
+  it.runIf(LOAD_SECONDS > 0)(
+    'answer every request while what serves it is updated and scaled',
+    () => comeAndGo(updateUnderLoad),
+    (LOAD_SECONDS + 900) * 1000,
+  );
+
+  async function updateUnderLoad(): Promise<void> {
+    await apply(busy, serviceOf('busy'));
+    await settled();
+    const askers = await podOnEach();
+    // The name is looked up once: what is asked for here is the Service.
+    const address = await kubectl('get', 'service', 'busy', '-o', 'jsonpath={.spec.clusterIP}');
+    const ask = `wget -q -O /dev/null http://${address}/ && echo ok || echo failed`;
+    const asking = `while [ ! -e /tmp/enough ]; do ${ask}; done > /tmp/answers 2>&1; touch /tmp/done`;
+    for (const pod of askers)
+      await inPod(pod, `rm -f /tmp/enough /tmp/done; (${asking}) < /dev/null > /dev/null 2>&1 &`);
+    const until = Date.now() + LOAD_SECONDS * 1000;
+    do {
+      await kubectl('rollout', 'restart', 'deployment', 'busy');
+      await settled();
+      await kubectl('scale', 'deployment', 'busy', `--replicas=${Math.ceil(LOAD_PODS / 3)}`);
+      await settled();
+      await kubectl('scale', 'deployment', 'busy', `--replicas=${LOAD_PODS}`);
+      await settled();
+    } while (Date.now() < until);
+    for (const pod of askers) {
+      await inPod(pod, 'touch /tmp/enough; while [ ! -e /tmp/done ]; do sleep 0.2; done');
+      const counts = await inPod(pod, 'sort /tmp/answers | uniq -c | sort -rn | head -5');
+      expect(counts.trim(), `from ${pod.node}`).toMatch(/^\d+ ok$/);
+    }
+  }
+
+  const settled = () =>
+    eventually(
+      async () => (await cluster.run([...ROLLOUT, '--kubeconfig', layout().adminKubeconfig])).stdout,
+      (said) => said.includes('successfully rolled out'),
+      300_000,
+    );
 });
+
+const ROLLOUT = ['kubectl', 'rollout', 'status', 'deployment', 'busy', '--timeout=100s'];
 
 interface PodObject {
   readonly metadata: { readonly name: string; readonly deletionTimestamp?: string };

@@ -108,7 +108,7 @@ function processes(netns: string, layouts: readonly Layout[]): string[] {
 
 /** Other tests of the same machine have namespaces, nodes and clusters of their own. */
 const isOfAnotherTest = (file: string, ids: readonly string[], dataDir: string) =>
-  /\/trellis-(test|node|bench)-/.test(file) ||
+  /\/trellis-(test|node|bench)-|^\/run\/netns\/trellis-/.test(file) ||
   (file.startsWith(`${tmpdir()}/`) && !file.startsWith(path.dirname(dataDir))) ||
   (/\/trellis[-/][0-9a-f]{8}\b/.test(file) && !ids.some((id) => file.includes(id)));
 

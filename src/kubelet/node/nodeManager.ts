@@ -6,7 +6,7 @@ import type { Log } from '../../api/log.js';
 import type { Stored } from '../../api/object.js';
 import { LEASES, NODES } from '../../api/resources.js';
 import { ApiError } from '../../api/status.js';
-import type { Client } from '../../client/client.js';
+import type { Client, ResourceClient } from '../../client/client.js';
 import { sleep } from '../abort.js';
 import type { KubeletConfig } from '../config.js';
 import { messageOf } from '../error.js';
@@ -94,19 +94,30 @@ export class NodeManager {
   }
 
   private async report(): Promise<void> {
-    const { client, config, now, describe } = this.options;
-    const wanted = await describe(this.node?.status.conditions);
-    if (this.node === undefined) {
-      await this.register(wanted);
-      if (this.node === undefined) return;
-    }
+    const { config, now, describe } = this.options;
+    if (this.node === undefined) await this.register(await describe(undefined));
+    else await this.readAgain();
+    if (this.node === undefined) return;
     const status = (await describe(this.node.status.conditions)).status ?? {};
     const due = now() - this.reportedAt >= config.nodeStatusReportFrequencyMs;
     if (!due && sameStatus(this.node.status, status)) return;
-    const name = { name: config.nodeName };
+    this.node = await this.whileThere((nodes, name) =>
+      nodes.patch(name, 'strategic', patchOf(status), { subresource: 'status' }),
+    );
+    this.reportedAt = now();
+  }
+
+  /** Others write there, too: a controller that has not heard of the node for long says that its state is not known. */
+  private async readAgain(): Promise<void> {
+    this.node = await this.whileThere((nodes, name) => nodes.get(name));
+  }
+
+  private async whileThere(
+    work: (nodes: ResourceClient<V1Node>, name: { name: string }) => Promise<Stored<V1Node>>,
+  ): Promise<Stored<V1Node>> {
+    const { client, config } = this.options;
     try {
-      this.node = await client.of(NODES).patch(name, 'strategic', patchOf(status), { subresource: 'status' });
-      this.reportedAt = now();
+      return await work(client.of(NODES), { name: config.nodeName });
     } catch (error) {
       // Deleted by somebody: the next look registers it again.
       if (ApiError.is(error, 'NotFound')) this.node = undefined;

@@ -30,9 +30,9 @@ const wordsFor = (script: string, more: readonly string[] = []) => [
 const run = async (script: string, ...more: string[]) =>
   (await execute(PROGRAM, wordsFor(script, more))).stdout.trim();
 
-/** Runs until it is ended; `process` is the program's own number on the host. */
+/** Runs until it is ended; resolves when the script says something. */
 async function start(script: string, wrapper: readonly string[] = []) {
-  const [program = '', ...words] = [...wrapper, PROGRAM, ...wordsFor(`echo began; ${script}`)];
+  const [program = '', ...words] = [...wrapper, PROGRAM, ...wordsFor(script)];
   const child = spawn(program, words, { stdio: ['ignore', 'pipe', 'inherit'] });
   await once(child.stdout, 'data');
   return child;
@@ -110,14 +110,14 @@ describeWith({ root: true, tools: ['ip'] }, 'a machine of its own', () => {
   });
 
   it('passes a request to end on to its program', async () => {
-    const child = await start('trap "exit 9" TERM; while :; do sleep 0.1; done');
+    const child = await start('trap "exit 9" TERM; echo began; while :; do sleep 0.1; done');
     child.kill('SIGTERM');
     expect((await once(child, 'exit'))[0]).toBe(9);
   });
 
   it('ends as a whole when it is killed', async () => {
     const mark = `4${process.pid}`;
-    const child = await start(`(setsid sleep ${mark} &); sleep ${mark}`);
+    const child = await start(`(setsid sleep ${mark} &); echo began; sleep ${mark}`);
     await until(() => expect(marked(mark).length).toBeGreaterThanOrEqual(2));
     child.kill('SIGKILL');
     await until(() => expect(marked(mark)).toEqual([]));
@@ -125,7 +125,7 @@ describeWith({ root: true, tools: ['ip'] }, 'a machine of its own', () => {
 
   it('ends as a whole when whoever started it is killed', async () => {
     const mark = `5${process.pid}`;
-    const child = await start(`sleep ${mark}`, ['sh', '-c', '"$@"; true', 'starter']);
+    const child = await start(`echo began; sleep ${mark}`, ['sh', '-c', '"$@"; true', 'starter']);
     await until(() => expect(marked(mark).length).toBeGreaterThanOrEqual(2));
     child.kill('SIGKILL');
     await until(() => expect(marked(mark)).toEqual([]));
