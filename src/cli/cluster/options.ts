@@ -33,6 +33,8 @@ export function withEtcd(command: Command): Command {
     .option('--etcd-keyfile <file>', 'its key');
 }
 
+const MODES = ['auto', ...MODE_NAMES];
+
 /** What a control plane can be told, by kube-apiserver's names where it has one. */
 export function withControlPlane(command: Command): Command {
   return withEtcd(command)
@@ -57,11 +59,9 @@ export function withControlPlane(command: Command): Command {
       "more names and addresses of the apiserver's certificate, with commas between",
     )
     .addOption(
-      new Option('--proxy-mode <mode>', 'how services are programmed (default: auto)').choices([
-        'auto',
-        ...MODE_NAMES,
-      ]),
+      new Option('--proxy-mode <mode>', 'how services are programmed (default: auto)').choices(MODES),
     )
+    .addOption(new Option('--mode <mode>', 'the same in short').choices(MODES).conflicts('proxyMode'))
     .addOption(
       new Option('--overlay <back end>', 'how pods of other nodes are reached (default: vxlan)').choices(
         BACKENDS,

@@ -19,6 +19,8 @@ interface UpFlags extends RunFlags, WantedSettings {
   readonly configuration?: ClusterFile | undefined;
   readonly serviceClusterIpRange?: string;
   readonly controlPlaneOnly?: boolean;
+  /** The short name of proxyMode. */
+  readonly mode?: WantedSettings['proxyMode'];
 }
 
 const UP_EXPLANATION = `
@@ -79,8 +81,9 @@ export function serverCommand(terminal: Terminal): Command {
 }
 
 function runOf(terminal: Terminal, flags: UpFlags): Run {
-  const wanted = { ...flags, ...etcdOf(flags), serviceCidr: flags.serviceClusterIpRange };
-  const { nodeIp, controlPlaneOnly, configuration } = flags;
+  const { nodeIp, controlPlaneOnly, configuration, serviceClusterIpRange: serviceCidr } = flags;
+  const proxyMode = flags.mode ?? flags.proxyMode;
+  const wanted = { ...flags, ...etcdOf(flags), serviceCidr, proxyMode };
   return {
     // Loaded by the command that needs it: "trellis kubectl" should start as quickly as kubectl.
     start: async (options) =>
