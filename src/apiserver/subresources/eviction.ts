@@ -18,6 +18,11 @@ import { deleteRequest } from '../verbs/options.js';
 import { writeContext } from '../verbs/write.js';
 import { judgeEviction, spend } from './budget.js';
 
+const TARGET = {
+  ...{ type: 'DisruptionTarget', status: 'True' },
+  ...{ reason: 'EvictionByEvictionAPI', message: 'Eviction API: evicting' },
+};
+
 export async function evict(machinery: Machinery, kind: KindDefinition, call: Call): Promise<ApiResponse> {
   const { deleteOptions, metadata } = decodeOther<V1Eviction>('V1Eviction', await readData(call));
   const { options, dryRun } = deleteRequest(deleteOptions ?? {}, call.query);
@@ -27,8 +32,26 @@ export async function evict(machinery: Machinery, kind: KindDefinition, call: Ca
   }
   const pod = (await readCurrent(machinery, context)).parse<V1Pod>();
   await spendBudget(machinery, context, pod);
+  await tellWhy(machinery, context);
   await deleteObject(machinery, context, options);
   return jsonResponse(201, { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 });
+}
+
+/** A Job's failure policy, for one, asks whether the pod failed or was taken away. */
+async function tellWhy(machinery: Machinery, context: WriteContext): Promise<void> {
+  await updateObject(
+    machinery,
+    { ...context, subresource: 'status' },
+    {
+      mode: 'server',
+      transform: (current) => {
+        const { status = {} } = current as Draft<V1Pod>;
+        const others = (status.conditions ?? []).filter(({ type }) => type !== TARGET.type);
+        const target = { ...TARGET, lastTransitionTime: timestamp(machinery.now()) };
+        return { ...current, status: { ...status, conditions: [...others, target] } } as DraftObject;
+      },
+    },
+  );
 }
 
 async function spendBudget(machinery: Machinery, context: WriteContext, pod: V1Pod): Promise<void> {

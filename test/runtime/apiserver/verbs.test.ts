@@ -159,6 +159,20 @@ describe('verbs', () => {
       expect((await ask('GET', `${pods}/e2`)).status).toBe(200);
     });
 
+    test('says on the pod why it goes', async () => {
+      const { metadata, ...rest } = pod('told') as { metadata: object };
+      await post(pods, { ...rest, metadata: { ...metadata, finalizers: ['example.org/held'] } });
+      expect((await evict('told')).status).toBe(201);
+      expect(json(await ask('GET', `${pods}/told`))).toMatchObject({
+        metadata: { deletionTimestamp: expect.any(String) },
+        status: {
+          conditions: expect.arrayContaining([
+            expect.objectContaining({ type: 'DisruptionTarget', reason: 'EvictionByEvictionAPI' }),
+          ]),
+        },
+      });
+    });
+
     test('a pod that nothing guards goes at once', async () => {
       await post(pods, pod('free'));
       expect((await evict('free')).status).toBe(201);
