@@ -1,12 +1,12 @@
 // Legacy tables replaced natively and by the tool itself: the kernel must hold the same, and keep what is not ours.
 import { expect, it, vi } from 'vitest';
-import { fullTransaction, transaction } from '../../../proxy-modes/iptables/transaction.js';
-import { planService } from '../../../proxy-modes/userspace/plan/service.js';
+import { fullTransaction } from '../../../proxy-modes/iptables/transaction.js';
 import { Channel } from '../../../src/kernel/channel.js';
 import { openIptables } from '../../../src/kernel/iptables/adapter.js';
 import { tableChanges } from '../../../src/kernel/iptables/native/replacement.js';
-import type { IpFamily, ProxyState } from '../../../src/proxy/state.js';
+import type { IpFamily } from '../../../src/proxy/state.js';
 import { netNsPerTest, type TestNetNs } from '../../support/netns.js';
+import { type BothWays, sameRulesBothWays } from '../../support/proxy/bothWays.js';
 import { random, randomPort, stateOf } from '../../support/proxy/port.js';
 import { trafficOf } from '../../support/proxy/trafficOptions.js';
 import { describeWith } from '../../support/requires.js';
@@ -44,13 +44,12 @@ describeWith(
     }
 
     /** The same lines both ways, each in a namespace of its own. */
-    async function both(family: IpFamily) {
+    async function both(family: IpFamily): Promise<BothWays> {
       const [ours, theirs] = [await netns.make(), await netns.make()];
       const native = await nativeIn(ours, family);
       const [reader, tool] = [await toolIn(ours, family), await toolIn(theirs, family)];
       return {
         async write(lines: readonly string[]) {
-          if (lines.length === 0) return;
           await native(lines);
           await tool.restore(lines);
         },
@@ -63,44 +62,7 @@ describeWith(
       };
     }
 
-    const CASES = (['ip', 'ip6'] as const).flatMap((family) =>
-      trafficOf[family].map((traffic, seed) => ({ family, traffic, seed, name: JSON.stringify(traffic) })),
-    );
-
-    it.each(CASES)(
-      'are those of the tool, also after changes ($family, $name)',
-      async ({ family, traffic, seed }) => {
-        const next = random(seed + 1);
-        const place = await both(family);
-        const anyPort = (n: number) =>
-          randomPort(next, n, { family, protocol: (['tcp', 'udp', 'sctp'] as const)[n % 3] ?? 'tcp' });
-        let state: ProxyState = stateOf(...Array.from({ length: 40 }, (_, n) => anyPort(n)));
-        const full = fullTransaction({ family, state }, await place.found(), traffic);
-        const applied = new Map([...full.services].flatMap(([key, entry]) => (entry ? [[key, entry]] : [])));
-        await place.write([...full.lines]);
-        await place.compare();
-        for (let round = 0; round < 4; round++) {
-          const ports = [...state.values()].filter(() => next() < 0.9);
-          state = stateOf(...ports, ...Array.from({ length: 5 }, () => anyPort(Math.floor(next() * 48))));
-          const step = transaction({ family, state }, applied, traffic);
-          await place.write(step.lines);
-          for (const [key, entry] of step.services) {
-            if (entry === undefined) applied.delete(key);
-            else applied.set(key, entry);
-          }
-        }
-        await place.compare();
-      },
-    );
-
-    it.each(['ip', 'ip6'] as const)('redirect to a relay as the tool does (%s)', async (family) => {
-      const place = await both(family);
-      const port = randomPort(random(7), 1, { family });
-      const lines = planService({ ...port, nodePort: 30_080 }, 34_567);
-      const chains = new Set(lines.map((line) => line.split(' ')[1]));
-      await place.write(['*nat', ...[...chains].map((chain) => `:${chain} - [0:0]`), ...lines, 'COMMIT']);
-      await place.compare();
-    });
+    sameRulesBothWays(both, { rounds: 4 });
 
     const OURS = [
       '*filter',
