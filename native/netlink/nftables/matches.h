@@ -44,7 +44,7 @@ struct Range {
   void Tidy() {}
 };
 
-inline constexpr Name kBitwiseOps[] = {{"mask-xor", NFT_BITWISE_MASK_XOR}, {"lshift", NFT_BITWISE_LSHIFT}, {"rshift", NFT_BITWISE_RSHIFT}};
+inline constexpr Name kBitwiseOps[] = {{"mask-xor", NFT_BITWISE_BOOL}, {"lshift", NFT_BITWISE_LSHIFT}, {"rshift", NFT_BITWISE_RSHIFT}};
 
 // dreg = (sreg & mask) ^ xor, or a shift by `shift` (four bytes, the host's order).
 struct Bitwise {
@@ -64,7 +64,7 @@ struct Bitwise {
   }
   void Check() const {
     Need(sreg && dreg && length, "bitwise needs sreg, dreg and length");
-    if (!op || op->value == NFT_BITWISE_MASK_XOR) {
+    if (!op || op->value == NFT_BITWISE_BOOL) {
       Need(mask && exclusiveOr && !shift, "bitwise needs mask and xor, or an op and a shift");
       Need(mask->bytes.size() == length->value && exclusiveOr->bytes.size() == length->value,
            "bitwise: mask and xor must be as long as length says");
