@@ -43,6 +43,8 @@ async function main() {
 /** Mounts of its own, held by a process that does nothing. */
 async function boot(files, netns) {
   const mounts = [
+    // A runtime wants its root to be a mount.
+    `mount --bind ${files} ${files}`,
     `mount --rbind /sys ${files}/sys`,
     `mount --rbind /dev ${files}/dev`,
     `mount -t proc proc ${files}/proc`,
