@@ -6,10 +6,11 @@ import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import path from 'node:path';
 import { reportFailure } from './lib/failure.mjs';
+import { run, runVisibly } from './lib/run.mjs';
+import { createSteps } from './lib/steps.mjs';
 import { inTree, root } from './lib/tree.mjs';
 
 const SUITE = 'bookworm';
-const MIRROR = 'http://deb.debian.org/debian';
 /** Of this place, where it has some of its own: mirrors may be behind them. */
 const AUTHORITIES = '/root/authorities.crt';
 const READY_MS = 300_000;
@@ -19,18 +20,21 @@ async function main() {
   if (process.getuid() !== 0) throw new Error('a machine of its own needs root: run it with sudo');
   const files = mkdtempSync(path.join(tmpdir(), 'trellis-fresh-'));
   const netns = path.basename(files);
+  const steps = createSteps();
   let machine;
   try {
     // What it mounts is gone with it, also when it fails: the files can be removed without a look.
-    step(`Debian ${SUITE}`, () =>
-      run('unshare', ['--mount', 'debootstrap', '--variant=minbase', SUITE, files, MIRROR]),
+    await steps.step(`Debian ${SUITE}`, () =>
+      run('unshare', ['--mount', 'debootstrap', '--variant=minbase', SUITE, files]),
     );
-    step('Node and npm', () => bringNode(files));
-    step('the sources', () => run('git', ['clone', '-q', root, path.join(files, 'root/trellis')]));
-    step('a network', () => makeNetwork(netns));
+    await steps.step('Node and npm', () => bringNode(files));
+    await steps.step('the sources', () =>
+      run('git', ['clone', '-q', root, path.join(files, 'root/trellis')]),
+    );
+    await steps.step('a network', () => makeNetwork(netns));
     machine = await boot(files, netns);
     // The mirrors are behind the host's network; everything after it stays in the machine's own.
-    step('npm run setup', () => machine.type('npm run setup', { isOutside: true }));
+    await machine.type('npm run setup', { isOutside: true });
     await quickStart(machine);
     process.stdout.write('\nThe quick start works on a fresh machine.\n');
   } finally {
@@ -70,7 +74,11 @@ async function boot(files, netns) {
     ...['sh', '-c', `cd /root/trellis && ${line}`],
   ];
   return {
-    type: (line, options) => run('nsenter', words(line, options)),
+    type: async (line, options) => {
+      process.stdout.write(`$ ${line}\n`);
+      const code = await runVisibly('nsenter', words(line, options));
+      if (code !== 0) throw new Error(`"${line}" ended with ${code}`);
+    },
     start: (line) => spawn('nsenter', words(line), { stdio: ['ignore', 'pipe', 'inherit'] }),
     end: () => {
       spawnSync('nsenter', words('npx trellis down --purge'), { stdio: 'ignore' });
@@ -80,12 +88,16 @@ async function boot(files, netns) {
 }
 
 /** The program that runs this, and what it needs to reach the mirrors from here. */
-function bringNode(machine) {
+async function bringNode(machine) {
   const npm = path.resolve(path.dirname(process.execPath), '../lib/node_modules/npm');
   cpSync(process.execPath, path.join(machine, 'usr/bin/node'));
   cpSync(npm, path.join(machine, 'usr/lib/node_modules/npm'), { recursive: true });
   for (const name of ['npm', 'npx'])
-    run('ln', ['-sf', `../lib/node_modules/npm/bin/${name}-cli.js`, path.join(machine, 'usr/bin', name)]);
+    await run('ln', [
+      '-sf',
+      `../lib/node_modules/npm/bin/${name}-cli.js`,
+      path.join(machine, 'usr/bin', name),
+    ]);
   const headers = path.resolve(path.dirname(process.execPath), '../include/node');
   if (existsSync(headers)) cpSync(headers, path.join(machine, 'usr/include/node'), { recursive: true });
   for (const file of ['/etc/resolv.conf', path.join(homedir(), '.npmrc')])
@@ -94,8 +106,8 @@ function bringNode(machine) {
   if (authorities !== undefined) cpSync(authorities, path.join(machine, AUTHORITIES), { dereference: true });
 }
 
-function makeNetwork(netns) {
-  run('ip', ['netns', 'add', netns]);
+async function makeNetwork(netns) {
+  await run('ip', ['netns', 'add', netns]);
   for (const words of [
     'link set lo up',
     'link add eth0 type veth peer name far',
@@ -104,7 +116,7 @@ function makeNetwork(netns) {
     'link set far up',
     'route add default via 192.168.99.254',
   ])
-    run('ip', ['-n', netns, ...words.split(' ')]);
+    await run('ip', ['-n', netns, ...words.split(' ')]);
 }
 
 async function quickStart(machine) {
@@ -113,10 +125,7 @@ async function quickStart(machine) {
   const child = machine.start(start);
   await ready(child);
   const ended = new Promise((resolve) => child.once('exit', resolve));
-  for (const line of lines) {
-    process.stdout.write(`$ ${line}\n`);
-    machine.type(line);
-  }
+  for (const line of lines) await machine.type(line);
   await ended;
 }
 
@@ -141,19 +150,6 @@ function ready(child) {
     });
     child.once('exit', (code) => reject(new Error(`npm start ended with ${code}`)));
   });
-}
-
-function step(name, work) {
-  const started = performance.now();
-  process.stdout.write(`  ...     ${name}\n`);
-  work();
-  process.stdout.write(`  done    ${name} (${Math.round((performance.now() - started) / 1000)} s)\n`);
-}
-
-function run(program, words) {
-  const { status, error } = spawnSync(program, words, { stdio: ['ignore', 'inherit', 'inherit'] });
-  if (error !== undefined) throw error;
-  if (status !== 0) throw new Error(`${program} ${words.join(' ')} ended with ${status}`);
 }
 
 main().catch(reportFailure);

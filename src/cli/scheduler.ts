@@ -1,7 +1,6 @@
 // `trellis scheduler`: the scheduler alone, against any apiserver, with kube-scheduler's flags.
 // Guarantees: a wrong file or flag is told before anything starts; TERM gives the lease back.
 import { randomUUID } from 'node:crypto';
-import { setMaxListeners } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import os from 'node:os';
 import { Command } from 'commander';
@@ -12,6 +11,7 @@ import { openClient } from '../client/typedClient.js';
 import type { SchedulerConfiguration } from '../scheduler/configuration/configuration.js';
 import { durationMs } from '../scheduler/configuration/durations.js';
 import { SchedulerError } from '../scheduler/timeLimit.js';
+import { endOfProcess } from './cluster/components.js';
 import { makeLog } from './log.js';
 import { type ServingFlags, servingOf, withServingFlags } from './serving.js';
 import type { Terminal } from './terminal.js';
@@ -149,11 +149,4 @@ function flagOf(value: string | boolean | undefined, otherwise: boolean): boolea
   if (value === true || value === 'true') return true;
   if (value === false || value === 'false') return false;
   throw new SchedulerError('CONFIG', `--leader-elect: must be true or false, not ${JSON.stringify(value)}`);
-}
-
-function endOfProcess(): AbortSignal {
-  const ending = new AbortController();
-  setMaxListeners(0, ending.signal);
-  for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => ending.abort());
-  return ending.signal;
 }

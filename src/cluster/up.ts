@@ -1,17 +1,15 @@
 // Brings a cluster up on this machine: checks it, makes what is missing on disk, starts a control plane and its nodes.
 // Guarantees: a start that fails ends what it started; one data directory has at most one running cluster.
-import { mkdir } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { openNft } from '../kernel/nftables/adapter.js';
 import { openRoute } from '../kernel/route/adapter.js';
 import type { RoutePort } from '../kernel/route/port.js';
 import { saveComponents } from './componentFiles.js';
 import type { ClusterFile } from './configuration.js';
-import { containerdComponent } from './containerd/component.js';
 import { ClusterError } from './error.js';
 import { makePrivateDir, writePrivate } from './files.js';
 import { kubeconfigText } from './kubeconfig.js';
-import type { Layout } from './layout.js';
+import { nodeComponents, prepareNodeDirs } from './nodeComponents.js';
 import { furtherNodes } from './nodes/component.js';
 import { requireRoom, underlayAddress } from './nodes/localNode.js';
 import { clearNodes } from './nodes/remove.js';
@@ -37,7 +35,6 @@ import {
   type StartOptions,
   startComponents,
 } from './supervision.js';
-import type { Component } from './supervisor.js';
 
 export interface UpOptions extends StartOptions {
   readonly wanted: WantedSettings & { readonly dualStack?: boolean | undefined };
@@ -58,10 +55,11 @@ async function prepare(options: UpOptions): Promise<Prepared> {
   await step(sink, 'certificates', () => prepareFiles(options, settings, nodeIps));
   const server = ownComponent(options, 'server', nodeIps);
   if (controlPlaneOnly) return { settings, components: [server], awaits: ['server'] };
+  const [runtime, agent] = await nodeComponents(options, nodeIps);
   const further = await furtherNodes(options, settings);
   return {
     settings,
-    components: [...(await withNode(options, server, nodeIps)), ...further.members],
+    components: [runtime, server, agent, ...further.members],
     afterServer: async () => {
       await retireNodes(layout, settings);
       return further.joining();
@@ -133,16 +131,4 @@ async function prepareFiles(
   const server = `https://127.0.0.1:${settings.securePort}`;
   const config = kubeconfigText({ server, ca: pki.ca.cert, client: pki.admin, user: 'kubernetes-admin' });
   await writePrivate(layout.adminKubeconfig, config);
-}
-
-export async function prepareNodeDirs(layout: Layout): Promise<void> {
-  for (const dir of [layout.runDir, layout.logDir, layout.kubeletDir]) await makePrivateDir(dir);
-  for (const dir of [layout.manifestDir, layout.cniConfigDir, layout.podLogDir]) {
-    await mkdir(dir, { recursive: true, mode: 0o700 });
-  }
-}
-
-async function withNode(options: UpOptions, server: Component, nodeIps: readonly string[]) {
-  const { layout, cniBinDir } = options;
-  return [await containerdComponent({ layout, cniBinDir }), server, ownComponent(options, 'agent', nodeIps)];
 }

@@ -8,11 +8,11 @@ import { ApiError } from '../../api/status.js';
 import type { Client } from '../../client/client.js';
 import { readKubeconfig } from '../../client/kubeconfig.js';
 import { certificateStillServes } from '../../kubelet/certificates/bootstrap.js';
-import { containerdComponent } from '../containerd/component.js';
 import { ClusterError } from '../error.js';
 import { makePrivateDir, writePrivate } from '../files.js';
 import { kubeconfigText } from '../kubeconfig.js';
 import type { Layout } from '../layout.js';
+import { nodeComponents, prepareNodeDirs } from '../nodeComponents.js';
 import { caFile } from '../pki/files.js';
 import { nodeAddresses, requirePorts, requirePrograms } from '../preflight.js';
 import {
@@ -27,13 +27,11 @@ import {
 import { step } from '../steps.js';
 import {
   endLeftovers,
-  ownComponent,
   type Prepared,
   type RunningCluster,
   type StartOptions,
   startComponents,
 } from '../supervision.js';
-import { prepareNodeDirs } from '../up.js';
 import { asking, discoverAuthority, unknownToken } from './discovery.js';
 import { CONFIG_KEY, SHARED_CONFIG } from './objects.js';
 import { type JoinToken, parseToken, tokenText } from './token.js';
@@ -54,7 +52,7 @@ export const join = (options: JoinOptions): Promise<RunningCluster> =>
   startComponents(options, () => prepare(options));
 
 async function prepare(options: JoinOptions): Promise<Prepared> {
-  const { layout, sink, cniBinDir } = options;
+  const { layout, sink } = options;
   requirePrograms();
   await endLeftovers(layout);
   await requireRole(layout, 'agent');
@@ -64,8 +62,7 @@ async function prepare(options: JoinOptions): Promise<Prepared> {
     : await step(sink, 'join', () => settleFirst(options));
   await requirePorts(settings, ['agent']);
   await prepareNodeDirs(layout);
-  const agent = ownComponent(options, 'agent', nodeAddresses(options.nodeIp, settings.clusterCidr));
-  const components = [await containerdComponent({ layout, cniBinDir }), agent];
+  const components = await nodeComponents(options, nodeAddresses(options.nodeIp, settings.clusterCidr));
   return { settings, components, awaits: ['agent'], isPatient: isMember };
 }
 
