@@ -133,7 +133,7 @@ function start(flags: RunFlags, run: Run, sink: StepSink): Promise<RunningCluste
   return run.start({
     layout: makeLayout(flags),
     // A small nursery: bursts of short-lived objects must not keep a component's memory for good.
-    self: [process.execPath, '--max-semi-space-size=4', MAIN],
+    self: [process.execPath, '--max-semi-space-size=2', MAIN],
     cniBinDir: path.join(installationRoot(), 'dist', 'cni'),
     timeoutMs: flags.timeout * 1000,
     keepPods: flags.keepPods,

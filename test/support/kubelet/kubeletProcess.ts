@@ -61,7 +61,7 @@ export class KubeletProcess {
     // With the nursery that the node's agent has, so that memory says the same.
     const child = spawn(
       process.execPath,
-      ['--max-semi-space-size=4', KUBELET_MAIN, 'kubelet', ...this.flags],
+      ['--max-semi-space-size=2', KUBELET_MAIN, 'kubelet', ...this.flags],
       {
         stdio: ['ignore', 'pipe', 'pipe'],
       },
