@@ -1,4 +1,4 @@
-// Whether this node takes a pod: resources, ports, selectors, taints, sysctls. Pure.
+// Whether this node takes a pod: resources, ports, selectors, taints, sysctls, system. Pure.
 // Guarantees: a refusal has Kubernetes' reason and words; the order of the checks is fixed, so the first reason is stable.
 import type { V1Taint, V1Toleration } from '../api/gen/types.js';
 import { qosClassOf } from '../api/kinds/pod/qos.js';
@@ -39,6 +39,7 @@ export function refusalOf(pod: Pod, others: readonly Pod[], node: NodeFacts): Po
     pressure(pod, node) ??
     sysctls(pod, node) ??
     appArmor(pod, node) ??
+    operatingSystem(pod) ??
     groups(pod, node) ??
     selector(pod, node) ??
     taints(pod, node) ??
@@ -77,6 +78,19 @@ function appArmor(pod: Pod, { hasAppArmor = true }: NodeFacts): PodFailure | und
   });
   if (!isAsked) return undefined;
   return { reason: 'AppArmor', message: 'Cannot enforce AppArmor: AppArmor is not enabled on the host' };
+}
+
+function operatingSystem({ metadata, spec }: Pod): PodFailure | undefined {
+  const label = metadata.labels?.['kubernetes.io/os'];
+  if (label !== undefined && label !== 'linux') {
+    const message = "Failed to admit pod as the `kubernetes.io/os` label doesn't match node label";
+    return { reason: 'PodOSSelectorNodeLabelDoesNotMatch', message };
+  }
+  if (spec.os === undefined || spec.os.name === 'linux') return undefined;
+  return {
+    reason: 'PodOSNotSupported',
+    message: "Failed to admit pod as the OS field doesn't match node OS",
+  };
 }
 
 function groups({ spec }: Pod, { hasStrictGroups = true }: NodeFacts): PodFailure | undefined {
