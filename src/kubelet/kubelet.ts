@@ -203,7 +203,7 @@ export async function runKubelet(around: KubeletSurroundings): Promise<RunningKu
   const node =
     client &&
     makeNodeManager({
-      ...{ client, config, machine, log, now, state, pleg, hostIps },
+      ...{ client, config, machine, log, now, events, state, pleg, hostIps },
       hasPressure: (condition) => eviction.has(condition),
     });
   const mirrors = client && new MirrorPods({ client, pods, log, node: () => node?.current() });
@@ -333,14 +333,15 @@ function makeNodeManager(options: {
   readonly machine: MachineFacts;
   readonly log: Log;
   readonly now: () => number;
+  readonly events: EventSink;
   readonly state: RuntimeState;
   readonly pleg: Pleg;
   readonly hostIps: () => readonly string[];
   readonly hasPressure: (condition: PressureCondition) => boolean;
 }): NodeManager {
-  const { client, config, machine, log, now, state, pleg, hostIps, hasPressure } = options;
+  const { client, config, machine, log, now, events, state, pleg, hostIps, hasPressure } = options;
   return new NodeManager({
-    ...{ client, config, log, now },
+    ...{ client, config, log, now, events },
     describe: async (previous = []) =>
       nodeOf({
         ...{ config, machine, previous },

@@ -16,6 +16,7 @@ const facts: NodeFactsFull = {
       memoryBytes: GIB,
       ephemeralBytes: 10 * GIB,
       hasAppArmor: false,
+      hugePages: [],
     },
   },
   hasPressure: () => false,
@@ -45,6 +46,16 @@ describe('the status of a node', () => {
     ]);
     expect(status.allocatable).toMatchObject({ cpu: '1900m', memory: '946176Ki', pods: '110' });
     expect(status.nodeInfo?.containerRuntimeVersion).toBe('containerd://1.6.20');
+  });
+
+  test('memory in large pages is told by size, and is not given out twice', () => {
+    const hugePages = [
+      { pageBytes: GIB, count: 0 },
+      { pageBytes: 2 * 2 ** 20, count: 50 },
+    ];
+    const status = nodeStatus({ ...facts, machine: { ...facts.machine, hugePages } });
+    expect(status.capacity).toMatchObject({ 'hugepages-1Gi': '0', 'hugepages-2Mi': '100Mi' });
+    expect(status.allocatable).toMatchObject({ 'hugepages-2Mi': '100Mi', memory: '843776Ki' });
   });
 
   test('a network that is not up is told in the words of the runtime', () => {
