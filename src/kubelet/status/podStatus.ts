@@ -15,7 +15,7 @@ export interface StatusFacts extends ContainerFacts {
   readonly previous: V1PodStatus;
   readonly hostIps: readonly string[];
   readonly isTerminating: boolean;
-  /** Why the pod as a whole ended: eviction, deadline, refusal. Makes it Failed. */
+  /** Why the pod as a whole ends: eviction, deadline, refusal. Makes it Failed, once nothing of it runs. */
   readonly failure?: { readonly reason: string; readonly message: string } | undefined;
   /** Resources that the pod asks for and was not granted. */
   readonly pendingResize?: PendingResize | undefined;
@@ -35,8 +35,13 @@ export function podStatus(facts: StatusFacts): V1PodStatus {
   const ephemeral = containerStatuses(facts, ephemeralContainers(pod), previous.ephemeralContainerStatuses);
   const wasEnded = previous.phase === 'Succeeded' || previous.phase === 'Failed';
   const computed = phaseOf({ spec: pod.spec, initStatuses, statuses, isTerminating: facts.isTerminating });
+  // Whoever waits for the end must not find it running: a pod that has to end says so when its containers have.
+  const isAlive = [...initStatuses, ...statuses, ...ephemeral].some(
+    ({ state }) => state?.running !== undefined,
+  );
+  const end = isAlive ? undefined : failure;
   // An ended pod never comes back to life under the same uid.
-  const phase = wasEnded ? (previous.phase as typeof computed) : failure === undefined ? computed : 'Failed';
+  const phase = wasEnded ? (previous.phase as typeof computed) : end === undefined ? computed : 'Failed';
   const sandbox = readySandbox(runtime);
   const ips = podIps(facts);
   const generation = pod.metadata.generation;
@@ -52,7 +57,7 @@ export function podStatus(facts: StatusFacts): V1PodStatus {
     generation,
     now,
   });
-  const reason = failure ?? (wasEnded ? { reason: previous.reason, message: previous.message } : undefined);
+  const reason = end ?? (wasEnded ? { reason: previous.reason, message: previous.message } : undefined);
   return {
     ...(generation === undefined ? {} : { observedGeneration: generation }),
     phase,
