@@ -2,7 +2,7 @@
 import { Duplex } from 'node:stream';
 import { expect, test } from 'vitest';
 import { joinTunnel } from '../../../../../src/kubelet/server/streams/channels.js';
-import { WebSocket, webSocketHead } from '../../../../../src/kubelet/server/streams/webSocket.js';
+import { WebSocket, webSocketHead } from '../../../../../src/client/webSocket.js';
 
 const MASK = Buffer.from([1, 2, 3, 4]);
 
