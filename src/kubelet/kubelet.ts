@@ -46,6 +46,7 @@ import { cadvisorMetrics, resourceMetrics } from './stats/metrics.js';
 import { summaryOf } from './stats/summary.js';
 import { StatusManager } from './status/statusManager.js';
 import { SyncLoop } from './syncLoop.js';
+import { imageVolumeProblem } from './volumes/imageVolume.js';
 
 /** What the parts of a pod need from the kubelet around them. */
 export interface PartSurroundings {
@@ -59,6 +60,8 @@ export interface PartSurroundings {
   readonly statusOf: (pod: Pod) => Pod['status'];
   /** What the runtime can do for the pod's RuntimeClass; undefined where it does not say. */
   readonly handlerOf: (pod: Pod) => RuntimeHandlerFeatures | undefined;
+  /** Why the runtime cannot mount images. */
+  readonly imageProblem: () => string | undefined;
   /** A probe was run. */
   readonly probed: (
     pod: Pod,
@@ -159,6 +162,7 @@ export async function runKubelet(around: KubeletSurroundings): Promise<RunningKu
       const handler = config.runtimeHandlers[name] ?? name;
       return state.facts().handlers.find((one) => one.name === handler)?.features;
     },
+    imageProblem: () => imageVolumeProblem(state.facts().version),
     probed: (pod, container, kind, { outcome }) => metrics.probed(pod, container, kind, outcome),
   });
   const state = new RuntimeState(cri, log, () => {
