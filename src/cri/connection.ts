@@ -57,8 +57,9 @@ export interface Connection {
   stream<T>(
     service: ServiceName,
     method: string,
+    request: object,
     heard: (message: T) => void,
-    signal: AbortSignal,
+    options?: { readonly signal?: AbortSignal; readonly timeoutMs?: number },
   ): Promise<void>;
   close(): void;
 }
@@ -94,21 +95,33 @@ export function connect(endpoint: string): Connection {
     },
     callBytes: (service, method, request) =>
       unary(method, definitionOf(service, method), (bytes) => bytes, request, deadline(DEFAULT_TIMEOUT_MS)),
-    stream<T>(service: ServiceName, method: string, heard: (message: T) => void, signal: AbortSignal) {
+    stream<T>(
+      service: ServiceName,
+      method: string,
+      request: object,
+      heard: (message: T) => void,
+      { signal, timeoutMs }: { readonly signal?: AbortSignal; readonly timeoutMs?: number } = {},
+    ) {
       const { path, requestSerialize, responseDeserialize } = definitionOf(service, method);
       return new Promise<void>((resolve, reject) => {
-        const call = client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, {});
+        const call = client.makeServerStreamRequest(
+          path,
+          requestSerialize,
+          responseDeserialize,
+          request,
+          deadline(timeoutMs),
+        );
         const cancel = () => call.cancel();
-        signal.addEventListener('abort', cancel, { once: true });
-        if (signal.aborted) cancel();
+        signal?.addEventListener('abort', cancel, { once: true });
+        if (signal?.aborted) cancel();
         const ended = (settle: () => void) => {
-          signal.removeEventListener('abort', cancel);
+          signal?.removeEventListener('abort', cancel);
           settle();
         };
         call.on('data', (message) => heard(message as T));
         call.on('end', () => ended(resolve));
         call.on('error', (error) =>
-          ended(signal.aborted ? resolve : () => reject(toCriError(method, error as ServiceError))),
+          ended(signal?.aborted ? resolve : () => reject(toCriError(method, error as ServiceError))),
         );
       });
     },

@@ -18,6 +18,8 @@ export interface NodeFacts {
   readonly allocatable: Readonly<Record<string, string>>;
   /** Conditions that the eviction manager has told. */
   readonly pressures?: readonly PressureCondition[];
+  /** The machine goes down. */
+  readonly isShuttingDown?: boolean;
   /** Profiles are enforced here; a pod that relies on one is not run without. */
   readonly hasAppArmor?: boolean;
   /** The runtime can leave out the groups of the image. */
@@ -36,6 +38,7 @@ const SAFE_SYSCTLS = new Set([
 /** `others` are the pods that this node has already taken and that have not ended. */
 export function refusalOf(pod: Pod, others: readonly Pod[], node: NodeFacts): PodFailure | undefined {
   return (
+    shutdown(node) ??
     pressure(pod, node) ??
     sysctls(pod, node) ??
     appArmor(pod, node) ??
@@ -46,6 +49,11 @@ export function refusalOf(pod: Pod, others: readonly Pod[], node: NodeFacts): Po
     ports(pod, others) ??
     shortage(pod, others, node)
   );
+}
+
+function shutdown({ isShuttingDown = false }: NodeFacts): PodFailure | undefined {
+  if (!isShuttingDown) return undefined;
+  return { reason: 'NodeShutdown', message: 'Pod was rejected as the node is shutting down.' };
 }
 
 /** A node that is short takes no more: of memory none that asks for no memory, of disk and processes none at all. */

@@ -256,7 +256,7 @@ export class PodSyncer implements PodSync {
           ({ metadata, state }) => metadata.name === container.name && state === 'CONTAINER_EXITED',
         ),
         restartsShown: restartsShown(before, container),
-        pullSecrets: () => this.options.pullSecretsOf(pod, container),
+        pullSecrets: (one) => this.options.pullSecretsOf(pod, one),
       });
       if (waitMs !== undefined) retryMs = Math.min(retryMs ?? waitMs, waitMs);
       signal.throwIfAborted();

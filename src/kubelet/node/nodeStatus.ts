@@ -27,6 +27,8 @@ export interface NodeFactsFull {
   readonly hasPressure: (condition: PressureCondition) => boolean;
   readonly runtime: RuntimeFacts;
   readonly plegProblem: string | undefined;
+  /** That the machine goes down. */
+  readonly shutdownProblem: string | undefined;
   readonly addresses: readonly string[];
   readonly previous: readonly V1NodeCondition[];
   readonly now: number;
@@ -214,11 +216,12 @@ function pressed(
   return { type, status: isPressed ? 'True' : 'False', reason, message };
 }
 
-function ready({ runtime, plegProblem }: NodeFactsFull): Verdict {
+function ready({ runtime, plegProblem, shutdownProblem }: NodeFactsFull): Verdict {
   const problems = [
     runtimeProblem(runtime),
     networkProblem(runtime),
     plegProblem && `PLEG is not healthy: ${plegProblem}`,
+    shutdownProblem,
   ].filter((problem) => problem !== undefined && problem !== '');
   return problems.length === 0
     ? { type: 'Ready', status: 'True', reason: 'KubeletReady', message: 'kubelet is posting ready status' }

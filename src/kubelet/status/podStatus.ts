@@ -3,6 +3,7 @@
 import type { V1ContainerStatus, V1PodStatus } from '../../api/gen/types.js';
 import { qosClassOf } from '../../api/kinds/pod/qos.js';
 import { ephemeralContainers } from '../names.js';
+import type { PodFailure } from '../podWorkers.js';
 import type { PendingResize } from '../resize/allocations.js';
 import { readySandbox, sandboxIps } from '../runtime/runtimePod.js';
 import { podConditions } from './conditions.js';
@@ -16,7 +17,7 @@ export interface StatusFacts extends ContainerFacts {
   readonly hostIps: readonly string[];
   readonly isTerminating: boolean;
   /** Why the pod as a whole ends: eviction, deadline, refusal. Makes it Failed, once nothing of it runs. */
-  readonly failure?: { readonly reason: string; readonly message: string } | undefined;
+  readonly failure?: PodFailure | undefined;
   /** Resources that the pod asks for and was not granted. */
   readonly pendingResize?: PendingResize | undefined;
   /** Its containers are getting other resources; `error` says what stands in the way. */
@@ -52,6 +53,7 @@ export function podStatus(facts: StatusFacts): V1PodStatus {
     statuses,
     sandboxReady: sandbox !== undefined && (pod.spec.hostNetwork === true || sandboxIps(sandbox).length > 0),
     previous: previous.conditions ?? [],
+    disruption: end?.isDisruption === true ? end.message : undefined,
     pendingResize: facts.pendingResize,
     resizing: facts.resizing,
     generation,

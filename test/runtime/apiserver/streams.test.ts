@@ -65,6 +65,7 @@ describeWith(needs, 'through the apiserver and the kubelet', () => {
       tls: { ...(await pki.server()), clientCa: pki.ca },
       access: { authenticate: async ({ certificate }) => certificate, authorize: async () => true },
       runtime: reachable(runtime),
+      checkpointsDir: path.join(node.node.directory, 'checkpoints'),
       pods: { list: () => [pod], get: (_, name) => (name === 'web' ? pod : undefined) },
       log: silentLog,
     });

@@ -28,6 +28,7 @@ const facts: NodeFactsFull = {
     ...{ handlers: [], features: undefined },
   },
   plegProblem: undefined,
+  shutdownProblem: undefined,
   addresses: ['192.0.2.1'],
   previous: [],
   now: 0,
@@ -75,6 +76,9 @@ describe('the status of a node', () => {
     expect(readyOf({ runtime: { ...facts.runtime, conditions: [], problem: 'refused' } })?.message).toBe(
       'container runtime is down: refused',
     );
+    expect(readyOf({ shutdownProblem: 'node is shutting down' })).toMatchObject({
+      ...{ status: 'False', reason: 'KubeletNotReady', message: 'node is shutting down' },
+    });
     expect(readyOf({ plegProblem: 'pleg has yet to be successful' })?.message).toBe(
       'PLEG is not healthy: pleg has yet to be successful',
     );
