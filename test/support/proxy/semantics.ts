@@ -90,7 +90,7 @@ function fromEverywhere(family: IpFamily, protocol: Protocol): SemanticCase[] {
     ['a load balancer IP', balancerIp, 80],
   ];
   const about = `${protocol} over ${family}`;
-  return PLACES.flatMap((place) => {
+  const cases = PLACES.flatMap((place) => {
     const packet = (ip: string, port: number) => packetFrom(place, ip, port, { protocol });
     const isOutside = place === 'outside';
     return [
@@ -119,6 +119,8 @@ function fromEverywhere(family: IpFamily, protocol: Protocol): SemanticCase[] {
         port: internalElsewhere,
         packet: packet(clusterIp, 80),
         expected: 'drop',
+        // IPVS sees the node's own packets before any filter does.
+        ...(place === 'node' ? { otherwise: { ipvs: 'reject' } } : {}),
       },
       ...entries.flatMap(([entry, ip, port]): SemanticCase[] => [
         {
@@ -151,6 +153,10 @@ function fromEverywhere(family: IpFamily, protocol: Protocol): SemanticCase[] {
       ]),
     ] satisfies SemanticCase[];
   });
+  // No relay of SCTP is there.
+  return protocol === 'sctp'
+    ? cases.map((one) => ({ ...one, otherwise: { ...one.otherwise, userspace: 'untouched' } }))
+    : cases;
 }
 
 /** What needs a service or options of its own. */
@@ -195,6 +201,8 @@ function special(family: IpFamily): SemanticCase[] {
       port: guarded,
       packet: packetFrom('node', balancerIp, 80),
       expected: 'drop',
+      // IPVS sees the node's own packets before any filter does.
+      otherwise: { ipvs: any },
     },
     {
       name: 'source ranges do not guard the external IP',
