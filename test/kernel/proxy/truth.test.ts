@@ -38,4 +38,12 @@ describeWith({ root: true, tools }, 'packets are treated as promised', () => {
     );
     expect(failures).toEqual([]);
   });
+
+  it('in the userspace mode', async () => {
+    const lab = await open();
+    const failures = await brokenPromises(lab, truthGroups('userspace'), async (traffic) =>
+      lab.modeOnNode('userspace', 'nft', traffic),
+    );
+    expect(failures).toEqual([]);
+  });
 });

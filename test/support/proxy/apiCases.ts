@@ -161,6 +161,7 @@ const ROWS: readonly Row[] = [
     'outside',
     NODE_IP,
     [HERE],
+    { otherwise: { userspace: [THERE] } },
   ],
   [
     'a published endpoint serves though it is not ready',

@@ -90,6 +90,8 @@ function fromEverywhere(family: IpFamily, protocol: Protocol): SemanticCase[] {
     ['a load balancer IP', balancerIp, 80],
   ];
   const about = `${protocol} over ${family}`;
+  // A relay without endpoints ends connections as soon as they are there, and has no word for packets of UDP.
+  const closed = { userspace: protocol === 'tcp' ? 'reject' : 'drop' } as const;
   const cases = PLACES.flatMap((place) => {
     const packet = (ip: string, port: number) => packetFrom(place, ip, port, { protocol });
     const isOutside = place === 'outside';
@@ -106,6 +108,7 @@ function fromEverywhere(family: IpFamily, protocol: Protocol): SemanticCase[] {
         port: nowhere,
         packet: packet(clusterIp, 80),
         expected: 'reject',
+        otherwise: closed,
       },
       {
         name: `${about}: the cluster IP with internal policy Local from ${place} stays on the node`,
@@ -120,7 +123,7 @@ function fromEverywhere(family: IpFamily, protocol: Protocol): SemanticCase[] {
         packet: packet(clusterIp, 80),
         expected: 'drop',
         // IPVS sees the node's own packets before any filter does.
-        ...(place === 'node' ? { otherwise: { ipvs: 'reject' } } : {}),
+        otherwise: { ...(place === 'node' ? { ipvs: 'reject' } : {}), ...closed },
       },
       ...entries.flatMap(([entry, ip, port]): SemanticCase[] => [
         {
@@ -135,12 +138,14 @@ function fromEverywhere(family: IpFamily, protocol: Protocol): SemanticCase[] {
           port: nowhere,
           packet: packet(ip, port),
           expected: 'reject',
+          otherwise: closed,
         },
         {
           name: `${about}: ${entry} with policy Local from ${place} ${isOutside ? 'stays on the node and keeps its source' : 'reaches any endpoint'}`,
           port: local,
           packet: packet(ip, port),
           expected: isOutside ? [toHere] : [toHere, toThere],
+          otherwise: { userspace: [toHere, toThere] },
           masqueraded: place === 'node',
         },
         {
@@ -148,6 +153,7 @@ function fromEverywhere(family: IpFamily, protocol: Protocol): SemanticCase[] {
           port: elsewhere,
           packet: packet(ip, port),
           expected: isOutside ? 'drop' : [toThere],
+          otherwise: { userspace: [toThere] },
           masqueraded: place === 'node',
         },
       ]),
@@ -234,14 +240,18 @@ function special(family: IpFamily): SemanticCase[] {
       }),
       packet: packetFrom('outside', balancerIp, 80),
       expected: [toHere],
+      otherwise: { userspace: any },
     },
-    ...(['tcp', 'udp', 'sctp'] as const).map((protocol) => ({
-      name: `an endpoint that reaches itself is masqueraded (${protocol})`,
-      port: servicePort(1, { family, protocol, endpoints: [here] }),
-      packet: packetFrom('pod', clusterIp, 80, { protocol, source: here.ip }),
-      expected: [toHere],
-      masqueraded: true,
-    })),
+    ...(['tcp', 'udp', 'sctp'] as const).map(
+      (protocol): SemanticCase => ({
+        name: `an endpoint that reaches itself is masqueraded (${protocol})`,
+        port: servicePort(1, { family, protocol, endpoints: [here] }),
+        packet: packetFrom('pod', clusterIp, 80, { protocol, source: here.ip }),
+        expected: [toHere],
+        masqueraded: true,
+        ...(protocol === 'sctp' ? { otherwise: { userspace: 'untouched' } } : {}),
+      }),
+    ),
     {
       name: 'an endpoint that reaches itself by an outside address is masqueraded',
       port: service({ endpoints: [here], localEndpoints: [here], externalLocal: true }),
@@ -357,6 +367,8 @@ function special(family: IpFamily): SemanticCase[] {
       port: wide,
       packet: packetFrom('node', family === 'ip' ? '127.0.0.1' : '::1', 30_080),
       expected: 'untouched',
+      // Its relay is on the node itself, where loopback needs no leave.
+      otherwise: { userspace: any },
     },
     {
       name: 'a packet through the node to the same port elsewhere is not a node port',

@@ -128,7 +128,7 @@ export async function askGroup(lab: TruthLab, { cases }: TruthGroup): Promise<st
 export async function brokenPromises(
   lab: TruthLab,
   groups: readonly TruthGroup[],
-  open: (traffic: PerFamily<TrafficOptions>) => Promise<ProxyMode>,
+  open: (traffic: PerFamily<TrafficOptions>) => Promise<Pick<ProxyMode, 'sync' | 'cleanUp' | 'close'>>,
 ): Promise<string[]> {
   const failures: string[] = [];
   for (const group of groups) {

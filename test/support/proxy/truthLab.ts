@@ -6,7 +6,8 @@ import { once } from 'node:events';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterEach } from 'vitest';
-import type { Protocol } from '../../../src/proxy/state.js';
+import type { IptablesBackend } from '../../../src/kernel/iptables/port.js';
+import type { PerFamily, Protocol, ProxyMode, TrafficOptions } from '../../../src/proxy/state.js';
 import { netNsPerTest, type TestNetNs } from '../netns.js';
 import { NODE_IP, NODE_IP6 } from './packet.js';
 
@@ -121,6 +122,12 @@ const LOOSE = 'for file in /proc/sys/net/ipv4/conf/*/rp_filter; do echo 0 > $fil
 
 export interface TruthLab {
   readonly node: TestNetNs;
+  /** A mode in a process of its own on the node, where its sockets must be. */
+  modeOnNode(
+    name: ProxyMode['name'],
+    backend: IptablesBackend,
+    traffic: PerFamily<TrafficOptions>,
+  ): TalkingMode;
   ask(from: Asker, questions: readonly Question[]): Promise<Answer[]>;
 }
 
@@ -136,9 +143,13 @@ const sctpAnswers = (line: string) =>
     return by === 'refused' ? 'refused' : 'silence';
   });
 
+type TalkingMode = Pick<ProxyMode, 'sync' | 'cleanUp' | 'close'>;
+const MODE = path.join(import.meta.dirname, 'modeProcess.mjs');
+
 interface Talker {
   /** One line in, one line out. */
   say(line: string): Promise<string>;
+  end(): void;
 }
 
 /** To be called once in a test file. */
@@ -173,6 +184,7 @@ export function truthLab() {
         child.stdin.write(`${line}\n`);
         return next();
       },
+      end: () => void child.stdin.end(),
     };
   };
   async function serve(ns: TestNetNs, ...addresses: readonly string[]): Promise<void> {
@@ -217,7 +229,27 @@ export function truthLab() {
     ]);
     const askers = { pod, node, outside, here };
     const clients = new Map(ASKERS.map((name) => [name, clientsIn(askers[name])]));
-    return { node, ask: (from, questions) => clients.get(from)?.(questions) ?? Promise.resolve([]) };
+    return {
+      node,
+      modeOnNode: (name, backend, traffic) => talkingMode(node, { name, backend, traffic }),
+      ask: (from, questions) => clients.get(from)?.(questions) ?? Promise.resolve([]),
+    };
+  }
+
+  function talkingMode(
+    ns: TestNetNs,
+    { name, backend, traffic }: { name: string; backend: string; traffic: PerFamily<TrafficOptions> },
+  ): TalkingMode {
+    const { say, end } = talker(ns, process.execPath, MODE, name, backend);
+    const tell = async (words: object) => void (await say(JSON.stringify(words)));
+    return {
+      sync: async (state) => {
+        await tell({ traffic, state: [...state] });
+        return { sent: 0 };
+      },
+      cleanUp: () => tell({}),
+      close: end,
+    };
   }
 
   /** Started when they are first needed. */
