@@ -16,6 +16,8 @@ class Pages {
     void* at = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (at == MAP_FAILED) throw std::bad_alloc();
     data_ = static_cast<uint8_t*>(at);
+    // A table of ten thousand services has as many pages; large ones cost a fault in five hundred. Only advice.
+    madvise(at, size, MADV_HUGEPAGE);
   }
   Pages(Pages&& other) noexcept : data_(std::exchange(other.data_, nullptr)), size_(other.size_) {}
   Pages& operator=(Pages&&) = delete;
