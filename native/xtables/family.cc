@@ -1,8 +1,6 @@
 #include "xtables/family.h"
 
-#include <fcntl.h>
 #include <netinet/in.h>
-#include <sys/file.h>
 #include <sys/socket.h>
 
 #include <linux/netfilter_ipv4/ip_tables.h>
@@ -11,10 +9,12 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <optional>
 #include <set>
+#include <utility>
 
 #include "base/error.h"
-#include "xtables/pages.h"
+#include "base/guard.h"
 #include "xtables/request.h"
 
 namespace trellis {
@@ -22,6 +22,7 @@ namespace trellis {
 namespace {
 
 using xtables::Hooks;
+using xtables::KeptTable;
 using xtables::Pages;
 using xtables::Table;
 
@@ -30,6 +31,17 @@ static_assert(sizeof(ipt_getinfo) == sizeof(ip6t_getinfo) && sizeof(ipt_replace)
 static_assert(offsetof(ipt_get_entries, entrytable) == offsetof(ip6t_get_entries, entrytable));
 static_assert(IPT_SO_GET_INFO == IP6T_SO_GET_INFO && IPT_SO_GET_ENTRIES == IP6T_SO_GET_ENTRIES);
 static_assert(IPT_SO_SET_REPLACE == IP6T_SO_SET_REPLACE && IPT_SO_SET_ADD_COUNTERS == IP6T_SO_SET_ADD_COUNTERS);
+
+Hooks HooksOf(const ipt_getinfo& info) {
+  Hooks hooks{.valid = info.valid_hooks};
+  for (size_t hook = 0; hook < xtables::kHooks; ++hook) {
+    // The others hold what can be no place.
+    if ((hooks.valid >> hook & 1) == 0) continue;
+    hooks.entry[hook] = info.hook_entry[hook];
+    hooks.underflow[hook] = info.underflow[hook];
+  }
+  return hooks;
+}
 
 // One table of one family behind its socket.
 struct Door {
@@ -47,15 +59,14 @@ struct Door {
     return info;
   }
 
-  // The bytes of struct ipt_get_entries and of the entries behind it.
-  Pages Entries(const ipt_getinfo& info) const {
+  KeptTable Read(const ipt_getinfo& info) const {
     Pages pages(offsetof(ipt_get_entries, entrytable) + info.size);
     auto* request = reinterpret_cast<ipt_get_entries*>(pages.data());
     std::memcpy(request->name, info.name, sizeof info.name);
     request->size = info.size;
     auto length = static_cast<socklen_t>(pages.size());
     if (getsockopt(socket, level(), IPT_SO_GET_ENTRIES, pages.data(), &length) != 0) ThrowErrno("read table " + table);
-    return pages;
+    return {HooksOf(info), info.num_entries, std::move(pages), offsetof(ipt_get_entries, entrytable)};
   }
 
   int Set(int option, const Pages& pages) const {
@@ -63,14 +74,14 @@ struct Door {
   }
 };
 
-// A table that was read, changed in memory.
+// A table that was read, or kept from when it was last written, changed in memory.
 class Changed {
  public:
-  Changed(Door door, const xtables::Request& request)
+  Changed(Door door, const xtables::Request& request, std::optional<KeptTable> kept)
       : door_(std::move(door)),
         info_(door_.Info()),
-        found_(door_.Entries(info_)),
-        table_(xtables::LayoutOf(request.domain), found_.bytes().subspan(offsetof(ipt_get_entries, entrytable)), HooksOf(info_)) {
+        found_(kept && IsStill(*kept, info_) ? *std::move(kept) : door_.Read(info_)),
+        table_(xtables::LayoutOf(request.domain), found_.entries(), found_.hooks) {
     if (table_.found().entries != info_.num_entries) throw KernelError(EBADMSG, "read table " + request.table, "another number of entries");
     xtables::Change(table_, request);
     size_ = table_.Measure();
@@ -92,14 +103,13 @@ class Changed {
     return 0;
   }
 
+  // What is in the kernel after Replace.
+  KeptTable Take() { return *std::move(written_); }
+
  private:
-  static Hooks HooksOf(const ipt_getinfo& info) {
-    Hooks hooks{.valid = info.valid_hooks};
-    for (size_t hook = 0; hook < xtables::kHooks; ++hook) {
-      hooks.entry[hook] = info.hook_entry[hook];
-      hooks.underflow[hook] = info.underflow[hook];
-    }
-    return hooks;
+  // Another size is seen also where somebody ignores the lock.
+  static bool IsStill(const KeptTable& kept, const ipt_getinfo& info) {
+    return kept.count == info.num_entries && kept.entries().size() == info.size && kept.hooks == HooksOf(info);
   }
 
   int Exchange(std::vector<xt_counters>& old, std::vector<uint32_t>& origins) {
@@ -117,23 +127,18 @@ class Changed {
     }
     replace->num_counters = static_cast<unsigned>(old.size());
     replace->counters = old.data();
-    return door_.Set(IPT_SO_SET_REPLACE, pages);
+    const int error = door_.Set(IPT_SO_SET_REPLACE, pages);
+    written_.emplace(KeptTable{hooks, replace->num_entries, std::move(pages), sizeof(ipt_replace)});
+    return error;
   }
 
   Door door_;
   ipt_getinfo info_;
-  Pages found_;
+  KeptTable found_;
   Table table_;
   Table::Size size_;
+  std::optional<KeptTable> written_;
 };
-
-// Held until it is closed. Never waited for here: that would keep a thread of the pool.
-Fd Lock(const std::string& path) {
-  Fd fd(open(path.c_str(), O_CREAT | O_RDONLY | O_CLOEXEC, 0600));
-  if (!fd) ThrowErrno("open " + path);
-  if (flock(fd.get(), LOCK_EX | LOCK_NB) != 0) ThrowErrno("lock " + path);
-  return fd;
-}
 
 std::vector<xtables::Request> Read(const Requests& requests) {
   std::vector<xtables::Request> read;
@@ -155,18 +160,27 @@ std::vector<xtables::Request> Read(const Requests& requests) {
 std::vector<Refusal> XtablesFamily::Apply(const Requests& requests) {
   const auto read = Read(requests);
   if (read.empty()) return {};
-  const Fd lock = Lock(read[0].lock);
+  if (!lock_ || lock_->path() != read[0].lock) lock_.emplace(read[0].lock);
+  lock_->Take();
+  bool written = false;
+  const Guard left([&] { lock_->Leave(written); });
+  if (!lock_->IsUndisturbed()) kept_.clear();
   std::vector<Changed> changed;
   changed.reserve(read.size());
   for (size_t i = 0; i < read.size(); ++i) {
+    const auto kept = kept_.extract({read[i].domain, read[i].table});
     try {
-      changed.emplace_back(Door{SocketOf(read[i].domain), read[i].domain, read[i].table}, read[i]);
+      changed.emplace_back(Door{SocketOf(read[i].domain), read[i].domain, read[i].table}, read[i],
+                           kept ? std::optional(std::move(kept.mapped())) : std::nullopt);
     } catch (const InputError& error) {
       throw RequestError(i, error.what());
     }
   }
-  for (size_t i = 0; i < changed.size(); ++i)
+  for (size_t i = 0; i < changed.size(); ++i) {
+    written = true;
     if (const int error = changed[i].Replace(); error != 0) return {{i, error, {}}};
+    kept_.emplace(std::pair(read[i].domain, read[i].table), changed[i].Take());
+  }
   return {};
 }
 

@@ -28,6 +28,7 @@ inline constexpr size_t kHooks = 5;
 struct Hooks {
   uint32_t valid = 0;  // a bit for each hook that the table has
   std::array<uint32_t, kHooks> entry{}, underflow{};
+  bool operator==(const Hooks&) const = default;
 };
 
 // A rule to be written or looked for: an entry, and the chain it jumps to, if it does.

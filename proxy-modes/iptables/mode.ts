@@ -124,7 +124,10 @@ export function iptablesMode({ ports, traffic, nft }: IptablesModeOptions): Prox
       }
       applied.clear();
     },
-    close: () => nft?.close(),
+    close: () => {
+      nft?.close();
+      for (const [, port] of families) port.close();
+    },
   };
 }
 

@@ -83,6 +83,7 @@ export function userspaceMode({ ports }: UserspaceModeOptions): ProxyMode {
     close: () => {
       for (const relay of relays.values()) void relay.close();
       relays.clear();
+      for (const [, iptables] of families) iptables.close();
     },
   };
 }
