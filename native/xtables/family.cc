@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/give_back.h"
 #include "base/guard.h"
 #include "xtables/request.h"
 
@@ -103,6 +104,7 @@ class Changed {
     return 0;
   }
 
+  size_t bytes() const { return size_.bytes; }
   // What is in the kernel after Replace.
   KeptTable Take() { return *std::move(written_); }
 
@@ -165,6 +167,7 @@ std::vector<Refusal> XtablesFamily::Apply(const Requests& requests) {
   bool written = false;
   const Guard left([&] { lock_->Leave(written); });
   if (!lock_->IsUndisturbed()) kept_.clear();
+  GiveBack after;
   std::vector<Changed> changed;
   changed.reserve(read.size());
   for (size_t i = 0; i < read.size(); ++i) {
@@ -175,6 +178,7 @@ std::vector<Refusal> XtablesFamily::Apply(const Requests& requests) {
     } catch (const InputError& error) {
       throw RequestError(i, error.what());
     }
+    after.Add(changed[i].bytes());
   }
   for (size_t i = 0; i < changed.size(); ++i) {
     written = true;
