@@ -6,6 +6,7 @@
 #include <linux/netfilter_ipv4/ip_tables.h>
 #include <linux/netfilter_ipv6/ip6_tables.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
@@ -22,6 +23,7 @@ namespace trellis {
 
 namespace {
 
+using xtables::Arrangement;
 using xtables::Hooks;
 using xtables::KeptTable;
 using xtables::Pages;
@@ -32,6 +34,11 @@ static_assert(sizeof(ipt_getinfo) == sizeof(ip6t_getinfo) && sizeof(ipt_replace)
 static_assert(offsetof(ipt_get_entries, entrytable) == offsetof(ip6t_get_entries, entrytable));
 static_assert(IPT_SO_GET_INFO == IP6T_SO_GET_INFO && IPT_SO_GET_ENTRIES == IP6T_SO_GET_ENTRIES);
 static_assert(IPT_SO_SET_REPLACE == IP6T_SO_SET_REPLACE && IPT_SO_SET_ADD_COUNTERS == IP6T_SO_SET_ADD_COUNTERS);
+
+// A table is taken behind this struct, and so is kept behind room for it.
+constexpr size_t kEntriesAt = sizeof(ipt_replace);
+static_assert(kEntriesAt >= offsetof(ipt_get_entries, entrytable) && kEntriesAt % alignof(ipt_get_entries) == 0);
+static_assert(offsetof(ipt_get_entries, entrytable) % alignof(ipt_get_entries) == 0);
 
 Hooks HooksOf(const ipt_getinfo& info) {
   Hooks hooks{.valid = info.valid_hooks};
@@ -60,14 +67,15 @@ struct Door {
     return info;
   }
 
-  KeptTable Read(const ipt_getinfo& info) const {
-    Pages pages(offsetof(ipt_get_entries, entrytable) + info.size);
-    auto* request = reinterpret_cast<ipt_get_entries*>(pages.data());
+  Pages Read(const ipt_getinfo& info) const {
+    constexpr size_t kBefore = kEntriesAt - offsetof(ipt_get_entries, entrytable);
+    Pages pages(kEntriesAt + info.size);
+    auto* request = reinterpret_cast<ipt_get_entries*>(pages.data() + kBefore);
     std::memcpy(request->name, info.name, sizeof info.name);
     request->size = info.size;
-    auto length = static_cast<socklen_t>(pages.size());
-    if (getsockopt(socket, level(), IPT_SO_GET_ENTRIES, pages.data(), &length) != 0) ThrowErrno("read table " + table);
-    return {HooksOf(info), info.num_entries, std::move(pages), offsetof(ipt_get_entries, entrytable)};
+    auto length = static_cast<socklen_t>(pages.size() - kBefore);
+    if (getsockopt(socket, level(), IPT_SO_GET_ENTRIES, request, &length) != 0) ThrowErrno("read table " + table);
+    return pages;
   }
 
   int Set(int option, const Pages& pages) const {
@@ -81,32 +89,31 @@ class Changed {
   Changed(Door door, const xtables::Request& request, std::optional<KeptTable> kept)
       : door_(std::move(door)),
         info_(door_.Info()),
-        found_(kept && IsStill(*kept, info_) ? *std::move(kept) : door_.Read(info_)),
-        table_(xtables::LayoutOf(request.domain), found_.entries(), found_.hooks) {
+        pages_(kept && IsStill(*kept, info_) ? std::move(kept->pages) : door_.Read(info_)),
+        table_(xtables::LayoutOf(request.domain), pages_.bytes().subspan(kEntriesAt), HooksOf(info_)) {
     if (table_.found().entries != info_.num_entries) throw KernelError(EBADMSG, "read table " + request.table, "another number of entries");
     xtables::Change(table_, request);
-    size_ = table_.Measure();
+    wanted_ = table_.Arrange();
   }
 
   // 0, or what the kernel says. The counters begin at nothing and get what the old ones had when they were replaced.
   int Replace() {
     std::vector<xt_counters> old(info_.num_entries);
-    std::vector<uint32_t> origins;
-    if (const int error = Exchange(old, origins); error != 0) return error;
-    Pages added(sizeof(xt_counters_info) + origins.size() * sizeof(xt_counters));
+    if (const int error = Exchange(old); error != 0) return error;
+    Pages added(sizeof(xt_counters_info) + wanted_.size.entries * sizeof(xt_counters));
     auto* counters = reinterpret_cast<xt_counters_info*>(added.data());
     std::memcpy(counters->name, info_.name, sizeof info_.name);
-    counters->num_counters = static_cast<unsigned>(origins.size());
-    for (size_t i = 0; i < origins.size(); ++i)
-      if (origins[i] != Table::kNew) counters->counters[i] = old[origins[i]];
+    counters->num_counters = static_cast<unsigned>(wanted_.size.entries);
+    for (size_t i = 0; i < wanted_.size.entries; ++i)
+      if (const uint32_t origin = wanted_.origins[i]; origin != Arrangement::kNew) counters->counters[i] = old[origin];
     // The rules are in; only a program that ignores the lock can make this fail.
     door_.Set(IPT_SO_SET_ADD_COUNTERS, added);
     return 0;
   }
 
-  size_t bytes() const { return size_.bytes; }
+  size_t bytes() const { return wanted_.size.bytes; }
   // What is in the kernel after Replace.
-  KeptTable Take() { return *std::move(written_); }
+  KeptTable Take() { return {wanted_.hooks, wanted_.size.entries, std::move(pages_)}; }
 
  private:
   // Another size is seen also where somebody ignores the lock.
@@ -114,32 +121,41 @@ class Changed {
     return kept.count == info.num_entries && kept.entries().size() == info.size && kept.hooks == HooksOf(info);
   }
 
-  int Exchange(std::vector<xt_counters>& old, std::vector<uint32_t>& origins) {
-    Pages pages(sizeof(ipt_replace) + size_.bytes);
-    origins.reserve(size_.entries);
-    const Hooks hooks = table_.Write(pages.data() + sizeof(ipt_replace), origins);
-    auto* replace = reinterpret_cast<ipt_replace*>(pages.data());
+  int Exchange(std::vector<xt_counters>& old) {
+    Write();
+    auto* replace = reinterpret_cast<ipt_replace*>(pages_.data());
     std::memcpy(replace->name, info_.name, sizeof info_.name);
-    replace->valid_hooks = hooks.valid;
-    replace->num_entries = static_cast<unsigned>(size_.entries);
-    replace->size = static_cast<unsigned>(size_.bytes);
+    replace->valid_hooks = wanted_.hooks.valid;
+    replace->num_entries = static_cast<unsigned>(wanted_.size.entries);
+    replace->size = static_cast<unsigned>(wanted_.size.bytes);
     for (size_t hook = 0; hook < xtables::kHooks; ++hook) {
-      replace->hook_entry[hook] = hooks.entry[hook];
-      replace->underflow[hook] = hooks.underflow[hook];
+      replace->hook_entry[hook] = wanted_.hooks.entry[hook];
+      replace->underflow[hook] = wanted_.hooks.underflow[hook];
     }
     replace->num_counters = static_cast<unsigned>(old.size());
     replace->counters = old.data();
-    const int error = door_.Set(IPT_SO_SET_REPLACE, pages);
-    written_.emplace(KeptTable{hooks, replace->num_entries, std::move(pages), sizeof(ipt_replace)});
-    return error;
+    return door_.Set(IPT_SO_SET_REPLACE, pages_);
+  }
+
+  // From here on the table that was read is no more.
+  void Write() {
+    const size_t size = kEntriesAt + wanted_.size.bytes;
+    if (wanted_.inOrder) {
+      pages_.Resize(std::max(size, pages_.size()));
+      wanted_.WriteOver(pages_.data() + kEntriesAt);
+      pages_.Resize(size);
+    } else {
+      Pages fresh(size);
+      wanted_.WriteTo(fresh.data() + kEntriesAt, pages_.data() + kEntriesAt);
+      pages_ = std::move(fresh);
+    }
   }
 
   Door door_;
   ipt_getinfo info_;
-  KeptTable found_;
+  Pages pages_;
   Table table_;
-  Table::Size size_;
-  std::optional<KeptTable> written_;
+  Arrangement wanted_;
 };
 
 std::vector<xtables::Request> Read(const Requests& requests) {
@@ -158,6 +174,8 @@ std::vector<xtables::Request> Read(const Requests& requests) {
 }
 
 }  // namespace
+
+Bytes xtables::KeptTable::entries() const { return pages.bytes().subspan(kEntriesAt); }
 
 std::vector<Refusal> XtablesFamily::Apply(const Requests& requests) {
   const auto read = Read(requests);

@@ -23,11 +23,10 @@ namespace xtables {
 // A table as it is in the kernel.
 struct KeptTable {
   Hooks hooks;
-  unsigned count;  // of entries
-  Pages pages;
-  size_t at;  // where in the pages the entries begin
+  size_t count;  // of entries
+  Pages pages;   // the entries, behind room for what the kernel wants before them
 
-  Bytes entries() const { return pages.bytes().subspan(at); }
+  Bytes entries() const;
 };
 
 }  // namespace xtables

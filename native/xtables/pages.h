@@ -20,7 +20,20 @@ class Pages {
     madvise(at, size, MADV_HUGEPAGE);
   }
   Pages(Pages&& other) noexcept : data_(std::exchange(other.data_, nullptr)), size_(other.size_) {}
-  Pages& operator=(Pages&&) = delete;
+  Pages& operator=(Pages&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    return *this;
+  }
+
+  // May move them. What is new is zeros, or what was there before a smaller size.
+  void Resize(size_t size) {
+    void* at = mremap(data_, size_, size, MREMAP_MAYMOVE);
+    if (at == MAP_FAILED) throw std::bad_alloc();
+    data_ = static_cast<uint8_t*>(at);
+    size_ = size;
+  }
+
   ~Pages() {
     if (data_ != nullptr) munmap(data_, size_);
   }
