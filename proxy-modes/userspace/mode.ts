@@ -86,6 +86,7 @@ export function userspaceMode({ ports, traffic = {} }: UserspaceModeOptions): Pr
     close: () => {
       for (const relay of relays.values()) void relay.close();
       relays.clear();
+      for (const [, iptables] of families) iptables.close();
     },
   };
 }
