@@ -1,6 +1,6 @@
 // A second host joins by a token, as an administrator would type it: real containerd on both, stock kubectl.
 import { execFileSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -27,6 +27,12 @@ const pod = (name: string, nodeName: string) =>
       ],
     },
   });
+
+/** What a node can be told by a file. */
+const documents = [
+  { apiVersion: 'trellis.local/v1alpha1', kind: 'ClusterConfiguration', nodeName: 'second' },
+  { apiVersion: 'kubelet.config.k8s.io/v1beta1', kind: 'KubeletConfiguration', maxPods: 23 },
+];
 
 describeWith(NEEDS, 'a host that joins', () => {
   let cluster: TestCluster;
@@ -74,9 +80,13 @@ describeWith(NEEDS, 'a host that joins', () => {
     const refused = await host.trellis('agent', ...wrong, '--node-name', 'second', ...DETACHED);
     expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('--ca-cert-hash') });
     expect(existsSync(path.join(host.dataDir, 'cluster.json'))).toBe(false);
-    const joined = await host.trellis('agent', ...words, '--node-name', 'second', '--keep-pods', ...DETACHED);
+    const file = path.join(path.dirname(host.dataDir), 'agent.yaml');
+    writeFileSync(file, documents.map((document) => JSON.stringify(document)).join('\n---\n'));
+    const joined = await host.trellis('agent', ...words, '--config', file, '--keep-pods', ...DETACHED);
     expect(joined, await logs()).toMatchObject({ code: 0, stderr: '' });
     expect(await cluster.kubectl('get', 'node', 'second', '--no-headers')).toMatch(/^second +Ready /);
+    const capacity = '{.status.capacity.pods}';
+    expect(await cluster.kubectl('get', 'node', 'second', '-o', `jsonpath=${capacity}`)).toBe('23');
     // The secret is neither on disk nor to be seen among the processes.
     const [, token = ''] = /--token (\S+)/.exec(command) ?? [];
     expect(existsSync(path.join(host.dataDir, 'bootstrap.kubeconfig'))).toBe(false);
