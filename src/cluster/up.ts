@@ -66,10 +66,24 @@ async function prepareMachine(options: UpOptions) {
   if (!controlPlaneOnly) requirePrograms();
   await endLeftovers(layout);
   await requireRole(layout, 'server');
+  return controlPlaneOnly ? prepareServer(options) : prepareNodes(options);
+}
+
+/** A control plane alone has nothing to do with the network, and may lack the right to. */
+async function prepareServer({ layout, wanted, nodeIp }: UpOptions) {
+  if ((wanted.nodes ?? 1) > 1)
+    throw new ClusterError('BAD_OPTION', '--nodes: a control plane alone has no node on this machine');
+  const settings = await settle(layout, wanted, defaultSettings(hostname().toLowerCase()));
+  await requirePorts(settings, ['server']);
+  return { settings, nodeIps: nodeAddresses(nodeIp, settings.clusterCidr) };
+}
+
+async function prepareNodes(options: UpOptions) {
+  const { layout } = options;
   const [nft, route] = await Promise.all([openNft(), openRoute()]);
   try {
     const settings = await settleNodes(options, route);
-    await requirePorts(settings, controlPlaneOnly ? ['server'] : ['server', 'agent']);
+    await requirePorts(settings, ['server', 'agent']);
     await clearNodes(layout, { nft, route });
     if (settings.nodes === 1)
       return { settings, nodeIps: nodeAddresses(options.nodeIp, settings.clusterCidr) };

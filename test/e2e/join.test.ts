@@ -4,6 +4,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { SERVER_CAPABILITIES } from '../../src/cluster/systemd.js';
 import { describeWith } from '../support/requires.js';
 import { SecondHost } from '../support/secondHost.js';
 import { eventually, TestCluster } from '../support/testCluster.js';
@@ -60,7 +61,10 @@ describeWith(NEEDS, 'a host that joins', () => {
     ).then((text) => text.slice('Running '.length));
 
   it('is told how by a control plane that runs alone', async () => {
-    const server = await cluster.trellis('server', ...DETACHED);
+    // With no more rights than its service has.
+    const rights = `-all,${SERVER_CAPABILITIES.map((name) => `+${name}`).join()}`;
+    const fence = ['setpriv', '--bounding-set', rights];
+    const server = await cluster.run([...fence, ...trellisOf(cluster, 'server'), ...DETACHED]);
     expect(server).toMatchObject({ code: 0, stderr: '' });
     expect(server.stdout).toMatch(
       /trellis agent --server https:\/\/192\.168\.99\.1:6443 --token \S+ --ca-cert-hash /,
@@ -98,7 +102,7 @@ describeWith(NEEDS, 'a host that joins', () => {
       ['one', hostname().toLowerCase()],
       ['two', 'second'],
     ] as const)
-      await cluster.run([...kubectlOf(cluster), 'apply', '-f', '-'], { input: pod(name, node) });
+      await cluster.run([...trellisOf(cluster, 'kubectl'), 'apply', '-f', '-'], { input: pod(name, node) });
     await cluster.kubectl('expose', 'pod', 'two', '--port', '80', '--target-port', '8080');
     const [one, two] = [await isRunning('one'), await isRunning('two')];
     expect((await page('one', `http://${two}:8080/hostname`)).trim()).toBe('two');
@@ -145,8 +149,8 @@ async function supervisorOf(host: SecondHost): Promise<number> {
   return components.find(({ name }) => name === 'supervisor')?.pid ?? 0;
 }
 
-const kubectlOf = ({ dataDir }: TestCluster) => [
+const trellisOf = ({ dataDir }: TestCluster, command: string) => [
   process.execPath,
   'dist/src/cli/main.js',
-  ...['kubectl', '--data-dir', dataDir],
+  ...[command, '--data-dir', dataDir],
 ];
