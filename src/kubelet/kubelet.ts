@@ -207,6 +207,7 @@ export async function runKubelet(around: KubeletSurroundings): Promise<RunningKu
     ...{ runtime, cache, log, differ: around.pleg, now: ticks },
     periodMs: config.plegRelistPeriodMs,
     changed: wake,
+    isBusy: (uid) => workers.isBusy(uid),
     relisted: (startedMs, endedMs, succeeded) => metrics.relisted(startedMs, endedMs, succeeded),
   });
   const node =

@@ -113,6 +113,11 @@ export class PodWorkers {
     return this.workers.has(uid);
   }
 
+  /** Its worker is at work, and looks at what the runtime has of the pod when that is done. */
+  isBusy(uid: string): boolean {
+    return this.workers.get(uid)?.running === true;
+  }
+
   phaseOf(uid: string): Phase | undefined {
     return this.workers.get(uid)?.phase;
   }
