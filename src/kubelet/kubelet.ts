@@ -33,6 +33,7 @@ import type { ContainerEnvironment, Pod, PodVolumes, ProbeKind, Probes } from '.
 import { credentialsFor } from './pullSecrets.js';
 import { ResizeActuator } from './resize/actuate.js';
 import { Allocations } from './resize/allocations.js';
+import { Resizes } from './resize/resizes.js';
 import { fetchPod } from './runtime/fetchPod.js';
 import { PodCache } from './runtime/podCache.js';
 import { RuntimeState } from './runtimeState.js';
@@ -190,14 +191,16 @@ export async function runKubelet(around: KubeletSurroundings): Promise<RunningKu
     volumes: parts.volumes,
     probes: parts.probes,
     killer: new Killer({ runtime, events, log, now }),
-    actuator: new ResizeActuator({
-      ...{ config, runtime, cgroups, machine: limits },
-      memoryOf: async (group) => {
-        const [used] = (await cgroupStats?.read([{ group }])) ?? [];
-        return used?.memoryBytes && used.memoryBytes - (used.inactiveFileBytes ?? 0);
-      },
+    resizes: new Resizes({
+      ...{ statuses, events, pending: (uid) => allocations.pending(uid) },
+      actuator: new ResizeActuator({
+        ...{ config, runtime, cgroups, machine: limits },
+        memoryOf: async (group) => {
+          const [used] = (await cgroupStats?.read([{ group }])) ?? [];
+          return used?.memoryBytes && used.memoryBytes - (used.inactiveFileBytes ?? 0);
+        },
+      }),
     }),
-    pendingResize: (uid) => allocations.pending(uid),
     networkProblem: () => state.networkProblem(),
     dnsOf: (pod) => dnsOf(pod, config, events),
     pullSecretsOf: (pod, container) => pullSecretsOf(pod, container, parts),

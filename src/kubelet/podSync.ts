@@ -1,12 +1,7 @@
 // What a pod worker does: bring a pod up, keep it as its spec says, take it down. The IO around podActions.
 // Guarantees: order is cgroup and directories, sandbox beside volumes and images, init containers, containers; status is told before and after.
 import { mkdir } from 'node:fs/promises';
-import type {
-  V1Container,
-  V1ContainerStatus,
-  V1PodStatus,
-  V1ResourceRequirements,
-} from '../api/gen/types.js';
+import type { V1Container, V1PodStatus } from '../api/gen/types.js';
 import type { Log } from '../api/log.js';
 import type { AuthConfig, PodSandboxConfig, RuntimeService } from '../cri/runtime.js';
 import type { CgroupPort } from '../kernel/cgroup/port.js';
@@ -17,12 +12,10 @@ import type { ContainerStarter } from './container/starter.js';
 import { KubeletError, messageOf } from './error.js';
 import type { EventSink } from './events.js';
 import { allContainers, ephemeralContainers, isRestartable, podText } from './names.js';
-import { type ContainerResize, computePodActions, type PodActions } from './podActions.js';
+import { computePodActions, type PodActions } from './podActions.js';
 import type { PodFailure, PodSync, PodTermination, SyncOutcome } from './podWorkers.js';
 import type { Pod, PodVolumes, Probes } from './ports.js';
-import type { ResizeActuator } from './resize/actuate.js';
-import type { PendingResize } from './resize/allocations.js';
-import { changedAmounts, resizableContainers, summaryOf } from './resize/amounts.js';
+import { givenTo, type Resizes } from './resize/resizes.js';
 import { podCgroup, podCgroupPlaces, podCgroupResources } from './resources.js';
 import type { PodCache } from './runtime/podCache.js';
 import { isRunning, latest, livingContainers, type RuntimePod, sandboxIps } from './runtime/runtimePod.js';
@@ -38,9 +31,7 @@ export interface PodSyncOptions {
   readonly probes: Probes;
   readonly killer: Killer;
   readonly starter: ContainerStarter;
-  readonly actuator: ResizeActuator;
-  /** Resources that the pod asks for and was not granted. */
-  readonly pendingResize: (uid: string) => PendingResize | undefined;
+  readonly resizes: Resizes;
   readonly statuses: StatusManager;
   readonly events: EventSink;
   readonly log: Log;
@@ -56,16 +47,12 @@ export interface PodSyncOptions {
 }
 
 const FIRST_INIT_WAIT_MS = 20;
-const RESIZE_RETRY_MS = 10_000;
 
 export class PodSyncer implements PodSync {
   /** When the last sync of a pod ended: the runtime's state must be newer than that. */
   private readonly syncedAt = new Map<string, number>();
   private readonly volumesAt = new Map<string, number>();
   private readonly initWaits = new Map<string, number>();
-  /** Pods whose resources are being changed, with what stands in the way. */
-  private readonly resizing = new Map<string, { readonly error?: string }>();
-
   constructor(private readonly options: PodSyncOptions) {}
 
   async sync(pod: Pod, signal: AbortSignal): Promise<SyncOutcome> {
@@ -110,24 +97,23 @@ export class PodSyncer implements PodSync {
   }
 
   async terminated(uid: string, pod: Pod | undefined): Promise<void> {
-    const { volumes, statuses, starter } = this.options;
+    const { volumes, statuses, starter, resizes } = this.options;
     await volumes.tearDown(uid);
     await this.removeCgroups(uid);
     starter.forget(uid);
     this.syncedAt.delete(uid);
     this.volumesAt.delete(uid);
     this.initWaits.delete(uid);
-    this.resizing.delete(uid);
+    resizes.forget(uid);
     // The worker is finished when this returns; only then may the API forget the pod.
     if (pod !== undefined) setImmediate(() => statuses.flush(uid));
   }
 
   private async syncOnce(pod: Pod, signal: AbortSignal): Promise<SyncOutcome> {
-    const { cache, probes, config } = this.options;
+    const { cache, probes, config, resizes } = this.options;
     const { uid } = pod.metadata;
     const runtimePod = await cache.newerThan(uid, this.syncedAt.get(uid) ?? Number.NEGATIVE_INFINITY);
-    if (!this.resizing.has(uid) && isBeingResized(pod, this.options.statuses.get(pod)))
-      this.resizing.set(uid, {});
+    resizes.notice(pod);
     const before = this.tell(pod, runtimePod);
     if (hasEnded(before)) return { terminal: true };
     const deadline = this.deadline(pod, before);
@@ -146,47 +132,17 @@ export class PodSyncer implements PodSync {
     });
     const retryMs = least(
       await this.perform(pod, runtimePod, before, actions, signal),
-      await this.resize(pod, before, actions.containersToResize),
+      await resizes.perform(pod, before, actions.containersToResize),
     );
     const acted = actions.createSandbox || actions.killPod || hasWork(actions);
     const seen = acted ? await cache.refresh(uid) : runtimePod;
     // Nothing was done: what was told before holds. Most syncs of a full node are such.
     let after = acted || actions.containersToResize.length > 0 ? this.tell(pod, seen) : before;
-    if (this.endResize(pod, after)) after = this.tell(pod, seen);
+    if (resizes.end(pod, after)) after = this.tell(pod, seen);
     const waits = [retryMs, deadline.leftMs, this.initWaitMs(pod, actions), config.syncFrequencyMs].filter(
       (ms) => ms !== undefined,
     );
     return { terminal: hasEnded(after), resyncAfterMs: Math.min(...waits) };
-  }
-
-  /** Answers when to try again what could not be done. */
-  private async resize(
-    pod: Pod,
-    before: V1PodStatus,
-    containers: readonly ContainerResize[],
-  ): Promise<number | undefined> {
-    if (containers.length === 0) return undefined;
-    const { actuator, statuses } = this.options;
-    try {
-      await actuator.resize({ pod, containers, given: ({ name }) => statusOf(before, name)?.resources });
-      // The status is where it is remembered what each container was given.
-      statuses.set(pod, withGiven(statuses.get(pod), containers));
-      return undefined;
-    } catch (error) {
-      this.resizing.set(pod.metadata.uid, { error: messageOf(error) });
-      this.warn(pod, 'ResizeError', `Pod resize error: ${messageOf(error)}`);
-      return RESIZE_RETRY_MS;
-    }
-  }
-
-  /** Over once every container has what its pod was granted. */
-  private endResize(pod: Pod, status: V1PodStatus): boolean {
-    const { uid } = pod.metadata;
-    if (!this.resizing.has(uid) || isBeingResized(pod, status)) return false;
-    this.resizing.delete(uid);
-    const message = `Pod resize completed: ${summaryOf(pod.spec)}`;
-    this.options.events.event(pod, { type: 'Normal', reason: 'ResizeCompleted', message });
-    return true;
   }
 
   /** Init containers are often over at once: while one is young the pod is looked at sooner than by the next relist. */
@@ -368,8 +324,8 @@ export class PodSyncer implements PodSync {
         failures: starter.failuresOf(uid),
         isReady: (id) => probes.isReady(uid, id),
         isStarted: (id) => probes.isStarted(uid, id),
-        pendingResize: this.options.pendingResize(uid),
-        resizing: this.resizing.get(uid),
+        pendingResize: this.options.resizes.pending(uid),
+        resizing: this.options.resizes.of(uid),
         hostIps: hostIps(),
         now: now(),
       });
@@ -405,40 +361,6 @@ const hasWork = (actions: PodActions) =>
   actions.initContainersToStart.length > 0 ||
   actions.containersToStart.length > 0 ||
   actions.containersToKill.length > 0;
-
-const statusOf = (status: V1PodStatus, name: string): V1ContainerStatus | undefined =>
-  [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])].find(
-    (one) => one.name === name,
-  );
-
-/** A running container has other resources than its pod was granted. */
-function isBeingResized(pod: Pod, status: V1PodStatus): boolean {
-  return resizableContainers(pod.spec).some(({ name, resources }) => {
-    const given = statusOf(status, name);
-    if (given?.resources === undefined || given.state?.running === undefined) return false;
-    return changedAmounts(resources, given.resources).length > 0;
-  });
-}
-
-/** The resources of this very run, as its status says. */
-function givenTo(status: V1PodStatus, name: string, id: string): V1ResourceRequirements | undefined {
-  const found = statusOf(status, name);
-  return found?.containerID?.endsWith(`://${id}`) ? found.resources : undefined;
-}
-
-function withGiven(status: V1PodStatus, resized: readonly ContainerResize[]): V1PodStatus {
-  const each = (list: readonly V1ContainerStatus[]) =>
-    list.map((one) => {
-      const found = resized.find(({ container }) => container.name === one.name);
-      return found === undefined ? one : { ...one, resources: found.container.resources ?? {} };
-    });
-  const { initContainerStatuses, containerStatuses = [] } = status;
-  return {
-    ...status,
-    containerStatuses: each(containerStatuses),
-    ...(initContainerStatuses === undefined ? {} : { initContainerStatuses: each(initContainerStatuses) }),
-  };
-}
 
 function least(...delays: readonly (number | undefined)[]): number | undefined {
   const known = delays.filter((ms) => ms !== undefined);
