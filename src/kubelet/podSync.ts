@@ -3,7 +3,7 @@
 import { mkdir } from 'node:fs/promises';
 import type { V1Container, V1PodStatus } from '../api/gen/types.js';
 import type { Log } from '../api/log.js';
-import type { AuthConfig, PodSandboxConfig, RuntimeService } from '../cri/runtime.js';
+import type { AuthConfig, ContainerStatus, PodSandboxConfig, RuntimeService } from '../cri/runtime.js';
 import type { CgroupPort } from '../kernel/cgroup/port.js';
 import type { KubeletConfig } from './config.js';
 import type { Killer } from './container/killer.js';
@@ -12,13 +12,14 @@ import type { ContainerStarter } from './container/starter.js';
 import { KubeletError, messageOf } from './error.js';
 import type { EventSink } from './events.js';
 import { allContainers, ephemeralContainers, isRestartable, podText } from './names.js';
-import { computePodActions, type PodActions } from './podActions.js';
+import { computePodActions, type PodActions, restartsAll } from './podActions.js';
 import type { PodFailure, PodSync, PodTermination, SyncOutcome } from './podWorkers.js';
 import type { Pod, PodVolumes, Probes } from './ports.js';
 import { givenTo, type Resizes } from './resize/resizes.js';
 import { podCgroup, podCgroupPlaces, podCgroupResources } from './resources.js';
 import type { PodCache } from './runtime/podCache.js';
 import { isRunning, latest, livingContainers, type RuntimePod, sandboxIps } from './runtime/runtimePod.js';
+import { withNextRun } from './status/containerStatuses.js';
 import { podStatus, probedStatuses } from './status/podStatus.js';
 import type { StatusManager } from './status/statusManager.js';
 
@@ -178,11 +179,14 @@ export class PodSyncer implements PodSync {
       await killer.killPod(pod, runtimePod, { signal });
     } else
       await Promise.all(
-        actions.containersToKill.map(async ({ id, message, probe }) => {
+        actions.containersToKill.map(async ({ id, message, probe, atOnce }) => {
           const run = runtimePod.containers.find((one) => one.id === id);
-          if (run !== undefined) await killer.killContainer(pod, run, podIp, { message, probe, signal });
+          const graceSeconds = atOnce === true ? 0 : undefined;
+          if (run !== undefined)
+            await killer.killContainer(pod, run, podIp, { message, probe, signal, graceSeconds });
         }),
       );
+    if (restartsAll(pod, runtimePod)) return this.beginAgain(pod, actions.runsToForget);
     if (!actions.createSandbox && !hasWork(actions)) {
       if (!actions.killPod) await this.refreshVolumes(pod);
       return undefined;
@@ -218,6 +222,18 @@ export class PodSyncer implements PodSync {
       signal.throwIfAborted();
     }
     return retryMs;
+  }
+
+  /** Forgets runs that have ended, so that the pod's next look begins with its first container. Answers when that is. */
+  private async beginAgain(pod: Pod, runs: readonly ContainerStatus[]): Promise<number> {
+    const { runtime, statuses, starter } = this.options;
+    if (runs.length > 0) {
+      // What is gone from the runtime is remembered here: how often each ran, and how it ended.
+      statuses.set(pod, withNextRun(pod, statuses.get(pod)));
+      starter.remember(pod, runs);
+      await Promise.all(runs.map(({ id }) => runtime.removeContainer(id)));
+    }
+    return FIRST_INIT_WAIT_MS;
   }
 
   /** The sandbox that the pod has, or a new one, with its addresses. */
@@ -357,6 +373,7 @@ export class PodSyncer implements PodSync {
 const hasEnded = ({ phase }: V1PodStatus) => phase === 'Succeeded' || phase === 'Failed';
 
 const hasWork = (actions: PodActions) =>
+  actions.runsToForget.length > 0 ||
   actions.ephemeralContainersToStart.length > 0 ||
   actions.initContainersToStart.length > 0 ||
   actions.containersToStart.length > 0 ||

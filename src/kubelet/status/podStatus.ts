@@ -3,6 +3,7 @@
 import type { V1ContainerStatus, V1PodStatus } from '../../api/gen/types.js';
 import { qosClassOf } from '../../api/kinds/pod/qos.js';
 import { ephemeralContainers } from '../names.js';
+import { restartsAll } from '../podActions.js';
 import type { PodFailure } from '../podWorkers.js';
 import type { PendingResize } from '../resize/allocations.js';
 import { readySandbox, sandboxIps } from '../runtime/runtimePod.js';
@@ -35,7 +36,10 @@ export function podStatus(facts: StatusFacts): V1PodStatus {
   const statuses = containerStatuses(facts, pod.spec.containers, previous.containerStatuses);
   const ephemeral = containerStatuses(facts, ephemeralContainers(pod), previous.ephemeralContainerStatuses);
   const wasEnded = previous.phase === 'Succeeded' || previous.phase === 'Failed';
-  const computed = phaseOf({ spec: pod.spec, initStatuses, statuses, isTerminating: facts.isTerminating });
+  const isRestartingAll = restartsAll(pod, runtime);
+  const computed = phaseOf({
+    ...{ spec: pod.spec, initStatuses, statuses, isTerminating: facts.isTerminating, isRestartingAll },
+  });
   // An ended pod never comes back to life under the same uid.
   const phase = wasEnded ? (previous.phase as typeof computed) : failure === undefined ? computed : 'Failed';
   const sandbox = readySandbox(runtime);
@@ -48,6 +52,7 @@ export function podStatus(facts: StatusFacts): V1PodStatus {
     statuses,
     sandboxReady: sandbox !== undefined && (pod.spec.hostNetwork === true || sandboxIps(sandbox).length > 0),
     previous: previous.conditions ?? [],
+    restartingAll: couldRestartAll(pod) ? isRestartingAll : undefined,
     disruption: failure?.isDisruption === true ? failure.message : undefined,
     pendingResize: facts.pendingResize,
     resizing: facts.resizing,
@@ -70,6 +75,11 @@ export function podStatus(facts: StatusFacts): V1PodStatus {
     qosClass: previous.qosClass ?? qosClassOf(pod.spec),
   };
 }
+
+const couldRestartAll = ({ spec }: ContainerFacts['pod']) =>
+  [...(spec.initContainers ?? []), ...spec.containers].some(({ restartPolicyRules = [] }) =>
+    restartPolicyRules.some(({ action }) => action === 'RestartAllContainers'),
+  );
 
 function podIps({ pod, runtime, hostIps, previous }: StatusFacts): readonly string[] {
   if (pod.spec.hostNetwork === true) return runtime.sandboxes.length > 0 ? hostIps : [];
