@@ -138,7 +138,7 @@ export class PodSyncer implements PodSync {
     const acted = actions.createSandbox || actions.killPod || hasWork(actions);
     const seen = acted ? await cache.refresh(uid) : runtimePod;
     // Nothing was done: what was told before holds. Most syncs of a full node are such.
-    let after = acted || actions.containersToResize.length > 0 ? this.tell(pod, seen) : before;
+    let after = acted || resizes.of(uid) !== undefined ? this.tell(pod, seen) : before;
     if (resizes.end(pod, after)) after = this.tell(pod, seen);
     const waits = [retryMs, deadline.leftMs, this.initWaitMs(pod, actions), config.syncFrequencyMs].filter(
       (ms) => ms !== undefined,

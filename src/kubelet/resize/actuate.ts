@@ -1,6 +1,6 @@
 // Brings granted resources to containers that run: the pod's control group, then the containers through the runtime.
 // Guarantees: a group never has less than what is inside it; a limit below what is in use is refused, not enforced.
-import type { V1Container } from '../../api/gen/types.js';
+import type { V1Container, V1ResourceRequirements } from '../../api/gen/types.js';
 import type { RuntimeService } from '../../cri/runtime.js';
 import type { CgroupPort, CgroupResources } from '../../kernel/cgroup/port.js';
 import type { KubeletConfig } from '../config.js';
@@ -21,35 +21,37 @@ export interface ActuatorOptions {
 export interface ResizeOrder {
   readonly pod: Pod;
   readonly containers: readonly { readonly container: V1Container; readonly id: string }[];
-  /** What the containers have now. */
+  /** What the containers have now, and the pod as a whole. */
   readonly given: ResourcesByName;
+  readonly givenWhole: V1ResourceRequirements | undefined;
 }
 
 export class ResizeActuator {
   constructor(private readonly options: ActuatorOptions) {}
 
-  async resize({ pod, containers, given }: ResizeOrder): Promise<void> {
+  async resize({ pod, containers, given, givenWhole }: ResizeOrder): Promise<void> {
     const { config, runtime, cgroups, machine } = this.options;
     const group = podCgroup(config.cgroupRoot, pod.spec, pod.metadata.uid);
     const after = podCgroupResources(pod.spec, config);
-    const before = podCgroupResources(withResources(pod.spec, given), config);
+    const before = podCgroupResources(withResources(pod.spec, given, givenWhole), config);
     const isOurs = config.cgroupsPerQOS && cgroups !== undefined;
+    await this.refuseBelowUse(group, after.memoryLimitBytes, `pod ${pod.metadata.name}`);
     if (isOurs) await cgroups.update(group, larger(before, after));
     for (const { container, id } of containers) {
       const wanted = containerResources(pod.spec, container, machine());
-      await this.refuseBelowUse(`${group}/${id}`, wanted.memoryLimitInBytes, container.name);
+      await this.refuseBelowUse(`${group}/${id}`, wanted.memoryLimitInBytes, `container ${container.name}`);
       await runtime.updateContainerResources(id, wanted);
     }
     if (isOurs) await cgroups.update(group, after);
   }
 
-  private async refuseBelowUse(group: string, limit: number | undefined, name: string): Promise<void> {
+  private async refuseBelowUse(group: string, limit: number | undefined, what: string): Promise<void> {
     if (limit === undefined) return;
     const used = await this.options.memoryOf(group);
     if (used === undefined || used <= limit) return;
     throw new KubeletError(
       'ResizeError',
-      `attempting to set memory limit (${limit}) of container ${name} below current usage (${used})`,
+      `attempting to set memory limit (${limit}) of ${what} below current usage (${used})`,
     );
   }
 }

@@ -55,12 +55,13 @@ export class Resizes {
     before: V1PodStatus,
     containers: readonly ContainerResize[],
   ): Promise<number | undefined> {
-    if (containers.length === 0) return undefined;
+    if (containers.length === 0 && !isWholeResized(pod, before)) return undefined;
     const { actuator, statuses, events } = this.options;
     try {
-      await actuator.resize({ pod, containers, given: ({ name }) => statusOf(before, name)?.resources });
+      const given = ({ name }: { readonly name: string }) => statusOf(before, name)?.resources;
+      await actuator.resize({ pod, containers, given, givenWhole: before.resources });
       // The status is where it is remembered what each container was given.
-      statuses.set(pod, withGiven(statuses.get(pod), containers));
+      statuses.set(pod, withGiven(pod, statuses.get(pod), containers));
       return undefined;
     } catch (error) {
       this.underWay.set(pod.metadata.uid, { error: messageOf(error) });
@@ -92,8 +93,14 @@ const statusOf = (status: V1PodStatus, name: string): V1ContainerStatus | undefi
     (one) => one.name === name,
   );
 
-/** A running container has other resources than its pod was granted. */
-function isBeingResized(pod: Pod, status: V1PodStatus): boolean {
+/** The control group of the pod has other limits than it was granted as a whole. */
+function isWholeResized({ spec }: Pod, status: V1PodStatus): boolean {
+  return status.resources !== undefined && changedAmounts(spec.resources, status.resources).length > 0;
+}
+
+/** The pod, or a running container of it, has other resources than were granted. */
+export function isBeingResized(pod: Pod, status: V1PodStatus): boolean {
+  if (isWholeResized(pod, status)) return true;
   return resizableContainers(pod.spec).some(({ name, resources }) => {
     const given = statusOf(status, name);
     if (given?.resources === undefined || given.state?.running === undefined) return false;
@@ -101,7 +108,7 @@ function isBeingResized(pod: Pod, status: V1PodStatus): boolean {
   });
 }
 
-function withGiven(status: V1PodStatus, resized: readonly ContainerResize[]): V1PodStatus {
+function withGiven({ spec }: Pod, status: V1PodStatus, resized: readonly ContainerResize[]): V1PodStatus {
   const each = (list: readonly V1ContainerStatus[]) =>
     list.map((one) => {
       const found = resized.find(({ container }) => container.name === one.name);
@@ -110,6 +117,7 @@ function withGiven(status: V1PodStatus, resized: readonly ContainerResize[]): V1
   const { initContainerStatuses, containerStatuses = [] } = status;
   return {
     ...status,
+    ...(spec.resources === undefined ? {} : { resources: spec.resources }),
     containerStatuses: each(containerStatuses),
     ...(initContainerStatuses === undefined ? {} : { initContainerStatuses: each(initContainerStatuses) }),
   };

@@ -66,6 +66,7 @@ export function podStatus(facts: StatusFacts): V1PodStatus {
     ...(reason?.reason === undefined ? {} : { reason: reason.reason }),
     ...(reason?.message === undefined ? {} : { message: reason.message }),
     conditions,
+    ...wholeResources(facts),
     ...(hostIps[0] === undefined ? {} : { hostIP: hostIps[0], hostIPs: hostIps.map((ip) => ({ ip })) }),
     ...(ips[0] === undefined ? {} : { podIP: ips[0], podIPs: ips.map((ip) => ({ ip })) }),
     startTime: previous.startTime ?? apiTime(now),
@@ -73,6 +74,17 @@ export function podStatus(facts: StatusFacts): V1PodStatus {
     containerStatuses: statuses,
     ...(ephemeral.length === 0 ? {} : { ephemeralContainerStatuses: ephemeral }),
     qosClass: previous.qosClass ?? qosClassOf(pod.spec),
+  };
+}
+
+/** Of a pod that asks for something as a whole: what it was granted, and what its control group has. */
+function wholeResources({ pod: { spec }, previous }: StatusFacts): Partial<V1PodStatus> {
+  const { resources } = spec;
+  if (resources === undefined) return {};
+  const { requests } = resources;
+  return {
+    resources: previous.resources ?? resources,
+    ...(requests === undefined ? {} : { allocatedResources: requests }),
   };
 }
 
