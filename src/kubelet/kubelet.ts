@@ -13,6 +13,7 @@ import { type CgroupStatsPort, openCgroupStats } from '../kernel/cgroup/stats.js
 import { completeConfig, type KubeletConfig, type KubeletOptions } from './config.js';
 import { Killer } from './container/killer.js';
 import { ContainerStarter } from './container/starter.js';
+import { UserNamespaces } from './container/userNamespaces.js';
 import { parseResolvConf, podDns } from './environment/dns.js';
 import { type EventSink, noEvents } from './events.js';
 import { EvictionManager } from './eviction/evictionManager.js';
@@ -156,6 +157,10 @@ export async function runKubelet(around: KubeletSurroundings): Promise<RunningKu
     name: config.nodeName,
     labels: { ...nodeLabels(config, machine), ...node?.current()?.metadata.labels },
   });
+  const handlerOf = ({ spec: { runtimeClassName: name = '' } }: Pod) => {
+    const handler = config.runtimeHandlers[name] ?? name;
+    return state.facts().handlers.find((one) => one.name === handler)?.features;
+  };
   const parts = around.parts({
     config,
     hostIps,
@@ -164,10 +169,7 @@ export async function runKubelet(around: KubeletSurroundings): Promise<RunningKu
     events,
     wake,
     statusOf: (pod) => statuses.get(pod),
-    handlerOf: ({ spec: { runtimeClassName: name = '' } }) => {
-      const handler = config.runtimeHandlers[name] ?? name;
-      return state.facts().handlers.find((one) => one.name === handler)?.features;
-    },
+    handlerOf,
     imageProblem: () => imageVolumeProblem(state.facts().version),
     probed: (pod, container, kind, { outcome }) => metrics.probed(pod, container, kind, outcome),
   });
@@ -191,6 +193,8 @@ export async function runKubelet(around: KubeletSurroundings): Promise<RunningKu
     volumes: parts.volumes,
     probes: parts.probes,
     killer: new Killer({ runtime, events, log, now }),
+    users: new UserNamespaces({ ...config, podsOnDisk: () => parts.volumes.podsOnDisk() }),
+    canMapUsers: (pod) => handlerOf(pod)?.userNamespaces === true,
     resizes: new Resizes({
       ...{ statuses, events, pending: (uid) => allocations.pending(uid) },
       actuator: new ResizeActuator({

@@ -3,12 +3,19 @@
 import { mkdir } from 'node:fs/promises';
 import type { V1Container, V1PodStatus } from '../api/gen/types.js';
 import type { Log } from '../api/log.js';
-import type { AuthConfig, ContainerStatus, PodSandboxConfig, RuntimeService } from '../cri/runtime.js';
+import type {
+  AuthConfig,
+  ContainerStatus,
+  IdMapping,
+  PodSandboxConfig,
+  RuntimeService,
+} from '../cri/runtime.js';
 import type { CgroupPort } from '../kernel/cgroup/port.js';
 import type { KubeletConfig } from './config.js';
 import type { Killer } from './container/killer.js';
 import { podLogDirectory, sandboxConfig } from './container/sandboxConfig.js';
 import type { ContainerStarter } from './container/starter.js';
+import type { UserNamespaces } from './container/userNamespaces.js';
 import { KubeletError, messageOf } from './error.js';
 import type { EventSink } from './events.js';
 import { allContainers, ephemeralContainers, isRestartable, podText } from './names.js';
@@ -22,6 +29,7 @@ import { isRunning, latest, livingContainers, type RuntimePod, sandboxIps } from
 import { withNextRun } from './status/containerStatuses.js';
 import { podStatus, probedStatuses } from './status/podStatus.js';
 import type { StatusManager } from './status/statusManager.js';
+import { podDir } from './volumes/files.js';
 
 export interface PodSyncOptions {
   readonly config: KubeletConfig;
@@ -33,6 +41,9 @@ export interface PodSyncOptions {
   readonly killer: Killer;
   readonly starter: ContainerStarter;
   readonly resizes: Resizes;
+  readonly users: UserNamespaces;
+  /** The runtime can give this pod users of its own. */
+  readonly canMapUsers: (pod: Pod) => boolean;
   readonly statuses: StatusManager;
   readonly events: EventSink;
   readonly log: Log;
@@ -98,7 +109,7 @@ export class PodSyncer implements PodSync {
   }
 
   async terminated(uid: string, pod: Pod | undefined): Promise<void> {
-    const { volumes, statuses, starter, resizes } = this.options;
+    const { volumes, statuses, starter, resizes, users } = this.options;
     await volumes.tearDown(uid);
     await this.removeCgroups(uid);
     starter.forget(uid);
@@ -106,6 +117,7 @@ export class PodSyncer implements PodSync {
     this.volumesAt.delete(uid);
     this.initWaits.delete(uid);
     resizes.forget(uid);
+    users.forget(uid);
     // The worker is finished when this returns; only then may the API forget the pod.
     if (pod !== undefined) setImmediate(() => statuses.flush(uid));
   }
@@ -133,7 +145,7 @@ export class PodSyncer implements PodSync {
     });
     const retryMs = least(
       await this.perform(pod, runtimePod, before, actions, signal),
-      await resizes.perform(pod, before, actions.containersToResize),
+      await resizes.perform(pod, before, actions),
     );
     const acted = actions.createSandbox || actions.killPod || hasWork(actions);
     const seen = acted ? await cache.refresh(uid) : runtimePod;
@@ -238,7 +250,10 @@ export class PodSyncer implements PodSync {
 
   /** The sandbox that the pod has, or a new one, with its addresses. */
   private async sandbox(pod: Pod, { createSandbox, sandboxId, attempt }: PodActions) {
-    const [config] = await Promise.all([this.sandboxConfig(pod, attempt), this.prepare(pod)]);
+    const [config] = await Promise.all([
+      this.sandboxConfig(pod, attempt).catch((error: unknown) => this.refuseSandbox(pod, error)),
+      this.prepare(pod),
+    ]);
     const id = createSandbox || sandboxId === undefined ? await this.createSandbox(pod, config) : sandboxId;
     return { id, config, podIps: await this.podIps(pod, id) };
   }
@@ -249,7 +264,7 @@ export class PodSyncer implements PodSync {
     const logs = podLogDirectory(config.podLogsDir, pod);
     await Promise.all([
       config.cgroupsPerQOS ? cgroups?.create(group, podCgroupResources(pod.spec, config)) : undefined,
-      mkdir(`${config.rootDir}/pods/${pod.metadata.uid}`, { recursive: true, mode: 0o750 }),
+      mkdir(podDir(config.rootDir, pod.metadata.uid), { recursive: true, mode: 0o750 }),
       ...allContainers(pod).map(({ name }) => mkdir(`${logs}/${name}`, { recursive: true, mode: 0o755 })),
     ]);
   }
@@ -285,24 +300,36 @@ export class PodSyncer implements PodSync {
         ? ''
         : config.cgroupRoot;
     const { podLogsDir, clusterDomain } = config;
-    return sandboxConfig(pod, { attempt, podLogsDir, cgroupParent, clusterDomain, dns: await dnsOf(pod) });
+    const [dns, ids] = await Promise.all([dnsOf(pod), this.idsOf(pod)]);
+    return sandboxConfig(pod, { attempt, podLogsDir, cgroupParent, clusterDomain, dns, ids });
+  }
+
+  /** Of a pod that has its own users. Without them its root would have the rights of the node's. */
+  private async idsOf(pod: Pod): Promise<IdMapping | undefined> {
+    if (pod.spec.hostUsers !== false) return undefined;
+    const { config, users, canMapUsers } = this.options;
+    if (!canMapUsers(pod))
+      throw new KubeletError(
+        'CreatePodSandboxError',
+        "can't set `spec.hostUsers: false`, runtime does not support user namespaces",
+      );
+    await mkdir(podDir(config.rootDir, pod.metadata.uid), { recursive: true, mode: 0o750 });
+    return users.rangeOf(pod.metadata.uid);
   }
 
   private async createSandbox(pod: Pod, config: PodSandboxConfig): Promise<string> {
     const { runtime } = this.options;
     const name = pod.spec.runtimeClassName;
     try {
-      // Running it without would give the pod's root the rights of the node's.
-      if (pod.spec.hostUsers === false)
-        throw new KubeletError(
-          'CreatePodSandboxError',
-          'pods with user namespaces (hostUsers: false) are not supported by this kubelet',
-        );
       return await runtime.runPodSandbox(config, name && (this.options.config.runtimeHandlers[name] ?? name));
     } catch (error) {
-      this.warn(pod, 'FailedCreatePodSandBox', `Failed to create pod sandbox: ${messageOf(error)}`);
-      throw new KubeletError('CreatePodSandboxError', messageOf(error), { cause: error });
+      return this.refuseSandbox(pod, error);
     }
+  }
+
+  private refuseSandbox(pod: Pod, cause: unknown): never {
+    this.warn(pod, 'FailedCreatePodSandBox', `Failed to create pod sandbox: ${messageOf(cause)}`);
+    throw new KubeletError('CreatePodSandboxError', messageOf(cause), { cause });
   }
 
   private async podIps(pod: Pod, sandboxId: string): Promise<readonly string[]> {

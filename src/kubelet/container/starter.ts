@@ -198,6 +198,7 @@ export class ContainerStarter {
         image: pulled.image,
         targetId: request.targetId,
         machine: machine(),
+        ids: request.sandboxConfig.linux.securityContext.namespaceOptions.usernsOptions?.uids[0],
         seccompRoot: this.options.seccompRoot,
       });
     });

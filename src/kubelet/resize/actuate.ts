@@ -1,7 +1,7 @@
 // Brings granted resources to containers that run: the pod's control group, then the containers through the runtime.
 // Guarantees: a group never has less than what is inside it; a limit below what is in use is refused, not enforced.
 import type { V1Container, V1ResourceRequirements } from '../../api/gen/types.js';
-import type { RuntimeService } from '../../cri/runtime.js';
+import type { LinuxContainerResources, RuntimeService } from '../../cri/runtime.js';
 import type { CgroupPort, CgroupResources } from '../../kernel/cgroup/port.js';
 import type { KubeletConfig } from '../config.js';
 import { KubeletError } from '../error.js';
@@ -24,12 +24,13 @@ export interface ResizeOrder {
   /** What the containers have now, and the pod as a whole. */
   readonly given: ResourcesByName;
   readonly givenWhole: V1ResourceRequirements | undefined;
+  readonly sandboxId: string | undefined;
 }
 
 export class ResizeActuator {
   constructor(private readonly options: ActuatorOptions) {}
 
-  async resize({ pod, containers, given, givenWhole }: ResizeOrder): Promise<void> {
+  async resize({ pod, containers, given, givenWhole, sandboxId }: ResizeOrder): Promise<void> {
     const { config, runtime, cgroups, machine } = this.options;
     const group = podCgroup(config.cgroupRoot, pod.spec, pod.metadata.uid);
     const after = podCgroupResources(pod.spec, config);
@@ -43,6 +44,9 @@ export class ResizeActuator {
       await runtime.updateContainerResources(id, wanted);
     }
     if (isOurs) await cgroups.update(group, after);
+    // For plugins of the runtime, where it has such: what the kubelet has done is done.
+    if (sandboxId !== undefined)
+      await runtime.updatePodSandboxResources(sandboxId, sandboxResources(after)).catch(() => {});
   }
 
   private async refuseBelowUse(group: string, limit: number | undefined, what: string): Promise<void> {
@@ -54,6 +58,16 @@ export class ResizeActuator {
       `attempting to set memory limit (${limit}) of ${what} below current usage (${used})`,
     );
   }
+}
+
+function sandboxResources(group: CgroupResources): LinuxContainerResources {
+  const { cpuShares, cpuPeriodUs, cpuQuotaUs, memoryLimitBytes } = group;
+  return {
+    ...(cpuShares === undefined ? {} : { cpuShares }),
+    ...(cpuPeriodUs === undefined ? {} : { cpuPeriod: cpuPeriodUs }),
+    ...(cpuQuotaUs === undefined ? {} : { cpuQuota: cpuQuotaUs }),
+    ...(memoryLimitBytes === undefined ? {} : { memoryLimitInBytes: memoryLimitBytes }),
+  };
 }
 
 /** Room for both: a limit that only one of the two has is left for the end. */

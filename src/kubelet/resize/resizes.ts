@@ -3,7 +3,7 @@
 import type { V1ContainerStatus, V1PodStatus, V1ResourceRequirements } from '../../api/gen/types.js';
 import { messageOf } from '../error.js';
 import type { EventSink } from '../events.js';
-import type { ContainerResize } from '../podActions.js';
+import type { ContainerResize, PodActions } from '../podActions.js';
 import type { Pod } from '../ports.js';
 import type { StatusManager } from '../status/statusManager.js';
 import type { ResizeActuator } from './actuate.js';
@@ -53,13 +53,13 @@ export class Resizes {
   async perform(
     pod: Pod,
     before: V1PodStatus,
-    containers: readonly ContainerResize[],
+    { containersToResize: containers, sandboxId }: Pick<PodActions, 'containersToResize' | 'sandboxId'>,
   ): Promise<number | undefined> {
     if (containers.length === 0 && !isWholeResized(pod, before)) return undefined;
     const { actuator, statuses, events } = this.options;
     try {
       const given = ({ name }: { readonly name: string }) => statusOf(before, name)?.resources;
-      await actuator.resize({ pod, containers, given, givenWhole: before.resources });
+      await actuator.resize({ pod, containers, given, givenWhole: before.resources, sandboxId });
       // The status is where it is remembered what each container was given.
       statuses.set(pod, withGiven(pod, statuses.get(pod), containers));
       return undefined;
