@@ -13,6 +13,7 @@ import { type CgroupStatsPort, openCgroupStats } from '../kernel/cgroup/stats.js
 import { completeConfig, type KubeletConfig, type KubeletOptions } from './config.js';
 import { Killer } from './container/killer.js';
 import { ContainerStarter } from './container/starter.js';
+import { UserNamespaces } from './container/userNamespaces.js';
 import { parseResolvConf, podDns } from './environment/dns.js';
 import { type EventSink, noEvents } from './events.js';
 import { EvictionManager } from './eviction/evictionManager.js';
@@ -33,6 +34,7 @@ import type { ContainerEnvironment, Pod, PodVolumes, ProbeKind, Probes } from '.
 import { credentialsFor } from './pullSecrets.js';
 import { ResizeActuator } from './resize/actuate.js';
 import { Allocations } from './resize/allocations.js';
+import { Resizes } from './resize/resizes.js';
 import { fetchPod } from './runtime/fetchPod.js';
 import { PodCache } from './runtime/podCache.js';
 import { RuntimeState } from './runtimeState.js';
@@ -155,6 +157,10 @@ export async function runKubelet(around: KubeletSurroundings): Promise<RunningKu
     name: config.nodeName,
     labels: { ...nodeLabels(config, machine), ...node?.current()?.metadata.labels },
   });
+  const handlerOf = ({ spec: { runtimeClassName: name = '' } }: Pod) => {
+    const handler = config.runtimeHandlers[name] ?? name;
+    return state.facts().handlers.find((one) => one.name === handler)?.features;
+  };
   const parts = around.parts({
     config,
     hostIps,
@@ -163,10 +169,7 @@ export async function runKubelet(around: KubeletSurroundings): Promise<RunningKu
     events,
     wake,
     statusOf: (pod) => statuses.get(pod),
-    handlerOf: ({ spec: { runtimeClassName: name = '' } }) => {
-      const handler = config.runtimeHandlers[name] ?? name;
-      return state.facts().handlers.find((one) => one.name === handler)?.features;
-    },
+    handlerOf,
     imageProblem: () => imageVolumeProblem(state.facts().version),
     probed: (pod, container, kind, { outcome }) => metrics.probed(pod, container, kind, outcome),
   });
@@ -190,14 +193,18 @@ export async function runKubelet(around: KubeletSurroundings): Promise<RunningKu
     volumes: parts.volumes,
     probes: parts.probes,
     killer: new Killer({ runtime, events, log, now }),
-    actuator: new ResizeActuator({
-      ...{ config, runtime, cgroups, machine: limits },
-      memoryOf: async (group) => {
-        const [used] = (await cgroupStats?.read([{ group }])) ?? [];
-        return used?.memoryBytes && used.memoryBytes - (used.inactiveFileBytes ?? 0);
-      },
+    users: new UserNamespaces({ ...config, podsOnDisk: () => parts.volumes.podsOnDisk() }),
+    canMapUsers: (pod) => handlerOf(pod)?.userNamespaces === true,
+    resizes: new Resizes({
+      ...{ statuses, events, pending: (uid) => allocations.pending(uid) },
+      actuator: new ResizeActuator({
+        ...{ config, runtime, cgroups, machine: limits },
+        memoryOf: async (group) => {
+          const [used] = (await cgroupStats?.read([{ group }])) ?? [];
+          return used?.memoryBytes && used.memoryBytes - (used.inactiveFileBytes ?? 0);
+        },
+      }),
     }),
-    pendingResize: (uid) => allocations.pending(uid),
     networkProblem: () => state.networkProblem(),
     dnsOf: (pod) => dnsOf(pod, config, events),
     pullSecretsOf: (pod, container) => pullSecretsOf(pod, container, parts),

@@ -53,6 +53,8 @@ export class ContainerStarter {
   private readonly backOff: BackOff;
   /** By pod uid, then by container name. */
   private readonly failures = new Map<string, Map<string, StartFailure>>();
+  /** By pod uid, newest first. */
+  private readonly ends = new Map<string, readonly ContainerStatus[]>();
 
   constructor(private readonly options: StarterOptions) {
     this.backOff = new BackOff(FIRST_BACK_OFF_MS, options.maxBackOffMs);
@@ -62,8 +64,14 @@ export class ContainerStarter {
     return this.failures.get(uid) ?? new Map();
   }
 
+  /** Ends of runs of which the runtime will have no trace: the back-off counts from them all the same. */
+  remember({ metadata }: Pod, runs: readonly ContainerStatus[]): void {
+    this.ends.set(metadata.uid, runs);
+  }
+
   forget(uid: string): void {
     this.failures.delete(uid);
+    this.ends.delete(uid);
     this.backOff.forget(`${uid}_`);
     this.options.images.forget(uid);
   }
@@ -116,7 +124,9 @@ export class ContainerStarter {
   }
 
   /** Milliseconds to wait before the next run; lengthens the back-off when there are none. */
-  private crashLoop({ pod, container, lastExit }: StartRequest): number {
+  private crashLoop({ pod, container, ...request }: StartRequest): number {
+    const remembered = this.ends.get(pod.metadata.uid) ?? [];
+    const lastExit = request.lastExit ?? remembered.find(({ metadata }) => metadata.name === container.name);
     if (lastExit === undefined || hashOf(lastExit) !== containerHash(container)) return 0;
     const key = keyOf(pod, container);
     const endedAt = nanosToMs(lastExit.finishedAt);
@@ -188,6 +198,7 @@ export class ContainerStarter {
         image: pulled.image,
         targetId: request.targetId,
         machine: machine(),
+        ids: request.sandboxConfig.linux.securityContext.namespaceOptions.usernsOptions?.uids[0],
         seccompRoot: this.options.seccompRoot,
       });
     });

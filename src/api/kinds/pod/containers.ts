@@ -19,6 +19,7 @@ import { validateEphemeralContainers } from './ephemeral.js';
 import { validateMounts } from './mounts.js';
 import { validateProbes } from './probes.js';
 import { validateResources } from './resources.js';
+import { validateRestartRules } from './restartRules.js';
 import { validateContainerSecurity } from './security.js';
 import { validateStopSignal } from './signals.js';
 import { PULL_POLICIES } from './volumes.js';
@@ -77,6 +78,7 @@ function validateContainer(container: V1Container, at: string, volumes: Readonly
     ...validateMounts(container, at, volumes),
     ...validateContainerSecurity(container.securityContext, `${at}.securityContext`),
     ...validateResize(container.resizePolicy ?? [], `${at}.resizePolicy`),
+    ...validateRestartRules(container, at),
     ...validateProbes(container, at),
     ...validateResources(container.resources, `${at}.resources`),
   ];

@@ -101,6 +101,24 @@ describe('a pod is refused with', () => {
       'spec.volumes[0].image.pullPolicy: Unsupported value: "Daily"',
     ],
     [
+      'rules of restarting and no policy beside them',
+      container({ restartPolicyRules: [{ action: 'Restart', exitCodes: { operator: 'In', values: [1] } }] }),
+      'spec.containers[0].restartPolicy: Required value: must specify restartPolicy when restart rules are used',
+    ],
+    [
+      'a rule that does what nobody knows',
+      container({
+        restartPolicy: 'Never',
+        restartPolicyRules: [{ action: 'Explode', exitCodes: { operator: 'In', values: [1] } }],
+      }),
+      'spec.containers[0].restartPolicyRules[0].action: Unsupported value: "Explode": supported values: "Restart", "RestartAllContainers"',
+    ],
+    [
+      'a rule for no exit code',
+      container({ restartPolicy: 'Never', restartPolicyRules: [{ action: 'Restart' }] }),
+      'restartPolicyRules[0].exitCodes: Required value: must be specified',
+    ],
+    [
       'four nameservers',
       pod({ dnsConfig: { nameservers: ['10.0.0.1', '10.0.0.2', '10.0.0.3', '10.0.0.4'] } }),
       'must not have more than 3 nameservers',
