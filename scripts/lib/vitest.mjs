@@ -39,7 +39,7 @@ export function runVitestInVm({ projects, vitestArgs }) {
     return value ? [`${name}=${value}`] : [];
   });
   const inside = ['env', 'TRELLIS_TEST_COUNTS=stdout', ...handedOn];
-  const limit = process.env.TRELLIS_PROOF === 'long' ? ['--timeout-seconds', '7200'] : [];
+  const limit = ['--timeout-seconds', process.env.TRELLIS_PROOF === 'long' ? '7200' : '1200'];
   const command = [...inside, process.execPath, ...vitestCommand(projects, vitestArgs)];
   return new Promise((resolve, reject) => {
     const args = [inTree('scripts', 'vm', 'run.mjs'), ...limit, '--', ...command];
