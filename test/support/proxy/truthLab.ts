@@ -15,6 +15,8 @@ export interface Question {
   readonly protocol: Protocol;
   /** None: the kernel's choice. */
   readonly source?: string;
+  /** Of UDP: questions from the same port are of the same flow. */
+  readonly sourcePort?: number;
   readonly destination: string;
   readonly port: number;
   /** How long no answer is taken for an answer that may yet come. */
@@ -60,13 +62,13 @@ const tcp = ({ source, destination, port, patienceMs }) => new Promise((resolve)
   socket.on('data', (chunk) => { text += chunk; }).on('end', () => resolve(told(text)));
   socket.on('error', ({ code }) => resolve(/^ECONN(REFUSED|RESET)$/.test(code) ? 'refused' : 'silence'));
 });
-const udp = ({ source, destination, port, patienceMs }) => new Promise((resolve) => {
+const udp = ({ source, sourcePort, destination, port, patienceMs }) => new Promise((resolve) => {
   const socket = dgram.createSocket(destination.includes(':') ? 'udp6' : 'udp4');
   const end = (answer) => { clearTimeout(timer); clearInterval(again); resolve(answer); socket.close(); };
   const timer = setTimeout(() => end('silence'), patienceMs);
   let again;
   socket.on('message', (text) => end(told(text))).on('error', ({ code }) => end(code === 'ECONNREFUSED' ? 'refused' : 'silence'));
-  socket.bind({ ...(source ? { address: source } : {}) }, () => socket.connect(port, destination, () => {
+  socket.bind({ ...(source ? { address: source } : {}), port: sourcePort ?? 0 }, () => socket.connect(port, destination, () => {
     socket.send('?');
     again = setInterval(() => socket.send('?'), 400);
   }));
