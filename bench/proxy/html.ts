@@ -1,5 +1,6 @@
 // The comparison as one page that needs nothing else: a table and plots, drawn as SVG. Pure.
 // Guarantees: every text is escaped; both axes of a plot are logarithmic, so that a straight line is a power of the size.
+import { COLUMNS, NOTES, round } from './columns.js';
 import type { Row } from './measure.js';
 
 export interface Section {
@@ -44,8 +45,6 @@ const COLOURS = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9
 
 const escaped = (text: string) =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
-const round = (value: number) =>
-  value >= 100 ? Math.round(value).toLocaleString('en') : value.toPrecision(3);
 
 const [WIDTH, HEIGHT] = [460, 300];
 const AREA = { left: 62, top: 16, right: 446, bottom: 256 } as const;
@@ -102,25 +101,6 @@ ${lines.join('\n')}
 </svg></figure>`;
 }
 
-const COLUMNS: readonly [string, (row: Row) => string][] = [
-  ['services', (row) => row.services.toLocaleString('en')],
-  ['mode', (row) => row.label],
-  ['full sync, ms', (row) => round(row.fullMs)],
-  ['CPU, ms', (row) => round(row.fullCpuMs)],
-  ['one change, ms', (row) => round(row.changeMs)],
-  ['CPU, ms', (row) => round(row.changeCpuMs)],
-  ['sent', (row) => String(row.changeSent)],
-  ['times a bare commit', (row) => (row.bareMs === undefined ? '' : round(row.changeMs / row.bareMs))],
-  ['connect first, µs', (row) => round(row.firstUs)],
-  ['middle', (row) => round(row.middleUs)],
-  ['last', (row) => round(row.lastUs)],
-  ['last p99', (row) => round(row.lastP99Us)],
-  ['new conn/s', (row) => round(row.connectionsPerSecond)],
-  ['requests/s', (row) => round(row.requestsPerSecond)],
-  ['memory, MB', (row) => round(row.rssMb)],
-  ['rules', (row) => row.kernelRules.toLocaleString('en')],
-];
-
 function section({ title, rows }: Section): string {
   const labels = [...new Set(rows.map(({ label }) => label))];
   const legend = labels.map((label, index) => {
@@ -132,7 +112,8 @@ function section({ title, rows }: Section): string {
 <ul class="legend">${legend.join('')}</ul>
 <div class="plots">${PLOTS.map((one) => plot(one, rows, labels)).join('\n')}</div>
 <div class="wide"><table><thead><tr>${COLUMNS.map(([name]) => `<th>${escaped(name)}</th>`).join('')}</tr></thead>
-<tbody>${rows.map((row) => `<tr>${cells(row)}</tr>`).join('\n')}</tbody></table></div></section>`;
+<tbody>${rows.map((row) => `<tr>${cells(row)}</tr>`).join('\n')}</tbody></table></div>
+${NOTES.map((note) => `<p class="note">${escaped(note)}</p>`).join('\n')}</section>`;
 }
 
 const STYLE = `
