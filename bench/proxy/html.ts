@@ -25,13 +25,13 @@ const PLOTS: readonly Plot[] = [
   { title: 'Full sync from nothing', unit: 'ms', better: 'less', value: (row) => row.fullMs },
   { title: 'One changed endpoint', unit: 'ms', better: 'less', value: (row) => row.changeMs },
   {
-    title: 'Processor time of one changed endpoint',
+    title: 'CPU time of one changed endpoint',
     unit: 'ms',
     better: 'less',
     value: (row) => row.changeCpuMs,
   },
   {
-    title: 'New connection to the last service, median',
+    title: 'New connection to the last service',
     unit: 'µs',
     better: 'less',
     value: (row) => row.lastUs,
@@ -55,16 +55,19 @@ function axis(values: readonly number[], from: number, to: number) {
   const margin = Math.max((most - least) * 0.06, 0.1);
   const [low, high] = [least - margin, most + margin];
   const at = (value: number) => from + ((Math.log10(value) - low) / (high - low)) * (to - from);
-  // Where there are few powers of ten, their double and fivefold too.
-  const steps = high - low < 1.6 ? [1, 2, 5] : [1];
+  // Where there are few powers of ten, numbers between them too.
+  const span = high - low;
+  const steps = span < 0.8 ? [1, 1.5, 2, 3, 4, 5, 7] : span < 1.6 ? [1, 2, 5] : [1];
   const ticks = Array.from({ length: 24 }, (_, i) => steps.map((step) => step * 10 ** (i - 6))).flat();
   return { at, ticks: ticks.filter((tick) => Math.log10(tick) > low && Math.log10(tick) < high) };
 }
 
 function mark(index: number, x: number, y: number, colour: string): string {
   const [left, top] = [(x - 4).toFixed(1), (y - 4).toFixed(1)];
-  if (index % 3 === 1) return `<rect x="${left}" y="${top}" width="8" height="8" fill="${colour}"/>`;
-  if (index % 3 === 2) return `<path d="M${x.toFixed(1)} ${(y - 5).toFixed(1)}l5 9h-10z" fill="${colour}"/>`;
+  if (index % 4 === 3)
+    return `<path d="M${x.toFixed(1)} ${(y - 6).toFixed(1)}l6 6l-6 6l-6 -6z" fill="${colour}"/>`;
+  if (index % 4 === 1) return `<rect x="${left}" y="${top}" width="8" height="8" fill="${colour}"/>`;
+  if (index % 4 === 2) return `<path d="M${x.toFixed(1)} ${(y - 5).toFixed(1)}l5 9h-10z" fill="${colour}"/>`;
   return `<circle cx="${x.toFixed(1)}" cy="${y.toFixed(1)}" r="4.5" fill="${colour}"/>`;
 }
 
@@ -113,14 +116,15 @@ function section({ title, rows }: Section): string {
 <div class="plots">${PLOTS.map((one) => plot(one, rows, labels)).join('\n')}</div>
 <div class="wide"><table><thead><tr>${COLUMNS.map(([name]) => `<th>${escaped(name)}</th>`).join('')}</tr></thead>
 <tbody>${rows.map((row) => `<tr>${cells(row)}</tr>`).join('\n')}</tbody></table></div>
-${NOTES.map((note) => `<p class="note">${escaped(note)}</p>`).join('\n')}</section>`;
+${NOTES.map((note) => `<p class="note">${escaped(note)}</p>`).join('\n')}
+</section>`;
 }
 
 const STYLE = `
 :root { color-scheme: light dark; --ink: #1c1e21; --soft: #6b7078; --line: #d9dce1; --ground: #ffffff; --card: #f7f8fa; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e8eaed; --soft: #9aa0a8; --line: #3a3f47; --ground: #16181c; --card: #1e2126; } }
 body { margin: 2rem auto; max-width: 1240px; padding: 0 1rem; background: var(--ground); color: var(--ink); font: 15px/1.5 system-ui, sans-serif; }
-h1 { font-size: 1.6rem; margin-bottom: 0.2rem; } h2 { font-size: 1.15rem; margin-top: 2.2rem; } p { color: var(--soft); }
+h1 { font-size: 1.6rem; margin-bottom: 0.2rem; } h2 { font-size: 1.15rem; margin-top: 2.2rem; } p { color: var(--soft); } .note { margin: 0.2rem 0; font-size: 13px; }
 .plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(330px, 1fr)); gap: 1rem; }
 figure { margin: 0; padding: 0.8rem; background: var(--card); border: 1px solid var(--line); border-radius: 8px; }
 figcaption { font-weight: 600; } small { color: var(--soft); font-weight: 400; }
