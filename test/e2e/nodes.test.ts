@@ -272,6 +272,20 @@ describeWith(NEEDS, 'three nodes on one machine', () => {
     }
   });
 
+  it('tell what they and their pods use', async () => {
+    const pods = await podOnEach();
+    for (const [what, names] of [
+      ['nodes', [...NODES]],
+      ['pods', pods.map(({ name }) => name)],
+    ] as const)
+      await eventually(
+        async () => (await kubectl('top', what, '--no-headers')).trim().split('\n'),
+        (rows) =>
+          rows.length === NODES.length &&
+          names.every((name) => rows.some((row) => row.startsWith(`${name} `) && /\d+m +.*\d+Mi/.test(row))),
+      );
+  });
+
   /** A Service by its name from a pod of every node, and by its addresses from every node, until all of its pods answered. */
   async function serviceAnswersEverywhere(): Promise<void> {
     const pods = await podOnEach();
@@ -433,6 +447,7 @@ describeWith(NEEDS, 'three nodes on one machine', () => {
     for (const pod of askers) {
       await inPod(pod, 'touch /tmp/enough; while [ ! -e /tmp/done ]; do sleep 0.2; done');
       const counts = await inPod(pod, 'sort /tmp/answers | uniq -c | sort -rn | head -5');
+      console.info(`${pod.node}: ${counts.trim()}`);
       expect(counts.trim(), `from ${pod.node}`).toMatch(/^\d+ ok$/);
     }
   }
