@@ -39,8 +39,9 @@ export interface Connection {
   stream<T>(
     service: ServiceName,
     method: string,
+    request: object,
     heard: (message: T) => void,
-    signal: AbortSignal,
+    options?: { readonly signal?: AbortSignal; readonly timeoutMs?: number },
   ): Promise<void>;
   close(): void;
 }
@@ -82,13 +83,19 @@ export function connect(endpoint: string): Connection {
     },
     callBytes: (service, method, request) =>
       unary(method, definitionOf(service, method), (bytes) => bytes, request, DEFAULT_TIMEOUT_MS),
-    async stream<T>(service: ServiceName, method: string, heard: (message: T) => void, signal: AbortSignal) {
+    async stream<T>(
+      service: ServiceName,
+      method: string,
+      request: object,
+      heard: (message: T) => void,
+      { signal, timeoutMs }: { readonly signal?: AbortSignal; readonly timeoutMs?: number } = {},
+    ) {
       const { path, requestSerialize, responseDeserialize } = definitionOf(service, method);
       const decode = responseDeserialize as (bytes: Buffer) => T;
       try {
-        await channel.call({ path, request: requestSerialize({}), decode, heard, signal });
+        await channel.call({ path, request: requestSerialize(request), decode, heard, signal, timeoutMs });
       } catch (error) {
-        if (!signal.aborted) throw toCriError(method, error);
+        if (signal?.aborted !== true) throw toCriError(method, error);
       }
     },
     close: () => channel.close(),

@@ -9,6 +9,8 @@ import type { Pod } from './ports.js';
 export interface PodFailure {
   readonly reason: string;
   readonly message: string;
+  /** The kubelet ends it for the node's sake: its condition DisruptionTarget says so. */
+  readonly isDisruption?: boolean;
 }
 
 export interface SyncOutcome {
