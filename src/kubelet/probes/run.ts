@@ -3,7 +3,6 @@
 import type { V1Container, V1Probe } from '../../api/gen/types.js';
 import { messageOf } from '../error.js';
 import { probeTcp } from './dial.js';
-import { probeGrpc } from './grpc.js';
 import { probeHttp } from './http.js';
 import type { ProbeAnswer } from './result.js';
 
@@ -44,6 +43,8 @@ export async function runProbe(exec: Exec, target: ProbeTarget): Promise<ProbeAn
     }
     if (probe.grpc) {
       const { port, service = '' } = probe.grpc;
+      // Few pods are asked this way, and the library would cost every node its memory.
+      const { probeGrpc } = await import('./grpc.js');
       return await probeGrpc({ host: host(undefined), port, service, timeoutMs });
     }
     return { outcome: 'unknown', output: `missing probe handler for ${container.name}` };
