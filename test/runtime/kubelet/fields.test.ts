@@ -559,6 +559,11 @@ describeWith(needs, 'the fields of a pod', () => {
   });
 
   test('life: a deadline, a policy, probes of each start, gates of readiness, a class', async () => {
+    // This kubelet is on the network of the test, not of the pods: it asks by running commands.
+    const probing = (script: string) => ({
+      exec: { command: ['/bin/sh', '-c', script] },
+      ...{ periodSeconds: 1, timeoutSeconds: 30 },
+    });
     await create('late', { activeDeadlineSeconds: 1, containers: [shell(SLEEP)] });
     await create('twice', {
       restartPolicy: 'OnFailure',
@@ -573,13 +578,12 @@ describeWith(needs, 'the fields of a pod', () => {
       runtimeClassName: 'runc',
       readinessGates: [{ conditionType: 'example.com/open' }],
       containers: [
-        shell('busybox mkdir -p /tmp/www; sleep 1; exec busybox httpd -f -p 8080 -h /tmp/www', {
+        shell(`echo > /tmp/up; ${SLEEP}`, {
           workingDir: '/tmp',
           envFrom: [{ prefix: 'S_', secretRef: { name: 'login' } }],
-          ports: [{ name: 'web', containerPort: 8080 }],
-          startupProbe: { tcpSocket: { port: 'web' }, periodSeconds: 1, failureThreshold: 60 },
-          readinessProbe: { httpGet: { path: '/ok', port: 8080 }, periodSeconds: 1 },
-          livenessProbe: { exec: { command: ['/bin/sh', '-c', 'true'] }, periodSeconds: 1 },
+          startupProbe: { ...probing('[ -e /tmp/up ]'), failureThreshold: 60 },
+          readinessProbe: probing('[ -e /tmp/open ]'),
+          livenessProbe: { ...probing('true'), failureThreshold: 60 },
         }),
       ],
     });
@@ -588,7 +592,7 @@ describeWith(needs, 'the fields of a pod', () => {
       status.conditions?.find((one) => one.type === type)?.status;
     const started = await until('served', ({ status }) => status.containerStatuses?.[0]?.started === true);
     expect(started.status.containerStatuses?.[0]?.ready).toBe(false);
-    expect(await inside(idOf(started), 'echo $S_user; pwd; echo > /tmp/www/ok')).toBe('eve\n/tmp');
+    expect(await inside(idOf(started), 'echo $S_user; pwd; echo > /tmp/open')).toBe('eve\n/tmp');
     const answering = await until('served', (pod) => conditionOf(pod, 'ContainersReady') === 'True');
     expect(conditionOf(answering, 'Ready')).toBe('False');
     await client
