@@ -12,7 +12,7 @@ export function envFileValue(text: string, key: string): string | undefined {
     const line = (lines[index] ?? '').replace(LEADING, '');
     if (line === '' || line.startsWith('#')) continue;
     const begun = index + 1;
-    const [, name = '', given = ''] = /^([^=]*)=(.*)$/.exec(line) ?? refuse(begun, "missing '='");
+    const [, name = '', given = ''] = /^([^=]*)=(.*)$/s.exec(line) ?? refuse(begun, "missing '='");
     if (name === '') refuse(begun, 'empty variable name');
     if (/[ \t]$/.test(name)) refuse(begun, "whitespace before '=' is not allowed");
     // To a shell this sets nothing and runs what follows.
