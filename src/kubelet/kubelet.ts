@@ -2,12 +2,12 @@
 // Guarantees: one call starts everything; stop() leaves every container running for the next kubelet to find.
 import { mkdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { V1Container, V1Node, V1Secret } from '../api/gen/types.js';
+import type { V1Node, V1Secret } from '../api/gen/types.js';
 import type { Log } from '../api/log.js';
 import type { Stored } from '../api/object.js';
 import type { Client } from '../client/client.js';
 import type { Informers } from '../client/informer.js';
-import type { AuthConfig, ContainerRuntime, RuntimeHandlerFeatures } from '../cri/runtime.js';
+import type { ContainerRuntime, RuntimeHandlerFeatures } from '../cri/runtime.js';
 import type { CgroupPort } from '../kernel/cgroup/port.js';
 import { type CgroupStatsPort, openCgroupStats } from '../kernel/cgroup/stats.js';
 import { completeConfig, type KubeletConfig, type KubeletOptions } from './config.js';
@@ -31,7 +31,7 @@ import { PodManager } from './podManager.js';
 import { PodSyncer } from './podSync.js';
 import { PodWorkers } from './podWorkers.js';
 import type { ContainerEnvironment, Pod, PodVolumes, ProbeKind, Probes } from './ports.js';
-import { credentialsFor } from './pullSecrets.js';
+import { podCredentials } from './pullSecrets.js';
 import { ResizeActuator } from './resize/actuate.js';
 import { Allocations } from './resize/allocations.js';
 import { Resizes } from './resize/resizes.js';
@@ -207,7 +207,7 @@ export async function runKubelet(around: KubeletSurroundings): Promise<RunningKu
     }),
     networkProblem: () => state.networkProblem(),
     dnsOf: (pod) => dnsOf(pod, config, events),
-    pullSecretsOf: (pod, container) => pullSecretsOf(pod, container, parts),
+    pullSecretsOf: (pod, { image = '' }) => podCredentials(pod, image, parts.secret),
   });
   const workers = new PodWorkers(syncer, { log, resyncMs: config.syncFrequencyMs });
   const pleg = new Pleg({
@@ -392,18 +392,4 @@ async function dnsOf(pod: Pod, config: KubeletConfig, events: EventSink) {
   const { settings, warnings } = podDns(pod, cluster, parseResolvConf(text));
   for (const { reason, message } of warnings) events.event(pod, { type: 'Warning', reason, message });
   return settings;
-}
-
-async function pullSecretsOf(
-  pod: Pod,
-  container: V1Container,
-  parts: KubeletParts,
-): Promise<readonly AuthConfig[]> {
-  const names = (pod.spec.imagePullSecrets ?? []).flatMap(({ name }) => (name === undefined ? [] : [name]));
-  if (names.length === 0) return [];
-  const secrets = await Promise.all(names.map((name) => parts.secret(pod, name)));
-  return credentialsFor(
-    container.image ?? '',
-    secrets.filter((secret) => secret !== undefined),
-  );
 }

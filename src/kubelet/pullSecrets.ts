@@ -1,7 +1,8 @@
-// Credentials for a registry out of imagePullSecrets. Pure.
+// Credentials for a registry out of imagePullSecrets.
 // Guarantees: a secret that cannot be read is passed over; nothing of its contents is ever in a message.
 import type { V1Secret } from '../api/gen/types.js';
 import type { AuthConfig } from '../cri/runtime.js';
+import type { Pod } from './ports.js';
 
 interface Entry {
   readonly username?: string;
@@ -9,6 +10,21 @@ interface Entry {
   readonly auth?: string;
   readonly identitytoken?: string;
   readonly registrytoken?: string;
+}
+
+/** Of the secrets that the pod names and that are there. */
+export async function podCredentials(
+  pod: Pod,
+  image: string,
+  secretOf: (pod: Pod, name: string) => Promise<V1Secret | undefined>,
+): Promise<readonly AuthConfig[]> {
+  const names = (pod.spec.imagePullSecrets ?? []).flatMap(({ name }) => (name === undefined ? [] : [name]));
+  if (names.length === 0) return [];
+  const secrets = await Promise.all(names.map((name) => secretOf(pod, name)));
+  return credentialsFor(
+    image,
+    secrets.filter((secret) => secret !== undefined),
+  );
 }
 
 /** The credentials that fit the image, those with the longest matching path first. */

@@ -107,10 +107,13 @@ export class SyncLoop {
 
   /** Only the status differs: if it is not the one this kubelet wrote, it is written again. */
   private reconcile(pod: Pod): void {
-    const { pods, statuses } = this.options;
+    const { pods, statuses, workers, allocations } = this.options;
     pods.set(pod);
     const shown = isMirror(pod) ? pods.staticOf(pod) : pod;
     if (shown !== undefined) statuses.flush(shown.metadata.uid);
+    // Others may have opened a gate of the pod's readiness.
+    const hasGates = (pod.spec.readinessGates ?? []).length > 0;
+    if (hasGates && shown === pod && workers.knows(pod.metadata.uid)) workers.update(allocations.of(pod));
   }
 
   private remove(pod: Pod): void {

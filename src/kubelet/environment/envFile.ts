@@ -1,17 +1,20 @@
 // A file of variables as init containers leave it for others: NAME='value' lines, a subset of POSIX shell. Pure.
-// Guarantees: any file that is taken means the same to a shell; what is not of this form is refused by its line.
+// Guarantees: a value is taken letter by letter, nothing in it is expanded; what is not of this form is refused by its line.
 import { KubeletError } from '../error.js';
+
+/** What a shell takes for space. */
+const LEADING = /^[ \t]+/;
 
 /** The first value under this name; undefined when there is none. Lines after it are not looked at. */
 export function envFileValue(text: string, key: string): string | undefined {
   const lines = text.split('\n');
   for (let index = 0; index < lines.length; index++) {
-    const line = (lines[index] ?? '').trimStart();
+    const line = (lines[index] ?? '').replace(LEADING, '');
     if (line === '' || line.startsWith('#')) continue;
     const begun = index + 1;
-    const [, name = '', given = ''] = /^([^=]*)=(.*)$/.exec(line) ?? refuse(begun, "missing '='");
+    const [, name = '', given = ''] = /^([^=]*)=(.*)$/s.exec(line) ?? refuse(begun, "missing '='");
     if (name === '') refuse(begun, 'empty variable name');
-    if (name.trimEnd() !== name) refuse(begun, "whitespace before '=' is not allowed");
+    if (/[ \t]$/.test(name)) refuse(begun, "whitespace before '=' is not allowed");
     // To a shell this sets nothing and runs what follows.
     if (/^[ \t]/.test(given)) {
       if (name === key) return '';
@@ -26,7 +29,7 @@ export function envFileValue(text: string, key: string): string | undefined {
       value += `\n${next}`;
     }
     const end = value.indexOf("'");
-    const after = value.slice(end + 1).trim();
+    const after = value.slice(end + 1).replace(LEADING, '');
     if (after !== '' && !after.startsWith('#')) refuse(index + 1, 'unexpected content after closing quote');
     if (name === key) return value.slice(0, end);
   }

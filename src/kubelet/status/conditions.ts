@@ -14,6 +14,15 @@ const OWNED = [
   ...PASSING,
 ];
 
+/** What others say of a pod is what the API says; what this kubelet says is what it said last. */
+export function knownConditions(
+  own: readonly V1PodCondition[] = [],
+  told: readonly V1PodCondition[] = [],
+): readonly V1PodCondition[] {
+  const others = told.filter(({ type }) => !OWNED.includes(type));
+  return [...own.filter(({ type }) => !others.some((one) => one.type === type)), ...others];
+}
+
 export interface ConditionFacts {
   readonly spec: V1PodSpec;
   readonly phase: Phase;

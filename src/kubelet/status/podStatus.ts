@@ -7,7 +7,7 @@ import { restartsAll } from '../podActions.js';
 import type { PodFailure } from '../podWorkers.js';
 import type { PendingResize } from '../resize/allocations.js';
 import { readySandbox, sandboxIps } from '../runtime/runtimePod.js';
-import { podConditions } from './conditions.js';
+import { knownConditions, podConditions } from './conditions.js';
 import { type ContainerFacts, containerStatuses } from './containerStatuses.js';
 import { phaseOf } from './phase.js';
 import { apiTime } from './time.js';
@@ -56,7 +56,7 @@ export function podStatus(facts: StatusFacts): V1PodStatus {
     initStatuses,
     statuses,
     sandboxReady: sandbox !== undefined && (pod.spec.hostNetwork === true || sandboxIps(sandbox).length > 0),
-    previous: previous.conditions ?? [],
+    previous: knownConditions(previous.conditions, pod.status.conditions),
     disruption: end?.isDisruption === true ? end.message : undefined,
     restartingAll: couldRestartAll(pod) ? isRestartingAll : undefined,
     pendingResize: facts.pendingResize,

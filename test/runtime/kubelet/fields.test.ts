@@ -558,6 +558,72 @@ describeWith(needs, 'the fields of a pod', () => {
     await remove('patient');
   });
 
+  test('life: a deadline, a policy, probes of each start, gates of readiness, a class', async () => {
+    // This kubelet is on the network of the test, not of the pods: it asks by running commands.
+    const probing = (script: string) => ({
+      exec: { command: ['/bin/sh', '-c', script] },
+      ...{ periodSeconds: 1, timeoutSeconds: 30 },
+    });
+    await create('late', { activeDeadlineSeconds: 1, containers: [shell(SLEEP)] });
+    await create('twice', {
+      restartPolicy: 'OnFailure',
+      volumes: [{ name: 'data', emptyDir: {} }],
+      containers: [
+        shell('if [ -e /data/ran ]; then exit 0; fi; echo > /data/ran; exit 3', {
+          volumeMounts: [{ name: 'data', mountPath: '/data' }],
+        }),
+      ],
+    });
+    await create('served', {
+      runtimeClassName: 'runc',
+      readinessGates: [{ conditionType: 'example.com/open' }],
+      containers: [
+        shell(`echo > /tmp/up; ${SLEEP}`, {
+          workingDir: '/tmp',
+          envFrom: [{ prefix: 'S_', secretRef: { name: 'login' } }],
+          startupProbe: { ...probing('[ -e /tmp/up ]'), failureThreshold: 60 },
+          readinessProbe: probing('[ -e /tmp/open ]'),
+          livenessProbe: { ...probing('true'), failureThreshold: 60 },
+        }),
+      ],
+    });
+    await create('classless', { runtimeClassName: 'none', containers: [shell(SLEEP)] });
+    const conditionOf = ({ status }: Stored<V1Pod>, type: string) =>
+      status.conditions?.find((one) => one.type === type)?.status;
+    const started = await until('served', ({ status }) => status.containerStatuses?.[0]?.started === true);
+    expect(started.status.containerStatuses?.[0]?.ready).toBe(false);
+    expect(await inside(idOf(started), 'echo $S_user; pwd; echo > /tmp/open')).toBe('eve\n/tmp');
+    const answering = await until('served', (pod) => conditionOf(pod, 'ContainersReady') === 'True');
+    expect(conditionOf(answering, 'Ready')).toBe('False');
+    await client
+      .of(PODS)
+      .patch(
+        { namespace: 'default', name: 'served' },
+        'strategic',
+        { status: { conditions: [{ type: 'example.com/open', status: 'True' }] } },
+        { subresource: 'status' },
+      );
+    const ready = await until('served', (pod) => conditionOf(pod, 'Ready') === 'True');
+    expect(ready.status.containerStatuses?.[0]?.restartCount).toBe(0);
+    expect((await until('late', ({ status }) => status.phase === 'Failed')).status).toMatchObject({
+      reason: 'DeadlineExceeded',
+      message: 'Pod was active on the node longer than the specified deadline',
+    });
+    const { status: twice } = await until('twice', ({ status }) => status.phase === 'Succeeded');
+    expect(twice.containerStatuses?.[0]).toMatchObject({
+      restartCount: 1,
+      lastState: { terminated: { exitCode: 3 } },
+    });
+    expect((await client.of(PODS).get({ namespace: 'default', name: 'classless' })).status.phase).toBe(
+      'Pending',
+    );
+    const [sandbox] = await node.cri.runtime.listPodSandbox({
+      labels: { 'io.kubernetes.pod.name': 'served' },
+    });
+    expect(sandbox).toMatchObject({ runtimeHandler: 'runc' });
+    for (const name of ['late', 'twice', 'served', 'classless']) await remove(name);
+  });
+
   test('last words: from the file, from the log when there are none, and cut to their limit', async () => {
     const log = { terminationMessagePolicy: 'FallbackToLogsOnError' };
     await create('logged', { containers: [{ ...shell('echo from the log; exit 1'), ...log }] });

@@ -45,6 +45,7 @@ test.each([
   ["A ='x'", "at line 1: whitespace before '=' is not allowed"],
   ['A=x', 'at line 1: value must be enclosed in single quotes'],
   ['A="x"', 'at line 1: value must be enclosed in single quotes'],
+  ["A='x'\r", 'at line 1: unexpected content after closing quote'],
   ["A='x'y", 'at line 1: unexpected content after closing quote'],
   ["B='1'\nA='x\ny", 'starting at line 2: unclosed single quote'],
 ])('%j is refused', (text, why) => {
