@@ -41,10 +41,11 @@ export async function compareModes(
       );
     } catch (error) {
       process.stderr.write(
-        `  ${contender.label} with ${services} services failed: ${String(error).slice(0, 500)}\n`,
+        `\n  ${contender.label} with ${services} services failed: ${String(error).slice(0, 500)}\n`,
       );
     }
   }
+  showProgress(jobs.length, jobs.length, 'done');
   if (rows.length === 0) throw new Error('no mode could be measured');
   return rows;
 }
@@ -61,7 +62,10 @@ async function runInside(argv: readonly string[]): Promise<string> {
 
 const BAR = 20;
 
+/** One line that is drawn anew; a line each where nobody can see it move. */
 function showProgress(done: number, all: number, what: string): void {
   const full = Math.round((BAR * done) / all);
-  process.stderr.write(`  [${'#'.repeat(full)}${'.'.repeat(BAR - full)}] ${done + 1} of ${all}: ${what}\n`);
+  const bar = `  [${'#'.repeat(full)}${'.'.repeat(BAR - full)}] ${done} of ${all}: ${what}`;
+  if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${bar}${done === all ? '\n' : ''}`);
+  else process.stderr.write(`${bar}\n`);
 }

@@ -1,5 +1,6 @@
 // The comparison as one page that needs nothing else: a table and plots, drawn as SVG. Pure.
 // Guarantees: every text is escaped; both axes of a plot are logarithmic, so that a straight line is a power of the size.
+import { COLUMNS, NOTES, round } from './columns.js';
 import type { Row } from './measure.js';
 
 export interface Section {
@@ -24,13 +25,13 @@ const PLOTS: readonly Plot[] = [
   { title: 'Full sync from nothing', unit: 'ms', better: 'less', value: (row) => row.fullMs },
   { title: 'One changed endpoint', unit: 'ms', better: 'less', value: (row) => row.changeMs },
   {
-    title: 'Processor time of one changed endpoint',
+    title: 'CPU time of one changed endpoint',
     unit: 'ms',
     better: 'less',
     value: (row) => row.changeCpuMs,
   },
   {
-    title: 'New connection to the last service, median',
+    title: 'New connection to the last service',
     unit: 'µs',
     better: 'less',
     value: (row) => row.lastUs,
@@ -44,8 +45,6 @@ const COLOURS = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9
 
 const escaped = (text: string) =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
-const round = (value: number) =>
-  value >= 100 ? Math.round(value).toLocaleString('en') : value.toPrecision(3);
 
 const [WIDTH, HEIGHT] = [460, 300];
 const AREA = { left: 62, top: 16, right: 446, bottom: 256 } as const;
@@ -56,16 +55,19 @@ function axis(values: readonly number[], from: number, to: number) {
   const margin = Math.max((most - least) * 0.06, 0.1);
   const [low, high] = [least - margin, most + margin];
   const at = (value: number) => from + ((Math.log10(value) - low) / (high - low)) * (to - from);
-  // Where there are few powers of ten, their double and fivefold too.
-  const steps = high - low < 1.6 ? [1, 2, 5] : [1];
+  // Where there are few powers of ten, numbers between them too.
+  const span = high - low;
+  const steps = span < 0.8 ? [1, 1.5, 2, 3, 4, 5, 7] : span < 1.6 ? [1, 2, 5] : [1];
   const ticks = Array.from({ length: 24 }, (_, i) => steps.map((step) => step * 10 ** (i - 6))).flat();
   return { at, ticks: ticks.filter((tick) => Math.log10(tick) > low && Math.log10(tick) < high) };
 }
 
 function mark(index: number, x: number, y: number, colour: string): string {
   const [left, top] = [(x - 4).toFixed(1), (y - 4).toFixed(1)];
-  if (index % 3 === 1) return `<rect x="${left}" y="${top}" width="8" height="8" fill="${colour}"/>`;
-  if (index % 3 === 2) return `<path d="M${x.toFixed(1)} ${(y - 5).toFixed(1)}l5 9h-10z" fill="${colour}"/>`;
+  if (index % 4 === 3)
+    return `<path d="M${x.toFixed(1)} ${(y - 6).toFixed(1)}l6 6l-6 6l-6 -6z" fill="${colour}"/>`;
+  if (index % 4 === 1) return `<rect x="${left}" y="${top}" width="8" height="8" fill="${colour}"/>`;
+  if (index % 4 === 2) return `<path d="M${x.toFixed(1)} ${(y - 5).toFixed(1)}l5 9h-10z" fill="${colour}"/>`;
   return `<circle cx="${x.toFixed(1)}" cy="${y.toFixed(1)}" r="4.5" fill="${colour}"/>`;
 }
 
@@ -102,25 +104,6 @@ ${lines.join('\n')}
 </svg></figure>`;
 }
 
-const COLUMNS: readonly [string, (row: Row) => string][] = [
-  ['services', (row) => row.services.toLocaleString('en')],
-  ['mode', (row) => row.label],
-  ['full sync, ms', (row) => round(row.fullMs)],
-  ['CPU, ms', (row) => round(row.fullCpuMs)],
-  ['one change, ms', (row) => round(row.changeMs)],
-  ['CPU, ms', (row) => round(row.changeCpuMs)],
-  ['sent', (row) => String(row.changeSent)],
-  ['times a bare commit', (row) => (row.bareMs === undefined ? '' : round(row.changeMs / row.bareMs))],
-  ['connect first, µs', (row) => round(row.firstUs)],
-  ['middle', (row) => round(row.middleUs)],
-  ['last', (row) => round(row.lastUs)],
-  ['last p99', (row) => round(row.lastP99Us)],
-  ['new conn/s', (row) => round(row.connectionsPerSecond)],
-  ['requests/s', (row) => round(row.requestsPerSecond)],
-  ['memory, MB', (row) => round(row.rssMb)],
-  ['rules', (row) => row.kernelRules.toLocaleString('en')],
-];
-
 function section({ title, rows }: Section): string {
   const labels = [...new Set(rows.map(({ label }) => label))];
   const legend = labels.map((label, index) => {
@@ -132,14 +115,16 @@ function section({ title, rows }: Section): string {
 <ul class="legend">${legend.join('')}</ul>
 <div class="plots">${PLOTS.map((one) => plot(one, rows, labels)).join('\n')}</div>
 <div class="wide"><table><thead><tr>${COLUMNS.map(([name]) => `<th>${escaped(name)}</th>`).join('')}</tr></thead>
-<tbody>${rows.map((row) => `<tr>${cells(row)}</tr>`).join('\n')}</tbody></table></div></section>`;
+<tbody>${rows.map((row) => `<tr>${cells(row)}</tr>`).join('\n')}</tbody></table></div>
+${NOTES.map((note) => `<p class="note">${escaped(note)}</p>`).join('\n')}
+</section>`;
 }
 
 const STYLE = `
 :root { color-scheme: light dark; --ink: #1c1e21; --soft: #6b7078; --line: #d9dce1; --ground: #ffffff; --card: #f7f8fa; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e8eaed; --soft: #9aa0a8; --line: #3a3f47; --ground: #16181c; --card: #1e2126; } }
 body { margin: 2rem auto; max-width: 1240px; padding: 0 1rem; background: var(--ground); color: var(--ink); font: 15px/1.5 system-ui, sans-serif; }
-h1 { font-size: 1.6rem; margin-bottom: 0.2rem; } h2 { font-size: 1.15rem; margin-top: 2.2rem; } p { color: var(--soft); }
+h1 { font-size: 1.6rem; margin-bottom: 0.2rem; } h2 { font-size: 1.15rem; margin-top: 2.2rem; } p { color: var(--soft); } .note { margin: 0.2rem 0; font-size: 13px; }
 .plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(330px, 1fr)); gap: 1rem; }
 figure { margin: 0; padding: 0.8rem; background: var(--card); border: 1px solid var(--line); border-radius: 8px; }
 figcaption { font-weight: 600; } small { color: var(--soft); font-weight: 400; }

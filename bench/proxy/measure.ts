@@ -41,6 +41,8 @@ export interface Row {
   readonly firstUs: number;
   readonly middleUs: number;
   readonly lastUs: number;
+  readonly firstP99Us: number;
+  readonly middleP99Us: number;
   readonly lastP99Us: number;
   readonly connectionsPerSecond: number;
   /** Over connections that stay. */
@@ -128,11 +130,14 @@ async function traffic(place: Place, services: number, connections: number) {
   const [first = '', middle = '', last = ''] = [0, services >> 1, services - 1].map(addressOf);
   const to = async (address: string) => (await place.connect(address, connections)).sort((a, b) => a - b);
   const [firstUs, middleUs, lastUs] = [await to(first), await to(middle), await to(last)];
+  const p99 = (sorted: readonly number[]) => sorted[Math.floor(sorted.length * 0.99)] ?? Number.NaN;
   return {
     firstUs: median(firstUs),
     middleUs: median(middleUs),
     lastUs: median(lastUs),
-    lastP99Us: lastUs[Math.floor(lastUs.length * 0.99)] ?? Number.NaN,
+    firstP99Us: p99(firstUs),
+    middleP99Us: p99(middleUs),
+    lastP99Us: p99(lastUs),
     connectionsPerSecond: await place.rate(last, connections * 4, 16),
     requestsPerSecond: await place.requests(last, connections * 20, 16),
   };

@@ -19,6 +19,9 @@ export interface Place {
   close(): Promise<void>;
 }
 
+/** Connections of a client whose code is not compiled yet: they tell of the client. */
+const WARM_UP = 50;
+
 const SERVER = `
 const net = require('node:net');
 for (const port of [${PORTS.join()}]) net.createServer((socket) => { socket.on('error', () => {}).pipe(socket); }).listen(port, '0.0.0.0', 1024);
@@ -71,7 +74,8 @@ export async function openPlace(own?: string): Promise<Place> {
     };
   return {
     node,
-    connect: async (address, count) => (await run('connections', address, count, 1)).times,
+    connect: async (address, count) =>
+      (await run('connections', address, count + WARM_UP, 1)).times.slice(WARM_UP),
     rate: async (address, count, width) =>
       (1e6 * count) / (await run('connections', address, count, width)).total,
     requests: async (address, count, width) =>

@@ -1,41 +1,20 @@
 // The comparison for people: a table, and bars of one column over the sizes. Pure.
+import { COLUMNS, NOTES, round } from './columns.js';
 import type { Row } from './measure.js';
 
-const round = (value: number) => (value >= 100 ? value.toFixed(0) : value.toPrecision(3));
-
 export function renderRows(title: string, rows: readonly Row[]): string {
-  const header = [
-    'services',
-    'mode',
-    'full sync',
-    'one change',
-    'sent',
-    'connect first',
-    'middle',
-    'last',
-    'last p99',
-    'new conn/s',
-    'requests/s',
-    'CPU a change',
-    'memory',
-    'rules',
-  ];
-  const cells = rows.map((row) => [
-    String(row.services),
-    row.label,
-    `${round(row.fullMs)} ms`,
-    `${round(row.changeMs)} ms`,
-    String(row.changeSent),
-    ...[row.firstUs, row.middleUs, row.lastUs, row.lastP99Us].map((us) => `${round(us)} µs`),
-    round(row.connectionsPerSecond),
-    round(row.requestsPerSecond),
-    `${round(row.changeCpuMs)} ms`,
-    `${round(row.rssMb)} MB`,
-    String(row.kernelRules),
-  ]);
-  const widths = header.map((name, i) => Math.max(name.length, ...cells.map((line) => line[i]?.length ?? 0)));
+  const cells = rows.map((row) => COLUMNS.map(([, text]) => text(row)));
+  const widths = COLUMNS.map(([name], i) =>
+    Math.max(name.length, ...cells.map((line) => line[i]?.length ?? 0)),
+  );
   const line = (texts: readonly string[]) => texts.map((text, i) => text.padStart(widths[i] ?? 0)).join('  ');
-  return [title, line(header), line(widths.map((width) => '-'.repeat(width))), ...cells.map(line)].join('\n');
+  return [
+    title,
+    line(COLUMNS.map(([name]) => name)),
+    line(widths.map((width) => '-'.repeat(width))),
+    ...cells.map(line),
+    ...NOTES,
+  ].join('\n');
 }
 
 const WIDTH = 48;

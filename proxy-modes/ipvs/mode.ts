@@ -179,6 +179,7 @@ class IpvsMode implements ProxyMode {
     this.options.ipvs.close();
     this.options.ipset.close();
     this.options.route.close();
+    for (const port of Object.values(this.options.iptables)) port.close();
   }
 
   async #setUp(): Promise<void> {

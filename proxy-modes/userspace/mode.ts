@@ -21,10 +21,15 @@ export interface UserspaceModeOptions {
   readonly traffic?: PerFamily<TrafficOptions>;
 }
 
+/** SCTP has no sockets here. */
+const isServed = ({ protocol }: ServicePort) => protocol !== 'sctp';
+
 export function userspaceMode({ ports, traffic = {} }: UserspaceModeOptions): ProxyMode {
   const families = Object.entries(ports) as [IpFamily, IptablesPort][];
   const relays = new Map<string, Relay>();
   const written = new Map<IpFamily, string>();
+  /** The rules of each service port, as last planned. */
+  const planned = new Map<string, string>();
 
   /** The relay keeps to the cluster IP's policy: it cannot tell by which address a client came. */
   const relayOf = async (port: ServicePort): Promise<Relay> => {
@@ -33,16 +38,33 @@ export function userspaceMode({ ports, traffic = {} }: UserspaceModeOptions): Pr
     relay.balancer.set(internalEndpoints(port), port.affinitySeconds);
     return relay;
   };
+  const plan = async (port: ServicePort) =>
+    planService(port, await relayOf(port), traffic[port.family]).join('\n');
+  /** Tells the relays of new endpoints; false where rules change as well. */
+  const onlyRelays = async (state: ProxyState, changed: ReadonlySet<string>): Promise<boolean> => {
+    for (const key of changed) {
+      const port = state.get(key);
+      if (port === undefined ? relays.has(key) : isServed(port) && planned.get(key) !== (await plan(port)))
+        return false;
+    }
+    return true;
+  };
   const syncFamily = async ([family, iptables]: [IpFamily, IptablesPort], served: readonly ServicePort[]) => {
     const rules: string[] = [];
-    for (const port of served)
-      if (port.family === family) rules.push(...planService(port, await relayOf(port), traffic[family]));
+    for (const port of served) {
+      if (port.family !== family) continue;
+      const own = await plan(port);
+      planned.set(port.key, own);
+      if (own !== '') rules.push(own);
+    }
     const text = rules.join('\n');
     if (written.get(family) === text) return 0;
     written.delete(family);
     const found = await iptables.save();
     const [missing, leftOver] = [missingJumps(OWNED, found), serviceChains(OWNED, found)];
-    const lines = [...wholeTable(OWNED, 'nat', { missing, rules, leftOver })];
+    const lines = [
+      ...wholeTable(OWNED, 'nat', { missing, rules: text === '' ? [] : text.split('\n'), leftOver }),
+    ];
     await iptables.restore(lines);
     written.set(family, text);
     return lines.length;
@@ -51,14 +73,16 @@ export function userspaceMode({ ports, traffic = {} }: UserspaceModeOptions): Pr
     for (const [key, relay] of relays) {
       if (state.has(key)) continue;
       relays.delete(key);
+      planned.delete(key);
       await relay.close();
     }
   };
   return {
     name: 'userspace',
-    sync: async (state) => {
-      // SCTP has no sockets here.
-      const served = [...state.values()].filter(({ protocol }) => protocol !== 'sctp');
+    sync: async (state, changed) => {
+      const isKnown = families.every(([family]) => written.has(family));
+      if (isKnown && changed !== undefined && (await onlyRelays(state, changed))) return { sent: 0 };
+      const served = [...state.values()].filter(isServed);
       let sent = 0;
       for (const entry of families) sent += await syncFamily(entry, served);
       await closeExcept(state);
@@ -86,6 +110,7 @@ export function userspaceMode({ ports, traffic = {} }: UserspaceModeOptions): Pr
     close: () => {
       for (const relay of relays.values()) void relay.close();
       relays.clear();
+      for (const [, iptables] of families) iptables.close();
     },
   };
 }

@@ -183,8 +183,8 @@ async function makeBridge(name: string, route: RoutePort): Promise<void> {
   // An empty bridge takes the address of whichever port comes and goes; one that is set stays.
   const mac = there === undefined ? { mac: randomMac() } : {};
   // What passes between two pods of the bridge must meet the rules for services too. Set on this bridge alone: the
-  // sysctl of that name is for every bridge of the host.
-  const bridge = { nfCallIptables: true };
+  // sysctls of these names are for every bridge of the host.
+  const bridge = { nfCallIptables: true, nfCallIp6tables: true };
   await route.apply([{ do: 'replace', kind: 'link', name, type: 'bridge', up: true, bridge, ...mac }]);
 }
 

@@ -48,14 +48,15 @@ Handles ListHandles(Socket& socket, const Place& place, const std::vector<std::s
   batch.End();
   Handles handles;
   for (const auto& datagram : socket.Dump(batch, "list rules of " + table + " " + chain))
-    ForEachMessage(datagram, [&](const MessageView& message) {
+    // Named, as clang before version 16 lets a lambda see no structured binding of itself.
+    ForEachMessage(datagram, [&, &wanted = chain](const MessageView& message) {
       if (message.header.nlmsg_type >> 8 != NFNL_SUBSYS_NFTABLES) return;
       const Bytes raw = message.Attributes<nfgenmsg>();
       const std::string_view text(reinterpret_cast<const char*>(raw.data()), raw.size());
       const auto mayBe = [&](std::string_view needle) { return text.find(needle) != std::string_view::npos; };
       if (needles.size() <= kMostNeedles && std::none_of(needles.begin(), needles.end(), mayBe)) return;
       const nft::Rule rule = nft::Rule::Decode(message);
-      if (rule.chain == chain && rule.handle) handles[Fingerprint(*rule.expressions)].push_back(*rule.handle);
+      if (rule.chain == wanted && rule.handle) handles[Fingerprint(*rule.expressions)].push_back(*rule.handle);
     });
   return handles;
 }

@@ -49,7 +49,7 @@ describeWith({ root: true, tools: ['nft', 'ip'] }, 'the pod network of a node', 
     expect(await ns.run('ip', '-6', 'route', 'get', 'fd00:10:96::a')).toContain('trl-test src fd00:9::1');
     expect(await ns.run('ip', 'route', 'get', '10.96.0.10')).toContain('via 192.168.9.254');
     const bridge = await ports.route.link('trl-test');
-    expect(bridge).toMatchObject({ type: 'bridge', bridge: { nfCallIptables: true } });
+    expect(bridge).toMatchObject({ type: 'bridge', bridge: { nfCallIptables: true, nfCallIp6tables: true } });
     const rules = await ns.run('nft', 'list', 'ruleset');
     expect(rules).toContain(
       'ip saddr 10.244.0.0/16 ip daddr != 10.244.0.0/16 ip daddr != 192.168.0.0/16 ip daddr != 224.0.0.0/4 masquerade',

@@ -5,7 +5,8 @@ import type { Row } from '../../../bench/proxy/measure.js';
 
 const row = (label: string, services: number, more: Partial<Row> = {}): Row => ({
   ...{ label, services, fullMs: 100, fullCpuMs: 50, changeMs: 1, changeCpuMs: 1, changeSent: 2, rssMb: 100 },
-  ...{ firstUs: 200, middleUs: 200, lastUs: 200, lastP99Us: 900, kernelRules: 4 * services },
+  ...{ firstUs: 200, middleUs: 200, lastUs: 200, kernelRules: 4 * services },
+  ...{ firstP99Us: 900, middleP99Us: 900, lastP99Us: 900 },
   ...{ connectionsPerSecond: 1000, requestsPerSecond: 9000, bareMs: 0.3 },
   ...more,
 });

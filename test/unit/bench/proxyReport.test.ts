@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { renderPage } from '../../../bench/proxy/html.js';
 import type { Row } from '../../../bench/proxy/measure.js';
+import { renderRows } from '../../../bench/proxy/report.js';
 
 const row = (label: string, services: number, factor: number): Row => ({
   ...{
@@ -12,7 +13,8 @@ const row = (label: string, services: number, factor: number): Row => ({
     changeMs: 0.3 * factor,
     changeCpuMs: 0.2,
   },
-  ...{ changeSent: 2, firstUs: 200, middleUs: 210, lastUs: 220 * factor, lastP99Us: 900, rssMb: 60 },
+  ...{ changeSent: 2, firstUs: 200, middleUs: 210, lastUs: 220 * factor, rssMb: 60 },
+  ...{ firstP99Us: 900, middleP99Us: 900, lastP99Us: 900 },
   ...{ connectionsPerSecond: 1000, requestsPerSecond: 9000, kernelRules: 4 * services },
 });
 const page = (...rows: Row[]) =>
@@ -58,5 +60,29 @@ describe('the page of the comparison', () => {
 
   it('can be of one size only', () => {
     expect(page(row('ipvs', 100, 1))).not.toMatch(/NaN|Infinity/);
+  });
+});
+
+describe('the table in the terminal', () => {
+  it('tells of every row what the page tells', () => {
+    const [, header, line, first] = renderRows('Here', [row('nftables', 1000, 1)]).split('\n');
+    expect(header?.trim().split(/ {2,}/)).toEqual([
+      ...[
+        'services',
+        'mode',
+        'full sync, ms',
+        'CPU, ms',
+        'one change, ms',
+        'CPU, ms',
+        'sent',
+        'bare commits',
+      ],
+      ...['connect first, µs', 'middle, µs', 'last, µs', 'new conn/s', 'requests/s', 'memory, MB', 'rules'],
+    ]);
+    expect(first?.trim().split(/ {2,}/)).toEqual([
+      ...['1,000', 'nftables', '10.0', '5.00', '0.300', '0.200', '2'],
+      ...['200 / 900', '210 / 900', '220 / 900', '1,000', '9,000', '60.0', '4,000'],
+    ]);
+    expect(first).toHaveLength(line?.length ?? 0);
   });
 });

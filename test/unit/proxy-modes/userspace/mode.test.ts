@@ -70,6 +70,27 @@ describe('the userspace mode', () => {
     expect(await text(socket)).toBe(Array.from({ length: 1000 }, (_, n) => `${n}\n`).join(''));
   });
 
+  it('tells only the relay of other endpoints, and writes rules for other addresses', async () => {
+    const { mode, iptables, rules, relayPort } = await started();
+    const [one, two] = [await serve('one'), await serve('two')];
+    const other = servicePort(2);
+    await mode.sync(stateOf(servicePort(1, { endpoints: [one] }), other));
+    const port = await relayPort();
+    const changed = servicePort(1, { endpoints: [two] });
+    const keys = new Set([changed.key]);
+    expect(await mode.sync(stateOf(changed, other), keys)).toEqual({ sent: 0 });
+    expect(await ask(port)).toBe('two');
+    const moved = servicePort(1, { endpoints: [two], externalIps: ['192.0.2.1'] });
+    await mode.sync(stateOf(moved, other), keys);
+    expect((await rules()).join()).toContain('192.0.2.1');
+    await mode.sync(stateOf(other), keys);
+    expect((await rules()).join()).not.toContain('192.0.2.1');
+    expect(iptables.restored).toHaveLength(3);
+    mode.forget();
+    await mode.sync(stateOf(other), new Set());
+    expect(iptables.restored).toHaveLength(4);
+  });
+
   it('relays UDP and brings the answer back', async () => {
     const { mode, relayPort } = await started();
     const server = createSocket('udp4');
