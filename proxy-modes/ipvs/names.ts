@@ -49,6 +49,7 @@ export const SETS = {
     'hash:ip,port',
     'Kubernetes nodeport SCTP port with externalTrafficPolicy=local with type hash ip:port',
   ],
+  'HEALTH-CHECK-NODE-PORT': ['bitmap:port', 'Kubernetes health check node port'],
   'NO-LOCAL-CLUSTER-IP': [
     'hash:ip,port',
     'Kubernetes service cluster ip + port with internalTrafficPolicy=local and no local endpoint',

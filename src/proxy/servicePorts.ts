@@ -23,10 +23,12 @@ export interface ServiceView {
 export function servicePorts({ service, slices, node }: ServiceView): ServicePort[] {
   const { spec } = service;
   if (!isProxied(service)) return [];
+  const checkPort = healthCheckNodePort(service);
+  const healthCheck = checkPort === undefined ? {} : { healthCheckNodePort: checkPort };
   return (spec.clusterIPs ?? (spec.clusterIP === undefined ? [] : [spec.clusterIP])).flatMap((clusterIp) => {
     const family = familyOf(clusterIp);
     if (family === undefined) return [];
-    const shared = serviceFields(service, family);
+    const shared = { ...serviceFields(service, family), ...healthCheck };
     return (spec.ports ?? []).flatMap((port) => {
       const protocol = PROTOCOLS[port.protocol ?? 'TCP'];
       if (protocol === undefined || !isPort(port.port)) return [];

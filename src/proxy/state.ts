@@ -22,6 +22,8 @@ export interface ServicePort {
   readonly clusterIp: string;
   readonly port: number;
   readonly nodePort?: number;
+  /** Where load balancers ask for the health of the service; answered by the proxy itself, whatever the mode. */
+  readonly healthCheckNodePort?: number;
   /** Addresses outside the cluster's range whose traffic somebody routes to the nodes. */
   readonly externalIps: readonly string[];
   /** Addresses of load balancers that leave the destination as it is (ipMode VIP). */

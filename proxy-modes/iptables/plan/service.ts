@@ -73,6 +73,12 @@ const isGuarded = (port: ServicePort) => port.sourceRanges.length > 0 && port.lo
 export const filterRules = (port: ServicePort): string[] => [
   ...refusals(port),
   ...(isGuarded(port) ? firewallDrops(port) : []),
+  // The proxy answers there itself; a host that takes nothing else in must let it through.
+  ...(port.healthCheckNodePort === undefined
+    ? []
+    : [
+        `${names.NODE_PORTS} -p tcp ${comment(`${port.name} health check node port`)} -m tcp --dport ${port.healthCheckNodePort} -j ACCEPT`,
+      ]),
 ];
 
 /** `-d address -p tcp -m comment --comment "..." -m tcp --dport port`: what every entry begins with. */

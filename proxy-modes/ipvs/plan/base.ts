@@ -16,13 +16,14 @@ const jump = (chain: string, to: string, comment: string, match = '') =>
 
 export const OWNED: Ownership = {
   chains: {
-    filter: [names.FORWARD, names.PROXY_FIREWALL, names.SOURCE_RANGES, names.FILTER],
+    filter: [names.FORWARD, names.NODE_PORT, names.PROXY_FIREWALL, names.SOURCE_RANGES, names.FILTER],
     nat: [names.SERVICES, names.NODE_PORT, names.LOAD_BALANCER, names.POSTROUTING, names.MARK_MASQ],
     mangle: [],
   },
   jumps: {
     filter: [
       jump('INPUT', names.FILTER, 'kubernetes ipvs access filter'),
+      jump('INPUT', names.NODE_PORT, 'kubernetes health check rules'),
       jump('INPUT', names.PROXY_FIREWALL, 'kube-proxy firewall rules'),
       jump('FORWARD', names.PROXY_FIREWALL, 'kube-proxy firewall rules'),
       jump('FORWARD', names.FORWARD, 'kubernetes forwarding rules'),
@@ -61,6 +62,7 @@ export function baseRules(family: IpFamily, options: TrafficOptions): { filter: 
       `-A ${names.PROXY_FIREWALL} ${about('LOAD-BALANCER-FW')} ${set('LOAD-BALANCER-FW', 'dst,dst')} -j ${names.SOURCE_RANGES}`,
       `-A ${names.SOURCE_RANGES} ${about('LOAD-BALANCER-SOURCE-CIDR')} ${set('LOAD-BALANCER-SOURCE-CIDR', 'dst,dst,src')} -j RETURN`,
       `-A ${names.SOURCE_RANGES} -j DROP`,
+      `-A ${names.NODE_PORT} ${about('HEALTH-CHECK-NODE-PORT')} ${set('HEALTH-CHECK-NODE-PORT', 'dst')} -j ACCEPT`,
       // Somebody serves, but not on this node, where policy Local keeps it.
       `-A ${names.FILTER} ${NEW}${set('NO-LOCAL-CLUSTER-IP', 'dst,dst')} -j DROP`,
       `-A ${names.FILTER} ${notFromPods(options.local)}${NEW}${set('NO-LOCAL-EXTERNAL', 'dst,dst')} -j DROP`,

@@ -110,6 +110,9 @@ function entries(port: ServicePort, nodeIps: readonly string[]): string[] {
             ? nodeIps.map((ip) => put(kind, at(ip, nodePort)))
             : [put(kind, String(nodePort))],
         )),
+    ...(port.healthCheckNodePort === undefined
+      ? []
+      : [put('HEALTH-CHECK-NODE-PORT', String(port.healthCheckNodePort))]),
     ...(port.served && internalEndpoints(port).length === 0
       ? [put('NO-LOCAL-CLUSTER-IP', at(port.clusterIp))]
       : []),

@@ -3,6 +3,7 @@
 import { expect, it } from 'vitest';
 import { iptablesMode } from '../../../proxy-modes/iptables/mode.js';
 import { nftablesMode } from '../../../proxy-modes/nftables/mode.js';
+import { userspaceMode } from '../../../proxy-modes/userspace/mode.js';
 import { openIptables } from '../../../src/kernel/iptables/adapter.js';
 import type { IptablesBackend } from '../../../src/kernel/iptables/port.js';
 import { openNft } from '../../../src/kernel/nftables/adapter.js';
@@ -38,6 +39,16 @@ describeWith(
         Promise.all(Object.values(ports).map(async (port) => iptablesContents(await port.save())));
       return { mode: iptablesMode({ ports, traffic }), contents: saved };
     };
+    // Its sockets are here and not in the namespace, which no packet of this test minds; their ports are never the same.
+    const userspace = async (ns: TestNetNs) => {
+      const ip = await openIptables({ family: 'inet', backend: 'nft', netns: ns.path });
+      const ip6 = await openIptables({ family: 'inet6', backend: 'nft', netns: ns.path });
+      const saved = async () =>
+        (await Promise.all([ip.save(), ip6.save()])).flatMap((ruleset) =>
+          iptablesContents(ruleset).map((text) => text.replace(/--to-ports \d+/g, '--to-ports')),
+        );
+      return { mode: netns.closing(userspaceMode({ ports: { ip, ip6 }, traffic })), contents: saved };
+    };
     const cases: [
       string,
       number,
@@ -46,6 +57,7 @@ describeWith(
       ['nftables', 600, nftables],
       ['iptables (nft)', 400, iptables('nft')],
       ['iptables (legacy)', 60, iptables('legacy')],
+      ['userspace', 60, userspace],
     ];
 
     it.each(cases)(

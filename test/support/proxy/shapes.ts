@@ -89,6 +89,11 @@ function ofFamily(family: IpFamily): Record<string, ServicePort> {
     }),
     'external policy Local without any endpoint': service({ ...wide, ...nobody, externalLocal: true }),
     'external policy Local with source ranges': service({ ...wide, ...outside, sourceRanges: ranges }),
+    'external policy Local with a health check': service({
+      ...wide,
+      ...outside,
+      healthCheckNodePort: 31_000,
+    }),
     'both policies Local': service({ ...wide, ...internal, ...outside }),
     'both policies Local without a local endpoint': service({
       ...wide,

@@ -124,6 +124,8 @@ const LOOSE = 'for file in /proc/sys/net/ipv4/conf/*/rp_filter; do echo 0 > $fil
 
 export interface TruthLab {
   readonly node: TestNetNs;
+  /** The node itself answers on port 8080. */
+  serveOnNode(): Promise<void>;
   /** A mode in a process of its own on the node, where its sockets must be. */
   modeOnNode(
     name: ProxyMode['name'],
@@ -233,6 +235,7 @@ export function truthLab() {
     const clients = new Map(ASKERS.map((name) => [name, clientsIn(askers[name])]));
     return {
       node,
+      serveOnNode: () => serve(node, NODE_IP, NODE_IP6),
       modeOnNode: (name, backend, traffic) => talkingMode(node, { name, backend, traffic }),
       ask: (from, questions) => clients.get(from)?.(questions) ?? Promise.resolve([]),
     };

@@ -72,6 +72,12 @@ describe('a service with all of the API', () => {
     status,
   });
 
+  it('has the port of its health check where policy Local asks for one', () => {
+    const spec = { healthCheckNodePort: 31_000 };
+    expect(portsOf(balanced({}, { ...spec, externalTrafficPolicy: 'Local' }))).toMatchObject([spec, spec]);
+    expect(portsOf(balanced({}, spec))[0]).not.toHaveProperty('healthCheckNodePort');
+  });
+
   it('has external addresses of each family, without nonsense', () => {
     const ports = portsOf(
       service({

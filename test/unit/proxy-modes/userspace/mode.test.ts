@@ -48,6 +48,28 @@ describe('the userspace mode', () => {
     for (let i = 0; i < 4; i++) expect(['one', 'two']).toContain(await ask(port));
   });
 
+  it('breaks no connection while a thousand changes of others go by', async () => {
+    const { mode, relayPort } = await started();
+    const server = createServer((socket) => void socket.pipe(socket)).listen(0, '127.0.0.1');
+    closers.push(() => void server.close());
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const own = servicePort(1, { endpoints: [endpoint('127.0.0.1', true, port)] });
+    const state = new Map(stateOf(own));
+    await mode.sync(state);
+    const socket = connect(await relayPort(), '127.0.0.1');
+    closers.push(() => socket.destroy());
+    for (let n = 0; n < 1000; n++) {
+      const other = servicePort(2 + (n % 20), { endpoints: n % 3 === 0 ? [] : [endpoint('127.0.0.1')] });
+      if (n % 7 === 6) state.delete(other.key);
+      else state.set(other.key, other);
+      await mode.sync(state);
+      socket.write(`${n}\n`);
+    }
+    socket.end();
+    expect(await text(socket)).toBe(Array.from({ length: 1000 }, (_, n) => `${n}\n`).join(''));
+  });
+
   it('tells only the relay of other endpoints, and writes rules for other addresses', async () => {
     const { mode, iptables, rules, relayPort } = await started();
     const [one, two] = [await serve('one'), await serve('two')];
