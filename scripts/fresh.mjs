@@ -44,7 +44,8 @@ async function main() {
   }
 }
 
-/** Mounts of its own, held by a process that does nothing. */
+/** Mounts of its own, held by a process that does nothing. Its files are the root of them, as on any machine: a runtime
+ * leads those who join a container to the root of its mounts, which a mere chroot leaves the host's. */
 async function boot(files, netns) {
   const mounts = [
     // A runtime wants its root to be a mount.
@@ -54,7 +55,8 @@ async function boot(files, netns) {
     `mount -t proc proc ${files}/proc`,
     `mount -t tmpfs tmpfs ${files}/run`,
   ];
-  const script = `${mounts.join(' && ')} && echo up && exec sleep infinity`;
+  const enter = [`cd ${files}`, 'mkdir old', 'pivot_root . old', 'cd /', 'umount -l /old', 'rmdir /old'];
+  const script = [...mounts, ...enter, 'echo up', 'exec sleep infinity'].join(' && ');
   const holder = spawn('unshare', ['--mount', '--uts', 'sh', '-c', script], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -70,7 +72,7 @@ async function boot(files, netns) {
     `--mount=/proc/${holder.pid}/ns/mnt`,
     `--uts=/proc/${holder.pid}/ns/uts`,
     ...(isOutside ? [] : [`--net=/run/netns/${netns}`]),
-    ...['chroot', files, '/usr/bin/env', '-i', 'HOME=/root', 'TERM=dumb', `PATH=${PATH}`, ...trust],
+    ...['/usr/bin/env', '-i', 'HOME=/root', 'TERM=dumb', `PATH=${PATH}`, ...trust],
     ...['sh', '-c', `cd /root/trellis && ${line}`],
   ];
   return {

@@ -8,6 +8,7 @@ import {
   type ProxyMode,
   type ProxyState,
   type ServicePort,
+  type TrafficOptions,
 } from '../../src/proxy/state.js';
 import { missingJumps, removal, serviceChains, wholeTable } from '../iptables/tables.js';
 import { OWNED } from './plan/base.js';
@@ -16,17 +17,18 @@ import { openRelay, type Relay } from './relay.js';
 
 export interface UserspaceModeOptions {
   readonly ports: PerFamily<IptablesPort>;
+  /** Of these only the networks of node ports: everything has the node's address anyway. */
+  readonly traffic?: PerFamily<TrafficOptions>;
 }
 
-/** SCTP has no sockets here. */
-const isServed = ({ protocol }: ServicePort) => protocol !== 'sctp';
-
-export function userspaceMode({ ports }: UserspaceModeOptions): ProxyMode {
+export function userspaceMode({ ports, traffic = {} }: UserspaceModeOptions): ProxyMode {
   const families = Object.entries(ports) as [IpFamily, IptablesPort][];
   const relays = new Map<string, Relay>();
   const written = new Map<IpFamily, string>();
   /** The rules of each service port, as last planned. */
   const planned = new Map<string, string>();
+  /** SCTP has no sockets here. */
+  const isServed = ({ protocol, family }: ServicePort) => protocol !== 'sctp' && ports[family] !== undefined;
 
   /** The relay keeps to the cluster IP's policy: it cannot tell by which address a client came. */
   const relayOf = async (port: ServicePort): Promise<Relay> => {
@@ -35,7 +37,8 @@ export function userspaceMode({ ports }: UserspaceModeOptions): ProxyMode {
     relay.balancer.set(internalEndpoints(port), port.affinitySeconds);
     return relay;
   };
-  const plan = async (port: ServicePort) => planService(port, (await relayOf(port)).port).join('\n');
+  const plan = async (port: ServicePort) =>
+    planService(port, await relayOf(port), traffic[port.family]).join('\n');
   /** Tells the relays of new endpoints; false where rules change as well. */
   const onlyRelays = async (state: ProxyState, changed: ReadonlySet<string>): Promise<boolean> => {
     for (const key of changed) {

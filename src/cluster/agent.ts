@@ -1,6 +1,6 @@
 // The node agent's process: image registry, pod network, kubelet and proxy of this machine, joined in one process.
 // Guarantees: ending it leaves pods, rules and connections in place for the next one.
-import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DNS_PORT_ANNOTATION } from '../api/dnsPort.js';
@@ -8,6 +8,7 @@ import type { V1Node } from '../api/gen/types.js';
 import type { Log } from '../api/log.js';
 import type { Stored } from '../api/object.js';
 import { NODES } from '../api/resources.js';
+import { VOLUME_DIR_ANNOTATION } from '../api/volumeDir.js';
 import type { Client } from '../client/client.js';
 import { makeEventRecorder } from '../client/eventRecorder.js';
 import { openHttps } from '../client/httpTransport.js';
@@ -34,7 +35,7 @@ import { serveProxy } from '../proxy/serving.js';
 import { savedKubelet, savedProxy } from './componentFiles.js';
 import { registryConfigDir } from './containerd/component.js';
 import { registryHosts } from './containerd/config.js';
-import { readIfThere } from './files.js';
+import { forwardPackets } from './forwarding.js';
 import { busyboxImage, pauseImage, REGISTRY } from './images/builtin.js';
 import type { Layout } from './layout.js';
 import { type NodeIdentity, openNodeIdentity } from './nodeIdentity.js';
@@ -91,7 +92,7 @@ export async function runAgent(options: AgentOptions): Promise<void> {
     closers.push(async () => (await proxy).informers.stop());
     const rules = step(sink, 'service rules', async () => startProxy(options, await proxy));
     const names = step(sink, 'cluster DNS', async () => startDns(options, await proxy));
-    closers.push(tellDnsPort(options, self, node, names));
+    closers.push(tellOfNode(options, self, node, names));
     closers.push(await network, await rules, await names);
     await step(sink, 'node Ready', () => becomesReady(self, startedAt, signal));
     sink({ type: 'ready', who: 'agent' });
@@ -166,6 +167,7 @@ async function startKubelet(options: AgentOptions, identity: NodeIdentity, { cli
     tls,
     access: makeAccess({ client, nodeName: settings.nodeName, log: own }),
     runtime: runtime.runtime,
+    checkpointsDir: path.join(kubelet.config.rootDir, 'checkpoints'),
     pods: { list: () => kubelet.pods(), get: (namespace, name) => kubelet.pod(namespace, name) },
     health: () => kubelet.unhealthy(),
     others: otherRoutes(kubelet),
@@ -193,7 +195,7 @@ async function startNetwork(options: AgentOptions, self: Informer<V1Node>, { cli
   const mtus = nodeIps.map((ip) => podMtu(settings.overlay, ip, route));
   const mtu = Math.min(...(await Promise.all(mtus)));
   const clusterCidrs = rangesOf(settings.clusterCidr);
-  await forwardPackets(clusterCidrs);
+  await forwardPackets({ layout }, clusterCidrs);
   await setUpPodNetwork(
     {
       name: layout.network,
@@ -228,26 +230,6 @@ async function startNetwork(options: AgentOptions, self: Informer<V1Node>, { cli
     await overlay.stop();
     route.close();
   };
-}
-
-/** Without it a node drops what is for a pod behind its bridge. */
-async function forwardPackets(clusterCidrs: readonly string[]): Promise<void> {
-  const has = (sign: string) => clusterCidrs.some((cidr) => cidr.includes(sign));
-  if (has('.')) await writeFile('/proc/sys/net/ipv4/ip_forward', '1');
-  if (has(':')) await forwardPackets6();
-}
-
-/** A router takes no default route from the routers around it, unless it is told to: the host keeps its own. */
-async function forwardPackets6(): Promise<void> {
-  const dir = '/proc/sys/net/ipv6/conf';
-  const forwarding = path.join(dir, 'all', 'forwarding');
-  if ((await readFile(forwarding, 'utf8')).trim() === '1') return;
-  for (const device of await readdir(dir)) {
-    const accept = path.join(dir, device, 'accept_ra');
-    // A device may go away between the two.
-    if ((await readIfThere(accept))?.trim() === '1') await writeFile(accept, '2').catch(() => {});
-  }
-  await writeFile(forwarding, '1');
 }
 
 async function startProxy({ layout, settings, nodeIps, log }: AgentOptions, { informers }: Access) {
@@ -287,22 +269,25 @@ async function startDns({ settings, nodeIps, log }: AgentOptions, { informers }:
   return () => server.close();
 }
 
-/** Once it answers: the cluster's DNS Service leads to the name servers that nodes tell of. */
-function tellDnsPort(
-  { settings, log }: AgentOptions,
+/** Where its volumes are, and its name server once it answers: the cluster's DNS Service leads to those that nodes tell of. */
+function tellOfNode(
+  { layout, settings, log }: AgentOptions,
   self: Informer<V1Node>,
   { client }: Access,
   answering: Promise<unknown>,
 ): () => void {
   let isAnswering = false;
   const tell = async ({ metadata }: Stored<V1Node>) => {
-    const wanted = String(settings.dnsPort);
-    if (!isAnswering || metadata.annotations?.[DNS_PORT_ANNOTATION] === wanted) return;
-    const patch = { metadata: { annotations: { [DNS_PORT_ANNOTATION]: wanted } } };
+    const wanted = {
+      [VOLUME_DIR_ANNOTATION]: layout.volumeDir,
+      ...(isAnswering ? { [DNS_PORT_ANNOTATION]: String(settings.dnsPort) } : {}),
+    };
+    const isTold = Object.entries(wanted).every(([key, value]) => metadata.annotations?.[key] === value);
+    if (isTold) return;
     await client
       .of(NODES)
-      .patch({ name: metadata.name }, 'merge', patch)
-      .catch((error: unknown) => log.warn('the name server could not be told of; again later', { error }));
+      .patch({ name: metadata.name }, 'merge', { metadata: { annotations: wanted } })
+      .catch((error: unknown) => log.warn('the node could not tell of itself; again later', { error }));
   };
   answering.then(
     () => {

@@ -30,6 +30,17 @@ export async function saveComponents(
   }
 }
 
+/** A node of the same machine is configured as the machine itself is. */
+export async function shareComponents(from: Layout, to: Layout): Promise<void> {
+  const kinds = Object.keys(FILES) as ComponentKind[];
+  const texts = await Promise.all(kinds.map((kind) => readIfThere(fileOf(from, kind))));
+  const given = kinds.flatMap((kind, at): [ComponentKind, string][] => {
+    const text = texts[at];
+    return text === undefined ? [] : [[kind, text]];
+  });
+  await saveComponents(to, new Map(given));
+}
+
 const fileOf = (layout: Layout, kind: ComponentKind) => path.join(layout.configDir, FILES[kind]);
 
 type Readers = typeof import('./configuration.js');

@@ -13,6 +13,7 @@ import { containerdConfigFile } from './containerd/component.js';
 import { killRemains } from './containerd/remains.js';
 import { ClusterError } from './error.js';
 import { removeIfEmpty } from './files.js';
+import { restoreForwarding } from './forwarding.js';
 import type { Layout } from './layout.js';
 import { unmountBelow } from './mounts.js';
 import { clearNodes } from './nodes/remove.js';
@@ -72,6 +73,7 @@ async function removeFromKernel(layout: Layout): Promise<void> {
     await removeOverlay({ devices: layout.overlayDevices, clusterCidrs }, route);
     await removePodNetwork({ bridge: layout.bridge, nftTable: layout.networkTable }, { nft, route });
     await clearNodes(layout, { nft, route });
+    await restoreForwarding({ layout }, route);
   } finally {
     nft.close();
     route.close();

@@ -2,18 +2,30 @@
 // Guarantees: what it says is kept as long as the kernel keeps the rules: until a reboot, or until they are removed.
 import path from 'node:path';
 import type { Log } from '../api/log.js';
+import { openNft } from '../kernel/nftables/adapter.js';
+import type { NftPort } from '../kernel/nftables/port.js';
 import { MODE_NAMES, type ModeName } from '../proxy/modeNames.js';
 import { cleanUpModes, type ModeOptions, openBestMode, openMode } from '../proxy/modes.js';
 import type { ProxyMode } from '../proxy/state.js';
 import { readIfThere, writePrivate } from './files.js';
+import { removeUnusedTables, tablesOfIptables } from './iptablesTables.js';
 import type { Layout } from './layout.js';
 import type { Settings } from './settings.js';
 
 const fileOf = (layout: Layout) => path.join(layout.runDir, 'proxy-mode');
 
-async function formerMode(layout: Layout): Promise<ModeName | undefined> {
-  const text = (await readIfThere(fileOf(layout)))?.trim();
-  return MODE_NAMES.find((name) => name === text);
+interface Note {
+  readonly mode: ModeName | undefined;
+  /** The tables of the iptables tool that were there before the cluster was. */
+  readonly tables: readonly string[];
+}
+
+/** A line for the mode, then one for each table. */
+async function readNote(layout: Layout): Promise<Note | undefined> {
+  const text = await readIfThere(fileOf(layout));
+  if (text === undefined) return undefined;
+  const [mode, ...tables] = text.split('\n').filter((line) => line !== '');
+  return { mode: MODE_NAMES.find((name) => name === mode), tables };
 }
 
 /** Opens the mode of the settings, after what another mode of this cluster left is removed. */
@@ -22,20 +34,32 @@ export async function openProxyMode(
   options: ModeOptions,
 ): Promise<ProxyMode> {
   const { proxyMode } = settings;
+  const former = await readNote(layout);
+  const tables = former?.tables ?? (await withNft(tablesOfIptables));
   const chosen =
     proxyMode === 'auto'
       ? await openBestMode(options)
       : { mode: await openMode(proxyMode, options), why: 'as asked' };
-  const former = await formerMode(layout);
-  if (former !== undefined && former !== chosen.mode.name) await removeMode(layout, former);
-  await writePrivate(fileOf(layout), `${chosen.mode.name}\n`);
+  if (former?.mode !== undefined && former.mode !== chosen.mode.name) await removeMode(layout, former.mode);
+  await writePrivate(fileOf(layout), [chosen.mode.name, ...tables, ''].join('\n'));
   log.info('chose a proxy mode', { mode: chosen.mode.name, why: chosen.why });
   return chosen.mode;
 }
 
 /** Removes the rules of the mode that ran last, if one did. */
 export async function removeProxyRules(layout: Layout): Promise<void> {
-  await removeMode(layout, (await formerMode(layout)) ?? 'nftables');
+  const note = await readNote(layout);
+  await removeMode(layout, note?.mode ?? 'nftables');
+  if (note !== undefined) await withNft((nft) => removeUnusedTables(nft, note.tables));
+}
+
+async function withNft<T>(work: (nft: NftPort) => Promise<T>): Promise<T> {
+  const nft = await openNft();
+  try {
+    return await work(nft);
+  } finally {
+    nft.close();
+  }
 }
 
 async function removeMode(layout: Layout, name: ModeName): Promise<void> {

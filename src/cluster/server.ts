@@ -23,7 +23,7 @@ import { BUSYBOX_IMAGE } from './images/builtin.js';
 import { ensureJoinObjects } from './join/objects.js';
 import type { Layout } from './layout.js';
 import { readPki } from './pki/files.js';
-import { DNS_ADDRESS, serviceAddress } from './serviceAddress.js';
+import { DNS_ADDRESS, serverUrl, serviceAddress } from './serviceAddress.js';
 import { rangesOf, type Settings } from './settings.js';
 import { type StepSink, step } from './steps.js';
 
@@ -131,8 +131,7 @@ async function prepareCluster(
     serviceCidrs: rangesOf(settings.serviceCidr),
   });
   await reconcileBootstrapPolicy(client);
-  const host = address.includes(':') ? `[${address}]` : address;
-  await ensureJoinObjects(client, { settings, ca, server: `https://${host}:${settings.securePort}` });
+  await ensureJoinObjects(client, { settings, ca, server: serverUrl(address, settings.securePort) });
   await ensureDnsService(client, serviceAddress(settings, DNS_ADDRESS));
 }
 

@@ -1,4 +1,4 @@
-// Addresses of the service range that are known in advance. Pure.
+// Addresses that are known in advance: of the service range, and of the apiserver. Pure.
 import { addressAt, parseCidr } from '../api/ip.js';
 import { ClusterError } from './error.js';
 import { rangesOf, type Settings } from './settings.js';
@@ -16,3 +16,6 @@ export function serviceAddress({ serviceCidr }: Pick<Settings, 'serviceCidr'>, n
     `the service range ${serviceCidr} is no network that can hold addresses`,
   );
 }
+
+export const serverUrl = (address: string, port: number): string =>
+  `https://${address.includes(':') ? `[${address}]` : address}:${port}`;

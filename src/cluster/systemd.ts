@@ -36,6 +36,9 @@ const DESCRIPTIONS: Readonly<Record<Role, string>> = {
 };
 const UNIT = /^trellis-(up|server|agent)\.service$/;
 
+/** All that a control plane alone may do of what only root may. */
+export const SERVER_CAPABILITIES = ['dac_override', 'chown', 'fowner', 'kill', 'net_bind_service'];
+
 /**
  * A control plane runs no containers, so it gets no more than it uses. A node cannot be fenced in this way: what its
  * service may not do, no pod could.
@@ -50,7 +53,7 @@ const fence = (dataDir: string): readonly string[] => [
   ...['ProtectHostname=yes', 'RestrictNamespaces=yes', 'RestrictRealtime=yes', 'RestrictSUIDSGID=yes'],
   ...['LockPersonality=yes', 'SystemCallArchitectures=native'],
   'RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK',
-  'CapabilityBoundingSet=CAP_DAC_OVERRIDE CAP_CHOWN CAP_FOWNER CAP_KILL CAP_NET_BIND_SERVICE',
+  `CapabilityBoundingSet=${SERVER_CAPABILITIES.map((name) => `CAP_${name.toUpperCase()}`).join(' ')}`,
 ];
 
 /** Pods live on in the service's own group, so nothing but the first process is ever killed for them. */

@@ -11,21 +11,14 @@ import { makePrivateDir, writePrivate } from './files.js';
 import { kubeconfigText } from './kubeconfig.js';
 import { nodeComponents, prepareNodeDirs } from './nodeComponents.js';
 import { furtherNodes } from './nodes/component.js';
-import { requireRoom, underlayAddress } from './nodes/localNode.js';
+import { requireRoom, underlayAddresses } from './nodes/localNode.js';
 import { clearNodes } from './nodes/remove.js';
 import { retireNodes } from './nodes/retire.js';
 import { chooseUnderlay, chooseVni, makeUnderlay } from './nodes/underlay.js';
 import { ensurePki } from './pki/files.js';
 import { nodeAddresses, requirePorts, requirePrograms } from './preflight.js';
 import { serviceAddress } from './serviceAddress.js';
-import {
-  defaultSettings,
-  rangesOf,
-  requireRole,
-  type Settings,
-  settle,
-  type WantedSettings,
-} from './settings.js';
+import { defaultSettings, requireRole, type Settings, settle, type WantedSettings } from './settings.js';
 import { step } from './steps.js';
 import {
   endLeftovers,
@@ -73,15 +66,29 @@ async function prepareMachine(options: UpOptions) {
   if (!controlPlaneOnly) requirePrograms();
   await endLeftovers(layout);
   await requireRole(layout, 'server');
+  return controlPlaneOnly ? prepareServer(options) : prepareNodes(options);
+}
+
+/** A control plane alone has nothing to do with the network, and may lack the right to. */
+async function prepareServer({ layout, wanted, nodeIp }: UpOptions) {
+  if ((wanted.nodes ?? 1) > 1)
+    throw new ClusterError('BAD_OPTION', '--nodes: a control plane alone has no node on this machine');
+  const settings = await settle(layout, wanted, defaultSettings(hostname().toLowerCase()));
+  await requirePorts(settings, ['server']);
+  return { settings, nodeIps: nodeAddresses(nodeIp, settings.clusterCidr) };
+}
+
+async function prepareNodes(options: UpOptions) {
+  const { layout } = options;
   const [nft, route] = await Promise.all([openNft(), openRoute()]);
   try {
     const settings = await settleNodes(options, route);
-    await requirePorts(settings, controlPlaneOnly ? ['server'] : ['server', 'agent']);
+    await requirePorts(settings, ['server', 'agent']);
     await clearNodes(layout, { nft, route });
     if (settings.nodes === 1)
       return { settings, nodeIps: nodeAddresses(options.nodeIp, settings.clusterCidr) };
     await makeUnderlay(layout, settings, { nft, route });
-    return { settings, nodeIps: [underlayAddress(settings, 1)] };
+    return { settings, nodeIps: underlayAddresses(settings, 1) };
   } finally {
     nft.close();
     route.close();
@@ -93,8 +100,6 @@ async function settleNodes({ layout, wanted, nodeIp }: UpOptions, route: RoutePo
   const defaults = defaultSettings(hostname().toLowerCase());
   const settings = await settle(layout, wanted, defaults);
   if (settings.nodes === 1) return settings;
-  if (rangesOf(settings.clusterCidr).length > 1)
-    throw new ClusterError('BAD_OPTION', '--nodes and --dual-stack do not go together yet');
   if (nodeIp !== undefined)
     throw new ClusterError('BAD_OPTION', '--node-ip cannot be chosen with --nodes; --underlay-cidr can');
   const underlayCidr = settings.underlayCidr || (await chooseUnderlay(settings, route));

@@ -28,6 +28,8 @@ export interface DnsServer {
 
 /** As CoreDNS: short, since pods come and go. */
 const TTL_S = 5;
+/** As CoreDNS. */
+const MAX_ALIASES = 8;
 const TCP_IDLE_MS = 10_000;
 const MAX_TCP = 512;
 const MAX_MESSAGE = 65_535;
@@ -104,9 +106,11 @@ async function respond(
   return writeReply(question, await answer(options, question), limit ?? question.udpSize);
 }
 
+/** `aliases` is how many led here: whoever makes Services may have them go round in a circle. */
 export async function answer(
   { zone, forwarder }: Pick<DnsServerOptions, 'zone' | 'forwarder'>,
   { name, type }: Pick<Question, 'name' | 'type'>,
+  aliases = 0,
 ): Promise<Reply> {
   const own = lookUp(zone, name, type);
   if (own === undefined) return forwarder.ask(name, type);
@@ -114,8 +118,8 @@ export async function answer(
   const [alias] = own.answers;
   // Askers want the address of an alias in the same answer, wherever it is.
   const behind =
-    alias?.type === 'CNAME' && type !== 'CNAME'
-      ? await answer({ zone, forwarder }, { name: alias.data, type })
+    alias?.type === 'CNAME' && type !== 'CNAME' && aliases < MAX_ALIASES
+      ? await answer({ zone, forwarder }, { name: alias.data, type }, aliases + 1)
       : undefined;
   return {
     code: own.exists ? 'NOERROR' : 'NXDOMAIN',

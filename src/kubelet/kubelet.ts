@@ -36,6 +36,9 @@ import { Allocations } from './resize/allocations.js';
 import { fetchPod } from './runtime/fetchPod.js';
 import { PodCache } from './runtime/podCache.js';
 import { RuntimeState } from './runtimeState.js';
+import { type LogindPlace, SYSTEM_LOGIND } from './shutdown/logind.js';
+import { shutdownPeriods } from './shutdown/plan.js';
+import { ShutdownManager } from './shutdown/shutdownManager.js';
 import { followApiserver } from './sources/apiserver.js';
 import { ManifestDirectory } from './sources/manifestDirectory.js';
 import { ManifestUrl } from './sources/manifestUrl.js';
@@ -46,6 +49,7 @@ import { cadvisorMetrics, resourceMetrics } from './stats/metrics.js';
 import { summaryOf } from './stats/summary.js';
 import { StatusManager } from './status/statusManager.js';
 import { SyncLoop } from './syncLoop.js';
+import { imageVolumeProblem } from './volumes/imageVolume.js';
 
 /** What the parts of a pod need from the kubelet around them. */
 export interface PartSurroundings {
@@ -59,6 +63,8 @@ export interface PartSurroundings {
   readonly statusOf: (pod: Pod) => Pod['status'];
   /** What the runtime can do for the pod's RuntimeClass; undefined where it does not say. */
   readonly handlerOf: (pod: Pod) => RuntimeHandlerFeatures | undefined;
+  /** Why the runtime cannot mount images. */
+  readonly imageProblem: () => string | undefined;
   /** A probe was run. */
   readonly probed: (
     pod: Pod,
@@ -89,6 +95,8 @@ export interface KubeletSurroundings {
   /** Absent where usage is not told. */
   readonly cgroupStats?: CgroupStatsPort | undefined;
   readonly events?: EventSink | undefined;
+  /** The system's own if left out. */
+  readonly logind?: LogindPlace;
   readonly log: Log;
   readonly parts: (around: PartSurroundings) => KubeletParts;
   readonly now?: () => number;
@@ -159,6 +167,7 @@ export async function runKubelet(around: KubeletSurroundings): Promise<RunningKu
       const handler = config.runtimeHandlers[name] ?? name;
       return state.facts().handlers.find((one) => one.name === handler)?.features;
     },
+    imageProblem: () => imageVolumeProblem(state.facts().version),
     probed: (pod, container, kind, { outcome }) => metrics.probed(pod, container, kind, outcome),
   });
   const state = new RuntimeState(cri, log, () => {
@@ -198,13 +207,15 @@ export async function runKubelet(around: KubeletSurroundings): Promise<RunningKu
     ...{ runtime, cache, log, differ: around.pleg, now: ticks },
     periodMs: config.plegRelistPeriodMs,
     changed: wake,
+    isBusy: (uid) => workers.isBusy(uid),
     relisted: (startedMs, endedMs, succeeded) => metrics.relisted(startedMs, endedMs, succeeded),
   });
   const node =
     client &&
     makeNodeManager({
-      ...{ client, config, machine, log, now, state, pleg, hostIps },
+      ...{ client, config, machine, log, now, events, state, pleg, hostIps },
       hasPressure: (condition) => eviction.has(condition),
+      shutdownProblem: () => shutdown.problem(),
     });
   const mirrors = client && new MirrorPods({ client, pods, log, node: () => node?.current() });
   const loop = new SyncLoop({
@@ -216,6 +227,7 @@ export async function runKubelet(around: KubeletSurroundings): Promise<RunningKu
       pressures: (['MemoryPressure', 'DiskPressure', 'PIDPressure'] as const).filter((one) =>
         eviction.has(one),
       ),
+      isShuttingDown: shutdown.problem() !== undefined,
       allowedUnsafeSysctls: config.allowedUnsafeSysctls,
       hasAppArmor: machine.hasAppArmor,
       hasStrictGroups: state.facts().features?.supplementalGroupsPolicy === true,
@@ -237,13 +249,21 @@ export async function runKubelet(around: KubeletSurroundings): Promise<RunningKu
     const about = node?.current();
     if (about !== undefined) events.event({ ...about, kind: 'Node' }, { type, reason, message });
   };
+  const unended = {
+    pods: () => pods.all().filter((pod) => workers.phaseOf(pod.metadata.uid) === 'sync'),
+    isGone: (uid: string) => !workers.knows(uid) || workers.isFinished(uid),
+  };
+  const shutdown = new ShutdownManager({
+    ...{ ...unended, workers, tellNode, log },
+    periods: shutdownPeriods(config),
+    logind: around.logind ?? SYSTEM_LOGIND,
+    changed: () => node?.changed(),
+  });
   const eviction = new EvictionManager({
-    ...{ config, workers, events, log, now },
+    ...{ ...unended, config, workers, events, log, now },
     sample: () => collector.sample(),
     sampleAnew: () => collector.sampleAnew(),
-    pods: () => pods.all().filter((pod) => workers.phaseOf(pod.metadata.uid) === 'sync'),
     reclaimDisk: () => imageGC.removeUnused(),
-    isGone: (uid) => !workers.knows(uid) || workers.isFinished(uid),
     pressureChanged: () => node?.changed(),
     evicted: (signal) => metrics.evicted(signal),
   });
@@ -286,6 +306,7 @@ export async function runKubelet(around: KubeletSurroundings): Promise<RunningKu
     void url?.start();
     loop.start();
     janitors.start();
+    shutdown.start();
     node?.changed();
   });
   started.catch((error: unknown) => log.error('the kubelet did not start', { error: String(error) }));
@@ -317,6 +338,7 @@ export async function runKubelet(around: KubeletSurroundings): Promise<RunningKu
       manifests?.stop();
       url?.stop();
       loop.stop();
+      shutdown.stop();
       await janitors.stop();
       state.stop();
       workers.stop();
@@ -333,20 +355,24 @@ function makeNodeManager(options: {
   readonly machine: MachineFacts;
   readonly log: Log;
   readonly now: () => number;
+  readonly events: EventSink;
   readonly state: RuntimeState;
   readonly pleg: Pleg;
   readonly hostIps: () => readonly string[];
   readonly hasPressure: (condition: PressureCondition) => boolean;
+  readonly shutdownProblem: () => string | undefined;
 }): NodeManager {
-  const { client, config, machine, log, now, state, pleg, hostIps, hasPressure } = options;
+  const { client, config, machine, log, now, events, state, pleg } = options;
+  const { hostIps, hasPressure, shutdownProblem } = options;
   return new NodeManager({
-    ...{ client, config, log, now },
+    ...{ client, config, log, now, events },
     describe: async (previous = []) =>
       nodeOf({
         ...{ config, machine, previous },
         hasPressure,
         runtime: state.facts(),
         plegProblem: pleg.unhealthy(),
+        shutdownProblem: shutdownProblem(),
         addresses: hostIps(),
         now: now(),
       }),

@@ -1,6 +1,7 @@
 // What a pod worker does: bring a pod up, keep it as its spec says, take it down. The IO around podActions.
 // Guarantees: order is cgroup and directories, sandbox beside volumes and images, init containers, containers; status is told before and after.
 import { mkdir } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
 import type {
   V1Container,
   V1ContainerStatus,
@@ -16,6 +17,7 @@ import { podLogDirectory, sandboxConfig } from './container/sandboxConfig.js';
 import type { ContainerStarter } from './container/starter.js';
 import { KubeletError, messageOf } from './error.js';
 import type { EventSink } from './events.js';
+import { makeGate } from './gate.js';
 import { allContainers, ephemeralContainers, isRestartable, podText } from './names.js';
 import { type ContainerResize, computePodActions, type PodActions } from './podActions.js';
 import type { PodFailure, PodSync, PodTermination, SyncOutcome } from './podWorkers.js';
@@ -25,7 +27,14 @@ import type { PendingResize } from './resize/allocations.js';
 import { changedAmounts, resizableContainers, summaryOf } from './resize/amounts.js';
 import { podCgroup, podCgroupPlaces, podCgroupResources } from './resources.js';
 import type { PodCache } from './runtime/podCache.js';
-import { isRunning, latest, livingContainers, type RuntimePod, sandboxIps } from './runtime/runtimePod.js';
+import {
+  isRunning,
+  latest,
+  livingContainers,
+  type RuntimePod,
+  readySandbox,
+  sandboxIps,
+} from './runtime/runtimePod.js';
 import { podStatus, probedStatuses } from './status/podStatus.js';
 import type { StatusManager } from './status/statusManager.js';
 
@@ -57,12 +66,22 @@ export interface PodSyncOptions {
 
 const FIRST_INIT_WAIT_MS = 20;
 const RESIZE_RETRY_MS = 10_000;
+/**
+ * Pods that are made at the same time for each processor. Runtimes do not gain by more of them: they wait for one
+ * another's locks and mounts, and each of them becomes ready later.
+ */
+const STARTS_PER_CPU = 4;
+/** A pod that takes longer than this makes room for the next. */
+const START_COUNTS_MS = 2_000;
 
 export class PodSyncer implements PodSync {
   /** When the last sync of a pod ended: the runtime's state must be newer than that. */
   private readonly syncedAt = new Map<string, number>();
   private readonly volumesAt = new Map<string, number>();
   private readonly initWaits = new Map<string, number>();
+  private readonly starts = makeGate(STARTS_PER_CPU * availableParallelism(), {
+    countsForMs: START_COUNTS_MS,
+  });
   /** Pods whose resources are being changed, with what stands in the way. */
   private readonly resizing = new Map<string, { readonly error?: string }>();
 
@@ -123,9 +142,17 @@ export class PodSyncer implements PodSync {
   }
 
   private async syncOnce(pod: Pod, signal: AbortSignal): Promise<SyncOutcome> {
+    const { uid } = pod.metadata;
+    const since = this.syncedAt.get(uid) ?? Number.NEGATIVE_INFINITY;
+    const runtimePod = await this.options.cache.newerThan(uid, since);
+    if (readySandbox(runtimePod) !== undefined) return this.bring(pod, runtimePod, signal);
+    return this.starts(() => this.bring(pod, runtimePod, signal), signal);
+  }
+
+  /** Brings the pod from what the runtime has of it to what its spec says. */
+  private async bring(pod: Pod, runtimePod: RuntimePod, signal: AbortSignal): Promise<SyncOutcome> {
     const { cache, probes, config } = this.options;
     const { uid } = pod.metadata;
-    const runtimePod = await cache.newerThan(uid, this.syncedAt.get(uid) ?? Number.NEGATIVE_INFINITY);
     if (!this.resizing.has(uid) && isBeingResized(pod, this.options.statuses.get(pod)))
       this.resizing.set(uid, {});
     const before = this.tell(pod, runtimePod);
@@ -256,7 +283,7 @@ export class PodSyncer implements PodSync {
           ({ metadata, state }) => metadata.name === container.name && state === 'CONTAINER_EXITED',
         ),
         restartsShown: restartsShown(before, container),
-        pullSecrets: () => this.options.pullSecretsOf(pod, container),
+        pullSecrets: (one) => this.options.pullSecretsOf(pod, one),
       });
       if (waitMs !== undefined) retryMs = Math.min(retryMs ?? waitMs, waitMs);
       signal.throwIfAborted();

@@ -1,9 +1,10 @@
 // A second host joins by a token, as an administrator would type it: real containerd on both, stock kubectl.
 import { execFileSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { SERVER_CAPABILITIES } from '../../src/cluster/systemd.js';
 import { describeWith } from '../support/requires.js';
 import { SecondHost } from '../support/secondHost.js';
 import { eventually, TestCluster } from '../support/testCluster.js';
@@ -27,6 +28,12 @@ const pod = (name: string, nodeName: string) =>
       ],
     },
   });
+
+/** What a node can be told by a file. */
+const documents = [
+  { apiVersion: 'trellis.local/v1alpha1', kind: 'ClusterConfiguration', nodeName: 'second' },
+  { apiVersion: 'kubelet.config.k8s.io/v1beta1', kind: 'KubeletConfiguration', maxPods: 23 },
+];
 
 describeWith(NEEDS, 'a host that joins', () => {
   let cluster: TestCluster;
@@ -54,7 +61,10 @@ describeWith(NEEDS, 'a host that joins', () => {
     ).then((text) => text.slice('Running '.length));
 
   it('is told how by a control plane that runs alone', async () => {
-    const server = await cluster.trellis('server', ...DETACHED);
+    // With no more rights than its service has.
+    const rights = `-all,${SERVER_CAPABILITIES.map((name) => `+${name}`).join()}`;
+    const fence = ['setpriv', '--bounding-set', rights];
+    const server = await cluster.run([...fence, ...trellisOf(cluster, 'server'), ...DETACHED]);
     expect(server).toMatchObject({ code: 0, stderr: '' });
     expect(server.stdout).toMatch(
       /trellis agent --server https:\/\/192\.168\.99\.1:6443 --token \S+ --ca-cert-hash /,
@@ -74,9 +84,13 @@ describeWith(NEEDS, 'a host that joins', () => {
     const refused = await host.trellis('agent', ...wrong, '--node-name', 'second', ...DETACHED);
     expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('--ca-cert-hash') });
     expect(existsSync(path.join(host.dataDir, 'cluster.json'))).toBe(false);
-    const joined = await host.trellis('agent', ...words, '--node-name', 'second', '--keep-pods', ...DETACHED);
+    const file = path.join(path.dirname(host.dataDir), 'agent.yaml');
+    writeFileSync(file, documents.map((document) => JSON.stringify(document)).join('\n---\n'));
+    const joined = await host.trellis('agent', ...words, '--config', file, '--keep-pods', ...DETACHED);
     expect(joined, await logs()).toMatchObject({ code: 0, stderr: '' });
     expect(await cluster.kubectl('get', 'node', 'second', '--no-headers')).toMatch(/^second +Ready /);
+    const capacity = '{.status.capacity.pods}';
+    expect(await cluster.kubectl('get', 'node', 'second', '-o', `jsonpath=${capacity}`)).toBe('23');
     // The secret is neither on disk nor to be seen among the processes.
     const [, token = ''] = /--token (\S+)/.exec(command) ?? [];
     expect(existsSync(path.join(host.dataDir, 'bootstrap.kubeconfig'))).toBe(false);
@@ -88,7 +102,7 @@ describeWith(NEEDS, 'a host that joins', () => {
       ['one', hostname().toLowerCase()],
       ['two', 'second'],
     ] as const)
-      await cluster.run([...kubectlOf(cluster), 'apply', '-f', '-'], { input: pod(name, node) });
+      await cluster.run([...trellisOf(cluster, 'kubectl'), 'apply', '-f', '-'], { input: pod(name, node) });
     await cluster.kubectl('expose', 'pod', 'two', '--port', '80', '--target-port', '8080');
     const [one, two] = [await isRunning('one'), await isRunning('two')];
     expect((await page('one', `http://${two}:8080/hostname`)).trim()).toBe('two');
@@ -135,8 +149,8 @@ async function supervisorOf(host: SecondHost): Promise<number> {
   return components.find(({ name }) => name === 'supervisor')?.pid ?? 0;
 }
 
-const kubectlOf = ({ dataDir }: TestCluster) => [
+const trellisOf = ({ dataDir }: TestCluster, command: string) => [
   process.execPath,
   'dist/src/cli/main.js',
-  ...['kubectl', '--data-dir', dataDir],
+  ...[command, '--data-dir', dataDir],
 ];

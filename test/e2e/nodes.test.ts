@@ -1,7 +1,7 @@
 // Three nodes on one machine as a user types it: the network model, a node that dies, a wire that is cut, and the end.
 // TRELLIS_PROOF=long runs Services in every proxy mode that the kernel has; TRELLIS_LOAD_SECONDS=600 asks a Service all
 // the time while it is updated and scaled; TRELLIS_SOAK_ROUNDS=20 starts, uses and ends the cluster as often.
-import { existsSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { layoutOf } from '../../src/cluster/layout.js';
@@ -25,7 +25,7 @@ const SERVE = [
   'echo ok > /www/index.html',
   `printf '#!/bin/sh\\necho Content-Type: text/plain; echo; echo $REMOTE_ADDR $(hostname)\\n' > /www/cgi-bin/who`,
   'chmod +x /www/cgi-bin/who',
-  'exec httpd -f -p 0.0.0.0:8080 -h /www',
+  "exec httpd -f -p '[::]:8080' -h /www",
 ].join('; ');
 
 const container = {
@@ -92,12 +92,25 @@ const serviceOf = (name: string) => ({
   apiVersion: 'v1',
   kind: 'Service',
   metadata: { name },
-  spec: { selector: { app: name }, ports: [{ port: 80, targetPort: 8080 }] },
+  spec: {
+    ipFamilyPolicy: 'PreferDualStack',
+    selector: { app: name },
+    ports: [{ port: 80, targetPort: 8080 }],
+  },
 });
+
+/** Said once for all nodes of the machine. */
+const kubelet = {
+  apiVersion: 'kubelet.config.k8s.io/v1beta1',
+  kind: 'KubeletConfiguration',
+  maxPods: 107,
+};
 
 interface PodView {
   readonly name: string;
   readonly ip: string;
+  /** Of both families, where the cluster has both. */
+  readonly ips: readonly string[];
   readonly node: string;
   readonly container: string;
 }
@@ -145,6 +158,7 @@ describeWith(NEEDS, 'three nodes on one machine', () => {
       .map(({ metadata, spec, status }: PodObject) => ({
         name: metadata.name,
         ip: status.podIP,
+        ips: status.podIPs.map(({ ip }) => ip),
         node: spec.nodeName,
         container: status.containerStatuses[0]?.containerID ?? '',
       }));
@@ -156,7 +170,7 @@ describeWith(NEEDS, 'three nodes on one machine', () => {
       (pods) => pods.length === NODES.length,
     );
 
-  async function nodes(): Promise<Record<string, { ready: boolean; address: string }>> {
+  async function nodes(): Promise<Record<string, { ready: boolean; address: string; room: string }>> {
     const { items } = JSON.parse(await kubectl('get', 'nodes', '-o', 'json'));
     return Object.fromEntries(
       items.map(({ metadata, status }: NodeObject) => [
@@ -164,6 +178,7 @@ describeWith(NEEDS, 'three nodes on one machine', () => {
         {
           ready: status.conditions.some(({ type, status: value }) => type === 'Ready' && value === 'True'),
           address: status.addresses.find(({ type }) => type === 'InternalIP')?.address ?? '',
+          room: status.capacity.pods,
         },
       ]),
     );
@@ -192,14 +207,20 @@ describeWith(NEEDS, 'three nodes on one machine', () => {
     );
 
   it('are Ready, each with an address, processes and logs of its own', async () => {
+    const file = path.join(path.dirname(cluster.dataDir), 'cluster.yaml');
+    writeFileSync(file, JSON.stringify(kubelet));
     const said = await bringUp(
-      ...['--nodes', '3', '--node-name', 'one', '--node-grace-seconds', String(GRACE_SECONDS)],
+      ...['--config', file],
+      ...['--nodes', '3', '--dual-stack', '--node-name', 'one'],
+      ...['--node-grace-seconds', String(GRACE_SECONDS)],
     );
     for (const node of FURTHER) expect(said).toMatch(new RegExp(`✓ node ${node} +\\d`));
+    expect(said).toContain('The 3 nodes are Ready after');
     const all = await nodes();
     expect(Object.keys(all).sort()).toEqual([...NODES]);
     expect(Object.values(all).every(({ ready }) => ready)).toBe(true);
     expect(new Set(Object.values(all).map(({ address }) => address)).size).toBe(3);
+    expect(Object.values(all).map(({ room }) => room)).toEqual(['107', '107', '107']);
 
     const { code, stdout } = await cluster.trellis('status');
     expect(code).toBe(0);
@@ -216,11 +237,15 @@ describeWith(NEEDS, 'three nodes on one machine', () => {
     await apply(everywhere, serviceOf('every'));
     const pods = await podOnEach();
     expect(pods.map(({ node }) => node).sort()).toEqual([...NODES]);
-    const pages = pods.map(({ ip }) => `http://${ip}:8080/cgi-bin/who`);
+    const pages = pods.flatMap(({ ips }) => ips.map((ip) => `http://${urlHost(ip)}:8080/cgi-bin/who`));
+    const twice = pods.flatMap(({ name }) => [name, name]);
     const fetchAll = (urls: readonly string[]) => urls.map((url) => `wget -q -O - ${url}`).join('; ');
     for (const pod of pods) {
-      const answers = (await inPod(pod, fetchAll(pages))).trim().split('\n');
-      expect(answers).toEqual(pods.map(({ name }) => `${pod.ip} ${name}`));
+      const answers = (await inPod(pod, fetchAll(pages)))
+        .replaceAll(/\[|\]|::ffff:/g, '')
+        .trim()
+        .split('\n');
+      expect(answers).toEqual(twice.map((name, at) => `${pod.ips[at % 2]} ${name}`));
     }
     for (const node of NODES) {
       const answers = await onNode(node, 'busybox', 'timeout', '60', 'busybox', 'sh', '-c', fetchAll(pages));
@@ -229,7 +254,7 @@ describeWith(NEEDS, 'three nodes on one machine', () => {
           .trim()
           .split('\n')
           .map((line) => line.split(' ')[1]),
-      ).toEqual(pods.map(({ name }) => name));
+      ).toEqual(twice);
     }
     // From a pod to what a node itself runs: here its proxy's health.
     const health = Object.values(await nodes()).map(({ address }) => `http://${address}:10256/healthz`);
@@ -247,11 +272,11 @@ describeWith(NEEDS, 'three nodes on one machine', () => {
     }
   });
 
-  /** A Service by its name from a pod of every node, and by its address from every node, until all of its pods answered. */
+  /** A Service by its name from a pod of every node, and by its addresses from every node, until all of its pods answered. */
   async function serviceAnswersEverywhere(): Promise<void> {
     const pods = await podOnEach();
     const names = pods.map(({ name }) => name).sort();
-    const address = await kubectl('get', 'service', 'every', '-o', 'jsonpath={.spec.clusterIP}');
+    const addresses = await kubectl('get', 'service', 'every', '-o', 'jsonpath={.spec.clusterIPs[*]}');
     const ask = (url: string) => `for i in $(seq 20); do wget -q -O - ${url}/cgi-bin/who; done`;
     const answering = (text: string) =>
       [
@@ -268,10 +293,11 @@ describeWith(NEEDS, 'three nodes on one machine', () => {
         (found) => found.join() === names.join(),
       );
     for (const node of NODES)
-      await eventually(
-        async () => answering(await onNode(node, 'busybox', 'sh', '-c', ask(`http://${address}`))),
-        (found) => found.join() === names.join(),
-      );
+      for (const address of addresses.split(' '))
+        await eventually(
+          async () => answering(await onNode(node, 'busybox', 'sh', '-c', ask(`http://${urlHost(address)}`))),
+          (found) => found.join() === names.join(),
+        );
   }
 
   it('answer through a Service by its name from every node', serviceAnswersEverywhere);
@@ -421,11 +447,14 @@ describeWith(NEEDS, 'three nodes on one machine', () => {
 
 const ROLLOUT = ['kubectl', 'rollout', 'status', 'deployment', 'busy', '--timeout=100s'];
 
+const urlHost = (ip: string) => (ip.includes(':') ? `[${ip}]` : ip);
+
 interface PodObject {
   readonly metadata: { readonly name: string; readonly deletionTimestamp?: string };
   readonly spec: { readonly nodeName: string };
   readonly status: {
     readonly podIP: string;
+    readonly podIPs: readonly { readonly ip: string }[];
     readonly conditions?: readonly { type: string; status: string }[];
     readonly containerStatuses: readonly { containerID: string }[];
   };
@@ -436,5 +465,6 @@ interface NodeObject {
   readonly status: {
     readonly conditions: readonly { type: string; status: string }[];
     readonly addresses: readonly { type: string; address: string }[];
+    readonly capacity: { readonly pods: string };
   };
 }

@@ -1,8 +1,9 @@
 // What can be seen on the machine that a program may leave behind, as lists of words that can be compared.
 // Guarantees: what changes by itself (threads of the kernel, the test's own processes, counters, what the system's own
-// services write) is left out.
+// services write) is left out, and so is what belongs to another cluster that comes and goes meanwhile.
 import { execFile } from 'node:child_process';
 import { type Dirent, readdirSync, readFileSync, statSync } from 'node:fs';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -19,9 +20,12 @@ export interface MachineState {
   readonly routes: readonly string[];
   readonly nft: readonly string[];
   readonly iptables: readonly string[];
+  /** Settings of the network that a node changes. */
+  readonly sysctls: readonly string[];
   readonly files: readonly string[];
 }
 
+const SYSCTLS = ['net.ipv4.ip_forward', 'net.ipv6.conf.all.forwarding', 'net.ipv6.conf.eth0.accept_ra'];
 /** Places outside a data directory where containers, networks and daemons leave things. */
 const DIRECTORIES = ['/run', '/var/lib', '/var/log', '/etc', '/opt', '/dev/shm'];
 /** Deep enough for every runtime's state; what the package manager and the system's own daemons keep is not looked at. */
@@ -29,7 +33,15 @@ const MAX_DEPTH = 4;
 /** How whatever a node runs names its things. Files of others come and go on any machine while a test runs. */
 const OF_A_NODE =
   /trellis|kube|pod|contain|runc|shim|cni|netns|flannel|iptables|xtables|nft|ipset|buildkit|oci/i;
-const NOT_OURS = ['/var/lib/dpkg', '/var/lib/apt', '/run/user', '/run/systemd', '/run/udev', '/run/netns'];
+const NOT_OURS = [
+  ...['/var/lib/dpkg', '/var/lib/apt', '/run/user', '/run/systemd', '/run/udev', '/run/netns'],
+  ...['/var/lib/containers', '/run/containers', '/run/libpod', '/run/crun'], // podman's
+];
+/** Where every containerd of a machine has files whose names do not tell whose they are. */
+const SHIM_SOCKETS = '/run/containerd/s/';
+const CNI_RESULTS = '/var/lib/cni/results/';
+/** Their directories: the last cluster of a machine takes them away, whoever had found them there. */
+const SHARED = [SHIM_SOCKETS, CNI_RESULTS].flatMap((dir) => [path.resolve(dir), path.resolve(dir, '..')]);
 
 export interface Place {
   /** Where the cluster's network lives. */
@@ -43,14 +55,18 @@ export interface Place {
 export async function lookAtMachine({ netns, dataDir, nodes = [] }: Place): Promise<MachineState> {
   const layouts = [layoutOf(dataDir), ...nodes.map((name) => placeOf(layoutOf(dataDir), name).layout)];
   const ids = layouts.map(({ id }) => id);
+  const isNamed = (text: string) =>
+    text.includes(`${path.dirname(dataDir)}/`) || ids.some((id) => text.includes(id));
   const isOurs = (file: string) => OF_A_NODE.test(file) && !isOfAnotherTest(file, ids, dataDir);
+  const files = DIRECTORIES.flatMap((dir) => walk(dir)).filter(isOurs);
+  const areOurs = await Promise.all(files.map((file) => isOurFile(file, isNamed)));
   const inside = async (tool: string, ...args: string[]) =>
     lines((await execute('nsenter', [`--net=${netns}`, tool, ...args])).stdout);
   return {
     processes: processes(netns, layouts),
     mounts: lines(readFileSync('/proc/self/mountinfo', 'utf8'))
       .map((line) => line.split(' ')[4] ?? '')
-      .filter(isOurs),
+      .filter(isNamed),
     // A cluster has one group of its own at the top of each hierarchy.
     cgroups: readdirSync('/sys/fs/cgroup')
       .flatMap((name) => directoriesIn(`/sys/fs/cgroup/${name}`))
@@ -64,7 +80,8 @@ export async function lookAtMachine({ netns, dataDir, nodes = [] }: Place): Prom
     ),
     nft: await inside('nft', 'list', 'ruleset'),
     iptables: (await inside('iptables-save')).filter((line) => !/^[#:]/.test(line)),
-    files: DIRECTORIES.flatMap((dir) => walk(dir)).filter(isOurs),
+    sysctls: await inside('busybox', 'sysctl', ...SYSCTLS),
+    files: files.filter((_, at) => areOurs[at]),
   };
 }
 
@@ -74,7 +91,9 @@ export function differences(before: MachineState, after: MachineState): string[]
     const [was, is] = [new Set(before[kind]), new Set(after[kind])];
     return [
       ...[...is].filter((word) => !was.has(word)).map((word) => `${kind}: ${word} is left`),
-      ...[...was].filter((word) => !is.has(word)).map((word) => `${kind}: ${word} is gone`),
+      ...[...was]
+        .filter((word) => !is.has(word) && !SHARED.includes(word))
+        .map((word) => `${kind}: ${word} is gone`),
     ];
   });
 }
@@ -112,6 +131,28 @@ const isOfAnotherTest = (file: string, ids: readonly string[], dataDir: string) 
   (file.startsWith(`${tmpdir()}/`) && !file.startsWith(path.dirname(dataDir))) ||
   (/\/trellis[-/][0-9a-f]{8}\b/.test(file) && !ids.some((id) => file.includes(id)));
 
+/** A socket that is answered is somebody else's: none of ours runs when this is asked in earnest. */
+async function isOurFile(file: string, isNamed: (text: string) => boolean): Promise<boolean> {
+  if (file.startsWith(SHIM_SOCKETS)) return !(await isAnswered(file));
+  if (!file.startsWith(CNI_RESULTS)) return true;
+  try {
+    return isNamed(readFileSync(file, 'utf8'));
+  } catch {
+    return false; // gone meanwhile
+  }
+}
+
+function isAnswered(socketPath: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(socketPath);
+    socket.once('error', () => resolve(false));
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(true);
+    });
+  });
+}
+
 function directoriesIn(dir: string): string[] {
   return readdirSync(dir, { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
@@ -128,6 +169,9 @@ function walk(top: string, depth = 0): string[] {
   }
   return entries.flatMap((entry) => {
     const file = path.join(top, entry.name);
-    return entry.isDirectory() ? [file, ...walk(file, depth + 1)] : [file];
+    if (!entry.isDirectory()) return [file];
+    // One that is not empty is whose its contents are.
+    const inside = walk(file, depth + 1);
+    return inside.length > 0 ? inside : [file];
   });
 }

@@ -41,6 +41,8 @@ export class TestCluster {
       { do: 'add', kind: 'route', gateway: '192.168.99.254' },
     ]);
     route.close();
+    // As on a machine that has never forwarded anything: what a cluster switches on can be seen to be switched off again.
+    await netns.run('busybox', 'sysctl', '-q', 'net.ipv4.ip_forward=0', 'net.ipv6.conf.all.forwarding=0');
     return new TestCluster(netns, path.join(mkdtempSync(path.join(tmpdir(), 'trellis-e2e-')), 'data'));
   }
 

@@ -9,6 +9,7 @@ import { requireRoot } from '../../cluster/preflight.js';
 import type { WantedSettings } from '../../cluster/settings.js';
 import type { Terminal } from '../terminal.js';
 import { runSupervised, type SupervisedFlags, withSupervised } from './components.js';
+import { readConfigFlag, withConfig } from './configFile.js';
 import { reporting, withDataDir, withNode } from './options.js';
 import { type RunFlags, runCluster, withRunning } from './running.js';
 import { duration } from './view.js';
@@ -19,11 +20,13 @@ interface AgentFlags extends RunFlags, SupervisedFlags, WantedSettings {
   readonly tokenFile?: string;
   readonly caCertHash?: string[];
   readonly caFile?: string;
+  readonly config?: string;
 }
 
 const EXPLANATION = `
 The node asks for its certificates with the token and keeps them current by itself: later starts need neither --server
 nor a token. Without --ca-cert-hash or --ca-file, whoever knows the token could pretend to be the server.
+A file for --config is as that of "trellis up": these flags, and what the kubelet and the proxy of this node are told.
 
 Examples:
   trellis agent --server https://10.0.0.1:6443 --token abcdef.0123456789abcdef --ca-cert-hash sha256:...
@@ -33,7 +36,7 @@ Examples:
 `;
 
 export function agentCommand(terminal: Terminal): Command {
-  return withSupervised(withRunning(withNode(withDataDir(new Command('agent')))))
+  return withConfig(withSupervised(withRunning(withNode(withDataDir(new Command('agent'))))))
     .summary('join this machine to a cluster as a node: kubelet, proxy, pod network, DNS')
     .description('Makes this machine a node of a cluster whose server runs elsewhere.')
     .option('--server <url>', 'the apiserver, such as https://10.0.0.1:6443')
@@ -42,12 +45,13 @@ export function agentCommand(terminal: Terminal): Command {
     .option('--ca-cert-hash <hash...>', "sha256:<hex> of the key of the cluster's authority")
     .option('--ca-file <file>', "the certificate of the cluster's authority")
     .addHelpText('after', EXPLANATION)
-    .action((flags: AgentFlags) =>
+    .action((given: AgentFlags, command: Command) =>
       reporting(terminal, async () => {
         requireRoot('agent');
-        if (flags.supervised === true) return runSupervised('agent', flags);
+        if (given.supervised === true) return runSupervised('agent', given);
+        const flags = await readConfigFlag<AgentFlags>(command);
         const token = await tokenOf(flags);
-        const { server, nodeIp, caCertHash: caHashes = [] } = flags;
+        const { server, nodeIp, configuration, caCertHash: caHashes = [] } = flags;
         const caFile = flags.caFile === undefined ? undefined : path.resolve(flags.caFile);
         return runCluster(terminal, flags, {
           token,
@@ -56,7 +60,7 @@ export function agentCommand(terminal: Terminal): Command {
             // What the cluster decides for all its nodes is not taken from here.
             const { nodeName, kubeletPort, kubeletHealthzPort, dnsPort } = flags;
             const wanted = { nodeName, kubeletPort, kubeletHealthzPort, dnsPort };
-            return join({ ...options, wanted, nodeIp, server, token, caHashes, caFile });
+            return join({ ...options, wanted, nodeIp, server, token, caHashes, caFile, configuration });
           },
           farewell: async ({ trellis, option, ms }) => `\
 The node is Ready after ${duration(ms)}. Look at it with "trellis kubectl get nodes" on the server, and here with:

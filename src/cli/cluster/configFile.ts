@@ -1,4 +1,4 @@
-// `--config` of `trellis up`: each field of ClusterConfiguration is the flag of that name.
+// `--config` of `trellis up`, `server` and `agent`: each field of ClusterConfiguration is the flag of that name.
 // Guarantees: a flag wins over the file; a field that is no flag, or has a value that the flag would refuse, is named.
 import { readFileSync } from 'node:fs';
 import { type Command, InvalidArgumentError, type Option } from 'commander';
@@ -7,7 +7,7 @@ import { ClusterError } from '../../cluster/error.js';
 import { API_VERSION, KIND } from '../../cluster/settings.js';
 
 /** How it is run this time is no property of a cluster. */
-const NOT_FIELDS = ['config', 'dataDir', 'detach', 'timeout', 'supervise', 'keepPods'];
+const NOT_FIELDS = ['config', 'dataDir', 'detach', 'timeout', 'supervise', 'supervised', 'keepPods'];
 
 export const CONFIG_EXPLANATION = `
 One file for everything, with --config: the flags above by their names in camel case, and, as further documents, what
@@ -64,6 +64,7 @@ function parsedValue(option: Option, value: unknown, file: string): unknown {
   const parts = Array.isArray(value) ? value : [value];
   if (!parts.every((part) => typeof part === 'string' || typeof part === 'number'))
     throw refusal(file, field, `must be a text or a number, not ${JSON.stringify(value)}`);
+  if (option.variadic) return parts.map(String);
   const text = parts.join(',');
   try {
     return option.parseArg === undefined ? text : option.parseArg(text, undefined);

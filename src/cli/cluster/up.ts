@@ -2,12 +2,12 @@
 import { Command, Option } from 'commander';
 import type { ClusterFile } from '../../cluster/configuration.js';
 import { requireRoot } from '../../cluster/preflight.js';
-import type { WantedSettings } from '../../cluster/settings.js';
+import { readSettings, type WantedSettings } from '../../cluster/settings.js';
 import { positiveNumber } from '../numbers.js';
 import type { Terminal } from '../terminal.js';
 import { runSupervised, type SupervisedFlags, withSupervised } from './components.js';
 import { CONFIG_EXPLANATION, readConfigFlag, withConfig } from './configFile.js';
-import { etcdOf, reporting, withControlPlane, withDataDir, withNode } from './options.js';
+import { etcdOf, existingLayout, reporting, withControlPlane, withDataDir, withNode } from './options.js';
 import { type Run, type RunFlags, runCluster, withRunning } from './running.js';
 import { duration } from './view.js';
 
@@ -64,18 +64,19 @@ export function upCommand(terminal: Terminal): Command {
 }
 
 export function serverCommand(terminal: Terminal): Command {
-  return withSupervised(withRunning(withControlPlane(withDataDir(new Command('server')))))
+  return withConfig(withSupervised(withRunning(withControlPlane(withDataDir(new Command('server'))))))
     .summary("run a cluster's control plane: store, apiserver, controllers, scheduler")
     .description('Starts a control plane on this machine, and prints how nodes join it.')
     .addOption(
       new Option('--node-ip <address>', 'address that nodes reach it by (default: of the default route)'),
     )
     .addHelpText('after', SERVER_EXPLANATION)
-    .action((flags: UpFlags & SupervisedFlags) =>
+    .action((given: UpFlags & SupervisedFlags, command: Command) =>
       reporting(terminal, async () => {
         requireRoot('server');
-        if (flags.supervised === true) await runSupervised('server', flags);
-        else await runCluster(terminal, flags, runOf(terminal, { ...flags, controlPlaneOnly: true }));
+        if (given.supervised === true) return runSupervised('server', given);
+        const flags: UpFlags = await readConfigFlag(command);
+        return runCluster(terminal, flags, runOf(terminal, { ...flags, controlPlaneOnly: true }));
       }),
     );
 }
@@ -95,20 +96,23 @@ function runOf(terminal: Terminal, flags: UpFlags): Run {
         configuration,
       }),
     farewell: (words) =>
-      controlPlaneOnly === true ? serverFarewell(terminal, flags, words) : nodeFarewell(words),
+      controlPlaneOnly === true ? serverFarewell(terminal, flags, words) : nodeFarewell(flags, words),
   };
 }
 
 type Words = Parameters<Run['farewell']>[0];
 
-const nodeFarewell = async ({ trellis, option, ms }: Words) => `\
-The node is Ready after ${duration(ms)}. Try:
+async function nodeFarewell(flags: UpFlags, { trellis, option, ms }: Words): Promise<string> {
+  const { nodes = 1 } = (await readSettings(existingLayout(flags))) ?? {};
+  return `\
+${nodes === 1 ? 'The node is' : `The ${nodes} nodes are`} Ready after ${duration(ms)}. Try:
 
   ${trellis} kubectl${option} get nodes
   ${trellis} kubectl${option} create deployment web --image=trellis.local/busybox --replicas=3 -- httpd -f -p 8080 -h /etc
   ${trellis} kubectl${option} expose deployment web --port 80 --target-port 8080
   ${trellis} status${option}
 `;
+}
 
 async function serverFarewell(
   terminal: Terminal,

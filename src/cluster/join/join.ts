@@ -8,6 +8,8 @@ import { ApiError } from '../../api/status.js';
 import type { Client } from '../../client/client.js';
 import { readKubeconfig } from '../../client/kubeconfig.js';
 import { certificateStillServes } from '../../kubelet/certificates/bootstrap.js';
+import { saveComponents } from '../componentFiles.js';
+import type { ClusterFile } from '../configuration.js';
 import { ClusterError } from '../error.js';
 import { makePrivateDir, writePrivate } from '../files.js';
 import { kubeconfigText } from '../kubeconfig.js';
@@ -46,13 +48,15 @@ export interface JoinOptions extends StartOptions {
   readonly caHashes?: readonly string[];
   /** A file with the PEM of the cluster's authority. */
   readonly caFile?: string | undefined;
+  /** What replaces the configuration of the node's components; without it they stay as they are. */
+  readonly configuration?: ClusterFile | undefined;
 }
 
 export const join = (options: JoinOptions): Promise<RunningCluster> =>
   startComponents(options, () => prepare(options));
 
 async function prepare(options: JoinOptions): Promise<Prepared> {
-  const { layout, sink } = options;
+  const { layout, sink, configuration } = options;
   requirePrograms();
   await endLeftovers(layout);
   await requireRole(layout, 'agent');
@@ -62,6 +66,7 @@ async function prepare(options: JoinOptions): Promise<Prepared> {
     : await step(sink, 'join', () => settleFirst(options));
   await requirePorts(settings, ['agent']);
   await prepareNodeDirs(layout);
+  if (configuration !== undefined) await saveComponents(layout, configuration.components);
   const components = await nodeComponents(options, nodeAddresses(options.nodeIp, settings.clusterCidr));
   return { settings, components, awaits: ['agent'], isPatient: isMember };
 }

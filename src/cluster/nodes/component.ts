@@ -2,15 +2,17 @@
 // Guarantees: a node that has its certificate needs no token; a token is in no argument of any process.
 import { certificateStillServes } from '../../kubelet/certificates/bootstrap.js';
 import { withApi } from '../api.js';
+import { shareComponents } from '../componentFiles.js';
 import { TOKEN_VARIABLE, tokenText } from '../join/token.js';
 import { createToken } from '../join/tokens.js';
 import type { Layout } from '../layout.js';
 import { caFile } from '../pki/files.js';
+import { serverUrl } from '../serviceAddress.js';
 import type { Settings } from '../settings.js';
 import type { Step, StepSink } from '../steps.js';
 import type { StartOptions } from '../supervision.js';
 import type { Component } from '../supervisor.js';
-import { type LocalNode, localNodes, underlayAddress } from './localNode.js';
+import { type LocalNode, localNodes, underlayAddresses } from './localNode.js';
 import { makeSpace } from './space.js';
 
 const TOKEN_MS = 60 * 60 * 1000;
@@ -50,14 +52,16 @@ interface Wish {
 
 async function nodeComponent(options: Options, { node, settings, env = {} }: Wish): Promise<Component> {
   const { layout, self, sink, timeoutMs } = options;
-  const { address, name } = node;
+  const { addresses, name } = node;
+  const [server] = underlayAddresses(settings, 1);
   const words = [
     ...['agent', '--supervise', '--keep-pods', '--timeout', String(Math.ceil(timeoutMs / 1000))],
-    ...['--data-dir', node.layout.dataDir, '--node-name', name, '--node-ip', address],
-    ...['--server', `https://${underlayAddress(settings, 1)}:${settings.securePort}`],
+    ...['--data-dir', node.layout.dataDir, '--node-name', name, '--node-ip', addresses.join()],
+    ...['--server', serverUrl(server, settings.securePort)],
     ...['--ca-file', caFile(layout.pkiDir)],
   ];
   const space = await makeSpace(layout, node);
+  await shareComponents(layout, node.layout);
   return { name, command: [...space, ...self, ...words], env, speaks: true, tells: asOneStep(name, sink) };
 }
 

@@ -53,7 +53,7 @@ export function nodeResolvConf(hosts: string, uplink: string | undefined): strin
 }
 
 /** Every node that there may be something of, also of a start that was killed or whose data is gone. */
-export async function knownNodes(layout: Layout): Promise<Omit<LocalNode, 'address'>[]> {
+export async function knownNodes(layout: Layout): Promise<Omit<LocalNode, 'addresses'>[]> {
   const names = new Set<string>();
   for (const dir of [layout.nodesDir, layout.netnsDir])
     for (const name of await readdir(dir).catch(() => [])) names.add(name);

@@ -2,29 +2,32 @@
 // Guarantees: a range that the machine already knows a way to is never taken; `removeUnderlay` takes everything away, also when
 // only part of it is there.
 import { mkdir } from 'node:fs/promises';
-import { contains, formatCidr, parseCidr, subnets } from '../../api/ip.js';
+import { contains, type Family, formatCidr, parseCidr, subnets } from '../../api/ip.js';
 import { createNetNs, removeNetNs } from '../../kernel/netns.js';
 import type { NftPort } from '../../kernel/nftables/port.js';
 import { openRoute } from '../../kernel/route/adapter.js';
-import type { RoutePort } from '../../kernel/route/port.js';
+import type { AddressRequest, RoutePort, RouteRequest } from '../../kernel/route/port.js';
 import { randomMac } from '../../network/overlay/device.js';
 import { masqueradeRules } from '../../network/podNetwork.js';
 import { ClusterError } from '../error.js';
 import type { Layout } from '../layout.js';
 import { rangesOf, type Settings } from '../settings.js';
-import { type LocalNode, localNodes, underlayAddress } from './localNode.js';
+import { type LocalNode, localNodes, underlayAddresses, underlayRanges } from './localNode.js';
 
 /** Private, and seldom used by anybody: Docker begins at the other end. */
-const POOL = '172.30.0.0/16';
-const PREFIX = 24;
+const POOLS = {
+  IPv4: { pool: '172.30.0.0/16', prefix: 24 },
+  IPv6: { pool: 'fd00:10:30::/48', prefix: 64 },
+} as const;
 /** A node's device on the underlay. */
 const DEVICE = 'eth0';
 
 /** The first range that meets none of the others. Pure. */
-export function freeRange(taken: readonly string[]): string {
+export function freeRange(taken: readonly string[], family: Family = 'IPv4'): string {
+  const { pool: text, prefix } = POOLS[family];
   const others = taken.map(parseCidr).filter((cidr) => cidr !== undefined && cidr.prefix > 0);
-  const pool = parseCidr(POOL);
-  for (const range of pool === undefined ? [] : subnets(pool, PREFIX)) {
+  const pool = parseCidr(text);
+  for (const range of pool === undefined ? [] : subnets(pool, prefix)) {
     const meets = others.some(
       (other) =>
         other !== undefined &&
@@ -35,7 +38,7 @@ export function freeRange(taken: readonly string[]): string {
   }
   throw new ClusterError(
     'NO_ADDRESS',
-    `this machine has routes into all of ${POOL}; name a free range for the nodes with --underlay-cidr`,
+    `this machine has routes into all of ${text}; name a free range for the nodes with --underlay-cidr`,
   );
 }
 
@@ -54,43 +57,56 @@ export interface UnderlayPorts {
   readonly route: RoutePort;
 }
 
-/** For nodes of a cluster that has no range yet. */
+/** For nodes of a cluster that has no range yet: one a family. */
 export async function chooseUnderlay(settings: Settings, route: RoutePort): Promise<string> {
-  const routes = await route.routes({ family: 'inet' });
-  const known = routes.map(({ destination }) => destination);
-  return freeRange([...known, ...rangesOf(settings.clusterCidr), ...rangesOf(settings.serviceCidr)]);
+  const known = (await route.routes()).map(({ destination }) => destination);
+  const [pods, services] = [rangesOf(settings.clusterCidr), rangesOf(settings.serviceCidr)];
+  const taken = [...known, ...pods, ...services];
+  return pods.map((range) => freeRange(taken, parseCidr(range)?.family)).join();
 }
 
 /** With the networks of the nodes; nothing of them is there. */
 export async function makeUnderlay(layout: Layout, settings: Settings, ports: UnderlayPorts): Promise<void> {
   const nodes = localNodes(layout, settings);
   const { underlay: bridge } = layout;
-  const prefix = parseCidr(settings.underlayCidr)?.prefix;
-  const gateway = underlayAddress(settings, 1);
+  const prefixes = underlayRanges(settings).map(({ prefix }) => prefix);
+  const gateways = underlayAddresses(settings, 1);
   await ports.route.apply([
     { do: 'add', kind: 'link', name: bridge, type: 'bridge', up: true, mac: randomMac() },
-    { do: 'add', kind: 'address', dev: bridge, address: `${gateway}/${prefix}` },
+    ...addressesOn(bridge, gateways, prefixes),
   ]);
   await ports.nft.commit(
     masqueradeRules({
       table: layout.underlayTable,
       comment: 'Trellis: traffic of nodes that leaves the machine',
-      sources: [settings.underlayCidr],
-      except: [settings.underlayCidr, ...rangesOf(settings.clusterCidr)],
+      sources: rangesOf(settings.underlayCidr),
+      except: [...rangesOf(settings.underlayCidr), ...rangesOf(settings.clusterCidr)],
     }),
   );
   await mkdir(layout.netnsDir, { recursive: true, mode: 0o700 });
-  await Promise.all(nodes.map((node) => connect(node, { ...ports, bridge, gateway, prefix })));
+  await Promise.all(nodes.map((node) => connect(node, { ...ports, bridge, gateways, prefixes })));
 }
 
 interface Wire {
   readonly bridge: string;
   readonly route: RoutePort;
-  readonly gateway: string;
-  readonly prefix: number | undefined;
+  readonly gateways: readonly string[];
+  readonly prefixes: readonly number[];
 }
 
-async function connect({ netns, layout, address }: LocalNode, wire: Wire): Promise<void> {
+/** Good at once: the kernel need not look for another owner on a wire that is ours. */
+const addressesOn = (dev: string, addresses: readonly string[], prefixes: readonly number[]) =>
+  addresses.map(
+    (address, at): AddressRequest => ({
+      do: 'add',
+      kind: 'address',
+      dev,
+      address: `${address}/${prefixes[at]}`,
+      flags: address.includes(':') ? ['nodad'] : [],
+    }),
+  );
+
+async function connect({ netns, layout, addresses }: LocalNode, wire: Wire): Promise<void> {
   await createNetNs(netns);
   const port = { name: layout.underlayPort, up: true, master: wire.bridge } as const;
   await wire.route.apply([{ do: 'add', kind: 'link', type: 'veth', ...port, peer: { name: DEVICE, netns } }]);
@@ -99,9 +115,9 @@ async function connect({ netns, layout, address }: LocalNode, wire: Wire): Promi
     await inside.apply([
       { do: 'change', kind: 'link', name: 'lo', up: true },
       { do: 'change', kind: 'link', name: DEVICE, up: true },
-      { do: 'add', kind: 'address', dev: DEVICE, address: `${address}/${wire.prefix}` },
+      ...addressesOn(DEVICE, addresses, wire.prefixes),
       // A service's address is routed before it is replaced: without a default route it would be unreachable.
-      { do: 'add', kind: 'route', gateway: wire.gateway },
+      ...wire.gateways.map((gateway): RouteRequest => ({ do: 'add', kind: 'route', gateway })),
     ]);
   } finally {
     inside.close();
@@ -118,5 +134,8 @@ export async function removeUnderlay(
   const names = [...nodes.map((node) => node.layout.underlayPort), layout.underlay];
   await route.apply(names.map((name) => ({ do: 'delete', kind: 'link', name, missingOk: true })));
   await Promise.all(nodes.map(({ netns }) => removeNetNs(netns)));
-  await nft.commit([{ do: 'destroy', kind: 'table', family: 'ip', name: layout.underlayTable }]);
+  const families = ['ip', 'ip6'] as const;
+  await nft.commit(
+    families.map((family) => ({ do: 'destroy', kind: 'table', family, name: layout.underlayTable })),
+  );
 }

@@ -8,7 +8,14 @@ import type {
 } from '../../api/gen/types.js';
 import { keyOf } from '../../api/object.js';
 import { sameJson } from '../../api/own.js';
-import { PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, PODS, STORAGE_CLASSES } from '../../api/resources.js';
+import {
+  NODES,
+  PERSISTENT_VOLUME_CLAIMS,
+  PERSISTENT_VOLUMES,
+  PODS,
+  STORAGE_CLASSES,
+} from '../../api/resources.js';
+import { volumeDirOf } from '../../api/volumeDir.js';
 import type { Informer } from '../../client/informer.js';
 import { ignoring } from '../claim.js';
 import { type Controller, type ControllerContext, newQueue, runLoop } from '../controller.js';
@@ -240,7 +247,9 @@ async function provision(
     return AGAIN_MS;
   }
   if (node === undefined) return AGAIN_MS;
-  const wanted = localVolume({ claim, storageClass, node, options: localPath });
+  const chosen = await ignoring(['NotFound'], client.of(NODES).get({ name: node }));
+  const directory = (chosen && volumeDirOf(chosen)) ?? localPath.directory;
+  const wanted = localVolume({ claim, storageClass, node, options: { ...localPath, directory } });
   await ignoring(['AlreadyExists'], client.of(PERSISTENT_VOLUMES).create(wanted));
   const message = `Successfully provisioned volume ${wanted.metadata?.name ?? ''}`;
   record(PERSISTENT_VOLUME_CLAIMS, claim, { type: 'Normal', reason: 'ProvisioningSucceeded', message });

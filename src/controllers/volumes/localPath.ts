@@ -10,7 +10,7 @@ const HOSTNAME = 'kubernetes.io/hostname';
 const HELPER_NAMESPACE = 'kube-system';
 
 export interface LocalPathOptions {
-  /** The directory on every node under which volumes are made. */
+  /** Under which volumes are made on a node that does not say where. */
   readonly directory: string;
   /** An image with `rm`, for taking volumes away. */
   readonly helperImage: string;
@@ -82,7 +82,9 @@ export const helperOf = ({ metadata }: Volume) => ({
 });
 
 /** The pod that removes a volume's directory on the node where it is. */
-export function removalPod(volume: Volume, { directory, helperImage }: LocalPathOptions): V1Pod {
+export function removalPod(volume: Volume, { helperImage }: Pick<LocalPathOptions, 'helperImage'>): V1Pod {
+  const { name } = volume.metadata;
+  const directory = volume.spec.hostPath?.path.slice(0, -`/${name}`.length) ?? '';
   const terms = volume.spec.nodeAffinity?.required?.nodeSelectorTerms ?? [];
   const nodeName = terms[0]?.matchExpressions?.[0]?.values?.[0] ?? '';
   return {
@@ -98,7 +100,7 @@ export function removalPod(volume: Volume, { directory, helperImage }: LocalPath
         {
           name: 'remove',
           image: helperImage,
-          command: ['rm', '-rf', `/volumes/${volume.metadata.name}`],
+          command: ['rm', '-rf', `/volumes/${name}`],
           volumeMounts: [{ name: 'volumes', mountPath: '/volumes' }],
         },
       ],

@@ -43,6 +43,7 @@ export function containerConfig(parts: ContainerParts): ContainerConfig {
     stdin: container.stdin === true,
     stdinOnce: container.stdinOnce === true,
     tty: container.tty === true,
+    ...stopSignalOf(container),
     linux: {
       resources: containerResources(pod.spec, container, parts.machine),
       securityContext: withTarget(
@@ -51,6 +52,12 @@ export function containerConfig(parts: ContainerParts): ContainerConfig {
       ),
     },
   };
+}
+
+/** CRI has its own spelling of the real-time signals. */
+function stopSignalOf({ lifecycle }: V1Container): Pick<ContainerConfig, 'stopSignal'> {
+  const signal = lifecycle?.stopSignal;
+  return signal === undefined ? {} : { stopSignal: signal.replace('+', 'PLUS').replace('-', 'MINUS') };
 }
 
 type Security = ContainerConfig['linux']['securityContext'];

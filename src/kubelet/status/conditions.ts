@@ -21,6 +21,8 @@ export interface ConditionFacts {
   /** The sandbox is up and has its addresses. */
   readonly sandboxReady: boolean;
   readonly previous: readonly V1PodCondition[];
+  /** Why the kubelet ends the pod for the node's sake. */
+  readonly disruption?: string | undefined;
   readonly pendingResize?: PendingResize | undefined;
   readonly resizing?: { readonly error?: string } | undefined;
   readonly generation: number | undefined;
@@ -38,9 +40,11 @@ export function podConditions(facts: ConditionFacts): V1PodCondition[] {
     containers,
     { type: 'PodScheduled', status: 'True' },
     ...resizes(facts),
+    ...disruption(facts),
   ];
   const own = verdicts.map((verdict) => withTimes(verdict, facts));
-  return [...own, ...facts.previous.filter(({ type }) => !OWNED.includes(type))];
+  const isOwn = (type: string) => OWNED.includes(type) || own.some((one) => one.type === type);
+  return [...own, ...facts.previous.filter(({ type }) => !isOwn(type))];
 }
 
 function resizes({ pendingResize, resizing }: ConditionFacts): Verdict[] {
@@ -56,6 +60,12 @@ function resizes({ pendingResize, resizing }: ConditionFacts): Verdict[] {
           },
         ]),
   ];
+}
+
+/** Others may say it as well, and what they said stays. */
+function disruption({ disruption: message }: ConditionFacts): Verdict[] {
+  if (message === undefined) return [];
+  return [{ type: 'DisruptionTarget', status: 'True', reason: 'TerminationByKubelet', message }];
 }
 
 function withTimes(verdict: Verdict, { previous, generation, now }: ConditionFacts): V1PodCondition {

@@ -61,7 +61,16 @@ function withResources(
       ? {}
       : { volumeMounts: volumeMounts.map((mount) => mountStatus(mount, run?.mounts ?? [])) }),
     ...(run?.user === undefined ? {} : { user: { linux: run.user } }),
+    ...stopSignalOf(run),
   };
+}
+
+/** As the runtime says it; one that does not know of such signals says nothing. */
+function stopSignalOf(run: ContainerStatus | undefined): Pick<V1ContainerStatus, 'stopSignal'> {
+  const signal = run?.stopSignal ?? 'RUNTIME_DEFAULT';
+  return signal === 'RUNTIME_DEFAULT'
+    ? {}
+    : { stopSignal: signal.replace('PLUS', '+').replace('MINUS', '-') };
 }
 
 function mountStatus(

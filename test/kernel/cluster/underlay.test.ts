@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { type Layout, layoutOf } from '../../../src/cluster/layout.js';
-import { localNodes } from '../../../src/cluster/nodes/localNode.js';
+import { localNodes, underlayAddresses } from '../../../src/cluster/nodes/localNode.js';
 import { chooseUnderlay, makeUnderlay, removeUnderlay } from '../../../src/cluster/nodes/underlay.js';
 import { defaultSettings } from '../../../src/cluster/settings.js';
 import { removeNetNs } from '../../../src/kernel/netns.js';
@@ -14,7 +14,12 @@ import { netNsPerTest, type TestNetNs } from '../../support/netns.js';
 import { describeWith } from '../../support/requires.js';
 
 const namespaces = netNsPerTest();
-const settings = { ...defaultSettings('host'), nodes: 3, underlayCidr: '172.30.7.0/24' };
+const settings = {
+  ...defaultSettings('host'),
+  nodes: 3,
+  clusterCidr: '10.244.0.0/16,fd00:10:244::/56',
+  underlayCidr: '172.30.7.0/24,fd00:10:30:7::/64',
+};
 let dir = '';
 let layout: Layout;
 let host: TestNetNs;
@@ -39,17 +44,17 @@ describeWith({ root: true, tools: ['nft', 'ip', 'busybox', 'nsenter'] }, 'the wi
   it('joins the machine and its nodes, and goes away as a whole', async () => {
     const own = await ports();
     const nodes = localNodes(layout, settings);
-    expect(nodes.map(({ address }) => address)).toEqual(['172.30.7.2', '172.30.7.3']);
+    const addresses = [1, 2, 3].flatMap((number) => underlayAddresses(settings, number));
     for (let again = 0; again < 2; again++) {
       await removeUnderlay(layout, nodes, own);
       await makeUnderlay(layout, settings, own);
       for (const { netns } of nodes)
-        for (const { address } of [...nodes, { address: '172.30.7.1' }])
+        for (const address of addresses)
           await host.run('nsenter', `--net=${netns}`, 'busybox', 'ping', '-c1', '-W5', address);
-      await host.run('busybox', 'ping', '-c1', '-W5', '172.30.7.3');
-      expect(await host.run('nft', 'list', 'ruleset')).toContain(
-        'ip saddr 172.30.7.0/24 ip daddr != 172.30.7.0/24 ip daddr != 10.244.0.0/16',
-      );
+      for (const address of addresses) await host.run('busybox', 'ping', '-c1', '-W5', address);
+      const rules = await host.run('nft', 'list', 'ruleset');
+      expect(rules).toContain('ip saddr 172.30.7.0/24 ip daddr != 172.30.7.0/24 ip daddr != 10.244.0.0/16');
+      expect(rules).toContain('ip6 saddr fd00:10:30:7::/64 ip6 daddr != fd00:10:30:7::/64');
     }
     for (let again = 0; again < 2; again++) await removeUnderlay(layout, nodes, own);
     expect((await own.route.links()).map(({ name }) => name)).toEqual(['lo']);
@@ -57,11 +62,12 @@ describeWith({ root: true, tools: ['nft', 'ip', 'busybox', 'nsenter'] }, 'the wi
     for (const { netns } of nodes) expect(existsSync(netns)).toBe(false);
   });
 
-  it('takes a range to which the machine has no way yet', async () => {
+  it('takes ranges to which the machine has no way yet', async () => {
     const own = await ports();
-    expect(await chooseUnderlay(settings, own.route)).toBe('172.30.0.0/24');
+    expect(await chooseUnderlay(settings, own.route)).toBe('172.30.0.0/24,fd00:10:30::/64');
     await host.run('ip', 'address', 'add', '172.30.0.9/28', 'dev', 'lo');
     await host.run('ip', 'route', 'add', 'blackhole', '172.30.1.0/24');
-    expect(await chooseUnderlay(settings, own.route)).toBe('172.30.2.0/24');
+    await host.run('ip', 'route', 'add', 'blackhole', 'fd00:10:30::/63');
+    expect(await chooseUnderlay(settings, own.route)).toBe('172.30.2.0/24,fd00:10:30:2::/64');
   });
 });

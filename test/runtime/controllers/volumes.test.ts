@@ -2,12 +2,14 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import {
   NAMESPACES,
+  NODES,
   PERSISTENT_VOLUME_CLAIMS,
   PERSISTENT_VOLUMES,
   PODS,
   STORAGE_CLASSES,
 } from '../../../src/api/resources.js';
 import { ApiError } from '../../../src/api/status.js';
+import { VOLUME_DIR_ANNOTATION } from '../../../src/api/volumeDir.js';
 import { until } from '../../support/until.js';
 import { openWorld, type World } from './support/world.js';
 
@@ -72,6 +74,8 @@ it('makes a local volume where the pod goes, keeps it while it is used, and remo
   const { client } = world;
   await until(async () => void (await client.of(STORAGE_CLASSES).get({ name: 'local-path' })));
   const claims = client.of(PERSISTENT_VOLUME_CLAIMS);
+  const told = { metadata: { annotations: { [VOLUME_DIR_ANNOTATION]: '/srv/other/volumes' } } };
+  await client.of(NODES).patch({ name: 'n0' }, 'merge', told);
   await claims.create({ metadata: named('cache'), spec: claimSpec('1Gi', 'local-path') });
   await client.of(PODS).create({
     metadata: named('user'),
@@ -85,6 +89,10 @@ it('makes a local volume where the pod goes, keeps it while it is used, and remo
   const annotations = { 'volume.kubernetes.io/selected-node': 'n0' };
   await claims.patch(named('cache'), 'merge', { metadata: { annotations } });
   await until(async () => expect((await claims.get(named('cache'))).status.phase).toBe('Bound'));
+  const { volumeName = '' } = (await claims.get(named('cache'))).spec;
+  expect((await client.of(PERSISTENT_VOLUMES).get({ name: volumeName })).spec.hostPath?.path).toBe(
+    `/srv/other/volumes/${volumeName}`,
+  );
   // The class allows more: what the claim asks for, its volume has.
   await claims.patch(named('cache'), 'merge', { spec: { resources: { requests: { storage: '3Gi' } } } });
   await until(async () =>

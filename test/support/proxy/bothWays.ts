@@ -65,7 +65,7 @@ export function sameRulesBothWays(
   it.each(['ip', 'ip6'] as const)('redirect to a relay as the tool does (%s)', async (family) => {
     const place = await both(family, false);
     const port = randomPort(random(7), 1, { family });
-    const lines = planRelay({ ...port, nodePort: 30_080 }, 34_567);
+    const lines = planRelay({ ...port, nodePort: 30_080 }, { port: 34_567, hostPort: 34_568 });
     const chains = new Set(lines.map((line) => line.split(' ')[1]));
     await place.write(['*nat', ...[...chains].map((chain) => `:${chain} - [0:0]`), ...lines, 'COMMIT']);
     await place.compare();

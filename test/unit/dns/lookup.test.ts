@@ -105,6 +105,30 @@ describe('names of the cluster', () => {
     ).toEqual(['10.96.0.7', 'fd00::7']);
   });
 
+  it('holds ten thousand services, of which one changes without the others', () => {
+    const many = new Zone('cluster.local');
+    const ip = (at: number) => `10.96.${at >> 8}.${at & 255}`;
+    const one = (at: number, address = ip(at)) => ({
+      ...{ service: `s${at}`, namespace: `n${at % 100}`, clusterIps: [address], ports: [], endpoints: [] },
+    });
+    const answers = (at: number) =>
+      lookUp(many, `s${at}.n${at % 100}.svc.cluster.local`, 'A')?.answers.map(({ data }) => data);
+    for (let at = 0; at < 10_000; at++) many.set(one(at));
+    const untouched = many.service({ service: 's8', namespace: 'n8' });
+    many.set(one(7, '10.99.0.7'));
+    many.delete(one(9));
+    expect([answers(7), answers(8), answers(9), answers(9_999)]).toEqual([
+      ['10.99.0.7'],
+      ['10.96.0.8'],
+      [],
+      [ip(9_999)],
+    ]);
+    expect(many.service({ service: 's8', namespace: 'n8' })).toBe(untouched);
+    expect([many.namesOf('10.96.0.7'), many.namesOf('10.96.0.9')]).toEqual([[], []]);
+    for (let at = 0; at < 10_000; at++) many.delete(one(at));
+    expect(many.hasNamespace('n8')).toBe(false);
+  });
+
   it('forgets a service that is gone, and its reverse names and namespace', () => {
     for (const name of ['web', 'db', 'out']) zone.delete({ service: name, namespace: 'shop' });
     expect(lookUp(zone, 'web.shop.svc.cluster.local', 'A')?.exists).toBe(false);

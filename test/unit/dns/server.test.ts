@@ -152,6 +152,63 @@ describe('the name server', () => {
     expect(outside.asked).toBe(1);
   });
 
+  it('keeps for a while that a name does not exist, as its zone says', async () => {
+    const soa = { mname: 'ns', rname: 'me', serial: 1, refresh: 1, retry: 1, expire: 1, minimum: 60 };
+    const outside = await world((question) => ({
+      ...{ id: question.id ?? 0, type: 'response', flags: 3, questions: question.questions ?? [] },
+      authorities: [{ name: 'com', type: 'SOA', ttl: 60, data: soa }],
+    }));
+    let clock = 0;
+    const forwarder = makeForwarder({
+      ...{ servers: ['127.0.0.1'], port: outside.port, log: silentLog },
+      now: () => clock,
+    });
+    for (const at of [0, 29_000]) {
+      clock = at;
+      expect(await forwarder.ask('absent.com', 'A')).toMatchObject({ code: 'NXDOMAIN', answers: [] });
+    }
+    expect(outside.asked).toBe(1);
+    clock = 31_000;
+    await forwarder.ask('absent.com', 'A');
+    expect(outside.asked).toBe(2);
+  });
+
+  it('asks the world again over TCP when an answer was cut', async () => {
+    const outside = await world((question) => ({
+      ...{ id: question.id ?? 0, type: 'response', questions: question.questions ?? [] },
+      flags: packet.TRUNCATED_RESPONSE,
+    }));
+    const many = Array.from({ length: 200 }, (_, i) => ({
+      ...{ name: 'example.com', type: 'A' as const, ttl: 60 },
+      data: `192.0.2.${i}`,
+    }));
+    const tcp = net.createServer((socket) =>
+      socket.on('data', (bytes) => {
+        const question = packet.decode(bytes.subarray(2));
+        socket.write(withLength(packet.encode({ ...echo(question), answers: many })));
+      }),
+    );
+    await new Promise<void>((resolve) => tcp.listen(outside.port, '127.0.0.1', resolve));
+    closers.push(() => new Promise((resolve) => tcp.close(resolve)));
+    const port = await server(zoneOf(1), outside);
+    expect((await overTcp(port, ask('example.com'))).answers).toHaveLength(200);
+    expect(outside.asked).toBe(1);
+  });
+
+  it('follows aliases, and not for ever', async () => {
+    const zone = zoneOf(1);
+    const alias = (service: string, externalName: string) =>
+      zone.set({ service, namespace: 'default', clusterIps: [], ports: [], endpoints: [], externalName });
+    alias('other', 'many.default.svc.cluster.local');
+    alias('one', 'two.default.svc.cluster.local');
+    alias('two', 'one.default.svc.cluster.local');
+    const port = await server(zone);
+    const types = async (name: string) =>
+      (await overTcp(port, ask(`${name}.default.svc.cluster.local`))).answers?.map(({ type }) => type);
+    expect(await types('other')).toEqual(['CNAME', 'A']);
+    expect(new Set(await types('one'))).toEqual(new Set(['CNAME']));
+  });
+
   it('takes no answer that does not fit the question', async () => {
     const outside = await world((question) => ({
       ...echo(question),

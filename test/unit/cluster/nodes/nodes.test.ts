@@ -15,8 +15,8 @@ describe('the nodes of one machine', () => {
   it('are the machine and as many more as were asked for', () => {
     expect(localNodes(layoutOf('/srv/one'), settings(1))).toEqual([]);
     expect(localNodes(layoutOf('/srv/one'), settings(3))).toMatchObject([
-      { name: 'host-2', address: '172.30.0.2', layout: { dataDir: '/srv/one/nodes/host-2' } },
-      { name: 'host-3', address: '172.30.0.3', layout: { dataDir: '/srv/one/nodes/host-3' } },
+      { name: 'host-2', addresses: ['172.30.0.2'], layout: { dataDir: '/srv/one/nodes/host-2' } },
+      { name: 'host-3', addresses: ['172.30.0.3'], layout: { dataDir: '/srv/one/nodes/host-3' } },
     ]);
   });
 
@@ -31,6 +31,13 @@ describe('the nodes of one machine', () => {
     expect(() => requireRoom(settings(253))).not.toThrow();
     expect(() => requireRoom(settings(255))).toThrow('172.30.0.0/24 has room for 254 nodes, not for 255');
     expect(() => requireRoom(settings(2, 'fd00::/64'))).toThrow('--underlay-cidr');
+  });
+
+  it('have an address of each family of the cluster, in its order', () => {
+    const both = { ...settings(2, '172.30.0.0/24,fd00:1::/64'), clusterCidr: '10.1.0.0/16,fd00:2::/56' };
+    expect(localNodes(layoutOf('/srv/one'), both)[0]?.addresses).toEqual(['172.30.0.2', 'fd00:1::2']);
+    for (const underlayCidr of ['172.30.0.0/24', 'fd00:1::/64,172.30.0.0/24', '172.30.0.0/24,fd00::/127'])
+      expect(() => requireRoom({ ...both, underlayCidr })).toThrow('a network of IPv4 and one of IPv6');
   });
 });
 

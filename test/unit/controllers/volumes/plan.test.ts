@@ -1,5 +1,6 @@
 // Which volume a claim gets, and what becomes of either.
 import { describe, expect, it } from 'vitest';
+import { VOLUME_DIR_ANNOTATION, volumeDirOf } from '../../../../src/api/volumeDir.js';
 import { localVolume, removalPod } from '../../../../src/controllers/volumes/localPath.js';
 import type { Claim, StorageClass, Volume } from '../../../../src/controllers/volumes/match.js';
 import { findVolume, misfitOf } from '../../../../src/controllers/volumes/match.js';
@@ -168,11 +169,25 @@ describe('local volumes', () => {
   it('are removed on the node where they are', () => {
     const stored = { ...volume('pvc-uid-data', '2Gi'), spec: made.spec ?? {} };
     const { spec } = removalPod(stored, options);
-    expect([spec?.nodeName, spec?.containers[0]?.command]).toEqual([
+    expect([spec?.nodeName, spec?.containers[0]?.command, spec?.volumes?.[0]?.hostPath?.path]).toEqual([
       'n1',
       ['rm', '-rf', '/volumes/pvc-uid-data'],
+      '/data',
     ]);
   });
+});
+
+describe('the directory of local volumes', () => {
+  const of = (text?: string) =>
+    volumeDirOf({ metadata: text === undefined ? {} : { annotations: { [VOLUME_DIR_ANNOTATION]: text } } });
+  it.each([
+    [undefined, undefined],
+    ['/srv/two/volumes', '/srv/two/volumes'],
+    ['relative', undefined],
+    ['/', undefined],
+    ['/srv/../etc', undefined],
+    ['/srv/..data', '/srv/..data'],
+  ])('is what the node says when it says %s', (text, wanted) => expect(of(text)).toBe(wanted));
 });
 
 describe('protectedFinalizers', () => {
