@@ -101,9 +101,12 @@ export function vmGoals(measured: readonly Row[]): Figure[] {
   ].flatMap((figure) => figure ?? []);
 }
 
+/** Where the number of services begins to tell: with fewer a whole table is as quick as a message. */
+const MANY = 1000;
+
 /** One change in a mode against another, at the largest size that both have. */
 function against(rows: Rows, label: string, other: string): Figure | undefined {
-  const most = rows.sizes(label, other).at(-1);
+  const most = rows.sizes(label, other).findLast((size) => size >= MANY);
   const [ours, theirs] = most === undefined ? [] : [rows.at(label, most), rows.at(other, most)];
   if (most === undefined || ours === undefined || theirs === undefined) return undefined;
   const name = `${label}: one changed endpoint, ${count(most)}`;

@@ -13,9 +13,9 @@ FUZZ_TARGET {
     const std::string bytes = Return(layout) + ChainHead(layout, "ERROR");
     Table table(layout, {reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()}, {.valid = 2});
     Change(table, request);
-    std::vector<uint8_t> written(table.Measure().bytes);
-    std::vector<uint32_t> origins;
-    const Hooks hooks = table.Write(written.data(), origins);
-    Table(layout, written, hooks);
+    const Arrangement to = table.Arrange();
+    std::vector<uint8_t> written(to.size.bytes);
+    to.WriteTo(written.data(), reinterpret_cast<const uint8_t*>(bytes.data()));
+    Table(layout, written, to.hooks);
   });
 }

@@ -21,15 +21,14 @@ export interface UserspaceModeOptions {
   readonly traffic?: PerFamily<TrafficOptions>;
 }
 
-/** SCTP has no sockets here. */
-const isServed = ({ protocol }: ServicePort) => protocol !== 'sctp';
-
 export function userspaceMode({ ports, traffic = {} }: UserspaceModeOptions): ProxyMode {
   const families = Object.entries(ports) as [IpFamily, IptablesPort][];
   const relays = new Map<string, Relay>();
   const written = new Map<IpFamily, string>();
   /** The rules of each service port, as last planned. */
   const planned = new Map<string, string>();
+  /** SCTP has no sockets here. */
+  const isServed = ({ protocol, family }: ServicePort) => protocol !== 'sctp' && ports[family] !== undefined;
 
   /** The relay keeps to the cluster IP's policy: it cannot tell by which address a client came. */
   const relayOf = async (port: ServicePort): Promise<Relay> => {

@@ -38,6 +38,7 @@ describe('goals of the comparison', () => {
       { met: false, goal: 'at most 10000 ms' },
     ]);
     expect(vmGoals([row('nftables', 100)])).toEqual([]);
+    expect(hostGoals([row('nftables', 100), row('iptables-nft', 100)])).toEqual([]);
   });
 
   it('in the virtual machine are ratios', () => {
