@@ -26,7 +26,7 @@ export default defineConfig({
     projects: [
       project('unit', { pool: 'threads', testTimeout: 90_000 }),
       project('kernel', { ...inProcesses(90_000, 2), sequence: { groupOrder: 1 } }),
-      project('runtime', { ...inProcesses(180_000, 1), sequence: { groupOrder: 2 } }),
+      project('runtime', { ...inProcesses(180_000, 2), sequence: { groupOrder: 2 } }),
       project('vm', { ...inProcesses(180_000, 1), sequence: { groupOrder: 3 } }),
       project('e2e', { ...inProcesses(300_000, 1), sequence: { groupOrder: 4 } }),
     ],

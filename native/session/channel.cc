@@ -1,12 +1,9 @@
 #include "session/channel.h"
 
-#ifdef __GLIBC__
-#include <malloc.h>
-#endif
-
 #include <deque>
 
 #include "base/error.h"
+#include "base/give_back.h"
 
 namespace trellis {
 
@@ -18,24 +15,6 @@ CallError RefusalError(const Refusal& refusal, const json::Value& request) {
   const KernelError error(refusal.error, std::move(operation), refusal.text);
   return {ErrorName(refusal.error), error.what(), error.operation(), refusal.text, refusal.error, refusal.index, refusal.entry};
 }
-
-// Declared before what a large batch is read into, so that it works after that is gone: the C library would keep the
-// pages, hundreds of megabytes of them, for a next batch that may never come.
-class GiveBack {
- public:
-  explicit GiveBack(const std::vector<std::string>& chunks) {
-    for (const auto& chunk : chunks) size_ += chunk.size();
-  }
-  ~GiveBack() {
-#ifdef __GLIBC__
-    if (size_ > kLarge) malloc_trim(0);
-#endif
-  }
-
- private:
-  static constexpr size_t kLarge = 1 << 20;
-  size_t size_ = 0;
-};
 
 }  // namespace
 
@@ -89,7 +68,8 @@ NetNs NetNsSpec::Open() const {
 Channel::Channel(std::string family, const NetNsSpec& netns) : family_(OpenFamily(family, netns.Open())) {}
 
 std::string Channel::Apply(std::vector<std::string> chunks) {
-  const GiveBack after(chunks);
+  GiveBack after;
+  for (const auto& chunk : chunks) after.Add(chunk.size());
   std::deque<json::Document> documents;
   Requests requests;
   for (auto& chunk : chunks) {

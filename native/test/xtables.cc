@@ -1,6 +1,8 @@
 // Legacy tables: steps on one in memory, and bytes that are none.
 #include "xtables/table.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "test/check.h"
 
@@ -24,12 +26,16 @@ struct Small {
 const std::string kReturn = Return(kIpv4);
 NewRule Jump(std::string chain) { return {Entry(kIpv4, {}, {}, StandardTarget(0)), std::move(chain)}; }
 
-std::vector<uint32_t> Origins(Table& table) {
-  std::vector<uint8_t> bytes(table.Measure().bytes);
-  std::vector<uint32_t> origins;
-  const Hooks hooks = table.Write(bytes.data(), origins);
-  Table(kIpv4, bytes, hooks);  // it reads again
-  return origins;
+std::vector<uint32_t> Origins(Table& table, std::string found) {
+  const Arrangement to = table.Arrange();
+  std::vector<uint8_t> bytes(to.size.bytes);
+  to.WriteTo(bytes.data(), reinterpret_cast<const uint8_t*>(found.data()));
+  Table(kIpv4, bytes, to.hooks);  // it reads again
+  CHECK(to.inOrder);
+  found.resize(std::max(found.size(), bytes.size()));
+  to.WriteOver(reinterpret_cast<uint8_t*>(found.data()));
+  CHECK(std::equal(bytes.begin(), bytes.end(), reinterpret_cast<const uint8_t*>(found.data())));
+  return to.origins;
 }
 
 }  // namespace
@@ -41,14 +47,34 @@ TEST("a legacy table keeps its entries where a step puts others between them") {
   table.Declare("A");
   table.Insert("INPUT", Jump("B"));
   table.Append("A", Jump("B"));
-  constexpr uint32_t kNew = Table::kNew;
+  constexpr uint32_t kNew = Arrangement::kNew;
   // INPUT: the new jump, both rules, the policy; A: its head, a jump, its end; B: head and end; the last.
-  CHECK(Origins(table) == std::vector<uint32_t>({kNew, 0, 1, 2, kNew, kNew, kNew, kNew, kNew, 3}));
+  CHECK(Origins(table, small.bytes) == std::vector<uint32_t>({kNew, 0, 1, 2, kNew, kNew, kNew, kNew, kNew, 3}));
   table.Delete("INPUT", Jump("B"));
   table.Declare("A");
   table.Remove("A");
   table.Remove("B");
-  CHECK(Origins(table) == std::vector<uint32_t>({0, 1, 2, 3}));
+  CHECK(Origins(table, small.bytes) == std::vector<uint32_t>({0, 1, 2, 3}));
+}
+
+TEST("a legacy table is changed where it was found, whatever grows and shrinks in it") {
+  const Small small;
+  Table before = small.Read();
+  for (const auto& [chain, rules] : {std::pair("A", 1), {"C", 9}, {"E", 2}, {"G", 1}}) {
+    before.Declare(chain);
+    for (int i = 0; i < rules; ++i) before.Append(chain, {kReturn, {}});
+    before.Append("INPUT", Jump(chain));
+  }
+  const Arrangement made = before.Arrange();
+  std::string found(made.size.bytes, '\0');
+  made.WriteTo(reinterpret_cast<uint8_t*>(found.data()), reinterpret_cast<const uint8_t*>(small.bytes.data()));
+  Table table(kIpv4, {reinterpret_cast<const uint8_t*>(found.data()), found.size()}, made.hooks);
+  for (int i = 0; i < 4; ++i) table.Append("A", {kReturn, {}});  // what is behind it moves up
+  table.Declare("C");                                            // and from here on down
+  table.Declare("B");
+  table.Append("B", Jump("E"));
+  for (int i = 0; i < 9; ++i) table.Insert("G", Jump("B"));
+  CHECK(Origins(table, found).size() == made.size.entries + 4 - 9 + 3 + 9);
 }
 
 TEST("a step that a legacy table cannot take is refused") {
@@ -62,7 +88,7 @@ TEST("a step that a legacy table cannot take is refused") {
   table.Declare("X");
   table.Append("INPUT", Jump("X"));
   table.Remove("X");
-  CHECK_THROWS(InputError, "jumps to 'X'", table.Measure());
+  CHECK_THROWS(InputError, "jumps to 'X'", table.Arrange());
 }
 
 TEST("bytes that are no legacy table are refused, however they are cut") {

@@ -1,13 +1,35 @@
 // The legacy tables of iptables: how large one is, and changes, for which the kernel gives and takes whole tables.
 // Guarantees: a look costs one getsockopt, whatever the table holds. A change is made under the lock of iptables, keeps the
-// rules and counters of others, and is refused before any table is written if a step of it cannot be done.
+// rules and counters of others, and is refused before any table is written if a step of it cannot be done. What was written
+// is kept, so that it need not be read again unless somebody else has held the lock or the table is of another size.
 // The table must be there: asking makes it.
 #pragma once
 
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
 #include "base/fd.h"
 #include "session/family.h"
+#include "xtables/lock.h"
+#include "xtables/pages.h"
+#include "xtables/table.h"
 
 namespace trellis {
+
+namespace xtables {
+
+// A table as it is in the kernel.
+struct KeptTable {
+  Hooks hooks;
+  size_t count;  // of entries
+  Pages pages;   // the entries, behind room for what the kernel wants before them
+
+  Bytes entries() const;
+};
+
+}  // namespace xtables
 
 class XtablesFamily : public Family {
  public:
@@ -23,6 +45,8 @@ class XtablesFamily : public Family {
 
   NetNs ns_;
   Fd four_, six_;  // opened when first needed
+  std::optional<xtables::Lock> lock_;
+  std::map<std::pair<int, std::string>, xtables::KeptTable> kept_;  // by domain and name
 };
 
 }  // namespace trellis

@@ -16,9 +16,24 @@ class Pages {
     void* at = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (at == MAP_FAILED) throw std::bad_alloc();
     data_ = static_cast<uint8_t*>(at);
+    // A table of ten thousand services has as many pages; large ones cost a fault in five hundred. Only advice.
+    madvise(at, size, MADV_HUGEPAGE);
   }
   Pages(Pages&& other) noexcept : data_(std::exchange(other.data_, nullptr)), size_(other.size_) {}
-  Pages& operator=(Pages&&) = delete;
+  Pages& operator=(Pages&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    return *this;
+  }
+
+  // May move them. What is new is zeros, or what was there before a smaller size.
+  void Resize(size_t size) {
+    void* at = mremap(data_, size_, size, MREMAP_MAYMOVE);
+    if (at == MAP_FAILED) throw std::bad_alloc();
+    data_ = static_cast<uint8_t*>(at);
+    size_ = size;
+  }
+
   ~Pages() {
     if (data_ != nullptr) munmap(data_, size_);
   }

@@ -87,14 +87,14 @@ std::string ChainHead(const Layout& layout, std::string_view name) {
 
 std::string Return(const Layout& layout) { return Entry(layout, {}, {}, StandardTarget(XT_RETURN)); }
 
-Table::Table(const Layout& layout, Bytes entries, const Hooks& hooks) : layout_(layout) {
-  ReadEntries(entries, hooks);
-  ResolveJumps(entries);
+Table::Table(const Layout& layout, Bytes entries, const Hooks& hooks) : layout_(layout), entries_(entries) {
+  ReadEntries(hooks);
+  ResolveJumps();
   SortChains();
 }
 
 // A chain begins where a hook enters or behind an entry that holds its name; its last entry is its policy.
-void Table::ReadEntries(Bytes entries, const Hooks& hooks) {
+void Table::ReadEntries(const Hooks& hooks) {
   struct Begun {
     Chain chain;
     size_t first;
@@ -107,19 +107,19 @@ void Table::ReadEntries(Bytes entries, const Hooks& hooks) {
   };
   size_t at = 0;
   bool ended = false;
-  for (uint32_t index = 0; at < entries.size(); ++index) {
+  for (uint32_t index = 0; at < entries_.size(); ++index) {
     if (ended) Malformed("an entry behind the last");
-    if (entries.size() - at < layout_.entry) Malformed("a cut entry");
-    const uint8_t* bytes = entries.data() + at;
+    if (entries_.size() - at < layout_.entry) Malformed("a cut entry");
+    const uint8_t* bytes = entries_.data() + at;
     const size_t target = Load<uint16_t>(bytes + layout_.target), size = Load<uint16_t>(bytes + layout_.next);
-    if (target < layout_.entry || size < target + kExtension || size > entries.size() - at) Malformed("an entry's offsets");
+    if (target < layout_.entry || size < target + kExtension || size > entries_.size() - at) Malformed("an entry's offsets");
     const Rule rule{bytes, static_cast<uint32_t>(size), index, kNoJump};
     const bool isError = ExtensionName(bytes + target) == XT_ERROR_TARGET;
     if (const int hook = hookAt(at); hook >= 0) {
       begun.push_back({{.name = kHookNames[hook], .hook = hook, .start = at}, rules_.size()});
     } else if (isError) {
       if (size - target < kExtension + XT_FUNCTION_MAXNAMELEN) Malformed("a chain without a name");
-      if (at + size == entries.size()) {
+      if (at + size == entries_.size()) {
         last_ = rule;
         ended = true;
       } else {
@@ -134,7 +134,7 @@ void Table::ReadEntries(Bytes entries, const Hooks& hooks) {
     at += size;
   }
   if (!ended) Malformed("no end");
-  found_ = {rules_.size() + 1, entries.size()};
+  found_ = {rules_.size() + 1, entries_.size()};
   for (size_t i = 0; i < begun.size(); ++i) {
     auto& [chain, first] = begun[i];
     const size_t end = i + 1 < begun.size() ? begun[i + 1].first : rules_.size();
@@ -142,15 +142,16 @@ void Table::ReadEntries(Bytes entries, const Hooks& hooks) {
     chain.rules = std::span(rules_).subspan(first, end - first - 1);
     chain.foot = rules_[end - 1];
     if (chain.hook < 0) ++found_.entries;
-    else if (static_cast<size_t>(chain.foot.bytes - entries.data()) != hooks.underflow[static_cast<size_t>(chain.hook)])
+    else if (static_cast<size_t>(chain.foot.bytes - entries_.data()) != hooks.underflow[static_cast<size_t>(chain.hook)])
       Malformed("a policy elsewhere");
+    chain.found = chain.start;
     chains_.push_back(chain);
   }
   const auto hooked = std::count_if(chains_.begin(), chains_.end(), [](const Chain& chain) { return chain.hook >= 0; });
   if (hooked != std::popcount(hooks.valid)) Malformed("a hook that enters no chain");
 }
 
-void Table::ResolveJumps(Bytes entries) {
+void Table::ResolveJumps() {
   // Chains were found one behind the other, so their starts are in order.
   const auto chainAt = [&](size_t offset) {
     const auto found = std::lower_bound(chains_.begin(), chains_.end(), offset, [](const Chain& chain, size_t start) { return chain.start < start; });
@@ -163,7 +164,7 @@ void Table::ResolveJumps(Bytes entries) {
     if (rule.size - target < kExtension + sizeof(int32_t)) Malformed("a target without a verdict");
     const auto verdict = Load<int32_t>(rule.bytes + target + kExtension);
     if (verdict < 0) return;
-    const auto behind = static_cast<size_t>(rule.bytes - entries.data()) + rule.size;
+    const auto behind = static_cast<size_t>(rule.bytes - entries_.data()) + rule.size;
     rule.jump = static_cast<size_t>(verdict) == behind ? kFallThrough : chainAt(static_cast<size_t>(verdict));
   };
   for (Rule& rule : rules_) resolve(rule);
@@ -282,8 +283,8 @@ bool Table::IsSame(const Rule& found, const NewRule& wanted) const {
   return found.jump != kFallThrough && sameInfo(target, found.size);
 }
 
-Table::Size Table::Measure() {
-  Size size;
+TableSize Table::Measure() {
+  TableSize size;
   const auto count = [&](const Rule& rule) {
     if (rule.jump >= 0 && chains_[rule.jump].removed) throw InputError("a rule jumps to '" + std::string(chains_[rule.jump].name) + "'");
     ++size.entries;
@@ -300,32 +301,69 @@ Table::Size Table::Measure() {
   return size;
 }
 
-Hooks Table::Write(uint8_t* to, std::vector<uint32_t>& origins) const {
-  Hooks hooks;
+Arrangement Table::Arrange() {
+  Arrangement to{.size = Measure()};
+  to.origins.reserve(to.size.entries);
   size_t at = 0;
-  const auto write = [&](const Rule& rule) {
-    std::memcpy(to + at, rule.bytes, rule.size);
-    if (rule.jump != kNoJump) {
-      const size_t place = rule.jump == kFallThrough ? at + rule.size : chains_[rule.jump].start;
-      Store(to + at + Load<uint16_t>(rule.bytes + layout_.target) + kExtension, static_cast<int32_t>(place));
-    }
-    origins.push_back(rule.origin);
+  const auto place = [&](const Rule& rule) {
+    Place(rule, at, to);
     at += rule.size;
   };
   for (const int32_t number : order_) {
     const Chain& chain = chains_[number];
     if (chain.hook < 0) {
-      write(chain.head);
+      place(chain.head);
     } else {
-      hooks.valid |= 1u << chain.hook;
-      hooks.entry[static_cast<size_t>(chain.hook)] = static_cast<uint32_t>(at);
+      to.hooks.valid |= 1u << chain.hook;
+      to.hooks.entry[static_cast<size_t>(chain.hook)] = static_cast<uint32_t>(at);
     }
-    for (const Rule& rule : chain.rules) write(rule);
-    if (chain.hook >= 0) hooks.underflow[static_cast<size_t>(chain.hook)] = static_cast<uint32_t>(at);
-    write(chain.foot);
+    for (const Rule& rule : chain.rules) place(rule);
+    if (chain.hook >= 0) to.hooks.underflow[static_cast<size_t>(chain.hook)] = static_cast<uint32_t>(at);
+    place(chain.foot);
   }
-  write(last_);
-  return hooks;
+  place(last_);
+  return to;
+}
+
+void Table::Place(const Rule& rule, size_t at, Arrangement& in) const {
+  in.origins.push_back(rule.origin);
+  const bool isNew = rule.origin == kNew;
+  const size_t from = isNew ? SIZE_MAX : static_cast<size_t>(rule.bytes - entries_.data());
+  if (rule.jump != kNoJump) {
+    const size_t place = rule.jump == kFallThrough ? at + rule.size : chains_[rule.jump].start;
+    const bool isThere = rule.jump == kFallThrough ? from == at : !isNew && chains_[rule.jump].found == place;
+    if (!isThere) in.jumps.push_back({at + Load<uint16_t>(rule.bytes + layout_.target) + kExtension, static_cast<int32_t>(place)});
+  }
+  if (isNew) {
+    in.pieces.push_back({at, rule.size, from, rule.bytes});
+    return;
+  }
+  const auto last = std::find_if(in.pieces.rbegin(), in.pieces.rend(), [](const auto& piece) { return piece.added == nullptr; });
+  const size_t end = last == in.pieces.rend() ? 0 : last->from + last->size;
+  in.inOrder = in.inOrder && from >= end;
+  if (last == in.pieces.rbegin() && !in.pieces.empty() && from == end) last->size += rule.size;
+  else in.pieces.push_back({at, rule.size, from, nullptr});
+}
+
+void Arrangement::WriteTo(uint8_t* to, const uint8_t* found) const {
+  for (const Piece& piece : pieces) std::memcpy(to + piece.to, piece.added != nullptr ? piece.added : found + piece.from, piece.size);
+  Finish(to);
+}
+
+// What moves up goes first, the last piece before the one in front of it: nothing is written over before it has moved.
+void Arrangement::WriteOver(uint8_t* entries) const {
+  const auto move = [&](const Piece& piece) { std::memmove(entries + piece.to, entries + piece.from, piece.size); };
+  for (auto piece = pieces.rbegin(); piece != pieces.rend(); ++piece)
+    if (piece->added == nullptr && piece->to > piece->from) move(*piece);
+  for (const Piece& piece : pieces)
+    if (piece.added == nullptr && piece.to < piece.from) move(piece);
+  for (const Piece& piece : pieces)
+    if (piece.added != nullptr) std::memcpy(entries + piece.to, piece.added, piece.size);
+  Finish(entries);
+}
+
+void Arrangement::Finish(uint8_t* to) const {
+  for (const Jump& jump : jumps) Store(to + jump.at, jump.place);
 }
 
 }  // namespace trellis::xtables

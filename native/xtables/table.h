@@ -28,12 +28,48 @@ inline constexpr size_t kHooks = 5;
 struct Hooks {
   uint32_t valid = 0;  // a bit for each hook that the table has
   std::array<uint32_t, kHooks> entry{}, underflow{};
+  bool operator==(const Hooks&) const = default;
 };
 
 // A rule to be written or looked for: an entry, and the chain it jumps to, if it does.
 struct NewRule {
   std::string bytes;
   std::string jump;
+};
+
+struct TableSize {
+  size_t entries = 0, bytes = 0;
+};
+
+// How a changed table comes from the bytes it was read from.
+struct Arrangement {
+  static constexpr uint32_t kNew = UINT32_MAX;
+
+  // Bytes that were found one behind the other, or a new entry.
+  struct Piece {
+    size_t to, size;
+    size_t from;           // where they were found
+    const uint8_t* added;  // a new entry's, else null
+  };
+  // A verdict that holds another place than before.
+  struct Jump {
+    size_t at;
+    int32_t place;
+  };
+
+  TableSize size;
+  Hooks hooks;
+  std::vector<Piece> pieces;
+  std::vector<Jump> jumps;
+  std::vector<uint32_t> origins;  // for each entry which one of those found it was, or kNew
+  bool inOrder = true;            // no piece that was found changes places with another
+
+  void WriteTo(uint8_t* to, const uint8_t* found) const;
+  // The same where the table was found, which must have room for it and be in order: little is moved by a small change.
+  void WriteOver(uint8_t* entries) const;
+
+ private:
+  void Finish(uint8_t* to) const;
 };
 
 class Table {
@@ -48,18 +84,12 @@ class Table {
   void Delete(std::string_view chain, const NewRule& rule);  // the first that is the same
   void Remove(std::string_view chain);                       // an empty one that nothing jumps to
 
-  struct Size {
-    size_t entries = 0, bytes = 0;
-  };
-  Size found() const { return found_; }
-  // What the table takes now. InputError when a rule jumps to a chain that is gone.
-  Size Measure();
-  // Writes as many bytes as were measured. `origins` says for each entry which one of those found it was, or kNew.
-  Hooks Write(uint8_t* to, std::vector<uint32_t>& origins) const;
-
-  static constexpr uint32_t kNew = UINT32_MAX;
+  TableSize found() const { return found_; }
+  // The table as it is now; holds for as long as this one. InputError when a rule jumps to a chain that is gone.
+  Arrangement Arrange();
 
  private:
+  static constexpr uint32_t kNew = Arrangement::kNew;
   struct Rule {
     const uint8_t* bytes = nullptr;
     uint32_t size = 0;
@@ -75,13 +105,16 @@ class Table {
     std::span<const Rule> rules;
     Rule foot;
     size_t start = 0;                    // where its first rule is: what jumps to it holds this
+    size_t found = SIZE_MAX;             // where that was
     std::vector<Rule>* edited = nullptr;  // what `rules` shows since a step changed it
     bool removed = false;
   };
 
-  void ReadEntries(Bytes entries, const Hooks& hooks);
-  void ResolveJumps(Bytes entries);
+  void ReadEntries(const Hooks& hooks);
+  void ResolveJumps();
   void SortChains();
+  TableSize Measure();
+  void Place(const Rule& rule, size_t at, Arrangement& in) const;
   int32_t Find(std::string_view name) const;  // -1 when there is none
   int32_t Need(std::string_view name) const;
   std::vector<Rule>& Edit(Chain& chain);
@@ -90,7 +123,8 @@ class Table {
   std::string_view HoldText(std::string text) { return texts_.emplace_back(std::move(text)); }
 
   const Layout& layout_;
-  Size found_;
+  Bytes entries_;
+  TableSize found_;
   std::vector<Rule> rules_;     // all that were found
   std::vector<Chain> chains_;   // a chain's place in it is its number
   std::vector<int32_t> order_;  // built-in ones as found, then the others by name, as the tool keeps them

@@ -3,15 +3,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { IptablesPort } from '../../src/kernel/iptables/port.js';
 import type { NftPort } from '../../src/kernel/nftables/port.js';
-import type {
-  IpFamily,
-  PerFamily,
-  ProxyMode,
-  ProxyState,
-  ServicePort,
-  TrafficOptions,
-} from '../../src/proxy/state.js';
+import type { IpFamily, PerFamily, ProxyMode, ProxyState, TrafficOptions } from '../../src/proxy/state.js';
 import { syncEach } from '../families.js';
+import { Applied } from './applied.js';
 import { Expectation } from './intact.js';
 import { OWNED } from './plan/base.js';
 import { removal } from './tables.js';
@@ -29,7 +23,7 @@ const ECHO_MS = 300;
 
 export function iptablesMode({ ports, traffic, nft }: IptablesModeOptions): ProxyMode {
   const families = Object.entries(ports) as [IpFamily, IptablesPort][];
-  const applied = new Map<IpFamily, Map<string, ServicePort>>();
+  const applied = new Map<IpFamily, Applied>();
   let forgotten = 0;
   let writing = 0;
   let writes = 0;
@@ -61,11 +55,8 @@ export function iptablesMode({ ports, traffic, nft }: IptablesModeOptions): Prox
         : transaction({ family, state, changed }, before, options);
     applied.delete(family);
     const sent = isEmpty(step.lines) ? 0 : await restore(port, step.lines);
-    const record = before ?? new Map<string, ServicePort>();
-    for (const [key, entry] of step.services) {
-      if (entry === undefined) record.delete(key);
-      else record.set(key, entry);
-    }
+    const record = before ?? new Applied();
+    record.change(step.services);
     // Somebody may have flushed it meanwhile: then it stays unknown.
     if (start === forgotten) applied.set(family, record);
     return sent;
@@ -89,7 +80,7 @@ export function iptablesMode({ ports, traffic, nft }: IptablesModeOptions): Prox
       const saved = await port.save();
       const expected = new Expectation({ ...traffic[family], family });
       let added = 0;
-      for (const one of record.values()) {
+      for (const one of record.services.values()) {
         expected.add(one);
         added += 1;
         if (added % SLICE_SERVICES === 0) await nextTurn();
@@ -133,7 +124,10 @@ export function iptablesMode({ ports, traffic, nft }: IptablesModeOptions): Prox
       }
       applied.clear();
     },
-    close: () => nft?.close(),
+    close: () => {
+      nft?.close();
+      for (const [, port] of families) port.close();
+    },
   };
 }
 

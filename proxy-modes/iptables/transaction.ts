@@ -3,17 +3,15 @@
 // and chains that other runs have left are removed.
 import type { Ruleset } from '../../src/kernel/iptables/port.js';
 import type { IpFamily, ProxyState, ServicePort, TrafficOptions } from '../../src/proxy/state.js';
+import { Applied, type Changes } from './applied.js';
 import { baseRules, OWNED } from './plan/base.js';
-import { filterRules, planService } from './plan/service.js';
+import { filterRules, type PlanOptions, planService } from './plan/service.js';
 import { declare, missingJumps, serviceChains, type Table, wholeTable } from './tables.js';
-
-/** What the kernel's rules were made of; the rules themselves would take ten times the memory, and follow from it. */
-export type Applied = ReadonlyMap<string, ServicePort>;
 
 export interface Transaction<Lines = readonly string[]> {
   readonly lines: Lines;
-  /** What changes in `Applied` once the lines are in the kernel; absent entries are gone. */
-  readonly services: ReadonlyMap<string, ServicePort | undefined>;
+  /** What changes in `Applied` once the lines are in the kernel. */
+  readonly services: Changes;
 }
 
 export interface Wanted {
@@ -24,22 +22,28 @@ export interface Wanted {
 
 /** The change from what was applied before. */
 export function transaction(wanted: Wanted, applied: Applied, options: TrafficOptions): Transaction {
-  const { state, changed, family } = wanted;
-  const services = new Map<string, ServicePort | undefined>();
+  const services = changesOf(wanted, applied);
+  // A chain that was written while the cluster was smaller, or larger, stays as it is until it changes.
+  const place = { ...options, isLarge: applied.isLargeWith(services) };
   const nat = new Lines();
   const filter = new Lines();
-  for (const key of changed ?? new Set([...applied.keys(), ...state.keys()])) {
-    const old = applied.get(key);
-    const found = state.get(key);
-    const port = found?.family === family ? found : undefined;
-    if (old === port) continue;
-    const [before, plan] = [old, port].map((one) => one && planService(one, options));
+  for (const [key, port] of services) {
+    const [before, plan] = [applied.services.get(key), port].map((one) => one && planService(one, place));
     nat.replaceChains(before?.chains, plan?.chains);
     nat.replaceShared(before?.nat, plan?.nat);
     filter.replaceShared(before?.filter, plan?.filter);
-    services.set(key, port);
   }
   return { lines: [...filter.table('filter'), ...nat.table('nat')], services };
+}
+
+function changesOf({ state, changed, family }: Wanted, { services }: Applied): Changes {
+  const changes = new Map<string, ServicePort | undefined>();
+  for (const key of changed ?? new Set([...services.keys(), ...state.keys()])) {
+    const found = state.get(key);
+    const port = found?.family === family ? found : undefined;
+    if (services.get(key) !== port) changes.set(key, port);
+  }
+  return changes;
 }
 
 /** Everything anew, given what the tables hold now. The lines are made when they are asked for, each time. */
@@ -50,7 +54,7 @@ export function fullTransaction(
 ): Transaction<Iterable<string>> {
   const services = new Map([...wanted.state].filter(([, port]) => port.family === wanted.family));
   const ports = [...services.values()];
-  const place = { ...options, family: wanted.family };
+  const place = { ...options, family: wanted.family, isLarge: new Applied().isLargeWith(services) };
   // Looked up now, so that what was found need not be kept until the lines are.
   const missing = missingJumps(OWNED, found);
   const leftOver = leftOverChains(found, ports, options);
@@ -70,7 +74,7 @@ function leftOverChains(found: Ruleset, ports: readonly ServicePort[], options: 
   return there.filter((name) => !ours.has(name));
 }
 
-type Place = TrafficOptions & { readonly family: IpFamily };
+type Place = PlanOptions & { readonly family: IpFamily };
 
 function* filterLines(ports: readonly ServicePort[], place: Place): Generator<string> {
   for (const port of ports) yield* filterRules(port).map(append);

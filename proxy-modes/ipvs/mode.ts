@@ -14,6 +14,7 @@ import type {
   ProxyState,
   TrafficOptions,
 } from '../../src/proxy/state.js';
+import { syncEach } from '../families.js';
 import { missingJumps, removal, serviceChains, wholeTable } from '../iptables/tables.js';
 import { entryRequests, hostOf, named, placed, serverOf } from './listing.js';
 import { DEVICE, SET_KINDS, SETS, setName } from './names.js';
@@ -80,10 +81,9 @@ class IpvsMode implements ProxyMode {
 
   async sync(state: ProxyState, changed?: ReadonlySet<string>) {
     if (!this.#isSetUp) await this.#setUp();
-    let sent = 0;
-    for (const family of this.#families) sent += await this.#syncFamily(family, state, changed);
+    const report = await syncEach(this.#families, (family) => this.#syncFamily(family, state, changed));
     await this.#drain();
-    return { sent };
+    return report;
   }
 
   forget(): void {
@@ -179,6 +179,7 @@ class IpvsMode implements ProxyMode {
     this.options.ipvs.close();
     this.options.ipset.close();
     this.options.route.close();
+    for (const port of Object.values(this.options.iptables)) port.close();
   }
 
   async #setUp(): Promise<void> {

@@ -15,7 +15,7 @@ export const PROXY_FIREWALL = 'KUBE-PROXY-FIREWALL';
 export const SOURCE_RANGES = 'KUBE-SOURCE-RANGES-FIREWALL';
 export const FILTER = 'KUBE-IPVS-FILTER';
 
-/** Each set, its type, and what its entries are for, as kube-proxy comments them. */
+/** Each set, its type, and what its entries are for, as kube-proxy comments them; those of NO-LOCAL are our own. */
 export const SETS = {
   'LOOP-BACK': ['hash:ip,port,ip', 'Kubernetes endpoints dst ip:port, source ip for solving hairpin purpose'],
   'CLUSTER-IP': ['hash:ip,port', 'Kubernetes service cluster ip + port for masquerade purpose'],
@@ -49,9 +49,20 @@ export const SETS = {
     'hash:ip,port',
     'Kubernetes nodeport SCTP port with externalTrafficPolicy=local with type hash ip:port',
   ],
+  'NO-LOCAL-CLUSTER-IP': [
+    'hash:ip,port',
+    'Kubernetes service cluster ip + port with internalTrafficPolicy=local and no local endpoint',
+  ],
+  'NO-LOCAL-EXTERNAL': [
+    'hash:ip,port',
+    'Kubernetes service outside ip + port with externalTrafficPolicy=local and no local endpoint',
+  ],
   'IPVS-IPS': ['hash:ip', 'Kubernetes ipvs dummy interface ip addresses'],
 } as const;
 export type SetKind = keyof typeof SETS;
 export const SET_KINDS = Object.keys(SETS) as SetKind[];
 
-export const setName = (family: IpFamily, kind: SetKind) => `KUBE-${family === 'ip6' ? '6-' : ''}${kind}`;
+/** The kernel takes 31 bytes; kube-proxy, too, cuts what is longer. */
+const LONGEST_NAME = 31;
+export const setName = (family: IpFamily, kind: SetKind) =>
+  `KUBE-${family === 'ip6' ? '6-' : ''}${kind}`.slice(0, LONGEST_NAME);

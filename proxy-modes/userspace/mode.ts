@@ -8,6 +8,7 @@ import {
   type ProxyMode,
   type ProxyState,
   type ServicePort,
+  type TrafficOptions,
 } from '../../src/proxy/state.js';
 import { missingJumps, removal, serviceChains, wholeTable } from '../iptables/tables.js';
 import { OWNED } from './plan/base.js';
@@ -16,9 +17,11 @@ import { openRelay, type Relay } from './relay.js';
 
 export interface UserspaceModeOptions {
   readonly ports: PerFamily<IptablesPort>;
+  /** Of these only the networks of node ports: everything has the node's address anyway. */
+  readonly traffic?: PerFamily<TrafficOptions>;
 }
 
-export function userspaceMode({ ports }: UserspaceModeOptions): ProxyMode {
+export function userspaceMode({ ports, traffic = {} }: UserspaceModeOptions): ProxyMode {
   const families = Object.entries(ports) as [IpFamily, IptablesPort][];
   const relays = new Map<string, Relay>();
   const written = new Map<IpFamily, string>();
@@ -33,7 +36,7 @@ export function userspaceMode({ ports }: UserspaceModeOptions): ProxyMode {
   const syncFamily = async ([family, iptables]: [IpFamily, IptablesPort], served: readonly ServicePort[]) => {
     const rules: string[] = [];
     for (const port of served)
-      if (port.family === family) rules.push(...planService(port, (await relayOf(port)).port));
+      if (port.family === family) rules.push(...planService(port, await relayOf(port), traffic[family]));
     const text = rules.join('\n');
     if (written.get(family) === text) return 0;
     written.delete(family);
@@ -83,6 +86,7 @@ export function userspaceMode({ ports }: UserspaceModeOptions): ProxyMode {
     close: () => {
       for (const relay of relays.values()) void relay.close();
       relays.clear();
+      for (const [, iptables] of families) iptables.close();
     },
   };
 }

@@ -7,8 +7,9 @@ import type { Endpoint, ServicePort } from '../../src/proxy/state.js';
 import { Balancer } from './balancer.js';
 
 export interface Relay {
-  /** Where it listens. */
+  /** Where it listens for traffic that comes in, and for the node's own. */
   readonly port: number;
+  readonly hostPort: number;
   readonly balancer: Balancer;
   close(): Promise<void>;
 }
@@ -45,8 +46,10 @@ async function relayTcp(family: 'ip' | 'ip6'): Promise<Relay> {
   });
   server.listen(0, family === 'ip' ? '0.0.0.0' : '::');
   await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
   return {
-    port: (server.address() as AddressInfo).port,
+    port,
+    hostPort: port,
     balancer,
     close: () =>
       new Promise((resolve) => {
@@ -84,8 +87,24 @@ function dial({ ip, port }: Endpoint, timeoutMs: number): Promise<Socket | undef
 }
 
 async function relayUdp(family: 'ip' | 'ip6'): Promise<Relay> {
-  const type = family === 'ip' ? 'udp4' : 'udp6';
   const balancer = new Balancer();
+  // The node's own packets are redirected to loopback, and an answer must have that address as its source: a socket
+  // for every address would answer with the one by which the client is reached.
+  const faces = [
+    await udpFace(family, balancer),
+    await udpFace(family, balancer, family === 'ip' ? '127.0.0.1' : '::1'),
+  ] as const;
+  return {
+    port: faces[0].port,
+    hostPort: faces[1].port,
+    balancer,
+    close: async () => void (await Promise.all(faces.map((face) => face.close()))),
+  };
+}
+
+/** One socket that clients send to, on one address or on all. */
+async function udpFace(family: 'ip' | 'ip6', balancer: Balancer, address?: string) {
+  const type = family === 'ip' ? 'udp4' : 'udp6';
   const clients = new Map<string, { socket: UdpSocket; timer: NodeJS.Timeout }>();
   const server = createSocket(type);
   const forget = (key: string) => {
@@ -127,11 +146,10 @@ async function relayUdp(family: 'ip' | 'ip6'): Promise<Relay> {
     }
   });
   server.on('error', () => undefined);
-  server.bind(0);
+  server.bind({ port: 0, ...(address === undefined ? {} : { address }) });
   await once(server, 'listening');
   return {
     port: server.address().port,
-    balancer,
     close: async () => {
       for (const key of [...clients.keys()]) forget(key);
       await new Promise<void>((resolve) => server.close(() => resolve()));

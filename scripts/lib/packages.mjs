@@ -79,6 +79,18 @@ export const PACKAGES = [
     probe: { file: '/usr/lib/python3/dist-packages/kubernetes/__init__.py' },
     why: "Python's stock client, to run against the apiserver",
   },
+  {
+    name: 'dbus-daemon',
+    level: 'test',
+    probe: { tool: 'dbus-daemon' },
+    why: 'the bus between logind and the kubelet in tests of a shutdown',
+  },
+  {
+    name: 'systemd',
+    level: 'test',
+    probe: { file: '/usr/lib/systemd/systemd-logind' },
+    why: 'logind, which the kubelet asks to wait for pods before a shutdown',
+  },
   { name: 'podman', level: 'test', probe: { tool: 'podman' }, why: 'runs containers with our CNI plugins' },
   { name: 'libcap2-bin', level: 'test', probe: { tool: 'capsh' }, why: 'tests that drop a capability' },
   { name: 'clang-14', level: 'test', probe: { tool: 'clang++-14' }, why: 'sanitizer and fuzzer builds' },

@@ -32,12 +32,17 @@ export async function runVitest({ projects, vitestArgs }) {
   }
 }
 
-/** As runVitest, through scripts/vm; the counts come back as a marked line of output. */
+/** As runVitest, through scripts/vm; the counts come back as a marked line of output. Long proofs get the time they need. */
 export function runVitestInVm({ projects, vitestArgs }) {
-  const inside = ['env', 'TRELLIS_TEST_COUNTS=stdout', ...(process.env.CI ? [`CI=${process.env.CI}`] : [])];
+  const handedOn = ['CI', 'TRELLIS_PROOF'].flatMap((name) => {
+    const value = process.env[name];
+    return value ? [`${name}=${value}`] : [];
+  });
+  const inside = ['env', 'TRELLIS_TEST_COUNTS=stdout', ...handedOn];
+  const limit = ['--timeout-seconds', process.env.TRELLIS_PROOF === 'long' ? '7200' : '1200'];
   const command = [...inside, process.execPath, ...vitestCommand(projects, vitestArgs)];
   return new Promise((resolve, reject) => {
-    const args = [inTree('scripts', 'vm', 'run.mjs'), '--', ...command];
+    const args = [inTree('scripts', 'vm', 'run.mjs'), ...limit, '--', ...command];
     const child = spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] });
     let counts;
     createInterface({ input: child.stdout }).on('line', (line) => {

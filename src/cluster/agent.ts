@@ -167,6 +167,7 @@ async function startKubelet(options: AgentOptions, identity: NodeIdentity, { cli
     tls,
     access: makeAccess({ client, nodeName: settings.nodeName, log: own }),
     runtime: runtime.runtime,
+    checkpointsDir: path.join(kubelet.config.rootDir, 'checkpoints'),
     pods: { list: () => kubelet.pods(), get: (namespace, name) => kubelet.pod(namespace, name) },
     health: () => kubelet.unhealthy(),
     others: otherRoutes(kubelet),

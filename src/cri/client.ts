@@ -9,18 +9,31 @@ import {
   type RawFilesystem,
   type RawImage,
   type RawPodSandbox,
+  type RawPodSandboxMetrics,
+  type RawPodSandboxStats,
   type RawPodSandboxStatus,
   type RawRuntimeStatus,
   toContainer,
   toContainerEvent,
+  toContainerStats,
   toContainerStatus,
   toFilesystem,
   toImage,
   toPodSandbox,
+  toPodSandboxMetrics,
+  toPodSandboxStats,
   toPodSandboxStatus,
   toRuntimeStatus,
 } from './decode.js';
-import { type ContainerRuntime, CriError, type ImageService, type RuntimeService } from './runtime.js';
+import {
+  type ContainerFilter,
+  type ContainerRuntime,
+  CriError,
+  type ImageService,
+  type MetricDescriptor,
+  type RuntimeService,
+  type SandboxFilter,
+} from './runtime.js';
 
 // A sandbox includes its network, which may wait for others on the node.
 const SANDBOX_TIMEOUT_MS = 240_000;
@@ -37,14 +50,48 @@ export function openRuntime(endpoint: string): ContainerRuntime {
   };
 }
 
+/** A list that comes in pieces, whole. */
+async function collect<T, R>(
+  connection: Connection,
+  [service, method]: readonly ['RuntimeService' | 'ImageService', string],
+  request: object,
+  itemsOf: (piece: T) => readonly R[],
+): Promise<R[]> {
+  const all: R[] = [];
+  await connection.stream<T>(service, method, request, (piece) => all.push(...itemsOf(piece)), {
+    timeoutMs: DEFAULT_TIMEOUT_MS,
+  });
+  return all;
+}
+
+const sandboxFilter = ({ id, labels: labelSelector }: SandboxFilter) => ({ filter: { id, labelSelector } });
+const containerFilter = ({ podSandboxId, labels: labelSelector }: ContainerFilter) => ({
+  filter: { podSandboxId, labelSelector },
+});
+
+const sandboxesOf = ({ items }: { items: RawPodSandbox[] }) => items.map(toPodSandbox);
+const containersOf = ({ containers }: { containers: RawContainer[] }) => containers.map(toContainer);
+const imagesOf = ({ images }: { images: RawImage[] }) => images.map(toImage);
+const containerStatsOf = ({ stats }: { stats: RawContainerStats[] }) => stats.map(toContainerStats);
+const sandboxStatsOf = ({ stats }: { stats: RawPodSandboxStats[] }) => stats.map(toPodSandboxStats);
+const metricsOf = ({ podMetrics }: { podMetrics: RawPodSandboxMetrics[] }) =>
+  podMetrics.map(toPodSandboxMetrics);
+
 function runtimeService(connection: Connection): RuntimeService {
   const call = <T>(method: string, request: object, timeoutMs: number | 'none' = DEFAULT_TIMEOUT_MS) =>
     connection.call<T>('RuntimeService', method, request, timeoutMs === 'none' ? NO_TIMEOUT : { timeoutMs });
-  const found = async <T, R>(method: string, request: object, convert: (raw: T) => R): Promise<R> => {
-    const { status } = await call<{ status: T | null }>(method, request);
-    if (status === null) throw new CriError(method, 'INTERNAL', 'the runtime answered without a status');
-    return convert(status);
+  const found = async <T, R>(
+    method: string,
+    request: object,
+    convert: (raw: T) => R,
+    field: 'status' | 'stats' = 'status',
+  ): Promise<R> => {
+    const { [field]: raw } = await call<{ [K in typeof field]?: T | null }>(method, request);
+    if (raw == null) throw new CriError(method, 'INTERNAL', `the runtime answered without a ${field}`);
+    return convert(raw);
   };
+  const pieces = <T, R>(method: string, request: object, itemsOf: (piece: T) => readonly R[]) =>
+    collect(connection, ['RuntimeService', method], request, itemsOf);
   const url = async (method: string, request: object) => (await call<{ url: string }>(method, request)).url;
   return {
     version: () => call('Version', { version: 'v1' }),
@@ -65,13 +112,10 @@ function runtimeService(connection: Connection): RuntimeService {
         { podSandboxId: id },
         toPodSandboxStatus,
       ),
-    async listPodSandbox(filter = {}) {
-      const { id, labels: labelSelector } = filter;
-      const answer = await call<{ items: RawPodSandbox[] }>('ListPodSandbox', {
-        filter: { id, labelSelector },
-      });
-      return answer.items.map(toPodSandbox);
-    },
+    listPodSandbox: async (filter = {}) => sandboxesOf(await call('ListPodSandbox', sandboxFilter(filter))),
+    streamPodSandboxes: (filter = {}) => pieces('StreamPodSandboxes', sandboxFilter(filter), sandboxesOf),
+    updatePodSandboxResources: (id, resources) =>
+      done(call('UpdatePodSandboxResources', { podSandboxId: id, resources })),
 
     async createContainer(podSandboxId, config, sandboxConfig) {
       const request = { podSandboxId, config, sandboxConfig };
@@ -83,27 +127,27 @@ function runtimeService(connection: Connection): RuntimeService {
     updateContainerResources: (id, linux) =>
       done(call('UpdateContainerResources', { containerId: id, linux })),
     removeContainer: (id) => unlessGone(call('RemoveContainer', { containerId: id })),
-    async listContainers(filter = {}) {
-      const { podSandboxId, labels: labelSelector } = filter;
-      const answer = await call<{ containers: RawContainer[] }>('ListContainers', {
-        filter: { podSandboxId, labelSelector },
-      });
-      return answer.containers.map(toContainer);
-    },
+    listContainers: async (filter = {}) =>
+      containersOf(await call('ListContainers', containerFilter(filter))),
+    streamContainers: (filter = {}) => pieces('StreamContainers', containerFilter(filter), containersOf),
     containerStatus: (id) =>
       found<RawContainerStatus, ReturnType<typeof toContainerStatus>>(
         'ContainerStatus',
         { containerId: id },
         toContainerStatus,
       ),
-    async listContainerStats() {
-      const answer = await call<{ stats: RawContainerStats[] }>('ListContainerStats', {});
-      return answer.stats.map(({ attributes, writableLayer }) => ({
-        id: attributes?.id ?? '',
-        usedBytes: Number(writableLayer?.usedBytes?.value ?? 0),
-        inodesUsed: Number(writableLayer?.inodesUsed?.value ?? 0),
-      }));
-    },
+    containerStats: (id) => found('ContainerStats', { containerId: id }, toContainerStats, 'stats'),
+    listContainerStats: async () => containerStatsOf(await call('ListContainerStats', {})),
+    streamContainerStats: () => pieces('StreamContainerStats', {}, containerStatsOf),
+    podSandboxStats: (id) => found('PodSandboxStats', { podSandboxId: id }, toPodSandboxStats, 'stats'),
+    listPodSandboxStats: async (filter = {}) =>
+      sandboxStatsOf(await call('ListPodSandboxStats', sandboxFilter(filter))),
+    streamPodSandboxStats: (filter = {}) =>
+      pieces('StreamPodSandboxStats', sandboxFilter(filter), sandboxStatsOf),
+    listMetricDescriptors: async () =>
+      (await call<{ descriptors: MetricDescriptor[] }>('ListMetricDescriptors', {})).descriptors,
+    listPodSandboxMetrics: async () => metricsOf(await call('ListPodSandboxMetrics', {})),
+    streamPodSandboxMetrics: () => pieces('StreamPodSandboxMetrics', {}, metricsOf),
     listPodSandboxBytes: () => connection.callBytes('RuntimeService', 'ListPodSandbox', {}),
     listContainersBytes: () => connection.callBytes('RuntimeService', 'ListContainers', {}),
 
@@ -118,15 +162,34 @@ function runtimeService(connection: Connection): RuntimeService {
     attach: (request) => url('Attach', request),
     portForward: (podSandboxId, port) => url('PortForward', { podSandboxId, port }),
     reopenContainerLog: (id) => done(call('ReopenContainerLog', { containerId: id })),
+    // The memory of a large container takes its time to be written.
+    checkpointContainer: (id, location, timeout) =>
+      done(
+        call(
+          'CheckpointContainer',
+          { containerId: id, location, timeout },
+          timeout > 0 ? timeout * 1_000 + DEFAULT_TIMEOUT_MS : 'none',
+        ),
+      ),
+    async runtimeConfig() {
+      const { linux } = await call<{ linux: { cgroupDriver: 'SYSTEMD' | 'CGROUPFS' } | null }>(
+        'RuntimeConfig',
+        {},
+      );
+      return { cgroupDriver: linux?.cgroupDriver };
+    },
+    updateRuntimeConfig: (podCidr) =>
+      done(call('UpdateRuntimeConfig', { runtimeConfig: { networkConfig: { podCidr } } })),
     containerEvents: (heard, signal) =>
       connection.stream<RawContainerEvent>(
         'RuntimeService',
         'GetContainerEvents',
+        {},
         (raw) => {
           const event = toContainerEvent(raw);
           if (event !== undefined) heard(event);
         },
-        signal,
+        { signal },
       ),
   };
 }
@@ -135,9 +198,8 @@ function imageService(connection: Connection): ImageService {
   const call = <T>(method: string, request: object, options?: { timeoutMs: number | undefined }) =>
     connection.call<T>('ImageService', method, request, options);
   return {
-    async listImages() {
-      return (await call<{ images: RawImage[] }>('ListImages', {})).images.map(toImage);
-    },
+    listImages: async () => imagesOf(await call('ListImages', {})),
+    streamImages: () => collect(connection, ['ImageService', 'StreamImages'], {}, imagesOf),
     async imageStatus(image) {
       const answer = await call<{ image: RawImage | null }>('ImageStatus', { image: { image } });
       return answer.image === null ? undefined : toImage(answer.image);

@@ -1,33 +1,15 @@
 // One gRPC connection to a container runtime over its unix socket, with the methods of cri.proto.
 // Guarantees: a call ends by its deadline; a failure is a CriError; after the runtime restarts the next calls reconnect.
 import { fileURLToPath } from 'node:url';
-import {
-  type CallOptions,
-  Client,
-  credentials,
-  type MethodDefinition,
-  type ServiceDefinition,
-  type ServiceError,
-  status,
-} from '@grpc/grpc-js';
-import { loadSync } from '@grpc/proto-loader';
+import { loadSync, type MethodDefinition, type ServiceDefinition } from '@grpc/proto-loader';
+import { GrpcChannel, GrpcError } from './grpc.js';
 import { CriError } from './runtime.js';
 
+type Method = MethodDefinition<object, object>;
 export type ServiceName = 'RuntimeService' | 'ImageService';
 
 /** The default of a call, as the kubelet has it. */
 export const DEFAULT_TIMEOUT_MS = 120_000;
-
-const CHANNEL_OPTIONS = {
-  // A node full of pods answers lists of some megabytes; gRPC's own limit of 4 would cut a busy node off.
-  'grpc.max_receive_message_length': 16 * 1024 * 1024,
-  'grpc.initial_reconnect_backoff_ms': 100,
-  'grpc.min_reconnect_backoff_ms': 100,
-  'grpc.max_reconnect_backoff_ms': 3_000,
-  // Two connections in a process never share a socket, so that closing one cannot disturb the other.
-  'grpc.use_local_subchannel_pool': 1,
-  'grpc.enable_http_proxy': 0,
-};
 
 let definitions: Readonly<Record<ServiceName, ServiceDefinition>> | undefined;
 
@@ -57,8 +39,9 @@ export interface Connection {
   stream<T>(
     service: ServiceName,
     method: string,
+    request: object,
     heard: (message: T) => void,
-    signal: AbortSignal,
+    options?: { readonly signal?: AbortSignal; readonly timeoutMs?: number },
   ): Promise<void>;
   close(): void;
 }
@@ -66,64 +49,64 @@ export interface Connection {
 export function connect(endpoint: string): Connection {
   if (!endpoint.startsWith('unix:///'))
     throw new CriError('connect', 'INVALID_ARGUMENT', `${endpoint} is not of the form unix:///path`);
-  const client = new Client(endpoint, credentials.createInsecure(), CHANNEL_OPTIONS);
-  const unary = <T>(
+  const channel = new GrpcChannel(endpoint.slice('unix://'.length));
+  const unary = async <T>(
     method: string,
-    { path, requestSerialize }: MethodDefinition<object, object>,
-    deserialize: (bytes: Buffer) => T,
+    { path, requestSerialize }: Method,
+    decode: (bytes: Buffer) => T,
     request: object,
-    options: CallOptions,
-  ) =>
-    new Promise<T>((resolve, reject) => {
-      client.makeUnaryRequest(path, requestSerialize, deserialize, request, options, (error, value) => {
-        if (error !== null) reject(toCriError(method, error));
-        else resolve(value as T);
-      });
-    });
+    timeoutMs: number | undefined,
+  ): Promise<T> => {
+    const messages: T[] = [];
+    const heard = (message: T) => messages.push(message);
+    try {
+      await channel.call({ path, request: requestSerialize(request), decode, heard, timeoutMs });
+    } catch (error) {
+      throw toCriError(method, error);
+    }
+    if (messages.length !== 1)
+      throw new CriError(method, 'INTERNAL', `the runtime answered with ${messages.length} messages`);
+    return messages[0] as T;
+  };
   return {
     call<T>(service: ServiceName, method: string, request: object, options = {}) {
       const definition = definitionOf(service, method);
-      const timeoutMs = 'timeoutMs' in options ? options.timeoutMs : DEFAULT_TIMEOUT_MS;
+      const timeoutMs =
+        'timeoutMs' in options ? (options.timeoutMs as number | undefined) : DEFAULT_TIMEOUT_MS;
       return unary(
         method,
         definition,
         definition.responseDeserialize as (bytes: Buffer) => T,
         request,
-        deadline(timeoutMs as number | undefined),
+        timeoutMs,
       );
     },
     callBytes: (service, method, request) =>
-      unary(method, definitionOf(service, method), (bytes) => bytes, request, deadline(DEFAULT_TIMEOUT_MS)),
-    stream<T>(service: ServiceName, method: string, heard: (message: T) => void, signal: AbortSignal) {
+      unary(method, definitionOf(service, method), (bytes) => bytes, request, DEFAULT_TIMEOUT_MS),
+    async stream<T>(
+      service: ServiceName,
+      method: string,
+      request: object,
+      heard: (message: T) => void,
+      { signal, timeoutMs }: { readonly signal?: AbortSignal; readonly timeoutMs?: number } = {},
+    ) {
       const { path, requestSerialize, responseDeserialize } = definitionOf(service, method);
-      return new Promise<void>((resolve, reject) => {
-        const call = client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, {});
-        const cancel = () => call.cancel();
-        signal.addEventListener('abort', cancel, { once: true });
-        if (signal.aborted) cancel();
-        const ended = (settle: () => void) => {
-          signal.removeEventListener('abort', cancel);
-          settle();
-        };
-        call.on('data', (message) => heard(message as T));
-        call.on('end', () => ended(resolve));
-        call.on('error', (error) =>
-          ended(signal.aborted ? resolve : () => reject(toCriError(method, error as ServiceError))),
-        );
-      });
+      const decode = responseDeserialize as (bytes: Buffer) => T;
+      try {
+        await channel.call({ path, request: requestSerialize(request), decode, heard, signal, timeoutMs });
+      } catch (error) {
+        if (signal?.aborted !== true) throw toCriError(method, error);
+      }
     },
-    close: () => client.close(),
+    close: () => channel.close(),
   };
 }
 
-function definitionOf(service: ServiceName, method: string): MethodDefinition<object, object> {
+function definitionOf(service: ServiceName, method: string): Method {
   const definition = services()[service][method];
   if (definition === undefined) throw new Error(`cri.proto has no ${service}.${method}`);
-  return definition as MethodDefinition<object, object>;
+  return definition as Method;
 }
-
-const deadline = (timeoutMs: number | undefined): CallOptions =>
-  timeoutMs === undefined ? {} : { deadline: Date.now() + timeoutMs };
 
 /** `NOT_FOUND` as gRPC's own programs print it: `NotFound`. */
 const spoken = (code: string): string =>
@@ -132,9 +115,8 @@ const spoken = (code: string): string =>
     : code.toLowerCase().replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase());
 
 /** The sentence is the one that Kubernetes' events show for a failed call. */
-export function toCriError(call: string, error: ServiceError): CriError {
-  const code = status[error.code] ?? 'UNKNOWN';
-  return new CriError(call, code, `rpc error: code = ${spoken(code)} desc = ${error.details}`, {
-    cause: error,
-  });
+function toCriError(call: string, cause: unknown): CriError {
+  const code = cause instanceof GrpcError ? cause.code : 'UNAVAILABLE';
+  const words = cause instanceof Error ? cause.message : String(cause);
+  return new CriError(call, code, `rpc error: code = ${spoken(code)} desc = ${words}`, { cause });
 }

@@ -3,10 +3,14 @@
 import type {
   Container,
   ContainerEvent,
+  ContainerStats,
   ContainerStatus,
   Image,
+  Metric,
   PodSandbox,
   PodSandboxMetadata,
+  PodSandboxMetrics,
+  PodSandboxStats,
   PodSandboxStatus,
   RuntimeCondition,
   RuntimeHandlerFeatures,
@@ -49,9 +53,40 @@ export interface RawFilesystem {
   readonly usedBytes: { readonly value: string } | null;
   readonly inodesUsed: { readonly value: string } | null;
 }
+/** A number that may be unknown. */
+type Wrapped = { readonly value: string } | null;
+interface RawCpu {
+  readonly usageCoreNanoSeconds: Wrapped;
+}
+interface RawMemory {
+  readonly workingSetBytes: Wrapped;
+}
 export interface RawContainerStats {
   readonly attributes: { readonly id: string } | null;
+  readonly cpu: RawCpu | null;
+  readonly memory: RawMemory | null;
   readonly writableLayer: RawFilesystem | null;
+}
+export interface RawPodSandboxStats {
+  readonly attributes: { readonly id: string; readonly metadata: PodSandboxMetadata | null } | null;
+  readonly linux: {
+    readonly cpu: RawCpu | null;
+    readonly memory: RawMemory | null;
+    readonly network: {
+      readonly defaultInterface: { readonly rxBytes: Wrapped; readonly txBytes: Wrapped } | null;
+    } | null;
+    readonly process: { readonly processCount: Wrapped } | null;
+    readonly containers: readonly RawContainerStats[];
+  } | null;
+}
+type RawMetric = Omit<Metric, 'value'> & { readonly value: Wrapped };
+export interface RawPodSandboxMetrics {
+  readonly podSandboxId: string;
+  readonly metrics: readonly RawMetric[];
+  readonly containerMetrics: readonly {
+    readonly containerId: string;
+    readonly metrics: readonly RawMetric[];
+  }[];
 }
 
 export interface RawContainerEvent {
@@ -128,4 +163,41 @@ export const toFilesystem = (raw: RawFilesystem) => ({
   mountpoint: raw.fsId?.mountpoint ?? '',
   usedBytes: Number(raw.usedBytes?.value ?? 0),
   inodesUsed: Number(raw.inodesUsed?.value ?? 0),
+});
+
+const numberOf = (wrapped: Wrapped | undefined): number => Number(wrapped?.value ?? 0);
+
+export const toContainerStats = ({
+  attributes,
+  cpu,
+  memory,
+  writableLayer,
+}: RawContainerStats): ContainerStats => ({
+  id: attributes?.id ?? '',
+  cpuCoreNanoSeconds: numberOf(cpu?.usageCoreNanoSeconds),
+  workingSetBytes: numberOf(memory?.workingSetBytes),
+  usedBytes: numberOf(writableLayer?.usedBytes),
+  inodesUsed: numberOf(writableLayer?.inodesUsed),
+});
+
+export const toPodSandboxStats = ({ attributes, linux }: RawPodSandboxStats): PodSandboxStats => ({
+  id: attributes?.id ?? '',
+  podUid: attributes?.metadata?.uid ?? '',
+  cpuCoreNanoSeconds: numberOf(linux?.cpu?.usageCoreNanoSeconds),
+  workingSetBytes: numberOf(linux?.memory?.workingSetBytes),
+  rxBytes: numberOf(linux?.network?.defaultInterface?.rxBytes),
+  txBytes: numberOf(linux?.network?.defaultInterface?.txBytes),
+  processCount: numberOf(linux?.process?.processCount),
+  containers: (linux?.containers ?? []).map(toContainerStats),
+});
+
+const toMetric = (raw: RawMetric): Metric => ({ ...raw, value: numberOf(raw.value) });
+
+export const toPodSandboxMetrics = (raw: RawPodSandboxMetrics): PodSandboxMetrics => ({
+  podSandboxId: raw.podSandboxId,
+  metrics: raw.metrics.map(toMetric),
+  containerMetrics: raw.containerMetrics.map(({ containerId, metrics }) => ({
+    containerId,
+    metrics: metrics.map(toMetric),
+  })),
 });

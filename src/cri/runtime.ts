@@ -10,11 +10,23 @@ export type ContainerState =
 export type NamespaceMode = 'POD' | 'CONTAINER' | 'NODE' | 'TARGET';
 export type StringMap = Readonly<Record<string, string>>;
 
+/** A range of ids of the node that the same number of ids inside stands for. */
+export interface IdMapping {
+  readonly hostId: number;
+  readonly containerId: number;
+  readonly length: number;
+}
+
 export interface NamespaceOptions {
   readonly network: NamespaceMode;
   readonly pid: NamespaceMode;
   readonly ipc: NamespaceMode;
   readonly targetId?: string;
+  readonly usernsOptions?: {
+    readonly mode: 'POD' | 'NODE';
+    readonly uids: readonly IdMapping[];
+    readonly gids: readonly IdMapping[];
+  };
 }
 
 export interface PodSandboxMetadata {
@@ -80,6 +92,7 @@ export interface LinuxContainerResources {
 
 export interface Mount {
   readonly containerPath: string;
+  /** Empty for an image. */
   readonly hostPath: string;
   readonly readonly: boolean;
   readonly selinuxRelabel?: boolean;
@@ -88,6 +101,12 @@ export interface Mount {
     | 'PROPAGATION_HOST_TO_CONTAINER'
     | 'PROPAGATION_BIDIRECTIONAL';
   readonly recursiveReadOnly?: boolean;
+  /** For pods in a user namespace: who owns what, seen from inside. */
+  readonly uidMappings?: readonly IdMapping[];
+  readonly gidMappings?: readonly IdMapping[];
+  /** Instead of a path of the node, what this image holds. */
+  readonly image?: { readonly image: string } | null;
+  readonly imageSubPath?: string;
 }
 
 export interface ContainerConfig {
@@ -106,6 +125,8 @@ export interface ContainerConfig {
   readonly stdin: boolean;
   readonly stdinOnce: boolean;
   readonly tty: boolean;
+  /** A member of CRI's `Signal`, such as `SIGUSR1` or `SIGRTMINPLUS3`. */
+  readonly stopSignal?: string;
   readonly linux: {
     readonly resources: LinuxContainerResources;
     readonly securityContext: {
@@ -159,6 +180,8 @@ export interface ContainerStatus {
   readonly annotations: StringMap;
   readonly mounts: readonly Mount[];
   readonly logPath: string;
+  /** With what the runtime stops it; `RUNTIME_DEFAULT` where it does not tell. */
+  readonly stopSignal?: string;
   /** As whom its first process began, where the runtime tells. */
   readonly user?: {
     readonly uid: number;
@@ -235,6 +258,59 @@ export interface ContainerEvent {
   readonly podUid: string;
 }
 
+export interface ContainerStats {
+  readonly id: string;
+  readonly cpuCoreNanoSeconds: number;
+  readonly workingSetBytes: number;
+  /** What the container has written over its image. */
+  readonly usedBytes: number;
+  readonly inodesUsed: number;
+}
+
+export interface PodSandboxStats {
+  readonly id: string;
+  readonly podUid: string;
+  readonly cpuCoreNanoSeconds: number;
+  readonly workingSetBytes: number;
+  readonly rxBytes: number;
+  readonly txBytes: number;
+  readonly processCount: number;
+  readonly containers: readonly ContainerStats[];
+}
+
+export interface MetricDescriptor {
+  readonly name: string;
+  readonly help: string;
+  readonly labelKeys: readonly string[];
+}
+
+export interface Metric {
+  readonly name: string;
+  readonly metricType: 'COUNTER' | 'GAUGE';
+  readonly labelValues: readonly string[];
+  readonly value: number;
+}
+
+export interface PodSandboxMetrics {
+  readonly podSandboxId: string;
+  readonly metrics: readonly Metric[];
+  readonly containerMetrics: readonly { readonly containerId: string; readonly metrics: readonly Metric[] }[];
+}
+
+export interface SandboxFilter {
+  readonly id?: string;
+  readonly labels?: StringMap;
+}
+
+export interface ContainerFilter {
+  readonly podSandboxId?: string;
+  readonly labels?: StringMap;
+}
+
+/**
+ * Each call of CRI's RuntimeService. Those that begin with `stream` answer as the lists do, in pieces that together may
+ * be larger than one message; runtimes that know them not say `UNIMPLEMENTED`, as they do for any call that is new.
+ */
 export interface RuntimeService {
   version(): Promise<{
     readonly runtimeName: string;
@@ -247,10 +323,10 @@ export interface RuntimeService {
   stopPodSandbox(id: string): Promise<void>;
   removePodSandbox(id: string): Promise<void>;
   podSandboxStatus(id: string): Promise<PodSandboxStatus>;
-  listPodSandbox(filter?: {
-    readonly id?: string;
-    readonly labels?: StringMap;
-  }): Promise<readonly PodSandbox[]>;
+  listPodSandbox(filter?: SandboxFilter): Promise<readonly PodSandbox[]>;
+  streamPodSandboxes(filter?: SandboxFilter): Promise<readonly PodSandbox[]>;
+  /** Tells the runtime what the pod as a whole may use, after its control group was changed. */
+  updatePodSandboxResources(id: string, resources: LinuxContainerResources): Promise<void>;
   createContainer(
     sandboxId: string,
     config: ContainerConfig,
@@ -262,15 +338,18 @@ export interface RuntimeService {
   /** Of a container that runs. */
   updateContainerResources(id: string, resources: LinuxContainerResources): Promise<void>;
   removeContainer(id: string): Promise<void>;
-  listContainers(filter?: {
-    readonly podSandboxId?: string;
-    readonly labels?: StringMap;
-  }): Promise<readonly Container[]>;
+  listContainers(filter?: ContainerFilter): Promise<readonly Container[]>;
+  streamContainers(filter?: ContainerFilter): Promise<readonly Container[]>;
   containerStatus(id: string): Promise<ContainerStatus>;
-  /** What each container has written over its image. */
-  listContainerStats(): Promise<
-    readonly { readonly id: string; readonly usedBytes: number; readonly inodesUsed: number }[]
-  >;
+  containerStats(id: string): Promise<ContainerStats>;
+  listContainerStats(): Promise<readonly ContainerStats[]>;
+  streamContainerStats(): Promise<readonly ContainerStats[]>;
+  podSandboxStats(id: string): Promise<PodSandboxStats>;
+  listPodSandboxStats(filter?: SandboxFilter): Promise<readonly PodSandboxStats[]>;
+  streamPodSandboxStats(filter?: SandboxFilter): Promise<readonly PodSandboxStats[]>;
+  listMetricDescriptors(): Promise<readonly MetricDescriptor[]>;
+  listPodSandboxMetrics(): Promise<readonly PodSandboxMetrics[]>;
+  streamPodSandboxMetrics(): Promise<readonly PodSandboxMetrics[]>;
   /** The undecoded ListPodSandboxResponse and ListContainersResponse of everything, for the native differ. */
   listPodSandboxBytes(): Promise<Buffer>;
   listContainersBytes(): Promise<Buffer>;
@@ -284,6 +363,12 @@ export interface RuntimeService {
   attach(request: Omit<ExecRequest, 'cmd'>): Promise<string>;
   portForward(sandboxId: string, ports: readonly number[]): Promise<string>;
   reopenContainerLog(id: string): Promise<void>;
+  /** Writes the state of a running container to an archive at `location`. 0 seconds leave it to the runtime. */
+  checkpointContainer(id: string, location: string, timeoutSeconds: number): Promise<void>;
+  /** How the runtime keeps control groups; undefined where it does not say. */
+  runtimeConfig(): Promise<{ readonly cgroupDriver: 'SYSTEMD' | 'CGROUPFS' | undefined }>;
+  /** Tells the runtime the addresses of this node's pods. */
+  updateRuntimeConfig(podCidr: string): Promise<void>;
   /**
    * Tells what happens to containers and sandboxes until the signal or the runtime ends it. Throws CriError when the
    * stream breaks, `UNIMPLEMENTED` where the runtime has none.
@@ -312,6 +397,7 @@ export interface AuthConfig {
 
 export interface ImageService {
   listImages(): Promise<readonly Image[]>;
+  streamImages(): Promise<readonly Image[]>;
   imageStatus(image: string): Promise<Image | undefined>;
   /** Answers the reference of the pulled image. */
   pullImage(image: string, auth?: AuthConfig, sandboxConfig?: PodSandboxConfig): Promise<string>;

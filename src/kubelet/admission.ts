@@ -1,4 +1,4 @@
-// Whether this node takes a pod: resources, ports, selectors, taints, sysctls. Pure.
+// Whether this node takes a pod: resources, ports, selectors, taints, sysctls, system. Pure.
 // Guarantees: a refusal has Kubernetes' reason and words; the order of the checks is fixed, so the first reason is stable.
 import type { V1Taint, V1Toleration } from '../api/gen/types.js';
 import { qosClassOf } from '../api/kinds/pod/qos.js';
@@ -18,6 +18,8 @@ export interface NodeFacts {
   readonly allocatable: Readonly<Record<string, string>>;
   /** Conditions that the eviction manager has told. */
   readonly pressures?: readonly PressureCondition[];
+  /** The machine goes down. */
+  readonly isShuttingDown?: boolean;
   /** Profiles are enforced here; a pod that relies on one is not run without. */
   readonly hasAppArmor?: boolean;
   /** The runtime can leave out the groups of the image. */
@@ -36,15 +38,22 @@ const SAFE_SYSCTLS = new Set([
 /** `others` are the pods that this node has already taken and that have not ended. */
 export function refusalOf(pod: Pod, others: readonly Pod[], node: NodeFacts): PodFailure | undefined {
   return (
+    shutdown(node) ??
     pressure(pod, node) ??
     sysctls(pod, node) ??
     appArmor(pod, node) ??
+    operatingSystem(pod) ??
     groups(pod, node) ??
     selector(pod, node) ??
     taints(pod, node) ??
     ports(pod, others) ??
     shortage(pod, others, node)
   );
+}
+
+function shutdown({ isShuttingDown = false }: NodeFacts): PodFailure | undefined {
+  if (!isShuttingDown) return undefined;
+  return { reason: 'NodeShutdown', message: 'Pod was rejected as the node is shutting down.' };
 }
 
 /** A node that is short takes no more: of memory none that asks for no memory, of disk and processes none at all. */
@@ -77,6 +86,19 @@ function appArmor(pod: Pod, { hasAppArmor = true }: NodeFacts): PodFailure | und
   });
   if (!isAsked) return undefined;
   return { reason: 'AppArmor', message: 'Cannot enforce AppArmor: AppArmor is not enabled on the host' };
+}
+
+function operatingSystem({ metadata, spec }: Pod): PodFailure | undefined {
+  const label = metadata.labels?.['kubernetes.io/os'];
+  if (label !== undefined && label !== 'linux') {
+    const message = "Failed to admit pod as the `kubernetes.io/os` label doesn't match node label";
+    return { reason: 'PodOSSelectorNodeLabelDoesNotMatch', message };
+  }
+  if (spec.os === undefined || spec.os.name === 'linux') return undefined;
+  return {
+    reason: 'PodOSNotSupported',
+    message: "Failed to admit pod as the OS field doesn't match node OS",
+  };
 }
 
 function groups({ spec }: Pod, { hasStrictGroups = true }: NodeFacts): PodFailure | undefined {

@@ -3,6 +3,7 @@
 import type { V1Taint } from '../api/gen/types.js';
 import { KubeletError } from './error.js';
 import { SIGNALS } from './eviction/signals.js';
+import type { ShutdownPeriod } from './shutdown/plan.js';
 
 export interface KubeletConfig {
   /** The node's name in the API: the host name in lower case unless overridden. */
@@ -69,6 +70,11 @@ export interface KubeletConfig {
   readonly evictionPressureTransition: number;
   /** Seconds that a soft eviction grants at most. */
   readonly evictionMaxPodGracePeriod: number;
+  /** Milliseconds that a shutdown of the machine waits for pods, and how many of them are for critical ones; 0 for none. */
+  readonly shutdownGracePeriod: number;
+  readonly shutdownGracePeriodCriticalPods: number;
+  /** Instead of both, seconds by priority. */
+  readonly shutdownGracePeriodByPodPriority: readonly ShutdownPeriod[];
   /** Between two looks at the signals. */
   readonly evictionPeriodMs: number;
 }
@@ -134,6 +140,9 @@ const DEFAULTS = {
   evictionPressureTransition: 300_000,
   evictionMaxPodGracePeriod: 0,
   evictionPeriodMs: 10_000,
+  shutdownGracePeriod: 0,
+  shutdownGracePeriodCriticalPods: 0,
+  shutdownGracePeriodByPodPriority: [],
 } satisfies Omit<KubeletConfig, 'nodeName'>;
 
 export type KubeletOptions = Partial<KubeletConfig> & Pick<KubeletConfig, 'nodeName'>;
@@ -168,6 +177,16 @@ export function completeConfig(options: KubeletOptions): KubeletConfig {
     for (const signal of Object.keys(config[field]))
       if (!(SIGNALS as readonly string[]).includes(signal))
         throw wrong(field, `unknown eviction signal ${signal}; there are ${SIGNALS.join(', ')}`);
+  const { shutdownGracePeriod: shutdown, shutdownGracePeriodCriticalPods: critical } = config;
+  for (const [field, ms] of Object.entries({
+    shutdownGracePeriod: shutdown,
+    shutdownGracePeriodCriticalPods: critical,
+  }))
+    if (ms > 0 && ms < 1000) throw wrong(field, `${ms}ms is neither 0 nor a second or more`);
+  if (critical > shutdown)
+    throw wrong('shutdownGracePeriodCriticalPods', `${critical}ms is more than shutdownGracePeriod`);
+  if (shutdown > 0 && config.shutdownGracePeriodByPodPriority.length > 0)
+    throw wrong('shutdownGracePeriodByPodPriority', 'shutdownGracePeriod is said as well');
   for (const [field, value] of Object.entries(config))
     if (field.endsWith('Ms') && !(typeof value === 'number' && value > 0))
       throw wrong(field.slice(0, -2), `${value} is not a duration greater than 0`);

@@ -127,7 +127,12 @@ export class ImageGC {
     const names = new Set(
       this.options
         .runtimePods()
-        .flatMap(({ containers }) => containers.flatMap(({ image, imageRef }) => [image.image, imageRef])),
+        .flatMap(({ containers }) =>
+          containers.flatMap(({ image, imageRef, mounts }) => [
+            ...[image.image, imageRef],
+            ...mounts.flatMap((mount) => mount.image?.image ?? []),
+          ]),
+        ),
     );
     const used = images.filter(({ id, repoTags, repoDigests }) =>
       [id, ...repoTags, ...repoDigests].some((name) => names.has(name)),

@@ -36,9 +36,9 @@ export class ImagePuller {
     container: V1Container,
     { pullSecrets = [] }: { readonly pullSecrets?: readonly AuthConfig[] } = {},
   ): Promise<PulledImage> {
-    const name = withDefaultTag(container.image ?? '');
-    const policy = container.imagePullPolicy ?? pullPolicyFor(name);
     const tell = this.teller(pod, container);
+    const name = parsed(container.image ?? '', tell);
+    const policy = container.imagePullPolicy ?? pullPolicyFor(name);
     const present = await this.find(name, tell);
     if (policy === 'Never' && present === undefined) {
       const message = `Container image "${container.image}" is not present with pull policy of Never`;
@@ -153,14 +153,31 @@ type Tell = (type: 'Normal' | 'Warning', reason: string, message: string) => voi
 const keyOf = (pod: Pod, image: string) => `${pod.metadata.uid}_${image}`;
 const span = (ms: number) => (ms < 1000 ? `${ms}ms` : `${(ms / 1000).toFixed(3).replace(/\.?0+$/, '')}s`);
 
+function parsed(image: string, tell: Tell): string {
+  try {
+    return withDefaultTag(image);
+  } catch (error) {
+    tell('Warning', 'InspectFailed', messageOf(error));
+    throw error;
+  }
+}
+
+// The grammar of image references: [domain[:port]/]path[:tag][@digest], lower case but for the domain, tag and digest.
+const DOMAIN = String.raw`(?:\[[0-9a-fA-F:]+\]|[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?)*)(?::[0-9]+)?`;
+const COMPONENT = String.raw`[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*`;
+const TAG = String.raw`[\w][\w.-]{0,127}`;
+const DIGEST = `[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}`;
+const REFERENCE = new RegExp(`^(?:${DOMAIN}/)?(${COMPONENT}(?:/${COMPONENT})*)(:${TAG})?(@${DIGEST})?$`);
+/** Longer than any reference can be; keeps the match of a hostile name short. */
+const LONGEST_REFERENCE = 1024;
+
 /** `:latest` where neither tag nor digest is given. */
 export function withDefaultTag(image: string): string {
-  if (image.trim() === '' || image !== image.trim())
+  const [, path, tag, digest] = (image.length <= LONGEST_REFERENCE && REFERENCE.exec(image)) || [];
+  if (path === undefined)
     throw new KubeletError(
       'InvalidImageName',
-      `Failed to apply default image tag "${image}": couldn't parse image name`,
+      `Failed to apply default image tag "${image}": couldn't parse image name "${image}": invalid reference format`,
     );
-  if (image.includes('@')) return image;
-  const last = image.slice(image.lastIndexOf('/') + 1);
-  return last.includes(':') ? image : `${image}:latest`;
+  return tag === undefined && digest === undefined ? `${image}:latest` : image;
 }

@@ -13,6 +13,7 @@ import { type CgroupStatsPort, openCgroupStats } from '../kernel/cgroup/stats.js
 import { completeConfig, type KubeletConfig, type KubeletOptions } from './config.js';
 import { Killer } from './container/killer.js';
 import { ContainerStarter } from './container/starter.js';
+import { UserNamespaces } from './container/userNamespaces.js';
 import { parseResolvConf, podDns } from './environment/dns.js';
 import { type EventSink, noEvents } from './events.js';
 import { EvictionManager } from './eviction/evictionManager.js';
@@ -33,9 +34,13 @@ import type { ContainerEnvironment, Pod, PodVolumes, ProbeKind, Probes } from '.
 import { credentialsFor } from './pullSecrets.js';
 import { ResizeActuator } from './resize/actuate.js';
 import { Allocations } from './resize/allocations.js';
+import { Resizes } from './resize/resizes.js';
 import { fetchPod } from './runtime/fetchPod.js';
 import { PodCache } from './runtime/podCache.js';
 import { RuntimeState } from './runtimeState.js';
+import { type LogindPlace, SYSTEM_LOGIND } from './shutdown/logind.js';
+import { shutdownPeriods } from './shutdown/plan.js';
+import { ShutdownManager } from './shutdown/shutdownManager.js';
 import { followApiserver } from './sources/apiserver.js';
 import { ManifestDirectory } from './sources/manifestDirectory.js';
 import { ManifestUrl } from './sources/manifestUrl.js';
@@ -46,6 +51,7 @@ import { cadvisorMetrics, resourceMetrics } from './stats/metrics.js';
 import { summaryOf } from './stats/summary.js';
 import { StatusManager } from './status/statusManager.js';
 import { SyncLoop } from './syncLoop.js';
+import { imageVolumeProblem } from './volumes/imageVolume.js';
 
 /** What the parts of a pod need from the kubelet around them. */
 export interface PartSurroundings {
@@ -59,6 +65,8 @@ export interface PartSurroundings {
   readonly statusOf: (pod: Pod) => Pod['status'];
   /** What the runtime can do for the pod's RuntimeClass; undefined where it does not say. */
   readonly handlerOf: (pod: Pod) => RuntimeHandlerFeatures | undefined;
+  /** Why the runtime cannot mount images. */
+  readonly imageProblem: () => string | undefined;
   /** A probe was run. */
   readonly probed: (
     pod: Pod,
@@ -89,6 +97,8 @@ export interface KubeletSurroundings {
   /** Absent where usage is not told. */
   readonly cgroupStats?: CgroupStatsPort | undefined;
   readonly events?: EventSink | undefined;
+  /** The system's own if left out. */
+  readonly logind?: LogindPlace;
   readonly log: Log;
   readonly parts: (around: PartSurroundings) => KubeletParts;
   readonly now?: () => number;
@@ -147,6 +157,10 @@ export async function runKubelet(around: KubeletSurroundings): Promise<RunningKu
     name: config.nodeName,
     labels: { ...nodeLabels(config, machine), ...node?.current()?.metadata.labels },
   });
+  const handlerOf = ({ spec: { runtimeClassName: name = '' } }: Pod) => {
+    const handler = config.runtimeHandlers[name] ?? name;
+    return state.facts().handlers.find((one) => one.name === handler)?.features;
+  };
   const parts = around.parts({
     config,
     hostIps,
@@ -155,10 +169,8 @@ export async function runKubelet(around: KubeletSurroundings): Promise<RunningKu
     events,
     wake,
     statusOf: (pod) => statuses.get(pod),
-    handlerOf: ({ spec: { runtimeClassName: name = '' } }) => {
-      const handler = config.runtimeHandlers[name] ?? name;
-      return state.facts().handlers.find((one) => one.name === handler)?.features;
-    },
+    handlerOf,
+    imageProblem: () => imageVolumeProblem(state.facts().version),
     probed: (pod, container, kind, { outcome }) => metrics.probed(pod, container, kind, outcome),
   });
   const state = new RuntimeState(cri, log, () => {
@@ -181,14 +193,18 @@ export async function runKubelet(around: KubeletSurroundings): Promise<RunningKu
     volumes: parts.volumes,
     probes: parts.probes,
     killer: new Killer({ runtime, events, log, now }),
-    actuator: new ResizeActuator({
-      ...{ config, runtime, cgroups, machine: limits },
-      memoryOf: async (group) => {
-        const [used] = (await cgroupStats?.read([{ group }])) ?? [];
-        return used?.memoryBytes && used.memoryBytes - (used.inactiveFileBytes ?? 0);
-      },
+    users: new UserNamespaces({ ...config, podsOnDisk: () => parts.volumes.podsOnDisk() }),
+    canMapUsers: (pod) => handlerOf(pod)?.userNamespaces === true,
+    resizes: new Resizes({
+      ...{ statuses, events, pending: (uid) => allocations.pending(uid) },
+      actuator: new ResizeActuator({
+        ...{ config, runtime, cgroups, machine: limits },
+        memoryOf: async (group) => {
+          const [used] = (await cgroupStats?.read([{ group }])) ?? [];
+          return used?.memoryBytes && used.memoryBytes - (used.inactiveFileBytes ?? 0);
+        },
+      }),
     }),
-    pendingResize: (uid) => allocations.pending(uid),
     networkProblem: () => state.networkProblem(),
     dnsOf: (pod) => dnsOf(pod, config, events),
     pullSecretsOf: (pod, container) => pullSecretsOf(pod, container, parts),
@@ -198,13 +214,15 @@ export async function runKubelet(around: KubeletSurroundings): Promise<RunningKu
     ...{ runtime, cache, log, differ: around.pleg, now: ticks },
     periodMs: config.plegRelistPeriodMs,
     changed: wake,
+    isBusy: (uid) => workers.isBusy(uid),
     relisted: (startedMs, endedMs, succeeded) => metrics.relisted(startedMs, endedMs, succeeded),
   });
   const node =
     client &&
     makeNodeManager({
-      ...{ client, config, machine, log, now, state, pleg, hostIps },
+      ...{ client, config, machine, log, now, events, state, pleg, hostIps },
       hasPressure: (condition) => eviction.has(condition),
+      shutdownProblem: () => shutdown.problem(),
     });
   const mirrors = client && new MirrorPods({ client, pods, log, node: () => node?.current() });
   const loop = new SyncLoop({
@@ -216,6 +234,7 @@ export async function runKubelet(around: KubeletSurroundings): Promise<RunningKu
       pressures: (['MemoryPressure', 'DiskPressure', 'PIDPressure'] as const).filter((one) =>
         eviction.has(one),
       ),
+      isShuttingDown: shutdown.problem() !== undefined,
       allowedUnsafeSysctls: config.allowedUnsafeSysctls,
       hasAppArmor: machine.hasAppArmor,
       hasStrictGroups: state.facts().features?.supplementalGroupsPolicy === true,
@@ -237,13 +256,21 @@ export async function runKubelet(around: KubeletSurroundings): Promise<RunningKu
     const about = node?.current();
     if (about !== undefined) events.event({ ...about, kind: 'Node' }, { type, reason, message });
   };
+  const unended = {
+    pods: () => pods.all().filter((pod) => workers.phaseOf(pod.metadata.uid) === 'sync'),
+    isGone: (uid: string) => !workers.knows(uid) || workers.isFinished(uid),
+  };
+  const shutdown = new ShutdownManager({
+    ...{ ...unended, workers, tellNode, log },
+    periods: shutdownPeriods(config),
+    logind: around.logind ?? SYSTEM_LOGIND,
+    changed: () => node?.changed(),
+  });
   const eviction = new EvictionManager({
-    ...{ config, workers, events, log, now },
+    ...{ ...unended, config, workers, events, log, now },
     sample: () => collector.sample(),
     sampleAnew: () => collector.sampleAnew(),
-    pods: () => pods.all().filter((pod) => workers.phaseOf(pod.metadata.uid) === 'sync'),
     reclaimDisk: () => imageGC.removeUnused(),
-    isGone: (uid) => !workers.knows(uid) || workers.isFinished(uid),
     pressureChanged: () => node?.changed(),
     evicted: (signal) => metrics.evicted(signal),
   });
@@ -286,6 +313,7 @@ export async function runKubelet(around: KubeletSurroundings): Promise<RunningKu
     void url?.start();
     loop.start();
     janitors.start();
+    shutdown.start();
     node?.changed();
   });
   started.catch((error: unknown) => log.error('the kubelet did not start', { error: String(error) }));
@@ -317,6 +345,7 @@ export async function runKubelet(around: KubeletSurroundings): Promise<RunningKu
       manifests?.stop();
       url?.stop();
       loop.stop();
+      shutdown.stop();
       await janitors.stop();
       state.stop();
       workers.stop();
@@ -333,20 +362,24 @@ function makeNodeManager(options: {
   readonly machine: MachineFacts;
   readonly log: Log;
   readonly now: () => number;
+  readonly events: EventSink;
   readonly state: RuntimeState;
   readonly pleg: Pleg;
   readonly hostIps: () => readonly string[];
   readonly hasPressure: (condition: PressureCondition) => boolean;
+  readonly shutdownProblem: () => string | undefined;
 }): NodeManager {
-  const { client, config, machine, log, now, state, pleg, hostIps, hasPressure } = options;
+  const { client, config, machine, log, now, events, state, pleg } = options;
+  const { hostIps, hasPressure, shutdownProblem } = options;
   return new NodeManager({
-    ...{ client, config, log, now },
+    ...{ client, config, log, now, events },
     describe: async (previous = []) =>
       nodeOf({
         ...{ config, machine, previous },
         hasPressure,
         runtime: state.facts(),
         plegProblem: pleg.unhealthy(),
+        shutdownProblem: shutdownProblem(),
         addresses: hostIps(),
         now: now(),
       }),

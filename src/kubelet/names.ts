@@ -101,14 +101,17 @@ export function ephemeralContainers({ spec }: Pick<Pod, 'spec'>): readonly V1Eph
   return spec.ephemeralContainers ?? [];
 }
 
+/** What the first of the container's rules that speaks of this code says: `Restart`, `RestartAllContainers`. */
+export function ruleAfter({ restartPolicyRules = [] }: V1Container, exitCode: number): string | undefined {
+  return restartPolicyRules.find(({ exitCodes }) => {
+    const isListed = exitCodes?.values?.includes(exitCode) === true;
+    return exitCodes !== undefined && isListed === (exitCodes.operator === 'In');
+  })?.action;
+}
+
 /** Whether a run that ended with this code is followed by another: the container's rules, its policy, its pod's. */
 export function restartsAfter(spec: V1PodSpec, container: V1Container, exitCode: number): boolean {
-  const { restartPolicyRules = [] } = container;
-  const isRuled = restartPolicyRules.some(({ action, exitCodes }) => {
-    const isListed = exitCodes?.values?.includes(exitCode) === true;
-    return action === 'Restart' && exitCodes !== undefined && isListed === (exitCodes.operator === 'In');
-  });
-  if (isRuled) return true;
+  if (ruleAfter(container, exitCode) !== undefined) return true;
   const policy = container.restartPolicy ?? spec.restartPolicy ?? 'Always';
   return policy === 'Always' || (policy === 'OnFailure' && exitCode !== 0);
 }

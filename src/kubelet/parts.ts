@@ -48,6 +48,7 @@ export function makeParts(options: PartsOptions): (around: PartSurroundings) => 
       }),
       environment: makeContainerEnvironment({
         ...{ rootDir, clusterDomain, objects, hostIps, allocatable },
+        imageProblem: around.imageProblem,
         canRecurse: (pod) => around.handlerOf(pod)?.recursiveReadOnlyMounts === true,
         ...(informers === undefined ? {} : { services: informers.of(SERVICES) }),
         onSkipped: (pod, message) =>

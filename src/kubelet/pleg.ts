@@ -6,6 +6,7 @@ import type { RuntimeService } from '../cri/runtime.js';
 import { sleep } from './abort.js';
 import { messageOf } from './error.js';
 import type { PodCache } from './runtime/podCache.js';
+import { shows } from './runtime/runtimePod.js';
 
 /** The native differ: keeps the last lists, answers what changed since the last commit. */
 export interface PlegDiffer {
@@ -13,12 +14,14 @@ export interface PlegDiffer {
     sandboxes: Buffer,
     containers: Buffer,
   ): Promise<{
-    readonly changed: readonly {
-      readonly podUid: string;
-      readonly events: readonly { readonly type: string; readonly id: string }[];
-    }[];
+    readonly changed: readonly { readonly podUid: string; readonly events: readonly PlegEvent[] }[];
     commit(): void;
   }>;
+}
+
+interface PlegEvent {
+  readonly type: string;
+  readonly id: string;
 }
 
 export interface PlegOptions {
@@ -29,6 +32,8 @@ export interface PlegOptions {
   readonly now: () => number;
   readonly log: Log;
   readonly changed: (podUid: string) => void;
+  /** Somebody is at work on the pod and looks at it when that is done. */
+  readonly isBusy?: (podUid: string) => boolean;
   /** For the metrics: when each relist began and ended, by the clock of `now`. */
   readonly relisted?: (startedMs: number, endedMs: number, succeeded: boolean) => void;
 }
@@ -44,6 +49,8 @@ const FIRST_FETCH_MS = 10_000;
 const LONGEST_FETCH_MS = 10_000;
 /** Between relists while the runtime tells of changes itself: often enough for health, and for what it might miss. */
 const RARE_MS = 60_000;
+/** What happens to a pod while somebody is at work on it is left to him for this long. */
+const BUSY_MS = 10_000;
 const FIRST_FOLLOW_MS = 1_000;
 /** A runtime without such events is asked again now and then: it may have been exchanged for a newer one. */
 const LONGEST_FOLLOW_MS = 600_000;
@@ -53,9 +60,15 @@ interface Look {
   done: Promise<void>;
 }
 
+/** What relists found of a pod and nobody has looked at: the last event of each id. */
+interface Due {
+  readonly since: number;
+  readonly events: Map<string, PlegEvent>;
+}
+
 export class Pleg {
   private lastRelist = Number.NEGATIVE_INFINITY;
-  private readonly retry = new Set<string>();
+  private readonly due = new Map<string, Due>();
   private readonly looks = new Map<string, Look>();
   /** When the runtime last answered for any pod. */
   private answeredAt = 0;
@@ -98,17 +111,12 @@ export class Pleg {
     try {
       const lists = await Promise.all([runtime.listPodSandboxBytes(), runtime.listContainersBytes()]);
       const diff = await differ.relist(...lists);
-      const uids = new Set([...diff.changed.map(({ podUid }) => podUid), ...this.retry]);
-      const failed = new Set<string>();
-      await inParallel([...uids], PARALLEL, async (uid) => {
-        // Still asked by an earlier relist, which has waited for it once.
-        const isHung = this.retry.has(uid) && this.looks.has(uid);
-        const done = isHung ? false : await this.lookBriefly(uid, patienceMs);
-        if (!done) failed.add(uid);
-      });
-      for (const uid of uids) this.retry.delete(uid);
-      for (const uid of failed) this.retry.add(uid);
-      if (failed.size === 0) cache.completed(at);
+      // Still asked by an earlier relist, which has waited for it once.
+      const hung = new Set([...this.due.keys()].filter((uid) => this.looks.has(uid)));
+      for (const { podUid, events } of diff.changed) this.note(podUid, events);
+      const uids = [...this.due.keys()].filter((uid) => !hung.has(uid) && this.mustLook(uid, at));
+      await inParallel(uids, PARALLEL, (uid) => this.lookBriefly(uid, patienceMs));
+      if (this.due.size === 0) cache.completed(at);
       diff.commit();
       this.lastRelist = now();
       this.options.relisted?.(at, this.lastRelist, true);
@@ -120,14 +128,36 @@ export class Pleg {
     }
   }
 
-  /** False when the pod could not be read in time: asked again at the next relist. */
-  private async lookBriefly(uid: string, patienceMs: number): Promise<boolean> {
+  /** Stays due until a look has succeeded or is not needed. */
+  private note(uid: string, events: readonly PlegEvent[]): void {
+    const due = this.due.get(uid) ?? { since: this.options.now(), events: new Map<string, PlegEvent>() };
+    for (const event of events) due.events.set(event.id, event);
+    this.due.set(uid, due);
+    const under = this.looks.get(uid);
+    if (under !== undefined) under.again = true; // its answer may be older than the event
+  }
+
+  /** What a pod's own worker has made and seen needs no look, and what it is about to see waits for it. */
+  private mustLook(uid: string, at: number): boolean {
+    const { cache, changed, now, isBusy } = this.options;
+    const { since, events } = this.due.get(uid) as Due;
+    const isBusyNow = isBusy?.(uid) === true && now() - since < BUSY_MS;
+    const known = cache.get(uid);
+    if (events.size === 0 || ![...events.values()].every((event) => shows(known, event))) return !isBusyNow;
+    // Seen after the list was asked for: the next one tells whether it has stayed so.
+    if (!isBusyNow && cache.confirm(uid, at)) {
+      this.due.delete(uid);
+      changed(uid);
+    }
+    return false;
+  }
+
+  /** A pod that cannot be read in time is asked again at the next relist. */
+  private async lookBriefly(uid: string, patienceMs: number): Promise<void> {
     try {
       await this.whileAnswering(patienceMs, this.look(uid));
-      return true;
     } catch (error) {
       this.options.log.warn('cannot read a pod from the runtime', { podUid: uid, error: messageOf(error) });
-      return false;
     }
   }
 
@@ -163,7 +193,7 @@ export class Pleg {
         this.answeredAt = performance.now();
       })
       .then(() => {
-        this.retry.delete(uid);
+        this.due.delete(uid);
         changed(uid);
       });
     this.looks.set(uid, look);
@@ -202,7 +232,7 @@ export class Pleg {
 
   private hear(podUid: string): void {
     this.look(podUid).catch((error: unknown) => {
-      this.retry.add(podUid);
+      this.note(podUid, []);
       this.wake?.();
       this.options.log.warn('cannot read a pod from the runtime', { podUid, error: messageOf(error) });
     });

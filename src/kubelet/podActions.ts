@@ -2,7 +2,14 @@
 // Guarantees: a running container whose hash matches and whose probes hold is never touched, sandbox permitting.
 import type { V1Container, V1ResourceRequirements } from '../api/gen/types.js';
 import type { ContainerStatus } from '../cri/runtime.js';
-import { containerHash, ephemeralContainers, hashOf, isRestartable, restartsAfter } from './names.js';
+import {
+  containerHash,
+  ephemeralContainers,
+  hashOf,
+  isRestartable,
+  restartsAfter,
+  ruleAfter,
+} from './names.js';
 import type { Pod, ProbeKind } from './ports.js';
 import { changedAmounts, needsRestart } from './resize/amounts.js';
 import { isRunning, latest, type RuntimePod } from './runtime/runtimePod.js';
@@ -14,6 +21,8 @@ export interface ContainerKill {
   readonly message: string;
   /** Set when a probe asked for it, with its own grace period if the probe has one. */
   readonly probe?: ProbeKind;
+  /** Without its hook and without time to end by itself. */
+  readonly atOnce?: boolean;
 }
 
 export interface ContainerResize {
@@ -32,6 +41,8 @@ export interface PodActions {
   readonly containersToStart: readonly V1Container[];
   readonly ephemeralContainersToStart: readonly V1Container[];
   readonly containersToKill: readonly ContainerKill[];
+  /** All runs of all containers, none of them alive: the pod begins again in its sandbox as if they had never been. */
+  readonly runsToForget: readonly ContainerStatus[];
   /** Go on running, with other resources. */
   readonly containersToResize: readonly ContainerResize[];
 }
@@ -64,7 +75,9 @@ export function computePodActions(facts: PodFacts): PodActions {
     attempt: sandbox.attempt,
     sandboxId: sandbox.id,
     ephemeralContainersToStart,
+    runsToForget: [],
   };
+  if (restartsAll(pod, status)) return { ...base, ...beginAgain(pod, status) };
   const init = initActions(facts);
   if (!init.done)
     return {
@@ -88,6 +101,37 @@ export function computePodActions(facts: PodFacts): PodActions {
     containersToStart,
     containersToKill: idle ? [] : [...init.kill, ...decisions.flatMap(({ kill }) => kill)],
     containersToResize: idle ? [] : [...init.resize, ...decisions.flatMap(({ resize }) => resize)],
+  };
+}
+
+/** A container has ended in a way for which its rules restart the whole pod, and that is not done yet. */
+export function restartsAll(pod: Pod, status: RuntimePod): boolean {
+  if (pod.metadata.deletionTimestamp !== undefined) return false;
+  return lasting(pod).some((container) => {
+    const run = latest(status, container.name);
+    return run?.state === 'CONTAINER_EXITED' && ruleAfter(container, run.exitCode) === 'RestartAllContainers';
+  });
+}
+
+/** Those that a new beginning concerns: one for debugging is not part of it. */
+const lasting = ({ spec }: Pod): readonly V1Container[] => [
+  ...(spec.initContainers ?? []),
+  ...spec.containers,
+];
+
+/** First everything ends, then every trace of it goes, so that the next look begins with the first init container. */
+function beginAgain(pod: Pod, status: RuntimePod) {
+  const runs = lasting(pod).flatMap((container) =>
+    status.containers
+      .filter(({ metadata }) => metadata.name === container.name)
+      .map((run) => ({ container, run })),
+  );
+  const alive = runs.filter(({ run }) => isRunning(run) || run.state === 'CONTAINER_UNKNOWN');
+  const message = 'Restarting all containers of the pod';
+  return {
+    ...{ killPod: false, initContainersToStart: [], containersToStart: [], containersToResize: [] },
+    containersToKill: alive.map(({ container, run }) => ({ container, id: run.id, message, atOnce: true })),
+    runsToForget: alive.length > 0 ? [] : runs.map(({ run }) => run),
   };
 }
 
@@ -144,6 +188,7 @@ function actionsForNewSandbox(pod: Pod, status: RuntimePod, attempt: number): Po
     containersToStart: createSandbox && inits.length === 0 ? toStart : [],
     // They wait for the pod to run: what they look into is not there yet.
     ephemeralContainersToStart: [],
+    runsToForget: [],
     containersToKill: [],
     containersToResize: [],
   };

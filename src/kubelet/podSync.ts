@@ -1,33 +1,44 @@
 // What a pod worker does: bring a pod up, keep it as its spec says, take it down. The IO around podActions.
 // Guarantees: order is cgroup and directories, sandbox beside volumes and images, init containers, containers; status is told before and after.
 import { mkdir } from 'node:fs/promises';
-import type {
-  V1Container,
-  V1ContainerStatus,
-  V1PodStatus,
-  V1ResourceRequirements,
-} from '../api/gen/types.js';
+import { availableParallelism } from 'node:os';
+import type { V1Container, V1PodStatus } from '../api/gen/types.js';
 import type { Log } from '../api/log.js';
-import type { AuthConfig, PodSandboxConfig, RuntimeService } from '../cri/runtime.js';
+import type {
+  AuthConfig,
+  ContainerStatus,
+  IdMapping,
+  PodSandboxConfig,
+  RuntimeService,
+} from '../cri/runtime.js';
 import type { CgroupPort } from '../kernel/cgroup/port.js';
 import type { KubeletConfig } from './config.js';
 import type { Killer } from './container/killer.js';
 import { podLogDirectory, sandboxConfig } from './container/sandboxConfig.js';
 import type { ContainerStarter } from './container/starter.js';
+import type { UserNamespaces } from './container/userNamespaces.js';
 import { KubeletError, messageOf } from './error.js';
 import type { EventSink } from './events.js';
+import { makeGate } from './gate.js';
 import { allContainers, ephemeralContainers, isRestartable, podText } from './names.js';
-import { type ContainerResize, computePodActions, type PodActions } from './podActions.js';
+import { computePodActions, type PodActions, restartsAll } from './podActions.js';
 import type { PodFailure, PodSync, PodTermination, SyncOutcome } from './podWorkers.js';
 import type { Pod, PodVolumes, Probes } from './ports.js';
-import type { ResizeActuator } from './resize/actuate.js';
-import type { PendingResize } from './resize/allocations.js';
-import { changedAmounts, resizableContainers, summaryOf } from './resize/amounts.js';
+import { givenTo, type Resizes } from './resize/resizes.js';
 import { podCgroup, podCgroupPlaces, podCgroupResources } from './resources.js';
 import type { PodCache } from './runtime/podCache.js';
-import { isRunning, latest, livingContainers, type RuntimePod, sandboxIps } from './runtime/runtimePod.js';
+import {
+  isRunning,
+  latest,
+  livingContainers,
+  type RuntimePod,
+  readySandbox,
+  sandboxIps,
+} from './runtime/runtimePod.js';
+import { withNextRun } from './status/containerStatuses.js';
 import { podStatus, probedStatuses } from './status/podStatus.js';
 import type { StatusManager } from './status/statusManager.js';
+import { podDir } from './volumes/files.js';
 
 export interface PodSyncOptions {
   readonly config: KubeletConfig;
@@ -38,9 +49,10 @@ export interface PodSyncOptions {
   readonly probes: Probes;
   readonly killer: Killer;
   readonly starter: ContainerStarter;
-  readonly actuator: ResizeActuator;
-  /** Resources that the pod asks for and was not granted. */
-  readonly pendingResize: (uid: string) => PendingResize | undefined;
+  readonly resizes: Resizes;
+  readonly users: UserNamespaces;
+  /** The runtime can give this pod users of its own. */
+  readonly canMapUsers: (pod: Pod) => boolean;
   readonly statuses: StatusManager;
   readonly events: EventSink;
   readonly log: Log;
@@ -56,15 +68,22 @@ export interface PodSyncOptions {
 }
 
 const FIRST_INIT_WAIT_MS = 20;
-const RESIZE_RETRY_MS = 10_000;
+/**
+ * Pods that are made at the same time for each processor. Runtimes do not gain by more of them: they wait for one
+ * another's locks and mounts, and each of them becomes ready later.
+ */
+const STARTS_PER_CPU = 4;
+/** A pod that takes longer than this makes room for the next. */
+const START_COUNTS_MS = 2_000;
 
 export class PodSyncer implements PodSync {
   /** When the last sync of a pod ended: the runtime's state must be newer than that. */
   private readonly syncedAt = new Map<string, number>();
   private readonly volumesAt = new Map<string, number>();
   private readonly initWaits = new Map<string, number>();
-  /** Pods whose resources are being changed, with what stands in the way. */
-  private readonly resizing = new Map<string, { readonly error?: string }>();
+  private readonly starts = makeGate(STARTS_PER_CPU * availableParallelism(), {
+    countsForMs: START_COUNTS_MS,
+  });
 
   constructor(private readonly options: PodSyncOptions) {}
 
@@ -110,24 +129,32 @@ export class PodSyncer implements PodSync {
   }
 
   async terminated(uid: string, pod: Pod | undefined): Promise<void> {
-    const { volumes, statuses, starter } = this.options;
+    const { volumes, statuses, starter, resizes, users } = this.options;
     await volumes.tearDown(uid);
     await this.removeCgroups(uid);
     starter.forget(uid);
     this.syncedAt.delete(uid);
     this.volumesAt.delete(uid);
     this.initWaits.delete(uid);
-    this.resizing.delete(uid);
+    resizes.forget(uid);
+    users.forget(uid);
     // The worker is finished when this returns; only then may the API forget the pod.
     if (pod !== undefined) setImmediate(() => statuses.flush(uid));
   }
 
   private async syncOnce(pod: Pod, signal: AbortSignal): Promise<SyncOutcome> {
-    const { cache, probes, config } = this.options;
     const { uid } = pod.metadata;
-    const runtimePod = await cache.newerThan(uid, this.syncedAt.get(uid) ?? Number.NEGATIVE_INFINITY);
-    if (!this.resizing.has(uid) && isBeingResized(pod, this.options.statuses.get(pod)))
-      this.resizing.set(uid, {});
+    const since = this.syncedAt.get(uid) ?? Number.NEGATIVE_INFINITY;
+    const runtimePod = await this.options.cache.newerThan(uid, since);
+    if (readySandbox(runtimePod) !== undefined) return this.bring(pod, runtimePod, signal);
+    return this.starts(() => this.bring(pod, runtimePod, signal), signal);
+  }
+
+  /** Brings the pod from what the runtime has of it to what its spec says. */
+  private async bring(pod: Pod, runtimePod: RuntimePod, signal: AbortSignal): Promise<SyncOutcome> {
+    const { cache, probes, config, resizes } = this.options;
+    const { uid } = pod.metadata;
+    resizes.notice(pod);
     const before = this.tell(pod, runtimePod);
     if (hasEnded(before)) return { terminal: true };
     const deadline = this.deadline(pod, before);
@@ -146,47 +173,17 @@ export class PodSyncer implements PodSync {
     });
     const retryMs = least(
       await this.perform(pod, runtimePod, before, actions, signal),
-      await this.resize(pod, before, actions.containersToResize),
+      await resizes.perform(pod, before, actions),
     );
     const acted = actions.createSandbox || actions.killPod || hasWork(actions);
     const seen = acted ? await cache.refresh(uid) : runtimePod;
     // Nothing was done: what was told before holds. Most syncs of a full node are such.
-    let after = acted || actions.containersToResize.length > 0 ? this.tell(pod, seen) : before;
-    if (this.endResize(pod, after)) after = this.tell(pod, seen);
+    let after = acted || resizes.of(uid) !== undefined ? this.tell(pod, seen) : before;
+    if (resizes.end(pod, after)) after = this.tell(pod, seen);
     const waits = [retryMs, deadline.leftMs, this.initWaitMs(pod, actions), config.syncFrequencyMs].filter(
       (ms) => ms !== undefined,
     );
     return { terminal: hasEnded(after), resyncAfterMs: Math.min(...waits) };
-  }
-
-  /** Answers when to try again what could not be done. */
-  private async resize(
-    pod: Pod,
-    before: V1PodStatus,
-    containers: readonly ContainerResize[],
-  ): Promise<number | undefined> {
-    if (containers.length === 0) return undefined;
-    const { actuator, statuses } = this.options;
-    try {
-      await actuator.resize({ pod, containers, given: ({ name }) => statusOf(before, name)?.resources });
-      // The status is where it is remembered what each container was given.
-      statuses.set(pod, withGiven(statuses.get(pod), containers));
-      return undefined;
-    } catch (error) {
-      this.resizing.set(pod.metadata.uid, { error: messageOf(error) });
-      this.warn(pod, 'ResizeError', `Pod resize error: ${messageOf(error)}`);
-      return RESIZE_RETRY_MS;
-    }
-  }
-
-  /** Over once every container has what its pod was granted. */
-  private endResize(pod: Pod, status: V1PodStatus): boolean {
-    const { uid } = pod.metadata;
-    if (!this.resizing.has(uid) || isBeingResized(pod, status)) return false;
-    this.resizing.delete(uid);
-    const message = `Pod resize completed: ${summaryOf(pod.spec)}`;
-    this.options.events.event(pod, { type: 'Normal', reason: 'ResizeCompleted', message });
-    return true;
   }
 
   /** Init containers are often over at once: while one is young the pod is looked at sooner than by the next relist. */
@@ -222,11 +219,14 @@ export class PodSyncer implements PodSync {
       await killer.killPod(pod, runtimePod, { signal });
     } else
       await Promise.all(
-        actions.containersToKill.map(async ({ id, message, probe }) => {
+        actions.containersToKill.map(async ({ id, message, probe, atOnce }) => {
           const run = runtimePod.containers.find((one) => one.id === id);
-          if (run !== undefined) await killer.killContainer(pod, run, podIp, { message, probe, signal });
+          const graceSeconds = atOnce === true ? 0 : undefined;
+          if (run !== undefined)
+            await killer.killContainer(pod, run, podIp, { message, probe, signal, graceSeconds });
         }),
       );
+    if (restartsAll(pod, runtimePod)) return this.beginAgain(pod, actions.runsToForget);
     if (!actions.createSandbox && !hasWork(actions)) {
       if (!actions.killPod) await this.refreshVolumes(pod);
       return undefined;
@@ -256,7 +256,7 @@ export class PodSyncer implements PodSync {
           ({ metadata, state }) => metadata.name === container.name && state === 'CONTAINER_EXITED',
         ),
         restartsShown: restartsShown(before, container),
-        pullSecrets: () => this.options.pullSecretsOf(pod, container),
+        pullSecrets: (one) => this.options.pullSecretsOf(pod, one),
       });
       if (waitMs !== undefined) retryMs = Math.min(retryMs ?? waitMs, waitMs);
       signal.throwIfAborted();
@@ -264,9 +264,24 @@ export class PodSyncer implements PodSync {
     return retryMs;
   }
 
+  /** Forgets runs that have ended, so that the pod's next look begins with its first container. Answers when that is. */
+  private async beginAgain(pod: Pod, runs: readonly ContainerStatus[]): Promise<number> {
+    const { runtime, statuses, starter } = this.options;
+    if (runs.length > 0) {
+      // What is gone from the runtime is remembered here: how often each ran, and how it ended.
+      statuses.set(pod, withNextRun(pod, statuses.get(pod)));
+      starter.remember(pod, runs);
+      await Promise.all(runs.map(({ id }) => runtime.removeContainer(id)));
+    }
+    return FIRST_INIT_WAIT_MS;
+  }
+
   /** The sandbox that the pod has, or a new one, with its addresses. */
   private async sandbox(pod: Pod, { createSandbox, sandboxId, attempt }: PodActions) {
-    const [config] = await Promise.all([this.sandboxConfig(pod, attempt), this.prepare(pod)]);
+    const [config] = await Promise.all([
+      this.sandboxConfig(pod, attempt).catch((error: unknown) => this.refuseSandbox(pod, error)),
+      this.prepare(pod),
+    ]);
     const id = createSandbox || sandboxId === undefined ? await this.createSandbox(pod, config) : sandboxId;
     return { id, config, podIps: await this.podIps(pod, id) };
   }
@@ -277,7 +292,7 @@ export class PodSyncer implements PodSync {
     const logs = podLogDirectory(config.podLogsDir, pod);
     await Promise.all([
       config.cgroupsPerQOS ? cgroups?.create(group, podCgroupResources(pod.spec, config)) : undefined,
-      mkdir(`${config.rootDir}/pods/${pod.metadata.uid}`, { recursive: true, mode: 0o750 }),
+      mkdir(podDir(config.rootDir, pod.metadata.uid), { recursive: true, mode: 0o750 }),
       ...allContainers(pod).map(({ name }) => mkdir(`${logs}/${name}`, { recursive: true, mode: 0o755 })),
     ]);
   }
@@ -313,24 +328,36 @@ export class PodSyncer implements PodSync {
         ? ''
         : config.cgroupRoot;
     const { podLogsDir, clusterDomain } = config;
-    return sandboxConfig(pod, { attempt, podLogsDir, cgroupParent, clusterDomain, dns: await dnsOf(pod) });
+    const [dns, ids] = await Promise.all([dnsOf(pod), this.idsOf(pod)]);
+    return sandboxConfig(pod, { attempt, podLogsDir, cgroupParent, clusterDomain, dns, ids });
+  }
+
+  /** Of a pod that has its own users. Without them its root would have the rights of the node's. */
+  private async idsOf(pod: Pod): Promise<IdMapping | undefined> {
+    if (pod.spec.hostUsers !== false) return undefined;
+    const { config, users, canMapUsers } = this.options;
+    if (!canMapUsers(pod))
+      throw new KubeletError(
+        'CreatePodSandboxError',
+        "can't set `spec.hostUsers: false`, runtime does not support user namespaces",
+      );
+    await mkdir(podDir(config.rootDir, pod.metadata.uid), { recursive: true, mode: 0o750 });
+    return users.rangeOf(pod.metadata.uid);
   }
 
   private async createSandbox(pod: Pod, config: PodSandboxConfig): Promise<string> {
     const { runtime } = this.options;
     const name = pod.spec.runtimeClassName;
     try {
-      // Running it without would give the pod's root the rights of the node's.
-      if (pod.spec.hostUsers === false)
-        throw new KubeletError(
-          'CreatePodSandboxError',
-          'pods with user namespaces (hostUsers: false) are not supported by this kubelet',
-        );
       return await runtime.runPodSandbox(config, name && (this.options.config.runtimeHandlers[name] ?? name));
     } catch (error) {
-      this.warn(pod, 'FailedCreatePodSandBox', `Failed to create pod sandbox: ${messageOf(error)}`);
-      throw new KubeletError('CreatePodSandboxError', messageOf(error), { cause: error });
+      return this.refuseSandbox(pod, error);
     }
+  }
+
+  private refuseSandbox(pod: Pod, cause: unknown): never {
+    this.warn(pod, 'FailedCreatePodSandBox', `Failed to create pod sandbox: ${messageOf(cause)}`);
+    throw new KubeletError('CreatePodSandboxError', messageOf(cause), { cause });
   }
 
   private async podIps(pod: Pod, sandboxId: string): Promise<readonly string[]> {
@@ -368,8 +395,8 @@ export class PodSyncer implements PodSync {
         failures: starter.failuresOf(uid),
         isReady: (id) => probes.isReady(uid, id),
         isStarted: (id) => probes.isStarted(uid, id),
-        pendingResize: this.options.pendingResize(uid),
-        resizing: this.resizing.get(uid),
+        pendingResize: this.options.resizes.pending(uid),
+        resizing: this.options.resizes.of(uid),
         hostIps: hostIps(),
         now: now(),
       });
@@ -401,44 +428,11 @@ export class PodSyncer implements PodSync {
 const hasEnded = ({ phase }: V1PodStatus) => phase === 'Succeeded' || phase === 'Failed';
 
 const hasWork = (actions: PodActions) =>
+  actions.runsToForget.length > 0 ||
   actions.ephemeralContainersToStart.length > 0 ||
   actions.initContainersToStart.length > 0 ||
   actions.containersToStart.length > 0 ||
   actions.containersToKill.length > 0;
-
-const statusOf = (status: V1PodStatus, name: string): V1ContainerStatus | undefined =>
-  [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])].find(
-    (one) => one.name === name,
-  );
-
-/** A running container has other resources than its pod was granted. */
-function isBeingResized(pod: Pod, status: V1PodStatus): boolean {
-  return resizableContainers(pod.spec).some(({ name, resources }) => {
-    const given = statusOf(status, name);
-    if (given?.resources === undefined || given.state?.running === undefined) return false;
-    return changedAmounts(resources, given.resources).length > 0;
-  });
-}
-
-/** The resources of this very run, as its status says. */
-function givenTo(status: V1PodStatus, name: string, id: string): V1ResourceRequirements | undefined {
-  const found = statusOf(status, name);
-  return found?.containerID?.endsWith(`://${id}`) ? found.resources : undefined;
-}
-
-function withGiven(status: V1PodStatus, resized: readonly ContainerResize[]): V1PodStatus {
-  const each = (list: readonly V1ContainerStatus[]) =>
-    list.map((one) => {
-      const found = resized.find(({ container }) => container.name === one.name);
-      return found === undefined ? one : { ...one, resources: found.container.resources ?? {} };
-    });
-  const { initContainerStatuses, containerStatuses = [] } = status;
-  return {
-    ...status,
-    containerStatuses: each(containerStatuses),
-    ...(initContainerStatuses === undefined ? {} : { initContainerStatuses: each(initContainerStatuses) }),
-  };
-}
 
 function least(...delays: readonly (number | undefined)[]): number | undefined {
   const known = delays.filter((ms) => ms !== undefined);

@@ -9,6 +9,8 @@ import type { Pod } from './ports.js';
 export interface PodFailure {
   readonly reason: string;
   readonly message: string;
+  /** The kubelet ends it for the node's sake: its condition DisruptionTarget says so. */
+  readonly isDisruption?: boolean;
 }
 
 export interface SyncOutcome {
@@ -109,6 +111,11 @@ export class PodWorkers {
 
   knows(uid: string): boolean {
     return this.workers.has(uid);
+  }
+
+  /** Its worker is at work, and looks at what the runtime has of the pod when that is done. */
+  isBusy(uid: string): boolean {
+    return this.workers.get(uid)?.running === true;
   }
 
   phaseOf(uid: string): Phase | undefined {

@@ -15,21 +15,28 @@ export interface PodVolumes {
   podsOnDisk(): Promise<readonly string[]>;
 }
 
+/** What is known when a container is about to be made. */
+export interface ContainerSurroundings {
+  readonly pod: Pod;
+  readonly container: V1Container;
+  /** Host paths by the names of volumes. */
+  readonly volumes: ReadonlyMap<string, string>;
+  readonly podIps: readonly string[];
+}
+
 export interface ContainerEnvironment {
   /** The variables in order, `$(VAR)` expanded; throws KubeletError with Kubernetes' reason when a source is missing. */
   variables(
-    pod: Pod,
-    container: V1Container,
-    podIps: readonly string[],
+    around: ContainerSurroundings,
   ): Promise<readonly { readonly key: string; readonly value: string }[]>;
   /** Bind mounts of volumes, /etc/hosts and the termination log. `attempt` tells one run's files from the next's. */
-  mounts(options: {
-    readonly pod: Pod;
-    readonly container: V1Container;
-    readonly volumes: ReadonlyMap<string, string>;
-    readonly podIps: readonly string[];
-    readonly attempt: number;
-  }): Promise<readonly Mount[]>;
+  mounts(
+    around: ContainerSurroundings & {
+      readonly attempt: number;
+      /** Those of volumes that are images, by the volumes' names. */
+      readonly images: ReadonlyMap<string, string>;
+    },
+  ): Promise<readonly Mount[]>;
 }
 
 export type ProbeKind = 'liveness' | 'readiness' | 'startup';

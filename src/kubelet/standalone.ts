@@ -2,6 +2,7 @@
 // Guarantees: without a kubeconfig it runs static pods only; what it opened is closed when it ends, and pods stay.
 import { readFile } from 'node:fs/promises';
 import os from 'node:os';
+import path from 'node:path';
 import type { Log } from '../api/log.js';
 import type { Client } from '../client/client.js';
 import { makeEventRecorder } from '../client/eventRecorder.js';
@@ -79,6 +80,7 @@ export async function runStandalone(options: StandaloneOptions): Promise<void> {
       port: config.port,
       tls,
       access: accessOf(settings.server, config, client, log),
+      checkpointsDir: path.join(config.rootDir, 'checkpoints'),
       runtime: runtime.runtime,
       ...{ log, health, pods, others },
     });

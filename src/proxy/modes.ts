@@ -60,7 +60,8 @@ const OPENERS: Readonly<Record<ModeName, (options: ModeOptions) => Promise<Proxy
       setSysctl: options.setSysctl ?? ((name, value) => writeFile(`/proc/sys/${name}`, value)),
     });
   },
-  userspace: async (options) => userspaceMode({ ports: await iptablesPorts(options) }),
+  userspace: async (options) =>
+    userspaceMode({ ports: await iptablesPorts(options), traffic: options.traffic }),
 };
 
 export async function openNftablesMode({ netns, table, families, traffic }: ModeOptions): Promise<ProxyMode> {

@@ -1,6 +1,7 @@
 // What a change in the cluster means for pods that wait. Pure.
 // Guarantees: heartbeats and status reports that make no room wake nobody.
 import type { V1Node, V1Pod } from '../api/gen/types.js';
+import { heldSpec } from '../api/kinds/pod/held.js';
 import type { Stored } from '../api/object.js';
 import { hasEnded, type PodInfo } from './podInfo.js';
 
@@ -54,12 +55,20 @@ export function onlyReports(pod: Stored<V1Pod>, previous: Stored<V1Pod>): boolea
     deletionTimestamp === previous.metadata.deletionTimestamp &&
     pod.spec.nodeName === previous.spec.nodeName &&
     hasEnded(pod) === hasEnded(previous) &&
-    !labelsDiffer(pod, previous)
+    !labelsDiffer(pod, previous) &&
+    holdsAlike(pod, previous)
   );
 }
 
-function resourcesOf({ spec }: Stored<V1Pod>): string {
-  return JSON.stringify([spec.containers.map(({ resources }) => resources), spec.resources]);
+/** Of two versions with one spec: nearly always neither is being resized. */
+function holdsAlike(pod: Stored<V1Pod>, previous: Stored<V1Pod>): boolean {
+  const isSettled = (one: Stored<V1Pod>) => heldSpec(one) === one.spec;
+  return (isSettled(pod) && isSettled(previous)) || resourcesOf(pod) === resourcesOf(previous);
+}
+
+function resourcesOf(pod: Stored<V1Pod>): string {
+  const { containers, initContainers = [], resources } = heldSpec(pod);
+  return JSON.stringify([[...containers, ...initContainers].map((one) => one.resources), resources]);
 }
 
 /** Whether a waiting pod is for one of these schedulers to place. A gated pod is not, yet. */

@@ -1,5 +1,6 @@
 // A pod as the scheduler sees it: the object, and what is computed from it once. Pure.
 import type { V1Pod, V1PodAffinityTerm, V1TopologySpreadConstraint, V1Volume } from '../api/gen/types.js';
+import { heldSpec } from '../api/kinds/pod/held.js';
 import { keyOf, type Stored } from '../api/object.js';
 import { type Amounts, COLUMNS, presumedRequestsOf, requestsOf } from './resources.js';
 import { type AffinityTerm, affinityTermOf, type PodTerm, spreadTermOf } from './terms.js';
@@ -50,7 +51,7 @@ const NONE: readonly never[] = Object.freeze([]);
 
 export function podInfoOf(pod: Stored<V1Pod>): PodInfo {
   const { spec } = pod;
-  const requests = requestsOf(spec);
+  const requests = requestsOf(heldSpec(pod));
   return {
     key: keyOf(pod.metadata),
     pod,

@@ -19,12 +19,17 @@ export interface ServicePlan {
   readonly filter: readonly string[];
 }
 
+export interface PlanOptions extends TrafficOptions {
+  /** Rules that are there once an endpoint have no comments: they would take the greater part of the tables. */
+  readonly isLarge?: boolean;
+}
+
 const MASQ = `-j ${names.MARK_MASQ}`;
 /** The tool quotes what has more than letters, digits, _ and -; every name of a service has. */
 const comment = (text: string) => `-m comment --comment "${text}"`;
 const host = (ip: string) => `${ip}/${ip.includes(':') ? 128 : 32}`;
 
-export function planService(port: ServicePort, options: TrafficOptions): ServicePlan {
+export function planService(port: ServicePort, options: PlanOptions): ServicePlan {
   const chains = new Map<string, string[]>();
   const internal = internalEndpoints(port);
   const external = externalEndpoints(port);
@@ -35,21 +40,23 @@ export function planService(port: ServicePort, options: TrafficOptions): Service
     port.localEndpoints.length > 0 && (port.internalLocal || (port.externalLocal && isOutside));
   const hasExternalChain = isOutside && (external.length > 0 || port.endpoints.length > 0);
   const masquerade = internalMasquerade(port, options);
+  const about = options.isLarge === true ? () => '' : (text: string) => `${comment(text)} `;
   if (usesAll)
     chains.set(names.serviceChain(port), [
       ...(port.internalLocal ? [] : masquerade),
-      ...balance(port, port.endpoints),
+      ...balance(port, port.endpoints, about),
     ]);
   if (usesLocal)
     chains.set(names.localChain(port), [
       ...(port.internalLocal ? masquerade : []),
-      ...balance(port, port.localEndpoints),
+      ...balance(port, port.localEndpoints, about),
     ]);
   if (hasExternalChain) chains.set(names.externalChain(port), externalRules(port, options));
   const guarded = isGuarded(port);
   if (guarded && hasExternalChain) chains.set(names.firewallChain(port), firewallRules(port));
   const used = [...(usesAll ? port.endpoints : []), ...(usesLocal ? port.localEndpoints : [])];
-  for (const endpoint of used) chains.set(names.endpointChain(port, endpoint), endpointRules(port, endpoint));
+  for (const endpoint of used)
+    chains.set(names.endpointChain(port, endpoint), endpointRules(port, endpoint, about(port.name)));
   return {
     chains,
     nat: [
@@ -140,20 +147,23 @@ const firewallDrops = (port: ServicePort) =>
       `${names.PROXY_FIREWALL} ${to(port, ip, `${port.name} traffic not accepted by ${names.firewallChain(port)}`)} -j DROP`,
   );
 
-function balance(port: ServicePort, endpoints: readonly Endpoint[]): string[] {
-  const about = (endpoint: Endpoint) => comment(`${port.name} -> ${names.placeOf(endpoint)}`);
+/** The comment about something, with a blank behind it, unless it is left out. */
+type About = (text: string) => string;
+
+function balance(port: ServicePort, endpoints: readonly Endpoint[], about: About): string[] {
+  const named = (endpoint: Endpoint) => about(`${port.name} -> ${names.placeOf(endpoint)}`);
   const mask = port.family === 'ip' ? '255.255.255.255' : 'ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff';
   const stuck =
     port.affinitySeconds === undefined
       ? []
       : endpoints.map((endpoint) => {
           const chain = names.endpointChain(port, endpoint);
-          return `${about(endpoint)} -m recent --rcheck --seconds ${port.affinitySeconds} --reap --name ${chain} --mask ${mask} --rsource -j ${chain}`;
+          return `${named(endpoint)}-m recent --rcheck --seconds ${port.affinitySeconds} --reap --name ${chain} --mask ${mask} --rsource -j ${chain}`;
         });
   const picked = endpoints.map((endpoint, index) => {
     const left = endpoints.length - index;
-    const chance = left === 1 ? '' : ` -m statistic --mode random --probability ${probability(left)}`;
-    return `${about(endpoint)}${chance} -j ${names.endpointChain(port, endpoint)}`;
+    const chance = left === 1 ? '' : `-m statistic --mode random --probability ${probability(left)} `;
+    return `${named(endpoint)}${chance}-j ${names.endpointChain(port, endpoint)}`;
   });
   return [...stuck, ...picked];
 }
@@ -161,17 +171,17 @@ function balance(port: ServicePort, endpoints: readonly Endpoint[]): string[] {
 /** One in n, in the steps of 2^-31 that the kernel has. */
 const probability = (n: number) => (Math.round(0x80000000 / n) / 0x80000000).toFixed(11);
 
-function endpointRules(port: ServicePort, endpoint: Endpoint): string[] {
-  const { protocol, family, affinitySeconds, name } = port;
+function endpointRules(port: ServicePort, endpoint: Endpoint, about: string): string[] {
+  const { protocol, family, affinitySeconds } = port;
   const mask = family === 'ip' ? '255.255.255.255' : 'ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff';
   const remember =
     affinitySeconds === undefined
       ? ''
-      : ` -m recent --set --name ${names.endpointChain(port, endpoint)} --mask ${mask} --rsource`;
+      : `-m recent --set --name ${names.endpointChain(port, endpoint)} --mask ${mask} --rsource `;
   return [
     // A pod that reaches itself: without another source it would answer itself directly.
-    `-s ${host(endpoint.ip)} ${comment(name)} ${MASQ}`,
-    `-p ${protocol} ${comment(name)}${remember} -m ${protocol} -j DNAT --to-destination ${names.placeOf(endpoint)}`,
+    `-s ${host(endpoint.ip)} ${about}${MASQ}`,
+    `-p ${protocol} ${about}${remember}-m ${protocol} -j DNAT --to-destination ${names.placeOf(endpoint)}`,
   ];
 }
 

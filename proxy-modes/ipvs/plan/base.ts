@@ -1,6 +1,11 @@
 // The constant number of rules beside IPVS: who is masqueraded, who is kept out. Pure.
 // Guarantees: rules are spelled as iptables-save prints them; none depends on the services, for those are in the sets.
-import { type IpFamily, masqueradeMark, type TrafficOptions } from '../../../src/proxy/state.js';
+import {
+  type IpFamily,
+  type LocalDetector,
+  masqueradeMark,
+  type TrafficOptions,
+} from '../../../src/proxy/state.js';
 import type { Ownership } from '../../iptables/tables.js';
 import * as names from '../names.js';
 import { SETS, type SetKind, setName } from '../names.js';
@@ -39,6 +44,8 @@ export function baseRules(family: IpFamily, options: TrafficOptions): { filter: 
   const about = (kind: SetKind) => `-m comment --comment "${SETS[kind][1]}"`;
   const masq = `-j ${names.MARK_MASQ}`;
   const outside = '-m physdev ! --physdev-is-in -m addrtype ! --src-type LOCAL';
+  // The node's own packets to a service leave with the service's address, which only this node would answer.
+  const ownSource = '-m addrtype --src-type LOCAL';
   const nodePorts = (['TCP', 'UDP'] as const).flatMap((protocol) => {
     const p = `-A ${names.NODE_PORT} -p ${protocol.toLowerCase()}`;
     const [local, all] = [`NODE-PORT-LOCAL-${protocol}`, `NODE-PORT-${protocol}`] as const;
@@ -54,6 +61,9 @@ export function baseRules(family: IpFamily, options: TrafficOptions): { filter: 
       `-A ${names.PROXY_FIREWALL} ${about('LOAD-BALANCER-FW')} ${set('LOAD-BALANCER-FW', 'dst,dst')} -j ${names.SOURCE_RANGES}`,
       `-A ${names.SOURCE_RANGES} ${about('LOAD-BALANCER-SOURCE-CIDR')} ${set('LOAD-BALANCER-SOURCE-CIDR', 'dst,dst,src')} -j RETURN`,
       `-A ${names.SOURCE_RANGES} -j DROP`,
+      // Somebody serves, but not on this node, where policy Local keeps it.
+      `-A ${names.FILTER} ${NEW}${set('NO-LOCAL-CLUSTER-IP', 'dst,dst')} -j DROP`,
+      `-A ${names.FILTER} ${notFromPods(options.local)}${NEW}${set('NO-LOCAL-EXTERNAL', 'dst,dst')} -j DROP`,
       // Service addresses are the node's own: without this its daemons would answer on them.
       ...(['LOAD-BALANCER', 'CLUSTER-IP', 'EXTERNAL-IP', 'EXTERNAL-IP-LOCAL'] as const).map(
         (kind) => `-A ${names.FILTER} ${set(kind, 'dst,dst')} -j RETURN`,
@@ -64,6 +74,7 @@ export function baseRules(family: IpFamily, options: TrafficOptions): { filter: 
       `-A ${names.SERVICES} ${about('LOAD-BALANCER')} ${set('LOAD-BALANCER', 'dst,dst')} -j ${names.LOAD_BALANCER}`,
       clusterMasquerade(options, about('CLUSTER-IP'), (directions) => set('CLUSTER-IP', directions)),
       `-A ${names.SERVICES} ${about('EXTERNAL-IP')} ${set('EXTERNAL-IP', 'dst,dst')} ${masq}`,
+      `-A ${names.SERVICES} ${about('EXTERNAL-IP-LOCAL')} ${set('EXTERNAL-IP-LOCAL', 'dst,dst')} ${ownSource} ${masq}`,
       ...(['EXTERNAL-IP', 'EXTERNAL-IP-LOCAL'] as const).flatMap((kind) => [
         `-A ${names.SERVICES} ${about(kind)} ${set(kind, 'dst,dst')} ${outside} -j ACCEPT`,
         `-A ${names.SERVICES} ${about(kind)} ${set(kind, 'dst,dst')} -m addrtype --dst-type LOCAL -j ACCEPT`,
@@ -75,6 +86,7 @@ export function baseRules(family: IpFamily, options: TrafficOptions): { filter: 
       ...nodePorts,
       `-A ${names.NODE_PORT} -p sctp ${about('NODE-PORT-LOCAL-SCTP-HASH')} ${set('NODE-PORT-LOCAL-SCTP-HASH', 'dst,dst')} -j RETURN`,
       `-A ${names.NODE_PORT} -p sctp ${about('NODE-PORT-SCTP-HASH')} ${set('NODE-PORT-SCTP-HASH', 'dst,dst')} ${masq}`,
+      `-A ${names.LOAD_BALANCER} ${about('LOAD-BALANCER-LOCAL')} ${set('LOAD-BALANCER-LOCAL', 'dst,dst')} ${ownSource} ${masq}`,
       `-A ${names.LOAD_BALANCER} ${about('LOAD-BALANCER-LOCAL')} ${set('LOAD-BALANCER-LOCAL', 'dst,dst')} -j RETURN`,
       `-A ${names.LOAD_BALANCER} ${masq}`,
       `-A ${names.POSTROUTING} ${about('LOOP-BACK')} ${set('LOOP-BACK', 'dst,dst,src')} -j MASQUERADE`,
@@ -96,9 +108,12 @@ function clusterMasquerade(
   const end = `-j ${names.MARK_MASQ}`;
   if (masqueradeAll === true) return `${start} ${about} ${set('dst,dst')} ${end}`;
   if (local === undefined) return `${start} ${about} ${set('src,dst')} ${end}`;
-  const others =
-    local.by === 'cidr'
-      ? `! -s ${local.cidr}`
-      : `! -i ${local.by === 'interface' ? local.name : `${local.prefix}+`}`;
-  return `${start} ${others} ${about} ${set('dst,dst')} ${end}`;
+  return `${start} ${notFromPods(local)}${about} ${set('dst,dst')} ${end}`;
+}
+
+/** Matches everything where there is no way to tell. */
+function notFromPods(local: LocalDetector | undefined): string {
+  if (local === undefined) return '';
+  if (local.by === 'cidr') return `! -s ${local.cidr} `;
+  return `! -i ${local.by === 'interface' ? local.name : `${local.prefix}+`} `;
 }

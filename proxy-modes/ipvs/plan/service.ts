@@ -49,7 +49,8 @@ export function planService(port: ServicePort, options: IpvsOptions): ServicePla
     },
     destinations,
   });
-  const external = externalEndpoints(port);
+  // Without a local endpoint only pods and the node itself get here, and they may go to any.
+  const external = lacksLocal(port) ? port.endpoints : externalEndpoints(port);
   return {
     servers: [
       server(port.clusterIp, port.port, internalEndpoints(port)),
@@ -60,6 +61,10 @@ export function planService(port: ServicePort, options: IpvsOptions): ServicePla
     entries: [...new Set(entries(port, nodeIps))],
   };
 }
+
+/** From outside nothing is served here, for policy Local finds nobody; a load balancer tries another node. */
+const lacksLocal = ({ externalLocal, localEndpoints }: ServicePort) =>
+  externalLocal && localEndpoints.length === 0;
 
 function nodePortIps(
   { family }: ServicePort,
@@ -79,6 +84,11 @@ function entries(port: ServicePort, nodeIps: readonly string[]): string[] {
   const used = [...port.endpoints, ...port.localEndpoints].filter(({ local }) => local);
   const [all, local] = PROTOCOL_SETS[port.protocol];
   const isGuarded = port.sourceRanges.length > 0;
+  const { nodePort } = port;
+  const outside = [
+    ...[...port.externalIps, ...port.loadBalancerIps].map((ip) => at(ip)),
+    ...nodeIps.map((ip) => at(ip, nodePort)),
+  ];
   return [
     put('CLUSTER-IP', at(port.clusterIp)),
     ...[port.clusterIp, ...port.externalIps, ...port.loadBalancerIps].map((ip) => put('IPVS-IPS', ip)),
@@ -93,13 +103,17 @@ function entries(port: ServicePort, nodeIps: readonly string[]): string[] {
         halves(range).map((net) => put('LOAD-BALANCER-SOURCE-CIDR', `${at(ip)},${net}`)),
       ),
     ]),
-    ...(port.nodePort === undefined
+    ...(nodePort === undefined
       ? []
       : (port.externalLocal ? [all, local] : [all]).flatMap((kind) =>
           port.protocol === 'sctp'
-            ? nodeIps.map((ip) => put(kind, at(ip, port.nodePort)))
-            : [put(kind, String(port.nodePort))],
+            ? nodeIps.map((ip) => put(kind, at(ip, nodePort)))
+            : [put(kind, String(nodePort))],
         )),
+    ...(port.served && internalEndpoints(port).length === 0
+      ? [put('NO-LOCAL-CLUSTER-IP', at(port.clusterIp))]
+      : []),
+    ...(port.served && lacksLocal(port) ? outside.map((entry) => put('NO-LOCAL-EXTERNAL', entry)) : []),
   ];
 }
 

@@ -1,25 +1,38 @@
 // The rules of one port of a service: its packets go to the socket that relays for it. Pure.
-import type { ServicePort } from '../../../src/proxy/state.js';
+// Guarantees: clients outside the source ranges find no rule, and so nobody.
+import type { ServicePort, TrafficOptions } from '../../../src/proxy/state.js';
 import * as names from '../names.js';
 
-/** `relayPort` is where the relay of that port listens. */
-export function planService(port: ServicePort, relayPort: number): string[] {
-  const { protocol, name, nodePort } = port;
+/** Where the relay of the port listens: for traffic that comes in, and for the node's own. */
+export interface RelayPorts {
+  readonly port: number;
+  readonly hostPort: number;
+}
+
+export function planService(
+  port: ServicePort,
+  relay: RelayPorts,
+  { nodePortCidrs }: Pick<TrafficOptions, 'nodePortCidrs'> = {},
+): string[] {
+  const { protocol, name, nodePort, loadBalancerIps, sourceRanges } = port;
   const comment = `-m comment --comment "${name}"`;
-  const redirect = `-j REDIRECT --to-ports ${relayPort}`;
-  const ips = new Set([port.clusterIp, ...port.externalIps, ...port.loadBalancerIps]);
   const bits = port.family === 'ip' ? 32 : 128;
+  const to = ([container, host]: readonly [string, string], match: string, number: number) =>
+    [[container, relay.port] as const, [host, relay.hostPort] as const].map(
+      ([chain, relayPort]) =>
+        `-A ${chain} ${match}-p ${protocol} ${comment} -m ${protocol} --dport ${number} -j REDIRECT --to-ports ${relayPort}`,
+    );
+  const portals = [names.PORTALS_CONTAINER, names.PORTALS_HOST] as const;
+  const nodePorts = [names.NODEPORT_CONTAINER, names.NODEPORT_HOST] as const;
+  const open = new Set([port.clusterIp, ...port.externalIps]);
+  const guarded = new Set(loadBalancerIps.filter((ip) => !open.has(ip)));
+  const sources = sourceRanges.length === 0 ? [''] : sourceRanges.map((range) => `-s ${range} `);
+  const networks = nodePortCidrs === undefined ? [''] : nodePortCidrs.map((cidr) => `-d ${cidr} `);
   return [
-    ...[...ips].flatMap((ip) =>
-      [names.PORTALS_CONTAINER, names.PORTALS_HOST].map(
-        (chain) =>
-          `-A ${chain} -d ${ip}/${bits} -p ${protocol} ${comment} -m ${protocol} --dport ${port.port} ${redirect}`,
-      ),
+    ...[...open].flatMap((ip) => to(portals, `-d ${ip}/${bits} `, port.port)),
+    ...[...guarded].flatMap((ip) =>
+      sources.flatMap((source) => to(portals, `${source}-d ${ip}/${bits} `, port.port)),
     ),
-    ...(nodePort === undefined
-      ? []
-      : [names.NODEPORT_CONTAINER, names.NODEPORT_HOST].map(
-          (chain) => `-A ${chain} -p ${protocol} ${comment} -m ${protocol} --dport ${nodePort} ${redirect}`,
-        )),
+    ...(nodePort === undefined ? [] : networks.flatMap((network) => to(nodePorts, network, nodePort))),
   ];
 }

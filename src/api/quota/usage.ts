@@ -1,6 +1,7 @@
 // How much of what a ResourceQuota counts one object uses. Pure.
 // Guarantees: one answer for admission, which reserves, and the controller, which counts again.
 import type { V1Container, V1PersistentVolumeClaim, V1Pod, V1PodSpec, V1Service } from '../gen/types.js';
+import { heldSpec } from '../kinds/pod/held.js';
 import type { KubeObject } from '../object.js';
 import { addQuantities, compareQuantities, subtractQuantities } from '../quantity.js';
 import type { ResourceType } from '../resources.js';
@@ -41,10 +42,12 @@ export function usageOf(type: Named, object: KubeObject): Usage {
   return own;
 }
 
-function podUsage({ spec, status, metadata }: V1Pod): Usage {
+function podUsage(pod: V1Pod): Usage {
+  const { status, metadata } = pod;
   // A pod that is done holds nothing but its name.
-  if (spec === undefined || status?.phase === 'Failed' || status?.phase === 'Succeeded') return {};
+  if (pod.spec === undefined || status?.phase === 'Failed' || status?.phase === 'Succeeded') return {};
   if (metadata?.deletionTimestamp !== undefined && metadata.deletionGracePeriodSeconds === 0) return {};
+  const spec = heldSpec(pod);
   const usage: Record<string, string> = { pods: '1' };
   for (const [name, amount] of Object.entries(podAmounts(spec, 'requests'))) {
     if (COMPUTE.includes(name) || name.startsWith('hugepages-')) usage[name] = amount;
@@ -68,7 +71,8 @@ export function podAmounts(spec: V1PodSpec, key: 'requests' | 'limits'): Usage {
     (total, container) => sum(total, amountsOf(container, key)),
     lasting,
   );
-  const total = greatest(peak, running);
+  // What the pod asks for as a whole stands in place of what its containers sum up to.
+  const total = { ...greatest(peak, running), ...((spec.resources?.[key] ?? {}) as Usage) };
   const overhead = Object.entries((spec.overhead ?? {}) as Usage);
   // Overhead adds to limits only where there is one.
   const counted = key === 'requests' ? overhead : overhead.filter(([name]) => total[name] !== undefined);

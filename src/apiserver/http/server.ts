@@ -12,6 +12,7 @@ import { type ApiRequest, type ApiResponse, jsonResponse } from '../exchange.js'
 import type { Handler } from '../handler.js';
 import type { Credentials, UserInfo } from '../identity.js';
 import { joinTunnel, refuseUpgrade } from './tunnel.js';
+import { sendOverWebSocket, webSocketAnswer } from './webSocket.js';
 
 export interface TlsFiles {
   readonly cert: string | Buffer;
@@ -144,8 +145,10 @@ async function serve(handler: Handler, incoming: http.IncomingMessage, outgoing:
 async function upgrade(handler: Handler, incoming: http.IncomingMessage, socket: Duplex, head: Buffer) {
   socket.on('error', () => socket.destroy());
   const response = await handler(new HttpRequest(incoming, socket));
-  if (response.tunnel === undefined) await refuseUpgrade(socket, response);
-  else joinTunnel(socket, head, response, response.tunnel);
+  const answer = webSocketAnswer(incoming, response);
+  if (response.tunnel !== undefined) joinTunnel(socket, head, response, response.tunnel);
+  else if (answer !== undefined) await sendOverWebSocket(socket, head, answer);
+  else await refuseUpgrade(socket, response);
 }
 
 /** What of a request is dear, its body, its headers and the signal that its client has gone, is made when first asked for. */

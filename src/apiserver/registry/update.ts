@@ -33,6 +33,8 @@ export interface UpdateOptions {
    * `server`: the server's own change (deletion marks, binding): written as it is.
    */
   readonly mode: 'user' | 'server';
+  /** The server's own change may take more than before: plugins that keep count are asked. */
+  readonly reserves?: boolean;
   /** The transform leaves the current object as it is; what its result keeps of it may be the very same value. */
   readonly isPure?: boolean;
   /** The transform itself says who owns which fields. */
@@ -78,7 +80,7 @@ export async function readCurrent(
 async function attemptUpdate(
   machinery: Machinery,
   context: WriteContext,
-  { transform, mode, isPure = false, tracked = false }: UpdateOptions,
+  { transform, mode, isPure = false, tracked = false, reserves = mode === 'user' }: UpdateOptions,
   held: CachedObject,
 ): Promise<Buffer> {
   const { kind, name, dryRun } = context;
@@ -103,7 +105,7 @@ async function attemptUpdate(
     }
     if (isSame(draft, old)) return held.bytes;
     const subject = { operation: 'update', object: draft, old } as const;
-    const reserved = mode === 'user' ? await reserveAdmission(machinery, context, subject) : undefined;
+    const reserved = reserves ? await reserveAdmission(machinery, context, subject) : undefined;
     return await guarded(reserved, dryRun, async () => {
       if (dryRun) return withRevision(stored, expected);
       const own = { verb: 'update', key, value: stored, expected } as const;

@@ -35,6 +35,7 @@ export function podPart({ take, check }: PodPart) {
     const wanted = await wantedPod(kind, call);
     const bytes = await updateObject(machinery, context, {
       mode: 'server',
+      reserves: true,
       transform: async (current) => {
         const old = current as PodDraft;
         const sent = wanted(copyJson(old));

@@ -1,5 +1,5 @@
-// pods/resize: other requests and limits for the containers of a pod that runs.
-// Guarantees: nothing but containers' resources and resize policies changes.
+// pods/resize: other requests and limits for a pod that runs, for its containers or as a whole.
+// Guarantees: nothing but resources and resize policies changes.
 import type { V1Container } from '../../api/gen/types.js';
 import type { Draft } from '../../api/kind.js';
 import { validatePodResize } from '../../api/kinds/pod/resize.js';
@@ -9,6 +9,8 @@ export const resize = podPart({
   take: (draft, sent) => {
     takeResources(draft.spec?.initContainers, sent.spec?.initContainers);
     takeResources(draft.spec?.containers, sent.spec?.containers);
+    if (draft.spec !== undefined && sent.spec?.resources !== undefined)
+      draft.spec.resources = sent.spec.resources;
   },
   check: (draft, old) => validatePodResize(draft, old),
 });

@@ -57,12 +57,20 @@ export function nodeLifecycleController(options: NodeLifecycleOptions): Controll
         zones.set(node);
         queue.add(node.metadata.name);
       };
+      const tell = (node: Node, reason: string, what: string) => {
+        const message = `Node ${node.metadata.name} event: ${what}`;
+        context.record(NODES, node, { type: 'Normal', reason, message });
+      };
       nodes.on({
-        added: see,
+        added: (node) => {
+          see(node);
+          tell(node, 'RegisteredNode', `Registered Node ${node.metadata.name} in Controller`);
+        },
         updated: see,
         deleted: (node) => {
           zones.delete(node);
           health.delete(node.metadata.uid);
+          tell(node, 'RemovingNode', `Removing Node ${node.metadata.name} from Controller`);
         },
       });
 

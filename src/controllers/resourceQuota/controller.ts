@@ -5,7 +5,7 @@ import { KINDS } from '../../api/kinds/index.js';
 import { type KubeObject, keyOf, type Stored } from '../../api/object.js';
 import { canonicalQuantity } from '../../api/quantity.js';
 import { countedTypes, usedBy } from '../../api/quota/total.js';
-import type { Usage } from '../../api/quota/usage.js';
+import { growth, type Usage, usageOf } from '../../api/quota/usage.js';
 import { PODS, RESOURCE_QUOTAS, type ResourceType, SERVICES } from '../../api/resources.js';
 import { qualifiedResource } from '../../api/status.js';
 import { ignoring } from '../claim.js';
@@ -34,10 +34,9 @@ export function planQuota(
   return { hard, used };
 }
 
-/** Whether a changed pod gives something back. */
+/** Whether a changed pod gives something back: it is done, or holds less than before. */
 export function isRelief(pod: V1Pod, old: V1Pod): boolean {
-  const isDone = ({ status }: V1Pod) => status?.phase === 'Failed' || status?.phase === 'Succeeded';
-  return isDone(pod) && !isDone(old);
+  return Object.keys(growth(usageOf(PODS, old), usageOf(PODS, pod))).length > 0;
 }
 
 export const resourceQuotaController: Controller = {
@@ -47,9 +46,10 @@ export const resourceQuotaController: Controller = {
     const quotas = informers.of(RESOURCE_QUOTAS);
     const queue = newQueue(context);
     const add = ({ metadata }: Quota) => queue.add(keyOf(metadata));
+    const quotasOf = (namespace: string | undefined) =>
+      quotas.list().filter(({ metadata }) => metadata.namespace === namespace);
     const relieve = ({ metadata: { namespace } }: Stored<KubeObject>) => {
-      for (const { metadata } of quotas.list())
-        if (metadata.namespace === namespace) queue.addAfter(keyOf(metadata), GATHER_MS);
+      for (const { metadata } of quotasOf(namespace)) queue.addAfter(keyOf(metadata), GATHER_MS);
     };
     const stops = [
       quotas.on({
@@ -60,7 +60,10 @@ export const resourceQuotaController: Controller = {
         },
       }),
       informers.of(PODS).on({
-        updated: (pod, old) => (isRelief(pod, old) ? relieve(pod) : undefined),
+        updated: (pod, old) => {
+          // What a pod holds is counted only where somebody limits it.
+          if (quotasOf(pod.metadata.namespace).length > 0 && isRelief(pod, old)) relieve(pod);
+        },
         deleted: relieve,
       }),
       informers.of(SERVICES).on({ updated: relieve }),

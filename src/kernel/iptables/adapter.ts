@@ -87,6 +87,8 @@ async function fromOutput(stdout: Buffer, table: TableName | undefined): Promise
 class IptablesTools implements IptablesPort {
   readonly family: IptablesFamily;
   readonly backend: IptablesBackend;
+  /** Remembers the legacy tables it has written, so that they need not be read before the next change. */
+  #legacy: Promise<Channel> | undefined;
 
   constructor(
     private readonly options: IptablesOptions,
@@ -135,29 +137,43 @@ class IptablesTools implements IptablesPort {
   async #replace(given: Iterable<string>): Promise<boolean> {
     const lines = atMost(given, MOST_LEGACY_LINES);
     if (lines === undefined) return false;
-    const { lockWaitSeconds = LOCK_WAIT_SECONDS, env, netns } = this.options;
+    const { lockWaitSeconds = LOCK_WAIT_SECONDS, env } = this.options;
     const lock = env?.['XTABLES_LOCKFILE'] ?? process.env['XTABLES_LOCKFILE'] ?? LOCK_FILE;
     const changes = understood(() => tableChanges(this.family === 'inet' ? 'ip' : 'ip6', lines, lock));
     if (changes === undefined) return false;
-    const channel = await Channel.open('xtables', netns);
+    const channel = await this.#openLegacy();
     const deadline = performance.now() + 1000 * lockWaitSeconds;
-    try {
-      for (;;) {
-        const refusal = await channel.apply(changes).then(
-          () => undefined,
-          (error: unknown) => error,
-        );
-        if (refusal === undefined) return true;
-        if (!(refusal instanceof KernelError)) throw refusal;
-        // Tables before the refused one are changed: the tool must not do those again.
-        if ((refusal.index ?? 0) > 0 && refusal.code !== 'INVALID') throw refusal;
-        if (refusal.code !== 'EAGAIN') return false;
-        if (performance.now() >= deadline) throw lockHeld('iptables');
-        await sleep(LOCK_RETRY_MS);
-      }
-    } finally {
-      channel.close();
+    for (;;) {
+      const refusal = await channel.apply(changes).then(
+        () => undefined,
+        (error: unknown) => error,
+      );
+      if (refusal === undefined) return true;
+      if (!(refusal instanceof KernelError)) throw refusal;
+      // Tables before the refused one are changed: the tool must not do those again.
+      if ((refusal.index ?? 0) > 0 && refusal.code !== 'INVALID') throw refusal;
+      if (refusal.code !== 'EAGAIN') return false;
+      if (performance.now() >= deadline) throw lockHeld('iptables');
+      await sleep(LOCK_RETRY_MS);
     }
+  }
+
+  #openLegacy(): Promise<Channel> {
+    if (this.#legacy !== undefined) return this.#legacy;
+    const opened = Channel.open('xtables', this.options.netns);
+    this.#legacy = opened;
+    opened.catch(() => {
+      if (this.#legacy === opened) this.#legacy = undefined;
+    });
+    return opened;
+  }
+
+  close(): void {
+    void this.#legacy?.then(
+      (channel) => channel.close(),
+      () => undefined,
+    );
+    this.#legacy = undefined;
   }
 
   async save(table?: TableName): Promise<Ruleset> {
@@ -245,7 +261,7 @@ export async function toolVersion(family: IptablesFamily, backend: IptablesBacke
   return version;
 }
 
-/** Opens iptables of one family. Holds nothing open, so there is nothing to close. */
+/** Opens iptables of one family. */
 export async function openIptables(options: IptablesOptions): Promise<IptablesPort> {
   const backend = options.backend ?? (await detectBackend(options.netns));
   return new IptablesTools(options, backend, await toolVersion(options.family, backend));

@@ -55,6 +55,8 @@ export class FakeIptables implements IptablesPort {
     );
   }
 
+  close(): void {}
+
   /** Does one line on the table that is open; gives the table that is open after it. */
   #step(line: string, open: ModelTable | undefined, counters: boolean): ModelTable | undefined {
     if (line.trim() === '' || line.startsWith('#')) return open;

@@ -49,4 +49,6 @@ export interface IptablesPort {
    * escape it. Cheap, whatever they hold. The tables must be there: asking would make them.
    */
   stamp(tables: readonly TableName[]): Promise<string>;
+  /** Gives up what is held between two changes; idempotent, and the next call may hold it again. */
+  close(): void;
 }

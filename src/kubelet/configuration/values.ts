@@ -3,6 +3,7 @@
 import type { V1Taint } from '../../api/gen/types.js';
 import { integerValue, tryParseQuantity } from '../../api/quantity.js';
 import { KubeletError } from '../error.js';
+import type { ShutdownPeriod } from '../shutdown/plan.js';
 
 export interface ValueKind<T> {
   /** From the file. */
@@ -153,6 +154,19 @@ export const durations = mapOf(
   '=',
   (value) => typeof value === 'string' && parseDuration(value) !== undefined,
   (value) => parseDuration(value) ?? 0,
+);
+
+export const shutdownPeriods = kind<readonly ShutdownPeriod[]>(
+  'a list of priority and shutdownGracePeriodSeconds',
+  (given) => {
+    const right = (one: unknown): one is ShutdownPeriod =>
+      isObject(one) &&
+      Number.isInteger(one['priority']) &&
+      Number.isInteger(one['shutdownGracePeriodSeconds']) &&
+      Number(one['shutdownGracePeriodSeconds']) >= 0;
+    return Array.isArray(given) && given.every(right) ? given : undefined;
+  },
+  () => undefined, // no flag says it
 );
 
 const EFFECTS = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'];

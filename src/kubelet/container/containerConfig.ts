@@ -1,7 +1,7 @@
 // A container as CRI asks for it: command, environment, mounts, resources, labels. Pure.
 // Guarantees: all that a restarted kubelet must know of the container is in its labels and annotations.
 import type { V1Container } from '../../api/gen/types.js';
-import type { ContainerConfig, Image, Mount } from '../../cri/runtime.js';
+import type { ContainerConfig, IdMapping, Image, Mount } from '../../cri/runtime.js';
 import { expand } from '../environment/expansion.js';
 import { containerAnnotations, containerLabels } from '../names.js';
 import type { Pod } from '../ports.js';
@@ -20,6 +20,8 @@ export interface ContainerParts {
   readonly machine: MachineLimits;
   /** Where the node's own seccomp profiles lie. */
   readonly seccompRoot: string;
+  /** Of a pod that has its own users. */
+  readonly ids?: IdMapping | undefined;
   /** The container whose processes this one sees. */
   readonly targetId?: string | undefined;
 }
@@ -36,21 +38,30 @@ export function containerConfig(parts: ContainerParts): ContainerConfig {
     args: expanded(container.args),
     workingDir: container.workingDir ?? '',
     envs,
-    mounts: parts.mounts,
+    mounts: parts.mounts.map((mount) => mapped(mount, parts.ids)),
     labels: containerLabels(pod, container),
     annotations: containerAnnotations(pod, container, restartCount),
     logPath: `${container.name}/${restartCount}.log`,
     stdin: container.stdin === true,
     stdinOnce: container.stdinOnce === true,
     tty: container.tty === true,
+    ...stopSignalOf(container),
     linux: {
       resources: containerResources(pod.spec, container, parts.machine),
-      securityContext: withTarget(
-        containerSecurity(pod, container, parts.image, parts.seccompRoot),
-        parts.targetId,
-      ),
+      securityContext: withTarget(containerSecurity(pod, container, parts.image, parts), parts.targetId),
     },
   };
+}
+
+/** What belongs to the node's root belongs to the pod's inside. */
+function mapped(mount: Mount, ids: IdMapping | undefined): Mount {
+  return ids === undefined ? mount : { ...mount, uidMappings: [ids], gidMappings: [ids] };
+}
+
+/** CRI has its own spelling of the real-time signals. */
+function stopSignalOf({ lifecycle }: V1Container): Pick<ContainerConfig, 'stopSignal'> {
+  const signal = lifecycle?.stopSignal;
+  return signal === undefined ? {} : { stopSignal: signal.replace('+', 'PLUS').replace('-', 'MINUS') };
 }
 
 type Security = ContainerConfig['linux']['securityContext'];

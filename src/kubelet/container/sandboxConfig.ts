@@ -1,6 +1,6 @@
 // The sandbox of a pod as CRI asks for it: names, network, DNS, namespaces, host ports. Pure.
 // Guarantees: a pod, an attempt and a node give one configuration, also after a restart of the kubelet.
-import type { PodSandboxConfig } from '../../cri/runtime.js';
+import type { IdMapping, PodSandboxConfig } from '../../cri/runtime.js';
 import { podLabels } from '../names.js';
 import type { Pod } from '../ports.js';
 import { sandboxSecurity } from './security.js';
@@ -11,6 +11,8 @@ export interface SandboxSurroundings {
   /** Empty when pods have no control group of their own. */
   readonly cgroupParent: string;
   readonly clusterDomain: string;
+  /** Of a pod that has its own users. */
+  readonly ids?: IdMapping | undefined;
   readonly dns: NonNullable<PodSandboxConfig['dnsConfig']>;
 }
 
@@ -29,7 +31,7 @@ export function sandboxConfig(pod: Pod, around: SandboxSurroundings): PodSandbox
     annotations: annotations ?? {},
     linux: {
       cgroupParent: around.cgroupParent,
-      securityContext: sandboxSecurity(pod),
+      securityContext: sandboxSecurity(pod, around.ids),
       sysctls: Object.fromEntries(sysctls.map((one) => [one.name, one.value])),
     },
   };

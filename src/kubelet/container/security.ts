@@ -3,6 +3,7 @@
 import type { V1Container, V1SeccompProfile } from '../../api/gen/types.js';
 import type {
   ContainerConfig,
+  IdMapping,
   Image,
   NamespaceOptions,
   PodSandboxConfig,
@@ -19,18 +20,20 @@ const MASKED_PATHS = [
 ];
 const READONLY_PATHS = ['/proc/bus', '/proc/fs', '/proc/irq', '/proc/sys', '/proc/sysrq-trigger'];
 
-export function namespaceOptions({ spec }: Pod): NamespaceOptions {
+/** `ids` of a pod that has its own users. */
+export function namespaceOptions({ spec }: Pod, ids: IdMapping | undefined): NamespaceOptions {
   return {
     network: spec.hostNetwork === true ? 'NODE' : 'POD',
     pid: spec.hostPID === true ? 'NODE' : spec.shareProcessNamespace === true ? 'POD' : 'CONTAINER',
     ipc: spec.hostIPC === true ? 'NODE' : 'POD',
+    ...(ids === undefined ? {} : { usernsOptions: { mode: 'POD', uids: [ids], gids: [ids] } }),
   };
 }
 
-export function sandboxSecurity(pod: Pod): PodSandboxConfig['linux']['securityContext'] {
+export function sandboxSecurity(pod: Pod, ids?: IdMapping): PodSandboxConfig['linux']['securityContext'] {
   const { runAsUser, runAsGroup } = pod.spec.securityContext ?? {};
   return {
-    namespaceOptions: namespaceOptions(pod),
+    namespaceOptions: namespaceOptions(pod, ids),
     privileged: allContainers(pod).some(({ securityContext }) => securityContext?.privileged === true),
     seccomp: { profileType: 'RuntimeDefault' },
     supplementalGroups: groupsOf(pod),
@@ -44,7 +47,7 @@ export function containerSecurity(
   pod: Pod,
   container: V1Container,
   image: Pick<Image, 'uid' | 'username'> | undefined,
-  seccompRoot: string,
+  { seccompRoot, ids }: { readonly seccompRoot: string; readonly ids?: IdMapping | undefined },
 ): ContainerConfig['linux']['securityContext'] {
   const own = container.securityContext ?? {};
   const shared = pod.spec.securityContext ?? {};
@@ -56,7 +59,7 @@ export function containerSecurity(
   const apparmor = own.appArmorProfile ?? shared.appArmorProfile;
   return {
     privileged,
-    namespaceOptions: namespaceOptions(pod),
+    namespaceOptions: namespaceOptions(pod, ids),
     readonlyRootfs: own.readOnlyRootFilesystem === true,
     noNewPrivs: own.allowPrivilegeEscalation === false,
     maskedPaths: unmasked ? [] : MASKED_PATHS,

@@ -1,6 +1,6 @@
 // One run of a container: back-off, image, configuration, create, start, postStart.
 // Guarantees: a failure is remembered as the container's waiting reason and told as an event; it never stops the others.
-import type { V1Container } from '../../api/gen/types.js';
+import type { V1Container, V1Volume } from '../../api/gen/types.js';
 import type { AuthConfig, ContainerStatus, PodSandboxConfig, RuntimeService } from '../../cri/runtime.js';
 import { abortable } from '../abort.js';
 import { BackOff } from '../backOff.js';
@@ -38,7 +38,8 @@ export interface StartRequest {
   readonly lastExit: ContainerStatus | undefined;
   /** Restarts the API shows; used when the runtime kept no trace of earlier runs. */
   readonly restartsShown: number;
-  readonly pullSecrets: () => Promise<readonly AuthConfig[]>;
+  /** For the image of this container, or of a volume that it mounts. */
+  readonly pullSecrets: (container: V1Container) => Promise<readonly AuthConfig[]>;
   /** Of an ephemeral container: whose process namespace it enters. */
   readonly targetId?: string | undefined;
   /** Already on its way. */
@@ -52,6 +53,8 @@ export class ContainerStarter {
   private readonly backOff: BackOff;
   /** By pod uid, then by container name. */
   private readonly failures = new Map<string, Map<string, StartFailure>>();
+  /** By pod uid, newest first. */
+  private readonly ends = new Map<string, readonly ContainerStatus[]>();
 
   constructor(private readonly options: StarterOptions) {
     this.backOff = new BackOff(FIRST_BACK_OFF_MS, options.maxBackOffMs);
@@ -61,8 +64,14 @@ export class ContainerStarter {
     return this.failures.get(uid) ?? new Map();
   }
 
+  /** Ends of runs of which the runtime will have no trace: the back-off counts from them all the same. */
+  remember({ metadata }: Pod, runs: readonly ContainerStatus[]): void {
+    this.ends.set(metadata.uid, runs);
+  }
+
   forget(uid: string): void {
     this.failures.delete(uid);
+    this.ends.delete(uid);
     this.backOff.forget(`${uid}_`);
     this.options.images.forget(uid);
   }
@@ -115,7 +124,9 @@ export class ContainerStarter {
   }
 
   /** Milliseconds to wait before the next run; lengthens the back-off when there are none. */
-  private crashLoop({ pod, container, lastExit }: StartRequest): number {
+  private crashLoop({ pod, container, ...request }: StartRequest): number {
+    const remembered = this.ends.get(pod.metadata.uid) ?? [];
+    const lastExit = request.lastExit ?? remembered.find(({ metadata }) => metadata.name === container.name);
     if (lastExit === undefined || hashOf(lastExit) !== containerHash(container)) return 0;
     const key = keyOf(pod, container);
     const endedAt = nanosToMs(lastExit.finishedAt);
@@ -155,10 +166,19 @@ export class ContainerStarter {
   private async configure(request: StartRequest) {
     const { pod, container, podIps, volumes, previous } = request;
     const { images, environment, machine } = this.options;
-    const image =
-      request.image ??
-      request.pullSecrets().then((pullSecrets) => images.ensureImage(pod, container, { pullSecrets }));
-    const pulled = await abortable(image, request.signal).catch((error: unknown) => {
+    const pull = (one: V1Container) =>
+      request.pullSecrets(one).then((pullSecrets) => images.ensureImage(pod, one, { pullSecrets }));
+    const [pulled, ...volumeImages] = await abortable(
+      Promise.all([
+        request.image ?? pull(container),
+        ...imageVolumes(pod, container).map(async ({ name, image = {} }) => {
+          const { reference, pullPolicy } = image;
+          const asked = { name: container.name, image: reference, imagePullPolicy: pullPolicy };
+          return [name, (await pull(asked)).imageRef] as const;
+        }),
+      ]),
+      request.signal,
+    ).catch((error: unknown) => {
       // The pull told its own story; this is the line that says what became of the container.
       if (error instanceof KubeletError) this.warn(request, 'Failed', `Error: ${error.reason}`);
       throw error;
@@ -166,8 +186,11 @@ export class ContainerStarter {
     const restartCount = previous === undefined ? request.restartsShown : restartCountOf(previous) + 1;
     return this.attempt(request, 'CreateContainerConfigError', async () => {
       const [envs, mounts] = await Promise.all([
-        environment.variables(pod, container, podIps),
-        environment.mounts({ pod, container, volumes, podIps, attempt: restartCount }),
+        environment.variables({ pod, container, volumes, podIps }),
+        environment.mounts({
+          ...{ pod, container, volumes, podIps, attempt: restartCount },
+          images: new Map(volumeImages),
+        }),
       ]);
       return containerConfig({
         ...{ pod, container, restartCount, envs, mounts },
@@ -175,6 +198,7 @@ export class ContainerStarter {
         image: pulled.image,
         targetId: request.targetId,
         machine: machine(),
+        ids: request.sandboxConfig.linux.securityContext.namespaceOptions.usernsOptions?.uids[0],
         seccompRoot: this.options.seccompRoot,
       });
     });
@@ -201,6 +225,13 @@ export class ContainerStarter {
     const fieldPath = fieldPathOf(pod, container);
     this.options.events.event(pod, { type: 'Warning', reason, message, fieldPath });
   }
+}
+
+/** Those that this container mounts. */
+function imageVolumes({ spec }: Pod, { volumeMounts = [] }: V1Container): readonly V1Volume[] {
+  return (spec.volumes ?? []).filter(
+    ({ name, image }) => image !== undefined && volumeMounts.some((mount) => mount.name === name),
+  );
 }
 
 function asFailure(error: unknown): StartFailure {

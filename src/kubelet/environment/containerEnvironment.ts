@@ -4,12 +4,16 @@ import type { V1Service } from '../../api/gen/types.js';
 import type { Informer } from '../../client/informer.js';
 import { KubeletError } from '../error.js';
 import { isStatic } from '../names.js';
-import type { ContainerEnvironment, Pod } from '../ports.js';
+import type { ContainerEnvironment, ContainerSurroundings, Pod } from '../ports.js';
 import type { PodObjects } from '../volumes/objects.js';
+import { readInside } from '../volumes/subPath.js';
 import { containerMounts } from './mounts.js';
 import type { Resources } from './resourceField.js';
 import { serviceVariables } from './services.js';
 import { containerVariables } from './variables.js';
+
+/** What Kubernetes takes of a file of variables. */
+const MAX_ENV_FILE = 64 * 1024;
 
 export interface ContainerEnvironmentOptions {
   readonly rootDir: string;
@@ -23,6 +27,8 @@ export interface ContainerEnvironmentOptions {
   readonly allocatable: () => Resources;
   /** The runtime can make a mount of this pod read-only with all below it. */
   readonly canRecurse?: (pod: Pod) => boolean;
+  /** Why the runtime cannot mount images; undefined when it can. */
+  readonly imageProblem?: () => string | undefined;
   /** For the event InvalidEnvironmentVariableNames. */
   readonly onSkipped?: (pod: Pod, message: string) => void;
 }
@@ -44,34 +50,33 @@ export function makeContainerEnvironment(options: ContainerEnvironmentOptions): 
     });
   }
 
-  const variablesOf = (
-    pod: Pod,
-    container: Parameters<ContainerEnvironment['variables']>[1],
-    podIps: readonly string[],
-  ) =>
+  const variablesOf = ({ pod, container, podIps, volumes }: ContainerSurroundings) =>
     containerVariables(pod, container, {
       objects,
       services: servicesFor(pod),
       addresses: { podIps: pod.spec.hostNetwork === true ? hostIps() : podIps, hostIps: hostIps() },
       allocatable: allocatable(),
+      volumeFile: async (volume, file) => {
+        const base = volumes.get(volume);
+        if (base !== undefined) return readInside(base, file, MAX_ENV_FILE);
+        const words = `cannot find the volume "${volume}" referenced by FileKeyRef`;
+        throw new KubeletError('CreateContainerConfigError', words);
+      },
       skipped: (message) => onSkipped?.(pod, message),
     });
 
   return {
-    async variables(pod, container, podIps) {
-      return [...(await variablesOf(pod, container, podIps))].map(([key, value]) => ({ key, value }));
+    async variables(around) {
+      return [...(await variablesOf(around))].map(([key, value]) => ({ key, value }));
     },
-    mounts: ({ pod, container, volumes, podIps, attempt }) =>
+    mounts: (around) =>
       containerMounts({
         rootDir,
         clusterDomain,
-        pod,
-        container,
-        volumes,
-        podIps,
-        attempt,
-        canRecurse: options.canRecurse?.(pod) ?? false,
-        variables: () => variablesOf(pod, container, podIps),
+        ...around,
+        canRecurse: options.canRecurse?.(around.pod) ?? false,
+        imageProblem: options.imageProblem?.(),
+        variables: () => variablesOf(around),
       }),
   };
 }

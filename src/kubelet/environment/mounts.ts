@@ -2,10 +2,10 @@
 // Guarantees: every volumeMount names a volume that is ready; a path built of variables never leaves its volume.
 import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { V1Container, V1VolumeMount } from '../../api/gen/types.js';
+import type { V1VolumeMount } from '../../api/gen/types.js';
 import type { Mount } from '../../cri/runtime.js';
 import { KubeletError } from '../error.js';
-import type { Pod } from '../ports.js';
+import type { ContainerSurroundings, Pod } from '../ports.js';
 import { element, podDir } from '../volumes/files.js';
 import { bindSubPath } from '../volumes/subPath.js';
 import { expandStrictly } from './expansion.js';
@@ -18,14 +18,14 @@ const PROPAGATION = {
 } as const;
 const HOSTS = '/etc/hosts';
 
-export interface MountRequest {
+export interface MountRequest extends ContainerSurroundings {
   readonly rootDir: string;
   readonly clusterDomain: string;
-  readonly pod: Pod;
-  readonly container: V1Container;
-  readonly volumes: ReadonlyMap<string, string>;
-  readonly podIps: readonly string[];
   readonly attempt: number;
+  /** Of volumes that are images. */
+  readonly images: ReadonlyMap<string, string>;
+  /** Why the runtime cannot mount images. */
+  readonly imageProblem?: string | undefined;
   /** The runtime can make the mounts below a mount read-only as well. */
   readonly canRecurse: boolean;
   /** Asked only when a subPathExpr needs them. */
@@ -61,14 +61,28 @@ export function terminationLogPath(options: {
 }
 
 async function volumeMount(request: MountRequest, mount: V1VolumeMount, index: number): Promise<Mount> {
-  const { rootDir, pod, container, volumes } = request;
+  const { rootDir, pod, container, volumes, images } = request;
   const { name, mountPath, readOnly = false, mountPropagation = 'None' } = mount;
-  const volumePath = volumes.get(name);
-  if (volumePath === undefined)
-    throw refused(`cannot find volume "${name}" to mount into container "${container.name}"`);
   const propagation = PROPAGATION[mountPropagation as keyof typeof PROPAGATION];
   if (propagation === undefined) throw refused(`invalid MountPropagation mode: "${mountPropagation}"`);
   const subPath = await subPathOf(request, mount);
+  const containerPath = path.posix.isAbsolute(mountPath) ? mountPath : path.posix.join('/', mountPath);
+  const image = images.get(name);
+  if (image !== undefined) {
+    const { imageProblem } = request;
+    if (imageProblem !== undefined) throw refused(`cannot mount image volume "${name}": ${imageProblem}`);
+    return {
+      containerPath,
+      hostPath: '',
+      readonly: true,
+      image: { image },
+      imageSubPath: subPath,
+      propagation,
+    };
+  }
+  const volumePath = volumes.get(name);
+  if (volumePath === undefined)
+    throw refused(`cannot find volume "${name}" to mount into container "${container.name}"`);
   const hostPath =
     subPath === ''
       ? volumePath
@@ -81,7 +95,6 @@ async function volumeMount(request: MountRequest, mount: V1VolumeMount, index: n
           index,
           subPath,
         });
-  const containerPath = path.posix.isAbsolute(mountPath) ? mountPath : path.posix.join('/', mountPath);
   const readonly = readOnly || isReadOnly(pod, name);
   const recursiveReadOnly = readonly && isRecursive(request, mount);
   return { containerPath, hostPath, readonly, recursiveReadOnly, propagation, selinuxRelabel: false };

@@ -1,9 +1,10 @@
 // A container's variables from all their sources, in the order in which one may refer to another.
 // Guarantees: env wins over envFrom, both over services; a source that must be there and is not is named.
-import type { V1Container, V1EnvFromSource, V1EnvVarSource } from '../../api/gen/types.js';
+import type { V1Container, V1EnvFromSource, V1EnvVarSource, V1FileKeySelector } from '../../api/gen/types.js';
 import { KubeletError } from '../error.js';
 import type { Pod } from '../ports.js';
 import { configMapData, objectNotFound, type PodObjects, secretData } from '../volumes/objects.js';
+import { envFileValue } from './envFile.js';
 import { expand, lookupIn } from './expansion.js';
 import { type Addresses, fieldValue } from './fields.js';
 import { containerResource, type Resources, resourceValue } from './resourceField.js';
@@ -13,6 +14,8 @@ export interface VariableSources {
   readonly services: ReadonlyMap<string, string>;
   readonly addresses: Addresses;
   readonly allocatable: Resources;
+  /** The text of a file in one of the pod's volumes; undefined when it is not there. */
+  readonly volumeFile: (volume: string, path: string) => Promise<string | undefined>;
   /** Told of keys of envFrom that cannot name a variable. */
   readonly skipped?: (message: string) => void;
 }
@@ -73,15 +76,16 @@ async function referredValue(
   pod: Pod,
   container: V1Container,
   source: V1EnvVarSource,
-  { objects, addresses, allocatable }: VariableSources,
+  { objects, addresses, allocatable, volumeFile }: VariableSources,
 ): Promise<string | undefined> {
-  const { fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef } = source;
+  const { fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef, fileKeyRef } = source;
   if (fieldRef) return fieldValue(pod, fieldRef.fieldPath, addresses);
   if (resourceFieldRef) {
     return resourceFieldRef.containerName
       ? resourceValue(pod, resourceFieldRef, allocatable)
       : containerResource(container, resourceFieldRef, allocatable);
   }
+  if (fileKeyRef) return fileValue(fileKeyRef, volumeFile);
   const ref = configMapKeyRef ?? secretKeyRef;
   if (!ref)
     throw new KubeletError('CreateContainerConfigError', 'unsupported source of an environment variable');
@@ -95,6 +99,17 @@ async function referredValue(
     throw objectNotFound('CreateContainerConfigError', configMapKeyRef ? 'configmap' : 'secret', name);
   const kind = configMapKeyRef ? 'ConfigMap' : 'Secret';
   const message = `couldn't find key ${key} in ${kind} ${pod.metadata.namespace ?? ''}/${name}`;
+  throw new KubeletError('CreateContainerConfigError', message);
+}
+
+async function fileValue(
+  { volumeName, path, key, optional = false }: V1FileKeySelector,
+  volumeFile: VariableSources['volumeFile'],
+): Promise<string | undefined> {
+  const text = await volumeFile(volumeName, path);
+  const value = text === undefined ? undefined : envFileValue(text, key);
+  if (value !== undefined || optional) return value;
+  const message = `environment variable key "${key}" not found in file "${path}" of volume "${volumeName}"`;
   throw new KubeletError('CreateContainerConfigError', message);
 }
 

@@ -151,7 +151,10 @@ export class EvictionManager {
     const { workers, events, log, evicted } = this.options;
     log.warn('evicting a pod', { pod: `${pod.metadata.namespace}/${pod.metadata.name}`, signal, message });
     events.event(pod, { type: 'Warning', reason: 'Evicted', message });
-    workers.terminate(pod.metadata.uid, { graceSeconds, failure: { reason: 'Evicted', message } });
+    workers.terminate(pod.metadata.uid, {
+      graceSeconds,
+      failure: { reason: 'Evicted', message, isDisruption: true },
+    });
     evicted(signal);
   }
 }

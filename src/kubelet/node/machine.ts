@@ -1,6 +1,6 @@
 // What this machine is and has, read from /proc, /etc and the file system.
 // Guarantees: a fact that cannot be read is left empty; nothing here waits for anything but files.
-import { readFile, statfs } from 'node:fs/promises';
+import { readdir, readFile, statfs } from 'node:fs/promises';
 import os from 'node:os';
 
 export interface MachineFacts {
@@ -14,6 +14,8 @@ export interface MachineFacts {
   readonly cpus: number;
   readonly memoryBytes: number;
   readonly ephemeralBytes: number;
+  /** Memory set aside in large pages, by their size. */
+  readonly hugePages: readonly { readonly pageBytes: number; readonly count: number }[];
   /** The kernel enforces AppArmor's profiles. */
   readonly hasAppArmor: boolean;
 }
@@ -36,13 +38,14 @@ const ARCHITECTURES: Readonly<Record<string, string>> = {
 };
 
 export async function readMachine(rootDir: string): Promise<MachineFacts> {
-  const [release, machineID, bootID, systemUUID, meminfo, apparmor, disk] = await Promise.all([
+  const [release, machineID, bootID, systemUUID, meminfo, apparmor, hugePages, disk] = await Promise.all([
     text('/etc/os-release'),
     text('/etc/machine-id'),
     text('/proc/sys/kernel/random/boot_id'),
     text('/sys/class/dmi/id/product_uuid'),
     text('/proc/meminfo'),
     text('/sys/module/apparmor/parameters/enabled'),
+    readHugePages(),
     statfs(rootDir),
   ]);
   return {
@@ -57,8 +60,21 @@ export async function readMachine(rootDir: string): Promise<MachineFacts> {
     cpus: os.cpus().length,
     memoryBytes: kilobytes(meminfo, 'MemTotal'),
     ephemeralBytes: disk.blocks * disk.bsize,
+    hugePages,
     hasAppArmor: apparmor === 'Y',
   };
+}
+
+const HUGE_PAGES = '/sys/kernel/mm/hugepages';
+
+async function readHugePages(): Promise<MachineFacts['hugePages']> {
+  const names = await readdir(HUGE_PAGES).catch(() => []); // a kernel without them
+  return Promise.all(
+    names.sort().map(async (name) => ({
+      pageBytes: Number(/(\d+)kB$/.exec(name)?.[1] ?? 0) * 1024,
+      count: Number(await text(`${HUGE_PAGES}/${name}/nr_hugepages`)),
+    })),
+  );
 }
 
 /** The node's addresses where none were given: the first of each family that others can reach. */

@@ -1,4 +1,4 @@
-// Keeps this node's Node object and Lease: registration, status at every change, heartbeats.
+// Keeps this node's Node object and Lease: registration, status at every change, heartbeats, events of what changed.
 // Guarantees: the first status goes out at once; a change at the next look; an unchanged one every five minutes.
 import { isDeepStrictEqual } from 'node:util';
 import type { V1Node, V1NodeStatus } from '../../api/gen/types.js';
@@ -10,7 +10,10 @@ import type { Client, ResourceClient } from '../../client/client.js';
 import { sleep } from '../abort.js';
 import type { KubeletConfig } from '../config.js';
 import { messageOf } from '../error.js';
+import type { EventSink } from '../events.js';
 import { apiMicroTime } from '../status/time.js';
+import { type NodeEvent, nodeEvents, schedulingEvents } from './nodeEvents.js';
+import { withExtended } from './nodeStatus.js';
 
 export interface NodeManagerOptions {
   readonly client: Client;
@@ -19,12 +22,13 @@ export interface NodeManagerOptions {
   readonly now: () => number;
   /** The node as it is now; `previous` are the conditions that the API has. */
   readonly describe: (previous: V1NodeStatus['conditions']) => Promise<V1Node>;
-  readonly registered?: (node: Stored<V1Node>) => void;
+  readonly events: EventSink;
 }
 
 const LEASE_NAMESPACE = 'kube-node-lease';
 const FIRST_RETRY_MS = 200;
 const LONGEST_RETRY_MS = 7_000;
+const STARTING: NodeEvent = { type: 'Normal', reason: 'Starting', message: 'Starting kubelet.' };
 
 export class NodeManager {
   private readonly stopping = new AbortController();
@@ -33,6 +37,7 @@ export class NodeManager {
   private reportedAt = Number.NEGATIVE_INFINITY;
   private wake: (() => void) | undefined;
   private wanted = false;
+  private hasTold = false;
 
   constructor(private readonly options: NodeManagerOptions) {}
 
@@ -95,16 +100,26 @@ export class NodeManager {
 
   private async report(): Promise<void> {
     const { config, now, describe } = this.options;
-    if (this.node === undefined) await this.register(await describe(undefined));
-    else await this.readAgain();
-    if (this.node === undefined) return;
-    const status = (await describe(this.node.status.conditions)).status ?? {};
+    const known = this.node;
+    const isNew = known === undefined && (await this.register(await describe(undefined)));
+    if (known !== undefined) await this.readAgain();
+    const current = this.node;
+    if (current === undefined) return;
+    this.tell(current, this.hasTold ? [] : [STARTING]);
+    this.hasTold = true;
+    if (known !== undefined) this.tell(current, schedulingEvents(config.nodeName, known, current));
+    const status = withExtended((await describe(current.status.conditions)).status ?? {}, current.status);
     const due = now() - this.reportedAt >= config.nodeStatusReportFrequencyMs;
-    if (!due && sameStatus(this.node.status, status)) return;
+    if (!due && sameStatus(current.status, status)) return;
     this.node = await this.whileThere((nodes, name) =>
       nodes.patch(name, 'strategic', patchOf(status), { subresource: 'status' }),
     );
     this.reportedAt = now();
+    this.tell(this.node, nodeEvents(config.nodeName, isNew ? undefined : current.status, status));
+  }
+
+  private tell(node: Stored<V1Node>, events: readonly NodeEvent[]): void {
+    for (const event of events) this.options.events.event({ ...node, kind: 'Node' }, event);
   }
 
   /** Others write there, too: a controller that has not heard of the node for long says that its state is not known. */
@@ -125,25 +140,25 @@ export class NodeManager {
     }
   }
 
-  private async register(wanted: V1Node): Promise<void> {
-    const { client, config, log, registered } = this.options;
+  /** Whether it was not there before. */
+  private async register(wanted: V1Node): Promise<boolean> {
+    const { client, config, log } = this.options;
     const nodes = client.of(NODES);
     const name = { name: config.nodeName };
     if (config.registerNode)
       try {
         this.node = await nodes.create(wanted);
         log.info('registered the node', name);
+        return true;
       } catch (error) {
         if (!ApiError.is(error, 'AlreadyExists')) throw error;
       }
-    if (this.node === undefined) {
-      const labels = wanted.metadata?.labels ?? {};
-      const existing = await nodes.get(name);
-      const stale = Object.entries(labels).some(([key, value]) => existing.metadata.labels?.[key] !== value);
-      this.node =
-        stale && config.registerNode ? await nodes.patch(name, 'merge', { metadata: { labels } }) : existing;
-    }
-    registered?.(this.node);
+    const labels = wanted.metadata?.labels ?? {};
+    const existing = await nodes.get(name);
+    const stale = Object.entries(labels).some(([key, value]) => existing.metadata.labels?.[key] !== value);
+    this.node =
+      stale && config.registerNode ? await nodes.patch(name, 'merge', { metadata: { labels } }) : existing;
+    return false;
   }
 
   private async renew(): Promise<void> {

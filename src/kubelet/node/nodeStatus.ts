@@ -27,6 +27,8 @@ export interface NodeFactsFull {
   readonly hasPressure: (condition: PressureCondition) => boolean;
   readonly runtime: RuntimeFacts;
   readonly plegProblem: string | undefined;
+  /** That the machine goes down. */
+  readonly shutdownProblem: string | undefined;
   readonly addresses: readonly string[];
   readonly previous: readonly V1NodeCondition[];
   readonly now: number;
@@ -95,10 +97,25 @@ export function nodeStatus(facts: NodeFactsFull): V1NodeStatus {
   };
 }
 
+/** What others have written of resources that the kubelet does not know, such as `example.com/license`, stays. */
+export function withExtended(wanted: V1NodeStatus, current: V1NodeStatus): V1NodeStatus {
+  const others = Object.entries(current.capacity ?? {}).filter(
+    ([name]) => !(name in (wanted.capacity ?? {})),
+  );
+  if (others.length === 0) return wanted;
+  const extended = Object.fromEntries(others);
+  return {
+    ...wanted,
+    capacity: { ...wanted.capacity, ...extended },
+    allocatable: { ...wanted.allocatable, ...extended },
+  };
+}
+
 export function capacityOf(config: KubeletConfig, machine: MachineFacts): Record<string, string> {
   return {
     cpu: String(machine.cpus),
     'ephemeral-storage': `${Math.floor(machine.ephemeralBytes / 1024)}Ki`,
+    ...hugePages(machine),
     memory: `${Math.floor(machine.memoryBytes / 1024)}Ki`,
     pods: String(config.maxPods),
   };
@@ -117,6 +134,7 @@ export function allocatableOf(config: KubeletConfig, machine: MachineFacts): Rec
   const memory =
     machine.memoryBytes -
     reserved('memory', integerValue) -
+    machine.hugePages.reduce((sum, { pageBytes, count }) => sum + pageBytes * count, 0) -
     keptFree('memory.available', machine.memoryBytes);
   const disk =
     Math.floor(machine.ephemeralBytes - keptFree('nodefs.available', machine.ephemeralBytes)) -
@@ -124,9 +142,27 @@ export function allocatableOf(config: KubeletConfig, machine: MachineFacts): Rec
   return {
     cpu: cpu % 1000 === 0 ? String(Math.max(0, cpu / 1000)) : `${Math.max(0, cpu)}m`,
     'ephemeral-storage': String(Math.max(0, disk)),
+    ...hugePages(machine),
     memory: `${Math.max(0, Math.floor(memory / 1024))}Ki`,
     pods: String(config.maxPods),
   };
+}
+
+function hugePages({ hugePages: kinds }: MachineFacts): Record<string, string> {
+  return Object.fromEntries(
+    kinds.map(({ pageBytes, count }) => [
+      `hugepages-${formatBytes(pageBytes)}`,
+      count === 0 ? '0' : formatBytes(pageBytes * count),
+    ]),
+  );
+}
+
+/** The largest binary unit that gives a whole number. */
+function formatBytes(bytes: number): string {
+  const units = ['', 'Ki', 'Mi', 'Gi'];
+  let [value, unit] = [bytes, 0];
+  while (unit < units.length - 1 && value % 1024 === 0) [value, unit] = [value / 1024, unit + 1];
+  return `${value}${units[unit]}`;
 }
 
 /** The largest first, as the scheduler's image locality wants them. */
@@ -180,11 +216,12 @@ function pressed(
   return { type, status: isPressed ? 'True' : 'False', reason, message };
 }
 
-function ready({ runtime, plegProblem }: NodeFactsFull): Verdict {
+function ready({ runtime, plegProblem, shutdownProblem }: NodeFactsFull): Verdict {
   const problems = [
     runtimeProblem(runtime),
     networkProblem(runtime),
     plegProblem && `PLEG is not healthy: ${plegProblem}`,
+    shutdownProblem,
   ].filter((problem) => problem !== undefined && problem !== '');
   return problems.length === 0
     ? { type: 'Ready', status: 'True', reason: 'KubeletReady', message: 'kubelet is posting ready status' }

@@ -25,8 +25,10 @@ export class Allocations {
   take(pod: Pod): void {
     const { containerStatuses = [], initContainerStatuses = [] } = pod.status;
     const statuses = [...initContainerStatuses, ...containerStatuses];
-    const spec = withResources(pod.spec, ({ name }) =>
-      grantedBefore(statuses.find((status) => status.name === name)),
+    const spec = withResources(
+      pod.spec,
+      ({ name }) => grantedBefore(statuses.find((status) => status.name === name)),
+      grantedBefore(pod.status),
     );
     this.granted.set(pod.metadata.uid, spec);
   }
@@ -36,10 +38,11 @@ export class Allocations {
     const granted = this.granted.get(pod.metadata.uid);
     if (granted === undefined || granted === pod.spec) return pod;
     const containers = [...(granted.initContainers ?? []), ...granted.containers];
-    const spec = withResources(pod.spec, ({ name }) => {
+    const heldBy = (name: string) => {
       const held = containers.find((one) => one.name === name);
       return held && (held.resources ?? {});
-    });
+    };
+    const spec = withResources(pod.spec, ({ name }) => heldBy(name), granted.resources);
     if (spec !== pod.spec) return { ...pod, spec };
     this.granted.set(pod.metadata.uid, spec); // the newest object, so that no older one is held
     return pod;
@@ -81,7 +84,7 @@ export class Allocations {
 }
 
 /** The requests as they were promised; the limits as they were last given, which come after. */
-function grantedBefore(status: V1ContainerStatus | undefined) {
+function grantedBefore(status: Pick<V1ContainerStatus, 'resources' | 'allocatedResources'> | undefined) {
   if (status?.resources === undefined) return undefined;
   const { resources, allocatedResources } = status;
   return { ...resources, ...(allocatedResources === undefined ? {} : { requests: allocatedResources }) };

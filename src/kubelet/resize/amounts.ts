@@ -46,8 +46,19 @@ export function needsRestart(
   );
 }
 
-/** The spec with other resources; itself when none differ. */
-export function withResources(spec: V1PodSpec, resourcesOf: ResourcesByName): V1PodSpec {
+/** The spec with other resources, of its containers and as a whole; itself when none differ. */
+export function withResources(
+  spec: V1PodSpec,
+  resourcesOf: ResourcesByName,
+  whole: V1ResourceRequirements | undefined,
+): V1PodSpec {
+  const { resources } = spec;
+  if (whole !== undefined && resources !== undefined && changedAmounts(whole, resources).length > 0)
+    return withContainerResources({ ...spec, resources: { ...resources, ...whole } }, resourcesOf);
+  return withContainerResources(spec, resourcesOf);
+}
+
+function withContainerResources(spec: V1PodSpec, resourcesOf: ResourcesByName): V1PodSpec {
   const changed = (container: V1Container) => {
     const resources = resourcesOf(container);
     return resources !== undefined && changedAmounts(resources, container.resources).length > 0
@@ -71,6 +82,7 @@ export function summaryOf(spec: V1PodSpec): string {
     list.map(({ name, resources = {} }) => ({ name, resources }));
   const initContainers = each(spec.initContainers);
   return JSON.stringify({
+    ...(spec.resources === undefined ? {} : { pod: { resources: spec.resources } }),
     ...(initContainers.length === 0 ? {} : { initContainers }),
     containers: each(spec.containers),
   });

@@ -23,6 +23,14 @@ export class PodCache {
     this.completeAt = at;
   }
 
+  /** A relist that began at this moment found the pod as it is here. False when what is here was asked for later than that. */
+  confirm(uid: string, at: number): boolean {
+    const entry = this.entries.get(uid);
+    if (entry !== undefined && entry.at >= at) return false;
+    this.entries.set(uid, { pod: entry?.pod ?? emptyRuntimePod(uid), at });
+    return true;
+  }
+
   get(uid: string): RuntimePod {
     return this.entries.get(uid)?.pod ?? emptyRuntimePod(uid);
   }

@@ -41,6 +41,22 @@ export function readySandbox(pod: RuntimePod): PodSandboxStatus | undefined {
   return newest?.state === 'SANDBOX_READY' ? newest : undefined;
 }
 
+const SHOWN_AS: Readonly<Record<string, readonly string[]>> = {
+  ContainerStarted: ['CONTAINER_RUNNING', 'SANDBOX_READY'],
+  ContainerDied: ['CONTAINER_EXITED', 'SANDBOX_NOTREADY'],
+  ContainerChanged: ['CONTAINER_CREATED'],
+};
+
+/** Whether the pod already shows what this event of the PLEG tells: states only go forward, so nothing else is new. */
+export function shows(
+  pod: RuntimePod,
+  { type, id }: { readonly type: string; readonly id: string },
+): boolean {
+  const found = [...pod.sandboxes, ...pod.containers].find((one) => one.id === id);
+  if (found === undefined) return type === 'ContainerRemoved';
+  return SHOWN_AS[type]?.includes(found.state) ?? false;
+}
+
 /** Addresses of the pod's own network; none for a pod in the node's. */
 export function sandboxIps(sandbox: PodSandboxStatus | undefined): readonly string[] {
   const network = sandbox?.network;

@@ -24,7 +24,10 @@ function put(object: Record<string, unknown>, [head = '', ...rest]: readonly str
   }
 }
 
-const DURATIONS = new Set(['imageMinimumGCAge', 'imageMaximumGCAge', 'evictionPressureTransition']);
+const DURATIONS = new Set([
+  ...['imageMinimumGCAge', 'imageMaximumGCAge', 'evictionPressureTransition'],
+  ...['shutdownGracePeriod', 'shutdownGracePeriodCriticalPods'],
+]);
 
 function shown(target: string, value: unknown): unknown {
   if (typeof value === 'number' && (target.endsWith('Ms') || DURATIONS.has(target))) return goDuration(value);

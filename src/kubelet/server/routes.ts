@@ -4,7 +4,7 @@
 export type Route =
   | { readonly kind: 'healthz' | 'pods' | 'runningPods' }
   | {
-      readonly kind: 'logs';
+      readonly kind: 'logs' | 'checkpoint';
       readonly namespace: string;
       readonly pod: string;
       readonly container: string;
@@ -54,10 +54,11 @@ export function routeOf(path: string): Route | undefined {
   if (name === 'pods' && parts.length === 1) return { kind: 'pods' };
   if (name === 'runningpods' && parts.length <= 2 && namespace === '') return { kind: 'runningPods' };
   const complete = namespace !== '' && pod !== '' && rest.length === 0;
-  if (head === 'containerLogs')
-    return complete && third !== '' && fourth === undefined
-      ? { kind: 'logs', namespace, pod, container: third }
-      : undefined;
+  if (head === 'containerLogs' || head === 'checkpoint') {
+    if (!complete || third === '' || fourth !== undefined) return undefined;
+    const kind = head === 'checkpoint' ? 'checkpoint' : 'logs';
+    return { kind, namespace, pod, container: third };
+  }
   if (head === 'exec' || head === 'attach' || head === 'run') {
     if (!complete || third === '' || fourth === '') return undefined;
     const [uid, container] = fourth === undefined ? [undefined, third] : [third, fourth];

@@ -11,6 +11,7 @@ import type { RuntimeService } from '../../cri/runtime.js';
 import { messageOf } from '../error.js';
 import type { Access } from './access.js';
 import { admit } from './admit.js';
+import { checkpoint } from './checkpoint.js';
 import {
   HttpError,
   hasContainer,
@@ -38,6 +39,8 @@ export interface KubeletServerOptions {
   readonly access: Access;
   readonly runtime: RuntimeService;
   readonly pods: PodLookup;
+  /** Where archives of checkpoints go; made with the first. */
+  readonly checkpointsDir: string;
   readonly log: Log;
   /** What is wrong with the kubelet, or undefined. */
   readonly health?: () => string | undefined;
@@ -109,6 +112,12 @@ async function answer(
       return json(response, await runningPods(options.runtime));
     case 'logs':
       return logs(options, { ...route, query }, response);
+    case 'checkpoint': {
+      if (request.method !== 'POST') throw new HttpError(405, '405: Method Not Allowed');
+      const { runtime, pods, checkpointsDir: directory } = options;
+      const asked = { ...route, timeouts: query.getAll('timeout'), nowMs: Date.now() };
+      return json(response, await checkpoint({ runtime, pods, directory }, asked));
+    }
     case 'run': {
       const pod = podOf(options.pods, route);
       const id = await runningContainer(options.runtime, pod, route.container);

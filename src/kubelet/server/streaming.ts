@@ -4,6 +4,7 @@
 import http from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { webSocketHead } from '../../client/webSocket.js';
 import { HttpError } from './containers.js';
 import {
   CHANNELS_V5,
@@ -13,7 +14,6 @@ import {
   SPDY_TUNNEL,
   type WantedStreams,
 } from './streams/channels.js';
-import { webSocketHead } from './streams/webSocket.js';
 
 /** As stock kubelets: a stream on which nothing moves for this long is given up. */
 const IDLE_MS = 4 * 60 * 60 * 1000;

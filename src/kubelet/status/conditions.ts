@@ -10,6 +10,7 @@ import { apiTime } from './time.js';
 export const PASSING = ['PodResizePending', 'PodResizeInProgress'];
 const OWNED = [
   ...['PodReadyToStartContainers', 'Initialized', 'Ready', 'ContainersReady', 'PodScheduled'],
+  'AllContainersRestarting',
   ...PASSING,
 ];
 
@@ -21,6 +22,10 @@ export interface ConditionFacts {
   /** The sandbox is up and has its addresses. */
   readonly sandboxReady: boolean;
   readonly previous: readonly V1PodCondition[];
+  /** Whether all its containers are ending to begin anew; undefined for a pod that has no rule for it. */
+  readonly restartingAll?: boolean | undefined;
+  /** Why the kubelet ends the pod for the node's sake. */
+  readonly disruption?: string | undefined;
   readonly pendingResize?: PendingResize | undefined;
   readonly resizing?: { readonly error?: string } | undefined;
   readonly generation: number | undefined;
@@ -37,10 +42,19 @@ export function podConditions(facts: ConditionFacts): V1PodCondition[] {
     podReady(facts, containers),
     containers,
     { type: 'PodScheduled', status: 'True' },
+    ...restartingAll(facts),
     ...resizes(facts),
+    ...disruption(facts),
   ];
   const own = verdicts.map((verdict) => withTimes(verdict, facts));
-  return [...own, ...facts.previous.filter(({ type }) => !OWNED.includes(type))];
+  const isOwn = (type: string) => OWNED.includes(type) || own.some((one) => one.type === type);
+  return [...own, ...facts.previous.filter(({ type }) => !isOwn(type))];
+}
+
+function restartingAll({ restartingAll: isTrue, phase }: ConditionFacts): Verdict[] {
+  if (isTrue === undefined) return [];
+  const reason = phase === 'Succeeded' ? 'PodCompleted' : phase === 'Failed' ? 'PodFailed' : undefined;
+  return [{ type: 'AllContainersRestarting', status: isTrue ? 'True' : 'False', reason }];
 }
 
 function resizes({ pendingResize, resizing }: ConditionFacts): Verdict[] {
@@ -56,6 +70,12 @@ function resizes({ pendingResize, resizing }: ConditionFacts): Verdict[] {
           },
         ]),
   ];
+}
+
+/** Others may say it as well, and what they said stays. */
+function disruption({ disruption: message }: ConditionFacts): Verdict[] {
+  if (message === undefined) return [];
+  return [{ type: 'DisruptionTarget', status: 'True', reason: 'TerminationByKubelet', message }];
 }
 
 function withTimes(verdict: Verdict, { previous, generation, now }: ConditionFacts): V1PodCondition {

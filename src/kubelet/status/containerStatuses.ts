@@ -4,11 +4,12 @@ import type {
   V1Container,
   V1ContainerState,
   V1ContainerStatus,
+  V1PodStatus,
   V1VolumeMount,
   V1VolumeMountStatus,
 } from '../../api/gen/types.js';
 import type { ContainerStatus, Mount } from '../../cri/runtime.js';
-import { ephemeralContainers, restartCountOf } from '../names.js';
+import { ephemeralContainers, isRestartable, restartCountOf } from '../names.js';
 import { shouldRestart } from '../podActions.js';
 import type { Pod } from '../ports.js';
 import { nanosToMs, type RuntimePod } from '../runtime/runtimePod.js';
@@ -38,7 +39,8 @@ export function containerStatuses(
   return containers.map((container) => {
     const runs = facts.runtime.containers.filter(({ metadata }) => metadata.name === container.name);
     const before = previous?.find(({ name }) => name === container.name);
-    const status = runs.length === 0 ? withoutRun(facts, container, before) : fromRuns(container, runs);
+    const status =
+      runs.length === 0 ? withoutRun(facts, container, before) : fromRuns(container, runs, before);
     const told = withReadiness(facts, container, withFailure(facts, container, status, runs[0]));
     return isEphemeral(facts.pod, container) ? told : withResources(container, told, before, runs[0]);
   });
@@ -61,7 +63,16 @@ function withResources(
       ? {}
       : { volumeMounts: volumeMounts.map((mount) => mountStatus(mount, run?.mounts ?? [])) }),
     ...(run?.user === undefined ? {} : { user: { linux: run.user } }),
+    ...stopSignalOf(run),
   };
+}
+
+/** As the runtime says it; one that does not know of such signals says nothing. */
+function stopSignalOf(run: ContainerStatus | undefined): Pick<V1ContainerStatus, 'stopSignal'> {
+  const signal = run?.stopSignal ?? 'RUNTIME_DEFAULT';
+  return signal === 'RUNTIME_DEFAULT'
+    ? {}
+    : { stopSignal: signal.replace('PLUS', '+').replace('MINUS', '-') };
 }
 
 function mountStatus(
@@ -76,13 +87,18 @@ function mountStatus(
 const isEphemeral = (pod: Pod, container: V1Container) =>
   ephemeralContainers(pod).some((one) => one === container);
 
-function fromRuns(container: V1Container, [run, ...older]: readonly ContainerStatus[]): V1ContainerStatus {
+function fromRuns(
+  container: V1Container,
+  [run, ...older]: readonly ContainerStatus[],
+  before: V1ContainerStatus | undefined,
+): V1ContainerStatus {
   if (run === undefined) throw new TypeError('a status is made from at least one run');
   const last = older.find(({ state }) => state === 'CONTAINER_EXITED');
   return {
     name: container.name,
     state: stateOf(run),
-    lastState: last === undefined ? {} : stateOf(last),
+    // The runtime may have no trace of the run before; how it ended is then what was told of it.
+    lastState: last !== undefined ? stateOf(last) : restartCountOf(run) > 0 ? (before?.lastState ?? {}) : {},
     ready: false,
     started: false,
     restartCount: restartCountOf(run),
@@ -93,6 +109,26 @@ function fromRuns(container: V1Container, [run, ...older]: readonly ContainerSta
         : run.image.image,
     imageID: run.imageRef,
     containerID: `${RUNTIME}://${run.id}`,
+  };
+}
+
+/** A pod whose containers begin anew, none of them with a trace in the runtime. */
+export function withNextRun({ spec }: Pod, status: V1PodStatus): V1PodStatus {
+  const next = (list: readonly V1ContainerStatus[] = [], keepsLast = (_: V1ContainerStatus) => true) =>
+    list.map((one) => ({
+      ...one,
+      state: { waiting: { reason: 'RestartingAllContainers' } },
+      // How an init container ended says whether initialisation is over, which it is no more.
+      lastState: keepsLast(one) ? (one.state ?? {}) : {},
+      ...{ ready: false, started: false, restartCount: one.restartCount + 1 },
+    }));
+  const isSidecar = ({ name }: V1ContainerStatus) =>
+    (spec.initContainers ?? []).some((one) => one.name === name && isRestartable(one));
+  const { initContainerStatuses: inits, containerStatuses } = status;
+  return {
+    ...status,
+    ...(inits === undefined ? {} : { initContainerStatuses: next(inits, isSidecar) }),
+    containerStatuses: next(containerStatuses),
   };
 }
 

@@ -9,13 +9,17 @@ export interface PhaseFacts {
   readonly spec: V1PodSpec;
   readonly initStatuses: readonly V1ContainerStatus[];
   readonly statuses: readonly V1ContainerStatus[];
+  /** Its containers end to begin anew: none of their ends is the pod's. */
+  readonly isRestartingAll?: boolean;
   /** The pod is being ended, so that a stopped container stays stopped. */
   readonly isTerminating: boolean;
 }
 
-export function phaseOf({ spec, initStatuses, statuses, isTerminating }: PhaseFacts): Phase {
+export function phaseOf(facts: PhaseFacts): Phase {
+  const { spec, initStatuses, statuses, isTerminating, isRestartingAll = false } = facts;
   const init = initCounts(spec, initStatuses);
   const main = mainCounts(spec, statuses);
+  if (isRestartingAll && !isTerminating) return main.running + main.stopped > 0 ? 'Running' : 'Pending';
   if (init.over > 0) return 'Failed';
   const begun = main.running + main.stopped > 0;
   if (init.pending > 0 && !begun) return isTerminating && init.running === 0 ? ended(main) : 'Pending';

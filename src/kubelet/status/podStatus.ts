@@ -3,6 +3,8 @@
 import type { V1ContainerStatus, V1PodStatus } from '../../api/gen/types.js';
 import { qosClassOf } from '../../api/kinds/pod/qos.js';
 import { ephemeralContainers } from '../names.js';
+import { restartsAll } from '../podActions.js';
+import type { PodFailure } from '../podWorkers.js';
 import type { PendingResize } from '../resize/allocations.js';
 import { readySandbox, sandboxIps } from '../runtime/runtimePod.js';
 import { podConditions } from './conditions.js';
@@ -15,8 +17,8 @@ export interface StatusFacts extends ContainerFacts {
   readonly previous: V1PodStatus;
   readonly hostIps: readonly string[];
   readonly isTerminating: boolean;
-  /** Why the pod as a whole ended: eviction, deadline, refusal. Makes it Failed. */
-  readonly failure?: { readonly reason: string; readonly message: string } | undefined;
+  /** Why the pod as a whole ends: eviction, deadline, refusal. Makes it Failed, once nothing of it runs. */
+  readonly failure?: PodFailure | undefined;
   /** Resources that the pod asks for and was not granted. */
   readonly pendingResize?: PendingResize | undefined;
   /** Its containers are getting other resources; `error` says what stands in the way. */
@@ -34,9 +36,17 @@ export function podStatus(facts: StatusFacts): V1PodStatus {
   const statuses = containerStatuses(facts, pod.spec.containers, previous.containerStatuses);
   const ephemeral = containerStatuses(facts, ephemeralContainers(pod), previous.ephemeralContainerStatuses);
   const wasEnded = previous.phase === 'Succeeded' || previous.phase === 'Failed';
-  const computed = phaseOf({ spec: pod.spec, initStatuses, statuses, isTerminating: facts.isTerminating });
+  const isRestartingAll = restartsAll(pod, runtime);
+  const computed = phaseOf({
+    ...{ spec: pod.spec, initStatuses, statuses, isTerminating: facts.isTerminating, isRestartingAll },
+  });
+  // Whoever waits for the end must not find it running: a pod that has to end says so when its containers have.
+  const isAlive = [...initStatuses, ...statuses, ...ephemeral].some(
+    ({ state }) => state?.running !== undefined,
+  );
+  const end = isAlive ? undefined : failure;
   // An ended pod never comes back to life under the same uid.
-  const phase = wasEnded ? (previous.phase as typeof computed) : failure === undefined ? computed : 'Failed';
+  const phase = wasEnded ? (previous.phase as typeof computed) : end === undefined ? computed : 'Failed';
   const sandbox = readySandbox(runtime);
   const ips = podIps(facts);
   const generation = pod.metadata.generation;
@@ -47,18 +57,21 @@ export function podStatus(facts: StatusFacts): V1PodStatus {
     statuses,
     sandboxReady: sandbox !== undefined && (pod.spec.hostNetwork === true || sandboxIps(sandbox).length > 0),
     previous: previous.conditions ?? [],
+    disruption: end?.isDisruption === true ? end.message : undefined,
+    restartingAll: couldRestartAll(pod) ? isRestartingAll : undefined,
     pendingResize: facts.pendingResize,
     resizing: facts.resizing,
     generation,
     now,
   });
-  const reason = failure ?? (wasEnded ? { reason: previous.reason, message: previous.message } : undefined);
+  const reason = end ?? (wasEnded ? { reason: previous.reason, message: previous.message } : undefined);
   return {
     ...(generation === undefined ? {} : { observedGeneration: generation }),
     phase,
     ...(reason?.reason === undefined ? {} : { reason: reason.reason }),
     ...(reason?.message === undefined ? {} : { message: reason.message }),
     conditions,
+    ...wholeResources(facts),
     ...(hostIps[0] === undefined ? {} : { hostIP: hostIps[0], hostIPs: hostIps.map((ip) => ({ ip })) }),
     ...(ips[0] === undefined ? {} : { podIP: ips[0], podIPs: ips.map((ip) => ({ ip })) }),
     startTime: previous.startTime ?? apiTime(now),
@@ -68,6 +81,22 @@ export function podStatus(facts: StatusFacts): V1PodStatus {
     qosClass: previous.qosClass ?? qosClassOf(pod.spec),
   };
 }
+
+/** Of a pod that asks for something as a whole: what it was granted, and what its control group has. */
+function wholeResources({ pod: { spec }, previous }: StatusFacts): Partial<V1PodStatus> {
+  const { resources } = spec;
+  if (resources === undefined) return {};
+  const { requests } = resources;
+  return {
+    resources: previous.resources ?? resources,
+    ...(requests === undefined ? {} : { allocatedResources: requests }),
+  };
+}
+
+const couldRestartAll = ({ spec }: ContainerFacts['pod']) =>
+  [...(spec.initContainers ?? []), ...spec.containers].some(({ restartPolicyRules = [] }) =>
+    restartPolicyRules.some(({ action }) => action === 'RestartAllContainers'),
+  );
 
 function podIps({ pod, runtime, hostIps, previous }: StatusFacts): readonly string[] {
   if (pod.spec.hostNetwork === true) return runtime.sandboxes.length > 0 ? hostIps : [];

@@ -35,6 +35,9 @@ interface Entry {
 const FIRST_RETRY_MS = 200;
 const LONGEST_RETRY_MS = 10_000;
 const WRITES_AT_ONCE = 8;
+/** That a pod is being started is told after this long: most often it runs before, and one write tells all. */
+const STARTING_MS = 1_000;
+const STARTING = new Set(['ContainerCreating', 'PodInitializing']);
 
 export class StatusManager {
   private readonly entries = new Map<string, Entry>();
@@ -65,7 +68,8 @@ export class StatusManager {
       entry.dirty = true;
     }
     for (const listener of this.listeners) listener(pod, status);
-    this.flush(pod.metadata.uid);
+    if (isStarting(status)) this.flushSoon(pod.metadata.uid);
+    else this.flush(pod.metadata.uid);
   }
 
   /** The pod itself has changed, such as by being marked for deletion. */
@@ -82,7 +86,14 @@ export class StatusManager {
     if (entry === undefined || this.stopped) return;
     entry.dirty = true;
     clearTimeout(entry.timer);
+    entry.timer = undefined;
     if (!entry.sending) void this.send(uid, entry);
+  }
+
+  private flushSoon(uid: string): void {
+    const entry = this.entries.get(uid);
+    if (entry === undefined || this.stopped || entry.sending) return;
+    entry.timer ??= setTimeout(() => this.flush(uid), STARTING_MS);
   }
 
   uids(): readonly string[] {
@@ -157,6 +168,16 @@ export class StatusManager {
       throw error;
     }
   }
+}
+
+/** Nothing more is known of the pod than that its containers are being made. */
+function isStarting({ phase, initContainerStatuses = [], containerStatuses = [] }: V1PodStatus): boolean {
+  const all = [...initContainerStatuses, ...containerStatuses];
+  return (
+    phase === 'Pending' &&
+    all.length > 0 &&
+    all.every(({ state }) => STARTING.has(state?.waiting?.reason ?? ''))
+  );
 }
 
 /** Of the informer's copy and the last answer, the one that the API wrote later. */

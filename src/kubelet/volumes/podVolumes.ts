@@ -116,14 +116,17 @@ export function makePodVolumes(options: PodVolumesOptions): PodVolumes {
       await mkdir(podDir(base, pod.metadata.uid), { recursive: true, mode: 0o750 });
       // Settled, not raced: a second set-up must never meet writes of the first.
       const settled = await Promise.allSettled(
-        (pod.spec.volumes ?? []).map(async (volume): Promise<[string, string]> => {
-          try {
-            return [volume.name, await setUpVolume(base, pod, volume)];
-          } catch (cause) {
-            const words = `MountVolume.SetUp failed for volume "${volume.name}" : ${messageOf(cause)}`;
-            throw new KubeletError('FailedMount', words, { cause });
-          }
-        }),
+        // Images are the runtime's to mount.
+        (pod.spec.volumes ?? [])
+          .filter(({ image }) => image === undefined)
+          .map(async (volume): Promise<[string, string]> => {
+            try {
+              return [volume.name, await setUpVolume(base, pod, volume)];
+            } catch (cause) {
+              const words = `MountVolume.SetUp failed for volume "${volume.name}" : ${messageOf(cause)}`;
+              throw new KubeletError('FailedMount', words, { cause });
+            }
+          }),
       );
       const failed = settled.find((one) => one.status === 'rejected');
       if (failed !== undefined) throw failed.reason;

@@ -71,6 +71,50 @@ export async function bindSubPath(request: SubPathRequest): Promise<string> {
 /** Links inside the volume may be used as long as they end inside it; the walk itself then meets none. */
 async function openOrMake(base: string, elements: readonly string[]): Promise<FileHandle> {
   const { existing, rest } = await resolveExisting(base, elements);
+  let handle = await openExisting(base, existing);
+  try {
+    const { mode } = await stat(base);
+    for (const name of rest) {
+      await mkdir(below(handle, name), { mode: mode & 0o777 }).catch((error) => {
+        if (codeOf(error) !== 'EEXIST') throw error;
+      });
+      handle = await step(handle, name);
+    }
+    return handle;
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+}
+
+/** The text of a file inside the volume, its first `limit` bytes at most; undefined when there is none. */
+export async function readInside(
+  volumePath: string,
+  file: string,
+  limit: number,
+): Promise<string | undefined> {
+  const base = await realpath(volumePath);
+  const { existing, rest } = await resolveExisting(base, subPathElements(file));
+  if (rest.length > 0) return undefined;
+  const found = await openExisting(base, existing);
+  try {
+    if (!(await found.stat()).isFile()) throw refused(`${file} is not a file`);
+    // By the descriptor: whatever is at that path by now, this is the file that was looked at.
+    const readable = await open(`/proc/self/fd/${found.fd}`, constants.O_RDONLY | constants.O_NONBLOCK);
+    try {
+      const { buffer, bytesRead } = await readable.read(Buffer.alloc(limit + 1), 0, limit + 1, 0);
+      if (bytesRead > limit) throw refused(`${file} is larger than ${limit} bytes`);
+      return buffer.subarray(0, bytesRead).toString('utf8');
+    } finally {
+      await readable.close();
+    }
+  } finally {
+    await found.close();
+  }
+}
+
+/** Element by element, without following a link; the path has none as long as nobody puts one there meanwhile. */
+async function openExisting(base: string, existing: string): Promise<FileHandle> {
   if (!isWithin(existing, base)) throw refused(`subpath leads out of the volume: ${existing}`);
   const names = path
     .relative(base, existing)
@@ -78,14 +122,7 @@ async function openOrMake(base: string, elements: readonly string[]): Promise<Fi
     .filter((name) => name !== '');
   let handle = await open(base, FLAGS | constants.O_DIRECTORY);
   try {
-    const { mode } = await handle.stat();
     for (const name of names) handle = await step(handle, name);
-    for (const name of rest) {
-      await mkdir(below(handle, name), { mode: mode & 0o777 }).catch((error) => {
-        if (codeOf(error) !== 'EEXIST') throw error;
-      });
-      handle = await step(handle, name);
-    }
     return handle;
   } catch (error) {
     await handle.close();

@@ -3,20 +3,16 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, type TestContext, test } from 'vitest';
 import { CASES, type ReferenceCase } from '../../support/cni/cases.js';
 import { forgetOnPurpose } from '../../support/cni/onPurpose.js';
 import { callPlugin, OURS, REFERENCE } from '../../support/cni/plugin.js';
 import { type Seen, Side, sourceSeen } from '../../support/cni/side.js';
-import { netNsPerTest } from '../../support/netns.js';
+import { makeNetNs } from '../../support/netns.js';
 import { describeWith } from '../../support/requires.js';
 
-const SETTLED_MS = 4000;
-let root = '';
-beforeEach(() => {
-  root = mkdtempSync(path.join(tmpdir(), 'trellis-reference-'));
-});
-afterEach(() => rmSync(root, { recursive: true }));
+const SETTLED_MS = 20_000;
+type AtEnd = TestContext['onTestFinished'];
 
 describeWith(
   {
@@ -27,20 +23,17 @@ describeWith(
   },
   'side by side with the reference plugins',
   () => {
-    const namespaces = netNsPerTest();
-
-    async function side(bin: string, work: ReferenceCase) {
-      const [host, outside] = [await namespaces.make(), await namespaces.make()];
-      const containers = await Promise.all(
-        Array.from({ length: work.containers ?? 1 }, () => namespaces.make()),
-      );
-      const made = new Side(
-        bin,
-        work,
-        host,
-        containers,
-        path.join(root, bin === OURS ? 'ours' : 'reference'),
-      );
+    async function side(bin: string, work: ReferenceCase, atEnd: AtEnd) {
+      const namespace = async () => {
+        const made = await makeNetNs();
+        atEnd(() => made.remove());
+        return made;
+      };
+      const root = mkdtempSync(path.join(tmpdir(), 'trellis-reference-'));
+      atEnd(() => rmSync(root, { recursive: true }));
+      const [host, outside] = [await namespace(), await namespace()];
+      const containers = await Promise.all(Array.from({ length: work.containers ?? 1 }, namespace));
+      const made = new Side(bin, work, host, containers, path.join(root, 'host'));
       await made.prepare(outside);
       return { made, outside, container: containers[0] };
     }
@@ -63,8 +56,12 @@ describeWith(
       expect(CASES.length).toBeGreaterThanOrEqual(40);
     });
 
-    test.each(CASES)('$name', async (work) => {
-      const [ours, reference] = await Promise.all([side(OURS, work), side(REFERENCE, work)]);
+    // Most of the time both sides wait, for addresses to be checked and links to go: several cases at once.
+    test.concurrent.for(CASES)('$name', async (work, { onTestFinished }) => {
+      const [ours, reference] = await Promise.all([
+        side(OURS, work, onTestFinished),
+        side(REFERENCE, work, onTestFinished),
+      ]);
       const sides: [Side, Side] = [ours.made, reference.made];
       const added = await expectSame(sides, (of) => of.add());
       expect(JSON.stringify(added.answers)).not.toContain('failed');

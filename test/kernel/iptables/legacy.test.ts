@@ -1,5 +1,8 @@
 // Legacy tables replaced natively and by the tool itself: the kernel must hold the same, and keep what is not ours.
-import { expect, it, vi } from 'vitest';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { fullTransaction } from '../../../proxy-modes/iptables/transaction.js';
 import { Channel } from '../../../src/kernel/channel.js';
 import { openIptables } from '../../../src/kernel/iptables/adapter.js';
@@ -115,6 +118,56 @@ describeWith(
         expect(await saved(ns, family)).toEqual(before);
       },
     );
+
+    it('are read again after somebody else has changed them, whatever their size', async () => {
+      const ns = await netns.make();
+      const [write, other] = [await nativeIn(ns, 'ip'), await nativeIn(ns, 'ip')];
+      const rules = async () => (await saved(ns, 'ip')).filter((line) => line.includes(' -A FORWARD'));
+      const drop = (port: number) => `FORWARD -p tcp -m tcp --dport ${port} -j DROP`;
+      await write(['*filter', `-A ${drop(1)}`, `-A ${drop(2)}`, 'COMMIT']);
+      await write(['*filter', `-A ${drop(3)}`, 'COMMIT']);
+      // Each leaves a table of the same size: only that the lock was held tells.
+      await ns.run(
+        TOOLS.ip,
+        '-w',
+        '-R',
+        ...drop(4).replace('FORWARD', 'FORWARD 1').split(' '),
+        '-c',
+        '7',
+        '70',
+      );
+      await write(['*filter', `-A ${drop(5)}`, 'COMMIT']);
+      await other(['*filter', `-D ${drop(2)}`, `-A ${drop(6)}`, 'COMMIT']);
+      await write(['*filter', `-A ${drop(7)}`, 'COMMIT']);
+      await write(['*filter', `-D ${drop(3)}`, 'COMMIT']);
+      expect(await rules()).toEqual([
+        `[7:70] -A ${drop(4)}`,
+        ...[5, 6, 7].map((port) => `[0:0] -A ${drop(port)}`),
+      ]);
+    });
+
+    it('are not read again while nobody else held the lock, and keep their counters', async () => {
+      const ns = await netns.make();
+      const folder = mkdtempSync(path.join(tmpdir(), 'trellis-lock-'));
+      onTestFinished(() => rmSync(folder, { recursive: true }));
+      const lock = path.join(folder, 'lock');
+      const channel = netns.closing(await Channel.open('xtables', ns.path));
+      const write = (...lines: readonly string[]) =>
+        channel.apply(tableChanges('ip', ['*filter', ...lines, 'COMMIT'], lock));
+      const counted = 'OUTPUT -p udp -m udp --dport 9 -j DROP';
+      await ns.run('ip', 'link', 'set', 'lo', 'up');
+      await write('-A FORWARD -j DROP', `-A ${counted}`);
+      for (const round of [1, 2, 3]) {
+        await ns.run('bash', '-c', 'echo x > /dev/udp/127.0.0.1/9 || true');
+        // Who takes another lock and leaves a table of the same size is overwritten: so this one was not read.
+        const env = `XTABLES_LOCKFILE=${lock}.other`;
+        await ns.run('env', env, TOOLS.ip, '-R', 'FORWARD', '1', '-j', 'ACCEPT');
+        await write(`:C${round} - [0:0]`, `-A C${round} -p tcp -m tcp --dport ${round} -j RETURN`);
+        const rules = await saved(ns, 'ip');
+        expect(rules).toContain('[0:0] -A FORWARD -j DROP');
+        expect(rules).toContain(`[${round}:${30 * round}] -A ${counted}`);
+      }
+    });
 
     it('are found again by the tool, which can delete each rule', async () => {
       const ns = await netns.make();

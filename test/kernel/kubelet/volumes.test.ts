@@ -183,7 +183,7 @@ describeWith({ root: true, tools: ['mount', 'umount'] }, 'volumes of pods', () =
       await prepare(paths.get('v') ?? '');
       const container = { name: 'main', volumeMounts: [{ name: 'v', mountPath: '/data', subPath }] };
       const own = { rootDir, clusterDomain: 'cluster.local', canRecurse: false };
-      const request = { ...own, pod, container, volumes: paths };
+      const request = { ...own, pod, container, volumes: paths, images: new Map() };
       const ask = () =>
         containerMounts({ ...request, podIps: ['10.0.0.9'], attempt: 0, variables: async () => new Map() });
       return { mounts: await ask(), ask, volumes, pod, volume: paths.get('v') ?? '' };

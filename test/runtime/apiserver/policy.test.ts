@@ -227,6 +227,30 @@ describe('quota', () => {
     await expect(api.client.of(CONFIG_MAPS).create(map)).rejects.toMatchObject({ reason: 'AlreadyExists' });
     expect((await quotas.get(name)).status?.used).toEqual({ 'count/configmaps': '1' });
   });
+  it('a resize takes no more than is left', async () => {
+    const namespace = 'limits';
+    await api.client
+      .of(RESOURCE_QUOTAS)
+      .create({ metadata: { name: 'cores', namespace }, spec: { hard: { 'requests.cpu': '1' } } });
+    await until(() => expect(api.informers.of(RESOURCE_QUOTAS).get('limits/cores')).toBeDefined());
+    const asking = (cpu: string) => ({ containers: [{ name: 'c', resources: { requests: { cpu } } }] });
+    const made = pod(namespace, 'growing');
+    const [container] = made.spec?.containers ?? [];
+    const spec = { ...made.spec, containers: [{ ...container, ...asking('600m').containers[0], name: 'c' }] };
+    await api.client.of(PODS).create({ ...made, spec: spec as typeof made.spec });
+    const resize = (cpu: string) =>
+      api.client
+        .of(PODS)
+        .patch({ namespace, name: 'growing' }, 'strategic', { spec: asking(cpu) }, { subresource: 'resize' });
+    await expect(resize('1100m')).rejects.toThrow(
+      'exceeded quota: cores, requested: requests.cpu=500m, used: requests.cpu=600m, limited: requests.cpu=1',
+    );
+    await resize('900m');
+    const quota = await api.client.of(RESOURCE_QUOTAS).get({ name: 'cores', namespace });
+    expect(quota.status?.used).toEqual({ 'requests.cpu': '900m' });
+    await api.client.of(PODS).delete({ namespace, name: 'growing' }, { gracePeriodSeconds: 0 });
+    await api.client.of(RESOURCE_QUOTAS).delete({ name: 'cores', namespace });
+  });
   it('limits are filled in and kept', async () => {
     await api.client.of(LIMIT_RANGES).create({
       metadata: { name: 'l', namespace: 'limits' },

@@ -19,6 +19,7 @@ import { podWith } from '../../support/kubelet/podparts.js';
 import { describeWith } from '../../support/requires.js';
 import { startTestApiServer, type TestApiServer } from '../../support/testApiServer.js';
 import { makeTestPki } from '../../support/testPki.js';
+import { webSocketMessages } from '../../support/webSocketClient.js';
 
 const needs = {
   root: true,
@@ -64,6 +65,7 @@ describeWith(needs, 'through the apiserver and the kubelet', () => {
       tls: { ...(await pki.server()), clientCa: pki.ca },
       access: { authenticate: async ({ certificate }) => certificate, authorize: async () => true },
       runtime: reachable(runtime),
+      checkpointsDir: path.join(node.node.directory, 'checkpoints'),
       pods: { list: () => [pod], get: (_, name) => (name === 'web' ? pod : undefined) },
       log: silentLog,
     });
@@ -216,6 +218,16 @@ describeWith(needs, 'through the apiserver and the kubelet', () => {
       });
       expect(JSON.parse(said)).toEqual({ stdout: 'heard: hello\n', stderr: 'err\n', code: 5 });
     });
+  });
+
+  test.each([
+    ['binary.k8s.io', (text: string) => text],
+    ['base64.binary.k8s.io', (text: string) => Buffer.from(text, 'base64').toString()],
+  ])('logs over a WebSocket that speaks %s', async (protocol, read) => {
+    let log = '';
+    const path = '/api/v1/namespaces/default/pods/web/log?container=main';
+    for await (const { text } of webSocketMessages(api, path, protocol)) log += read(text);
+    expect(log).toBe('started\n');
   });
 
   test('logs are followed until the container ends', async () => {

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { linesOf } from '../../../src/client/answer.js';
 import { startTestApiServer, type TestApiServer } from '../../support/testApiServer.js';
+import { webSocketMessages } from '../../support/webSocketClient.js';
 
 interface Seen {
   readonly type: string;
@@ -148,5 +149,26 @@ describe('a watch', () => {
     expect(second.items.map((item: Seen['object']) => item.metadata.name)).toEqual(['c']);
     expect(second.metadata.resourceVersion).toBe(first.metadata.resourceVersion);
     expect(second.metadata.continue).toBeUndefined();
+  });
+
+  test('is told over a WebSocket, an event a message', async () => {
+    await create('one');
+    await create('two');
+    const names: unknown[] = [];
+    for await (const { opcode, text } of webSocketMessages(api, `${path}?watch=true`, '')) {
+      names.push([opcode, JSON.parse(text).object.metadata.name]);
+      if (names.length === 2) await create('three');
+      if (names.length === 3) break;
+    }
+    expect(names).toEqual([
+      [1, 'one'],
+      [1, 'two'],
+      [1, 'three'],
+    ]);
+  });
+
+  test('is refused over a WebSocket whose protocol nobody knows, and answered as plain HTTP', async () => {
+    const messages = webSocketMessages(api, `${path}?watch=true`, 'chat');
+    await expect(messages.next()).rejects.toThrow('refused with 200');
   });
 });

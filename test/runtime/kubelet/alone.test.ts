@@ -41,7 +41,7 @@ describeWith(needs, 'trellis kubelet without an apiserver', () => {
       await node.node.run(process.execPath, '--no-warnings', '--input-type=module', '-e', FETCH, url),
     );
   const until = async <T>(what: string, ask: () => Promise<T | undefined>): Promise<T> => {
-    for (let tries = 0; tries < 100; tries++) {
+    for (const deadline = Date.now() + 60_000; Date.now() < deadline; ) {
       const answer = await ask();
       if (answer !== undefined) return answer;
       await sleep(100);

@@ -297,6 +297,60 @@ describeWith(needs, 'a kubelet with an apiserver', () => {
     await remove('ruled');
   });
 
+  test('a rule restarts the whole pod in place: init containers again, the sandbox and its volumes as they were', async () => {
+    const restartPolicyRules = [
+      { action: 'RestartAllContainers', exitCodes: { operator: 'In', values: [42] } },
+    ];
+    const volumeMounts = [{ name: 'data', mountPath: '/data' }];
+    const count = (name: string) => `echo >> /data/${name}; `;
+    await create('again', {
+      restartPolicy: 'Never',
+      volumes: [{ name: 'data', emptyDir: {} }],
+      initContainers: [shell('prepare', `${count('init')}exit 0`, { volumeMounts })],
+      containers: [
+        shell(
+          'trigger',
+          `${count('trigger')}while true; do if [ -e /data/go ]; then busybox rm /data/go; exit 42; fi; sleep 0.1; done`,
+          { volumeMounts, restartPolicy: 'Never', restartPolicyRules },
+        ),
+        // Its hook would keep it for longer than this test waits.
+        shell('other', `${count('other')}exec sleep 1000`, {
+          volumeMounts,
+          lifecycle: { preStop: { sleep: { seconds: 600 } } },
+        }),
+      ],
+      terminationGracePeriodSeconds: 600,
+    });
+    const running = (pod: Stored<V1Pod>) =>
+      pod.status.containerStatuses?.length === 2 &&
+      pod.status.containerStatuses.every(({ state }) => state?.running !== undefined);
+    const before = await until('running', 'again', running);
+    const conditionOf = ({ status }: Stored<V1Pod>) =>
+      status.conditions?.find(({ type }) => type === 'AllContainersRestarting')?.status;
+    expect(conditionOf(before)).toBe('False');
+    const inside = async (pod: Stored<V1Pod>, script: string) => {
+      const other = pod.status.containerStatuses?.find(({ name }) => name === 'other');
+      const id = other?.containerID?.split('://')[1] ?? '';
+      return String((await node.cri.runtime.execSync(id, ['/bin/sh', '-c', script], 20)).stdout);
+    };
+    await inside(before, 'echo > /data/go');
+    const after = await until(
+      'running again',
+      'again',
+      (pod) => running(pod) && (pod.status.containerStatuses ?? []).every((one) => one.restartCount === 1),
+    );
+    expect(after.status).toMatchObject({ phase: 'Running', podIP: before.status.podIP });
+    expect(after.status.initContainerStatuses).toMatchObject([{ name: 'prepare', restartCount: 1 }]);
+    const ends = (after.status.containerStatuses ?? []).map((one) => one.lastState?.terminated?.exitCode);
+    expect(ends.sort()).toEqual([137, 42]);
+    expect(conditionOf(after)).toBe('False');
+    expect(
+      await inside(after, 'cd /data; for name in init trigger other; do busybox wc -l < $name; done'),
+    ).toBe('2\n2\n2\n');
+    await client.of(PODS).delete({ namespace: 'default', name: 'again' }, { gracePeriodSeconds: 0 });
+    await untilGone('again');
+  });
+
   test('hooks run: postStart before the pod is ready, preStop before it ends', async () => {
     const write = (name: string) => ({ exec: { command: ['/bin/sh', '-c', `echo > /seen/${name}`] } });
     await create('hooked', {

@@ -342,6 +342,47 @@ describeWith(needs, 'the fields of a pod', () => {
     ]);
   });
 
+  test('environment: variables from a file that an init container wrote, and never from outside its volume', async () => {
+    const fileKeyRef = { volumeName: 'made', path: 'out/vars.env', key: 'FIRST' };
+    const mounted = { volumeMounts: [{ name: 'made', mountPath: '/made' }] };
+    const volumes = [{ name: 'made', emptyDir: {} }];
+    const script = `busybox mkdir /made/out; printf "# made\\nFIRST='one \\$(x)'\\nLINES='a\\nb'\\n" > /made/out/vars.env`;
+    const lines = await told(
+      'from-file',
+      'echo "[$FIRST] [$LINES] [$NONE] [$AWAY]"; busybox ls /made 2>&1',
+      {
+        env: [
+          { name: 'FIRST', valueFrom: { fileKeyRef } },
+          { name: 'LINES', valueFrom: { fileKeyRef: { ...fileKeyRef, key: 'LINES' } } },
+          { name: 'NONE', valueFrom: { fileKeyRef: { ...fileKeyRef, key: 'NONE', optional: true } } },
+          { name: 'AWAY', valueFrom: { fileKeyRef: { ...fileKeyRef, path: 'none', optional: true } } },
+        ],
+      },
+      { volumes, initContainers: [shell(script, { ...mounted, name: 'writer' })] },
+    );
+    expect(lines).toEqual(['[one $(x)] [a', 'b] [] []', 'ls: /made: No such file or directory']);
+    const refused = async (name: string, init: string) => {
+      await create(name, {
+        volumes,
+        initContainers: [shell(init, { ...mounted, name: 'writer' })],
+        containers: [shell('true', { env: [{ name: 'FIRST', valueFrom: { fileKeyRef } }] })],
+      });
+      const waitingOf = ({ status }: Stored<V1Pod>) => status.containerStatuses?.[0]?.state?.waiting;
+      const pod = await until(name, (one) => waitingOf(one)?.reason === 'CreateContainerConfigError');
+      await remove(name);
+      return waitingOf(pod)?.message;
+    };
+    expect(await refused('no-key', 'busybox mkdir /made/out; > /made/out/vars.env')).toBe(
+      'environment variable key "FIRST" not found in file "out/vars.env" of volume "made"',
+    );
+    expect(await refused('no-quotes', 'busybox mkdir /made/out; echo FIRST=one > /made/out/vars.env')).toBe(
+      'invalid environment variable format at line 1: value must be enclosed in single quotes',
+    );
+    expect(await refused('away', 'busybox ln -s /etc /made/out')).toMatch(
+      /leads out of the volume|not found/,
+    );
+  });
+
   test('names: hosts, resolver, host name, subdomain', async () => {
     const lines = await told(
       'names',

@@ -120,6 +120,41 @@ describeWith(needs, 'a resize of a running pod', () => {
     await node.remove('policy');
   });
 
+  test('what a pod has as a whole changes in its control group, and its containers stay as they are', async () => {
+    const whole = (memory: string) => ({ requests: { cpu: '100m', memory: '32Mi' }, limits: { memory } });
+    await node.create('whole', { resources: whole('128Mi'), containers: [shell(SLEEP)] });
+    const before = await node.running('whole');
+    expect(before.status).toMatchObject({
+      resources: whole('128Mi'),
+      allocatedResources: { cpu: '100m', memory: '32Mi' },
+    });
+    expect(memoryLimit(before)).toBe(128 * MI);
+    for (const [memory, bytes] of [
+      ['256Mi', 256 * MI],
+      ['64Mi', 64 * MI],
+    ] as const) {
+      await node.client
+        .of(PODS)
+        .patch(
+          { namespace: 'default', name: 'whole' },
+          'merge',
+          { spec: { resources: whole(memory) } },
+          { subresource: 'resize' },
+        );
+      const after = await node.until(
+        'resized',
+        'whole',
+        (pod) =>
+          pod.status.resources?.limits?.['memory'] === memory &&
+          condition(pod, 'PodResizeInProgress') === undefined,
+      );
+      expect(memoryLimit(after)).toBe(bytes);
+      expect([idOf(after), first(after)?.restartCount]).toEqual([idOf(before), 0]);
+    }
+    await node.event('whole', ({ reason }) => reason === 'ResizeCompleted');
+    await node.remove('whole');
+  });
+
   test('what the node cannot ever give is infeasible, what others hold is deferred until they leave', async () => {
     const free = node.kubelet.allocatable()['cpu'] ?? '0';
     const cores = Number.parseInt(free, 10);

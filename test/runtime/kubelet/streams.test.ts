@@ -1,7 +1,9 @@
 // Stock kubectl through the kubelet's server into a container of a real containerd.
 // Guarantees: exec, attach, logs and port-forward carry bytes, exit codes and refusals unchanged, over SPDY and WebSocket.
+
 import { execFile, spawn } from 'node:child_process';
 import net from 'node:net';
+import path from 'node:path';
 import { Readable, Writable } from 'node:stream';
 import { Exec, KubeConfig, type V1Status } from '@kubernetes/client-node';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -56,6 +58,7 @@ describeWith(needs, 'kubectl through the kubelet', () => {
       tls: { ...(await ca.server()), clientCa: ca.cert },
       access: { authenticate: async ({ certificate }) => certificate, authorize: async () => true },
       runtime: reachable(runtime),
+      checkpointsDir: path.join(node.node.directory, 'checkpoints'),
       pods: { list: () => [pod], get: (_, name) => (name === 'web' ? pod : undefined) },
       log: silentLog,
     });

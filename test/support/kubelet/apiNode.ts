@@ -21,6 +21,7 @@ import type { KubeletOptions } from '../../../src/kubelet/config.js';
 import { eventsThrough } from '../../../src/kubelet/events.js';
 import { type RunningKubelet, runKubelet } from '../../../src/kubelet/kubelet.js';
 import { makeParts } from '../../../src/kubelet/parts.js';
+import type { LogindPlace } from '../../../src/kubelet/shutdown/logind.js';
 import { CriNode } from '../criNode.js';
 import { IMAGE } from '../imageArchive.js';
 import { startTestApiServer, type TestApiServer } from '../testApiServer.js';
@@ -72,6 +73,12 @@ export class ApiNode {
     await this.node.stop();
   }
 
+  /** Where the kubelet looks for logind; a test may start one there. */
+  get logind(): LogindPlace {
+    const at = (name: string) => path.join(this.node.node.directory, name);
+    return { bus: `unix:path=${at('bus.sock')}`, configDir: at('logind.conf.d') };
+  }
+
   get manifests(): string {
     return path.join(this.node.node.directory, 'manifests');
   }
@@ -94,6 +101,8 @@ export class ApiNode {
         ...config,
       },
       ...{ client, informers, log, runtime: cri },
+      // Never the machine's own.
+      logind: this.logind,
       pleg: openPleg(),
       cgroups: await openCgroups(),
       events: eventsThrough(makeEventRecorder(client, { component: 'kubelet', host: NODE })),

@@ -1,7 +1,9 @@
 // What both ways of writing iptables rules are held to: the same lines natively and by the tool leave the same kernel.
 import { it } from 'vitest';
+import { Applied } from '../../../proxy-modes/iptables/applied.js';
+import { planService } from '../../../proxy-modes/iptables/plan/service.js';
 import { fullTransaction, transaction } from '../../../proxy-modes/iptables/transaction.js';
-import { planService } from '../../../proxy-modes/userspace/plan/service.js';
+import { planService as planRelay } from '../../../proxy-modes/userspace/plan/service.js';
 import type { IptablesPort } from '../../../src/kernel/iptables/port.js';
 import type { IpFamily, ProxyState } from '../../../src/proxy/state.js';
 import { random, randomPort, stateOf } from './port.js';
@@ -33,7 +35,8 @@ export function sameRulesBothWays(
         randomPort(next, n, { family, protocol: (['tcp', 'udp', 'sctp'] as const)[n % 3] ?? 'tcp' });
       let state: ProxyState = stateOf(...Array.from({ length: 40 }, (_, n) => anyPort(n)));
       const full = fullTransaction({ family, state }, await place.found(), traffic);
-      const applied = new Map([...full.services].flatMap(([key, entry]) => (entry ? [[key, entry]] : [])));
+      const applied = new Applied();
+      applied.change(full.services);
       await place.write([...full.lines]);
       await place.compare();
       for (let round = 0; round < rounds; round++) {
@@ -41,19 +44,28 @@ export function sameRulesBothWays(
         state = stateOf(...ports, ...Array.from({ length: 5 }, () => anyPort(Math.floor(next() * 48))));
         const step = transaction({ family, state }, applied, traffic);
         if (step.lines.length > 0) await place.write(step.lines);
-        for (const [key, entry] of step.services) {
-          if (entry === undefined) applied.delete(key);
-          else applied.set(key, entry);
-        }
+        applied.change(step.services);
       }
       await place.compare();
     },
   );
 
+  it.each(['ip', 'ip6'] as const)('without comments are those of the tool (%s)', async (family) => {
+    const place = await both(family, false);
+    const next = random(11);
+    const chains = Array.from({ length: 20 }, (_, n) => n).flatMap((n) => [
+      ...planService(randomPort(next, n, { family }), { isLarge: true }).chains,
+    ]);
+    const rules = chains.flatMap(([chain, lines]) => lines.map((line) => `-A ${chain} ${line}`));
+    const named = ['KUBE-MARK-MASQ', ...chains.map(([chain]) => chain)];
+    await place.write(['*nat', ...named.map((chain) => `:${chain} - [0:0]`), ...rules, 'COMMIT']);
+    await place.compare();
+  });
+
   it.each(['ip', 'ip6'] as const)('redirect to a relay as the tool does (%s)', async (family) => {
     const place = await both(family, false);
     const port = randomPort(random(7), 1, { family });
-    const lines = planService({ ...port, nodePort: 30_080 }, 34_567);
+    const lines = planRelay({ ...port, nodePort: 30_080 }, { port: 34_567, hostPort: 34_568 });
     const chains = new Set(lines.map((line) => line.split(' ')[1]));
     await place.write(['*nat', ...[...chains].map((chain) => `:${chain} - [0:0]`), ...lines, 'COMMIT']);
     await place.compare();

@@ -1,14 +1,14 @@
 // A process that syncs many services over and over in a namespace, until somebody ends it. Runs what was built.
-// usage: node killedSync.mjs MODE NAMESPACE SERVICES
+// usage: node killedSync.mjs MODE NAMESPACE SERVICES [BACKEND]
 import { workload } from '../../../dist/bench/proxy/workload.js';
 import { openMode } from '../../../dist/src/proxy/modes.js';
 
-const [name, netns, services] = process.argv.slice(2);
+const [name, netns, services, backend = 'nft'] = process.argv.slice(2);
 const options = {
   table: 'trellis-proxy',
   families: ['ip'],
   traffic: { ip: { local: { by: 'cidr', cidr: '10.244.0.0/16' } } },
-  backend: 'nft',
+  backend,
   netns,
 };
 console.log('begins');

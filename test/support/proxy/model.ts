@@ -41,5 +41,6 @@ export async function followChanges(mode: ProxyMode, run: ModelRun): Promise<voi
   await run.compare(state);
 }
 
-/** `TRELLIS_MODEL_CHANGES=10000` takes the place of the usual number. */
-export const modelChanges = (usual: number): number => Number(process.env['TRELLIS_MODEL_CHANGES'] ?? usual);
+/** `TRELLIS_PROOF=long` makes ten thousand of the usual number. */
+export const modelChanges = (usual: number): number =>
+  process.env['TRELLIS_PROOF'] === 'long' ? 10_000 : usual;

@@ -31,7 +31,7 @@ export const NODE_IP = '192.168.0.1';
 export const NODE_IP6 = 'fd00:1::1';
 
 export const machine = (random: () => number = () => 0): Machine => ({
-  addresses: [NODE_IP, NODE_IP6, '127.0.0.1', '::1', '10.244.0.254'],
+  addresses: [NODE_IP, NODE_IP6, '127.0.0.1', '::1', '10.244.0.254', 'fd00:244::fe'],
   random,
 });
 

@@ -1,24 +1,46 @@
 // What the Service API promises of packets, as cases that every mode is held to.
 // Guarantees: a case names the whole of what may happen: which endpoints, with which source, or how it is refused.
-import type { IpFamily, ServicePort, TrafficOptions } from '../../../src/proxy/state.js';
+import { type ConfigOverrides, settle, trafficOf } from '../../../src/proxy/config.js';
+import type { IpFamily, PerFamily, Protocol, ServicePort, TrafficOptions } from '../../../src/proxy/state.js';
+import { API_CASES } from './apiCases.js';
 import { NODE_IP, NODE_IP6, type Packet, type Place, packetFrom } from './packet.js';
 import { endpoint, servicePort } from './port.js';
 
-export const TRAFFIC: TrafficOptions = { local: { by: 'cidr', cidr: '10.244.0.0/16' } };
-export const TRAFFIC6: TrafficOptions = { local: { by: 'cidr', cidr: 'fd00:244::/64' } };
+/** Endpoints that may get it, each `address port`; or how it ends. */
+export type Expected = readonly string[] | 'drop' | 'reject' | 'untouched';
 
 export interface SemanticCase {
   readonly name: string;
-  readonly port: ServicePort;
+  /** Undefined: no service port is made of the service at all. */
+  readonly port: ServicePort | undefined;
   readonly packet: Packet;
-  readonly options?: TrafficOptions;
-  /** Endpoints that may get it, each `address port`; or how it ends. */
-  readonly expected: readonly string[] | 'drop' | 'reject' | 'untouched';
+  /** One of OPTIONS; the usual ones when left out. */
+  readonly options?: PerFamily<TrafficOptions>;
+  readonly expected: Expected;
   readonly masqueraded?: boolean;
+  /** What a mode that cannot keep the promise gives in its place. */
+  readonly otherwise?: Readonly<Partial<Record<'ipvs' | 'userspace', Expected>>>;
 }
 
-const EXTERNAL_IP = '192.0.2.1';
-const LB_IP = '198.51.100.1';
+const node = { ips: [NODE_IP, NODE_IP6], podCidrs: ['10.244.0.0/24', 'fd00:244::/96'] };
+const clusterCidrs = ['10.244.0.0/16', 'fd00:244::/32'];
+const made = (more: ConfigOverrides) => trafficOf(settle({ clusterCidrs, ...more }), node);
+
+/** What a proxy may be configured with, as the configuration makes it. */
+export const OPTIONS = {
+  usual: made({}),
+  masqueradeAll: made({ masqueradeAll: true }),
+  nobody: made({ clusterCidrs: [] }),
+  nodeCidr: made({ detectLocalMode: 'NodeCIDR' }),
+  prefix: made({ detectLocalMode: 'InterfaceNamePrefix', interfaceNamePrefix: 'veth' }),
+  device: made({ detectLocalMode: 'BridgeInterface', bridgeInterface: 'veth1' }),
+  primary: made({ nodePortAddresses: ['primary'] }),
+  network: made({ nodePortAddresses: ['192.168.0.0/24', 'fd00:1::/64'] }),
+  otherNetwork: made({ nodePortAddresses: ['192.168.9.0/24', 'fd00:9::/64'] }),
+} as const;
+const { ip: TRAFFIC = {} } = OPTIONS.usual;
+
+export { TRAFFIC };
 
 /** What a family's cases are made of. */
 const WORLDS = {
@@ -27,8 +49,12 @@ const WORLDS = {
     there: endpoint('10.244.1.1', false),
     clusterIp: '10.96.0.1',
     nodeIp: NODE_IP,
-    externalIp: EXTERNAL_IP,
-    balancerIp: LB_IP,
+    externalIp: '192.0.2.1',
+    balancerIp: '198.51.100.1',
+    clients: '203.0.113.0/24',
+    stranger: '203.0.114.1',
+    podGateway: '10.244.0.254',
+    elsewhere: '192.168.0.9',
   },
   ip6: {
     here: endpoint('fd00:244::1'),
@@ -37,19 +63,17 @@ const WORLDS = {
     nodeIp: NODE_IP6,
     externalIp: '2001:db8:1::1',
     balancerIp: '2001:db8:2::1',
+    clients: '2001:db8::/64',
+    stranger: '2001:db8:0:1::5',
+    podGateway: 'fd00:244::fe',
+    elsewhere: 'fd00:1::9',
   },
 } as const;
 
-const { here, there } = WORLDS.ip;
-const both = { endpoints: [here, there] };
-const BOTH = ['10.244.0.1 8080', '10.244.1.1 8080'];
-const LOCAL = ['10.244.0.1 8080'];
-const outside = { nodePort: 30_080, externalIps: [EXTERNAL_IP], loadBalancerIps: [LB_IP] };
-const wide = servicePort(1, { ...both, ...outside });
 const PLACES: readonly Place[] = ['pod', 'node', 'outside'];
 
 /** Every way in, by every policy, from every place, to endpoints here, there and nowhere. */
-function fromEverywhere(family: IpFamily, protocol: 'tcp' | 'udp'): SemanticCase[] {
+function fromEverywhere(family: IpFamily, protocol: Protocol): SemanticCase[] {
   const { here, there, clusterIp, nodeIp, externalIp, balancerIp } = WORLDS[family];
   const ways = { nodePort: 30_080, externalIps: [externalIp], loadBalancerIps: [balancerIp] };
   const service = (more: Partial<ServicePort>) => servicePort(1, { family, protocol, ...ways, ...more });
@@ -66,7 +90,9 @@ function fromEverywhere(family: IpFamily, protocol: 'tcp' | 'udp'): SemanticCase
     ['a load balancer IP', balancerIp, 80],
   ];
   const about = `${protocol} over ${family}`;
-  return PLACES.flatMap((place) => {
+  // A relay without endpoints ends connections as soon as they are there, and has no word for packets of UDP.
+  const closed = { userspace: protocol === 'tcp' ? 'reject' : 'drop' } as const;
+  const cases = PLACES.flatMap((place) => {
     const packet = (ip: string, port: number) => packetFrom(place, ip, port, { protocol });
     const isOutside = place === 'outside';
     return [
@@ -82,6 +108,7 @@ function fromEverywhere(family: IpFamily, protocol: 'tcp' | 'udp'): SemanticCase
         port: nowhere,
         packet: packet(clusterIp, 80),
         expected: 'reject',
+        otherwise: closed,
       },
       {
         name: `${about}: the cluster IP with internal policy Local from ${place} stays on the node`,
@@ -95,6 +122,8 @@ function fromEverywhere(family: IpFamily, protocol: 'tcp' | 'udp'): SemanticCase
         port: internalElsewhere,
         packet: packet(clusterIp, 80),
         expected: 'drop',
+        // IPVS sees the node's own packets before any filter does.
+        otherwise: { ...(place === 'node' ? { ipvs: 'reject' } : {}), ...closed },
       },
       ...entries.flatMap(([entry, ip, port]): SemanticCase[] => [
         {
@@ -109,12 +138,14 @@ function fromEverywhere(family: IpFamily, protocol: 'tcp' | 'udp'): SemanticCase
           port: nowhere,
           packet: packet(ip, port),
           expected: 'reject',
+          otherwise: closed,
         },
         {
           name: `${about}: ${entry} with policy Local from ${place} ${isOutside ? 'stays on the node and keeps its source' : 'reaches any endpoint'}`,
           port: local,
           packet: packet(ip, port),
           expected: isOutside ? [toHere] : [toHere, toThere],
+          otherwise: { userspace: [toHere, toThere] },
           masqueraded: place === 'node',
         },
         {
@@ -122,126 +153,240 @@ function fromEverywhere(family: IpFamily, protocol: 'tcp' | 'udp'): SemanticCase
           port: elsewhere,
           packet: packet(ip, port),
           expected: isOutside ? 'drop' : [toThere],
+          otherwise: { userspace: [toThere] },
           masqueraded: place === 'node',
         },
       ]),
     ] satisfies SemanticCase[];
   });
+  // No relay of SCTP is there.
+  return protocol === 'sctp'
+    ? cases.map((one) => ({ ...one, otherwise: { ...one.otherwise, userspace: 'untouched' } }))
+    : cases;
 }
 
-const guarded = servicePort(1, { ...both, ...outside, sourceRanges: ['203.0.113.0/24'] });
+/** What needs a service or options of its own. */
+function special(family: IpFamily): SemanticCase[] {
+  const world = WORLDS[family];
+  const { here, there, clusterIp, nodeIp, externalIp, balancerIp, clients, stranger } = world;
+  const ways = { nodePort: 30_080, externalIps: [externalIp], loadBalancerIps: [balancerIp] };
+  const service = (more: Partial<ServicePort>) => servicePort(1, { family, ...ways, ...more });
+  const wide = service({ endpoints: [here, there] });
+  const guarded = service({ endpoints: [here, there], sourceRanges: [clients] });
+  const [toHere, toThere] = [`${here.ip} 8080`, `${there.ip} 8080`];
+  const any = [toHere, toThere];
+  const cases: SemanticCase[] = [
+    {
+      name: 'source ranges let a listed client in',
+      port: guarded,
+      packet: packetFrom('outside', balancerIp, 80),
+      expected: any,
+      masqueraded: true,
+    },
+    {
+      name: 'source ranges keep another client out',
+      port: guarded,
+      packet: packetFrom('outside', balancerIp, 80, { source: stranger }),
+      expected: 'drop',
+    },
+    {
+      name: 'source ranges keep a pod out that is in none of them',
+      port: guarded,
+      packet: packetFrom('pod', balancerIp, 80),
+      expected: 'drop',
+    },
+    {
+      name: 'source ranges let in the node that is in one of them',
+      port: service({ endpoints: [here, there], sourceRanges: [`${nodeIp}/${family === 'ip' ? 32 : 128}`] }),
+      packet: packetFrom('node', balancerIp, 80),
+      expected: any,
+      masqueraded: true,
+    },
+    {
+      name: 'source ranges keep out the node that is in none of them',
+      port: guarded,
+      packet: packetFrom('node', balancerIp, 80),
+      expected: 'drop',
+      // IPVS sees the node's own packets before any filter does.
+      otherwise: { ipvs: any },
+    },
+    {
+      name: 'source ranges do not guard the external IP',
+      port: guarded,
+      packet: packetFrom('outside', externalIp, 80, { source: stranger }),
+      expected: any,
+      masqueraded: true,
+    },
+    {
+      name: 'source ranges do not guard the node port',
+      port: guarded,
+      packet: packetFrom('outside', nodeIp, 30_080, { source: stranger }),
+      expected: any,
+      masqueraded: true,
+    },
+    {
+      name: 'source ranges do not guard the cluster IP',
+      port: guarded,
+      packet: packetFrom('pod', clusterIp, 80),
+      expected: any,
+    },
+    {
+      name: 'source ranges and policy Local: a listed client keeps its source',
+      port: service({
+        endpoints: [here, there],
+        localEndpoints: [here],
+        externalLocal: true,
+        sourceRanges: [clients],
+      }),
+      packet: packetFrom('outside', balancerIp, 80),
+      expected: [toHere],
+      otherwise: { userspace: any },
+    },
+    ...(['tcp', 'udp', 'sctp'] as const).map(
+      (protocol): SemanticCase => ({
+        name: `an endpoint that reaches itself is masqueraded (${protocol})`,
+        port: servicePort(1, { family, protocol, endpoints: [here] }),
+        packet: packetFrom('pod', clusterIp, 80, { protocol, source: here.ip }),
+        expected: [toHere],
+        masqueraded: true,
+        ...(protocol === 'sctp' ? { otherwise: { userspace: 'untouched' } } : {}),
+      }),
+    ),
+    {
+      name: 'an endpoint that reaches itself by an outside address is masqueraded',
+      port: service({ endpoints: [here], localEndpoints: [here], externalLocal: true }),
+      packet: packetFrom('pod', balancerIp, 80, { source: here.ip }),
+      expected: [toHere],
+      masqueraded: true,
+    },
+    {
+      name: 'masquerade-all masquerades pods too',
+      port: wide,
+      packet: packetFrom('pod', clusterIp, 80),
+      options: OPTIONS.masqueradeAll,
+      expected: any,
+      masqueraded: true,
+    },
+    {
+      name: 'without a way to tell pods nothing to the cluster IP is masqueraded',
+      port: wide,
+      packet: packetFrom('outside', clusterIp, 80),
+      options: OPTIONS.nobody,
+      expected: any,
+    },
+    {
+      name: 'pods told by the node’s own range: theirs is not masqueraded',
+      port: wide,
+      packet: packetFrom('pod', clusterIp, 80),
+      options: OPTIONS.nodeCidr,
+      expected: any,
+    },
+    {
+      name: 'pods told by the node’s own range: that of others is masqueraded',
+      port: wide,
+      packet: packetFrom('outside', clusterIp, 80),
+      options: OPTIONS.nodeCidr,
+      expected: any,
+      masqueraded: true,
+    },
+    {
+      name: 'pods told by the prefix of the device: theirs is not masqueraded',
+      port: wide,
+      packet: packetFrom('pod', clusterIp, 80, family === 'ip' ? { source: '172.16.0.9' } : {}),
+      options: OPTIONS.prefix,
+      expected: any,
+    },
+    {
+      name: 'pods told by the prefix of the device: that of others is masqueraded',
+      port: wide,
+      packet: packetFrom('outside', clusterIp, 80),
+      options: OPTIONS.prefix,
+      expected: any,
+      masqueraded: true,
+    },
+    {
+      name: 'pods told by the device: theirs is not masqueraded',
+      port: wide,
+      packet: packetFrom('pod', clusterIp, 80, family === 'ip' ? { source: '172.16.0.9' } : {}),
+      options: OPTIONS.device,
+      expected: any,
+    },
+    {
+      name: 'pods told by the device: that of others is masqueraded',
+      port: wide,
+      packet: packetFrom('outside', clusterIp, 80),
+      options: OPTIONS.device,
+      expected: any,
+      masqueraded: true,
+    },
+    {
+      name: 'another protocol is not its service',
+      port: servicePort(1, { family, endpoints: [here, there], nodePort: 30_080 }),
+      packet: packetFrom('outside', nodeIp, 30_080, { protocol: 'udp' }),
+      expected: 'untouched',
+    },
+    {
+      name: 'node ports are on every address of the node',
+      port: wide,
+      packet: packetFrom('pod', world.podGateway, 30_080),
+      expected: any,
+      masqueraded: true,
+    },
+    {
+      name: 'node ports are on the primary address',
+      port: wide,
+      packet: packetFrom('outside', nodeIp, 30_080),
+      options: OPTIONS.primary,
+      expected: any,
+      masqueraded: true,
+    },
+    {
+      name: 'node ports are on the primary address alone',
+      port: wide,
+      packet: packetFrom('pod', world.podGateway, 30_080),
+      options: OPTIONS.primary,
+      expected: 'untouched',
+    },
+    {
+      name: 'node ports are on the chosen networks',
+      port: wide,
+      packet: packetFrom('outside', nodeIp, 30_080),
+      options: OPTIONS.network,
+      expected: any,
+      masqueraded: true,
+    },
+    {
+      name: 'node ports are on no other network',
+      port: wide,
+      packet: packetFrom('outside', nodeIp, 30_080),
+      options: OPTIONS.otherNetwork,
+      expected: 'untouched',
+    },
+    {
+      name: 'node ports are not on loopback unless asked for',
+      port: wide,
+      packet: packetFrom('node', family === 'ip' ? '127.0.0.1' : '::1', 30_080),
+      expected: 'untouched',
+      // Its relay is on the node itself, where loopback needs no leave.
+      otherwise: { userspace: any },
+    },
+    {
+      name: 'a packet through the node to the same port elsewhere is not a node port',
+      port: wide,
+      packet: packetFrom('outside', world.elsewhere, 30_080),
+      expected: 'untouched',
+    },
+  ];
+  return cases.map((one) => ({ ...one, name: `${family}: ${one.name}` }));
+}
 
-const SPECIAL: readonly SemanticCase[] = [
-  {
-    name: 'source ranges let a listed client in',
-    port: guarded,
-    packet: packetFrom('outside', LB_IP, 80),
-    expected: BOTH,
-    masqueraded: true,
-  },
-  {
-    name: 'source ranges keep another client out',
-    port: guarded,
-    packet: packetFrom('outside', LB_IP, 80, { source: '203.0.114.1' }),
-    expected: 'drop',
-  },
-  {
-    name: 'source ranges do not guard the external IP',
-    port: guarded,
-    packet: packetFrom('outside', EXTERNAL_IP, 80, { source: '203.0.114.1' }),
-    expected: BOTH,
-    masqueraded: true,
-  },
-  {
-    name: 'source ranges do not guard the cluster IP',
-    port: guarded,
-    packet: packetFrom('pod', '10.96.0.1', 80),
-    expected: BOTH,
-  },
-  {
-    name: 'an endpoint that reaches itself is masqueraded',
-    port: servicePort(1, { endpoints: [here] }),
-    packet: packetFrom('pod', '10.96.0.1', 80, { source: here.ip }),
-    expected: LOCAL,
-    masqueraded: true,
-  },
-  {
-    name: 'an endpoint that reaches itself from outside addresses is masqueraded',
-    port: servicePort(1, { ...outside, endpoints: [here], localEndpoints: [here], externalLocal: true }),
-    packet: packetFrom('pod', LB_IP, 80, { source: here.ip }),
-    expected: LOCAL,
-    masqueraded: true,
-  },
-  {
-    name: 'masquerade-all masquerades pods too',
-    port: wide,
-    packet: packetFrom('pod', '10.96.0.1', 80),
-    options: { ...TRAFFIC, masqueradeAll: true },
-    expected: BOTH,
-    masqueraded: true,
-  },
-  {
-    name: 'without a way to tell pods nothing to the cluster IP is masqueraded',
-    port: wide,
-    packet: packetFrom('outside', '10.96.0.1', 80),
-    options: {},
-    expected: BOTH,
-  },
-  {
-    name: 'pods told by the device: theirs is not masqueraded',
-    port: wide,
-    packet: packetFrom('pod', '10.96.0.1', 80, { source: '172.16.0.9' }),
-    options: { local: { by: 'interface-prefix', prefix: 'veth' } },
-    expected: BOTH,
-  },
-  {
-    name: 'pods told by the device: that of others is masqueraded',
-    port: wide,
-    packet: packetFrom('outside', '10.96.0.1', 80),
-    options: { local: { by: 'interface', name: 'cni0' } },
-    expected: BOTH,
-    masqueraded: true,
-  },
-  {
-    name: 'another protocol is not its service',
-    port: servicePort(1, { ...both, nodePort: 30_080 }),
-    packet: packetFrom('outside', NODE_IP, 30_080, { protocol: 'udp' }),
-    expected: 'untouched',
-  },
-  {
-    name: 'SCTP is served',
-    port: servicePort(1, { ...both, protocol: 'sctp' }),
-    packet: packetFrom('pod', '10.96.0.1', 80, { protocol: 'sctp' }),
-    expected: BOTH,
-  },
-  {
-    name: 'node ports are on the chosen networks',
-    port: wide,
-    packet: packetFrom('outside', NODE_IP, 30_080),
-    options: { ...TRAFFIC, nodePortCidrs: ['192.168.0.0/24'] },
-    expected: BOTH,
-    masqueraded: true,
-  },
-  {
-    name: 'node ports are on no other network',
-    port: wide,
-    packet: packetFrom('outside', NODE_IP, 30_080),
-    options: { ...TRAFFIC, nodePortCidrs: ['192.168.9.0/24'] },
-    expected: 'untouched',
-  },
-  {
-    name: 'a packet through the node to the same port elsewhere is not a node port',
-    port: wide,
-    packet: packetFrom('outside', '192.168.0.9', 30_080),
-    expected: 'untouched',
-  },
-];
-
+const FAMILIES = ['ip', 'ip6'] as const;
 export const SEMANTIC_CASES: readonly SemanticCase[] = [
-  ...(['ip', 'ip6'] as const).flatMap((family) =>
-    (['tcp', 'udp'] as const).flatMap((protocol) => fromEverywhere(family, protocol)),
+  ...FAMILIES.flatMap((family) =>
+    (['tcp', 'udp', 'sctp'] as const).flatMap((protocol) => fromEverywhere(family, protocol)),
   ),
-  ...SPECIAL,
+  ...FAMILIES.flatMap(special),
+  ...API_CASES,
 ];
-export const optionsOf = ({ options, port }: SemanticCase): TrafficOptions =>
-  options ?? (port.family === 'ip' ? TRAFFIC : TRAFFIC6);
+export const optionsOf = ({ options = OPTIONS.usual, packet }: SemanticCase): TrafficOptions =>
+  options[packet.family] ?? {};

@@ -3,14 +3,20 @@
 // Guarantees: processes and namespaces are gone when the test ends, also when it fails.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
 import { afterEach } from 'vitest';
+import type { IptablesBackend } from '../../../src/kernel/iptables/port.js';
+import type { PerFamily, Protocol, ProxyMode, TrafficOptions } from '../../../src/proxy/state.js';
 import { netNsPerTest, type TestNetNs } from '../netns.js';
 import { NODE_IP, NODE_IP6 } from './packet.js';
 
 export interface Question {
-  readonly protocol: 'tcp' | 'udp';
+  readonly protocol: Protocol;
   /** None: the kernel's choice. */
   readonly source?: string;
+  /** Of UDP: questions from the same port are of the same flow. */
+  readonly sourcePort?: number;
   readonly destination: string;
   readonly port: number;
   /** How long no answer is taken for an answer that may yet come. */
@@ -20,7 +26,8 @@ export interface Question {
 /** Who answered and which source it saw; or that the question was refused; or that nothing came back. */
 export type Answer = { readonly by: string; readonly source: string } | 'refused' | 'silence';
 
-export type Asker = 'pod' | 'node' | 'outside' | 'here';
+export const ASKERS = ['pod', 'node', 'outside', 'here'] as const;
+export type Asker = (typeof ASKERS)[number];
 
 /** Node addresses by which a masqueraded packet may leave. */
 export const NODE_ADDRESSES: ReadonlySet<string> = new Set([
@@ -53,22 +60,23 @@ const tcp = ({ source, destination, port, patienceMs }) => new Promise((resolve)
   const socket = net.connect({ host: destination, port, ...(source ? { localAddress: source } : {}) });
   socket.setTimeout(patienceMs, () => { resolve('silence'); socket.destroy(); });
   socket.on('data', (chunk) => { text += chunk; }).on('end', () => resolve(told(text)));
-  socket.on('error', ({ code }) => resolve(code === 'ECONNREFUSED' ? 'refused' : 'silence'));
+  socket.on('error', ({ code }) => resolve(/^ECONN(REFUSED|RESET)$/.test(code) ? 'refused' : 'silence'));
 });
-const udp = ({ source, destination, port, patienceMs }) => new Promise((resolve) => {
+const udp = ({ source, sourcePort, destination, port, patienceMs }) => new Promise((resolve) => {
   const socket = dgram.createSocket(destination.includes(':') ? 'udp6' : 'udp4');
   const end = (answer) => { clearTimeout(timer); clearInterval(again); resolve(answer); socket.close(); };
   const timer = setTimeout(() => end('silence'), patienceMs);
   let again;
   socket.on('message', (text) => end(told(text))).on('error', ({ code }) => end(code === 'ECONNREFUSED' ? 'refused' : 'silence'));
-  socket.bind({ ...(source ? { address: source } : {}) }, () => socket.connect(port, destination, () => {
+  socket.bind({ ...(source ? { address: source } : {}), port: sourcePort ?? 0 }, () => socket.connect(port, destination, () => {
     socket.send('?');
     again = setInterval(() => socket.send('?'), 400);
   }));
 });
-const questions = JSON.parse(process.argv[1]);
-Promise.all(questions.map((question) => (question.protocol === 'tcp' ? tcp : udp)(question)))
-  .then((answers) => { console.log(JSON.stringify(answers)); process.exit(); });
+require('node:readline').createInterface({ input: process.stdin }).on('line', async (line) => {
+  const questions = JSON.parse(line);
+  console.log(JSON.stringify(await Promise.all(questions.map((one) => (one.protocol === 'tcp' ? tcp : udp)(one)))));
+});
 `;
 
 const POD = (ip: string, six: string) => `
@@ -105,7 +113,7 @@ ip -6 route add default via fd00:1::2
 const OUTSIDE = `
 ip link set lo up
 for address in 192.168.0.2/24 203.0.113.5/32 203.0.114.1/32; do ip addr add $address dev eth0; done
-for address in fd00:1::2/64 2001:db8::5/128; do ip -6 addr add $address dev eth0 nodad; done
+for address in fd00:1::2/64 2001:db8::5/128 2001:db8:0:1::5/128; do ip -6 addr add $address dev eth0 nodad; done
 ip link set eth0 up
 for network in 10.96.0.0/16 192.0.2.0/24 198.51.100.0/24 192.168.0.9/32; do ip route add $network via ${NODE_IP}; done
 for network in fd00:96::/64 2001:db8:1::/64 2001:db8:2::/64; do ip -6 route add $network via ${NODE_IP6}; done
@@ -116,26 +124,76 @@ const LOOSE = 'for file in /proc/sys/net/ipv4/conf/*/rp_filter; do echo 0 > $fil
 
 export interface TruthLab {
   readonly node: TestNetNs;
+  /** A mode in a process of its own on the node, where its sockets must be. */
+  modeOnNode(
+    name: ProxyMode['name'],
+    backend: IptablesBackend,
+    traffic: PerFamily<TrafficOptions>,
+  ): TalkingMode;
   ask(from: Asker, questions: readonly Question[]): Promise<Answer[]>;
+}
+
+/** SCTP by hand: most kernels have it in their connection tracking, few as sockets, and Node has none at all. */
+const SCTP = path.join(import.meta.dirname, 'sctp.pl');
+
+const sctpQuestion = ({ source = '', destination, port, patienceMs }: Question) =>
+  [source, destination, port, patienceMs].join();
+const sctpAnswers = (line: string) =>
+  line.split(';').map((text): Answer => {
+    const [by = '', source] = text.split(' ');
+    if (source !== undefined) return { by, source };
+    return by === 'refused' ? 'refused' : 'silence';
+  });
+
+type TalkingMode = Pick<ProxyMode, 'sync' | 'cleanUp' | 'close'>;
+const MODE = path.join(import.meta.dirname, 'modeProcess.mjs');
+
+interface Talker {
+  /** One line in, one line out. */
+  say(line: string): Promise<string>;
+  end(): void;
 }
 
 /** To be called once in a test file. */
 export function truthLab() {
   const namespaces = netNsPerTest();
-  const servers: ChildProcess[] = [];
+  const children: ChildProcess[] = [];
   afterEach(async () => {
-    for (const server of servers.splice(0)) {
-      const ended = once(server, 'exit');
-      server.kill('SIGKILL');
+    for (const child of children.splice(0)) {
+      if (child.exitCode !== null || child.signalCode !== null) continue;
+      const ended = once(child, 'exit');
+      child.kill('SIGKILL');
       await ended;
     }
   });
 
+  const start = (ns: TestNetNs, ...command: readonly string[]) => {
+    const argv = [`--net=${ns.path}`, ...command];
+    const child = spawn('nsenter', argv, { stdio: ['pipe', 'pipe', 'inherit'] });
+    children.push(child);
+    const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+    const next = async () => {
+      const { value, done } = await lines.next();
+      if (done === true) throw new Error(`${command[0]} ended without a word`);
+      return value;
+    };
+    return { child, next };
+  };
+  const talker = (ns: TestNetNs, ...command: readonly string[]): Talker => {
+    const { child, next } = start(ns, ...command);
+    return {
+      say: (line) => {
+        child.stdin.write(`${line}\n`);
+        return next();
+      },
+      end: () => void child.stdin.end(),
+    };
+  };
   async function serve(ns: TestNetNs, ...addresses: readonly string[]): Promise<void> {
-    const argv = [`--net=${ns.path}`, process.execPath, '-e', SERVER, ...addresses];
-    const child = spawn('nsenter', argv, { stdio: ['ignore', 'pipe', 'inherit'] });
-    servers.push(child);
-    await once(child.stdout, 'data');
+    await Promise.all([
+      start(ns, process.execPath, '-e', SERVER, ...addresses).next(),
+      start(ns, 'perl', SCTP, 'serve', ...addresses).next(),
+    ]);
   }
 
   async function open(): Promise<TruthLab> {
@@ -167,15 +225,53 @@ export function truthLab() {
     await here.run('sh', '-e', '-c', POD('10.244.0.1', 'fd00:244::1'));
     await there.run('sh', '-e', '-c', POD('10.244.1.1', 'fd00:244:1::1'));
     await outside.run('sh', '-e', '-c', `${OUTSIDE}${LOOSE}`);
-    await serve(here, '10.244.0.1', 'fd00:244::1');
-    await serve(there, '10.244.1.1', 'fd00:244:1::1');
-    const askers: Readonly<Record<Asker, TestNetNs>> = { pod, node, outside, here };
+    await Promise.all([
+      serve(here, '10.244.0.1', 'fd00:244::1'),
+      serve(there, '10.244.1.1', 'fd00:244:1::1'),
+    ]);
+    const askers = { pod, node, outside, here };
+    const clients = new Map(ASKERS.map((name) => [name, clientsIn(askers[name])]));
     return {
       node,
-      ask: async (from, questions) =>
-        JSON.parse(
-          await askers[from].run(process.execPath, '-e', CLIENT, JSON.stringify(questions)),
-        ) as Answer[],
+      modeOnNode: (name, backend, traffic) => talkingMode(node, { name, backend, traffic }),
+      ask: (from, questions) => clients.get(from)?.(questions) ?? Promise.resolve([]),
+    };
+  }
+
+  function talkingMode(
+    ns: TestNetNs,
+    { name, backend, traffic }: { name: string; backend: string; traffic: PerFamily<TrafficOptions> },
+  ): TalkingMode {
+    const { say, end } = talker(ns, process.execPath, MODE, name, backend);
+    const tell = async (words: object) => void (await say(JSON.stringify(words)));
+    return {
+      sync: async (state) => {
+        await tell({ traffic, state: [...state] });
+        return { sent: 0 };
+      },
+      cleanUp: () => tell({}),
+      close: end,
+    };
+  }
+
+  /** Started when they are first needed. */
+  function clientsIn(ns: TestNetNs) {
+    let [own, sctp]: (Talker | undefined)[] = [];
+    return async (questions: readonly Question[]): Promise<Answer[]> => {
+      const isSctp = questions.map(({ protocol }) => protocol === 'sctp');
+      const [byHand, others] = [true, false].map((side) => questions.filter((_, i) => isSctp[i] === side));
+      const askAll = async (list: readonly Question[] = []) => {
+        if (list.length === 0) return [];
+        own ??= talker(ns, process.execPath, '-e', CLIENT);
+        return JSON.parse(await own.say(JSON.stringify(list))) as Answer[];
+      };
+      const askByHand = async (list: readonly Question[] = []) => {
+        if (list.length === 0) return [];
+        sctp ??= talker(ns, 'perl', SCTP, 'ask');
+        return sctpAnswers(await sctp.say(list.map(sctpQuestion).join(';')));
+      };
+      const [told, rest] = await Promise.all([askByHand(byHand), askAll(others)]);
+      return isSctp.map((side) => (side ? told : rest).shift() ?? 'silence');
     };
   }
 

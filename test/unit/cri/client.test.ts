@@ -212,6 +212,112 @@ describe('the CRI client', () => {
     await expect(broken).rejects.toBeInstanceOf(CriError);
   });
 
+  test('every call of CRI v1 is there, and a list in pieces is one list', async () => {
+    const runtimeCalls = [
+      ...['Version', 'Status', 'RunPodSandbox', 'StopPodSandbox', 'RemovePodSandbox', 'PodSandboxStatus'],
+      ...['ListPodSandbox', 'StreamPodSandboxes', 'CreateContainer', 'StartContainer', 'StopContainer'],
+      ...['RemoveContainer', 'ListContainers', 'StreamContainers', 'ContainerStatus', 'ReopenContainerLog'],
+      ...['UpdateContainerResources', 'ExecSync', 'Exec', 'Attach', 'PortForward', 'ContainerStats'],
+      ...['ListContainerStats', 'StreamContainerStats', 'PodSandboxStats', 'ListPodSandboxStats'],
+      ...['StreamPodSandboxStats', 'UpdateRuntimeConfig', 'CheckpointContainer', 'GetContainerEvents'],
+      ...['ListMetricDescriptors', 'ListPodSandboxMetrics', 'StreamPodSandboxMetrics', 'RuntimeConfig'],
+      'UpdatePodSandboxResources',
+    ];
+    const imageCalls = [
+      'ListImages',
+      'StreamImages',
+      'ImageStatus',
+      'PullImage',
+      'RemoveImage',
+      'ImageFsInfo',
+    ];
+    const known = (service: string) =>
+      Object.keys(proto[`runtime.v1.${service}`] as ServiceDefinition).sort();
+    expect(known('RuntimeService')).toEqual(runtimeCalls.sort());
+    expect(known('ImageService')).toEqual(imageCalls.sort());
+    const { runtime, images } = open();
+    const methodOf = (call: string) => `${call[0]?.toLowerCase()}${call.slice(1)}`;
+    const renamed: Record<string, string> = { getContainerEvents: 'containerEvents' };
+    for (const call of runtimeCalls)
+      expect(runtime).toHaveProperty(renamed[methodOf(call)] ?? methodOf(call));
+    for (const call of imageCalls) expect(images).toHaveProperty(methodOf(call));
+
+    const server = new Server();
+    const pieces =
+      (...all: readonly object[]) =>
+      (call: ServerWritableStream<object, object>) => {
+        for (const piece of all) call.write(piece);
+        call.end();
+      };
+    const stats = (id: string) => ({ attributes: { id }, cpu: { usageCoreNanoSeconds: { value: '7' } } });
+    const sandboxStats = {
+      attributes: { id: 's', metadata: { uid: 'u' } },
+      linux: {
+        memory: { workingSetBytes: { value: '8' } },
+        network: { defaultInterface: { rxBytes: { value: '9' } } },
+        process: { processCount: { value: '2' } },
+        containers: [stats('c')],
+      },
+    };
+    const metric = { name: 'm', metricType: 'GAUGE', labelValues: ['a'], value: { value: '3' } };
+    server.addService(proto['runtime.v1.RuntimeService'] as ServiceDefinition, {
+      StreamPodSandboxes: pieces({ items: [{ id: 'a' }] }, { items: [{ id: 'b' }] }),
+      StreamContainers: pieces({ containers: [{ id: 'c' }] }, { containers: [{ id: 'd' }, { id: 'e' }] }),
+      StreamContainerStats: pieces({ stats: [stats('c')] }),
+      StreamPodSandboxStats: pieces({ stats: [sandboxStats] }),
+      StreamPodSandboxMetrics: pieces({ podMetrics: [{ podSandboxId: 's', metrics: [metric] }] }),
+    });
+    server.addService(proto['runtime.v1.ImageService'] as ServiceDefinition, {
+      StreamImages: pieces({ images: [{ id: 'i' }] }, {}),
+    });
+    servers.push(server);
+    await listen(server);
+    const ids = (list: readonly { readonly id: string }[]) => list.map(({ id }) => id);
+    expect(ids(await runtime.streamPodSandboxes())).toEqual(['a', 'b']);
+    expect(ids(await runtime.streamContainers())).toEqual(['c', 'd', 'e']);
+    expect(ids(await images.streamImages())).toEqual(['i']);
+    expect(await runtime.streamContainerStats()).toMatchObject([{ id: 'c', cpuCoreNanoSeconds: 7 }]);
+    expect(await runtime.streamPodSandboxStats()).toMatchObject([
+      { ...{ id: 's', podUid: 'u', workingSetBytes: 8, rxBytes: 9, txBytes: 0, processCount: 2 } },
+    ]);
+    expect(await runtime.streamPodSandboxMetrics()).toMatchObject([
+      { podSandboxId: 's', metrics: [{ name: 'm', metricType: 'GAUGE', value: 3 }] },
+    ]);
+    await expect(runtime.checkpointContainer('c', '/x', 1)).rejects.toMatchObject({
+      ...{ call: 'CheckpointContainer', code: 'UNIMPLEMENTED' },
+    });
+  });
+
+  test('what is asked of the runtime as a whole arrives', async () => {
+    const seen: Record<string, unknown>[] = [];
+    const note = (answer: object) => (request: Record<string, unknown>) => {
+      seen.push(request);
+      return answer;
+    };
+    await serve('RuntimeService', {
+      RuntimeConfig: () => ({ linux: { cgroupDriver: 'CGROUPFS' } }),
+      UpdateRuntimeConfig: note({}),
+      UpdatePodSandboxResources: note({}),
+      CheckpointContainer: note({}),
+      ContainerStats: () => ({}),
+      PodSandboxStats: () => ({ stats: { attributes: { id: 's' } } }),
+      ListMetricDescriptors: () => ({ descriptors: [{ name: 'm', help: 'h', labelKeys: ['a'] }] }),
+    });
+    const { runtime } = open();
+    expect(await runtime.runtimeConfig()).toEqual({ cgroupDriver: 'CGROUPFS' });
+    await runtime.updateRuntimeConfig('10.0.0.0/24');
+    await runtime.updatePodSandboxResources('s', { cpuShares: 5 });
+    await runtime.checkpointContainer('c', '/x.tar', 3);
+    expect(seen).toMatchObject([
+      { runtimeConfig: { networkConfig: { podCidr: '10.0.0.0/24' } } },
+      { podSandboxId: 's', resources: { cpuShares: '5' } },
+      { containerId: 'c', location: '/x.tar', timeout: '3' },
+    ]);
+    expect((await runtime.podSandboxStats('s')).id).toBe('s');
+    expect(await runtime.listMetricDescriptors()).toEqual([{ name: 'm', help: 'h', labelKeys: ['a'] }]);
+    await expect(runtime.containerStats('c')).rejects.toMatchObject({ code: 'INTERNAL' });
+  });
+
   test('a runtime without events says so', async () => {
     await serve('RuntimeService', { Version: () => ({}) });
     await expect(

@@ -55,6 +55,14 @@ describe('what a node takes', () => {
     ['a taint that is not tolerated', podOf(), [], 'TaintToleration'],
     ['a profile that is not enforced here', confined('RuntimeDefault'), [], 'AppArmor'],
     ['a profile that asks for nothing', confined('Unconfined'), [], undefined],
+    ['another system', asking({}, { os: { name: 'windows' } }), [], 'PodOSNotSupported'],
+    ['this system', asking({}, { os: { name: 'linux' } }), [], undefined],
+    [
+      'a label of another system',
+      { ...asking({}), metadata: { ...podOf().metadata, labels: { 'kubernetes.io/os': 'windows' } } },
+      [],
+      'PodOSSelectorNodeLabelDoesNotMatch',
+    ],
     [
       'groups that the runtime cannot leave out',
       asking({}, { securityContext: { supplementalGroupsPolicy: 'Strict' } }),

@@ -31,3 +31,39 @@ test('at most so many run at once, in order, and a failure makes room', async ()
   expect(begun).toEqual([0, 1, 2, 3]);
   expect(most).toBe(2);
 });
+
+test('who gives up while waiting leaves the queue', async () => {
+  const gate = makeGate(1);
+  let end = () => {};
+  const first = gate(() => new Promise<void>((resolve) => (end = resolve)));
+  const giving = new AbortController();
+  const given = gate(async () => 'never', giving.signal);
+  const third = gate(async () => 'third');
+  giving.abort(new Error('the pod is ending'));
+  await expect(given).rejects.toThrow('the pod is ending');
+  end();
+  await first;
+  expect(await third).toBe('third');
+  await expect(gate(async () => 'late', giving.signal)).resolves.toBe('late'); // there was no queue to wait in
+});
+
+test('a piece that hangs does not hold others up', async () => {
+  const gate = makeGate(1, { countsForMs: 1 });
+  let end = () => {};
+  const hung = gate(() => new Promise<void>((resolve) => (end = resolve)));
+  expect(await gate(async () => 'next')).toBe('next');
+  end();
+  await hung;
+  // It made room once: still one at a time.
+  let running = 0;
+  const strict = makeGate(1, { countsForMs: 60_000 });
+  await Promise.all(
+    [1, 2].map(() =>
+      strict(async () => {
+        expect(++running).toBe(1);
+        await Promise.resolve();
+        running--;
+      }),
+    ),
+  );
+});

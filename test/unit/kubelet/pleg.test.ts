@@ -4,11 +4,13 @@ import type { ContainerEvent, RuntimeService } from '../../../src/cri/runtime.js
 import { Pleg } from '../../../src/kubelet/pleg.js';
 import { PodCache } from '../../../src/kubelet/runtime/podCache.js';
 import { emptyRuntimePod } from '../../../src/kubelet/runtime/runtimePod.js';
+import { sandbox } from './support.js';
 
 const setUp = (fetch: (uid: string) => Promise<void> = async () => {}, periodMs = 1000) => {
   const stream = { end: () => {} };
   const said: string[] = [];
-  let pending: string[] = [];
+  let pending: { podUid: string; events: { type: string; id: string }[] }[] = [];
+  const busy = new Set<string>();
   let clock = 0;
   let broken = false;
   const list = async () => {
@@ -18,7 +20,7 @@ const setUp = (fetch: (uid: string) => Promise<void> = async () => {}, periodMs 
   const cache = new PodCache(
     async (uid) => {
       await fetch(uid);
-      return emptyRuntimePod(uid);
+      return { ...emptyRuntimePod(uid), sandboxes: [sandbox({ id: `${uid}-sandbox` })] };
     },
     () => ++clock,
   );
@@ -41,7 +43,7 @@ const setUp = (fetch: (uid: string) => Promise<void> = async () => {}, periodMs 
     } as Partial<RuntimeService> as RuntimeService,
     differ: {
       relist: async () => ({
-        changed: pending.map((podUid) => ({ podUid, events: [] })),
+        changed: pending,
         commit: () => {
           said.push('commit');
           pending = [];
@@ -49,12 +51,16 @@ const setUp = (fetch: (uid: string) => Promise<void> = async () => {}, periodMs 
       }),
     },
     changed: (uid) => said.push(uid),
+    isBusy: (uid) => busy.has(uid),
   });
   return {
-    ...{ said, pleg, stream, relists: () => relists },
+    ...{ said, pleg, cache, busy, stream, relists: () => relists },
+    happens: (podUid: string, type: string) => {
+      pending = [{ podUid, events: [{ type, id: `${podUid}-sandbox` }] }];
+    },
     tell: (podUid: string) => tell?.({ containerId: 'c', type: 'CONTAINER_STARTED_EVENT', podUid }),
     change: (...uids: string[]) => {
-      pending = uids;
+      pending = uids.map((podUid) => ({ podUid, events: [] }));
     },
     breakOff: () => {
       broken = true;
@@ -132,4 +138,38 @@ test("the runtime's own events are heard at once, and relists become rare until 
   } finally {
     await pleg.stop();
   }
+});
+
+test('what is already known of a pod is told without another look at it', async () => {
+  let asked = 0;
+  const { said, pleg, cache, happens } = setUp(async () => void asked++);
+  await cache.refresh('u1');
+  happens('u1', 'ContainerStarted');
+  await pleg.relist();
+  expect(said).toEqual(['u1', 'commit']);
+  expect(asked).toBe(1);
+  happens('u1', 'ContainerDied');
+  await pleg.relist();
+  expect(said).toEqual(['u1', 'commit', 'u1', 'commit']);
+  expect(asked).toBe(2);
+});
+
+test('a pod that is worked on is looked at when that is done, or has taken long', async () => {
+  let asked = 0;
+  const { said, pleg, busy, happens, advance } = setUp(async () => void asked++);
+  busy.add('u1');
+  happens('u1', 'ContainerStarted');
+  await pleg.relist();
+  await pleg.relist();
+  expect([said, asked]).toEqual([['commit', 'commit'], 0]);
+  busy.delete('u1');
+  await pleg.relist();
+  expect(said.slice(2)).toEqual(['u1', 'commit']);
+  busy.add('u1');
+  happens('u1', 'ContainerDied');
+  await pleg.relist();
+  expect(asked).toBe(1);
+  advance(10_000);
+  await pleg.relist();
+  expect(asked).toBe(2);
 });

@@ -18,13 +18,14 @@ const brief = (pod: Pod, status: RuntimePod, more: Partial<PodFacts> = {}) => {
     status,
     more,
   );
-  const { containersToKill, containersToResize, ephemeralContainersToStart } = other;
+  const { containersToKill, containersToResize, ephemeralContainersToStart, runsToForget } = other;
   const names = (list: readonly { name: string }[]) => list.map(({ name }) => name);
   return {
     ...(createSandbox ? { sandbox: attempt } : {}),
     ...(killPod ? { killPod } : {}),
     ...(ephemeralContainersToStart.length > 0 ? { debug: names(ephemeralContainersToStart) } : {}),
     ...(containersToResize.length > 0 ? { resize: containersToResize.map(({ id }) => id) } : {}),
+    ...(runsToForget.length > 0 ? { forget: runsToForget.map(({ id }) => id) } : {}),
     init: names(initContainersToStart),
     start: names(containersToStart),
     kill: containersToKill.map(({ id }) => id),
@@ -37,6 +38,17 @@ const withSidecar = podOf({
   initContainers: [container('side', { restartPolicy: 'Always' }), container('one')],
 });
 const never = podOf({ restartPolicy: 'Never' });
+const ruled = podOf({
+  restartPolicy: 'Never',
+  initContainers: [container('one')],
+  containers: [
+    container('web', {
+      restartPolicy: 'Never',
+      restartPolicyRules: [{ action: 'RestartAllContainers', exitCodes: { operator: 'In', values: [42] } }],
+    }),
+    container('other'),
+  ],
+});
 const onFailure = podOf({ restartPolicy: 'OnFailure' });
 const failing = (kind: 'liveness' | 'startup') => (): ProbeFailure => ({ kind, message: 'refused' });
 const nothing = { init: [], start: [], kill: [] };
@@ -54,6 +66,34 @@ describe('what a pod needs next', () => {
       withInit,
       emptyRuntimePod('u1'),
       { sandbox: 0, killPod: true, ...nothing, init: ['one'] },
+    ],
+    [
+      'a rule that restarts all ends the others first',
+      ruled,
+      runtimePod([run(ruled, 'web', 'exited', { exitCode: 42 }), run(ruled, 'other', 'running')]),
+      { ...nothing, kill: ['other-0'] },
+    ],
+    [
+      'and then every run is forgotten, those of init containers too',
+      ruled,
+      runtimePod([
+        run(ruled, 'web', 'exited', { exitCode: 42 }),
+        run(ruled, 'other', 'exited', { exitCode: 137 }),
+        run(ruled, 'one', 'exited'),
+      ]),
+      { ...nothing, forget: ['one-0', 'web-0', 'other-0'] },
+    ],
+    [
+      'after which the pod begins with its first init container',
+      ruled,
+      runtimePod([]),
+      { ...nothing, init: ['one'] },
+    ],
+    [
+      'another code restarts nothing',
+      ruled,
+      runtimePod([run(ruled, 'web', 'exited', { exitCode: 7 }), run(ruled, 'other', 'running')]),
+      nothing,
     ],
     ['a healthy pod is left alone', plain, runtimePod([run(plain, 'web', 'running')]), nothing],
     [

@@ -138,12 +138,18 @@ describe('a change helps', () => {
 });
 
 describe('a bound pod only reports', () => {
+  const containers = [{ name: 'c', resources: { requests: { cpu: '1' } } }];
+  const has = (cpu: string) => ({
+    containerStatuses: [{ name: 'c', resources: { requests: { cpu } }, allocatedResources: { cpu: '1' } }],
+  });
   const pod = (meta: object, rest: object = {}) => {
-    const made = makePod('p', { nodeName: 'a' });
+    const made = makePod('p', { nodeName: 'a', containers });
     return { ...made, metadata: { ...made.metadata, generation: 1, labels: { app: 'x' }, ...meta }, ...rest };
   };
   it.each([
     ['when its status changes', pod({}, { status: { phase: 'Running' } }), true],
+    ['when it has what it asks for', pod({}, { status: has('1000m') }), true],
+    ['not when it holds more than it asks for', pod({}, { status: has('2') }), false],
     ['not when it has ended', pod({}, { status: { phase: 'Failed' } }), false],
     ['not when its spec changed', pod({ generation: 2 }), false],
     ['not when its labels did', pod({ labels: { app: 'y' } }), false],

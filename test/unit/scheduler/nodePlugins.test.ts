@@ -41,6 +41,28 @@ table(nodeUnschedulable, [
   ],
 ]);
 
+const shrinking = {
+  ...requesting('held', { cpu: '1' }),
+  status: {
+    containerStatuses: [
+      {
+        ...{ name: 'c', image: '', imageID: '', ready: true, restartCount: 0 },
+        ...{ resources: { requests: { cpu: '3' } }, allocatedResources: { cpu: '1' } },
+      },
+    ],
+  },
+};
+table(nodeResourcesFit(), [
+  ['room beside one that is to have less', requesting('p', { cpu: '1' }), node, [shrinking], []],
+  [
+    'what one that is to have less has not let go of yet',
+    requesting('p', { cpu: '2' }),
+    node,
+    [shrinking],
+    ['Insufficient cpu'],
+  ],
+]);
+
 table(nodeName, [
   ['no node named', plain, node, [], []],
   ['this node named', makePod('p', { nodeName: 'n1' }), node, [], []],

@@ -14,14 +14,16 @@ import {
 } from '../../causes.js';
 import type { V1Container, V1ContainerPort, V1ContainerResizePolicy, V1PodSpec } from '../../gen/types.js';
 import { dnsLabel, ipAddress, portName, portNumber } from '../../names.js';
-import { validateEnv, validateEnvFrom } from './env.js';
+import { validateEnv, validateEnvFrom, validateFileKeys } from './env.js';
 import { validateEphemeralContainers } from './ephemeral.js';
 import { validateMounts } from './mounts.js';
 import { validateProbes } from './probes.js';
 import { validateResources } from './resources.js';
+import { validateRestartRules } from './restartRules.js';
 import { validateContainerSecurity } from './security.js';
+import { validateStopSignal } from './signals.js';
+import { PULL_POLICIES } from './volumes.js';
 
-const PULL_POLICIES = ['Always', 'IfNotPresent', 'Never'];
 const PROTOCOLS = ['SCTP', 'TCP', 'UDP'];
 
 export function validateContainers(spec: V1PodSpec, at: string): Cause[] {
@@ -34,7 +36,12 @@ export function validateContainers(spec: V1PodSpec, at: string): Cause[] {
       if (causes.length === 0 && names.has(container.name))
         causes.push(duplicate(`${here}.name`, container.name));
       names.add(container.name);
-      return [...causes, ...validateContainer(container, here, volumes)];
+      return [
+        ...causes,
+        ...validateContainer(container, here, volumes),
+        ...validateStopSignal(container, here, spec.os),
+        ...validateFileKeys(container, here, spec.volumes ?? []),
+      ];
     });
   const containers = spec.containers ?? [];
   return [
@@ -71,6 +78,7 @@ function validateContainer(container: V1Container, at: string, volumes: Readonly
     ...validateMounts(container, at, volumes),
     ...validateContainerSecurity(container.securityContext, `${at}.securityContext`),
     ...validateResize(container.resizePolicy ?? [], `${at}.resizePolicy`),
+    ...validateRestartRules(container, at),
     ...validateProbes(container, at),
     ...validateResources(container.resources, `${at}.resources`),
   ];

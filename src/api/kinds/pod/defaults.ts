@@ -86,6 +86,7 @@ function defaultVolume(volume: Draft<V1Volume>): void {
   for (const source of [volume.secret, volume.configMap, volume.downwardAPI, volume.projected])
     if (source !== undefined) source.defaultMode ??= DEFAULT_MODE;
   if (volume.hostPath !== undefined) volume.hostPath.type ??= '';
+  if (volume.image?.reference) volume.image.pullPolicy ||= pullPolicyFor(volume.image.reference);
   const projections = volume.projected?.sources ?? [];
   for (const { serviceAccountToken } of projections)
     if (serviceAccountToken !== undefined) serviceAccountToken.expirationSeconds ??= 3600;

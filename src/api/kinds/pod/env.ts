@@ -5,16 +5,21 @@ import {
   checkName,
   checkRequiredName,
   invalidValue,
+  notFoundValue,
   notSupported,
   required,
 } from '../../causes.js';
 import type {
+  V1Container,
   V1EnvFromSource,
   V1EnvVar,
+  V1FileKeySelector,
   V1ObjectFieldSelector,
   V1ResourceFieldSelector,
+  V1Volume,
 } from '../../gen/types.js';
 import { configKey, dnsSubdomain, envName } from '../../names.js';
+import { validateInside } from './volumes.js';
 
 const FIELDS = [
   ...['metadata.name', 'metadata.namespace', 'metadata.uid', 'spec.nodeName', 'spec.serviceAccountName'],
@@ -37,7 +42,7 @@ export function validateEnv({ name, value, valueFrom }: V1EnvVar, at: string): C
       invalidValue(
         here,
         '',
-        'must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`',
+        'must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`',
       ),
     );
   else if (value) causes.push(invalidValue(here, '', 'may not be specified when `value` is not empty'));
@@ -52,7 +57,35 @@ export function validateEnv({ name, value, valueFrom }: V1EnvVar, at: string): C
   if (valueFrom.fieldRef !== undefined) causes.push(...validateField(valueFrom.fieldRef, `${here}.fieldRef`));
   if (valueFrom.resourceFieldRef !== undefined)
     causes.push(...validateAmount(valueFrom.resourceFieldRef, `${here}.resourceFieldRef`));
+  if (valueFrom.fileKeyRef !== undefined)
+    causes.push(...validateFileKey(valueFrom.fileKeyRef, `${here}.fileKeyRef`));
   return causes;
+}
+
+function validateFileKey({ key, path, volumeName }: V1FileKeySelector, at: string): Cause[] {
+  return [
+    ...checkRequiredName(`${at}.key`, key, envName),
+    ...(volumeName ? [] : [required(`${at}.volumeName`)]),
+    ...(path ? validateInside(path, `${at}.path`) : [required(`${at}.path`)]),
+  ];
+}
+
+/** The file lies in a volume that containers of the pod write. */
+export function validateFileKeys(
+  { env = [] }: V1Container,
+  at: string,
+  volumes: readonly V1Volume[],
+): Cause[] {
+  return env.flatMap(({ valueFrom }, index) => {
+    const name = valueFrom?.fileKeyRef?.volumeName;
+    if (!name) return [];
+    const field = `${at}.env[${index}].valueFrom.fileKeyRef.volumeName`;
+    const volume = volumes.find((one) => one.name === name);
+    if (volume === undefined) return [notFoundValue(field, name)];
+    return volume.emptyDir === undefined
+      ? [invalidValue(field, name, 'referenced volume must be of type emptyDir')]
+      : [];
+  });
 }
 
 function validateField({ fieldPath }: V1ObjectFieldSelector, at: string): Cause[] {

@@ -1,7 +1,7 @@
 // What may change of a pod's resources while it runs. Pure.
 // Guarantees: cpu and memory of containers that stay, within the pod's QoS class; nothing that was said is taken back.
 import { type Cause, forbiddenField, invalidValue } from '../../causes.js';
-import type { V1Container, V1Pod } from '../../gen/types.js';
+import type { V1Container, V1Pod, V1ResourceRequirements } from '../../gen/types.js';
 import { sameMeaning } from '../../own.js';
 import { qosClassOf } from './qos.js';
 
@@ -23,8 +23,26 @@ export function validatePodResize({ spec }: ResizedPod, old: ResizedPod): Cause[
       ? []
       : [invalidValue('spec', qos, 'Pod QOS Class may not change as a result of resizing')]),
     ...(isSupported(old) ? [] : [forbiddenField('spec', 'Pod running on node without support for resize')]),
+    ...whole(spec.resources, old.spec.resources),
     ...containers(spec.initContainers, old.spec.initContainers, 'spec.initContainers', sidecars),
     ...containers(spec.containers, old.spec.containers, 'spec.containers', () => true),
+  ];
+}
+
+/** What the pod asks for as a whole: one that asked for nothing as such cannot begin to. */
+function whole(next: V1ResourceRequirements | undefined, old: V1ResourceRequirements | undefined): Cause[] {
+  if (old === undefined)
+    return next === undefined
+      ? []
+      : [forbiddenField('spec.resources', 'pod-level resources cannot be added to a pod that runs')];
+  const pod = { name: '', resources: next };
+  const before = { name: '', resources: old };
+  return [
+    ...removed(pod, before, 'limits', 'spec.resources'),
+    ...removed(pod, before, 'requests', 'spec.resources'),
+    ...(sameMeaning(others(pod), others(before))
+      ? []
+      : [forbiddenField('spec', 'only cpu and memory resources are mutable')]),
   ];
 }
 

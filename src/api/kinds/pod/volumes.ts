@@ -17,6 +17,7 @@ const HOST_PATH_TYPES = [
   ...['', 'DirectoryOrCreate', 'Directory', 'FileOrCreate', 'File', 'Socket', 'CharDevice', 'BlockDevice'],
 ];
 const MAX_MODE = 0o777;
+export const PULL_POLICIES = ['Always', 'IfNotPresent', 'Never'];
 
 export function validateVolumes(volumes: readonly V1Volume[], at: string): Cause[] {
   const seen = new Set<string>();
@@ -34,7 +35,8 @@ function validateSource(volume: V1Volume, at: string): Cause[] {
     (key) => key !== 'name' && volume[key as keyof V1Volume] !== undefined,
   );
   if (sources.length === 0) return [required(at, 'must specify a volume type')];
-  const { configMap, secret, hostPath, emptyDir, downwardAPI, projected, persistentVolumeClaim } = volume;
+  const { configMap, secret, hostPath, emptyDir, downwardAPI, projected, persistentVolumeClaim, image } =
+    volume;
   const causes: Cause[] = sources
     .slice(1)
     .map((source) => forbiddenField(`${at}.${source}`, 'may not specify more than 1 volume type'));
@@ -60,6 +62,10 @@ function validateSource(volume: V1Volume, at: string): Cause[] {
     causes.push(...validateMode(projected.defaultMode, `${at}.projected.defaultMode`));
     for (const [index, source] of (projected.sources ?? []).entries())
       causes.push(...validateProjection(source, `${at}.projected.sources[${index}]`));
+  }
+  if (image !== undefined) {
+    if (!image.reference) causes.push(required(`${at}.image.reference`));
+    causes.push(...checkOneOf(`${at}.image.pullPolicy`, image.pullPolicy, PULL_POLICIES));
   }
   if (persistentVolumeClaim !== undefined && !persistentVolumeClaim.claimName)
     causes.push(required(`${at}.persistentVolumeClaim.claimName`));

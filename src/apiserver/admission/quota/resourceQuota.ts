@@ -44,7 +44,8 @@ export function makeResourceQuota(options: {
 }
 
 function concerns({ operation, subresource, namespace, type }: AdmissionRequest): boolean {
-  if (subresource !== '' || namespace === '') return false;
+  // Of the subresources only a resize takes more than before.
+  if (!['', 'resize'].includes(subresource) || namespace === '') return false;
   return (
     operation === 'create' || (operation === 'update' && type.group === '' && GROWING.has(type.resource))
   );

@@ -1,8 +1,8 @@
 // kubectl's newer streams over WebSocket, carried to a runtime that speaks SPDY: v5 channels, and SPDY inside WebSocket.
 // Guarantees: a closed stdin arrives as its end; the reader's pace is the writer's; both ends close together.
 import type { Duplex } from 'node:stream';
+import { NORMAL_CLOSURE, WebSocket } from '../../../client/webSocket.js';
 import { SpdyClient } from './spdy.js';
-import { NORMAL_CLOSURE, WebSocket } from './webSocket.js';
 
 /** exec and attach of kubectl 1.31 and later. */
 export const CHANNELS_V5 = 'v5.channel.k8s.io';

@@ -20,6 +20,7 @@ const spread = (fields: object) =>
     ],
   });
 const volumes = [{ name: 'v' }];
+const fromFile = (fileKeyRef: object) => ({ name: 'A', valueFrom: { fileKeyRef } });
 
 describe('a pod is refused with', () => {
   it.each<[string, object, string]>([
@@ -44,6 +45,78 @@ describe('a pod is refused with', () => {
       'domains for a mere wish',
       spread({ whenUnsatisfiable: 'ScheduleAnyway', minDomains: 2 }),
       'can only use minDomains if whenUnsatisfiable=DoNotSchedule, not ScheduleAnyway',
+    ],
+    [
+      'a signal to stop by and no system to know it',
+      container({ lifecycle: { stopSignal: 'SIGUSR1' } }),
+      'spec.containers[0].lifecycle.stopSignal: Forbidden: may not be set for containers with empty `spec.os.name`',
+    ],
+    [
+      'a signal that Linux does not have',
+      pod({
+        os: { name: 'linux' },
+        containers: [{ name: 'c', image: 'i', lifecycle: { stopSignal: 'SIGRTMAX-15' } }],
+      }),
+      'spec.containers[0].lifecycle.stopSignal: Unsupported value: "SIGRTMAX-15"',
+    ],
+    [
+      'a signal that Windows does not have',
+      pod({
+        os: { name: 'windows' },
+        containers: [{ name: 'c', image: 'i', lifecycle: { stopSignal: 'SIGUSR1' } }],
+      }),
+      'Unsupported value: "SIGUSR1": supported values: "SIGKILL", "SIGTERM"',
+    ],
+    [
+      'a variable from a file of no volume',
+      container({ env: [fromFile({ volumeName: 'none', path: 'a', key: 'A' })] }),
+      'spec.containers[0].env[0].valueFrom.fileKeyRef.volumeName: Not found: "none"',
+    ],
+    [
+      'a variable from a file that no container writes',
+      pod({
+        volumes: [{ name: 'v', configMap: { name: 'c' } }],
+        containers: [{ name: 'c', image: 'i', env: [fromFile({ volumeName: 'v', path: 'a', key: 'A' })] }],
+      }),
+      'referenced volume must be of type emptyDir',
+    ],
+    [
+      'a variable from a file outside',
+      container({ env: [fromFile({ volumeName: 'v', path: '../a', key: 'A' })] }),
+      'fileKeyRef.path: Invalid value: "../a": must not contain \'..\'',
+    ],
+    [
+      'a variable from a file without a key',
+      container({ env: [fromFile({ volumeName: 'v', path: 'a', key: '' })] }),
+      'fileKeyRef.key: Required value',
+    ],
+    [
+      'an image volume of no image',
+      pod({ volumes: [{ name: 'v', image: {} }] }),
+      'spec.volumes[0].image.reference: Required value',
+    ],
+    [
+      'an image volume with a policy of its own making',
+      pod({ volumes: [{ name: 'v', image: { reference: 'a', pullPolicy: 'Daily' } }] }),
+      'spec.volumes[0].image.pullPolicy: Unsupported value: "Daily"',
+    ],
+    [
+      'rules of restarting and no policy beside them',
+      container({ restartPolicyRules: [{ action: 'Restart', exitCodes: { operator: 'In', values: [1] } }] }),
+      'spec.containers[0].restartPolicy: Required value: must specify restartPolicy when restart rules are used',
+    ],
+    [
+      'a rule that does what nobody knows',
+      container({
+        restartPolicy: 'Never',
+        restartPolicyRules: [{ action: 'Explode', exitCodes: { operator: 'In', values: [1] } }],
+      }),
+      'spec.containers[0].restartPolicyRules[0].action: Unsupported value: "Explode": supported values: "Restart", "RestartAllContainers"',
+    ],
+    [
+      'a rule for no exit code',
+      container({ restartPolicy: 'Never', restartPolicyRules: [{ action: 'Restart' }] }),
+      'restartPolicyRules[0].exitCodes: Required value: must be specified',
     ],
     [
       'four nameservers',

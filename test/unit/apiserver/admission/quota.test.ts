@@ -46,6 +46,28 @@ describe('usage', () => {
       { 'count/pods': '1', pods: '1', cpu: '2010m', 'requests.cpu': '2010m' },
     ],
     [
+      'a pod that asks as a whole',
+      PODS,
+      { spec: { containers: [container({ cpu: '1' })], resources: { requests: { cpu: '3' } } } },
+      { 'count/pods': '1', pods: '1', cpu: '3', 'requests.cpu': '3' },
+    ],
+    [
+      'a pod that is to have less and still has more',
+      PODS,
+      {
+        spec: { containers: [container({ cpu: '1' }, { cpu: '2' })] },
+        status: {
+          containerStatuses: [
+            {
+              ...{ name: 'c', allocatedResources: { cpu: '1' } },
+              resources: { requests: { cpu: '4' }, limits: { cpu: '5' } },
+            },
+          ],
+        },
+      },
+      { 'count/pods': '1', pods: '1', cpu: '4', 'requests.cpu': '4', 'limits.cpu': '5' },
+    ],
+    [
       'a pod that is done',
       PODS,
       { spec: { containers: [] }, status: { phase: 'Succeeded' } },

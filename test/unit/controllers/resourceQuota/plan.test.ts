@@ -19,8 +19,11 @@ it.each<[string, object, object | undefined]>([
   expect(planQuota({ spec: { hard: { cpu: '1' } }, status }, { cpu: '500m' })).toEqual(expected);
 });
 
-it('a pod that is done gives back what it used', () => {
-  const pod = (phase: string) => ({ status: { phase } });
+it('a pod that is done gives back what it used, and so does one that has let go of some', () => {
+  const asking = (cpu: string) => ({ containers: [{ name: 'c', resources: { requests: { cpu } } }] });
+  const pod = (phase: string, cpu = '1') => ({ spec: asking(cpu), status: { phase } });
+  expect(isRelief(pod('Running', '1'), pod('Running', '2'))).toBe(true);
+  expect(isRelief(pod('Running', '2'), pod('Running', '1'))).toBe(false);
   expect(isRelief(pod('Succeeded'), pod('Running'))).toBe(true);
   expect(isRelief(pod('Succeeded'), pod('Succeeded'))).toBe(false);
   expect(isRelief(pod('Running'), pod('Pending'))).toBe(false);

@@ -8,12 +8,9 @@ const image = (user: { uid?: number; username?: string } = {}) => ({
   ...(user.uid === undefined ? {} : { uid: { value: user.uid } }),
 });
 const security = (own: V1SecurityContext, spec: Partial<V1PodSpec> = {}, user = image()) =>
-  containerSecurity(
-    podOf(spec),
-    container('web', { securityContext: own }),
-    user,
-    '/var/lib/kubelet/seccomp',
-  );
+  containerSecurity(podOf(spec), container('web', { securityContext: own }), user, {
+    seccompRoot: '/var/lib/kubelet/seccomp',
+  });
 
 describe('security contexts', () => {
   test('the container wins over its pod, and the pod over the image', () => {
@@ -76,6 +73,6 @@ describe('security contexts', () => {
     ],
     ['shared processes', { shareProcessNamespace: true }, { pid: 'POD' }],
   ])('namespaces: %s', (_, spec, expected) => {
-    expect(namespaceOptions(podOf(spec))).toMatchObject(expected);
+    expect(namespaceOptions(podOf(spec), undefined)).toMatchObject(expected);
   });
 });

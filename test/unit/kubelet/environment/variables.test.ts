@@ -40,7 +40,8 @@ function scene({ services = [kubernetes], synced = true }: { services?: Service[
   const variables = async (container: Partial<V1Container>, changes: Partial<typeof pod.spec> = {}) => {
     const whole = { name: 'main', image: 'busybox', ...container };
     const asked = { ...pod, spec: { ...pod.spec, containers: [whole], ...changes } };
-    const list = await environment.variables(asked, whole, ['10.1.0.5', 'fd00::5']);
+    const podIps = ['10.1.0.5', 'fd00::5'];
+    const list = await environment.variables({ pod: asked, container: whole, podIps, volumes: new Map() });
     return Object.fromEntries(list.map(({ key, value }) => [key, value]));
   };
   return { variables, skipped, client };

@@ -1,4 +1,4 @@
-import { afterEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { V1Node } from '../../../../src/api/gen/types.js';
 import { silentLog } from '../../../../src/api/log.js';
 import { NODES } from '../../../../src/api/resources.js';
@@ -11,6 +11,10 @@ const node = (ready: string): V1Node => ({
   metadata: { name: 'one' },
   status: { conditions: [{ type: 'Ready', status: ready }] },
 });
+const told: string[] = [];
+beforeEach(() => {
+  told.length = 0;
+});
 let manager: NodeManager | undefined;
 afterEach(() => manager?.stop());
 
@@ -20,6 +24,7 @@ function start(client: MemoryClient): void {
     config: completeConfig({ nodeName: 'one', nodeStatusUpdateFrequencyMs: 10 }),
     log: silentLog,
     now: () => 0,
+    events: { event: (_, event) => told.push(event.reason) },
     describe: async () => node('True'),
   });
   manager.start();
@@ -33,6 +38,27 @@ it('says that the node is Ready again after a controller has said that nobody kn
   await until(() => expect(statuses(client)).toBe(1));
   client.put(NODES, node('Unknown'));
   await until(() => expect(statuses(client)).toBeGreaterThan(1));
+  await until(() => expect(told.slice(0, 3)).toEqual(['Starting', 'NodeReady', 'NodeReady']));
+});
+
+it('tells when somebody closes the node for new pods, and nothing while it stays as it is', async () => {
+  const client = new MemoryClient();
+  start(client);
+  await until(() => expect(statuses(client)).toBe(1));
+  client.put(NODES, { ...node('True'), spec: { unschedulable: true } });
+  await until(() => expect(told).toContain('NodeNotSchedulable'));
+  client.put(NODES, node('True'));
+  await until(() => expect(told).toEqual(['Starting', 'NodeReady', 'NodeNotSchedulable', 'NodeSchedulable']));
+});
+
+it('gives out what others have added to the resources', async () => {
+  const client = new MemoryClient();
+  start(client);
+  await until(() => expect(statuses(client)).toBe(1));
+  const capacity = { 'example.com/license': '5' };
+  client.put(NODES, { ...node('True'), status: { ...node('True').status, capacity } });
+  const last = () => client.writes.at(-1)?.body;
+  await until(() => expect(last()).toMatchObject({ status: { capacity, allocatable: capacity } }));
 });
 
 it('registers a node again that somebody has deleted', async () => {

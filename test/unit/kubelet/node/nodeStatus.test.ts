@@ -16,6 +16,7 @@ const facts: NodeFactsFull = {
       memoryBytes: GIB,
       ephemeralBytes: 10 * GIB,
       hasAppArmor: false,
+      hugePages: [],
     },
   },
   hasPressure: () => false,
@@ -27,6 +28,7 @@ const facts: NodeFactsFull = {
     ...{ handlers: [], features: undefined },
   },
   plegProblem: undefined,
+  shutdownProblem: undefined,
   addresses: ['192.0.2.1'],
   previous: [],
   now: 0,
@@ -47,6 +49,16 @@ describe('the status of a node', () => {
     expect(status.nodeInfo?.containerRuntimeVersion).toBe('containerd://1.6.20');
   });
 
+  test('memory in large pages is told by size, and is not given out twice', () => {
+    const hugePages = [
+      { pageBytes: GIB, count: 0 },
+      { pageBytes: 2 * 2 ** 20, count: 50 },
+    ];
+    const status = nodeStatus({ ...facts, machine: { ...facts.machine, hugePages } });
+    expect(status.capacity).toMatchObject({ 'hugepages-1Gi': '0', 'hugepages-2Mi': '100Mi' });
+    expect(status.allocatable).toMatchObject({ 'hugepages-2Mi': '100Mi', memory: '843776Ki' });
+  });
+
   test('a network that is not up is told in the words of the runtime', () => {
     const conditions = [
       condition('RuntimeReady', true),
@@ -64,6 +76,9 @@ describe('the status of a node', () => {
     expect(readyOf({ runtime: { ...facts.runtime, conditions: [], problem: 'refused' } })?.message).toBe(
       'container runtime is down: refused',
     );
+    expect(readyOf({ shutdownProblem: 'node is shutting down' })).toMatchObject({
+      ...{ status: 'False', reason: 'KubeletNotReady', message: 'node is shutting down' },
+    });
     expect(readyOf({ plegProblem: 'pleg has yet to be successful' })?.message).toBe(
       'PLEG is not healthy: pleg has yet to be successful',
     );

@@ -38,3 +38,13 @@ test('a whole relist speaks for pods that did not change, and for those that are
   await cache.newerThan('u2', 40);
   expect(asked).toEqual(['u1', 'u2']);
 });
+
+test('a relist confirms what was asked for before it, and nothing later', async () => {
+  const { cache, asked, at } = make();
+  at(10);
+  await cache.refresh('u1');
+  expect(cache.confirm('u1', 5)).toBe(false);
+  expect(cache.confirm('u1', 20)).toBe(true);
+  expect((await cache.newerThan('u1', 15)).containers).toHaveLength(1);
+  expect(asked).toHaveLength(1);
+});

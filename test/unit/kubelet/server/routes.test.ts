@@ -17,6 +17,8 @@ test.each([
   ['/portForward/ns/p', { kind: 'portForward', ...pod, uid: undefined }],
   ['/portForward/ns/p/u', { kind: 'portForward', ...pod, uid: 'u' }],
   ['/metrics', { kind: 'other', path: '/metrics' }],
+  ['/checkpoint/ns/p/c', { kind: 'checkpoint', ...pod, container: 'c' }],
+  ['/checkpoint/ns/p', undefined],
   ['/exec/ns/p', undefined],
   ['/exec//p/c', undefined],
   ['/exec/ns/p/u/c/x', undefined],
@@ -36,6 +38,7 @@ test.each([
   ['GET', '/healthz', 'get', ['healthz', 'proxy']],
   ['POST', '/exec/ns/p/c', 'create', ['proxy']],
   ['GET', '/containerLogs/ns/p/c', 'get', ['proxy']],
+  ['POST', '/checkpoint/ns/p/c', 'create', ['checkpoint']],
   ['GET', '/anything', 'get', ['proxy']],
   ['BREW', '/pods', '', ['pods', 'proxy']],
 ])('%s %s needs %s on %s', (method, path, verb, subresources) => {

@@ -10,7 +10,12 @@ import path from 'node:path';
 import tls from 'node:tls';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { silentLog } from '../../../../src/api/log.js';
-import type { Container, ExecRequest, RuntimeService } from '../../../../src/cri/runtime.js';
+import {
+  type Container,
+  CriError,
+  type ExecRequest,
+  type RuntimeService,
+} from '../../../../src/cri/runtime.js';
 import { openHealthz } from '../../../../src/kubelet/server/healthz.js';
 import { openReadOnly } from '../../../../src/kubelet/server/readOnly.js';
 import { type KubeletServer, openKubeletServer } from '../../../../src/kubelet/server/server.js';
@@ -78,6 +83,10 @@ function fakeRuntime(base: string): RuntimeService {
     containerStatus: async () => ({ state: 'CONTAINER_EXITED', logPath: path.join(dir, '0.log') }),
     execSync: async () => ({ stdout: Buffer.from('out'), stderr: Buffer.from(''), exitCode: 0 }),
     exec: url('exec'),
+    checkpointContainer: async (id: string, location: string, timeout: number) => {
+      asked.push({ id, location, timeout });
+      if (timeout === 9) throw new CriError('CheckpointContainer', 'UNIMPLEMENTED', 'no criu here');
+    },
     attach: url('attach'),
     portForward: (_: string, ports: readonly number[]) => url('forward')({ ports }),
   } as unknown as RuntimeService;
@@ -102,6 +111,7 @@ beforeAll(async () => {
       authorize: async ({ groups }) => groups.includes('system:masters'),
     },
     runtime: fakeRuntime(`http://127.0.0.1:${(streaming.address() as AddressInfo).port}`),
+    checkpointsDir: path.join(dir, 'checkpoints'),
     pods: {
       list: () => [pod],
       get: (namespace, name) => (namespace === 'shop' && name === 'web' ? pod : undefined),
@@ -260,6 +270,27 @@ test.each([
   await ended;
   expect(seen()).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
   expect(seen()).toContain(words);
+});
+
+test('a checkpoint is made by the runtime, and what it cannot do is told in its words', async () => {
+  const post = { method: 'POST' };
+  expect((await get('/checkpoint/shop/web/main')).status).toBe(405);
+  const made = await get('/checkpoint/shop/web/main?timeout=5', admin, post);
+  const { location, id, timeout } = asked.at(-1) as { location: string; id: string; timeout: number };
+  expect([id, timeout]).toEqual(['c1', 5]);
+  expect(location).toMatch(/\/checkpoints\/checkpoint-web_shop-main-\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\.tar$/);
+  expect([made.status, JSON.parse(made.body)]).toEqual([200, { items: [location] }]);
+  expect(await get('/checkpoint/shop/web/main?timeout=9', admin, post)).toEqual({
+    status: 500,
+    body: 'checkpointing of shop/web/main failed (no criu here)\n',
+  });
+  for (const [url, words] of [
+    ['/checkpoint/shop/none/main', 'pod does not exist\n'],
+    ['/checkpoint/shop/web/none', 'container none does not exist\n'],
+    ['/checkpoint/shop/web/main?timeout=soon', 'cannot parse value of timeout parameter\n'],
+  ] as const)
+    expect(await get(url, admin, post)).toEqual({ status: 404, body: words });
+  expect((await get('/checkpoint/shop/web/main', guest, post)).status).toBe(403);
 });
 
 test('without an upgrade there is no stream', async () => {

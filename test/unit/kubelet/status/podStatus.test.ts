@@ -66,6 +66,13 @@ describe('the phase of a pod', () => {
       plain,
       runtimePod([run(plain, 'web', 'running')]),
       { failure: { reason: 'DeadlineExceeded', message: 'm' } },
+      'Running',
+    ],
+    [
+      'past its deadline, and ended',
+      plain,
+      exited(plain, 143),
+      { isTerminating: true, failure: { reason: 'DeadlineExceeded', message: 'm' } },
       'Failed',
     ],
   ])('%s', (_, pod, runtime, more, phase) => {

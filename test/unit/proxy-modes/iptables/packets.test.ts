@@ -9,10 +9,11 @@ import { machine, packetFrom } from '../../../support/proxy/packet.js';
 import { endpoint, random, servicePort, stateOf } from '../../../support/proxy/port.js';
 import { optionsOf, SEMANTIC_CASES, TRAFFIC } from '../../../support/proxy/semantics.js';
 
-async function programmed(port: ServicePort, traffic = TRAFFIC) {
-  const iptables = new FakeIptables({ family: port.family === 'ip' ? 'inet' : 'inet6' });
-  const mode = iptablesMode({ ports: { [port.family]: iptables }, traffic: { [port.family]: traffic } });
-  await mode.sync(stateOf(port));
+async function programmed(port: ServicePort | undefined, traffic = TRAFFIC) {
+  const { family } = port ?? { family: 'ip' };
+  const iptables = new FakeIptables({ family: family === 'ip' ? 'inet' : 'inet6' });
+  const mode = iptablesMode({ ports: { [family]: iptables }, traffic: { [family]: traffic } });
+  await mode.sync(port === undefined ? stateOf() : stateOf(port));
   return { iptables, mode };
 }
 

@@ -51,6 +51,40 @@ describe('transactions of the iptables mode', () => {
     expect(iptables.restored).toHaveLength(2);
   });
 
+  it('leaves out the comments of endpoints in large clusters, as kube-proxy does', async () => {
+    const iptables = new FakeIptables();
+    const mode = modeOn(iptables);
+    const many = Array.from({ length: 1000 }, (_, n) =>
+      servicePort(n, { endpoints: [endpoint(`10.244.${n >> 8}.${n & 255}`)] }),
+    );
+    await mode.sync(stateOf(...many));
+    expect(
+      iptables.restored.at(-1)?.filter((line) => line.includes('--comment "default/s7:http"')),
+    ).toHaveLength(2);
+    const grown = servicePort(7, { endpoints: [endpoint('10.244.0.7'), endpoint('10.244.9.7')] });
+    const state = stateOf(...many.filter((_, n) => n !== 7), grown);
+    await mode.sync(state, new Set([grown.key]));
+    const lines = iptables.restored.at(-1)?.filter((line) => line.startsWith('-A'));
+    expect(lines).toEqual([
+      expect.stringMatching(
+        /^-A KUBE-SVC-\w+ .* --comment "default\/s7:http cluster IP" .*-j KUBE-MARK-MASQ$/,
+      ),
+      expect.stringMatching(
+        /^-A KUBE-SVC-\w+ -m statistic --mode random --probability 0.50000000000 -j KUBE-SEP-\w+$/,
+      ),
+      expect.stringMatching(/^-A KUBE-SVC-\w+ -j KUBE-SEP-\w+$/),
+      expect.stringMatching(/^-A KUBE-SEP-\w+ -s 10.244.9.7\/32 -j KUBE-MARK-MASQ$/),
+      expect.stringMatching(/^-A KUBE-SEP-\w+ -p tcp -m tcp -j DNAT --to-destination 10.244.9.7:8080$/),
+    ]);
+    // Written with comments before, and still there.
+    expect(await mode.check?.()).toBe(true);
+    await modeOn(iptables).sync(state);
+    expect(iptables.restored.at(-1)?.filter((line) => line.includes('"default/s8:http'))).toEqual([
+      expect.stringMatching(/^-A KUBE-SVC-.* cluster IP" .*-j KUBE-MARK-MASQ$/),
+      expect.stringMatching(/^-A KUBE-SERVICES .* cluster IP"/),
+    ]);
+  });
+
   it.each([
     ['a service is gone from the entries', ['*nat', '-D KUBE-SERVICES 1', 'COMMIT']],
     ["a service's own chain is empty", ['*nat', '-F KUBE-SVC-PYDLJSTVV4PSKMPD', 'COMMIT']],

@@ -11,10 +11,15 @@ import { optionsOf, SEMANTIC_CASES, TRAFFIC } from '../../../support/proxy/seman
 
 const table = 'trellis-proxy';
 
-async function programmed(port: ServicePort, traffic = TRAFFIC) {
+async function programmed(port: ServicePort | undefined, traffic = TRAFFIC) {
   const nft = new FakeNft();
-  const mode = nftablesMode({ nft, table, families: ['ip', 'ip6'], traffic: { [port.family]: traffic } });
-  await mode.sync(stateOf(port));
+  const mode = nftablesMode({
+    nft,
+    table,
+    families: ['ip', 'ip6'],
+    traffic: { [port?.family ?? 'ip']: traffic },
+  });
+  await mode.sync(port === undefined ? stateOf() : stateOf(port));
   return { nft, mode };
 }
 

@@ -1,8 +1,8 @@
 // The server's side of a WebSocket: frames of every length, in any pieces, and those that break the protocol.
 import { Duplex } from 'node:stream';
 import { expect, test } from 'vitest';
+import { WebSocket, webSocketHead } from '../../../../../src/client/webSocket.js';
 import { joinTunnel } from '../../../../../src/kubelet/server/streams/channels.js';
-import { WebSocket, webSocketHead } from '../../../../../src/kubelet/server/streams/webSocket.js';
 
 const MASK = Buffer.from([1, 2, 3, 4]);
 

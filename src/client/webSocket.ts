@@ -1,4 +1,4 @@
-// The server's side of a WebSocket (RFC 6455) on a socket that has asked for one: whole binary messages in and out.
+// The server's side of a WebSocket (RFC 6455) on a socket that has asked for one: whole messages in and out.
 // Guarantees: a frame that breaks the protocol ends the connection with its code; no message grows past the limit.
 import { createHash } from 'node:crypto';
 import type { Duplex } from 'node:stream';
@@ -18,7 +18,7 @@ export interface WebSocketHandlers {
   closed(): void;
 }
 
-/** The lines that agree to the switch; `key` is the caller's Sec-WebSocket-Key. */
+/** The lines that agree to the switch; `key` is the caller's Sec-WebSocket-Key, `protocol` empty when none was asked for. */
 export function webSocketHead(key: string, protocol: string): string {
   const accept = createHash('sha1').update(`${key}${GUID}`).digest('base64');
   return [
@@ -26,7 +26,7 @@ export function webSocketHead(key: string, protocol: string): string {
     'Upgrade: websocket',
     'Connection: Upgrade',
     `Sec-WebSocket-Accept: ${accept}`,
-    `Sec-WebSocket-Protocol: ${protocol}`,
+    ...(protocol === '' ? [] : [`Sec-WebSocket-Protocol: ${protocol}`]),
     '\r\n',
   ].join('\r\n');
 }
@@ -56,6 +56,11 @@ export class WebSocket {
   /** False when the caller reads slower than it is written to: wait for the socket's drain. */
   send(...parts: readonly Buffer[]): boolean {
     return this.isOver || this.write(BINARY, parts);
+  }
+
+  /** As `send`, for a message that is text. */
+  sendText(text: Buffer): boolean {
+    return this.isOver || this.write(TEXT, [text]);
   }
 
   close(code: number): void {

@@ -1,0 +1,67 @@
+// Ranges of the node's user and group ids for pods that have their own (hostUsers: false).
+// Guarantees: no two pods share an id with each other or with the node; a pod keeps its range over restarts of the kubelet.
+import { readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { IdMapping } from '../../cri/runtime.js';
+import { KubeletError } from '../error.js';
+import { isMissing, podDir } from '../volumes/files.js';
+
+/** What a pod gets, and what the node keeps for itself: all ids of 16 bits. */
+const LENGTH = 65_536;
+const FILE = 'userns';
+
+export interface UserNamespacesOptions {
+  readonly rootDir: string;
+  readonly maxPods: number;
+  /** Pods that have a directory. */
+  readonly podsOnDisk: () => Promise<readonly string[]>;
+}
+
+export class UserNamespaces {
+  /** The number of its range by pod uid. */
+  private readonly taken = new Map<string, number>();
+  private known: Promise<void> | undefined;
+
+  constructor(private readonly options: UserNamespacesOptions) {}
+
+  /** The range of the pod, in its directory from the first time on, which must be there. */
+  async rangeOf(uid: string): Promise<IdMapping> {
+    this.known ??= this.recall();
+    await this.known;
+    const own = this.taken.get(uid) ?? this.take(uid);
+    const mapping = { hostId: own * LENGTH, containerId: 0, length: LENGTH };
+    const record = { uidMappings: [mapping], gidMappings: [mapping] };
+    await writeFile(this.fileOf(uid), JSON.stringify(record), { mode: 0o600 });
+    return mapping;
+  }
+
+  forget(uid: string): void {
+    this.taken.delete(uid);
+  }
+
+  private take(uid: string): number {
+    const others = new Set(this.taken.values());
+    for (let number = 1; number <= this.options.maxPods; number++)
+      if (!others.has(number)) {
+        this.taken.set(uid, number);
+        return number;
+      }
+    throw new KubeletError('CreatePodSandboxError', 'no range of user ids is left for this pod');
+  }
+
+  private async recall(): Promise<void> {
+    for (const uid of await this.options.podsOnDisk()) {
+      const text = await readFile(this.fileOf(uid), 'utf8').catch((error: unknown) => {
+        if (isMissing(error)) return undefined;
+        throw error;
+      });
+      if (text === undefined) continue;
+      const { uidMappings } = JSON.parse(text) as { uidMappings: readonly IdMapping[] };
+      this.taken.set(uid, (uidMappings[0]?.hostId ?? 0) / LENGTH);
+    }
+  }
+
+  private fileOf(uid: string): string {
+    return path.join(podDir(this.options.rootDir, uid), FILE);
+  }
+}

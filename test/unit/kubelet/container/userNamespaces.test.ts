@@ -1,0 +1,64 @@
+// Users of pods: ranges that never meet, and how the runtime is told of them.
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { containerConfig } from '../../../../src/kubelet/container/containerConfig.js';
+import { sandboxConfig } from '../../../../src/kubelet/container/sandboxConfig.js';
+import { UserNamespaces } from '../../../../src/kubelet/container/userNamespaces.js';
+import { container, podOf } from '../support.js';
+
+let rootDir: string;
+const onDisk: string[] = [];
+const open = (maxPods = 3) => new UserNamespaces({ rootDir, maxPods, podsOnDisk: async () => onDisk });
+beforeEach(() => {
+  rootDir = mkdtempSync(path.join(tmpdir(), 'trellis-users-'));
+  onDisk.splice(0, onDisk.length, 'a', 'b', 'c', 'd');
+  for (const uid of onDisk) mkdirSync(path.join(rootDir, 'pods', uid), { recursive: true });
+});
+afterEach(() => rmSync(rootDir, { recursive: true }));
+
+test('each pod has a range, keeps it, and leaves it to the next', async () => {
+  const users = open();
+  const range = (number: number) => ({ hostId: number * 65_536, containerId: 0, length: 65_536 });
+  expect(await users.rangeOf('a')).toEqual(range(1));
+  expect(await users.rangeOf('b')).toEqual(range(2));
+  expect(await users.rangeOf('a')).toEqual(range(1));
+  users.forget('a');
+  expect(await users.rangeOf('c')).toEqual(range(1));
+});
+
+test('a kubelet that begins anew knows what its predecessor gave', async () => {
+  const [first, second] = [await open().rangeOf('c'), open()];
+  const other = await second.rangeOf('a');
+  expect(other.hostId).not.toBe(first.hostId);
+  expect(await second.rangeOf('c')).toEqual(first);
+});
+
+test('more pods than ranges are refused', async () => {
+  const users = open(2);
+  await Promise.all([users.rangeOf('a'), users.rangeOf('b')]);
+  await expect(users.rangeOf('c')).rejects.toThrow('no range of user ids is left');
+});
+
+test('the sandbox, the container and its mounts carry the range; other pods carry none', () => {
+  const pod = podOf({ hostUsers: false });
+  const ids = { hostId: 65_536, containerId: 0, length: 65_536 };
+  const around = { attempt: 0, podLogsDir: '/l', cgroupParent: '', clusterDomain: '' };
+  const dns = { servers: [], searches: [], options: [] };
+  const users = { usernsOptions: { mode: 'POD', uids: [ids], gids: [ids] } };
+  expect(sandboxConfig(pod, { ...around, dns, ids }).linux.securityContext.namespaceOptions).toMatchObject(
+    users,
+  );
+  const parts = {
+    ...{ pod, container: container('web'), restartCount: 0, imageRef: 'i', image: undefined, envs: [] },
+    ...{ machine: { memoryCapacity: 1, cpuCFSQuota: true }, seccompRoot: '/s' },
+    mounts: [{ containerPath: '/a', hostPath: '/b', readonly: false }],
+  };
+  const config = containerConfig({ ...parts, ids });
+  expect(config.linux.securityContext.namespaceOptions).toMatchObject(users);
+  expect(config.mounts).toMatchObject([{ hostPath: '/b', uidMappings: [ids], gidMappings: [ids] }]);
+  expect(JSON.stringify([sandboxConfig(pod, { ...around, dns }), containerConfig(parts)])).not.toMatch(
+    /userns|[ug]idMappings/,
+  );
+});
