@@ -194,7 +194,7 @@ describeWith(NEEDS, 'three nodes on one machine', () => {
   }
 
   const bringUp = async (...more: string[]) => {
-    const { code, stdout, stderr } = await cluster.trellis('up', '--detach', ...more);
+    const { code, stdout, stderr } = await cluster.trellis('up', '--detach', '--timeout', '110', ...more);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     return stdout;
   };
