@@ -1,9 +1,10 @@
 // The bare calls under a pod: RunPodSandbox, CreateContainer, StartContainer, asked of the same containerd.
-// Guarantees: what is asked for is what the kubelet asks for, but for files that it mounts; what was made is removed.
+// Guarantees: what is asked for is what the kubelet asks for, mounts of files included; what was made is removed.
+import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { BUSYBOX_IMAGE } from '../../src/cluster/images/builtin.js';
 import type { Layout } from '../../src/cluster/layout.js';
-import type { ContainerConfig, ContainerRuntime, PodSandboxConfig } from '../../src/cri/runtime.js';
+import type { ContainerConfig, ContainerRuntime, Mount, PodSandboxConfig } from '../../src/cri/runtime.js';
 import { containerConfig } from '../../src/kubelet/container/containerConfig.js';
 import { sandboxConfig } from '../../src/kubelet/container/sandboxConfig.js';
 import type { Pod } from '../../src/kubelet/ports.js';
@@ -17,6 +18,24 @@ export interface BarePod {
   readonly sandbox: PodSandboxConfig;
   readonly container: ContainerConfig;
   id?: string;
+}
+
+/** The files that every container of a pod has, written beforehand: making them is the kubelet's work, mounting them the runtime's. */
+function mountsFor(layout: Layout, name: string): Mount[] {
+  const dir = path.join(layout.dataDir, 'bare', name);
+  const account = path.join(dir, 'account');
+  mkdirSync(account, { recursive: true });
+  const file = (containerPath: string): Mount => {
+    const hostPath = path.join(dir, path.basename(containerPath));
+    writeFileSync(hostPath, '');
+    return { containerPath, hostPath, readonly: false, selinuxRelabel: true };
+  };
+  const token = '/var/run/secrets/kubernetes.io/serviceaccount';
+  return [
+    { containerPath: token, hostPath: account, readonly: true, selinuxRelabel: true },
+    file('/etc/hosts'),
+    file('/dev/termination-log'),
+  ];
 }
 
 /** The parent's control group is not the kubelet's, so that its housekeeping does not meet these pods. */
@@ -35,7 +54,7 @@ export function describeBarePod(layout: Layout): BarePod {
   });
   const container = containerConfig({
     ...{ pod, container: MAIN, restartCount: 0, imageRef: BUSYBOX_IMAGE, image: undefined },
-    ...{ envs: [], mounts: [], seccompRoot: '' },
+    ...{ envs: [], mounts: mountsFor(layout, name), seccompRoot: '' },
     machine: { memoryCapacity: 1, cpuCFSQuota: true },
   });
   return {
