@@ -82,7 +82,7 @@ export const PACKAGES = [
   {
     name: 'dbus-daemon',
     level: 'test',
-    probe: { tool: 'dbus-daemon' },
+    probe: { file: '/usr/bin/dbus-daemon' },
     why: 'the bus between logind and the kubelet in tests of a shutdown',
   },
   {
