@@ -47,6 +47,7 @@ const escaped = (text: string) =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
 
 const [WIDTH, HEIGHT] = [460, 300];
+const LABEL_WIDTH = 34;
 const AREA = { left: 62, top: 16, right: 446, bottom: 256 } as const;
 
 /** A place on a logarithmic axis, and the powers of ten along it. */
@@ -60,6 +61,16 @@ function axis(values: readonly number[], from: number, to: number) {
   const steps = span < 0.8 ? [1, 1.5, 2, 3, 4, 5, 7] : span < 1.6 ? [1, 2, 5] : [1];
   const ticks = Array.from({ length: 24 }, (_, i) => steps.map((step) => step * 10 ** (i - 6))).flat();
   return { at, ticks: ticks.filter((tick) => Math.log10(tick) > low && Math.log10(tick) < high) };
+}
+
+/** Those of the sizes whose numbers do not run into one another. */
+function apart(sizes: readonly number[], at: (size: number) => number): number[] {
+  const kept: number[] = [];
+  for (const size of sizes) {
+    const last = kept.at(-1);
+    if (last === undefined || at(size) - at(last) >= LABEL_WIDTH) kept.push(size);
+  }
+  return kept;
 }
 
 function mark(index: number, x: number, y: number, colour: string): string {
@@ -81,7 +92,7 @@ function plot({ title, unit, better, value }: Plot, rows: readonly Row[], labels
     const line = `<line x1="${AREA.left}" x2="${AREA.right}" y1="${at}" y2="${at}" class="grid"/>`;
     return `${line}<text x="${AREA.left - 6}" y="${at}" dy="4" text-anchor="end">${tick.toLocaleString('en')}</text>`;
   });
-  const along = sizes.map(
+  const along = apart(sizes, x.at).map(
     (size) =>
       `<text x="${x.at(size).toFixed(1)}" y="${AREA.bottom + 18}" text-anchor="middle">${size.toLocaleString('en')}</text>`,
   );
@@ -128,7 +139,7 @@ h1 { font-size: 1.6rem; margin-bottom: 0.2rem; } h2 { font-size: 1.15rem; margin
 .plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(330px, 1fr)); gap: 1rem; }
 figure { margin: 0; padding: 0.8rem; background: var(--card); border: 1px solid var(--line); border-radius: 8px; }
 figcaption { font-weight: 600; } small { color: var(--soft); font-weight: 400; }
-svg text { font-size: 11px; fill: var(--soft); } .grid { stroke: var(--line); }
+figure svg { display: block; } svg text { font-size: 11px; fill: var(--soft); } .grid { stroke: var(--line); }
 .legend { list-style: none; display: flex; flex-wrap: wrap; gap: 0.4rem 1.4rem; padding: 0; } .legend svg { vertical-align: -2px; }
 .wide { overflow-x: auto; margin-top: 1rem; } table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: 13px; width: 100%; }
 th, td { padding: 0.3rem 0.5rem; border-bottom: 1px solid var(--line); text-align: right; white-space: nowrap; }
