@@ -6,6 +6,8 @@ import { EVERYTHING, type Keyspace } from './keyspace.js';
 import type { WatchEvent, WatchResponse } from './messages.js';
 
 const RETRY_MS = 200;
+/** Under many writes etcd 3.4 now and then leaves out what a key held before, though it is kept: asked again, it tells. */
+const MISSING_TRIES = 5;
 
 export class EtcdWatch {
   private stream: WatchStream | undefined;
@@ -15,6 +17,8 @@ export class EtcdWatch {
   private reached: number;
   /** Events of an answer that comes in several messages. */
   private pieces: WatchEvent[] = [];
+  /** Answers in a row that left out what a key held before. */
+  private incomplete = 0;
 
   constructor(
     private readonly connection: Connection,
@@ -35,9 +39,8 @@ export class EtcdWatch {
     });
     const broken = () => {
       if (this.stream !== stream || this.ended) return;
-      this.stream = undefined;
       leave();
-      this.retry = setTimeout(() => this.open(), RETRY_MS);
+      this.openAgain();
     };
     stream.on('error', broken);
     stream.on('end', broken);
@@ -48,6 +51,14 @@ export class EtcdWatch {
     stream.write({
       createRequest: { ...range, startRevision, progressNotify: false, prevKv: true, fragment: true },
     });
+  }
+
+  /** From what was told last. */
+  private openAgain(): void {
+    const { stream } = this;
+    this.stream = undefined;
+    stream?.cancel();
+    this.retry = setTimeout(() => this.open(), RETRY_MS);
   }
 
   close(): void {
@@ -79,6 +90,11 @@ export class EtcdWatch {
     if (response.fragment || this.pieces.length === 0) return;
     const events = this.pieces;
     this.pieces = [];
+    if (events.some(isIncomplete) && this.incomplete++ < MISSING_TRIES) {
+      this.openAgain();
+      return;
+    }
+    this.incomplete = 0;
     try {
       this.deliver(events);
     } catch (error) {
@@ -108,9 +124,13 @@ export class EtcdWatch {
   }
 }
 
-function storeEvent(key: string, { type, kv, prevKv }: WatchEvent): StoreEvent {
-  const isNew = type === 'PUT' && kv.createRevision === kv.modRevision;
-  if (prevKv === null && !isNew) {
+/** It tells of a change without what was there before. */
+const isIncomplete = ({ type, kv, prevKv }: WatchEvent) =>
+  prevKv === null && !(type === 'PUT' && kv.createRevision === kv.modRevision);
+
+function storeEvent(key: string, event: WatchEvent): StoreEvent {
+  const { type, kv, prevKv } = event;
+  if (isIncomplete(event)) {
     // A compaction overtook the watch and took the value before with it.
     throw new StoreError('COMPACTED', `what ${key} held before revision ${kv.modRevision} is no longer kept`);
   }
