@@ -6,6 +6,7 @@ import type { AuthConfig, Image, ImageService } from '../cri/runtime.js';
 import { BackOff } from './backOff.js';
 import { KubeletError, messageOf } from './error.js';
 import { type EventSink, fieldPathOf } from './events.js';
+import { type Gate, makeGate } from './gate.js';
 import type { Pod } from './ports.js';
 
 export interface ImagePullerOptions {
@@ -25,10 +26,11 @@ export interface PulledImage {
 export class ImagePuller {
   private readonly backOff = new BackOff(10_000, 300_000);
   private readonly lastErrors = new Map<string, { at: number; message: string }>();
-  private readonly waiting: (() => void)[] = [];
-  private pulling = 0;
+  private readonly pulls: Gate;
 
-  constructor(private readonly options: ImagePullerOptions) {}
+  constructor(private readonly options: ImagePullerOptions) {
+    this.pulls = makeGate(options.maxParallel);
+  }
 
   /** The image of a container, pulled if its policy asks for it. Throws KubeletError with the waiting reason. */
   async ensureImage(
@@ -91,10 +93,12 @@ export class ImagePuller {
     }
     tell('Normal', 'Pulling', `Pulling image "${container.image}"`);
     const asked = now();
-    await this.enter();
-    const begun = now();
+    let begun = asked;
     try {
-      await this.pullWith(name, secrets);
+      await this.pulls(() => {
+        begun = now();
+        return this.pullWith(name, secrets);
+      });
       const image = await images.imageStatus(name);
       const [pulled, waited] = [now() - begun, now() - asked];
       const size = image === undefined ? '' : ` Image size: ${image.size} bytes.`;
@@ -112,8 +116,6 @@ export class ImagePuller {
       this.backOff.next(key, now(), now());
       this.lastErrors.set(key, { at: now(), message });
       throw new KubeletError('ErrImagePull', message, { cause: error });
-    } finally {
-      this.leave();
     }
   }
 
@@ -129,17 +131,6 @@ export class ImagePuller {
         failure = error;
       }
     throw failure;
-  }
-
-  private async enter(): Promise<void> {
-    if (this.pulling < this.options.maxParallel) this.pulling++;
-    else await new Promise<void>((resolve) => this.waiting.push(resolve));
-  }
-
-  private leave(): void {
-    const next = this.waiting.shift();
-    if (next === undefined) this.pulling--;
-    else next();
   }
 
   private teller(pod: Pod, container: V1Container): Tell {

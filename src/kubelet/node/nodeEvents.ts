@@ -19,15 +19,10 @@ const BY_CONDITION: Readonly<Record<string, Readonly<Record<string, string>>>> =
 
 /** `before` is what the API had, undefined for a node that is new. */
 export function nodeEvents(name: string, before: V1NodeStatus | undefined, now: V1NodeStatus): NodeEvent[] {
-  const turned = (reason: string): NodeEvent => ({
-    type: 'Normal',
-    reason,
-    message: `Node ${name} status is now: ${reason}`,
-  });
   const conditions = (now.conditions ?? []).flatMap(({ type, status }) => {
     const reason = BY_CONDITION[type]?.[status];
     const old = before?.conditions?.find((one) => one.type === type)?.status;
-    return reason === undefined || old === status ? [] : [turned(reason)];
+    return reason === undefined || old === status ? [] : [turned(name, reason)];
   });
   return [...rebooted(name, before, now), ...conditions];
 }
@@ -36,9 +31,14 @@ export function nodeEvents(name: string, before: V1NodeStatus | undefined, now: 
 export function schedulingEvents(name: string, before: V1Node, now: V1Node): NodeEvent[] {
   const isClosed = now.spec?.unschedulable === true;
   if ((before.spec?.unschedulable === true) === isClosed) return [];
-  const reason = isClosed ? 'NodeNotSchedulable' : 'NodeSchedulable';
-  return [{ type: 'Normal', reason, message: `Node ${name} status is now: ${reason}` }];
+  return [turned(name, isClosed ? 'NodeNotSchedulable' : 'NodeSchedulable')];
 }
+
+const turned = (name: string, reason: string): NodeEvent => ({
+  type: 'Normal',
+  reason,
+  message: `Node ${name} status is now: ${reason}`,
+});
 
 function rebooted(name: string, before: V1NodeStatus | undefined, now: V1NodeStatus): NodeEvent[] {
   const [old, id] = [before?.nodeInfo?.bootID, now.nodeInfo?.bootID];

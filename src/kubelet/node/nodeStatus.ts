@@ -1,7 +1,7 @@
 // The Node as this kubelet shows it: labels, addresses, capacity, versions, conditions. Pure.
 // Guarantees: the same facts give the same node; a condition's transition time moves only with its status.
 import type { V1ContainerImage, V1Node, V1NodeCondition, V1NodeStatus } from '../../api/gen/types.js';
-import { integerValue, milliValue } from '../../api/quantity.js';
+import { canonicalQuantity, integerValue, milliValue } from '../../api/quantity.js';
 import type { Image, RuntimeCondition, RuntimeStatus } from '../../cri/runtime.js';
 import type { KubeletConfig } from '../config.js';
 import type { PressureCondition } from '../eviction/signals.js';
@@ -149,20 +149,10 @@ export function allocatableOf(config: KubeletConfig, machine: MachineFacts): Rec
 }
 
 function hugePages({ hugePages: kinds }: MachineFacts): Record<string, string> {
+  const amount = (bytes: number) => canonicalQuantity(`${bytes / 1024}Ki`);
   return Object.fromEntries(
-    kinds.map(({ pageBytes, count }) => [
-      `hugepages-${formatBytes(pageBytes)}`,
-      count === 0 ? '0' : formatBytes(pageBytes * count),
-    ]),
+    kinds.map(({ pageBytes, count }) => [`hugepages-${amount(pageBytes)}`, amount(pageBytes * count)]),
   );
-}
-
-/** The largest binary unit that gives a whole number. */
-function formatBytes(bytes: number): string {
-  const units = ['', 'Ki', 'Mi', 'Gi'];
-  let [value, unit] = [bytes, 0];
-  while (unit < units.length - 1 && value % 1024 === 0) [value, unit] = [value / 1024, unit + 1];
-  return `${value}${units[unit]}`;
 }
 
 /** The largest first, as the scheduler's image locality wants them. */

@@ -3,20 +3,14 @@ import { it, vi } from 'vitest';
 import { openMode } from '../../../src/proxy/modes.js';
 import { expectFlowsToFollow } from '../../support/proxy/flows.js';
 import { OPTIONS } from '../../support/proxy/semantics.js';
-import { truthLab } from '../../support/proxy/truthLab.js';
+import { KERNEL_MODES, truthLab } from '../../support/proxy/truthLab.js';
 import { describeWith } from '../../support/requires.js';
 
 vi.setConfig({ testTimeout: 300_000 });
 
 const { open } = truthLab();
-const MODES = [
-  ['nftables', 'nft'],
-  ['iptables', 'nft'],
-  ['iptables', 'legacy'],
-] as const;
-
 describeWith({ root: true, tools: ['nsenter', 'ip', 'perl'] }, 'UDP flows', () => {
-  it.each(MODES)('live through a restart unless they are stale (%s, %s)', async (name, backend) => {
+  it.each(KERNEL_MODES)('live through a restart unless they are stale (%s, %s)', async (name, backend) => {
     const lab = await open();
     await expectFlowsToFollow(lab, () =>
       openMode(name, {

@@ -6,18 +6,12 @@ import { NODE_IP } from '../../support/proxy/packet.js';
 import { servicePort, stateOf } from '../../support/proxy/port.js';
 import { OPTIONS } from '../../support/proxy/semantics.js';
 import { brokenPromises, truthGroups } from '../../support/proxy/truth.js';
-import { truthLab } from '../../support/proxy/truthLab.js';
+import { KERNEL_MODES, truthLab } from '../../support/proxy/truthLab.js';
 import { describeWith } from '../../support/requires.js';
 
 vi.setConfig({ testTimeout: 300_000 });
 
 const { open } = truthLab();
-
-const MODES = [
-  ['nftables', 'nft'],
-  ['iptables', 'nft'],
-  ['iptables', 'legacy'],
-] as const;
 
 const tools = [
   'nsenter',
@@ -28,7 +22,7 @@ const tools = [
   'ip6tables-legacy-restore',
 ];
 describeWith({ root: true, tools }, 'packets are treated as promised', () => {
-  it.each(MODES)('in the %s mode (%s)', async (name, backend) => {
+  it.each(KERNEL_MODES)('in the %s mode (%s)', async (name, backend) => {
     const lab = await open();
     const failures = await brokenPromises(lab, truthGroups(name), (traffic) =>
       openMode(name, {

@@ -156,6 +156,13 @@ interface Talker {
   end(): void;
 }
 
+/** Those that leave packets to the kernel, with the back ends of each. */
+export const KERNEL_MODES = [
+  ['nftables', 'nft'],
+  ['iptables', 'nft'],
+  ['iptables', 'legacy'],
+] as const;
+
 /** To be called once in a test file. */
 export function truthLab() {
   const namespaces = netNsPerTest();
