@@ -3,7 +3,6 @@
 import { type Connection, connect, DEFAULT_TIMEOUT_MS } from './connection.js';
 import {
   type RawContainer,
-  type RawContainerEvent,
   type RawContainerStats,
   type RawContainerStatus,
   type RawFilesystem,
@@ -14,7 +13,6 @@ import {
   type RawPodSandboxStatus,
   type RawRuntimeStatus,
   toContainer,
-  toContainerEvent,
   toContainerStats,
   toContainerStatus,
   toFilesystem,
@@ -25,6 +23,7 @@ import {
   toPodSandboxStatus,
   toRuntimeStatus,
 } from './decode.js';
+import { followEvents } from './events.js';
 import {
   type ContainerFilter,
   type ContainerRuntime,
@@ -180,17 +179,7 @@ function runtimeService(connection: Connection): RuntimeService {
     },
     updateRuntimeConfig: (podCidr) =>
       done(call('UpdateRuntimeConfig', { runtimeConfig: { networkConfig: { podCidr } } })),
-    containerEvents: (heard, signal) =>
-      connection.stream<RawContainerEvent>(
-        'RuntimeService',
-        'GetContainerEvents',
-        {},
-        (raw) => {
-          const event = toContainerEvent(raw);
-          if (event !== undefined) heard(event);
-        },
-        { signal },
-      ),
+    containerEvents: (heard, signal) => followEvents(connection, heard, signal),
   };
 }
 

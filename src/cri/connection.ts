@@ -1,4 +1,4 @@
-// One gRPC connection to a container runtime over its unix socket, with the methods of cri.proto.
+// One gRPC connection to a container runtime over its unix socket, with the methods of CRI and containerd's events.
 // Guarantees: a call ends by its deadline; a failure is a CriError; after the runtime restarts the next calls reconnect.
 import { fileURLToPath } from 'node:url';
 import { loadSync, type MethodDefinition, type ServiceDefinition } from '@grpc/proto-loader';
@@ -6,7 +6,7 @@ import { GrpcChannel, GrpcError } from './grpc.js';
 import { CriError } from './runtime.js';
 
 type Method = MethodDefinition<object, object>;
-export type ServiceName = 'RuntimeService' | 'ImageService';
+export type ServiceName = 'RuntimeService' | 'ImageService' | 'Events';
 
 /** The default of a call, as the kubelet has it. */
 export const DEFAULT_TIMEOUT_MS = 120_000;
@@ -16,11 +16,14 @@ let definitions: Readonly<Record<ServiceName, ServiceDefinition>> | undefined;
 /** 64-bit numbers as text: what becomes bigint and what number is decided field by field in decode.ts. */
 function services(): Readonly<Record<ServiceName, ServiceDefinition>> {
   if (definitions !== undefined) return definitions;
-  const file = fileURLToPath(new URL('./proto/cri.proto', import.meta.url));
-  const loaded = loadSync(file, { longs: String, enums: String, defaults: true });
+  const files = ['cri', 'containerd'].map((name) =>
+    fileURLToPath(new URL(`./proto/${name}.proto`, import.meta.url)),
+  );
+  const loaded = loadSync(files, { longs: String, enums: String, defaults: true });
   definitions = {
     RuntimeService: loaded['runtime.v1.RuntimeService'] as ServiceDefinition,
     ImageService: loaded['runtime.v1.ImageService'] as ServiceDefinition,
+    Events: loaded['containerd.services.events.v1.Events'] as ServiceDefinition,
   };
   return definitions;
 }
@@ -104,7 +107,7 @@ export function connect(endpoint: string): Connection {
 
 function definitionOf(service: ServiceName, method: string): Method {
   const definition = services()[service][method];
-  if (definition === undefined) throw new Error(`cri.proto has no ${service}.${method}`);
+  if (definition === undefined) throw new Error(`there is no ${service}.${method}`);
   return definition as Method;
 }
 

@@ -255,7 +255,8 @@ export interface ContainerEvent {
     | 'CONTAINER_STARTED_EVENT'
     | 'CONTAINER_STOPPED_EVENT'
     | 'CONTAINER_DELETED_EVENT';
-  readonly podUid: string;
+  /** Absent where only the container is told. */
+  readonly podUid?: string;
 }
 
 export interface ContainerStats {
@@ -370,8 +371,9 @@ export interface RuntimeService {
   /** Tells the runtime the addresses of this node's pods. */
   updateRuntimeConfig(podCidr: string): Promise<void>;
   /**
-   * Tells what happens to containers and sandboxes until the signal or the runtime ends it. Throws CriError when the
-   * stream breaks, `UNIMPLEMENTED` where the runtime has none.
+   * Tells what happens to containers and sandboxes until the signal or the runtime ends it: by CRI's events, or by
+   * containerd's own where it has no others. These come without the pod, and a moment before CRI shows what they tell.
+   * Throws CriError when the stream breaks, `UNIMPLEMENTED` where the runtime has none.
    */
   containerEvents(heard: (event: ContainerEvent) => void, signal: AbortSignal): Promise<void>;
 }

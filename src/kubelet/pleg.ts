@@ -2,11 +2,11 @@
 // tells of changes itself, a pod is looked at when it does, and relists become rare.
 // Guarantees: a change is delivered before the record of it advances; one pod that cannot be read delays no other.
 import type { Log } from '../api/log.js';
-import type { RuntimeService } from '../cri/runtime.js';
+import type { ContainerEvent, RuntimeService } from '../cri/runtime.js';
 import { sleep } from './abort.js';
 import { messageOf } from './error.js';
 import type { PodCache } from './runtime/podCache.js';
-import { shows } from './runtime/runtimePod.js';
+import { livesIn, shows } from './runtime/runtimePod.js';
 
 /** The native differ: keeps the last lists, answers what changed since the last commit. */
 export interface PlegDiffer {
@@ -52,6 +52,9 @@ const RARE_MS = 60_000;
 /** What happens to a pod while somebody is at work on it is left to him for this long. */
 const BUSY_MS = 10_000;
 const FIRST_FOLLOW_MS = 1_000;
+/** Some runtimes tell of an end a moment before their own lists do; on a busy machine that moment is long. */
+const FIRST_END_WAIT_MS = 5;
+const SETTLE_MS = 10_000;
 /** A runtime without such events is asked again now and then: it may have been exchanged for a newer one. */
 const LONGEST_FOLLOW_MS = 600_000;
 
@@ -74,6 +77,8 @@ export class Pleg {
   private answeredAt = 0;
   /** Events have come on the stream that is open. */
   private isTold = false;
+  /** Until then relists make sure of what has happened. */
+  private unsureUntil = 0;
   private readonly ending = new AbortController();
   private following: Promise<void> | undefined;
   private stopped = false;
@@ -201,41 +206,69 @@ export class Pleg {
   }
 
   private async run(): Promise<void> {
+    const { periodMs, cache, now } = this.options;
     while (!this.stopped) {
-      const { periodMs } = this.options;
-      await this.pause(this.isTold ? Math.max(periodMs, RARE_MS) : periodMs);
-      if (!this.stopped) await this.relist();
+      await this.pause(periodMs);
+      if (this.stopped) return;
+      if (this.mayRest()) cache.completed(now() - periodMs);
+      else await this.relist();
     }
+  }
+
+  /** The runtime tells of changes itself, it told of none for a while, and all have been looked at. */
+  private mayRest(): boolean {
+    const now = this.options.now();
+    if (!this.isTold || now < this.unsureUntil || this.due.size + this.looks.size > 0) return false;
+    return now - this.lastRelist < RARE_MS;
   }
 
   /** Follows the runtime's own events for as long as it gives them; without them the relists are enough. */
   private async follow(): Promise<void> {
-    const { runtime, log } = this.options;
+    const { runtime, now, log } = this.options;
     const { signal } = this.ending;
     let waitMs = FIRST_FOLLOW_MS;
     while (!this.stopped) {
+      this.unsureUntil = now() + SETTLE_MS; // what happened while nobody told is found by a relist
       try {
-        await runtime.containerEvents(({ podUid }) => {
+        await runtime.containerEvents((event) => {
           this.isTold = true;
           waitMs = FIRST_FOLLOW_MS;
-          this.hear(podUid);
+          this.hear(event);
         }, signal);
       } catch (error) {
         log.debug('the runtime tells of no events', { error: messageOf(error) });
       }
-      if (this.isTold) this.wake?.(); // what happened while nobody told is found by a relist
+      if (this.isTold) this.wake?.();
       this.isTold = false;
       await sleep(waitMs, signal).catch(() => {}); // the loop's condition sees the signal
       waitMs = Math.min(waitMs * 2, LONGEST_FOLLOW_MS);
     }
   }
 
-  private hear(podUid: string): void {
-    this.look(podUid).catch((error: unknown) => {
-      this.note(podUid, []);
+  /** Who is at work on a pod looks at it himself; the next relists make sure of that, and find what is unknown here. */
+  private hear(event: ContainerEvent): void {
+    const { cache, isBusy, now, log } = this.options;
+    this.unsureUntil = now() + SETTLE_MS;
+    const uid = event.podUid ?? cache.uidOf(event.containerId);
+    if (uid === undefined || isBusy?.(uid) === true) return;
+    this.attend(uid, event).catch((error: unknown) => {
+      if (this.stopped) return;
+      this.note(uid, []);
       this.wake?.();
-      this.options.log.warn('cannot read a pod from the runtime', { podUid, error: messageOf(error) });
+      log.warn('cannot read a pod from the runtime', { podUid: uid, error: messageOf(error) });
     });
+  }
+
+  /** Looks at a pod until the runtime's answer shows what its event told. */
+  private async attend(uid: string, { type, containerId }: ContainerEvent): Promise<void> {
+    const { cache, periodMs } = this.options;
+    await this.look(uid);
+    if (type !== 'CONTAINER_STOPPED_EVENT') return;
+    for (let waitMs = FIRST_END_WAIT_MS; livesIn(cache.get(uid), containerId); waitMs *= 2) {
+      if (waitMs > periodMs) return; // relists go on meanwhile
+      await sleep(waitMs, this.ending.signal);
+      await this.look(uid);
+    }
   }
 
   private async pause(ms: number): Promise<void> {

@@ -18,9 +18,16 @@ export class PodCache {
     private readonly now: () => number,
   ) {}
 
-  /** A relist that began at this moment has been taken in whole. */
+  /** Everything that had happened at this moment is here: a relist that began then was taken in whole, or all was told. */
   completed(at: number): void {
-    this.completeAt = at;
+    this.completeAt = Math.max(this.completeAt, at);
+  }
+
+  /** The pod that has this container or sandbox, as far as is known here. */
+  uidOf(id: string): string | undefined {
+    for (const [uid, { pod }] of this.entries)
+      if ([...pod.sandboxes, ...pod.containers].some((one) => one.id === id)) return uid;
+    return undefined;
   }
 
   /** A relist that began at this moment found the pod as it is here. False when what is here was asked for later than that. */

@@ -41,6 +41,14 @@ export function readySandbox(pod: RuntimePod): PodSandboxStatus | undefined {
   return newest?.state === 'SANDBOX_READY' ? newest : undefined;
 }
 
+/** Whether the pod has this container or sandbox and shows it as alive. */
+export function livesIn(pod: RuntimePod, id: string): boolean {
+  return (
+    livingContainers(pod).some((one) => one.id === id) ||
+    pod.sandboxes.some((one) => one.id === id && one.state === 'SANDBOX_READY')
+  );
+}
+
 const SHOWN_AS: Readonly<Record<string, readonly string[]>> = {
   ContainerStarted: ['CONTAINER_RUNNING', 'SANDBOX_READY'],
   ContainerDied: ['CONTAINER_EXITED', 'SANDBOX_NOTREADY'],

@@ -4,11 +4,12 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import type { ContainerState, RuntimeService } from '../../../src/cri/runtime.js';
+import type { ContainerEvent, ContainerState, RuntimeService } from '../../../src/cri/runtime.js';
 import { openPleg } from '../../../src/kernel/pleg/adapter.js';
 import { CriNode, containerOf } from '../../support/criNode.js';
 import { BUSYBOX, IMAGE } from '../../support/imageArchive.js';
 import { describeWith } from '../../support/requires.js';
+import { until } from '../../support/until.js';
 
 const needs = {
   root: true,
@@ -126,6 +127,30 @@ describeWith(needs, 'the CRI client on containerd', () => {
     await runtime.removeContainer(id);
     expect(await relist()).toEqual([{ podUid: 'bytes-uid', events: [{ type: 'ContainerRemoved', id }] }]);
     expect(pleg.pods()).toEqual(['bytes-uid']);
+  });
+
+  test('what happens to a container is told, by whatever events the runtime has', async () => {
+    const heard: ContainerEvent[] = [];
+    const typesOf = (id: string) =>
+      heard.filter(({ containerId }) => containerId === id).map(({ type }) => type);
+    const ending = new AbortController();
+    const events = runtime.containerEvents((event) => heard.push(event), ending.signal);
+    let tries = 0;
+    const other = await until(async () => {
+      const { id } = await runContainer(`other-${tries++}`, ['/bin/sleep', '1000']);
+      expect(heard).not.toEqual([]); // the stream is open
+      return id;
+    });
+    const { sandbox, id } = await runContainer('told', ['/bin/sleep', '1000']);
+    await runtime.stopContainer(id, 0);
+    await runtime.removeContainer(id);
+    await until(() => expect(typesOf(id)).toContain('CONTAINER_DELETED_EVENT'));
+    ending.abort();
+    await events;
+    const story = ['CREATED', 'STARTED', 'STOPPED', 'DELETED'].map((word) => `CONTAINER_${word}_EVENT`);
+    expect(typesOf(id)).toEqual(story);
+    expect(typesOf(sandbox)).toContain('CONTAINER_STARTED_EVENT');
+    expect(typesOf(other)).not.toContain('CONTAINER_STOPPED_EVENT');
   });
 
   test('images are listed and found; one that is not there is undefined', async () => {

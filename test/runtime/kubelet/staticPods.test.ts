@@ -13,6 +13,7 @@ import { makeParts } from '../../../src/kubelet/parts.js';
 import { CriNode } from '../../support/criNode.js';
 import { IMAGE } from '../../support/imageArchive.js';
 import { describeWith } from '../../support/requires.js';
+import { until as eventually } from '../../support/until.js';
 
 const events: string[] = [];
 const sink: EventSink = { event: (_, { reason, message }) => events.push(`${reason}: ${message}`) };
@@ -30,8 +31,11 @@ describeWith(
     let kubelet: RunningKubelet;
     let manifests: string;
 
-    const start = async () =>
-      runKubelet({
+    let relists = 0;
+    let isBlind = false;
+    const start = async () => {
+      const differ = openPleg();
+      return runKubelet({
         config: {
           nodeName: 'node-1',
           nodeIps: ['127.0.0.1'],
@@ -43,12 +47,18 @@ describeWith(
           housekeepingPeriodMs: 200,
         },
         runtime: node.cri,
-        pleg: openPleg(),
+        pleg: {
+          relist: (...lists) => {
+            relists++;
+            return isBlind ? Promise.reject(new Error('nobody reads lists now')) : differ.relist(...lists);
+          },
+        },
         cgroups: await openCgroups(),
         events: sink,
         log,
         parts: makeParts({ runtime: node.cri.runtime, log }),
       });
+    };
 
     const write = (name: string, spec: Partial<V1PodSpec>) =>
       writeFileSync(
@@ -67,24 +77,21 @@ describeWith(
       command: ['/bin/sh', '-c', script],
     });
     const statusOf = (name: string) => kubelet.pod('default', `${name}-node-1`)?.status;
-    const until = async (what: string, name: string, holds: (status: V1PodStatus) => boolean) => {
-      for (let tries = 0; tries < 300; tries++) {
+    const until = (what: string, name: string, holds: (status: V1PodStatus) => boolean) =>
+      eventually(() => {
         const status = statusOf(name);
         if (status !== undefined && holds(status)) return status;
-        await sleep(50);
-      }
-      throw new Error(
-        `${name} never was ${what}: ${JSON.stringify(statusOf(name), undefined, 1)}\n${events.slice(-10).join('\n')}\n${problems.join('\n')}`,
-      );
-    };
+        throw new Error(
+          `${name} never was ${what}: ${JSON.stringify(status, undefined, 1)}\n${events.slice(-10).join('\n')}\n${problems.join('\n')}`,
+        );
+      });
     const untilGone = async (name: string) => {
       rmSync(path.join(manifests, `${name}.yaml`), { force: true });
-      for (let tries = 0; tries < 300; tries++) {
+      await eventually(async () => {
         const left = await node.cri.runtime.listPodSandbox();
-        if (!left.some(({ metadata }) => metadata.name === `${name}-node-1`)) return;
-        await sleep(50);
-      }
-      throw new Error(`${name} did not go: ${problems.join('\n')}`);
+        if (left.some(({ metadata }) => metadata.name === `${name}-node-1`))
+          throw new Error(`${name} did not go: ${problems.join('\n')}`);
+      });
     };
     const running = ({ phase }: V1PodStatus) => phase === 'Running';
 
@@ -127,6 +134,26 @@ describeWith(
       expect(events.slice(2)).toEqual(['Created: Created container: web', 'Started: Started container web']);
       await untilGone('web');
       expect(events.at(-1)).toBe('Killing: Stopping container web');
+    });
+
+    test('a quiet node is not relisted, and hears of an end all the same', async () => {
+      const script = 'until [ -e /over ]; do sleep 0.1; done; exit 4';
+      write('told', { containers: [shell('told', script)], restartPolicy: 'Never' });
+      const { containerStatuses } = await until('Running', 'told', running);
+      const id = containerStatuses?.[0]?.containerID?.replace('containerd://', '') ?? '';
+      for (let before = -1; before !== relists; ) {
+        before = relists;
+        await sleep(1_000); // time for five
+      }
+      isBlind = true;
+      try {
+        await node.cri.runtime.execSync(id, ['/bin/sh', '-c', ': > /over'], 10);
+        const ended = await until('over', 'told', ({ phase }) => phase === 'Failed');
+        expect(ended.containerStatuses?.[0]?.state?.terminated).toMatchObject({ exitCode: 4 });
+      } finally {
+        isBlind = false;
+      }
+      await untilGone('told');
     });
 
     test('restarts what crashes, with back-off', async () => {

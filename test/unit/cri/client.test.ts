@@ -17,7 +17,10 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { openRuntime } from '../../../src/cri/client.js';
 import { type ContainerEvent, CriError } from '../../../src/cri/runtime.js';
 
-const proto = loadSync(path.resolve('src/cri/proto/cri.proto'), { longs: String, defaults: true });
+const proto = loadSync(
+  ['cri', 'containerd'].map((name) => path.resolve(`src/cri/proto/${name}.proto`)),
+  { longs: String, defaults: true },
+);
 type Answer = (request: Record<string, unknown>) => object;
 
 let directory: string;
@@ -39,7 +42,11 @@ const open = () => {
 };
 
 /** A runtime that gives these answers; one that throws refuses the call with what it threw. */
-async function serve(service: 'RuntimeService' | 'ImageService', answers: Record<string, Answer>) {
+async function serve(
+  service: 'RuntimeService' | 'ImageService',
+  answers: Record<string, Answer>,
+  more: (server: Server) => void = () => {},
+) {
   const server = new Server();
   const handlers: UntypedServiceImplementation = Object.fromEntries(
     Object.entries(answers).map(([method, answer]) => [
@@ -54,6 +61,7 @@ async function serve(service: 'RuntimeService' | 'ImageService', answers: Record
     ]),
   );
   server.addService(proto[`runtime.v1.${service}`] as ServiceDefinition, handlers);
+  more(server);
   servers.push(server);
   await listen(server);
   return server;
@@ -316,6 +324,35 @@ describe('the CRI client', () => {
     expect((await runtime.podSandboxStats('s')).id).toBe('s');
     expect(await runtime.listMetricDescriptors()).toEqual([{ name: 'm', help: 'h', labelKeys: ['a'] }]);
     await expect(runtime.containerStats('c')).rejects.toMatchObject({ code: 'INTERNAL' });
+  });
+
+  test("containerd's own events serve where CRI has none, each topic under CRI's name", async () => {
+    const server = await serve('RuntimeService', { Version: () => ({}) }, (one) =>
+      one.addService(proto['containerd.services.events.v1.Events'] as ServiceDefinition, {
+        Subscribe: (call: ServerWritableStream<{ filters: string[] }, object>) => {
+          asked.push(...call.request.filters);
+          for (const topic of ['/containers/create', '/tasks/start', '/other', '/tasks/delete'])
+            call.write({ topic, event: { value: { containerId: 'c' } } });
+          call.write({ topic: '/tasks/delete' });
+          call.write({ topic: '/containers/delete', event: { value: { containerId: 'd' } } });
+        },
+      }),
+    );
+    const asked: string[] = [];
+    const heard: ContainerEvent[] = [];
+    const { runtime } = open();
+    const events = runtime.containerEvents((one) => {
+      heard.push(one);
+      if (heard.length === 4) server.forceShutdown();
+    }, new AbortController().signal);
+    await expect(events).rejects.toMatchObject({ call: 'Subscribe' });
+    expect(heard).toEqual([
+      { containerId: 'c', type: 'CONTAINER_CREATED_EVENT' },
+      { containerId: 'c', type: 'CONTAINER_STARTED_EVENT' },
+      { containerId: 'c', type: 'CONTAINER_STOPPED_EVENT' },
+      { containerId: 'd', type: 'CONTAINER_DELETED_EVENT' },
+    ]);
+    expect(asked).toContain('namespace=="k8s.io",topic=="/tasks/delete"');
   });
 
   test('a runtime without events says so', async () => {

@@ -17,10 +17,12 @@ const setUp = (fetch: (uid: string) => Promise<void> = async () => {}, periodMs 
     if (broken) throw new Error('connection refused');
     return Buffer.alloc(0);
   };
+  const ended = new Set<string>();
   const cache = new PodCache(
     async (uid) => {
       await fetch(uid);
-      return { ...emptyRuntimePod(uid), sandboxes: [sandbox({ id: `${uid}-sandbox` })] };
+      const state = ended.has(uid) ? 'SANDBOX_NOTREADY' : 'SANDBOX_READY';
+      return { ...emptyRuntimePod(uid), sandboxes: [sandbox({ id: `${uid}-sandbox`, state })] };
     },
     () => ++clock,
   );
@@ -54,11 +56,12 @@ const setUp = (fetch: (uid: string) => Promise<void> = async () => {}, periodMs 
     isBusy: (uid) => busy.has(uid),
   });
   return {
-    ...{ said, pleg, cache, busy, stream, relists: () => relists },
+    ...{ said, pleg, cache, busy, ended, stream, relists: () => relists },
     happens: (podUid: string, type: string) => {
       pending = [{ podUid, events: [{ type, id: `${podUid}-sandbox` }] }];
     },
     tell: (podUid: string) => tell?.({ containerId: 'c', type: 'CONTAINER_STARTED_EVENT', podUid }),
+    tellEnd: (containerId: string) => tell?.({ containerId, type: 'CONTAINER_STOPPED_EVENT' }),
     change: (...uids: string[]) => {
       pending = uids.map((podUid) => ({ podUid, events: [] }));
     },
@@ -123,18 +126,63 @@ test('a pod that hangs is waited for once, asked once, and told when it answers'
 });
 
 test("the runtime's own events are heard at once, and relists become rare until they end", async () => {
-  const { said, pleg, tell, relists, stream } = setUp(undefined, 5);
+  const { said, pleg, tell, relists, stream, advance } = setUp(undefined, 5);
   await pleg.start();
   try {
     await vi.waitFor(() => expect(relists()).toBeGreaterThan(2), 30_000);
     tell('u1');
     await vi.waitFor(() => expect(said).toContain('u1'), 30_000);
+    advance(10_000);
     await new Promise((resolve) => setTimeout(resolve, 20)); // one that had begun may end
     const then = relists();
     await new Promise((resolve) => setTimeout(resolve, 100)); // time for twenty
     expect(relists()).toBe(then);
     stream.end();
     await vi.waitFor(() => expect(relists()).toBeGreaterThan(then + 2), 30_000);
+  } finally {
+    await pleg.stop();
+  }
+});
+
+test('an end that the runtime tells before it shows it is looked for until it shows', async () => {
+  let asked = 0;
+  const { pleg, cache, ended, tellEnd } = setUp(async () => {
+    if (++asked === 4) ended.add('u1');
+  }, 1000);
+  await cache.refresh('u1');
+  await pleg.start();
+  try {
+    tellEnd('u1-sandbox');
+    await vi.waitFor(() => expect(cache.get('u1').sandboxes[0]?.state).toBe('SANDBOX_NOTREADY'), 30_000);
+    expect(asked).toBe(4);
+  } finally {
+    await pleg.stop();
+  }
+});
+
+test('after an event of whatever pod relists go on for a while', async () => {
+  const { said, pleg, cache, busy, tell, tellEnd, relists, advance } = setUp(undefined, 5);
+  await cache.refresh('u1');
+  await pleg.start();
+  const untilCalm = async () => {
+    advance(10_000);
+    let before = -1;
+    while (before !== relists()) {
+      before = relists();
+      await new Promise((resolve) => setTimeout(resolve, 100)); // time for twenty
+    }
+    return before;
+  };
+  try {
+    tell('u1');
+    const calm = await untilCalm();
+    tellEnd('unknown');
+    await vi.waitFor(() => expect(relists()).toBeGreaterThan(calm + 2), 30_000);
+    const again = await untilCalm();
+    busy.add('u1');
+    tellEnd('u1-sandbox');
+    await vi.waitFor(() => expect(relists()).toBeGreaterThan(again + 2), 30_000);
+    expect(said.filter((one) => one === 'u1')).toHaveLength(1); // it is left to who works on it
   } finally {
     await pleg.stop();
   }

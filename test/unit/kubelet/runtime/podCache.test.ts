@@ -48,3 +48,14 @@ test('a relist confirms what was asked for before it, and nothing later', async 
   expect((await cache.newerThan('u1', 15)).containers).toHaveLength(1);
   expect(asked).toHaveLength(1);
 });
+
+test('a container leads to its pod, and completeness never goes back', async () => {
+  const { cache, asked } = make();
+  expect(cache.uidOf('web-0')).toBeUndefined();
+  const { containers } = await cache.refresh('u1');
+  expect(cache.uidOf(containers[0]?.id ?? '')).toBe('u1');
+  cache.completed(30);
+  cache.completed(20);
+  await cache.newerThan('u1', 25);
+  expect(asked).toHaveLength(1);
+});
