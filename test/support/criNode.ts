@@ -11,6 +11,8 @@ import { IsolatedNode } from './isolatedNode.js';
 import { makeNetNs, type TestNetNs } from './netns.js';
 
 const PLUGINS = path.resolve('dist/cni');
+/** CRI's own conditions: a runtime may have more, such as containerd's that nothing deprecated is in use. */
+const REQUIRED = ['RuntimeReady', 'NetworkReady'];
 const NAMESPACES = { network: 'POD', pid: 'CONTAINER', ipc: 'POD' } as const;
 
 const configuration = (directory: string): string =>
@@ -51,7 +53,7 @@ export const podNetwork = (directory: string) => ({
 export async function untilReady({ runtime }: ContainerRuntime): Promise<void> {
   for (let tries = 0; tries < 150; tries++) {
     const { conditions } = await runtime.status().catch(() => ({ conditions: [] }));
-    if (conditions.length > 0 && conditions.every(({ status }) => status)) return;
+    if (REQUIRED.every((one) => conditions.some(({ type, status }) => type === one && status))) return;
     await sleep(100);
   }
   throw new Error('containerd did not become ready');
