@@ -4,6 +4,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { containerdConfig } from '../../src/cluster/containerd/config.js';
+import { ociArchitecture } from '../../src/cluster/images/image.js';
 import { openRuntime } from '../../src/cri/client.js';
 import type { ContainerConfig, ContainerRuntime, PodSandboxConfig } from '../../src/cri/runtime.js';
 import { IMAGE, makeImageArchive } from './imageArchive.js';
@@ -25,6 +26,7 @@ const configuration = (directory: string): string =>
     cniConfDir: `${directory}/net.d`,
     registryConfigDir: `${directory}/certs.d`,
     snapshotter: 'native',
+    architecture: ociArchitecture(process.arch),
     restrictOomScoreAdj: true,
     disableApparmor: true,
   });
