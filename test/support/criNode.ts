@@ -81,8 +81,14 @@ export class CriNode {
     const cri = openRuntime(`unix://${socket}`);
     const made = new CriNode(host, node, startContainerd(node), cri);
     await untilReady(cri);
-    await node.run('ctr', '-a', socket, '-n', 'k8s.io', 'images', 'import', makeImageArchive(directory));
+    await made.ctr('images', 'import', makeImageArchive(directory));
     return made;
+  }
+
+  /** containerd's own tool, for what CRI does not offer. */
+  ctr(...args: string[]): Promise<string> {
+    const socket = path.join(this.node.directory, 'containerd.sock');
+    return this.node.run('ctr', '-a', socket, '-n', 'k8s.io', ...args);
   }
 
   /** Ends containerd as a crash would, and starts it again. */

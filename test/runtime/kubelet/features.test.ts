@@ -5,6 +5,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { V1Container, V1PodSpec } from '../../../src/api/gen/types.js';
 import { CriError, type RuntimeStatus } from '../../../src/cri/runtime.js';
+import { checkpoint } from '../../../src/kubelet/server/checkpoint.js';
 import { imageVolumeProblem } from '../../../src/kubelet/volumes/imageVolume.js';
 import { BUSYBOX, IMAGE, MEMBER } from '../../support/imageArchive.js';
 import { ApiNode, SLEEP, shell } from '../../support/kubelet/apiNode.js';
@@ -20,7 +21,7 @@ describeWith(needs, 'what depends on the runtime', () => {
   let runtimeText = '';
   const seen: string[] = [];
   const note = (what: string, isThere: boolean) => {
-    seen.push(`${what}: ${isThere ? 'used' : 'refused'}`);
+    seen.push(`${what}: ${isThere ? 'used' : 'not there'}`);
     return isThere;
   };
 
@@ -168,6 +169,35 @@ describeWith(needs, 'what depends on the runtime', () => {
     await node.remove('signalled');
   });
 
+  test('a checkpoint of a container, which runs on', async () => {
+    await node.create('frozen', { containers: [shell(SLEEP)] });
+    const pod = await node.running('frozen');
+    const { runtime } = node.node.cri;
+    const pods = { list: () => [pod], get: () => pod };
+    const wanted = { namespace: 'default', pod: 'frozen', container: 'main', timeouts: ['60'], nowMs: 0 };
+    const made = await checkpoint({ runtime, pods, directory: at('checkpoints') }, wanted).catch(
+      (error: Error) => error,
+    );
+    if (note('checkpoints', !(made instanceof Error))) {
+      const archive = at('checkpoints/checkpoint-frozen_default-main-1970-01-01T00:00:00Z.tar');
+      expect(made).toEqual({ items: [archive] });
+      expect(await node.node.node.run('tar', '-tf', archive)).toMatch(/^checkpoint\/core-\d+\.img$/m);
+    } else
+      expect(String(made)).toMatch(
+        /checkpointing of default\/frozen\/main failed \(.*(Unimplemented|criu|CRIU).*\)/,
+      );
+    await expect(node.inside('frozen', 'echo awake')).resolves.toBe('awake');
+    expect((await node.get('frozen'))?.status.containerStatuses?.[0]?.restartCount).toBe(0);
+    await node.remove('frozen');
+  });
+
+  test('the driver of control groups is the kubelet’s own', async () => {
+    const driver = await node.node.cri.runtime.runtimeConfig().catch((error: CriError) => error.code);
+    const isTold = note('driver of control groups', driver !== 'UNIMPLEMENTED');
+    expect(driver).toEqual(isTold ? { cgroupDriver: 'CGROUPFS' } : 'UNIMPLEMENTED');
+    expect(await node.readiness()).toBe('True');
+  });
+
   test('the runtime’s own events tell all that happens to a pod, with no relist', async () => {
     const quiet = await ApiNode.start({ plegRelistPeriodMs: NEVER_MS });
     try {
@@ -183,6 +213,14 @@ describeWith(needs, 'what depends on the runtime', () => {
         'again',
         (pod) => (pod.status.containerStatuses?.[0]?.restartCount ?? 0) > 0,
       );
+      const [sandbox] = await quiet.node.cri.runtime.listPodSandbox({
+        labels: { 'io.kubernetes.pod.name': 'first' },
+      });
+      await quiet.node.ctr('task', 'kill', '--signal', 'KILL', sandbox?.id ?? '');
+      const revived = await quiet.until('made anew', 'first', ({ status: { containerStatuses = [] } }) =>
+        containerStatuses.some(({ restartCount, state }) => restartCount > 0 && state?.running !== undefined),
+      );
+      expect(revived.status.podIP).not.toBe('');
       await quiet.remove('first', 'ends', 'again');
     } finally {
       await quiet.stop();
