@@ -2,7 +2,7 @@
 // Guarantees: listeners hear of a change only; asking never throws.
 import { isDeepStrictEqual } from 'node:util';
 import type { Log } from '../api/log.js';
-import type { ContainerRuntime, Image } from '../cri/runtime.js';
+import { type ContainerRuntime, CriError, type Image } from '../cri/runtime.js';
 import { messageOf } from './error.js';
 import { networkProblem, type RuntimeFacts, runtimeProblem } from './node/nodeStatus.js';
 
@@ -15,6 +15,7 @@ export class RuntimeState {
     ...{ conditions: [], handlers: [], features: undefined },
     problem: 'not asked yet',
     images: [],
+    cgroupDriver: undefined,
   };
   private timer: NodeJS.Timeout | undefined;
   private stopped = false;
@@ -52,20 +53,30 @@ export class RuntimeState {
   private async look(): Promise<void> {
     const before = this.state;
     try {
-      const [version, status, images] = await Promise.all([
+      const [version, cgroupDriver, status, images] = await Promise.all([
         before.version ?? this.cri.runtime.version(),
+        before.version === undefined ? this.cgroupDriver() : before.cgroupDriver,
         this.cri.runtime.status(),
         this.images(),
       ]);
-      this.state = { version, ...status, problem: undefined, images };
+      this.state = { version, cgroupDriver, ...status, problem: undefined, images };
     } catch (error) {
-      // The version is asked again: it may be another runtime that comes back.
+      // Version and driver are asked again: it may be another runtime that comes back.
       this.state = { ...before, version: undefined, conditions: [], problem: messageOf(error) };
     }
     const now = this.problem();
     if (now !== (runtimeProblem(before) ?? networkProblem(before)))
       this.log.info(now === undefined ? 'the container runtime is ready' : now);
     if (!isDeepStrictEqual(before, this.state)) this.changed();
+  }
+
+  private async cgroupDriver(): Promise<RuntimeFacts['cgroupDriver']> {
+    try {
+      return (await this.cri.runtime.runtimeConfig()).cgroupDriver;
+    } catch (error) {
+      if (error instanceof CriError && error.code === 'UNIMPLEMENTED') return undefined; // before containerd 2.0
+      throw error;
+    }
   }
 
   /** A runtime that cannot list its images can still run pods. */

@@ -4,6 +4,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { containerdConfig } from '../../src/cluster/containerd/config.js';
+import { ociArchitecture } from '../../src/cluster/images/image.js';
 import { openRuntime } from '../../src/cri/client.js';
 import type { ContainerConfig, ContainerRuntime, PodSandboxConfig } from '../../src/cri/runtime.js';
 import { IMAGE, makeImageArchive } from './imageArchive.js';
@@ -11,6 +12,8 @@ import { IsolatedNode } from './isolatedNode.js';
 import { makeNetNs, type TestNetNs } from './netns.js';
 
 const PLUGINS = path.resolve('dist/cni');
+/** CRI's own conditions: a runtime may have more, such as containerd's that nothing deprecated is in use. */
+const REQUIRED = ['RuntimeReady', 'NetworkReady'];
 const NAMESPACES = { network: 'POD', pid: 'CONTAINER', ipc: 'POD' } as const;
 
 const configuration = (directory: string): string =>
@@ -23,6 +26,7 @@ const configuration = (directory: string): string =>
     cniConfDir: `${directory}/net.d`,
     registryConfigDir: `${directory}/certs.d`,
     snapshotter: 'native',
+    architecture: ociArchitecture(process.arch),
     restrictOomScoreAdj: true,
     disableApparmor: true,
   });
@@ -51,7 +55,7 @@ export const podNetwork = (directory: string) => ({
 export async function untilReady({ runtime }: ContainerRuntime): Promise<void> {
   for (let tries = 0; tries < 150; tries++) {
     const { conditions } = await runtime.status().catch(() => ({ conditions: [] }));
-    if (conditions.length > 0 && conditions.every(({ status }) => status)) return;
+    if (REQUIRED.every((one) => conditions.some(({ type, status }) => type === one && status))) return;
     await sleep(100);
   }
   throw new Error('containerd did not become ready');
@@ -77,8 +81,14 @@ export class CriNode {
     const cri = openRuntime(`unix://${socket}`);
     const made = new CriNode(host, node, startContainerd(node), cri);
     await untilReady(cri);
-    await node.run('ctr', '-a', socket, '-n', 'k8s.io', 'images', 'import', makeImageArchive(directory));
+    await made.ctr('images', 'import', makeImageArchive(directory));
     return made;
+  }
+
+  /** containerd's own tool, for what CRI does not offer. */
+  ctr(...args: string[]): Promise<string> {
+    const socket = path.join(this.node.directory, 'containerd.sock');
+    return this.node.run('ctr', '-a', socket, '-n', 'k8s.io', ...args);
   }
 
   /** Ends containerd as a crash would, and starts it again. */

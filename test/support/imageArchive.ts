@@ -4,10 +4,12 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { busyboxEntries } from '../../src/cluster/images/builtin.js';
 import { buildImage, ociArchitecture } from '../../src/cluster/images/image.js';
-import { writeTar } from '../../src/cluster/images/tar.js';
+import { type TarEntry, writeTar } from '../../src/cluster/images/tar.js';
 
 export const BUSYBOX = '/bin/busybox';
 export const IMAGE = 'localhost/trellis/busybox:test';
+/** A user whom the image's own file puts into a group. */
+export const MEMBER = { uid: 1234, group: 50 };
 const APPLETS = ['sh', 'sleep', 'ping', 'nc', 'ip', 'cat', 'echo'];
 
 /** Writes the archive into a folder and returns its path. The image sleeps, so it also serves as the pause image. */
@@ -16,7 +18,7 @@ export function makeImageArchive(directory: string, name = IMAGE): string {
     name: 'busybox',
     tags: ['test'],
     architecture: ociArchitecture(process.arch),
-    entries: busyboxEntries(readFileSync(BUSYBOX), APPLETS),
+    entries: busyboxEntries(readFileSync(BUSYBOX), APPLETS).map(withMember),
     run: { Cmd: ['/bin/sleep', '100000'], Env: ['PATH=/bin', `IMAGE=${name}`] },
   });
   const config = `${image.config.digest.replace('sha256:', '')}.json`;
@@ -31,4 +33,14 @@ export function makeImageArchive(directory: string, name = IMAGE): string {
     ]),
   );
   return archive;
+}
+
+function withMember(entry: TarEntry): TarEntry {
+  const added: Readonly<Record<string, string>> = {
+    'etc/passwd': `member:x:${MEMBER.uid}:${MEMBER.uid}:member:/home:/bin/sh\n`,
+    'etc/group': `crew:x:${MEMBER.group}:member\n`,
+  };
+  const more = added[entry.path];
+  if (entry.kind !== 'file' || more === undefined) return entry;
+  return { ...entry, content: Buffer.concat([entry.content, Buffer.from(more)]) };
 }

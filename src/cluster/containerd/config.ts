@@ -14,6 +14,8 @@ export interface ContainerdOptions {
   readonly registryConfigDir: string;
   /** Where overlayfs does not work, as on another overlayfs, `native` copies each layer. */
   readonly snapshotter: 'overlayfs' | 'native';
+  /** As OCI names it, such as `amd64`. */
+  readonly architecture: string;
   /** Without CAP_SYS_RESOURCE nobody may lower oom_score_adj, and a container that wants it would not start. */
   readonly restrictOomScoreAdj: boolean;
   readonly disableApparmor: boolean;
@@ -22,15 +24,20 @@ export interface ContainerdOptions {
 
 /** Other snapshotters, which would warn of what the machine lacks, and services that nobody here calls. */
 const DISABLED_PLUGINS = [
-  ...['aufs', 'btrfs', 'zfs', 'devmapper', 'blockfile'].map((name) => `io.containerd.snapshotter.v1.${name}`),
+  ...['aufs', 'btrfs', 'zfs', 'devmapper', 'blockfile', 'erofs'].map(
+    (name) => `io.containerd.snapshotter.v1.${name}`,
+  ),
+  'io.containerd.differ.v1.erofs',
   'io.containerd.internal.v1.opt', // would make /opt/containerd
   'io.containerd.internal.v1.restart', // the kubelet restarts containers
+  'io.containerd.monitor.container.v1.restart', // the same, since 2.0
   'io.containerd.internal.v1.tracing',
   'io.containerd.tracing.processor.v1.otlp',
   'io.containerd.nri.v1.nri', // listens on one socket for the whole machine
 ];
 
 const CRI = 'plugins."io.containerd.grpc.v1.cri"';
+const TRANSFER = 'plugins."io.containerd.transfer.v1.local"';
 
 type Value = string | number | boolean | readonly string[];
 
@@ -66,6 +73,11 @@ export function containerdConfig(options: ContainerdOptions): string {
       Root: runcRoot(state),
     }),
     table(`${CRI}.registry`, { config_path: options.registryConfigDir }),
+    // Since 2.1 this pulls for CRI, and unpacks for no snapshotter but overlayfs unless told.
+    table(`[${TRANSFER}.unpack_config]`, {
+      platform: `linux/${options.architecture}`,
+      snapshotter: options.snapshotter,
+    }),
   ];
   return `${parts.join('\n\n')}\n`;
 }

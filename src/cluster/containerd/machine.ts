@@ -4,6 +4,7 @@ import { execFile } from 'node:child_process';
 import { access, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { ociArchitecture } from '../images/image.js';
 import type { ContainerdOptions } from './config.js';
 
 const CAP_SYS_RESOURCE = 24n;
@@ -17,8 +18,11 @@ export function hasSysResource(status: string): boolean {
 /** `directory` is where containerd's root will be: what overlayfs can do depends on the file system below. */
 export async function askMachine(
   directory: string,
-): Promise<Pick<ContainerdOptions, 'snapshotter' | 'restrictOomScoreAdj' | 'disableApparmor'>> {
+): Promise<
+  Pick<ContainerdOptions, 'snapshotter' | 'architecture' | 'restrictOomScoreAdj' | 'disableApparmor'>
+> {
   return {
+    architecture: ociArchitecture(process.arch),
     snapshotter: (await mountsOverlay(directory)) ? 'overlayfs' : 'native',
     restrictOomScoreAdj: !hasSysResource(await readFile('/proc/self/status', 'utf8')),
     disableApparmor: !(await hasApparmor()),

@@ -114,16 +114,17 @@ async function detach(directories: readonly string[]): Promise<readonly string[]
   return points;
 }
 
-/** Shims listen outside of our directories; each bundle says where. */
+/** Shims listen outside of our directories; each bundle says where: in a file of its own, or since 2.0 among other words. */
 async function shimSockets(state: string): Promise<readonly string[]> {
   const bundles = await grandchildren(join(state, 'io.containerd.runtime.v2.task'));
-  const addresses = await Promise.all(
-    bundles.map((bundle) => unlessMissing(readFile(join(bundle, 'address'), 'utf8'))),
-  );
-  return addresses
-    .map((address) => address?.trim().replace(/^unix:\/\//, '') ?? '')
-    .filter((path) => /^\/run\/containerd\/s\/[0-9a-f]+$/.test(path));
+  const files = bundles.flatMap((bundle) => [join(bundle, 'address'), join(bundle, 'bootstrap.json')]);
+  const texts = await Promise.all(files.map((file) => unlessMissing(readFile(file, 'utf8'))));
+  return texts.flatMap((text) => parseShimSocket(text ?? '') ?? []);
 }
+
+/** From a bundle's `address` or `bootstrap.json`. What is not a socket of a shim is left out. Pure. */
+export const parseShimSocket = (text: string): string | undefined =>
+  /(?:^|")unix:\/\/(\/run\/containerd\/s\/[0-9a-f]+)(?:"|\s*$)/.exec(text)?.[1];
 
 async function grandchildren(directory: string): Promise<readonly string[]> {
   const lists = await Promise.all((await children(directory)).map(children));

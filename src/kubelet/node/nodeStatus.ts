@@ -18,6 +18,8 @@ export interface RuntimeFacts extends Pick<RuntimeStatus, 'handlers' | 'features
   readonly conditions: readonly RuntimeCondition[];
   readonly problem: string | undefined;
   readonly images: readonly Image[];
+  /** Undefined where the runtime does not say. */
+  readonly cgroupDriver: 'SYSTEMD' | 'CGROUPFS' | undefined;
 }
 
 export interface NodeFactsFull {
@@ -223,8 +225,11 @@ function ready({ runtime, plegProblem, shutdownProblem }: NodeFactsFull): Verdic
       };
 }
 
-export function runtimeProblem({ problem, conditions }: RuntimeFacts): string | undefined {
+export function runtimeProblem({ problem, conditions, cgroupDriver }: RuntimeFacts): string | undefined {
   if (problem !== undefined) return `container runtime is down: ${problem}`;
+  // It would refuse every pod, in words about paths that help nobody.
+  if (cgroupDriver === 'SYSTEMD')
+    return 'container runtime not ready: it leaves control groups to systemd, and this kubelet makes them itself; set its driver to cgroupfs (for containerd: SystemdCgroup = false)';
   const condition = conditions.find(({ type }) => type === 'RuntimeReady');
   if (condition?.status === true) return undefined;
   return `container runtime not ready: ${described('RuntimeReady', condition)}`;

@@ -38,7 +38,8 @@ describeWith({ tools: ['kubectl'] }, 'kubectl', () => {
     expect(await ok('get', 'cm', '-A', '-l', 'x=y', '-o', 'name')).toBe('configmap/c\n');
     expect(await ok('patch', 'cm', 'c', '-n', 'n', '-p', '{"data":{"b":"2"}}')).toBe('configmap/c patched\n');
     expect(await ok('get', 'cm', 'c', '-n', 'n', '-o', 'jsonpath={.data}')).toBe('{"a":"1","b":"2"}');
-    expect(await ok('delete', 'cm', 'c', '-n', 'n')).toBe('configmap "c" deleted\n');
+    // Newer ones say from where.
+    expect(await ok('delete', 'cm', 'c', '-n', 'n')).toMatch(/^configmap "c" deleted( from n namespace)?\n$/);
   });
 
   test('applies a manifest, twice', async () => {

@@ -53,7 +53,9 @@ describeWith(needs, 'the CRI client on containerd', () => {
   test('the runtime names itself and says that it is ready', async () => {
     expect(await runtime.version()).toMatchObject({ runtimeName: 'containerd', runtimeApiVersion: 'v1' });
     const { conditions } = await runtime.status();
-    expect(conditions.map(({ type, status }) => [type, status])).toEqual([
+    // Newer ones say more of themselves; these two are CRI's own.
+    const required = conditions.filter(({ type }) => ['RuntimeReady', 'NetworkReady'].includes(type));
+    expect(required.map(({ type, status }) => [type, status])).toEqual([
       ['RuntimeReady', true],
       ['NetworkReady', true],
     ]);

@@ -3,8 +3,6 @@ import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { SECRETS } from '../../../src/api/resources.js';
-import { imageVolumeProblem } from '../../../src/kubelet/volumes/imageVolume.js';
-import { IMAGE } from '../../support/imageArchive.js';
 import { ApiNode, SLEEP, shell } from '../../support/kubelet/apiNode.js';
 import { describeWith } from '../../support/requires.js';
 import { eventually } from '../../support/testCluster.js';
@@ -158,31 +156,6 @@ describeWith(needs, 'a kubelet among enemies', () => {
         reason: 'AppArmor',
         message: 'Pod was rejected: Cannot enforce AppArmor: AppArmor is not enabled on the host',
       });
-    const { features, handlers } = await node.node.cri.runtime.status();
-    await node.create('strict', {
-      securityContext: { supplementalGroupsPolicy: 'Strict' },
-      containers: [shell(SLEEP)],
-    });
-    if (features?.supplementalGroupsPolicy === true) await node.running('strict');
-    else expect((await node.ended('strict')).status.reason).toBe('SupplementalGroupsPolicyNotSupported');
-    await node.create('mapped', { hostUsers: false, containers: [shell(SLEEP)] });
-    if (handlers.find(({ name }) => name === '')?.features.userNamespaces === true) {
-      await node.running('mapped');
-      expect(await node.inside('mapped', 'cat /proc/self/uid_map')).toMatch(/^\s*0\s+65536\s+65536$/);
-    } else
-      expect(
-        (await node.event('mapped', ({ reason }) => reason === 'FailedCreatePodSandBox')).message,
-      ).toContain("can't set `spec.hostUsers: false`, runtime does not support user namespaces");
-    await node.create('recursive', {
-      volumes: [{ name: 'data', emptyDir: {} }],
-      containers: mounted({ readOnly: true, recursiveReadOnly: 'Enabled' }),
-    });
-    if (handlers.find(({ name }) => name === '')?.features.recursiveReadOnlyMounts === true)
-      await node.running('recursive');
-    else
-      expect((await node.waiting('recursive', /^CreateContainerConfigError$/)).message).toContain(
-        'failed to resolve recursive read-only mode',
-      );
     await node.create('remote', {
       volumes: [{ name: 'data', nfs: { server: '127.0.0.1', path: '/none' } }],
       containers: mounted({}),
@@ -192,42 +165,7 @@ describeWith(needs, 'a kubelet among enemies', () => {
     expect(mount.message).toMatch(
       /^MountVolume.SetUp failed for volume "data" : .*(mount\.nfs|mount failed)/,
     );
-    await node.create('image', {
-      volumes: [{ name: 'data', image: { reference: IMAGE } }],
-      containers: mounted({}),
-    });
-    const { runtimeName, runtimeVersion } = await node.node.cri.runtime.version();
-    if (imageVolumeProblem({ runtimeName, runtimeVersion }) === undefined) await node.running('image');
-    else
-      expect((await node.waiting('image', /^CreateContainerConfigError$/)).message).toBe(
-        `cannot mount image volume "data": ${runtimeName} ${runtimeVersion} does not support image volumes; 2.1 or newer does`,
-      );
-    await node.remove('profiled', 'strict', 'mapped', 'recursive', 'remote', 'image');
-  });
-
-  test('a signal to stop by is handed to the runtime, which stops by it where it knows it', async () => {
-    const asked: Buffer[] = [];
-    node.proxy.hold((method, request) => {
-      if (method === 'CreateContainer') asked.push(Buffer.from(request));
-      return false;
-    });
-    await node.create('signalled', {
-      os: { name: 'linux' },
-      containers: [
-        shell("trap 'exit 7' USR1; trap 'exit 8' TERM; while true; do sleep 0.1; done", {
-          lifecycle: { stopSignal: 'SIGUSR1' },
-        }),
-      ],
-    });
-    const id =
-      (await node.running('signalled')).status.containerStatuses?.[0]?.containerID?.split('://')[1] ?? '';
-    // Field 18 of ContainerConfig, member 29 of Signal.
-    expect(asked.some((request) => request.includes(Buffer.from([0x90, 0x01, 29])))).toBe(true);
-    const { stopSignal = 'RUNTIME_DEFAULT' } = await node.node.cri.runtime.containerStatus(id);
-    await node.node.cri.runtime.stopContainer(id, 20);
-    const { exitCode } = await node.node.cri.runtime.containerStatus(id);
-    expect(exitCode).toBe(stopSignal === 'SIGUSR1' ? 7 : 8);
-    await node.remove('signalled');
+    await node.remove('profiled', 'remote');
   });
 
   test('links that a container plants lead the kubelet nowhere', async () => {

@@ -7,7 +7,9 @@ import {
   Server,
   ServerCredentials,
   type ServerUnaryCall,
+  type ServerWritableStream,
   type ServiceDefinition,
+  type ServiceError,
   type sendUnaryData,
 } from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
@@ -35,14 +37,17 @@ export class CriProxy {
     );
     const proto = loadSync(PROTO);
     for (const service of ['RuntimeService', 'ImageService'] as const) {
-      const entries = Object.entries(proto[`runtime.v1.${service}`] as ServiceDefinition).filter(
-        ([, { responseStream }]) => !responseStream,
-      );
+      const entries = Object.entries(proto[`runtime.v1.${service}`] as ServiceDefinition);
       const raw = { requestSerialize: same, requestDeserialize: same };
       const answers = { responseSerialize: same, responseDeserialize: same };
       server.addService(
         Object.fromEntries(entries.map(([name, one]) => [name, { ...one, ...raw, ...answers }])),
-        Object.fromEntries(entries.map(([name, one]) => [name, proxy.passing(name, one.path)])),
+        Object.fromEntries(
+          entries.map(([name, one]) => [
+            name,
+            one.responseStream ? proxy.streaming(one.path) : proxy.passing(name, one.path),
+          ]),
+        ),
       );
     }
     await new Promise<void>((resolve, reject) =>
@@ -81,6 +86,18 @@ export class CriProxy {
         );
       if (this.holds(name, call.request)) this.held.push(go);
       else go();
+    };
+  }
+  /** Streams are never held. */
+  private streaming(at: string) {
+    return (call: ServerWritableStream<Buffer, Buffer>) => {
+      const above = this.client.makeServerStreamRequest(at, same, same, call.request, {});
+      above.on('data', (message: Buffer) => call.write(message));
+      above.on('end', () => call.end());
+      above.on('error', (error: ServiceError) =>
+        call.emit('error', { code: error.code, details: error.details }),
+      );
+      call.on('cancelled', () => above.cancel());
     };
   }
 }

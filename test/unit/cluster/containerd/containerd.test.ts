@@ -8,7 +8,7 @@ import {
   parentOf,
   readProcesses,
 } from '../../../../src/cluster/containerd/processes.js';
-import { killRemains, parseGroups } from '../../../../src/cluster/containerd/remains.js';
+import { killRemains, parseGroups, parseShimSocket } from '../../../../src/cluster/containerd/remains.js';
 
 const config = containerdConfig({
   root: '/var/lib/trellis/containerd',
@@ -18,7 +18,8 @@ const config = containerdConfig({
   cniBinDir: '/opt/"odd" bin',
   cniConfDir: '/etc/cni/net.d',
   registryConfigDir: '/var/lib/trellis/certs.d',
-  snapshotter: 'overlayfs',
+  snapshotter: 'native',
+  architecture: 'arm64',
   restrictOomScoreAdj: true,
   disableApparmor: false,
 });
@@ -34,6 +35,7 @@ describe('the configuration of containerd', () => {
     'disable_apparmor = false',
     'bin_dir = "/opt/\\"odd\\" bin"',
     'config_path = "/var/lib/trellis/certs.d"',
+    '[[plugins."io.containerd.transfer.v1.local".unpack_config]]\nplatform = "linux/arm64"\nsnapshotter = "native"',
   ])('says %s', (line) => {
     expect(config).toContain(line);
   });
@@ -107,6 +109,17 @@ describe('what containerd left', () => {
     expect(parseGroups(JSON.stringify({ cgroup_paths }), 'abc')).toEqual([cgroup_paths.cpu]);
     expect(parseGroups('{"cgroup_', 'abc')).toEqual([]);
     expect(parseGroups('{}', 'abc')).toEqual([]);
+  });
+
+  test.each([
+    ['unix:///run/containerd/s/0a9f', '/run/containerd/s/0a9f'],
+    ['unix:///run/containerd/s/0a9f\n', '/run/containerd/s/0a9f'],
+    ['{"version":3,"address":"unix:///run/containerd/s/0a9f","protocol":"ttrpc"}', '/run/containerd/s/0a9f'],
+    ['{"version":3,"address":"unix:///run/containerd/s/../../x"}', undefined],
+    ['unix:///etc/passwd', undefined],
+    ['', undefined],
+  ])('where a shim listens is read from %j', (text, socket) => {
+    expect(parseShimSocket(text)).toBe(socket);
   });
 
   test('nothing is found where nothing was left, and the whole machine is refused', async () => {

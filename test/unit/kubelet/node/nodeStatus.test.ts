@@ -25,7 +25,7 @@ const facts: NodeFactsFull = {
     conditions: [condition('RuntimeReady', true), condition('NetworkReady', true)],
     problem: undefined,
     images: [],
-    ...{ handlers: [], features: undefined },
+    ...{ handlers: [], features: undefined, cgroupDriver: undefined },
   },
   plegProblem: undefined,
   shutdownProblem: undefined,
@@ -47,6 +47,16 @@ describe('the status of a node', () => {
     ]);
     expect(status.allocatable).toMatchObject({ cpu: '1900m', memory: '946176Ki', pods: '110' });
     expect(status.nodeInfo?.containerRuntimeVersion).toBe('containerd://1.6.20');
+  });
+
+  test.each([
+    ['CGROUPFS', 'True', 'kubelet is posting ready status'],
+    ['SYSTEMD', 'False', 'it leaves control groups to systemd'],
+  ] as const)('with a runtime whose driver is %s it is ready: %s', (cgroupDriver, status, message) => {
+    expect(readyOf({ runtime: { ...facts.runtime, cgroupDriver } })).toMatchObject({
+      status,
+      message: expect.stringContaining(message),
+    });
   });
 
   test('memory in large pages is told by size, and is not given out twice', () => {
