@@ -110,6 +110,7 @@ export const rangesOf = (setting: string): string[] =>
     .map((range) => range.trim())
     .filter((range) => range !== '');
 
+/** What the cluster has from now on; nothing is written, so that a start that is refused changes nothing. */
 export async function settle(
   layout: Layout,
   wanted: WantedSettings & { readonly dualStack?: boolean | undefined },
@@ -139,9 +140,12 @@ export async function settle(
       );
     }
   }
-  await writePrivate(layout.settingsFile, `${JSON.stringify({ format: FORMAT, ...settings }, null, 2)}\n`);
   return settings;
 }
+
+/** From then on the directory holds a cluster. */
+export const saveSettings = (layout: Layout, settings: Settings): Promise<void> =>
+  writePrivate(layout.settingsFile, `${JSON.stringify({ format: FORMAT, ...settings }, null, 2)}\n`);
 
 function checkRanges(key: (typeof RANGES)[number], text: string, isDual: boolean): void {
   const families = rangesOf(text).map((range) => parseCidr(range)?.family);

@@ -92,13 +92,13 @@ async function detach(terminal: Terminal, flags: RunFlags, run: Run): Promise<vo
   const started = performance.now();
   const layout = makeLayout(flags);
   const failure = await startSupervisor(layout, run, (step) => view.show(step)).finally(() => view.end());
-  if (failure !== undefined) throw new ClusterError('COMPONENT_FAILED', failure);
+  if (failure !== undefined) throw failure;
   const { trellis, option } = wordsFor(flags);
   terminal.write(`\n${await farewell(flags, run, started)}\nEnd it with: ${trellis} down${option}\n`);
 }
 
 /** Answers why the start failed, or nothing once it is ready. */
-async function startSupervisor(layout: Layout, run: Run, sink: StepSink): Promise<string | undefined> {
+async function startSupervisor(layout: Layout, run: Run, sink: StepSink): Promise<ClusterError | undefined> {
   await makePrivateDir(layout.logDir);
   const logFile = path.join(layout.logDir, 'trellis.log');
   const output = openSync(logFile, 'a', 0o600);
@@ -109,7 +109,11 @@ async function startSupervisor(layout: Layout, run: Run, sink: StepSink): Promis
   });
   closeSync(output);
   // It has a session of its own: what is typed here is told to it, and it ends what it has started.
-  const pass = () => child.kill('SIGTERM');
+  let isInterrupted = false;
+  const pass = () => {
+    isInterrupted = true;
+    child.kill('SIGTERM');
+  };
   for (const name of ENDING) process.on(name, pass);
   let failure: string | undefined;
   const ready = new Promise<void>((resolve) => {
@@ -119,7 +123,13 @@ async function startSupervisor(layout: Layout, run: Run, sink: StepSink): Promis
       if (step.type === 'ready') resolve();
     });
   });
-  const exited = once(child, 'exit').then(() => failure ?? `it ended before it was ready; see ${logFile}`);
+  const exited = once(child, 'exit').then(
+    () =>
+      new ClusterError(
+        isInterrupted ? 'INTERRUPTED' : 'COMPONENT_FAILED',
+        failure ?? `it ended before it was ready; see ${logFile}`,
+      ),
+  );
   const result = await Promise.race([ready.then(() => undefined), exited]);
   if (child.connected) child.disconnect();
   child.unref();

@@ -9,7 +9,7 @@ const MEGABYTE = 1_000_000;
 
 export function statusCommand(terminal: Terminal): Command {
   return withDataDir(new Command('status'))
-    .summary('show what runs of a cluster')
+    .summary('show what runs of a cluster, what is wrong with it and what to do about it')
     .description(
       'Shows the processes of a cluster with their memory, its nodes and pods, what is wrong and what to do about it.',
     )
