@@ -89,7 +89,7 @@ export const PACKAGES = [
     name: 'systemd',
     level: 'test',
     probe: { file: '/usr/lib/systemd/systemd-logind' },
-    why: 'logind, which the kubelet asks to wait for pods before a shutdown',
+    why: 'logind, which the kubelet asks to wait for pods before a shutdown; services, in tests of "trellis install"',
   },
   { name: 'podman', level: 'test', probe: { tool: 'podman' }, why: 'runs containers with our CNI plugins' },
   { name: 'libcap2-bin', level: 'test', probe: { tool: 'capsh' }, why: 'tests that drop a capability' },

@@ -202,6 +202,7 @@ async function startNetwork(options: AgentOptions, self: Informer<V1Node>, { cli
       bridge: layout.bridge,
       podCidrs: node.spec.podCIDRs ?? [],
       clusterCidrs,
+      nonMasqueradeCidrs: rangesOf(settings.nonMasqueradeCidrs),
       serviceCidrs: rangesOf(settings.serviceCidr),
       nodeIps,
       carrierPort: settings.overlay === 'vxlan' ? VXLAN_PORT : undefined,

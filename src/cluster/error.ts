@@ -16,6 +16,8 @@ export type ClusterErrorCode =
   | 'NAME_TAKEN'
   | 'COMPONENT_FAILED'
   | 'TIMEOUT'
+  /** Somebody asked for the end of a start. */
+  | 'INTERRUPTED'
   | 'REMAINS';
 
 export class ClusterError extends Error {

@@ -4,7 +4,7 @@ import { accessSync, constants, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import path from 'node:path';
-import { type Family, parseCidr, parseIp } from '../api/ip.js';
+import { canonicalIp, type Family, parseCidr, parseIp } from '../api/ip.js';
 import { ClusterError } from './error.js';
 import { rangesOf, type Settings } from './settings.js';
 import type { Speaker } from './steps.js';
@@ -98,6 +98,22 @@ export function nodeAddresses(
   throw new ClusterError(
     'BAD_OPTION',
     `--node-ip ${named}: pods have ${clusterCidr}, so the node needs an address of ${families.join(' and one of ')}, in this order`,
+  );
+}
+
+/** The same of a node, which must have them: pods of other nodes are reached by way of the link that does. */
+export function ownAddresses(
+  named: string | undefined,
+  clusterCidr: string,
+  interfaces = networkInterfaces(),
+): readonly [string, ...string[]] {
+  const addresses = nodeAddresses(named, clusterCidr);
+  const ours = Object.values(interfaces).flatMap((entries) => (entries ?? []).map(({ address }) => address));
+  const foreign = addresses.find((address) => !ours.some((own) => canonicalIp(own) === canonicalIp(address)));
+  if (foreign === undefined) return addresses;
+  throw new ClusterError(
+    'NO_ADDRESS',
+    `--node-ip: no device of this machine has the address ${foreign}; it has ${ours.join(', ')}`,
   );
 }
 

@@ -19,6 +19,8 @@ export interface Settings {
   /** Addresses of pods and of services: a network, or one of each family with a comma between. */
   readonly clusterCidr: string;
   readonly serviceCidr: string;
+  /** Networks beyond the cluster that know the way back to pods, with commas between; often none. */
+  readonly nonMasqueradeCidrs: string;
   readonly clusterDomain: string;
   /** The apiserver's port. */
   readonly securePort: number;
@@ -59,6 +61,7 @@ export type WantedSettings = { readonly [Key in keyof Settings]?: Settings[Key] 
 export const SHARED_SETTINGS = [
   'clusterCidr',
   'serviceCidr',
+  'nonMasqueradeCidrs',
   'clusterDomain',
   'proxyMode',
   'overlay',
@@ -71,7 +74,15 @@ const RANGES = ['clusterCidr', 'serviceCidr'] as const;
 const FORMAT = 1;
 /** Also what is meant by settings that were written before there was a choice. */
 const ABSENT = {
-  ...{ server: '', tlsSan: '', vni: 1, nodeGraceSeconds: 40, nodes: 1, underlayCidr: '' },
+  ...{
+    server: '',
+    tlsSan: '',
+    nonMasqueradeCidrs: '',
+    vni: 1,
+    nodeGraceSeconds: 40,
+    nodes: 1,
+    underlayCidr: '',
+  },
   ...{ etcdServers: '', etcdCafile: '', etcdCertfile: '', etcdKeyfile: '' },
 };
 
@@ -93,8 +104,13 @@ export function defaultSettings(nodeName: string): Settings {
 }
 
 /** The networks of a setting, the family of the node's first address first. */
-export const rangesOf = (setting: string): string[] => setting.split(',').map((range) => range.trim());
+export const rangesOf = (setting: string): string[] =>
+  setting
+    .split(',')
+    .map((range) => range.trim())
+    .filter((range) => range !== '');
 
+/** What the cluster has from now on; nothing is written, so that a start that is refused changes nothing. */
 export async function settle(
   layout: Layout,
   wanted: WantedSettings & { readonly dualStack?: boolean | undefined },
@@ -104,6 +120,12 @@ export async function settle(
   const dual = wanted.dualStack === true ? DUAL_STACK : {};
   const settings = merge({ ...defaults, ...dual, ...saved }, wanted);
   for (const key of RANGES) checkRanges(key, settings[key], wanted.dualStack === true);
+  for (const range of rangesOf(settings.nonMasqueradeCidrs))
+    if (parseCidr(range) === undefined)
+      throw new ClusterError(
+        'BAD_OPTION',
+        `nonMasqueradeCidrs: ${JSON.stringify(range)} is not a network such as 10.0.0.0/8`,
+      );
   if (rangesOf(settings.clusterCidr).length !== rangesOf(settings.serviceCidr).length)
     throw new ClusterError(
       'BAD_OPTION',
@@ -118,14 +140,18 @@ export async function settle(
       );
     }
   }
-  await writePrivate(layout.settingsFile, `${JSON.stringify({ format: FORMAT, ...settings }, null, 2)}\n`);
   return settings;
 }
+
+/** From then on the directory holds a cluster. */
+export const saveSettings = (layout: Layout, settings: Settings): Promise<void> =>
+  writePrivate(layout.settingsFile, `${JSON.stringify({ format: FORMAT, ...settings }, null, 2)}\n`);
 
 function checkRanges(key: (typeof RANGES)[number], text: string, isDual: boolean): void {
   const families = rangesOf(text).map((range) => parseCidr(range)?.family);
   const refuse = (why: string) => new ClusterError('BAD_OPTION', `${key} ${JSON.stringify(text)}: ${why}`);
-  if (families.includes(undefined)) throw refuse('expected a network such as 10.244.0.0/16');
+  if (families.length === 0 || families.includes(undefined))
+    throw refuse('expected a network such as 10.244.0.0/16');
   if (new Set(families).size !== families.length) throw refuse('at most one network of each family');
   if (isDual && families.length < 2) throw refuse('has one family only, and --dual-stack asks for both');
 }

@@ -1,12 +1,13 @@
 // What runs of a cluster, how much memory it takes, and what is wrong with it.
 // Guarantees: looks only; answers also when nothing runs.
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { NODES, PODS } from '../api/resources.js';
 import { openCgroups } from '../kernel/cgroup/adapter.js';
 import { isAlive, type ProcessIdentity } from '../kernel/processIdentity.js';
 import { withApi } from './api.js';
 import type { Layout } from './layout.js';
 import { agentGroup, knownNodes } from './nodes/space.js';
+import { type NodeTrouble, nodeTroubles, type PodTrouble, podTrouble } from './problems.js';
 import { readSettings } from './settings.js';
 import { readState } from './state.js';
 
@@ -22,6 +23,7 @@ export interface NodeStatus {
   readonly ready: boolean;
   /** Why it is not Ready, in the kubelet's words. */
   readonly message: string;
+  readonly troubles: readonly NodeTrouble[];
 }
 
 export interface ClusterStatus {
@@ -29,11 +31,17 @@ export interface ClusterStatus {
   readonly exists: boolean;
   /** The server of the cluster that this machine has joined, if it has; nodes and pods are then its own alone. */
   readonly joined?: string;
+  /** Of a machine that has joined: whether it has the certificate by which it is a node. */
+  readonly isMember?: boolean;
   readonly components: readonly ComponentStatus[];
   /** Why the apiserver could not be asked; nodes and pods are unknown then. */
   readonly unreachable?: string;
   readonly nodes: readonly NodeStatus[];
-  readonly pods: { readonly running: number; readonly total: number };
+  readonly pods: {
+    readonly running: number;
+    readonly total: number;
+    readonly troubled: readonly PodTrouble[];
+  };
 }
 
 export async function clusterStatus(layout: Layout): Promise<ClusterStatus> {
@@ -49,9 +57,10 @@ export async function clusterStatus(layout: Layout): Promise<ClusterStatus> {
       Object.entries(processes).map(([name, identity]) => componentStatus(layout, name, identity)),
     ),
     nodes: [],
-    pods: { running: 0, total: 0 },
+    pods: { running: 0, total: 0, troubled: [] },
   };
   if (settings === undefined) return base;
+  if (isJoined && !existsSync(layout.nodeKubeconfig)) return { ...base, isMember: false };
   try {
     const asked = isJoined
       ? await askApiserver(layout.nodeKubeconfig, settings.nodeName)
@@ -67,6 +76,7 @@ export function isHealthy(status: ClusterStatus): boolean {
   return (
     status.exists &&
     status.unreachable === undefined &&
+    status.isMember !== false &&
     status.components.length > 0 &&
     status.components.every(({ pid }) => pid !== undefined) &&
     (status.nodes.length > 0 || !status.components.some(({ name }) => name === 'agent')) &&
@@ -83,17 +93,19 @@ function askApiserver(kubeconfig: string, node?: string): Promise<Pick<ClusterSt
       client.of(PODS).list(only('spec.nodeName')),
     ]);
     return {
-      nodes: nodes.items.map(({ metadata, status }) => {
-        const condition = status.conditions?.find(({ type }) => type === 'Ready');
+      nodes: nodes.items.map((node) => {
+        const condition = node.status.conditions?.find(({ type }) => type === 'Ready');
         return {
-          name: metadata.name,
+          name: node.metadata.name,
           ready: condition?.status === 'True',
           message: condition?.message ?? '',
+          troubles: nodeTroubles(node),
         };
       }),
       pods: {
         running: pods.items.filter(({ status }) => status.phase === 'Running').length,
         total: pods.items.length,
+        troubled: pods.items.map(podTrouble).filter((trouble) => trouble !== undefined),
       },
     };
   });

@@ -22,6 +22,8 @@ export interface StartOptions {
   /** Containers go on when this process is told to end; the next start finds them. */
   readonly keepPods?: boolean | undefined;
   readonly sink: StepSink;
+  /** Ends a start that is under way. */
+  readonly signal?: AbortSignal | undefined;
   readonly log: Log;
 }
 
@@ -56,6 +58,7 @@ export async function startComponents(
     const ready = readiness(options, prepared, async () =>
       supervisor.start((await prepared.afterServer?.()) ?? []),
     );
+    ready.promise.catch(() => {}); // awaited below, and may fail before that
     const supervisor = new Supervisor(layout, ready.sink, log);
     const end = async (keepPods: boolean) => {
       await supervisor.stop();
@@ -66,6 +69,7 @@ export async function startComponents(
       await supervisor.start(prepared.components);
       await ready.promise;
     } catch (error) {
+      options.sink({ type: 'note', name: 'start', text: 'ending what was started' });
       // A node whose pods outlive the process keeps them through a start that fails, too.
       await end(options.keepPods === true);
       throw error;
@@ -117,7 +121,7 @@ const SERVER: Speaker = 'server';
 
 /** Passes steps on; settles when all that are awaited have said Ready, or one has Failed. */
 function readiness(
-  { sink, timeoutMs, layout }: StartOptions,
+  { sink, timeoutMs, layout, signal }: StartOptions,
   { awaits, isPatient = false }: Prepared,
   afterServer: () => Promise<void>,
 ): { sink: StepSink; promise: Promise<void> } {
@@ -132,6 +136,12 @@ function readiness(
       if (isPatient) sink({ type: 'note', name: [...awaited].join(', '), text: message });
       else reject(new ClusterError('TIMEOUT', message));
     }, timeoutMs);
+    const interrupt = () => {
+      clearTimeout(timer);
+      reject(new ClusterError('INTERRUPTED', 'the start was interrupted, and what it had started was ended'));
+    };
+    if (signal?.aborted === true) interrupt();
+    signal?.addEventListener('abort', interrupt, { once: true });
     settleWith = (message) => {
       if (message.type === 'ready' || message.type === 'failed') clearTimeout(timer);
       if (message.type === 'ready') resolve();

@@ -71,6 +71,7 @@ export function unitText(options: ServiceOptions, environmentFile: string): stri
     ...['Type=exec', `Environment=${quoted(`PATH=${searchPath}`)}`, `EnvironmentFile=-${environmentFile}`],
     `ExecStart=${[...command, '--keep-pods'].map(quoted).join(' ')}`,
     ...['Restart=always', 'RestartSec=5', 'KillMode=process', 'TimeoutStopSec=60', 'LimitNOFILE=1048576'],
+    'SuccessExitStatus=130', // of a start that was interrupted
     ...(role === 'server' ? fence(dataDir) : NODE),
     '',
     '[Install]',

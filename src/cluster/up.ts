@@ -16,9 +16,16 @@ import { clearNodes } from './nodes/remove.js';
 import { retireNodes } from './nodes/retire.js';
 import { chooseUnderlay, chooseVni, makeUnderlay } from './nodes/underlay.js';
 import { ensurePki } from './pki/files.js';
-import { nodeAddresses, requirePorts, requirePrograms } from './preflight.js';
+import { nodeAddresses, ownAddresses, requirePorts, requirePrograms } from './preflight.js';
 import { serviceAddress } from './serviceAddress.js';
-import { defaultSettings, requireRole, type Settings, settle, type WantedSettings } from './settings.js';
+import {
+  defaultSettings,
+  requireRole,
+  type Settings,
+  saveSettings,
+  settle,
+  type WantedSettings,
+} from './settings.js';
 import { step } from './steps.js';
 import {
   endLeftovers,
@@ -75,7 +82,9 @@ async function prepareServer({ layout, wanted, nodeIp }: UpOptions) {
     throw new ClusterError('BAD_OPTION', '--nodes: a control plane alone has no node on this machine');
   const settings = await settle(layout, wanted, defaultSettings(hostname().toLowerCase()));
   await requirePorts(settings, ['server']);
-  return { settings, nodeIps: nodeAddresses(nodeIp, settings.clusterCidr) };
+  const nodeIps = nodeAddresses(nodeIp, settings.clusterCidr);
+  await saveSettings(layout, settings);
+  return { settings, nodeIps };
 }
 
 async function prepareNodes(options: UpOptions) {
@@ -84,9 +93,10 @@ async function prepareNodes(options: UpOptions) {
   try {
     const settings = await settleNodes(options, route);
     await requirePorts(settings, ['server', 'agent']);
+    const own = settings.nodes === 1 ? ownAddresses(options.nodeIp, settings.clusterCidr) : undefined;
     await clearNodes(layout, { nft, route });
-    if (settings.nodes === 1)
-      return { settings, nodeIps: nodeAddresses(options.nodeIp, settings.clusterCidr) };
+    await saveSettings(layout, settings);
+    if (own !== undefined) return { settings, nodeIps: own };
     await makeUnderlay(layout, settings, { nft, route });
     return { settings, nodeIps: underlayAddresses(settings, 1) };
   } finally {

@@ -16,7 +16,11 @@ const NODES = ['one', 'one-2', 'one-3'] as const;
 const FURTHER = ['one-2', 'one-3'];
 const GRACE_SECONDS = 8;
 const LOAD_SECONDS = Number(process.env['TRELLIS_LOAD_SECONDS'] ?? 0);
-const LOAD_PODS = Number(process.env['TRELLIS_LOAD_PODS'] ?? 9);
+/** On each node. */
+const LOAD_PODS = Number(process.env['TRELLIS_LOAD_PODS'] ?? 3);
+const LOAD_REPLICAS = LOAD_PODS * NODES.length;
+/** A machine of two cores makes or takes away about two pods a second. */
+const SETTLE_MS = 120_000 + LOAD_REPLICAS * 3000;
 const SOAK_ROUNDS = Number(process.env['TRELLIS_SOAK_ROUNDS'] ?? 0);
 
 /** A page that tells who asked and who answered. */
@@ -76,7 +80,7 @@ const busy = {
   kind: 'Deployment',
   metadata: { name: 'busy' },
   spec: {
-    replicas: LOAD_PODS,
+    replicas: LOAD_REPLICAS,
     selector: { matchLabels: { app: 'busy' } },
     template: {
       metadata: { labels: { app: 'busy' } },
@@ -422,7 +426,7 @@ describeWith(NEEDS, 'three nodes on one machine', () => {
   it.runIf(LOAD_SECONDS > 0)(
     'answer every request while what serves it is updated and scaled',
     () => comeAndGo(updateUnderLoad),
-    (LOAD_SECONDS + 900) * 1000,
+    LOAD_SECONDS * 1000 + 5 * SETTLE_MS,
   );
 
   async function updateUnderLoad(): Promise<void> {
@@ -435,15 +439,20 @@ describeWith(NEEDS, 'three nodes on one machine', () => {
     const asking = `while [ ! -e /tmp/enough ]; do ${ask}; done > /tmp/answers 2>&1; touch /tmp/done`;
     for (const pod of askers)
       await inPod(pod, `rm -f /tmp/enough /tmp/done; (${asking}) < /dev/null > /dev/null 2>&1 &`);
+    const scaleTo = async (replicas: number) => {
+      await kubectl('scale', 'deployment', 'busy', `--replicas=${replicas}`);
+      await settled();
+    };
     const until = Date.now() + LOAD_SECONDS * 1000;
+    let rounds = 0;
     do {
       await kubectl('rollout', 'restart', 'deployment', 'busy');
       await settled();
-      await kubectl('scale', 'deployment', 'busy', `--replicas=${Math.ceil(LOAD_PODS / 3)}`);
-      await settled();
-      await kubectl('scale', 'deployment', 'busy', `--replicas=${LOAD_PODS}`);
-      await settled();
+      await scaleTo(Math.ceil(LOAD_REPLICAS / 3));
+      await scaleTo(LOAD_REPLICAS);
+      rounds += 1;
     } while (Date.now() < until);
+    console.info(`${LOAD_REPLICAS} pods were updated ${rounds} times and scaled ${2 * rounds} times`);
     for (const pod of askers) {
       await inPod(pod, 'touch /tmp/enough; while [ ! -e /tmp/done ]; do sleep 0.2; done');
       const counts = await inPod(pod, 'sort /tmp/answers | uniq -c | sort -rn | head -5');
@@ -456,7 +465,7 @@ describeWith(NEEDS, 'three nodes on one machine', () => {
     eventually(
       async () => (await cluster.run([...ROLLOUT, '--kubeconfig', layout().adminKubeconfig])).stdout,
       (said) => said.includes('successfully rolled out'),
-      300_000,
+      SETTLE_MS,
     );
 });
 

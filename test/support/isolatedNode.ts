@@ -93,7 +93,7 @@ export class IsolatedNode {
   }
 }
 
-function removeControlGroups(parent: string): void {
+export function removeControlGroups(parent: string): void {
   for (const hierarchy of readdirSync(CGROUPS)) removeTree(path.join(CGROUPS, hierarchy, parent));
   removeTree(path.join(CGROUPS, parent));
 }

@@ -11,7 +11,7 @@ import { makePrivateDir } from '../../src/cluster/files.js';
 import { type Layout, layoutOf } from '../../src/cluster/layout.js';
 import { ensurePki, type Pki } from '../../src/cluster/pki/files.js';
 import { runServer } from '../../src/cluster/server.js';
-import { defaultSettings, settle } from '../../src/cluster/settings.js';
+import { defaultSettings, saveSettings, settle } from '../../src/cluster/settings.js';
 import { freePort } from './etcd.js';
 
 export class TestControlPlane {
@@ -29,6 +29,7 @@ export class TestControlPlane {
     const layout = layoutOf(dir);
     await makePrivateDir(layout.storeDir);
     const settings = await settle(layout, { securePort: await freePort() }, defaultSettings('server'));
+    await saveSettings(layout, settings);
     const pki = await ensurePki({
       ...{ dir: layout.pkiDir, nodeName: 'server', now: Date.now() },
       ...{ apiserverHosts: ['127.0.0.1', '127.0.0.9'], nodeHosts: ['127.0.0.1'] },

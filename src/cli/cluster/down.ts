@@ -1,4 +1,5 @@
 // `trellis down`: ends a cluster and removes every trace of it but its data; with --purge that too.
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { Command } from 'commander';
 import { requireRoot } from '../../cluster/preflight.js';
@@ -28,9 +29,12 @@ export function downCommand(terminal: Terminal): Command {
         const { down } = await import('../../cluster/down.js');
         const layout = existingLayout(flags);
         const purge = flags.purge === true;
+        const wasThere = existsSync(layout.dataDir) || existsSync(layout.runDir);
         await down({ layout, purge, cniBinDir: path.join(installationRoot(), 'dist', 'cni') });
+        if (!wasThere)
+          return terminal.write(`There is no cluster in ${layout.dataDir}, and no trace of one.\n`);
         const kept = purge ? 'nothing is left of it' : `its data stays in ${layout.dataDir}`;
-        terminal.write(`The cluster is down; ${kept} (${duration(performance.now() - started)}).\n`);
+        return terminal.write(`The cluster is down; ${kept} (${duration(performance.now() - started)}).\n`);
       }),
     );
 }

@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 import { Argument, Command } from 'commander';
 import { ClusterError } from '../../cluster/error.js';
 import { TOKEN_VARIABLE } from '../../cluster/join/token.js';
+import { layoutOf } from '../../cluster/layout.js';
 import { requireRoot } from '../../cluster/preflight.js';
 import {
   environmentFile,
@@ -97,6 +98,7 @@ async function run(
     return;
   }
   requireSystemd();
+  if (role === 'agent') requireJoinable(options, words);
   const file = await install(options, SYSTEM);
   const unit = path.basename(file, '.service');
   terminal.write(`${file} is installed and started. Look at it with: systemctl status ${unit}\n`);
@@ -121,6 +123,21 @@ function serviceOf(terminal: Terminal, role: Role, words: readonly string[]) {
     searchPath: `${path.dirname(process.execPath)}:${SYSTEM_PATH}`,
     environment: role === 'agent' && token !== undefined ? { [TOKEN_VARIABLE]: token } : {},
   };
+}
+
+/** A service that can never start is refused while somebody looks on. */
+function requireJoinable(
+  { dataDir, environment }: { dataDir: string; environment: Readonly<Record<string, string>> },
+  words: readonly string[],
+): void {
+  const isTold = (...flags: string[]) => words.some((word) => flags.includes(word.split('=')[0] ?? ''));
+  const hasToken = isTold('--token', '--token-file') || environment[TOKEN_VARIABLE] !== undefined;
+  if ((isTold('--server', '--config') && hasToken) || existsSync(layoutOf(dataDir).nodeKubeconfig)) return;
+  throw new ClusterError(
+    'BAD_OPTION',
+    `${dataDir} has not joined a cluster yet; give --server and a token (--token, --token-file or ${TOKEN_VARIABLE}). ` +
+      'The server prints the words with "trellis token create --print-join-command"',
+  );
 }
 
 export function withWholePaths(words: readonly string[]): string[] {

@@ -2,23 +2,64 @@
 // Guarantees: kubectl is the stock one, run with the cluster's kubeconfig; its exit code is ours.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { Command } from 'commander';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { Command, Option } from 'commander';
 import { ClusterError } from '../../cluster/error.js';
 import type { Layout } from '../../cluster/layout.js';
 import { findProgram } from '../../cluster/preflight.js';
 import type { Terminal } from '../terminal.js';
-import { type DataDirOption, existingLayout, reporting, withDataDir } from './options.js';
+import { type DataDirOption, DEFAULT_DATA_DIR, existingLayout, reporting, withDataDir } from './options.js';
+
+const KUBECONFIG_EXAMPLES = `
+Your own kubeconfig is the first file of KUBECONFIG, or ~/.kube/config. It is changed on request only: the cluster becomes
+its context "trellis" (of a directory that is not the default one: "trellis-<id>"), and the current one.
+
+Examples:
+  export KUBECONFIG=$(trellis kubeconfig)       for this shell
+  trellis kubeconfig --merge                    into your own; --unmerge takes it out again
+  trellis kubeconfig --merge /home/me/.kube/config
+`;
+
+interface KubeconfigFlags extends DataDirOption {
+  readonly merge?: string | true;
+  readonly unmerge?: string | true;
+}
 
 export function kubeconfigCommand(terminal: Terminal): Command {
   return withDataDir(new Command('kubeconfig'))
-    .summary("print the path of the administrator's kubeconfig")
+    .summary("print the path of the administrator's kubeconfig, or merge it into yours")
     .description(
       "Prints the path of the administrator's kubeconfig, for KUBECONFIG or --kubeconfig of other tools.",
     )
-    .addHelpText('after', '\nExample:\n  export KUBECONFIG=$(trellis kubeconfig)\n')
-    .action((flags: DataDirOption) =>
-      reporting(terminal, async () => terminal.write(`${kubeconfigOf(existingLayout(flags))}\n`)),
+    .option('--merge [file]', 'put the cluster into your own kubeconfig, or into this one')
+    .addOption(new Option('--unmerge [file]', 'take it out again').conflicts('merge'))
+    .addHelpText('after', KUBECONFIG_EXAMPLES)
+    .action((flags: KubeconfigFlags) =>
+      reporting(terminal, async () => {
+        const layout = existingLayout(flags);
+        if (flags.merge === undefined && flags.unmerge === undefined)
+          return terminal.write(`${kubeconfigOf(layout)}\n`);
+        return terminal.write(await changeUsers(layout, flags));
+      }),
     );
+}
+
+/** Answers what was done. */
+async function changeUsers(layout: Layout, { dataDir, merge, unmerge }: KubeconfigFlags): Promise<string> {
+  const { changeKubeconfig, userKubeconfig, withCluster, withoutCluster } = await import(
+    '../../cluster/userKubeconfig.js'
+  );
+  const given = merge ?? unmerge;
+  const file = typeof given === 'string' ? path.resolve(given) : userKubeconfig();
+  const name = dataDir === DEFAULT_DATA_DIR ? 'trellis' : `trellis-${layout.id}`;
+  if (merge === undefined) {
+    await changeKubeconfig(file, (text) => withoutCluster(text, name));
+    return `The context "${name}" is no longer in ${file}.\n`;
+  }
+  const own = await readFile(kubeconfigOf(layout), 'utf8');
+  await changeKubeconfig(file, (text) => withCluster(text, own, name));
+  return `The context "${name}" is in ${file}, and the current one. Try: kubectl get nodes\n`;
 }
 
 export function kubectlCommand(terminal: Terminal): Command {

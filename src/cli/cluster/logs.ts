@@ -37,7 +37,9 @@ export function logsCommand(terminal: Terminal): Command {
         const layout = existingLayout(flags);
         const names = await componentsWithLogs(layout);
         if (component === undefined) {
-          terminal.write(`${names.join('\n')}\n`);
+          if (names.length === 0)
+            terminal.write(`Nothing of a cluster in ${layout.dataDir} has written yet.\n`);
+          for (const name of names) terminal.write(`${name}\n`);
           return;
         }
         if (!names.includes(component)) {

@@ -4,6 +4,8 @@ import path from 'node:path';
 import { type Command, Option } from 'commander';
 import { ClusterError } from '../../cluster/error.js';
 import { type Layout, layoutOf } from '../../cluster/layout.js';
+import { findProgram } from '../../cluster/preflight.js';
+import type { CommandText } from '../../cluster/problems.js';
 import type { WantedSettings } from '../../cluster/settings.js';
 import { BACKENDS } from '../../network/overlay/peer.js';
 import { MODE_NAMES } from '../../proxy/modeNames.js';
@@ -46,6 +48,10 @@ export function withControlPlane(command: Command): Command {
     .option(
       '--dual-stack',
       'pods and services have IPv6 addresses too (default ranges: fd00:10:244::/56 and fd00:10:96::/112)',
+    )
+    .option(
+      '--non-masquerade-cidrs <cidrs>',
+      "networks beyond the cluster that know the way to pods, with commas between: they see a pod's own address",
     )
     .option('--cluster-domain <name>', 'domain of the cluster (default: cluster.local)')
     .option(
@@ -119,6 +125,19 @@ export function makeLayout({ dataDir }: DataDirOption): Layout {
   return layoutOf(realpathSync(dataDir));
 }
 
+/** The command as it is typed here, and the option that names the directory unless it is the default. */
+export function wordsFor({ dataDir }: DataDirOption): { readonly trellis: string; readonly option: string } {
+  // From a tree that is not installed, npx finds it.
+  const trellis = findProgram('trellis') === undefined ? 'npx trellis' : 'trellis';
+  return { trellis, option: dataDir === DEFAULT_DATA_DIR ? '' : ` --data-dir ${dataDir}` };
+}
+
+/** How a command about this cluster is typed. */
+export function commandText(flags: DataDirOption): CommandText {
+  const { trellis, option } = wordsFor(flags);
+  return (command, ...words) => [`${trellis} ${command}${option}`, ...words].join(' ');
+}
+
 /** Shows a ClusterError as one sentence and sets the exit code; everything else is a bug and is thrown on. */
 export async function reporting(terminal: Terminal, work: () => Promise<void>): Promise<void> {
   try {
@@ -126,6 +145,7 @@ export async function reporting(terminal: Terminal, work: () => Promise<void>): 
   } catch (error) {
     if (!(error instanceof ClusterError)) throw error;
     terminal.writeError(`trellis: ${error.message}\n`);
-    terminal.setExitCode(1);
+    // As a shell tells of a program that was interrupted.
+    terminal.setExitCode(error.code === 'INTERRUPTED' ? 130 : 1);
   }
 }

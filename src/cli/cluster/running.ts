@@ -12,17 +12,18 @@ import { ClusterError } from '../../cluster/error.js';
 import { makePrivateDir } from '../../cluster/files.js';
 import { TOKEN_VARIABLE } from '../../cluster/join/token.js';
 import type { Layout } from '../../cluster/layout.js';
-import { findProgram } from '../../cluster/preflight.js';
 import { type Step, type StepSink, supervisorSink } from '../../cluster/steps.js';
 import type { RunningCluster, StartOptions } from '../../cluster/supervision.js';
 import { makeLog } from '../log.js';
 import { positiveNumber } from '../numbers.js';
 import type { Terminal } from '../terminal.js';
 import { installationRoot } from '../version.js';
-import { type DataDirOption, DEFAULT_DATA_DIR, makeLayout } from './options.js';
+import { type DataDirOption, makeLayout, wordsFor } from './options.js';
 import { makeStepView } from './view.js';
 
 const DEFAULT_TIMEOUT_S = 60;
+/** How a person, a service manager and a closed terminal ask a process to end. */
+const ENDING = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 const MAIN = fileURLToPath(new URL('../main.js', import.meta.url));
 
 export interface RunFlags extends DataDirOption {
@@ -61,10 +62,13 @@ export function runCluster(terminal: Terminal, flags: RunFlags, run: Run): Promi
 async function foreground(terminal: Terminal, flags: RunFlags, run: Run): Promise<void> {
   const view = makeStepView(terminal, terminal.live);
   const started = performance.now();
-  const interrupted = interruption();
-  const cluster = await start(flags, run, (step) => view.show(step)).finally(() => view.end());
-  terminal.write(`\n${await farewell(flags, run, started)}\nCtrl-C ends it.\n`);
-  await interrupted;
+  const signal = interruption();
+  const cluster = await start(flags, run, { sink: (step) => view.show(step), signal }).finally(() =>
+    view.end(),
+  );
+  const last = terminal.live ? '\nCtrl-C ends it.\n' : '';
+  terminal.write(`\n${await farewell(flags, run, started)}${last}`);
+  await aborted(signal);
   terminal.write(flags.keepPods === true ? 'Ending; pods go on.\n' : 'Ending; the data stays.\n');
   await cluster.stop();
 }
@@ -72,14 +76,14 @@ async function foreground(terminal: Terminal, flags: RunFlags, run: Run): Promis
 /** The process that --detach leaves behind: steps go to the one that started it. */
 async function supervise(flags: RunFlags, run: Run): Promise<void> {
   const sink = supervisorSink();
-  const interrupted = interruption();
-  const cluster = await start(flags, run, sink).catch((error: unknown) => {
+  const signal = interruption();
+  const cluster = await start(flags, run, { sink, signal }).catch((error: unknown) => {
     // The last word is the reason as a whole; it follows the step that failed.
     if (error instanceof ClusterError) sink({ type: 'failed', name: '', text: error.message });
     throw error;
   });
   if (process.connected) process.disconnect();
-  await interrupted;
+  await aborted(signal);
   await cluster.stop();
 }
 
@@ -88,13 +92,13 @@ async function detach(terminal: Terminal, flags: RunFlags, run: Run): Promise<vo
   const started = performance.now();
   const layout = makeLayout(flags);
   const failure = await startSupervisor(layout, run, (step) => view.show(step)).finally(() => view.end());
-  if (failure !== undefined) throw new ClusterError('COMPONENT_FAILED', failure);
+  if (failure !== undefined) throw failure;
   const { trellis, option } = wordsFor(flags);
   terminal.write(`\n${await farewell(flags, run, started)}\nEnd it with: ${trellis} down${option}\n`);
 }
 
 /** Answers why the start failed, or nothing once it is ready. */
-async function startSupervisor(layout: Layout, run: Run, sink: StepSink): Promise<string | undefined> {
+async function startSupervisor(layout: Layout, run: Run, sink: StepSink): Promise<ClusterError | undefined> {
   await makePrivateDir(layout.logDir);
   const logFile = path.join(layout.logDir, 'trellis.log');
   const output = openSync(logFile, 'a', 0o600);
@@ -104,6 +108,13 @@ async function startSupervisor(layout: Layout, run: Run, sink: StepSink): Promis
     env: { ...process.env, ...(run.token === undefined ? {} : { [TOKEN_VARIABLE]: run.token }) },
   });
   closeSync(output);
+  // It has a session of its own: what is typed here is told to it, and it ends what it has started.
+  let isInterrupted = false;
+  const pass = () => {
+    isInterrupted = true;
+    child.kill('SIGTERM');
+  };
+  for (const name of ENDING) process.on(name, pass);
   let failure: string | undefined;
   const ready = new Promise<void>((resolve) => {
     child.on('message', (step: Step) => {
@@ -112,7 +123,13 @@ async function startSupervisor(layout: Layout, run: Run, sink: StepSink): Promis
       if (step.type === 'ready') resolve();
     });
   });
-  const exited = once(child, 'exit').then(() => failure ?? `it ended before it was ready; see ${logFile}`);
+  const exited = once(child, 'exit').then(
+    () =>
+      new ClusterError(
+        isInterrupted ? 'INTERRUPTED' : 'COMPONENT_FAILED',
+        failure ?? `it ended before it was ready; see ${logFile}`,
+      ),
+  );
   const result = await Promise.race([ready.then(() => undefined), exited]);
   if (child.connected) child.disconnect();
   child.unref();
@@ -129,7 +146,11 @@ export function argumentsToPass(words: readonly string[]): string[] {
   );
 }
 
-function start(flags: RunFlags, run: Run, sink: StepSink): Promise<RunningCluster> {
+function start(
+  flags: RunFlags,
+  run: Run,
+  { sink, signal }: Pick<StartOptions, 'sink' | 'signal'>,
+): Promise<RunningCluster> {
   return run.start({
     layout: makeLayout(flags),
     // A small nursery: bursts of short-lived objects must not keep a component's memory for good.
@@ -138,6 +159,7 @@ function start(flags: RunFlags, run: Run, sink: StepSink): Promise<RunningCluste
     timeoutMs: flags.timeout * 1000,
     keepPods: flags.keepPods,
     sink,
+    signal,
     log: makeLog({ component: 'supervisor' }),
   });
 }
@@ -145,16 +167,13 @@ function start(flags: RunFlags, run: Run, sink: StepSink): Promise<RunningCluste
 const farewell = (flags: RunFlags, run: Run, started: number) =>
   run.farewell({ ...wordsFor(flags), ms: performance.now() - started });
 
-/** The command as it is typed here, and the option that names the directory unless it is the default. */
-function wordsFor({ dataDir }: DataDirOption) {
-  // From a tree that is not installed, npx finds it.
-  const trellis = findProgram('trellis') === undefined ? 'npx trellis' : 'trellis';
-  return { trellis, option: dataDir === DEFAULT_DATA_DIR ? '' : ` --data-dir ${dataDir}` };
+/** Aborted at the first request to end; later ones find the end already under way. */
+function interruption(): AbortSignal {
+  const ending = new AbortController();
+  for (const name of ENDING) process.on(name, () => ending.abort());
+  return ending.signal;
 }
 
-/** Resolves at the first request to end; later ones find the end already under way. */
-function interruption(): Promise<void> {
-  return new Promise((resolve) => {
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => resolve());
-  });
-}
+const aborted = async (signal: AbortSignal) => {
+  if (!signal.aborted) await once(signal, 'abort');
+};

@@ -16,13 +16,14 @@ import { kubeconfigText } from '../kubeconfig.js';
 import type { Layout } from '../layout.js';
 import { nodeComponents, prepareNodeDirs } from '../nodeComponents.js';
 import { caFile } from '../pki/files.js';
-import { nodeAddresses, requirePorts, requirePrograms } from '../preflight.js';
+import { ownAddresses, requirePorts, requirePrograms } from '../preflight.js';
 import {
   defaultSettings,
   readSettings,
   requireRole,
   type Settings,
   SHARED_SETTINGS,
+  saveSettings,
   settle,
   type WantedSettings,
 } from '../settings.js';
@@ -65,9 +66,11 @@ async function prepare(options: JoinOptions): Promise<Prepared> {
     ? await step(sink, 'cluster settings', () => settleAgain(options))
     : await step(sink, 'join', () => settleFirst(options));
   await requirePorts(settings, ['agent']);
+  const nodeIps = ownAddresses(options.nodeIp, settings.clusterCidr);
+  await saveSettings(layout, settings);
   await prepareNodeDirs(layout);
   if (configuration !== undefined) await saveComponents(layout, configuration.components);
-  const components = await nodeComponents(options, nodeAddresses(options.nodeIp, settings.clusterCidr));
+  const components = await nodeComponents(options, nodeIps);
   return { settings, components, awaits: ['agent'], isPatient: isMember };
 }
 

@@ -60,10 +60,13 @@ class Overlay implements RunningOverlay {
   readonly #closers: (() => void)[] = [];
   /** What the kernel was last given. */
   readonly #known = new Map<Family, Entries>();
+  /** The links that have this node's addresses, as they were then. */
+  readonly #underlays = new Map<Family, Link>();
   /** Something was taken away since: the kernel is asked what it holds. */
   #isInDoubt = true;
   readonly #warned = new Map<string, string>();
   #timer: NodeJS.Timeout | undefined;
+  #dueAt = 0;
   #running: Promise<void> = Promise.resolve();
   #retryMs = RETRY_MS.first;
   #hasPeers = false;
@@ -104,7 +107,10 @@ class Overlay implements RunningOverlay {
 
   /** Changes that come together are done together; one pass at a time. */
   #soon(afterMs: number): void {
-    if (this.#stopped || this.#timer !== undefined) return;
+    const dueAt = performance.now() + afterMs;
+    if (this.#stopped || (this.#timer !== undefined && this.#dueAt <= dueAt)) return;
+    clearTimeout(this.#timer); // of a retry that news overtake
+    this.#dueAt = dueAt;
     this.#timer = setTimeout(() => {
       this.#running = this.#running.then(() => this.#pass());
     }, afterMs);
@@ -150,6 +156,7 @@ class Overlay implements RunningOverlay {
     const { family } = underlay;
     const known = this.#known.get(family);
     const parent = await linkOf(underlay.text, route);
+    this.#underlays.set(family, parent);
     const mac = backend === 'vxlan' ? await this.#device(own, underlay, parent, podCidr) : undefined;
     const device = backend === 'vxlan' ? devices[family] : parent.name;
     const side: Side = { family, backend, device, clusterCidrs };
@@ -228,7 +235,13 @@ class Overlay implements RunningOverlay {
   #concernsLink(event: 'new' | 'delete', link: Link): boolean {
     const { devices } = this.options;
     const isOurs = link.name === devices.IPv4 || link.name === devices.IPv6;
-    return isOurs && (event === 'delete' || link.up !== true);
+    if (isOurs) return event === 'delete' || link.up !== true;
+    // With a link that goes down or away its routes go too, and the kernel does not tell of them.
+    return [...this.#underlays.values()].some(
+      ({ name, index, up, mtu }) =>
+        (link.index === index && (event === 'delete' || link.up !== up || link.mtu !== mtu)) ||
+        (link.name === name && link.index !== index),
+    );
   }
 }
 

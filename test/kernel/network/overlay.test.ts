@@ -77,11 +77,16 @@ function makeApi() {
   return { informers, client, set };
 }
 
-function start({ route, number }: Host, api: ReturnType<typeof makeApi>, backend: Backend) {
+function start(
+  { route, number }: Host,
+  api: ReturnType<typeof makeApi>,
+  backend: Backend,
+  nodeIps = [`192.168.7.${number}`, `fd00:7::${number}`],
+) {
   const overlay = runOverlay({
     nodeName: `n${number}`,
     backend,
-    nodeIps: [`192.168.7.${number}`, `fd00:7::${number}`],
+    nodeIps,
     devices,
     clusterCidrs,
     ...api,
@@ -129,6 +134,23 @@ describeWith({ root: true, tools: ['busybox', 'ip'] }, 'the overlay between host
       await removeOverlay({ devices, clusterCidrs }, one.route);
       expect(await routes(one)).toEqual([]);
       expect((await one.route.links()).map(({ name }) => name).sort()).toEqual(['eth0', 'lo', 'pods']);
+    },
+  );
+
+  // The kernel tells nobody of the IPv4 routes that go with a link.
+  it.each(['vxlan', 'host-gw'] as const)(
+    'is whole again after the link between the hosts was down, and follows its size: %s',
+    async (backend) => {
+      const hosts = (await makeHosts(2)) as [Host, Host];
+      const api = makeApi();
+      for (const { number } of hosts) api.set(node(number));
+      for (const host of hosts) await start(host, api, backend, [`192.168.7.${host.number}`]).synced();
+      const [one, two] = hosts;
+      await until(() => pings(one, two, 4));
+      await one.ns.run('ip', 'link', 'set', 'eth0', 'down');
+      await one.ns.run('ip', 'link', 'set', 'eth0', 'mtu', '1400', 'up');
+      await until(() => pings(one, two, 4));
+      if (backend === 'vxlan') await until(async () => expect((await one.route.link('vx4'))?.mtu).toBe(1350));
     },
   );
 

@@ -11,7 +11,7 @@ import { makePrivateDir } from '../../../src/cluster/files.js';
 import { layoutOf } from '../../../src/cluster/layout.js';
 import { ensurePki } from '../../../src/cluster/pki/files.js';
 import { runServer } from '../../../src/cluster/server.js';
-import { defaultSettings, readSettings, settle } from '../../../src/cluster/settings.js';
+import { defaultSettings, readSettings, saveSettings, settle } from '../../../src/cluster/settings.js';
 import { etcdOptions, openStoreAt } from '../../../src/store/place.js';
 import { freePort, startEtcd } from '../../support/etcd.js';
 import { makeAuthority } from '../../support/pki.js';
@@ -39,7 +39,7 @@ describeWith({ tools: ['etcd'] }, 'a control plane with etcd', () => {
     const layout = layoutOf(dir);
     await makePrivateDir(layout.storeDir);
     const wanted = { ...place, securePort: await freePort() };
-    await settle(layout, wanted, defaultSettings('node1'));
+    await saveSettings(layout, await settle(layout, wanted, defaultSettings('node1')));
     // What a later start without flags goes on with.
     const settings = await settle(layout, {}, defaultSettings('node1'));
     expect(await readSettings(layout)).toMatchObject(place);

@@ -23,7 +23,7 @@ import { createToken, deleteToken, joinCommand, listTokens } from '../../../src/
 import { kubeconfigText } from '../../../src/cluster/kubeconfig.js';
 import { type Layout, layoutOf } from '../../../src/cluster/layout.js';
 import { makeAuthority } from '../../../src/cluster/pki/authority.js';
-import { defaultSettings, settle } from '../../../src/cluster/settings.js';
+import { defaultSettings, saveSettings, settle } from '../../../src/cluster/settings.js';
 import {
   type CertificatePair,
   newKey,
@@ -181,7 +181,7 @@ describe('a control plane that can be joined', () => {
       const { cert: ca } = await makeAuthority('other', Date.now());
       const config = kubeconfigText({ server, ca, client: pki.admin, user: 'u' });
       await writeFile(layout.nodeKubeconfig, config);
-      await settle(layout, { server }, defaultSettings('n'));
+      await saveSettings(layout, await settle(layout, { server }, defaultSettings('n')));
       await expect(attempt({})).rejects.toMatchObject({
         ...{ code: 'UNTRUSTED', message: expect.stringContaining('trellis down --purge') },
       });
@@ -191,7 +191,7 @@ describe('a control plane that can be joined', () => {
     });
 
     it('whose directory holds a cluster of its own', async () => {
-      await settle(layout, {}, defaultSettings('n'));
+      await saveSettings(layout, await settle(layout, {}, defaultSettings('n')));
       await expect(attempt({})).rejects.toMatchObject({
         ...{ code: 'BAD_OPTION', message: expect.stringContaining('start it with "trellis up"') },
       });

@@ -3,7 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { layoutOf } from '../../../src/cluster/layout.js';
-import { defaultSettings, settle } from '../../../src/cluster/settings.js';
+import { defaultSettings, saveSettings, settle } from '../../../src/cluster/settings.js';
 import { openEtcdStore } from '../../../src/store/etcd/store.js';
 import { openLmdbStore } from '../../../src/store/lmdb/store.js';
 import { startEtcd, type TestEtcd } from '../../support/etcd.js';
@@ -62,7 +62,10 @@ describeWith({ tools: ['etcd'] }, 'a snapshot', () => {
   test('of a cluster is that of the store it was made with', async () => {
     const [dir, file] = [path.join(folder, 'cluster'), path.join(folder, 'file')];
     await mkdir(dir);
-    await settle(layoutOf(dir), { etcdServers: etcd.endpoint }, defaultSettings('node1'));
+    await saveSettings(
+      layoutOf(dir),
+      await settle(layoutOf(dir), { etcdServers: etcd.endpoint }, defaultSettings('node1')),
+    );
     const there = await openEtcdStore({ endpoints: [etcd.endpoint] });
     await there.create('/registry/in-etcd', Buffer.from('x'));
     const saved = await trellis(['snapshot', 'save', file, '--data-dir', dir]);

@@ -5,6 +5,7 @@ import {
   findProgram,
   nodeAddress,
   nodeAddresses,
+  ownAddresses,
   requirePorts,
   requirePrograms,
 } from '../../../src/cluster/preflight.js';
@@ -31,6 +32,14 @@ describe("the node's address", () => {
 
   it('is that of the device with the default route', () => {
     expect(nodeAddress('IPv4', HEAD + DEFAULT, interfaces)).toBe('10.0.0.2');
+  });
+  it('that was named must be one of its own', () => {
+    expect(ownAddresses('10.0.0.2', '10.244.0.0/16', interfaces)).toEqual(['10.0.0.2']);
+    const both = ['10.244.0.0/16,fd00:1::/56', interfaces] as const;
+    expect(ownAddresses('10.0.0.2,FD00:0::1', ...both)).toEqual(['10.0.0.2', 'FD00:0::1']);
+    expect(() => ownAddresses('10.0.0.3', '10.244.0.0/16', interfaces)).toThrow(
+      'no device of this machine has the address 10.0.0.3; it has 127.0.0.1, 10.0.0.1,',
+    );
   });
   it('is the first that is not loopback without such a route', () => {
     expect(nodeAddress('IPv4', HEAD, interfaces)).toBe('10.0.0.1');

@@ -3,7 +3,13 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { layoutOf } from '../../../src/cluster/layout.js';
-import { defaultSettings, rangesOf, readSettings, settle } from '../../../src/cluster/settings.js';
+import {
+  defaultSettings,
+  rangesOf,
+  readSettings,
+  saveSettings,
+  settle,
+} from '../../../src/cluster/settings.js';
 
 let dir = '';
 beforeEach(() => {
@@ -13,10 +19,17 @@ afterEach(() => rmSync(dir, { recursive: true }));
 
 const defaults = defaultSettings('node1');
 
+/** As a start does that goes on. */
+const keep: typeof settle = async (layout, wanted, others) => {
+  const settings = await settle(layout, wanted, others);
+  await saveSettings(layout, settings);
+  return settings;
+};
+
 describe('the settings of a cluster', () => {
   it('are the defaults unless asked otherwise, and are kept', async () => {
     const layout = layoutOf(dir);
-    const settled = await settle(layout, { securePort: 7443, nodeName: undefined }, defaults);
+    const settled = await keep(layout, { securePort: 7443, nodeName: undefined }, defaults);
     expect(settled).toEqual({ ...defaults, securePort: 7443 });
     expect(await readSettings(layout)).toEqual(settled);
     expect(await settle(layout, {}, defaultSettings('another'))).toEqual(settled);
@@ -29,7 +42,7 @@ describe('the settings of a cluster', () => {
     ['nodeName', 'other'],
   ] as const)('do not let %s change later, and say what it was', async (key, value) => {
     const layout = layoutOf(dir);
-    await settle(layout, {}, defaults);
+    await keep(layout, {}, defaults);
     await expect(settle(layout, { [key]: value }, defaults)).rejects.toMatchObject({
       code: 'BAD_OPTION',
       message: expect.stringContaining(`${key} ${defaults[key]}`),
@@ -38,7 +51,7 @@ describe('the settings of a cluster', () => {
 
   it('of both families have a network of each for pods and for services', async () => {
     const layout = layoutOf(dir);
-    const settled = await settle(layout, { dualStack: true }, defaults);
+    const settled = await keep(layout, { dualStack: true }, defaults);
     expect(rangesOf(settled.clusterCidr)).toEqual(['10.244.0.0/16', 'fd00:10:244::/56']);
     expect(rangesOf(settled.serviceCidr)).toEqual(['10.96.0.0/12', 'fd00:10:96::/112']);
     expect(await settle(layout, {}, defaults)).toEqual(settled);
@@ -47,11 +60,21 @@ describe('the settings of a cluster', () => {
 
   it.each([
     ['no network', { clusterCidr: '10.244.0.0' }, /clusterCidr "10.244.0.0": expected a network/],
+    ['no network beyond', { nonMasqueradeCidrs: '10.0.0.0/8,here' }, /nonMasqueradeCidrs: "here" is not/],
     ['two of one family', { serviceCidr: '10.1.0.0/16,10.2.0.0/16' }, /at most one network of each family/],
     ['one family for pods, two for services', { serviceCidr: '10.1.0.0/16,fd00::/112' }, /of each for both/],
     ['one family with --dual-stack', { dualStack: true, clusterCidr: '10.1.0.0/16' }, /asks for both/],
   ])('are refused with %s', async (_, wanted, message) => {
     await expect(settle(layoutOf(dir), wanted, defaults)).rejects.toThrow(message);
+  });
+
+  it('are as they were after a start that was refused', async () => {
+    const layout = layoutOf(dir);
+    await settle(layout, { nodes: 300 }, defaults);
+    expect(await readSettings(layout)).toBeUndefined();
+    await keep(layout, { nodes: 2 }, defaults);
+    await settle(layout, { nodes: 300 }, defaults);
+    expect(await readSettings(layout)).toMatchObject({ nodes: 2 });
   });
 
   it('are absent where there is no cluster', async () => {

@@ -37,10 +37,14 @@ const speaker = (name: string, ...said: Step[]) => {
   return { name, command: [process.execPath, '-e', `${words}setInterval(()=>{},1000)`], speaks: true };
 };
 
-async function start(prepared: Omit<Prepared, 'settings'>, timeoutMs = 60_000): Promise<RunningCluster> {
+async function start(
+  prepared: Omit<Prepared, 'settings'>,
+  timeoutMs = 60_000,
+  signal?: AbortSignal,
+): Promise<RunningCluster> {
   const cluster = await startComponents(
     {
-      ...{ layout, self: [], cniBinDir: '', timeoutMs, log: silentLog },
+      ...{ layout, self: [], cniBinDir: '', timeoutMs, signal, log: silentLog },
       keepPods: true, // there are none, so nothing of the machine is touched
       sink: (step) => steps.push(step),
     },
@@ -79,6 +83,27 @@ describe('a start', () => {
     await expect(start({ components: [agent], awaits: ['agent'] }, 1_000)).rejects.toMatchObject({
       ...{ code: 'TIMEOUT', message: expect.stringContaining('not every node was Ready within 1 s') },
     });
+    expect(await aliveNow()).toBe(0);
+  });
+
+  it('that somebody interrupts ends them all at once', async () => {
+    const ending = new AbortController();
+    const agent = speaker('agent', { type: 'begin', name: 'node Ready' });
+    const starting = start(
+      { components: [agent], awaits: ['agent'], isPatient: true },
+      60_000,
+      ending.signal,
+    );
+    await expect.poll(() => steps.some(({ type }) => type === 'begin')).toBe(true);
+    ending.abort();
+    await expect(starting).rejects.toMatchObject({ code: 'INTERRUPTED' });
+    expect(await aliveNow()).toBe(0);
+  });
+
+  it('that was interrupted before it began starts nothing for long', async () => {
+    const agent = speaker('agent');
+    const starting = start({ components: [agent], awaits: ['agent'] }, 60_000, AbortSignal.abort());
+    await expect(starting).rejects.toMatchObject({ code: 'INTERRUPTED' });
     expect(await aliveNow()).toBe(0);
   });
 
