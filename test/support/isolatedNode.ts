@@ -63,17 +63,8 @@ export class IsolatedNode {
 
   /** Starts a program that lives until the node stops. Its output is for whoever looks into a failure. */
   startDaemon(file: string, ...args: string[]): { output(): string } {
-    return this.daemon(this.entering(file, args));
-  }
-
-  /** The same with the files and processes of the node, and the network of the test. */
-  startDaemonOnOurNetwork(file: string, ...args: string[]): { output(): string } {
-    return this.daemon([`--target=${this.pid}`, '--mount', '--pid', file, ...args]);
-  }
-
-  private daemon(argv: readonly string[]): { output(): string } {
     const said: Buffer[] = [];
-    const child = spawn('nsenter', argv, { stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn('nsenter', this.entering(file, args), { stdio: ['ignore', 'pipe', 'pipe'] });
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => said.push(chunk));
     return { output: () => Buffer.concat(said).toString() };
   }

@@ -1,28 +1,23 @@
 // Every field of a pod that changes what its containers find, looked at from inside them and from the host.
 // Guarantees: the kubelet runs in the node's own mount namespace, so that containers see what it mounts.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { V1Container, V1Pod, V1PodSpec } from '../../../src/api/gen/types.js';
+import type { V1Pod, V1PodSpec } from '../../../src/api/gen/types.js';
 import type { Stored } from '../../../src/api/object.js';
 import {
   CONFIG_MAPS,
-  NAMESPACES,
-  NODES,
   PERSISTENT_VOLUME_CLAIMS,
   PERSISTENT_VOLUMES,
   PODS,
+  RUNTIME_CLASSES,
   SECRETS,
   SERVICES,
 } from '../../../src/api/resources.js';
-import { ApiError } from '../../../src/api/status.js';
 import type { Client } from '../../../src/client/client.js';
-import { openClient } from '../../../src/client/typedClient.js';
-import { CriNode } from '../../support/criNode.js';
-import { SLEEP, shell } from '../../support/kubelet/apiNode.js';
-import { KUBELET_MAIN, KubeletProcess } from '../../support/kubelet/kubeletProcess.js';
+import type { CriNode } from '../../support/criNode.js';
+import { SLEEP, shell } from '../../support/kubelet/nodePods.js';
+import { NEEDS, PodNode } from '../../support/kubelet/podNode.js';
 import { describeWith } from '../../support/requires.js';
-import { startTestApiServer, type TestApiServer } from '../../support/testApiServer.js';
 import { eventually } from '../../support/testCluster.js';
 
 const PATIENCE_MS = 50_000;
@@ -32,46 +27,18 @@ const SECCOMP = {
   syscalls: [{ names: ['mkdir', 'mkdirat'], action: 'SCMP_ACT_ERRNO' }],
 };
 
-const needs = { root: true, tools: ['containerd', 'runc', 'ctr'], files: ['/bin/busybox', KUBELET_MAIN] };
-describeWith(needs, 'the fields of a pod', () => {
+describeWith(NEEDS, 'the fields of a pod', () => {
+  let pods: PodNode;
   let node: CriNode;
-  let api: TestApiServer;
   let client: Client;
-  let kubelet: KubeletProcess;
 
-  const at = (name: string) => path.join(node.node.directory, name);
-  const create = (name: string, spec: Partial<V1PodSpec>, metadata: object = {}) =>
-    client.of(PODS).create({
-      apiVersion: 'v1',
-      kind: 'Pod',
-      metadata: { ...metadata, name, namespace: 'default' },
-      spec: {
-        ...{ nodeName: 'node-1', terminationGracePeriodSeconds: 1, automountServiceAccountToken: false },
-        ...{ restartPolicy: 'Never' },
-        ...spec,
-      } as V1PodSpec,
-    });
+  const at = (name: string) => pods.at(name);
+  const create = (name: string, spec: Partial<V1PodSpec>) =>
+    pods.create(name, { restartPolicy: 'Never', ...spec });
   const until = (name: string, holds: (pod: Stored<V1Pod>) => boolean) =>
-    eventually(() => client.of(PODS).get({ namespace: 'default', name }), holds, PATIENCE_MS).catch(
-      (error: Error) => {
-        throw new Error(`${error.message}\n${kubelet.output()}`);
-      },
-    );
-  const remove = async (name: string) => {
-    await client.of(PODS).delete({ namespace: 'default', name }, { gracePeriodSeconds: 0 });
-  };
-  /** Runs a script as a pod to its end, and answers the lines that it leaves as its last words. */
-  const told = async (
-    name: string,
-    script: string,
-    more: Partial<V1Container> = {},
-    spec: Partial<V1PodSpec> = {},
-  ) => {
-    await create(name, { containers: [shell(`( ${script} ) > /dev/termination-log 2>&1`, more)], ...spec });
-    const pod = await until(name, ({ status }) => /^(Succeeded|Failed)$/.test(status.phase ?? ''));
-    await remove(name);
-    return (pod.status.containerStatuses?.[0]?.state?.terminated?.message ?? '').trimEnd().split('\n');
-  };
+    pods.until('as wanted', name, holds);
+  const remove = (name: string) => pods.drop(name);
+  const told: PodNode['told'] = (...words) => pods.told(...words);
   const idOf = ({ status }: Stored<V1Pod>, name = 'main') =>
     [...(status.containerStatuses ?? []), ...(status.ephemeralContainerStatuses ?? [])]
       .find((one) => one.name === name)
@@ -82,16 +49,9 @@ describeWith(needs, 'the fields of a pod', () => {
   };
 
   beforeAll(async () => {
-    node = await CriNode.start();
-    api = await startTestApiServer();
-    client = openClient(api.transport);
+    pods = await PodNode.start({ podPidsLimit: 50, allowedUnsafeSysctls: ['kernel.msg*'] });
+    ({ node, client } = pods);
     const metadata = (name: string) => ({ name, namespace: 'default' });
-    await client
-      .of(NAMESPACES)
-      .create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'default' } })
-      .catch((error: unknown) => {
-        if (!ApiError.is(error, 'AlreadyExists')) throw error;
-      });
     await client.of(CONFIG_MAPS).create({
       ...{ apiVersion: 'v1', kind: 'ConfigMap', metadata: metadata('settings') },
       data: { color: 'red', size: 'big' },
@@ -106,22 +66,8 @@ describeWith(needs, 'the fields of a pod', () => {
     });
     mkdirSync(at('kubelet/seccomp'), { recursive: true });
     writeFileSync(at('kubelet/seccomp/no-mkdir.json'), JSON.stringify(SECCOMP));
-    kubelet = await KubeletProcess.make(node, api, {
-      ...{ podPidsLimit: 50, clusterDNS: ['10.96.0.10'], clusterDomain: 'cluster.local', evictionHard: {} },
-      ...{ syncFrequency: '2s', allowedUnsafeSysctls: ['kernel.msg*'] },
-    });
-    kubelet.startWithin(node);
-    await eventually(
-      async () => (await client.of(NODES).get({ name: 'node-1' })).status.conditions ?? [],
-      (conditions) => conditions.some(({ type, status }) => type === 'Ready' && status === 'True'),
-      PATIENCE_MS,
-    );
   });
-  afterAll(async () => {
-    await kubelet?.stop();
-    await node?.stop();
-    await api?.close();
-  });
+  afterAll(() => pods?.stop());
 
   test('volumes: each kind with its contents, modes, medium and owner', async () => {
     const volumes: V1PodSpec['volumes'] = [
@@ -559,7 +505,6 @@ describeWith(needs, 'the fields of a pod', () => {
   });
 
   test('life: a deadline, a policy, probes of each start, gates of readiness, a class', async () => {
-    // This kubelet is on the network of the test, not of the pods: it asks by running commands.
     const probing = (script: string) => ({
       exec: { command: ['/bin/sh', '-c', script] },
       ...{ periodSeconds: 1, timeoutSeconds: 30 },
@@ -575,7 +520,7 @@ describeWith(needs, 'the fields of a pod', () => {
       ],
     });
     await create('served', {
-      runtimeClassName: 'runc',
+      runtimeClassName: 'plain',
       readinessGates: [{ conditionType: 'example.com/open' }],
       containers: [
         shell(`echo > /tmp/up; ${SLEEP}`, {
@@ -586,6 +531,9 @@ describeWith(needs, 'the fields of a pod', () => {
           livenessProbe: { ...probing('true'), failureThreshold: 60 },
         }),
       ],
+    });
+    await client.of(RUNTIME_CLASSES).create({
+      ...{ apiVersion: 'node.k8s.io/v1', kind: 'RuntimeClass', metadata: { name: 'plain' }, handler: 'runc' },
     });
     await create('classless', { runtimeClassName: 'none', containers: [shell(SLEEP)] });
     const conditionOf = ({ status }: Stored<V1Pod>, type: string) =>
@@ -614,8 +562,8 @@ describeWith(needs, 'the fields of a pod', () => {
       restartCount: 1,
       lastState: { terminated: { exitCode: 3 } },
     });
-    expect((await client.of(PODS).get({ namespace: 'default', name: 'classless' })).status.phase).toBe(
-      'Pending',
+    expect((await pods.event('classless', ({ reason }) => reason === 'FailedCreatePodSandBox')).message).toBe(
+      'Failed to create pod sandbox: runtimeclass.node.k8s.io "none" not found',
     );
     const [sandbox] = await node.cri.runtime.listPodSandbox({
       labels: { 'io.kubernetes.pod.name': 'served' },

@@ -3,10 +3,32 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import {
+  type AddressInfo,
+  connect,
+  createServer,
+  type ListenOptions,
+  type Server,
+  type Socket,
+} from 'node:net';
 import path from 'node:path';
 import type { CriNode } from '../criNode.js';
 import type { TestApiServer } from '../testApiServer.js';
+import { eventually } from '../testCluster.js';
+
+/** Hands connections to the same port inside on to a socket in the file system. */
+const RELAY = `
+const net = require('node:net');
+const [, socket, port] = process.argv;
+net.createServer((near) => {
+  const far = net.connect(socket);
+  for (const one of [near, far]) {
+    one.on('error', () => one.destroy());
+    one.on('close', () => { near.destroy(); far.destroy(); });
+  }
+  near.pipe(far).pipe(near);
+}).listen(Number(port), '127.0.0.1', () => console.log('listening'));
+`;
 
 export const KUBELET_MAIN = path.resolve('dist/src/cli/main.js');
 
@@ -71,9 +93,19 @@ export class KubeletProcess {
     this.child = child;
   }
 
-  /** In the mount and process namespaces of the node, where its containers see what it mounts; ends with the node. */
-  startWithin({ node }: CriNode): void {
-    const inside = node.startDaemonOnOurNetwork(process.execPath, KUBELET_MAIN, 'kubelet', ...this.flags);
+  /**
+   * In the namespaces of the node, where its containers see what it mounts and it reaches their addresses; ends with the
+   * node. The apiserver is on the network of the test: a socket in the node's directory leads there.
+   */
+  async startWithin({ node }: CriNode): Promise<void> {
+    const socket = path.join(node.directory, 'apiserver.sock');
+    await this.door.openAt(socket);
+    const relay = node.startDaemon(process.execPath, '-e', RELAY, socket, String(this.door.port));
+    await eventually(
+      async () => relay.output(),
+      (said) => said.includes('listening'),
+    );
+    const inside = node.startDaemon(process.execPath, KUBELET_MAIN, 'kubelet', ...this.flags);
     this.output = () => inside.output().slice(-4000);
   }
 
@@ -100,35 +132,50 @@ export class KubeletProcess {
 /** Hands connections through, until it is told not to. */
 class Door {
   private readonly sockets = new Set<Socket>();
+  private readonly servers: Server[] = [];
   private isShut = false;
 
-  private constructor(private readonly server: Server) {}
+  private constructor(private readonly target: number) {}
 
   static async open(target: number): Promise<Door> {
-    const server = createServer();
-    const door = new Door(server);
-    server.on('connection', (near) => {
-      if (door.isShut) return near.destroy();
-      const far = connect(target, '127.0.0.1');
-      for (const socket of [near, far]) {
-        door.sockets.add(socket);
-        socket.on('error', () => socket.destroy());
-        socket.on('close', () => {
-          door.sockets.delete(socket);
-          near.destroy();
-          far.destroy();
-        });
-      }
-      near.pipe(far).pipe(near);
-      return undefined;
-    });
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
+    const door = new Door(target);
+    await door.listen({ port: 0, host: '127.0.0.1' });
     return door;
   }
 
+  /** At a path as well. */
+  openAt(socket: string): Promise<void> {
+    return this.listen({ path: socket });
+  }
+
+  private async listen(place: ListenOptions): Promise<void> {
+    const server = createServer((near) => this.lead(near));
+    server.listen(place);
+    await once(server, 'listening');
+    this.servers.push(server);
+  }
+
+  private lead(near: Socket): void {
+    if (this.isShut) {
+      near.destroy();
+      return;
+    }
+    const far = connect(this.target, '127.0.0.1');
+    for (const socket of [near, far]) {
+      this.sockets.add(socket);
+      socket.on('error', () => socket.destroy());
+      socket.on('close', () => {
+        this.sockets.delete(socket);
+        near.destroy();
+        far.destroy();
+      });
+    }
+    near.pipe(far).pipe(near);
+  }
+
   get port(): number {
-    return (this.server.address() as AddressInfo).port;
+    const [first] = this.servers.map((server) => server.address() as AddressInfo);
+    return first?.port ?? 0;
   }
 
   shut(): void {
@@ -142,9 +189,11 @@ class Door {
 
   async close(): Promise<void> {
     this.shut();
-    const closed = once(this.server, 'close');
-    this.server.close();
-    await closed;
+    for (const server of this.servers) {
+      const closed = once(server, 'close');
+      server.close();
+      await closed;
+    }
   }
 }
 
