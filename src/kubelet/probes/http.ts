@@ -81,7 +81,9 @@ function headersOf(given: readonly V1HTTPHeader[]): http.OutgoingHttpHeaders {
 function get(url: URL, headers: http.OutgoingHttpHeaders, signal: AbortSignal): Promise<Got> {
   return new Promise((resolve, reject) => {
     const door = url.protocol === 'https:' ? https : http;
-    const options = { headers, signal, agent: false as const, rejectUnauthorized: false };
+    // Small servers end their lines without a carriage return; Kubernetes' probes read that.
+    const lenient = { rejectUnauthorized: false, insecureHTTPParser: true };
+    const options = { headers, signal, agent: false as const, ...lenient };
     const request = door.get(url, options, (response) => {
       const pieces: Buffer[] = [];
       let length = 0;
