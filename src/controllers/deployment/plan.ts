@@ -6,6 +6,7 @@ import {
   byAge,
   DESIRED_REPLICAS,
   type Deployment,
+  larger,
   makeReplicaSet,
   newSetAnnotations,
   nextRevision,
@@ -147,7 +148,7 @@ function cleanUp({ deployment, old }: Sized): DeploymentAction[] {
   const surplus = alive.length - limit;
   if (surplus <= 0) return [];
   return [...alive]
-    .sort((a, b) => revisionOf(a) - revisionOf(b) || byAge(a, b))
+    .sort((a, b) => Number(revisionOf(a) - revisionOf(b)) || byAge(a, b))
     .slice(0, surplus)
     .filter(
       (set) =>
@@ -160,7 +161,7 @@ function cleanUp({ deployment, old }: Sized): DeploymentAction[] {
 
 function revisionStep({ deployment, current, old }: Sized): DeploymentAction[] {
   if (current === undefined) return [];
-  return revisionAnnotation(deployment, String(Math.max(revisionOf(current), nextRevision(old))));
+  return revisionAnnotation(deployment, String(larger(revisionOf(current), nextRevision(old))));
 }
 
 function revisionAnnotation({ metadata }: Deployment, revision: string): DeploymentAction[] {

@@ -14,6 +14,7 @@ type Annotations = Readonly<Record<string, string>>;
 
 export const REVISION = 'deployment.kubernetes.io/revision';
 const REVISION_HISTORY = 'deployment.kubernetes.io/revision-history';
+const MAX_REVISION = 2n ** 63n - 1n;
 export const DESIRED_REPLICAS = 'deployment.kubernetes.io/desired-replicas';
 export const MAX_REPLICAS = 'deployment.kubernetes.io/max-replicas';
 /** These describe the Deployment itself and are not handed down. */
@@ -51,31 +52,35 @@ function withoutHash({ metadata, spec }: V1PodTemplateSpec): unknown {
   return { metadata: { ...rest, labels }, spec };
 }
 
-export function revisionOf({ metadata }: ReplicaSet | Deployment): number {
+/** As wide as Kubernetes' (64 bits): an adopted set may say any of them. */
+export function revisionOf({ metadata }: ReplicaSet | Deployment): bigint {
   const text = metadata.annotations?.[REVISION] ?? '';
-  return /^[0-9]{1,15}$/.test(text) ? Number(text) : 0;
+  const revision = /^[0-9]{1,19}$/.test(text) ? BigInt(text) : 0n;
+  return revision < MAX_REVISION ? revision : 0n;
 }
 
 /** One above every old one, so that going back to a template makes it the newest again. */
-export function nextRevision(old: readonly ReplicaSet[]): number {
-  return Math.max(0, ...old.map(revisionOf)) + 1;
+export function nextRevision(old: readonly ReplicaSet[]): bigint {
+  return old.map(revisionOf).reduce(larger, 0n) + 1n;
 }
+
+export const larger = (a: bigint, b: bigint) => (a > b ? a : b);
 
 /** The new ReplicaSet's annotations: the Deployment's, its revision and those it had before, and the sizes. */
 export function newSetAnnotations(
   deployment: Deployment,
   current: ReplicaSet | undefined,
-  revision: number,
+  revision: bigint,
 ): Annotations {
   const had = current?.metadata.annotations ?? {};
   const handedDown = Object.entries(deployment.metadata.annotations ?? {}).filter(
     ([key]) => !OWN_ANNOTATIONS.has(key),
   );
   const merged: Record<string, string> = { ...had, ...Object.fromEntries(handedDown) };
-  const before = current === undefined ? 0 : revisionOf(current);
+  const before = current === undefined ? 0n : revisionOf(current);
   if (before < revision) {
     merged[REVISION] = String(revision);
-    if (before > 0) merged[REVISION_HISTORY] = [...listOf(had[REVISION_HISTORY]), String(before)].join(',');
+    if (before > 0n) merged[REVISION_HISTORY] = [...listOf(had[REVISION_HISTORY]), String(before)].join(',');
   }
   // Sizes are written when the set is first seen or scaled; here they are only completed.
   return { ...sizeAnnotations(deployment), ...merged };
@@ -89,7 +94,7 @@ export function sizeAnnotations(deployment: Deployment): Annotations {
 export interface NewReplicaSet {
   readonly deployment: Deployment;
   readonly replicas: number;
-  readonly revision: number;
+  readonly revision: bigint;
 }
 
 export function makeReplicaSet({ deployment, replicas, revision }: NewReplicaSet): V1ReplicaSet {

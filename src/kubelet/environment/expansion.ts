@@ -26,12 +26,12 @@ export function expand(text: string, lookup: Lookup): string {
   return out + text.slice(rest);
 }
 
-/** As `expand`, and the names that nobody knew: a path with one of them left in is refused. */
+/** As `expand`, and the names that nobody knew or that are empty: a path with one of them is refused. */
 export function expandStrictly(text: string, lookup: Lookup): { value: string; missing: readonly string[] } {
   const missing: string[] = [];
   const value = expand(text, (name) => {
     const known = lookup(name);
-    if (known === undefined) missing.push(name);
+    if (known === undefined || known === '') missing.push(name);
     return known;
   });
   return { value, missing };

@@ -3,10 +3,12 @@
 import { constants, type FileHandle, open } from 'node:fs/promises';
 import type { ContainerStatus } from '../../cri/runtime.js';
 import { terminationMessagePath, terminationMessagePolicy } from '../names.js';
+import { LogFormatter } from '../server/logs/line.js';
 
 const MAX_MESSAGE = 4096;
 const MAX_LOG_BYTES = 2048;
 const MAX_LOG_LINES = 80;
+const NEWLINE = 0x0a;
 
 export async function terminationMessage(run: ContainerStatus, podLogsDir: string): Promise<string> {
   const path = terminationMessagePath(run);
@@ -31,16 +33,27 @@ async function readLogTail(path: string): Promise<string> {
     // A line of the log has a head of time, stream and tag; four times the message leaves room for it.
     const length = Math.min(size, MAX_LOG_BYTES * 4);
     const { buffer } = await file.read(Buffer.alloc(length), 0, length, size - length);
-    const lines = buffer
-      .toString()
-      .split('\n')
-      .slice(size > length ? 1 : 0);
-    const text = lines.map((line) => line.split(' ').slice(3).join(' '));
-    return text
-      .slice(-MAX_LOG_LINES - 1)
-      .join('\n')
-      .slice(-MAX_LOG_BYTES);
+    const lines = splitLines(buffer).slice(size > length ? 1 : 0);
+    const formatter = new LogFormatter({ timestamps: false, sinceMs: undefined, stream: undefined });
+    const text = Buffer.concat(lines.flatMap((line) => formatter.format(line)));
+    return lastLines(text.subarray(-MAX_LOG_BYTES).toString());
   });
+}
+
+function splitLines(text: Buffer): Buffer[] {
+  const lines: Buffer[] = [];
+  let from = 0;
+  for (let at = text.indexOf(NEWLINE); at !== -1; at = text.indexOf(NEWLINE, from)) {
+    lines.push(text.subarray(from, at));
+    from = at + 1;
+  }
+  return lines;
+}
+
+/** A text that ends in the middle of a line has that line as its last. */
+function lastLines(text: string): string {
+  const lines = text.split(/(?<=\n)/);
+  return lines.slice(-MAX_LOG_LINES).join('');
 }
 
 /** The file is the container's to write: no link is followed, and only a regular file is read. */

@@ -14,7 +14,7 @@ import { validateInside } from './volumes.js';
 const MAX_ID = 2 ** 31 - 1;
 const PROFILES = ['Localhost', 'RuntimeDefault', 'Unconfined'];
 const MAX_SYSCTL = 253;
-const SYSCTL = /^([a-z0-9][-_a-z0-9]*[./])*[a-z0-9][-_a-z0-9]*$/;
+const SYSCTL = /^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$/;
 const MAX_APPARMOR = 4095;
 
 export function validatePodSecurity(spec: V1PodSpec, at: string): Cause[] {

@@ -154,6 +154,11 @@ describe('a pod is refused with', () => {
       'spec.securityContext.sysctls[0].name: Required value',
     ],
     [
+      'a sysctl that ends in a dash',
+      security({ sysctls: [{ name: 'foo-', value: '1' }] }),
+      'spec.securityContext.sysctls[0].name: Invalid value: "foo-"',
+    ],
+    [
       "a setting of the node's network",
       pod({ hostNetwork: true, securityContext: { sysctls: [{ name: 'net.ipv4.ip_forward', value: '1' }] } }),
       "may not be specified when 'hostNetwork' is true",

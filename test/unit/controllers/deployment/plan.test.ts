@@ -65,6 +65,14 @@ describe('planDeployment', () => {
     expect(progress(actions)).toMatchObject({ status: 'True', reason: 'NewReplicaSetCreated' });
   });
 
+  it('counts on from a revision that only 64 bits hold', () => {
+    const adopted = set('old', 3, 1);
+    const told = { ...adopted.metadata.annotations, [REVISION]: '3546343826724305832' };
+    const sets = [{ ...adopted, metadata: { ...adopted.metadata, annotations: told } }];
+    const [made] = only(plan(deployment(3), sets), 'createReplicaSet');
+    expect(made?.replicaSet.metadata?.annotations?.[REVISION]).toBe('3546343826724305833');
+  });
+
   it('starts an update with what the surge allows, one revision on', () => {
     const [made] = only(plan(deployment(3, { meta: revision(1) }), [set('old', 3, 1)]), 'createReplicaSet');
     expect(made?.replicaSet).toMatchObject({

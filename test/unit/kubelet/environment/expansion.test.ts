@@ -29,4 +29,5 @@ test.each([
 
 test('strictly, the names that nobody knew are told', () => {
   expect(expandStrictly('$(A)/$(X)/$$(Y)', lookup)).toEqual({ value: 'a/$(X)/$(Y)', missing: ['X'] });
+  expect(expandStrictly('$(A)/$(EMPTY)', lookup)).toEqual({ value: 'a/', missing: ['EMPTY'] });
 });

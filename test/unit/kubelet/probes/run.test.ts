@@ -109,6 +109,11 @@ test('redirects without end, a body without end, a server that says nothing, and
   });
 });
 
+test('GET: an answer whose lines end without a carriage return is one', async () => {
+  const plain = await listen(net.createServer((socket) => socket.end('HTTP/1.0 200 OK\nA: b\n\nthe body')));
+  expect(await ask({ httpGet: { port: plain } })).toEqual({ outcome: 'success', output: 'the body' });
+});
+
 test("headers are the probe's own, with Kubernetes' agent unless it names one", async () => {
   const httpHeaders = [
     { name: 'Host', value: 'shop.example' },
