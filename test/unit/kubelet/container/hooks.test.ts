@@ -4,6 +4,8 @@ import net, { type AddressInfo } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import type { RuntimeService } from '../../../../src/cri/runtime.js';
 import { runHook } from '../../../../src/kubelet/container/hooks.js';
+import { noEvents } from '../../../../src/kubelet/events.js';
+import { podOf } from '../support.js';
 
 const servers: net.Server[] = [];
 afterEach(() => {
@@ -26,9 +28,9 @@ function answering(text: string): Promise<{ port: number; asked: string[] }> {
 
 const hook = (port: number) =>
   runHook(
-    {} as RuntimeService,
+    { runtime: {} as RuntimeService, events: noEvents },
     { httpGet: { path: 'echo?msg=hook', port } },
-    { container: { name: 'main' }, containerId: 'a', podIp: '127.0.0.1' },
+    { pod: podOf(), container: { name: 'main' }, containerId: 'a', podIp: '127.0.0.1' },
   );
 
 test.each([
