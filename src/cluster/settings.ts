@@ -2,6 +2,7 @@
 // Guarantees: a setting that cannot change later (address ranges, node name) is refused, not ignored.
 
 import { parseCidr } from '../api/ip.js';
+import { dnsSubdomain } from '../api/names.js';
 import type { Backend } from '../network/overlay/peer.js';
 import type { ModeName } from '../proxy/modeNames.js';
 import { ClusterError } from './error.js';
@@ -119,6 +120,7 @@ export async function settle(
   const saved = await readSettings(layout);
   const dual = wanted.dualStack === true ? DUAL_STACK : {};
   const settings = merge({ ...defaults, ...dual, ...saved }, wanted);
+  checkNodeName(settings.nodeName);
   for (const key of RANGES) checkRanges(key, settings[key], wanted.dualStack === true);
   for (const range of rangesOf(settings.nonMasqueradeCidrs))
     if (parseCidr(range) === undefined)
@@ -146,6 +148,15 @@ export async function settle(
 /** From then on the directory holds a cluster. */
 export const saveSettings = (layout: Layout, settings: Settings): Promise<void> =>
   writePrivate(layout.settingsFile, `${JSON.stringify({ format: FORMAT, ...settings }, null, 2)}\n`);
+
+function checkNodeName(name: string): void {
+  if (dnsSubdomain(name).length === 0) return;
+  throw new ClusterError(
+    'BAD_OPTION',
+    `nodeName ${JSON.stringify(name)}: a node's name has lower-case letters, digits, "-" and "." only; ` +
+      'choose one with --node-name where the host name is none',
+  );
+}
 
 function checkRanges(key: (typeof RANGES)[number], text: string, isDual: boolean): void {
   const families = rangesOf(text).map((range) => parseCidr(range)?.family);

@@ -36,6 +36,13 @@ describe('the settings of a cluster', () => {
     expect(statSync(layout.settingsFile).mode & 0o777).toBe(0o600);
   });
 
+  it.each(['(none)', 'My_Host', '-a', ''])('refuse the host name %j, and say what to do', async (name) => {
+    const settled = settle(layoutOf(dir), {}, defaultSettings(name));
+    await expect(settled).rejects.toMatchObject({
+      ...{ code: 'BAD_OPTION', message: expect.stringContaining('choose one with --node-name') },
+    });
+  });
+
   it.each([
     ['clusterCidr', '10.1.0.0/16'],
     ['serviceCidr', '10.2.0.0/16'],
