@@ -149,7 +149,7 @@ export class StatsCollector {
       for (const [id, size] of await logSizes(config, pod, cache.get(pod.metadata.uid))) logs.set(id, size);
     });
     return {
-      rootfs: new Map(layers.map(({ id, ...use }) => [id, use])),
+      rootfs: new Map(layers.map(({ id, usedBytes, inodesUsed }) => [id, { usedBytes, inodesUsed }])),
       volumes,
       logs,
       imageMount: info[0]?.mountpoint ?? '',
