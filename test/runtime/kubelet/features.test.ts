@@ -153,13 +153,14 @@ describeWith(needs, 'what depends on the runtime', () => {
     await node.create('signalled', {
       os: { name: 'linux' },
       containers: [
-        shell("trap 'exit 7' USR1; trap 'exit 8' TERM; while true; do sleep 0.1; done", {
+        shell("trap 'exit 7' USR1; trap 'exit 8' TERM; echo > /ready; while true; do sleep 0.1; done", {
           lifecycle: { stopSignal: 'SIGUSR1' },
         }),
       ],
     });
     const id =
       (await node.running('signalled')).status.containerStatuses?.[0]?.containerID?.split('://')[1] ?? '';
+    await node.inside('signalled', 'while [ ! -e /ready ]; do sleep 0.1; done');
     // Field 18 of ContainerConfig, member 29 of Signal.
     expect(asked.some((request) => request.includes(Buffer.from([0x90, 0x01, 29])))).toBe(true);
     const { stopSignal = 'RUNTIME_DEFAULT' } = await node.node.cri.runtime.containerStatus(id);
