@@ -4,9 +4,13 @@ import { mkdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { V1Container, V1PodSpec } from '../../../src/api/gen/types.js';
+import { silentLog } from '../../../src/api/log.js';
 import { CriError, type RuntimeStatus } from '../../../src/cri/runtime.js';
+import { runtimeProblem } from '../../../src/kubelet/node/nodeStatus.js';
+import { RuntimeState } from '../../../src/kubelet/runtimeState.js';
 import { checkpoint } from '../../../src/kubelet/server/checkpoint.js';
 import { imageVolumeProblem } from '../../../src/kubelet/volumes/imageVolume.js';
+import { CriNode } from '../../support/criNode.js';
 import { BUSYBOX, IMAGE, MEMBER } from '../../support/imageArchive.js';
 import { ApiNode, SLEEP, shell } from '../../support/kubelet/apiNode.js';
 import { describeWith } from '../../support/requires.js';
@@ -192,11 +196,23 @@ describeWith(needs, 'what depends on the runtime', () => {
     await node.remove('frozen');
   });
 
-  test('the driver of control groups is the kubelet’s own', async () => {
+  test('the driver of control groups: its own is well, and systemd’s makes the node NotReady in words', async () => {
     const driver = await node.node.cri.runtime.runtimeConfig().catch((error: CriError) => error.code);
     const isTold = note('driver of control groups', driver !== 'UNIMPLEMENTED');
     expect(driver).toEqual(isTold ? { cgroupDriver: 'CGROUPFS' } : 'UNIMPLEMENTED');
-    expect(await node.readiness()).toBe('True');
+    await expect.poll(() => node.readiness()).toBe('True');
+    const edit = (text: string) => text.replace('SystemdCgroup = false', 'SystemdCgroup = true');
+    const foreign = await CriNode.start({ edit });
+    const state = new RuntimeState(foreign.cri, silentLog, () => {});
+    try {
+      await state.start();
+      const problem = runtimeProblem(state.facts());
+      if (isTold) expect(problem).toContain('it leaves control groups to systemd');
+      else expect(problem).toBeUndefined();
+    } finally {
+      state.stop();
+      await foreign.stop();
+    }
   });
 
   test('the runtime’s own events tell all that happens to a pod, with no relist', async () => {
