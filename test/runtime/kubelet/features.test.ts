@@ -136,6 +136,10 @@ describeWith(needs, 'what depends on the runtime', () => {
       volumes: [volume],
       containers: mounting(SLEEP, { name: 'data', mountPath: '/data' }),
     });
+    await node.create('part', {
+      volumes: [volume],
+      containers: mounting(SLEEP, { name: 'data', mountPath: '/data', subPath: 'etc' }),
+    });
     const [runtimeName = '', runtimeVersion = ''] = runtimeText.split(' ');
     if (note('image volumes', imageVolumeProblem({ runtimeName, runtimeVersion }) === undefined)) {
       await node.running('image');
@@ -145,7 +149,19 @@ describeWith(needs, 'what depends on the runtime', () => {
       expect((await node.waiting('image', /^CreateContainerConfigError$/)).message).toBe(
         `cannot mount image volume "data": ${runtimeText} does not support image volumes; 2.1 or newer does`,
       );
-    await node.remove('image');
+    if (
+      note(
+        'parts of image volumes',
+        imageVolumeProblem({ runtimeName, runtimeVersion }, 'part') === undefined,
+      )
+    ) {
+      await node.running('part');
+      expect(await node.inside('part', 'cat /data/group')).toContain('crew:x:50');
+    } else
+      expect((await node.waiting('part', /^CreateContainerConfigError$/)).message).toMatch(
+        /does not support a subPath of image volumes; 2.2 or newer does$/,
+      );
+    await node.remove('image', 'part');
   });
 
   test('a signal to stop by is handed to the runtime, which stops by it where it knows it', async () => {
