@@ -76,6 +76,7 @@ async function volumeMount(request: MountRequest, mount: V1VolumeMount, index: n
       containerPath,
       hostPath: '',
       readonly: true,
+      recursiveReadOnly: readOnly && isRecursive(request, mount),
       image: { image },
       imageSubPath: subPath,
       propagation,

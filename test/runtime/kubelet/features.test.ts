@@ -131,10 +131,12 @@ describeWith(needs, 'what depends on the runtime', () => {
   });
 
   test('an image as a volume', async () => {
+    const canRecurse = handler()?.recursiveReadOnlyMounts === true;
+    const recursive = canRecurse ? { readOnly: true, recursiveReadOnly: 'Enabled' } : {};
     const volume = { name: 'data', image: { reference: IMAGE, pullPolicy: 'IfNotPresent' } };
     await node.create('image', {
       volumes: [volume],
-      containers: mounting(SLEEP, { name: 'data', mountPath: '/data' }),
+      containers: mounting(SLEEP, { name: 'data', mountPath: '/data', ...recursive }),
     });
     await node.create('part', {
       volumes: [volume],
@@ -142,7 +144,8 @@ describeWith(needs, 'what depends on the runtime', () => {
     });
     const [runtimeName = '', runtimeVersion = ''] = runtimeText.split(' ');
     if (note('image volumes', imageVolumeProblem({ runtimeName, runtimeVersion }) === undefined)) {
-      await node.running('image');
+      const { status: told } = await node.running('image');
+      expect(told.containerStatuses?.[0]?.volumeMounts).toMatchObject([recursive]);
       expect(await node.inside('image', '/data/bin/busybox cat /data/etc/group')).toContain('crew:x:50');
       await expect(node.inside('image', 'echo > /data/new')).rejects.toThrow(/Read-only file system/);
     } else
