@@ -13,10 +13,7 @@ const SUITE = '--suite=';
 const STAGES = [
   {
     projects: ['runtime'],
-    vitestArgs: [
-      ...['cri/', 'cni/containerd', 'cluster/', 'kubelet/', 'store/', 'apiserver/kubectl'],
-      ...['apiserver/streams', 'apiserver/etcdOutage', 'apiserver/command', 'apiserver/verbs'],
-    ],
+    vitestArgs: ['cri/', 'cni/containerd', 'cluster/', 'kubelet/', 'store/', 'apiserver/'],
   },
   { projects: ['e2e'], vitestArgs: ['thread'] },
 ];

@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
-import { run } from './run.mjs';
+import { CommandFailed, run } from './run.mjs';
 
 const KEYRING = '/usr/share/keyrings/debian-archive-keyring.gpg';
 /** A suite need not have every package: kubectl has been in the first, then in the second of its two. */
@@ -93,14 +93,25 @@ async function unpack(folder) {
   await tellLibraries(path.join(folder, 'bin'), root, found(PATCHER));
 }
 
-/** A program finds the loader and the libraries of its own suite by itself, whoever starts it: containerd starts its shim
- * and runc by name, and runc starts itself from a copy in memory. */
+/** What this machine's libraries are too old for finds the loader and the libraries of its own suite by itself, whoever starts
+ * it: containerd starts its shim and runc by name, and runc starts itself from a copy in memory. The rest is left as it is:
+ * not every program stands being rewritten. */
 async function tellLibraries(bin, root, patcher) {
   const { loader, libraries } = findLoader(root);
   const patch = (...words) => run(loader, ['--library-path', libraries, patcher, ...words]);
   for (const name of readdirSync(bin)) {
     const file = path.join(bin, name);
+    if (!(await lacksLibraries(file))) continue;
     await patch('--set-interpreter', loader, '--force-rpath', '--set-rpath', libraries, file);
+  }
+}
+
+async function lacksLibraries(file) {
+  try {
+    return (await run('ldd', [file])).includes('not found');
+  } catch (error) {
+    if (!(error instanceof CommandFailed)) throw error;
+    return error.output.includes('not found'); // otherwise it is static, and needs none
   }
 }
 

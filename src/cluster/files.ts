@@ -1,10 +1,16 @@
 // Files of the data directory: private, and never half written.
-// Guarantees: a crash leaves the old contents or the new; directories are 0700, files 0600.
+// Guarantees: a crash leaves the old contents or the new; directories are 0700 unless others must pass, files 0600.
 import { chmod, mkdir, open, readFile, rename, rmdir } from 'node:fs/promises';
 
 export async function makePrivateDir(dir: string): Promise<void> {
   await mkdir(dir, { recursive: true, mode: 0o700 });
   await chmod(dir, 0o700);
+}
+
+/** Who knows the way may pass, and nobody may look around: as containerd keeps its own state. */
+export async function makePassableDir(dir: string): Promise<void> {
+  await mkdir(dir, { recursive: true, mode: 0o711 });
+  await chmod(dir, 0o711);
 }
 
 export async function writePrivate(file: string, text: string): Promise<void> {

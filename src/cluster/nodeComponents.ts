@@ -3,11 +3,13 @@ import { mkdir } from 'node:fs/promises';
 import { containerdComponent } from './containerd/component.js';
 import { makePrivateDir } from './files.js';
 import type { Layout } from './layout.js';
+import { makeRunDir } from './state.js';
 import { ownComponent, type StartOptions } from './supervision.js';
 import type { Component } from './supervisor.js';
 
 export async function prepareNodeDirs(layout: Layout): Promise<void> {
-  for (const dir of [layout.runDir, layout.logDir, layout.kubeletDir]) await makePrivateDir(dir);
+  await makeRunDir(layout);
+  for (const dir of [layout.logDir, layout.kubeletDir]) await makePrivateDir(dir);
   for (const dir of [layout.manifestDir, layout.cniConfigDir, layout.podLogDir]) {
     await mkdir(dir, { recursive: true, mode: 0o700 });
   }

@@ -1,8 +1,9 @@
 // Which processes of a cluster run now, written down for `status`, `down` and the next `up`.
 // Guarantees: what is written names each process by number and start time; a reboot takes the file away.
 
+import path from 'node:path';
 import { isAlive, type ProcessIdentity } from '../kernel/processIdentity.js';
-import { makePrivateDir, readIfThere, writePrivate } from './files.js';
+import { makePassableDir, readIfThere, writePrivate } from './files.js';
 import type { Layout } from './layout.js';
 
 export interface RunState {
@@ -18,8 +19,13 @@ export async function readState(layout: Layout): Promise<RunState> {
 }
 
 export async function writeState(layout: Layout, state: RunState): Promise<void> {
-  await makePrivateDir(layout.runDir);
+  await makeRunDir(layout);
   await writePrivate(layout.stateFile, `${JSON.stringify(state, null, 2)}\n`);
+}
+
+/** With the one above it. The root of a pod that has users of its own is nobody here, and has to get to the pod's files. */
+export async function makeRunDir({ runDir }: Pick<Layout, 'runDir'>): Promise<void> {
+  for (const dir of [path.dirname(runDir), runDir]) await makePassableDir(dir);
 }
 
 /** The supervisor of this cluster, if it runs. */

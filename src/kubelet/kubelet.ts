@@ -52,7 +52,7 @@ import { cadvisorMetrics, resourceMetrics } from './stats/metrics.js';
 import { summaryOf } from './stats/summary.js';
 import { StatusManager } from './status/statusManager.js';
 import { SyncLoop } from './syncLoop.js';
-import { imageVolumeProblem } from './volumes/imageVolume.js';
+import { type ImageProblem, imageVolumeProblem } from './volumes/imageVolume.js';
 
 /** What the parts of a pod need from the kubelet around them. */
 export interface PartSurroundings {
@@ -67,7 +67,7 @@ export interface PartSurroundings {
   /** What the runtime can do for the pod's RuntimeClass; undefined where it does not say. */
   readonly handlerOf: (pod: Pod) => RuntimeHandlerFeatures | undefined;
   /** Why the runtime cannot mount images. */
-  readonly imageProblem: () => string | undefined;
+  readonly imageProblem: ImageProblem;
   /** A probe was run. */
   readonly probed: (
     pod: Pod,
@@ -172,7 +172,7 @@ export async function runKubelet(around: KubeletSurroundings): Promise<RunningKu
     wake,
     statusOf: (pod) => statuses.get(pod),
     handlerOf,
-    imageProblem: () => imageVolumeProblem(state.facts().version),
+    imageProblem: (use) => imageVolumeProblem(state.facts().version, use),
     probed: (pod, container, kind, { outcome }) => metrics.probed(pod, container, kind, outcome),
   });
   const state = new RuntimeState(cri, log, () => {

@@ -1,8 +1,9 @@
 // The quick start of the README, as a user types it, on real containerd with stock kubectl; and the same through a crash.
 
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { layoutOf } from '../../src/cluster/layout.js';
 import { differences, lookAtMachine, type MachineState } from '../support/machine.js';
 import { describeWith } from '../support/requires.js';
 import { eventually, TestCluster } from '../support/testCluster.js';
@@ -200,6 +201,35 @@ describeWith(NEEDS, 'the quick start', () => {
         );
       expect(await top('nodes')).toMatch(/%/);
       expect(await top('pods')).toMatch(/^web-/);
+    });
+
+    it.runIf(round === 1)('gives a pod users of its own where the runtime can', async () => {
+      const { containerdState } = layoutOf(cluster.dataDir);
+      // The root of such a pod is nobody on the node, and passes through all of these.
+      for (let dir = containerdState; dir !== '/'; dir = path.dirname(dir))
+        expect([dir, statSync(dir).mode & 0o011]).toEqual([dir, 0o011]);
+      const script =
+        'cat /proc/self/uid_map /var/run/secrets/kubernetes.io/serviceaccount/namespace; sleep 10000';
+      const pod = {
+        ...{ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'mapped' } },
+        spec: {
+          ...{ hostUsers: false, terminationGracePeriodSeconds: 1 },
+          containers: [{ name: 'main', image: IMAGE, command: ['sh', '-c', script] }],
+        },
+      };
+      const file = path.join(path.dirname(cluster.dataDir), 'mapped.json');
+      writeFileSync(file, JSON.stringify(pod));
+      await cluster.kubectl('create', '-f', file);
+      const { items } = JSON.parse(await cluster.kubectl('get', 'nodes', '-o', 'json'));
+      if (items[0].status.runtimeHandlers?.[0].features.userNamespaces === true) {
+        await cluster.kubectl('wait', '--for=condition=Ready', 'pod/mapped', '--timeout=60s');
+        expect(await cluster.kubectl('logs', 'mapped')).toMatch(/^\s*0\s+[1-9]\d{4,}\s+65536\ndefault$/);
+      } else
+        await eventually(
+          () => cluster.kubectl('get', 'events', '--field-selector', 'involvedObject.name=mapped'),
+          (said) => said.includes('runtime does not support user namespaces'),
+        );
+      await cluster.kubectl('delete', 'pod', 'mapped');
     });
 
     it('gives a shell a terminal', async () => {

@@ -69,14 +69,15 @@ export class CriNode {
     readonly cri: ContainerRuntime,
   ) {}
 
-  static async start(): Promise<CriNode> {
+  /** `edit` changes containerd's configuration. */
+  static async start({ edit = (text: string) => text } = {}): Promise<CriNode> {
     const host = await makeNetNs();
     await host.run('ip', 'link', 'set', 'lo', 'up');
     const node = await IsolatedNode.start(host);
     const { directory } = node;
     mkdirSync(path.join(directory, 'net.d'));
     writeFileSync(path.join(directory, 'net.d', '10-pods.conflist'), JSON.stringify(podNetwork(directory)));
-    writeFileSync(path.join(directory, 'config.toml'), configuration(directory));
+    writeFileSync(path.join(directory, 'config.toml'), edit(configuration(directory)));
     const socket = path.join(directory, 'containerd.sock');
     const cri = openRuntime(`unix://${socket}`);
     const made = new CriNode(host, node, startContainerd(node), cri);

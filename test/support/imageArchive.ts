@@ -9,7 +9,7 @@ import { type TarEntry, writeTar } from '../../src/cluster/images/tar.js';
 export const BUSYBOX = '/bin/busybox';
 export const IMAGE = 'localhost/trellis/busybox:test';
 /** A user whom the image's own file puts into a group. */
-export const MEMBER = { uid: 1234, group: 50 };
+export const MEMBER = { uid: 4321, group: 50 };
 const APPLETS = ['sh', 'sleep', 'ping', 'nc', 'ip', 'cat', 'echo'];
 
 /** Writes the archive into a folder and returns its path. The image sleeps, so it also serves as the pause image. */

@@ -11,7 +11,10 @@ export interface TableOptions {
   readonly now: number;
 }
 
-export function columnDefinitions(kind: KindDefinition) {
+/** All that a table needs of a kind; subresources of another shape have columns of their own. */
+export type Columns = Pick<KindDefinition, 'columns'>;
+
+export function columnDefinitions(kind: Columns) {
   return kind.columns.map(({ name, type, format, description, priority }) => ({
     name,
     type: type === 'date' ? 'string' : type,
@@ -21,7 +24,7 @@ export function columnDefinitions(kind: KindDefinition) {
   }));
 }
 
-export function tableRow(kind: KindDefinition, object: KubeObject, options: TableOptions) {
+export function tableRow(kind: Columns, object: KubeObject, options: TableOptions) {
   const cells = kind.columns.map((column) => {
     try {
       return column.cell(object, options.now);
@@ -34,7 +37,7 @@ export function tableRow(kind: KindDefinition, object: KubeObject, options: Tabl
 }
 
 export function table(
-  kind: KindDefinition,
+  kind: Columns,
   objects: readonly KubeObject[],
   metadata: object,
   options: TableOptions,

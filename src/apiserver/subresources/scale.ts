@@ -1,5 +1,7 @@
 // The scale subresource: how many replicas there are and should be, the same for every kind that has them.
 // Guarantees: writing a Scale changes nothing but the number of replicas.
+
+import { ageColumn, column, nameColumn } from '../../api/columns.js';
 import type { V1Scale } from '../../api/gen/types.js';
 import type { KindDefinition, ScaleFields } from '../../api/kind.js';
 import type { KubeObject } from '../../api/object.js';
@@ -8,6 +10,8 @@ import { conflict, invalid, notFound, statusError } from '../../api/status.js';
 import { type ApiResponse, jsonResponse } from '../exchange.js';
 import { applyConfiguration } from '../fields/apply.js';
 import type { Call, Machinery } from '../machinery.js';
+import { tableOptions } from '../output/render.js';
+import { table } from '../output/table.js';
 import { parseObject } from '../registry/encode.js';
 import { type DraftObject, metaOf } from '../registry/metadata.js';
 import { MODIFIED, readCurrent, type Transform, updateObject } from '../registry/update.js';
@@ -16,13 +20,24 @@ import { decodeOther, readData } from '../verbs/body.js';
 import { readPatch } from '../verbs/patch.js';
 import { writeContext } from '../verbs/write.js';
 
+const COLUMNS = [
+  nameColumn,
+  column<V1Scale>('Desired', ({ spec }) => spec?.replicas ?? 0, {
+    ...{ type: 'integer', description: 'How many replicas there should be.' },
+  }),
+  column<V1Scale>('Available', ({ status }) => status?.replicas ?? 0, {
+    ...{ type: 'integer', description: 'How many replicas there are.' },
+  }),
+  ageColumn,
+] as KindDefinition['columns'];
+
 export async function scale(machinery: Machinery, kind: KindDefinition, call: Call): Promise<ApiResponse> {
   const fields = kind.scale;
   if (fields === undefined) throw notFound(kind.type, call.info.name);
   const context = writeContext(kind, call);
   if (call.info.verb === 'get') {
     const held = await readCurrent(machinery, context);
-    return jsonResponse(200, scaleOf(fields, held.parse()));
+    return shown(scaleOf(fields, held.parse()), call, machinery.now());
   }
   const isApplied = call.info.verb === 'patch' && isApply(call);
   const transform = isApplied
@@ -30,6 +45,12 @@ export async function scale(machinery: Machinery, kind: KindDefinition, call: Ca
     : await changedScale(kind, fields, call);
   const bytes = await updateObject(machinery, context, { mode: 'user', tracked: isApplied, transform });
   return jsonResponse(200, scaleOf(fields, parseObject(bytes)));
+}
+
+function shown(found: V1Scale, { negotiated: { form, version }, query }: Call, now: number): ApiResponse {
+  if (form !== 'table') return jsonResponse(200, found);
+  const metadata = { resourceVersion: found.metadata?.resourceVersion };
+  return jsonResponse(200, table({ columns: COLUMNS }, [found], metadata, tableOptions(query, version, now)));
 }
 
 type Fields = ScaleFields<KubeObject>;

@@ -1,7 +1,7 @@
 // containerd as a component of the cluster: its configuration written to fit this machine, and how it is run.
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
-import { makePrivateDir, writePrivate } from '../files.js';
+import { makePassableDir, makePrivateDir, writePrivate } from '../files.js';
 import { PAUSE_IMAGE } from '../images/builtin.js';
 import type { Layout } from '../layout.js';
 import type { Component } from '../supervisor.js';
@@ -17,8 +17,8 @@ export async function containerdComponent(options: {
   readonly cniBinDir: string;
 }): Promise<Component> {
   const { layout, cniBinDir } = options;
-  for (const dir of [layout.containerdConfigDir, layout.containerdRoot, layout.containerdState])
-    await makePrivateDir(dir);
+  for (const dir of [layout.containerdConfigDir, layout.containerdRoot]) await makePrivateDir(dir);
+  await makePassableDir(layout.containerdState);
   await mkdir(registryConfigDir(layout), { recursive: true, mode: 0o700 });
   const config = containerdConfig({
     root: layout.containerdRoot,

@@ -5,6 +5,7 @@ import type { Informer } from '../../client/informer.js';
 import { KubeletError } from '../error.js';
 import { isStatic } from '../names.js';
 import type { ContainerEnvironment, ContainerSurroundings, Pod } from '../ports.js';
+import type { ImageProblem } from '../volumes/imageVolume.js';
 import type { PodObjects } from '../volumes/objects.js';
 import { readInside } from '../volumes/subPath.js';
 import { containerMounts } from './mounts.js';
@@ -28,7 +29,7 @@ export interface ContainerEnvironmentOptions {
   /** The runtime can make a mount of this pod read-only with all below it. */
   readonly canRecurse?: (pod: Pod) => boolean;
   /** Why the runtime cannot mount images; undefined when it can. */
-  readonly imageProblem?: () => string | undefined;
+  readonly imageProblem?: ImageProblem | undefined;
   /** For the event InvalidEnvironmentVariableNames. */
   readonly onSkipped?: (pod: Pod, message: string) => void;
 }
@@ -75,7 +76,7 @@ export function makeContainerEnvironment(options: ContainerEnvironmentOptions): 
         clusterDomain,
         ...around,
         canRecurse: options.canRecurse?.(around.pod) ?? false,
-        imageProblem: options.imageProblem?.(),
+        imageProblem: options.imageProblem,
         variables: () => variablesOf(around),
       }),
   };

@@ -7,6 +7,7 @@ import type { Mount } from '../../cri/runtime.js';
 import { KubeletError } from '../error.js';
 import type { ContainerSurroundings, Pod } from '../ports.js';
 import { element, podDir } from '../volumes/files.js';
+import type { ImageProblem } from '../volumes/imageVolume.js';
 import { bindSubPath } from '../volumes/subPath.js';
 import { expandStrictly } from './expansion.js';
 import { nodeHostsText, podHostsText } from './hostsFile.js';
@@ -25,7 +26,7 @@ export interface MountRequest extends ContainerSurroundings {
   /** Of volumes that are images. */
   readonly images: ReadonlyMap<string, string>;
   /** Why the runtime cannot mount images. */
-  readonly imageProblem?: string | undefined;
+  readonly imageProblem?: ImageProblem | undefined;
   /** The runtime can make the mounts below a mount read-only as well. */
   readonly canRecurse: boolean;
   /** Asked only when a subPathExpr needs them. */
@@ -69,12 +70,13 @@ async function volumeMount(request: MountRequest, mount: V1VolumeMount, index: n
   const containerPath = path.posix.isAbsolute(mountPath) ? mountPath : path.posix.join('/', mountPath);
   const image = images.get(name);
   if (image !== undefined) {
-    const { imageProblem } = request;
-    if (imageProblem !== undefined) throw refused(`cannot mount image volume "${name}": ${imageProblem}`);
+    const problem = request.imageProblem?.(subPath === '' ? 'whole' : 'part');
+    if (problem !== undefined) throw refused(`cannot mount image volume "${name}": ${problem}`);
     return {
       containerPath,
       hostPath: '',
       readonly: true,
+      recursiveReadOnly: readOnly && isRecursive(request, mount),
       image: { image },
       imageSubPath: subPath,
       propagation,

@@ -4,9 +4,13 @@ import { mkdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { V1Container, V1PodSpec } from '../../../src/api/gen/types.js';
+import { silentLog } from '../../../src/api/log.js';
 import { CriError, type RuntimeStatus } from '../../../src/cri/runtime.js';
+import { runtimeProblem } from '../../../src/kubelet/node/nodeStatus.js';
+import { RuntimeState } from '../../../src/kubelet/runtimeState.js';
 import { checkpoint } from '../../../src/kubelet/server/checkpoint.js';
 import { imageVolumeProblem } from '../../../src/kubelet/volumes/imageVolume.js';
+import { CriNode } from '../../support/criNode.js';
 import { BUSYBOX, IMAGE, MEMBER } from '../../support/imageArchive.js';
 import { ApiNode, SLEEP, shell } from '../../support/kubelet/apiNode.js';
 import { describeWith } from '../../support/requires.js';
@@ -127,21 +131,40 @@ describeWith(needs, 'what depends on the runtime', () => {
   });
 
   test('an image as a volume', async () => {
+    const canRecurse = handler()?.recursiveReadOnlyMounts === true;
+    const recursive = canRecurse ? { readOnly: true, recursiveReadOnly: 'Enabled' } : {};
     const volume = { name: 'data', image: { reference: IMAGE, pullPolicy: 'IfNotPresent' } };
     await node.create('image', {
       volumes: [volume],
-      containers: mounting(SLEEP, { name: 'data', mountPath: '/data' }),
+      containers: mounting(SLEEP, { name: 'data', mountPath: '/data', ...recursive }),
+    });
+    await node.create('part', {
+      volumes: [volume],
+      containers: mounting(SLEEP, { name: 'data', mountPath: '/data', subPath: 'etc' }),
     });
     const [runtimeName = '', runtimeVersion = ''] = runtimeText.split(' ');
     if (note('image volumes', imageVolumeProblem({ runtimeName, runtimeVersion }) === undefined)) {
-      await node.running('image');
+      const { status: told } = await node.running('image');
+      expect(told.containerStatuses?.[0]?.volumeMounts).toMatchObject([recursive]);
       expect(await node.inside('image', '/data/bin/busybox cat /data/etc/group')).toContain('crew:x:50');
       await expect(node.inside('image', 'echo > /data/new')).rejects.toThrow(/Read-only file system/);
     } else
       expect((await node.waiting('image', /^CreateContainerConfigError$/)).message).toBe(
         `cannot mount image volume "data": ${runtimeText} does not support image volumes; 2.1 or newer does`,
       );
-    await node.remove('image');
+    if (
+      note(
+        'parts of image volumes',
+        imageVolumeProblem({ runtimeName, runtimeVersion }, 'part') === undefined,
+      )
+    ) {
+      await node.running('part');
+      expect(await node.inside('part', 'cat /data/group')).toContain('crew:x:50');
+    } else
+      expect((await node.waiting('part', /^CreateContainerConfigError$/)).message).toMatch(
+        /does not support a subPath of image volumes; 2.2 or newer does$/,
+      );
+    await node.remove('image', 'part');
   });
 
   test('a signal to stop by is handed to the runtime, which stops by it where it knows it', async () => {
@@ -153,13 +176,14 @@ describeWith(needs, 'what depends on the runtime', () => {
     await node.create('signalled', {
       os: { name: 'linux' },
       containers: [
-        shell("trap 'exit 7' USR1; trap 'exit 8' TERM; while true; do sleep 0.1; done", {
+        shell("trap 'exit 7' USR1; trap 'exit 8' TERM; echo > /ready; while true; do sleep 0.1; done", {
           lifecycle: { stopSignal: 'SIGUSR1' },
         }),
       ],
     });
     const id =
       (await node.running('signalled')).status.containerStatuses?.[0]?.containerID?.split('://')[1] ?? '';
+    await node.inside('signalled', 'while [ ! -e /ready ]; do sleep 0.1; done');
     // Field 18 of ContainerConfig, member 29 of Signal.
     expect(asked.some((request) => request.includes(Buffer.from([0x90, 0x01, 29])))).toBe(true);
     const { stopSignal = 'RUNTIME_DEFAULT' } = await node.node.cri.runtime.containerStatus(id);
@@ -191,11 +215,23 @@ describeWith(needs, 'what depends on the runtime', () => {
     await node.remove('frozen');
   });
 
-  test('the driver of control groups is the kubelet’s own', async () => {
+  test('the driver of control groups: its own is well, and systemd’s makes the node NotReady in words', async () => {
     const driver = await node.node.cri.runtime.runtimeConfig().catch((error: CriError) => error.code);
     const isTold = note('driver of control groups', driver !== 'UNIMPLEMENTED');
     expect(driver).toEqual(isTold ? { cgroupDriver: 'CGROUPFS' } : 'UNIMPLEMENTED');
-    expect(await node.readiness()).toBe('True');
+    await expect.poll(() => node.readiness()).toBe('True');
+    const edit = (text: string) => text.replace('SystemdCgroup = false', 'SystemdCgroup = true');
+    const foreign = await CriNode.start({ edit });
+    const state = new RuntimeState(foreign.cri, silentLog, () => {});
+    try {
+      await state.start();
+      const problem = runtimeProblem(state.facts());
+      if (isTold) expect(problem).toContain('it leaves control groups to systemd');
+      else expect(problem).toBeUndefined();
+    } finally {
+      state.stop();
+      await foreign.stop();
+    }
   });
 
   test('the runtime’s own events tell all that happens to a pod, with no relist', async () => {

@@ -23,3 +23,13 @@ test.each([
 ])('%s %s may', (runtimeName, runtimeVersion) => {
   expect(imageVolumeProblem({ runtimeName, runtimeVersion })).toBeUndefined();
 });
+
+test.each([
+  ['containerd', '2.1.9+unknown', 'does not support a subPath of image volumes; 2.2 or newer does'],
+  ['containerd', '2.2.0', undefined],
+  ['cri-o', '1.32.1', 'does not support a subPath of image volumes; 1.33 or newer does'],
+  ['cri-o', '1.33.0', undefined],
+])('of a part of an image, %s %s says %s', (runtimeName, runtimeVersion, problem) => {
+  const said = imageVolumeProblem({ runtimeName, runtimeVersion }, 'part');
+  expect(said).toBe(problem && `${runtimeName} ${runtimeVersion} ${problem}`);
+});

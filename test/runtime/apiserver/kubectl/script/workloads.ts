@@ -21,6 +21,9 @@ export const workloads: readonly Script[] = [
       step('scale deploy d --replicas=2 --current-replicas=1', 'deployment.apps/d scaled'),
       refused('scale deploy d --replicas=4 --current-replicas=1', /Expected replicas to be 1, was 2/),
       refused('scale deploy d --replicas=-1', /must be|The --replicas=COUNT flag is required/),
+      step('get deploy d --subresource=scale', /^NAME +DESIRED +AVAILABLE +AGE\nd +2 +0 +\d+s$/, {
+        since: 24,
+      }),
       step('set image deploy/d web=web:2', 'deployment.apps/d image updated'),
       step('set env deploy/d A=1', 'deployment.apps/d env updated'),
       step('set env deploy/d --list', /^# deployments? d, container web\nA=1$/i),
