@@ -7,6 +7,7 @@
 #include "cgroup/stats.h"
 #include "netlink/nftables/events.h"
 #include "netlink/route/monitor.h"
+#include "netns/offload.h"
 #include "pleg/differ.h"
 #include "process/mapped_file.h"
 #include "process/run.h"
@@ -289,6 +290,32 @@ Napi::Value RemoveNetNs(const Napi::CallbackInfo& info) {
       [](Napi::Env env, bool) { return env.Undefined(); });
 }
 
+Napi::Value TxChecksum(const Napi::CallbackInfo& info) {
+  return PromiseWork<bool>::Start(
+      info.Env(),
+      [spec = ReadNetNs(info[0]), device = info[1].As<Napi::String>().Utf8Value()] { return ReadTxChecksum(spec.Open(), device); },
+      [](Napi::Env env, bool on) { return Napi::Boolean::New(env, on); });
+}
+
+Napi::Value SetTxChecksum(const Napi::CallbackInfo& info) {
+  return PromiseWork<bool>::Start(
+      info.Env(),
+      [spec = ReadNetNs(info[0]), device = info[1].As<Napi::String>().Utf8Value(), on = info[2].As<Napi::Boolean>().Value()] {
+        return WriteTxChecksum(spec.Open(), device, on), true;
+      },
+      [](Napi::Env env, bool) { return env.Undefined(); });
+}
+
+Napi::Value IsRefused(const Napi::CallbackInfo& info) {
+  const auto text = [&info](size_t at) { return info[at].As<Napi::String>().Utf8Value(); };
+  return PromiseWork<bool>::Start(
+      info.Env(),
+      [spec = ReadNetNs(info[0]), from = text(1), to = text(2), timeoutMs = info[3].As<Napi::Number>().Int32Value()] {
+        return IsDatagramRefused(spec.Open(), from, to, timeoutMs);
+      },
+      [](Napi::Env env, bool refused) { return Napi::Boolean::New(env, refused); });
+}
+
 RunRequest ReadRunRequest(const Napi::CallbackInfo& info) {
   RunRequest request;
   const auto argv = info[0].As<Napi::Array>();
@@ -346,6 +373,9 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("openPleg", Napi::Function::New<OpenPleg>(env, "openPleg"));
   exports.Set("readCgroups", Napi::Function::New<ReadCgroups>(env, "readCgroups"));
   exports.Set("createNetNs", Napi::Function::New<CreateNetNs>(env, "createNetNs"));
+  exports.Set("txChecksum", Napi::Function::New<TxChecksum>(env, "txChecksum"));
+  exports.Set("setTxChecksum", Napi::Function::New<SetTxChecksum>(env, "setTxChecksum"));
+  exports.Set("isRefused", Napi::Function::New<IsRefused>(env, "isRefused"));
   exports.Set("run", Napi::Function::New<Run>(env, "run"));
   exports.Set("releaseMappedPages", Napi::Function::New<ReleaseMapped>(env, "releaseMappedPages"));
   exports.Set("removeNetNs", Napi::Function::New<RemoveNetNs>(env, "removeNetNs"));

@@ -6,6 +6,8 @@ export interface Terminal {
   readonly colour: boolean;
   /** Lines may be drawn over: a person looks on. */
   readonly live: boolean;
+  /** How long a line may be that is drawn over; absent where nobody can say. */
+  readonly columns?: number | undefined;
   readonly machine: Machine;
   write(text: string): void;
   writeError(text: string): void;
@@ -20,6 +22,10 @@ export function processTerminal(): Terminal {
   return {
     colour: wantsColour(process.env, process.stdout.isTTY === true),
     live: process.stdout.isTTY === true && process.env['TERM'] !== 'dumb',
+    // It changes while a person looks on.
+    get columns() {
+      return process.stdout.columns;
+    },
     machine: thisMachine,
     write: (text) => void process.stdout.write(text),
     writeError: (text) => void process.stderr.write(text),

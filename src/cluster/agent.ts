@@ -19,6 +19,7 @@ import { runDns } from '../dns/dns.js';
 import { serversOf } from '../dns/forward.js';
 import { openCgroups } from '../kernel/cgroup/adapter.js';
 import { openNft } from '../kernel/nftables/adapter.js';
+import { openOffload } from '../kernel/offload.js';
 import { openPleg } from '../kernel/pleg/adapter.js';
 import { openRoute } from '../kernel/route/adapter.js';
 import { eventsThrough } from '../kubelet/events.js';
@@ -225,6 +226,7 @@ async function startNetwork(options: AgentOptions, self: Informer<V1Node>, { cli
     client,
     informers,
     route,
+    offload: openOffload(),
     log: log.with({ part: 'overlay' }),
   });
   return async () => {

@@ -130,7 +130,7 @@ function readiness(
   let settleWith: (step: Step) => void = () => {};
   const promise = new Promise<void>((resolve, reject) => {
     const timer = setTimeout(() => {
-      const waiting = pending.size === 0 ? 'the components' : [...pending].join(', ');
+      const waiting = [...(pending.size === 0 ? awaited : pending)].join(', ');
       const what = awaited.has(SERVER) ? 'the control plane was not ready' : 'not every node was Ready';
       const message = `${what} within ${timeoutMs / 1000} s; still waiting for ${waiting}. The logs are in ${layout.logDir}`;
       if (isPatient) sink({ type: 'note', name: [...awaited].join(', '), text: message });

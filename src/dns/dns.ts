@@ -1,11 +1,11 @@
-// Cluster DNS on a node: the zone follows Services and EndpointSlices, the server answers from it.
+// Cluster DNS on a node: the zone follows Services, EndpointSlices and Namespaces, the server answers from it.
 // Guarantees: it answers once the first complete view is there; a change of one service touches only its names. Nodes are
 // served too: what a pod asks the server of another node arrives under its own node's address.
 import { serviceKeyOf } from '../api/endpointSlice.js';
 import type { V1EndpointSlice, V1Service } from '../api/gen/types.js';
 import type { Log } from '../api/log.js';
 import { keyOf, nameOfKey, type Stored } from '../api/object.js';
-import { ENDPOINT_SLICES, NODES, SERVICES } from '../api/resources.js';
+import { ENDPOINT_SLICES, NAMESPACES, NODES, SERVICES } from '../api/resources.js';
 import type { Informers } from '../client/informer.js';
 import { makeForwarder } from './forward.js';
 import { type DnsServer, openDnsServer } from './server.js';
@@ -56,7 +56,12 @@ function follow(informers: Informers, zone: Zone): () => void {
   };
   const onService = ({ metadata }: Stored<V1Service>) => refresh(keyOf(metadata));
   const onSlice = (slice: Stored<V1EndpointSlice>) => refresh(serviceKeyOf(slice));
+  // Not waited for: a namespace with services is known by those.
   const stops = [
+    informers.of(NAMESPACES).on({
+      added: ({ metadata }) => zone.addNamespace(metadata.name),
+      deleted: ({ metadata }) => zone.removeNamespace(metadata.name),
+    }),
     services.on({ added: onService, updated: onService, deleted: onService }),
     slices.on({ added: onSlice, updated: onSlice, deleted: onSlice }),
   ];

@@ -77,8 +77,10 @@ const isReady = ({ conditions }: V1Endpoint) => conditions?.ready !== false;
 
 export class Zone {
   readonly #services = new Map<string, ZoneService>();
-  /** How many services each namespace has: a namespace's name exists while one does. */
+  /** How many services each namespace has: a namespace's name exists while one does, whatever else is known of it. */
   readonly #namespaces = new Map<string, number>();
+  /** Those that are there, with services or without. */
+  readonly #known = new Set<string>();
   /** Names by canonical address, for reverse questions. */
   readonly #names = new Map<string, Set<string>>();
 
@@ -114,8 +116,16 @@ export class Zone {
     return this.#services.get(keyOf({ namespace: name.namespace, name: name.service }));
   }
 
+  addNamespace(namespace: string): void {
+    this.#known.add(namespace);
+  }
+
+  removeNamespace(namespace: string): void {
+    this.#known.delete(namespace);
+  }
+
   hasNamespace(namespace: string): boolean {
-    return this.#namespaces.has(namespace);
+    return this.#known.has(namespace) || this.#namespaces.has(namespace);
   }
 
   /** The names of an address, in canonical form. */

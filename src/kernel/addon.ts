@@ -50,6 +50,10 @@ export interface Addon {
   ): Promise<Buffer>;
   createNetNs(path: string): Promise<void>;
   removeNetNs(path: string): Promise<void>;
+  /** Whether a device leaves checksums of what it sends to others; see offload.ts. */
+  txChecksum(netns: NetNs, device: string): Promise<boolean>;
+  setTxChecksum(netns: NetNs, device: string, on: boolean): Promise<void>;
+  isRefused(netns: NetNs, from: string, to: string, timeoutMs: number): Promise<boolean>;
   /** Takes a path without links; gives the bytes that this process maps of it. */
   releaseMappedPages(path: string): number;
   /** Runs a program to its end inside a namespace. Standard input gets the chunks one after the other. */

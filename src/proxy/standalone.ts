@@ -89,13 +89,17 @@ async function familiesHere(): Promise<IpFamily[]> {
 }
 
 /** The node's own object is needed for its addresses and pods' ranges; a proxy without it serves all the same. */
-async function findNode({
+export async function findNode({
   informers,
   nodeName,
   log,
-}: StandaloneOptions): Promise<Stored<V1Node> | undefined> {
+}: Pick<StandaloneOptions, 'informers' | 'nodeName' | 'log'>): Promise<Stored<V1Node> | undefined> {
   const nodes = informers.of(NODES, { fieldSelector: `metadata.name=${nodeName}` });
   await nodes.synced();
+  if (nodes.get(nodeName) === undefined)
+    log.info(`there is no Node of this name yet; it is waited for, at most ${NODE_WAIT_MS / 1000} s`, {
+      node: nodeName,
+    });
   const wait = new Promise<void>((resolve) => {
     const timer = setTimeout(resolve, NODE_WAIT_MS);
     const stop = nodes.on({

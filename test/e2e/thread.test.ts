@@ -1,6 +1,8 @@
 // The quick start of the README, as a user types it, on real containerd with stock kubectl; and the same through a crash.
 
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { layoutOf } from '../../src/cluster/layout.js';
@@ -11,6 +13,9 @@ import { eventually, TestCluster } from '../support/testCluster.js';
 const NEEDS = { root: true, tools: ['containerd', 'runc', 'kubectl', 'busybox', 'nft', 'nsenter'] };
 const IMAGE = 'trellis.local/busybox';
 const SERVE = ['--', 'httpd', '-f', '-p', '8080', '-h', '/etc'];
+
+/** Answers what it is told, on as many connections as there are. */
+const ECHO = ['nc', '-ll', '-p', '9000', '-e', 'cat'];
 
 interface PodView {
   readonly name: string;
@@ -339,6 +344,7 @@ describeWith(NEEDS, 'a cluster of both families, as one file says', () => {
         apiVersion: 'trellis.local/v1alpha1',
         kind: 'ClusterConfiguration',
         dualStack: true,
+        nonMasqueradeCidrs: ['192.168.77.0/24', 'fd00:77::/64'],
         nodeName: 'both',
       },
       { apiVersion: 'kubelet.config.k8s.io/v1beta1', kind: 'KubeletConfiguration', maxPods: 17 },
@@ -353,6 +359,9 @@ describeWith(NEEDS, 'a cluster of both families, as one file says', () => {
       'fd00:99::1',
       'both',
     ]);
+    const rules = await cluster.netns.run('nft', 'list', 'ruleset');
+    for (const beyond of ['ip daddr != 192.168.77.0/24', 'ip6 daddr != fd00:77::/64'])
+      expect(rules).toContain(beyond);
     await cluster.kubectl('create', 'deployment', 'web', `--image=${IMAGE}`, '--replicas=2', ...SERVE);
     const service = {
       ...{ apiVersion: 'v1', kind: 'Service', metadata: { name: 'web' } },
@@ -410,6 +419,52 @@ describeWith(NEEDS, 'every process killed in the middle', () => {
     expect(givenAddresses(cluster)).toEqual(found.map(({ ip }) => ip).sort());
   });
 
+  it('one by one they come back by themselves, and a connection through the Service goes on', async () => {
+    await cluster.kubectl('run', 'echo', `--image=${IMAGE}`, '--port=9000', '--', ...ECHO);
+    await cluster.kubectl('expose', 'pod', 'echo', '--port=90', '--target-port=9000');
+    await cluster.kubectl('wait', '--for=condition=Ready', 'pod/echo', '--timeout=60s');
+    const address = await cluster.kubectl('get', 'service', 'echo', '-o', 'jsonpath={.spec.clusterIP}');
+    const answers = path.join(path.dirname(cluster.dataDir), 'answers');
+    const talk = `i=0; while sleep 0.1; do echo $((i=i+1)); done | busybox nc ${address} 90 > ${answers}`;
+    const talking = spawn('nsenter', [`--net=${cluster.netns.path}`, 'sh', '-c', talk], { detached: true });
+    try {
+      const heard = async () => readFileSync(answers, 'utf8').trim().split('\n').length;
+      await eventually(heard, (count) => count > 1);
+      const running = await podsOf(cluster);
+      for (const victim of ['agent', 'server', 'containerd']) {
+        const before = await cluster.processes();
+        // A supervisor that is stopped starts nothing again, so that status can be asked meanwhile.
+        process.kill(before['supervisor'] ?? 0, 'SIGSTOP');
+        process.kill(before[victim] ?? 0, 'SIGKILL');
+        await eventually(
+          () => cluster.trellis('status'),
+          ({ code, stdout }) => code === 1 && stdout.includes(`✗ ${victim} does not run`),
+        );
+        process.kill(before['supervisor'] ?? 0, 'SIGCONT');
+        await eventually(
+          () => cluster.processes(),
+          (now) => now[victim] !== undefined && now[victim] !== before[victim],
+        );
+        await eventually(
+          () => cluster.trellis('status'),
+          ({ code }) => code === 0,
+        );
+        const soFar = await heard();
+        await eventually(heard, (count) => count > soFar);
+      }
+      // One connection, and not a word of it lost.
+      const lines = readFileSync(answers, 'utf8').trim().split('\n');
+      expect(lines).toEqual(lines.map((_, at) => String(at + 1)));
+      expect(talking.exitCode).toBeNull();
+      expect((await podsOf(cluster)).map(({ containerId }) => containerId)).toEqual(
+        running.map(({ containerId }) => containerId),
+      );
+    } finally {
+      process.kill(-(talking.pid ?? 0), 'SIGKILL');
+    }
+    await cluster.kubectl('delete', 'pod,service', 'echo', '--grace-period=1');
+  });
+
   it('makes whole what was missing meanwhile', async () => {
     const [victim = { name: '' }] = await podsOf(cluster);
     await cluster.kubectl('delete', 'pod', victim.name, '--wait=false', '--grace-period=1');
@@ -438,6 +493,22 @@ describeWith(NEEDS, 'every process killed in the middle', () => {
     );
   });
 });
+
+/** `trellis up`, interrupted as by Ctrl-C as soon as its processes are being started. */
+async function interruptStart(cluster: TestCluster, words: readonly string[]) {
+  const command = [process.execPath, 'dist/src/cli/main.js', 'up', '--data-dir', cluster.dataDir, ...words];
+  const child = spawn('nsenter', [`--net=${cluster.netns.path}`, ...command]);
+  const said: Buffer[] = [];
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => said.push(chunk));
+  const exited = once(child, 'exit');
+  await eventually(
+    async () => Buffer.concat(said).toString(),
+    (text) => text.includes('✓ certificates'),
+  );
+  child.kill('SIGINT');
+  const [code] = await exited;
+  return { code, said: Buffer.concat(said).toString() };
+}
 
 describeWith(NEEDS, 'what can go wrong says what to do', () => {
   let cluster: TestCluster;
@@ -488,6 +559,30 @@ describeWith(NEEDS, 'what can go wrong says what to do', () => {
     expect(stderr).toContain('run it with sudo');
   });
 
+  it('an end before it is ready', async () => {
+    const before = await lookAtMachine(cluster.place);
+    for (const words of [[], ['--detach']]) {
+      const start = await interruptStart(cluster, words);
+      expect(start).toMatchObject({ code: 130 });
+      expect(start.said).toContain('the start was interrupted, and what it had started was ended');
+      await eventually(
+        async () => differences(before, await lookAtMachine(cluster.place)),
+        (left) => left.length === 0,
+      );
+    }
+  });
+
+  it('no right to look', async () => {
+    mkdirSync(cluster.dataDir, { recursive: true, mode: 0o700 });
+    chmodSync(path.dirname(cluster.dataDir), 0o755);
+    const nobody = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'];
+    for (const command of ['status', 'logs', 'kubeconfig', 'token list']) {
+      const words = [process.execPath, 'dist/src/cli/main.js', ...command.split(' ')];
+      const answer = await cluster.run([...nobody, ...words, '--data-dir', cluster.dataDir]);
+      expect(answer).toMatchObject({ code: 1, stderr: expect.stringContaining('is for root alone') });
+    }
+  });
+
   it('a second start on the same data directory, a wrong manifest and a missing image', async () => {
     await bringUp(cluster);
     const second = await cluster.trellis('up', '--detach');
@@ -522,6 +617,11 @@ describeWith(NEEDS, 'what can go wrong says what to do', () => {
     );
     expect(await cluster.kubectl('describe', 'pod', 'absent')).toMatch(
       /Failed to pull image "trellis.local\/absent"/,
+    );
+    const { code, stdout } = await cluster.trellis('status');
+    expect(code).toBe(0);
+    expect(stdout).toMatch(
+      /✗ pod default\/absent: (ErrImagePull|ImagePullBackOff).*\n.* describe pod absent\n/,
     );
   });
 });

@@ -46,6 +46,10 @@ const thisMachine: Machine = {
   featureObstacle: remember(askKernel),
 };
 
+/** Whether the kernel has a feature of the table of `trellis doctor`, for tests that do more where it does. */
+export const kernelHas = (id: string): boolean =>
+  thisMachine.isRoot && thisMachine.featureObstacle(id) === null;
+
 // One short-lived namespace for the one question; doctor asks all of them in one.
 function askKernel(id: string): string | null {
   const check = kernelFeatures.find((feature) => feature.id === id);

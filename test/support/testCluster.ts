@@ -46,6 +46,12 @@ export class TestCluster {
     return new TestCluster(netns, path.join(mkdtempSync(path.join(tmpdir(), 'trellis-e2e-')), 'data'));
   }
 
+  /** A second one on the same machine and network, with data of its own; the first keeps the network. */
+  another(): TestCluster {
+    const netns = { ...this.netns, remove: async () => {} };
+    return new TestCluster(netns, path.join(mkdtempSync(path.join(tmpdir(), 'trellis-e2e-')), 'data'));
+  }
+
   /** What lookAtMachine asks for. */
   get place(): { netns: string; dataDir: string } {
     return { netns: this.netns.path, dataDir: this.dataDir };

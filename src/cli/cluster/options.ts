@@ -1,5 +1,5 @@
 // The options that every command about a cluster shares.
-import { mkdirSync, realpathSync } from 'node:fs';
+import { accessSync, constants, mkdirSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import { type Command, Option } from 'commander';
 import { ClusterError } from '../../cluster/error.js';
@@ -112,9 +112,19 @@ export function etcdOf({
 /** The layout of a directory that must be there already. */
 export function existingLayout({ dataDir }: DataDirOption): Layout {
   try {
-    return layoutOf(realpathSync(dataDir));
+    const found = realpathSync(dataDir);
+    accessSync(found, constants.R_OK | constants.X_OK);
+    return layoutOf(found);
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code !== 'ENOENT') throw cause;
+    const { code } = cause as NodeJS.ErrnoException;
+    if (code === 'EACCES')
+      throw new ClusterError(
+        'NOT_ROOT',
+        `${dataDir} is for root alone: run it with sudo, or let root give you access with ` +
+          '"trellis kubeconfig --merge /home/you/.kube/config" and use kubectl',
+        { cause },
+      );
+    if (code !== 'ENOENT') throw cause;
     // What is gone from the disk may still have left traces on the machine under the same name.
     return layoutOf(path.resolve(dataDir));
   }

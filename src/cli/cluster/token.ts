@@ -1,5 +1,5 @@
 // `trellis token`: the tokens by which machines join a cluster, with the words of `kubeadm token`.
-import { Command, InvalidArgumentError } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { ageOf } from '../../api/duration.js';
 import type { Client } from '../../client/client.js';
 import { ClientError } from '../../client/error.js';
@@ -40,7 +40,11 @@ function createCommand(terminal: Terminal): Command {
     .summary('make a token')
     .description('Makes a token and prints it. Whoever has it can make a machine a node of the cluster.')
     .argument('[token]', 'of the form abcdef.0123456789abcdef (default: made of random letters)')
-    .option('--ttl <duration>', 'how long it holds; 0 for ever', lifetime, lifetime(DAY))
+    .addOption(
+      new Option('--ttl <duration>', 'how long it holds; 0 for ever')
+        .argParser(lifetime)
+        .default(lifetime(DAY), DAY),
+    )
     .option('--description <text>', 'what it is for')
     .option('--print-join-command', 'print the whole command to type on the other machine')
     .action((given: string | undefined, flags: CreateFlags) =>

@@ -5,6 +5,7 @@ import type { Terminal } from '../terminal.js';
 
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 const FRAME_MS = 80;
+const WIDTH = 80;
 
 export interface StepView {
   show(step: Step): void;
@@ -23,7 +24,10 @@ export function makeStepView(terminal: Terminal, live: boolean): StepView {
     if (!live || running.size === 0) return;
     erase();
     frame = (frame + 1) % FRAMES.length;
-    terminal.write(`  ${FRAMES[frame]} ${[...running].join(', ')}`);
+    // A line that the terminal breaks in two could not be erased as one.
+    const text = `  ${FRAMES[frame]} ${[...running].join(', ')}`;
+    const room = (terminal.columns ?? WIDTH) - 1;
+    terminal.write(text.length > room ? `${text.slice(0, room - 1)}…` : text);
     drawn = true;
   };
   const timer = live ? setInterval(draw, FRAME_MS) : undefined;

@@ -49,7 +49,11 @@ export async function ensureJoinObjects(client: Client, options: JoinObjectsOpti
     apply(CONFIG_MAPS, sharedConfig(options)),
     apply(ROLES, reader('kubeadm:bootstrap-signer-clusterinfo', CLUSTER_INFO)),
     apply(ROLES, reader('trellis:node-config', SHARED_CONFIG)),
-    apply(CLUSTER_ROLES, { metadata: { name: 'kubeadm:get-nodes' }, rules: [may('get', 'nodes')] }),
+    apply(CLUSTER_ROLES, { metadata: { name: 'kubeadm:get-nodes' }, rules: [may(['get'], 'nodes')] }),
+    apply(CLUSTER_ROLES, {
+      metadata: { name: 'trellis:name-server' },
+      rules: [may(['list', 'watch'], 'namespaces')],
+    }),
     ...roleBindings.map((binding) => apply(ROLE_BINDINGS, binding)),
     ...clusterRoleBindings.map((binding) => apply(CLUSTER_ROLE_BINDINGS, binding)),
   ]);
@@ -75,6 +79,7 @@ const clusterRoleBindings = [
   }),
   // A node's one certificate serves its proxy and its name server, too.
   binding('trellis:node-proxier', { role: 'system:node-proxier', subjects: [NODES_GROUP] }),
+  binding('trellis:name-server', { subjects: [NODES_GROUP, subject('User', 'system:kube-proxy')] }),
 ];
 
 /** As kubeadm writes it: the way to the server and its authority, and nobody's identity. */
@@ -93,14 +98,14 @@ function sharedConfig({ settings }: JoinObjectsOptions) {
 }
 
 function reader(name: string, of: { readonly namespace: string; readonly name: string }) {
-  const rules = [{ ...may('get', 'configmaps'), resourceNames: [of.name] }];
+  const rules = [{ ...may(['get'], 'configmaps'), resourceNames: [of.name] }];
   return { metadata: { name, namespace: of.namespace }, rules };
 }
 
-const may = (verb: string, resource: string): V1PolicyRule => ({
+const may = (verbs: readonly string[], resource: string): V1PolicyRule => ({
   apiGroups: [''],
   resources: [resource],
-  verbs: [verb],
+  verbs,
 });
 
 function binding(

@@ -29,7 +29,10 @@ export async function ensureDevice(options: DeviceOptions, route: RoutePort): Pr
     await route.apply([{ do: 'delete', kind: 'link', name, missingOk: true }]);
   const mac = (isKept ? there.mac : undefined) ?? options.mac ?? randomMac();
   // Whom a packet goes to is written down, never learned from what arrives.
-  const vxlan = { vni, port, local, dev: parent.index, learning: false };
+  // The packet inside has a checksum of its own; a second one would be one more thing for hardware to get wrong. IPv6
+  // does not let it be left out without asking the other side.
+  const checksum = family === 'IPv4' ? { udpCsum: false } : {};
+  const vxlan = { vni, port, local, dev: parent.index, learning: false, ...checksum };
   const length = family === 'IPv4' ? 32 : 128;
   await route.apply([
     isKept

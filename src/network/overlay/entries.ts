@@ -100,7 +100,8 @@ function contentOf(entry: Entry | undefined): string | undefined {
   return entry.kind === 'route' ? `${entry.gateway} ${entry.onlink ?? false}` : `${entry.mac}`;
 }
 
-const networkAddress = (cidr: string): string => cidr.slice(0, cidr.indexOf('/'));
+/** It stands for the node's own VXLAN device. */
+export const networkAddress = (cidr: string): string => cidr.slice(0, cidr.indexOf('/'));
 
 /** What VXLAN takes of a packet: the outer IP header and 30 bytes of Ethernet, UDP and VXLAN. */
 export function overlayMtu(

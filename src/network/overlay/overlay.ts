@@ -8,6 +8,7 @@ import type { Stored } from '../../api/object.js';
 import { NODES } from '../../api/resources.js';
 import type { Client } from '../../client/client.js';
 import type { Informer, Informers } from '../../client/informer.js';
+import type { OffloadPort } from '../../kernel/offload.js';
 import type { Address, Link } from '../../kernel/route/objects.js';
 import type { RouteEvent, RoutePort } from '../../kernel/route/port.js';
 import { ensureDevice } from './device.js';
@@ -17,9 +18,11 @@ import {
   entriesFor,
   entriesFound,
   isOverlayRoute,
+  networkAddress,
   overlayMtu,
   type Side,
 } from './entries.js';
+import { OffloadGuard } from './offload.js';
 import { annotationsOf, type Backend, type OwnSide, ownMac, type Peer, peerOf, rangeOf } from './peer.js';
 
 export interface OverlayOptions {
@@ -36,6 +39,8 @@ export interface OverlayOptions {
   readonly client: Client;
   readonly informers: Informers;
   readonly route: RoutePort;
+  /** For looking after checksums; without it they are left as they are. */
+  readonly offload?: OffloadPort;
   readonly log: Log;
 }
 
@@ -65,6 +70,7 @@ class Overlay implements RunningOverlay {
   /** Something was taken away since: the kernel is asked what it holds. */
   #isInDoubt = true;
   readonly #warned = new Map<string, string>();
+  readonly #offload: OffloadGuard | undefined;
   #timer: NodeJS.Timeout | undefined;
   #dueAt = 0;
   #running: Promise<void> = Promise.resolve();
@@ -73,7 +79,8 @@ class Overlay implements RunningOverlay {
   #stopped = false;
 
   constructor(private readonly options: OverlayOptions) {
-    const { informers, route } = options;
+    const { informers, route, offload, log } = options;
+    this.#offload = offload && new OffloadGuard(offload, log);
     this.#nodes = informers.of(NODES);
     const soon = () => this.#soon(SETTLE_MS);
     const watch = route.watch(['link', 'route', 'neighbour'], (events) => this.#heard(events));
@@ -103,6 +110,7 @@ class Overlay implements RunningOverlay {
     clearTimeout(this.#timer);
     for (const close of this.#closers) close();
     await this.#running;
+    await this.#offload?.stop();
   }
 
   /** Changes that come together are done together; one pass at a time. */
@@ -160,10 +168,17 @@ class Overlay implements RunningOverlay {
     const mac = backend === 'vxlan' ? await this.#device(own, underlay, parent, podCidr) : undefined;
     const device = backend === 'vxlan' ? devices[family] : parent.name;
     const side: Side = { family, backend, device, clusterCidrs };
-    const wanted = entriesFor(this.#peers(family), side);
+    const peers = this.#peers(family);
+    const wanted = entriesFor(peers, side);
     const requests = difference(wanted, known ?? (await this.#found(side)));
     if (requests.length > 0) await route.apply(requests);
     this.#known.set(family, wanted);
+    if (backend === 'vxlan')
+      this.#offload?.look({
+        device,
+        from: networkAddress(podCidr),
+        peers: peers.map((peer) => networkAddress(peer.podCidr)),
+      });
     const { vni = DEFAULT_VNI } = this.options;
     return { family, underlay: underlay.text, ...(mac === undefined ? {} : { vtep: { vni, mac } }) };
   }
@@ -171,7 +186,7 @@ class Overlay implements RunningOverlay {
   #device(own: Stored<V1Node>, underlay: { family: Family; text: string }, parent: Link, podCidr: string) {
     const { devices, vni = DEFAULT_VNI, port = VXLAN_PORT, route, backend } = this.options;
     const { family, text: local } = underlay;
-    const address = podCidr.slice(0, podCidr.indexOf('/'));
+    const address = networkAddress(podCidr);
     const mtu = overlayMtu(backend, { mtu: parent.mtu ?? 0, family });
     const device = { name: devices[family], family, vni, port, local, parent, mtu, address };
     return ensureDevice({ ...device, mac: ownMac(own, family) }, route);
@@ -235,6 +250,7 @@ class Overlay implements RunningOverlay {
   #concernsLink(event: 'new' | 'delete', link: Link): boolean {
     const { devices } = this.options;
     const isOurs = link.name === devices.IPv4 || link.name === devices.IPv6;
+    if (isOurs && event === 'delete') this.#offload?.forget(link.name);
     if (isOurs) return event === 'delete' || link.up !== true;
     // With a link that goes down or away its routes go too, and the kernel does not tell of them.
     return [...this.#underlays.values()].some(

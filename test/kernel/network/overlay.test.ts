@@ -1,9 +1,11 @@
 // Overlay daemons on hosts of their own, joined by a wire: pods of one reach pods of the others.
+import { spawn } from 'node:child_process';
 import { expect, it } from 'vitest';
 import type { V1Node } from '../../../src/api/gen/types.js';
 import { silentLog } from '../../../src/api/log.js';
 import type { Stored } from '../../../src/api/object.js';
 import { NODES } from '../../../src/api/resources.js';
+import { openOffload } from '../../../src/kernel/offload.js';
 import { openRoute } from '../../../src/kernel/route/adapter.js';
 import type { RouteEvent, RoutePort } from '../../../src/kernel/route/port.js';
 import { removeOverlay, runOverlay } from '../../../src/network/overlay/overlay.js';
@@ -31,8 +33,19 @@ const node = (n: number, annotations: Record<string, string> = {}) =>
     status: { addresses: [{ type: 'InternalIP', address: `192.168.7.${n}` }] },
   }) as unknown as Stored<V1Node>;
 
+/** Hands packets from one port to the other as they are, with the checksums that were left to the hardware undone. */
+const BAD_HARDWARE = `
+import select, socket, sys
+ports = [socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3)) for _ in sys.argv[1:]]
+for port, name in zip(ports, sys.argv[1:]): port.bind((name, 0))
+while True:
+    for port in select.select(ports, [], [])[0]:
+        data, origin = port.recvfrom(65536)
+        if origin[2] != socket.PACKET_OUTGOING: ports[1 - ports.index(port)].send(data)
+`;
+
 /** Hosts on one switch, each with a bridge that holds the first address of its pods. */
-async function makeHosts(count: number): Promise<Host[]> {
+async function makeHosts(count: number, isBad = false): Promise<Host[]> {
   const hub = await namespaces.make();
   const wire = namespaces.closing(await openRoute(hub.path));
   await wire.apply([{ do: 'add', kind: 'link', name: 'switch', type: 'bridge', up: true }]);
@@ -40,7 +53,8 @@ async function makeHosts(count: number): Promise<Host[]> {
   for (let number = 1; number <= count; number++) {
     const ns = await namespaces.make();
     const route = namespaces.closing(await openRoute(ns.path));
-    const port = { do: 'add', kind: 'link', name: `port${number}`, master: 'switch', up: true } as const;
+    const master = isBad ? {} : { master: 'switch' };
+    const port = { do: 'add', kind: 'link', name: `port${number}`, ...master, up: true } as const;
     await wire.apply([{ ...port, peer: { name: 'eth0', netns: ns.path } }]);
     await route.apply([
       { do: 'change', kind: 'link', name: 'lo', up: true },
@@ -52,6 +66,11 @@ async function makeHosts(count: number): Promise<Host[]> {
       { do: 'add', kind: 'address', dev: 'pods', address: `fd00:244:0:${number}::1/64`, flags: ['nodad'] },
     ]);
     hosts.push({ ns, route, number });
+  }
+  if (isBad) {
+    const words = [`--net=${hub.path}`, 'python3', '-c', BAD_HARDWARE, 'port1', 'port2'];
+    const hardware = spawn('nsenter', words, { stdio: 'ignore' });
+    namespaces.closing({ close: () => void hardware.kill('SIGKILL') });
   }
   return hosts;
 }
@@ -78,7 +97,7 @@ function makeApi() {
 }
 
 function start(
-  { route, number }: Host,
+  { route, number, ns }: Host,
   api: ReturnType<typeof makeApi>,
   backend: Backend,
   nodeIps = [`192.168.7.${number}`, `fd00:7::${number}`],
@@ -91,6 +110,7 @@ function start(
     clusterCidrs,
     ...api,
     route,
+    offload: openOffload(ns.path),
     log: silentLog,
   });
   namespaces.closing({ close: () => void overlay.stop() });
@@ -102,7 +122,7 @@ const pings = ({ ns, number }: Host, to: Host, family: 4 | 6) => {
   return ns.run('busybox', `ping${family === 4 ? '' : '6'}`, '-c1', '-w5', '-I', pod(number), pod(to.number));
 };
 
-describeWith({ root: true, tools: ['busybox', 'ip'] }, 'the overlay between hosts', () => {
+describeWith({ root: true, tools: ['busybox', 'ip', 'python3'] }, 'the overlay between hosts', () => {
   it.each(['vxlan', 'host-gw'] as const)(
     'joins pods of three hosts in both families: %s',
     async (backend) => {
@@ -153,6 +173,44 @@ describeWith({ root: true, tools: ['busybox', 'ip'] }, 'the overlay between host
       if (backend === 'vxlan') await until(async () => expect((await one.route.link('vx4'))?.mtu).toBe(1350));
     },
   );
+
+  it('does without checksums by the hardware where those do not arrive', async () => {
+    const hosts = (await makeHosts(2, true)) as [Host, Host];
+    const api = makeApi();
+    for (const { number } of hosts) api.set(node(number));
+    const overlays = hosts.map((host) => start(host, api, 'vxlan', [`192.168.7.${host.number}`]));
+    const [one, two] = hosts;
+    await until(() => pings(one, two, 4));
+    const offload = openOffload(one.ns.path);
+    await until(async () => expect(await offload.txChecksum('vx4')).toBe(false));
+    await until(async () => expect(await openOffload(two.ns.path).txChecksum('vx4')).toBe(false));
+    const way = { from: '10.244.1.0', to: '10.244.2.0', timeoutMs: 2000 };
+    expect(await offload.arrives(way)).toBe(true);
+    for (const overlay of overlays) await overlay.stop();
+    // It was the hardware: with its checksums nothing arrives, while pings go on.
+    await offload.setTxChecksum('vx4', true);
+    expect(await offload.arrives({ ...way, timeoutMs: 500 })).toBe(false);
+    await pings(one, two, 4);
+  });
+
+  it('leaves checksums to hardware that is right, and asks for no device that is not there', async () => {
+    const hosts = (await makeHosts(2)) as [Host, Host];
+    const api = makeApi();
+    for (const { number } of hosts) api.set(node(number));
+    for (const host of hosts) await start(host, api, 'vxlan').synced();
+    const [one, two] = hosts;
+    const offload = openOffload(one.ns.path);
+    for (const [from, to] of [
+      ['10.244.1.0', '10.244.2.0'],
+      ['fd00:244:0:1::', 'fd00:244:0:2::'],
+    ] as const)
+      await until(async () => expect(await offload.arrives({ from, to, timeoutMs: 1000 })).toBe(true));
+    await until(() => pings(one, two, 4));
+    expect(await offload.txChecksum('vx4')).toBe(true);
+    await expect(offload.txChecksum('absent')).rejects.toMatchObject({ code: 'ENODEV' });
+    const wrong = { from: '10.244.1.0', to: 'fd00::1', timeoutMs: 1 };
+    await expect(offload.arrives(wrong)).rejects.toThrow('of two families');
+  });
 
   it('holds a thousand nodes, and a restart changes nothing', async () => {
     const [host] = (await makeHosts(1)) as [Host];

@@ -86,6 +86,14 @@ describe('a start', () => {
     expect(await aliveNow()).toBe(0);
   });
 
+  it('that says nothing ends with whose word it waited for', async () => {
+    const parts = ['agent', 'one-2'].map((name) => speaker(name));
+    const components = [speaker('server', { type: 'ready', who: 'server' }), ...parts];
+    await expect(start({ components, awaits: ['agent', 'one-2'] }, 1_000)).rejects.toMatchObject({
+      ...{ code: 'TIMEOUT', message: expect.stringContaining('still waiting for agent, one-2') },
+    });
+  });
+
   it('that somebody interrupts ends them all at once', async () => {
     const ending = new AbortController();
     const agent = speaker('agent', { type: 'begin', name: 'node Ready' });

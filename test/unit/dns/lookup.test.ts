@@ -129,6 +129,20 @@ describe('names of the cluster', () => {
     expect(many.hasNamespace('n8')).toBe(false);
   });
 
+  it('knows a namespace that has no services', () => {
+    const pod = '10-244-0-9.empty.pod.cluster.local';
+    expect(lookUp(zone, pod, 'A')?.exists).toBe(false);
+    zone.addNamespace('empty');
+    expect(data(pod, 'A')).toEqual(['10.244.0.9']);
+    expect(lookUp(zone, 'empty.svc.cluster.local', 'A')).toMatchObject({ exists: true, answers: [] });
+    zone.removeNamespace('empty');
+    expect(lookUp(zone, pod, 'A')?.exists).toBe(false);
+    // One that goes while its services are still known is there as long as they are.
+    zone.addNamespace('shop');
+    zone.removeNamespace('shop');
+    expect(lookUp(zone, 'shop.svc.cluster.local', 'A')?.exists).toBe(true);
+  });
+
   it('forgets a service that is gone, and its reverse names and namespace', () => {
     for (const name of ['web', 'db', 'out']) zone.delete({ service: name, namespace: 'shop' });
     expect(lookUp(zone, 'web.shop.svc.cluster.local', 'A')?.exists).toBe(false);

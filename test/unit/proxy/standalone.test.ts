@@ -1,0 +1,21 @@
+// A proxy that waits for the object of its node says so.
+import { expect, it } from 'vitest';
+import type { Log } from '../../../src/api/log.js';
+import { silentLog } from '../../../src/api/log.js';
+import { NODES } from '../../../src/api/resources.js';
+import { findNode } from '../../../src/proxy/standalone.js';
+import { StaticInformers } from '../../support/staticInformers.js';
+
+const node = { metadata: { name: 'n1', uid: 'u', resourceVersion: '1', creationTimestamp: '' } };
+
+it('says that it waits for its Node, and goes on when that is there', async () => {
+  const said: string[] = [];
+  const log: Log = { ...silentLog, info: (text: string) => void said.push(text) };
+  const informers = new StaticInformers();
+  const finding = findNode({ informers, nodeName: 'n1', log });
+  await expect.poll(() => said).toEqual([expect.stringMatching(/no Node of this name yet.* 30 s/)]);
+  informers.of(NODES).set(node as never);
+  expect((await finding)?.metadata.name).toBe('n1');
+  await findNode({ informers, nodeName: 'n1', log });
+  expect(said).toHaveLength(1);
+});
