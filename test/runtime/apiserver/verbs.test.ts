@@ -214,7 +214,9 @@ describe('verbs', () => {
             token: request.headers.authorization ?? null,
           };
           response.setHeader('x-seen', JSON.stringify(seen));
-          response.end(Buffer.concat(chunks));
+          if (request.url === '/page') response.setHeader('content-type', 'text/html; charset=utf-8');
+          if (request.url === '/moved') response.writeHead(302, { location: '/page' });
+          response.end(request.url === '/page' ? '<a href="/there">there</a>' : Buffer.concat(chunks));
         });
       });
       await new Promise<void>((resolve) => backend.listen(0, '127.0.0.1', resolve));
@@ -237,6 +239,24 @@ describe('verbs', () => {
         token: null,
       });
     });
+
+    test('links and redirects of a page lead through the proxy; a page has a slash at its end', async () => {
+      const proxy = `/api/v1/nodes/n1:${port}/proxy`;
+      const page = await ask('GET', `${proxy}/page`);
+      expect(page.text).toBe(`<a href="${proxy}/there">there</a>`);
+      expect((await ask('GET', `${proxy}/moved`)).headers['location']).toBe(`${proxy}/page`);
+      const bare = await ask('GET', `${proxy}?a=b`);
+      expect([bare.status, bare.headers['location']]).toEqual([301, `${proxy}/?a=b`]);
+    });
+
+    test.each(['DELETE', 'OPTIONS', 'PATCH', 'POST', 'PUT'])(
+      '%s without a path travels on',
+      async (method) => {
+        const answer = await ask(method, `/api/v1/nodes/n1:${port}/proxy?a=b`);
+        expect(answer.status).toBe(200);
+        expect(JSON.parse(answer.headers['x-seen'] ?? '')).toMatchObject({ method, url: '/?a=b' });
+      },
+    );
 
     test.each(['127.0.0.1', '169.254.169.254', '::1', '::ffff:127.0.0.1', '0.0.0.0'])(
       'a pod that says it is at %s is not asked',
