@@ -50,6 +50,36 @@ describe('verbs', () => {
     conditions: [{ type: 'Ready', status: 'True' }],
   };
 
+  test('a page whose revision is forgotten: 410 and a token for what is left, as it is now', async () => {
+    const templates = '/api/v1/namespaces/default/podtemplates';
+    const template = (name: string) => ({ metadata: { name }, template: { spec: pod('p').spec } });
+    for (const name of ['a', 'b', 'c', 'd']) await post(templates, template(name));
+    interface Page {
+      readonly metadata: { readonly continue: string; readonly resourceVersion: string };
+      readonly items: readonly { readonly metadata: { readonly name: string } }[];
+    }
+    const page = async (token = '') => {
+      const { text } = await ask('GET', `${templates}?limit=1&continue=${token}`);
+      return JSON.parse(text) as Page;
+    };
+    const namesOf = ({ items }: Page) => items.map(({ metadata }) => metadata.name);
+    const first = await page();
+    expect(namesOf(await page(first.metadata.continue))).toEqual(['b']);
+    // Of another kind: what the server knows of this one is still as it was.
+    await post('/api/v1/namespaces/default/configmaps', { metadata: { name: 'later' } });
+    await api.store.compact(Number(first.metadata.resourceVersion) + 1);
+    const refused = await page(first.metadata.continue);
+    expect(refused).toMatchObject({ code: 410, reason: 'Expired' });
+    const second = await page(refused.metadata.continue);
+    expect(namesOf(second)).toEqual(['b']);
+    expect(second.metadata.resourceVersion).not.toBe(first.metadata.resourceVersion);
+    const third = await page(second.metadata.continue);
+    expect([namesOf(third), third.metadata.resourceVersion]).toEqual([
+      ['c'],
+      second.metadata.resourceVersion,
+    ]);
+  });
+
   test('the old paths of watches', async () => {
     await post(pods, pod('w1'));
     for (const path of ['/api/v1/watch/pods', '/api/v1/watch/namespaces/default/pods/w1']) {
