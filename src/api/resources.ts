@@ -161,6 +161,15 @@ export const PRIORITY_CLASSES = define<k.V1PriorityClass>(
   'priorityclasses',
   'cluster',
 );
+
+const FLOW_CONTROL = 'flowcontrol.apiserver.k8s.io/v1';
+export const FLOW_SCHEMAS = define<k.V1FlowSchema>(FLOW_CONTROL, 'FlowSchema', 'flowschemas', 'cluster');
+export const PRIORITY_LEVEL_CONFIGURATIONS = define<k.V1PriorityLevelConfiguration>(
+  FLOW_CONTROL,
+  'PriorityLevelConfiguration',
+  'prioritylevelconfigurations',
+  'cluster',
+);
 export const RUNTIME_CLASSES = define<k.V1RuntimeClass>(
   'node.k8s.io/v1',
   'RuntimeClass',

@@ -1,5 +1,6 @@
 // Sends a resource request to its verb or subresource.
 // Guarantees: only what discovery lists is reached; the rest is 404 or 405 in Kubernetes' words.
+
 import type { KindDefinition, KindVersion } from '../api/kind.js';
 import { componentStatusKind } from '../api/kinds/componentStatus.js';
 import { apiVersionOf, COMPONENT_STATUSES, PODS, type ResourceType } from '../api/resources.js';
@@ -8,6 +9,7 @@ import { componentStatusHandler } from './componentStatuses.js';
 import { isType } from './discovery/resources.js';
 import { type ApiResponse, jsonResponse } from './exchange.js';
 import type { Call, Machinery, MeasuredResource, VirtualResource } from './machinery.js';
+import { requireObject } from './output/negotiate.js';
 import { readCurrent } from './registry/update.js';
 import { bind } from './subresources/binding.js';
 import { connectPod } from './subresources/connect.js';
@@ -136,6 +138,7 @@ async function createVirtual(resource: VirtualResource, call: Call): Promise<Api
   const { verb, name, namespace, subresource } = call.info;
   if (verb !== 'create' || name !== '' || subresource !== '') throw notAllowed();
   if (resource.namespaced !== (namespace !== '')) throw noSuchResource();
+  requireObject(call.request.headers['accept']);
   const body = await readData(call);
   return jsonResponse(201, await resource.answer(body, { user: call.user, namespace }));
 }

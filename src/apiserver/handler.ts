@@ -23,7 +23,7 @@ export interface HandlerOptions {
   readonly supervision?: Supervision;
 }
 
-const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']);
+const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
 export function makeHandler(options: HandlerOptions): Handler {
   const { supervision } = options;

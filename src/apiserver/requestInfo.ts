@@ -24,6 +24,8 @@ const VERBS: Readonly<Record<string, string>> = {
   PUT: 'update',
   PATCH: 'patch',
   DELETE: 'delete',
+  // As in Kubernetes: no verb of its own, so that only a rule for all of them grants it.
+  OPTIONS: '',
 };
 
 // Below /namespaces/<name>/ these are parts of the namespace itself, everything else is a resource inside it.

@@ -12,6 +12,7 @@ import { deploymentKind } from './deployment.js';
 import { endpointSliceKind } from './endpointSlice.js';
 import { endpointsKind } from './endpoints.js';
 import { eventKind } from './event.js';
+import { flowSchemaKind, priorityLevelConfigurationKind } from './flowControl.js';
 import { leaseKind } from './lease.js';
 import { limitRangeKind } from './limitRange.js';
 import { namespaceKind } from './namespace.js';
@@ -72,6 +73,8 @@ export const KINDS: readonly KindDefinition[] = [
   certificateSigningRequestKind,
   leaseKind,
   endpointSliceKind,
+  flowSchemaKind,
+  priorityLevelConfigurationKind,
   ingressClassKind,
   ingressKind,
   ipAddressKind,

@@ -10,6 +10,8 @@ const CONDITIONS = [
   'APIService',
   'DaemonSet',
   'Deployment',
+  'FlowSchema',
+  'PriorityLevelConfiguration',
   'HorizontalPodAutoscaler',
   'Job',
   'Namespace',

@@ -44,6 +44,8 @@ const KEYED: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
 const CONDITIONS = [
   'V1DaemonSet',
   'V1Deployment',
+  'V1FlowSchema',
+  'V1PriorityLevelConfiguration',
   'V1Namespace',
   'V1Node',
   'V1PersistentVolumeClaim',

@@ -26,11 +26,20 @@ export function negotiate(accept: string | undefined): Negotiated {
   if (accept === undefined || accept === PLAIN.media || accept.trim() === '') return PLAIN;
   const answer = known.get(accept) ?? firstServed(accept);
   if (answer !== undefined) return answer;
-  throw statusError(
+  throw notAcceptable();
+}
+
+/** For what has no other form than its own: a table of it, and nothing else, cannot be had. */
+export function requireObject(accept: string | undefined): void {
+  if (accept === undefined || accept.trim() === '') return;
+  if (!parseAccept(accept).some((range) => serve(range)?.form === 'object')) throw notAcceptable();
+}
+
+const notAcceptable = () =>
+  statusError(
     'NotAcceptable',
     `only the following media types are accepted: application/json, application/yaml, ${PROTOBUF_TYPE}`,
   );
-}
 
 /** Clients of one kind all say the same. */
 const known = new Map<string, Negotiated>();

@@ -2,6 +2,9 @@
 // Guarantees: a token made elsewhere or tampered with is a 400, never a read outside the listed prefix.
 import { statusError } from '../../api/status.js';
 
+/** In a token: the pages that follow are of the newest state, whatever the first were of. */
+export const NEWEST = -1;
+
 export interface ContinueToken {
   readonly revision: number;
   /** The last key of the page, without the list's prefix. */
@@ -18,7 +21,7 @@ export function decodeContinue(token: string): ContinueToken {
   if (typeof value !== 'object' || value === null) throw refused();
   const { v, rv, start } = value as Record<string, unknown>;
   if (v !== 'meta.k8s.io/v1' || typeof start !== 'string' || start === '') throw refused();
-  if (typeof rv !== 'number' || !Number.isSafeInteger(rv) || rv < 0) throw refused();
+  if (typeof rv !== 'number' || !Number.isSafeInteger(rv) || rv < NEWEST) throw refused();
   if (start.split('/').includes('..') || start.startsWith('/')) throw refused();
   return { revision: rv, after: start };
 }

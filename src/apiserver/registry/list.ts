@@ -1,11 +1,12 @@
 // LIST: the objects of a selection at one revision, whole or in pages.
-// Guarantees: all pages of one list are true at the same revision; a page that cannot be so is refused with 410.
+// Guarantees: all pages of one list are true at the same revision; a page that cannot be so is refused with 410, and a
+// token by which those who accept that may go on.
 import type { KindDefinition } from '../../api/kind.js';
-import { statusError } from '../../api/status.js';
+import { ApiError, statusError } from '../../api/status.js';
 import { StoreError } from '../../store/store.js';
 import type { Machinery } from '../machinery.js';
 import { CachedObject } from './cached.js';
-import { decodeContinue, encodeContinue } from './continueToken.js';
+import { type ContinueToken, decodeContinue, encodeContinue, NEWEST } from './continueToken.js';
 import { listPrefix } from './keys.js';
 import { parseRevision, type Selection, selectionOf, tooLarge } from './selection.js';
 
@@ -39,15 +40,49 @@ export async function listObjects(
   const match = query.get('resourceVersionMatch') ?? '';
   checkMatch(match, revision, token);
   if (token !== '') {
-    const from = decodeContinue(token);
-    return at(machinery, kind, from.revision, { prefix, after: prefix + from.after, limit, selection });
+    return nextPage(machinery, kind, decodeContinue(token), { prefix, limit, selection });
   }
   const range = { prefix, after: '', limit, selection };
   const exact = match === 'Exact' || (match === '' && limit > 0 && (revision ?? 0) > 0);
-  if (exact && revision !== undefined) return at(machinery, kind, revision, range);
+  if (exact && revision !== undefined) return exactly(machinery, kind, revision, range);
   if (revision === undefined || revision > feed.revision) await feed.current();
   if (revision !== undefined && revision > feed.revision) throw tooLarge(revision, feed.revision);
   return fromCache(machinery, kind, feed.revision, range);
+}
+
+async function exactly(machinery: Machinery, kind: KindDefinition, revision: number, range: Range) {
+  try {
+    return await at(machinery, kind, revision, range);
+  } catch (cause) {
+    if (!isCompacted(cause)) throw cause;
+    throw statusError('Expired', 'The resourceVersion for the provided list is too old.', undefined, {
+      cause,
+    });
+  }
+}
+
+const isCompacted = (cause: unknown) => cause instanceof StoreError && cause.code === 'COMPACTED';
+
+/** A token lives as long as the history does, also where nothing has changed since: clients may count on either. */
+async function nextPage(
+  machinery: Machinery,
+  kind: KindDefinition,
+  from: ContinueToken,
+  range: Omit<Range, 'after'>,
+): Promise<ObjectPage> {
+  const { prefix } = range;
+  const rest = { ...range, after: prefix + from.after };
+  if (from.revision === NEWEST) {
+    await machinery.feed.current();
+    return fromCache(machinery, kind, machinery.feed.revision, rest);
+  }
+  try {
+    await machinery.store.list({ prefix, limit: 1, revision: from.revision });
+    return await at(machinery, kind, from.revision, rest);
+  } catch (cause) {
+    if (isCompacted(cause)) throw expired(cause, from.after);
+    throw cause;
+  }
 }
 
 async function at(machinery: Machinery, kind: KindDefinition, revision: number, range: Range) {
@@ -86,9 +121,7 @@ async function fromStore(
   let { after } = range;
   for (;;) {
     const size = limit > 0 ? Math.min(STORE_PAGE, limit - items.length) : STORE_PAGE;
-    const read = await readStore(() =>
-      store.list({ prefix, limit: size, revision, ...(after === '' ? {} : { after }) }),
-    );
+    const read = await store.list({ prefix, limit: size, revision, ...(after === '' ? {} : { after }) });
     for (const { key, value, revision: changed } of read.entries) {
       after = key;
       const object = new CachedObject(kind, key, value, changed);
@@ -101,17 +134,14 @@ async function fromStore(
   }
 }
 
-async function readStore<T>(read: () => Promise<T>): Promise<T> {
-  try {
-    return await read();
-  } catch (cause) {
-    if (cause instanceof StoreError && cause.code === 'COMPACTED') {
-      const message =
-        'The provided continue parameter is too old to display a consistent list result. You must start a new list without the continue parameter.';
-      throw statusError('Expired', message, undefined, { cause });
-    }
-    throw cause;
-  }
+const TOO_OLD = 'The provided continue parameter is too old to display a consistent list result. ';
+
+/** With a token for what is left, as it is now: whoever can live with a list of two states need not begin again. */
+function expired(cause: unknown, after: string): ApiError {
+  const message = `${TOO_OLD}You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.`;
+  const { status } = statusError('Expired', message);
+  const token = encodeContinue({ revision: NEWEST, after });
+  return new ApiError({ ...status, metadata: { continue: token } }, { cause });
 }
 
 function page(

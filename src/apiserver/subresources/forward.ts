@@ -13,6 +13,8 @@ export interface Target {
   readonly port: number;
   /** Named in the sentence that tells of a failure. */
   readonly what: string;
+  /** Set for what is no part of the cluster itself: that it cannot be reached is then no fault of ours. */
+  readonly isProxied?: boolean;
   /** Absent: plain HTTP. Certificates are checked when there is an authority to check them by. */
   readonly tls?: {
     readonly cert?: string | Buffer;
@@ -34,7 +36,9 @@ export interface Forwarded {
 export function forward(target: Target, sent: Forwarded): Promise<ApiResponse> {
   const { host, port, tls, what } = target;
   const { method, path, signal, body } = sent;
-  const options = { host, port, method, path, headers: headersFor(sent), agent: false as const, signal };
+  const asked = { host, port, method, path, headers: headersFor(sent), signal };
+  // Small servers end their lines without a carriage return; Kubernetes reads that.
+  const options = { ...asked, agent: false as const, insecureHTTPParser: true };
   return new Promise((resolve, reject) => {
     const request =
       tls === undefined
@@ -56,8 +60,11 @@ export function forward(target: Target, sent: Forwarded): Promise<ApiResponse> {
       }),
     );
     request.once('error', (cause) => {
-      const message = `error dialing backend of ${what}: ${cause.message}`;
-      reject(statusError('InternalError', message, undefined, { cause }));
+      const [reason, message] =
+        target.isProxied === true
+          ? (['ServiceUnavailable', `error trying to reach service: ${cause.message}`] as const)
+          : (['InternalError', `error dialing backend of ${what}: ${cause.message}`] as const);
+      reject(statusError(reason, message, undefined, { cause }));
     });
     request.end(body);
   });

@@ -17,6 +17,7 @@ import { readCurrent } from '../registry/update.js';
 import { writeContext } from '../verbs/write.js';
 import { type Forwarded, forward, type Target } from './forward.js';
 import { askKubelet, kubeletOnNode } from './kubelet.js';
+import { isUpgrade, prefixOf, slashMissing, withLinks } from './proxied.js';
 
 export { isProxied } from '../discovery/resources.js';
 
@@ -25,15 +26,29 @@ export async function proxy(machinery: Machinery, kind: KindDefinition, call: Ca
   const context = { ...writeContext(kind, call), name: wanted.name };
   const held = await readCurrent(machinery, context);
   await validateAdmission(machinery, context, { operation: 'connect', old: held.parse() });
+  const redirect = slashMissing(call);
+  if (redirect !== undefined) return redirect;
   const sent = await requestOf(call);
-  if (isType(kind.type, PODS)) return forward(podTarget(held.parse<V1Pod>(), wanted), sent);
+  if (isType(kind.type, PODS)) return passOn(call, podTarget(held.parse<V1Pod>(), wanted), sent);
   if (isType(kind.type, SERVICES)) {
-    return forward(serviceTarget(machinery, held.parse<V1Service>(), wanted), sent);
+    return passOn(call, serviceTarget(machinery, held.parse<V1Service>(), wanted), sent);
   }
   const address = kubeletOnNode(machinery, wanted.name);
-  if (wanted.port === '' || Number(wanted.port) === address.port) return askKubelet(machinery, address, sent);
+  if (wanted.port === '' || Number(wanted.port) === address.port) {
+    return changed(call, address, await askKubelet(machinery, address, sent));
+  }
   const target = { host: address.host, port: portNumber(wanted.port), what: `node "${wanted.name}"` };
-  return forward({ ...target, ...tlsFor(wanted.scheme) }, sent);
+  return passOn(call, { ...target, ...tlsFor(wanted.scheme) }, sent);
+}
+
+async function passOn(call: Call, target: Target, sent: Forwarded): Promise<ApiResponse> {
+  return changed(call, target, await forward({ ...target, isProxied: true }, sent));
+}
+
+function changed(call: Call, { host, port }: Pick<Target, 'host' | 'port'>, answer: ApiResponse) {
+  const server = `${host.includes(':') ? `[${host}]` : host}:${port}`;
+  const rules = { prefix: prefixOf(call), server, here: call.request.headers['host'] ?? '' };
+  return withLinks(answer, { method: call.request.method, rules });
 }
 
 interface Wanted {
@@ -121,13 +136,14 @@ export function checked(host: string): string {
   return host;
 }
 
-async function requestOf({ info, request }: Call): Promise<Forwarded> {
-  const upgrade = (request.headers['upgrade'] ?? '') !== '';
+async function requestOf(call: Call): Promise<Forwarded> {
+  const { info, request } = call;
+  const upgrade = isUpgrade(request);
   const hasBody = !upgrade && !['GET', 'HEAD'].includes(request.method);
   return {
     method: request.method,
     path: pathBehind(request.url, info.rest.length),
-    headers: request.headers,
+    headers: { ...request.headers, 'x-forwarded-uri': request.url.split('?')[0] },
     signal: request.signal,
     upgrade,
     ...(hasBody ? { body: await request.body() } : {}),

@@ -1,5 +1,6 @@
 // Taint eviction: pods leave a node whose NoExecute taints they do not tolerate, or tolerate no longer.
-// Guarantees: the time a pod may stay counts from the taint's own time, so a restart here grants no second stay.
+// Guarantees: the time a pod may stay counts from the taint's own time, so a restart here grants no second stay; of a taint
+// that tells none, as people put them, from when this controller first saw the pod under it.
 import type { V1Taint, V1Toleration } from '../../api/gen/types.js';
 import { keyOf, nameOfKey } from '../../api/object.js';
 import { NODES, PODS } from '../../api/resources.js';
@@ -40,15 +41,23 @@ export const taintEvictionController: Controller = {
       updated: (pod, previous) => {
         if (placed(pod) !== placed(previous)) wake(pod);
       },
+      deleted: ({ metadata }) => void firstSeen.delete(metadata.uid),
     });
+    /** Since when a pod's stay is counted, by its uid. */
+    const firstSeen = new Map<string, number>();
     const reconcile = async (key: string): Promise<number | undefined> => {
       const pod = pods.get(key);
       const node = pod?.spec.nodeName ? nodes.get(pod.spec.nodeName) : undefined;
       if (pod === undefined || node === undefined || isTerminating(pod)) return undefined;
-      const at = evictionTime(pod.spec.tolerations ?? [], noExecute(node), now());
-      if (at === undefined) return undefined;
-      if (at > now()) return at - now();
       const { uid } = pod.metadata;
+      const seenAt = firstSeen.get(uid) ?? now();
+      const at = evictionTime(pod.spec.tolerations ?? [], noExecute(node), seenAt);
+      if (at === undefined) {
+        firstSeen.delete(uid);
+        return undefined;
+      }
+      firstSeen.set(uid, seenAt);
+      if (at > now()) return at - now();
       const message = `Marking for deletion Pod ${key}`;
       context.record(PODS, pod, { type: 'Normal', reason: 'TaintManagerEviction', message });
       const status = { ...pod.status, conditions: withDisruption(pod, now()) };
@@ -63,20 +72,20 @@ export const taintEvictionController: Controller = {
   },
 };
 
-/** When the pod must leave; undefined when it may stay for ever. */
+/** When the pod must leave; undefined when it may stay for ever. `seenAt` stands for the time of taints that tell none. */
 export function evictionTime(
   tolerations: readonly V1Toleration[],
   taints: readonly V1Taint[],
-  now: number,
+  seenAt: number,
 ): number | undefined {
   const times = taints.map((taint) => {
     const fitting = tolerations.filter((toleration) => tolerates(toleration, taint));
-    if (fitting.length === 0) return now;
+    if (fitting.length === 0) return seenAt;
     const limits = fitting
       .map(({ tolerationSeconds }) => tolerationSeconds)
       .filter((limit) => limit !== undefined);
     if (limits.length === 0) return Infinity;
-    return (timeOf(taint.timeAdded) ?? now) + Math.max(0, Math.min(...limits)) * 1000;
+    return (timeOf(taint.timeAdded) ?? seenAt) + Math.max(0, Math.min(...limits)) * 1000;
   });
   const first = Math.min(Infinity, ...times);
   return first === Infinity ? undefined : first;

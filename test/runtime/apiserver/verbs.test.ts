@@ -50,6 +50,36 @@ describe('verbs', () => {
     conditions: [{ type: 'Ready', status: 'True' }],
   };
 
+  test('a page whose revision is forgotten: 410 and a token for what is left, as it is now', async () => {
+    const templates = '/api/v1/namespaces/default/podtemplates';
+    const template = (name: string) => ({ metadata: { name }, template: { spec: pod('p').spec } });
+    for (const name of ['a', 'b', 'c', 'd']) await post(templates, template(name));
+    interface Page {
+      readonly metadata: { readonly continue: string; readonly resourceVersion: string };
+      readonly items: readonly { readonly metadata: { readonly name: string } }[];
+    }
+    const page = async (token = '') => {
+      const { text } = await ask('GET', `${templates}?limit=1&continue=${token}`);
+      return JSON.parse(text) as Page;
+    };
+    const namesOf = ({ items }: Page) => items.map(({ metadata }) => metadata.name);
+    const first = await page();
+    expect(namesOf(await page(first.metadata.continue))).toEqual(['b']);
+    // Of another kind: what the server knows of this one is still as it was.
+    await post('/api/v1/namespaces/default/configmaps', { metadata: { name: 'later' } });
+    await api.store.compact(Number(first.metadata.resourceVersion) + 1);
+    const refused = await page(first.metadata.continue);
+    expect(refused).toMatchObject({ code: 410, reason: 'Expired' });
+    const second = await page(refused.metadata.continue);
+    expect(namesOf(second)).toEqual(['b']);
+    expect(second.metadata.resourceVersion).not.toBe(first.metadata.resourceVersion);
+    const third = await page(second.metadata.continue);
+    expect([namesOf(third), third.metadata.resourceVersion]).toEqual([
+      ['c'],
+      second.metadata.resourceVersion,
+    ]);
+  });
+
   test('the old paths of watches', async () => {
     await post(pods, pod('w1'));
     for (const path of ['/api/v1/watch/pods', '/api/v1/watch/namespaces/default/pods/w1']) {
@@ -214,7 +244,9 @@ describe('verbs', () => {
             token: request.headers.authorization ?? null,
           };
           response.setHeader('x-seen', JSON.stringify(seen));
-          response.end(Buffer.concat(chunks));
+          if (request.url === '/page') response.setHeader('content-type', 'text/html; charset=utf-8');
+          if (request.url === '/moved') response.writeHead(302, { location: '/page' });
+          response.end(request.url === '/page' ? '<a href="/there">there</a>' : Buffer.concat(chunks));
         });
       });
       await new Promise<void>((resolve) => backend.listen(0, '127.0.0.1', resolve));
@@ -237,6 +269,24 @@ describe('verbs', () => {
         token: null,
       });
     });
+
+    test('links and redirects of a page lead through the proxy; a page has a slash at its end', async () => {
+      const proxy = `/api/v1/nodes/n1:${port}/proxy`;
+      const page = await ask('GET', `${proxy}/page`);
+      expect(page.text).toBe(`<a href="${proxy}/there">there</a>`);
+      expect((await ask('GET', `${proxy}/moved`)).headers['location']).toBe(`${proxy}/page`);
+      const bare = await ask('GET', `${proxy}?a=b`);
+      expect([bare.status, bare.headers['location']]).toEqual([301, `${proxy}/?a=b`]);
+    });
+
+    test.each(['DELETE', 'OPTIONS', 'PATCH', 'POST', 'PUT'])(
+      '%s without a path travels on',
+      async (method) => {
+        const answer = await ask(method, `/api/v1/nodes/n1:${port}/proxy?a=b`);
+        expect(answer.status).toBe(200);
+        expect(JSON.parse(answer.headers['x-seen'] ?? '')).toMatchObject({ method, url: '/?a=b' });
+      },
+    );
 
     test.each(['127.0.0.1', '169.254.169.254', '::1', '::ffff:127.0.0.1', '0.0.0.0'])(
       'a pod that says it is at %s is not asked',

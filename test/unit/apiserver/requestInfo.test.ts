@@ -31,6 +31,12 @@ describe('a request names', () => {
       { verb: 'get', group: 'apps', version: 'v1', resource: 'deployments', name: 'web' },
     ],
     [
+      'a method without a verb',
+      'OPTIONS',
+      '/api/v1/namespaces/a/pods/web/proxy/x',
+      { verb: '', subresource: 'proxy', name: 'web' },
+    ],
+    [
       'a subresource',
       'PATCH',
       '/apis/apps/v1/namespaces/a/deployments/web/scale',

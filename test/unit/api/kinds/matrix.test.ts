@@ -37,6 +37,8 @@ jobs Job batch/v1 n - status all
 certificatesigningrequests CertificateSigningRequest certificates.k8s.io/v1 c csr approval,status
 leases Lease coordination.k8s.io/v1 n -
 endpointslices EndpointSlice discovery.k8s.io/v1 n -
+flowschemas FlowSchema flowcontrol.apiserver.k8s.io/v1 c - status
+prioritylevelconfigurations PriorityLevelConfiguration flowcontrol.apiserver.k8s.io/v1 c - status
 ingressclasses IngressClass networking.k8s.io/v1 c -
 ingresses Ingress networking.k8s.io/v1 n ing status
 ipaddresses IPAddress networking.k8s.io/v1 c ip

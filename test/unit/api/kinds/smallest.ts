@@ -46,6 +46,10 @@ const BODIES: Readonly<Record<string, object>> = {
   },
   'leases.coordination.k8s.io': {},
   'endpointslices.discovery.k8s.io': { addressType: 'IPv4' },
+  'flowschemas.flowcontrol.apiserver.k8s.io': { spec: { priorityLevelConfiguration: { name: 'p' } } },
+  'prioritylevelconfigurations.flowcontrol.apiserver.k8s.io': {
+    spec: { type: 'Limited', limited: { limitResponse: { type: 'Reject' } } },
+  },
   'ingressclasses.networking.k8s.io': { spec: { controller: 'example.com/ingress' } },
   'ingresses.networking.k8s.io': {
     spec: { defaultBackend: { service: { name: 's', port: { number: 80 } } } },

@@ -1,6 +1,6 @@
 // The Accept headers of kubectl, client-go and others, and what each is given.
 import { describe, expect, test } from 'vitest';
-import { negotiate } from '../../../../src/apiserver/output/negotiate.js';
+import { negotiate, requireObject } from '../../../../src/apiserver/output/negotiate.js';
 
 describe('what is answered to', () => {
   const json = { media: 'application/json', form: 'object' };
@@ -47,4 +47,11 @@ test.each([
   ['application/json;q=0'],
 ])('%s alone is not acceptable', (accept) => {
   expect(() => negotiate(accept)).toThrow(/only the following media types/);
+});
+
+test('what has no table is refused to whoever reads nothing else', () => {
+  const table = 'application/json;as=Table;v=v1;g=meta.k8s.io';
+  expect(() => requireObject(table)).toThrow('only the following media types are accepted');
+  for (const accept of [undefined, '', '*/*', 'application/json', `${table},application/json`])
+    requireObject(accept);
 });

@@ -56,7 +56,7 @@ describe('a continue token', () => {
     ['a number', forge(3)],
     ['null', forge(null)],
     ['another version', forge({ v: 'v0', rv: 1, start: 'a' })],
-    ['a negative revision', forge({ v: 'meta.k8s.io/v1', rv: -1, start: 'a' })],
+    ['a negative revision', forge({ v: 'meta.k8s.io/v1', rv: -2, start: 'a' })],
     ['a way out of the prefix', forge({ v: 'meta.k8s.io/v1', rv: 1, start: '../secrets/a' })],
     ['an absolute key', forge({ v: 'meta.k8s.io/v1', rv: 1, start: '/registry/secrets' })],
   ])('that is %s is refused', (_name, token) => {
