@@ -51,11 +51,12 @@ export function describeBarePod(layout: Layout): BarePod {
     cgroupParent: `${layout.cgroup}/bare/${name}`,
     clusterDomain: 'cluster.local',
     dns: { servers: ['10.96.0.10'], searches: ['cluster.local'], options: ['ndots:5'] },
+    machine: { cpuCFSQuota: true },
   });
   const container = containerConfig({
     ...{ pod, container: MAIN, restartCount: 0, imageRef: BUSYBOX_IMAGE, image: undefined },
     ...{ envs: [], mounts: mountsFor(layout, name), seccompRoot: '' },
-    machine: { memoryCapacity: 1, cpuCFSQuota: true },
+    machine: { memoryCapacity: 1, cpuCFSQuota: true, hugePageSizes: [] },
   });
   return {
     sandbox: { ...sandbox, ...UNMARKED },

@@ -6,6 +6,7 @@ import { matchesNode } from '../api/nodeSelector.js';
 import { integerValue, milliValue } from '../api/quantity.js';
 import { isCritical } from './eviction/rank.js';
 import type { PressureCondition } from './eviction/signals.js';
+import { namesOfPages } from './hugePages.js';
 import { allContainers, isStatic } from './names.js';
 import type { PodFailure } from './podWorkers.js';
 import type { Pod } from './ports.js';
@@ -170,8 +171,11 @@ export function shortage(
   const count = allocatable['pods'];
   if (count !== undefined && others.length + 1 > integerValue(count))
     return outOf('pods', 1, others.length, integerValue(count));
-  for (const name of ['cpu', 'memory', 'ephemeral-storage']) {
-    const capacity = allocatable[name];
+  const { containers, initContainers = [], resources } = pod.spec;
+  const pages = namesOfPages(resources, ...[...initContainers, ...containers].map((one) => one.resources));
+  for (const name of ['cpu', 'memory', 'ephemeral-storage', ...pages.values()]) {
+    // Of pages whose size the kernel does not have there are none.
+    const capacity = allocatable[name] ?? (name.startsWith('hugepages-') ? '0' : undefined);
     const requested = podRequest(pod.spec, name);
     if (capacity === undefined || requested === 0) continue;
     const used = others.reduce((sum, other) => sum + podRequest(other.spec, name), 0);

@@ -41,7 +41,6 @@ export interface KubeletConfig {
   readonly maxParallelImagePulls: number;
   readonly systemReserved: Readonly<Record<string, string>>;
   readonly kubeReserved: Readonly<Record<string, string>>;
-  readonly runtimeHandlers: Readonly<Record<string, string>>;
   readonly providerId: string;
   readonly healthzPort: number;
   readonly healthzBindAddress: string;
@@ -118,7 +117,6 @@ const DEFAULTS = {
   maxParallelImagePulls: 5,
   systemReserved: {},
   kubeReserved: {},
-  runtimeHandlers: {},
   providerId: '',
   healthzPort: 10248,
   healthzBindAddress: '127.0.0.1',

@@ -37,6 +37,7 @@ import { Allocations } from './resize/allocations.js';
 import { Resizes } from './resize/resizes.js';
 import { fetchPod } from './runtime/fetchPod.js';
 import { PodCache } from './runtime/podCache.js';
+import { RuntimeClasses } from './runtimeClasses.js';
 import { RuntimeState } from './runtimeState.js';
 import { type LogindPlace, SYSTEM_LOGIND } from './shutdown/logind.js';
 import { shutdownPeriods } from './shutdown/plan.js';
@@ -157,8 +158,9 @@ export async function runKubelet(around: KubeletSurroundings): Promise<RunningKu
     name: config.nodeName,
     labels: { ...nodeLabels(config, machine), ...node?.current()?.metadata.labels },
   });
-  const handlerOf = ({ spec: { runtimeClassName: name = '' } }: Pod) => {
-    const handler = config.runtimeHandlers[name] ?? name;
+  const classes = new RuntimeClasses(informers);
+  const handlerOf = (pod: Pod) => {
+    const handler = classes.knownHandler(pod);
     return state.facts().handlers.find((one) => one.name === handler)?.features;
   };
   const parts = around.parts({
@@ -181,18 +183,36 @@ export async function runKubelet(around: KubeletSurroundings): Promise<RunningKu
     ...{ images: cri.images, events, now },
     maxParallel: config.serializeImagePulls ? 1 : config.maxParallelImagePulls,
   });
-  const limits = () => ({ memoryCapacity: machine.memoryBytes, cpuCFSQuota: config.cpuCFSQuota });
+  const limits = () => ({
+    ...{ memoryCapacity: machine.memoryBytes, cpuCFSQuota: config.cpuCFSQuota },
+    hugePageSizes: machine.hugePages.map(({ pageBytes }) => pageBytes),
+  });
+  const killer = new Killer({ runtime, events, log, now });
   const starter = new ContainerStarter({
-    ...{ runtime, images, environment: parts.environment, events, now },
+    ...{ runtime, images, environment: parts.environment, events, killer, now },
     machine: limits,
     maxBackOffMs: config.maxContainerBackOffMs,
     seccompRoot: path.join(config.rootDir, 'seccomp'),
   });
   const syncer = new PodSyncer({
-    ...{ config, runtime, cache, cgroups, statuses, events, log, now, ticks, hostIps, starter },
+    ...{
+      config,
+      runtime,
+      cache,
+      cgroups,
+      statuses,
+      events,
+      log,
+      now,
+      ticks,
+      hostIps,
+      starter,
+      killer,
+      classes,
+    },
+    machine: limits,
     volumes: parts.volumes,
     probes: parts.probes,
-    killer: new Killer({ runtime, events, log, now }),
     users: new UserNamespaces({ ...config, podsOnDisk: () => parts.volumes.podsOnDisk() }),
     canMapUsers: (pod) => handlerOf(pod)?.userNamespaces === true,
     resizes: new Resizes({

@@ -25,7 +25,7 @@ import { computePodActions, type PodActions, restartsAll } from './podActions.js
 import type { PodFailure, PodSync, PodTermination, SyncOutcome } from './podWorkers.js';
 import type { Pod, PodVolumes, Probes } from './ports.js';
 import { givenTo, type Resizes } from './resize/resizes.js';
-import { podCgroup, podCgroupPlaces, podCgroupResources } from './resources.js';
+import { type MachineLimits, podCgroup, podCgroupPlaces, podCgroupResources } from './resources.js';
 import type { PodCache } from './runtime/podCache.js';
 import {
   isRunning,
@@ -35,6 +35,7 @@ import {
   readySandbox,
   sandboxIps,
 } from './runtime/runtimePod.js';
+import type { RuntimeClasses } from './runtimeClasses.js';
 import { withNextRun } from './status/containerStatuses.js';
 import { podStatus, probedStatuses } from './status/podStatus.js';
 import type { StatusManager } from './status/statusManager.js';
@@ -45,6 +46,7 @@ export interface PodSyncOptions {
   readonly runtime: RuntimeService;
   readonly cache: PodCache;
   readonly cgroups: CgroupPort | undefined;
+  readonly machine: () => MachineLimits;
   readonly volumes: PodVolumes;
   readonly probes: Probes;
   readonly killer: Killer;
@@ -53,6 +55,7 @@ export interface PodSyncOptions {
   readonly users: UserNamespaces;
   /** The runtime can give this pod users of its own. */
   readonly canMapUsers: (pod: Pod) => boolean;
+  readonly classes: RuntimeClasses;
   readonly statuses: StatusManager;
   readonly events: EventSink;
   readonly log: Log;
@@ -65,6 +68,12 @@ export interface PodSyncOptions {
   readonly networkProblem: () => string | undefined;
   readonly dnsOf: (pod: Pod) => Promise<NonNullable<PodSandboxConfig['dnsConfig']>>;
   readonly pullSecretsOf: (pod: Pod, container: V1Container) => Promise<readonly AuthConfig[]>;
+}
+
+interface PodSandbox {
+  readonly id: string;
+  readonly config: PodSandboxConfig;
+  readonly podIps: readonly string[];
 }
 
 const FIRST_INIT_WAIT_MS = 20;
@@ -240,7 +249,10 @@ export class PodSyncer implements PodSync {
     const images = actions.createSandbox
       ? starter.fetchImages(pod, toStart, this.options.pullSecretsOf)
       : undefined;
-    const [volumes, made] = await Promise.allSettled([this.setUpVolumes(pod), this.sandbox(pod, actions)]);
+    const [volumes, made] = await Promise.allSettled([
+      this.setUpVolumes(pod),
+      this.sandbox(pod, actions, signal),
+    ]);
     if (made.status === 'rejected') throw made.reason;
     if (volumes.status === 'rejected') throw volumes.reason;
     const { id: sandboxId, config, podIps } = made.value;
@@ -277,21 +289,27 @@ export class PodSyncer implements PodSync {
   }
 
   /** The sandbox that the pod has, or a new one, with its addresses. */
-  private async sandbox(pod: Pod, { createSandbox, sandboxId, attempt }: PodActions) {
-    const [config] = await Promise.all([
-      this.sandboxConfig(pod, attempt).catch((error: unknown) => this.refuseSandbox(pod, error)),
-      this.prepare(pod),
-    ]);
-    const id = createSandbox || sandboxId === undefined ? await this.createSandbox(pod, config) : sandboxId;
+  private async sandbox(
+    pod: Pod,
+    { createSandbox, sandboxId, attempt }: PodActions,
+    signal: AbortSignal,
+  ): Promise<PodSandbox> {
+    const refuse = (error: unknown) => this.refuseSandbox(pod, error);
+    const handler = await this.options.classes.handlerOf(pod, signal).catch(refuse);
+    const [config] = await Promise.all([this.sandboxConfig(pod, attempt).catch(refuse), this.prepare(pod)]);
+    const id =
+      createSandbox || sandboxId === undefined ? await this.createSandbox(pod, config, handler) : sandboxId;
     return { id, config, podIps: await this.podIps(pod, id) };
   }
 
   private async prepare(pod: Pod): Promise<void> {
-    const { config, cgroups } = this.options;
+    const { config, cgroups, machine } = this.options;
+    const { podPidsLimit } = config;
     const group = podCgroup(config.cgroupRoot, pod.spec, pod.metadata.uid);
+    const limits = podCgroupResources(pod.spec, { ...machine(), podPidsLimit });
     const logs = podLogDirectory(config.podLogsDir, pod);
     await Promise.all([
-      config.cgroupsPerQOS ? cgroups?.create(group, podCgroupResources(pod.spec, config)) : undefined,
+      config.cgroupsPerQOS ? cgroups?.create(group, limits) : undefined,
       mkdir(podDir(config.rootDir, pod.metadata.uid), { recursive: true, mode: 0o750 }),
       ...allContainers(pod).map(({ name }) => mkdir(`${logs}/${name}`, { recursive: true, mode: 0o755 })),
     ]);
@@ -321,7 +339,7 @@ export class PodSyncer implements PodSync {
   }
 
   private async sandboxConfig(pod: Pod, attempt: number): Promise<PodSandboxConfig> {
-    const { config, dnsOf } = this.options;
+    const { config, dnsOf, machine } = this.options;
     const cgroupParent = config.cgroupsPerQOS
       ? podCgroup(config.cgroupRoot, pod.spec, pod.metadata.uid)
       : config.cgroupRoot === '/'
@@ -329,7 +347,8 @@ export class PodSyncer implements PodSync {
         : config.cgroupRoot;
     const { podLogsDir, clusterDomain } = config;
     const [dns, ids] = await Promise.all([dnsOf(pod), this.idsOf(pod)]);
-    return sandboxConfig(pod, { attempt, podLogsDir, cgroupParent, clusterDomain, dns, ids });
+    const around = { attempt, podLogsDir, cgroupParent, clusterDomain, dns, ids, machine: machine() };
+    return sandboxConfig(pod, around);
   }
 
   /** Of a pod that has its own users. Without them its root would have the rights of the node's. */
@@ -345,11 +364,10 @@ export class PodSyncer implements PodSync {
     return users.rangeOf(pod.metadata.uid);
   }
 
-  private async createSandbox(pod: Pod, config: PodSandboxConfig): Promise<string> {
+  private async createSandbox(pod: Pod, config: PodSandboxConfig, handler: string): Promise<string> {
     const { runtime } = this.options;
-    const name = pod.spec.runtimeClassName;
     try {
-      return await runtime.runPodSandbox(config, name && (this.options.config.runtimeHandlers[name] ?? name));
+      return await runtime.runPodSandbox(config, handler);
     } catch (error) {
       return this.refuseSandbox(pod, error);
     }

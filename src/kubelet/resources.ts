@@ -1,10 +1,11 @@
-// Requests and limits as the kernel takes them: QoS class, cpu shares and quota, memory, oom_score_adj. Pure.
+// Requests and limits as the kernel takes them: QoS class, cpu shares and quota, memory, huge pages, oom_score_adj. Pure.
 // Guarantees: numbers are those of Kubernetes' tables; a wrong quantity counts as none here, since admission refused it.
 import type { V1Container, V1PodSpec } from '../api/gen/types.js';
 import { qosClassOf } from '../api/kinds/pod/qos.js';
 import { integerValue, milliValue, tryParseQuantity } from '../api/quantity.js';
 import type { LinuxContainerResources } from '../cri/runtime.js';
 import type { CgroupResources } from '../kernel/cgroup/port.js';
+import { kernelSize, namesOfPages } from './hugePages.js';
 import { isRestartable } from './names.js';
 
 const MIN_SHARES = 2;
@@ -66,6 +67,8 @@ function requestOf({ resources }: V1Container, name: 'cpu' | 'memory'): number {
 export interface MachineLimits {
   readonly memoryCapacity: number;
   readonly cpuCFSQuota: boolean;
+  /** In bytes; the sizes of huge pages that the kernel has. */
+  readonly hugePageSizes: readonly number[];
 }
 
 export function containerResources(
@@ -76,12 +79,29 @@ export function containerResources(
   const cpuLimit = milliCpu(container.resources?.limits?.['cpu']) ?? 0;
   const memoryLimit = bytes(container.resources?.limits?.['memory']) ?? 0;
   return {
-    cpuShares: cpuShares(requestOf(container, 'cpu')),
+    ...linuxResources(
+      { request: requestOf(container, 'cpu'), limit: cpuLimit },
+      memoryLimit,
+      machine.cpuCFSQuota,
+    ),
     oomScoreAdj: oomScoreAdj(spec, container, machine.memoryCapacity),
+    hugepageLimits: machine.hugePageSizes.map((size) => {
+      const name = namesOfPages(container.resources).get(size) ?? '';
+      return { pageSize: kernelSize(size), limit: bytes(container.resources?.limits?.[name]) ?? 0 };
+    }),
+  };
+}
+
+/** Processor in thousandths, memory in bytes; 0 means no limit. */
+function linuxResources(
+  cpu: { readonly request: number; readonly limit: number },
+  memoryLimit: number,
+  cpuCFSQuota: boolean,
+): LinuxContainerResources {
+  return {
+    cpuShares: cpuShares(cpu.request),
     ...(memoryLimit > 0 ? { memoryLimitInBytes: memoryLimit } : {}),
-    ...(machine.cpuCFSQuota && cpuLimit > 0
-      ? { cpuPeriod: QUOTA_PERIOD_US, cpuQuota: cpuQuota(cpuLimit) }
-      : {}),
+    ...(cpuCFSQuota && cpu.limit > 0 ? { cpuPeriod: QUOTA_PERIOD_US, cpuQuota: cpuQuota(cpu.limit) } : {}),
   };
 }
 
@@ -103,25 +123,46 @@ export function podRequest(spec: V1PodSpec, name: string): number {
   return (whole ?? Math.max(main + sidecars, initPeak)) + (read(spec.overhead?.[name]) ?? 0);
 }
 
-/** The control group of the whole pod: shares always, quota and memory only when every container is limited. */
+/**
+ * The control group of the whole pod: shares and huge pages always, quota and memory only when every container is limited.
+ * Of huge pages it has what it asks for, and none of any other size.
+ */
 export function podCgroupResources(
   spec: V1PodSpec,
-  { cpuCFSQuota, podPidsLimit }: { readonly cpuCFSQuota: boolean; readonly podPidsLimit: number },
+  {
+    cpuCFSQuota,
+    podPidsLimit,
+    hugePageSizes,
+  }: Pick<MachineLimits, 'cpuCFSQuota' | 'hugePageSizes'> & { readonly podPidsLimit: number },
 ): CgroupResources {
-  const pids = podPidsLimit > 0 ? { pidsLimit: podPidsLimit } : {};
-  if (qosClassOf(spec) === 'BestEffort') return { cpuShares: MIN_SHARES, ...pids };
+  const names = namesOfPages(spec.resources, ...partsOf(spec));
+  const always = {
+    ...(podPidsLimit > 0 ? { pidsLimit: podPidsLimit } : {}),
+    hugePageLimits: Object.fromEntries(
+      hugePageSizes.map((size) => [kernelSize(size), podRequest(spec, names.get(size) ?? '')]),
+    ),
+  };
+  if (qosClassOf(spec) === 'BestEffort') return { cpuShares: MIN_SHARES, ...always };
   const cpu = cpuCFSQuota ? podLimit(spec, 'cpu') : 0;
   const memory = podLimit(spec, 'memory');
   return {
     cpuShares: cpuShares(podRequest(spec, 'cpu')),
     ...(cpu > 0 ? { cpuPeriodUs: QUOTA_PERIOD_US, cpuQuotaUs: cpuQuota(cpu) } : {}),
     ...(memory > 0 ? { memoryLimitBytes: memory } : {}),
-    ...pids,
+    ...always,
   };
 }
 
-/** 0 when a container has no limit, since then the pod has none, unless it has one as a whole. */
+const partsOf = ({ initContainers = [], containers }: V1PodSpec) =>
+  [...initContainers, ...containers].map(({ resources }) => resources);
+
+/** 0 when a container has no limit, since then the pod has none, unless it has one as a whole. Overhead comes on top. */
 function podLimit(spec: V1PodSpec, name: 'cpu' | 'memory'): number {
+  const limit = limitOfParts(spec, name);
+  return limit === 0 ? 0 : limit + ((name === 'cpu' ? milliCpu : bytes)(spec.overhead?.[name]) ?? 0);
+}
+
+function limitOfParts(spec: V1PodSpec, name: 'cpu' | 'memory'): number {
   const whole = (name === 'cpu' ? milliCpu : bytes)(spec.resources?.limits?.[name]);
   if (whole !== undefined && whole > 0) return whole;
   const of = ({ resources }: V1Container) =>
@@ -133,6 +174,23 @@ function podLimit(spec: V1PodSpec, name: 'cpu' | 'memory'): number {
     ...inits.map(of),
     limits.reduce((sum, limit) => sum + limit, 0),
   );
+}
+
+/** What a sandbox is for and what it costs itself, for runtimes that make it a machine of that size. */
+export function sandboxResources(
+  spec: V1PodSpec,
+  { cpuCFSQuota }: Pick<MachineLimits, 'cpuCFSQuota'>,
+): { readonly resources: LinuxContainerResources; readonly overhead: LinuxContainerResources } {
+  const { overhead = {}, ...parts } = spec;
+  const own = milliCpu(overhead['cpu']) ?? 0;
+  return {
+    resources: linuxResources(
+      { request: podRequest(parts, 'cpu'), limit: podLimit(parts, 'cpu') },
+      podLimit(parts, 'memory'),
+      cpuCFSQuota,
+    ),
+    overhead: linuxResources({ request: own, limit: own }, bytes(overhead['memory']) ?? 0, cpuCFSQuota),
+  };
 }
 
 /** `<root>/kubepods/[burstable|besteffort]/pod<uid>`. */

@@ -54,6 +54,8 @@ export function containerdConfig(options: ContainerdOptions): string {
       stream_server_port: '0',
       restrict_oom_score_adj: options.restrictOomScoreAdj,
       disable_apparmor: options.disableApparmor,
+      // Where the kernel has the controller, limits of huge pages are kept, which containerd leaves out unless told.
+      disable_hugetlb_controller: false,
       tolerate_missing_hugetlb_controller: true,
       netns_mounts_under_state_dir: true,
     }),

@@ -58,15 +58,17 @@ class KernelCgroups implements CgroupPort {
   async update(path: string, resources: CgroupResources): Promise<void> {
     const segments = segmentsOf(path);
     const kind = this.version === 'v2' ? 'v2' : 'v1';
-    for (const { controller, file, text } of planWrites(resources, kind)) {
+    for (const { controller, file, text, isOptional } of planWrites(resources, kind)) {
       const hierarchy = this.hierarchies.find(
         (one) => one.kind === kind && (kind === 'v2' || one.controllers.includes(controller)),
       );
+      if (hierarchy === undefined && isOptional) continue;
       if (hierarchy === undefined)
         throw KernelError.invalid(`${path} cannot have ${file}: the controller ${controller} is not mounted`);
       const target = join(hierarchy.mountPoint, ...segments, file);
       // A file of a control group is opened for writing only: creating one is not what is meant when it is missing.
-      await attempt(`set ${file} of ${path}`, () => writeFile(target, text, { flag: 'r+' }));
+      const fine = isOptional ? ['ENOENT'] : [];
+      await attempt(`set ${file} of ${path}`, () => writeFile(target, text, { flag: 'r+' }), ...fine);
     }
   }
 

@@ -4,9 +4,11 @@ import { KernelError } from '../error.js';
 import type { CgroupResources } from './port.js';
 
 export interface Write {
-  readonly controller: 'cpu' | 'memory' | 'pids';
+  readonly controller: 'cpu' | 'memory' | 'pids' | 'hugetlb';
   readonly file: string;
   readonly text: string;
+  /** Many machines do not have it: then nothing is limited, and nothing is wrong. */
+  readonly isOptional?: boolean;
 }
 
 export const MIN_SHARES = 2;
@@ -27,10 +29,22 @@ export const weightToShares = (weight: number): number =>
 const clampShares = (shares: number): number => Math.min(Math.max(shares, MIN_SHARES), MAX_SHARES);
 
 export function planWrites(resources: CgroupResources, kind: 'v1' | 'v2'): readonly Write[] {
-  for (const [name, value] of Object.entries(resources))
+  const { hugePageLimits = {}, ...limits } = resources;
+  for (const [name, value] of Object.entries({ ...limits, ...hugePageLimits }))
     if (value !== undefined && (!Number.isSafeInteger(value) || value < -1))
       throw KernelError.invalid(`${name} of a control group cannot be ${value}`);
-  return kind === 'v1' ? planV1(resources) : planV2(resources);
+  const huge = planHugePages(hugePageLimits, kind === 'v1' ? 'limit_in_bytes' : 'max');
+  return [...(kind === 'v1' ? planV1(resources) : planV2(resources)), ...huge];
+}
+
+/** What is reserved is limited as well: a program then hears of it from mmap, and is not killed while it writes. */
+function planHugePages(limits: Readonly<Record<string, number>>, file: string): Write[] {
+  return Object.entries(limits).flatMap(([size, bytes]) =>
+    ['', 'rsvd.'].map((kind) => ({
+      ...{ controller: 'hugetlb' as const, file: `hugetlb.${size}.${kind}${file}`, text: String(bytes) },
+      isOptional: true,
+    })),
+  );
 }
 
 function planV1({

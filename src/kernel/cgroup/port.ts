@@ -13,6 +13,8 @@ export interface CgroupResources {
   readonly cpuPeriodUs?: number;
   readonly memoryLimitBytes?: number;
   readonly pidsLimit?: number;
+  /** Bytes by the kernel's name of a page's size, such as `2MB`. Kept where the kernel has the controller. */
+  readonly hugePageLimits?: Readonly<Record<string, number>>;
 }
 
 /** Paths count from the root of each hierarchy, such as `/kubepods/burstable/pod1234`. */

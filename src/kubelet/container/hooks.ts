@@ -1,67 +1,73 @@
 // Lifecycle hooks: postStart and preStop by exec, HTTP or sleep.
 // Guarantees: a hook that fails throws with what it said; the caller bounds its time.
-import http from 'node:http';
-import https from 'node:https';
 import type { V1Container, V1HTTPGetAction, V1LifecycleHandler } from '../../api/gen/types.js';
 import type { RuntimeService } from '../../cri/runtime.js';
 import { sleep } from '../abort.js';
+import type { EventSink } from '../events.js';
+import type { Pod } from '../ports.js';
+import { urlHost } from '../probes/dial.js';
+import { fetchPage, type HttpTarget } from '../probes/http.js';
+import { portOf } from '../probes/run.js';
 
 export interface HookTarget {
+  readonly pod: Pod;
   readonly container: V1Container;
   readonly containerId: string;
   readonly podIp: string | undefined;
 }
 
+interface Helpers {
+  readonly runtime: RuntimeService;
+  readonly events: EventSink;
+}
+
 /** `timeoutSeconds` of 0 means no limit of its own. */
 export async function runHook(
-  runtime: RuntimeService,
+  helpers: Helpers,
   handler: V1LifecycleHandler,
   target: HookTarget,
   { timeoutSeconds = 0, signal }: { readonly timeoutSeconds?: number; readonly signal?: AbortSignal } = {},
 ): Promise<void> {
   if (handler.exec !== undefined) {
     const command = handler.exec.command ?? [];
-    const { exitCode, stdout, stderr } = await runtime.execSync(target.containerId, command, timeoutSeconds);
+    const { exitCode, stdout, stderr } = await helpers.runtime.execSync(
+      target.containerId,
+      command,
+      timeoutSeconds,
+    );
     if (exitCode === 0) return;
     const said = Buffer.concat([stdout, stderr]).toString().slice(0, 1024);
     throw new Error(`command '${command.join(' ')}' exited with ${exitCode}: ${said}`);
   }
-  if (handler.httpGet !== undefined) return httpHook(handler.httpGet, target, timeoutSeconds);
+  if (handler.httpGet !== undefined) return httpHook(helpers, handler.httpGet, target, signal);
   if (handler.sleep !== undefined) return sleep(handler.sleep.seconds * 1000, signal);
 }
 
-function httpHook(action: V1HTTPGetAction, target: HookTarget, timeoutSeconds: number): Promise<void> {
-  const host = action.host || target.podIp;
-  const port = portOf(action.port, target.container);
+/** As Kubernetes: whatever the server answers, the hook was heard. Only one that cannot be reached fails. */
+async function httpHook(
+  { events }: Helpers,
+  action: V1HTTPGetAction,
+  { pod, container, podIp }: HookTarget,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const host = action.host || podIp;
   if (host === undefined || host === '') throw new Error('failed to find networking container');
-  const secure = action.scheme === 'HTTPS';
-  const headers = Object.fromEntries((action.httpHeaders ?? []).map(({ name, value }) => [name, value]));
-  const path = action.path?.startsWith('/') ? action.path : `/${action.path ?? ''}`;
-  return new Promise((resolve, reject) => {
-    // As Kubernetes: the certificate of a hook's server is not checked, since nobody names it.
-    const request = (secure ? https : http).get({ host, port, path, headers, rejectUnauthorized: false });
-    if (timeoutSeconds > 0)
-      request.setTimeout(timeoutSeconds * 1000, () =>
-        request.destroy(new Error('the hook did not answer in time')),
-      );
-    request.on('error', reject);
-    request.on('response', (response) => {
-      response.resume();
-      response.on('error', reject);
-      response.on('end', () => {
-        const code = response.statusCode ?? 0;
-        if (code < 400) resolve();
-        else reject(new Error(`HTTP lifecycle hook (${path}) failed with status ${code}`));
-      });
-    });
-  });
+  const { scheme = 'HTTP', path = '/', httpHeaders: headers = [] } = action;
+  const page: HttpTarget = { scheme, host, port: portOf(action.port, container), path, headers };
+  const heard = (one: HttpTarget) => fetchPage(one, { agent: 'kube-lifecycle', signal });
+  try {
+    await heard(page);
+  } catch (error) {
+    if (!isPlainAnswer(error)) throw error;
+    // Hooks of old said HTTPS and were asked over HTTP; what they may not hear in the open is left out.
+    const open = headers.filter(({ name }) => name.toLowerCase() !== 'authorization');
+    await heard({ ...page, scheme: 'HTTP', headers: open }).catch(() => Promise.reject(error));
+    const message = `request to HTTPS lifecycle hook ${urlHost(host)}:${page.port} got HTTP response, retry with HTTP succeeded`;
+    events.event(pod, { type: 'Warning', reason: 'LifecycleHTTPFallback', message });
+  }
 }
 
-function portOf(port: string | number | object, container: V1Container): number {
-  const number = Number(port);
-  if (Number.isInteger(number) && number > 0) return number;
-  const named = container.ports?.find(({ name }) => name === String(port))?.containerPort;
-  if (named === undefined)
-    throw new Error(`couldn't find port: ${String(port)} in container ${container.name}`);
-  return named;
+/** What was answered was no TLS. OpenSSL calls every such answer a wrong version. */
+function isPlainAnswer(error: unknown): boolean {
+  return error instanceof Error && /wrong version number/.test(error.message);
 }

@@ -93,9 +93,9 @@ export class Killer {
     const { runtime, events, log } = this.options;
     const over = new AbortController();
     const signal = around.signal === undefined ? over.signal : AbortSignal.any([around.signal, over.signal]);
-    const target = { container, containerId: run.id, podIp: around.podIp };
+    const target = { pod, container, containerId: run.id, podIp: around.podIp };
     try {
-      const hook = runHook(runtime, handler, target, { timeoutSeconds: around.grace, signal });
+      const hook = runHook({ runtime, events }, handler, target, { timeoutSeconds: around.grace, signal });
       await abortable(Promise.race([hook, sleep(around.grace * 1000, over.signal)]), around.signal);
     } catch (error) {
       if (around.signal?.aborted) throw error;

@@ -3,6 +3,7 @@
 import type { IdMapping, PodSandboxConfig } from '../../cri/runtime.js';
 import { podLabels } from '../names.js';
 import type { Pod } from '../ports.js';
+import { type MachineLimits, sandboxResources } from '../resources.js';
 import { sandboxSecurity } from './security.js';
 
 export interface SandboxSurroundings {
@@ -14,6 +15,7 @@ export interface SandboxSurroundings {
   /** Of a pod that has its own users. */
   readonly ids?: IdMapping | undefined;
   readonly dns: NonNullable<PodSandboxConfig['dnsConfig']>;
+  readonly machine: Pick<MachineLimits, 'cpuCFSQuota'>;
 }
 
 const MAX_HOST_NAME = 63;
@@ -33,6 +35,7 @@ export function sandboxConfig(pod: Pod, around: SandboxSurroundings): PodSandbox
       cgroupParent: around.cgroupParent,
       securityContext: sandboxSecurity(pod, around.ids),
       sysctls: Object.fromEntries(sysctls.map((one) => [one.name, one.value])),
+      ...sandboxResources(pod.spec, around.machine),
     },
   };
 }

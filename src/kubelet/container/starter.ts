@@ -14,12 +14,15 @@ import { nanosToMs } from '../runtime/runtimePod.js';
 import type { StartFailure } from '../status/containerStatuses.js';
 import { containerConfig } from './containerConfig.js';
 import { runHook } from './hooks.js';
+import type { Killer } from './killer.js';
 
 export interface StarterOptions {
   readonly runtime: RuntimeService;
   readonly images: ImagePuller;
   readonly environment: ContainerEnvironment;
   readonly events: EventSink;
+  /** Ends a container whose postStart failed. */
+  readonly killer: Killer;
   readonly machine: () => MachineLimits;
   readonly now: () => number;
   readonly maxBackOffMs: number;
@@ -138,7 +141,7 @@ export class ContainerStarter {
 
   private async run(request: StartRequest): Promise<void> {
     const { pod, container, signal } = request;
-    const { runtime } = this.options;
+    const { runtime, events, killer } = this.options;
     const config = await this.configure(request);
     signal.throwIfAborted();
     const id = await this.attempt(request, 'CreateContainerError', () =>
@@ -149,14 +152,16 @@ export class ContainerStarter {
     this.tell(request, 'Started', `Started container ${container.name}`);
     const handler = container.lifecycle?.postStart;
     if (handler === undefined) return;
-    const target = { container, containerId: id, podIp: request.podIps[0] };
+    const podIp = request.podIps[0];
+    const target = { pod, container, containerId: id, podIp };
     try {
-      await abortable(runHook(runtime, handler, target, { signal }), signal);
+      await abortable(runHook({ runtime, events }, handler, target, { signal }), signal);
     } catch (error) {
       if (signal.aborted) throw error;
+      // What the hook said may hold secrets, and events are read by more people than pods are.
       this.warn(request, 'FailedPostStartHook', 'PostStartHook failed');
-      this.tell(request, 'Killing', 'FailedPostStartHook');
-      await runtime.stopContainer(id, pod.spec.terminationGracePeriodSeconds ?? 30);
+      const run = await runtime.containerStatus(id);
+      await killer.killContainer(pod, run, podIp, { message: 'FailedPostStartHook', signal });
       throw new KubeletError('PostStartHookError', `PostStartHook failed: ${messageOf(error)}`, {
         cause: error,
       });

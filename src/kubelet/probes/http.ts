@@ -1,4 +1,4 @@
-// A probe by HTTP GET.
+// HTTP GET as Kubernetes asks containers: probes, and the fetching that hooks share with them.
 // Guarantees: one connection of its own, closed at the end; reads at most 10 KiB; never longer than its time.
 import http from 'node:http';
 import https from 'node:https';
@@ -9,12 +9,15 @@ import type { ProbeAnswer } from './result.js';
 const MAX_BODY_BYTES = 10 * 1024;
 const MAX_REDIRECTS = 10;
 
-export interface HttpProbe {
+export interface HttpTarget {
   readonly scheme: string;
   readonly host: string;
   readonly port: number;
   readonly path: string;
   readonly headers: readonly V1HTTPHeader[];
+}
+
+export interface HttpProbe extends HttpTarget {
   readonly timeoutMs: number;
 }
 
@@ -25,31 +28,42 @@ interface Got {
 }
 
 export async function probeHttp(probe: HttpProbe): Promise<ProbeAnswer> {
-  const scheme = probe.scheme.toLowerCase() === 'https' ? 'https' : 'http';
-  const path = probe.path.startsWith('/') ? probe.path : `/${probe.path}`;
-  const first = `${scheme}://${urlHost(probe.host)}:${probe.port}${path}`;
-  if (!URL.canParse(first)) return { outcome: 'unknown', output: `parse "${first}": invalid URL` };
+  const url = urlOf(probe);
+  if (!URL.canParse(url)) return { outcome: 'unknown', output: `parse "${url}": invalid URL` };
   const signal = AbortSignal.timeout(probe.timeoutMs);
-  let url = new URL(first);
-  for (let redirects = 0; ; redirects++) {
-    let got: Got;
-    try {
-      got = await get(url, headersOf(probe.headers), signal);
-    } catch (error) {
-      const words = signal.aborted
-        ? 'context deadline exceeded (Client.Timeout exceeded while awaiting headers)'
-        : dialWords(error, `${urlHost(probe.host)}:${probe.port}`);
-      return { outcome: 'failure', output: `Get "${url.href}": ${words}` };
-    }
-    const next = redirectOf(got, url);
-    if (next === undefined) return judge(got);
+  try {
+    const { got, isAway } = await fetchPage(probe, { agent: 'kube-probe', signal });
     // What another host says is not this container's answer; that it redirects shows that it lives.
-    if (next.hostname !== url.hostname)
-      return { outcome: 'warning', output: `Probe terminated redirects, Response body: ${got.body}` };
-    if (redirects === MAX_REDIRECTS)
-      return { outcome: 'failure', output: `Get "${url.href}": stopped after ${MAX_REDIRECTS} redirects` };
+    return isAway
+      ? { outcome: 'warning', output: `Probe terminated redirects, Response body: ${got.body}` }
+      : judge(got);
+  } catch (error) {
+    const words = signal.aborted
+      ? 'context deadline exceeded (Client.Timeout exceeded while awaiting headers)'
+      : dialWords(error, `${urlHost(probe.host)}:${probe.port}`);
+    return { outcome: 'failure', output: `Get "${new URL(url).href}": ${words}` };
+  }
+}
+
+/** Follows redirects to the same host; one to another ends it, as `isAway`. Rejects when there is no answer. */
+export async function fetchPage(
+  target: HttpTarget,
+  { agent, signal }: { readonly agent: string; readonly signal: AbortSignal | undefined },
+): Promise<{ readonly got: Got; readonly isAway: boolean }> {
+  let url = new URL(urlOf(target));
+  for (let redirects = 0; ; redirects++) {
+    const got = await get(url, headersOf(target.headers, agent), signal);
+    const next = redirectOf(got, url);
+    if (next === undefined) return { got, isAway: false };
+    if (next.hostname !== url.hostname) return { got, isAway: true };
+    if (redirects === MAX_REDIRECTS) throw new Error(`stopped after ${MAX_REDIRECTS} redirects`);
     url = next;
   }
+}
+
+function urlOf({ scheme, host, port, path }: HttpTarget): string {
+  const protocol = scheme.toLowerCase() === 'https' ? 'https' : 'http';
+  return `${protocol}://${urlHost(host)}:${port}${path.startsWith('/') ? '' : '/'}${path}`;
 }
 
 function judge({ status, body }: Got): ProbeAnswer {
@@ -65,22 +79,23 @@ function redirectOf({ status, location }: Got, from: URL): URL | undefined {
 }
 
 /** Names may repeat; the probe's own Host, Accept and User-Agent win over ours, and an empty one removes it. */
-function headersOf(given: readonly V1HTTPHeader[]): http.OutgoingHttpHeaders {
+function headersOf(given: readonly V1HTTPHeader[], agent: string): http.OutgoingHttpHeaders {
   const headers = new Map<string, string[]>();
   for (const { name, value } of given) {
     const key = name.toLowerCase();
     headers.set(key, [...(headers.get(key) ?? []), value]);
   }
-  const merged: http.OutgoingHttpHeaders = { 'user-agent': 'kube-probe/1.36', accept: '*/*' };
+  const merged: http.OutgoingHttpHeaders = { 'user-agent': `${agent}/1.36`, accept: '*/*' };
   for (const [key, values] of headers) merged[key] = values.length === 1 ? values[0] : values;
   return Object.fromEntries(
     Object.entries({ ...merged, connection: 'close' }).filter(([, value]) => value !== ''),
   );
 }
 
-function get(url: URL, headers: http.OutgoingHttpHeaders, signal: AbortSignal): Promise<Got> {
+function get(url: URL, headers: http.OutgoingHttpHeaders, signal: AbortSignal | undefined): Promise<Got> {
   return new Promise((resolve, reject) => {
     const door = url.protocol === 'https:' ? https : http;
+    // Nobody names the authority of a container's certificate: it is not checked.
     const options = { headers, signal, agent: false as const, rejectUnauthorized: false };
     const request = door.get(url, options, (response) => {
       const pieces: Buffer[] = [];

@@ -33,8 +33,9 @@ export class ResizeActuator {
   async resize({ pod, containers, given, givenWhole, sandboxId }: ResizeOrder): Promise<void> {
     const { config, runtime, cgroups, machine } = this.options;
     const group = podCgroup(config.cgroupRoot, pod.spec, pod.metadata.uid);
-    const after = podCgroupResources(pod.spec, config);
-    const before = podCgroupResources(withResources(pod.spec, given, givenWhole), config);
+    const limits = { ...machine(), podPidsLimit: config.podPidsLimit };
+    const after = podCgroupResources(pod.spec, limits);
+    const before = podCgroupResources(withResources(pod.spec, given, givenWhole), limits);
     const isOurs = config.cgroupsPerQOS && cgroups !== undefined;
     await this.refuseBelowUse(group, after.memoryLimitBytes, `pod ${pod.metadata.name}`);
     if (isOurs) await cgroups.update(group, larger(before, after));
@@ -72,7 +73,7 @@ function sandboxResources(group: CgroupResources): LinuxContainerResources {
 
 /** Room for both: a limit that only one of the two has is left for the end. */
 function larger(one: CgroupResources, other: CgroupResources): CgroupResources {
-  const most = (key: keyof CgroupResources) => {
+  const most = (key: 'cpuShares' | 'cpuPeriodUs' | 'cpuQuotaUs' | 'memoryLimitBytes') => {
     const [a, b] = [one[key], other[key]];
     return a === undefined || b === undefined ? {} : { [key]: Math.max(a, b) };
   };

@@ -159,11 +159,11 @@ export class StatsCollector {
 
 const groupOf = (config: KubeletConfig, pod: Pod) => podCgroup(config.cgroupRoot, pod.spec, pod.metadata.uid);
 
-/** Of those on disk: one in memory counts as its pod's memory. */
+/** Of those on disk: one in memory counts as its pod's memory, and huge pages are counted by the kernel. */
 async function emptyDirs(config: KubeletConfig, { metadata, spec }: Pod): Promise<PodSample['volumes']> {
   const found: PodSample['volumes'][number][] = [];
   for (const { name, emptyDir } of spec.volumes ?? []) {
-    if (emptyDir === undefined || emptyDir.medium === 'Memory') continue;
+    if (emptyDir === undefined || (emptyDir.medium ?? '') !== '') continue;
     const dir = volumeDir(config.rootDir, metadata.uid, 'empty-dir', name);
     found.push({ name, ...(await diskUse(dir)) });
   }

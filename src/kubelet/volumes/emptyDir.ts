@@ -1,29 +1,35 @@
-// A directory that lives as long as its pod, on disk or in memory.
+// A directory that lives as long as its pod, on disk, in memory or in huge pages.
 // Guarantees: made once; its contents are never touched again, whatever else is set up anew.
 import { chmod, lstat, mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { V1EmptyDirVolumeSource } from '../../api/gen/types.js';
 import { tryParseQuantity } from '../../api/quantity.js';
 import { KubeletError } from '../error.js';
+import { isHugePages, pageSizeOf } from '../hugePages.js';
+import type { Pod } from '../ports.js';
 import { element, isMissing, podDir } from './files.js';
-import { holdsFileSystem, mountTmpfs } from './mountTable.js';
-import { ownByGroup } from './ownership.js';
+import { holdsFileSystem, mountHugePages, mountTmpfs } from './mountTable.js';
+import { fsGroupOf, ownByGroup } from './ownership.js';
 
 export async function setUpEmptyDir(options: {
   readonly rootDir: string;
-  readonly podUid: string;
+  readonly pod: Pod;
   readonly volume: string;
   readonly dir: string;
   readonly source: V1EmptyDirVolumeSource;
-  readonly fsGroup: number | undefined;
 }): Promise<void> {
-  const { rootDir, podUid, volume, dir, source, fsGroup } = options;
-  const { medium = '' } = source;
-  if (medium !== '' && medium !== 'Memory')
-    throw new KubeletError('FailedMount', `unknown storage medium ${JSON.stringify(medium)}`);
-  const plugin = path.join(podDir(rootDir, podUid), 'plugins', 'kubernetes.io~empty-dir', element(volume));
+  const { rootDir, pod, volume, dir, source } = options;
+  const mount = mountOf(source, pod);
+  const fsGroup = fsGroupOf(pod);
+  const plugin = path.join(
+    podDir(rootDir, pod.metadata.uid),
+    'plugins',
+    'kubernetes.io~empty-dir',
+    element(volume),
+  );
   await mkdir(dir, { recursive: true, mode: 0o750 });
-  const fresh = medium === 'Memory' && (await ensureTmpfs(dir, sizeOf(source.sizeLimit)));
+  const fresh = mount !== undefined && !(await holdsFileSystem(dir));
+  if (fresh) await mount(dir);
   if (!fresh && (await exists(path.join(plugin, 'ready')))) return;
   // By chmod, since what mkdir gives is cut by the umask.
   await chmod(dir, 0o777);
@@ -32,11 +38,19 @@ export async function setUpEmptyDir(options: {
   await writeFile(path.join(plugin, 'ready'), '');
 }
 
-/** A tmpfs at `dir`, kept if one is there. Answers whether it is new. */
-export async function ensureTmpfs(dir: string, sizeBytes?: bigint): Promise<boolean> {
-  if (await holdsFileSystem(dir)) return false;
-  await mountTmpfs(dir, sizeBytes);
-  return true;
+/** What its medium mounts; undefined for the disk. */
+function mountOf({ medium = '', sizeLimit }: V1EmptyDirVolumeSource, pod: Pod) {
+  if (medium === '') return undefined;
+  if (medium === 'Memory') return (dir: string) => mountTmpfs(dir, sizeOf(sizeLimit));
+  if (!isHugePages(medium))
+    throw new KubeletError('FailedMount', `unknown storage medium ${JSON.stringify(medium)}`);
+  const pageBytes = pageSizeOf(medium, pod.spec);
+  return (dir: string) => mountHugePages(dir, pageBytes);
+}
+
+/** A tmpfs at `dir`, kept if one is there. */
+export async function ensureTmpfs(dir: string): Promise<void> {
+  if (!(await holdsFileSystem(dir))) await mountTmpfs(dir, undefined);
 }
 
 function sizeOf(limit: string | undefined): bigint | undefined {

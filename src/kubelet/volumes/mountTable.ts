@@ -32,6 +32,10 @@ export async function mountTmpfs(dir: string, sizeBytes: bigint | undefined): Pr
   await tool(['mount', '-t', 'tmpfs', ...size, 'tmpfs', dir]);
 }
 
+export async function mountHugePages(dir: string, pageBytes: number): Promise<void> {
+  await tool(['mount', '-t', 'hugetlbfs', '-o', `pagesize=${pageBytes}`, 'nodev', dir]);
+}
+
 /** `source` may be a link in /proc to an open descriptor. */
 export async function bindMount(source: string, target: string): Promise<void> {
   await tool(['mount', '--no-canonicalize', '--bind', source, target]);

@@ -104,9 +104,7 @@ export function makePodVolumes(options: PodVolumesOptions): PodVolumes {
     if (other !== undefined)
       throw new KubeletError('FailedMount', `volumes of type ${other} are not supported by this kubelet`);
     const dir = at('empty-dir');
-    const fsGroup = fsGroupOf(pod);
-    const source = emptyDir ?? {};
-    await setUpEmptyDir({ rootDir: base, podUid: uid, volume: volume.name, dir, source, fsGroup });
+    await setUpEmptyDir({ rootDir: base, pod, volume: volume.name, dir, source: emptyDir ?? {} });
     return dir;
   }
 

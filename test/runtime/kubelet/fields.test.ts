@@ -9,6 +9,7 @@ import {
   PERSISTENT_VOLUME_CLAIMS,
   PERSISTENT_VOLUMES,
   PODS,
+  RUNTIME_CLASSES,
   SECRETS,
   SERVICES,
 } from '../../../src/api/resources.js';
@@ -36,9 +37,7 @@ describeWith(NEEDS, 'the fields of a pod', () => {
     pods.create(name, { restartPolicy: 'Never', ...spec });
   const until = (name: string, holds: (pod: Stored<V1Pod>) => boolean) =>
     pods.until('as wanted', name, holds);
-  const remove = async (name: string) => {
-    await client.of(PODS).delete({ namespace: 'default', name }, { gracePeriodSeconds: 0 });
-  };
+  const remove = (name: string) => pods.drop(name);
   const told: PodNode['told'] = (...words) => pods.told(...words);
   const idOf = ({ status }: Stored<V1Pod>, name = 'main') =>
     [...(status.containerStatuses ?? []), ...(status.ephemeralContainerStatuses ?? [])]
@@ -521,7 +520,7 @@ describeWith(NEEDS, 'the fields of a pod', () => {
       ],
     });
     await create('served', {
-      runtimeClassName: 'runc',
+      runtimeClassName: 'plain',
       readinessGates: [{ conditionType: 'example.com/open' }],
       containers: [
         shell(`echo > /tmp/up; ${SLEEP}`, {
@@ -532,6 +531,9 @@ describeWith(NEEDS, 'the fields of a pod', () => {
           livenessProbe: { ...probing('true'), failureThreshold: 60 },
         }),
       ],
+    });
+    await client.of(RUNTIME_CLASSES).create({
+      ...{ apiVersion: 'node.k8s.io/v1', kind: 'RuntimeClass', metadata: { name: 'plain' }, handler: 'runc' },
     });
     await create('classless', { runtimeClassName: 'none', containers: [shell(SLEEP)] });
     const conditionOf = ({ status }: Stored<V1Pod>, type: string) =>
@@ -560,8 +562,8 @@ describeWith(NEEDS, 'the fields of a pod', () => {
       restartCount: 1,
       lastState: { terminated: { exitCode: 3 } },
     });
-    expect((await client.of(PODS).get({ namespace: 'default', name: 'classless' })).status.phase).toBe(
-      'Pending',
+    expect((await pods.event('classless', ({ reason }) => reason === 'FailedCreatePodSandBox')).message).toBe(
+      'Failed to create pod sandbox: runtimeclass.node.k8s.io "none" not found',
     );
     const [sandbox] = await node.cri.runtime.listPodSandbox({
       labels: { 'io.kubernetes.pod.name': 'served' },

@@ -70,6 +70,12 @@ export abstract class NodePods {
         if (Date.now() > deadline) throw new Error(`${name} is still there: ${this.said()}`);
   }
 
+  /** Without grace, and without waiting for its end. */
+  async drop(...names: readonly string[]): Promise<void> {
+    for (const name of names)
+      await this.client.of(PODS).delete({ namespace: 'default', name }, { gracePeriodSeconds: 0 });
+  }
+
   /** What the kubelet said of a pod, once one of it is as wanted. */
   async event(pod: string, isWanted: (event: CoreV1Event) => boolean): Promise<CoreV1Event> {
     const said: CoreV1Event[] = [];

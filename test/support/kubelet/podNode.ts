@@ -5,7 +5,7 @@ import type { V1Container, V1PodSpec } from '../../../src/api/gen/types.js';
 import type { Client } from '../../../src/client/client.js';
 import { openClient } from '../../../src/client/typedClient.js';
 import { CriNode } from '../criNode.js';
-import { startTestApiServer, type TestApiServer, type TestApiServerOptions } from '../testApiServer.js';
+import { startTestApiServer, type TestApiServer } from '../testApiServer.js';
 import { eventually } from '../testCluster.js';
 import { KUBELET_MAIN, KubeletProcess } from './kubeletProcess.js';
 import { makeNamespaces, NodePods, shell } from './nodePods.js';
@@ -26,10 +26,14 @@ export class PodNode extends NodePods {
     super(node, client);
   }
 
-  /** `config` is more of the kubelet's configuration file. */
-  static async start(config: object = {}, server: TestApiServerOptions = {}): Promise<PodNode> {
+  /** `config` is more of the kubelet's configuration file; `prepare` comes before the kubelet. */
+  static async start(
+    config: object = {},
+    { prepare }: { readonly prepare?: (node: CriNode) => Promise<void> } = {},
+  ): Promise<PodNode> {
     const node = await CriNode.start();
-    const api = await startTestApiServer(server);
+    await prepare?.(node);
+    const api = await startTestApiServer();
     const client = openClient(api.transport);
     await makeNamespaces(client);
     const kubelet = await KubeletProcess.make(node, api, {
@@ -67,7 +71,7 @@ export class PodNode extends NodePods {
     const containers = [shell(`( ${script} ) > /dev/termination-log 2>&1`, more)];
     await this.create(name, { restartPolicy: 'Never', containers, ...spec });
     const { status } = await this.ended(name);
-    await this.remove(name);
+    await this.drop(name);
     return (status.containerStatuses?.[0]?.state?.terminated?.message ?? '').trimEnd().split('\n');
   }
 

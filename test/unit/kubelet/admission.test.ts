@@ -47,6 +47,7 @@ describe('what a node takes', () => {
     ['a pod that fits', asking({ cpu: '2', memory: '1Gi' }), [], undefined],
     ['too much cpu', asking({ cpu: '1500m' }), [asking({ cpu: '600m' })], 'OutOfcpu'],
     ['too much memory', asking({ memory: '2Gi' }), [], 'OutOfmemory'],
+    ['huge pages that it has too few of', asking({ 'hugepages-2Mi': '2Mi' }), [], 'OutOfhugepages-2Mi'],
     ['one pod too many', asking({}), others(3), 'OutOfpods'],
     ['a selector that matches', asking({}, { nodeSelector: { disk: 'ssd' } }), [], undefined],
     ['a selector that does not', asking({}, { nodeSelector: { disk: 'hdd' } }), [], 'NodeAffinity'],

@@ -6,6 +6,7 @@ import {
   podCgroup,
   podCgroupResources,
   podRequest,
+  sandboxResources,
 } from '../../../src/kubelet/resources.js';
 import { container } from './support.js';
 
@@ -15,7 +16,9 @@ const spec = (resources?: V1ResourceRequirements, more: Partial<V1PodSpec> = {})
   ...more,
 });
 const both = (cpu: string, memory: string) => ({ requests: { cpu, memory }, limits: { cpu, memory } });
-const limits = { cpuCFSQuota: true, podPidsLimit: -1 };
+const MIB = 2 ** 20;
+const limits = { cpuCFSQuota: true, podPidsLimit: -1, hugePageSizes: [2 * MIB, GIB] };
+const NO_PAGES = { hugePageLimits: { '2MB': 0, '1GB': 0 } };
 
 describe('requests and limits as the kernel takes them', () => {
   test.each<[string, V1PodSpec, number]>([
@@ -32,8 +35,7 @@ describe('requests and limits as the kernel takes them', () => {
   test('a container', () => {
     const pod = spec({ requests: { cpu: '250m' }, limits: { cpu: '500m', memory: '64Mi' } });
     const made = containerResources(pod, pod.containers[0] ?? container('none'), {
-      memoryCapacity: GIB,
-      cpuCFSQuota: true,
+      ...{ memoryCapacity: GIB, cpuCFSQuota: true, hugePageSizes: [] },
     });
     expect(made).toMatchObject({
       cpuShares: 256,
@@ -49,12 +51,41 @@ describe('requests and limits as the kernel takes them', () => {
       cpuQuotaUs: 100_000,
       cpuPeriodUs: 100_000,
       memoryLimitBytes: GIB,
+      ...NO_PAGES,
     });
     const half = { containers: [container('a', { resources: both('1', '1Gi') }), container('b')] };
-    expect(podCgroupResources(half, limits)).toEqual({ cpuShares: 1024 });
+    expect(podCgroupResources(half, limits)).toEqual({ cpuShares: 1024, ...NO_PAGES });
     expect(podCgroupResources(spec(), { ...limits, podPidsLimit: 100 })).toEqual({
       cpuShares: 2,
       pidsLimit: 100,
+      ...NO_PAGES,
+    });
+  });
+
+  test('huge pages: what was asked for of each size, and none of the others', () => {
+    const pages = (amounts: Record<string, string>) =>
+      container(`c${Object.values(amounts).join('-')}`, {
+        resources: { requests: amounts, limits: { cpu: '1', ...amounts } },
+      });
+    const pod = { containers: [pages({ 'hugepages-2Mi': '4Mi' }), pages({ 'hugepages-2Mi': '6Mi' })] };
+    const machine = { ...limits, memoryCapacity: GIB };
+    expect(containerResources(pod, pod.containers[0] ?? container('none'), machine).hugepageLimits).toEqual([
+      { pageSize: '2MB', limit: 4 * MIB },
+      { pageSize: '1GB', limit: 0 },
+    ]);
+    expect(podCgroupResources(pod, limits).hugePageLimits).toEqual({ '2MB': 10 * MIB, '1GB': 0 });
+  });
+
+  test('overhead comes on top of the pod, and is told to the runtime apart from it', () => {
+    const pod = spec(both('1', '1Gi'), { overhead: { cpu: '500m', memory: '1Gi' } });
+    expect(podCgroupResources(pod, limits)).toMatchObject({
+      ...{ cpuShares: 1536, cpuQuotaUs: 150_000, memoryLimitBytes: 2 * GIB },
+    });
+    const open = spec({ requests: { cpu: '1' } }, { overhead: { cpu: '500m', memory: '1Gi' } });
+    expect(podCgroupResources(open, limits)).toEqual({ cpuShares: 1536, ...NO_PAGES });
+    expect(sandboxResources(pod, limits)).toEqual({
+      resources: { cpuShares: 1024, cpuQuota: 100_000, cpuPeriod: 100_000, memoryLimitInBytes: GIB },
+      overhead: { cpuShares: 512, cpuQuota: 50_000, cpuPeriod: 100_000, memoryLimitInBytes: GIB },
     });
   });
 

@@ -39,6 +39,7 @@ export function validateContainers(spec: V1PodSpec, at: string): Cause[] {
       return [
         ...causes,
         ...validateContainer(container, here, volumes),
+        ...validateContainerSecurity(container.securityContext, `${here}.securityContext`, spec),
         ...validateStopSignal(container, here, spec.os),
         ...validateFileKeys(container, here, spec.volumes ?? []),
       ];
@@ -76,7 +77,6 @@ function validateContainer(container: V1Container, at: string, volumes: Readonly
       validateEnvFrom(source, `${at}.envFrom[${index}]`),
     ),
     ...validateMounts(container, at, volumes),
-    ...validateContainerSecurity(container.securityContext, `${at}.securityContext`),
     ...validateResize(container.resizePolicy ?? [], `${at}.resizePolicy`),
     ...validateRestartRules(container, at),
     ...validateProbes(container, at),

@@ -50,7 +50,12 @@ function validateHostUsers(spec: V1PodSpec, at: string): Cause[] {
     .map((field) => invalidValue(`${at}.${field}`, true, 'when `hostUsers` is false'));
 }
 
-export function validateContainerSecurity(context: V1SecurityContext | undefined, at: string): Cause[] {
+/** `hostUsers` of the pod: what is hidden in /proc is hidden from the node's root, and from no other. */
+export function validateContainerSecurity(
+  context: V1SecurityContext | undefined,
+  at: string,
+  { hostUsers }: Pick<V1PodSpec, 'hostUsers'>,
+): Cause[] {
   if (context === undefined) return [];
   const { privileged, allowPrivilegeEscalation, capabilities, procMount } = context;
   const causes = [
@@ -58,6 +63,9 @@ export function validateContainerSecurity(context: V1SecurityContext | undefined
     ...(procMount === undefined || ['Default', 'Unmasked'].includes(procMount)
       ? []
       : [notSupported(`${at}.procMount`, procMount, ['Default', 'Unmasked'])]),
+    ...(procMount === 'Unmasked' && hostUsers !== false
+      ? [invalidValue(`${at}.procMount`, procMount, '`hostUsers` must be false to use `Unmasked`')]
+      : []),
     ...validateSeccomp(context.seccompProfile, `${at}.seccompProfile`),
     ...validateAppArmor(context.appArmorProfile, `${at}.appArmorProfile`),
   ];

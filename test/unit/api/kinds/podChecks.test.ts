@@ -47,6 +47,26 @@ describe('a pod is refused with', () => {
       'can only use minDomains if whenUnsatisfiable=DoNotSchedule, not ScheduleAnyway',
     ],
     [
+      'an open /proc with the users of the node',
+      container({ securityContext: { procMount: 'Unmasked' } }),
+      'spec.containers[0].securityContext.procMount: Invalid value: "Unmasked": `hostUsers` must be false to use `Unmasked`',
+    ],
+    [
+      'huge pages and nothing else',
+      container({ resources: { limits: { 'hugepages-2Mi': '4Mi' } } }),
+      'spec.containers[0].resources: Forbidden: HugePages require cpu or memory',
+    ],
+    [
+      'half a huge page',
+      container({ resources: { limits: { cpu: '1', 'hugepages-2Mi': '3Mi' } } }),
+      'spec.containers[0].resources: Invalid value: "3Mi": 3Mi is not positive integer multiple of hugepages-2Mi',
+    ],
+    [
+      'huge pages without a limit',
+      container({ resources: { requests: { cpu: '1', 'hugepages-2Mi': '4Mi' } } }),
+      'spec.containers[0].resources.limits: Required value: Limit must be set for non overcommitable resources',
+    ],
+    [
       'a signal to stop by and no system to know it',
       container({ lifecycle: { stopSignal: 'SIGUSR1' } }),
       'spec.containers[0].lifecycle.stopSignal: Forbidden: may not be set for containers with empty `spec.os.name`',

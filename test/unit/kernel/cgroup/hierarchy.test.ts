@@ -82,4 +82,18 @@ describe('limits of control groups', () => {
     ]);
     expect(planWrites({ cpuQuotaUs: -1 }, 'v2')[0]?.text).toBe('max 100000');
   });
+
+  test('huge pages are limited by size, used and reserved, where there is such a controller', () => {
+    const hugePageLimits = { '2MB': 4 << 20 };
+    const of = (kind: 'v1' | 'v2') => planWrites({ hugePageLimits }, kind);
+    expect(of('v1').map(({ file }) => file)).toEqual([
+      'hugetlb.2MB.limit_in_bytes',
+      'hugetlb.2MB.rsvd.limit_in_bytes',
+    ]);
+    expect(of('v2')).toEqual([
+      { controller: 'hugetlb', file: 'hugetlb.2MB.max', text: '4194304', isOptional: true },
+      { controller: 'hugetlb', file: 'hugetlb.2MB.rsvd.max', text: '4194304', isOptional: true },
+    ]);
+    expect(() => planWrites({ hugePageLimits: { '2MB': -2 } }, 'v2')).toThrow(/2MB/);
+  });
 });

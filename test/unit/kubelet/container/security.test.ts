@@ -42,6 +42,7 @@ describe('security contexts', () => {
       { capabilities: { add: ['NET_ADMIN'], drop: ['ALL'] } },
       { capabilities: { addCapabilities: ['NET_ADMIN'], dropCapabilities: ['ALL'] } },
     ],
+    ['an open /proc', { procMount: 'Unmasked' }, { maskedPaths: [], readonlyPaths: [] }],
     [
       'the default seccomp profile',
       { seccompProfile: { type: 'RuntimeDefault' } },

@@ -44,7 +44,8 @@ test('more pods than ranges are refused', async () => {
 test('the sandbox, the container and its mounts carry the range; other pods carry none', () => {
   const pod = podOf({ hostUsers: false });
   const ids = { hostId: 65_536, containerId: 0, length: 65_536 };
-  const around = { attempt: 0, podLogsDir: '/l', cgroupParent: '', clusterDomain: '' };
+  const machine = { cpuCFSQuota: true };
+  const around = { attempt: 0, podLogsDir: '/l', cgroupParent: '', clusterDomain: '', machine };
   const dns = { servers: [], searches: [], options: [] };
   const users = { usernsOptions: { mode: 'POD', uids: [ids], gids: [ids] } };
   expect(sandboxConfig(pod, { ...around, dns, ids }).linux.securityContext.namespaceOptions).toMatchObject(
@@ -52,7 +53,7 @@ test('the sandbox, the container and its mounts carry the range; other pods carr
   );
   const parts = {
     ...{ pod, container: container('web'), restartCount: 0, imageRef: 'i', image: undefined, envs: [] },
-    ...{ machine: { memoryCapacity: 1, cpuCFSQuota: true }, seccompRoot: '/s' },
+    ...{ machine: { memoryCapacity: 1, cpuCFSQuota: true, hugePageSizes: [] }, seccompRoot: '/s' },
     mounts: [{ containerPath: '/a', hostPath: '/b', readonly: false }],
   };
   const config = containerConfig({ ...parts, ids });
