@@ -124,6 +124,27 @@ describeWith(NEEDS, 'probes over the network of pods', () => {
     await pods.drop('dialled');
   });
 
+  test('who does not start in time is ended with the grace of that probe, and begins again', async () => {
+    const startupProbe = {
+      ...{ ...EVERY_SECOND, tcpSocket: { port: 1 }, failureThreshold: 2 },
+      terminationGracePeriodSeconds: 1,
+    };
+    await pods.create('unborn', {
+      terminationGracePeriodSeconds: 600,
+      containers: [shell(SLEEP, { startupProbe })],
+    });
+    const pod = await restarted('unborn');
+    expect(main(pod)).toMatchObject({ started: false, lastState: { terminated: { exitCode: 137 } } });
+    await unhealthy(
+      'unborn',
+      `Startup probe failed: dial tcp ${pod.status.podIP}:1: connect: connection refused`,
+    );
+    expect((await pods.event('unborn', ({ reason }) => reason === 'Killing')).message).toBe(
+      'Container main failed startup probe, will be restarted',
+    );
+    await pods.drop('unborn');
+  });
+
   test('no answer in time, by HTTP and by command, and an answer that leads elsewhere', async () => {
     const soon = { periodSeconds: 1, timeoutSeconds: 1 };
     const spec = serving.spec(
