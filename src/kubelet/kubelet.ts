@@ -28,6 +28,7 @@ import { NodeManager } from './node/nodeManager.js';
 import { allocatableOf, nodeLabels, nodeOf } from './node/nodeStatus.js';
 import { Pleg, type PlegDiffer } from './pleg.js';
 import { PodManager } from './podManager.js';
+import { PodSandboxes } from './podSandbox.js';
 import { PodSyncer } from './podSync.js';
 import { PodWorkers } from './podWorkers.js';
 import type { ContainerEnvironment, Pod, PodVolumes, ProbeKind, Probes } from './ports.js';
@@ -160,7 +161,7 @@ export async function runKubelet(around: KubeletSurroundings): Promise<RunningKu
   });
   const classes = new RuntimeClasses(informers);
   const handlerOf = (pod: Pod) => {
-    const handler = classes.knownHandler(pod);
+    const handler = classes.handlerOf(pod);
     return state.facts().handlers.find((one) => one.name === handler)?.features;
   };
   const parts = around.parts({
@@ -194,27 +195,15 @@ export async function runKubelet(around: KubeletSurroundings): Promise<RunningKu
     maxBackOffMs: config.maxContainerBackOffMs,
     seccompRoot: path.join(config.rootDir, 'seccomp'),
   });
-  const syncer = new PodSyncer({
-    ...{
-      config,
-      runtime,
-      cache,
-      cgroups,
-      statuses,
-      events,
-      log,
-      now,
-      ticks,
-      hostIps,
-      starter,
-      killer,
-      classes,
-    },
-    machine: limits,
-    volumes: parts.volumes,
-    probes: parts.probes,
+  const sandboxes = new PodSandboxes({
+    ...{ config, runtime, cgroups, machine: limits, classes, events, hostIps },
     users: new UserNamespaces({ ...config, podsOnDisk: () => parts.volumes.podsOnDisk() }),
     canMapUsers: (pod) => handlerOf(pod)?.userNamespaces === true,
+    dnsOf: (pod) => dnsOf(pod, config, events),
+  });
+  const syncer = new PodSyncer({
+    ...{ config, runtime, cache, statuses, events, log, now, ticks, hostIps },
+    ...{ sandboxes, starter, killer, volumes: parts.volumes, probes: parts.probes },
     resizes: new Resizes({
       ...{ statuses, events, pending: (uid) => allocations.pending(uid) },
       actuator: new ResizeActuator({
@@ -226,7 +215,6 @@ export async function runKubelet(around: KubeletSurroundings): Promise<RunningKu
       }),
     }),
     networkProblem: () => state.networkProblem(),
-    dnsOf: (pod) => dnsOf(pod, config, events),
     pullSecretsOf: (pod, { image = '' }) => podCredentials(pod, image, parts.secret),
   });
   const workers = new PodWorkers(syncer, { log, resyncMs: config.syncFrequencyMs });

@@ -1,61 +1,37 @@
 // What a pod worker does: bring a pod up, keep it as its spec says, take it down. The IO around podActions.
-// Guarantees: order is cgroup and directories, sandbox beside volumes and images, init containers, containers; status is told before and after.
-import { mkdir } from 'node:fs/promises';
+// Guarantees: order is sandbox beside volumes and images, init containers, containers; status is told before and after.
 import { availableParallelism } from 'node:os';
 import type { V1Container, V1PodStatus } from '../api/gen/types.js';
 import type { Log } from '../api/log.js';
-import type {
-  AuthConfig,
-  ContainerStatus,
-  IdMapping,
-  PodSandboxConfig,
-  RuntimeService,
-} from '../cri/runtime.js';
-import type { CgroupPort } from '../kernel/cgroup/port.js';
+import type { AuthConfig, ContainerStatus, RuntimeService } from '../cri/runtime.js';
 import type { KubeletConfig } from './config.js';
 import type { Killer } from './container/killer.js';
-import { podLogDirectory, sandboxConfig } from './container/sandboxConfig.js';
 import type { ContainerStarter } from './container/starter.js';
-import type { UserNamespaces } from './container/userNamespaces.js';
 import { KubeletError, messageOf } from './error.js';
 import type { EventSink } from './events.js';
 import { makeGate } from './gate.js';
-import { allContainers, ephemeralContainers, isRestartable, podText } from './names.js';
+import { ephemeralContainers, isRestartable, podText } from './names.js';
 import { computePodActions, type PodActions, restartsAll } from './podActions.js';
+import type { PodSandboxes } from './podSandbox.js';
 import type { PodFailure, PodSync, PodTermination, SyncOutcome } from './podWorkers.js';
 import type { Pod, PodVolumes, Probes } from './ports.js';
 import { givenTo, type Resizes } from './resize/resizes.js';
-import { type MachineLimits, podCgroup, podCgroupPlaces, podCgroupResources } from './resources.js';
 import type { PodCache } from './runtime/podCache.js';
-import {
-  isRunning,
-  latest,
-  livingContainers,
-  type RuntimePod,
-  readySandbox,
-  sandboxIps,
-} from './runtime/runtimePod.js';
-import type { RuntimeClasses } from './runtimeClasses.js';
+import { isRunning, latest, livingContainers, type RuntimePod, readySandbox } from './runtime/runtimePod.js';
 import { withNextRun } from './status/containerStatuses.js';
 import { podStatus, probedStatuses } from './status/podStatus.js';
 import type { StatusManager } from './status/statusManager.js';
-import { podDir } from './volumes/files.js';
 
 export interface PodSyncOptions {
   readonly config: KubeletConfig;
   readonly runtime: RuntimeService;
+  readonly sandboxes: PodSandboxes;
   readonly cache: PodCache;
-  readonly cgroups: CgroupPort | undefined;
-  readonly machine: () => MachineLimits;
   readonly volumes: PodVolumes;
   readonly probes: Probes;
   readonly killer: Killer;
   readonly starter: ContainerStarter;
   readonly resizes: Resizes;
-  readonly users: UserNamespaces;
-  /** The runtime can give this pod users of its own. */
-  readonly canMapUsers: (pod: Pod) => boolean;
-  readonly classes: RuntimeClasses;
   readonly statuses: StatusManager;
   readonly events: EventSink;
   readonly log: Log;
@@ -66,14 +42,7 @@ export interface PodSyncOptions {
   readonly hostIps: () => readonly string[];
   /** Undefined when pods may have their own network. */
   readonly networkProblem: () => string | undefined;
-  readonly dnsOf: (pod: Pod) => Promise<NonNullable<PodSandboxConfig['dnsConfig']>>;
   readonly pullSecretsOf: (pod: Pod, container: V1Container) => Promise<readonly AuthConfig[]>;
-}
-
-interface PodSandbox {
-  readonly id: string;
-  readonly config: PodSandboxConfig;
-  readonly podIps: readonly string[];
 }
 
 const FIRST_INIT_WAIT_MS = 20;
@@ -127,26 +96,23 @@ export class PodSyncer implements PodSync {
    * nothing: its processes are ended and its files removed without it.
    */
   private async endAtOnce(uid: string): Promise<void> {
-    const { config, cgroups, volumes, log } = this.options;
-    if (!config.cgroupsPerQOS || cgroups === undefined) return;
+    const { sandboxes, volumes, log } = this.options;
     try {
-      for (const group of podCgroupPlaces(config.cgroupRoot, uid)) await cgroups.kill(group);
-      await volumes.tearDown(uid);
+      if (await sandboxes.killProcesses(uid)) await volumes.tearDown(uid);
     } catch (error) {
       log.warn('cannot end a pod at once', { podUid: uid, error: messageOf(error) });
     }
   }
 
   async terminated(uid: string, pod: Pod | undefined): Promise<void> {
-    const { volumes, statuses, starter, resizes, users } = this.options;
+    const { volumes, statuses, starter, resizes, sandboxes } = this.options;
     await volumes.tearDown(uid);
-    await this.removeCgroups(uid);
+    await sandboxes.forget(uid);
     starter.forget(uid);
     this.syncedAt.delete(uid);
     this.volumesAt.delete(uid);
     this.initWaits.delete(uid);
     resizes.forget(uid);
-    users.forget(uid);
     // The worker is finished when this returns; only then may the API forget the pod.
     if (pod !== undefined) setImmediate(() => statuses.flush(uid));
   }
@@ -218,7 +184,7 @@ export class PodSyncer implements PodSync {
     actions: PodActions,
     signal: AbortSignal,
   ): Promise<number | undefined> {
-    const { killer, starter } = this.options;
+    const { killer, starter, sandboxes } = this.options;
     const podIp = before.podIP;
     if (actions.killPod) {
       if (runtimePod.sandboxes.length > 0)
@@ -251,7 +217,7 @@ export class PodSyncer implements PodSync {
       : undefined;
     const [volumes, made] = await Promise.allSettled([
       this.setUpVolumes(pod),
-      this.sandbox(pod, actions, signal),
+      sandboxes.of(pod, actions, signal),
     ]);
     if (made.status === 'rejected') throw made.reason;
     if (volumes.status === 'rejected') throw volumes.reason;
@@ -288,33 +254,6 @@ export class PodSyncer implements PodSync {
     return FIRST_INIT_WAIT_MS;
   }
 
-  /** The sandbox that the pod has, or a new one, with its addresses. */
-  private async sandbox(
-    pod: Pod,
-    { createSandbox, sandboxId, attempt }: PodActions,
-    signal: AbortSignal,
-  ): Promise<PodSandbox> {
-    const refuse = (error: unknown) => this.refuseSandbox(pod, error);
-    const handler = await this.options.classes.handlerOf(pod, signal).catch(refuse);
-    const [config] = await Promise.all([this.sandboxConfig(pod, attempt).catch(refuse), this.prepare(pod)]);
-    const id =
-      createSandbox || sandboxId === undefined ? await this.createSandbox(pod, config, handler) : sandboxId;
-    return { id, config, podIps: await this.podIps(pod, id) };
-  }
-
-  private async prepare(pod: Pod): Promise<void> {
-    const { config, cgroups, machine } = this.options;
-    const { podPidsLimit } = config;
-    const group = podCgroup(config.cgroupRoot, pod.spec, pod.metadata.uid);
-    const limits = podCgroupResources(pod.spec, { ...machine(), podPidsLimit });
-    const logs = podLogDirectory(config.podLogsDir, pod);
-    await Promise.all([
-      config.cgroupsPerQOS ? cgroups?.create(group, limits) : undefined,
-      mkdir(podDir(config.rootDir, pod.metadata.uid), { recursive: true, mode: 0o750 }),
-      ...allContainers(pod).map(({ name }) => mkdir(`${logs}/${name}`, { recursive: true, mode: 0o755 })),
-    ]);
-  }
-
   /** What changed in the API comes into the volumes of a running pod, within the time that Kubernetes takes. */
   private async refreshVolumes(pod: Pod): Promise<void> {
     const { uid } = pod.metadata;
@@ -336,58 +275,6 @@ export class PodSyncer implements PodSync {
       this.warn(pod, 'FailedMount', messageOf(error));
       throw error;
     }
-  }
-
-  private async sandboxConfig(pod: Pod, attempt: number): Promise<PodSandboxConfig> {
-    const { config, dnsOf, machine } = this.options;
-    const cgroupParent = config.cgroupsPerQOS
-      ? podCgroup(config.cgroupRoot, pod.spec, pod.metadata.uid)
-      : config.cgroupRoot === '/'
-        ? ''
-        : config.cgroupRoot;
-    const { podLogsDir, clusterDomain } = config;
-    const [dns, ids] = await Promise.all([dnsOf(pod), this.idsOf(pod)]);
-    const around = { attempt, podLogsDir, cgroupParent, clusterDomain, dns, ids, machine: machine() };
-    return sandboxConfig(pod, around);
-  }
-
-  /** Of a pod that has its own users. Without them its root would have the rights of the node's. */
-  private async idsOf(pod: Pod): Promise<IdMapping | undefined> {
-    if (pod.spec.hostUsers !== false) return undefined;
-    const { config, users, canMapUsers } = this.options;
-    if (!canMapUsers(pod))
-      throw new KubeletError(
-        'CreatePodSandboxError',
-        "can't set `spec.hostUsers: false`, runtime does not support user namespaces",
-      );
-    await mkdir(podDir(config.rootDir, pod.metadata.uid), { recursive: true, mode: 0o750 });
-    return users.rangeOf(pod.metadata.uid);
-  }
-
-  private async createSandbox(pod: Pod, config: PodSandboxConfig, handler: string): Promise<string> {
-    const { runtime } = this.options;
-    try {
-      return await runtime.runPodSandbox(config, handler);
-    } catch (error) {
-      return this.refuseSandbox(pod, error);
-    }
-  }
-
-  private refuseSandbox(pod: Pod, cause: unknown): never {
-    this.warn(pod, 'FailedCreatePodSandBox', `Failed to create pod sandbox: ${messageOf(cause)}`);
-    throw new KubeletError('CreatePodSandboxError', messageOf(cause), { cause });
-  }
-
-  private async podIps(pod: Pod, sandboxId: string): Promise<readonly string[]> {
-    if (pod.spec.hostNetwork === true) return this.options.hostIps();
-    return sandboxIps(await this.options.runtime.podSandboxStatus(sandboxId));
-  }
-
-  /** A pod may have changed its class, and an orphan's is unknown: all three places are cleared. */
-  private async removeCgroups(uid: string): Promise<void> {
-    const { config, cgroups } = this.options;
-    if (!config.cgroupsPerQOS || cgroups === undefined) return;
-    for (const path of podCgroupPlaces(config.cgroupRoot, uid)) await cgroups.remove(path);
   }
 
   /** Computes the status and hands it on. */

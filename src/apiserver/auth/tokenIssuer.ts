@@ -33,6 +33,8 @@ export interface TokenIssuerOptions {
 export interface IssuedToken {
   readonly token: string;
   readonly expirationTimestamp: string;
+  /** How long it lives: what was asked for, or less. */
+  readonly expirationSeconds: number;
 }
 
 export interface BoundPod {
@@ -82,7 +84,7 @@ export function makeTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
         .setJti(randomUUID())
         .sign(key.key);
       const expirationTimestamp = new Date((issuedAt + seconds) * 1000).toISOString().replace('.000Z', 'Z');
-      return { token, expirationTimestamp };
+      return { token, expirationTimestamp, expirationSeconds: seconds };
     },
   };
 }

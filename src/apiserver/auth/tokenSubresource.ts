@@ -58,7 +58,7 @@ export function makeTokenSubresource({ issuer, lookups, admission }: Deps): Subr
         });
       const { boundObjectRef } = request.spec ?? {};
       const bound = await boundObject(namespace, boundObjectRef);
-      const status = await issuer.issue(request, account, bound);
+      const { expirationSeconds, ...status } = await issuer.issue(request, account, bound);
       const { metadata } = account;
       return {
         kind: KIND.kind,
@@ -70,6 +70,7 @@ export function makeTokenSubresource({ issuer, lookups, admission }: Deps): Subr
         },
         spec: {
           ...request.spec,
+          expirationSeconds,
           audiences: request.spec?.audiences?.length ? request.spec.audiences : issuer.audiences,
         },
         status,

@@ -16,21 +16,21 @@ export interface HookTarget {
   readonly podIp: string | undefined;
 }
 
-interface Helpers {
+interface HookPorts {
   readonly runtime: RuntimeService;
   readonly events: EventSink;
 }
 
 /** `timeoutSeconds` of 0 means no limit of its own. */
 export async function runHook(
-  helpers: Helpers,
+  ports: HookPorts,
   handler: V1LifecycleHandler,
   target: HookTarget,
   { timeoutSeconds = 0, signal }: { readonly timeoutSeconds?: number; readonly signal?: AbortSignal } = {},
 ): Promise<void> {
   if (handler.exec !== undefined) {
     const command = handler.exec.command ?? [];
-    const { exitCode, stdout, stderr } = await helpers.runtime.execSync(
+    const { exitCode, stdout, stderr } = await ports.runtime.execSync(
       target.containerId,
       command,
       timeoutSeconds,
@@ -39,13 +39,13 @@ export async function runHook(
     const said = Buffer.concat([stdout, stderr]).toString().slice(0, 1024);
     throw new Error(`command '${command.join(' ')}' exited with ${exitCode}: ${said}`);
   }
-  if (handler.httpGet !== undefined) return httpHook(helpers, handler.httpGet, target, signal);
+  if (handler.httpGet !== undefined) return httpHook(ports, handler.httpGet, target, signal);
   if (handler.sleep !== undefined) return sleep(handler.sleep.seconds * 1000, signal);
 }
 
 /** As Kubernetes: whatever the server answers, the hook was heard. Only one that cannot be reached fails. */
 async function httpHook(
-  { events }: Helpers,
+  { events }: HookPorts,
   action: V1HTTPGetAction,
   { pod, container, podIp }: HookTarget,
   signal: AbortSignal | undefined,

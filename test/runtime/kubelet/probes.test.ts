@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { V1Pod } from '../../../src/api/gen/types.js';
 import type { Stored } from '../../../src/api/object.js';
+import { SLEEP, shell } from '../../support/kubelet/nodePods.js';
 import { NEEDS, PodNode } from '../../support/kubelet/podNode.js';
 import { ServingPods } from '../../support/kubelet/servingPods.js';
 import { describeWith } from '../../support/requires.js';
@@ -121,6 +122,59 @@ describeWith(NEEDS, 'probes over the network of pods', () => {
     await serving.ask('dialled', '/listen?port=7000');
     expect(main(await ready('dialled'))?.restartCount).toBe(0);
     await pods.drop('dialled');
+  });
+
+  test('who does not start in time is ended with the grace of that probe, and begins again', async () => {
+    const startupProbe = {
+      ...{ ...EVERY_SECOND, tcpSocket: { port: 1 }, failureThreshold: 2 },
+      terminationGracePeriodSeconds: 1,
+    };
+    await pods.create('unborn', {
+      terminationGracePeriodSeconds: 600,
+      containers: [shell(SLEEP, { startupProbe })],
+    });
+    const pod = await restarted('unborn');
+    expect(main(pod)).toMatchObject({ started: false, lastState: { terminated: { exitCode: 137 } } });
+    await unhealthy(
+      'unborn',
+      `Startup probe failed: dial tcp ${pod.status.podIP}:1: connect: connection refused`,
+    );
+    expect((await pods.event('unborn', ({ reason }) => reason === 'Killing')).message).toBe(
+      'Container main failed startup probe, will be restarted',
+    );
+    await pods.drop('unborn');
+  });
+
+  test('no answer in time, by HTTP and by command, and an answer that leads elsewhere', async () => {
+    const soon = { periodSeconds: 1, timeoutSeconds: 1 };
+    const spec = serving.spec(
+      { '/mute': [0], '/away': [302] },
+      {
+        startupProbe: { ...EVERY_SECOND, httpGet: { path: '/', port: 8080 }, failureThreshold: 1000 },
+        readinessProbe: { ...soon, httpGet: { path: '/mute', port: 8080 }, failureThreshold: 1 },
+        livenessProbe: { ...EVERY_SECOND, httpGet: { path: '/away', port: 8080 }, failureThreshold: 1 },
+      },
+    );
+    await pods.create('mute', spec);
+    const command = ['/bin/sleep', '1000'];
+    await pods.create('sleeper', {
+      containers: [shell(SLEEP, { readinessProbe: { ...soon, exec: { command } } })],
+    });
+    const { message } = await unhealthy('mute', 'Readiness');
+    const { podIP } = (await pods.running('mute')).status;
+    expect(message).toBe(
+      `Readiness probe failed: Get "http://${podIP}:8080/mute": context deadline exceeded (Client.Timeout exceeded while awaiting headers)`,
+    );
+    // That it answers at all shows that it lives.
+    const warning = await pods.event('mute', ({ reason }) => reason === 'ProbeWarning');
+    expect(warning).toMatchObject({
+      ...{ type: 'Warning', message: 'Liveness probe warning: Probe terminated redirects, Response body: ' },
+    });
+    expect(main(await pods.running('mute'))).toMatchObject({ restartCount: 0, ready: false });
+    expect((await unhealthy('sleeper', 'Readiness')).message).toBe(
+      'Readiness probe failed: command timed out: "/bin/sleep 1000" timed out after 1s',
+    );
+    await pods.drop('mute', 'sleeper');
   });
 
   test('gRPC: the health of the service that the probe names', async () => {

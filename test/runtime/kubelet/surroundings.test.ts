@@ -106,6 +106,8 @@ describeWith(NEEDS, 'what containers find around them', () => {
       'options ndots:5',
       'search default.svc.cluster.local svc.cluster.local cluster.local',
     ]);
+    const override = { hostnameOverride: 'other.example' };
+    expect(await pods.told('renamed', 'busybox hostname', {}, override)).toEqual(['other.example']);
     const long = `n${'0123456789'.repeat(6)}-23456`;
     expect(await pods.told(long, 'busybox hostname; busybox grep -c "of-node" /etc/hosts')).toEqual([
       long.slice(0, 63),

@@ -5,8 +5,9 @@ import type { V1Container, V1PodSpec } from '../../../src/api/gen/types.js';
 import type { Client } from '../../../src/client/client.js';
 import { openClient } from '../../../src/client/typedClient.js';
 import { CriNode } from '../criNode.js';
-import { startTestApiServer, type TestApiServer } from '../testApiServer.js';
+import { startTestApiServer, type TestApiServer, type TestApiServerOptions } from '../testApiServer.js';
 import { eventually } from '../testCluster.js';
+import { CriProxy } from './criProxy.js';
 import { KUBELET_MAIN, KubeletProcess } from './kubeletProcess.js';
 import { makeNamespaces, NodePods, shell } from './nodePods.js';
 
@@ -22,6 +23,8 @@ export class PodNode extends NodePods {
     client: Client,
     private readonly api: TestApiServer,
     private readonly kubelet: KubeletProcess,
+    /** Between the kubelet and its runtime. */
+    readonly proxy: CriProxy,
   ) {
     super(node, client);
   }
@@ -29,14 +32,23 @@ export class PodNode extends NodePods {
   /** `config` is more of the kubelet's configuration file; `prepare` comes before the kubelet. */
   static async start(
     config: object = {},
-    { prepare }: { readonly prepare?: (node: CriNode) => Promise<void> } = {},
+    {
+      prepare,
+      server,
+    }: {
+      readonly prepare?: (node: CriNode) => Promise<void>;
+      readonly server?: TestApiServerOptions;
+    } = {},
   ): Promise<PodNode> {
     const node = await CriNode.start();
     await prepare?.(node);
-    const api = await startTestApiServer();
+    const api = await startTestApiServer(server);
     const client = openClient(api.transport);
     await makeNamespaces(client);
+    const at = (name: string) => path.join(node.node.directory, name);
+    const proxy = await CriProxy.open(at('containerd.sock'), at('proxy.sock'));
     const kubelet = await KubeletProcess.make(node, api, {
+      containerRuntimeEndpoint: proxy.endpoint,
       ...{
         clusterDNS: ['10.96.0.10'],
         clusterDomain: 'cluster.local',
@@ -45,7 +57,7 @@ export class PodNode extends NodePods {
       },
       ...config,
     });
-    const made = new PodNode(node, client, api, kubelet);
+    const made = new PodNode(node, client, api, kubelet, proxy);
     await kubelet.startWithin(node);
     await eventually(
       () => made.readiness(),
@@ -77,6 +89,7 @@ export class PodNode extends NodePods {
 
   async stop(): Promise<void> {
     await this.kubelet.stop();
+    this.proxy.close();
     await this.node.stop();
     await this.api.close();
   }

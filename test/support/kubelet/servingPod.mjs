@@ -29,7 +29,9 @@ function serve(request, response) {
       ...{ path: url.pathname, status, headers: request.headers },
       isSecure: request.socket.encrypted === true,
     });
+    if (status === 0) return undefined; // heard, and never answered
     response.statusCode = status;
+    if (status === 302) response.setHeader('location', 'http://elsewhere.invalid/');
   }
   return response.end();
 }
