@@ -177,6 +177,27 @@ export const RUNTIME_CLASSES = define<k.V1RuntimeClass>(
   'cluster',
 );
 
+const DEVICES = 'resource.k8s.io/v1';
+export const DEVICE_CLASSES = define<k.V1DeviceClass>(DEVICES, 'DeviceClass', 'deviceclasses', 'cluster');
+export const RESOURCE_CLAIMS = define<k.ResourceV1ResourceClaim>(
+  DEVICES,
+  'ResourceClaim',
+  'resourceclaims',
+  'namespaced',
+);
+export const RESOURCE_CLAIM_TEMPLATES = define<k.V1ResourceClaimTemplate>(
+  DEVICES,
+  'ResourceClaimTemplate',
+  'resourceclaimtemplates',
+  'namespaced',
+);
+export const RESOURCE_SLICES = define<k.V1ResourceSlice>(
+  DEVICES,
+  'ResourceSlice',
+  'resourceslices',
+  'cluster',
+);
+
 const RBAC = 'rbac.authorization.k8s.io/v1';
 export const ROLES = define<k.V1Role>(RBAC, 'Role', 'roles', 'namespaced');
 export const ROLE_BINDINGS = define<k.V1RoleBinding>(RBAC, 'RoleBinding', 'rolebindings', 'namespaced');

@@ -2,6 +2,7 @@
 import type { Profile, WeightedPlugin } from './choose.js';
 import type { Plugin } from './plugin.js';
 import { systemSpread } from './plugins/defaultSpread.js';
+import { dynamicResources } from './plugins/dynamicResources.js';
 import { imageLocality } from './plugins/imageLocality.js';
 import { interPodAffinity } from './plugins/interPodAffinity.js';
 import { nodeAffinity } from './plugins/nodeAffinity.js';
@@ -42,6 +43,7 @@ export const defaultPlugins = (): readonly Plugin[] => [
   volumeZone,
   podTopologySpread(systemSpread),
   interPodAffinity(),
+  dynamicResources,
   nodeResourcesBalancedAllocation(),
   imageLocality,
 ];

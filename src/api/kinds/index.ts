@@ -9,6 +9,12 @@ import { configMapKind } from './configMap.js';
 import { controllerRevisionKind } from './controllerRevision.js';
 import { daemonSetKind } from './daemonSet.js';
 import { deploymentKind } from './deployment.js';
+import {
+  deviceClassKind,
+  resourceClaimKind,
+  resourceClaimTemplateKind,
+  resourceSliceKind,
+} from './devices.js';
 import { endpointSliceKind } from './endpointSlice.js';
 import { endpointsKind } from './endpoints.js';
 import { eventKind } from './event.js';
@@ -86,6 +92,10 @@ export const KINDS: readonly KindDefinition[] = [
   clusterRoleKind,
   roleBindingKind,
   roleKind,
+  deviceClassKind,
+  resourceClaimKind,
+  resourceClaimTemplateKind,
+  resourceSliceKind,
   priorityClassKind,
   csiDriverKind,
   csiNodeKind,

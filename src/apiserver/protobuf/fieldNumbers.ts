@@ -3,7 +3,8 @@
 // whose fields belong to the message around it; `*` a pointer in Go, so that its zero was meant. Types come from the
 // schemas. Both are kept by hand. The numbers up to 1.32 are those of a stock kubectl's own descriptors; of later ones
 // those of pods and storage were checked against published generated.proto files. Three fields of pods that are alpha
-// (schedulingGroup, nodeAllocatableResourceClaimStatuses, volumeStatus) and shardInfo of lists still wait for theirs:
+// (schedulingGroup, nodeAllocatableResourceClaimStatuses, volumeStatus), those that devices got in 1.36 (lists as
+// attributes, nodeAllocatableResourceMappings) and shardInfo of lists still wait for theirs:
 // what a client sends in them is refused by number, and answers leave them out. Pointers of kinds with pods were seen when a typed client reads a zero and
 // writes it again (`kubectl set image --local`).
 export const fieldNumbers: Readonly<Record<string, string>> = {
@@ -19,10 +20,13 @@ export const fieldNumbers: Readonly<Record<string, string>> = {
   EventsV1EventSeries: 'count=1 lastObservedTime=2',
   FlowcontrolV1Subject: 'kind=1 user=2 group=3 serviceAccount=4',
   RbacV1Subject: 'kind=1 apiGroup=2 name=3 namespace=4',
+  ResourceV1ResourceClaim: 'metadata=1 spec=2 status=3',
   StorageV1TokenRequest: 'audience=1 expirationSeconds=2*',
   V1AWSElasticBlockStoreVolumeSource: 'volumeID=1 fsType=2 partition=3 readOnly=4',
   V1Affinity: 'nodeAffinity=1 podAffinity=2 podAntiAffinity=3',
   V1AggregationRule: 'clusterRoleSelectors=1',
+  V1AllocatedDeviceStatus: 'driver=1 pool=2 device=3 conditions=4 data=5 networkData=6 shareID=7*',
+  V1AllocationResult: 'devices=1 nodeSelector=3 allocationTimestamp=5',
   V1AppArmorProfile: 'type=1 localhostProfile=2',
   V1AttachedVolume: 'name=1 devicePath=2',
   V1AzureDiskVolumeSource: 'diskName=1 diskURI=2 cachingMode=3 fsType=4 readOnly=5* kind=6',
@@ -30,6 +34,7 @@ export const fieldNumbers: Readonly<Record<string, string>> = {
   V1AzureFileVolumeSource: 'secretName=1 shareName=2 readOnly=3',
   V1Binding: 'metadata=1 target=2',
   V1BoundObjectReference: 'kind=1 apiVersion=2 name=3 uid=4',
+  V1CELDeviceSelector: 'expression=1',
   V1CSIDriver: 'metadata=1 spec=2',
   V1CSIDriverSpec:
     'attachRequired=1* podInfoOnMount=2* volumeLifecycleModes=3 storageCapacity=4* fsGroupPolicy=5 tokenRequests=6 requiresRepublish=7* seLinuxMount=8* nodeAllocatableUpdatePeriodSeconds=9* serviceAccountTokenInSecrets=10* preventPodSchedulingIfMissing=11*',
@@ -41,6 +46,9 @@ export const fieldNumbers: Readonly<Record<string, string>> = {
   V1CSIStorageCapacity: 'metadata=1 nodeTopology=2 storageClassName=3 capacity=4q maximumVolumeSize=5q',
   V1CSIVolumeSource: 'driver=1 readOnly=2* fsType=3 volumeAttributes=4 nodePublishSecretRef=5',
   V1Capabilities: 'add=1 drop=2',
+  V1CapacityRequestPolicy: 'default=1q validValues=3q validRange=4',
+  V1CapacityRequestPolicyRange: 'min=1q max=2q step=3q',
+  V1CapacityRequirements: 'requests=1q',
   V1CephFSPersistentVolumeSource: 'monitors=1 path=2 user=3 secretFile=4 secretRef=5 readOnly=6',
   V1CephFSVolumeSource: 'monitors=1 path=2 user=3 secretFile=4 secretRef=5 readOnly=6',
   V1CertificateSigningRequest: 'metadata=1 spec=2 status=3',
@@ -83,6 +91,8 @@ export const fieldNumbers: Readonly<Record<string, string>> = {
     'name=1 state=2 lastState=3 ready=4 restartCount=5 image=6 imageID=7 containerID=8 started=9* allocatedResources=10q resources=11 volumeMounts=12 user=13 allocatedResourcesStatus=14 stopSignal=15',
   V1ContainerUser: 'linux=1',
   V1ControllerRevision: 'metadata=1 data=2 revision=3',
+  V1Counter: 'value=1q',
+  V1CounterSet: 'name=1 counters=2',
   V1CronJob: 'metadata=1 spec=2 status=3',
   V1CronJobSpec:
     'schedule=1 startingDeadlineSeconds=2* concurrencyPolicy=3 suspend=4* jobTemplate=5 successfulJobsHistoryLimit=6* failedJobsHistoryLimit=7* timeZone=8',
@@ -104,6 +114,30 @@ export const fieldNumbers: Readonly<Record<string, string>> = {
   V1DeploymentStatus:
     'observedGeneration=1 replicas=2 updatedReplicas=3 availableReplicas=4 unavailableReplicas=5 conditions=6 readyReplicas=7 collisionCount=8* terminatingReplicas=9*',
   V1DeploymentStrategy: 'type=1 rollingUpdate=2',
+  V1Device:
+    'name=1 attributes=2 capacity=3 consumesCounters=4 nodeName=5* nodeSelector=6 allNodes=7* taints=8 bindsToNode=9* bindingConditions=10 bindingFailureConditions=11 allowMultipleAllocations=12*',
+  V1DeviceAllocationConfiguration: 'source=1 requests=2 +deviceConfiguration=3',
+  'V1DeviceAllocationConfiguration+deviceConfiguration': 'opaque=1',
+  V1DeviceAllocationResult: 'results=1 config=2',
+  V1DeviceAttribute: 'int=2* bool=3* string=4* version=5*',
+  V1DeviceCapacity: 'value=1q requestPolicy=2',
+  V1DeviceClaim: 'requests=1 constraints=2 config=3',
+  V1DeviceClaimConfiguration: 'requests=1 +deviceConfiguration=2',
+  'V1DeviceClaimConfiguration+deviceConfiguration': 'opaque=1',
+  V1DeviceClass: 'metadata=1 spec=2',
+  V1DeviceClassConfiguration: '+deviceConfiguration=1',
+  'V1DeviceClassConfiguration+deviceConfiguration': 'opaque=1',
+  V1DeviceClassSpec: 'selectors=1 config=2 extendedResourceName=4*',
+  V1DeviceConstraint: 'requests=1 matchAttribute=2* distinctAttribute=3*',
+  V1DeviceCounterConsumption: 'counterSet=1 counters=2',
+  V1DeviceRequest: 'name=1 exactly=2 firstAvailable=3',
+  V1DeviceRequestAllocationResult:
+    'request=1 driver=2 pool=3 device=4 adminAccess=5* tolerations=6 bindingConditions=7 bindingFailureConditions=8 shareID=9* consumedCapacity=10q',
+  V1DeviceSelector: 'cel=1',
+  V1DeviceSubRequest:
+    'name=1 deviceClassName=2 selectors=3 allocationMode=4 count=5 tolerations=6 capacity=7',
+  V1DeviceTaint: 'key=1 value=2 effect=3 timeAdded=4',
+  V1DeviceToleration: 'key=1 operator=2 value=3 effect=4 tolerationSeconds=5*',
   V1DownwardAPIProjection: 'items=1',
   V1DownwardAPIVolumeFile: 'path=1 fieldRef=2 resourceFieldRef=3 mode=4*',
   V1DownwardAPIVolumeSource: 'items=1 defaultMode=2*',
@@ -125,6 +159,8 @@ export const fieldNumbers: Readonly<Record<string, string>> = {
   V1EphemeralVolumeSource: 'volumeClaimTemplate=1',
   V1EventSource: 'component=1 host=2',
   V1Eviction: 'metadata=1 deleteOptions=2',
+  V1ExactDeviceRequest:
+    'deviceClassName=1 selectors=2 allocationMode=3 count=4 adminAccess=5* tolerations=6 capacity=7',
   V1ExecAction: 'command=1',
   V1ExemptPriorityLevelConfiguration: 'nominalConcurrencyShares=1* lendablePercent=2*',
   V1FCVolumeSource: 'targetWWNs=1 lun=2* fsType=3 readOnly=4 wwids=5',
@@ -217,6 +253,7 @@ export const fieldNumbers: Readonly<Record<string, string>> = {
   V1NamespaceCondition: 'type=1 status=2 lastTransitionTime=4 reason=5 message=6',
   V1NamespaceSpec: 'finalizers=1',
   V1NamespaceStatus: 'phase=1 conditions=2',
+  V1NetworkDeviceData: 'interfaceName=1 ips=2 hardwareAddress=3',
   V1NetworkPolicy: 'metadata=1 spec=2',
   V1NetworkPolicyEgressRule: 'ports=1 to=2',
   V1NetworkPolicyIngressRule: 'ports=1 from=2',
@@ -250,6 +287,7 @@ export const fieldNumbers: Readonly<Record<string, string>> = {
   V1ObjectMeta:
     'name=1 generateName=2 namespace=3 selfLink=4 uid=5 resourceVersion=6 generation=7 creationTimestamp=8 deletionTimestamp=9 deletionGracePeriodSeconds=10* labels=11 annotations=12 ownerReferences=13 finalizers=14 managedFields=17',
   V1ObjectReference: 'kind=1 namespace=2 name=3 uid=4 apiVersion=5 resourceVersion=6 fieldPath=7',
+  V1OpaqueDeviceConfiguration: 'driver=1 parameters=2',
   V1Overhead: 'podFixed=1q',
   V1OwnerReference: 'kind=1 name=3 uid=4 apiVersion=5 controller=6* blockOwnerDeletion=7*',
   V1ParentReference: 'group=1 resource=2 namespace=3 name=4',
@@ -335,14 +373,23 @@ export const fieldNumbers: Readonly<Record<string, string>> = {
     'replicas=1 fullyLabeledReplicas=2 observedGeneration=3 readyReplicas=4 availableReplicas=5 conditions=6',
   V1ResourceAttributes:
     'namespace=1 verb=2 group=3 version=4 resource=5 subresource=6 name=7 fieldSelector=8 labelSelector=9',
+  V1ResourceClaimConsumerReference: 'apiGroup=1 resource=3 name=4 uid=5',
+  V1ResourceClaimSpec: 'devices=1',
+  V1ResourceClaimStatus: 'allocation=1 reservedFor=2 devices=4',
+  V1ResourceClaimTemplate: 'metadata=1 spec=2',
+  V1ResourceClaimTemplateSpec: 'metadata=1 spec=2',
   V1ResourceFieldSelector: 'containerName=1 resource=2 divisor=3q',
   V1ResourceHealth: 'resourceID=1 health=2 message=3',
   V1ResourcePolicyRule: 'verbs=1 apiGroups=2 resources=3 clusterScope=4 namespaces=5',
+  V1ResourcePool: 'name=1 generation=2 resourceSliceCount=3',
   V1ResourceQuota: 'metadata=1 spec=2 status=3',
   V1ResourceQuotaSpec: 'hard=1q scopes=2 scopeSelector=3',
   V1ResourceQuotaStatus: 'hard=1q used=2q',
   V1ResourceRequirements: 'limits=1q requests=2q claims=3',
   V1ResourceRule: 'verbs=1 apiGroups=2 resources=3 resourceNames=4',
+  V1ResourceSlice: 'metadata=1 spec=2',
+  V1ResourceSliceSpec:
+    'driver=1 pool=2 nodeName=3* nodeSelector=4 allNodes=5* devices=6 perDeviceNodeSelection=7* sharedCounters=8',
   V1ResourceStatus: 'name=1 resources=2',
   V1Role: 'metadata=1 rules=2',
   V1RoleBinding: 'metadata=1 subjects=2 roleRef=3',

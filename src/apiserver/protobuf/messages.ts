@@ -27,6 +27,7 @@ const SHARED: Readonly<Record<string, string>> = {
   'v1/Event': 'CoreV1Event',
   'events.k8s.io/v1/Event': 'EventsV1Event',
   'authentication.k8s.io/v1/TokenRequest': 'AuthenticationV1TokenRequest',
+  'resource.k8s.io/v1/ResourceClaim': 'ResourceV1ResourceClaim',
 };
 
 /** The name in the schemas of what a message is. */

@@ -1,6 +1,7 @@
 // Every plugin by name, and how its arguments make it. Pure.
 // Guarantees: names, order and default weights are Kubernetes'; those of the first schedulers are there for who asks.
 import type { Plugin } from '../plugin.js';
+import { dynamicResources } from '../plugins/dynamicResources.js';
 import { imageLocality } from '../plugins/imageLocality.js';
 import { interPodAffinity } from '../plugins/interPodAffinity.js';
 import { nodeAffinity } from '../plugins/nodeAffinity.js';
@@ -57,6 +58,7 @@ export const PLUGINS: ReadonlyMap<string, Make> = new Map<string, Make>([
   ['VolumeZone', () => volumeZone],
   ['PodTopologySpread', (args) => podTopologySpread(spreadArgs(args))],
   ['InterPodAffinity', (args) => interPodAffinity(interPodAffinityArgs(args))],
+  ['DynamicResources', () => dynamicResources],
   [
     'NodeResourcesBalancedAllocation',
     (args) => {

@@ -3,12 +3,14 @@ import { describe, expect, it } from 'vitest';
 import type { V1Node, V1NodeSelectorTerm, V1Pod, V1Taint, V1Toleration } from '../../../src/api/gen/types.js';
 import type { Stored } from '../../../src/api/object.js';
 import type { Plugin } from '../../../src/scheduler/plugin.js';
+import { dynamicResources } from '../../../src/scheduler/plugins/dynamicResources.js';
 import { nodeAffinity } from '../../../src/scheduler/plugins/nodeAffinity.js';
 import { nodeName } from '../../../src/scheduler/plugins/nodeName.js';
 import { nodePorts } from '../../../src/scheduler/plugins/nodePorts.js';
 import { nodeResourcesFit } from '../../../src/scheduler/plugins/nodeResourcesFit.js';
 import { nodeUnschedulable } from '../../../src/scheduler/plugins/nodeUnschedulable.js';
 import { taintToleration } from '../../../src/scheduler/plugins/taintToleration.js';
+import { defaultProfile } from '../../../src/scheduler/profile.js';
 import { makeNode, makePod, refusalsOf, requesting, snapshotOf } from './support.js';
 
 type Case = readonly [
@@ -40,6 +42,16 @@ table(nodeUnschedulable, [
     [],
   ],
 ]);
+
+const claiming = makePod('p', { resourceClaims: [{ name: 'gpu', resourceClaimName: 'gpu' }] });
+table(dynamicResources, [
+  ['a pod without claims', plain, node, [], []],
+  ['a pod that claims devices', claiming, node, [], ['cannot allocate all claims']],
+]);
+
+it('a pod that claims devices fits nowhere by default', () => {
+  expect(defaultProfile().filters.map(({ name }) => name)).toContain(dynamicResources.name);
+});
 
 const shrinking = {
   ...requesting('held', { cpu: '1' }),

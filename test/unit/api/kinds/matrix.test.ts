@@ -50,6 +50,10 @@ clusterrolebindings ClusterRoleBinding rbac.authorization.k8s.io/v1 c -
 clusterroles ClusterRole rbac.authorization.k8s.io/v1 c -
 rolebindings RoleBinding rbac.authorization.k8s.io/v1 n -
 roles Role rbac.authorization.k8s.io/v1 n -
+deviceclasses DeviceClass resource.k8s.io/v1 c -
+resourceclaims ResourceClaim resource.k8s.io/v1 n - status
+resourceclaimtemplates ResourceClaimTemplate resource.k8s.io/v1 n -
+resourceslices ResourceSlice resource.k8s.io/v1 c -
 priorityclasses PriorityClass scheduling.k8s.io/v1 c pc
 csidrivers CSIDriver storage.k8s.io/v1 c -
 csinodes CSINode storage.k8s.io/v1 c -

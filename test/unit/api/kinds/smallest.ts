@@ -65,6 +65,16 @@ const BODIES: Readonly<Record<string, object>> = {
   'clusterroles.rbac.authorization.k8s.io': {},
   'rolebindings.rbac.authorization.k8s.io': { roleRef: { kind: 'Role', name: 'r' } },
   'roles.rbac.authorization.k8s.io': {},
+  'deviceclasses.resource.k8s.io': { spec: {} },
+  'resourceclaims.resource.k8s.io': { spec: {} },
+  'resourceclaimtemplates.resource.k8s.io': { spec: { spec: {} } },
+  'resourceslices.resource.k8s.io': {
+    spec: {
+      driver: 'example.com',
+      pool: { name: 'p', generation: 1, resourceSliceCount: 1 },
+      allNodes: true,
+    },
+  },
   'priorityclasses.scheduling.k8s.io': { value: 10 },
   'csidrivers.storage.k8s.io': {},
   'csinodes.storage.k8s.io': { spec: { drivers: [] } },

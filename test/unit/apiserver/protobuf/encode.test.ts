@@ -113,6 +113,8 @@ describe('protobuf that is written', () => {
     for (const { model } of forms) look(model);
     look('V1Status');
     expect([...missing].sort()).toEqual([
+      'V1Device.nodeAllocatableResourceMappings',
+      ...['bools', 'ints', 'strings', 'versions'].map((name) => `V1DeviceAttribute.${name}`),
       'V1ListMeta.shardInfo',
       'V1PodSpec.schedulingGroup',
       'V1PodStatus.nodeAllocatableResourceClaimStatuses',
