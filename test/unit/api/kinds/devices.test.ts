@@ -98,7 +98,7 @@ it('a template keeps what it says', () => {
 
 it('a class without an expression or parameters is refused', () => {
   const spec = { selectors: [{ cel: { expression: '' } }], config: [{ opaque: { driver: 'example.com' } }] };
-  expect(fieldsOf(deviceClassKind.validate?.({ spec } as V1DeviceClass))).toEqual([
+  expect(fieldsOf(deviceClassKind.validate?.({ spec } as unknown as V1DeviceClass))).toEqual([
     'spec.selectors[0].cel.expression',
     'spec.config[0].opaque.parameters',
   ]);
