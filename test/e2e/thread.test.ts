@@ -222,7 +222,7 @@ describeWith(NEEDS, 'the quick start', () => {
       for (let dir = containerdState; dir !== '/'; dir = path.dirname(dir))
         expect([dir, statSync(dir).mode & 0o011]).toEqual([dir, 0o011]);
       const script =
-        'cat /proc/self/uid_map /var/run/secrets/kubernetes.io/serviceaccount/namespace; sleep 10000';
+        'cat /proc/self/uid_map /var/run/secrets/kubernetes.io/serviceaccount/namespace; echo; sleep 10000';
       const pod = {
         ...{ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'mapped' } },
         spec: {
@@ -236,7 +236,10 @@ describeWith(NEEDS, 'the quick start', () => {
       const { items } = JSON.parse(await cluster.kubectl('get', 'nodes', '-o', 'json'));
       if (items[0].status.runtimeHandlers?.[0].features.userNamespaces === true) {
         await cluster.kubectl('wait', '--for=condition=Ready', 'pod/mapped', '--timeout=60s');
-        expect(await cluster.kubectl('logs', 'mapped')).toMatch(/^\s*0\s+[1-9]\d{4,}\s+65536\ndefault$/);
+        await eventually(
+          () => cluster.kubectl('logs', 'mapped'),
+          (said) => /^\s*0\s+[1-9]\d{4,}\s+65536\ndefault\n$/.test(said),
+        );
       } else
         await eventually(
           () => cluster.kubectl('get', 'events', '--field-selector', 'involvedObject.name=mapped'),

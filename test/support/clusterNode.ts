@@ -76,7 +76,13 @@ export class ClusterNode {
       node.startDaemon('containerd', '--config', paths.config),
     ];
     const made = new ClusterNode(host, node, openRuntime(`unix://${paths.socket}`), daemons);
-    await untilReady(made.cri);
+    try {
+      await untilReady(made.cri);
+    } catch (error) {
+      const said = made.output();
+      await made.stop(); // nobody else has it
+      throw new Error(`the node did not start: ${said}`, { cause: error });
+    }
     for (let tries = 0; tries < 200 && !made.output().includes('listening'); tries++) await sleep(50);
     return made;
   }

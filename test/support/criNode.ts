@@ -81,8 +81,14 @@ export class CriNode {
     const socket = path.join(directory, 'containerd.sock');
     const cri = openRuntime(`unix://${socket}`);
     const made = new CriNode(host, node, startContainerd(node), cri);
-    await untilReady(cri);
-    await made.ctr('images', 'import', makeImageArchive(directory));
+    try {
+      await untilReady(cri);
+      await made.ctr('images', 'import', makeImageArchive(directory));
+    } catch (error) {
+      const said = made.output();
+      await made.stop(); // nobody else has it
+      throw new Error(`the node did not start: ${said}`, { cause: error });
+    }
     return made;
   }
 

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { V1Container, V1PodSpec } from '../../../src/api/gen/types.js';
 import { silentLog } from '../../../src/api/log.js';
-import { CriError, type RuntimeStatus } from '../../../src/cri/runtime.js';
+import type { CriError, RuntimeStatus } from '../../../src/cri/runtime.js';
 import { runtimeProblem } from '../../../src/kubelet/node/nodeStatus.js';
 import { RuntimeState } from '../../../src/kubelet/runtimeState.js';
 import { checkpoint } from '../../../src/kubelet/server/checkpoint.js';
@@ -237,8 +237,6 @@ describeWith(needs, 'what depends on the runtime', () => {
   test('the runtime’s own events tell all that happens to a pod, with no relist', async () => {
     const quiet = await ApiNode.start({ plegRelistPeriodMs: NEVER_MS });
     try {
-      const hasEvents = await tellsEvents(quiet);
-      if (!note('events', hasEvents)) return;
       await quiet.create('first', { containers: [shell(SLEEP)] });
       await quiet.running('first');
       await quiet.create('ends', { restartPolicy: 'Never', containers: [shell('sleep 3; exit 3')] });
@@ -263,19 +261,3 @@ describeWith(needs, 'what depends on the runtime', () => {
     }
   });
 });
-
-/** An open stream that says nothing is one, too. */
-async function tellsEvents({ node }: ApiNode): Promise<boolean> {
-  const ending = new AbortController();
-  const timer = setTimeout(() => ending.abort(), 2_000);
-  try {
-    await node.cri.runtime.containerEvents(() => {}, ending.signal);
-    return true;
-  } catch (error) {
-    if (error instanceof CriError && error.code === 'UNIMPLEMENTED') return false;
-    if (ending.signal.aborted) return true;
-    throw error;
-  } finally {
-    clearTimeout(timer);
-  }
-}

@@ -14,7 +14,12 @@ import {
 } from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
 
-const PROTO = path.resolve('src/cri/proto/cri.proto');
+const PROTOS = ['cri', 'containerd'].map((name) => path.resolve(`src/cri/proto/${name}.proto`));
+const SERVICES = [
+  'runtime.v1.RuntimeService',
+  'runtime.v1.ImageService',
+  'containerd.services.events.v1.Events',
+];
 const same = (bytes: Buffer) => bytes;
 
 export class CriProxy {
@@ -35,9 +40,9 @@ export class CriProxy {
       server,
       new Client(`unix://${target}`, credentials.createInsecure()),
     );
-    const proto = loadSync(PROTO);
-    for (const service of ['RuntimeService', 'ImageService'] as const) {
-      const entries = Object.entries(proto[`runtime.v1.${service}`] as ServiceDefinition);
+    const proto = loadSync(PROTOS);
+    for (const service of SERVICES) {
+      const entries = Object.entries(proto[service] as ServiceDefinition);
       const raw = { requestSerialize: same, requestDeserialize: same };
       const answers = { responseSerialize: same, responseDeserialize: same };
       server.addService(
