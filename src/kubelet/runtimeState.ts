@@ -8,6 +8,8 @@ import { networkProblem, type RuntimeFacts, runtimeProblem } from './node/nodeSt
 
 const READY_PERIOD_MS = 5_000;
 const UNREADY_PERIOD_MS = 200;
+/** As Kubernetes' kubelet waits. */
+const SILENT_MS = 30_000;
 
 export class RuntimeState {
   private state: RuntimeFacts = {
@@ -51,21 +53,32 @@ export class RuntimeState {
 
   private async look(): Promise<void> {
     const before = this.state;
+    // One that hangs fails a question only after minutes; pods are made elsewhere sooner.
+    const problem = `it has not answered for ${SILENT_MS / 1000} s`;
+    const silence = setTimeout(() => this.become({ ...this.state, conditions: [], problem }), SILENT_MS);
     try {
       const [version, status, images] = await Promise.all([
         before.version ?? this.cri.runtime.version(),
         this.cri.runtime.status(),
         this.images(),
       ]);
-      this.state = { version, ...status, problem: undefined, images };
+      this.become({ version, ...status, problem: undefined, images });
     } catch (error) {
       // The version is asked again: it may be another runtime that comes back.
-      this.state = { ...before, version: undefined, conditions: [], problem: messageOf(error) };
+      this.become({ ...before, version: undefined, conditions: [], problem: messageOf(error) });
+    } finally {
+      clearTimeout(silence);
     }
+  }
+
+  private become(next: RuntimeFacts): void {
+    if (this.stopped) return;
+    const before = this.state;
+    this.state = next;
     const now = this.problem();
     if (now !== (runtimeProblem(before) ?? networkProblem(before)))
       this.log.info(now === undefined ? 'the container runtime is ready' : now);
-    if (!isDeepStrictEqual(before, this.state)) this.changed();
+    if (!isDeepStrictEqual(before, next)) this.changed();
   }
 
   /** A runtime that cannot list its images can still run pods. */
