@@ -25,8 +25,16 @@ export async function collectAttachments(options: {
   for (const list of networks) await cni.gc(list, []);
   for (const containerId of sandboxes)
     await cni.cache.remove(LOOPBACK.network, { containerId, ifName: LOOPBACK.ifName });
-  // containerd's libcni has no setting for the place; it is left as it was found when nobody else uses it.
-  for (const dir of [path.join(DEFAULT_CACHE_DIR, 'results'), DEFAULT_CACHE_DIR]) await removeIfEmpty(dir);
+  // containerd's libcni has no setting for the place; it is left as it was found when nobody else uses it. A node of
+  // another cluster may have its own laid over it, which would go with the directory.
+  await removeIfEmpty(path.join(DEFAULT_CACHE_DIR, 'results'));
+  if (!(await hasOthers(layout))) await removeIfEmpty(DEFAULT_CACHE_DIR);
+}
+
+/** Whether another cluster runs on this machine. */
+async function hasOthers({ runDir, id }: Layout): Promise<boolean> {
+  const clusters = await readdir(path.dirname(runDir)).catch((): string[] => []);
+  return clusters.some((name) => name !== id);
 }
 
 async function sandboxesOf({ containerdState }: Layout): Promise<string[]> {

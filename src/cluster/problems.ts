@@ -101,7 +101,8 @@ function nodeProblem(
   command: CommandText,
 ): Problem {
   const isFurther = components.some(({ name }) => name === node);
-  const logs = command('logs', isFurther ? `${node}/agent` : 'agent');
+  const who = message.startsWith('container runtime') ? 'containerd' : 'agent';
+  const logs = command('logs', isFurther ? `${node}/${who}` : who);
   switch (condition) {
     case 'Unknown':
       return {

@@ -1,6 +1,8 @@
 // Starts the processes of a data directory under one supervisor and waits until they say that they are ready.
 // Guarantees: a start that fails ends what it started; one data directory has at most one running supervisor.
+import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../api/log.js';
 import { messageOf } from '../client/error.js';
 import { removeTraces } from './down.js';
@@ -46,6 +48,7 @@ export interface RunningCluster {
 }
 
 const LEFTOVER_GRACE_MS = 3_000;
+const PREPARED_GRACE_MS = 1_000;
 
 export async function startComponents(
   options: StartOptions,
@@ -54,7 +57,7 @@ export async function startComponents(
   const { layout, log } = options;
   const lock = await lockCluster(layout);
   try {
-    const prepared = await prepare();
+    const prepared = await unlessInterrupted(prepare(), options.signal);
     const ready = readiness(options, prepared, async () =>
       supervisor.start((await prepared.afterServer?.()) ?? []),
     );
@@ -79,6 +82,17 @@ export async function startComponents(
     lock.close();
     throw error;
   }
+}
+
+/** What waits for a server that does not answer is not waited for; what is being made is finished, and then ended. */
+function unlessInterrupted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return work;
+  const interrupted = async (): Promise<never> => {
+    if (!signal.aborted) await once(signal, 'abort');
+    await sleep(PREPARED_GRACE_MS, undefined, { ref: false });
+    throw new ClusterError('INTERRUPTED', 'the start was interrupted');
+  };
+  return Promise.race([work, interrupted()]);
 }
 
 /** What a killed supervisor left running would hold the ports; its containers are left alone. */

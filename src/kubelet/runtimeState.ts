@@ -8,6 +8,8 @@ import { networkProblem, type RuntimeFacts, runtimeProblem } from './node/nodeSt
 
 const READY_PERIOD_MS = 5_000;
 const UNREADY_PERIOD_MS = 200;
+/** As Kubernetes' kubelet waits. */
+const SILENT_MS = 30_000;
 
 export class RuntimeState {
   private state: RuntimeFacts = {
@@ -52,6 +54,9 @@ export class RuntimeState {
 
   private async look(): Promise<void> {
     const before = this.state;
+    // One that hangs fails a question only after minutes; pods are made elsewhere sooner.
+    const problem = `it has not answered for ${SILENT_MS / 1000} s`;
+    const silence = setTimeout(() => this.become({ ...this.state, conditions: [], problem }), SILENT_MS);
     try {
       const [version, cgroupDriver, status, images] = await Promise.all([
         before.version ?? this.cri.runtime.version(),
@@ -59,15 +64,23 @@ export class RuntimeState {
         this.cri.runtime.status(),
         this.images(),
       ]);
-      this.state = { version, cgroupDriver, ...status, problem: undefined, images };
+      this.become({ version, cgroupDriver, ...status, problem: undefined, images });
     } catch (error) {
       // Version and driver are asked again: it may be another runtime that comes back.
-      this.state = { ...before, version: undefined, conditions: [], problem: messageOf(error) };
+      this.become({ ...before, version: undefined, conditions: [], problem: messageOf(error) });
+    } finally {
+      clearTimeout(silence);
     }
+  }
+
+  private become(next: RuntimeFacts): void {
+    if (this.stopped) return;
+    const before = this.state;
+    this.state = next;
     const now = this.problem();
     if (now !== (runtimeProblem(before) ?? networkProblem(before)))
       this.log.info(now === undefined ? 'the container runtime is ready' : now);
-    if (!isDeepStrictEqual(before, this.state)) this.changed();
+    if (!isDeepStrictEqual(before, next)) this.changed();
   }
 
   private async cgroupDriver(): Promise<RuntimeFacts['cgroupDriver']> {

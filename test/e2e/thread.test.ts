@@ -370,6 +370,12 @@ describeWith(NEEDS, 'a cluster of both families, as one file says', () => {
       'fd00:99::1',
       'both',
     ]);
+    const { subnetFile } = layoutOf(cluster.dataDir);
+    expect(readFileSync(subnetFile, 'utf8').split('\n')).toEqual([
+      ...['FLANNEL_NETWORK=10.244.0.0/16', 'FLANNEL_SUBNET=10.244.0.1/24'],
+      ...['FLANNEL_IPV6_NETWORK=fd00:10:244::/56', 'FLANNEL_IPV6_SUBNET=fd00:10:244::1/64'],
+      ...['FLANNEL_MTU=1430', 'FLANNEL_IPMASQ=true', ''],
+    ]);
     const rules = await cluster.netns.run('nft', 'list', 'ruleset');
     for (const beyond of ['ip daddr != 192.168.77.0/24', 'ip6 daddr != fd00:77::/64'])
       expect(rules).toContain(beyond);

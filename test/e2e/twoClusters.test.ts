@@ -1,4 +1,5 @@
 // Two clusters on one machine, each in a data directory of its own: neither notices when the other comes, dies or goes.
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { differences, lookAtMachine } from '../support/machine.js';
 import { describeWith } from '../support/requires.js';
@@ -11,6 +12,15 @@ const OTHERS = [
   ...['--secure-port', '7443', '--kubelet-port', '11250', '--kubelet-healthz-port', '11248'],
   ...['--dns-port', '11053', '--cluster-cidr', '10.20.0.0/16', '--service-cluster-ip-range', '10.21.0.0/16'],
 ];
+
+/** Where every containerd of a machine keeps what its pods were given; a further node has its own laid over it. */
+const CNI_RESULTS = '/var/lib/cni';
+
+/** The mounts that a further node has; the program that made it stays outside. */
+function mountsOf(pid: number): string {
+  const child = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')[0];
+  return readFileSync(`/proc/${child}/mountinfo`, 'utf8');
+}
 
 describeWith(NEEDS, 'two clusters on one machine', () => {
   let first: TestCluster;
@@ -62,7 +72,10 @@ describeWith(NEEDS, 'two clusters on one machine', () => {
     expect(await cluster.trellis('status')).toMatchObject({ code: 0 });
 
   it('that want the same ports: the second is told which flag to give', async () => {
-    expect(await first.trellis('up', '--detach')).toMatchObject({ code: 0, stderr: '' });
+    const up = await first.trellis('up', '--detach', '--nodes', '2', '--node-name', 'one');
+    expect(up).toMatchObject({ code: 0, stderr: '' });
+    // On the further node alone, so that nothing of this cluster is where the other one cleans up.
+    await first.kubectl('cordon', 'one');
     await serve(first, 'one');
     const refused = await second.trellis('up', '--detach');
     expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('--secure-port') });
@@ -96,5 +109,6 @@ describeWith(NEEDS, 'two clusters on one machine', () => {
     await isWell(first);
     await answers(first, 'one');
     expect(await pods()).toBe(running);
+    expect(mountsOf((await first.processes())['one-2'] ?? 0)).toContain(` ${CNI_RESULTS} `);
   });
 });

@@ -12,6 +12,8 @@ import { MODE_NAMES } from '../../proxy/modeNames.js';
 import { portNumber, positiveNumber } from '../numbers.js';
 import type { Terminal } from '../terminal.js';
 
+/** As a shell tells of a program that was interrupted. */
+const INTERRUPTED = 130;
 export const DEFAULT_DATA_DIR = '/var/lib/trellis';
 
 export interface DataDirOption {
@@ -155,7 +157,8 @@ export async function reporting(terminal: Terminal, work: () => Promise<void>): 
   } catch (error) {
     if (!(error instanceof ClusterError)) throw error;
     terminal.writeError(`trellis: ${error.message}\n`);
-    // As a shell tells of a program that was interrupted.
-    terminal.setExitCode(error.code === 'INTERRUPTED' ? 130 : 1);
+    terminal.setExitCode(error.code === 'INTERRUPTED' ? INTERRUPTED : 1);
+    // A question to a server that does not answer would keep the process for as long as that takes.
+    if (error.code === 'INTERRUPTED') setTimeout(() => process.exit(INTERRUPTED), 100).unref();
   }
 }

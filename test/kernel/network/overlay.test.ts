@@ -122,128 +122,169 @@ const pings = ({ ns, number }: Host, to: Host, family: 4 | 6) => {
   return ns.run('busybox', `ping${family === 4 ? '' : '6'}`, '-c1', '-w5', '-I', pod(number), pod(to.number));
 };
 
-describeWith({ root: true, tools: ['busybox', 'ip', 'python3'] }, 'the overlay between hosts', () => {
-  it.each(['vxlan', 'host-gw'] as const)(
-    'joins pods of three hosts in both families: %s',
-    async (backend) => {
-      const hosts = await makeHosts(3);
+describeWith(
+  { root: true, tools: ['bridge', 'busybox', 'ip', 'python3'] },
+  'the overlay between hosts',
+  () => {
+    it.each(['vxlan', 'host-gw'] as const)(
+      'joins pods of three hosts in both families: %s',
+      async (backend) => {
+        const hosts = await makeHosts(3);
+        const api = makeApi();
+        for (const { number } of hosts) api.set(node(number));
+        const overlays = hosts.map((host) => start(host, api, backend));
+        await Promise.all(overlays.map((overlay) => overlay.synced()));
+        for (const from of hosts)
+          for (const to of hosts)
+            if (from !== to) for (const family of [4, 6] as const) await until(() => pings(from, to, family));
+
+        // Somebody flushes what belongs to the overlay: it is put back.
+        const [one, two] = hosts as [Host, Host];
+        await one.ns.run('ip', 'route', 'flush', 'proto', '84');
+        await one.ns.run('ip', '-6', 'route', 'flush', 'proto', '84');
+        if (backend === 'vxlan') await one.ns.run('ip', 'link', 'delete', 'vx4');
+        for (const family of [4, 6] as const) await until(() => pings(one, two, family));
+
+        // A host that leaves the cluster is forgotten by the others.
+        api.informers.of(NODES).remove('n3');
+        const routes = async (host: Host) =>
+          (await host.route.routes())
+            .filter(({ protocol }) => protocol === 84)
+            .map(({ destination }) => destination);
+        await until(async () => expect(await routes(one)).toEqual(['10.244.2.0/24', 'fd00:244:0:2::/64']));
+
+        for (const overlay of overlays) await overlay.stop();
+        await removeOverlay({ devices, clusterCidrs }, one.route);
+        expect(await routes(one)).toEqual([]);
+        expect((await one.route.links()).map(({ name }) => name).sort()).toEqual(['eth0', 'lo', 'pods']);
+      },
+    );
+
+    // The kernel tells nobody of the IPv4 routes that go with a link.
+    it.each(['vxlan', 'host-gw'] as const)(
+      'is whole again after the link between the hosts was down, and follows its size: %s',
+      async (backend) => {
+        const hosts = (await makeHosts(2)) as [Host, Host];
+        const api = makeApi();
+        for (const { number } of hosts) api.set(node(number));
+        for (const host of hosts) await start(host, api, backend, [`192.168.7.${host.number}`]).synced();
+        const [one, two] = hosts;
+        await until(() => pings(one, two, 4));
+        await one.ns.run('ip', 'link', 'set', 'eth0', 'down');
+        await one.ns.run('ip', 'link', 'set', 'eth0', 'mtu', '1400', 'up');
+        await until(() => pings(one, two, 4));
+        if (backend === 'vxlan')
+          await until(async () => expect((await one.route.link('vx4'))?.mtu).toBe(1350));
+      },
+    );
+
+    it('joins a host that flannel looks after', async () => {
+      const [ours, flannel] = (await makeHosts(2)) as [Host, Host];
+      // What flannel does on its host: a device of its own, and its address told by annotations.
+      const ip = (...words: string[]) => flannel.ns.run('ip', ...words);
+      const device = ['flannel.1', 'type', 'vxlan', 'id', '1', 'dev', 'eth0', 'local', '192.168.7.2'];
+      await ip('link', 'add', ...device, 'dstport', '8472', 'nolearning');
+      await ip('address', 'add', '10.244.2.0/32', 'dev', 'flannel.1');
+      await ip('link', 'set', 'flannel.1', 'mtu', '1450', 'up');
+      const { mac = '' } = (await flannel.route.link('flannel.1')) ?? {};
+      const FLANNEL = 'flannel.alpha.coreos.com';
+      const api = makeApi();
+      api.set(node(1));
+      api.set(
+        node(2, {
+          [`${FLANNEL}/backend-data`]: JSON.stringify({ VNI: 1, VtepMAC: mac }),
+          [`${FLANNEL}/backend-type`]: 'vxlan',
+          [`${FLANNEL}/kube-subnet-manager`]: 'true',
+          [`${FLANNEL}/public-ip`]: '192.168.7.2',
+        }),
+      );
+      await start(ours, api, 'vxlan', ['192.168.7.1']).synced();
+      // And what it does on reading ours.
+      const { annotations = {} } = api.informers.of(NODES).get('n1')?.metadata ?? {};
+      const vtep = JSON.parse(annotations[`${FLANNEL}/backend-data`] ?? '{}').VtepMAC;
+      const at = annotations[`${FLANNEL}/public-ip`] ?? '';
+      expect([annotations[`${FLANNEL}/backend-type`], at]).toEqual(['vxlan', '192.168.7.1']);
+      await flannel.ns.run('bridge', 'fdb', 'add', vtep, 'dev', 'flannel.1', 'dst', at);
+      await ip('neighbour', 'add', '10.244.1.0', 'lladdr', vtep, 'dev', 'flannel.1', 'nud', 'permanent');
+      await ip('route', 'add', '10.244.1.0/24', 'via', '10.244.1.0', 'dev', 'flannel.1', 'onlink');
+      await until(() => pings(ours, flannel, 4));
+      await pings(flannel, ours, 4);
+      expect(
+        await openOffload(ours.ns.path).arrives({ from: '10.244.1.0', to: '10.244.2.0', timeoutMs: 2000 }),
+      ).toBe(true);
+    });
+
+    it('does without checksums by the hardware where those do not arrive', async () => {
+      const hosts = (await makeHosts(2, true)) as [Host, Host];
       const api = makeApi();
       for (const { number } of hosts) api.set(node(number));
-      const overlays = hosts.map((host) => start(host, api, backend));
-      await Promise.all(overlays.map((overlay) => overlay.synced()));
-      for (const from of hosts)
-        for (const to of hosts)
-          if (from !== to) for (const family of [4, 6] as const) await until(() => pings(from, to, family));
-
-      // Somebody flushes what belongs to the overlay: it is put back.
-      const [one, two] = hosts as [Host, Host];
-      await one.ns.run('ip', 'route', 'flush', 'proto', '84');
-      await one.ns.run('ip', '-6', 'route', 'flush', 'proto', '84');
-      if (backend === 'vxlan') await one.ns.run('ip', 'link', 'delete', 'vx4');
-      for (const family of [4, 6] as const) await until(() => pings(one, two, family));
-
-      // A host that leaves the cluster is forgotten by the others.
-      api.informers.of(NODES).remove('n3');
-      const routes = async (host: Host) =>
-        (await host.route.routes())
-          .filter(({ protocol }) => protocol === 84)
-          .map(({ destination }) => destination);
-      await until(async () => expect(await routes(one)).toEqual(['10.244.2.0/24', 'fd00:244:0:2::/64']));
-
+      const overlays = hosts.map((host) => start(host, api, 'vxlan', [`192.168.7.${host.number}`]));
+      const [one, two] = hosts;
+      await until(() => pings(one, two, 4));
+      const offload = openOffload(one.ns.path);
+      await until(async () => expect(await offload.txChecksum('vx4')).toBe(false));
+      await until(async () => expect(await openOffload(two.ns.path).txChecksum('vx4')).toBe(false));
+      const way = { from: '10.244.1.0', to: '10.244.2.0', timeoutMs: 2000 };
+      expect(await offload.arrives(way)).toBe(true);
       for (const overlay of overlays) await overlay.stop();
-      await removeOverlay({ devices, clusterCidrs }, one.route);
-      expect(await routes(one)).toEqual([]);
-      expect((await one.route.links()).map(({ name }) => name).sort()).toEqual(['eth0', 'lo', 'pods']);
-    },
-  );
+      // It was the hardware: with its checksums nothing arrives, while pings go on.
+      await offload.setTxChecksum('vx4', true);
+      expect(await offload.arrives({ ...way, timeoutMs: 500 })).toBe(false);
+      await pings(one, two, 4);
+    });
 
-  // The kernel tells nobody of the IPv4 routes that go with a link.
-  it.each(['vxlan', 'host-gw'] as const)(
-    'is whole again after the link between the hosts was down, and follows its size: %s',
-    async (backend) => {
+    it('leaves checksums to hardware that is right, and asks for no device that is not there', async () => {
       const hosts = (await makeHosts(2)) as [Host, Host];
       const api = makeApi();
       for (const { number } of hosts) api.set(node(number));
-      for (const host of hosts) await start(host, api, backend, [`192.168.7.${host.number}`]).synced();
+      for (const host of hosts) await start(host, api, 'vxlan').synced();
       const [one, two] = hosts;
+      const offload = openOffload(one.ns.path);
+      for (const [from, to] of [
+        ['10.244.1.0', '10.244.2.0'],
+        ['fd00:244:0:1::', 'fd00:244:0:2::'],
+      ] as const)
+        await until(async () => expect(await offload.arrives({ from, to, timeoutMs: 1000 })).toBe(true));
       await until(() => pings(one, two, 4));
-      await one.ns.run('ip', 'link', 'set', 'eth0', 'down');
-      await one.ns.run('ip', 'link', 'set', 'eth0', 'mtu', '1400', 'up');
-      await until(() => pings(one, two, 4));
-      if (backend === 'vxlan') await until(async () => expect((await one.route.link('vx4'))?.mtu).toBe(1350));
-    },
-  );
+      expect(await offload.txChecksum('vx4')).toBe(true);
+      await expect(offload.txChecksum('absent')).rejects.toMatchObject({ code: 'ENODEV' });
+      const wrong = { from: '10.244.1.0', to: 'fd00::1', timeoutMs: 1 };
+      await expect(offload.arrives(wrong)).rejects.toThrow('of two families');
+    });
 
-  it('does without checksums by the hardware where those do not arrive', async () => {
-    const hosts = (await makeHosts(2, true)) as [Host, Host];
-    const api = makeApi();
-    for (const { number } of hosts) api.set(node(number));
-    const overlays = hosts.map((host) => start(host, api, 'vxlan', [`192.168.7.${host.number}`]));
-    const [one, two] = hosts;
-    await until(() => pings(one, two, 4));
-    const offload = openOffload(one.ns.path);
-    await until(async () => expect(await offload.txChecksum('vx4')).toBe(false));
-    await until(async () => expect(await openOffload(two.ns.path).txChecksum('vx4')).toBe(false));
-    const way = { from: '10.244.1.0', to: '10.244.2.0', timeoutMs: 2000 };
-    expect(await offload.arrives(way)).toBe(true);
-    for (const overlay of overlays) await overlay.stop();
-    // It was the hardware: with its checksums nothing arrives, while pings go on.
-    await offload.setTxChecksum('vx4', true);
-    expect(await offload.arrives({ ...way, timeoutMs: 500 })).toBe(false);
-    await pings(one, two, 4);
-  });
-
-  it('leaves checksums to hardware that is right, and asks for no device that is not there', async () => {
-    const hosts = (await makeHosts(2)) as [Host, Host];
-    const api = makeApi();
-    for (const { number } of hosts) api.set(node(number));
-    for (const host of hosts) await start(host, api, 'vxlan').synced();
-    const [one, two] = hosts;
-    const offload = openOffload(one.ns.path);
-    for (const [from, to] of [
-      ['10.244.1.0', '10.244.2.0'],
-      ['fd00:244:0:1::', 'fd00:244:0:2::'],
-    ] as const)
-      await until(async () => expect(await offload.arrives({ from, to, timeoutMs: 1000 })).toBe(true));
-    await until(() => pings(one, two, 4));
-    expect(await offload.txChecksum('vx4')).toBe(true);
-    await expect(offload.txChecksum('absent')).rejects.toMatchObject({ code: 'ENODEV' });
-    const wrong = { from: '10.244.1.0', to: 'fd00::1', timeoutMs: 1 };
-    await expect(offload.arrives(wrong)).rejects.toThrow('of two families');
-  });
-
-  it('holds a thousand nodes, and a restart changes nothing', async () => {
-    const [host] = (await makeHosts(1)) as [Host];
-    const api = makeApi();
-    api.set(node(1));
-    for (let i = 0; i < 1000; i++) {
-      const range = `10.244.${2 + (i >> 2)}.${(i % 4) * 64}/26`;
-      const mac = `02:00:00:00:${(i >> 8).toString(16).padStart(2, '0')}:${(i & 255).toString(16).padStart(2, '0')}`;
-      const side = {
-        family: 'IPv4',
-        underlay: `192.168.${8 + (i >> 8)}.${i & 255}`,
-        vtep: { vni: 1, mac },
-      } as const;
-      const other = node(2, annotationsOf('vxlan', [side]));
-      api.set({
-        ...other,
-        metadata: { ...other.metadata, name: `other-${i}` },
-        spec: { podCIDRs: [range] },
-      } as never);
-    }
-    const first = start(host, api, 'vxlan');
-    await first.synced();
-    const count = async () => (await host.route.routes()).filter(({ protocol }) => protocol === 84).length;
-    expect(await count()).toBe(1000);
-    await first.stop();
-    const changes: unknown[] = [];
-    const isOverlays = (event: RouteEvent) =>
-      event.event === 'lost' ||
-      (event.object.kind === 'route' && event.object.protocol === 84) ||
-      (event.object.kind === 'neighbour' && event.object.state === 'permanent');
-    host.route.watch(['route', 'neighbour'], (events) => changes.push(...events.filter(isOverlays)));
-    await start(host, api, 'vxlan').synced();
-    expect(await count()).toBe(1000);
-    expect(changes).toEqual([]);
-  });
-});
+    it('holds a thousand nodes, and a restart changes nothing', async () => {
+      const [host] = (await makeHosts(1)) as [Host];
+      const api = makeApi();
+      api.set(node(1));
+      for (let i = 0; i < 1000; i++) {
+        const range = `10.244.${2 + (i >> 2)}.${(i % 4) * 64}/26`;
+        const mac = `02:00:00:00:${(i >> 8).toString(16).padStart(2, '0')}:${(i & 255).toString(16).padStart(2, '0')}`;
+        const side = {
+          family: 'IPv4',
+          underlay: `192.168.${8 + (i >> 8)}.${i & 255}`,
+          vtep: { vni: 1, mac },
+        } as const;
+        const other = node(2, annotationsOf('vxlan', [side]));
+        api.set({
+          ...other,
+          metadata: { ...other.metadata, name: `other-${i}` },
+          spec: { podCIDRs: [range] },
+        } as never);
+      }
+      const first = start(host, api, 'vxlan');
+      await first.synced();
+      const count = async () => (await host.route.routes()).filter(({ protocol }) => protocol === 84).length;
+      expect(await count()).toBe(1000);
+      await first.stop();
+      const changes: unknown[] = [];
+      const isOverlays = (event: RouteEvent) =>
+        event.event === 'lost' ||
+        (event.object.kind === 'route' && event.object.protocol === 84) ||
+        (event.object.kind === 'neighbour' && event.object.state === 'permanent');
+      host.route.watch(['route', 'neighbour'], (events) => changes.push(...events.filter(isOverlays)));
+      await start(host, api, 'vxlan').synced();
+      expect(await count()).toBe(1000);
+      expect(changes).toEqual([]);
+    });
+  },
+);

@@ -88,6 +88,17 @@ describe('what is wrong', () => {
     ).toEqual([]);
   });
 
+  it('leads to who knows more of a node that is not Ready', () => {
+    const not = (message: string) => {
+      const troubles = [{ condition: 'Ready', message } as const];
+      return said({ ...well, nodes: [{ name: 'one', ready: false, message, troubles }] });
+    };
+    expect(not('PLEG is not healthy')).toEqual([
+      'node one is not Ready: PLEG is not healthy | see trellis logs agent',
+    ]);
+    expect(not('container runtime is down')[0]).toMatch(/ \| see trellis logs containerd$/);
+  });
+
   it('names pods that do not come to run, but not all of many', () => {
     const metadata = { namespace: 'n', name: 'p' };
     const waiting = { reason: 'ImagePullBackOff', message: 'no such image' };

@@ -108,6 +108,25 @@ describe('a start', () => {
     expect(await aliveNow()).toBe(0);
   });
 
+  it('that somebody interrupts while it waits for another machine waits no longer', async () => {
+    const ending = new AbortController();
+    const options = {
+      layout,
+      self: [],
+      cniBinDir: '',
+      timeoutMs: 60_000,
+      signal: ending.signal,
+      log: silentLog,
+    };
+    const forever = new Promise<Prepared>(() => {});
+    const starting = startComponents({ ...options, sink: () => {} }, () => forever);
+    ending.abort();
+    await expect(starting).rejects.toMatchObject({ code: 'INTERRUPTED' });
+    // The directory is free again.
+    const agent = speaker('agent', { type: 'ready', who: 'agent' });
+    await start({ components: [agent], awaits: ['agent'] });
+  });
+
   it('that was interrupted before it began starts nothing for long', async () => {
     const agent = speaker('agent');
     const starting = start({ components: [agent], awaits: ['agent'] }, 60_000, AbortSignal.abort());
