@@ -41,6 +41,13 @@ export interface SecurityProfile {
   readonly localhostRef?: string;
 }
 
+export interface SELinuxOptions {
+  readonly user?: string | undefined;
+  readonly role?: string | undefined;
+  readonly type?: string | undefined;
+  readonly level?: string | undefined;
+}
+
 export interface PodSandboxConfig {
   readonly metadata: PodSandboxMetadata;
   readonly hostname: string;
@@ -69,6 +76,7 @@ export interface PodSandboxConfig {
       readonly readonlyRootfs?: boolean;
       readonly privileged?: boolean;
       readonly seccomp?: SecurityProfile;
+      readonly selinuxOptions?: SELinuxOptions;
       readonly supplementalGroupsPolicy?: string;
     };
     readonly sysctls: StringMap;
@@ -146,6 +154,7 @@ export interface ContainerConfig {
       readonly readonlyPaths: readonly string[];
       readonly seccomp?: SecurityProfile;
       readonly apparmor?: SecurityProfile;
+      readonly selinuxOptions?: SELinuxOptions;
       readonly supplementalGroupsPolicy?: string;
     };
   };

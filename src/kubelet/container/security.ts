@@ -31,13 +31,14 @@ export function namespaceOptions({ spec }: Pod, ids: IdMapping | undefined): Nam
 }
 
 export function sandboxSecurity(pod: Pod, ids?: IdMapping): PodSandboxConfig['linux']['securityContext'] {
-  const { runAsUser, runAsGroup } = pod.spec.securityContext ?? {};
+  const { runAsUser, runAsGroup, seLinuxOptions } = pod.spec.securityContext ?? {};
   return {
     namespaceOptions: namespaceOptions(pod, ids),
     privileged: allContainers(pod).some(({ securityContext }) => securityContext?.privileged === true),
     seccomp: { profileType: 'RuntimeDefault' },
     supplementalGroups: groupsOf(pod),
     ...groupsPolicy(pod),
+    ...(seLinuxOptions === undefined ? {} : { selinuxOptions: seLinuxOptions }),
     ...(runAsUser === undefined ? {} : { runAsUser: { value: runAsUser } }),
     ...(runAsGroup === undefined || runAsUser === undefined ? {} : { runAsGroup: { value: runAsGroup } }),
   };
@@ -57,6 +58,7 @@ export function containerSecurity(
   const runAsGroup = own.runAsGroup ?? shared.runAsGroup;
   if (own.runAsNonRoot ?? shared.runAsNonRoot) refuseRoot(pod, container, runAsUser, image);
   const apparmor = own.appArmorProfile ?? shared.appArmorProfile;
+  const selinuxOptions = own.seLinuxOptions ?? shared.seLinuxOptions;
   return {
     privileged,
     namespaceOptions: namespaceOptions(pod, ids),
@@ -70,6 +72,7 @@ export function containerSecurity(
       ? { profileType: 'Unconfined' }
       : seccomp(own.seccompProfile ?? shared.seccompProfile, seccompRoot),
     ...(apparmor === undefined ? {} : { apparmor: profile(apparmor) }),
+    ...(selinuxOptions === undefined ? {} : { selinuxOptions }),
     ...(own.capabilities === undefined
       ? {}
       : {

@@ -170,6 +170,31 @@ describe('the CRI client', () => {
     expect(seen[1]).toMatchObject({ containerId: 'c', cmd: ['true'], timeout: '0' });
   });
 
+  test('labels of SELinux stand where CRI has them', async () => {
+    const seen: Record<string, unknown>[] = [];
+    await serve('RuntimeService', {
+      RunPodSandbox: (request) => {
+        seen.push(request);
+        return { podSandboxId: 's' };
+      },
+    });
+    const config = {
+      ...{ metadata: { name: 'a', uid: 'u', namespace: 'n', attempt: 0 }, hostname: 'a', logDirectory: '' },
+      ...{ labels: {}, annotations: {} },
+      linux: {
+        ...{ cgroupParent: '', sysctls: {} },
+        securityContext: {
+          namespaceOptions: { network: 'POD', pid: 'POD', ipc: 'POD' },
+          selinuxOptions: { level: 's0:c1' },
+        },
+      },
+    } as const;
+    await open().runtime.runPodSandbox(config);
+    expect(seen[0]).toMatchObject({
+      config: { linux: { securityContext: { selinuxOptions: { level: 's0:c1', user: '' } } } },
+    });
+  });
+
   test('sizes of images are numbers and a user that is not set is left out', async () => {
     const image = { id: 'i', repoTags: ['a:b'], size: '5000000000', uid: { value: '7' } };
     await serve('ImageService', {

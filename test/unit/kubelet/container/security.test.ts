@@ -1,6 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import type { V1PodSpec, V1SecurityContext } from '../../../../src/api/gen/types.js';
-import { containerSecurity, namespaceOptions } from '../../../../src/kubelet/container/security.js';
+import {
+  containerSecurity,
+  namespaceOptions,
+  sandboxSecurity,
+} from '../../../../src/kubelet/container/security.js';
 import { container, podOf } from '../support.js';
 
 const image = (user: { uid?: number; username?: string } = {}) => ({
@@ -22,6 +26,14 @@ describe('security contexts', () => {
     expect(security({}, shared, image({ uid: 3 }))).toMatchObject({ runAsUser: { value: 1 } });
     expect(security({}, {}, image({ uid: 3 }))).toMatchObject({ runAsUser: { value: 3 } });
     expect(security({}, {}, image({ username: 'www' }))).toMatchObject({ runAsUsername: 'www' });
+  });
+
+  test('labels of SELinux reach the runtime: the pod’s for its sandbox, and for containers that say none', () => {
+    const shared = { securityContext: { seLinuxOptions: { level: 's0:c1,c2' } } };
+    expect(sandboxSecurity(podOf(shared)).selinuxOptions).toEqual({ level: 's0:c1,c2' });
+    expect(security({}, shared).selinuxOptions).toEqual({ level: 's0:c1,c2' });
+    expect(security({ seLinuxOptions: { type: 'spc_t' } }, shared).selinuxOptions).toEqual({ type: 'spc_t' });
+    expect(security({})).not.toHaveProperty('selinuxOptions');
   });
 
   test('a privileged container is confined by nothing', () => {
