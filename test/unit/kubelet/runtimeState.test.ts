@@ -23,7 +23,11 @@ it('is down when it has been silent for half a minute, and up when it answers af
   const status = () =>
     hangs ? new Promise((resolve) => (answer = () => resolve(WELL))) : Promise.resolve(WELL);
   const cri = {
-    runtime: { version: async () => ({ name: 'r', version: '1' }), status },
+    runtime: {
+      version: async () => ({ name: 'r', version: '1' }),
+      runtimeConfig: async () => ({ cgroupDriver: 'CGROUPFS' }),
+      status,
+    },
     images: { listImages: async () => [] },
   } as unknown as ContainerRuntime;
   let changes = 0;
