@@ -43,12 +43,14 @@ export const SERVER_CAPABILITIES = ['dac_override', 'chown', 'fowner', 'kill', '
  * A control plane runs no containers, so it gets no more than it uses. A node cannot be fenced in this way: what its
  * service may not do, no pod could.
  */
-const fence = (dataDir: string): readonly string[] => [
+const fence = ({ command, dataDir }: ServiceOptions): readonly string[] => [
   'NoNewPrivileges=yes',
   'ProtectSystem=strict',
   `ReadWritePaths=${quoted(dataDir)}`,
   ...['RuntimeDirectory=trellis', 'RuntimeDirectoryPreserve=yes', 'RuntimeDirectoryMode=0700'],
-  ...['ProtectHome=read-only', 'PrivateTmp=yes', 'PrivateDevices=yes', 'ProtectControlGroups=yes'],
+  // With a /tmp of its own it would not find what is in everybody's.
+  ...([dataDir, ...command].some((word) => /^(\/var)?\/tmp\//.test(word)) ? [] : ['PrivateTmp=yes']),
+  ...['ProtectHome=read-only', 'PrivateDevices=yes', 'ProtectControlGroups=yes'],
   ...['ProtectKernelModules=yes', 'ProtectKernelTunables=yes', 'ProtectKernelLogs=yes', 'ProtectClock=yes'],
   ...['ProtectHostname=yes', 'RestrictNamespaces=yes', 'RestrictRealtime=yes', 'RestrictSUIDSGID=yes'],
   ...['LockPersonality=yes', 'SystemCallArchitectures=native'],
@@ -60,7 +62,7 @@ const fence = (dataDir: string): readonly string[] => [
 const NODE = ['Delegate=yes', 'LimitNPROC=infinity', 'TasksMax=infinity'];
 
 export function unitText(options: ServiceOptions, environmentFile: string): string {
-  const { role, command, dataDir, searchPath } = options;
+  const { role, command, searchPath } = options;
   const lines = [
     MARK,
     '[Unit]',
@@ -72,7 +74,7 @@ export function unitText(options: ServiceOptions, environmentFile: string): stri
     `ExecStart=${[...command, '--keep-pods'].map(quoted).join(' ')}`,
     ...['Restart=always', 'RestartSec=5', 'KillMode=process', 'TimeoutStopSec=60', 'LimitNOFILE=1048576'],
     'SuccessExitStatus=130', // of a start that was interrupted
-    ...(role === 'server' ? fence(dataDir) : NODE),
+    ...(role === 'server' ? fence(options) : NODE),
     '',
     '[Install]',
     'WantedBy=multi-user.target',

@@ -59,6 +59,15 @@ describe('a service', () => {
     }
     expect(unitText(service('agent'), '')).toMatch(/^Delegate=yes$/m);
     expect(unitText(service('server'), '')).toMatch(/^ProtectSystem=strict$/m);
+    const inLib = {
+      ...service('server'),
+      dataDir: '/var/lib/trellis',
+      command: ['/usr/bin/trellis', 'server'],
+    };
+    expect(unitText(inLib, '')).toMatch(/^PrivateTmp=yes$/m);
+    // What is itself in /tmp must be found there.
+    const below = { ...inLib, command: ['/usr/bin/node', '/tmp/trellis/main.js', 'server'] };
+    expect(unitText(below, '')).not.toContain('PrivateTmp');
   });
 
   it.each([
