@@ -29,6 +29,7 @@ const configuration = (directory: string): string =>
     architecture: ociArchitecture(process.arch),
     restrictOomScoreAdj: true,
     disableApparmor: true,
+    disableHugetlb: false,
   });
 
 export const podNetwork = (directory: string) => ({

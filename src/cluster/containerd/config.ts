@@ -19,6 +19,8 @@ export interface ContainerdOptions {
   /** Without CAP_SYS_RESOURCE nobody may lower oom_score_adj, and a container that wants it would not start. */
   readonly restrictOomScoreAdj: boolean;
   readonly disableApparmor: boolean;
+  /** Without the controller of huge pages a container could not start: each is told a limit, if only of none. */
+  readonly disableHugetlb: boolean;
   readonly logLevel?: 'debug' | 'info' | 'warn' | 'error';
 }
 
@@ -61,8 +63,8 @@ export function containerdConfig(options: ContainerdOptions): string {
       stream_server_port: '0',
       restrict_oom_score_adj: options.restrictOomScoreAdj,
       disable_apparmor: options.disableApparmor,
-      // Where the kernel has the controller, limits of huge pages are kept, which containerd leaves out unless told.
-      disable_hugetlb_controller: false,
+      // Said either way: containerd leaves limits of huge pages out by itself, and takes an empty directory for the controller.
+      disable_hugetlb_controller: options.disableHugetlb,
       tolerate_missing_hugetlb_controller: true,
       netns_mounts_under_state_dir: true,
     }),

@@ -4,6 +4,7 @@ import { execFile } from 'node:child_process';
 import { access, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { parseHierarchies, versionOf } from '../../kernel/cgroup/hierarchy.js';
 import { ociArchitecture } from '../images/image.js';
 import type { ContainerdOptions } from './config.js';
 
@@ -19,14 +20,27 @@ export function hasSysResource(status: string): boolean {
 export async function askMachine(
   directory: string,
 ): Promise<
-  Pick<ContainerdOptions, 'snapshotter' | 'architecture' | 'restrictOomScoreAdj' | 'disableApparmor'>
+  Pick<
+    ContainerdOptions,
+    'snapshotter' | 'architecture' | 'restrictOomScoreAdj' | 'disableApparmor' | 'disableHugetlb'
+  >
 > {
   return {
     architecture: ociArchitecture(process.arch),
     snapshotter: (await mountsOverlay(directory)) ? 'overlayfs' : 'native',
     restrictOomScoreAdj: !hasSysResource(await readFile('/proc/self/status', 'utf8')),
     disableApparmor: !(await hasApparmor()),
+    disableHugetlb: !(await hasHugetlb()),
   };
+}
+
+/** In the hierarchies that runc uses: those of v1 where there are any, or v2 alone. */
+async function hasHugetlb(): Promise<boolean> {
+  const hierarchies = parseHierarchies(await readFile('/proc/mounts', 'utf8'));
+  if (versionOf(hierarchies) !== 'v2')
+    return hierarchies.some(({ controllers }) => controllers.includes('hugetlb'));
+  const listed = await readFile(`${hierarchies[0]?.mountPoint}/cgroup.controllers`, 'utf8');
+  return listed.split(/\s+/).includes('hugetlb');
 }
 
 /** containerd loads its profile with the parser, so the kernel's half alone is not enough. */

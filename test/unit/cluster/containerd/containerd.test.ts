@@ -22,6 +22,7 @@ const config = containerdConfig({
   architecture: 'arm64',
   restrictOomScoreAdj: true,
   disableApparmor: false,
+  disableHugetlb: false,
 });
 
 describe('the configuration of containerd', () => {
