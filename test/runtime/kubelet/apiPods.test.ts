@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { V1Container, V1Pod, V1PodSpec } from '../../../src/api/gen/types.js';
 import { type Log, silentLog } from '../../../src/api/log.js';
 import type { Stored } from '../../../src/api/object.js';
-import { EVENTS, LEASES, NAMESPACES, NODES, PODS } from '../../../src/api/resources.js';
+import { EVENTS, LEASES, NODES, PODS } from '../../../src/api/resources.js';
 import { ApiError } from '../../../src/api/status.js';
 import type { Client } from '../../../src/client/client.js';
 import { makeEventRecorder } from '../../../src/client/eventRecorder.js';
@@ -20,6 +20,7 @@ import { type RunningKubelet, runKubelet } from '../../../src/kubelet/kubelet.js
 import { makeParts } from '../../../src/kubelet/parts.js';
 import { CriNode } from '../../support/criNode.js';
 import { IMAGE } from '../../support/imageArchive.js';
+import { makeNamespaces } from '../../support/kubelet/nodePods.js';
 import { describeWith } from '../../support/requires.js';
 import { startTestApiServer, type TestApiServer } from '../../support/testApiServer.js';
 
@@ -123,13 +124,7 @@ describeWith(needs, 'a kubelet with an apiserver', () => {
     mkdirSync(manifests);
     api = await startTestApiServer();
     client = openClient(api.transport);
-    for (const name of ['default', 'kube-node-lease'])
-      await client
-        .of(NAMESPACES)
-        .create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } })
-        .catch((error: unknown) => {
-          if (!ApiError.is(error, 'AlreadyExists')) throw error;
-        });
+    await makeNamespaces(client);
     informers = openInformers(client);
     kubelet = await start();
   });
