@@ -38,14 +38,19 @@ function organizationsOf(names: readonly Element[]): readonly string[] | undefin
     for (const attribute of attributes) {
       const [type, value] = inside(attribute, SEQUENCE) ?? [];
       if (type?.tag !== OBJECT_ID || value === undefined) return undefined;
-      if (type.body.toString('hex') === ORGANIZATION) found.push(textOf(value));
+      if (type.body.toString('hex') !== ORGANIZATION) continue;
+      const text = textOf(value);
+      if (text === undefined) return undefined;
+      found.push(text);
     }
   }
   return found;
 }
 
-function textOf({ tag, body }: Element): string {
+/** Undefined when the bytes are no text of that kind: a BMPString is made of pairs. */
+function textOf({ tag, body }: Element): string | undefined {
   if (tag !== BMP_STRING) return body.toString('utf8');
+  if (body.length % 2 !== 0) return undefined;
   return Buffer.from(body).swap16().toString('utf16le');
 }
 

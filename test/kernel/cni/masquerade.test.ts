@@ -1,7 +1,7 @@
 // ipMasq of our bridge plugin in nf_tables, where many calls meet: the rules exist once, are mended, and go with the last pod.
 // Guarantees: the host is a namespace of the test; files lie in a folder of its own.
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -102,8 +102,10 @@ describeWith(
       const pod = await namespaces.make();
       const result = await call('ADD', host, pod);
       await host.run('nft', 'flush', 'ruleset');
-      await call('DEL', host, pod, result);
-      await call('DEL', host, pod);
+      await expect(call('DEL', host, pod, result)).resolves.toBe('');
+      await expect(call('DEL', host, pod)).resolves.toBe('');
+      expect(readdirSync(path.join(root, 'net')).filter((name) => name.startsWith('10.'))).toEqual([]);
+      expect(await pod.run('ip', '-br', 'link')).not.toContain('eth0');
     });
   },
 );

@@ -101,7 +101,9 @@ describe('a program with much to read or write', () => {
   test('does not wait for what it left in the background', async () => {
     // Were it to wait, the test's own time limit would end it first.
     const { stdout } = await run(['sh', '-c', 'sleep 600 & echo $!']);
-    process.kill(Number(stdout.toString()), 'SIGKILL');
+    const left = Number(stdout.toString());
+    expect(isAlive(left)).toBe(true);
+    process.kill(left, 'SIGKILL');
   });
 });
 

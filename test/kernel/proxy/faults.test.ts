@@ -148,6 +148,8 @@ describeWith(
           await once(child.stdout, 'data');
           await new Promise((resolve) => setTimeout(resolve, afterMs));
           await kill(child);
+          // It was at work until then: a child that died by itself would show nothing.
+          expect(child.signalCode).toBe('SIGKILL');
         }
         const state = web(['10.244.0.2', '10.244.0.3']);
         await (await openIn(node, written)).sync(state);

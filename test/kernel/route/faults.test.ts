@@ -5,6 +5,7 @@ import { expect, it } from 'vitest';
 import { Channel } from '../../../src/kernel/channel.js';
 import { createNetNs, removeNetNs } from '../../../src/kernel/netns.js';
 import { openRoute } from '../../../src/kernel/route/adapter.js';
+import type { Request } from '../../../src/kernel/route/port.js';
 import { makeNetNs, netNsPerTest } from '../../support/netns.js';
 import { describeWith } from '../../support/requires.js';
 
@@ -201,8 +202,14 @@ describeWith({ root: true, tools: ['ip', 'nsenter'] }, 'faults', () => {
 
   it('a million requests in one batch are done or refused one by one', { timeout: 120_000 }, async () => {
     const { route } = await setUp();
-    const request = { do: 'delete', kind: 'route', destination: '10.0.0.0/8', missingOk: true } as const;
-    await route.apply(new Array(1_000_000).fill(request));
+    const forgiven = { do: 'delete', kind: 'route', destination: '10.0.0.0/8', missingOk: true } as const;
+    const requests: Request[] = new Array(1_000_000).fill(forgiven);
+    requests[500_000] = { do: 'delete', kind: 'route', destination: '10.0.0.0/8' };
+    requests[999_999] = { do: 'add', kind: 'link', name: 'last', type: 'bridge' };
+    await expect(route.apply(requests)).rejects.toMatchObject({
+      failures: [{ code: 'ESRCH', index: 500_000 }],
+    });
+    expect((await route.links()).map(({ name }) => name)).toEqual(['lo', 'last']);
   });
 
   it('10,000 cycles of open, create, delete and close leak no descriptor, thread or memory', {

@@ -11,9 +11,9 @@ const options = {
   backend,
   netns,
 };
-console.log('begins');
 for (;;) {
   const mode = await openMode(name, options);
+  console.log('begins');
   await mode.sync(workload(Number(services), { ip: '10.244.0.9', ports: [8080, 8081] }));
   mode.close();
 }

@@ -165,7 +165,8 @@ describeWith(
         await new Promise((resolve) => setTimeout(resolve, afterMs));
         const ended = once(child, 'exit');
         child.kill('SIGKILL');
-        await ended;
+        const [, signal] = await ended;
+        expect(signal).toBe('SIGKILL');
       }
       const mode = await open();
       await mode.sync(web(['10.244.0.2', '10.244.0.3']));

@@ -95,5 +95,6 @@ describe('refuses', () => {
 
 it('lets what fits pass', () => {
   const item = { type: 'Container', min: { cpu: '100m' }, max: { cpu: '1' } };
-  run([item], pod({ requests: { cpu: '100m' }, limits: { cpu: '1' } }));
+  const fits = { requests: { cpu: '100m' }, limits: { cpu: '1' } };
+  expect(run([item], pod(fits))).toEqual(pod(fits));
 });

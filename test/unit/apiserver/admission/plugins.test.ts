@@ -91,8 +91,10 @@ describe('NamespaceLifecycle', () => {
     await expect(admitPod({}, { namespace })).rejects.toMatchObject({ message, code });
   });
   it('lets things in a going namespace be changed and deleted', async () => {
-    await admit(request(PODS, { operation: 'delete', namespace: 'going' }));
-    await admit(request(PODS, { operation: 'update', namespace: 'going', object: {}, old: {} }));
+    const deleted = request(PODS, { operation: 'delete', namespace: 'going' });
+    const changed = request(PODS, { operation: 'update', namespace: 'going', object: {}, old: {} });
+    await expect(admit(deleted)).resolves.toBeUndefined();
+    await expect(admit(changed)).resolves.toBeUndefined();
   });
   it.each(['default', 'kube-system', 'kube-public'])('keeps %s', async (name) => {
     const asked = request(NAMESPACES, { operation: 'delete', name });

@@ -54,6 +54,8 @@ describe('in flight', () => {
   });
   it('zero is no limit', () => {
     const inFlight = makeInFlight({ maxReading: 0, maxMutating: 0 });
-    for (let n = 0; n < 1000; n += 1) inFlight.enter(READ);
+    for (let n = 0; n < 1000; n += 1) for (const one of [READ, WRITE]) inFlight.enter(one);
+    expect(inFlight.current).toEqual({ readOnly: 1000, mutating: 1000 });
+    expect(inFlight.dropped).toEqual({ readOnly: 0, mutating: 0 });
   });
 });
