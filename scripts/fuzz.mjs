@@ -3,9 +3,8 @@
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import path from 'node:path';
-import { parseArgs } from 'node:util';
 import { reportFailure } from './lib/failure.mjs';
-import { readStatistics, secondsEach, table } from './lib/fuzzing.mjs';
+import { fuzzUsage, parseFuzzArguments, readStatistics, secondsEach, table } from './lib/fuzzing.mjs';
 import { buildSanitized, fuzzer, MissingTools, sanitizerEnvironment } from './lib/sanitized.mjs';
 import { fuzzSources } from './lib/sources.mjs';
 import { createSteps } from './lib/steps.mjs';
@@ -16,24 +15,17 @@ const AT_ONCE = 2;
 const LIMITS = ['-timeout=10', '-rss_limit_mb=2048', '-malloc_limit_mb=256', '-max_len=8192'];
 
 async function main(args) {
-  const { values, positionals } = parseArgs({
-    args,
-    options: { seconds: { type: 'string', default: '60' } },
-    allowPositionals: true,
-  });
   const known = fuzzSources().map((source) => path.basename(source, '.cc'));
-  const unknown = positionals.filter((name) => !known.includes(name));
-  const total = Number(values.seconds);
-  if (unknown.length > 0 || !(total > 0)) {
-    const why =
-      unknown.length > 0 ? `no target is called ${unknown.join(', ')}` : '--seconds must be a number above 0';
-    process.stderr.write(`${why}\nusage: npm run fuzz -- [--seconds 60] [${known.join('|')} ...]\n`);
+  const { help, refusal, total, targets } = parseFuzzArguments(args, known);
+  if (help) return void process.stdout.write(fuzzUsage(known));
+  if (refusal !== undefined) {
+    process.stderr.write(`${refusal}\n\n${fuzzUsage(known)}`);
     process.exitCode = 2;
     return;
   }
-  const targets = positionals.length > 0 ? positionals : known;
   const steps = createSteps();
-  await buildSanitized(steps, positionals.length > 0 ? targets.map((name) => `fuzz_${name}`) : ['fuzzers']);
+  const isAll = targets.length === known.length;
+  await buildSanitized(steps, isAll ? ['fuzzers'] : targets.map((name) => `fuzz_${name}`));
 
   const seconds = secondsEach({ total, targets: targets.length, atOnce: AT_ONCE });
   steps.note(`Fuzzing ${targets.length} targets for ${seconds} s each, ${AT_ONCE} at a time.`);

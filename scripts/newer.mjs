@@ -3,7 +3,7 @@
 import { bringPrograms, broughtPackages } from './lib/debian.mjs';
 import { reportFailure } from './lib/failure.mjs';
 import { runVisibly } from './lib/run.mjs';
-import { parseTestArguments, summarize } from './lib/stages.mjs';
+import { isPassed, parseTestArguments, summarize } from './lib/stages.mjs';
 import { createSteps } from './lib/steps.mjs';
 import { inTree, root } from './lib/tree.mjs';
 import { runVitest } from './lib/vitest.mjs';
@@ -32,7 +32,7 @@ async function main(args) {
   for (const stage of asked.projects.length > 0 ? [asked] : STAGES)
     results.push(await runStage(steps, stage));
   process.stdout.write(`\n${summarize(results)}\nwith ${programs.join(', ')}\n`);
-  process.exitCode = results.every(({ ok }) => ok) ? 0 : 1;
+  process.exitCode = isPassed(results) ? 0 : 1;
 }
 
 async function runStage(steps, { projects, vitestArgs }) {

@@ -1,8 +1,9 @@
-// Runs the tests: `node scripts/test.mjs [unit|kernel|runtime|e2e|vm ...] [vitest arguments]`.
+// Runs the tests: `node scripts/test.mjs [unit|kernel|runtime|e2e|native|vm ...] [vitest arguments]`.
 // Guarantees: every stage is run even when an earlier one failed, and any failure gives a non-zero exit code.
 import { reportFailure } from './lib/failure.mjs';
+import { prepareNativeTests } from './lib/nativeTests.mjs';
 import { runVisibly } from './lib/run.mjs';
-import { parseTestArguments, planStages, summarize } from './lib/stages.mjs';
+import { isPassed, parseTestArguments, planStages, summarize, TEST_USAGE } from './lib/stages.mjs';
 import { createSteps } from './lib/steps.mjs';
 import { inTree, root } from './lib/tree.mjs';
 import { runVitest, runVitestInVm } from './lib/vitest.mjs';
@@ -17,18 +18,27 @@ const RUNNERS = {
 };
 
 async function main(args) {
+  if (args.length === 1 && ['--help', '-h'].includes(args[0])) return process.stdout.write(TEST_USAGE);
   const { projects, vitestArgs } = parseTestArguments(args);
   const results = [await timed('set-up', () => node(inTree('scripts', 'setup.mjs')))];
-  if (results[0].ok) {
-    for (const stage of planStages(projects)) {
-      createSteps().note(`\n== ${stage.name}`);
-      results.push(
-        await timed(stage.name, () => RUNNERS[stage.runner]({ projects: stage.projects, vitestArgs })),
-      );
-    }
-  }
+  if (results[0].ok) results.push(...(await runStages(planStages(projects), vitestArgs)));
   process.stdout.write(`\n${summarize(results)}\n`);
-  process.exitCode = results.every((result) => result.ok) ? 0 : 1;
+  process.exitCode = isPassed(results) ? 0 : 1;
+}
+
+async function runStages(stages, vitestArgs) {
+  const isAlone = stages.length === 1;
+  const runners = { ...RUNNERS };
+  if (stages.some(({ runner }) => runner === 'native')) {
+    const run = prepareNativeTests({ isBeside: !isAlone });
+    runners.native = () => run({ words: isAlone ? vitestArgs : [] });
+  }
+  const results = [];
+  for (const { name, runner, projects } of stages) {
+    createSteps().note(`\n== ${name}`);
+    results.push(await timed(name, () => runners[runner]({ projects, vitestArgs })));
+  }
+  return results;
 }
 
 // A runner gives an exit code, or an exit code with the counts of its tests.

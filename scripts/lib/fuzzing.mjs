@@ -1,7 +1,39 @@
-// How fuzzing time is shared, what a fuzzer's output tells, and the table it ends in. Pure.
+// The command line of the fuzzer, how its time is shared, what its output tells, and the table it ends in. Pure.
 // Guarantees: every target gets at least MIN_SECONDS, so that a short run still tries each of them.
 
+import { parseArgs } from 'node:util';
+
 export const MIN_SECONDS = 5;
+const DEFAULT_SECONDS = 60;
+
+export const fuzzUsage = (known) => `usage: npm run fuzz -- [--seconds N] [target ...]
+
+Fuzzes the native core: the named targets, without a name all. Inputs that failed before are tried first.
+
+  --seconds N   how long altogether (default ${DEFAULT_SECONDS}), shared among the targets, at least ${MIN_SECONDS} s each
+  --help        this text
+
+Targets: ${known.join(', ')}
+`;
+
+/** `{ help, refusal, total, targets }`; a refusal says what is wrong with the arguments. */
+export function parseFuzzArguments(args, known) {
+  const options = {
+    seconds: { type: 'string', default: String(DEFAULT_SECONDS) },
+    help: { type: 'boolean', short: 'h' },
+  };
+  try {
+    const { values, positionals } = parseArgs({ args, options, allowPositionals: true });
+    const unknown = positionals.filter((name) => !known.includes(name));
+    const total = Number(values.seconds);
+    if (values.help) return { help: true };
+    if (unknown.length > 0) return { refusal: `no target is called ${unknown.join(', ')}` };
+    if (!(total > 0)) return { refusal: '--seconds must be a number above 0' };
+    return { total, targets: positionals.length > 0 ? positionals : known };
+  } catch (error) {
+    return { refusal: error.message };
+  }
+}
 
 /** Seconds for each target, when `atOnce` of them run side by side for `total` seconds. */
 export function secondsEach({ total, targets, atOnce }) {

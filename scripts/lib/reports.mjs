@@ -1,5 +1,7 @@
-// Reads what the sanitizers wrote about a Node process, and tells our faults from Node's own habits. Pure.
-// Guarantees: any error of memory or behaviour counts; a leak counts when our addon asked for the memory.
+// Reads what the sanitizers wrote about a Node process, and tells our faults from Node's own habits; reads what the
+// native tests printed. Pure.
+// Guarantees: any error of memory or behaviour counts; a leak counts when our addon asked for the memory; a run of the
+// native tests that was cut short has a failure.
 
 /** Between whoever asks for memory and the sanitizer: the C and C++ libraries. */
 const PASSED_THROUGH = /\/(libclang_rt|libasan|libstdc\+\+|libc\.|libc-|libc\+\+)/;
@@ -38,10 +40,29 @@ export function readReports(log) {
   return { errors, leaks: [...leaks], planted, foreignLeaks };
 }
 
-/** `{ passed, failed, skipped }` from the last line of the native tests, or null. */
-export function readNativeCounts(output) {
+/**
+ * Counts and failures of a run of the native tests. One that was cut short, by a sanitizer's report or otherwise, has a
+ * failure more: the test that ran when it ended, with the report's headline.
+ */
+export function readNativeRun(output, code) {
+  const failures = [...output.matchAll(/^ {2}(.+): FAILED\n((?: {4}.*\n)*)/gm)].map(
+    ([, name, text]) => `native > ${name}\n${text.replaceAll(/^ {4}/gm, '').trimEnd()}`,
+  );
   const [, passed, failed, skipped] = output.match(/^(\d+) passed, (\d+) failed, (\d+) skipped$/m) ?? [];
-  return passed === undefined
-    ? null
-    : { passed: Number(passed), failed: Number(failed), skipped: Number(skipped) };
+  const headline = output.match(/^SUMMARY: .*Sanitizer.*$|^.*runtime error: .*$/m)?.[0];
+  const isCut = passed === undefined || (code !== 0 && Number(failed) === 0) || headline !== undefined;
+  if (isCut) failures.push(`native > ${lastTest(output)}\n${headline ?? `ended with exit code ${code}`}`);
+  return {
+    passed: Number(passed ?? 0),
+    failed: Number(failed ?? 0) + (isCut ? 1 : 0),
+    skipped: Number(skipped ?? 0),
+    failures,
+  };
 }
+
+// A name is printed before its test runs, and stands alone on its line when it passed.
+const lastTest = (output) =>
+  output
+    .match(/^ {2}\S.*$/gm)
+    ?.at(-1)
+    ?.trim() ?? 'before the first test';

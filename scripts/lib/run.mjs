@@ -45,3 +45,18 @@ export function runVisibly(file, args, { cwd, env } = {}) {
     child.on('close', (code) => resolve(code ?? 1));
   });
 }
+
+/** Resolves to `{ code, output }` of a command whose output is shown as it comes, and kept. */
+export function showAndKeep(file, args, { cwd, env } = {}) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(file, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
+    let output = '';
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding('utf8').on('data', (text) => {
+        output += text;
+        process.stdout.write(text);
+      });
+    child.on('error', reject);
+    child.on('close', (code) => resolve({ code: code ?? 1, output }));
+  });
+}

@@ -1,24 +1,27 @@
-// Builds with the sanitizers, into build/sanitize: native unit tests, fuzz targets, and the addon.
-// Guarantees: only what changed is compiled; a failure carries the whole output; the tree itself is not written to.
+// Builds with the sanitizers: native unit tests, fuzz targets and the addon into build/sanitize, and the unit tests with
+// the thread sanitizer into build/sanitize-thread.
+// Guarantees: only what changed is compiled; a failure carries the whole output; the tree itself is not written to; two
+// builds of one tree wait for each other.
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
+import { withLock } from './lock.mjs';
 import { isThere, PACKAGES } from './packages.mjs';
 import { run } from './run.mjs';
 import { inTree } from './tree.mjs';
 
-const { CMake } = createRequire(inTree('package.json'))('cmake-js');
-const OUT = inTree('build', 'sanitize');
+const OUT = { address: inTree('build', 'sanitize'), thread: inTree('build', 'sanitize-thread') };
 const JOBS = process.env.TRELLIS_BUILD_JOBS ?? '2';
 const NEEDED = ['clang-14', 'libclang-rt-14-dev', 'llvm-14', 'cmake', 'make'];
+const SYMBOLIZER = '/usr/bin/llvm-symbolizer-14';
 
 /** A tool that is not there; the message says how to get it. */
 export class MissingTools extends Error {}
 
-export const nativeTests = path.join(OUT, 'native_tests');
-export const fuzzer = (name) => path.join(OUT, `fuzz_${name}`);
-export const sanitizedAddon = path.join(OUT, 'Sanitize', 'trellis.node');
-export const leakModule = path.join(OUT, 'Sanitize', 'leaks.node');
+export const nativeTests = (sanitizer) => path.join(OUT[sanitizer], 'native_tests');
+export const fuzzer = (name) => path.join(OUT.address, `fuzz_${name}`);
+export const sanitizedAddon = path.join(OUT.address, 'Sanitize', 'trellis.node');
+export const leakModule = path.join(OUT.address, 'Sanitize', 'leaks.node');
 
 /** The environment that makes reports readable and says where they go; `thorough` adds what makes it four times slower. */
 export function sanitizerEnvironment({ logPath, thorough = true } = {}) {
@@ -27,7 +30,7 @@ export function sanitizerEnvironment({ logPath, thorough = true } = {}) {
   const format = 'stack_trace_format="    #%n %f %S (%m)"';
   return {
     ...process.env,
-    ASAN_SYMBOLIZER_PATH: '/usr/bin/llvm-symbolizer-14',
+    ASAN_SYMBOLIZER_PATH: SYMBOLIZER,
     ASAN_OPTIONS: [
       'detect_leaks=1',
       `detect_stack_use_after_return=${thorough ? 1 : 0}`,
@@ -35,35 +38,48 @@ export function sanitizerEnvironment({ logPath, thorough = true } = {}) {
       ...log,
     ].join(':'),
     UBSAN_OPTIONS: ['print_stacktrace=1', format, ...log].join(':'),
+    TSAN_OPTIONS: ['halt_on_error=1', `external_symbolizer_path=${SYMBOLIZER}`].join(':'),
   };
 }
 
-/** Brings the CMake target (`native_tests`, `fuzzers`, `fuzz_<name>`, `trellis`, `leaks`) up to date. */
-export async function buildSanitized(steps, targets) {
+/**
+ * Brings the CMake targets (`native_tests`, `fuzzers`, `fuzz_<name>`, `trellis`, `leaks`) up to date. `isBeside`: other
+ * work goes on meanwhile and comes first.
+ */
+export async function buildSanitized(steps, targets, { sanitizer = 'address', isBeside = false } = {}) {
   requireTools();
-  // cmake-js knows where the headers of Node and of node-addon-api are and puts the command lines together. They are
-  // run from here, because its own runner lets all output through and keeps none for the report of a failure.
-  const options = {
+  const title = sanitizer === 'thread' ? 'thread sanitizer' : 'sanitizers';
+  const perform = ([file, ...args]) =>
+    isBeside ? run('nice', ['-n', '19', file, ...args]) : run(file, args);
+  await withLock(inTree('.cache', `${sanitizer}.lock`), {}, async () => {
+    await steps.step(`${title}: configure`, async () => {
+      const [cmake, source, ...flags] = await commands(sanitizer).getConfigureCommand();
+      await perform([cmake, '-S', source, '-B', OUT[sanitizer], ...flags]);
+    });
+    for (const target of targets)
+      await steps.step(`${title}: build ${target}`, async () =>
+        perform(await commands(sanitizer, { target }).getBuildCommand()),
+      );
+  });
+}
+
+// cmake-js knows where the headers of Node and of node-addon-api are and puts the command lines together. They are
+// run from here, because its own runner lets all output through and keeps none for the report of a failure. It is not
+// there before `npm ci`, when scripts that build later are loaded already.
+function commands(sanitizer, more = {}) {
+  const { CMake } = createRequire(inTree('package.json'))('cmake-js');
+  return new CMake({
     directory: inTree('native'),
-    out: OUT,
+    out: OUT[sanitizer],
     config: 'Sanitize',
     isNodeApi: true,
     generator: 'Unix Makefiles',
     cCompilerPath: 'clang-14',
     cppCompilerPath: 'clang++-14',
-    cMakeOptions: { NODE: process.execPath },
+    cMakeOptions: { NODE: process.execPath, SANITIZE: sanitizer },
     parallel: JOBS,
-  };
-  await steps.step('sanitizers: configure', async () => {
-    const [cmake, source, ...flags] = await new CMake(options).getConfigureCommand();
-    await run(cmake, ['-S', source, '-B', OUT, ...flags]);
+    ...more,
   });
-  for (const target of targets) {
-    await steps.step(`sanitizers: build ${target}`, async () => {
-      const [cmake, ...args] = await new CMake({ ...options, target }).getBuildCommand();
-      await run(cmake, args);
-    });
-  }
 }
 
 /** The run-time library that must be in Node before anything else when it loads a sanitized addon. */

@@ -1,10 +1,22 @@
-// What a test run consists of, and the summary it ends with. Pure.
+// What a test run consists of, whether it passed, and the summary it ends with. Pure.
 // Guarantees: the last line of a summary is the sum of all tests, whichever process ran them, and what failed is named
-// right above it, where it is still seen when the start of a long output is cut off.
+// above it, where it is still seen when the start of a long output is cut off. A run of no test has failed, and so has
+// one that needed many second tries.
 import { seconds } from './steps.mjs';
 
 const HOST_PROJECTS = ['unit', 'kernel', 'runtime', 'e2e'];
-const PROJECTS = [...HOST_PROJECTS, 'vm'];
+const PROJECTS = [...HOST_PROJECTS, 'native', 'vm'];
+/** Tests of one run that may pass at their second try. */
+const MAX_RETRIED = 2;
+const SLOWEST_TESTS = 20;
+const SLOWEST_FILES = 10;
+
+export const TEST_USAGE = `usage: node scripts/test.mjs [${PROJECTS.join('|')} ...] [arguments]
+
+Sets up, then runs the named projects; without a name lint, types and all of them. The arguments go to vitest:
+  node scripts/test.mjs unit cli -t help
+With native alone, the argument is a part of the names of the native tests to run.
+`;
 
 /** Leading words that name projects are projects; all the rest goes to vitest as it is. */
 export function parseTestArguments(args) {
@@ -25,27 +37,67 @@ export function planStages(projects) {
         ]
       : []),
     ...(onHost.length > 0 ? [{ name: onHost.join(' '), runner: 'vitest', projects: onHost }] : []),
+    // After those that wait much, beside which it is built.
+    ...(all || projects.includes('native') ? [{ name: 'native', runner: 'native' }] : []),
     ...(all || projects.includes('vm') ? [{ name: 'vm', runner: 'vm', projects: ['vm'] }] : []),
   ];
 }
 
-/** What failed, one line a stage, then the sums. */
+/** Whether every stage passed, at least one test ran, and no more than MAX_RETRIED needed a second try. */
+export const isPassed = (results) => results.every(({ ok }) => ok) && objections(results).length === 0;
+
+/** What failed, the slowest tests, one line a stage, then the sums. */
 export function summarize(results) {
-  const width = Math.max(...results.map((result) => result.name.length));
-  const lines = results.map(({ name, ok, ms, counts }) => {
-    const detail = counts === undefined ? '' : `  ${countsText(counts)}`;
-    return `  ${ok ? 'passed' : 'FAILED'}  ${name.padEnd(width)}  ${seconds(ms).padStart(7)}${detail}`;
-  });
   const sum = { passed: 0, failed: 0, skipped: 0 };
   for (const { counts, ok } of results) {
     for (const key of Object.keys(sum)) sum[key] += counts?.[key] ?? 0;
     // A stage that failed without a failed test (lint, a crash, no counts at all) must not read as success.
     if (!ok && (counts?.failed ?? 0) === 0) sum.failed += 1;
   }
-  const failures = results.flatMap(({ counts }) => counts?.failures ?? []);
-  const flaky = results.flatMap(({ counts }) => counts?.flaky ?? []);
-  const told = [...failures.map(failureText), ...flaky.map((test) => `failed once, then passed: ${test}\n`)];
-  return [...told, ...lines, countsText(sum)].join('\n');
+  const objected = objections(results);
+  sum.failed += objected.length;
+  return [
+    ...gathered(results, 'failures').map(failureText),
+    ...gathered(results, 'flaky').map((test) => `failed once, then passed: ${test}\n`),
+    ...objected.map(failureText),
+    ...slowest('tests', gathered(results, 'tests'), SLOWEST_TESTS),
+    ...slowest('files', gathered(results, 'files'), SLOWEST_FILES),
+    ...stageLines(results),
+    countsText(sum),
+  ].join('\n');
+}
+
+const gathered = (results, key) => results.flatMap(({ counts }) => counts?.[key] ?? []);
+
+/** What is wrong with the run as a whole, although each of its stages may have passed. */
+function objections(results) {
+  const counted = results.flatMap(({ counts }) => counts ?? []);
+  const ran = counted.reduce((sum, { passed, failed }) => sum + passed + failed, 0);
+  const retried = gathered(results, 'flaky').length;
+  return [
+    ...(counted.length > 0 && ran === 0 ? ['no test ran: is there one of that name?'] : []),
+    ...(retried > MAX_RETRIED
+      ? [`${retried} tests passed only when they were run again; a run may have ${MAX_RETRIED}`]
+      : []),
+  ];
+}
+
+function stageLines(results) {
+  const width = Math.max(...results.map((result) => result.name.length));
+  return results.map(({ name, ok, ms, counts }) => {
+    const detail = counts === undefined ? '' : `  ${countsText(counts)}`;
+    return `  ${ok ? 'passed' : 'FAILED'}  ${name.padEnd(width)}  ${seconds(ms).padStart(7)}${detail}`;
+  });
+}
+
+function slowest(what, times, count) {
+  if (times.length === 0) return [];
+  const sorted = times.toSorted((a, b) => b.ms - a.ms).slice(0, count);
+  return [
+    `The slowest ${what}:`,
+    ...sorted.map(({ name, ms }) => `  ${seconds(ms).padStart(7)}  ${name}`),
+    '',
+  ];
 }
 
 const failureText = (failure) => `FAILED  ${failure.replaceAll('\n', '\n    ')}\n`;

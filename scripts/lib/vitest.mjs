@@ -19,12 +19,12 @@ const vitestCommand = (projects, vitestArgs) => [
   ...vitestArgs,
 ];
 
-/** Resolves to `{ code, counts }`. */
-export async function runVitest({ projects, vitestArgs }) {
+/** Resolves to `{ code, counts }`; `env` is set over our own. */
+export async function runVitest({ projects, vitestArgs, env: more = {} }) {
   const folder = mkdtempSync(path.join(tmpdir(), 'trellis-test-'));
   const file = path.join(folder, 'counts.json');
   try {
-    const env = { ...process.env, TRELLIS_TEST_COUNTS: file };
+    const env = { ...process.env, ...more, TRELLIS_TEST_COUNTS: file };
     const code = await runVisibly(process.execPath, vitestCommand(projects, vitestArgs), { cwd: root, env });
     return outcome(code, existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : undefined);
   } finally {
@@ -33,13 +33,13 @@ export async function runVitest({ projects, vitestArgs }) {
 }
 
 /** As runVitest, through scripts/vm; the counts come back as a marked line of output. Long proofs get the time they need. */
-export function runVitestInVm({ projects, vitestArgs }) {
-  const handedOn = ['CI', 'TRELLIS_PROOF'].flatMap((name) => {
-    const value = process.env[name];
-    return value ? [`${name}=${value}`] : [];
-  });
+export function runVitestInVm({ projects, vitestArgs, env: more = {} }) {
+  const { CI, TRELLIS_PROOF } = { ...process.env, ...more };
+  const handedOn = Object.entries({ ...more, CI, TRELLIS_PROOF }).flatMap(([name, value]) =>
+    value ? [`${name}=${value}`] : [],
+  );
   const inside = ['env', 'TRELLIS_TEST_COUNTS=stdout', ...handedOn];
-  const limit = ['--timeout-seconds', process.env.TRELLIS_PROOF === 'long' ? '7200' : '1200'];
+  const limit = ['--timeout-seconds', TRELLIS_PROOF === 'long' ? '7200' : '1200'];
   const command = [...inside, process.execPath, ...vitestCommand(projects, vitestArgs)];
   return new Promise((resolve, reject) => {
     const args = [inTree('scripts', 'vm', 'run.mjs'), ...limit, '--', ...command];

@@ -15,6 +15,7 @@ Runs a command as root in a virtual machine whose kernel has IPVS.
   --env NAME=VALUE      set a variable for the command; may be repeated
   --out DIR             host directory the command may write to; its path is in TRELLIS_VM_OUT
   --console             show the kernel's console on stderr as it comes
+  --help                this text
 `;
 
 export const machineNames = Object.freeze(['uml', 'qemu']);
@@ -27,6 +28,13 @@ const defaults = Object.freeze({
   out: undefined,
   console: false,
 });
+
+/** True when the options, not the command, ask for the usage. */
+export function asksForHelp(argv) {
+  const end = argv.indexOf('--');
+  const options = end === -1 ? argv : argv.slice(0, end);
+  return options.includes('--help') || options.includes('-h');
+}
 
 /** Returns the options, or throws VmError USAGE. `cwd` is the default of --cwd. */
 export function parseOptions(argv, cwd) {

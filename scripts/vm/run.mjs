@@ -10,7 +10,7 @@ import { VmError } from './errors.mjs';
 import { jobEnvironment, jobScript } from './job.mjs';
 import * as qemu from './machines/qemu.mjs';
 import * as uml from './machines/uml.mjs';
-import { parseOptions, usage } from './options.mjs';
+import { asksForHelp, parseOptions, usage } from './options.mjs';
 import { channelFds, fileFds, supervise } from './supervise.mjs';
 
 const machines = { uml, qemu };
@@ -66,6 +66,10 @@ function prepare(options) {
 }
 
 async function main() {
+  if (asksForHelp(process.argv.slice(2))) {
+    process.stdout.write(usage);
+    return 0;
+  }
   const abort = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(name, () => abort.abort(name));
   const options = parseOptions(process.argv.slice(2), process.cwd());

@@ -3,9 +3,13 @@
 import { createRequire } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll } from 'vitest';
+import { addon } from '../../src/kernel/addon.js';
 
-// The worker has the library already; the tools that tests run must not get it.
+// The worker has the library already, and the addon from here on. The programs that tests run must get neither: without
+// the library they cannot load this addon.
+addon();
 delete process.env['LD_PRELOAD'];
+delete process.env['TRELLIS_ADDON'];
 
 const path = process.env['TRELLIS_LEAKS'];
 if (path === undefined) throw new Error('TRELLIS_LEAKS is not set: run npm run test:asan');

@@ -1,4 +1,4 @@
-// A vitest reporter: why suites were skipped, and the counts and failures that scripts/test.mjs sums up.
+// A vitest reporter: why suites were skipped, and the counts, failures and slowest tests that scripts/test.mjs sums up.
 // Guarantees: each reason is printed once a run, also when vitest is started by hand.
 import { writeFileSync } from 'node:fs';
 import { stripVTControlCharacters } from 'node:util';
@@ -13,6 +13,14 @@ export interface Counts {
   failures: string[];
   /** Tests that failed at first and passed when they were run again. */
   flaky: string[];
+  /** The slowest tests, and the slowest files with their loading and hooks. */
+  tests: Timed[];
+  files: Timed[];
+}
+
+export interface Timed {
+  name: string;
+  ms: number;
 }
 
 /** Starts the line that carries the counts when they go to standard output. */
@@ -20,20 +28,29 @@ export const COUNTS_MARK = '##trellis-test-counts ';
 
 const MESSAGE_LINES = 12;
 const MESSAGE_CHARACTERS = 1000;
+/** As many of each as the summary shows at most. */
+const SLOWEST = 20;
 
 export class CountReporter implements Reporter {
   /** `target`: a file to write the counts to, `stdout` for a marked line, undefined for neither. */
   constructor(private readonly target: string | undefined) {}
 
   onTestRunEnd(modules: readonly TestModule[], errors: readonly unknown[]): void {
-    const counts: Counts = { passed: 0, failed: 0, skipped: 0, failures: [], flaky: [] };
+    const counts: Counts = {
+      ...{ passed: 0, failed: 0, skipped: 0 },
+      ...{ failures: [], flaky: [], tests: [], files: [] },
+    };
     const reasons = new Set<string>();
     for (const module of modules) {
+      const { collectDuration, duration } = module.diagnostic();
+      counts.files.push({ name: module.relativeModuleId, ms: collectDuration + duration });
       for (const test of module.children.allTests()) {
         const { state, errors: own } = test.result();
-        if (test.diagnostic()?.flaky === true)
-          counts.flaky.push(`${module.relativeModuleId} > ${test.fullName}`);
-        if (state === 'failed') fail(counts, `${module.relativeModuleId} > ${test.fullName}`, own);
+        const name = `${module.relativeModuleId} > ${test.fullName}`;
+        const diagnostic = test.diagnostic();
+        if (diagnostic !== undefined) counts.tests.push({ name, ms: diagnostic.duration });
+        if (diagnostic?.flaky === true) counts.flaky.push(name);
+        if (state === 'failed') fail(counts, name, own);
         else counts[state === 'passed' ? 'passed' : 'skipped'] += 1;
       }
       // A file that does not load has no tests to fail.
@@ -46,7 +63,7 @@ export class CountReporter implements Reporter {
     for (const error of errors) fail(counts, 'outside of a test', [error]);
     if (reasons.size > 0)
       console.log(`Skipped:\n${[...reasons].map((reason) => `  ${reason}`).join('\n')}\n`);
-    this.publish(counts);
+    this.publish({ ...counts, tests: slowest(counts.tests), files: slowest(counts.files) });
   }
 
   private publish(counts: Counts): void {
@@ -54,6 +71,8 @@ export class CountReporter implements Reporter {
     else if (this.target !== undefined) writeFileSync(this.target, JSON.stringify(counts));
   }
 }
+
+const slowest = (times: readonly Timed[]) => [...times].sort((a, b) => b.ms - a.ms).slice(0, SLOWEST);
 
 function fail(counts: Counts, where: string, errors: readonly unknown[]): void {
   counts.failed += 1;

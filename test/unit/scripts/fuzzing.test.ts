@@ -1,5 +1,27 @@
 import { describe, expect, it } from 'vitest';
-import { readStatistics, secondsEach, table } from '../../../scripts/lib/fuzzing.mjs';
+import {
+  fuzzUsage,
+  parseFuzzArguments,
+  readStatistics,
+  secondsEach,
+  table,
+} from '../../../scripts/lib/fuzzing.mjs';
+
+describe('parseFuzzArguments', () => {
+  const known = ['json', 'text'];
+  it.each([
+    ['nothing', [], { total: 60, targets: known }],
+    ['a target and a time', ['--seconds', '5', 'json'], { total: 5, targets: ['json'] }],
+    ['--help', ['--help', 'nonsense'], { help: true }],
+    ['an unknown target', ['xml', 'json'], { refusal: 'no target is called xml' }],
+    ['no time', ['--seconds', '0'], { refusal: '--seconds must be a number above 0' }],
+    ['an unknown option', ['--fast'], { refusal: expect.stringContaining("'--fast'") }],
+  ])('takes %s', (_, args, expected) => {
+    expect(parseFuzzArguments(args, known)).toEqual(expected);
+  });
+
+  it('tells its targets', () => expect(fuzzUsage(known)).toContain('Targets: json, text'));
+});
 
 describe('secondsEach', () => {
   it.each([

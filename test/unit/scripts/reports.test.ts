@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readNativeCounts, readReports } from '../../../scripts/lib/reports.mjs';
+import { readNativeRun, readReports } from '../../../scripts/lib/reports.mjs';
 
 const leakReport = (...stacks: string[]) =>
   [
@@ -41,16 +41,39 @@ describe('readReports', () => {
   });
 });
 
-describe('readNativeCounts', () => {
-  it('reads the last line of the native tests', () => {
-    expect(readNativeCounts('  a test\n3 passed, 1 failed, 2 skipped\n')).toEqual({
-      passed: 3,
-      failed: 1,
-      skipped: 2,
+describe('readNativeRun', () => {
+  it('reads the counts of a run in which all passed', () => {
+    expect(readNativeRun('  a test\n  another\n2 passed, 0 failed, 0 skipped\n', 0)).toEqual({
+      ...{ passed: 2, failed: 0, skipped: 0 },
+      failures: [],
     });
   });
 
-  it('knows no counts of a run that was cut short', () => {
-    expect(readNativeCounts('  a test')).toBeNull();
+  it('names the tests that failed, with what they said', () => {
+    const output =
+      '  a test\n  adds: FAILED\n    x.cc:3: a\n      is 1\n  c: skipped, needs root\n1 passed, 1 failed, 1 skipped\n';
+    expect(readNativeRun(output, 1)).toEqual({
+      ...{ passed: 1, failed: 1, skipped: 1 },
+      failures: ['native > adds\nx.cc:3: a\n  is 1'],
+    });
+  });
+
+  it.each([
+    [
+      'a report',
+      '  a\n  b==7==ERROR: X\nSUMMARY: AddressSanitizer: heap-use-after-free\n',
+      'native > b==7==ERROR: X',
+    ],
+    ['a signal', '  a\n  b', 'native > b\nended with exit code 1'],
+    ['nothing at all', '', 'native > before the first test'],
+  ])('a run that %s cut short has failed', (_, output, failure) => {
+    const { failed, failures } = readNativeRun(output, 1);
+    expect(failed).toBe(1);
+    expect(failures).toEqual([expect.stringContaining(failure)]);
+  });
+
+  it('a leak found after the last test is a failure', () => {
+    const output = '  a\n1 passed, 0 failed, 0 skipped\nSUMMARY: AddressSanitizer: 8 byte(s) leaked\n';
+    expect(readNativeRun(output, 1)).toMatchObject({ passed: 1, failed: 1 });
   });
 });

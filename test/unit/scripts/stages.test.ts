@@ -1,7 +1,7 @@
 // What `npm test` runs for which arguments, and the summary it ends with.
-// Guarantees: a failed stage can never hide behind a row of passed tests.
-import { expect, test } from 'vitest';
-import { parseTestArguments, planStages, summarize } from '../../../scripts/lib/stages.mjs';
+// Guarantees: a failed stage can never hide behind a row of passed tests, nor a run of nothing pass.
+import { describe, expect, test } from 'vitest';
+import { isPassed, parseTestArguments, planStages, summarize } from '../../../scripts/lib/stages.mjs';
 
 test.each([
   ['nothing', [], { projects: [], vitestArgs: [] }],
@@ -17,9 +17,10 @@ test.each([
 });
 
 test.each([
-  ['everything', [], ['lint', 'types', 'unit kernel runtime e2e', 'vm']],
+  ['everything', [], ['lint', 'types', 'unit kernel runtime e2e', 'native', 'vm']],
   ['the machine alone', ['vm'], ['vm']],
   ['one project', ['kernel'], ['kernel']],
+  ['the native tests alone', ['native'], ['native']],
   ['both kinds', ['vm', 'unit'], ['unit', 'vm']],
 ])('stages for %s', (_, projects, names) => {
   expect(planStages(projects).map(({ name }: { name: string }) => name)).toEqual(names);
@@ -63,4 +64,54 @@ test('what failed, or did at first, is named above the stages', () => {
     '  FAILED  unit   2.21 s  1 passed, 1 failed',
     '1 passed, 1 failed',
   ]);
+});
+
+describe('a run', () => {
+  const retried = (...flaky: string[]) => ({ ...unit, counts: { ...unit.counts, flaky } });
+  const nothing = { ...unit, counts: { passed: 0, failed: 0, skipped: 0 } };
+  const lint = { name: 'lint', ok: true, ms: 1 };
+
+  test.each([
+    ['in which all is well', [lint, unit], true],
+    ['without tests to count, as set-up alone', [lint], true],
+    ['with a failed stage', [unit, { ...lint, ok: false }], false],
+    ['in which no test ran', [lint, nothing], false],
+    ['that skipped all there was', [{ ...nothing, counts: { passed: 0, failed: 0, skipped: 9 } }], false],
+    ['in which one of the stages had nothing to run', [unit, { ...nothing, name: 'vm' }], true],
+    ['with two tests that passed at their second try', [retried('a'), retried('b')], true],
+    ['with three of them', [retried('a', 'b'), retried('c')], false],
+  ])('%s: passed is %4$s', (_, results, expected) => {
+    expect(isPassed(results)).toBe(expected);
+  });
+
+  test.each([
+    ['nothing to run', [nothing], 'no test ran', '0 passed, 1 failed'],
+    [
+      'too many second tries',
+      [retried('a', 'b', 'c')],
+      '3 tests passed only when they were run again; a run may have 2',
+      '80 passed, 1 failed',
+    ],
+  ])('says that it failed for %s', (_, results, why, last) => {
+    const text = summarize(results);
+    expect(text).toContain(`FAILED  ${why}`);
+    expect(text.split('\n').at(-1)).toBe(last);
+  });
+
+  test('names the slowest twenty tests and ten files of all its stages, the slowest first', () => {
+    const times = (kind: string, count: number) =>
+      Array.from({ length: count }, (_, n) => ({ name: `${kind}${n}`, ms: n * 1000 }));
+    const one = { ...unit, counts: { ...unit.counts, tests: times('t', 15), files: times('f', 6) } };
+    const other = { ...unit, counts: { ...unit.counts, tests: times('u', 15), files: times('g', 6) } };
+    const lines = summarize([one, other]).split('\n');
+    expect(lines.slice(0, 4)).toEqual([
+      'The slowest tests:',
+      '     14 s  t14',
+      '     14 s  u14',
+      '     13 s  t13',
+    ]);
+    expect(lines.slice(20, 24)).toEqual(['   5.00 s  u5', '', 'The slowest files:', '   5.00 s  f5']);
+    expect(lines.indexOf('')).toBe(21);
+    expect(lines.indexOf('', 22)).toBe(33);
+  });
 });

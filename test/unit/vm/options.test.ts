@@ -1,6 +1,6 @@
 // The command line of the virtual-machine harness: what it takes and what it refuses.
 import { describe, expect, test } from 'vitest';
-import { parseOptions } from '../../../scripts/vm/options.mjs';
+import { asksForHelp, parseOptions, usage } from '../../../scripts/vm/options.mjs';
 
 describe('parseOptions', () => {
   test('has defaults for everything but the command', () => {
@@ -47,4 +47,13 @@ describe('parseOptions', () => {
   ])('refuses %j', (words, message) => {
     expect(() => parseOptions(words as string[], '/')).toThrow(message as RegExp);
   });
+});
+
+test.each([
+  [['--help'], true],
+  [['--machine', 'qemu', '-h', '--', 'true'], true],
+  [['--', 'npm', '--help'], false],
+])('help is asked for by %j: %s', (argv, expected) => {
+  expect(asksForHelp(argv)).toBe(expected);
+  expect(usage).toContain('--help');
 });
