@@ -17,7 +17,7 @@ async function main(args) {
     process.exitCode = 2;
     return;
   }
-  const setup = await runVisibly(process.execPath, [inTree('scripts', 'setup.mjs')], { cwd: root });
+  const setup = await runVisibly(process.execPath, [inTree('scripts', 'setup.mjs'), 'test'], { cwd: root });
   if (setup !== 0) throw new Error('set-up failed');
   const results = [];
   for (const proof of proofs) {

@@ -43,7 +43,9 @@ int main(int count, char** arguments) {
       printf(": FAILED\n    %s\n", error.what());
     }
   }
+  const bool none = passed + failed + skipped == 0;
+  if (none) printf("no test has '%s' in its name\n", word.c_str());
   printf("%d passed, %d failed, %d skipped\n", passed, failed, skipped);
   fflush(stdout);  // a leak found at the end closes the process at once
-  return failed == 0 && passed + skipped > 0 ? 0 : 1;
+  return failed == 0 && !none ? 0 : 1;
 }

@@ -40,6 +40,8 @@ export function readReports(log) {
   return { errors, leaks: [...leaks], planted, foreignLeaks };
 }
 
+const HEADLINE = /^SUMMARY: .*Sanitizer.*$|^.*runtime error: .*$|^no test has .* in its name$/m;
+
 /**
  * Counts and failures of a run of the native tests. One that was cut short, by a sanitizer's report or otherwise, has a
  * failure more: the test that ran when it ended, with the report's headline.
@@ -49,7 +51,7 @@ export function readNativeRun(output, code) {
     ([, name, text]) => `native > ${name}\n${text.replaceAll(/^ {4}/gm, '').trimEnd()}`,
   );
   const [, passed, failed, skipped] = output.match(/^(\d+) passed, (\d+) failed, (\d+) skipped$/m) ?? [];
-  const headline = output.match(/^SUMMARY: .*Sanitizer.*$|^.*runtime error: .*$/m)?.[0];
+  const headline = output.match(HEADLINE)?.[0];
   const isCut = passed === undefined || (code !== 0 && Number(failed) === 0) || headline !== undefined;
   if (isCut) failures.push(`native > ${lastTest(output)}\n${headline ?? `ended with exit code ${code}`}`);
   return {

@@ -72,6 +72,12 @@ describe('readNativeRun', () => {
     expect(failures).toEqual([expect.stringContaining(failure)]);
   });
 
+  it('a run of nothing is a failure that says why', () => {
+    const output = "no test has 'x' in its name\n0 passed, 0 failed, 0 skipped\n";
+    const failures = ["native > before the first test\nno test has 'x' in its name"];
+    expect(readNativeRun(output, 1)).toMatchObject({ failed: 1, failures });
+  });
+
   it('a leak found after the last test is a failure', () => {
     const output = '  a\n1 passed, 0 failed, 0 skipped\nSUMMARY: AddressSanitizer: 8 byte(s) leaked\n';
     expect(readNativeRun(output, 1)).toMatchObject({ passed: 1, failed: 1 });

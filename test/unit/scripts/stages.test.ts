@@ -71,16 +71,16 @@ describe('a run', () => {
   const nothing = { ...unit, counts: { passed: 0, failed: 0, skipped: 0 } };
   const lint = { name: 'lint', ok: true, ms: 1 };
 
-  test.each([
-    ['in which all is well', [lint, unit], true],
-    ['without tests to count, as set-up alone', [lint], true],
-    ['with a failed stage', [unit, { ...lint, ok: false }], false],
-    ['in which no test ran', [lint, nothing], false],
-    ['that skipped all there was', [{ ...nothing, counts: { passed: 0, failed: 0, skipped: 9 } }], false],
-    ['in which one of the stages had nothing to run', [unit, { ...nothing, name: 'vm' }], true],
-    ['with two tests that passed at their second try', [retried('a'), retried('b')], true],
-    ['with three of them', [retried('a', 'b'), retried('c')], false],
-  ])('%s: passed is %4$s', (_, results, expected) => {
+  test.each<[string, boolean, object[]]>([
+    ['in which all is well', true, [lint, unit]],
+    ['without tests to count, as set-up alone', true, [lint]],
+    ['with a failed stage', false, [unit, { ...lint, ok: false }]],
+    ['in which no test ran', false, [lint, nothing]],
+    ['that skipped all there was', false, [{ ...nothing, counts: { passed: 0, failed: 0, skipped: 9 } }]],
+    ['in which one of the stages had nothing to run', true, [unit, { ...nothing, name: 'vm' }]],
+    ['with two tests that passed at their second try', true, [retried('a'), retried('b')]],
+    ['with three of them', false, [retried('a', 'b'), retried('c')]],
+  ])('%s has passed: %s', (_, expected, results) => {
     expect(isPassed(results)).toBe(expected);
   });
 
