@@ -7,7 +7,6 @@ export default defineConfig({
   test: {
     root: new URL('../..', import.meta.url).pathname,
     include: ['test/kernel/**/*.test.ts', 'test/unit/kernel/**/*.test.ts'],
-    passWithNoTests: true,
     reporters: ['default', new CountReporter(process.env['TRELLIS_TEST_COUNTS'])],
     pool: 'forks',
     maxWorkers: 2,
