@@ -50,7 +50,7 @@ export async function runSupervised(name: Speaker, flags: SupervisedFlags): Prom
       'NOT_RUNNING',
       `there is no cluster in ${layout.dataDir}; make one with "trellis up"`,
     );
-  const log = makeLog({ component: name });
+  const log = makeLog({ component: name, format: settings.loggingFormat });
   const signal = endOfProcess();
   const nodeIps = nodeAddresses(flags.nodeIp, settings.clusterCidr);
   const context = { layout, settings, nodeIps, signal, log, sink: supervisorSink() };

@@ -8,11 +8,13 @@ import { closeSync, openSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Command, Option } from 'commander';
+import type { LogFormat } from '../../api/log.js';
 import { ClusterError } from '../../cluster/error.js';
 import { makePrivateDir } from '../../cluster/files.js';
 import { TOKEN_VARIABLE } from '../../cluster/join/token.js';
 import type { Layout } from '../../cluster/layout.js';
 import { prepareApart, tellSupervisor } from '../../cluster/preparation.js';
+import { readSettings } from '../../cluster/settings.js';
 import { type Step, type StepSink, supervisorSink } from '../../cluster/steps.js';
 import {
   type Prepared,
@@ -20,7 +22,7 @@ import {
   type StartOptions,
   startComponents,
 } from '../../cluster/supervision.js';
-import { makeLog } from '../log.js';
+import { loggingFormatOption, makeLog } from '../log.js';
 import { positiveNumber } from '../numbers.js';
 import type { Terminal } from '../terminal.js';
 import { installationRoot } from '../version.js';
@@ -40,6 +42,7 @@ export interface RunFlags extends DataDirOption {
   readonly supervise?: boolean;
   /** Set by the process that supervises on the one that prepares its start. */
   readonly prepare?: boolean;
+  readonly loggingFormat?: LogFormat | undefined;
 }
 
 export function withRunning(command: Command): Command {
@@ -47,6 +50,7 @@ export function withRunning(command: Command): Command {
     .option('-d, --detach', 'return when it is ready and leave it running')
     .option('--timeout <seconds>', 'how long to wait for that', positiveNumber, DEFAULT_TIMEOUT_S)
     .option('--keep-pods', 'pods go on when this process is told to end; "trellis down" ends them')
+    .addOption(loggingFormatOption())
     .addOption(new Option('--supervise').hideHelp())
     .addOption(new Option('--prepare').hideHelp());
 }
@@ -162,7 +166,9 @@ const tokenOf = ({ token }: Run): Record<string, string> =>
 
 type Asked = Pick<StartOptions, 'sink' | 'signal'>;
 
-function start(flags: RunFlags, run: Run, asked: Asked): Promise<RunningCluster> {
+async function start(given: RunFlags, run: Run, asked: Asked): Promise<RunningCluster> {
+  const saved = await readSettings(makeLayout(given));
+  const flags = { ...given, loggingFormat: given.loggingFormat ?? saved?.loggingFormat };
   const words = argumentsToPass(process.argv.slice(2)).filter((word) => word !== '--supervise');
   const command = [process.execPath, MAIN, ...words, '--prepare'];
   return startComponents(optionsOf(flags, asked), () =>
@@ -180,7 +186,7 @@ function optionsOf(flags: RunFlags, { sink, signal }: Asked): StartOptions {
     keepPods: flags.keepPods,
     sink,
     signal,
-    log: makeLog({ component: 'supervisor' }),
+    log: makeLog({ component: 'supervisor', format: flags.loggingFormat }),
   };
 }
 
