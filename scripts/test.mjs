@@ -11,7 +11,7 @@ import { runVitest, runVitestInVm } from './lib/vitest.mjs';
 const node = (...args) => runVisibly(process.execPath, args, { cwd: root });
 
 const RUNNERS = {
-  lint: () => node(inTree('node_modules', '@biomejs', 'biome', 'bin', 'biome'), 'check', '.'),
+  lint: () => node(inTree('scripts', 'lint.mjs')),
   types: () => node(inTree('node_modules', 'typescript', 'bin', 'tsc'), '-p', inTree('test')),
   vitest: runVitest,
   vm: runVitestInVm,

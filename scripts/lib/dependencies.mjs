@@ -25,7 +25,7 @@ export async function installDependencies(steps) {
   const stamp = checkDependencies();
   if (stamp.fresh) return;
   const env = { ...process.env, TRELLIS_SETUP_BUILDS_LATER: '1' };
-  await steps.step('npm dependencies', () => run(...npm(['ci']), { cwd: root, env }));
+  await steps.step('npm dependencies', () => run(...npm(['ci', '--include=dev']), { cwd: root, env }));
   stamp.commit();
 }
 

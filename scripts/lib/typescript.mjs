@@ -3,6 +3,7 @@
 import { chmodSync, copyFileSync, existsSync, mkdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { generateApiTypes } from './apiTypes.mjs';
+import { knowsCommit, writeBuildInfo } from './buildInfo.mjs';
 import { run } from './run.mjs';
 import { checkStamp, listFiles } from './stamp.mjs';
 import { inTree, root } from './tree.mjs';
@@ -23,8 +24,8 @@ function checkApiTypes() {
   return existsSync(GENERATED) ? stamp : { ...stamp, fresh: false };
 }
 
-/** `{ fresh, commit() }` for dist/. */
-export function checkTypescript() {
+/** `{ fresh, commit() }` for what was compiled to dist/. */
+function checkCompiled() {
   const stamp = checkStamp({
     file: inTree('dist', '.trellis-typescript'),
     root,
@@ -34,13 +35,17 @@ export function checkTypescript() {
   return existsSync(MAIN) && checkApiTypes().fresh ? stamp : { ...stamp, fresh: false };
 }
 
+/** `{ fresh }` for dist/, which also tells the commit it was made from. */
+export const checkTypescript = () => ({ fresh: checkCompiled().fresh && knowsCommit() });
+
 export async function buildTypescript(steps) {
   const generated = checkApiTypes();
   if (!generated.fresh) {
     await steps.step('API types', () => generateApiTypes(root));
     generated.commit();
   }
-  const stamp = checkTypescript();
+  writeBuildInfo();
+  const stamp = checkCompiled();
   if (stamp.fresh) return;
   await steps.step('TypeScript', () => run(process.execPath, [tsc, '-p', root], { cwd: root }));
   for (const file of listFiles(root, ROOMS).filter((name) => name.endsWith('.proto'))) {

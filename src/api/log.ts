@@ -1,5 +1,9 @@
 // The one way a component speaks to its log; who writes it, and in what form, is decided at the top. Pure.
 
+/** How a log is written: lines for people, or one JSON object a line. */
+export const LOG_FORMATS = ['text', 'json'] as const;
+export type LogFormat = (typeof LOG_FORMATS)[number];
+
 export type LogFields = Readonly<Record<string, unknown>>;
 
 /** Never given a secret: tokens, keys and the data of Secrets stay out of messages and fields. */

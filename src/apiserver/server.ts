@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import type http from 'node:http';
 import { type AddressInfo, BlockList, isIP } from 'node:net';
+import { type Build, gitVersion, UNKNOWN_BUILD } from '../api/build.js';
 import type { KindDefinition } from '../api/kind.js';
 import type { Log } from '../api/log.js';
 import { METRICS_TYPE, metricsText } from '../api/metrics.js';
@@ -69,8 +70,8 @@ export interface ApiServerOptions {
   readonly parts: (inProcess: InProcess) => ServerParts;
   readonly kubelet?: KubeletConnection;
   readonly log: Log;
-  /** What follows `v1.36.0` in the version: `+trellis` unless given. */
-  readonly versionSuffix?: string;
+  /** What /version tells; nothing but the Kubernetes level unless given. */
+  readonly build?: Build | undefined;
 }
 
 export interface ApiServer {
@@ -118,7 +119,7 @@ export async function openApiServer(options: ApiServerOptions): Promise<ApiServe
       ...(parts.paths ?? []),
       ['/metrics', () => bytesResponse(200, Buffer.from(metricsText(families)), METRICS_TYPE)],
     ]),
-    version: versionInfo(options.versionSuffix ?? '+trellis'),
+    version: versionInfo(options.build ?? UNKNOWN_BUILD),
     ready: [{ name: 'informer-sync', failure: () => (isReady ? undefined : 'not synced') }],
   });
   const supervision = makeSupervision({ inFlight, metrics, audit: options.audit });
@@ -221,14 +222,14 @@ async function startListening(server: http.Server, { host, port }: Address): Pro
   });
 }
 
-function versionInfo(suffix: string): VersionInfo {
+function versionInfo(build: Build): VersionInfo {
   return {
     major: '1',
     minor: '36',
-    gitVersion: `v1.36.0${suffix}`,
-    gitCommit: '',
-    gitTreeState: 'clean',
-    buildDate: '1970-01-01T00:00:00Z',
+    gitVersion: gitVersion(build),
+    gitCommit: build.commit,
+    gitTreeState: build.treeState,
+    buildDate: build.date,
     goVersion: '',
     compiler: `node ${process.version}`,
     platform: `${process.platform}/${process.arch === 'x64' ? 'amd64' : process.arch}`,

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { Command } from 'commander';
 import { FIELDS } from '../kubelet/configuration/fields.js';
 import { boolean } from '../kubelet/configuration/values.js';
-import { makeLog } from './log.js';
+import { levelOf, makeLog } from './log.js';
 import type { Terminal } from './terminal.js';
 
 const EXPLANATION = `
@@ -53,8 +53,8 @@ async function run(terminal: Terminal, flags: OwnFlags & Readonly<Record<string,
     const { runStandalone } = await import('../kubelet/standalone.js');
     const ending = new AbortController();
     for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => ending.abort());
-    const level = Number(flags.v ?? 0) >= 4 ? 'debug' : 'info';
-    const log = makeLog({ component: 'kubelet', level });
+    const { loggingFormat: format, logVerbosity } = settings.server;
+    const log = makeLog({ component: 'kubelet', level: levelOf(flags.v ?? logVerbosity), format });
     const { kubeconfig, bootstrapKubeconfig } = flags;
     if (bootstrapKubeconfig !== undefined && kubeconfig === undefined)
       throw new KubeletError(

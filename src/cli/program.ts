@@ -1,25 +1,34 @@
 // The `trellis` command line: its commands, help and errors.
 // Guarantees: never ends the process; a wrong command line gives exit code 2 and says what to type instead.
 import { Command, CommanderError } from 'commander';
-import { apiserverCommand } from './apiserver/command.js';
-import { benchCommand } from './bench.js';
-import { agentCommand } from './cluster/agent.js';
-import { downCommand } from './cluster/down.js';
-import { installCommand } from './cluster/install.js';
-import { kubeconfigCommand, kubectlCommand } from './cluster/kubectl.js';
-import { logsCommand } from './cluster/logs.js';
-import { statusCommand } from './cluster/status.js';
-import { tokenCommand } from './cluster/token.js';
-import { serverCommand, upCommand } from './cluster/up.js';
-import { cniCommand } from './cni/command.js';
-import { controllerManagerCommand } from './controllerManager/command.js';
-import { doctorCommand } from './doctor.js';
-import { kubeletCommand } from './kubelet.js';
-import { proxyCommand } from './proxy.js';
-import { schedulerCommand } from './scheduler.js';
-import { snapshotCommand } from './snapshot.js';
 import type { Terminal } from './terminal.js';
 import { trellisVersion } from './version.js';
+
+type MakeCommand = (terminal: Terminal) => Command;
+
+/** Each loaded when it is typed, or for the help: what a cluster starts keeps in memory only what it runs. */
+const COMMANDS: Readonly<Record<string, () => Promise<MakeCommand>>> = {
+  up: async () => (await import('./cluster/up.js')).upCommand,
+  down: async () => (await import('./cluster/down.js')).downCommand,
+  status: async () => (await import('./cluster/status.js')).statusCommand,
+  logs: async () => (await import('./cluster/logs.js')).logsCommand,
+  kubeconfig: async () => (await import('./cluster/kubectl.js')).kubeconfigCommand,
+  kubectl: async () => (await import('./cluster/kubectl.js')).kubectlCommand,
+  server: async () => (await import('./cluster/up.js')).serverCommand,
+  agent: async () => (await import('./cluster/agent.js')).agentCommand,
+  token: async () => (await import('./cluster/token.js')).tokenCommand,
+  install: async () => (await import('./cluster/install.js')).installCommand,
+  snapshot: async () => (await import('./snapshot.js')).snapshotCommand,
+  apiserver: async () => (await import('./apiserver/command.js')).apiserverCommand,
+  scheduler: async () => (await import('./scheduler.js')).schedulerCommand,
+  proxy: async () => (await import('./proxy.js')).proxyCommand,
+  kubelet: async () => (await import('./kubelet.js')).kubeletCommand,
+  'controller-manager': async () => (await import('./controllerManager/command.js')).controllerManagerCommand,
+  doctor: async () => (await import('./doctor.js')).doctorCommand,
+  bench: async () => (await import('./bench.js')).benchCommand,
+  cni: async () => (await import('./cni/command.js')).cniCommand,
+  version: async () => (await import('./versionCommand.js')).versionCommand,
+};
 
 const USAGE_ERROR = 2;
 
@@ -35,7 +44,8 @@ Start here:
   trellis cni --help         put containers on networks by CNI plugins
 `;
 
-export function createProgram(terminal: Terminal): Command {
+/** With the command that the first word names, or all of them where it names none. */
+async function createProgram(terminal: Terminal, word: string): Promise<Command> {
   const program = new Command('trellis')
     .description('A Kubernetes node and a light control plane for Linux.')
     .version(trellisVersion(), '-V, --version', 'print the version')
@@ -44,28 +54,9 @@ export function createProgram(terminal: Terminal): Command {
     // Words after a command belong to it: "trellis kubectl get -A" leaves -A to kubectl.
     .enablePositionalOptions()
     .addHelpText('after', EXPLANATION);
-  for (const command of [
-    upCommand,
-    downCommand,
-    statusCommand,
-    logsCommand,
-    kubeconfigCommand,
-    kubectlCommand,
-    serverCommand,
-    agentCommand,
-    tokenCommand,
-    installCommand,
-  ])
-    program.addCommand(command(terminal));
-  program.addCommand(snapshotCommand(terminal));
-  program.addCommand(apiserverCommand(terminal));
-  program.addCommand(schedulerCommand(terminal));
-  program.addCommand(proxyCommand(terminal));
-  program.addCommand(kubeletCommand(terminal));
-  program.addCommand(controllerManagerCommand(terminal));
-  program.addCommand(doctorCommand(terminal));
-  program.addCommand(benchCommand(terminal));
-  program.addCommand(cniCommand(terminal));
+  const names = Object.hasOwn(COMMANDS, word) ? [word] : Object.keys(COMMANDS);
+  const makers = await Promise.all(names.map((name) => COMMANDS[name]?.()));
+  for (const make of makers) if (make !== undefined) program.addCommand(make(terminal));
   govern(program, terminal, 'trellis');
   return program;
 }
@@ -84,7 +75,7 @@ function govern(command: Command, terminal: Terminal, words: string): void {
 
 /** Runs one command line (without `node` and the script). */
 export async function runProgram(args: readonly string[], terminal: Terminal): Promise<void> {
-  const program = createProgram(terminal);
+  const program = await createProgram(terminal, args[0] ?? '');
   if (args.length === 0) {
     program.outputHelp();
     return;

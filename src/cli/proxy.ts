@@ -17,7 +17,7 @@ import {
 } from '../proxy/config.js';
 import { ProxyError } from '../proxy/error.js';
 import { MODE_NAMES } from '../proxy/modeNames.js';
-import { makeLog } from './log.js';
+import { levelOf, loggingFormatOption, makeLog } from './log.js';
 import { wholeNumber } from './numbers.js';
 import type { Terminal } from './terminal.js';
 
@@ -66,6 +66,7 @@ interface Flags {
   readonly conntrackTcpBeLiberal?: boolean;
   readonly conntrackUdpTimeout?: number;
   readonly conntrackUdpTimeoutStream?: number;
+  readonly loggingFormat?: ProxyConfig['loggingFormat'];
 }
 
 export function proxyCommand(terminal: Terminal): Command {
@@ -122,6 +123,7 @@ export function proxyCommand(terminal: Terminal): Command {
     )
     .option('--conntrack-udp-timeout-stream <duration>', 'the same for one that was answered', duration)
     .option('-v, --v <level>', 'how much to log; from 4 on, every sync', wholeNumber)
+    .addOption(loggingFormatOption())
     .addHelpText('after', EXPLANATION)
     .action((flags: Flags) => reporting(terminal, () => run(flags, terminal)));
 }
@@ -135,7 +137,11 @@ async function run(flags: Flags, terminal: Terminal): Promise<void> {
       'BAD_CONFIG',
       'say how to reach the API server with --kubeconfig, or in the file of --config',
     );
-  const log = makeLog({ component: 'proxy', level: (flags.v ?? 0) >= 4 ? 'debug' : 'info' });
+  const log = makeLog({
+    component: 'proxy',
+    level: levelOf(flags.v ?? config.logVerbosity),
+    format: config.loggingFormat,
+  });
   const client = openClient(await transportOf(config.kubeconfig));
   const informers = openInformers(client, { log });
   const nodeName = nodeNameOf(config);
@@ -210,6 +216,7 @@ function overridesOf(flags: Flags): ConfigOverrides {
     conntrackTcpBeLiberal: flags.conntrackTcpBeLiberal,
     conntrackUdpMs: flags.conntrackUdpTimeout,
     conntrackUdpStreamMs: flags.conntrackUdpTimeoutStream,
+    loggingFormat: flags.loggingFormat,
   };
 }
 

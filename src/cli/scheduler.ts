@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import os from 'node:os';
 import { Command } from 'commander';
+import type { LogFormat } from '../api/log.js';
 import { ClientError, messageOf } from '../client/error.js';
 import { openHttps } from '../client/httpTransport.js';
 import { readKubeconfig } from '../client/kubeconfig.js';
@@ -12,7 +13,7 @@ import type { SchedulerConfiguration } from '../scheduler/configuration/configur
 import { durationMs } from '../scheduler/configuration/durations.js';
 import { SchedulerError } from '../scheduler/timeLimit.js';
 import { endOfProcess } from './cluster/components.js';
-import { makeLog } from './log.js';
+import { levelOf, loggingFormatOption, makeLog } from './log.js';
 import { type ServingFlags, servingOf, withServingFlags } from './serving.js';
 import type { Terminal } from './terminal.js';
 
@@ -29,6 +30,7 @@ export interface SchedulerFlags extends ServingFlags {
   readonly leaderElectResourceName?: string;
   readonly leaderElectResourceNamespace?: string;
   readonly v?: string;
+  readonly loggingFormat?: LogFormat;
 }
 
 export function schedulerCommand(terminal: Terminal): Command {
@@ -46,7 +48,8 @@ export function schedulerCommand(terminal: Terminal): Command {
     .option('--leader-elect-retry-period <duration>', 'how long between tries (default: 2s)')
     .option('--leader-elect-resource-name <name>', 'name of the lease (default: kube-scheduler)')
     .option('--leader-elect-resource-namespace <namespace>', 'namespace of the lease (default: kube-system)')
-    .option('-v, --v <level>', 'how much to log: 4 and above is everything');
+    .option('-v, --v <level>', 'how much to log: 4 and above is everything')
+    .addOption(loggingFormatOption());
   return withServingFlags(command, COMPONENT).action(async (flags: SchedulerFlags) => {
     try {
       await run(flags);
@@ -70,10 +73,9 @@ async function run(flags: SchedulerFlags): Promise<void> {
     );
   const connection = await readKubeconfig(file);
   const transport = openHttps({ ...connection, server: flags.master ?? connection.server });
-  const level = Number(flags.v ?? '0') >= 4 ? 'debug' : 'info';
   const client = openClient(transport);
   const identity = `${os.hostname()}_${randomUUID()}`;
-  const log = makeLog({ component: 'scheduler', level });
+  const log = makeLog({ component: 'scheduler', level: levelOf(flags.v), format: flags.loggingFormat });
   try {
     const serving = await servingOf(flags, COMPONENT);
     const settings = { client, configuration, identity, log, signal: endOfProcess() };

@@ -31,6 +31,8 @@ const DECIDED_PROXY: readonly (keyof ConfigOverrides)[] = [
   'hostnameOverride',
   'mode',
   'clusterCidrs',
+  'loggingFormat',
+  'logVerbosity',
 ];
 
 /** What checks each component's document. */
@@ -93,6 +95,7 @@ export function kubeletOf(text: string): Partial<KubeletConfig> {
   ];
   const [first] = given;
   if (first === undefined) return kubelet;
+  if (first === 'loggingFormat') throw saidOtherwise('logging.format', first);
   const field = FIELDS.find(({ target }) => target === first)?.path ?? first;
   throw new ClusterError('BAD_OPTION', `${field}: is decided by the cluster; leave it out`);
 }
@@ -100,14 +103,19 @@ export function kubeletOf(text: string): Partial<KubeletConfig> {
 export function proxyOf(text: string): ConfigOverrides {
   const [document] = parseAllDocuments(text);
   const overrides = readConfigFile(document?.toJS({ maxAliasCount: 100 }));
-  const first = DECIDED_PROXY.find((key) => (overrides[key] ?? '') !== '');
-  if (first === 'mode') throw new ClusterError('BAD_OPTION', `mode: say it as proxyMode of ${KIND}`);
-  if (first !== undefined)
-    throw new ClusterError('BAD_OPTION', `${first}: is decided by the cluster; leave it out`);
+  const first = DECIDED_PROXY.find((key) => Boolean(overrides[key]));
+  if (first === 'mode') throw saidOtherwise('mode', 'proxyMode');
+  if (first === 'loggingFormat') throw saidOtherwise('logging.format', first);
+  const field = first === 'logVerbosity' ? 'logging.verbosity' : first;
+  if (field !== undefined)
+    throw new ClusterError('BAD_OPTION', `${field}: is decided by the cluster; leave it out`);
   // Wrong values are refused now, not at the start of the proxy.
   settle(overrides);
   return overrides;
 }
+
+const saidOtherwise = (field: string, setting: string) =>
+  new ClusterError('BAD_OPTION', `${field}: say it as ${setting} of ${KIND}`);
 
 export function schedulerOf(text: string): SchedulerConfiguration {
   return parseConfiguration(text);

@@ -1,6 +1,7 @@
 // The control plane's process: store, apiserver, controllers and scheduler, joined in one process.
 // Guarantees: controllers and scheduler reach the API as any other client does, with their own identities and rights.
 
+import type { Build } from '../api/build.js';
 import { KINDS } from '../api/kinds/index.js';
 import type { Log } from '../api/log.js';
 import { reconcileBootstrapPolicy } from '../apiserver/auth/bootstrapPolicy.js';
@@ -39,6 +40,8 @@ export interface ServerOptions {
   readonly signal: AbortSignal;
   readonly sink: StepSink;
   readonly log: Log;
+  /** What the apiserver tells of itself. */
+  readonly build?: Build;
 }
 
 /** Resolves when it has ended in order. */
@@ -68,6 +71,7 @@ export async function runServer(options: ServerOptions): Promise<void> {
         ca: pki.ca.cert,
       },
       log: options.log.with({ part: 'apiserver' }),
+      build: options.build,
     }),
   );
   try {

@@ -2,6 +2,7 @@
 // Guarantees: a setting that cannot change later (address ranges, node name) is refused, not ignored.
 
 import { parseCidr } from '../api/ip.js';
+import type { LogFormat } from '../api/log.js';
 import { dnsSubdomain } from '../api/names.js';
 import type { Backend } from '../network/overlay/peer.js';
 import type { ModeName } from '../proxy/modeNames.js';
@@ -47,6 +48,8 @@ export interface Settings {
   readonly etcdCafile: string;
   readonly etcdCertfile: string;
   readonly etcdKeyfile: string;
+  /** Of the logs of all processes that are ours. */
+  readonly loggingFormat: LogFormat;
 }
 
 /** What a cluster of both families has unless it is told otherwise. */
@@ -85,6 +88,7 @@ const ABSENT = {
     underlayCidr: '',
   },
   ...{ etcdServers: '', etcdCafile: '', etcdCertfile: '', etcdKeyfile: '' },
+  loggingFormat: 'text' as LogFormat,
 };
 
 /** Kubernetes' own numbers. */

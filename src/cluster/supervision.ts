@@ -5,7 +5,6 @@ import { createServer, type Server } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../api/log.js';
 import { messageOf } from '../client/error.js';
-import { removeTraces } from './down.js';
 import { ClusterError } from './error.js';
 import type { Layout } from './layout.js';
 import { terminate } from './processes.js';
@@ -65,7 +64,7 @@ export async function startComponents(
     const supervisor = new Supervisor(layout, ready.sink, log);
     const end = async (keepPods: boolean) => {
       await supervisor.stop();
-      if (!keepPods) await removeTraces({ layout, cniBinDir: options.cniBinDir });
+      if (!keepPods) await (await import('./down.js')).removeTraces({ layout, cniBinDir: options.cniBinDir });
       lock.close();
     };
     try {

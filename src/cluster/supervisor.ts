@@ -16,15 +16,18 @@ export interface Component {
   readonly env?: Readonly<Record<string, string>>;
   /** Sends steps over an IPC channel. */
   readonly speaks: boolean;
-  /** What others are told of its steps; all of them unless there is one. */
-  tells?(step: Step): Step | undefined;
+  /** A node as a whole: others are told of one step, from its start until it is Ready. */
+  readonly isOneStep?: boolean;
 }
 
 const BACKOFF_MS = { first: 500, most: 10_000, forgottenAfter: 60_000 };
 const STOP_GRACE_MS = 8_000;
 
+const wholeOf = ({ name }: Component) => `node ${name}`;
+
 export class Supervisor {
   readonly #children = new Map<string, { child: ChildProcess; identity: ProcessIdentity | undefined }>();
+  readonly #started = new Map<string, number>();
   readonly #timers = new Set<NodeJS.Timeout>();
   #state: RunState;
   #stopping = false;
@@ -41,7 +44,11 @@ export class Supervisor {
 
   async start(components: readonly Component[]): Promise<void> {
     await this.#record();
-    for (const component of components) this.#run(component, BACKOFF_MS.first);
+    for (const component of components) {
+      if (component.isOneStep === true) this.sink({ type: 'begin', name: wholeOf(component) });
+      this.#started.set(component.name, performance.now());
+      this.#run(component, BACKOFF_MS.first);
+    }
     await this.#writing;
   }
 
@@ -89,8 +96,8 @@ export class Supervisor {
     }
   }
 
-  #heard({ tells = (said) => said }: Component, said: Step): void {
-    const step = tells(said);
+  #heard(component: Component, said: Step): void {
+    const step = component.isOneStep === true ? this.#asOneStep(component, said) : said;
     // What fails while everything is being ended is no news.
     if (this.#stopping || step === undefined) return;
     if (step.type === 'ready') {
@@ -98,6 +105,16 @@ export class Supervisor {
       this.#record();
     }
     this.sink(step);
+  }
+
+  #asOneStep(component: Component, said: Step): Step | undefined {
+    const name = wholeOf(component);
+    // It starts again by itself, and may get over it.
+    if (said.type === 'failed' && said.name === '') return { type: 'note', name, text: said.text };
+    if (said.type !== 'ready') return undefined;
+    const ms = performance.now() - (this.#started.get(component.name) ?? 0);
+    if (!this.#stopping) this.sink({ type: 'done', name, ms });
+    return { type: 'ready', who: component.name };
   }
 
   #ended(component: Component, how: string, backoffMs: number): void {

@@ -1,5 +1,5 @@
-// Brings a cluster up on this machine: checks it, makes what is missing on disk, starts a control plane and its nodes.
-// Guarantees: a start that fails ends what it started; one data directory has at most one running cluster.
+// Prepares a cluster on this machine: checks it, makes what is missing on disk, says which processes are to run.
+// Guarantees: nothing is written before the settings are checked; what is there already is kept.
 import { hostname } from 'node:os';
 import { openNft } from '../kernel/nftables/adapter.js';
 import { openRoute } from '../kernel/route/adapter.js';
@@ -27,14 +27,7 @@ import {
   type WantedSettings,
 } from './settings.js';
 import { step } from './steps.js';
-import {
-  endLeftovers,
-  ownComponent,
-  type Prepared,
-  type RunningCluster,
-  type StartOptions,
-  startComponents,
-} from './supervision.js';
+import { endLeftovers, ownComponent, type Prepared, type StartOptions } from './supervision.js';
 
 export interface UpOptions extends StartOptions {
   readonly wanted: WantedSettings & { readonly dualStack?: boolean | undefined };
@@ -46,10 +39,7 @@ export interface UpOptions extends StartOptions {
   readonly controlPlaneOnly?: boolean | undefined;
 }
 
-export const up = (options: UpOptions): Promise<RunningCluster> =>
-  startComponents(options, () => prepare(options));
-
-async function prepare(options: UpOptions): Promise<Prepared> {
+export async function prepareUp(options: UpOptions): Promise<Prepared> {
   const { layout, sink, controlPlaneOnly = false } = options;
   const { settings, nodeIps } = await step(sink, 'machine', () => prepareMachine(options));
   await step(sink, 'certificates', () => prepareFiles(options, settings, nodeIps));

@@ -6,10 +6,10 @@ import { fileURLToPath } from 'node:url';
 
 export function projectRoot(): string {
   let directory = dirname(fileURLToPath(import.meta.url));
-  while (!existsSync(join(directory, 'binding.gyp'))) {
+  while (!existsSync(join(directory, 'package.json'))) {
     const parent = dirname(directory);
     if (parent === directory)
-      throw new Error('the native build cannot be found: no binding.gyp above this file');
+      throw new Error('the native build cannot be found: no package.json above this file');
     directory = parent;
   }
   return directory;

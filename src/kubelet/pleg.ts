@@ -5,6 +5,7 @@ import type { Log } from '../api/log.js';
 import type { ContainerEvent, RuntimeService } from '../cri/runtime.js';
 import { sleep } from './abort.js';
 import { messageOf } from './error.js';
+import { Outage } from './outage.js';
 import type { PodCache } from './runtime/podCache.js';
 import { livesIn, shows } from './runtime/runtimePod.js';
 
@@ -85,7 +86,17 @@ export class Pleg {
   private wake: (() => void) | undefined;
   private loop: Promise<void> | undefined;
 
-  constructor(private readonly options: PlegOptions) {}
+  private readonly outage: Outage;
+
+  constructor(private readonly options: PlegOptions) {
+    const { log, now } = options;
+    this.outage = new Outage({
+      failing: 'cannot list the runtime',
+      over: 'the runtime can be listed again',
+      log,
+      now,
+    });
+  }
 
   /** Resolves after the first complete relist: only then is it known what runs. */
   async start(): Promise<void> {
@@ -111,7 +122,7 @@ export class Pleg {
 
   /** One look at the runtime; false when its lists could not be had. */
   async relist(patienceMs = FETCH_MS): Promise<boolean> {
-    const { runtime, differ, cache, now, log } = this.options;
+    const { runtime, differ, cache, now } = this.options;
     const at = now();
     try {
       const lists = await Promise.all([runtime.listPodSandboxBytes(), runtime.listContainersBytes()]);
@@ -124,10 +135,11 @@ export class Pleg {
       if (this.due.size === 0) cache.completed(at);
       diff.commit();
       this.lastRelist = now();
+      this.outage.ended();
       this.options.relisted?.(at, this.lastRelist, true);
       return true;
     } catch (error) {
-      log.warn('cannot list the runtime', { error: messageOf(error) });
+      this.outage.failed(error);
       this.options.relisted?.(at, now(), false);
       return false;
     }

@@ -2,6 +2,7 @@
 // Guarantees: a field that makes no sense is refused by its path before anything starts; fields of other platforms and
 // of features that need none of our work are taken and left alone.
 import { parseCidr } from '../api/ip.js';
+import { LOG_FORMATS, type LogFormat } from '../api/log.js';
 import { ProxyError } from './error.js';
 import { MODE_NAMES, type ModeName } from './modeNames.js';
 import type { IpFamily, LocalDetector, PerFamily, TrafficOptions } from './state.js';
@@ -53,6 +54,9 @@ export interface ProxyConfig {
   readonly conntrackTcpBeLiberal: boolean;
   readonly conntrackUdpMs: number;
   readonly conntrackUdpStreamMs: number;
+  readonly loggingFormat: LogFormat;
+  /** What -v says where it is not given. */
+  readonly logVerbosity: number;
 }
 
 export const DEFAULT_CONFIG: ProxyConfig = {
@@ -83,6 +87,8 @@ export const DEFAULT_CONFIG: ProxyConfig = {
   conntrackTcpBeLiberal: false,
   conntrackUdpMs: 0,
   conntrackUdpStreamMs: 0,
+  loggingFormat: 'text',
+  logVerbosity: 0,
 };
 
 export type ConfigOverrides = { readonly [Key in keyof ProxyConfig]?: ProxyConfig[Key] | undefined };
@@ -98,6 +104,7 @@ export function readConfigFile(document: unknown): ConfigOverrides {
   const ipvs = root.under('ipvs');
   const conntrack = root.under('conntrack');
   const local = root.under('detectLocal');
+  const logging = root.under('logging');
   const mode = root.text('mode') as ConfigOverrides['mode'] | '';
   const own = mode === 'nftables' ? nftables : mode === 'ipvs' ? ipvs : iptables;
   return {
@@ -127,6 +134,8 @@ export function readConfigFile(document: unknown): ConfigOverrides {
     conntrackTcpBeLiberal: conntrack.flag('tcpBeLiberal'),
     conntrackUdpMs: conntrack.duration('udpTimeout', { mayBeZero: true }),
     conntrackUdpStreamMs: conntrack.duration('udpStreamTimeout', { mayBeZero: true }),
+    loggingFormat: (logging.text('format') || undefined) as ConfigOverrides['loggingFormat'],
+    logVerbosity: logging.number('verbosity'),
   };
 }
 
@@ -149,6 +158,7 @@ function check(config: ProxyConfig): void {
       if (parseCidr(value) === undefined) throw refuse(path, `"${value}" is not a CIDR`);
   };
   oneOf('mode', config.mode, ['auto', ...MODE_NAMES]);
+  oneOf('logging.format', config.loggingFormat, LOG_FORMATS);
   oneOf('ipvs.scheduler', config.ipvsScheduler, SCHEDULERS);
   oneOf('detectLocalMode', config.detectLocalMode, [
     'ClusterCIDR',

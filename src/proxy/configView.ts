@@ -37,6 +37,7 @@ export function configView(config: ProxyConfig): object {
       strictARP: config.ipvsStrictArp,
       ...periods,
     },
+    logging: { format: config.loggingFormat, verbosity: config.logVerbosity },
     metricsBindAddress: config.metricsBindAddress,
     mode: config.mode,
     nftables: { ...masquerade, ...periods },

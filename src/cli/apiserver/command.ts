@@ -6,7 +6,7 @@ import { ClusterError } from '../../cluster/error.js';
 import { StoreError } from '../../store/store.js';
 import { endOfProcess } from '../cluster/components.js';
 import { withDataDir } from '../cluster/options.js';
-import { makeLog } from '../log.js';
+import { loggingFormatOption, makeLog } from '../log.js';
 import type { Terminal } from '../terminal.js';
 import { type ApiServerFlags, checkFlags } from './flags.js';
 
@@ -34,6 +34,7 @@ export function apiserverCommand(terminal: Terminal): Command {
       'public key of tokens signed before; may be given again',
       collect,
     )
+    .addOption(loggingFormatOption())
     .option('--enable-bootstrap-token-auth', 'let nodes join by bootstrap tokens')
     .addHelpText('after', EXPLANATION)
     .action((flags: ApiServerFlags) => run(terminal, flags));
@@ -112,7 +113,7 @@ async function run(terminal: Terminal, flags: ApiServerFlags): Promise<void> {
     await runApiServer({
       flags,
       signal: endOfProcess(),
-      log: makeLog({ component: 'apiserver' }),
+      log: makeLog({ component: 'apiserver', format: flags.loggingFormat }),
       told: (text) => terminal.write(text),
     });
   } catch (error) {

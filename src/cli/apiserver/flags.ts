@@ -1,10 +1,12 @@
 // The flags of `trellis apiserver`: kube-apiserver's names, read into what the server is opened with. Pure.
 // Guarantees: what cannot work together is refused before anything is opened.
+import type { LogFormat } from '../../api/log.js';
 import { AUDIT_LEVELS, type AuditLevel } from '../../apiserver/audit/policy.js';
 import { ClusterError } from '../../cluster/error.js';
 import type { DataDirOption } from '../cluster/options.js';
 
 export interface ApiServerFlags extends DataDirOption {
+  readonly loggingFormat?: LogFormat;
   readonly securePort: number;
   readonly bindAddress: string;
   readonly advertiseAddress?: string;

@@ -23,6 +23,7 @@ import { nodeAddress } from '../../cluster/preflight.js';
 import { serviceAddress } from '../../cluster/serviceAddress.js';
 import { openStoreAt } from '../../store/place.js';
 import { makeLayout } from '../cluster/options.js';
+import { trellisBuild } from '../version.js';
 import { type ApiServerFlags, auditLevelOf, listOf, truth } from './flags.js';
 
 interface RunOptions {
@@ -79,6 +80,7 @@ async function serverOptions(flags: ApiServerFlags, pki: Pki, log: Log) {
     },
     parts: standardParts({ ...(await securityOptions(flags, pki)), log }),
     log,
+    build: trellisBuild(),
   };
 }
 

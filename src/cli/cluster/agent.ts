@@ -55,12 +55,21 @@ export function agentCommand(terminal: Terminal): Command {
         const caFile = flags.caFile === undefined ? undefined : path.resolve(flags.caFile);
         return runCluster(terminal, flags, {
           token,
-          start: async (options) => {
-            const { join } = await import('../../cluster/join/join.js');
+          prepare: async (options) => {
+            const { prepareJoin } = await import('../../cluster/join/join.js');
             // What the cluster decides for all its nodes is not taken from here.
-            const { nodeName, kubeletPort, kubeletHealthzPort, dnsPort } = flags;
-            const wanted = { nodeName, kubeletPort, kubeletHealthzPort, dnsPort };
-            return join({ ...options, wanted, nodeIp, server, token, caHashes, caFile, configuration });
+            const { nodeName, kubeletPort, kubeletHealthzPort, dnsPort, loggingFormat } = flags;
+            const wanted = { nodeName, kubeletPort, kubeletHealthzPort, dnsPort, loggingFormat };
+            return prepareJoin({
+              ...options,
+              wanted,
+              nodeIp,
+              server,
+              token,
+              caHashes,
+              caFile,
+              configuration,
+            });
           },
           farewell: async ({ trellis, option, ms }) => `\
 The node is Ready after ${duration(ms)}. Look at it with "trellis kubectl get nodes" on the server, and here with:

@@ -10,7 +10,7 @@ import { nodeAddresses } from '../../cluster/preflight.js';
 import { readSettings, type Settings } from '../../cluster/settings.js';
 import { type Speaker, type StepSink, supervisorSink } from '../../cluster/steps.js';
 import { makeLog } from '../log.js';
-import { installationRoot } from '../version.js';
+import { installationRoot, trellisBuild } from '../version.js';
 import { type DataDirOption, existingLayout } from './options.js';
 
 interface ComponentContext {
@@ -24,7 +24,8 @@ interface ComponentContext {
 
 /** What is loaded only by the process that needs it: the control plane never loads the runtime client, nor the other way. */
 const COMPONENTS: Readonly<Record<Speaker, (context: ComponentContext) => Promise<void>>> = {
-  server: async (context) => (await import('../../cluster/server.js')).runServer(context),
+  server: async (context) =>
+    (await import('../../cluster/server.js')).runServer({ ...context, build: trellisBuild() }),
   agent: async (context) => {
     const pauseProgram = path.join(installationRoot(), 'build', 'Release', 'pause');
     await (await import('../../cluster/agent.js')).runAgent({ ...context, pauseProgram });
@@ -49,7 +50,7 @@ export async function runSupervised(name: Speaker, flags: SupervisedFlags): Prom
       'NOT_RUNNING',
       `there is no cluster in ${layout.dataDir}; make one with "trellis up"`,
     );
-  const log = makeLog({ component: name });
+  const log = makeLog({ component: name, format: settings.loggingFormat });
   const signal = endOfProcess();
   const nodeIps = nodeAddresses(flags.nodeIp, settings.clusterCidr);
   const context = { layout, settings, nodeIps, signal, log, sink: supervisorSink() };

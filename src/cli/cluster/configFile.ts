@@ -7,7 +7,16 @@ import { ClusterError } from '../../cluster/error.js';
 import { API_VERSION, KIND } from '../../cluster/settings.js';
 
 /** How it is run this time is no property of a cluster. */
-const NOT_FIELDS = ['config', 'dataDir', 'detach', 'timeout', 'supervise', 'supervised', 'keepPods'];
+const NOT_FIELDS = [
+  'config',
+  'dataDir',
+  'detach',
+  'timeout',
+  'supervise',
+  'supervised',
+  'prepare',
+  'keepPods',
+];
 
 export const CONFIG_EXPLANATION = `
 One file for everything, with --config: the flags above by their names in camel case, and, as further documents, what

@@ -1,5 +1,6 @@
 // `trellis kubeconfig` and `trellis kubectl`: the way to the cluster for stock tools.
-// Guarantees: kubectl is the stock one, run with the cluster's kubeconfig; its exit code is ours.
+// Guarantees: kubectl is the stock one, run with the cluster's kubeconfig; its exit code is ours. A cluster that is down
+// is told as such, with how to start it.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -8,8 +9,16 @@ import { Command, Option } from 'commander';
 import { ClusterError } from '../../cluster/error.js';
 import type { Layout } from '../../cluster/layout.js';
 import { findProgram } from '../../cluster/preflight.js';
+import { requireListener } from '../../cluster/reachable.js';
 import type { Terminal } from '../terminal.js';
-import { type DataDirOption, DEFAULT_DATA_DIR, existingLayout, reporting, withDataDir } from './options.js';
+import {
+  commandText,
+  type DataDirOption,
+  DEFAULT_DATA_DIR,
+  existingLayout,
+  reporting,
+  withDataDir,
+} from './options.js';
 
 const KUBECONFIG_EXAMPLES = `
 Your own kubeconfig is the first file of KUBECONFIG, or ~/.kube/config. It is changed on request only: the cluster becomes
@@ -73,7 +82,7 @@ export function kubectlCommand(terminal: Terminal): Command {
     .passThroughOptions()
     .helpOption(false)
     .action((words: string[], flags: DataDirOption) =>
-      reporting(terminal, async () => terminal.setExitCode(await kubectl(existingLayout(flags), words))),
+      reporting(terminal, async () => terminal.setExitCode(await kubectl(flags, words))),
     );
 }
 
@@ -90,7 +99,16 @@ export function kubeconfigOf(layout: Layout): string {
   );
 }
 
-async function kubectl(layout: Layout, words: readonly string[]): Promise<number> {
+/** What kubectl does without a server, or with another one. */
+const LOCAL = ['help', 'config', 'completion', 'options', 'plugin', 'kustomize'];
+const LOCAL_FLAGS =
+  /^(-h|--help|--client(=true)?|--dry-run=client|-s|--(server|kubeconfig|context|cluster)(=.*)?)$/;
+const asksServer = (words: readonly string[]) =>
+  words.length > 0 && !LOCAL.includes(words[0] ?? '') && !words.some((word) => LOCAL_FLAGS.test(word));
+
+async function kubectl(flags: DataDirOption, words: readonly string[]): Promise<number> {
+  const layout = existingLayout(flags);
+  const kubeconfig = kubeconfigOf(layout);
   const program = findProgram('kubectl');
   if (program === undefined) {
     throw new ClusterError(
@@ -98,9 +116,10 @@ async function kubectl(layout: Layout, words: readonly string[]): Promise<number
       'kubectl was not found in PATH; install it, on Debian with "apt-get install kubernetes-client"',
     );
   }
+  if (asksServer(words)) await requireListener(layout, kubeconfig, commandText(flags));
   const child = spawn(program, words, {
     stdio: 'inherit',
-    env: { ...process.env, KUBECONFIG: kubeconfigOf(layout) },
+    env: { ...process.env, KUBECONFIG: kubeconfig },
   });
   // The terminal sends Ctrl-C to both; kubectl decides what it means.
   const ignore = () => {};

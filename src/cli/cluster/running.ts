@@ -8,13 +8,21 @@ import { closeSync, openSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Command, Option } from 'commander';
+import type { LogFormat } from '../../api/log.js';
 import { ClusterError } from '../../cluster/error.js';
 import { makePrivateDir } from '../../cluster/files.js';
 import { TOKEN_VARIABLE } from '../../cluster/join/token.js';
 import type { Layout } from '../../cluster/layout.js';
+import { prepareApart, tellSupervisor } from '../../cluster/preparation.js';
+import { readSettings } from '../../cluster/settings.js';
 import { type Step, type StepSink, supervisorSink } from '../../cluster/steps.js';
-import type { RunningCluster, StartOptions } from '../../cluster/supervision.js';
-import { makeLog } from '../log.js';
+import {
+  type Prepared,
+  type RunningCluster,
+  type StartOptions,
+  startComponents,
+} from '../../cluster/supervision.js';
+import { loggingFormatOption, makeLog } from '../log.js';
 import { positiveNumber } from '../numbers.js';
 import type { Terminal } from '../terminal.js';
 import { installationRoot } from '../version.js';
@@ -32,6 +40,9 @@ export interface RunFlags extends DataDirOption {
   readonly keepPods?: boolean;
   /** Set by --detach on the process it leaves behind. */
   readonly supervise?: boolean;
+  /** Set by the process that supervises on the one that prepares its start. */
+  readonly prepare?: boolean;
+  readonly loggingFormat?: LogFormat | undefined;
 }
 
 export function withRunning(command: Command): Command {
@@ -39,11 +50,14 @@ export function withRunning(command: Command): Command {
     .option('-d, --detach', 'return when it is ready and leave it running')
     .option('--timeout <seconds>', 'how long to wait for that', positiveNumber, DEFAULT_TIMEOUT_S)
     .option('--keep-pods', 'pods go on when this process is told to end; "trellis down" ends them')
-    .addOption(new Option('--supervise').hideHelp());
+    .addOption(loggingFormatOption())
+    .addOption(new Option('--supervise').hideHelp())
+    .addOption(new Option('--prepare').hideHelp());
 }
 
 export interface Run {
-  start(options: StartOptions): Promise<RunningCluster>;
+  /** Makes what is missing and says what is to run. */
+  prepare(options: StartOptions): Promise<Prepared>;
   /** What to say when it is ready. */
   farewell(words: {
     readonly trellis: string;
@@ -55,6 +69,7 @@ export interface Run {
 }
 
 export function runCluster(terminal: Terminal, flags: RunFlags, run: Run): Promise<void> {
+  if (flags.prepare === true) return tellSupervisor((sink) => run.prepare(optionsOf(flags, { sink })));
   if (flags.supervise === true) return supervise(flags, run);
   return flags.detach === true ? detach(terminal, flags, run) : foreground(terminal, flags, run);
 }
@@ -105,7 +120,7 @@ async function startSupervisor(layout: Layout, run: Run, sink: StepSink): Promis
   const child = spawn(process.execPath, [MAIN, ...argumentsToPass(process.argv.slice(2)), '--supervise'], {
     detached: true,
     stdio: ['ignore', output, output, 'ipc'],
-    env: { ...process.env, ...(run.token === undefined ? {} : { [TOKEN_VARIABLE]: run.token }) },
+    env: { ...process.env, ...tokenOf(run) },
   });
   closeSync(output);
   // It has a session of its own: what is typed here is told to it, and it ends what it has started.
@@ -146,12 +161,23 @@ export function argumentsToPass(words: readonly string[]): string[] {
   );
 }
 
-function start(
-  flags: RunFlags,
-  run: Run,
-  { sink, signal }: Pick<StartOptions, 'sink' | 'signal'>,
-): Promise<RunningCluster> {
-  return run.start({
+const tokenOf = ({ token }: Run): Record<string, string> =>
+  token === undefined ? {} : { [TOKEN_VARIABLE]: token };
+
+type Asked = Pick<StartOptions, 'sink' | 'signal'>;
+
+async function start(given: RunFlags, run: Run, asked: Asked): Promise<RunningCluster> {
+  const saved = await readSettings(makeLayout(given));
+  const flags = { ...given, loggingFormat: given.loggingFormat ?? saved?.loggingFormat };
+  const words = argumentsToPass(process.argv.slice(2)).filter((word) => word !== '--supervise');
+  const command = [process.execPath, MAIN, ...words, '--prepare'];
+  return startComponents(optionsOf(flags, asked), () =>
+    prepareApart({ command, env: tokenOf(run), sink: asked.sink }),
+  );
+}
+
+function optionsOf(flags: RunFlags, { sink, signal }: Asked): StartOptions {
+  return {
     layout: makeLayout(flags),
     // A small nursery: bursts of short-lived objects must not keep a component's memory for good.
     self: [process.execPath, '--max-semi-space-size=2', MAIN],
@@ -160,8 +186,8 @@ function start(
     keepPods: flags.keepPods,
     sink,
     signal,
-    log: makeLog({ component: 'supervisor' }),
-  });
+    log: makeLog({ component: 'supervisor', format: flags.loggingFormat }),
+  };
 }
 
 const farewell = (flags: RunFlags, run: Run, started: number) =>

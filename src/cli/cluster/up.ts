@@ -86,9 +86,9 @@ function runOf(terminal: Terminal, flags: UpFlags): Run {
   const proxyMode = flags.mode ?? flags.proxyMode;
   const wanted = { ...flags, ...etcdOf(flags), serviceCidr, proxyMode };
   return {
-    // Loaded by the command that needs it: "trellis kubectl" should start as quickly as kubectl.
-    start: async (options) =>
-      (await import('../../cluster/up.js')).up({
+    // Loaded by the process that needs it alone.
+    prepare: async (options) =>
+      (await import('../../cluster/up.js')).prepareUp({
         ...options,
         wanted,
         nodeIp,

@@ -16,7 +16,7 @@ import type { Transport } from '../../client/transport.js';
 import { openClient } from '../../client/typedClient.js';
 import { ControllersError } from '../../controllers/enabled.js';
 import type { ControllersOptions } from '../../controllers/run.js';
-import { makeLog } from '../log.js';
+import { levelOf, makeLog } from '../log.js';
 import { servingOf } from '../serving.js';
 import type { Terminal } from '../terminal.js';
 import { COMPONENT, controllersOptions, type Flags, withFlags } from './flags.js';
@@ -29,7 +29,11 @@ export function controllerManagerCommand(terminal: Terminal): Command {
 }
 
 async function run(terminal: Terminal, flags: Flags): Promise<void> {
-  const log = makeLog({ component: 'controller-manager', level: (flags.v ?? 0) >= 4 ? 'debug' : 'info' });
+  const log = makeLog({
+    component: 'controller-manager',
+    level: levelOf(flags.v),
+    format: flags.loggingFormat,
+  });
   try {
     const led = await manage(flags, log, endOfProcess());
     // Whoever lost the lease must not go on with what it believes to know.

@@ -1,7 +1,9 @@
 // The flags of `trellis controller-manager`: those of kube-controller-manager, and what they come to.
 // Guarantees: a value that makes no sense is refused by name; a flag that changes nothing here says so in the help.
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { LogFormat } from '../../api/log.js';
 import type { ControllersOptions } from '../../controllers/run.js';
+import { loggingFormatOption } from '../log.js';
 import { wholeNumber } from '../numbers.js';
 import { type ServingFlags, withServingFlags } from '../serving.js';
 import { withoutEffect } from './withoutEffect.js';
@@ -14,6 +16,7 @@ export interface Flags extends ServingFlags {
   readonly kubeconfig: string;
   readonly master?: string;
   readonly v?: number;
+  readonly loggingFormat?: LogFormat;
   readonly controllers: readonly string[];
   readonly enableGarbageCollector: boolean;
   readonly leaderElect: boolean;
@@ -73,6 +76,7 @@ export function withFlags(command: Command): Command {
     .requiredOption('--kubeconfig <file>', 'where the apiserver is, and who we are')
     .option('--master <url>', 'address of the apiserver, in place of that of the kubeconfig')
     .option('-v, --v <level>', 'how much to log: 4 and above is everything', wholeNumber)
+    .addOption(loggingFormatOption())
     .addOption(
       new Option('--controllers <list>', '"*" is all, "name" one, "-name" not that one')
         .argParser(list)

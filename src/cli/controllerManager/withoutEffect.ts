@@ -54,7 +54,6 @@ const BY_REASON: Readonly<Record<string, readonly string[]>> = {
     'contention-profiling [bool]',
     'feature-gates <list>',
     'log-flush-frequency <duration>',
-    'logging-format <format>',
     'profiling [bool]',
     'vmodule <list>',
   ],

@@ -1,4 +1,4 @@
-// Joins this machine to a cluster as a node: finds and trusts the server, takes over its settings, starts the agent.
+// Joins this machine to a cluster as a node: finds and trusts the server, takes over its settings, says how the agent runs.
 // Guarantees: nothing is written before the server is trusted and takes the token; a node that has joined starts again
 // without a token, also while its server is away.
 import { readFile } from 'node:fs/promises';
@@ -28,13 +28,7 @@ import {
   type WantedSettings,
 } from '../settings.js';
 import { step } from '../steps.js';
-import {
-  endLeftovers,
-  type Prepared,
-  type RunningCluster,
-  type StartOptions,
-  startComponents,
-} from '../supervision.js';
+import { endLeftovers, type Prepared, type StartOptions } from '../supervision.js';
 import { asking, discoverAuthority, unknownToken } from './discovery.js';
 import { CONFIG_KEY, SHARED_CONFIG } from './objects.js';
 import { type JoinToken, parseToken, tokenText } from './token.js';
@@ -53,10 +47,7 @@ export interface JoinOptions extends StartOptions {
   readonly configuration?: ClusterFile | undefined;
 }
 
-export const join = (options: JoinOptions): Promise<RunningCluster> =>
-  startComponents(options, () => prepare(options));
-
-async function prepare(options: JoinOptions): Promise<Prepared> {
+export async function prepareJoin(options: JoinOptions): Promise<Prepared> {
   const { layout, sink, configuration } = options;
   requirePrograms();
   await endLeftovers(layout);

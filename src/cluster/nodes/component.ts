@@ -9,7 +9,6 @@ import type { Layout } from '../layout.js';
 import { caFile } from '../pki/files.js';
 import { serverUrl } from '../serviceAddress.js';
 import type { Settings } from '../settings.js';
-import type { Step, StepSink } from '../steps.js';
 import type { StartOptions } from '../supervision.js';
 import type { Component } from '../supervisor.js';
 import { type LocalNode, localNodes, underlayAddresses } from './localNode.js';
@@ -17,7 +16,7 @@ import { makeSpace } from './space.js';
 
 const TOKEN_MS = 60 * 60 * 1000;
 
-type Options = Pick<StartOptions, 'layout' | 'self' | 'sink' | 'timeoutMs'>;
+type Options = Pick<StartOptions, 'layout' | 'self' | 'timeoutMs'>;
 
 export interface FurtherNodes {
   readonly names: readonly string[];
@@ -51,31 +50,18 @@ interface Wish {
 }
 
 async function nodeComponent(options: Options, { node, settings, env = {} }: Wish): Promise<Component> {
-  const { layout, self, sink, timeoutMs } = options;
+  const { layout, self, timeoutMs } = options;
   const { addresses, name } = node;
   const [server] = underlayAddresses(settings, 1);
   const words = [
     ...['agent', '--supervise', '--keep-pods', '--timeout', String(Math.ceil(timeoutMs / 1000))],
     ...['--data-dir', node.layout.dataDir, '--node-name', name, '--node-ip', addresses.join()],
     ...['--server', serverUrl(server, settings.securePort)],
-    ...['--ca-file', caFile(layout.pkiDir)],
+    ...['--ca-file', caFile(layout.pkiDir), '--logging-format', settings.loggingFormat],
   ];
   const space = await makeSpace(layout, node);
   await shareComponents(layout, node.layout);
-  return { name, command: [...space, ...self, ...words], env, speaks: true, tells: asOneStep(name, sink) };
-}
-
-/** The view shows a node as a whole, from its start until it is Ready. */
-function asOneStep(name: string, sink: StepSink): (step: Step) => Step | undefined {
-  const [whole, started] = [`node ${name}`, performance.now()];
-  sink({ type: 'begin', name: whole });
-  return (step) => {
-    // It starts again by itself, and may get over it.
-    if (step.type === 'failed' && step.name === '') return { type: 'note', name: whole, text: step.text };
-    if (step.type !== 'ready') return undefined;
-    sink({ type: 'done', name: whole, ms: performance.now() - started });
-    return { type: 'ready', who: name };
-  };
+  return { name, command: [...space, ...self, ...words], env, speaks: true, isOneStep: true };
 }
 
 async function makeToken(layout: Layout): Promise<string> {

@@ -23,6 +23,8 @@ const SERVER_DEFAULTS: ServerSettings = {
   certDir: '/var/lib/kubelet/pki',
   rotateCertificates: false,
   serverTLSBootstrap: false,
+  loggingFormat: 'text',
+  logVerbosity: 0,
 };
 
 type Values = Map<Field['target'], unknown>;

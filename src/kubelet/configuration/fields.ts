@@ -1,5 +1,6 @@
 // Every field of KubeletConfiguration v1beta1 that this kubelet acts on, with its flag. Pure.
 // Guarantees: a field stands here once; what it is called in the file, on the command line and in the code is one row.
+import { LOG_FORMATS, type LogFormat } from '../../api/log.js';
 import type { KubeletConfig } from '../config.js';
 import * as is from './values.js';
 
@@ -17,6 +18,9 @@ export interface ServerSettings {
   readonly rotateCertificates: boolean;
   /** The serving certificate is asked of the cluster instead of signed here. */
   readonly serverTLSBootstrap: boolean;
+  readonly loggingFormat: LogFormat;
+  /** What -v says where it is not given. */
+  readonly logVerbosity: number;
 }
 
 export interface Field {
@@ -111,6 +115,8 @@ export const FIELDS: readonly Field[] = [
   row('authorization.mode', 'authorization-mode', 'authorizationMode', is.oneOf('Webhook', 'AlwaysAllow')),
   row('rotateCertificates', 'rotate-certificates', 'rotateCertificates', is.boolean),
   row('serverTLSBootstrap', 'rotate-server-certificates', 'serverTLSBootstrap', is.boolean),
+  row('logging.format', 'logging-format', 'loggingFormat', is.oneOf(...LOG_FORMATS)),
+  row('logging.verbosity', undefined, 'logVerbosity', COUNT),
   row('containerRuntimeEndpoint', 'container-runtime-endpoint', 'containerRuntimeEndpoint', is.text),
 ];
 
@@ -145,7 +151,14 @@ export const UNUSED: ReadonlySet<string> = new Set([
     'volumePluginDir',
     'kernelMemcgNotification',
   ],
-  ...['logging', 'enableSystemLogHandler', 'enableSystemLogQuery', 'reservedMemory'],
+  ...[
+    'logging.flushFrequency',
+    'logging.vmodule',
+    'logging.options',
+    'enableSystemLogHandler',
+    'enableSystemLogQuery',
+    'reservedMemory',
+  ],
   ...[
     'enableProfilingHandler',
     'enableDebugFlagsHandler',

@@ -1,5 +1,6 @@
 // The Node as this kubelet shows it: labels, addresses, capacity, versions, conditions. Pure.
 // Guarantees: the same facts give the same node; a condition's transition time moves only with its status.
+import { KUBERNETES_VERSION } from '../../api/build.js';
 import type { V1ContainerImage, V1Node, V1NodeCondition, V1NodeStatus } from '../../api/gen/types.js';
 import { canonicalQuantity, integerValue, milliValue } from '../../api/quantity.js';
 import type { Image, RuntimeCondition, RuntimeStatus } from '../../cri/runtime.js';
@@ -9,7 +10,7 @@ import { amountOf } from '../eviction/thresholds.js';
 import { apiTime } from '../status/time.js';
 import type { MachineFacts } from './machine.js';
 
-export const KUBELET_VERSION = 'v1.36.0+trellis';
+export const KUBELET_VERSION = `${KUBERNETES_VERSION}+trellis`;
 const MAX_IMAGES = 50;
 
 export interface RuntimeFacts extends Pick<RuntimeStatus, 'handlers' | 'features'> {

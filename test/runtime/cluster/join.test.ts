@@ -16,7 +16,7 @@ import {
 import { openHttps } from '../../../src/client/httpTransport.js';
 import { openClient } from '../../../src/client/typedClient.js';
 import { caHash, discoverAuthority } from '../../../src/cluster/join/discovery.js';
-import { type JoinOptions, join } from '../../../src/cluster/join/join.js';
+import { type JoinOptions, prepareJoin } from '../../../src/cluster/join/join.js';
 import { CLUSTER_INFO, SHARED_CONFIG } from '../../../src/cluster/join/objects.js';
 import { type JoinToken, newToken, tokenSecret, tokenText } from '../../../src/cluster/join/token.js';
 import { createToken, deleteToken, joinCommand, listTokens } from '../../../src/cluster/join/tokens.js';
@@ -147,7 +147,7 @@ describe('a control plane that can be joined', () => {
   describeWith({ tools: ['containerd', 'runc'] }, 'is not joined by a machine', () => {
     let layout: Layout;
     const attempt = (wish: Partial<JoinOptions>) =>
-      join({
+      prepareJoin({
         ...{ layout, self: [], cniBinDir: '', timeoutMs: 1000, sink: () => {}, log: silentLog },
         ...{ wanted: {}, ...wish },
       });

@@ -26,7 +26,8 @@ test('the TypeScript sources keep to the layers', () => {
   expect(violations(files)).toEqual([]);
 });
 
-test('what every process of trellis loads is small: each command loads its own part when it runs', () => {
+/** What a process that begins with these files holds: their imports and theirs, not what is loaded when it is needed. */
+function loadedWith(...files: readonly string[]): Set<string> {
   const texts = new Map(sources(['src'], /\.ts$/).map(({ path: file, text }) => [file, text]));
   const loaded = new Set<string>();
   const load = (file: string) => {
@@ -41,12 +42,29 @@ test('what every process of trellis loads is small: each command loads its own p
           : specifier,
       );
   };
-  load('src/cli/program.ts');
+  files.forEach(load);
+  return loaded;
+}
+
+test('what every process of trellis loads is small: each command loads its own part when it runs', () => {
+  const loaded = [...loadedWith('src/cli/main.ts')].filter((file) => !file.startsWith('node:'));
   expect(loaded).toContain('commander');
-  expect(loaded).toContain('src/client/kubeconfig.ts');
-  for (const large of ['yaml', '@peculiar/x509', '@grpc/grpc-js', 'lmdb', 'src/scheduler/standalone.ts'])
-    expect(loaded).not.toContain(large);
+  expect(loaded.filter((file) => !file.startsWith('src/cli/') && !file.startsWith('src/doctor/'))).toEqual([
+    'commander',
+    'src/api/build.ts',
+  ]);
 });
+
+test.each([['src/cli/cluster/up.ts'], ['src/cli/cluster/agent.ts']])(
+  'the supervisor, which runs as long as a cluster does, loads neither what prepares a start nor what ends it: %s',
+  (command) => {
+    const loaded = [...loadedWith('src/cli/main.ts', command)];
+    expect(loaded).toContain('src/cluster/supervisor.ts');
+    const heavy =
+      /^src\/(apiserver|cni|cri|dns|kubelet|scheduler|store)\/|^src\/kernel\/addon|^src\/client\/(?!error)|^src\/cluster\/(up|down|configuration|pki)|^proxy-modes|^(?!node:|commander)[@\w-]+$/;
+    expect(loaded.filter((file) => heavy.test(file))).toEqual([]);
+  },
+);
 
 test('only native/addon includes N-API headers', () => {
   expect(napiOutsideAddon(sources(['native', 'cni-plugins'], /\.(h|cc)$/))).toEqual([]);

@@ -61,6 +61,17 @@ describe('the documents', () => {
       /tlsCertFile: is/,
     ],
     ['the mode in the wrong place', `${PROXY}mode: ipvs\n`, /mode: say it as proxyMode/],
+    [
+      'the log of the kubelet',
+      `${KUBELET}logging: { format: json }\n`,
+      /logging\.format: say it as loggingFormat/,
+    ],
+    [
+      'the log of the proxy',
+      `${PROXY}logging: { format: json }\n`,
+      /logging\.format: say it as loggingFormat/,
+    ],
+    ['the words of the proxy', `${PROXY}logging: { verbosity: 4 }\n`, /logging\.verbosity: is decided/],
     ['a wrong value of the proxy', `${PROXY}nodePortAddresses: [x]\n`, /nodePortAddresses "x" is not a CIDR/],
     ['a wrong value of the scheduler', `${SCHEDULER}podMaxBackoffSeconds: -1\n`, /podMaxBackoffSeconds/],
   ])('are refused with %s', (_, text, message) => {
@@ -80,11 +91,12 @@ describe('the fields', () => {
 
   it('are the flags, and a flag wins', async () => {
     const text =
-      'securePort: 7443\nproxyMode: iptables\ndualStack: true\netcdServers: [https://a, https://b]\n';
+      'securePort: 7443\nproxyMode: iptables\ndualStack: true\netcdServers: [https://a, https://b]\nloggingFormat: json\n';
     expect(await optionsOf(text, '--proxy-mode', 'nftables')).toMatchObject({
       securePort: 7443,
       proxyMode: 'nftables',
       dualStack: true,
+      loggingFormat: 'json',
       etcdServers: 'https://a,https://b',
     });
   });
@@ -93,6 +105,7 @@ describe('the fields', () => {
     ['securePorts: 1', /securePorts: unknown field; known are .*securePort/],
     ['securePort: 70000', /ClusterConfiguration: securePort: a port is a number/],
     ['proxyMode: fast', /proxyMode: .*auto, /],
+    ['loggingFormat: xml', /loggingFormat: .*text, json/],
     ['dualStack: "yes"', /dualStack: must be true or false, not "yes"/],
     ['nodeName: {a: b}', /nodeName: must be a text or a number/],
     ['detach: true', /detach: unknown field/],

@@ -1,12 +1,16 @@
 import { expect, test, vi } from 'vitest';
-import { silentLog } from '../../../src/api/log.js';
+import { type Log, silentLog } from '../../../src/api/log.js';
 import type { ContainerEvent, RuntimeService } from '../../../src/cri/runtime.js';
 import { Pleg } from '../../../src/kubelet/pleg.js';
 import { PodCache } from '../../../src/kubelet/runtime/podCache.js';
 import { emptyRuntimePod } from '../../../src/kubelet/runtime/runtimePod.js';
 import { sandbox } from './support.js';
 
-const setUp = (fetch: (uid: string) => Promise<void> = async () => {}, periodMs = 1000) => {
+const setUp = (
+  fetch: (uid: string) => Promise<void> = async () => {},
+  periodMs = 1000,
+  log: Log = silentLog,
+) => {
   const stream = { end: () => {} };
   const said: string[] = [];
   let pending: { podUid: string; events: { type: string; id: string }[] }[] = [];
@@ -29,7 +33,7 @@ const setUp = (fetch: (uid: string) => Promise<void> = async () => {}, periodMs 
   let relists = 0;
   let tell: ((event: ContainerEvent) => void) | undefined;
   const pleg = new Pleg({
-    ...{ cache, log: silentLog, periodMs, now: () => ++clock },
+    ...{ cache, log, periodMs, now: () => ++clock },
     runtime: {
       listPodSandboxBytes: async () => {
         relists++;
@@ -68,6 +72,9 @@ const setUp = (fetch: (uid: string) => Promise<void> = async () => {}, periodMs 
     breakOff: () => {
       broken = true;
     },
+    mend: () => {
+      broken = false;
+    },
     advance: (ms: number) => {
       clock += ms;
     },
@@ -79,6 +86,22 @@ test('a change is delivered before the record advances', async () => {
   change('u1');
   await pleg.relist();
   expect(said).toEqual(['u1', 'commit']);
+});
+
+test('a runtime that is away is told of once, not at each relist, and so is that it is back', async () => {
+  const told: string[] = [];
+  const log = {
+    ...silentLog,
+    warn: (text: string) => told.push(text),
+    info: (text: string) => told.push(text),
+  };
+  const { pleg, breakOff, mend } = setUp(undefined, undefined, log);
+  breakOff();
+  for (let i = 0; i < 5; i++) expect(await pleg.relist()).toBe(false);
+  expect(told).toEqual(['cannot list the runtime']);
+  mend();
+  for (let i = 0; i < 2; i++) await pleg.relist();
+  expect(told).toEqual(['cannot list the runtime', 'the runtime can be listed again']);
 });
 
 test('a pod that cannot be read delays no other and is asked again', async () => {

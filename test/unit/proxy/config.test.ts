@@ -48,6 +48,11 @@ describe('the configuration of a proxy', () => {
     ['another kind', () => readConfigFile({ kind: 'Pod' }), /apiVersion must be/],
     ['no object', () => readConfigFile([1]), /the file must be an object/],
     ['a mode nobody has', () => settle({ mode: 'ebpf' as 'auto' }), /mode must be one of auto/],
+    [
+      'a form of the log nobody reads',
+      () => settle(file({ logging: { format: 'xml' } })),
+      /logging\.format must be/,
+    ],
     ['a scheduler nobody has', () => settle({ ipvsScheduler: 'best' }), /ipvs\.scheduler must be one of/],
     [
       'a network that is none',
@@ -120,7 +125,7 @@ describe('the configuration of a proxy', () => {
       ...{ minSyncPeriodMs: 20, ipvsScheduler: 'lc', ipvsExcludeCidrs: ['10.1.0.0/16'], ipvsStrictArp: true },
       ...{ conntrackMaxPerCore: 7, conntrackMin: 8, conntrackTcpEstablishedMs: 0 },
       ...{ conntrackTcpCloseWaitMs: 60_000, conntrackTcpBeLiberal: true },
-      ...{ conntrackUdpMs: 30_000, conntrackUdpStreamMs: 1500 },
+      ...{ conntrackUdpMs: 30_000, conntrackUdpStreamMs: 1500, loggingFormat: 'json', logVerbosity: 4 },
     });
     // Every field is another than the usual one, or the comparison would show nothing.
     for (const [field, value] of Object.entries(settle()))

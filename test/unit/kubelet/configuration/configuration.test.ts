@@ -54,6 +54,14 @@ registerWithTaints: [{ key: a, effect: NoSchedule }]
     expect(unused).toEqual(['cgroupDriver', 'authentication.webhook.cacheTTL']);
   });
 
+  test('the form of the log and how much it says come from the file; the rest of logging is of no use here', () => {
+    const { server, unused } = read('logging: { format: json, verbosity: 4, flushFrequency: 5s }');
+    expect(server).toMatchObject({ loggingFormat: 'json', logVerbosity: 4 });
+    expect(unused).toEqual(['logging.flushFrequency']);
+    expect(read('logging: { format: json }', { 'logging-format': 'text' }).server.loggingFormat).toBe('text');
+    expect(() => read('logging: { format: xml }')).toThrow('logging.format: "xml" is not one of text, json');
+  });
+
   test.each([
     ['an unknown field', 'maxPod: 1', 'config.yaml: unknown field "maxPod"'],
     [
