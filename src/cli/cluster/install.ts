@@ -21,7 +21,7 @@ import {
 } from '../../cluster/systemd.js';
 import type { Terminal } from '../terminal.js';
 import { agentCommand } from './agent.js';
-import { reporting } from './options.js';
+import { DATA_DIR_VARIABLE, reporting } from './options.js';
 import { argumentsToPass } from './running.js';
 import { serverCommand, upCommand } from './up.js';
 
@@ -115,11 +115,15 @@ function serviceOf(terminal: Terminal, role: Role, words: readonly string[]) {
       `"${wrong ?? '--detach'}" cannot be told to the service; see "trellis ${role} --help"`,
     );
   const token = given.token ?? process.env[TOKEN_VARIABLE];
-  const told = withWholePaths(argumentsToPass(words));
+  // The service has another environment: a directory that is only named there would be lost.
+  const inherited = process.env[DATA_DIR_VARIABLE];
+  const isTold = command.getOptionValueSource('dataDir') === 'cli';
+  const directory = isTold || !inherited ? [] : ['--data-dir', inherited];
+  const told = withWholePaths([...directory, ...argumentsToPass(words)]);
   return {
     role,
     command: [process.execPath, MAIN, role, ...told],
-    dataDir: path.resolve(given.dataDir),
+    dataDir: path.resolve(directory[1] ?? given.dataDir),
     searchPath: `${path.dirname(process.execPath)}:${SYSTEM_PATH}`,
     environment: role === 'agent' && token !== undefined ? { [TOKEN_VARIABLE]: token } : {},
   };

@@ -15,6 +15,7 @@ import type { Terminal } from '../terminal.js';
 /** As a shell tells of a program that was interrupted. */
 const INTERRUPTED = 130;
 export const DEFAULT_DATA_DIR = '/var/lib/trellis';
+export const DATA_DIR_VARIABLE = 'TRELLIS_DATA_DIR';
 
 export interface DataDirOption {
   readonly dataDir: string;
@@ -23,7 +24,7 @@ export interface DataDirOption {
 export function withDataDir(command: Command): Command {
   return command.addOption(
     new Option('--data-dir <dir>', 'where the cluster keeps its data; another directory is another cluster')
-      .env('TRELLIS_DATA_DIR')
+      .env(DATA_DIR_VARIABLE)
       .default(DEFAULT_DATA_DIR),
   );
 }
