@@ -6,7 +6,8 @@ import { thisMachine } from '../../../src/doctor/machine.js';
 
 const SPELLING =
   /^(?:\$ )?(?:[A-Z_]+=\S+ )*(?:npx trellis|trellis|node dist\/src\/cli\/main\.js)(?=$| )(.*)$/;
-const SILENT = {
+/** A terminal that nobody reads. */
+export const SILENT = {
   ...{ colour: false, live: false, machine: thisMachine },
   write: () => {},
   writeError: () => {},
@@ -17,8 +18,8 @@ const SILENT = {
 export function trellisWords(line: string): string[] | undefined {
   const found = SPELLING.exec(line.trim());
   if (found === null) return undefined;
-  // A comment or an explanation stands apart; brackets are around what may be left out.
-  const [typed = ''] = (found[1] ?? '').trim().split(/ {2,}| #/);
+  // A comment or an explanation stands apart, another program follows; brackets are around what may be left out.
+  const [typed = ''] = (found[1] ?? '').trim().split(/ {2,}| #| \| | && /);
   return typed
     .split(' ')
     .map((word) => word.replace(/^\[+|\]+$/g, ''))
@@ -49,7 +50,8 @@ function descend(command: Command, words: readonly string[]): [Command, readonly
 
 function faultOf(command: Command, words: readonly string[]): string | undefined {
   try {
-    const { operands, unknown } = command.parseOptions([...words]);
+    // Not among a command's options, but taken by all.
+    const { operands, unknown } = command.parseOptions(words.filter((word) => word !== '--help'));
     if (unknown[0] !== undefined) return `"${unknown[0]}" is no option of "${command.name()}"`;
     const takes = command.registeredArguments;
     if (operands.length <= takes.length || takes.at(-1)?.variadic) return undefined;

@@ -1,8 +1,11 @@
 // Every page of the tree, held against the tree itself and the command line.
-// Guarantees: a command, flag, script, path, link or anchor that a page names is there.
+// Guarantees: a command, flag, script, path, link or anchor that a page names is there; so are commands of help texts.
 import { readFileSync } from 'node:fs';
+import type { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
+import { createProgram } from '../../../src/cli/program.js';
 import { faultsOf, type World } from '../../support/pages/check.js';
+import { SILENT, trellisFault, trellisWords } from '../../support/pages/commands.js';
 import type { Page } from '../../support/pages/markdown.js';
 import { readTree } from '../../support/pages/tree.js';
 
@@ -48,6 +51,42 @@ test('the pages are found', () => {
 
 test.each(pages)('%s names nothing that is not there', (file) => {
   expect(faultsOf(readPage(file), world)).toEqual([]);
+});
+
+describe('help', () => {
+  const commands = (command: Command): Command[] => [command, ...command.commands.flatMap(commands)];
+  const every = commands(createProgram(SILENT));
+
+  test.each(
+    every.map(
+      (command) =>
+        [
+          command.parent === null ? 'trellis' : `${command.parent.name()} ${command.name()}`,
+          command,
+        ] as const,
+    ),
+  )('of %s explains every flag, and its examples can be typed', (_, command) => {
+    let shown = '';
+    command
+      .configureOutput({
+        writeOut: (text) => {
+          shown += text;
+        },
+      })
+      .outputHelp();
+    const examples = shown
+      .replaceAll(/\\\n\s*/g, '')
+      .split('\n')
+      .filter((line) => /^ {2}trellis /.test(line));
+    expect(
+      examples
+        .map(trellisWords)
+        .map((words = []) => trellisFault(words))
+        .filter((fault) => fault !== undefined),
+    ).toEqual([]);
+    const silent = command.options.filter(({ description, hidden }) => !hidden && !description);
+    expect(silent.map(({ flags }) => flags)).toEqual([]);
+  });
 });
 
 describe('a page', () => {
