@@ -157,8 +157,9 @@ describeWith(
         mtu: OVERLAY_MTU,
         vxlan: { vni: 1, port: 8472, local: two.host.underlay, learning: false },
       });
-      // Until duplicate address detection ends, the bridge would not ask where a pod is.
-      expect(await two.host.ns.run('ip', '-6', 'addr', 'show', 'dev', 'cni0')).not.toContain('tentative');
+      // Until duplicate address detection ends, the bridge would not ask where a pod is. Without it the kernel still calls
+      // an address tentative for a moment, so the switch is read and not the address.
+      expect(await two.host.ns.run('cat', '/proc/sys/net/ipv6/conf/cni0/accept_dad')).toBe('0\n');
       expect(await seenAddress(one.ns, two.ns, '10.1.2.2')).toBe('::ffff:10.1.1.2');
       expect(await seenAddress(one.ns, two.ns, 'fd00:1:0:2::2')).toBe('fd00:1:0:1::2');
       await callPlugin({ ...one.call, command: 'DEL' });
