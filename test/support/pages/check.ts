@@ -71,7 +71,7 @@ function pathFault(page: Page, text: string, world: World): string | undefined {
   return isThere ? undefined : `${text} is not there`;
 }
 
-/** Of what begins with a folder of the tree; a place within a file (`a.ts:12`) is a path too. */
+/** Of what begins with a file or folder at the top of the tree. */
 function rootedFault(page: Page, word: string, world: World): string | undefined {
   const [first = '', ...rest] = word.split('/');
   if (rest.length === 0 || first === '' || !PATH.test(word) || !world.tree.has(first)) return undefined;
