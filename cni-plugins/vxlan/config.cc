@@ -7,8 +7,7 @@ namespace trellis::cni {
 
 namespace {
 
-constexpr const char* kSubnetFile = "/run/trellis/subnet.env";
-constexpr const char* kFlannelSubnetFile = "/run/flannel/subnet.env";
+constexpr const char* kSubnetFile = "/run/flannel/subnet.env";  // where flanneld writes it
 constexpr const char* kDataDir = "/var/lib/cni/flannel";  // where flannel's plugin has it: either can take over
 
 [[noreturn]] void Fail(const std::string& what, const std::string& details) { throw Error(Code::InvalidConfiguration, what, details); }
@@ -47,7 +46,7 @@ VxlanConfig VxlanConfig::Parse(const Request& request) {
   const json::Value& from = request.config;
   VxlanConfig config;
   config.subnetFile = String(from, "subnetFile");
-  if (config.subnetFile.empty()) config.subnetFile = String(from, "type") == "flannel" ? kFlannelSubnetFile : kSubnetFile;
+  if (config.subnetFile.empty()) config.subnetFile = kSubnetFile;
   config.dataDir = String(from, "dataDir");
   if (config.dataDir.empty()) config.dataDir = kDataDir;
   if (const json::Value* section = Object(from, "vxlan")) config.device = ParseDevice(*section);

@@ -142,10 +142,9 @@ class Reader {
 
 [[noreturn]] void FailToOpen(const std::string& path, int error) {
   if (error != ENOENT && error != ENOTDIR) throw Error(Code::IoFailure, "subnet file " + path + " cannot be read: " + strerror(error));
-  const bool flannel = path.find("flannel") != std::string::npos;
   throw Error(Code::TryAgainLater, "subnet file " + path + " is not there (yet)",
-              std::string(flannel ? "flanneld" : "the overlay daemon (trellis network, or flanneld with its own \"subnetFile\")") +
-                  " writes it when it has a subnet for this node; see that it runs");
+              "the overlay daemon writes it when it has a subnet for this node; see that it runs. flanneld writes /run/flannel/subnet.env, a node of "
+              "Trellis /run/trellis/<id>/subnet.env: name another file as \"subnetFile\"");
 }
 
 }  // namespace

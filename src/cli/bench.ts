@@ -38,7 +38,10 @@ export function benchCommand(terminal: Terminal): Command {
     .option('--out <directory>', 'where proxy.html and proxy.json go (default: build/bench)')
     .addHelpText('after', EXPLANATION)
     .action((flags: Flags) => run(flags, terminal));
-  return new Command('bench').summary('measure this machine').description('Measures.').addCommand(proxy);
+  return new Command('bench')
+    .summary('measure this machine')
+    .description('Benchmarks of this machine.')
+    .addCommand(proxy);
 }
 
 async function run({ where, sizes, out }: Flags, terminal: Terminal): Promise<void> {

@@ -13,6 +13,15 @@ Examples:
   trellis kubelet --pod-manifest-path /etc/kubernetes/manifests     static pods only, without an apiserver
 `;
 
+/** What the file has no field for. */
+const FLAGS_ALONE: Readonly<Record<string, string>> = {
+  'hostname-override': 'name of the node (default: the host name in lower case)',
+  'node-ip': 'addresses of the node, one per family, separated by a comma',
+  'node-labels': 'labels of the node when it registers, as key=value,...',
+  'root-dir': 'where volumes and pod files are (default: /var/lib/kubelet)',
+  'cert-dir': 'where certificates are kept (default: /var/lib/kubelet/pki)',
+};
+
 interface OwnFlags {
   readonly kubeconfig?: string;
   readonly bootstrapKubeconfig?: string;
@@ -27,16 +36,16 @@ export function kubeletCommand(terminal: Terminal): Command {
     .option('--kubeconfig <file>', 'how to reach the apiserver, and as whom')
     .option(
       '--bootstrap-kubeconfig <file>',
-      'with what the first certificate is asked for; --kubeconfig is then written',
+      'used to request the first certificate; --kubeconfig is then written',
     )
-    .option('--config <file>', 'a KubeletConfiguration (kubelet.config.k8s.io/v1beta1); flags win over it')
-    .option('-v, --v <level>', 'how much the log says; 4 and above for everything')
+    .option('--config <file>', 'a KubeletConfiguration (kubelet.config.k8s.io/v1beta1); flags override it')
+    .option('-v, --v <level>', 'log verbosity; 4 and above logs everything')
     .addHelpText('after', EXPLANATION);
   for (const { flag, path, kind } of FIELDS)
     if (flag !== undefined)
       command.option(
         `--${flag} ${kind === boolean ? '[value]' : '<value>'}`,
-        path === undefined ? 'only a flag' : `in the file: ${path}`,
+        path === undefined ? FLAGS_ALONE[flag] : `in the file: ${path}`,
       );
   return command.action((flags: OwnFlags & Readonly<Record<string, string>>) => run(terminal, flags));
 }

@@ -29,9 +29,9 @@ export function withServingFlags(command: Command, { port }: ServedName): Comman
   return command
     .option('--bind-address <ip>', 'where health and metrics are served (default: 0.0.0.0)')
     .option('--secure-port <port>', `on which port, over HTTPS; 0 serves nothing (default: ${port})`)
-    .option('--tls-cert-file <file>', 'certificate to serve with (default: one made for this run)')
+    .option('--tls-cert-file <file>', 'certificate to serve with (default: self-signed, for this run)')
     .option('--tls-private-key-file <file>', 'the key of --tls-cert-file')
-    .option('--client-ca-file <file>', 'authority whose client certificates are taken for names')
+    .option('--client-ca-file <file>', 'CA used to authenticate client certificates')
     .option('--authentication-kubeconfig <file>', 'as whom to review tokens (default: as in --kubeconfig)')
     .option('--authorization-kubeconfig <file>', 'as whom to review access (default: as in --kubeconfig)');
 }

@@ -26,9 +26,7 @@ import { eventsThrough } from '../kubelet/events.js';
 import { runKubelet } from '../kubelet/kubelet.js';
 import { makeParts } from '../kubelet/parts.js';
 import { makeAccess } from '../kubelet/server/access.js';
-import { openHealthz } from '../kubelet/server/healthz.js';
-import { otherRoutes } from '../kubelet/server/others.js';
-import { openKubeletServer } from '../kubelet/server/server.js';
+import { openKubeletServers } from '../kubelet/server/servers.js';
 import { podMtu, runOverlay, subnetFile, VXLAN_PORT } from '../network/overlay/overlay.js';
 import { setUpPodNetwork } from '../network/podNetwork.js';
 import { settle, trafficOf } from '../proxy/config.js';
@@ -145,6 +143,7 @@ async function startKubelet(options: AgentOptions, identity: NodeIdentity, { cli
       nodeName: settings.nodeName,
       nodeIps,
       port: settings.kubeletPort,
+      healthzPort: settings.kubeletHealthzPort,
       staticPodPath: layout.manifestDir,
       clusterDNS: [serviceAddress(settings, DNS_ADDRESS)],
       clusterDomain: settings.clusterDomain,
@@ -162,30 +161,14 @@ async function startKubelet(options: AgentOptions, identity: NodeIdentity, { cli
     parts: makeParts({ client, informers, runtime: runtime.runtime, log: own }),
   });
   const tls = { ...identity.serving, clientCa: identity.ca };
-  const server = await openKubeletServer({
-    address: '0.0.0.0',
-    port: settings.kubeletPort,
+  const servers = await openKubeletServers(kubelet, {
     tls,
     access: makeAccess({ client, nodeName: settings.nodeName, log: own }),
     runtime: runtime.runtime,
-    checkpointsDir: path.join(kubelet.config.rootDir, 'checkpoints'),
-    pods: { list: () => kubelet.pods(), get: (namespace, name) => kubelet.pod(namespace, name) },
-    health: () => kubelet.unhealthy(),
-    others: otherRoutes(kubelet),
     log: own,
   });
-  identity.keepServing((pair) => server.renew({ ...tls, ...pair }));
-  const healthz = await openHealthz({
-    port: settings.kubeletHealthzPort,
-    health: () => kubelet.unhealthy(),
-  });
-  return [
-    () => runtime.close(),
-    () => recorder.flush(),
-    () => kubelet.stop(),
-    () => server.close(),
-    () => healthz.close(),
-  ];
+  identity.keepServing((pair) => servers.renew({ ...tls, ...pair }));
+  return [() => runtime.close(), () => recorder.flush(), () => kubelet.stop(), () => servers.close()];
 }
 
 /** Once the node has been given its range of pod addresses. */

@@ -2,7 +2,6 @@
 // Guarantees: without a kubeconfig it runs static pods only; what it opened is closed when it ends, and pods stay.
 import { readFile } from 'node:fs/promises';
 import os from 'node:os';
-import path from 'node:path';
 import type { Log } from '../api/log.js';
 import type { Client } from '../client/client.js';
 import { makeEventRecorder } from '../client/eventRecorder.js';
@@ -20,11 +19,8 @@ import { eventsThrough } from './events.js';
 import { runKubelet } from './kubelet.js';
 import { makeParts } from './parts.js';
 import { type Access, makeAccess } from './server/access.js';
-import { openHealthz } from './server/healthz.js';
-import { otherRoutes } from './server/others.js';
-import { openReadOnly } from './server/readOnly.js';
 import { selfSigned } from './server/selfSigned.js';
-import { openKubeletServer } from './server/server.js';
+import { type KubeletServers, openKubeletServers } from './server/servers.js';
 
 export interface StandaloneOptions {
   readonly settings: KubeletSettings;
@@ -35,12 +31,7 @@ export interface StandaloneOptions {
   readonly signal: AbortSignal;
   readonly log: Log;
   /** Told when everything listens. */
-  readonly started?: (ports: {
-    readonly port: number;
-    readonly healthzPort: number;
-    /** 0 when it is off. */
-    readonly readOnlyPort: number;
-  }) => void;
+  readonly started?: (ports: Pick<KubeletServers, 'port' | 'healthzPort' | 'readOnlyPort'>) => void;
 }
 
 /** Resolves when the signal has ended it in order. */
@@ -71,37 +62,13 @@ export async function runStandalone(options: StandaloneOptions): Promise<void> {
       parts: makeParts({ client, informers, runtime: runtime.runtime, log }),
     });
     closers.push(() => kubelet.stop());
-    const health = () => kubelet.unhealthy();
-    const pods = { list: () => kubelet.pods(), get: (at: string, name: string) => kubelet.pod(at, name) };
-    const others = otherRoutes(kubelet);
     const tls = await servingTls(config, settings.server, await identity?.serving());
-    const server = await openKubeletServer({
-      address: config.address,
-      port: config.port,
-      tls,
-      access: accessOf(settings.server, config, client, log),
-      checkpointsDir: path.join(config.rootDir, 'checkpoints'),
-      runtime: runtime.runtime,
-      ...{ log, health, pods, others },
-    });
-    closers.push(() => server.close());
-    identity?.keepServing((pair) => server.renew({ ...tls, ...pair }));
-    const readOnly =
-      config.readOnlyPort === 0
-        ? undefined
-        : await openReadOnly({ address: config.address, port: config.readOnlyPort, health, pods, others });
-    closers.push(() => readOnly?.close());
-    const healthz = await openHealthz({
-      port: config.healthzPort,
-      address: config.healthzBindAddress === '::1' ? '::1' : '127.0.0.1',
-      health,
-    });
-    closers.push(() => healthz.close());
-    options.started?.({
-      ...{ port: server.port, healthzPort: healthz.port },
-      readOnlyPort: readOnly?.port ?? 0,
-    });
-    log.info('the kubelet runs', { node: config.nodeName, port: server.port, alone: client === undefined });
+    const access = accessOf(settings.server, config, client, log);
+    const servers = await openKubeletServers(kubelet, { tls, access, runtime: runtime.runtime, log });
+    closers.push(() => servers.close());
+    identity?.keepServing((pair) => servers.renew({ ...tls, ...pair }));
+    options.started?.(servers);
+    log.info('the kubelet runs', { node: config.nodeName, port: servers.port, alone: client === undefined });
     if (!signal.aborted)
       await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
   } finally {

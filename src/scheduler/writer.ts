@@ -16,7 +16,7 @@ import type { PodInfo } from './podInfo.js';
 import { clearNomination, evict } from './preemption/evict.js';
 import type { Victims } from './preemption/victims.js';
 import type { SchedulerState } from './state.js';
-import { SchedulerError, within } from './timeLimit.js';
+import { within } from './timeLimit.js';
 import { bindVolumes } from './volumeBinder.js';
 
 export interface WriterOptions {
@@ -46,6 +46,9 @@ export interface Chosen {
 
 /** How long after its binding was answered a pod may stay unseen. The watch is then far behind, or broke. */
 const SEEN_WITHIN_MS = 5 * 60_000;
+
+/** The server has decided against it; after anything else the write may have been done. */
+const isRefusal = (error: unknown) => error instanceof ApiError && error.code < 500;
 
 export class Writer {
   readonly #options: WriterOptions;
@@ -137,8 +140,7 @@ export class Writer {
       await within(binding, writeTimeoutMs, `the binding of ${key}`);
     } catch (error) {
       log.warn('binding failed', { pod: key, node: nodeName, error: messageOf(error) });
-      if (!(error instanceof SchedulerError) || !(await this.#isBound(pod)))
-        await this.#retractBinding(chosen, error);
+      if (isRefusal(error) || !(await this.#isBound(pod))) await this.#retractBinding(chosen, error);
       return;
     }
     this.#countBound(chosen);
@@ -151,7 +153,7 @@ export class Writer {
     recorder.event(referenceTo(PODS, pod), 'Normal', 'Scheduled', message);
   }
 
-  /** After a binding without an answer: whether it was done all the same. */
+  /** After a binding without a clear answer: whether it was done all the same. */
   async #isBound({ metadata: { name, namespace, uid } }: Stored<V1Pod>): Promise<boolean> {
     const { client, writeTimeoutMs } = this.#options;
     try {

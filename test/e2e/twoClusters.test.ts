@@ -85,6 +85,9 @@ describeWith(NEEDS, 'two clusters on one machine', () => {
   it('run beside each other, each with its own pods, services and names', async () => {
     const before = await lookAtMachine(second.place);
     expect(await second.trellis('up', '--detach', ...OTHERS)).toMatchObject({ code: 0, stderr: '' });
+    const node = (await second.kubectl('get', 'nodes', '-o', 'name')).trim().replace('node/', '');
+    const configz = await second.kubectl('get', '--raw', `/api/v1/nodes/${node}/proxy/configz`);
+    expect(JSON.parse(configz).kubeletconfig).toMatchObject({ port: 11250, healthzPort: 11248 });
     await serve(second, 'two');
     for (const [cluster, name] of [
       [first, 'one'],

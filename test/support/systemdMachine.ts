@@ -29,11 +29,13 @@ done
 exec nsenter --net=$NETNS unshare --mount --pid --uts --ipc --cgroup --fork --kill-child --mount-proc sh -c "$BOOT"
 `;
 
+// A cluster of the host in the same place has the same names: its mounts would count as this machine's.
 // Of /dev only what programs need: systemd would set owners and modes of all it finds. Of the units only targets and the
 // journal: the rest looks after hardware. What is written to /etc and /var stays in memory, but for the data of Trellis.
 const BOOT = `
 set -e
 mount --make-rslave /
+awk '$5 ~ "^(/run|/var/lib)/trellis/" { print $5 }' /proc/self/mountinfo | sort -r | xargs -r -n 1 umount -l
 mount -t sysfs sysfs /sys
 kinds=$(cut -d: -f2 /proc/self/cgroup | grep . || true)
 version2=/sys/fs/cgroup

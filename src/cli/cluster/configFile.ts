@@ -33,7 +33,7 @@ Kubernetes' own components are configured with (KubeletConfiguration, KubeProxyC
 `;
 
 export function withConfig(command: Command): Command {
-  return command.option('--config <file>', 'one file for everything; flags win over it');
+  return command.option('--config <file>', 'one file for everything; flags override it');
 }
 
 /** The flags with what --config says, if it is given. */

@@ -21,7 +21,7 @@ import {
 } from '../../cluster/systemd.js';
 import type { Terminal } from '../terminal.js';
 import { agentCommand } from './agent.js';
-import { reporting } from './options.js';
+import { DATA_DIR_VARIABLE, reporting } from './options.js';
 import { argumentsToPass } from './running.js';
 import { serverCommand, upCommand } from './up.js';
 
@@ -43,14 +43,15 @@ const FILES = [
 ];
 const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 const EXPLANATION = `
-The service starts with the machine and again whenever it ends. Pods outlive a restart of it; "trellis down" ends them.
-What follows the name of the command is told to it; options of "install" itself come before.
+The service starts at boot and restarts whenever it ends. Pods keep running across a restart; "trellis down" ends them.
+Options after the name of the command are passed to it; options of "install" itself come before. The unit names the data
+directory if --data-dir or TRELLIS_DATA_DIR does.
 
 Examples:
   trellis install server --tls-san k8s.example.org
   trellis install agent --server https://10.0.0.1:6443 --token abcdef.0123456789abcdef --ca-cert-hash sha256:...
   trellis install --dry-run up                  prints the unit and changes nothing
-  trellis install --remove                      takes the services away; data and pods stay
+  trellis install --remove                      removes the services; data and pods stay
 `;
 
 interface InstallFlags {
@@ -60,12 +61,12 @@ interface InstallFlags {
 
 export function installCommand(terminal: Terminal): Command {
   return new Command('install')
-    .summary('run it as a service of systemd')
+    .summary('run up, server or agent as a systemd service')
     .description(
-      'Makes a service of systemd of "trellis up", "trellis server" or "trellis agent", and starts it.',
+      'Installs "trellis up", "trellis server" or "trellis agent" as a systemd service and starts it.',
     )
     .addArgument(new Argument('[command]', 'what the service runs').choices(ROLES))
-    .argument('[words...]', 'what to tell that command')
+    .argument('[words...]', 'its options')
     .option('--dry-run', 'print the unit and change nothing')
     .option('--remove', 'stop the service, or all of them, and remove it')
     .allowUnknownOption()
@@ -115,11 +116,15 @@ function serviceOf(terminal: Terminal, role: Role, words: readonly string[]) {
       `"${wrong ?? '--detach'}" cannot be told to the service; see "trellis ${role} --help"`,
     );
   const token = given.token ?? process.env[TOKEN_VARIABLE];
-  const told = withWholePaths(argumentsToPass(words));
+  // The service has another environment: a directory that is only named there would be lost.
+  const inherited = process.env[DATA_DIR_VARIABLE];
+  const isTold = command.getOptionValueSource('dataDir') === 'cli';
+  const directory = isTold || !inherited ? [] : ['--data-dir', inherited];
+  const told = withWholePaths([...directory, ...argumentsToPass(words)]);
   return {
     role,
     command: [process.execPath, MAIN, role, ...told],
-    dataDir: path.resolve(given.dataDir),
+    dataDir: path.resolve(directory[1] ?? given.dataDir),
     searchPath: `${path.dirname(process.execPath)}:${SYSTEM_PATH}`,
     environment: role === 'agent' && token !== undefined ? { [TOKEN_VARIABLE]: token } : {},
   };

@@ -15,6 +15,7 @@ import type { Terminal } from '../terminal.js';
 /** As a shell tells of a program that was interrupted. */
 const INTERRUPTED = 130;
 export const DEFAULT_DATA_DIR = '/var/lib/trellis';
+export const DATA_DIR_VARIABLE = 'TRELLIS_DATA_DIR';
 
 export interface DataDirOption {
   readonly dataDir: string;
@@ -23,7 +24,7 @@ export interface DataDirOption {
 export function withDataDir(command: Command): Command {
   return command.addOption(
     new Option('--data-dir <dir>', 'where the cluster keeps its data; another directory is another cluster')
-      .env('TRELLIS_DATA_DIR')
+      .env(DATA_DIR_VARIABLE)
       .default(DEFAULT_DATA_DIR),
   );
 }
@@ -31,10 +32,10 @@ export function withDataDir(command: Command): Command {
 /** By kube-apiserver's names. */
 export function withEtcd(command: Command): Command {
   return command
-    .option('--etcd-servers <urls>', 'the store is etcd at these addresses, with commas between')
-    .option('--etcd-cafile <file>', 'the authority of the certificates of etcd')
-    .option('--etcd-certfile <file>', 'our certificate for etcd')
-    .option('--etcd-keyfile <file>', 'its key');
+    .option('--etcd-servers <urls>', 'keep the state in etcd at these URLs, separated by commas')
+    .option('--etcd-cafile <file>', 'CA of the etcd servers')
+    .option('--etcd-certfile <file>', 'client certificate for etcd')
+    .option('--etcd-keyfile <file>', 'key of --etcd-certfile');
 }
 
 const MODES = ['auto', ...MODE_NAMES];
@@ -42,38 +43,31 @@ const MODES = ['auto', ...MODE_NAMES];
 /** What a control plane can be told, by kube-apiserver's names where it has one. */
 export function withControlPlane(command: Command): Command {
   return withEtcd(command)
-    .option(
-      '--cluster-cidr <cidrs>',
-      'addresses of pods, at most one network a family (default: 10.244.0.0/16)',
-    )
-    .option('--service-cluster-ip-range <cidrs>', 'addresses of services, likewise (default: 10.96.0.0/12)')
+    .option('--cluster-cidr <cidrs>', 'pod addresses, one network per family (default: 10.244.0.0/16)')
+    .option('--service-cluster-ip-range <cidrs>', 'service addresses, likewise (default: 10.96.0.0/12)')
     .option(
       '--dual-stack',
-      'pods and services have IPv6 addresses too (default ranges: fd00:10:244::/56 and fd00:10:96::/112)',
+      'IPv6 addresses for pods and services too (default ranges: fd00:10:244::/56 and fd00:10:96::/112)',
     )
     .option(
       '--non-masquerade-cidrs <cidrs>',
-      "networks beyond the cluster that know the way to pods, with commas between: they see a pod's own address",
+      "networks outside the cluster that have routes to pods, separated by commas: they see a pod's own address",
     )
     .option('--cluster-domain <name>', 'domain of the cluster (default: cluster.local)')
     .option(
       '--node-grace-seconds <seconds>',
-      'how long a node may be silent before its pods are made elsewhere (default: 40)',
+      'how long a node may be silent before its pods are created elsewhere (default: 40)',
       positiveNumber,
     )
     .option('--secure-port <port>', 'port of the apiserver (default: 6443)', portNumber)
     .option(
       '--tls-san <names>',
-      "more names and addresses of the apiserver's certificate, with commas between",
+      "extra names and addresses for the apiserver's certificate, separated by commas",
     )
+    .addOption(new Option('--proxy-mode <mode>', 'proxy mode for services (default: auto)').choices(MODES))
+    .addOption(new Option('--mode <mode>', 'short for --proxy-mode').choices(MODES).conflicts('proxyMode'))
     .addOption(
-      new Option('--proxy-mode <mode>', 'how services are programmed (default: auto)').choices(MODES),
-    )
-    .addOption(new Option('--mode <mode>', 'the same in short').choices(MODES).conflicts('proxyMode'))
-    .addOption(
-      new Option('--overlay <back end>', 'how pods of other nodes are reached (default: vxlan)').choices(
-        BACKENDS,
-      ),
+      new Option('--overlay <back end>', 'network between nodes (default: vxlan)').choices(BACKENDS),
     );
 }
 
@@ -83,7 +77,7 @@ export function withNode(command: Command): Command {
     .option('--node-name <name>', 'name of the node (default: the host name)')
     .option(
       '--node-ip <addresses>',
-      'address of the node, or one of each family with a comma between (default: that of the device with the default route)',
+      'address of the node, or one per family separated by a comma (default: that of the device with the default route)',
     )
     .option('--kubelet-port <port>', 'port of the kubelet (default: 10250)', portNumber)
     .option(

@@ -48,8 +48,8 @@ export interface RunFlags extends DataDirOption {
 export function withRunning(command: Command): Command {
   return command
     .option('-d, --detach', 'return when it is ready and leave it running')
-    .option('--timeout <seconds>', 'how long to wait for that', positiveNumber, DEFAULT_TIMEOUT_S)
-    .option('--keep-pods', 'pods go on when this process is told to end; "trellis down" ends them')
+    .option('--timeout <seconds>', 'how long to wait until it is ready', positiveNumber, DEFAULT_TIMEOUT_S)
+    .option('--keep-pods', 'leave pods running when this process ends; "trellis down" ends them')
     .addOption(loggingFormatOption())
     .addOption(new Option('--supervise').hideHelp())
     .addOption(new Option('--prepare').hideHelp());

@@ -27,8 +27,8 @@ Examples:
 
 export function tokenCommand(terminal: Terminal): Command {
   return new Command('token')
-    .summary('make, list and delete the tokens by which machines join')
-    .description('The tokens by which machines join the cluster as nodes.')
+    .summary('create, list and delete the tokens with which machines join')
+    .description('The tokens with which machines join the cluster as nodes.')
     .addHelpText('after', EXAMPLES)
     .addCommand(createCommand(terminal))
     .addCommand(listCommand(terminal))

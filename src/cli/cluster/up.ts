@@ -24,10 +24,10 @@ interface UpFlags extends RunFlags, WantedSettings {
 }
 
 const UP_EXPLANATION = `
-The cluster has one node: this machine; with --nodes 3 two more, each with a network, mounts, processes and a containerd
-of its own. The number is kept; fewer later removes the last ones. It needs root, containerd and runc. Everything it makes carries the cluster's
-name and goes away with "trellis down", or with Ctrl-C here; the data stays, and the next start goes on from it.
-Other machines join it with what "trellis token create --print-join-command" prints.
+The cluster has one node, this machine; with --nodes 3 two more, each with its own network, mounts, processes and
+containerd. The count is saved; a lower one removes the highest-numbered nodes. It needs root, containerd and runc.
+"trellis down", or Ctrl-C here, removes everything it made; the data stays, and the next start continues from it.
+Other machines join with the command that "trellis token create --print-join-command" prints.
 
 Examples:
   trellis up                                    in the foreground; Ctrl-C ends it

@@ -73,7 +73,7 @@ const WORKERS: readonly (readonly [string, string])[] = [
 
 export function withFlags(command: Command): Command {
   command
-    .requiredOption('--kubeconfig <file>', 'where the apiserver is, and who we are')
+    .requiredOption('--kubeconfig <file>', 'how to reach the apiserver, and as whom')
     .option('--master <url>', 'address of the apiserver, in place of that of the kubeconfig')
     .option('-v, --v <level>', 'how much to log: 4 and above is everything', wholeNumber)
     .addOption(loggingFormatOption())
@@ -82,30 +82,30 @@ export function withFlags(command: Command): Command {
         .argParser(list)
         .default(['*'], '*'),
     )
-    .option('--enable-garbage-collector [bool]', 'delete what its owner has left behind', bool, true);
+    .option('--enable-garbage-collector [bool]', 'delete objects whose owners are gone', bool, true);
   electionFlags(command);
   nodeFlags(command);
   autoscalerFlags(command);
   command
-    .addOption(count('--terminated-pod-gc-threshold', 'finished pods that are kept; 0 keeps all', 12_500))
-    .option('--load-balancer-pool <cidrs>', 'networks of addresses for Services of type LoadBalancer')
-    .option('--cluster-signing-cert-file <file>', 'the CA that signs certificates asked for through the API')
+    .addOption(count('--terminated-pod-gc-threshold', 'finished pods to keep; 0 keeps all', 12_500))
+    .option('--load-balancer-pool <cidrs>', 'addresses for Services of type LoadBalancer')
+    .option('--cluster-signing-cert-file <file>', 'the CA that signs CertificateSigningRequests')
     .option('--cluster-signing-key-file <file>', 'its key')
-    .addOption(time('--cluster-signing-duration', 'how long such certificates hold at most', 8760 * 3600))
-    .option('--root-ca-file <file>', 'the CA that every namespace is told of');
+    .addOption(time('--cluster-signing-duration', 'longest validity of such certificates', 8760 * 3600))
+    .option('--root-ca-file <file>', 'the CA certificate published to every namespace');
   for (const [flag, controller] of WORKERS)
-    command.option(`--${flag} <number>`, `keys that the ${controller} works on at a time`, atLeastOne);
+    command.option(`--${flag} <number>`, `objects that the ${controller} works on at a time`, atLeastOne);
   return withoutEffect(withServingFlags(command, COMPONENT));
 }
 
 function electionFlags(command: Command): void {
   command
     .option('--leader-elect [bool]', 'work only while holding the lease', bool, true)
-    .addOption(time('--leader-elect-lease-duration', 'how long a lease holds', 15))
-    .addOption(time('--leader-elect-renew-deadline', 'when a leader gives up', 10))
-    .addOption(time('--leader-elect-retry-period', 'how often the lease is tried', 2))
+    .addOption(time('--leader-elect-lease-duration', 'how long a lease lasts unrenewed', 15))
+    .addOption(time('--leader-elect-renew-deadline', 'how long the leader tries to renew it', 10))
+    .addOption(time('--leader-elect-retry-period', 'how long between attempts', 2))
     .addOption(
-      new Option('--leader-elect-resource-lock <kind>', 'what is held').choices(['leases']).default('leases'),
+      new Option('--leader-elect-resource-lock <kind>', 'kind of lock').choices(['leases']).default('leases'),
     )
     .option('--leader-elect-resource-name <name>', 'name of the lease', COMPONENT.name)
     .option('--leader-elect-resource-namespace <name>', 'namespace of the lease', 'kube-system');
@@ -113,30 +113,42 @@ function electionFlags(command: Command): void {
 
 function nodeFlags(command: Command): void {
   command
-    .option('--cluster-cidr <cidrs>', 'the networks out of which nodes get theirs')
-    .option('--allocate-node-cidrs [bool]', 'give every node a network of its own', bool, true)
-    .option('--node-cidr-mask-size <bits>', "prefix length of nodes' networks, of both families", wholeNumber)
+    .option('--cluster-cidr <cidrs>', 'the networks from which nodes get their pod CIDRs')
+    .option('--allocate-node-cidrs [bool]', 'give every node a pod CIDR', bool, true)
+    .option('--node-cidr-mask-size <bits>', "prefix length of nodes' pod CIDRs, both families", wholeNumber)
     .option('--node-cidr-mask-size-ipv4 <bits>', 'the same for IPv4 (default: 24)', wholeNumber)
     .option('--node-cidr-mask-size-ipv6 <bits>', 'the same for IPv6 (default: 64)', wholeNumber)
-    .addOption(time('--node-monitor-period', 'how often nodes are looked at', 5))
-    .addOption(time('--node-monitor-grace-period', 'how long a node may be silent', 40))
-    .addOption(time('--node-startup-grace-period', 'how long a new node may be silent', 60))
-    .addOption(amount('--node-eviction-rate', 'nodes a second on which eviction begins, per zone', 0.1))
-    .addOption(amount('--secondary-node-eviction-rate', 'the same in a large zone that is disrupted', 0.01))
-    .addOption(amount('--unhealthy-zone-threshold', 'share of nodes not ready that disrupts a zone', 0.55))
+    .addOption(time('--node-monitor-period', 'how often nodes are checked', 5))
     .addOption(
-      amount('--large-cluster-size-threshold', 'a disrupted zone must have more nodes for eviction', 50),
+      time('--node-monitor-grace-period', 'how long a node may be silent before it is unhealthy', 40),
+    )
+    .addOption(time('--node-startup-grace-period', 'the same for a new node', 60))
+    .addOption(amount('--node-eviction-rate', 'nodes per second on which eviction begins, per zone', 0.1))
+    .addOption(amount('--secondary-node-eviction-rate', 'the same in a large, disrupted zone', 0.01))
+    .addOption(
+      amount('--unhealthy-zone-threshold', 'share of unready nodes that makes a zone disrupted', 0.55),
+    )
+    .addOption(
+      amount(
+        '--large-cluster-size-threshold',
+        'in a disrupted zone, evict only if it has more nodes than this',
+        50,
+      ),
     );
 }
 
 function autoscalerFlags(command: Command): void {
   const name = (rest: string) => `--horizontal-pod-autoscaler-${rest}`;
   command
-    .addOption(time(name('sync-period'), 'how often autoscalers are looked at', 15))
-    .addOption(amount(name('tolerance'), 'difference from the target that changes nothing', 0.1))
-    .addOption(time(name('downscale-stabilization'), 'how long fewer pods are waited with', 5 * MINUTE_S))
-    .addOption(time(name('cpu-initialization-period'), "how long a pod's CPU is its start's", 5 * MINUTE_S))
-    .addOption(time(name('initial-readiness-delay'), 'how long a pod may become ready at first', 30));
+    .addOption(time(name('sync-period'), 'how often autoscalers are evaluated', 15))
+    .addOption(amount(name('tolerance'), 'deviation from the target that causes no scaling', 0.1))
+    .addOption(time(name('downscale-stabilization'), 'scale-down stabilization window', 5 * MINUTE_S))
+    .addOption(
+      time(name('cpu-initialization-period'), 'start-up period during which CPU is ignored', 5 * MINUTE_S),
+    )
+    .addOption(
+      time(name('initial-readiness-delay'), 'how long after its start a pod counts as initially unready', 30),
+    );
 }
 
 export type FromFlags = Omit<ControllersOptions, 'client' | 'informers' | 'log' | 'signal'>;

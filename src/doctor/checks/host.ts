@@ -64,7 +64,7 @@ interface CapabilityRow {
 const CAPABILITIES: readonly CapabilityRow[] = [
   { bit: 12, name: 'CAP_NET_ADMIN', need: 'required', purpose: 'links, routes, rules and sets' },
   { bit: 21, name: 'CAP_SYS_ADMIN', need: 'required', purpose: 'namespaces, mounts, control groups' },
-  { bit: 13, name: 'CAP_NET_RAW', need: 'recommended', purpose: 'binding to devices, raw sockets in probes' },
+  { bit: 13, name: 'CAP_NET_RAW', need: 'recommended', purpose: 'iptables, legacy back end; ping in pods' },
   { bit: 5, name: 'CAP_KILL', need: 'recommended', purpose: 'ending processes of pods' },
   { bit: 0, name: 'CAP_CHOWN', need: 'recommended', purpose: 'volume ownership (fsGroup)' },
   { bit: 1, name: 'CAP_DAC_OVERRIDE', need: 'recommended', purpose: 'files of pods that run as other users' },
@@ -83,7 +83,6 @@ const CAPABILITIES: readonly CapabilityRow[] = [
     purpose: 'lowering oom_score_adj of critical pods, raising limits',
   },
   { bit: 16, name: 'CAP_SYS_MODULE', need: 'optional', purpose: 'loading kernel modules on demand' },
-  { bit: 39, name: 'CAP_BPF', need: 'optional', purpose: 'eBPF programs on control groups' },
 ];
 
 export const privileges: Check[] = CAPABILITIES.map(({ bit, name, need, purpose }) => ({

@@ -2,7 +2,7 @@
 // Guarantees: ids are unique (a test reads the whole table).
 import type { Check, KernelProbe } from '../check.js';
 import { cgroupBpf, cgroups } from './cgroups.js';
-import { devices, trafficControl } from './devices.js';
+import { devices } from './devices.js';
 import { machine, privileges } from './host.js';
 import { isolation, systemCalls } from './isolation.js';
 import { limits, settings } from './limits.js';
@@ -13,7 +13,6 @@ import { tools } from './tools.js';
 export const kernelFeatures: readonly Check<KernelProbe>[] = [
   ...isolation,
   ...devices,
-  ...trafficControl,
   ...nfTables,
   ...iptables,
   ...ipsets,
@@ -27,7 +26,6 @@ export const allChecks: readonly Check[] = [
   ...isolation,
   ...systemCalls,
   ...devices,
-  ...trafficControl,
   ...nfTables,
   ...iptables,
   ...ipsets,

@@ -55,14 +55,6 @@ export const isolation: Check<KernelProbe>[] = [
       option: 'CONFIG_OVERLAY_FS',
       script: OVERLAY,
     },
-    {
-      id: 'bpffs',
-      title: 'bpf file system',
-      need: 'optional',
-      purpose: 'pins eBPF programs',
-      option: 'CONFIG_BPF_SYSCALL',
-      script: 'mkdir /tmp/bpf && mount -t bpf bpf /tmp/bpf',
-    },
   ]),
 ];
 

@@ -22,7 +22,7 @@ const NFT: readonly NftRow[] = [
   {
     id: 'nf-tables',
     title: 'tables and chains',
-    purpose: 'nftables proxy mode, network policy',
+    purpose: 'nftables proxy mode',
     module: 'nf_tables',
     option: 'CONFIG_NF_TABLES',
     body: 'add chain ip TABLE c { type filter hook input priority 0; }',
@@ -130,11 +130,7 @@ const SETS: readonly { type: string; module: string; purpose: string }[] = [
   { type: 'hash:ip,port', module: 'ip_set_hash_ipport', purpose: 'service addresses' },
   { type: 'hash:ip,port,ip', module: 'ip_set_hash_ipportip', purpose: 'hairpin traffic' },
   { type: 'hash:ip,port,net', module: 'ip_set_hash_ipportnet', purpose: 'source ranges of load balancers' },
-  { type: 'hash:net', module: 'ip_set_hash_net', purpose: 'address ranges of network policy' },
-  { type: 'hash:net,port', module: 'ip_set_hash_netport', purpose: 'ranges and ports of network policy' },
-  { type: 'hash:net,iface', module: 'ip_set_hash_netiface', purpose: 'traffic by device' },
   { type: 'bitmap:port range 0-65535', module: 'ip_set_bitmap_port', purpose: 'node ports' },
-  { type: 'list:set', module: 'ip_set_list_set', purpose: 'sets of sets' },
 ];
 
 export const ipsets: Check<KernelProbe>[] = features(

@@ -1,15 +1,15 @@
-// The kubelet's health on 10248, for the machine itself.
-// Guarantees: listens on loopback only, and says nothing but whether it is well.
+// The kubelet's health on 10248, for the machine itself unless another address is given.
+// Guarantees: says nothing but whether it is well.
 import http from 'node:http';
 import { type Listening, listen } from '../../client/listen.js';
 
 /** `health` answers what is wrong, or undefined. Port 0 for any that is free. */
 export async function openHealthz(options: {
   readonly port: number;
-  readonly address?: '127.0.0.1' | '::1';
+  readonly address: string;
   readonly health: () => string | undefined;
 }): Promise<Listening> {
-  const { port, address = '127.0.0.1', health } = options;
+  const { port, address, health } = options;
   const server = http.createServer((request, response) => {
     const known = request.url === '/healthz' || request.url?.startsWith('/healthz?');
     const problem = known ? health() : undefined;

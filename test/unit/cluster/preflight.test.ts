@@ -83,7 +83,8 @@ describe('ports', () => {
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;
-    const free = { ...defaultSettings('n'), securePort: port, kubeletPort: port, kubeletHealthzPort: port };
+    const ports = { securePort: port, kubeletPort: port, kubeletHealthzPort: port, dnsPort: port };
+    const free = { ...defaultSettings('n'), ...ports };
     await expect(requirePorts(free, ['server', 'agent'])).rejects.toMatchObject({
       code: 'PORT_IN_USE',
       message: expect.stringMatching(new RegExp(`port ${port} is needed by the apiserver .*--secure-port`)),

@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { withWholePaths } from '../../../src/cli/cluster/install.js';
 import {
   install,
@@ -132,6 +132,24 @@ describe('trellis install --dry-run', () => {
     expect(code).toBe(0);
     expect(out).toMatch(/^ExecStart=.* agent --server https:\/\/a:6443 --keep-pods$/m);
     expect(out).not.toContain('abcdef');
+  });
+
+  describe('with TRELLIS_DATA_DIR', () => {
+    beforeEach(() => vi.stubEnv('TRELLIS_DATA_DIR', 'srv/other'));
+    afterEach(() => void vi.unstubAllEnvs());
+    const other = path.resolve('srv/other');
+
+    it('tells the service that directory, since it has another environment', async () => {
+      const { out } = await trellis(['install', '--dry-run', 'server']);
+      expect(out).toMatch(new RegExp(`^ExecStart=.* server --data-dir ${other} --keep-pods$`, 'm'));
+      expect(out).toContain(`ReadWritePaths=${other}\n`);
+    });
+
+    it('prefers --data-dir', async () => {
+      const { out } = await trellis(['install', '--dry-run', 'server', '--data-dir', '/srv/own']);
+      expect(out).toMatch(/^ExecStart=.* server --data-dir \/srv\/own --keep-pods$/m);
+      expect(out).not.toContain('other');
+    });
   });
 
   it.each([

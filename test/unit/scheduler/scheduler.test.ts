@@ -145,6 +145,19 @@ describe('a binding that is refused', () => {
     });
     await until(() => expect(bindings()).toEqual(['ns/p -> n1']));
   });
+  it('after it was done all the same keeps the room taken, though the watch has not told', async () => {
+    informers.of(NODES).set(makeNode('n1', { allocatable: { cpu: '1' } }));
+    client.refuse = (verb, { name }) => {
+      if (verb !== 'post/binding' || name !== 'p') return;
+      client.put(PODS, requesting('p', { cpu: '1' }, { nodeName: 'n1' }));
+      throw statusError('InternalError', 'after all');
+    };
+    see(requesting('p', { cpu: '1' }, { priority: 1 }));
+    see(requesting('next', { cpu: '1' }));
+    start();
+    await until(() => expect(events).toEqual([expect.stringContaining('1 Insufficient cpu')]));
+    expect(bindings()).toEqual([]);
+  });
   it('because the pod is gone is the end of it', async () => {
     client.refuse = (verb, { name }) => {
       if (verb === 'post/binding' && name === 'p') throw statusError('NotFound', 'pods "p" not found');

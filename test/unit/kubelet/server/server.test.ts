@@ -299,7 +299,7 @@ test('without an upgrade there is no stream', async () => {
 
 test('health, plainly and on loopback', async () => {
   let problem: string | undefined;
-  const health = await openHealthz({ port: 0, health: () => problem });
+  const health = await openHealthz({ address: '127.0.0.1', port: 0, health: () => problem });
   const ask = async (url: string) => {
     const answer = await fetch(`http://127.0.0.1:${health.port}${url}`);
     return [answer.status, await answer.text()];
