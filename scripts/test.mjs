@@ -18,7 +18,7 @@ const RUNNERS = {
 
 async function main(args) {
   const { projects, vitestArgs } = parseTestArguments(args);
-  const results = [await timed('set-up', () => node(inTree('scripts', 'setup.mjs')))];
+  const results = [await timed('set-up', () => node(inTree('scripts', 'setup.mjs'), 'test'))];
   if (results[0].ok) {
     for (const stage of planStages(projects)) {
       createSteps().note(`\n== ${stage.name}`);
