@@ -21,7 +21,7 @@ function asked(command: string): string[][] {
     const [, file = '', args = ''] = /^node (scripts\/\S+\.mjs) ?(.*)$/.exec(line) ?? [];
     if (file === 'scripts/setup.mjs') return [levelsFor(args.split(' ').filter((word) => word !== ''))];
     const source = file === '' ? '' : readFileSync(path.join(root, file), 'utf8');
-    return [...source.matchAll(/inTree\('scripts', 'setup\.mjs'\)(?:, '(\w+)')?/g)].map(([, level]) =>
+    return [...source.matchAll(/'scripts', 'setup\.mjs'\)(?:, '(\w+)')?/g)].map(([, level]) =>
       levelsFor(level === undefined ? [] : [level]),
     );
   });
@@ -66,7 +66,8 @@ describe('on a machine that has none of the packages', () => {
     const steps = createSteps({ write: (text: string) => void happened.push(text), tty: false });
     let installed = false;
     await installPackages(steps, levels, {
-      find: () => (installed ? [] : PACKAGES.filter((pkg) => pkg.levels.some((level) => levels.includes(level)))),
+      find: () =>
+        installed ? [] : PACKAGES.filter((pkg) => pkg.levels.some((level) => levels.includes(level))),
       apt: async (args: string[]) => {
         happened.push(`apt-get ${args.join(' ')}\n`);
         if (args.includes('--assume-no'))

@@ -40,7 +40,9 @@ describe('missing packages', () => {
 
   test('are those whose probe finds nothing', () => {
     const find = (probe: { tool?: string }) => probe.tool === 'a';
-    expect(missingPackages(['build', 'test'], { packages, arch: 'x64', find }).map(({ name }) => name)).toEqual(['b']);
+    expect(
+      missingPackages(['build', 'test'], { packages, arch: 'x64', find }).map(({ name }) => name),
+    ).toEqual(['b']);
   });
 
   test('do not include what this architecture does not have', () => {
