@@ -140,6 +140,12 @@ export const PACKAGES = [
     why: 'drives the sanitizer and fuzzer builds',
   },
   {
+    name: 'debootstrap',
+    levels: ['test'],
+    probe: { tool: 'debootstrap' },
+    why: 'makes the fresh Debian on which the quick start is tried',
+  },
+  {
     name: 'qemu-system-x86',
     levels: ['compare', 'test'],
     probe: { tool: 'qemu-system-x86_64' },

@@ -11,7 +11,8 @@ const ET_DYN = 3;
 export interface Hardening {
   readonly positionIndependent: boolean;
   readonly pie: boolean;
-  readonly static: boolean;
+  /** True of what is linked statically, and of a library. */
+  readonly withoutLoader: boolean;
   /** Relocations become read-only, and all are made before the program starts. */
   readonly fullRelro: boolean;
   readonly executableStack: boolean;
@@ -29,7 +30,7 @@ export function readHardening(file: Buffer): Hardening {
   return {
     positionIndependent: file.readUInt16LE(16) === ET_DYN,
     pie: (flags.flags1 & DF_1_PIE) !== 0n,
-    static: headers.every(({ type }) => type !== PT_INTERP),
+    withoutLoader: headers.every(({ type }) => type !== PT_INTERP),
     fullRelro: now && headers.some(({ type }) => type === PT_GNU_RELRO),
     executableStack: stack === undefined || (stack.flags & EXECUTABLE) !== 0,
     writableCode: loads.some(({ flags }) => (flags & WRITABLE) !== 0 && (flags & EXECUTABLE) !== 0),

@@ -10,7 +10,7 @@ const RELEASE = path.resolve(import.meta.dirname, '../../../build/Release');
 const read = (...names: string[]) => readFileSync(path.join(RELEASE, ...names));
 const hardened = {
   positionIndependent: true,
-  static: true,
+  withoutLoader: true,
   fullRelro: true,
   executableStack: false,
   writableCode: false,
@@ -20,7 +20,6 @@ test.each([
   ['trellis-cni', { ...hardened, pie: true }],
   ['pause', { ...hardened, pie: true }],
   ['trellis-node', { ...hardened, pie: true }],
-  // A library: it has no loader of its own either.
   ['trellis.node', { ...hardened, pie: false }],
 ])('%s: relocations, stack and code cannot be overwritten', (name, expected) => {
   expect(readHardening(read(name))).toEqual(expected);
