@@ -102,6 +102,12 @@ const DEVELOPMENT: readonly ToolRow[] = [
     version: [],
   },
   {
+    name: 'debootstrap',
+    package: 'debootstrap',
+    need: 'optional',
+    purpose: 'the quick start on a fresh Debian',
+  },
+  {
     name: 'qemu-system-x86_64',
     package: 'qemu-system-x86',
     need: 'optional',
