@@ -1,14 +1,22 @@
 {
   "variables": {
-    # The one list of the core's sources; the sanitizer, fuzz and unit-test builds read it too.
-    "core_sources": ["<!@(node scripts/lib/sources.mjs core)"],
-    "cni_sources": ["<!@(node scripts/lib/sources.mjs cni)"],
+    # The one list of the core's sources, a unit a folder; the sanitizer, fuzz and unit-test builds read it too.
+    "core_units": ["<!@(node scripts/lib/sources.mjs coreUnits)"],
+    "cni_units": ["<!@(node scripts/lib/sources.mjs cniUnits)"],
+    # What root runs is hardened; test/unit/native/hardening.test.ts reads it from the binaries.
+    "hardening": ["-fstack-protector-strong", "-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=3"],
+    "hardening_ld": ["-Wl,-z,relro", "-Wl,-z,now", "-Wl,-z,noexecstack"],
   },
   "target_defaults": {
-    "cflags": ["-Wall", "-Wextra", "-fvisibility=hidden", "-ffunction-sections", "-fdata-sections"],
+    "cflags": ["-Wall", "-Wextra", "-fvisibility=hidden", "-ffunction-sections", "-fdata-sections", "-pipe", "<@(hardening)"],
     "cflags_cc": ["-std=c++20"],
     "cflags_cc!": ["-fno-exceptions", "-std=gnu++17", "-std=gnu++20", "-fno-rtti"],
+    "ldflags": ["-Wl,--gc-sections", "<@(hardening_ld)"],
     "include_dirs": ["native"],
+    "conditions": [
+      ["target_arch=='x64'", {"cflags": ["-fcf-protection=full"]}],
+      ["target_arch=='arm64'", {"cflags": ["-mbranch-protection=standard"]}],
+    ],
   },
   "targets": [
     {
@@ -16,13 +24,12 @@
       "type": "static_library",
       "standalone_static_library": 1,
       "cflags": ["-fPIC"],
-      "sources": ["<@(core_sources)"],
+      "sources": ["<@(core_units)"],
     },
     {
       "target_name": "trellis",
       "dependencies": ["core", "<!(node -p \"require('node-addon-api').targets\"):node_addon_api_except"],
       "sources": ["native/addon/addon.cc"],
-      "ldflags": ["-Wl,--gc-sections"],
     },
     {
       # The CNI plugins: one static executable that needs nothing of the host it is copied to.
@@ -30,8 +37,8 @@
       "type": "executable",
       "dependencies": ["core"],
       "include_dirs": ["cni-plugins"],
-      "sources": ["<@(cni_sources)"],
-      "ldflags": ["-static", "-Wl,--gc-sections", "-s"],
+      "sources": ["<@(cni_units)"],
+      "ldflags": ["-static-pie", "-s"],
     },
     {
       # What a pod's sandbox runs: static, since its image holds nothing else.
@@ -39,7 +46,7 @@
       "type": "executable",
       "sources": ["native/pause/pause.cc"],
       "cflags_cc": ["-Os", "-fno-exceptions", "-fno-asynchronous-unwind-tables"],
-      "ldflags": ["-static", "-Wl,--gc-sections", "-s"],
+      "ldflags": ["-static-pie", "-s"],
     },
     {
       # Runs the agent of one of several nodes on this machine.
@@ -47,7 +54,7 @@
       "type": "executable",
       "dependencies": ["core"],
       "sources": ["native/node/node.cc"],
-      "ldflags": ["-static", "-Wl,--gc-sections", "-s"],
+      "ldflags": ["-static-pie", "-s"],
     },
   ],
 }

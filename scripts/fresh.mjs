@@ -1,13 +1,13 @@
 // Follows the README on a fresh Debian: `npm run test:fresh`. Needs root, debootstrap and a way to the package mirrors.
 // Guarantees: types the lines of the quick start as they stand, in a machine of their own (files, processes, network);
-// what it made is gone at the end, whatever happened.
+// what it made is gone at the end, whatever happened. It ends with the times and the packages that starting took.
 import { spawn, spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import path from 'node:path';
 import { reportFailure } from './lib/failure.mjs';
 import { run, runVisibly } from './lib/run.mjs';
-import { createSteps } from './lib/steps.mjs';
+import { createSteps, seconds } from './lib/steps.mjs';
 import { inTree, root } from './lib/tree.mjs';
 
 const SUITE = 'bookworm';
@@ -33,15 +33,43 @@ async function main() {
     );
     await steps.step('a network', () => makeNetwork(netns));
     machine = await boot(files, netns);
-    // The mirrors are behind the host's network; everything after it stays in the machine's own.
-    await machine.type('npm run setup', { isOutside: true });
-    await quickStart(machine);
-    process.stdout.write('\nThe quick start works on a fresh machine.\n');
+    const before = installedPackages(files);
+    // The mirrors are behind the host's network; everything after it stays in the machine's own. It is what npm start
+    // does first, so its time counts.
+    const setupMs = await timed(() => machine.type('npm run setup', { isOutside: true }));
+    const added = [...installedPackages(files)].filter((name) => !before.has(name));
+    const startMs = await quickStart(machine);
+    process.stdout.write(
+      `\nThe quick start works on a fresh machine.\n${summary({ setupMs, startMs, added })}\n`,
+    );
   } finally {
     machine?.end();
     spawnSync('ip', ['netns', 'delete', netns]);
     rmSync(files, { recursive: true, force: true });
   }
+}
+
+async function timed(work) {
+  const started = performance.now();
+  await work();
+  return performance.now() - started;
+}
+
+function summary({ setupMs, startMs, added }) {
+  return [
+    `npm start, from a clone to a Ready node: ${seconds(setupMs + startMs)}`,
+    `  set-up          ${seconds(setupMs)} (its steps are above)`,
+    `  trellis up      ${seconds(startMs)}`,
+    `It installed ${added.length} Debian packages:`,
+    `  ${added.join(' ')}`,
+  ].join('\n');
+}
+
+/** The names of the Debian packages that are installed below the folder, as dpkg has them on record. */
+function installedPackages(files) {
+  const records = readFileSync(path.join(files, 'var/lib/dpkg/status'), 'utf8').split('\n\n');
+  const installed = records.filter((record) => /^Status: install ok installed$/m.test(record));
+  return new Set(installed.map((record) => /^Package: (.*)$/m.exec(record)?.[1] ?? '').sort());
 }
 
 /** Mounts of its own, held by a process that does nothing. Its files are the root of them, as on any machine: a runtime
@@ -121,14 +149,18 @@ async function makeNetwork(netns) {
     await run('ip', ['-n', netns, ...words.split(' ')]);
 }
 
+/** Types the quick start; resolves to the time from its first line to a Ready node. */
 async function quickStart(machine) {
   const [start = '', ...lines] = linesOfQuickStart(readFileSync(inTree('README.md'), 'utf8'));
   process.stdout.write(`$ ${start}\n`);
+  const started = performance.now();
   const child = machine.start(start);
   await ready(child);
+  const readyMs = performance.now() - started;
   const ended = new Promise((resolve) => child.once('exit', resolve));
   for (const line of lines) await machine.type(line);
   await ended;
+  return readyMs;
 }
 
 /** Every line of the first block of commands, without its comment. */

@@ -21,7 +21,7 @@ const STAGES = [
 async function main(args) {
   const suite = args.find((arg) => arg.startsWith(SUITE))?.slice(SUITE.length) ?? 'sid';
   const asked = parseTestArguments(args.filter((arg) => !arg.startsWith(SUITE)));
-  const setup = await runVisibly(process.execPath, [inTree('scripts', 'setup.mjs')], { cwd: root });
+  const setup = await runVisibly(process.execPath, [inTree('scripts', 'setup.mjs'), 'test'], { cwd: root });
   if (setup !== 0) throw new Error('set-up failed');
   const steps = createSteps();
   const folder = inTree('.cache', 'debian', suite);

@@ -1,8 +1,10 @@
-// Makes a fresh clone ready to run: Debian packages, npm dependencies, native and TypeScript builds.
+// Makes a fresh clone ready: Debian packages, npm dependencies, native and TypeScript builds.
+// `node scripts/setup.mjs [build|run|compare|bench|test]` brings what that level needs; without one, what running needs.
 // Guarantees: idempotent, safe to run twice at once, and a run with nothing to do prints one line.
 import { aptObstacle, installPackages, reportMissing } from './lib/apt.mjs';
 import { checkDependencies, installDependencies } from './lib/dependencies.mjs';
 import { reportFailure } from './lib/failure.mjs';
+import { levelsFor } from './lib/levels.mjs';
 import { withLock } from './lib/lock.mjs';
 import { buildNative, checkNative } from './lib/native.mjs';
 import { missingPackages } from './lib/packages.mjs';
@@ -10,17 +12,18 @@ import { createSteps, seconds } from './lib/steps.mjs';
 import { lockFile } from './lib/tree.mjs';
 import { buildTypescript, checkTypescript } from './lib/typescript.mjs';
 
-async function main() {
+async function main(args) {
   const started = performance.now();
+  const levels = levelsFor(args);
   const steps = createSteps();
-  const missing = missingPackages();
-  const obstacle = aptObstacle();
-  if (obstacle !== null) reportMissing(steps, missing, obstacle);
-  const install = obstacle === null && missing.length > 0;
+  const missing = missingPackages(levels);
+  const reason = aptObstacle();
+  if (reason !== null) reportMissing(steps, { missing, levels, reason });
+  const install = reason === null && missing.length > 0;
   if (install || !isBuilt()) {
     const onWait = (pid) => steps.note(`Waiting for the set-up that process ${pid} runs in this tree.`);
     await withLock(lockFile, { onWait }, async () => {
-      if (install) await installPackages(steps);
+      if (install) await installPackages(steps, levels);
       await installDependencies(steps);
       await buildNative(steps);
       await buildTypescript(steps);
@@ -35,4 +38,4 @@ function isBuilt() {
   return checkDependencies().fresh && checkNative().fresh && checkTypescript().fresh;
 }
 
-main().catch(reportFailure);
+main(process.argv.slice(2)).catch(reportFailure);

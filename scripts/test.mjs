@@ -20,7 +20,7 @@ const RUNNERS = {
 async function main(args) {
   if (args.length === 1 && ['--help', '-h'].includes(args[0])) return process.stdout.write(TEST_USAGE);
   const { projects, vitestArgs } = parseTestArguments(args);
-  const results = [await timed('set-up', () => node(inTree('scripts', 'setup.mjs')))];
+  const results = [await timed('set-up', () => node(inTree('scripts', 'setup.mjs'), 'test'))];
   if (results[0].ok) results.push(...(await runStages(planStages(projects), vitestArgs)));
   process.stdout.write(`\n${summarize(results)}\n`);
   process.exitCode = isPassed(results) ? 0 : 1;

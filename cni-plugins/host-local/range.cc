@@ -16,7 +16,7 @@ IpAddress LastOf(const IpPrefix& subnet) {
   return last;
 }
 
-[[noreturn]] void Fail(const std::string& what) { throw Error(Code::InvalidConfiguration, "invalid IPAM range", what); }
+[[noreturn]] void Refuse(const std::string& what) { throw Error(Code::InvalidConfiguration, "invalid IPAM range", what); }
 
 }  // namespace
 
@@ -39,21 +39,21 @@ IpAddress NetworkOf(const IpPrefix& prefix) {
 Range Range::Parse(const json::Value& from) {
   Range range;
   const auto subnet = Prefix(from, "subnet");
-  if (!subnet) Fail("a range needs its \"subnet\", like \"10.1.0.0/16\"");
+  if (!subnet) Refuse("a range needs its \"subnet\", like \"10.1.0.0/16\"");
   range.subnet = *subnet;
   const std::string text = subnet->ToString();
-  if (subnet->length + 2 > subnet->address.length * 8) Fail("Network " + text + " too small to allocate from");
+  if (subnet->length + 2 > subnet->address.length * 8) Refuse("Network " + text + " too small to allocate from");
   const IpAddress network = NetworkOf(*subnet);
   if (!(network == subnet->address))
-    Fail("Network has host bits set. For a subnet mask of length " + std::to_string(subnet->length) + " the network address is " + network.ToString());
+    Refuse("Network has host bits set. For a subnet mask of length " + std::to_string(subnet->length) + " the network address is " + network.ToString());
   range.gateway = Address(from, "gateway").value_or(Next(network));
   range.start = Address(from, "rangeStart").value_or(Next(network));
   range.end = Address(from, "rangeEnd").value_or(LastOf(*subnet));
   for (const auto& [name, address] : {std::pair{"rangeStart", &range.start}, {"rangeEnd", &range.end}}) {
     const bool inside = address->length == network.length && NetworkOf({*address, subnet->length}) == network;
-    if (!inside) Fail(std::string(name) + " " + address->ToString() + " not in network " + text);
+    if (!inside) Refuse(std::string(name) + " " + address->ToString() + " not in network " + text);
   }
-  if (Less(range.end, range.start)) Fail("rangeStart " + range.start.ToString() + " is behind rangeEnd " + range.end.ToString());
+  if (Less(range.end, range.start)) Refuse("rangeStart " + range.start.ToString() + " is behind rangeEnd " + range.end.ToString());
   return range;
 }
 
@@ -62,17 +62,17 @@ bool Range::Contains(const IpAddress& address) const {
 }
 
 RangeSet RangeSet::Parse(const json::Value& list) {
-  if (!list.IsArray() || list.items.empty()) Fail("each of \"ranges\" is a list of at least one range");
+  if (!list.IsArray() || list.items.empty()) Refuse("each of \"ranges\" is a list of at least one range");
   RangeSet set;
   for (const auto& item : list.items) {
-    if (!item.IsObject()) Fail("each of \"ranges\" is a list of ranges like {\"subnet\": \"10.1.0.0/16\"}");
+    if (!item.IsObject()) Refuse("each of \"ranges\" is a list of ranges like {\"subnet\": \"10.1.0.0/16\"}");
     set.ranges.push_back(Range::Parse(item));
-    if (set.ranges.back().subnet.address.family() != set.family()) Fail("mixed address families in one range set");
+    if (set.ranges.back().subnet.address.family() != set.family()) Refuse("mixed address families in one range set");
   }
   for (size_t i = 0; i < set.ranges.size(); ++i)
     for (size_t j = i + 1; j < set.ranges.size(); ++j)
       if (RangeSet{{set.ranges[i]}}.Overlaps(RangeSet{{set.ranges[j]}}))
-        Fail("subnets " + set.ranges[i].ToString() + " and " + set.ranges[j].ToString() + " overlap");
+        Refuse("subnets " + set.ranges[i].ToString() + " and " + set.ranges[j].ToString() + " overlap");
   return set;
 }
 

@@ -1,6 +1,7 @@
 // The end of a script that failed: what happened, in full, and what to do about it.
 // Guarantees: exit code 1, and no stack trace for failures that are not faults of the scripts themselves.
 import { MissingForBuild } from './apt.mjs';
+import { UnknownLevel } from './levels.mjs';
 import { CommandFailed } from './run.mjs';
 
 const ADVICE = [
@@ -27,7 +28,7 @@ export function reportFailure(error) {
 /** The text for a person; anything unforeseen keeps its stack. */
 export function failureText(error) {
   if (error instanceof CommandFailed) return `\n${error.report()}\n\n${adviceFor(error.command)}`;
-  if (error instanceof MissingForBuild) return error.message;
+  if (error instanceof MissingForBuild || error instanceof UnknownLevel) return error.message;
   if (error.code === 'EACCES' || error.code === 'EPERM') {
     return `${error.message}\nThe source tree belongs to another user: run as that user, or make a clone of your own.`;
   }

@@ -98,6 +98,6 @@ function requireTools() {
   );
   if (missing.length > 0)
     throw new MissingTools(
-      `missing for the sanitizers: apt-get install ${missing.join(' ')} (or npm run setup)`,
+      `missing for the sanitizers: apt-get install ${missing.join(' ')} (or npm run setup -- test)`,
     );
 }

@@ -1,6 +1,6 @@
 // The native sources, found by walking native/ and cni-plugins/: core, CNI plugins, native unit tests, fuzz targets.
 // Guarantees: sorted, relative to the project's root; binding.gyp and the CMake build get the same lists from here.
-import { readdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -22,6 +22,32 @@ export const testSources = () => sourcesBelow('native/test');
 /** The fuzz targets: each file is an executable of its own, named like the file. */
 export const fuzzSources = () => sourcesBelow('native/fuzz');
 
+/**
+ * The same sources as one unit for each folder: headers are read and templates compiled once a folder, which takes less than
+ * half the time. The sanitizers' build compiles every file alone, so each still includes what it uses.
+ */
+export function unitsOf(sources) {
+  const units = new Map();
+  for (const source of sources) {
+    const name = dirname(source).replaceAll('/', '-');
+    units.set(name, [...(units.get(name) ?? []), source]);
+  }
+  return [...units].map(([name, files]) => ({
+    path: `build/units/${name}.cc`,
+    text: files.map((file) => `#include "../../${file}"\n`).join(''),
+  }));
+}
+
+/** Leaves a unit that is right as it is: a newer one would be compiled again. */
+function writeUnits(sources) {
+  return unitsOf(sources).map(({ path, text }) => {
+    const file = join(root, path);
+    mkdirSync(dirname(file), { recursive: true });
+    if (!existsSync(file) || readFileSync(file, 'utf8') !== text) writeFileSync(file, text);
+    return path;
+  });
+}
+
 function sourcesBelow(directory) {
   return readdirSync(join(root, directory), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && entry.name.endsWith('.cc'))
@@ -31,7 +57,8 @@ function sourcesBelow(directory) {
 
 const LISTS = {
   core: coreSources,
-  cni: cniSources,
+  coreUnits: () => writeUnits(coreSources()),
+  cniUnits: () => writeUnits(cniSources()),
   cniLibrary: cniLibrarySources,
   test: testSources,
   fuzz: fuzzSources,

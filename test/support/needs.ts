@@ -26,10 +26,10 @@ export function unmetNeeds(needs: Needs, machine: Machine): string[] {
     ...(needs.root === true && !machine.isRoot ? ['root'] : []),
     ...(needs.tools ?? [])
       .filter((tool) => !machine.hasTool(tool))
-      .map((tool) => `the tool ${tool} (npm run setup)`),
+      .map((tool) => `the tool ${tool} (npm run setup -- test)`),
     ...(needs.files ?? [])
       .filter((file) => !machine.hasFile(file))
-      .map((file) => `the file ${file} (npm run setup)`),
+      .map((file) => `the file ${file} (npm run setup -- test)`),
   ];
   if (unmet.length > 0) return unmet;
   return (needs.features ?? []).flatMap((id) => {

@@ -18,6 +18,7 @@ struct StatusBits {
 void ReadJson(const json::Value& from, std::string_view name, StatusBits& to);
 void WriteJson(json::Writer& to, const StatusBits& from);
 void PutAttribute(Batch& to, uint16_t type, const StatusBits& from);
+using netlink::GetAttribute;  // beside this one, not hidden by it
 void GetAttribute(Bytes from, StatusBits& to);
 
 // The words of /proc/net/nf_conntrack and of the conntrack tool.

@@ -7,7 +7,7 @@ namespace trellis::netlink::nft {
 namespace {
 
 // nft's notes about a set (libnftnl's enum nftnl_udata_set_types).
-constexpr uint8_t kKeyByteOrder = 0, kDataByteOrder = 1, kMergeElements = 2, kDataInterval = 6, kComment = 7;
+constexpr uint8_t kKeyByteOrder = 0, kDataByteOrder = 1, kMergeElements = 2, kDataInterval = 6, kSetComment = 7;
 // Ids the caller did not give are counted from here, out of the way of those it did.
 constexpr uint32_t kOwnIds = 0x80000000;
 
@@ -34,7 +34,7 @@ void PutNotes(Batch& batch, const Set& set, const KeyType& key, const Opt<KeyTyp
   if (data) notes.PutNumber(kDataByteOrder, data->ByteOrder());
   if (set.autoMerge.value_or(false)) notes.PutNumber(kMergeElements, 1);
   if (data) notes.PutNumber(kDataInterval, 0);
-  if (set.comment) notes.PutText(kComment, *set.comment);
+  if (set.comment) notes.PutText(kSetComment, *set.comment);
   batch.Put(NFTA_SET_USERDATA, notes.bytes());
 }
 
@@ -113,7 +113,7 @@ Set Set::Decode(const MessageView& message) {
   if (description.Has(NFTA_SET_DESC_SIZE)) out.size = be32toh(ReadValue<uint32_t>(description.Get(NFTA_SET_DESC_SIZE)));
   const Bytes notes = table.Get(NFTA_SET_USERDATA);
   if (const auto merge = FindUserData(notes, kMergeElements); merge && merge->size() == 4 && ReadValue<uint32_t>(*merge) != 0) out.autoMerge = true;
-  out.comment = FindUserText(notes, kComment);
+  out.comment = FindUserText(notes, kSetComment);
   return out;
 }
 

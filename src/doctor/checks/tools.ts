@@ -66,7 +66,12 @@ const CONTAINERS: readonly ToolRow[] = [
 ];
 
 const DEVELOPMENT: readonly ToolRow[] = [
-  { name: 'node', package: 'nodejs', need: 'recommended', purpose: 'runs Trellis (20.17 or newer)' },
+  {
+    name: 'node',
+    package: 'nodejs',
+    need: 'recommended',
+    purpose: 'runs Trellis (20.19 or newer; 24 is recommended)',
+  },
   { name: 'g++', package: 'g++', need: 'recommended', purpose: 'compiles the native core' },
   { name: 'make', package: 'make', need: 'recommended', purpose: 'drives the native build' },
   { name: 'python3', package: 'python3', need: 'recommended', purpose: 'runs node-gyp' },
@@ -95,6 +100,12 @@ const DEVELOPMENT: readonly ToolRow[] = [
     need: 'optional',
     purpose: 'tests without a capability',
     version: [],
+  },
+  {
+    name: 'debootstrap',
+    package: 'debootstrap',
+    need: 'optional',
+    purpose: 'the quick start on a fresh Debian',
   },
   {
     name: 'qemu-system-x86_64',

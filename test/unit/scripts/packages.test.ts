@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { aptObstacle, describeMissing } from '../../../scripts/lib/apt.mjs';
+import { LEVELS, levelsFor } from '../../../scripts/lib/levels.mjs';
 import { isThere, matchesFile, missingPackages, PACKAGES } from '../../../scripts/lib/packages.mjs';
 
 let folder = '';
@@ -33,35 +34,43 @@ test('a tool is found on PATH', () => {
 
 describe('missing packages', () => {
   const packages = [
-    { name: 'a', level: 'build', probe: { tool: 'a' }, why: 'w' },
-    { name: 'b', level: 'test', probe: { file: '/b' }, why: 'w', arch: ['x64'] },
+    { name: 'a', levels: ['build'], probe: { tool: 'a' }, why: 'w' },
+    { name: 'b', levels: ['bench', 'test'], probe: { file: '/b' }, why: 'w', arch: ['x64'] },
   ];
 
   test('are those whose probe finds nothing', () => {
     const find = (probe: { tool?: string }) => probe.tool === 'a';
-    expect(missingPackages({ packages, arch: 'x64', find }).map(({ name }) => name)).toEqual(['b']);
+    expect(
+      missingPackages(['build', 'test'], { packages, arch: 'x64', find }).map(({ name }) => name),
+    ).toEqual(['b']);
   });
 
   test('do not include what this architecture does not have', () => {
-    expect(missingPackages({ packages, arch: 'arm64', find: () => false }).map(({ name }) => name)).toEqual([
-      'a',
-    ]);
+    const missing = missingPackages(['build', 'test'], { packages, arch: 'arm64', find: () => false });
+    expect(missing.map(({ name }) => name)).toEqual(['a']);
+  });
+
+  test('do not include what belongs to no level that was asked for', () => {
+    const missing = missingPackages(['build', 'run'], { packages, arch: 'x64', find: () => false });
+    expect(missing.map(({ name }) => name)).toEqual(['a']);
   });
 });
 
-test('every package of the table has a level, a purpose and one probe', () => {
-  for (const { name, level, why, probe } of PACKAGES) {
-    expect(['build', 'run', 'test'], name).toContain(level);
+test('every package of the table has levels, a purpose and one probe', () => {
+  for (const { name, levels, why, probe } of PACKAGES) {
+    expect(levels, name).not.toEqual([]);
+    for (const level of levels) expect(Object.keys(LEVELS), name).toContain(level);
     expect(why, name).not.toBe('');
     expect(Object.keys(probe), name).toHaveLength(1);
   }
 });
 
 test('the report names each package, its purpose and one command', () => {
-  const text = describeMissing(
-    PACKAGES.filter(({ name }) => ['g++', 'cmake'].includes(name)),
-    'installing packages needs root',
-  );
+  const text = describeMissing({
+    missing: PACKAGES.filter(({ name }) => ['g++', 'cmake'].includes(name)),
+    levels: levelsFor(['test']),
+    reason: 'installing packages needs root',
+  });
   expect(text).toBe(
     [
       'Missing, because installing packages needs root:',

@@ -24,7 +24,7 @@ test('a suite that needs nothing runs anywhere', () => {
 
 test('a missing file is named', () => {
   const poor = machine({ hasFile: (file) => file !== '/b' });
-  expect(unmetNeeds({ files: ['/a', '/b'] }, poor)).toEqual(['the file /b (npm run setup)']);
+  expect(unmetNeeds({ files: ['/a', '/b'] }, poor)).toEqual(['the file /b (npm run setup -- test)']);
 });
 
 test('root and tools are named together, before the kernel is asked', () => {
@@ -32,7 +32,7 @@ test('root and tools are named together, before the kernel is asked', () => {
     throw new Error('asked too early');
   };
   const poor = machine({ isRoot: false, hasTool: (tool) => tool !== 'nft', featureObstacle });
-  expect(unmetNeeds(needs, poor)).toEqual(['root', 'the tool nft (npm run setup)']);
+  expect(unmetNeeds(needs, poor)).toEqual(['root', 'the tool nft (npm run setup -- test)']);
 });
 
 test("a missing feature carries the kernel's words", () => {
