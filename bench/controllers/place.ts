@@ -10,7 +10,7 @@ import { openHttps } from '../../src/client/httpTransport.js';
 import { openClient } from '../../src/client/typedClient.js';
 import { layoutOf } from '../../src/cluster/layout.js';
 import { ensurePki, type Pki } from '../../src/cluster/pki/files.js';
-import { cpuSeconds, residentMb } from '../kubelet/process.js';
+import { cpuSeconds, residentMb } from '../lib/process.js';
 
 const AT_ONCE = 64;
 /** Of what `calls` counts: what changes something. */
