@@ -8,14 +8,14 @@ export type Quantity = Exclude<keyof Run, 'bareMs'>;
 export const summaryOf = ({ runs }: Row, quantity: Quantity): Summary =>
   summarize(runs.map((run) => run[quantity]));
 
-export const valueOf = (row: Row, quantity: Quantity): number => summaryOf(row, quantity).median;
+export const medianOf = (row: Row, quantity: Quantity): number => summaryOf(row, quantity).median;
 
 const spread = (quantity: Quantity) => (row: Row) => withSpread(summaryOf(row, quantity));
-const single = (quantity: Quantity) => (row: Row) => round(valueOf(row, quantity));
+const single = (quantity: Quantity) => (row: Row) => round(medianOf(row, quantity));
 
 /** Median, and what one connection in a hundred takes longer than. */
 const connect = (middle: Quantity, p99: Quantity) => (row: Row) =>
-  `${round(valueOf(row, middle))} / ${round(valueOf(row, p99))}`;
+  `${round(medianOf(row, middle))} / ${round(medianOf(row, p99))}`;
 
 /** The bare commit of each run stands beside its change: both met the same machine. */
 export function bareCommits({ runs }: Row): Summary | undefined {

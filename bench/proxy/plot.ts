@@ -1,7 +1,7 @@
 // One plot over the number of services, drawn as SVG. Pure.
 // Guarantees: both axes are logarithmic, so that a straight line is a power of the size; every text is escaped.
 import { round } from '../lib/samples.js';
-import { type Quantity, valueOf } from './columns.js';
+import { medianOf, type Quantity } from './columns.js';
 import type { Row } from './measure.js';
 
 export interface Plot {
@@ -56,11 +56,11 @@ export function mark(index: number, x: number, y: number, colour: string): strin
 
 /** The drawing alone; its first line's attributes are the caller's. */
 export function drawPlot({ quantity, unit }: Plot, rows: readonly Row[], labels: readonly string[]): string {
-  const shown = rows.filter((row) => valueOf(row, quantity) > 0);
+  const shown = rows.filter((row) => medianOf(row, quantity) > 0);
   const sizes = [...new Set(shown.map(({ services }) => services))].sort((a, b) => a - b);
   const x = axis(sizes, AREA.left, AREA.right);
   const y = axis(
-    shown.map((row) => valueOf(row, quantity)),
+    shown.map((row) => medianOf(row, quantity)),
     AREA.bottom,
     AREA.top,
   );
@@ -76,10 +76,10 @@ export function drawPlot({ quantity, unit }: Plot, rows: readonly Row[], labels:
   const lines = labels.map((label, index) => {
     const points = shown.filter((row) => row.label === label).sort((a, b) => a.services - b.services);
     const colour = colourOf(index);
-    const places = points.map((row) => [x.at(row.services), y.at(valueOf(row, quantity)), row] as const);
+    const places = points.map((row) => [x.at(row.services), y.at(medianOf(row, quantity)), row] as const);
     const path = places.map(([left, top]) => `${left.toFixed(1)},${top.toFixed(1)}`).join(' ');
     const marks = places.map(([left, top, row]) => {
-      const words = `${label}, ${row.services.toLocaleString('en')} services: ${round(valueOf(row, quantity))} ${unit}`;
+      const words = `${label}, ${row.services.toLocaleString('en')} services: ${round(medianOf(row, quantity))} ${unit}`;
       return `<g><title>${escaped(words)}</title>${mark(index, left, top, colour)}</g>`;
     });
     return `<polyline points="${path}" fill="none" stroke="${colour}" stroke-width="2"/>${marks.join('')}`;

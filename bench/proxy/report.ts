@@ -1,6 +1,6 @@
 // The comparison for people: a table, and bars of one column over the sizes. Pure.
 import { round } from '../lib/samples.js';
-import { COLUMNS, NOTES, type Quantity, valueOf } from './columns.js';
+import { COLUMNS, medianOf, NOTES, type Quantity } from './columns.js';
 import type { Section } from './html.js';
 import type { Row } from './measure.js';
 
@@ -23,12 +23,12 @@ const WIDTH = 48;
 
 /** Bars on a logarithmic scale: a step of the same length is the same factor. */
 function plot(title: string, rows: readonly Row[], quantity: Quantity, unit: string): string {
-  const values = rows.map((row) => valueOf(row, quantity));
+  const values = rows.map((row) => medianOf(row, quantity));
   const [least, most] = [Math.log10(Math.min(...values) / 2), Math.log10(Math.max(...values))];
   const label = (row: Row) => `${row.label} ${row.services}`;
   const wide = Math.max(...rows.map((row) => label(row).length));
   const bars = rows.map((row) => {
-    const value = valueOf(row, quantity);
+    const value = medianOf(row, quantity);
     const length = Math.round((WIDTH * (Math.log10(value) - least)) / Math.max(most - least, 1e-9));
     return `  ${label(row).padStart(wide)} ${'█'.repeat(Math.max(1, length))} ${round(value)} ${unit}`;
   });
