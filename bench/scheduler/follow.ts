@@ -16,7 +16,7 @@ const client = openClient(openHttps({ server, ca: ca.cert, ...admin }));
 const informers = openInformers(client);
 const recorder = makeEventRecorder(client, { component: 'default-scheduler' });
 const { signal } = new AbortController();
-void runScheduler({ client, informers, recorder, log: silentLog, signal });
+void runScheduler({ client, informers, recorder, log: silentLog, signal, slimPods: true });
 // The scheduler first asks which kinds the server has; only then are all its informers there.
 await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
 await informers.synced();
