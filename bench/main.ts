@@ -1,65 +1,69 @@
-// Runs benchmarks by name and reports them as a table, and as JSON with --json.
-// usage: npm run bench -- [name ...] [--json FILE]      names: a group ("native") or one of it ("native/routes")
+// `npm run bench`: runs benchmarks by name and reports them as a table, as JSON, and into the pages.
+// Guarantees: ends with 1 when a goal was missed, unless that was asked not to count; --help lists every benchmark.
 import { writeFileSync } from 'node:fs';
-import { parseArgs } from 'node:util';
-import { apiserver } from './apiserver/index.js';
-import { cni } from './cni/index.js';
-import { controllers } from './controllers/index.js';
-import { kubelet } from './kubelet/index.js';
-import { type Figure, renderFigures } from './lib/figure.js';
-import { native } from './native/index.js';
-import { proxy } from './proxy/index.js';
-import { scheduler } from './scheduler/index.js';
+import { arch, cpus, release } from 'node:os';
+import { projectRoot } from '../src/kernel/projectRoot.js';
+import { BENCHMARKS, type Benchmark } from './groups.js';
+import { type Asked, parseCommandLine, selected, UsageError, usage } from './lib/commandLine.js';
+import type { Figure } from './lib/figure.js';
+import { writeBlock } from './lib/pages.js';
+import { markdownFigures, renderFigures } from './lib/table.js';
 
-const groups: Record<string, Record<string, () => Promise<Figure[]>>> = {
-  native,
-  cni,
-  apiserver,
-  scheduler,
-  controllers,
-  kubelet,
-  proxy,
-};
+const known = BENCHMARKS.map(({ name }) => name);
 
-const all = Object.entries(groups).flatMap(([group, benchmarks]) =>
-  Object.entries(benchmarks).map(([name, run]) => ({ name: `${group}/${name}`, run })),
-);
-
-const { positionals, values } = parseArgs({
-  allowPositionals: true,
-  options: { json: { type: 'string' } },
-});
-
-const unknown = positionals.filter(
-  (wanted) => !all.some(({ name }) => name === wanted || name.startsWith(`${wanted}/`)),
-);
-if (unknown.length > 0) {
-  console.error(
-    `no benchmark is called ${unknown.join(', ')}; there are: ${all.map(({ name }) => name).join(', ')}`,
-  );
-  process.exit(2);
+function asked(): Asked {
+  try {
+    const wanted = parseCommandLine(process.argv.slice(2), known);
+    if (wanted !== undefined) return wanted;
+    console.log(usage(known));
+    process.exit(0);
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    console.error(`${error.message}\nnpm run bench -- --help shows what there is.`);
+    process.exit(2);
+  }
 }
 
-const chosen = all.filter(
-  ({ name }) =>
-    positionals.length === 0 ||
-    positionals.some((wanted) => name === wanted || name.startsWith(`${wanted}/`)),
-);
-
-const figures: Figure[] = [];
-for (const { name, run } of chosen) {
-  const start = performance.now();
-  process.stderr.write(`${name} ...\n`);
-  figures.push(...(await run()));
-  process.stderr.write(`${name} done in ${((performance.now() - start) / 1000).toFixed(1)} s\n`);
+async function measure(chosen: readonly Benchmark[]): Promise<Map<string, Figure[]>> {
+  const figures = new Map<string, Figure[]>();
+  for (const { group, name, run } of chosen) {
+    const start = performance.now();
+    process.stderr.write(`${name} ...\n`);
+    figures.set(group, [...(figures.get(group) ?? []), ...(await run())]);
+    process.stderr.write(`${name} done in ${((performance.now() - start) / 1000).toFixed(1)} s\n`);
+  }
+  return figures;
 }
+
+/** Tables of groups that ran whole; one of which a part ran would lose rows. */
+function writeTables(figures: ReadonlyMap<string, readonly Figure[]>, chosen: readonly Benchmark[]): void {
+  const machine = `${cpus().length} cores, Linux ${release().split('-')[0]}, ${arch()}, Node ${process.versions.node}`;
+  const day = new Date().toISOString().slice(0, 10);
+  for (const [group, rows] of figures) {
+    const isWhole = BENCHMARKS.every((one) => one.group !== group || chosen.includes(one));
+    if (!isWhole) continue;
+    const file = writeBlock(projectRoot(), group, `${machine}; ${day}.\n\n${markdownFigures(rows)}`);
+    console.log(`the table of ${group} is in ${file}`);
+  }
+}
+
+const { names, json, runs, scale, docs, fail } = asked();
+if (runs !== undefined) process.env['TRELLIS_BENCH_RUNS'] = runs;
+if (scale !== undefined) process.env['TRELLIS_BENCH_SCALE'] = scale;
+if (docs) process.env['TRELLIS_BENCH_DOCS'] = '1';
+const meant = new Set(selected(names, known));
+const chosen = BENCHMARKS.filter(({ name }) => meant.has(name));
+const byGroup = await measure(chosen);
+const figures = [...byGroup.values()].flat();
 
 console.log(renderFigures(figures));
-const missed = figures.filter(({ met }) => !met);
+const goals = figures.filter(({ goal }) => goal !== '');
+const missed = goals.filter(({ met }) => !met);
 console.log(
   missed.length === 0
-    ? `all ${figures.length} goals met`
-    : `${missed.length} of ${figures.length} goals not met: ${missed.map(({ name }) => name).join('; ')}`,
+    ? `all ${goals.length} goals met`
+    : `${missed.length} of ${goals.length} goals not met: ${missed.map(({ name }) => name).join('; ')}`,
 );
-if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(figures, null, 2)}\n`);
-process.exit(0);
+if (json !== undefined) writeFileSync(json, `${JSON.stringify(figures, null, 2)}\n`);
+if (docs) writeTables(byGroup, chosen);
+process.exit(fail && missed.length > 0 ? 1 : 0);

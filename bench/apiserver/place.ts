@@ -1,23 +1,21 @@
 // A folder with certificates for servers and a client that may do everything, and the servers started in it.
 // Guarantees: clean() ends every process that was started here and removes the folder.
-import { type ChildProcess, fork, spawn } from 'node:child_process';
+import { type ChildProcess, fork } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createConnection } from 'node:net';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { issue, makeAuthority } from '../../src/cluster/pki/authority.js';
+import { cpuSeconds, residentMb } from '../lib/process.js';
+import { type Etcd, startEtcd } from './etcd.js';
 
 export interface ServerProcess {
   readonly port: number;
   readonly pid: number;
   memory(options?: { readonly collect: boolean }): Promise<NodeJS.MemoryUsage>;
-  /** Resident memory in megabytes, as the kernel counts it. */
   residentMb(): number;
-  /** Processor time that it has used so far, in microseconds: true also while others use the machine. */
-  processorUs(): number;
-  /** What all its threads have used so far, in steps of 10 ms, as the kernel counts it. */
-  cpuUs(): number;
+  /** Processor time that it has used so far, in steps of 10 ms: true also while others use the machine. */
+  cpuSeconds(): number;
   stop(): Promise<void>;
 }
 
@@ -25,7 +23,7 @@ export interface Place {
   readonly folder: string;
   readonly tls: { readonly ca: string; readonly cert: string; readonly key: string };
   start(what: 'apiserver' | 'floor'): Promise<ServerProcess>;
-  etcd(): Promise<string>;
+  etcd(): Promise<Etcd>;
   clean(): Promise<void>;
 }
 
@@ -56,9 +54,9 @@ export async function makePlace(): Promise<Place> {
       return serverProcess(child);
     },
     async etcd() {
-      const { child, endpoint } = await startEtcd(path.join(folder, 'etcd'));
-      children.add(child);
-      return endpoint;
+      const etcd = await startEtcd(folder);
+      children.add(etcd.child);
+      return etcd;
     },
     async clean() {
       for (const child of children) await end(child);
@@ -77,21 +75,8 @@ async function serverProcess(child: ChildProcess): Promise<ServerProcess> {
       const { memory } = await answer<{ memory: NodeJS.MemoryUsage }>(child, collect ? 'collect' : 'memory');
       return memory;
     },
-    residentMb() {
-      const text = readFileSync(`/proc/${pid}/status`, 'utf8');
-      return Number(/VmRSS:\s+(\d+)/.exec(text)?.[1]) / 1000;
-    },
-    cpuUs() {
-      // Fields 14 and 15 in hundredths of a second; the second may hold spaces and is in parentheses.
-      const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
-      return (Number(fields[11]) + Number(fields[12])) * 10_000;
-    },
-    processorUs() {
-      const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-      // utime and stime, fields 14 and 15, in hundredths of a second; the name before them may hold spaces.
-      const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-      return (Number(fields[11]) + Number(fields[12])) * 10_000;
-    },
+    residentMb: () => residentMb(pid),
+    cpuSeconds: () => cpuSeconds(pid),
     stop: () => end(child),
   };
 }
@@ -113,30 +98,4 @@ async function end(child: ChildProcess): Promise<void> {
   const gone = new Promise((resolve) => child.once('exit', resolve));
   child.kill('SIGTERM');
   await gone;
-}
-
-/** One member on loopback with its defaults, as the Debian package runs it. */
-async function startEtcd(data: string): Promise<{ child: ChildProcess; endpoint: string }> {
-  const [client, peer] = [20_000 + (process.pid % 20_000), 40_000 + (process.pid % 20_000)];
-  const [endpoint, peerUrl] = [`http://127.0.0.1:${client}`, `http://127.0.0.1:${peer}`];
-  const args = [
-    [`--data-dir=${data}`, '--logger=zap', '--log-level=error', `--initial-cluster=default=${peerUrl}`],
-    [`--listen-client-urls=${endpoint}`, `--advertise-client-urls=${endpoint}`],
-    [`--listen-peer-urls=${peerUrl}`, `--initial-advertise-peer-urls=${peerUrl}`],
-  ].flat();
-  const child = spawn('etcd', args, { stdio: 'ignore' });
-  const failed = new Promise<never>((_, reject) => child.once('error', reject));
-  const isOpen = () =>
-    new Promise<boolean>((resolve) => {
-      const socket = createConnection(client, '127.0.0.1', () => resolve(true));
-      socket.once('connect', () => socket.destroy()).once('error', () => resolve(false));
-    });
-  const open = async () => {
-    while (!(await isOpen())) {
-      if (child.exitCode !== null) throw new Error(`etcd ended with ${child.exitCode}`);
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
-  };
-  await Promise.race([open(), failed]);
-  return { child, endpoint };
 }

@@ -1,5 +1,5 @@
 // The pod of these benchmarks: about 2.4 kB as it is answered, managed fields and status included. Five thousand of them
-// are a list of 12 MB, the size of the list in the figures of kube-apiserver that these benchmarks are set against.
+// are a list of 12 MB.
 
 export function podBody(name: string): Buffer {
   const labels = { app: 'web', 'pod-template-hash': '5d59d67564' };

@@ -6,12 +6,17 @@ import type { Place, ServerProcess } from './place.js';
 
 const END_OF_HEAD = Buffer.from('\r\n\r\n');
 
+export interface Answer {
+  readonly status: number;
+  readonly bytes: number;
+}
+
 export class Wire {
   private head: Buffer = Buffer.alloc(0);
   private missing = -1;
   private status = 0;
   private received = 0;
-  private done: ((answer: { status: number; bytes: number }) => void) | undefined;
+  private done: ((answer: Answer) => void) | undefined;
   private fail: ((error: Error) => void) | undefined;
 
   private constructor(private readonly socket: TLSSocket) {
@@ -28,7 +33,7 @@ export class Wire {
   }
 
   /** Resolves when the whole answer is there. */
-  ask(request: Buffer): Promise<{ status: number; bytes: number }> {
+  ask(request: Buffer): Promise<Answer> {
     return new Promise((resolve, reject) => {
       if (this.socket.destroyed) return reject(new Error('the server closed the connection'));
       this.done = resolve;
@@ -83,7 +88,7 @@ export function post(path: string, body: Buffer): Buffer {
 
 /** Asks `count` times over all wires; answers the time of one in microseconds, all wires together. */
 export async function drive(
-  wires: readonly Wire[],
+  wires: readonly { ask(request: Buffer): Promise<Answer> }[],
   count: number,
   request: (index: number) => Buffer,
   wanted = 200,

@@ -1,7 +1,8 @@
 // ADD and DEL of the bridge plugin with host-local, one by one and 100 at once, against the reference plugins.
 // Guarantees: both meet equal, fresh hosts, in turn; the figure is the median of single calls with their process start.
-import { median } from '../lib/compare.js';
+import { inTurns } from '../lib/compare.js';
 import { againstPeer, type Figure } from '../lib/figure.js';
+import { runsOf } from '../lib/options.js';
 import { BenchNode, type NodeOptions } from './node.js';
 import { PLUGINS, REFERENCE } from './plugins.js';
 import type { Outcome } from './spawner.js';
@@ -30,15 +31,12 @@ async function sample(plugins: string, { options, run }: Job): Promise<number[]>
 }
 
 async function compareCalls(job: Job): Promise<Figure> {
-  const [ours, peers]: [number[], number[]] = [[], []];
-  // The first host warms files and caches; it does not count.
-  for (let i = 0; i <= job.hosts; i++) {
-    const [mine, theirs] = [await sample(PLUGINS, job), await sample(REFERENCE, job)];
-    if (i === 0) continue;
-    ours.push(...mine);
-    peers.push(...theirs);
-  }
-  const values = { value: median(ours), unit: 'ms', peer: 'reference plugins', peerValue: median(peers) };
+  const [ours, peers] = await inTurns(
+    runsOf(job.hosts),
+    () => sample(PLUGINS, job),
+    () => sample(REFERENCE, job),
+  );
+  const values = { unit: 'ms', samples: ours.flat(), peer: 'reference plugins', peerSamples: peers.flat() };
   return againstPeer({ name: job.name, ...values }, 1 / job.goal);
 }
 
@@ -73,6 +71,6 @@ export async function atOnce(): Promise<Figure[]> {
   const options = { pods: AT_ONCE, ipMasq: true };
   const run = (node: BenchNode) => node.add('all');
   return [
-    await compareCalls({ name: `${AT_ONCE} ADDs with ipMasq at once`, goal: 4, hosts: 3, options, run }),
+    await compareCalls({ name: `${AT_ONCE} ADDs with ipMasq at once`, goal: 4, hosts: 5, options, run }),
   ];
 }

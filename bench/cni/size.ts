@@ -1,11 +1,14 @@
 // What the plugins cost a node beside time: memory of a call, disk, and what they need of the host.
 // Guarantees: memory is the kernel's own account (ru_maxrss of wait4); static means no interpreter and nothing to load.
 import { readFileSync, statSync } from 'node:fs';
+import { inTurns } from '../lib/compare.js';
 import { againstLimit, againstPeer, type Figure } from '../lib/figure.js';
+import { runsOf } from '../lib/options.js';
+import { MB } from '../lib/process.js';
 import { BenchNode } from './node.js';
 import { EXECUTABLE, PLUGINS, REFERENCE } from './plugins.js';
 
-const MB = 1e6;
+const RUNS = 3;
 const PT_DYNAMIC = 2;
 const PT_INTERP = 3;
 
@@ -20,9 +23,13 @@ async function peakMemory(plugins: string): Promise<number> {
 }
 
 export async function memory(): Promise<Figure[]> {
-  const [value, peerValue] = [await peakMemory(PLUGINS), await peakMemory(REFERENCE)];
-  const figure = { name: 'peak memory of one call', value, unit: 'MB' };
-  return [againstLimit(figure, 4), againstPeer({ ...figure, peer: 'reference plugins', peerValue }, 1)];
+  const [samples, peerSamples] = await inTurns(
+    runsOf(RUNS),
+    () => peakMemory(PLUGINS),
+    () => peakMemory(REFERENCE),
+  );
+  const figure = { name: 'peak memory of one call', samples, unit: 'MB' };
+  return [againstLimit(figure, 4), againstPeer({ ...figure, peer: 'reference plugins', peerSamples }, 1)];
 }
 
 /** How many headers of a 64-bit ELF file ask for a loader. */
@@ -39,7 +46,7 @@ function loaderHeaders(file: string): number {
 
 export async function executable(): Promise<Figure[]> {
   return [
-    againstLimit({ name: 'the executable', value: statSync(EXECUTABLE).size / MB, unit: 'MB' }, 3),
-    againstLimit({ name: 'what it loads', value: loaderHeaders(EXECUTABLE), unit: 'headers' }, 0),
+    againstLimit({ name: 'the executable', samples: [statSync(EXECUTABLE).size / MB], unit: 'MB' }, 3),
+    againstLimit({ name: 'what it loads', samples: [loaderHeaders(EXECUTABLE)], unit: 'headers' }, 0),
   ];
 }

@@ -8,9 +8,9 @@ import { readBody } from '../../src/client/answer.js';
 import type { Client } from '../../src/client/client.js';
 import { openHttps } from '../../src/client/httpTransport.js';
 import { openClient } from '../../src/client/typedClient.js';
-import { layoutOf } from '../../src/cluster/layout.js';
+import { type Layout, layoutOf } from '../../src/cluster/layout.js';
 import { ensurePki, type Pki } from '../../src/cluster/pki/files.js';
-import { cpuSeconds, residentMb } from '../kubelet/process.js';
+import { cpuSeconds, residentMb } from '../lib/process.js';
 
 const AT_ONCE = 64;
 /** Of what `calls` counts: what changes something. */
@@ -20,6 +20,8 @@ const REQUEST_MS = 600_000;
 
 export interface ControlPlane {
   readonly client: Client;
+  /** Its address. */
+  readonly server: string;
   cpuSeconds(): number;
   residentMb(): number;
   /** Requests answered so far, by verb and resource such as `POST pods/binding`. */
@@ -30,6 +32,7 @@ export interface ControlPlane {
 }
 
 export interface Place {
+  readonly folder: string;
   readonly storeFolder: string;
   start(): Promise<ControlPlane>;
   clean(): Promise<void>;
@@ -42,13 +45,10 @@ export async function makePlace(
   // Not in /tmp, which may be memory: what is written must reach a disk.
   const folder = mkdtempSync('/var/tmp/trellis-bench-');
   const layout = layoutOf(folder);
-  const hosts = ['127.0.0.1', 'localhost'];
-  const pki = await ensurePki({
-    ...{ dir: layout.pkiDir, nodeName: 'bench', now: Date.now() },
-    ...{ apiserverHosts: hosts, nodeHosts: hosts },
-  });
+  const pki = await benchPki(layout);
   const running = new Set<ControlPlane>();
   return {
+    folder,
     storeFolder: layout.storeDir,
     async start() {
       const plane = await startPlane(script, folder, pki);
@@ -62,11 +62,21 @@ export async function makePlace(
   };
 }
 
+/** Made at the first call, read at the next. */
+export function benchPki({ pkiDir }: Layout): Promise<Pki> {
+  const hosts = ['127.0.0.1', 'localhost'];
+  return ensurePki({
+    ...{ dir: pkiDir, nodeName: 'bench', now: Date.now() },
+    ...{ apiserverHosts: hosts, nodeHosts: hosts },
+  });
+}
+
 async function startPlane(script: string, folder: string, { ca, admin }: Pki): Promise<ControlPlane> {
   const port = await freePort();
   const child = fork(script, [folder, String(port)]);
   await said(child, 'ready');
-  const transport = openHttps({ server: `https://127.0.0.1:${port}`, ca: ca.cert, ...admin });
+  const server = `https://127.0.0.1:${port}`;
+  const transport = openHttps({ server, ca: ca.cert, ...admin });
   const client = openClient(transport, { requestTimeoutMs: REQUEST_MS });
   const pid = child.pid ?? 0;
   const end = async (signal: 'SIGTERM' | 'SIGKILL') => {
@@ -77,7 +87,7 @@ async function startPlane(script: string, folder: string, { ca, admin }: Pki): P
     await gone;
   };
   return {
-    client,
+    ...{ client, server },
     cpuSeconds: () => cpuSeconds(pid),
     residentMb: () => residentMb(pid),
     async calls() {

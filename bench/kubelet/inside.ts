@@ -10,15 +10,15 @@ import { BUSYBOX_IMAGE } from '../../src/cluster/images/builtin.js';
 import { type Layout, layoutOf } from '../../src/cluster/layout.js';
 import { readState } from '../../src/cluster/state.js';
 import { openRuntime } from '../../src/cri/client.js';
-import { median } from '../lib/compare.js';
+import { runsOf } from '../lib/options.js';
+import { cpuSeconds, residentMb } from '../lib/process.js';
 import { describeBarePod, removeBarePod, startBarePod } from './bare.js';
-import { cpuSeconds, residentMb } from './process.js';
 
 export type Job = 'podStart' | 'podsAtOnce' | 'resident';
-/** Milliseconds, megabytes and shares by name. */
-export type Measured = Readonly<Record<string, number>>;
+/** Milliseconds, megabytes and shares by name, one of each run. */
+export type Measured = Readonly<Record<string, readonly number[]>>;
 
-const SAMPLES = 15;
+const STARTS = 15;
 const AT_ONCE = 50;
 const ROUNDS = 3;
 const FULL = 110;
@@ -57,7 +57,7 @@ async function podStart({ layout, cri, pods }: Bench): Promise<Measured> {
   const ours: number[] = [];
   const bare: number[] = [];
   // The first round pulls the image and warms files and compilers; it does not count.
-  for (let i = 0; i <= SAMPLES; i++) {
+  for (let i = 0; i <= runsOf(STARTS); i++) {
     const mine = await timed(() => pods.start(`one-${i}`));
     await pods.remove([`one-${i}`]);
     await untilEmpty(cri);
@@ -68,7 +68,7 @@ async function podStart({ layout, cri, pods }: Bench): Promise<Measured> {
     ours.push(mine);
     bare.push(theirs);
   }
-  return { ours: median(ours), bare: median(bare) };
+  return { ours, bare };
 }
 
 async function podsAtOnce({ layout, cri, pods }: Bench): Promise<Measured> {
@@ -76,7 +76,7 @@ async function podsAtOnce({ layout, cri, pods }: Bench): Promise<Measured> {
   await pods.remove(['warm']);
   const ours: number[] = [];
   const bare: number[] = [];
-  for (let round = 0; round < ROUNDS; round++) {
+  for (let round = 0; round < runsOf(ROUNDS); round++) {
     const names = Array.from({ length: AT_ONCE }, (_, i) => `many-${round}-${i}`);
     ours.push(await timed(() => Promise.all(names.map((name) => pods.start(name)))));
     await pods.remove(names);
@@ -85,7 +85,7 @@ async function podsAtOnce({ layout, cri, pods }: Bench): Promise<Measured> {
     bare.push(await timed(() => Promise.all(peers.map((pod) => startBarePod(cri, pod)))));
     await Promise.all(peers.map((pod) => removeBarePod(cri, pod)));
   }
-  return { ours: median(ours), bare: median(bare) };
+  return { ours, bare };
 }
 
 async function resident({ layout, pods }: Bench): Promise<Measured> {
@@ -102,7 +102,7 @@ async function resident({ layout, pods }: Bench): Promise<Measured> {
   const wallMs = await timed(() => sleep(QUIET_MS));
   const cpuPercent = ((cpuSeconds(agent) - before) / (wallMs / 1000)) * 100;
   await pods.remove(names);
-  return { idleMb, fullMb, cpuPercent };
+  return { idleMb: [idleMb], fullMb: [fullMb], cpuPercent: [cpuPercent] };
 }
 
 type PodClient = ReturnType<ReturnType<typeof openClient>['of']>;

@@ -1,9 +1,10 @@
 // Times two ways of doing one job, sample by sample in turn, so that both meet the same machine.
-// Guarantees: preparing and cleaning are not timed; the median counts.
+// Guarantees: preparing and cleaning are not timed; who begins changes from round to round; the first round is thrown away.
 //
 // benny repeats a function without a pause between two samples, which a job that changes the kernel's state does not
 // allow: it needs a fresh namespace each time. Such jobs are timed here; repeatable ones go through benny (steady.ts).
 import { againstPeer, type Figure } from './figure.js';
+import { runsOf } from './options.js';
 
 export interface Contestant<T> {
   readonly name: string;
@@ -14,34 +15,45 @@ export interface Contestant<T> {
 
 export interface Comparison<A, B> {
   readonly name: string;
-  readonly samples: number;
+  readonly runs: number;
   readonly ours: Contestant<A>;
   readonly peer: Contestant<B>;
   /** Our time over the peer's may be at most this. */
   readonly atMost: number;
-  /** What one sample's time is multiplied by, where a contestant does a part of the job only. */
-  readonly peerScale?: number;
 }
 
 export async function compare<A, B>(job: Comparison<A, B>): Promise<Figure> {
-  const ours: number[] = [];
-  const peers: number[] = [];
-  // The first round warms files, caches and the compiler; it does not count.
-  for (let i = 0; i <= job.samples; i++) {
-    const mine = await time(job.ours);
-    const theirs = await time(job.peer);
-    if (i === 0) continue;
-    ours.push(mine);
-    peers.push(theirs * (job.peerScale ?? 1));
+  const [samples, peerSamples] = await inTurns(
+    runsOf(job.runs),
+    () => time(job.ours),
+    () => time(job.peer),
+  );
+  return againstPeer({ name: job.name, unit: 'ms', samples, peer: job.peer.name, peerSamples }, job.atMost);
+}
+
+/** Both measurements so many times, in turn. The round before warms files, caches and the compiler; it does not count. */
+export async function inTurns<A, B = A>(
+  runs: number,
+  ours: () => Promise<A>,
+  peer: () => Promise<B>,
+): Promise<[A[], B[]]> {
+  const [mine, theirs]: [A[], B[]] = [[], []];
+  for (let round = 0; round <= runs; round++) {
+    const last = round % 2 === 0 ? undefined : await peer();
+    const own = await ours();
+    const other = last ?? (await peer());
+    if (round === 0) continue;
+    mine.push(own);
+    theirs.push(other);
   }
-  const figure = {
-    name: job.name,
-    value: median(ours),
-    unit: 'ms',
-    peer: job.peer.name,
-    peerValue: median(peers),
-  };
-  return againstPeer(figure, job.atMost);
+  return [mine, theirs];
+}
+
+/** The same measurement so many times, one after the other; each makes its own place. */
+export async function repeated<T>(runs: number, measure: () => Promise<T>): Promise<T[]> {
+  const results: T[] = [];
+  while (results.length < runs) results.push(await measure());
+  return results;
 }
 
 async function time<T>(contestant: Contestant<T>): Promise<number> {
@@ -53,11 +65,4 @@ async function time<T>(contestant: Contestant<T>): Promise<number> {
   } finally {
     await contestant.clean(prepared);
   }
-}
-
-export function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  const middle = sorted.length >> 1;
-  const upper = sorted[middle] ?? Number.NaN;
-  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? Number.NaN) + upper) / 2;
 }

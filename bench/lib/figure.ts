@@ -1,61 +1,65 @@
-// A measured figure beside its peer's, and how figures are shown.
-// Guarantees: a figure that misses its goal says so; the JSON form is an array of plain objects.
+// A measured figure beside its peer's, or beside a limit. Pure.
+// Guarantees: a figure that misses its goal says so, and tells its runs and their spread; the JSON form is plain objects.
+import { round, type Summary, summarize } from './samples.js';
 
 export interface Figure {
   readonly name: string;
-  readonly value: number;
   readonly unit: string;
-  /** What it was measured against in the same run, or "" where the goal is absolute. */
-  readonly peer: string;
-  readonly peerValue: number;
-  /** value / peerValue; below 1 we need less. */
-  readonly ratio: number;
-  /** In words, such as "at most 1.2x". */
+  readonly ours: Summary;
+  /** What counts against the goal: the median, or the worst run where the goal is about the worst. */
+  readonly value: number;
+  /** What it was measured against in the same run, in turns. */
+  readonly peer?: { readonly name: string; readonly summary: Summary; readonly ratio: number };
+  /** What else the runs told, such as processor time. */
+  readonly note?: string;
+  /** In words, such as "at most 1.2x"; empty where there is none. */
   readonly goal: string;
   readonly met: boolean;
 }
 
-/** A figure against a peer: the ratio may be `atMost`. */
-export function againstPeer(
-  figure: Pick<Figure, 'name' | 'value' | 'unit' | 'peer' | 'peerValue'>,
-  atMost: number,
-): Figure {
-  const ratio = figure.value / figure.peerValue;
+export interface Measured {
+  readonly name: string;
+  readonly unit: string;
+  readonly samples: readonly number[];
+  readonly note?: string;
+}
+
+export interface Beside extends Measured {
+  readonly peer: string;
+  readonly peerSamples: readonly number[];
+}
+
+/** Against a peer: our median over the peer's may be `atMost`. */
+export function againstPeer(measured: Beside, atMost: number): Figure {
+  const [base, summary] = [figureOf(measured), summarize(measured.peerSamples)];
+  const ratio = base.value / summary.median;
   const goal = atMost < 1 ? `${round(1 / atMost)}x faster or better` : `at most ${round(atMost)}x`;
-  return { ...figure, ratio, goal, met: ratio <= atMost };
+  return { ...base, peer: { name: measured.peer, summary, ratio }, goal, met: ratio <= atMost };
 }
 
-/** A figure with a limit of its own. */
-export function againstLimit(figure: Pick<Figure, 'name' | 'value' | 'unit'>, limit: number): Figure {
-  return {
-    ...figure,
-    peer: '',
-    peerValue: limit,
-    ratio: figure.value / limit,
-    goal: `at most ${limit} ${figure.unit}`,
-    met: figure.value <= limit,
-  };
+/** With a limit of its own. */
+export function againstLimit(measured: Measured, limit: number): Figure {
+  const base = figureOf(measured);
+  return { ...base, goal: `at most ${round(limit)} ${measured.unit}`, met: base.value <= limit };
 }
 
-const round = (value: number) => String(Number(value.toPrecision(3)));
+/** With a limit that no run may pass. */
+export function worstAgainstLimit(measured: Measured, limit: number): Figure {
+  const base = figureOf(measured);
+  const goal = `never over ${round(limit)} ${measured.unit}`;
+  return { ...base, value: base.ours.most, goal, met: base.ours.most <= limit };
+}
 
-/** A table for people. */
-export function renderFigures(figures: readonly Figure[]): string {
-  const header = ['benchmark', 'ours', 'peer', "peer's", 'ratio', 'goal', 'met'];
-  const rows = figures.map((f) => [
-    f.name,
-    `${round(f.value)} ${f.unit}`,
-    f.peer || '-',
-    f.peer === '' ? '-' : `${round(f.peerValue)} ${f.unit}`,
-    f.peer === '' ? '-' : `${round(f.ratio)}x`,
-    f.goal,
-    f.met ? 'yes' : 'NO',
-  ]);
-  const widths = header.map((title, i) => Math.max(title.length, ...rows.map((row) => row[i]?.length ?? 0)));
-  const line = (cells: readonly string[]) =>
-    cells
-      .map((cell, i) => cell.padEnd(widths[i] ?? 0))
-      .join('  ')
-      .trimEnd();
-  return [line(header), line(widths.map((width) => '-'.repeat(width))), ...rows.map(line)].join('\n');
+/** Of what is better the more there is of it. */
+export function atLeast(measured: Measured, least: number): Figure {
+  const base = figureOf(measured);
+  return { ...base, goal: `at least ${round(least)} ${measured.unit}`, met: base.value >= least };
+}
+
+/** Without a goal: it only tells. */
+export const told = (measured: Measured): Figure => ({ ...figureOf(measured), goal: '', met: true });
+
+function figureOf({ name, unit, samples, note }: Measured) {
+  const ours = summarize(samples);
+  return { name, unit, ours, value: ours.median, ...(note === undefined ? {} : { note }) };
 }

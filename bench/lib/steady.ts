@@ -1,7 +1,9 @@
-// Compares repeatable work through benny: operations a second of each, as time for one.
+// Compares repeatable work through benny: time of one operation, each contestant in turn, several times.
 // Guarantees: benny's own sampling; its report stays off the terminal, ours is the table.
 import benny from 'benny';
+import { inTurns } from './compare.js';
 import { againstPeer, type Figure } from './figure.js';
+import { runsOf } from './options.js';
 
 export interface SteadyComparison {
   readonly name: string;
@@ -10,24 +12,21 @@ export interface SteadyComparison {
   readonly atMost: number;
 }
 
-export async function steady(job: SteadyComparison): Promise<Figure> {
-  const { results } = await benny.suite(
-    job.name,
-    benny.add('ours', job.ours),
-    benny.add(job.peer.name, job.peer.run),
-    benny.configure({ minDisplayPrecision: 2 }),
+const RUNS = 5;
+const SECONDS = 1;
+
+export async function steady({ name, ours, peer, atMost }: SteadyComparison): Promise<Figure> {
+  const [samples, peerSamples] = await inTurns(
+    runsOf(RUNS),
+    () => microseconds(name, ours),
+    () => microseconds(name, peer.run),
   );
-  const microseconds = (name: string) => {
-    const result = results.find((entry) => entry.name === name);
-    if (result === undefined) throw new Error(`benny did not measure ${name}`);
-    return result.details.median * 1e6;
-  };
-  const figure = {
-    name: job.name,
-    value: microseconds('ours'),
-    unit: 'µs',
-    peer: job.peer.name,
-    peerValue: microseconds(job.peer.name),
-  };
-  return againstPeer(figure, job.atMost);
+  return againstPeer({ name, unit: 'µs', samples, peer: peer.name, peerSamples }, atMost);
+}
+
+async function microseconds(name: string, run: () => Promise<unknown>): Promise<number> {
+  const { results } = await benny.suite(name, benny.add(name, run, { maxTime: SECONDS }));
+  const [result] = results;
+  if (result === undefined) throw new Error(`benny did not measure ${name}`);
+  return result.details.median * 1e6;
 }

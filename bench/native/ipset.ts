@@ -20,7 +20,7 @@ async function prepare(): Promise<string> {
 export async function ipset(): Promise<Figure[]> {
   const figure = await compare({
     name: `add ${COUNT} ipset entries`,
-    samples: 9,
+    runs: 9,
     atMost: 1,
     ours: {
       name: 'ours',

@@ -53,7 +53,7 @@ async function prepare(): Promise<string> {
 
 const figure = await compare({
   name: `add ${SERVICES * EACH} IPVS destinations (in the VM)`,
-  samples: 3,
+  runs: 5,
   atMost: 1,
   ours: {
     name: 'ours',

@@ -30,7 +30,7 @@ async function prepare(): Promise<string> {
 export async function routes(): Promise<Figure[]> {
   const figure = await compare({
     name: `add ${COUNT} routes`,
-    samples: 5,
+    runs: 5,
     atMost: 1,
     ours: {
       name: 'ours',

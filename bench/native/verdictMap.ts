@@ -38,7 +38,7 @@ async function prepare(): Promise<string> {
 export async function verdictMap(): Promise<Figure[]> {
   const figure = await compare({
     name: `add ${COUNT} verdict-map elements`,
-    samples: 7,
+    runs: 7,
     atMost: 1,
     ours: {
       name: 'ours',

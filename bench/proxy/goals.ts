@@ -1,10 +1,12 @@
 // What the comparison must reach, as figures of the rows that were measured. Pure.
 // Guarantees: a goal whose sizes were not measured is left out, never taken from another size.
 import { againstLimit, againstPeer, type Figure } from '../lib/figure.js';
+import type { Quantity } from './columns.js';
 import type { Row } from './measure.js';
 
 const count = (services: number) => `${services.toLocaleString('en')} services`;
 const IPTABLES = ['iptables-nft', 'iptables-legacy'];
+const samplesOf = ({ runs }: Row, quantity: Quantity) => runs.map((run) => run[quantity]);
 
 class Rows {
   constructor(readonly rows: readonly Row[]) {}
@@ -24,33 +26,30 @@ type Limit = readonly [
   label: string,
   services: number,
   what: string,
-  value: (row: Row) => number,
+  quantity: Quantity,
   unit: string,
   most: number,
 ];
 
 const LIMITS: readonly Limit[] = [
-  ['nftables', 10_000, 'full sync', (row) => row.fullMs, 'ms', 2000],
-  ['nftables', 44_000, 'full sync', (row) => row.fullMs, 'ms', 10_000],
-  ['nftables', 10_000, 'one changed endpoint', (row) => row.changeMs, 'ms', 5],
-  ...IPTABLES.map(
-    (label): Limit => [label, 10_000, 'one changed endpoint', (row) => row.changeMs, 'ms', 200],
-  ),
-  ...['nftables', ...IPTABLES].map(
-    (label): Limit => [label, 10_000, 'memory', (row) => row.rssMb, 'MB', 150],
-  ),
+  ['nftables', 10_000, 'full sync', 'fullMs', 'ms', 2000],
+  ['nftables', 44_000, 'full sync', 'fullMs', 'ms', 10_000],
+  ['nftables', 10_000, 'one changed endpoint', 'changeMs', 'ms', 5],
+  ...IPTABLES.map((label): Limit => [label, 10_000, 'one changed endpoint', 'changeMs', 'ms', 200]),
+  ...['nftables', ...IPTABLES].map((label): Limit => [label, 10_000, 'memory', 'rssMb', 'MB', 150]),
 ];
 
 /** How one column grows from a size to a larger one. */
 function growth(
   rows: Rows,
   label: string,
-  { from, to, what, value, unit, most }: Growth,
+  { from, to, what, quantity, unit, most }: Growth,
 ): Figure | undefined {
   const [small, large] = [rows.at(label, from), rows.at(label, to)];
   if (small === undefined || large === undefined) return undefined;
   const name = `${label}: ${what}, ${count(to)}`;
-  return againstPeer({ name, value: value(large), unit, peer: count(from), peerValue: value(small) }, most);
+  const peer = { peer: `with ${count(from)}`, peerSamples: samplesOf(small, quantity) };
+  return againstPeer({ name, unit, samples: samplesOf(large, quantity), ...peer }, most);
 }
 
 interface Growth {
@@ -59,19 +58,19 @@ interface Growth {
   readonly what: string;
   readonly unit: string;
   readonly most: number;
-  value(row: Row): number;
+  readonly quantity: Quantity;
 }
 
-const CHANGE = { what: 'one changed endpoint', value: (row: Row) => row.changeMs, unit: 'ms' };
+const CHANGE = { what: 'one changed endpoint', quantity: 'changeMs' as const, unit: 'ms' };
 
 export function hostGoals(measured: readonly Row[]): Figure[] {
   const rows = new Rows(measured);
-  const limits = LIMITS.map(([label, services, what, value, unit, most]) => {
+  const limits = LIMITS.map(([label, services, what, quantity, unit, most]) => {
     const row = rows.at(label, services);
     const name = `${label}: ${what}, ${count(services)}`;
-    return row && againstLimit({ name, value: value(row), unit }, most);
+    return row && againstLimit({ name, unit, samples: samplesOf(row, quantity) }, most);
   });
-  const connection = { what: 'new connection', value: (row: Row) => row.lastUs, unit: 'µs' };
+  const connection = { what: 'new connection', quantity: 'lastUs' as const, unit: 'µs' };
   return [
     ...limits,
     growth(rows, 'nftables', { ...CHANGE, from: 1000, to: 30_000, most: 1.5 }),
@@ -88,17 +87,20 @@ export function vmGoals(measured: readonly Row[]): Figure[] {
   const rows = new Rows(measured);
   const most = rows.sizes('ipvs').at(-1) ?? 0;
   const ipvs = rows.at('ipvs', most);
-  const name = `ipvs: one changed endpoint, ${count(most)}`;
   return [
-    ipvs?.bareMs !== undefined
-      ? againstPeer(
-          { name, value: ipvs.changeMs, unit: 'ms', peer: 'a bare nf_tables commit', peerValue: ipvs.bareMs },
-          IPVS_BARE_COMMITS,
-        )
-      : undefined,
+    ipvs && besideBareCommit(ipvs),
     most > 1000 ? growth(rows, 'ipvs', { ...CHANGE, from: 1000, to: most, most: 1.5 }) : undefined,
     against(rows, 'ipvs', 'iptables-legacy'),
   ].flatMap((figure) => figure ?? []);
+}
+
+function besideBareCommit(row: Row): Figure | undefined {
+  const peerSamples = row.runs.flatMap(({ bareMs }) => bareMs ?? []);
+  if (peerSamples.length === 0) return undefined;
+  const name = `ipvs: one changed endpoint, ${count(row.services)}`;
+  const samples = samplesOf(row, 'changeMs');
+  const peer = { peer: 'a bare nf_tables commit', peerSamples };
+  return againstPeer({ name, unit: 'ms', samples, ...peer }, IPVS_BARE_COMMITS);
 }
 
 /** Where the number of services begins to tell: with fewer a whole table is as quick as a message. */
@@ -110,8 +112,6 @@ function against(rows: Rows, label: string, other: string): Figure | undefined {
   const [ours, theirs] = most === undefined ? [] : [rows.at(label, most), rows.at(other, most)];
   if (most === undefined || ours === undefined || theirs === undefined) return undefined;
   const name = `${label}: one changed endpoint, ${count(most)}`;
-  return againstPeer(
-    { name, value: ours.changeMs, unit: 'ms', peer: other, peerValue: theirs.changeMs },
-    0.5,
-  );
+  const peer = { peer: other, peerSamples: samplesOf(theirs, 'changeMs') };
+  return againstPeer({ name, unit: 'ms', samples: samplesOf(ours, 'changeMs'), ...peer }, 0.5);
 }

@@ -9,10 +9,10 @@ const contenders: Contender[] = [
     ? []
     : ([
         { label: 'nftables', mode: 'nftables' },
-        { label: 'iptables-nft', mode: 'iptables', backend: 'nft', upTo: 10_000, usuallyUpTo: 1000 },
+        { label: 'iptables-nft', mode: 'iptables', backend: 'nft', upTo: 10_000 },
       ] as const)),
-  { label: 'iptables-legacy', mode: 'iptables', backend: 'legacy', upTo: 10_000, usuallyUpTo: 1000 },
-  { label: 'userspace', mode: 'userspace', backend: 'legacy', upTo: 1000, usuallyUpTo: 100 },
+  { label: 'iptables-legacy', mode: 'iptables', backend: 'legacy', upTo: 10_000 },
+  { label: 'userspace', mode: 'userspace', backend: 'legacy', upTo: 100 },
 ];
 const rows = await compareModes(contenders, [100, 1000, 10_000], 50);
 console.log(JSON.stringify(rows));

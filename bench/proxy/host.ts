@@ -15,6 +15,6 @@ export async function host(): Promise<Figure[]> {
     [100, 1000, 5000, 10_000, 30_000, 44_000],
     300,
   );
-  publish("On this machine's kernel", rows);
+  publish('proxy/host', { title: "On this machine's kernel", rows });
   return hostGoals(rows);
 }

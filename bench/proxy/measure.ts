@@ -1,16 +1,18 @@
 // Measures one mode at one size: programming from nothing, one change, and what a new connection costs.
-// Guarantees: every mode does the same work in a fresh place and, run by `one.ts`, in a process of its own; medians of
-// several rounds where a round is cheap.
-
+// Guarantees: every mode does the same work in a fresh place and, run by `one.ts`, in a process of its own; kernel settings
+// are made before the clock runs; a change is the median of several.
 import { readFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { SYSCTLS } from '../../proxy-modes/ipvs/mode.js';
 import { openIptables } from '../../src/kernel/iptables/adapter.js';
 import type { IptablesBackend } from '../../src/kernel/iptables/port.js';
 import { openIpvs } from '../../src/kernel/ipvs/adapter.js';
 import { openNft } from '../../src/kernel/nftables/adapter.js';
 import type { ModeName } from '../../src/proxy/modeNames.js';
 import { type ModeOptions, openMode } from '../../src/proxy/modes.js';
-import { median } from '../lib/compare.js';
-import { runTool } from '../lib/tool.js';
+import type { ProxyMode, ServicePort } from '../../src/proxy/state.js';
+import { MB } from '../lib/process.js';
+import { median } from '../lib/samples.js';
 import { openPlace, type Place, POD_IP, PORTS } from './place.js';
 import { addressOf, changeOne, workload } from './workload.js';
 
@@ -21,13 +23,10 @@ export interface Contender {
   readonly backend?: IptablesBackend;
   /** Larger sizes are left out: it cannot, or writing them takes minutes. */
   readonly upTo?: number;
-  /** Larger sizes are measured only where they are asked for. */
-  readonly usuallyUpTo?: number;
 }
 
-export interface Row {
-  readonly label: string;
-  readonly services: number;
+/** One run: a fresh place and a fresh process. */
+export interface Run {
   readonly fullMs: number;
   /** Of the proxy and of the tools it ran, in user space and in the kernel. */
   readonly fullCpuMs: number;
@@ -53,6 +52,13 @@ export interface Row {
   readonly kernelRules: number;
 }
 
+/** One mode at one size. */
+export interface Row {
+  readonly label: string;
+  readonly services: number;
+  readonly runs: readonly Run[];
+}
+
 /** At least so many changes, and where they are quick, more: the median of quick ones needs them. */
 const CHANGES = 15;
 const MOST_CHANGES = 101;
@@ -61,53 +67,32 @@ const CHANGES_MS = 500;
 export interface MeasureOptions {
   readonly services: number;
   readonly connections: number;
-  /** The node's namespace, where this process runs in it already. */
-  readonly node?: string;
+  /** The node's namespace, which this process runs in. */
+  readonly node: string;
 }
 
-export async function measure(
-  contender: Contender,
-  { services, connections, node }: MeasureOptions,
-): Promise<Row> {
+export async function measure(contender: Contender, options: MeasureOptions): Promise<Run> {
+  const { services, connections, node } = options;
   const place = await openPlace(node);
-  const { netns, ...inside } = optionsOf(contender, place);
-  const options = node === undefined ? { ...inside, netns } : inside;
-  const mode = await openMode(contender.mode, options).catch(async (error: unknown) => {
+  const mode = await openMode(contender.mode, optionsOf(contender)).catch(async (error: unknown) => {
     await place.close();
     throw error;
   });
   try {
+    if (contender.mode === 'ipvs') await setSysctls();
     const state = workload(services, { ip: POD_IP, ports: PORTS });
     const [fullMs, fullCpuMs] = await timed(() => mode.sync(state));
-    const changes: number[] = [];
-    let [changeSent, changesCpuMs] = [0, 0];
-    const began = performance.now();
-    const isEnough = (done: number) =>
-      done >= MOST_CHANGES || (done >= CHANGES && performance.now() - began > CHANGES_MS);
-    for (let round = 0; !isEnough(round); round++) {
-      const changed = changeOne(state, round);
-      const [ms, ofCpu] = await timed(async () => {
-        changeSent = (await mode.sync(state, changed)).sent;
-      });
-      changes.push(ms);
-      changesCpuMs += ofCpu;
-    }
-    const rssMb = process.memoryUsage().rss / 2 ** 20;
+    const change = await changes(mode, state);
+    const rssMb = process.memoryUsage().rss / MB;
     // The middle one is connected to as well: both its endpoints must answer again.
     const whole = workload(services, { ip: POD_IP, ports: PORTS });
     await mode.sync(whole, changeOne(state, 0));
     return {
-      label: contender.label,
-      services,
-      fullMs,
-      fullCpuMs,
-      changeMs: median(changes),
-      changeCpuMs: changesCpuMs / changes.length,
-      changeSent,
-      ...(await bareCommit(place.node)),
+      ...{ fullMs, fullCpuMs, ...change },
+      ...(await bareCommit()),
       ...(await traffic(place, services, connections)),
       rssMb,
-      kernelRules: await kernelRules(contender, place.node),
+      kernelRules: await kernelRules(contender),
     };
   } finally {
     mode.close();
@@ -115,16 +100,36 @@ export async function measure(
   }
 }
 
-const optionsOf = ({ backend }: Contender, place: Place): ModeOptions => ({
+async function changes(mode: ProxyMode, state: Map<string, ServicePort>) {
+  const times: number[] = [];
+  let [changeSent, cpuMs] = [0, 0];
+  const began = performance.now();
+  const isEnough = (done: number) =>
+    done >= MOST_CHANGES || (done >= CHANGES && performance.now() - began > CHANGES_MS);
+  for (let round = 0; !isEnough(round); round++) {
+    const changed = changeOne(state, round);
+    const [ms, ofCpu] = await timed(async () => {
+      changeSent = (await mode.sync(state, changed)).sent;
+    });
+    times.push(ms);
+    cpuMs += ofCpu;
+  }
+  return { changeMs: median(times), changeCpuMs: cpuMs / times.length, changeSent };
+}
+
+const optionsOf = ({ backend }: Contender): ModeOptions => ({
   table: 'trellis-bench',
   families: ['ip'],
   traffic: { ip: { local: { by: 'cidr', cidr: '10.244.0.0/16' } } },
-  netns: place.node,
-  setSysctl: async (key, value) => {
-    await runTool(['sh', '-c', `echo ${value} > /proc/sys/${key}`], { netns: place.node });
-  },
+  setSysctl: async () => {}, // before the clock, by setSysctls
   ...(backend === undefined ? {} : { backend }),
 });
+
+/** What IPVS sets once when it starts. Not every kernel has every one of them. */
+async function setSysctls(): Promise<void> {
+  for (const [name, value] of Object.entries(SYSCTLS))
+    await writeFile(`/proc/sys/${name}`, value).catch(() => undefined);
+}
 
 async function traffic(place: Place, services: number, connections: number) {
   const [first = '', middle = '', last = ''] = [0, services >> 1, services - 1].map(addressOf);
@@ -143,8 +148,8 @@ async function traffic(place: Place, services: number, connections: number) {
   };
 }
 
-async function bareCommit(netns: string): Promise<{ bareMs?: number }> {
-  const nft = await openNft(netns);
+async function bareCommit(): Promise<{ bareMs?: number }> {
+  const nft = await openNft();
   const table = { kind: 'table', family: 'ip', name: 'trellis-bare' } as const;
   try {
     const times: number[] = [];
@@ -160,10 +165,10 @@ async function bareCommit(netns: string): Promise<{ bareMs?: number }> {
   }
 }
 
-async function kernelRules({ mode, backend }: Contender, netns: string): Promise<number> {
+async function kernelRules({ mode, backend }: Contender): Promise<number> {
   const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);
   if (mode === 'nftables') {
-    const nft = await openNft(netns);
+    const nft = await openNft();
     const sets = await nft.sets({ family: 'ip' });
     let elements = 0;
     for (const { family, table, name } of sets)
@@ -172,11 +177,11 @@ async function kernelRules({ mode, backend }: Contender, netns: string): Promise
     nft.close();
     return rules + elements;
   }
-  const port = await openIptables({ family: 'inet', netns, ...(backend === undefined ? {} : { backend }) });
+  const port = await openIptables({ family: 'inet', ...(backend === undefined ? {} : { backend }) });
   const tables = [...(await port.save()).values()];
   const rules = sum(tables.flatMap(({ chains }) => [...chains.values()].map((chain) => chain.rules.length)));
   if (mode !== 'ipvs') return rules;
-  const ipvs = await openIpvs(netns);
+  const ipvs = await openIpvs();
   const servers = await ipvs.list();
   ipvs.close();
   return rules + servers.length + sum(servers.map(({ destinations }) => destinations.length));

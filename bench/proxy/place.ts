@@ -1,5 +1,5 @@
 // Where the comparison runs: a node and a pod that serves, each a namespace, joined by a pair of devices.
-// Guarantees: everything is gone after close.
+// Guarantees: all but the node's namespace is gone after close.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { openRoute } from '../../src/kernel/route/adapter.js';
@@ -9,7 +9,6 @@ export const POD_IP = '10.244.0.2';
 export const PORTS = [8080, 8081] as const;
 
 export interface Place {
-  readonly node: string;
   /** Connects `count` times, one after the other, and tells how long each took, in microseconds. */
   connect(address: string, count: number): Promise<number[]>;
   /** New connections a second, `width` at a time. */
@@ -58,9 +57,9 @@ const work = what === 'requests' ? request : connect;
 Promise.all(Array.from({ length: width }, work)).then(() => console.log(JSON.stringify({ times, total: micros(start) })), (error) => { console.error(String(error)); process.exit(1); });
 `;
 
-/** Around a node's namespace of the caller's own, if there is one. */
-export async function openPlace(own?: string): Promise<Place> {
-  const [node, pod] = [own ?? (await benchNetNs()), await benchNetNs()];
+/** Around the node's namespace, which stays the caller's. */
+export async function openPlace(node: string): Promise<Place> {
+  const pod = await benchNetNs();
   await wire(node, pod);
   const server = await serve(pod);
   const run = async (what: 'connections' | 'requests', address: string, count: number, width: number) =>
@@ -73,7 +72,6 @@ export async function openPlace(own?: string): Promise<Place> {
       total: number;
     };
   return {
-    node,
     connect: async (address, count) =>
       (await run('connections', address, count + WARM_UP, 1)).times.slice(WARM_UP),
     rate: async (address, count, width) =>
@@ -84,7 +82,6 @@ export async function openPlace(own?: string): Promise<Place> {
       const ended = once(server, 'exit');
       server.kill('SIGKILL');
       await ended;
-      if (own === undefined) await removeNetNs(node);
       await removeNetNs(pod);
     },
   };

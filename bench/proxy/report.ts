@@ -1,8 +1,10 @@
 // The comparison for people: a table, and bars of one column over the sizes. Pure.
-import { COLUMNS, NOTES, round } from './columns.js';
+import { round } from '../lib/samples.js';
+import { COLUMNS, medianOf, NOTES, type Quantity } from './columns.js';
+import type { Section } from './html.js';
 import type { Row } from './measure.js';
 
-export function renderRows(title: string, rows: readonly Row[]): string {
+export function renderRows({ title, rows }: Section): string {
   const cells = rows.map((row) => COLUMNS.map(([, text]) => text(row)));
   const widths = COLUMNS.map(([name], i) =>
     Math.max(name.length, ...cells.map((line) => line[i]?.length ?? 0)),
@@ -20,22 +22,23 @@ export function renderRows(title: string, rows: readonly Row[]): string {
 const WIDTH = 48;
 
 /** Bars on a logarithmic scale: a step of the same length is the same factor. */
-export function plot(title: string, rows: readonly Row[], value: (row: Row) => number, unit: string): string {
-  const values = rows.map(value);
+function plot(title: string, rows: readonly Row[], quantity: Quantity, unit: string): string {
+  const values = rows.map((row) => medianOf(row, quantity));
   const [least, most] = [Math.log10(Math.min(...values) / 2), Math.log10(Math.max(...values))];
   const label = (row: Row) => `${row.label} ${row.services}`;
   const wide = Math.max(...rows.map((row) => label(row).length));
   const bars = rows.map((row) => {
-    const length = Math.round((WIDTH * (Math.log10(value(row)) - least)) / Math.max(most - least, 1e-9));
-    return `  ${label(row).padStart(wide)} ${'█'.repeat(Math.max(1, length))} ${round(value(row))} ${unit}`;
+    const value = medianOf(row, quantity);
+    const length = Math.round((WIDTH * (Math.log10(value) - least)) / Math.max(most - least, 1e-9));
+    return `  ${label(row).padStart(wide)} ${'█'.repeat(Math.max(1, length))} ${round(value)} ${unit}`;
   });
   return [`${title} (logarithmic)`, ...bars].join('\n');
 }
 
-export const renderAll = (title: string, rows: readonly Row[]) =>
+export const renderAll = (section: Section) =>
   [
-    renderRows(title, rows),
-    plot('full sync', rows, (row) => row.fullMs, 'ms'),
-    plot('one changed endpoint', rows, (row) => row.changeMs, 'ms'),
-    plot('a new connection to the last service', rows, (row) => row.lastUs, 'µs'),
+    renderRows(section),
+    plot('full sync', section.rows, 'fullMs', 'ms'),
+    plot('one changed endpoint', section.rows, 'changeMs', 'ms'),
+    plot('a new connection to the last service', section.rows, 'lastUs', 'µs'),
   ].join('\n\n');

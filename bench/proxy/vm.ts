@@ -13,18 +13,21 @@ const guest = join(dirname(fileURLToPath(import.meta.url)), 'guest.js');
 const machine = process.env['TRELLIS_BENCH_MACHINE'] ?? 'qemu';
 
 export async function vm(): Promise<Figure[]> {
-  const sizes = process.env['TRELLIS_BENCH_SIZES'];
+  const env = ['TRELLIS_BENCH_SIZES', 'TRELLIS_BENCH_RUNS'].flatMap((name) =>
+    process.env[name] === undefined ? [] : ['--env', `${name}=${process.env[name]}`],
+  );
   const command = [
     process.execPath,
     join(projectRoot(), 'scripts/vm/run.mjs'),
     ...['--machine', machine, '--timeout-seconds', '7200'],
-    ...(sizes === undefined ? [] : ['--env', `TRELLIS_BENCH_SIZES=${sizes}`]),
+    ...env,
     '--',
     process.execPath,
     guest,
   ] as const;
   const output = await runTool(command, { onError: (text) => void process.stderr.write(text) });
   const rows = JSON.parse(output.trim().split('\n').at(-1) ?? '') as Row[];
-  publish(`Inside a virtual machine (${machine}); compare only within this table`, rows);
+  const title = `Inside a virtual machine (${machine}); compare only within this table`;
+  publish('proxy/vm', { title, rows });
   return vmGoals(rows);
 }

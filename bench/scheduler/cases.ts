@@ -1,5 +1,6 @@
-// The cases of Kubernetes' own scheduler benchmark: which pods, how many before and how many measured, and its thresholds.
-// Guarantees: shapes, counts and thresholds are those that Kubernetes publishes for 5,000 nodes.
+// The cases of Kubernetes' own scheduler benchmark for 5,000 nodes: which pods, how many before and how many measured.
+// Guarantees: thresholds are those of Kubernetes v1.36.0, test/integration/scheduler_perf, performance-config.yaml of misc,
+// affinity and topology_spreading; where a case differs from theirs it says so.
 import type { V1Affinity, V1Pod, V1PodSpec } from '../../src/api/gen/types.js';
 
 export interface Case {
@@ -7,8 +8,8 @@ export interface Case {
   /** Pods that are there before, and whether they are to be waited for. */
   readonly before: number;
   readonly measured: number;
-  /** Pods a second that Kubernetes promises for itself. */
-  readonly threshold: number;
+  /** Pods a second below which Kubernetes' own job fails, on its machines; absent where it has no such case. */
+  readonly threshold?: number;
   /** Pods a second that we want. */
   readonly goal: number;
   readonly namespaces?: number;
@@ -127,6 +128,7 @@ export const CASES: readonly Case[] = [
       ),
   },
   {
+    // Half the pods of Kubernetes' case, and 5,000 nodes where that has 6,000.
     name: 'anti-affinity by namespace selector',
     before: 2_000,
     measured: 1_000,
@@ -171,10 +173,10 @@ export const CASES: readonly Case[] = [
       }),
   },
   {
+    // Kubernetes has a threshold for pods beside which five a second preempt; here every measured pod does.
     name: 'preemption',
     before: 20_000,
     measured: 5_000,
-    threshold: 160,
     goal: 500,
     make: (name, _, phase) =>
       pod(name, {
@@ -186,6 +188,7 @@ export const CASES: readonly Case[] = [
       }),
   },
   {
+    // Kubernetes' case adds five such pods a second; here they are there from the beginning.
     name: 'unschedulable pods around',
     before: 200,
     measured: 10_000,

@@ -46,7 +46,7 @@ export interface IpvsModeOptions {
 }
 
 /** What IPVS needs of the kernel, as kube-proxy sets it. */
-const SYSCTLS: Readonly<Record<string, string>> = {
+export const SYSCTLS: Readonly<Record<string, string>> = {
   // Masquerading goes by conntrack.
   'net/ipv4/vs/conntrack': '1',
   // A port that comes back is a new connection, and gets a destination that is alive.

@@ -20,7 +20,9 @@ Examples:
 interface Flags {
   readonly where: 'all' | 'host' | 'vm';
   readonly sizes?: string;
+  readonly runs?: string;
   readonly out?: string;
+  readonly fail: boolean;
 }
 
 export function benchCommand(terminal: Terminal): Command {
@@ -35,6 +37,8 @@ export function benchCommand(terminal: Terminal): Command {
       'how many services, such as 100,1000 (default: up to 44,000, in the machine 10,000)',
       numbers,
     )
+    .option('--runs <number>', 'runs of every mode at every size (default: 3)', wholeNumber)
+    .option('--no-fail', 'end with 0 also when a goal was missed')
     .option('--out <directory>', 'where proxy.html and proxy.json go (default: build/bench)')
     .addHelpText('after', EXPLANATION)
     .action((flags: Flags) => run(flags, terminal));
@@ -44,7 +48,7 @@ export function benchCommand(terminal: Terminal): Command {
     .addCommand(proxy);
 }
 
-async function run({ where, sizes, out }: Flags, terminal: Terminal): Promise<void> {
+async function run({ where, sizes, runs, out, fail }: Flags, terminal: Terminal): Promise<void> {
   const root = projectRoot();
   const main = join(root, 'dist', 'bench', 'main.js');
   if (!existsSync(main)) {
@@ -57,9 +61,15 @@ async function run({ where, sizes, out }: Flags, terminal: Terminal): Promise<vo
     ...(sizes === undefined ? {} : { TRELLIS_BENCH_SIZES: sizes }),
   };
   const name = where === 'all' ? 'proxy' : `proxy/${where}`;
-  const child = spawn(process.execPath, [main, name], { stdio: 'inherit', env });
+  const more = [...(runs === undefined ? [] : ['--runs', runs]), ...(fail ? [] : ['--no-fail'])];
+  const child = spawn(process.execPath, [main, name, ...more], { stdio: 'inherit', env });
   const [code] = (await once(child, 'exit')) as [number | null];
   terminal.setExitCode(code ?? 1);
+}
+
+function wholeNumber(text: string): string {
+  if (!/^[1-9]\d*$/.test(text)) throw new InvalidArgumentError('must be a whole number of at least 1.');
+  return text;
 }
 
 function numbers(text: string): string {

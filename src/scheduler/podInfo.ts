@@ -136,7 +136,7 @@ const UNCONTESTED = [
   'secret',
 ] as const;
 
-function isContested(volume: V1Volume): boolean {
+export function isContested(volume: V1Volume): boolean {
   return !UNCONTESTED.some((kind) => volume[kind] !== undefined);
 }
 

@@ -37,6 +37,8 @@ export interface SchedulerOptions {
   readonly writeTimeoutMs?: number;
   readonly metrics?: SchedulerMetrics;
   readonly extenders?: readonly Extender[];
+  /** For informers that nobody shares: bound pods are held without what no plugin reads. Extenders see whole ones. */
+  readonly slimPods?: boolean;
   now?(): number;
   random?(): number;
 }
@@ -73,6 +75,7 @@ class Scheduler {
       now: this.#now,
       ring,
       profiles: new Map(profiles.map((profile) => [profile.schedulerName, profile])),
+      slimPods: options.slimPods === true && (options.extenders ?? []).length === 0,
       ...(podInitialBackoffMs === undefined ? {} : { firstBackOffMs: podInitialBackoffMs }),
       ...(podMaxBackoffMs === undefined ? {} : { longestBackOffMs: podMaxBackoffMs }),
     });

@@ -56,6 +56,7 @@ async function work(
     client,
     extenders,
     informers,
+    slimPods: true,
     log,
     recorder,
     signal: term,

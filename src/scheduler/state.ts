@@ -3,7 +3,7 @@
 import type { V1Node, V1Pod } from '../api/gen/types.js';
 import { keyOf, type Stored } from '../api/object.js';
 import { NAMESPACES, NODES, PODS } from '../api/resources.js';
-import type { Informers } from '../client/informer.js';
+import type { Informer, Informers } from '../client/informer.js';
 import type { Profile } from './choose.js';
 import {
   type ClusterEvent,
@@ -19,11 +19,14 @@ import { Nominations } from './nominations.js';
 import type { Plugin } from './plugin.js';
 import { type PodInfo, podInfoOf } from './podInfo.js';
 import { SchedulingQueue } from './queue.js';
+import { slimPod } from './slimPod.js';
 import { Snapshot } from './snapshot/snapshot.js';
 
 export interface StateOptions {
   readonly informers: Informers;
   readonly profiles: ReadonlyMap<string, Profile>;
+  /** Whether bound pods are held without what no plugin reads. */
+  readonly slimPods?: boolean;
   now(): number;
   /** Called when there may be something to do. */
   ring(): void;
@@ -78,7 +81,7 @@ export class SchedulerState {
           this.wake({ kind: 'node removed' });
         },
       }),
-      informers.of(PODS).on({
+      this.#pods().on({
         added: (pod) => this.#seePod(pod),
         updated: (pod, previous) => {
           if (pod.metadata.uid === previous.metadata.uid) {
@@ -104,7 +107,7 @@ export class SchedulerState {
   }
 
   pod(key: string): Stored<V1Pod> | undefined {
-    return this.#options.informers.of(PODS).get(key);
+    return this.#pods().get(key);
   }
 
   /** Whether this very pod still has its place on a node. */
@@ -129,13 +132,18 @@ export class SchedulerState {
   pending(): Readonly<Record<'active' | 'backoff' | 'unschedulable' | 'gated', number>> {
     const isGated = (pod: Stored<V1Pod>) =>
       (pod.spec.schedulingGates ?? []).length > 0 && !pod.spec.nodeName && this.profileOf(pod) !== undefined;
-    const gated = this.#options.informers.of(PODS).list().filter(isGated).length;
+    const gated = this.#pods().list().filter(isGated).length;
     return { ...this.queue.sizes(), gated };
   }
 
   wake(event: ClusterEvent): void {
     this.queue.wake(event);
     this.#options.ring();
+  }
+
+  #pods(): Informer<V1Pod> {
+    const { informers, slimPods = false } = this.#options;
+    return informers.of(PODS, slimPods ? { keep: slimPod } : {});
   }
 
   #isWaiting(pod: Stored<V1Pod>): boolean {

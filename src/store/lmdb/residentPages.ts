@@ -4,6 +4,7 @@
 import { releaseMappedPages } from '../../kernel/mappedFile.js';
 
 const LIMIT = 32 * 1024 * 1024;
+const PAGE = 4096;
 /** The kernel maps the neighbours of a page with it. */
 const AROUND = 64 * 1024;
 
@@ -20,8 +21,13 @@ export class ResidentPages {
   /** Told of values that lie side by side; each begins on a page of its own when it is large. */
   listed(values: readonly { readonly value: Uint8Array }[]): void {
     let bytes = 0;
-    for (const { value } of values) bytes += value.length + 4096;
+    for (const { value } of values) bytes += value.length + PAGE;
     this.touch(bytes);
+  }
+
+  /** Told of keys that were counted: their pages lie between those of the values, which the kernel maps with them. */
+  counted(keys: number): void {
+    this.touch(keys * PAGE);
   }
 
   private touch(bytes: number): void {

@@ -100,6 +100,7 @@ class LmdbStore implements Store {
       return listThen(snapshot, options, revision);
     });
     this.pages.listed(result.entries);
+    this.pages.counted(result.remaining);
     return result;
   }
 

@@ -56,6 +56,19 @@ test('a store that is read over and over keeps little of its file resident', asy
   expect(residentKb(path.join(folder, 'store.mdb'))).toBeLessThan(60_000);
 });
 
+test('the first page of a long list, which tells how many follow, leaves little of the file resident', async () => {
+  const objects = 20_000;
+  for (let made = 0; made < objects; made += 500)
+    await Promise.all(
+      Array.from({ length: 500 }, (_, i) => store.create(`/k/${made + i}`, Buffer.alloc(2_400, 'x'))),
+    );
+  await store.close();
+  store = await openLmdbStore({ path: folder });
+  expect((await store.list({ prefix: '/k/', limit: 1 })).remaining).toBe(objects - 1);
+  // The file has fifty megabytes, and counting walks through all of it.
+  expect(residentKb(path.join(folder, 'store.mdb'))).toBeLessThan(10_000);
+});
+
 test('a file that nobody maps has nothing to release', () => {
   expect(releaseMappedPages('/proc/self/exe')).toBe(0);
 });

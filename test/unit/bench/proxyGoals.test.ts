@@ -1,15 +1,19 @@
 // The goals of the comparison are taken from the sizes they speak of, and say when they are missed.
 import { describe, expect, it } from 'vitest';
 import { hostGoals, vmGoals } from '../../../bench/proxy/goals.js';
-import type { Row } from '../../../bench/proxy/measure.js';
+import type { Row, Run } from '../../../bench/proxy/measure.js';
 
-const row = (label: string, services: number, more: Partial<Row> = {}): Row => ({
-  ...{ label, services, fullMs: 100, fullCpuMs: 50, changeMs: 1, changeCpuMs: 1, changeSent: 2, rssMb: 100 },
-  ...{ firstUs: 200, middleUs: 200, lastUs: 200, kernelRules: 4 * services },
-  ...{ firstP99Us: 900, middleP99Us: 900, lastP99Us: 900 },
-  ...{ connectionsPerSecond: 1000, requestsPerSecond: 9000, bareMs: 0.3 },
-  ...more,
-});
+const row = (label: string, services: number, more: Partial<Run> = {}): Row => {
+  const run: Run = {
+    ...{ fullMs: 100, fullCpuMs: 50, changeMs: 1, changeCpuMs: 1, changeSent: 2, rssMb: 100 },
+    ...{ firstUs: 200, middleUs: 200, lastUs: 200, kernelRules: 4 * services },
+    ...{ firstP99Us: 900, middleP99Us: 900, lastP99Us: 900 },
+    ...{ connectionsPerSecond: 1000, requestsPerSecond: 9000, bareMs: 0.3 },
+    ...more,
+  };
+  // One run among three that met a busy machine does not decide.
+  return { label, services, runs: [run, { ...run, fullMs: 99_999, changeMs: 9_999, rssMb: 999 }, run] };
+};
 const told = (figures: ReturnType<typeof hostGoals>) => figures.map(({ name, met }) => [name, met]);
 
 describe('goals of the comparison', () => {
@@ -35,7 +39,7 @@ describe('goals of the comparison', () => {
 
   it('that were not measured are left out', () => {
     expect(hostGoals([row('nftables', 44_000, { fullMs: 10_001 })])).toMatchObject([
-      { met: false, goal: 'at most 10000 ms' },
+      { met: false, goal: 'at most 10,000 ms' },
     ]);
     expect(vmGoals([row('nftables', 100)])).toEqual([]);
     expect(hostGoals([row('nftables', 100), row('iptables-nft', 100)])).toEqual([]);

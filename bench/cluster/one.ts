@@ -8,28 +8,43 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { openRoute } from '../../src/kernel/route/adapter.js';
 import { benchNetNs, removeNetNs } from '../lib/tool.js';
-import type { Job, Measured } from './inside.js';
 
 const execute = promisify(execFile);
 const MAIN = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url));
-const INSIDE = fileURLToPath(new URL('./inside.js', import.meta.url));
 
-/** Runs one job of inside.ts in a fresh cluster and answers what it measured. */
-export async function inCluster(job: Job): Promise<Measured> {
+export interface OneNode {
+  readonly dataDir: string;
+  /** From the start of `trellis up` until it said that the node is Ready. */
+  readonly readyMs: number;
+  /** Runs `trellis` with these words and this cluster. */
+  trellis(...words: string[]): Promise<string>;
+  /** Runs a program of ours in the cluster's namespace, with these words and the data directory. */
+  inside(program: URL, ...words: string[]): Promise<string>;
+}
+
+export async function inCluster<T>(
+  measure: (cluster: OneNode) => Promise<T>,
+  flags: string[] = [],
+): Promise<T> {
   const netns = await benchNetNs();
-  const directory = mkdtempSync(path.join(tmpdir(), 'trellis-bench-kubelet-'));
+  const directory = mkdtempSync(path.join(tmpdir(), 'trellis-bench-cluster-'));
   const dataDir = path.join(directory, 'data');
-  const node = (...words: string[]) =>
-    execute('nsenter', [`--net=${netns}`, process.execPath, ...words], { maxBuffer: 1 << 26 });
+  const node = async (...words: string[]) =>
+    (await execute('nsenter', [`--net=${netns}`, process.execPath, ...words], { maxBuffer: 1 << 26 })).stdout;
+  const trellis = ([command = '', ...words]: string[]) =>
+    node(MAIN, command, '--data-dir', dataDir, ...words);
   try {
     await makeHost(netns);
-    await node(MAIN, 'up', '--detach', '--data-dir', dataDir);
-    const { stdout } = await node(INSIDE, job, dataDir);
-    return JSON.parse(stdout) as Measured;
+    const start = performance.now();
+    await trellis(['up', '--detach', ...flags]);
+    const readyMs = performance.now() - start;
+    return await measure({
+      ...{ dataDir, readyMs },
+      trellis: (...words) => trellis(words),
+      inside: (program, ...words) => node(fileURLToPath(program), ...words, dataDir),
+    });
   } finally {
-    await node(MAIN, 'down', '--purge', '--data-dir', dataDir).catch((error: unknown) =>
-      console.error(error),
-    );
+    await trellis(['down', '--purge']).catch((error: unknown) => console.error(error));
     await removeNetNs(netns);
     rmSync(directory, { recursive: true, force: true });
   }
