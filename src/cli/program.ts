@@ -44,8 +44,14 @@ Start here:
   trellis cni --help         put containers on networks by CNI plugins
 `;
 
-/** With the command that the first word names, or all of them where it names none. */
-async function createProgram(terminal: Terminal, word: string): Promise<Command> {
+/** The command that the first word names, or all of them where it names none. */
+export async function loadCommands(word: string): Promise<readonly MakeCommand[]> {
+  const names = Object.hasOwn(COMMANDS, word) ? [word] : Object.keys(COMMANDS);
+  const makers = await Promise.all(names.map((name) => COMMANDS[name]?.()));
+  return makers.filter((make) => make !== undefined);
+}
+
+export function createProgram(terminal: Terminal, commands: readonly MakeCommand[]): Command {
   const program = new Command('trellis')
     .description('A Kubernetes node and a light control plane for Linux.')
     .version(trellisVersion(), '-V, --version', 'print the version')
@@ -54,9 +60,7 @@ async function createProgram(terminal: Terminal, word: string): Promise<Command>
     // Words after a command belong to it: "trellis kubectl get -A" leaves -A to kubectl.
     .enablePositionalOptions()
     .addHelpText('after', EXPLANATION);
-  const names = Object.hasOwn(COMMANDS, word) ? [word] : Object.keys(COMMANDS);
-  const makers = await Promise.all(names.map((name) => COMMANDS[name]?.()));
-  for (const make of makers) if (make !== undefined) program.addCommand(make(terminal));
+  for (const make of commands) program.addCommand(make(terminal));
   govern(program, terminal, 'trellis');
   return program;
 }
@@ -75,7 +79,7 @@ function govern(command: Command, terminal: Terminal, words: string): void {
 
 /** Runs one command line (without `node` and the script). */
 export async function runProgram(args: readonly string[], terminal: Terminal): Promise<void> {
-  const program = await createProgram(terminal, args[0] ?? '');
+  const program = createProgram(terminal, await loadCommands(args[0] ?? ''));
   if (args.length === 0) {
     program.outputHelp();
     return;

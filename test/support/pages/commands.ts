@@ -1,7 +1,7 @@
 // Command lines in pages, held against the programs that they name.
 // Guarantees: `trellis` is judged by the very commands that it runs, values of flags included.
 import { type Command, CommanderError } from 'commander';
-import { createProgram } from '../../../src/cli/program.js';
+import { createProgram, loadCommands } from '../../../src/cli/program.js';
 import { thisMachine } from '../../../src/doctor/machine.js';
 
 const SPELLING =
@@ -13,6 +13,8 @@ export const SILENT = {
   writeError: () => {},
   setExitCode: () => {},
 };
+
+export const COMMANDS = await loadCommands('');
 
 /** What follows `trellis` in a line of code; undefined when the line is no such command. */
 export function trellisWords(line: string): string[] | undefined {
@@ -28,7 +30,7 @@ export function trellisWords(line: string): string[] | undefined {
 
 /** What is wrong with a command line of `trellis`, or undefined. */
 export function trellisFault(words: readonly string[]): string | undefined {
-  const program = createProgram(SILENT);
+  const program = createProgram(SILENT, COMMANDS);
   const [command, rest] = descend(program, words);
   // What follows belongs to another program.
   if (command.name() === 'kubectl') return undefined;

@@ -5,7 +5,7 @@ import type { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
 import { createProgram } from '../../../src/cli/program.js';
 import { faultsOf, type World } from '../../support/pages/check.js';
-import { SILENT, trellisFault, trellisWords } from '../../support/pages/commands.js';
+import { COMMANDS, SILENT, trellisFault, trellisWords } from '../../support/pages/commands.js';
 import type { Page } from '../../support/pages/markdown.js';
 import { readTree } from '../../support/pages/tree.js';
 
@@ -55,7 +55,7 @@ test.each(pages)('%s names nothing that is not there', (file) => {
 
 describe('help', () => {
   const commands = (command: Command): Command[] => [command, ...command.commands.flatMap(commands)];
-  const every = commands(createProgram(SILENT));
+  const every = commands(createProgram(SILENT, COMMANDS));
 
   test.each(
     every.map(

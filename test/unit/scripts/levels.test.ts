@@ -36,6 +36,7 @@ const COMMANDS: Record<string, string[][]> = {
   'test:newer': [TEST],
   'test:fresh': [TEST],
   'test:asan': [TEST],
+  'test:long': [TEST],
   'test:node': [TEST],
   fuzz: [TEST],
   bench: [['build', 'run', 'compare', 'bench']],
