@@ -51,7 +51,8 @@ export async function buildSanitized(steps, targets, { sanitizer = 'address', is
   const title = sanitizer === 'thread' ? 'thread sanitizer' : 'sanitizers';
   const perform = ([file, ...args]) =>
     isBeside ? run('nice', ['-n', '19', file, ...args]) : run(file, args);
-  await withLock(inTree('.cache', `${sanitizer}.lock`), {}, async () => {
+  const onWait = (pid) => steps.note(`Waiting for the build that process ${pid} runs in this tree.`);
+  await withLock(inTree('.cache', `${sanitizer}.lock`), { onWait }, async () => {
     await steps.step(`${title}: configure`, async () => {
       const [cmake, source, ...flags] = await commands(sanitizer).getConfigureCommand();
       await perform([cmake, '-S', source, '-B', OUT[sanitizer], ...flags]);
