@@ -49,7 +49,7 @@ async function oneNode(): Promise<Figure[]> {
     }),
     ...processes.map((name) =>
       told({
-        ...{ name: `memory of the ${name}`, note: 'a minute after the start', unit: 'MB' },
+        ...{ name: `memory, ${name}`, note: 'a minute after the start', unit: 'MB' },
         samples: samples((run) => run.residentMb[name] ?? Number.NaN),
       }),
     ),

@@ -73,7 +73,7 @@ export async function eventLoop(): Promise<Figure[]> {
   const figure = (name: string, of: (s: (typeof counted)[0]) => number) =>
     worstAgainstLimit({ name, samples: counted.map(of), unit: 'ms' }, LIMIT_MS);
   return [
-    figure(`longest stall of the event loop, adding ${COUNT} routes`, (s) => s.apply),
-    figure(`longest stall of the event loop, listing ${COUNT} routes`, (s) => s.list),
+    figure(`longest stall of the event loop, adding ${COUNT.toLocaleString('en')} routes`, (s) => s.apply),
+    figure(`longest stall of the event loop, listing ${COUNT.toLocaleString('en')} routes`, (s) => s.list),
   ];
 }

@@ -19,7 +19,7 @@ async function prepare(): Promise<string> {
 
 export async function ipset(): Promise<Figure[]> {
   const figure = await compare({
-    name: `add ${COUNT} ipset entries`,
+    name: `add ${COUNT.toLocaleString('en')} ipset entries`,
     runs: 9,
     atMost: 1,
     ours: {

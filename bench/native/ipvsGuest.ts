@@ -52,7 +52,7 @@ async function prepare(): Promise<string> {
 }
 
 const figure = await compare({
-  name: `add ${SERVICES * EACH} IPVS destinations (in the VM)`,
+  name: `add ${(SERVICES * EACH).toLocaleString('en')} IPVS destinations (in the VM)`,
   runs: 5,
   atMost: 1,
   ours: {

@@ -29,7 +29,7 @@ async function prepare(): Promise<string> {
 
 export async function routes(): Promise<Figure[]> {
   const figure = await compare({
-    name: `add ${COUNT} routes`,
+    name: `add ${COUNT.toLocaleString('en')} routes`,
     runs: 5,
     atMost: 1,
     ours: {

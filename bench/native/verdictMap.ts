@@ -37,7 +37,7 @@ async function prepare(): Promise<string> {
 
 export async function verdictMap(): Promise<Figure[]> {
   const figure = await compare({
-    name: `add ${COUNT} verdict-map elements`,
+    name: `add ${COUNT.toLocaleString('en')} verdict-map elements`,
     runs: 7,
     atMost: 1,
     ours: {

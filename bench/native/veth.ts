@@ -94,7 +94,7 @@ const netlinkLinks: Contestant<Node & { peer: PeerProcess }> = {
 };
 
 export async function veth(): Promise<Figure[]> {
-  const links = `${COUNT} veth pairs into ${COUNT} namespaces, in a bridge and up`;
+  const links = `${COUNT.toLocaleString('en')} veth pairs into ${COUNT.toLocaleString('en')} namespaces, in a bridge and up`;
   const common = { runs: RUNS, atMost: 1.2 };
   return [
     await compare({
