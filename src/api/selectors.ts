@@ -167,9 +167,7 @@ export function compileFieldSelector<T extends KubeObject>(
   text: string,
   kind: Selectable<T>,
 ): FieldSelector<T> {
-  const terms = splitTerms(text)
-    .filter((part) => part !== '')
-    .map((part) => parseTerm(part, text));
+  const terms = fieldTerms(text);
   const offered = kind.fields?.({} as T) ?? {};
   for (const { field } of terms) {
     if (field === 'metadata.name' || field === 'metadata.namespace' || Object.hasOwn(offered, field))
@@ -200,6 +198,21 @@ function matchesTerms<T extends KubeObject>(
     }
     return ((actual ?? '') === value) === (operator === '=');
   });
+}
+
+/** The name that a field selector demands, if it does; text that is no selector demands none. */
+export function selectedName(text: string): string | undefined {
+  try {
+    return fieldTerms(text).find(({ field, operator }) => field === 'metadata.name' && operator === '=')?.value;
+  } catch {
+    return undefined; // refused where the selector is read to be used
+  }
+}
+
+function fieldTerms(text: string): FieldTerm[] {
+  return splitTerms(text)
+    .filter((part) => part !== '')
+    .map((part) => parseTerm(part, text));
 }
 
 /** Splits at commas that no backslash escapes. */
