@@ -203,7 +203,8 @@ function matchesTerms<T extends KubeObject>(
 /** The name that a field selector demands, if it does; text that is no selector demands none. */
 export function selectedName(text: string): string | undefined {
   try {
-    return fieldTerms(text).find(({ field, operator }) => field === 'metadata.name' && operator === '=')?.value;
+    return fieldTerms(text).find(({ field, operator }) => field === 'metadata.name' && operator === '=')
+      ?.value;
   } catch {
     return undefined; // refused where the selector is read to be used
   }

@@ -1,4 +1,5 @@
 // Who asks for what: the values that authentication produces and authorization judges.
+import type { CertificateUser } from '../api/certificates/subject.js';
 
 export interface UserInfo {
   readonly name: string;
@@ -10,7 +11,7 @@ export interface UserInfo {
 /** What of a request can tell who sent it. */
 export interface Credentials {
   /** The verified client certificate's subject, when the connection had one. */
-  readonly certificate?: { readonly commonName: string; readonly organizations: readonly string[] };
+  readonly certificate?: CertificateUser & { readonly notAfterMs: number };
   /** The Authorization header as sent. */
   readonly authorization?: string;
 }

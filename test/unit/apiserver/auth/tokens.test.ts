@@ -193,7 +193,11 @@ describe('the issuer', () => {
 
 describe('the union', () => {
   it('takes a certificate before a token', async () => {
-    const certificate = { commonName: 'admin', organizations: ['system:masters'] };
+    const certificate = {
+      commonName: 'admin',
+      organizations: ['system:masters'],
+      notAfterMs: Date.now() + 60_000,
+    };
     expect(await setUp().union.authenticate({ certificate, authorization: 'Bearer nonsense' })).toEqual({
       name: 'admin',
       groups: ['system:masters', 'system:authenticated'],
