@@ -200,14 +200,18 @@ function matchesTerms<T extends KubeObject>(
   });
 }
 
-/** The name that a field selector demands, if it does; text that is no selector demands none. */
-export function selectedName(text: string): string | undefined {
+/** What a field selector demands, whoever offers the fields; text that is no selector demands nothing. */
+export function demandedFields(text: string): readonly FieldTerm[] {
   try {
-    return fieldTerms(text).find(({ field, operator }) => field === 'metadata.name' && operator === '=')
-      ?.value;
+    return fieldTerms(text);
   } catch {
-    return undefined; // refused where the selector is read to be used
+    return []; // refused where the selector is read to be used
   }
+}
+
+/** The name that is demanded, if one is. */
+export function demandedName(terms: readonly FieldTerm[]): string | undefined {
+  return terms.find(({ field, operator }) => field === 'metadata.name' && operator === '=')?.value;
 }
 
 function fieldTerms(text: string): FieldTerm[] {

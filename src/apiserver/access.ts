@@ -35,8 +35,8 @@ function demand(authorizer: Authorizer, attributes: Attributes): string {
 }
 
 export function attributesOf(user: UserInfo, info: RequestInfo): Attributes {
-  const { verb, group, version, resource, subresource, namespace, name, path } = info;
-  const base = { user, verb, group, version, resource, subresource, namespace, name };
+  const { verb, group, version, resource, subresource, namespace, name, fieldSelector, path } = info;
+  const base = { user, verb, group, version, resource, subresource, namespace, name, fieldSelector };
   return info.isResource ? base : { ...base, path };
 }
 

@@ -1,5 +1,6 @@
 // Who asks for what: the values that authentication produces and authorization judges.
 import type { CertificateUser } from '../api/certificates/subject.js';
+import type { FieldTerm } from '../api/selectors.js';
 
 export interface UserInfo {
   readonly name: string;
@@ -35,6 +36,8 @@ export interface Attributes {
   readonly subresource: string;
   readonly namespace: string;
   readonly name: string;
+  /** What every object has in common that the request can show or touch. */
+  readonly fieldSelector?: readonly FieldTerm[];
   /** Set for requests that name no resource, such as /version; resource is then empty. */
   readonly path?: string;
 }

@@ -1,6 +1,6 @@
 // What a URL asks for: verb, resource and object, or a path that names no resource. Pure.
 // Guarantees: two requests that reach the same object parse to the same names, so authorization cannot be sidestepped.
-import { selectedName } from '../api/selectors.js';
+import { demandedFields, demandedName, type FieldTerm } from '../api/selectors.js';
 import { statusError } from '../api/status.js';
 
 export interface RequestInfo {
@@ -14,6 +14,8 @@ export interface RequestInfo {
   readonly subresource: string;
   readonly namespace: string;
   readonly name: string;
+  /** What the objects that are listed, watched or deleted together have in common. */
+  readonly fieldSelector: readonly FieldTerm[];
   /** What follows the subresource, for proxies. */
   readonly rest: readonly string[];
 }
@@ -44,7 +46,8 @@ export function parseRequest(method: string, pathname: string, query: URLSearchP
   const own = isInNamespace ? at + 2 : at;
   const named = parts[own + 1] ?? '';
   const verb = isLegacyWatch ? 'watch' : verbOf(method, parts.slice(own + 1), query);
-  const isSelection = named === '' && (verb === 'list' || verb === 'watch');
+  const fieldSelector = named === '' && SELECTING.has(verb) ? selectorOf(query) : NO_TERMS;
+  const isRead = verb === 'list' || verb === 'watch';
   return {
     isResource: true,
     path: pathname,
@@ -56,12 +59,21 @@ export function parseRequest(method: string, pathname: string, query: URLSearchP
     // Kubernetes counts a namespace as lying in itself: a Role inside may grant `get namespaces`.
     namespace: first === 'namespaces' ? second : '',
     // A list of one name is authorized as that name.
-    name: isSelection ? (selectedName(query.get('fieldSelector') ?? '') ?? '') : named,
+    name: named === '' && isRead ? (demandedName(fieldSelector) ?? '') : named,
+    fieldSelector,
     rest: parts.length > own + 3 ? parts.slice(own + 3) : NONE,
   };
 }
 
 const NONE: readonly string[] = [];
+const NO_TERMS: readonly FieldTerm[] = [];
+const SELECTING = new Set(['list', 'watch', 'deletecollection']);
+
+function selectorOf(query: URLSearchParams): readonly FieldTerm[] {
+  const text = query.get('fieldSelector');
+  return text === null ? NO_TERMS : demandedFields(text);
+}
+
 /** Where the resource begins: /api/<version>/ and /apis/<group>/<version>/. */
 const CORE = 2;
 const GROUPED = 3;
@@ -79,6 +91,7 @@ function pathRequest(method: string, path: string): RequestInfo {
     subresource: '',
     namespace: '',
     name: '',
+    fieldSelector: NO_TERMS,
     rest: NONE,
   };
   return { isResource: false, path, verb: method.toLowerCase(), ...nothing };

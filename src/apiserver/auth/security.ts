@@ -102,7 +102,7 @@ export function makeSecurity(options: SecurityOptions): Security {
     },
   });
   const { modes = DEFAULT_MODES, policyFile } = options;
-  const authorization = makeAuthorization({ informers, modes, policyFile });
+  const authorization = makeAuthorization({ informers, modes, policyFile, kinds });
   const { authorizer, rbac } = authorization;
   const admission = makeAdmission({
     ...{ client, kinds, lookups, authorizer, ...options.admission },

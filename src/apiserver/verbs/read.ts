@@ -3,7 +3,7 @@
 // shows no other.
 import type { KindDefinition } from '../../api/kind.js';
 import { apiVersionOf } from '../../api/resources.js';
-import { selectedName } from '../../api/selectors.js';
+import { demandedFields, demandedName } from '../../api/selectors.js';
 import { notFound, statusError } from '../../api/status.js';
 import { type ApiResponse, bytesResponse } from '../exchange.js';
 import type { Call, Machinery } from '../machinery.js';
@@ -88,7 +88,7 @@ function shownAs(kind: KindDefinition, call: Call) {
 /** The name was authorized, so nothing else is shown, whatever else is selected. */
 function named(query: URLSearchParams, name: string): URLSearchParams {
   const asked = query.get('fieldSelector') ?? '';
-  if ((selectedName(asked) ?? name) !== name) {
+  if ((demandedName(demandedFields(asked)) ?? name) !== name) {
     throw statusError('BadRequest', "fieldSelector metadata.name doesn't match requested name");
   }
   const copy = new URLSearchParams(query);
