@@ -36,7 +36,8 @@ export interface AdmissionLookups {
   readonly serviceAccount: Lookup<k.V1ServiceAccount>;
   /** Never from a copy: pods are many, and few questions are about the whole of one. */
   readonly pod: Lookup<k.V1Pod>;
-  readonly podUid: (name: ObjectName) => Promise<string | undefined>;
+  /** No more of a pod than who it is and where. */
+  readonly placedPod: Lookup<KubeObject>;
   readonly node: Lookup<k.V1Node>;
   /** Never from a copy: the server's memory is no place to keep all Secrets twice. */
   readonly secret: Lookup<k.V1Secret>;
@@ -99,7 +100,7 @@ export function makeLookups(options: {
     namespace: lookup(NAMESPACES),
     serviceAccount: lookup(SERVICE_ACCOUNTS),
     pod: (name) => read(PODS, name),
-    podUid: async (name) => (placed?.get(keyOf(name)) ?? (await read(PODS, name)))?.metadata.uid,
+    placedPod: async (name) => placed?.get(keyOf(name)) ?? (await read(PODS, name)),
     node: lookup(NODES),
     secret: (name) => read(SECRETS, name),
     priorityClass: lookup(PRIORITY_CLASSES),

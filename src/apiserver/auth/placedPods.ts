@@ -18,8 +18,11 @@ export function placedPods(informers: Informers): Informer<PlacedPod> {
 
 function placeOf(pod: Stored<V1Pod>): Stored<PlacedPod> {
   const { metadata, spec } = pod;
-  const { name, namespace = '', uid, resourceVersion, creationTimestamp } = metadata;
-  const identity = { name, namespace, uid, resourceVersion, creationTimestamp };
+  const { name, namespace = '', uid, resourceVersion, creationTimestamp, deletionTimestamp } = metadata;
+  const identity = {
+    ...{ name, namespace, uid, resourceVersion, creationTimestamp },
+    ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
+  };
   const { nodeName = '' } = spec;
   if (nodeName === '') return { metadata: identity, references: NONE };
   const references = new Set(referencesOf(pod).map((one) => `${one.resource}/${one.name}`));

@@ -14,6 +14,7 @@ import type { Handler } from '../handler.js';
 import type { Credentials, UserInfo } from '../identity.js';
 import { joinTunnel, refuseUpgrade } from './tunnel.js';
 import { sendOverWebSocket, webSocketAnswer } from './webSocket.js';
+import { webSocketAuthorization } from './webSocketToken.js';
 
 export interface TlsFiles {
   readonly cert: string | Buffer;
@@ -206,7 +207,9 @@ class HttpRequest implements ApiRequest {
 const byConnection = new WeakMap<TLSSocket, Credentials>();
 
 function credentialsOf(incoming: http.IncomingMessage): Credentials {
-  const { authorization } = incoming.headers;
+  const { headers } = incoming;
+  const isUpgrade = headers.upgrade !== undefined;
+  const authorization = headers.authorization ?? (isUpgrade ? webSocketAuthorization(headers) : undefined);
   const known = connectionCredentials(incoming.socket as TLSSocket);
   return authorization === undefined ? known : { ...known, authorization };
 }

@@ -8,6 +8,7 @@ import {
   CSI_NODES,
   NODES,
   PERSISTENT_VOLUMES,
+  POD_DISRUPTION_BUDGETS,
   PODS,
   SERVICE_ACCOUNTS,
 } from '../../../src/api/resources.js';
@@ -164,3 +165,66 @@ describe('tokens of its pods', () => {
     await until(() => ask('registry.example.com'));
   });
 });
+
+it('an eviction that is refused spends no budget and marks no pod', async () => {
+  const budget = { name: 'web', namespace };
+  const budgets = api.client.of(POD_DISRUPTION_BUDGETS);
+  await api.client
+    .of(PODS)
+    .patch({ name: 'web', namespace }, 'merge', { metadata: { labels: { app: 'web' } } });
+  await budgets.create({
+    metadata: budget,
+    spec: { minAvailable: 0, selector: { matchLabels: { app: 'web' } } },
+  });
+  const healthy = { currentHealthy: 1, desiredHealthy: 1, expectedPods: 1, observedGeneration: 1 };
+  const status = { ...healthy, disruptionsAllowed: 1 };
+  await budgets.patch(budget, 'merge', { status }, { subresource: 'status' });
+  const ready = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] };
+  await kubelet
+    .of(PODS)
+    .patch({ name: 'web', namespace }, 'merge', { status: ready }, { subresource: 'status' });
+  const stranger = api.as({ name: 'system:node:n2', groups: ['system:nodes', 'system:authenticated'] });
+  const evicted = stranger
+    .of(PODS)
+    .post({ name: 'web', namespace }, 'eviction', { metadata: { name: 'web', namespace } });
+  await expect(evicted).rejects.toThrow('node "n2" can only evict pods with spec.nodeName set to itself');
+  stranger.close();
+  expect((await budgets.get(budget)).status).toMatchObject({ disruptionsAllowed: 1 });
+  const { conditions = [] } = (await api.client.of(PODS).get({ name: 'web', namespace })).status ?? {};
+  expect(conditions.map(({ type }) => type)).not.toContain('DisruptionTarget');
+});
+
+it.each(['exec', 'attach', 'portforward'])(
+  '%s needs the right to create, also over a WebSocket',
+  async (what) => {
+    const grant = (name: string, verb: string) => ({
+      metadata: { name },
+      rules: [{ apiGroups: [''], resources: [`pods/${what}`], verbs: [verb] }],
+    });
+    for (const verb of ['get', 'create']) {
+      const name = `${verb}-${what}`;
+      await api.client.of(CLUSTER_ROLES).create(grant(name, verb));
+      await api.client.of(CLUSTER_ROLE_BINDINGS).create({
+        metadata: { name },
+        roleRef: { apiGroup: RBAC, kind: 'ClusterRole', name },
+        subjects: [{ apiGroup: RBAC, kind: 'User', name }],
+      });
+    }
+    const path = `/api/v1/namespaces/${namespace}/pods/web/${what}?command=ls&ports=80`;
+    const ask = async (name: string, method: 'GET' | 'POST') => {
+      const transport = api.server.inProcess({ name, groups: ['system:authenticated'] });
+      const { status, body } = await transport.request({ method, path, headers: { upgrade: 'websocket' } });
+      let text = '';
+      for await (const piece of body) text += Buffer.from(piece).toString();
+      transport.close();
+      return { status, text };
+    };
+    // The node has told no address: to hear of that is to have been let through.
+    await until(async () =>
+      expect((await ask(`create-${what}`, 'POST')).text).toContain('no preferred addresses'),
+    );
+    await until(async () =>
+      expect((await ask(`get-${what}`, 'GET')).text).toContain(`cannot create resource \\"pods/${what}\\"`),
+    );
+  },
+);

@@ -75,7 +75,7 @@ const lookups: AdmissionLookups = {
   volume: find('volume'),
   csiDriver: find('driver'),
   podsOf: async () => [],
-  podUid: async () => undefined,
+  placedPod: find('pod'),
 };
 const plugins = makeAdmission({
   lookups,
@@ -282,7 +282,9 @@ describe('NodeRestriction, for the kubelet of n1', () => {
       spec: { nodeName, containers: [], ...spec },
     }) as unknown as DraftObject;
   const token = (name: string, uid: string, ...audiences: readonly string[]) =>
-    ({ spec: { boundObjectRef: { apiVersion: 'v1', kind: 'Pod', name, uid }, audiences } }) as unknown as DraftObject;
+    ({
+      spec: { boundObjectRef: { apiVersion: 'v1', kind: 'Pod', name, uid }, audiences },
+    }) as unknown as DraftObject;
   const projected = (source: object) => ({ volumes: [{ name: 'v', projected: { sources: [source] } }] });
   const sliced = (nodeName: string) => ({ metadata: { name: 'x' }, spec: { nodeName } }) as DraftObject;
   const signed = (commonName: string) =>
