@@ -1,6 +1,11 @@
 // What the certificate of a kubelet opens on the real server, and what it does not.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { AuthenticationV1TokenRequest, V1Node, V1Pod } from '../../../src/api/gen/types.js';
+import type {
+  AuthenticationV1TokenRequest,
+  V1Node,
+  V1Pod,
+  V1SelfSubjectAccessReview,
+} from '../../../src/api/gen/types.js';
 import type { Stored } from '../../../src/api/object.js';
 import {
   CLUSTER_ROLE_BINDINGS,
@@ -228,3 +233,18 @@ it.each(['exec', 'attach', 'portforward'])(
     );
   },
 );
+
+it.each([
+  [{ rawSelector: 'spec.nodeName=n1' }, true],
+  [{ requirements: [{ key: 'spec.nodeName', operator: 'In', values: ['n1'] }] }, true],
+  [{ requirements: [{ key: 'spec.nodeName', operator: 'In', values: ['n1', 'n2'] }] }, false],
+  [{ requirements: [{ key: 'spec.nodeName', operator: 'NotIn', values: ['n1'] }] }, false],
+  [undefined, false],
+])('a review tells whether it may list pods with %j: %s', async (fieldSelector, allowed) => {
+  const path = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
+  const resourceAttributes = { verb: 'list', resource: 'pods', ...(fieldSelector && { fieldSelector }) };
+  const { status } = await kubelet.raw<V1SelfSubjectAccessReview>('POST', path, {
+    spec: { resourceAttributes },
+  });
+  expect(status?.allowed).toBe(allowed);
+});
