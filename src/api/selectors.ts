@@ -167,9 +167,7 @@ export function compileFieldSelector<T extends KubeObject>(
   text: string,
   kind: Selectable<T>,
 ): FieldSelector<T> {
-  const terms = splitTerms(text)
-    .filter((part) => part !== '')
-    .map((part) => parseTerm(part, text));
+  const terms = fieldTerms(text);
   const offered = kind.fields?.({} as T) ?? {};
   for (const { field } of terms) {
     if (field === 'metadata.name' || field === 'metadata.namespace' || Object.hasOwn(offered, field))
@@ -200,6 +198,26 @@ function matchesTerms<T extends KubeObject>(
     }
     return ((actual ?? '') === value) === (operator === '=');
   });
+}
+
+/** What a field selector demands, whoever offers the fields; text that is no selector demands nothing. */
+export function demandedFields(text: string): readonly FieldTerm[] {
+  try {
+    return fieldTerms(text);
+  } catch {
+    return []; // refused where the selector is read to be used
+  }
+}
+
+/** The name that is demanded, if one is. */
+export function demandedName(terms: readonly FieldTerm[]): string | undefined {
+  return terms.find(({ field, operator }) => field === 'metadata.name' && operator === '=')?.value;
+}
+
+function fieldTerms(text: string): FieldTerm[] {
+  return splitTerms(text)
+    .filter((part) => part !== '')
+    .map((part) => parseTerm(part, text));
 }
 
 /** Splits at commas that no backslash escapes. */

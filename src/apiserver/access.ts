@@ -2,7 +2,7 @@
 // Guarantees: every path to an object goes through here; an Impersonate header is obeyed or refused, never ignored.
 import { setOwn } from '../api/own.js';
 import { statusError } from '../api/status.js';
-import { forbiddenError } from './auth/rbac.js';
+import { accountOfUser, forbiddenError } from './auth/rbac.js';
 import type { ApiRequest } from './exchange.js';
 import type { Attributes, Authenticator, Authorizer, UserInfo } from './identity.js';
 import type { RequestInfo } from './requestInfo.js';
@@ -35,8 +35,8 @@ function demand(authorizer: Authorizer, attributes: Attributes): string {
 }
 
 export function attributesOf(user: UserInfo, info: RequestInfo): Attributes {
-  const { verb, group, version, resource, subresource, namespace, name, path } = info;
-  const base = { user, verb, group, version, resource, subresource, namespace, name };
+  const { verb, group, version, resource, subresource, namespace, name, fieldSelector, path } = info;
+  const base = { user, verb, group, version, resource, subresource, namespace, name, fieldSelector };
   return info.isResource ? base : { ...base, path };
 }
 
@@ -59,7 +59,7 @@ export function impersonate({ authorizer }: Gate, user: UserInfo, request: ApiRe
     .split(',')
     .map((group) => group.trim())
     .filter(Boolean);
-  const account = /^system:serviceaccount:([^:]+):([^:]+)$/.exec(name);
+  const account = accountOfUser(name);
   const ask = (resource: string, object: string, more: Partial<Attributes> = {}) =>
     demand(authorizer, {
       user,
@@ -72,8 +72,8 @@ export function impersonate({ authorizer }: Gate, user: UserInfo, request: ApiRe
       name: object,
       ...more,
     });
-  if (account === null) ask('users', name);
-  else ask('serviceaccounts', account[2] ?? '', { namespace: account[1] ?? '' });
+  if (account === undefined) ask('users', name);
+  else ask('serviceaccounts', account.name, { namespace: account.namespace });
   for (const group of groups) ask('groups', group);
   if (uid !== undefined) ask('uids', uid, { group: AUTHENTICATION });
   for (const [key, values] of Object.entries(extra)) {
@@ -81,7 +81,7 @@ export function impersonate({ authorizer }: Gate, user: UserInfo, request: ApiRe
   }
   return {
     name,
-    groups: impliedGroups(name, groups, account?.[1]),
+    groups: impliedGroups(name, groups, account?.namespace),
     ...(uid === undefined ? {} : { uid }),
     ...(Object.keys(extra).length === 0 ? {} : { extra }),
   };

@@ -1,4 +1,6 @@
 // Who asks for what: the values that authentication produces and authorization judges.
+import type { CertificateUser } from '../api/certificates/subject.js';
+import type { FieldTerm } from '../api/selectors.js';
 
 export interface UserInfo {
   readonly name: string;
@@ -10,7 +12,7 @@ export interface UserInfo {
 /** What of a request can tell who sent it. */
 export interface Credentials {
   /** The verified client certificate's subject, when the connection had one. */
-  readonly certificate?: { readonly commonName: string; readonly organizations: readonly string[] };
+  readonly certificate?: CertificateUser & { readonly notAfterMs: number };
   /** The Authorization header as sent. */
   readonly authorization?: string;
 }
@@ -34,6 +36,8 @@ export interface Attributes {
   readonly subresource: string;
   readonly namespace: string;
   readonly name: string;
+  /** What every object has in common that the request can show or touch. */
+  readonly fieldSelector?: readonly FieldTerm[];
   /** Set for requests that name no resource, such as /version; resource is then empty. */
   readonly path?: string;
 }

@@ -1,5 +1,6 @@
 // What a URL asks for: verb, resource and object, or a path that names no resource. Pure.
 // Guarantees: two requests that reach the same object parse to the same names, so authorization cannot be sidestepped.
+import { demandedFields, demandedName, type FieldTerm } from '../api/selectors.js';
 import { statusError } from '../api/status.js';
 
 export interface RequestInfo {
@@ -13,6 +14,8 @@ export interface RequestInfo {
   readonly subresource: string;
   readonly namespace: string;
   readonly name: string;
+  /** What the objects that are listed, watched or deleted together have in common. */
+  readonly fieldSelector: readonly FieldTerm[];
   /** What follows the subresource, for proxies. */
   readonly rest: readonly string[];
 }
@@ -42,8 +45,9 @@ export function parseRequest(method: string, pathname: string, query: URLSearchP
   const isInNamespace = first === 'namespaces' && parts.length > at + 2 && !NAMESPACE_SUBRESOURCES.has(third);
   const own = isInNamespace ? at + 2 : at;
   const named = parts[own + 1] ?? '';
-  const verb = isLegacyWatch ? 'watch' : verbOf(method, named, query);
-  const isSelection = named === '' && (verb === 'list' || verb === 'watch');
+  const verb = isLegacyWatch ? 'watch' : verbOf(method, parts.slice(own + 1), query);
+  const fieldSelector = named === '' && SELECTING.has(verb) ? selectorOf(query) : NO_TERMS;
+  const isRead = verb === 'list' || verb === 'watch';
   return {
     isResource: true,
     path: pathname,
@@ -54,12 +58,22 @@ export function parseRequest(method: string, pathname: string, query: URLSearchP
     subresource: parts[own + 2] ?? '',
     // Kubernetes counts a namespace as lying in itself: a Role inside may grant `get namespaces`.
     namespace: first === 'namespaces' ? second : '',
-    name: isSelection ? nameInFieldSelector(query.get('fieldSelector')) : named,
+    // A list of one name is authorized as that name.
+    name: named === '' && isRead ? (demandedName(fieldSelector) ?? '') : named,
+    fieldSelector,
     rest: parts.length > own + 3 ? parts.slice(own + 3) : NONE,
   };
 }
 
 const NONE: readonly string[] = [];
+const NO_TERMS: readonly FieldTerm[] = [];
+const SELECTING = new Set(['list', 'watch', 'deletecollection']);
+
+function selectorOf(query: URLSearchParams): readonly FieldTerm[] {
+  const text = query.get('fieldSelector');
+  return text === null ? NO_TERMS : demandedFields(text);
+}
+
 /** Where the resource begins: /api/<version>/ and /apis/<group>/<version>/. */
 const CORE = 2;
 const GROUPED = 3;
@@ -77,6 +91,7 @@ function pathRequest(method: string, path: string): RequestInfo {
     subresource: '',
     namespace: '',
     name: '',
+    fieldSelector: NO_TERMS,
     rest: NONE,
   };
   return { isResource: false, path, verb: method.toLowerCase(), ...nothing };
@@ -104,9 +119,10 @@ function decodeSegment(segment: string): string {
   return decoded;
 }
 
-function verbOf(method: string, name: string, query: URLSearchParams): string {
+/** `parts` is what follows the resource. The query of a subresource is its own: a proxied page may be asked to watch. */
+function verbOf(method: string, [name = '', subresource]: readonly string[], query: URLSearchParams): string {
   const verb = VERBS[method] ?? method.toLowerCase();
-  if (verb === 'get' && isTrue(query.get('watch'))) return 'watch';
+  if (verb === 'get' && subresource === undefined && isTrue(query.get('watch'))) return 'watch';
   if (verb === 'get' && name === '') return 'list';
   if (verb === 'delete' && name === '') return 'deletecollection';
   return verb;
@@ -114,10 +130,4 @@ function verbOf(method: string, name: string, query: URLSearchParams): string {
 
 export function isTrue(value: string | null): boolean {
   return value !== null && ['', '1', 'true', 't', 'T', 'TRUE', 'True'].includes(value);
-}
-
-/** A list of one name is authorized as that name. */
-function nameInFieldSelector(selector: string | null): string {
-  const match = /(?:^|,)metadata\.name==?([^,=!]+)(?:,|$)/.exec(selector ?? '');
-  return match?.[1] ?? '';
 }

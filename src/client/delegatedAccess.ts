@@ -2,6 +2,7 @@
 // Guarantees: a doubt is a refusal; answers are kept for a while and asked for once; tokens are kept only as digests.
 import { createHash } from 'node:crypto';
 import type { TLSSocket } from 'node:tls';
+import { subjectUser } from '../api/certificates/subject.js';
 import type { V1SubjectAccessReview, V1SubjectAccessReviewSpec, V1TokenReview } from '../api/gen/types.js';
 import type { Log } from '../api/log.js';
 import type { Client } from './client.js';
@@ -98,16 +99,13 @@ async function reviewAccess(
   return status?.allowed === true && status.denied !== true;
 }
 
-/** The certificate's common name and organizations, if our CA has signed it. */
+/** The certificate's common name and organizations, if our CA has signed it and it still holds. */
 export function certificateCaller(socket: TLSSocket): Caller | undefined {
   if (!socket.authorized) return undefined;
-  const { CN, O } = (socket.getPeerCertificate().subject ?? {}) as {
-    readonly CN?: string | readonly string[];
-    readonly O?: string | readonly string[];
-  };
-  if (typeof CN !== 'string' || CN === '') return undefined;
-  const organizations = O === undefined ? [] : typeof O === 'string' ? [O] : O;
-  return { user: CN, groups: [...organizations, 'system:authenticated'] };
+  const { subject, valid_to: until } = socket.getPeerCertificate();
+  const { commonName, organizations } = subjectUser(subject ?? {});
+  if (commonName === '' || Date.now() > Date.parse(until)) return undefined;
+  return { user: commonName, groups: [...organizations, 'system:authenticated'] };
 }
 
 export function bearerOf(header: string | undefined): string | undefined {

@@ -10,6 +10,7 @@ import {
   notSupported,
   required,
 } from '../causes.js';
+import { readCertificateRequest } from '../certificates/request.js';
 import type { V1CertificateSigningRequestSpec, V1CertificateSigningRequestStatus } from '../gen/types.js';
 import { dnsSubdomain } from '../names.js';
 
@@ -19,16 +20,14 @@ const USAGES = [
   ...['server auth', 'client auth', 'code signing', 'email protection', 's/mime', 'ipsec end system'],
   ...['ipsec tunnel', 'ipsec user', 'timestamping', 'ocsp signing', 'microsoft sgc', 'netscape sgc'],
 ];
-const PEM = /-----BEGIN CERTIFICATE REQUEST-----\s[A-Za-z0-9+/=\s]+-----END CERTIFICATE REQUEST-----/;
 const MIN_SECONDS = 600;
 const MAX_SIGNER = 571;
 const LASTING = ['Approved', 'Denied', 'Failed'];
 
 export function validateRequest(spec: V1CertificateSigningRequestSpec | undefined): Cause[] {
   const { request = '', usages = [], signerName = '', expirationSeconds: seconds } = spec ?? {};
-  const causes: Cause[] = PEM.test(atob(request))
-    ? []
-    : [invalidValue('spec.request', request, 'PEM block type must be CERTIFICATE REQUEST')];
+  const read = readCertificateRequest(request);
+  const causes: Cause[] = typeof read === 'string' ? [invalidValue('spec.request', request, read)] : [];
   if (usages.length === 0) causes.push(required('spec.usages'));
   const seen = new Set<string>();
   for (const [index, usage] of usages.entries()) {

@@ -4,10 +4,13 @@ import type * as k from '../../api/gen/types.js';
 import type { KindDefinition } from '../../api/kind.js';
 import { type KubeObject, keyOf, type ObjectName, type Stored } from '../../api/object.js';
 import {
+  CSI_DRIVERS,
   INGRESS_CLASSES,
   LIMIT_RANGES,
   NAMESPACES,
   NODES,
+  PERSISTENT_VOLUME_CLAIMS,
+  PERSISTENT_VOLUMES,
   PODS,
   PRIORITY_CLASSES,
   RESOURCE_QUOTAS,
@@ -33,7 +36,8 @@ export interface AdmissionLookups {
   readonly serviceAccount: Lookup<k.V1ServiceAccount>;
   /** Never from a copy: pods are many, and few questions are about the whole of one. */
   readonly pod: Lookup<k.V1Pod>;
-  readonly podUid: (name: ObjectName) => Promise<string | undefined>;
+  /** No more of a pod than who it is and where. */
+  readonly placedPod: Lookup<KubeObject>;
   readonly node: Lookup<k.V1Node>;
   /** Never from a copy: the server's memory is no place to keep all Secrets twice. */
   readonly secret: Lookup<k.V1Secret>;
@@ -44,6 +48,9 @@ export interface AdmissionLookups {
   readonly ingressClasses: Held<k.V1IngressClass>;
   readonly limitRanges: HeldIn<k.V1LimitRange>;
   readonly resourceQuotas: HeldIn<k.V1ResourceQuota>;
+  readonly claim: Lookup<k.V1PersistentVolumeClaim>;
+  readonly volume: Lookup<k.V1PersistentVolume>;
+  readonly csiDriver: Lookup<k.V1CSIDriver>;
   readonly podsOf: (namespace: string) => Promise<readonly Stored<k.V1Pod>[]>;
 }
 
@@ -71,6 +78,11 @@ export function makeLookups(options: {
     const copy = informers.of(type);
     return async (name) => copy.get(keyOf(name)) ?? read(type, name);
   };
+  /** Asked rarely: a copy would cost more than it saves. */
+  const direct =
+    <T extends KubeObject>(type: ResourceType<T>): Lookup<T> =>
+    async (name) =>
+      isServed(type) ? read(type, name) : undefined;
   const held = <T extends KubeObject>(type: ResourceType<T>): Held<T> => {
     if (!isServed(type)) return () => [];
     const copy = informers.of(type);
@@ -88,7 +100,7 @@ export function makeLookups(options: {
     namespace: lookup(NAMESPACES),
     serviceAccount: lookup(SERVICE_ACCOUNTS),
     pod: (name) => read(PODS, name),
-    podUid: async (name) => (placed?.get(keyOf(name)) ?? (await read(PODS, name)))?.metadata.uid,
+    placedPod: async (name) => placed?.get(keyOf(name)) ?? (await read(PODS, name)),
     node: lookup(NODES),
     secret: (name) => read(SECRETS, name),
     priorityClass: lookup(PRIORITY_CLASSES),
@@ -98,6 +110,9 @@ export function makeLookups(options: {
     ingressClasses: held(INGRESS_CLASSES),
     limitRanges: heldIn(LIMIT_RANGES),
     resourceQuotas: heldIn(RESOURCE_QUOTAS),
+    claim: direct(PERSISTENT_VOLUME_CLAIMS),
+    volume: direct(PERSISTENT_VOLUMES),
+    csiDriver: direct(CSI_DRIVERS),
     podsOf: async (namespace) => (isServed(PODS) ? (await client.of(PODS).list({ namespace })).items : []),
   };
 }

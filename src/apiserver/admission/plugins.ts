@@ -44,7 +44,7 @@ export function makeAdmission(options: AdmissionOptions): readonly AdmissionPlug
     AlwaysPullImages: () => alwaysPullImages,
     LimitRanger: () => makeLimitRanger(lookups),
     ServiceAccount: () => makeServiceAccount({ lookups }),
-    NodeRestriction: () => makeNodeRestriction(lookups),
+    NodeRestriction: () => makeNodeRestriction({ lookups, authorizer }),
     TaintNodesByCondition: () => taintNodesByCondition,
     PodSecurity: () => makePodSecurity(lookups),
     Priority: () => makePriority(lookups),

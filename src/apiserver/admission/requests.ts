@@ -5,8 +5,6 @@ import type { KubeObject } from '../../api/object.js';
 import type { ResourceType } from '../../api/resources.js';
 import type { AdmissionRequest } from '../admission.js';
 
-export const MIRROR_ANNOTATION = 'kubernetes.io/config.mirror';
-
 /** The draft when this request writes the named kind itself (not a subresource) by one of the operations. */
 export function draftOf<T extends KubeObject>(
   request: AdmissionRequest,

@@ -1,15 +1,18 @@
 // Every pod runs as a service account: the default one if it names none, with the account's token mounted into it.
-// Guarantees: no pod is created for an account that does not exist; the pod's and the account's wish not to mount is kept.
+// Guarantees: no pod is created for an account that does not exist; the pod's and the account's wish not to mount is kept;
+// a mirror pod has no account, and an account that enforces its Secrets gives a pod no others.
 import type { V1Pod, V1ServiceAccount } from '../../api/gen/types.js';
 import type { Draft } from '../../api/kind.js';
 import type { Stored } from '../../api/object.js';
 import { PODS } from '../../api/resources.js';
 import { forbidden } from '../../api/status.js';
 import { pause } from '../../client/pause.js';
-import type { AdmissionPlugin } from '../admission.js';
+import type { AdmissionPlugin, AdmissionRequest } from '../admission.js';
+import { isMirror, objectsOf } from '../auth/podReferences.js';
 import { randomSuffix as suffix } from '../randomSuffix.js';
 import type { AdmissionLookups } from './lookups.js';
-import { draftOf, MIRROR_ANNOTATION } from './requests.js';
+import { enforcesMountable, unmountableIn, unmountableInEphemeral } from './mountableSecrets.js';
+import { draftOf, isAbout } from './requests.js';
 
 export const TOKEN_MOUNT_PATH = '/var/run/secrets/kubernetes.io/serviceaccount';
 const VOLUME_PREFIX = 'kube-api-access-';
@@ -46,11 +49,7 @@ export function makeServiceAccount(options: ServiceAccountOptions): AdmissionPlu
       const pod = draftOf(request, PODS, 'create');
       if (pod?.spec === undefined) return;
       const { spec } = pod;
-      if (pod.metadata?.annotations?.[MIRROR_ANNOTATION] !== undefined) {
-        if ((spec.serviceAccountName ?? '') !== '')
-          throw forbidden(PODS, request.name, 'a mirror pod may not reference service accounts');
-        return;
-      }
+      if (isMirror(pod as V1Pod)) return;
       const name = spec.serviceAccountName || spec.serviceAccount || DEFAULT_ACCOUNT;
       spec.serviceAccountName = name;
       spec.serviceAccount = name;
@@ -64,7 +63,41 @@ export function makeServiceAccount(options: ServiceAccountOptions): AdmissionPlu
       if ((spec.imagePullSecrets ?? []).length === 0 && (account.imagePullSecrets ?? []).length > 0)
         spec.imagePullSecrets = (account.imagePullSecrets ?? []).map(({ name }) => ({ name }));
     },
+    async validate(request) {
+      const pod = draftOf(request, PODS, 'create') as V1Pod | undefined;
+      const debugged = debuggedPod(request);
+      const checked = pod ?? debugged;
+      if (checked === undefined) return;
+      if (isMirror(checked)) {
+        const fault = pod === undefined ? undefined : mirrorFault(pod);
+        if (fault !== undefined) throw forbidden(PODS, request.name, fault);
+        return;
+      }
+      const name = checked.spec?.serviceAccountName ?? '';
+      const account = name === '' ? undefined : await accountOf(request.namespace, name);
+      if (account === undefined || !enforcesMountable(account)) return;
+      const fault =
+        pod === undefined ? unmountableInEphemeral(account, checked) : unmountableIn(account, pod);
+      if (fault !== undefined) throw forbidden(PODS, request.name, fault);
+    },
   };
+}
+
+/** A pod that gets ephemeral containers: by them it may name further Secrets. */
+function debuggedPod(request: AdmissionRequest): V1Pod | undefined {
+  const isDebugged =
+    isAbout(request, PODS) && request.operation === 'update' && request.subresource === 'ephemeralcontainers';
+  return isDebugged ? (request.object as V1Pod | undefined) : undefined;
+}
+
+function mirrorFault({ spec }: V1Pod): string | undefined {
+  if ((spec?.serviceAccountName ?? '') !== '') return 'a mirror pod may not reference service accounts';
+  if (spec !== undefined && objectsOf(spec).some(({ resource }) => resource === 'secrets'))
+    return 'a mirror pod may not reference secrets';
+  const sources = (spec?.volumes ?? []).flatMap(({ projected }) => projected?.sources ?? []);
+  return sources.some(({ serviceAccountToken }) => serviceAccountToken != null)
+    ? 'a mirror pod may not use ServiceAccountToken volume projections'
+    : undefined;
 }
 
 function mountToken(spec: PodSpecDraft, randomSuffix: () => string): void {

@@ -1,6 +1,15 @@
 // The audit log as a file: one JSON line a request, set aside when it has grown.
-// Guarantees: the file is readable by its owner alone; when the disk does not keep up, lines are counted as lost, memory is not filled.
-import { createWriteStream, existsSync, mkdirSync, renameSync, statSync, type WriteStream } from 'node:fs';
+// Guarantees: the file is readable by its owner alone; when the disk does not keep up, lines are counted as lost, memory is
+// not filled; of the files beside it only those that it set aside itself are ever removed, the oldest first.
+import {
+  createWriteStream,
+  existsSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  statSync,
+  type WriteStream,
+} from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { Log } from '../../api/log.js';
@@ -34,7 +43,8 @@ export function openAuditLog(options: AuditLogOptions): AuditSink {
   let size = 0;
   const open = () => {
     size = existsSync(file) ? statSync(file).size : 0;
-    const stream = createWriteStream(file, { flags: 'a', mode: 0o600 });
+    // Opened at once: lines that still wait to be written go with their file when it is set aside.
+    const stream = createWriteStream(file, { fd: openSync(file, 'a', 0o600) });
     stream.on('error', (error) => log.error('the audit log cannot be written', { error: error.message }));
     return stream;
   };
@@ -49,13 +59,18 @@ export function openAuditLog(options: AuditLogOptions): AuditSink {
   }
   const counts = { written: 0, lost: 0 };
   const rotate = () => {
-    stream.end();
     try {
-      renameSync(file, backupName(file, new Date()));
+      renameSync(file, freeBackupName(file, Date.now()));
     } catch (error) {
       log.error('the audit log cannot be set aside', { error: String(error) });
     }
-    stream = open();
+    try {
+      const full = stream;
+      stream = open();
+      full.end();
+    } catch (error) {
+      log.error('the audit log cannot be opened anew', { error: String(error) });
+    }
     dropBackups(file, maxBackups).catch((error: Error) =>
       log.warn('old audit logs cannot be removed', { error: error.message }),
     );
@@ -105,18 +120,23 @@ function sinkOf(stream: NodeJS.WriteStream, log: Log): AuditSink {
   };
 }
 
-/** `audit-2026-01-31T10-20-30.123.log` beside `audit.log`. */
-function backupName(file: string, at: Date): string {
+/** `audit-2026-01-31T10-20-30.123.log` beside `audit.log`; a name that is taken would be overwritten. */
+function freeBackupName(file: string, atMs: number): string {
   const { dir, name, ext } = path.parse(file);
-  const stamp = at.toISOString().replaceAll(':', '-').replace('Z', '');
-  return path.join(dir, `${name}-${stamp}${ext}`);
+  const stamp = new Date(atMs).toISOString().replaceAll(':', '-').replace('Z', '');
+  const backup = path.join(dir, `${name}-${stamp}${ext}`);
+  return existsSync(backup) ? freeBackupName(file, atMs + 1) : backup;
 }
+
+const STAMP = /^\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}\.\d{3}$/;
 
 async function dropBackups(file: string, keep: number): Promise<void> {
   if (keep <= 0) return;
   const { dir, name, ext } = path.parse(file);
-  const backups = (await readdir(dir)).filter(
-    (entry) => entry.startsWith(`${name}-`) && entry.endsWith(ext) && entry !== path.basename(file),
-  );
-  for (const old of backups.sort().slice(0, -keep)) await rm(path.join(dir, old), { force: true });
+  const isOwn = (entry: string) =>
+    entry.startsWith(`${name}-`) &&
+    entry.endsWith(ext) &&
+    STAMP.test(entry.slice(name.length + 1, entry.length - ext.length));
+  const backups = (await readdir(dir)).filter(isOwn).sort();
+  for (const old of backups.slice(0, -keep)) await rm(path.join(dir, old), { force: true });
 }

@@ -211,12 +211,7 @@ export const bootstrapRoles: readonly V1ClusterRole[] = [
     ]),
   ]),
   // Unbound: the Node authorizer gives kubelets more precisely what they need.
-  role('system:node', [
-    ...nodeRules,
-    rule('', ['configmaps', 'secrets', 'persistentvolumeclaims'], ['get', 'list', 'watch']),
-    rule('coordination.k8s.io', ['leases'], ['create', 'delete', 'get', 'patch', 'update']),
-    rule('', ['serviceaccounts/token'], ['create']),
-  ]),
+  role('system:node', nodeRules),
   role('system:node-proxier', [
     rule('', ['services', 'endpoints', 'nodes'], ['get', 'list', 'watch']),
     rule('discovery.k8s.io', ['endpointslices'], ['get', 'list', 'watch']),

@@ -1,6 +1,8 @@
 // The authorizers that --authorization-mode names, in the order it names them.
 // Guarantees: system:masters may do everything whatever the modes say; an unknown or doubled mode is refused.
 import type { V1PolicyRule } from '../../api/gen/types.js';
+import type { KindDefinition } from '../../api/kind.js';
+import { KINDS } from '../../api/kinds/index.js';
 import type { Informers } from '../../client/informer.js';
 import { ApiServerError } from '../error.js';
 import type { Authorizer, Decision, UserInfo } from '../identity.js';
@@ -45,8 +47,10 @@ export function makeAuthorization(options: {
   readonly modes: readonly AuthorizationMode[];
   /** Content of the policy file; ABAC needs one. */
   readonly policyFile?: string | undefined;
+  /** What the server serves: of nothing else is there anything to know. */
+  readonly kinds?: readonly KindDefinition[];
 }): Authorization {
-  const { informers, modes, policyFile } = options;
+  const { informers, modes, policyFile, kinds = KINDS } = options;
   if (modes.includes('ABAC') !== (policyFile !== undefined))
     throw new ApiServerError(
       'UNKNOWN_MODE',
@@ -57,7 +61,7 @@ export function makeAuthorization(options: {
     AlwaysAllow: () => always('allow', ''),
     AlwaysDeny: () => always('no opinion', 'Everything is forbidden.'),
     ABAC: () => makeAbacAuthorizer(policyFile ?? ''),
-    Node: () => makeNodeAuthorizer(informers),
+    Node: () => makeNodeAuthorizer(informers, kinds),
     RBAC: () => rbac ?? makeRbacAuthorizer(informers),
   };
   const allowsAll = modes.includes('AlwaysAllow');

@@ -1,14 +1,17 @@
 // What a kubelet may do: its own node, and what the pods bound to that node need. Kubernetes' Node authorizer.
 // Guarantees: a stolen kubelet certificate opens only what its own pods name; other users get no opinion from here.
+import type { KindDefinition } from '../../api/kind.js';
 import type { Informers } from '../../client/informer.js';
 import type { Attributes, Authorizer, Decision, UserInfo } from '../identity.js';
+import { type GraphObject, makeNodeGraph } from './nodeGraph.js';
 import { nodeRules } from './nodeRules.js';
-import { placedPods } from './placedPods.js';
 import { ruleAllows } from './rbac.js';
 
 export const NODES_GROUP = 'system:nodes';
 const NODE_USER_PREFIX = 'system:node:';
-const BY_REFERENCE = 'node.reference';
+const LEASE_NAMESPACE = 'kube-node-lease';
+const READ = ['get', 'list', 'watch'];
+const OWN_OBJECT = ['get', 'create', 'update', 'patch', 'delete'];
 
 /** The node that a user is, or undefined for users that are none. */
 export function nodeNameOf(user: UserInfo): string | undefined {
@@ -20,14 +23,80 @@ const NO_OPINION: Decision = { verdict: 'no opinion', reason: '' };
 const ALLOW: Decision = { verdict: 'allow', reason: '' };
 const no = (reason: string): Decision => ({ verdict: 'no opinion', reason });
 
-export function makeNodeAuthorizer(informers: Informers): Authorizer {
-  const pods = placedPods(informers);
-  // A pod is found under each thing it names, per node, so a question is one look and no scan.
-  pods.index(BY_REFERENCE, ({ nodeName = '', references, metadata: { namespace = '' } }) =>
-    references.map((reference) => edge(nodeName, namespace, reference)),
-  );
-  const reaches = ({ namespace, resource, name }: Attributes, nodeName: string) =>
-    name !== '' && pods.byIndex(BY_REFERENCE, edge(nodeName, namespace, `${resource}/${name}`)).length > 0;
+type Judge = (asked: Attributes, nodeName: string) => Decision;
+
+export function makeNodeAuthorizer(informers: Informers, kinds: readonly KindDefinition[]): Authorizer {
+  const graph = makeNodeGraph(informers, kinds);
+
+  const related: Judge = (asked, nodeName) => {
+    if (asked.name === '') return no('No Object name found');
+    const object = { ...asked, resource: asked.resource as GraphObject['resource'] };
+    return graph.belongs(object, nodeName)
+      ? ALLOW
+      : no(`no relationship found between node '${nodeName}' and this object`);
+  };
+  const get: Judge = (asked, nodeName) => {
+    if (asked.verb !== 'get') return no('can only get individual resources of this type');
+    return asked.subresource === '' ? related(asked, nodeName) : no('cannot get subresource');
+  };
+  const readNamed: Judge = (asked, nodeName) => {
+    if (!READ.includes(asked.verb)) return no('can only read resources of this type');
+    if (asked.subresource !== '') return no('cannot read subresource');
+    if (asked.namespace === '') return no('can only read namespaced object of this type');
+    return related(asked, nodeName);
+  };
+  const claim: Judge = (asked, nodeName) => {
+    if (asked.subresource !== 'status') return get(asked, nodeName);
+    return asked.verb === 'update' || asked.verb === 'patch'
+      ? related(asked, nodeName)
+      : no('can only get/update/patch this type');
+  };
+  const account: Judge = (asked, nodeName) => {
+    if (asked.verb === 'get' && asked.subresource === '') return readNamed(asked, nodeName);
+    if (asked.verb !== 'create' || asked.name === '')
+      return no('can only create tokens for individual service accounts');
+    return asked.subresource === 'token'
+      ? related(asked, nodeName)
+      : no('can only create token subresource of serviceaccount');
+  };
+  const slice: Judge = (asked, nodeName) => {
+    if (asked.subresource !== '') return no('cannot authorize ResourceSlice subresources');
+    // NodeRestriction looks at whose a new one is.
+    if (asked.verb === 'create') return ALLOW;
+    if (['get', 'update', 'patch', 'delete'].includes(asked.verb)) return related(asked, nodeName);
+    if (!['watch', 'list', 'deletecollection'].includes(asked.verb))
+      return no(
+        'only the following verbs are allowed for a ResourceSlice: get, watch, list, create, update, patch, delete, deletecollection',
+      );
+    return selects(asked, 'spec.nodeName', nodeName)
+      ? ALLOW
+      : no('can only list/watch/deletecollection resourceslices with nodeName field selector');
+  };
+  const pod: Judge = (asked, nodeName) => {
+    const { subresource, verb } = asked;
+    if (subresource === '' && verb === 'get') return get(asked, nodeName);
+    if (subresource === '' && (verb === 'list' || verb === 'watch')) {
+      if (selects(asked, 'spec.nodeName', nodeName)) return ALLOW;
+      if (asked.name !== '') return related(asked, nodeName);
+      return no('can only list/watch pods with spec.nodeName field selector');
+    }
+    // NodeRestriction narrows these to mirror pods and to pods of this node.
+    return POD_WRITES[subresource]?.includes(verb) === true ? ALLOW : NO_OPINION;
+  };
+  const judges = new Map<string, Judge>([
+    ['/secrets', readNamed],
+    ['/configmaps', readNamed],
+    ['/persistentvolumeclaims', claim],
+    ['/persistentvolumes', get],
+    ['resource.k8s.io/resourceclaims', get],
+    ['storage.k8s.io/volumeattachments', get],
+    ['/serviceaccounts', account],
+    ['coordination.k8s.io/leases', lease],
+    ['storage.k8s.io/csinodes', csiNode],
+    ['resource.k8s.io/resourceslices', slice],
+    ['/nodes', node],
+    ['/pods', pod],
+  ]);
 
   return {
     authorize(asked) {
@@ -37,58 +106,51 @@ export function makeNodeAuthorizer(informers: Informers): Authorizer {
           ? no(`unknown node for user ${JSON.stringify(asked.user.name)}`)
           : NO_OPINION;
       }
-      if (asked.path === undefined && asked.group === '') {
-        if (asked.resource === 'secrets' || asked.resource === 'configmaps')
-          return readOfNamed(asked, nodeName);
-        if (asked.resource === 'serviceaccounts') return tokenRequest(asked, nodeName);
-        if (asked.resource === 'pods' && asked.verb === 'get') return ownPod(asked, nodeName);
-        if (asked.resource === 'persistentvolumeclaims' && asked.subresource === '')
-          return readOfNamed(asked, nodeName);
-      }
-      if (asked.path === undefined && asked.group === 'coordination.k8s.io' && asked.resource === 'leases')
-        return lease(asked, nodeName);
+      const judge = asked.path === undefined ? judges.get(`${asked.group}/${asked.resource}`) : undefined;
+      if (judge !== undefined) return judge(asked, nodeName);
       return nodeRules.some((rule) => ruleAllows(rule, asked)) ? ALLOW : NO_OPINION;
     },
   };
-
-  function ownPod(asked: Attributes, nodeName: string): Decision {
-    if (asked.subresource !== '') return NO_OPINION;
-    const pod = pods.get(`${asked.namespace}/${asked.name}`);
-    // A pod that is gone is allowed: the kubelet must hear NotFound, or it would hold the pod's remains for ever.
-    return pod === undefined || pod.nodeName === nodeName ? ALLOW : no(noRelation(asked, nodeName));
-  }
-
-  function readOfNamed(asked: Attributes, nodeName: string): Decision {
-    if (!['get', 'list', 'watch'].includes(asked.verb) || asked.subresource !== '')
-      return no('can only read resources of this type');
-    if (asked.name === '') return no('No Object name found');
-    return reaches(asked, nodeName) ? ALLOW : no(noRelation(asked, nodeName));
-  }
-
-  function tokenRequest(asked: Attributes, nodeName: string): Decision {
-    if (asked.subresource === '' && asked.verb === 'get')
-      return reaches(asked, nodeName) ? ALLOW : no(noRelation(asked, nodeName));
-    if (asked.verb !== 'create' || asked.subresource !== 'token')
-      return no('can only get individual resources of this type, or create a token for it');
-    return reaches(asked, nodeName) ? ALLOW : no(noRelation(asked, nodeName));
-  }
-
-  function lease(asked: Attributes, nodeName: string): Decision {
-    if (asked.namespace !== 'kube-node-lease')
-      return no(`can only access leases in the "kube-node-lease" system namespace`);
-    if (!['get', 'create', 'update', 'patch', 'delete'].includes(asked.verb))
-      return no('can only get, create, update, patch, or delete a node lease');
-    // A create carries no name in its address; NodeRestriction looks at the object's.
-    return asked.name === nodeName || (asked.verb === 'create' && asked.name === '')
-      ? ALLOW
-      : no(`can only access node lease with the same name as the requesting node`);
-  }
 }
 
-function noRelation({ resource, name }: Attributes, nodeName: string): string {
-  return `no relationship found between node '${nodeName}' and this object: ${resource} "${name}"`;
+const POD_WRITES: Readonly<Record<string, readonly string[]>> = {
+  '': ['create', 'delete'],
+  status: ['update', 'patch'],
+  eviction: ['create'],
+};
+
+/** Whether the request can show or touch nothing but objects whose field has the value. */
+function selects({ fieldSelector = [] }: Attributes, field: string, value: string): boolean {
+  return fieldSelector.some((term) => term.field === field && term.operator === '=' && term.value === value);
 }
 
-function edge(nodeName: string, namespace: string, reference: string): string {
-  return `${nodeName}|${namespace}|${reference}`;
-}
+/** Names are compared, not looked up: a kubelet reads its own node before it has made it. */
+const node: Judge = ({ subresource, verb, name }, nodeName) => {
+  if (subresource === 'status') return verb === 'update' || verb === 'patch' ? ALLOW : NO_OPINION;
+  if (subresource !== '') return NO_OPINION;
+  // NodeRestriction looks at whose it is.
+  if (['create', 'update', 'patch'].includes(verb)) return ALLOW;
+  if (!READ.includes(verb)) return NO_OPINION;
+  if (name === nodeName) return ALLOW;
+  return name === ''
+    ? no(`node '${nodeName}' cannot read all nodes, only its own Node object`)
+    : no(`node '${nodeName}' cannot read '${name}', only its own Node object`);
+};
+
+/** A create carries no name in its address; NodeRestriction looks at the object's. */
+const lease: Judge = ({ verb, namespace, name }, nodeName) => {
+  if (!OWN_OBJECT.includes(verb)) return no('can only get, create, update, patch, or delete a node lease');
+  if (namespace !== LEASE_NAMESPACE)
+    return no(`can only access leases in the "${LEASE_NAMESPACE}" system namespace`);
+  return verb === 'create' || name === nodeName
+    ? ALLOW
+    : no('can only access node lease with the same name as the requesting node');
+};
+
+const csiNode: Judge = ({ subresource, verb, name }, nodeName) => {
+  if (subresource !== '') return no('cannot authorize CSINode subresources');
+  if (!OWN_OBJECT.includes(verb)) return no('can only get, create, update, patch, or delete a CSINode');
+  return verb === 'create' || name === nodeName
+    ? ALLOW
+    : no('can only access CSINode with the same name as the requesting node');
+};

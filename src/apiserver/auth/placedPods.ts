@@ -16,12 +16,16 @@ export function placedPods(informers: Informers): Informer<PlacedPod> {
   return informers.of(PODS, { keep: placeOf });
 }
 
-function placeOf({ metadata, spec }: Stored<V1Pod>): Stored<PlacedPod> {
-  const { name, namespace = '', uid, resourceVersion, creationTimestamp } = metadata;
-  const identity = { name, namespace, uid, resourceVersion, creationTimestamp };
+function placeOf(pod: Stored<V1Pod>): Stored<PlacedPod> {
+  const { metadata, spec } = pod;
+  const { name, namespace = '', uid, resourceVersion, creationTimestamp, deletionTimestamp } = metadata;
+  const identity = {
+    ...{ name, namespace, uid, resourceVersion, creationTimestamp },
+    ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
+  };
   const { nodeName = '' } = spec;
   if (nodeName === '') return { metadata: identity, references: NONE };
-  const references = new Set(referencesOf(spec).map((one) => `${one.resource}/${one.name}`));
+  const references = new Set(referencesOf(pod).map((one) => `${one.resource}/${one.name}`));
   return { metadata: identity, nodeName, references: shared([...references]) };
 }
 

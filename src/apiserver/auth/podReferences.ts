@@ -1,33 +1,54 @@
 // The objects that a pod's node must read to run it: secrets, config maps, claims, the service account. Pure.
-// Guarantees: nothing is named that the pod does not name; what the pod names anywhere is found.
-import type { V1Container, V1EphemeralContainer, V1PodSpec, V1Volume } from '../../api/gen/types.js';
+// Guarantees: nothing is named that the pod does not name, and nothing at all by a mirror pod, which its own node writes;
+// what any other pod names anywhere is found.
+import type { V1Container, V1EphemeralContainer, V1Pod, V1PodSpec, V1Volume } from '../../api/gen/types.js';
 
-export type ReferencedResource = 'secrets' | 'configmaps' | 'persistentvolumeclaims' | 'serviceaccounts';
+export const MIRROR_ANNOTATION = 'kubernetes.io/config.mirror';
+
+export type ReferencedResource =
+  | 'secrets'
+  | 'configmaps'
+  | 'persistentvolumeclaims'
+  | 'resourceclaims'
+  | 'serviceaccounts';
 
 export interface PodReference {
   readonly resource: ReferencedResource;
   readonly name: string;
 }
 
-export function referencesOf(spec: V1PodSpec): readonly PodReference[] {
+export function isMirror({ metadata }: Pick<V1Pod, 'metadata'>): boolean {
+  return metadata?.annotations?.[MIRROR_ANNOTATION] !== undefined;
+}
+
+export function referencesOf(pod: V1Pod): readonly PodReference[] {
+  if (pod.spec === undefined || isMirror(pod)) return [];
+  return [
+    ...named('serviceaccounts', [pod.spec.serviceAccountName]),
+    ...objectsOf(pod.spec),
+    ...named('persistentvolumeclaims', claimsOf(pod)),
+    ...named('resourceclaims', resourceClaimsOf(pod)),
+  ];
+}
+
+/** The secrets and config maps of a pod, mirror or not. */
+export function objectsOf(spec: V1PodSpec): readonly PodReference[] {
   const containers = [
-    ...spec.containers,
+    ...(spec.containers ?? []),
     ...(spec.initContainers ?? []),
     ...(spec.ephemeralContainers ?? []),
   ];
-  const found = [
-    { resource: 'serviceaccounts' as const, name: spec.serviceAccountName || 'default' },
-    ...(spec.imagePullSecrets ?? []).map(({ name = '' }) => ({ resource: 'secrets' as const, name })),
-    ...containers.flatMap(referencesOfContainer),
-    ...(spec.volumes ?? []).flatMap(referencesOfVolume),
+  return [
+    ...named(
+      'secrets',
+      (spec.imagePullSecrets ?? []).map(({ name }) => name),
+    ),
+    ...containers.flatMap(objectsOfContainer),
+    ...(spec.volumes ?? []).flatMap(objectsOfVolume),
   ];
-  return found.filter(({ name }) => name !== '');
 }
 
-function referencesOfContainer({
-  env = [],
-  envFrom = [],
-}: V1Container | V1EphemeralContainer): PodReference[] {
+function objectsOfContainer({ env = [], envFrom = [] }: V1Container | V1EphemeralContainer): PodReference[] {
   return [
     ...named('secrets', [
       ...envFrom.map((from) => from.secretRef?.name),
@@ -40,23 +61,44 @@ function referencesOfContainer({
   ];
 }
 
-function referencesOfVolume(volume: V1Volume): PodReference[] {
+function objectsOfVolume(volume: V1Volume): PodReference[] {
   const sources = volume.projected?.sources ?? [];
   return [
     ...named('secrets', [
       volume.secret?.secretName,
+      volume.azureFile?.secretName,
       volume.csi?.nodePublishSecretRef?.name,
       volume.cephfs?.secretRef?.name,
+      volume.cinder?.secretRef?.name,
       volume.rbd?.secretRef?.name,
       volume.iscsi?.secretRef?.name,
       volume.flexVolume?.secretRef?.name,
+      volume.scaleIO?.secretRef?.name,
+      volume.storageos?.secretRef?.name,
       ...sources.map((source) => source.secret?.name),
     ]),
     ...named('configmaps', [volume.configMap?.name, ...sources.map((source) => source.configMap?.name)]),
-    ...named('persistentvolumeclaims', [volume.persistentVolumeClaim?.claimName]),
+  ];
+}
+
+/** An ephemeral volume's claim is called after the pod and the volume. */
+function claimsOf({ metadata, spec }: V1Pod): readonly (string | undefined)[] {
+  return (spec?.volumes ?? []).map((volume) =>
+    volume.ephemeral == null ? volume.persistentVolumeClaim?.claimName : `${metadata?.name}-${volume.name}`,
+  );
+}
+
+/** A claim that is made of a template has its name in the status, which no node may write. */
+function resourceClaimsOf({ spec, status }: V1Pod): readonly (string | undefined)[] {
+  const made = new Map(
+    (status?.resourceClaimStatuses ?? []).map(({ name, resourceClaimName }) => [name, resourceClaimName]),
+  );
+  return [
+    ...(spec?.resourceClaims ?? []).map(({ name, resourceClaimName }) => resourceClaimName ?? made.get(name)),
+    status?.extendedResourceClaimStatus?.resourceClaimName,
   ];
 }
 
 function named(resource: ReferencedResource, names: readonly (string | undefined)[]): PodReference[] {
-  return names.flatMap((name) => (name === undefined ? [] : [{ resource, name }]));
+  return names.flatMap((name) => (name ? [{ resource, name }] : []));
 }

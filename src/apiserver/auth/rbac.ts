@@ -1,6 +1,7 @@
 // RBAC as arithmetic: does a rule allow a request, does one set of rules contain another, how is a refusal worded. Pure.
 // Guarantees: nothing is allowed that no rule names; the words of a refusal are Kubernetes' own.
 import type { RbacV1Subject, V1PolicyRule } from '../../api/gen/types.js';
+import { dnsLabel, dnsSubdomain } from '../../api/names.js';
 import { type ApiError, forbidden, statusError } from '../../api/status.js';
 import type { Attributes, UserInfo } from '../identity.js';
 
@@ -55,6 +56,13 @@ export function keysOfUser(user: UserInfo): readonly string[] {
 
 export function serviceAccountUser({ namespace, name }: { namespace: string; name: string }): string {
   return `system:serviceaccount:${namespace}:${name}`;
+}
+
+/** The account that a user name means; undefined for names that no account can have. */
+export function accountOfUser(user: string): { namespace: string; name: string } | undefined {
+  const [, namespace = '', name = ''] = /^system:serviceaccount:([^:]+):([^:]+)$/.exec(user) ?? [];
+  const isAccount = dnsLabel(namespace).length === 0 && dnsSubdomain(name).length === 0;
+  return isAccount ? { namespace, name } : undefined;
 }
 
 /** `User "x" cannot list resource "pods" in API group "" in the namespace "default"`. */

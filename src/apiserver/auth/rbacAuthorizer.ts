@@ -4,7 +4,7 @@ import type { RbacV1Subject, V1PolicyRule, V1RoleRef } from '../../api/gen/types
 import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, ROLE_BINDINGS, ROLES } from '../../api/resources.js';
 import type { Informers } from '../../client/informer.js';
 import type { Attributes, Authorizer, Decision, UserInfo } from '../identity.js';
-import { keysOfUser, ruleAllows, SUPERUSER_GROUP, subjectKey } from './rbac.js';
+import { accountOfUser, keysOfUser, ruleAllows, SUPERUSER_GROUP, subjectKey } from './rbac.js';
 
 export interface RbacAuthorizer extends Authorizer {
   /** Every rule the user has: in the namespace, and cluster-wide. With an empty namespace, cluster-wide only. */
@@ -99,8 +99,8 @@ function allowedBy(kind: string, binding: string, role: V1RoleRef, key: string):
 }
 
 function subjectOf(key: string): string {
-  const [, namespace, name] = /^User:system:serviceaccount:([^:]+):([^:]+)$/.exec(key) ?? [];
-  if (namespace !== undefined && name !== undefined) return `ServiceAccount "${name}/${namespace}"`;
+  const account = key.startsWith('User:') ? accountOfUser(key.slice('User:'.length)) : undefined;
+  if (account !== undefined) return `ServiceAccount "${account.name}/${account.namespace}"`;
   const colon = key.indexOf(':');
   return `${key.slice(0, colon)} "${key.slice(colon + 1)}"`;
 }

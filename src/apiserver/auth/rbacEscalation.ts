@@ -1,6 +1,7 @@
 // Whoever writes roles and bindings may give away only what it has, unless it may `escalate` or `bind`. An admission plugin.
 // Guarantees: no chain of writes by a user ends with that user, or a friend, holding more than the writer held.
-import type { V1PolicyRule, V1RoleRef } from '../../api/gen/types.js';
+import type { V1AggregationRule, V1ObjectMeta, V1PolicyRule, V1RoleRef } from '../../api/gen/types.js';
+import { sameJson } from '../../api/own.js';
 import { CLUSTER_ROLES, ROLES } from '../../api/resources.js';
 import { forbidden, notFound } from '../../api/status.js';
 import type { AdmissionPlugin, AdmissionRequest } from '../admission.js';
@@ -23,7 +24,7 @@ export function makeRbacEscalationCheck(deps: Deps): AdmissionPlugin {
       const { type, operation, user, object } = request;
       if (type.group !== GROUP || object === undefined) return;
       if (operation !== 'create' && operation !== 'update') return;
-      if (user.groups.includes(SUPERUSER_GROUP)) return;
+      if (user.groups.includes(SUPERUSER_GROUP) || isForCollectorOnly(request)) return;
       if (type.resource === 'roles' || type.resource === 'clusterroles') checkRole(deps, request);
       else checkBinding(deps, request);
     },
@@ -31,36 +32,43 @@ export function makeRbacEscalationCheck(deps: Deps): AdmissionPlugin {
 }
 
 function checkRole({ rbac, authorizer }: Deps, request: AdmissionRequest): void {
-  const rules = rulesIn(request.object);
-  if (
-    request.old !== undefined &&
-    same(rules, rulesIn(request.old)) &&
-    same(aggregationOf(request.object), aggregationOf(request.old))
-  )
-    return;
-  const { user, namespace, name, type } = request;
+  const { user, namespace, name, type, object, old } = request;
   if (allows(authorizer, { user, verb: 'escalate', resource: type.resource, namespace, name })) return;
-  // An aggregated role will hold whatever its selectors find: only one who has everything may write that.
-  const wanted = aggregationOf(request.object) === undefined ? rules : [...rules, ...EVERYTHING];
-  refuseUncovered(request, uncoveredRules(rbac.rulesFor(user, namespace), wanted));
+  const held = rbac.rulesFor(user, namespace);
+  refuseUncovered(request, uncoveredRules(held, rulesIn(object)));
+  // An aggregated role will hold whatever its selectors find, and one that was may not be detached from them either.
+  if (!isAggregated(object) && !isAggregated(old)) return;
+  if (uncoveredRules(held, EVERYTHING).length > 0)
+    throw forbidden(type, name, 'must have cluster-admin privileges to use the aggregationRule');
 }
 
 function checkBinding({ rbac, authorizer }: Deps, request: AdmissionRequest): void {
   const { user, namespace } = request;
   const reference = roleRefIn(request.object);
   if (reference === undefined) return;
-  if (
-    request.old !== undefined &&
-    same(subjectsIn(request.object), subjectsIn(request.old)) &&
-    same(reference, roleRefIn(request.old))
-  )
-    return;
   const type = reference.kind === 'ClusterRole' ? CLUSTER_ROLES : ROLES;
   if (allows(authorizer, { user, verb: 'bind', resource: type.resource, namespace, name: reference.name }))
     return;
   const wanted = rbac.rulesOf(reference, namespace);
   if (wanted === undefined) throw notFound(type, reference.name);
   refuseUncovered(request, uncoveredRules(rbac.rulesFor(user, namespace), wanted));
+}
+
+/** Labels count: they say which roles an aggregated one takes in. Owners and finalizers do not: they only let it be deleted. */
+function isForCollectorOnly({ object, old }: AdmissionRequest): boolean {
+  return old !== undefined && sameJson(withoutCollectorFields(object), withoutCollectorFields(old));
+}
+
+function withoutCollectorFields(object: unknown): object {
+  const { metadata, ...rest } = shapeOf(object);
+  const {
+    ownerReferences: _o,
+    finalizers: _f,
+    managedFields: _m,
+    resourceVersion: _r,
+    ...meta
+  } = metadata ?? {};
+  return { ...rest, metadata: meta };
 }
 
 const EVERYTHING: readonly V1PolicyRule[] = [
@@ -105,14 +113,13 @@ function allows(
 
 // The machinery has validated the object against its schema before admission: these only name its shape.
 type RbacShape = {
+  metadata?: V1ObjectMeta;
   rules?: readonly V1PolicyRule[] | null;
-  aggregationRule?: unknown;
+  aggregationRule?: V1AggregationRule | null;
   roleRef?: V1RoleRef;
-  subjects?: unknown;
 };
 const shapeOf = (object: unknown): RbacShape => (object ?? {}) as RbacShape;
 const rulesIn = (object: unknown) => shapeOf(object).rules ?? [];
-const aggregationOf = (object: unknown) => shapeOf(object).aggregationRule ?? undefined;
+const isAggregated = (object: unknown) =>
+  (shapeOf(object).aggregationRule?.clusterRoleSelectors ?? []).length > 0;
 const roleRefIn = (object: unknown) => shapeOf(object).roleRef;
-const subjectsIn = (object: unknown) => shapeOf(object).subjects ?? [];
-const same = (left: unknown, right: unknown) => JSON.stringify(left) === JSON.stringify(right);

@@ -1,6 +1,7 @@
 // Questions about identity and permission: the create-only kinds of authentication.k8s.io and authorization.k8s.io.
 // Guarantees: a review changes nothing; its answer comes from the same authenticator and authorizer that serve requests.
 import type * as k from '../../api/gen/types.js';
+import { demandedFields, type FieldTerm } from '../../api/selectors.js';
 import { statusError } from '../../api/status.js';
 import type { Attributes, Authenticator, Authorizer, UserInfo } from '../identity.js';
 import type { VirtualResource } from '../machinery.js';
@@ -82,7 +83,22 @@ function attributesOf(user: UserInfo, spec: Record<string, unknown>): Attributes
   const asked = resource as Record<string, unknown>;
   const fields = ['verb', 'group', 'version', 'resource', 'subresource', 'namespace', 'name'] as const;
   const read = Object.fromEntries(fields.map((field) => [field, text(asked, field)]));
-  return { ...empty, ...(read as Record<(typeof fields)[number], string>) };
+  const fieldSelector = fieldTermsOf(asked['fieldSelector']);
+  return { ...empty, ...(read as Record<(typeof fields)[number], string>), fieldSelector };
+}
+
+/** What is not understood narrows nothing: fewer terms never allow more. */
+function fieldTermsOf(selector: unknown): readonly FieldTerm[] {
+  if (!isRecord(selector)) return [];
+  const raw = text(selector, 'rawSelector');
+  if (raw !== '') return demandedFields(raw);
+  const { requirements } = selector;
+  return (Array.isArray(requirements) ? requirements.filter(isRecord) : []).flatMap((one) => {
+    const [value, ...more] = strings(one['values']);
+    const operator = one['operator'] === 'In' ? '=' : one['operator'] === 'NotIn' ? '!=' : undefined;
+    if (operator === undefined || value === undefined || more.length > 0) return [];
+    return [{ field: text(one, 'key'), operator, value } as const];
+  });
 }
 
 function subjectOf(spec: Record<string, unknown>): UserInfo {

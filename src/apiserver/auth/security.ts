@@ -96,13 +96,14 @@ export function makeSecurity(options: SecurityOptions): Security {
     keys,
     issuers: [issuer],
     lookups: {
-      serviceAccountUid: async (name) => (await lookups.serviceAccount(name))?.metadata.uid,
-      podUid: lookups.podUid,
-      secretUid: async (name) => (await lookups.secret(name))?.metadata.uid,
+      serviceAccount: lookups.serviceAccount,
+      pod: lookups.placedPod,
+      secret: lookups.secret,
+      node: lookups.node,
     },
   });
   const { modes = DEFAULT_MODES, policyFile } = options;
-  const authorization = makeAuthorization({ informers, modes, policyFile });
+  const authorization = makeAuthorization({ informers, modes, policyFile, kinds });
   const { authorizer, rbac } = authorization;
   const admission = makeAdmission({
     ...{ client, kinds, lookups, authorizer, ...options.admission },

@@ -1,16 +1,23 @@
 // Users by service account token: the signature, the issuer, the audience, the times, then whether what it is bound to still lives.
-// Guarantees: a token dies with its account, and with the pod or Secret it is bound to; a same-named successor does not revive it.
+// Guarantees: a token dies with its account, and with the pod, Secret or node it is bound to, a minute after their deletion
+// though finalizers hold them; a same-named successor does not revive it.
 import { type JWTPayload, jwtVerify } from 'jose';
 import type { Authenticator, UserInfo } from '../identity.js';
 import { serviceAccountUser } from './rbac.js';
 import type { VerificationKey } from './signingKey.js';
 import { bearerToken, unauthorized } from './unauthorized.js';
 
-/** The uid of what exists now under that name, or undefined. */
+interface Living {
+  readonly metadata: { readonly uid: string; readonly deletionTimestamp?: string | undefined };
+}
+type Lookup = (name: { namespace?: string; name: string }) => Promise<Living | undefined>;
+
+/** What exists now under that name, or undefined. */
 export interface BoundObjectLookups {
-  serviceAccountUid(name: { namespace: string; name: string }): Promise<string | undefined>;
-  podUid(name: { namespace: string; name: string }): Promise<string | undefined>;
-  secretUid(name: { namespace: string; name: string }): Promise<string | undefined>;
+  readonly serviceAccount: Lookup;
+  readonly pod: Lookup;
+  readonly secret: Lookup;
+  readonly node: Lookup;
 }
 
 export interface ServiceAccountTokenOptions {
@@ -78,7 +85,7 @@ export function makeTokenVerifier(options: ServiceAccountTokenOptions): TokenVer
 
   /** A signature stays good until the token expires, and checking it costs more than all else of a request. */
   async function verified(token: string, audiences: readonly string[]): Promise<Verified | undefined> {
-    const question = `${token} ${audiences.join(' ')}`;
+    const question = JSON.stringify([token, ...audiences]);
     const held = known.get(question);
     if (held !== undefined && now() < held.expiresAtMs) return held;
     known.delete(question);
@@ -93,7 +100,7 @@ export function makeTokenVerifier(options: ServiceAccountTokenOptions): TokenVer
     async verify(token, audiences) {
       const found = await verified(token, audiences);
       if (found === undefined) return undefined;
-      await checkAlive(found.claims, lookups);
+      await checkAlive(found.claims, lookups, now());
       return { user: found.user, audiences: found.audiences };
     },
   };
@@ -164,16 +171,31 @@ function privateClaimsOf(payload: JWTPayload): PrivateClaims {
   };
 }
 
-async function checkAlive(claims: PrivateClaims, lookups: BoundObjectLookups): Promise<void> {
-  const { namespace, serviceaccount, pod, secret } = claims;
-  const [accountUid, podUid, secretUid] = await Promise.all([
-    lookups.serviceAccountUid({ namespace, name: serviceaccount.name }),
-    pod === undefined ? undefined : lookups.podUid({ namespace, name: pod.name }),
-    secret === undefined ? undefined : lookups.secretUid({ namespace, name: secret.name }),
+/** How long a deletion may be in coming, as Kubernetes gives its clocks. */
+const LEEWAY_MS = 60_000;
+
+async function checkAlive(claims: PrivateClaims, lookups: BoundObjectLookups, nowMs: number): Promise<void> {
+  const { namespace, serviceaccount, pod, secret, node } = claims;
+  const check = async (
+    what: string,
+    bound: { name: string; uid?: string },
+    found: Promise<Living | undefined>,
+  ) => {
+    const { uid, deletionTimestamp } = (await found)?.metadata ?? {};
+    const isDeleted = deletionTimestamp !== undefined && Date.parse(deletionTimestamp) < nowMs - LEEWAY_MS;
+    if (uid === undefined || uid !== bound.uid || isDeleted)
+      throw new Error(`the ${what} of this token is gone`);
+  };
+  const at = ({ name }: { readonly name: string }) => ({ namespace, name });
+  await Promise.all([
+    check('service account', serviceaccount, lookups.serviceAccount(at(serviceaccount))),
+    pod === undefined ? undefined : check('pod', pod, lookups.pod(at(pod))),
+    secret === undefined ? undefined : check('secret', secret, lookups.secret(at(secret))),
+    // The node of a pod's token is only told: the pod itself ends with it.
+    node === undefined || pod !== undefined
+      ? undefined
+      : check('node', node, lookups.node({ name: node.name })),
   ]);
-  if (accountUid !== serviceaccount.uid) throw new Error('the service account of this token is gone');
-  if (pod !== undefined && podUid !== pod.uid) throw new Error('the pod of this token is gone');
-  if (secret !== undefined && secretUid !== secret.uid) throw new Error('the secret of this token is gone');
 }
 
 function userOf(

@@ -1,9 +1,10 @@
-// Service account tokens: for an audience and a time, bound to the account and, if asked, to a pod or a Secret.
+// Service account tokens: for an audience and a time, bound to the account and, if asked, to a pod, a Secret or a node.
 // Guarantees: no token without an expiry; what it is bound to was compared by uid before it was signed.
 import { randomUUID } from 'node:crypto';
 import { SignJWT } from 'jose';
 import type {
   AuthenticationV1TokenRequest,
+  V1Node,
   V1Pod,
   V1Secret,
   V1ServiceAccount,
@@ -47,7 +48,12 @@ export interface BoundSecret {
   readonly secret: Stored<V1Secret>;
 }
 
-export type BoundObject = BoundPod | BoundSecret;
+/** The node that the token's holder speaks from. */
+export interface BoundNode {
+  readonly boundNode: Stored<V1Node>;
+}
+
+export type BoundObject = BoundPod | BoundSecret | BoundNode;
 
 export interface TokenIssuer {
   readonly key: SigningKey;
@@ -113,23 +119,30 @@ function checkBound(
 ): void {
   const reference = spec?.boundObjectRef ?? undefined;
   if (reference === undefined) return;
-  const isBindable = reference.kind === 'Pod' || reference.kind === 'Secret';
-  if (!isBindable || (reference.apiVersion ?? 'v1') !== 'v1') {
+  const resource = BINDABLE[reference.kind ?? ''];
+  if (resource === undefined || (reference.apiVersion ?? 'v1') !== 'v1') {
     const what = `${reference.apiVersion ?? ''}, Kind=${reference.kind ?? ''}`;
-    throw statusError('BadRequest', `cannot bind token for serviceaccount to object of type ${what}`);
+    throw statusError('BadRequest', `cannot bind token to object of type ${what}`);
   }
-  const kind = { group: '', resource: reference.kind === 'Pod' ? 'pods' : 'secrets' };
+  const kind = { group: '', resource };
   const name = reference.name ?? '';
   if (bound === undefined) throw notFound(kind, name);
-  const { metadata } = 'pod' in bound ? bound.pod : bound.secret;
+  const { metadata } = objectOf(bound);
   if (reference.uid !== undefined && reference.uid !== '' && reference.uid !== metadata.uid) {
     const why = `the UID in the bound object reference (${reference.uid}) does not match the UID in record. The object might have been deleted and then recreated`;
     throw conflict(kind, name, why);
   }
-  if ('pod' in bound && (bound.pod.spec.serviceAccountName || 'default') !== account.metadata.name) {
+  if ('pod' in bound && bound.pod.spec.serviceAccountName !== account.metadata.name) {
     const why = `cannot bind token for serviceaccount "${account.metadata.name}" to pod running with different serviceaccount name.`;
     throw statusError('BadRequest', why);
   }
+}
+
+const BINDABLE: Readonly<Record<string, string>> = { Pod: 'pods', Secret: 'secrets', Node: 'nodes' };
+
+function objectOf(bound: BoundObject): Stored<KubeObject> {
+  if ('pod' in bound) return bound.pod;
+  return 'secret' in bound ? bound.secret : bound.boundNode;
 }
 
 function privateClaims(account: Stored<V1ServiceAccount>, bound: BoundObject | undefined): object {
@@ -144,6 +157,7 @@ function privateClaims(account: Stored<V1ServiceAccount>, bound: BoundObject | u
 function boundClaims(bound: BoundObject): object {
   const named = ({ metadata }: Stored<KubeObject>) => ({ name: metadata.name, uid: metadata.uid });
   if ('secret' in bound) return { secret: named(bound.secret) };
+  if ('boundNode' in bound) return { node: named(bound.boundNode) };
   return { ...(bound.node === undefined ? {} : { node: bound.node }), pod: named(bound.pod) };
 }
 

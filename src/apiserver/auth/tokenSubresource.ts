@@ -1,5 +1,5 @@
 // POST serviceaccounts/<name>/token: a TokenRequest in, the same with a token in its status out.
-// Guarantees: the account, and the pod or Secret it asks to be bound to, are those that exist now.
+// Guarantees: the account, and the pod, Secret or node it asks to be bound to, are those that exist now.
 import type {
   AuthenticationV1TokenRequest,
   V1BoundObjectReference,
@@ -39,6 +39,10 @@ export function makeTokenSubresource({ issuer, lookups, admission }: Deps): Subr
     const { kind, name = '' } = reference ?? {};
     if (name === '') return undefined;
     if (kind === 'Pod') return boundPod(namespace, name);
+    if (kind === 'Node') {
+      const boundNode = await lookups.node({ name });
+      return boundNode === undefined ? undefined : { boundNode };
+    }
     const secret = kind === 'Secret' ? await lookups.secret({ namespace, name }) : undefined;
     return secret === undefined ? undefined : { secret };
   }

@@ -6,6 +6,7 @@ import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
+import { subjectUser } from '../../api/certificates/subject.js';
 import type { Log } from '../../api/log.js';
 import { statusError } from '../../api/status.js';
 import { type ApiRequest, type ApiResponse, jsonResponse } from '../exchange.js';
@@ -13,6 +14,7 @@ import type { Handler } from '../handler.js';
 import type { Credentials, UserInfo } from '../identity.js';
 import { joinTunnel, refuseUpgrade } from './tunnel.js';
 import { sendOverWebSocket, webSocketAnswer } from './webSocket.js';
+import { webSocketAuthorization } from './webSocketToken.js';
 
 export interface TlsFiles {
   readonly cert: string | Buffer;
@@ -205,7 +207,9 @@ class HttpRequest implements ApiRequest {
 const byConnection = new WeakMap<TLSSocket, Credentials>();
 
 function credentialsOf(incoming: http.IncomingMessage): Credentials {
-  const { authorization } = incoming.headers;
+  const { headers } = incoming;
+  const isUpgrade = headers.upgrade !== undefined;
+  const authorization = headers.authorization ?? (isUpgrade ? webSocketAuthorization(headers) : undefined);
   const known = connectionCredentials(incoming.socket as TLSSocket);
   return authorization === undefined ? known : { ...known, authorization };
 }
@@ -214,18 +218,19 @@ function connectionCredentials(socket: TLSSocket): Credentials {
   const known = byConnection.get(socket);
   if (known !== undefined) return known;
   // Not `authorized`: a certificate of another authority counts as none, and the token still may.
-  const subject = socket.authorized === true ? socket.getPeerCertificate().subject : undefined;
+  const certificate = socket.authorized === true ? socket.getPeerCertificate() : undefined;
   const found: Credentials =
-    subject?.CN === undefined
+    certificate?.subject === undefined
       ? {}
-      : { certificate: { commonName: first(subject.CN), organizations: list(subject.O) } };
+      : {
+          certificate: {
+            ...subjectUser(certificate.subject),
+            notAfterMs: Date.parse(certificate.valid_to),
+          },
+        };
   byConnection.set(socket, found);
   return found;
 }
-
-const list = (value: string | string[] | undefined): string[] =>
-  value === undefined ? [] : Array.isArray(value) ? value : [value];
-const first = (value: string | string[]): string => list(value)[0] ?? '';
 
 /** By events: iterating over the stream costs several turns of the event loop for a body of one piece. */
 function readBody(incoming: http.IncomingMessage): Promise<Buffer> {

@@ -1,6 +1,7 @@
 // DELETE: marks or removes one object, as its finalizers and grace allow.
 // Guarantees: preconditions are judged on the version that is deleted; a change in between means another look.
 import type { V1DeleteOptions } from '../../api/gen/types.js';
+import type { KubeObject } from '../../api/object.js';
 import { conflict, notFound, qualifiedResource } from '../../api/status.js';
 import { StoreError } from '../../store/store.js';
 import type { Machinery } from '../machinery.js';
@@ -20,16 +21,24 @@ export interface Deletion {
   readonly uid: string;
 }
 
+/** `isAdmitted`: admission has agreed to the request that this is a part of. */
 export async function deleteObject(
   machinery: Machinery,
   context: WriteContext,
   options: V1DeleteOptions,
+  { isAdmitted = false } = {},
 ): Promise<Deletion> {
   const { kind, name } = context;
   for (let attempt = 1; ; attempt += 1) {
     const held = await readCurrent(machinery, context);
     try {
-      return await attemptDelete(machinery, context, options, held);
+      const admit = (old: KubeObject) => validateAdmission(machinery, context, { operation: 'delete', old });
+      return await attemptDelete(
+        machinery,
+        { ...context, admit: isAdmitted ? undefined : admit },
+        options,
+        held,
+      );
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
       if (error.code === 'MISSING' && error.key === held.key) throw notFound(kind.type, name);
@@ -41,14 +50,14 @@ export async function deleteObject(
 
 async function attemptDelete(
   machinery: Machinery,
-  context: WriteContext,
+  context: WriteContext & { readonly admit: ((old: KubeObject) => Promise<void>) | undefined },
   options: V1DeleteOptions,
   held: CachedObject,
 ): Promise<Deletion> {
   const { kind, dryRun } = context;
   const old = held.parse();
   checkPreconditions(context, options, held, old.metadata?.uid ?? '');
-  await validateAdmission(machinery, context, { operation: 'delete', old });
+  await context.admit?.(old);
   const plan = planDeletion(kind, old, options, machinery.now());
   const uid = old.metadata?.uid ?? '';
   if (plan.action === 'keep') return { removed: false, bytes: held.bytes, uid };

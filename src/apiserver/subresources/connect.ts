@@ -1,5 +1,6 @@
 // pods/exec, attach and portforward: the client's upgraded connection, joined to the kubelet's.
-// Guarantees: the bytes after the switch of protocols are passed through unread; a refusal by the kubelet is passed back.
+// Guarantees: the bytes after the switch of protocols are passed through unread; a refusal by the kubelet is passed back;
+// who may only read gets no connection, though a WebSocket is asked for by GET.
 import type { V1Pod } from '../../api/gen/types.js';
 import type { KindDefinition } from '../../api/kind.js';
 import { statusError } from '../../api/status.js';
@@ -18,6 +19,7 @@ export async function connectPod(
   call: Call,
 ): Promise<ApiResponse> {
   const { info, query, request } = call;
+  call.demand('create');
   const context = writeContext(kind, call);
   const pod = (await readCurrent(machinery, context)).parse<V1Pod>();
   await validateAdmission(machinery, context, { operation: 'connect', old: pod });

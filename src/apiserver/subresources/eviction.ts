@@ -1,14 +1,16 @@
 // pods/eviction: a deletion that a drain asks for, within the disruption budget of the pod.
-// Guarantees: a budget is spent before its pod is deleted, by one writer at a time; without room nothing changes.
+// Guarantees: a budget is spent before its pod is deleted, by one writer at a time; without room, or when admission refuses
+// it, nothing changes.
 import type { V1Eviction, V1Pod, V1PodDisruptionBudget } from '../../api/gen/types.js';
 import type { Draft, KindDefinition } from '../../api/kind.js';
+import type { KubeObject } from '../../api/object.js';
 import { POD_DISRUPTION_BUDGETS } from '../../api/resources.js';
 import { compileLabelSelector } from '../../api/selectors.js';
 import { statusError } from '../../api/status.js';
 import { isType } from '../discovery/resources.js';
 import { type ApiResponse, jsonResponse } from '../exchange.js';
 import { type Call, type Machinery, timestamp } from '../machinery.js';
-import type { WriteContext } from '../registry/admit.js';
+import { mutate, validateAdmission, type WriteContext } from '../registry/admit.js';
 import { deleteObject } from '../registry/delete.js';
 import { listPrefix } from '../registry/keys.js';
 import type { DraftObject } from '../registry/metadata.js';
@@ -24,16 +26,20 @@ const TARGET = {
 };
 
 export async function evict(machinery: Machinery, kind: KindDefinition, call: Call): Promise<ApiResponse> {
-  const { deleteOptions, metadata } = decodeOther<V1Eviction>('V1Eviction', await readData(call));
+  const eviction = decodeOther<V1Eviction>('V1Eviction', await readData(call));
+  const { deleteOptions, metadata } = eviction;
   const { options, dryRun } = deleteRequest(deleteOptions ?? {}, call.query);
   const context = { ...writeContext(kind, call), dryRun };
   if ((metadata?.name ?? context.name) !== context.name) {
     throw statusError('BadRequest', 'name in URL does not match name in Eviction object');
   }
   const pod = (await readCurrent(machinery, context)).parse<V1Pod>();
+  const subject = { operation: 'create', object: eviction as Draft<KubeObject>, old: pod } as const;
+  await mutate(machinery, context, subject);
+  await validateAdmission(machinery, context, subject);
   await spendBudget(machinery, context, pod);
   await tellWhy(machinery, context);
-  await deleteObject(machinery, context, options);
+  await deleteObject(machinery, context, options, { isAdmitted: true });
   return jsonResponse(201, { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 });
 }
 

@@ -1,12 +1,19 @@
 // One request passed on to a kubelet, a pod or a service, and its answer passed back.
-// Guarantees: the client's credentials for this server never travel on; what belongs to one connection stays on it.
+// Guarantees: the client's credentials for this server never travel on; what belongs to one connection stays on it; an
+// answer whose end could be read in two ways is none.
 import http from 'node:http';
 import https from 'node:https';
-import { statusError } from '../../api/status.js';
+import { type ApiError, statusError } from '../../api/status.js';
 import type { ApiResponse } from '../exchange.js';
+import { PROTOCOLS, withoutBearer } from '../http/webSocketToken.js';
 
-// Of the connection itself (RFC 9110, 7.6.1), or for us alone: none of these travels on.
-const OWN_HEADERS = new Set(['authorization', 'host', 'keep-alive', 'transfer-encoding', 'te', 'trailer']);
+/** Of the connection itself (RFC 9110, 7.6.1), besides what its Connection header names. */
+const OF_CONNECTION = new Set([
+  ...['connection', 'keep-alive', 'te', 'trailer', 'transfer-encoding', 'upgrade'],
+  ...['proxy-connection', 'proxy-authenticate', 'proxy-authorization'],
+]);
+/** For us alone, or made anew. */
+const OWN_HEADERS = new Set(['authorization', 'host', 'content-length', 'accept-encoding']);
 
 export interface Target {
   readonly host: string;
@@ -34,64 +41,65 @@ export interface Forwarded {
 
 /** The answer, streamed; with `upgrade`, a tunnel if the other side agrees to switch protocols. */
 export function forward(target: Target, sent: Forwarded): Promise<ApiResponse> {
-  const { host, port, tls, what } = target;
+  const { host, port, tls } = target;
   const { method, path, signal, body } = sent;
   const asked = { host, port, method, path, headers: headersFor(sent), signal };
-  // Small servers end their lines without a carriage return; Kubernetes reads that.
-  const options = { ...asked, agent: false as const, insecureHTTPParser: true };
+  const options = { ...asked, agent: false as const };
   return new Promise((resolve, reject) => {
     const request =
       tls === undefined
         ? http.request(options)
         : https.request({ ...options, ...tls, rejectUnauthorized: tls.ca !== undefined });
-    request.once('upgrade', (response, socket, head) =>
-      resolve({
-        status: 101,
-        headers: flatten(response.headers),
-        body: Buffer.alloc(0),
-        tunnel: { socket, head },
-      }),
-    );
+    request.once('upgrade', (response, socket, head) => {
+      if (sent.upgrade) {
+        const headers = flatten(response.headers, new Set());
+        return resolve({ status: 101, headers, body: Buffer.alloc(0), tunnel: { socket, head } });
+      }
+      // Who did not ask for another protocol would take what follows for further answers.
+      socket.destroy();
+      reject(unreachable(target, new Error('it switched protocols without being asked to')));
+    });
     request.once('response', (response) =>
       resolve({
         status: response.statusCode ?? 502,
-        headers: flatten(response.headers, OWN_HEADERS),
+        headers: flatten(response.headers, ofConnection(response.headers.connection)),
         body: response,
       }),
     );
-    request.once('error', (cause) => {
-      const [reason, message] =
-        target.isProxied === true
-          ? (['ServiceUnavailable', `error trying to reach service: ${cause.message}`] as const)
-          : (['InternalError', `error dialing backend of ${what}: ${cause.message}`] as const);
-      reject(statusError(reason, message, undefined, { cause }));
-    });
+    request.once('error', (cause) => reject(unreachable(target, cause)));
     request.end(body);
   });
 }
 
-function headersFor({ headers, upgrade, body }: Forwarded): http.OutgoingHttpHeaders {
-  const sent: http.OutgoingHttpHeaders = {};
-  for (const [name, value] of Object.entries(headers)) {
-    const isOfConnection = name === 'connection' || name === 'upgrade' || name === 'content-length';
-    if (value === undefined || OWN_HEADERS.has(name) || name.startsWith('impersonate-')) continue;
-    if (isOfConnection && !upgrade) continue;
-    if (name === 'accept-encoding') continue;
-    sent[name] = value;
-  }
-  // An upgrade has no body: a chunk that says so would stand where the stream's first bytes belong.
-  if (upgrade) sent['content-length'] = '0';
-  else if (body !== undefined) sent['content-length'] = body.length;
-  return sent;
+function unreachable({ what, isProxied = false }: Target, cause: Error): ApiError {
+  const [reason, message] = isProxied
+    ? (['ServiceUnavailable', `error trying to reach service: ${cause.message}`] as const)
+    : (['InternalError', `error dialing backend of ${what}: ${cause.message}`] as const);
+  return statusError(reason, message, undefined, { cause });
 }
 
-function flatten(
-  headers: http.IncomingHttpHeaders,
-  without: ReadonlySet<string> = new Set(),
-): Record<string, string> {
+function headersFor({ headers, upgrade, body }: Forwarded): http.OutgoingHttpHeaders {
+  const sent: http.OutgoingHttpHeaders = {};
+  const stays = ofConnection(headers['connection']);
+  for (const [name, value] of Object.entries(headers)) {
+    if (value === undefined || stays.has(name) || OWN_HEADERS.has(name) || name.startsWith('impersonate-'))
+      continue;
+    sent[name] = name === PROTOCOLS ? withoutBearer(value) : value;
+  }
+  // An upgrade has no body: a chunk that says so would stand where the stream's first bytes belong.
+  if (upgrade) return { ...sent, connection: 'Upgrade', upgrade: headers['upgrade'], 'content-length': '0' };
+  return body === undefined ? sent : { ...sent, 'content-length': body.length };
+}
+
+function ofConnection(named: string | undefined): ReadonlySet<string> {
+  const names = (named ?? '').split(',').map((name) => name.trim().toLowerCase());
+  return new Set([...OF_CONNECTION, ...names]);
+}
+
+function flatten(headers: http.IncomingHttpHeaders, without: ReadonlySet<string>): Record<string, string> {
   const flat: Record<string, string> = {};
   for (const [name, value] of Object.entries(headers)) {
-    if (value === undefined || without.has(name) || (without.size > 0 && name === 'connection')) continue;
+    if (value === undefined || without.has(name)) continue;
     flat[name] = Array.isArray(value) ? value.join(', ') : value;
   }
   return flat;

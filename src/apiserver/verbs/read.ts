@@ -1,8 +1,10 @@
 // GET, LIST and WATCH: answers made of the cache's bytes.
-// Guarantees: a read without resourceVersion sees every write that was answered before it.
+// Guarantees: a read without resourceVersion sees every write that was answered before it; a read that names an object
+// shows no other.
 import type { KindDefinition } from '../../api/kind.js';
 import { apiVersionOf } from '../../api/resources.js';
-import { notFound } from '../../api/status.js';
+import { demandedFields, demandedName } from '../../api/selectors.js';
+import { notFound, statusError } from '../../api/status.js';
 import { type ApiResponse, bytesResponse } from '../exchange.js';
 import type { Call, Machinery } from '../machinery.js';
 import { PROTOBUF_TYPE } from '../output/negotiate.js';
@@ -50,13 +52,11 @@ export async function getList(machinery: Machinery, kind: KindDefinition, call: 
 
 export async function getWatch(machinery: Machinery, kind: KindDefinition, call: Call): Promise<ApiResponse> {
   const { info, query, request } = call;
-  // A watch of one object by its URL is a watch of its name.
-  const narrowed = info.name === '' || query.has('fieldSelector') ? query : named(query, info.name);
   const isProtobuf = call.negotiated.media === PROTOBUF_TYPE;
   const body = await watchObjects(machinery, {
     kind,
     namespace: kind.type.resource === 'namespaces' ? '' : info.namespace,
-    query: narrowed,
+    query: info.name === '' ? query : named(query, info.name),
     encode: encoderOf(machinery, kind, call),
     frame: isProtobuf ? protobufFrame : undefined,
     shownAs: shownAs(kind, call),
@@ -85,9 +85,15 @@ function shownAs(kind: KindDefinition, call: Call) {
   return { kind: type.kind, apiVersion: apiVersionOf(type) };
 }
 
+/** The name was authorized, so nothing else is shown, whatever else is selected. */
 function named(query: URLSearchParams, name: string): URLSearchParams {
+  const asked = query.get('fieldSelector') ?? '';
+  if ((demandedName(demandedFields(asked)) ?? name) !== name) {
+    throw statusError('BadRequest', "fieldSelector metadata.name doesn't match requested name");
+  }
   const copy = new URLSearchParams(query);
-  copy.set('fieldSelector', `metadata.name=${name}`);
+  const escaped = name.replace(/[\\,=]/g, '\\$&');
+  copy.set('fieldSelector', `metadata.name=${escaped}${asked === '' ? '' : `,${asked}`}`);
   return copy;
 }
 

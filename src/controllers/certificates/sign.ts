@@ -1,9 +1,11 @@
 // Signs certificates with the cluster's authority.
-// Guarantees: a certificate never outlives the authority; it holds for what was asked and for nothing else.
+// Guarantees: a certificate never outlives the authority; it holds for what was asked and for nothing else, as those read
+// it who will authenticate its holder.
 import 'reflect-metadata'; // before x509, which reads it while loading
-import { createPrivateKey, webcrypto } from 'node:crypto';
+import { createPrivateKey, webcrypto, X509Certificate } from 'node:crypto';
 import * as x509 from '@peculiar/x509';
-import { alternativeNames, type ReadRequest } from './request.js';
+import { type CertificateUser, subjectUser } from '../../api/certificates/subject.js';
+import type { ReadRequest, RequestedCertificate } from './request.js';
 
 /** Clocks of others may be behind ours. */
 const BACKDATE_MS = 5 * 60 * 1000;
@@ -47,12 +49,11 @@ export interface SigningWish {
   readonly now: number;
 }
 
-/** The PEM of the certificate. */
+/** The PEM of the certificate. Throws RangeError when its holder would not be who was asked for. */
 export async function sign(authority: SigningAuthority, wish: SigningWish): Promise<string> {
-  const { pkcs10 } = wish.request;
+  const { pkcs10, asked } = wish.request;
   const issuer = new x509.X509Certificate(authority.cert);
   const { key, algorithm } = await importKey(authority.key);
-  const names = alternativeNames(pkcs10);
   const ends = wish.now + lifetimeMs(authority.durationMs, wish.expirationSeconds);
   const certificate = await x509.X509CertificateGenerator.create({
     serialNumber: serial(),
@@ -67,10 +68,34 @@ export async function sign(authority: SigningAuthority, wish: SigningWish): Prom
       ...usageExtensions(wish.usages),
       new x509.BasicConstraintsExtension(false, undefined, true),
       await x509.AuthorityKeyIdentifierExtension.create(issuer),
-      ...(names === undefined ? [] : [names]),
+      ...nameExtensions(asked),
     ],
   });
-  return `${certificate.toString('pem')}\n`;
+  const pem = `${certificate.toString('pem')}\n`;
+  checkHolder(pem, asked);
+  return pem;
+}
+
+/** Read as the servers read it: whatever the libraries made of the subject, nobody becomes someone else by it. */
+function checkHolder(pem: string, { commonName, organizations }: CertificateUser): void {
+  const holder = subjectUser(new X509Certificate(pem).toLegacyObject().subject ?? {});
+  const names = ({ commonName: name, organizations: groups }: CertificateUser) =>
+    JSON.stringify([name, ...groups]);
+  if (names(holder) === names({ commonName, organizations })) return;
+  throw new RangeError('the certificate would not name whom the csr names');
+}
+
+/** Names of other kinds are not signed: nobody has judged them. */
+function nameExtensions({ dnsNames, ipAddresses, emails, uris }: RequestedCertificate): x509.Extension[] {
+  const of = (type: x509.GeneralNameType, values: readonly string[]) =>
+    values.map((value) => ({ type, value }));
+  const names = [
+    ...of('dns', dnsNames),
+    ...of('ip', ipAddresses),
+    ...of('email', emails),
+    ...of('url', uris),
+  ];
+  return names.length === 0 ? [] : [new x509.SubjectAlternativeNameExtension(names)];
 }
 
 export function lifetimeMs(longestMs: number, expirationSeconds: number | undefined): number {

@@ -119,6 +119,7 @@ async function answer(
       return json(response, await checkpoint({ runtime, pods, directory }, asked));
     }
     case 'run': {
+      if (request.method !== 'POST') throw new HttpError(405, '405: Method Not Allowed');
       const pod = podOf(options.pods, route);
       const id = await runningContainer(options.runtime, pod, route.container);
       const cmd = (query.get('cmd') ?? '').split(' ').filter((word) => word !== '');

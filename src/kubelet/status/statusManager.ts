@@ -164,7 +164,8 @@ export class StatusManager {
       const { name, namespace } = metadata;
       return (await client.of(PODS).get({ name, namespace })).metadata.uid !== metadata.uid;
     } catch (error) {
-      if (ApiError.is(error, 'NotFound')) return true;
+      // A node may read no pods but its own: one that is refused is gone, or another node's.
+      if (ApiError.is(error, 'NotFound', 'Forbidden')) return true;
       throw error;
     }
   }

@@ -102,6 +102,7 @@ describe('identities x verbs x resources', () => {
     'list pods': ['GET', '/api/v1/namespaces/team/pods'],
     'list pods elsewhere': ['GET', '/api/v1/namespaces/other/pods'],
     'list all pods': ['GET', '/api/v1/pods'],
+    'list pods of n1': ['GET', '/api/v1/pods?fieldSelector=spec.nodeName%3Dn1'],
     'watch pods': ['GET', '/api/v1/namespaces/team/pods?watch=1&timeoutSeconds=1'],
     'read secrets': ['GET', '/api/v1/namespaces/team/secrets'],
     'create config maps': [
@@ -145,15 +146,7 @@ describe('identities x verbs x resources', () => {
       ...['read version', 'ask about themselves', 'list pods', 'watch pods', 'read secrets', 'exec'],
       ...['create config maps', 'delete config maps', 'get a token', 'create roles'],
     ],
-    kubelet: [
-      'read version',
-      'ask about themselves',
-      'list all pods',
-      'list pods',
-      'list pods elsewhere',
-      'watch pods',
-      'read nodes',
-    ],
+    kubelet: ['read version', 'ask about themselves', 'list pods of n1'],
     root: Object.keys(asks),
   };
   it.each(Object.keys(identities) as (keyof typeof identities)[])('%s', async (who) => {

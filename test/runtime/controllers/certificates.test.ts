@@ -13,6 +13,7 @@ import {
 import { ApiError } from '../../../src/api/status.js';
 import { openHttps } from '../../../src/client/httpTransport.js';
 import { openClient } from '../../../src/client/typedClient.js';
+import { craftRequest, element, named, OID, pemOf, STRING, text } from '../../support/certificateRequests.js';
 import { until } from '../../support/until.js';
 import { openWorld, type World } from './support/world.js';
 
@@ -148,6 +149,39 @@ it("a request against its signer's rule fails with the reason", async () => {
   );
   expect(certificate).toBeUndefined();
 }, 60_000);
+
+const MASTERS = 'system:masters';
+const jane = named(OID.commonName, text('jane'));
+const wide = Buffer.concat([...MASTERS].map((char) => Buffer.from([0, 0, 0, char.charCodeAt(0)])));
+const plain = craftRequest(jane);
+const derOf = (pem: string) => Buffer.from(pem.replace(/-----.*-----|\s/g, ''), 'base64');
+
+it.each<[string, string]>([
+  ['a constructed UTF8String', crafted(named(OID.organization, element(0x2c, text(MASTERS))))],
+  [
+    'a constructed PrintableString',
+    crafted(named(OID.organization, element(0x33, text(MASTERS, STRING.printable)))),
+  ],
+  ['an object id that is not minimal', crafted(named('5504800a', text(MASTERS)))],
+  ['a UniversalString', crafted(named(OID.organization, element(STRING.universal, wide)))],
+  [
+    'a second block after one whose labels differ',
+    pemOf(derOf(plain.pem), 'CERTIFICATE REQUEST', 'CERTIFICATE') +
+      crafted(named(OID.organization, text(MASTERS))),
+  ],
+  ['a second block', plain.pem + crafted(named(OID.organization, text(MASTERS)))],
+])('system:masters in %s is never signed, also not when approved', async (_, pem) => {
+  const signerName = 'kubernetes.io/kube-apiserver-client';
+  const create = world.client.of(CERTIFICATE_SIGNING_REQUESTS).create({
+    metadata: { name: 'hidden' },
+    spec: { request: Buffer.from(pem).toString('base64'), signerName, usages: ['client auth'] },
+  });
+  await expect(create).rejects.toThrow(/unable to parse csr|PEM block type must be CERTIFICATE REQUEST/);
+});
+
+function crafted(name: Uint8Array): string {
+  return craftRequest(jane, name).pem;
+}
 
 it('a serving certificate has the names that were asked for', async () => {
   await ask(BOOTSTRAPPER, {

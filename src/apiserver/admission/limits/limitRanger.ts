@@ -5,9 +5,10 @@ import type { Draft } from '../../../api/kind.js';
 import type { Stored } from '../../../api/object.js';
 import { PERSISTENT_VOLUME_CLAIMS, PODS } from '../../../api/resources.js';
 import { forbidden } from '../../../api/status.js';
-import type { AdmissionPlugin } from '../../admission.js';
+import type { AdmissionPlugin, AdmissionRequest } from '../../admission.js';
+import { isMirror } from '../../auth/podReferences.js';
 import type { AdmissionLookups } from '../lookups.js';
-import { draftOf, MIRROR_ANNOTATION } from '../requests.js';
+import { draftOf, isAbout } from '../requests.js';
 import { brokenBounds, defaultsOf, missingOf, podResources, type Resources, resourcesOf } from './limits.js';
 
 const ANNOTATION = 'kubernetes.io/limit-ranger';
@@ -23,7 +24,7 @@ export function makeLimitRanger({ limitRanges }: Pick<AdmissionLookups, 'limitRa
     name: 'LimitRanger',
     mutate(request) {
       const pod = draftOf(request, PODS, 'create');
-      if (pod?.spec === undefined || pod.metadata?.annotations?.[MIRROR_ANNOTATION] !== undefined) return;
+      if (pod?.spec === undefined || isMirror(pod)) return;
       const defaults = defaultsOf(itemsOf(request.namespace));
       const notes = [
         ...(pod.spec.containers ?? []).flatMap((one) => fill(one, defaults, 'container')),
@@ -39,7 +40,7 @@ export function makeLimitRanger({ limitRanges }: Pick<AdmissionLookups, 'limitRa
     validate(request) {
       const items = itemsOf(request.namespace);
       if (items.length === 0) return;
-      const pod = draftOf(request, PODS, 'create') as V1Pod | undefined;
+      const pod = (draftOf(request, PODS, 'create') ?? resizedPod(request)) as V1Pod | undefined;
       const claim = draftOf(request, PERSISTENT_VOLUME_CLAIMS, 'create', 'update') as
         | V1PersistentVolumeClaim
         | undefined;
@@ -56,13 +57,18 @@ export function makeLimitRanger({ limitRanges }: Pick<AdmissionLookups, 'limitRa
   };
 }
 
+/** Nothing is filled in there, but bounds hold as they do for a new pod. */
+function resizedPod(request: AdmissionRequest): AdmissionRequest['object'] {
+  return isAbout(request, PODS) && request.subresource === 'resize' ? request.object : undefined;
+}
+
 interface Measured {
   readonly type: string;
   readonly resources: Resources;
 }
 
 function measuredPod({ metadata, spec }: V1Pod): Measured[] {
-  if (spec === undefined || metadata?.annotations?.[MIRROR_ANNOTATION] !== undefined) return [];
+  if (spec === undefined || isMirror({ metadata })) return [];
   const containers = [...spec.containers, ...(spec.initContainers ?? [])];
   return [
     ...containers.map((container) => ({ type: 'Container', resources: resourcesOf(container) })),

@@ -10,8 +10,13 @@ const selector = { matchLabels: labels };
 const template = { metadata: { labels }, spec: pod };
 const job = { template: { spec: { ...pod, restartPolicy: 'Never' } } };
 const target = { kind: 'Deployment', name: 'web', apiVersion: 'apps/v1' };
-/** A request in PEM, whose body nobody reads here. */
-const request = btoa('-----BEGIN CERTIFICATE REQUEST-----\nMAA=\n-----END CERTIFICATE REQUEST-----\n');
+/** A request for a certificate of CN=alice. */
+const der =
+  'MIHLMHICAQAwEDEOMAwGA1UEAwwFYWxpY2UwWTATBgcqhkjOPQIBBggqhkjOPQMBBwNCAARGSewIxFiR' +
+  '40T/hus3G7+r+l5JMNm/Pfd0Z9k3bopLLrt29bODi7l2lgjA4KHmI0GAYSFeoMXnMVV+txwb+15NoAAw' +
+  'CgYIKoZIzj0EAwIDSQAwRgIhAOGj7rD6rdrS+9BOn+9ysBmN1U8ysDDH+n6UiHiMC3SyAiEAoqTLcxCZ' +
+  'ephgaPYKmUckevy7whgP49sX9CK51OtAvqg=';
+const request = btoa(`-----BEGIN CERTIFICATE REQUEST-----\n${der}\n-----END CERTIFICATE REQUEST-----\n`);
 
 const BODIES: Readonly<Record<string, object>> = {
   configmaps: {},

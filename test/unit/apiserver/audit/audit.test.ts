@@ -1,5 +1,5 @@
 // Which requests are recorded, how much of them, and where.
-import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -9,6 +9,7 @@ import { auditEvent } from '../../../../src/apiserver/audit/event.js';
 import { readPolicy, uniformPolicy } from '../../../../src/apiserver/audit/policy.js';
 import { parseRequest } from '../../../../src/apiserver/requestInfo.js';
 import type { RequestTrace } from '../../../../src/apiserver/requestTrace.js';
+import { until } from '../../../support/until.js';
 
 const trace = (method: string, url: string, name = 'jane', groups = ['dev']): RequestTrace => {
   const { pathname, searchParams } = new URL(url, 'http://x');
@@ -122,4 +123,46 @@ it('the file is private, grows by lines, and is set aside', async () => {
   } finally {
     await rm(dir, { recursive: true, force: true });
   }
+});
+
+describe('what is set aside', () => {
+  const line = (n: number) => `${n} ${'x'.repeat(600_000)}`;
+  async function written(maxBackups: number, foreign: readonly string[]): Promise<Map<string, string>> {
+    const dir = await mkdtemp(path.join(tmpdir(), 'audit-'));
+    try {
+      for (const name of foreign) await writeFile(path.join(dir, name), name);
+      const log = openAuditLog({
+        path: path.join(dir, 'audit.log'),
+        maxSizeMb: 1,
+        maxBackups,
+        log: silentLog,
+      });
+      for (let n = 0; n < 8; n += 1) log.write(line(n));
+      await log.close();
+      const most = maxBackups === 0 ? 8 : maxBackups + 1;
+      return await until(async () => {
+        const names = await readdir(dir);
+        expect(names.length).toBe(most + foreign.length);
+        const texts = names.map(
+          async (name) => [name, await readFile(path.join(dir, name), 'utf8')] as const,
+        );
+        return new Map(await Promise.all(texts));
+      });
+    } finally {
+      await rm(dir, { recursive: true, force: true });
+    }
+  }
+  it('is the newest of it, and files of others stay whatever they are called', async () => {
+    const foreign = ['audit-archive.log', 'audit-zz.log', 'audit-server-2020-01-01T00-00-00.000.log'];
+    const files = await written(2, foreign);
+    for (const name of foreign) expect(files.get(name)).toBe(name);
+    const own = [...files]
+      .filter(([name]) => !foreign.includes(name))
+      .map(([, text]) => Number(text.split(' ')[0]));
+    expect(own.sort()).toEqual([5, 6, 7]);
+  });
+  it('is never overwritten, though many are set aside in one millisecond', async () => {
+    const lines = [...(await written(0, [])).values()].map((text) => Number(text.split(' ')[0]));
+    expect(lines.sort()).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
+  });
 });

@@ -109,10 +109,14 @@ describe('the escalation check', () => {
       'roles.rbac.authorization.k8s.io "new" is forbidden: user "jane" (groups=["dev" "system:authenticated"]) is attempting to grant RBAC permissions not currently held:\n{APIGroups:[""], Resources:["secrets"], Verbs:["get"]}',
     );
   });
-  it('lets labels of a strong role be changed', () => {
-    expect(
-      check(request(ROLES, { rules: secrets, metadata: { labels: { a: 'b' } } }, { rules: secrets })),
-    ).not.toThrow();
+  it.each([
+    ['labels', { labels: { a: 'b' } }, 'not currently held'],
+    ['annotations', { annotations: { a: 'b' } }, 'not currently held'],
+    ['owners and finalizers', { ownerReferences: [], finalizers: ['a/b'] }, undefined],
+  ])('%s of a strong role', (_, metadata, refusal) => {
+    const changed = check(request(ROLES, { rules: secrets, metadata }, { rules: secrets, metadata: {} }));
+    if (refusal === undefined) expect(changed).not.toThrow();
+    else expect(changed).toThrow(refusal);
   });
   it('refuses to bind a stronger role, unless bind is allowed', () => {
     informers.of(CLUSTER_ROLES).set({ metadata: { name: 'strong' }, rules: secrets });
@@ -135,8 +139,21 @@ describe('the escalation check', () => {
     expect(check(binding)).toThrow('roles.rbac.authorization.k8s.io "none" not found');
   });
   it('refuses an aggregated role to one who has not everything', () => {
-    expect(check(request(ROLES, { rules: [], aggregationRule: { clusterRoleSelectors: [] } }))).toThrow(
-      'not currently held',
-    );
+    const refusal = 'must have cluster-admin privileges to use the aggregationRule';
+    const aggregated = {
+      rules: [],
+      aggregationRule: { clusterRoleSelectors: [{ matchLabels: { a: 'b' } }] },
+    };
+    expect(check(request(CLUSTER_ROLES, aggregated))).toThrow(refusal);
+    expect(check(request(CLUSTER_ROLES, { rules: [] }, aggregated))).toThrow(refusal);
+    const none = { rules: [], aggregationRule: { clusterRoleSelectors: [] } };
+    expect(check(request(CLUSTER_ROLES, none))).not.toThrow();
+  });
+  it('a binding’s labels need what it grants', () => {
+    informers.of(CLUSTER_ROLES).set({ metadata: { name: 'strong' }, rules: secrets });
+    const binding = { roleRef: { kind: 'ClusterRole', name: 'strong' }, subjects: [], metadata: {} };
+    const labelled = { ...binding, metadata: { labels: { a: 'b' } } };
+    expect(check(request(ROLE_BINDINGS, labelled, binding))).toThrow('not currently held');
+    expect(check(request(ROLE_BINDINGS, binding, binding))).not.toThrow();
   });
 });

@@ -4,6 +4,7 @@ import { decodeJwt, decodeProtectedHeader, SignJWT } from 'jose';
 import { describe, expect, it } from 'vitest';
 import type {
   AuthenticationV1TokenRequest,
+  V1Node,
   V1Pod,
   V1Secret,
   V1ServiceAccount,
@@ -37,7 +38,11 @@ function setUp({
   saUid = 'sa-1',
   podUid = 'pod-1' as string | undefined,
   secretUid = 'secret-1',
+  nodeUid = 'node-1' as string | undefined,
+  deletionTimestamp = undefined as string | undefined,
 } = {}) {
+  const living = (uid: string | undefined) => async () =>
+    uid === undefined ? undefined : { metadata: { uid, deletionTimestamp } };
   let now = START;
   const issuer = makeTokenIssuer({
     privateKeyPem,
@@ -50,9 +55,10 @@ function setUp({
     issuers: ['https://k'],
     now: () => now,
     lookups: {
-      serviceAccountUid: async () => saUid,
-      podUid: async () => podUid,
-      secretUid: async () => secretUid,
+      serviceAccount: living(saUid),
+      pod: living(podUid),
+      secret: living(secretUid),
+      node: living(nodeUid),
     },
   });
   const own = makeServiceAccountTokenAuthenticator(verifier, ['https://k']);
@@ -122,6 +128,44 @@ describe('a token is refused without a reason', () => {
     );
     expect((await login(token))?.name).toBe('system:serviceaccount:ns:bot');
     await expect(setUp({ secretUid: 'secret-2' }).login(token)).rejects.toMatchObject({ code: 401 });
+  });
+  it('dies with the node that it is bound to', async () => {
+    const boundObjectRef = { kind: 'Node', apiVersion: 'v1', name: 'n1', uid: 'node-1' };
+    const { issuer, login } = setUp();
+    const boundNode = { metadata: { name: 'n1', uid: 'node-1' } } as Stored<V1Node>;
+    const { token } = await issuer.issue({ spec: { boundObjectRef } }, account, { boundNode });
+    expect(decodeJwt(token)['kubernetes.io']).toEqual({
+      namespace: 'ns',
+      node: { name: 'n1', uid: 'node-1' },
+      serviceaccount: { name: 'bot', uid: 'sa-1' },
+    });
+    expect((await login(token))?.extra).toMatchObject({
+      'authentication.kubernetes.io/node-name': ['n1'],
+      'authentication.kubernetes.io/node-uid': ['node-1'],
+    });
+    for (const nodeUid of ['node-2', ''])
+      await expect(setUp({ nodeUid }).login(token)).rejects.toMatchObject(refused);
+  });
+  it.each([
+    ['account', {}, undefined],
+    ['pod', boundToPod, { pod }],
+  ] as const)(
+    'a minute after the deletion of its %s, whatever finalizers hold',
+    async (_, request, bound) => {
+      const deletionTimestamp = new Date(START).toISOString();
+      const { issuer, login, pass } = setUp({ deletionTimestamp });
+      const { token } = await issuer.issue(request, account, bound);
+      pass(59);
+      await expect(login(token)).resolves.toBeDefined();
+      pass(2);
+      await expect(login(token)).rejects.toMatchObject(refused);
+    },
+  );
+  it('for audiences that read like its own when put together', async () => {
+    const { issuer, verifier } = setUp();
+    const { token } = await issuer.issue({ spec: { audiences: ['a', 'b'] } }, account);
+    await expect(verifier.verify(token, ['a', 'b'])).resolves.toMatchObject({ audiences: ['a', 'b'] });
+    await expect(verifier.verify(token, ['a b'])).rejects.toThrow();
   });
   it('for another audience', async () => {
     const { issuer, login } = setUp();
@@ -193,7 +237,11 @@ describe('the issuer', () => {
 
 describe('the union', () => {
   it('takes a certificate before a token', async () => {
-    const certificate = { commonName: 'admin', organizations: ['system:masters'] };
+    const certificate = {
+      commonName: 'admin',
+      organizations: ['system:masters'],
+      notAfterMs: Date.now() + 60_000,
+    };
     expect(await setUp().union.authenticate({ certificate, authorization: 'Bearer nonsense' })).toEqual({
       name: 'admin',
       groups: ['system:masters', 'system:authenticated'],

@@ -209,6 +209,7 @@ test('pods, running pods, and what others answer', async () => {
   expect((await get('/metrics')).body).toBe('up 1');
   expect((await get('/nothing')).status).toBe(404);
   expect((await get('/run/shop/web/main?cmd=ls', admin, { method: 'POST' })).body).toBe('out');
+  expect((await get('/run/shop/web/main?cmd=ls', admin)).status).toBe(405);
 });
 
 test.each([
