@@ -26,6 +26,8 @@ export interface Place {
   readonly tls: { readonly ca: string; readonly cert: string; readonly key: string };
   start(what: 'apiserver' | 'floor'): Promise<ServerProcess>;
   etcd(): Promise<string>;
+  /** Certificates of a user who may do nothing yet. */
+  user(commonName: string): Promise<Place['tls']>;
   clean(): Promise<void>;
 }
 
@@ -59,6 +61,10 @@ export async function makePlace(): Promise<Place> {
       const { child, endpoint } = await startEtcd(path.join(folder, 'etcd'));
       children.add(child);
       return endpoint;
+    },
+    async user(commonName) {
+      const { cert, key } = await issue(ca, { commonName }, now);
+      return { ca: ca.cert, cert, key };
     },
     async clean() {
       for (const child of children) await end(child);
