@@ -24,6 +24,8 @@ export interface Place {
   readonly tls: { readonly ca: string; readonly cert: string; readonly key: string };
   start(what: 'apiserver' | 'floor'): Promise<ServerProcess>;
   etcd(): Promise<Etcd>;
+  /** Certificates of a user who may do nothing yet. */
+  user(commonName: string): Promise<Place['tls']>;
   clean(): Promise<void>;
 }
 
@@ -57,6 +59,10 @@ export async function makePlace(): Promise<Place> {
       const etcd = await startEtcd(folder);
       children.add(etcd.child);
       return etcd;
+    },
+    async user(commonName) {
+      const { cert, key } = await issue(ca, { commonName }, now);
+      return { ca: ca.cert, cert, key };
     },
     async clean() {
       for (const child of children) await end(child);

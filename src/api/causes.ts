@@ -1,5 +1,6 @@
 // The faults that validation finds, as Status causes in Kubernetes' words. Pure.
-// Guarantees: each sentence is what the stock apiserver says for that kind of fault; the field path is the caller's.
+// Guarantees: each sentence is what the stock apiserver says for that kind of fault; the field path is the caller's;
+// within firstCauses a check ends with its MAX_CAUSES-th fault, however much it had left to look at.
 import type { V1StatusCause } from './gen/types.js';
 import type { NameCheck } from './names.js';
 import { sameMeaning } from './own.js';
@@ -7,38 +8,68 @@ import { sameMeaning } from './own.js';
 export type Cause = V1StatusCause;
 export type Causes = readonly Cause[];
 
+/** Nobody reads on beyond these, and a hostile object could have a million. */
+export const MAX_CAUSES = 1000;
+
+/** Ends a check from wherever it stands. */
+class Enough extends Error {}
+const enough = new Enough();
+
+/** Of the check that runs now: checks are synchronous, so there is one at a time. */
+let found: Cause[] | undefined;
+
+/** What a check finds, as far as anybody wants to know. */
+export function firstCauses(check: () => Causes): Causes {
+  const causes: Cause[] = [];
+  found = causes;
+  try {
+    return check();
+  } catch (error) {
+    if (error !== enough) throw error;
+    return causes;
+  } finally {
+    found = undefined;
+  }
+}
+
+function cause(reason: string, field: string, message: string): Cause {
+  const made = { reason, message, field };
+  if (found !== undefined && found.push(made) >= MAX_CAUSES) throw enough;
+  return made;
+}
+
 /** A value as Go's messages show it: text quoted, the rest as JSON. */
 const show = (value: unknown): string => JSON.stringify(value) ?? 'null';
 
 export function required(field: string, why?: string): Cause {
   const message = why === undefined ? 'Required value' : `Required value: ${why}`;
-  return { reason: 'FieldValueRequired', message, field };
+  return cause('FieldValueRequired', field, message);
 }
 
 export function invalidValue(field: string, value: unknown, why: string): Cause {
-  return { reason: 'FieldValueInvalid', message: `Invalid value: ${show(value)}: ${why}`, field };
+  return cause('FieldValueInvalid', field, `Invalid value: ${show(value)}: ${why}`);
 }
 
 export function notSupported(field: string, value: unknown, supported: readonly string[]): Cause {
   const list = [...supported].sort().map(show).join(', ');
   const message = `Unsupported value: ${show(value)}: supported values: ${list}`;
-  return { reason: 'FieldValueNotSupported', message, field };
+  return cause('FieldValueNotSupported', field, message);
 }
 
 export function duplicate(field: string, value: unknown): Cause {
-  return { reason: 'FieldValueDuplicate', message: `Duplicate value: ${show(value)}`, field };
+  return cause('FieldValueDuplicate', field, `Duplicate value: ${show(value)}`);
 }
 
 export function notFoundValue(field: string, value: unknown): Cause {
-  return { reason: 'FieldValueNotFound', message: `Not found: ${show(value)}`, field };
+  return cause('FieldValueNotFound', field, `Not found: ${show(value)}`);
 }
 
 export function forbiddenField(field: string, why: string): Cause {
-  return { reason: 'FieldValueForbidden', message: `Forbidden: ${why}`, field };
+  return cause('FieldValueForbidden', field, `Forbidden: ${why}`);
 }
 
 export function tooLong(field: string, bytes: number): Cause {
-  return { reason: 'FieldValueTooLong', message: `Too long: may not be more than ${bytes} bytes`, field };
+  return cause('FieldValueTooLong', field, `Too long: may not be more than ${bytes} bytes`);
 }
 
 /** Each sentence of a name check as a cause of that field. */
@@ -65,11 +96,7 @@ export function checkNotNegative(field: string, value: number | undefined): Caus
 
 export function tooMany(field: string, count: number, most: number): Cause {
   const items = most === 1 ? 'item' : 'items';
-  return {
-    reason: 'FieldValueTooMany',
-    message: `Too many: ${count}: must have at most ${most} ${items}`,
-    field,
-  };
+  return cause('FieldValueTooMany', field, `Too many: ${count}: must have at most ${most} ${items}`);
 }
 
 export const IMMUTABLE = 'field is immutable';

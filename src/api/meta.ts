@@ -2,7 +2,9 @@
 // Guarantees: names, labels, annotations, owners and finalizers obey Kubernetes' rules, faults in its words.
 import {
   type Cause,
+  type Causes,
   checkName,
+  firstCauses,
   forbiddenField,
   IMMUTABLE,
   invalidValue,
@@ -30,18 +32,16 @@ const NAME_RULES: Readonly<Record<KindDefinition['nameRule'], NameCheck>> = {
   pathSegment,
   ipAddress: canonicalAddress,
 };
-/** Nobody reads on beyond these, and a hostile object could have a million. */
-const MAX_CAUSES = 1000;
 const MAX_ANNOTATIONS = 256 * 1024;
 
-/** Everything that can be wrong with an object: its metadata, then what its kind says. `old` on updates. */
-export function validateObject<T extends KubeObject>(kind: KindDefinition<T>, object: T, old?: T): Cause[] {
+/** The first of what can be wrong with an object: its metadata, then what its kind says. `old` on updates. */
+export function validateObject<T extends KubeObject>(kind: KindDefinition<T>, object: T, old?: T): Causes {
   const metadata = object.metadata ?? {};
-  return [
+  return firstCauses(() => [
     ...validateMeta(metadata, { nameRule: kind.nameRule, namespaced: kind.type.namespaced }),
     ...(old === undefined ? [] : validateMetaUpdate(metadata, old.metadata ?? {})),
     ...(kind.validate?.(object, old) ?? []),
-  ].slice(0, MAX_CAUSES);
+  ]);
 }
 
 export interface MetaRules {

@@ -8,6 +8,7 @@ import type { PathHandler } from './discovery/paths.js';
 import { dispatch } from './dispatch.js';
 import { type ApiRequest, type ApiResponse, jsonResponse } from './exchange.js';
 import type { UserInfo } from './identity.js';
+import type { Pacing } from './load/pacing.js';
 import type { Call, Machinery } from './machinery.js';
 import { negotiate } from './output/negotiate.js';
 import { parseRequest } from './requestInfo.js';
@@ -21,6 +22,7 @@ export interface HandlerOptions {
   readonly gate: Gate;
   readonly paths: PathHandler;
   readonly supervision?: Supervision;
+  readonly pacing: Pacing;
 }
 
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
@@ -86,13 +88,13 @@ function answer(
 
 function answerTo(
   caller: UserInfo,
-  { machinery, gate, paths, supervision }: HandlerOptions,
+  { machinery, gate, paths, supervision, pacing }: HandlerOptions,
   trace: RequestTrace,
   { info, query, warnings }: Pick<Call, 'info' | 'query' | 'warnings'>,
 ): Promise<ApiResponse> | ApiResponse {
-  const { request } = trace;
   trace.caller = caller;
   supervision?.admit(trace);
+  const request = pacing.paced(trace);
   const user = impersonate(gate, caller, request);
   trace.user = user;
   trace.allowedBy = authorize(gate, user, info);
@@ -110,7 +112,8 @@ function answerTo(
   const annotate = (key: string, value: string) => {
     trace.annotations = { ...trace.annotations, [key]: value };
   };
-  return dispatch(machinery, { request, info, query, user, negotiated, warnings, demand, annotate });
+  const step = (bytes: number) => pacing.step(caller.name, bytes);
+  return dispatch(machinery, { request, info, query, user, negotiated, warnings, demand, annotate, step });
 }
 
 function parseUrl(url: string): { readonly pathname: string; readonly searchParams: URLSearchParams } {

@@ -103,6 +103,8 @@ export interface Call {
   readonly warnings: string[];
   /** Says something of the request in the audit log. */
   annotate(key: string, value: string): void;
+  /** Waits for a turn when that many bytes are to be worked on; undefined when they are few. */
+  step(bytes: number): Promise<void> | undefined;
 }
 
 let lastSecond = Number.NaN;

@@ -19,6 +19,7 @@ import { createHttpsServer, createInsecureServer, type TlsFiles } from './http/s
 import type { Authenticator, Authorizer, UserInfo } from './identity.js';
 import { openInProcess } from './inProcess.js';
 import { type InFlightOptions, makeInFlight } from './load/inFlight.js';
+import { makePacing } from './load/pacing.js';
 import type {
   KubeletConnection,
   Machinery,
@@ -123,7 +124,7 @@ export async function openApiServer(options: ApiServerOptions): Promise<ApiServe
     ready: [{ name: 'informer-sync', failure: () => (isReady ? undefined : 'not synced') }],
   });
   const supervision = makeSupervision({ inFlight, metrics, audit: options.audit });
-  handler = makeHandler({ machinery, gate: parts, paths, supervision });
+  handler = makeHandler({ machinery, gate: parts, paths, supervision, pacing: makePacing() });
   const ready = Promise.resolve(parts.ready?.()).then(() => {
     isReady = true;
   });

@@ -1,11 +1,11 @@
 // Questions about the rest of the world: asked of the host's own servers, answers kept as long as they say.
 // Guarantees: one question under way for all who ask the same; an answer must match its question; memory is bounded.
 import { randomInt } from 'node:crypto';
-import dgram from 'node:dgram';
 import net, { isIP } from 'node:net';
 import packet, { type Answer, type Packet } from 'dns-packet';
 import type { Log } from '../api/log.js';
 import type { Reply, ResponseCode } from './message.js';
+import { Upstream } from './upstream.js';
 
 export interface ForwarderOptions {
   /** In the order they are asked. */
@@ -58,11 +58,12 @@ export function makeForwarder(options: ForwarderOptions): Forwarder {
   } = options;
   const kept = new Map<string, Kept>();
   const asking = new Map<string, Promise<Reply>>();
+  const upstreams = servers.map((server) => ({ server, upstream: new Upstream({ server, port }) }));
 
   const askServers = async (name: string, type: string): Promise<Reply> => {
-    for (const server of servers) {
+    for (const { server, upstream } of upstreams) {
       try {
-        const answer = await exchange({ server, port, name, type, timeoutMs });
+        const answer = await exchange({ upstream, server, port, name, type, timeoutMs });
         return replyOf(answer);
       } catch (error) {
         log.debug('a name server did not answer', { server, error });
@@ -123,6 +124,7 @@ function aged({ reply, from }: Kept, now: number): Reply {
 }
 
 interface Exchange {
+  readonly upstream: Upstream;
   readonly server: string;
   readonly port: number;
   readonly name: string;
@@ -131,12 +133,30 @@ interface Exchange {
 }
 
 async function exchange(options: Exchange): Promise<Packet> {
+  const { upstream, name, type, timeoutMs } = options;
+  const encode = (id: number) => encodeQuestion(id, name, type);
+  const read = (bytes: Buffer, id: number) => {
+    const message = tryDecode(bytes);
+    const [asked] = message?.questions ?? [];
+    const isAnswer =
+      message?.id === id &&
+      message.type === 'response' &&
+      asked?.name.toLowerCase() === name &&
+      asked.type === type;
+    return isAnswer ? message : undefined;
+  };
+  const answer = await upstream.ask<Packet>({ encode, read }, timeoutMs);
+  if (((answer.flags ?? 0) & packet.TRUNCATED_RESPONSE) === 0) return answer;
   const id = randomInt(0x10000);
-  const question = packet.encode({
+  return overTcp(options, encode(id), (bytes) => read(bytes, id));
+}
+
+function encodeQuestion(id: number, name: string, type: string): Buffer {
+  return packet.encode({
     id,
     type: 'query',
     flags: packet.RECURSION_DESIRED,
-    questions: [{ name: options.name, type: options.type as never, class: 'IN' }],
+    questions: [{ name, type: type as never, class: 'IN' }],
     additionals: [
       {
         type: 'OPT',
@@ -150,51 +170,12 @@ async function exchange(options: Exchange): Promise<Packet> {
       } as never,
     ],
   });
-  const isAnswer = (message: Packet) => {
-    const [asked] = message.questions ?? [];
-    return (
-      message.id === id &&
-      message.type === 'response' &&
-      asked?.name.toLowerCase() === options.name &&
-      asked.type === options.type
-    );
-  };
-  const answer = await overUdp(options, question, isAnswer);
-  return ((answer.flags ?? 0) & packet.TRUNCATED_RESPONSE) === 0
-    ? answer
-    : overTcp(options, question, isAnswer);
-}
-
-/** A socket for each question, so that an answer to be forged must guess the port too. */
-function overUdp(
-  { server, port, timeoutMs }: Exchange,
-  question: Buffer,
-  isAnswer: (message: Packet) => boolean,
-): Promise<Packet> {
-  return new Promise((resolve, reject) => {
-    const socket = dgram.createSocket(isIP(server.split('%')[0] ?? '') === 6 ? 'udp6' : 'udp4');
-    const end = (act: () => void) => {
-      clearTimeout(timer);
-      socket.close();
-      act();
-    };
-    const timer = setTimeout(
-      () => end(() => reject(new Error(`no answer within ${timeoutMs} ms`))),
-      timeoutMs,
-    );
-    socket.on('error', (error) => end(() => reject(error)));
-    socket.on('message', (bytes) => {
-      const message = tryDecode(bytes);
-      if (message !== undefined && isAnswer(message)) end(() => resolve(message));
-    });
-    socket.connect(port, server, () => socket.send(question));
-  });
 }
 
 function overTcp(
   { server, port, timeoutMs }: Exchange,
   question: Buffer,
-  isAnswer: (message: Packet) => boolean,
+  read: (bytes: Buffer) => Packet | undefined,
 ): Promise<Packet> {
   return new Promise((resolve, reject) => {
     const socket = net.connect({ host: server, port });
@@ -208,8 +189,8 @@ function overTcp(
     socket.on('data', (chunk) => {
       received = Buffer.concat([received, chunk]);
       if (received.length < 2 || received.length < 2 + received.readUInt16BE(0)) return;
-      const message = tryDecode(received.subarray(2, 2 + received.readUInt16BE(0)));
-      if (message !== undefined && isAnswer(message)) resolve(message);
+      const message = read(received.subarray(2, 2 + received.readUInt16BE(0)));
+      if (message !== undefined) resolve(message);
       socket.destroy();
     });
   });

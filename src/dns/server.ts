@@ -1,11 +1,13 @@
 // The cluster's name server: its own names from the zone, all others from the forwarder, over UDP and TCP.
-// Guarantees: answers only those it serves; every question gets one answer; a slow or silent client holds nothing for long.
+// Guarantees: answers only those it serves; every question gets one answer, REFUSED where too many are under way; a slow or
+// silent client holds nothing for long, and one that does not read is not read from.
 import dgram from 'node:dgram';
 import net, { type AddressInfo, BlockList, isIP, type Socket } from 'node:net';
 import type { Log } from '../api/log.js';
 import { type Forwarder, withLength } from './forward.js';
 import { lookUp } from './lookup.js';
 import { type Question, type Reply, readQuestion, toAnswer, writeRefusal, writeReply } from './message.js';
+import { QuestionLoad } from './questionLoad.js';
 import type { Zone } from './zone.js';
 
 export interface DnsServerOptions {
@@ -32,25 +34,34 @@ const TTL_S = 5;
 const MAX_ALIASES = 8;
 const TCP_IDLE_MS = 10_000;
 const MAX_TCP = 512;
+/** Of one connection; the rest waits unread. */
+const MAX_TCP_QUESTIONS = 16;
 const MAX_MESSAGE = 65_535;
 
 export async function openDnsServer(options: DnsServerOptions): Promise<DnsServer> {
   const { address, port } = options;
   const mayAsk = askers(options);
+  const load = new QuestionLoad();
   const family = isIP(address) === 6 ? 'udp6' : 'udp4';
   const tcp = net.createServer((socket) => {
-    if (mayAsk(socket.remoteAddress ?? '')) serveTcp(options, socket);
-    else socket.destroy();
+    socket.on('error', () => socket.destroy());
+    if (!mayAsk(socket.remoteAddress ?? '')) return void socket.destroy();
+    socket.setTimeout(TCP_IDLE_MS, () => socket.destroy());
+    serveTcp(options, socket, load).then(
+      () => socket.end(),
+      () => socket.destroy(),
+    );
   });
   tcp.maxConnections = MAX_TCP;
   await listening(tcp, () => tcp.listen(port, address));
   const bound = (tcp.address() as AddressInfo).port;
   const udp = dgram.createSocket(family);
   udp.on('message', (bytes, { address: from, port: source }) => {
-    const refuse = !mayAsk(from);
-    respond(options, bytes, { limit: undefined, refuse })
+    const leave = mayAsk(from) ? load.enter(from) : undefined;
+    respond(options, bytes, { limit: undefined, refuse: leave === undefined })
       .then((reply) => reply !== undefined && udp.send(reply, source, from))
-      .catch((error: unknown) => options.log.error('a question could not be answered', { error }));
+      .catch((error: unknown) => options.log.error('a question could not be answered', { error }))
+      .finally(leave);
   });
   await listening(udp, () => udp.bind(bound, address));
   udp.on('error', (error) => options.log.warn('the DNS socket reported an error', { error }));
@@ -143,23 +154,46 @@ function startOfAuthority({ domain }: Zone) {
   return { name: domain, type: 'SOA', ttl: TTL_S, class: 'IN', data } as const;
 }
 
-function serveTcp(options: DnsServerOptions, socket: Socket): void {
+/** Reads on only while few of its questions are under way and what it was answered leaves. */
+async function serveTcp(options: DnsServerOptions, socket: Socket, load: QuestionLoad): Promise<void> {
+  const underWay = new Set<Promise<void>>();
+  const client = socket.remoteAddress ?? '';
+  const answerTo = async (message: Buffer) => {
+    const leave = load.enter(client);
+    try {
+      const reply = await respond(options, message, { limit: MAX_MESSAGE, refuse: leave === undefined });
+      if (reply !== undefined && socket.writable && !socket.write(withLength(reply))) await drained(socket);
+    } finally {
+      leave?.();
+    }
+  };
+  for await (const message of messagesOf(socket)) {
+    const answering = answerTo(message).finally(() => underWay.delete(answering));
+    underWay.add(answering);
+    if (underWay.size >= MAX_TCP_QUESTIONS) await Promise.race(underWay);
+  }
+  await Promise.all(underWay);
+}
+
+/** The messages of a stream, each after its length; no more is read than the stream's own buffer and one message. */
+async function* messagesOf(socket: Socket): AsyncGenerator<Buffer> {
   let received = Buffer.alloc(0);
-  let answering = Promise.resolve();
-  socket.setTimeout(TCP_IDLE_MS, () => socket.destroy());
-  socket.on('error', () => socket.destroy());
-  socket.on('data', (chunk) => {
-    received = Buffer.concat([received, chunk]);
+  for await (const chunk of socket) {
+    received = Buffer.concat([received, chunk as Buffer]);
     while (received.length >= 2 && received.length >= 2 + received.readUInt16BE(0)) {
       const end = 2 + received.readUInt16BE(0);
-      const message = received.subarray(2, end);
+      yield received.subarray(2, end);
       received = received.subarray(end);
-      answering = answering.then(async () => {
-        const reply = await respond(options, message, { limit: MAX_MESSAGE, refuse: false });
-        if (reply !== undefined && socket.writable) socket.write(withLength(reply));
-      });
-      answering.catch(() => socket.destroy());
     }
-    if (received.length > MAX_MESSAGE + 2) socket.destroy();
+  }
+}
+
+function drained(socket: Socket): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      socket.off('drain', done).off('close', done);
+      resolve();
+    };
+    socket.on('drain', done).on('close', done);
   });
 }

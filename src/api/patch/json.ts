@@ -6,6 +6,8 @@ import { type ApiError, statusError } from '../status.js';
 const MAX_OPERATIONS = 10_000;
 /** As many bytes as a request may have: a chain of copies that doubles would otherwise fill memory. */
 const MAX_COPIED = 3 * 1024 * 1024;
+/** Far beyond the deepest and the longest name. */
+const MAX_POINTER = 64 * 1024;
 
 interface Operation {
   readonly op: string;
@@ -57,6 +59,7 @@ const OPERATIONS = ['add', 'remove', 'replace', 'move', 'copy', 'test'];
 function readPointer(pointer: unknown): string[] {
   if (typeof pointer !== 'string' || (pointer !== '' && !pointer.startsWith('/')))
     throw malformed(`${JSON.stringify(pointer)} is no JSON pointer`);
+  if (pointer.length > MAX_POINTER) throw malformed(`a JSON pointer has more than ${MAX_POINTER} characters`);
   const parts = pointer.split('/').slice(1);
   return ['document', ...parts.map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))];
 }

@@ -6,7 +6,8 @@ import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, type ResourceType } from '../../a
 import { ApiError } from '../../api/status.js';
 import type { Client } from '../../client/client.js';
 import { AUTO_UPDATE, BOOTSTRAP_LABELS, bootstrapRoles } from './bootstrapRoles.js';
-import { AUTHENTICATED_GROUP, SUPERUSER_GROUP, UNAUTHENTICATED_GROUP, uncoveredRules } from './rbac.js';
+import { uncoveredRules } from './coverage.js';
+import { AUTHENTICATED_GROUP, SUPERUSER_GROUP, UNAUTHENTICATED_GROUP } from './rbac.js';
 
 const RBAC = 'rbac.authorization.k8s.io';
 const group = (name: string): RbacV1Subject => ({ kind: 'Group', apiGroup: RBAC, name });

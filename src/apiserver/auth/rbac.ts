@@ -1,4 +1,4 @@
-// RBAC as arithmetic: does a rule allow a request, does one set of rules contain another, how is a refusal worded. Pure.
+// RBAC as arithmetic: does a rule allow a request, and how is a refusal worded. Pure.
 // Guarantees: nothing is allowed that no rule names; the words of a refusal are Kubernetes' own.
 import type { RbacV1Subject, V1PolicyRule } from '../../api/gen/types.js';
 import { dnsLabel, dnsSubdomain } from '../../api/names.js';
@@ -23,14 +23,6 @@ export function ruleAllows(rule: V1PolicyRule, attributes: Attributes): boolean 
     (rule.resources ?? []).some((named) => resourceMatches(named, attributes)) &&
     (names.length === 0 || names.includes(attributes.name))
   );
-}
-
-/** The parts of `wanted` that `held` does not give, each reduced to one verb on one thing. Empty when held covers wanted. */
-export function uncoveredRules(
-  held: readonly V1PolicyRule[],
-  wanted: readonly V1PolicyRule[],
-): readonly V1PolicyRule[] {
-  return wanted.flatMap(atoms).filter((atom) => !held.some((rule) => covers(rule, atom)));
 }
 
 /** A subject as one string. A service account is the user it authenticates as, so both spellings meet. */
@@ -96,44 +88,7 @@ function resourceMatches(named: string, { resource, subresource }: Attributes): 
   return named === `${resource}/${subresource}` || named === `*/${subresource}`;
 }
 
-function urlMatches(named: string, path: string): boolean {
+export function urlMatches(named: string, path: string): boolean {
   if (named === '*' || named === path) return true;
   return named.endsWith('*') && path.startsWith(named.replace(/\*+$/, ''));
-}
-
-function atoms(rule: V1PolicyRule): readonly V1PolicyRule[] {
-  return rule.verbs.flatMap((verb) => {
-    const urls = (rule.nonResourceURLs ?? []).map((url) => ({ verbs: [verb], nonResourceURLs: [url] }));
-    const names = rule.resourceNames ?? [];
-    const things = (rule.apiGroups ?? []).flatMap((group) =>
-      (rule.resources ?? []).flatMap((resource) => {
-        const one = { verbs: [verb], apiGroups: [group], resources: [resource] };
-        return names.length === 0 ? [one] : names.map((name) => ({ ...one, resourceNames: [name] }));
-      }),
-    );
-    return [...urls, ...things];
-  });
-}
-
-/** Whether one rule gives an atom. A `*` in the atom is given only by a `*`. */
-function covers(rule: V1PolicyRule, atom: V1PolicyRule): boolean {
-  const [verb = ''] = atom.verbs;
-  if (!matches(rule.verbs, verb)) return false;
-  const url = atom.nonResourceURLs?.[0];
-  if (url !== undefined) return (rule.nonResourceURLs ?? []).some((named) => urlMatches(named, url));
-  const [group = ''] = atom.apiGroups ?? [];
-  const [named = ''] = atom.resources ?? [];
-  const [resource = '', subresource = ''] = named.split('/');
-  const names = rule.resourceNames ?? [];
-  const name = atom.resourceNames?.[0];
-  return (
-    matches(rule.apiGroups, group) &&
-    (rule.resources ?? []).some(
-      (held) =>
-        held === '*' ||
-        held === named ||
-        (subresource !== '' && resource !== '*' && held === `*/${subresource}`),
-    ) &&
-    (names.length === 0 || (name !== undefined && names.includes(name)))
-  );
 }

@@ -6,7 +6,8 @@ import { CLUSTER_ROLES, ROLES } from '../../api/resources.js';
 import { forbidden, notFound } from '../../api/status.js';
 import type { AdmissionPlugin, AdmissionRequest } from '../admission.js';
 import type { Attributes, Authorizer, UserInfo } from '../identity.js';
-import { SUPERUSER_GROUP, uncoveredRules } from './rbac.js';
+import { uncoveredRules } from './coverage.js';
+import { SUPERUSER_GROUP } from './rbac.js';
 import type { RbacAuthorizer } from './rbacAuthorizer.js';
 
 const GROUP = 'rbac.authorization.k8s.io';

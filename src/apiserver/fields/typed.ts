@@ -93,11 +93,15 @@ export function mergeValues(shape: Shape, live: unknown, config: unknown): unkno
   }
   if (shape.kind === 'leaf' || !Array.isArray(live) || !Array.isArray(config)) return copyJson(config);
   if (shape.kind === 'set') {
-    const added = config.filter((item) => !live.some((held) => sameJson(held, item)));
-    return [...live, ...added].map(copyJson);
+    const held = new Set(elementsOf(shape, live));
+    const wanted = elementsOf(shape, config);
+    return [...live, ...config.filter((_, index) => !held.has(wanted[index] ?? ''))].map(copyJson);
   }
   return mergeKeyed(shape.keys, shape.item, live, config);
 }
+
+const elementsOf = (shape: Shape, list: readonly unknown[]): string[] =>
+  (partsOf(shape, list) ?? []).map(({ element }) => element);
 
 /** Items keep their places; those that are new come where the configuration has them after its known ones. */
 function mergeKeyed(
@@ -121,8 +125,11 @@ function mergeKeyed(
 function reorder(keys: readonly string[], items: unknown[], config: readonly unknown[]): unknown[] {
   const order = new Map(config.map((value, index) => [keyElement(keys, value), index]));
   const rank = (value: unknown) => order.get(keyElement(keys, value)) ?? -1;
-  const named = items.filter((value) => rank(value) >= 0).sort((a, b) => rank(a) - rank(b));
-  return items.map((value) => (rank(value) >= 0 ? named.shift() : value));
+  const named = items
+    .filter((value) => rank(value) >= 0)
+    .sort((a, b) => rank(a) - rank(b))
+    .values();
+  return items.map((value) => (rank(value) >= 0 ? named.next().value : value));
 }
 
 /**

@@ -1,5 +1,5 @@
 // How many requests may be worked on at once: reads and writes apart, as --max-requests-inflight and its sibling say.
-// Guarantees: watches and other long requests hold no place; members of system:masters are never refused.
+// Guarantees: one user holds at most half of the places; watches and other long requests hold no place; members of system:masters are never refused.
 import { statusError } from '../../api/status.js';
 import { isLongRunning, isReadOnly, type RequestTrace } from '../requestTrace.js';
 
@@ -28,6 +28,7 @@ export function makeInFlight(options: InFlightOptions = {}): InFlight {
   const limits = { readOnly: maxReading, mutating: maxMutating };
   const current = { readOnly: 0, mutating: 0 };
   const dropped = { readOnly: 0, mutating: 0 };
+  const byUser = { readOnly: new Map<string, number>(), mutating: new Map<string, number>() };
   return {
     current,
     dropped,
@@ -36,17 +37,25 @@ export function makeInFlight(options: InFlightOptions = {}): InFlight {
       if (trace.request.user !== undefined || isLongRunning(trace)) return undefined;
       const kind: RequestKind = isReadOnly(trace) ? 'readOnly' : 'mutating';
       const limit = limits[kind];
-      if (limit > 0 && current[kind] >= limit && trace.caller?.groups.includes(PRIVILEGED) !== true) {
+      const user = trace.caller?.name ?? '';
+      const own = byUser[kind].get(user) ?? 0;
+      const isFull = limit > 0 && (current[kind] >= limit || own >= Math.ceil(limit / 2));
+      if (isFull && trace.caller?.groups.includes(PRIVILEGED) !== true) {
         dropped[kind] += 1;
         throw statusError('TooManyRequests', 'Too many requests, please try again later.', {
           retryAfterSeconds: RETRY_AFTER_SECONDS,
         });
       }
       current[kind] += 1;
+      byUser[kind].set(user, own + 1);
       let held = true;
       return () => {
-        if (held) current[kind] -= 1;
+        if (!held) return;
         held = false;
+        current[kind] -= 1;
+        const left = (byUser[kind].get(user) ?? 0) - 1;
+        if (left > 0) byUser[kind].set(user, left);
+        else byUser[kind].delete(user);
       };
     },
   };

@@ -1,11 +1,22 @@
 // Kubernetes' protobuf into the JSON that it stands for, so that typed Go clients can write. Pure.
 // Guarantees: what comes out is checked like any JSON body; a field that is not known is refused, never dropped.
+import { jsonObstacle, MAX_VALUES, TOO_MANY } from '../../api/bodyBounds.js';
 import { setOwn } from '../../api/own.js';
 import { fieldNumbers } from './fieldNumbers.js';
 import { type Field, MAGIC, messageOf, modelOf } from './messages.js';
 import { bytesOf, integerOf, ProtobufError, wireFields } from './wire.js';
 
 const MAX_DEPTH = 64;
+
+/** Fields that may still be read: a message of two bytes an element would become millions of objects. */
+interface Budget {
+  left: number;
+}
+
+function spend(budget: Budget): void {
+  budget.left -= 1;
+  if (budget.left < 0) throw new ProtobufError(TOO_MANY);
+}
 
 export interface Envelope {
   readonly apiVersion: string;
@@ -39,27 +50,34 @@ export function decodeProtobuf(bytes: Buffer): unknown {
   if (fieldNumbers[model] === undefined) {
     throw new ProtobufError(`no protobuf is known for ${envelope.kind} in ${envelope.apiVersion}`);
   }
-  return { apiVersion: envelope.apiVersion, kind: envelope.kind, ...readMessage(model, envelope.raw, 0) };
+  return {
+    apiVersion: envelope.apiVersion,
+    kind: envelope.kind,
+    ...readMessage(model, envelope.raw, { left: MAX_VALUES }),
+  };
 }
 
 type Members = Record<string, unknown>;
 
-function readMessage(model: string, bytes: Buffer, depth: number): Members {
+function readMessage(model: string, bytes: Buffer, budget: Budget, depth = 0): Members {
   if (depth > MAX_DEPTH) throw new ProtobufError('the message is nested too deeply');
   const { byNumber } = messageOf(model);
   const members: Members = {};
   for (const { number, value } of wireFields(bytes)) {
+    spend(budget);
     const field = byNumber.get(number);
     if (field === undefined) {
       if (isRetired(model, number, value)) continue;
       throw unknownField(model, number);
     }
     const { name, code, inline } = field;
-    if (inline) Object.assign(members, readMessage(`${model}+${name}`, bytesOf(value), depth + 1));
-    else if (code.startsWith('[]')) listOf(members, name).push(readValue(code.slice(2), value, depth));
-    else if (code.startsWith('{}')) readEntry(mapOf(members, name), code.slice(2), bytesOf(value), depth);
+    if (inline) Object.assign(members, readMessage(`${model}+${name}`, bytesOf(value), budget, depth + 1));
+    else if (code.startsWith('[]'))
+      listOf(members, name).push(readValue(code.slice(2), value, budget, depth));
+    else if (code.startsWith('{}'))
+      readEntry(mapOf(members, name), { code: code.slice(2), bytes: bytesOf(value) }, budget, depth);
     else {
-      const read = readValue(code, value, depth);
+      const read = readValue(code, value, budget, depth);
       if (!isUnset(field, read)) members[name] = read;
     }
   }
@@ -84,17 +102,22 @@ const mapOf = (members: Members, name: string): Members => {
   return members[name] as Members;
 };
 
-function readEntry(map: Members, code: string, bytes: Buffer, depth: number): void {
+function readEntry(
+  map: Members,
+  { code, bytes }: { code: string; bytes: Buffer },
+  budget: Budget,
+  depth: number,
+): void {
   let key = '';
   let value: unknown = code === 's' || code === 'y' ? '' : {};
   for (const field of wireFields(bytes)) {
     if (field.number === 1) key = bytesOf(field.value).toString('utf8');
-    if (field.number === 2) value = readValue(code, field.value, depth);
+    if (field.number === 2) value = readValue(code, field.value, budget, depth);
   }
   setOwn(map, key, value);
 }
 
-function readValue(code: string, value: bigint | Buffer, depth: number): unknown {
+function readValue(code: string, value: bigint | Buffer, budget: Budget, depth: number): unknown {
   switch (code) {
     case 's':
       return bytesOf(value).toString('utf8');
@@ -115,12 +138,21 @@ function readValue(code: string, value: bigint | Buffer, depth: number): unknown
     case 'x':
       return readIntOrString(bytesOf(value));
     case 'l':
-      return [...wireFields(bytesOf(value))].map((item) => bytesOf(item.value).toString('utf8'));
+      return readTexts(bytesOf(value), budget);
     case 'any':
       return readRaw(bytesOf(value));
     default:
-      return readMessage(code, bytesOf(value), depth + 1);
+      return readMessage(code, bytesOf(value), budget, depth + 1);
   }
+}
+
+function readTexts(bytes: Buffer, budget: Budget): string[] {
+  const texts: string[] = [];
+  for (const { value } of wireFields(bytes)) {
+    spend(budget);
+    texts.push(bytesOf(value).toString('utf8'));
+  }
+  return texts;
 }
 
 /** Go's zero time is an empty message: null in JSON. */
@@ -157,6 +189,8 @@ function textField(bytes: Buffer, wanted: number): string {
 
 function readRaw(bytes: Buffer): unknown {
   const text = textField(bytes, 1);
+  const obstacle = jsonObstacle(Buffer.from(text));
+  if (obstacle !== undefined) throw new ProtobufError(`an embedded object: ${obstacle}`);
   try {
     return text === '' ? null : JSON.parse(text);
   } catch (cause) {

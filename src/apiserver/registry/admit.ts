@@ -21,6 +21,10 @@ export interface WriteContext {
   warn?(text: string): void;
   /** Says something of the request in the audit log. */
   annotate?(key: string, value: string): void;
+  /** The size of what the client sent. */
+  readonly sentBytes?: number;
+  /** Waits for a turn when that many bytes are to be worked on; undefined when they are few. */
+  step?(bytes: number): Promise<void> | undefined;
 }
 
 export interface Subject {

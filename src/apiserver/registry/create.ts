@@ -69,6 +69,7 @@ async function createNamed(
   const writer = { id: context.manager, time: timestamp(machinery.now()) };
   // Those that were given may be needed for another try.
   const entries = managedFields === undefined ? trackNew(kind, draft, writer) : copyJson(managedFields);
+  await turn(context);
   await mutate(machinery, context, { operation: 'create', object: draft });
   kind.defaults?.(draft);
   kind.prepareForCreate?.(draft, writeOf(machinery, context));
@@ -78,11 +79,13 @@ async function createNamed(
   const key = objectKey(kind.type, namespace, name);
   const companions = await machinery.hooks.get(qualifiedResource(kind.type))?.beforeCreate(draft);
   try {
+    await turn(context);
     const faults = validateObject(kind, draft);
     if (faults.length > 0) throw invalid(kind.type, name, faults);
     const subject = { operation: 'create', object: draft } as const;
     await validateAdmission(machinery, context, subject);
     const reserved = await reserveAdmission(machinery, context, subject);
+    await turn(context);
     return await guarded(reserved, dryRun, async () => {
       const stored = encodeForStore(kind, draft);
       if (!dryRun) {
@@ -99,6 +102,11 @@ async function createNamed(
   } finally {
     companions?.release?.();
   }
+}
+
+/** Between two steps of costly work. */
+export function turn({ step, sentBytes = 0 }: WriteContext, bytes = sentBytes): Promise<void> | undefined {
+  return step?.(Math.max(bytes, sentBytes));
 }
 
 /** Runs the write; what was taken for it is given back when it fails, or was only tried. */

@@ -12,7 +12,7 @@ import { trackWrite } from '../fields/track.js';
 import { type Machinery, timestamp } from '../machinery.js';
 import { mutate, reserveAdmission, validateAdmission, type WriteContext, writeOf } from './admit.js';
 import type { CachedObject } from './cached.js';
-import { guarded } from './create.js';
+import { guarded, turn } from './create.js';
 import { mayBeRemoved } from './deletion.js';
 import { encodeForStore, withRevision } from './encode.js';
 import { objectKey } from './keys.js';
@@ -84,8 +84,11 @@ async function attemptUpdate(
   held: CachedObject,
 ): Promise<Buffer> {
   const { kind, name, dryRun } = context;
+  const pause = () => turn(context, held.bytes.length);
+  await pause();
   const old = held.parse();
   const draft = await transform(isPure ? (old as Draft<KubeObject>) : held.parse());
+  await pause();
   const sent = draft.metadata?.resourceVersion ?? '';
   if (sent !== '' && sent !== String(held.revision)) throw conflict(kind.type, name, MODIFIED);
   checkUid(context, draft, old);
@@ -94,7 +97,9 @@ async function attemptUpdate(
   if (mode === 'user') await prepare(machinery, context, draft, old, tracked);
   const companions = mode === 'user' ? await hooks?.beforeUpdate(draft, old) : undefined;
   try {
+    await pause();
     if (mode === 'user') await check(machinery, context, draft, old);
+    await pause();
     const stored = encodeForStore(kind, draft);
     const { key, revision: expected } = held;
     if (mayBeRemoved(draft)) {

@@ -32,7 +32,6 @@ export function rewriteLink(link: string, { prefix, server, here }: LinkRules): 
 }
 
 const ELEMENT = /<([a-z][a-z0-9]*)(?=[\s/>])/iy;
-const ATTRIBUTE = /[\s/]*([^\s"'=<>/]+)(?:(\s*=\s*)("[^"]*"|'[^']*'|[^\s"'>]+))?/y;
 
 /** The text may be read as any encoding that has ASCII in it. Every character is looked at a fixed number of times. */
 export function rewriteHtml(html: string, rules: LinkRules): string {
@@ -82,15 +81,58 @@ function rewriteAttributes(text: string, names: readonly string[], rules: LinkRu
   let out = '';
   let done = 0;
   for (let at = 0; at < text.length; ) {
-    ATTRIBUTE.lastIndex = at;
-    const found = ATTRIBUTE.exec(text);
-    const [all = '', key = '', equals, value] = found ?? [];
-    at = found === null ? at + 1 : at + all.length;
-    if (value === undefined || equals === undefined || !names.includes(key.toLowerCase())) continue;
-    const quote = /^["']/.exec(value)?.[0] ?? '';
-    const link = quote === '' ? value : value.slice(1, -1);
-    out += text.slice(done, at - value.length) + quote + rewriteLink(link, rules) + quote;
-    done = at;
+    const { name, from, to, next } = attributeAt(text, at);
+    at = next;
+    if (from === to || !names.includes(name.toLowerCase())) continue;
+    out += text.slice(done, from) + rewriteLink(text.slice(from, to), rules);
+    done = to;
   }
   return out + text.slice(done);
+}
+
+interface Attribute {
+  readonly name: string;
+  /** Where the value is, without its quotes; equal when there is none. */
+  readonly from: number;
+  readonly to: number;
+  /** Where to read on: always further. */
+  readonly next: number;
+}
+
+/** By hand and without a step back: a regular expression would look at a run of spaces once for each of them. */
+function attributeAt(text: string, start: number): Attribute {
+  const begin = skip(text, start, BETWEEN);
+  const end = skipUntil(text, begin, AFTER_NAME);
+  if (end === begin) return { name: '', from: 0, to: 0, next: begin + 1 };
+  const name = text.slice(begin, end);
+  const equals = skip(text, end, SPACE);
+  if (text[equals] !== '=') return { name, from: 0, to: 0, next: equals };
+  const value = skip(text, equals + 1, SPACE);
+  const quote = text[value];
+  if (quote !== '"' && quote !== "'") {
+    const to = skipUntil(text, value, AFTER_VALUE);
+    return { name, from: value, to, next: Math.max(to, value + 1) };
+  }
+  const to = text.indexOf(quote, value + 1);
+  // A quote that nothing closes: what follows it is no attribute.
+  return to === -1
+    ? { name, from: 0, to: 0, next: text.length }
+    : { name, from: value + 1, to, next: to + 1 };
+}
+
+const SPACE = new Set(' \t\n\f\r\v');
+const BETWEEN = new Set([...SPACE, '/']);
+const AFTER_NAME = new Set([...BETWEEN, '"', "'", '=', '<', '>']);
+const AFTER_VALUE = new Set([...SPACE, '"', "'", '>']);
+
+function skip(text: string, from: number, characters: ReadonlySet<string>): number {
+  let at = from;
+  while (at < text.length && characters.has(text[at] ?? '')) at++;
+  return at;
+}
+
+function skipUntil(text: string, from: number, characters: ReadonlySet<string>): number {
+  let at = from;
+  while (at < text.length && !characters.has(text[at] ?? '')) at++;
+  return at;
 }

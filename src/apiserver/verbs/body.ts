@@ -1,6 +1,8 @@
 // Reads a request's body: JSON or YAML text into the draft of an object.
-// Guarantees: what passes has the types of its schema; unknown fields are refused or warned of, as the client asked.
+// Guarantees: a body beyond the bounds is refused before it is parsed; what passes has the types of its schema; unknown
+// fields are refused or warned of, as the client asked.
 import { isUtf8 } from 'node:buffer';
+import { jsonObstacle } from '../../api/bodyBounds.js';
 import {
   type Decoded,
   decodeModel,
@@ -45,7 +47,7 @@ async function readBody({ request }: Call): Promise<ReadBody> {
   if (bytes.length === 0) return { data: undefined };
   const type = mediaTypeOf(request.headers['content-type']);
   if (JSON_TYPES.has(type)) {
-    const json = decodeUtf8(bytes);
+    const json = boundedText(bytes);
     return { data: parseText(json), json };
   }
   // A YAML text that names a member twice is refused by its parser.
@@ -58,19 +60,25 @@ async function readBody({ request }: Call): Promise<ReadBody> {
 }
 
 export function parseJson(bytes: Buffer): unknown {
-  return parseText(decodeUtf8(bytes));
+  return parseText(boundedText(bytes));
+}
+
+function boundedText(bytes: Buffer): string {
+  const obstacle = jsonObstacle(bytes);
+  if (obstacle !== undefined) throw notJson(obstacle);
+  return decodeUtf8(bytes);
 }
 
 function parseText(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : 'not JSON';
-    throw statusError('BadRequest', `couldn't get version/kind; json parse error: ${why}`, undefined, {
-      cause,
-    });
+    throw notJson(cause instanceof Error ? cause.message : 'not JSON', cause);
   }
 }
+
+const notJson = (why: string, cause?: unknown) =>
+  statusError('BadRequest', `couldn't get version/kind; json parse error: ${why}`, undefined, { cause });
 
 function parseProtobuf(bytes: Buffer): unknown {
   try {

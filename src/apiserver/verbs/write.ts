@@ -34,6 +34,8 @@ export function writeContext(kind: KindDefinition, call: Call): WriteContext {
     manager: managerOf(kind, call),
     warn: (text) => void warnings.push(text),
     annotate: call.annotate,
+    sentBytes: Number(call.request.headers['content-length'] ?? 0),
+    step: call.step,
   };
 }
 

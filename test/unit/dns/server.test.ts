@@ -4,7 +4,8 @@ import net, { type AddressInfo } from 'node:net';
 import packet, { type Packet } from 'dns-packet';
 import { afterEach, describe, expect, it } from 'vitest';
 import { silentLog } from '../../../src/api/log.js';
-import { makeForwarder, serversOf, withLength } from '../../../src/dns/forward.js';
+import { type Forwarder, makeForwarder, serversOf, withLength } from '../../../src/dns/forward.js';
+import type { Reply } from '../../../src/dns/message.js';
 import { askers, openDnsServer } from '../../../src/dns/server.js';
 import { Zone } from '../../../src/dns/zone.js';
 
@@ -254,6 +255,51 @@ describe('the name server', () => {
       socket.send(bytes, port, '127.0.0.1');
     expect((await overUdp(port, ask('many.default.svc.cluster.local'))).answers).toHaveLength(1);
     socket.close();
+  });
+});
+
+describe('a flood', () => {
+  it('over one connection has a few questions under way, and the rest waits unread', async () => {
+    const outside = await world(() => undefined);
+    const port = await server(zoneOf(1), outside);
+    const socket = net.connect(port, '127.0.0.1');
+    const questions = Array.from({ length: 5_000 }, (_, index) => withLength(ask(`n${index}.example.com`)));
+    socket.on('error', () => {});
+    socket.write(Buffer.concat(questions));
+    await expect.poll(() => outside.asked).toBeGreaterThan(0);
+    expect(outside.asked).toBeLessThanOrEqual(16);
+    socket.destroy();
+  });
+  it('of one client over UDP is refused beyond its share', async () => {
+    const waiting: (() => void)[] = [];
+    const failed: Reply = { code: 'SERVFAIL', authoritative: false, answers: [] };
+    const forwarder: Forwarder = {
+      ask: () => new Promise((resolve) => waiting.push(() => resolve(failed))),
+    };
+    const opened = await openDnsServer({
+      zone: zoneOf(1),
+      forwarder,
+      address: '127.0.0.1',
+      port: 0,
+      serves: [],
+      log: silentLog,
+    });
+    const socket = dgram.createSocket('udp4');
+    closers.push(
+      () => opened.close(),
+      () => socket.close(),
+    );
+    const codes: number[] = [];
+    socket.on('message', (bytes) => codes.push(code(packet.decode(bytes))));
+    await expect
+      .poll(() => {
+        for (let index = 0; index < 50; index += 1) socket.send(ask('example.com'), opened.port, '127.0.0.1');
+        return codes[0];
+      })
+      .toBe(5);
+    expect(waiting).toHaveLength(256);
+    for (const resolve of waiting) resolve();
+    await expect.poll(() => codes.filter((each) => each === 2).length).toBe(256);
   });
 });
 

@@ -8,7 +8,8 @@ import {
   reconcileBootstrapPolicy,
 } from '../../../../src/apiserver/auth/bootstrapPolicy.js';
 import { AUTO_UPDATE, bootstrapRoles } from '../../../../src/apiserver/auth/bootstrapRoles.js';
-import { rulesAllow, uncoveredRules } from '../../../../src/apiserver/auth/rbac.js';
+import { uncoveredRules } from '../../../../src/apiserver/auth/coverage.js';
+import { rulesAllow } from '../../../../src/apiserver/auth/rbac.js';
 import { makeRbacAuthorizer } from '../../../../src/apiserver/auth/rbacAuthorizer.js';
 import { aggregatedRules } from '../../../../src/controllers/clusterRoleAggregation.js';
 import { MemoryClient } from '../../../support/memoryClient.js';

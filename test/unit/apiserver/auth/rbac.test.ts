@@ -1,12 +1,7 @@
-// RBAC arithmetic as tables: which rule allows what, which rules contain which, how a refusal reads.
+// RBAC arithmetic as tables: which rule allows what, and how a refusal reads.
 import { describe, expect, it } from 'vitest';
 import type { V1PolicyRule } from '../../../../src/api/gen/types.js';
-import {
-  forbiddenMessage,
-  rulesAllow,
-  subjectKey,
-  uncoveredRules,
-} from '../../../../src/apiserver/auth/rbac.js';
+import { forbiddenMessage, rulesAllow, subjectKey } from '../../../../src/apiserver/auth/rbac.js';
 import type { Attributes } from '../../../../src/apiserver/identity.js';
 
 const asked = (changes: Partial<Attributes> = {}): Attributes => ({
@@ -88,45 +83,6 @@ describe('a rule', () => {
   ];
   it.each(cases)('%s', (_, given, attributes, expected) => {
     expect(rulesAllow([given], attributes)).toBe(expected);
-  });
-});
-
-describe('rules contained in others', () => {
-  const pods = rule({ verbs: ['get', 'list'] });
-  const cases: readonly [string, V1PolicyRule[], V1PolicyRule[], number][] = [
-    ['the same', [pods], [pods], 0],
-    ['one verb more', [pods], [rule({ verbs: ['get', 'delete'] })], 1],
-    ['spread over two', [rule({ verbs: ['get'] }), rule({ verbs: ['list'] })], [pods], 0],
-    ['a star wanted, everything by name held', [pods], [rule({ verbs: ['*'] })], 1],
-    [
-      'a star held',
-      [rule({ verbs: ['*'], apiGroups: ['*'], resources: ['*'] })],
-      [pods, rule({ resources: ['pods/exec'] })],
-      0,
-    ],
-    ['a name wanted of what is held whole', [pods], [rule({ resourceNames: ['x'] })], 0],
-    ['the whole wanted of what is held by name', [rule({ resourceNames: ['x'] })], [rule({})], 1],
-    [
-      'a subresource by wildcard',
-      [rule({ resources: ['*/scale'] })],
-      [rule({ resources: ['deployments/scale'] })],
-      0,
-    ],
-    [
-      'a path below a held prefix',
-      [{ verbs: ['get'], nonResourceURLs: ['/a/*'] }],
-      [{ verbs: ['get'], nonResourceURLs: ['/a/b'] }],
-      0,
-    ],
-    [
-      'a path outside',
-      [{ verbs: ['get'], nonResourceURLs: ['/a/*'] }],
-      [{ verbs: ['get'], nonResourceURLs: ['/b'] }],
-      1,
-    ],
-  ];
-  it.each(cases)('%s', (_, held, wanted, missing) => {
-    expect(uncoveredRules(held, wanted)).toHaveLength(missing);
   });
 });
 

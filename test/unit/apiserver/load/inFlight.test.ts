@@ -4,7 +4,13 @@ import { makeInFlight } from '../../../../src/apiserver/load/inFlight.js';
 import { parseRequest } from '../../../../src/apiserver/requestInfo.js';
 import type { RequestTrace } from '../../../../src/apiserver/requestTrace.js';
 
-const trace = (method: string, path: string, groups: string[] = [], user = false): RequestTrace => {
+const trace = (
+  method: string,
+  path: string,
+  groups: string[] = [],
+  user = false,
+  name = 'jane',
+): RequestTrace => {
   const url = new URL(path, 'http://x');
   return {
     request: { method, url: path, ...(user ? { user: { name: 'me', groups: [] } } : {}) } as never,
@@ -12,7 +18,7 @@ const trace = (method: string, path: string, groups: string[] = [], user = false
     receivedAt: 0,
     started: 0,
     info: parseRequest(method, url.pathname, url.searchParams),
-    caller: { name: 'jane', groups },
+    caller: { name, groups },
   };
 };
 const READ = trace('GET', '/api/v1/pods');
@@ -45,6 +51,16 @@ describe('in flight', () => {
     const inFlight = makeInFlight({ maxReading: 1, maxMutating: 1 });
     for (let n = 0; n < 3; n += 1) expect(inFlight.enter(long)).toBeUndefined();
     expect(inFlight.current).toEqual({ readOnly: 0, mutating: 0 });
+  });
+  it('one user holds at most half of the places, and gets one again when one is given back', () => {
+    const inFlight = makeInFlight({ maxReading: 10, maxMutating: 10 });
+    const leaves = Array.from({ length: 5 }, () => inFlight.enter(READ));
+    expect(() => inFlight.enter(READ)).toThrow(expect.objectContaining({ code: 429 }));
+    inFlight.enter(WRITE);
+    for (let n = 0; n < 5; n += 1) inFlight.enter(trace('GET', '/api/v1/pods', [], false, 'joe'));
+    leaves[0]?.();
+    inFlight.enter(READ);
+    expect(inFlight.current).toEqual({ readOnly: 10, mutating: 1 });
   });
   it('never refuses system:masters', () => {
     const inFlight = makeInFlight({ maxReading: 1, maxMutating: 1 });

@@ -1,0 +1,56 @@
+// What a body may hold before it is made into data: parsing and checking cost far more than looking at its bytes. Pure.
+// Guarantees: one pass, no recursion, and the look ends where a bound is passed.
+
+/** As Go's own reader has it. */
+export const MAX_DEPTH = 10_000;
+/** Lists, objects, and what commas part in them: an object in a list counts twice. Large objects of real clusters have a tenth. */
+export const MAX_VALUES = 100_000;
+
+export const TOO_DEEP = 'exceeded max depth';
+export const TOO_MANY = `it holds more than ${MAX_VALUES} values`;
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const BACKSLASH = 0x5c;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+
+/** Why a JSON text is refused unread; undefined when it is not, although it may still be no JSON. */
+export function jsonObstacle(bytes: Uint8Array): string | undefined {
+  // Each level and each value takes a byte.
+  if (bytes.length <= MAX_DEPTH) return undefined;
+  let depth = 0;
+  let values = 0;
+  for (let at = 0; at < bytes.length; at += 1) {
+    switch (bytes[at]) {
+      case QUOTE:
+        at = endOfString(bytes, at);
+        break;
+      case OPEN_BRACKET:
+      case OPEN_BRACE:
+        depth += 1;
+        values += 1;
+        if (depth > MAX_DEPTH) return TOO_DEEP;
+        if (values > MAX_VALUES) return TOO_MANY;
+        break;
+      case CLOSE_BRACKET:
+      case CLOSE_BRACE:
+        depth -= 1;
+        break;
+      case COMMA:
+        values += 1;
+        if (values > MAX_VALUES) return TOO_MANY;
+        break;
+    }
+  }
+  return undefined;
+}
+
+/** Index of the quote that closes the string opened at `start`, or of the end. */
+function endOfString(bytes: Uint8Array, start: number): number {
+  let at = start + 1;
+  while (at < bytes.length && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1;
+  return at;
+}
