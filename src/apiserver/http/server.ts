@@ -1,5 +1,6 @@
 // The HTTPS side: sockets and node:http in, requests of the common path out, answers written back.
-// Guarantees: bodies, headers and times are bounded; a client that does not read stops being written to.
+// Guarantees: bodies, headers and times are bounded; a client that does not read is written no more than one piece, and
+// cut off when it takes nothing for a minute.
 import http from 'node:http';
 import https from 'node:https';
 import type { Duplex } from 'node:stream';
@@ -11,7 +12,10 @@ import { statusError } from '../../api/status.js';
 import { type ApiRequest, type ApiResponse, jsonResponse } from '../exchange.js';
 import type { Handler } from '../handler.js';
 import type { Credentials, UserInfo } from '../identity.js';
+import { PIECE } from '../registry/pieces.js';
+import { gzipped } from './gzip.js';
 import { joinTunnel, refuseUpgrade } from './tunnel.js';
+import { Unsent } from './unsent.js';
 import { sendOverWebSocket, webSocketAnswer } from './webSocket.js';
 
 export interface TlsFiles {
@@ -30,8 +34,6 @@ export interface HttpsServerOptions {
 const MAX_BODY = 3 * 1024 * 1024;
 const MAX_HEADERS = 64 * 1024;
 const GZIP_FROM = 128 * 1024;
-/** Few large writes: each is a call, a wait and a memory copy into TLS; but no list is ever in memory twice as a whole. */
-const WRITE_CHUNK = 512 * 1024;
 /** Nothing of an answer could be sent for so long: the client is stuck, or never meant to read. */
 const STALL_MS = 60_000;
 const LINGER_MS = 1000;
@@ -137,7 +139,7 @@ async function serve(handler: Handler, incoming: http.IncomingMessage, outgoing:
   // What was not read of the body would be taken for the next request.
   if (!incoming.complete) outgoing.shouldKeepAlive = false;
   if (incoming.method === 'HEAD') outgoing.writeHead(response.status, response.headers).end();
-  else if (Buffer.isBuffer(response.body) && response.body.length < GZIP_FROM)
+  else if (Buffer.isBuffer(response.body) && response.body.length <= PIECE)
     sendWhole(outgoing, response, response.body);
   else await send(incoming, outgoing, response);
 }
@@ -274,38 +276,59 @@ function sendWhole(outgoing: http.ServerResponse, { status, headers }: ApiRespon
 async function send(
   incoming: http.IncomingMessage,
   outgoing: http.ServerResponse,
-  { status, headers, body }: ApiResponse,
+  response: ApiResponse,
 ): Promise<void> {
-  if (!Buffer.isBuffer(body) && Symbol.asyncIterator in body) {
+  const { status, headers, body, ends = false } = response;
+  const size = Buffer.isBuffer(body) ? body.length : Number(headers['content-length'] ?? GZIP_FROM);
+  const isPacked =
+    (ends || Buffer.isBuffer(body)) &&
+    size >= GZIP_FROM &&
+    headers['content-encoding'] === undefined &&
+    acceptsGzip(incoming);
+  if (!isPacked && Buffer.isBuffer(body)) return sendLarge(outgoing, response, body);
+  if (!isPacked) {
     outgoing.writeHead(status, headers);
-    return stream(outgoing, body);
+    return stream(outgoing, body as AsyncIterable<Uint8Array>, { isAwaited: !ends });
   }
-  const size = Buffer.isBuffer(body) ? body.length : body.reduce((sum, piece) => sum + piece.length, 0);
-  if (size >= GZIP_FROM && headers['content-encoding'] === undefined && acceptsGzip(incoming)) {
-    const packed = await compress(whole(body, size), { level: 1 });
-    const packing = { 'content-encoding': 'gzip', vary: 'Accept-Encoding' };
-    return sendWhole(outgoing, { status, headers: { ...headers, ...packing }, body }, packed);
-  }
-  if (size <= WRITE_CHUNK || Buffer.isBuffer(body))
-    return sendWhole(outgoing, { status, headers, body }, whole(body, size));
-  outgoing.writeHead(status, { ...headers, 'content-length': size });
-  await sendPieces(outgoing, body);
+  const { 'content-length': _, ...rest } = headers;
+  const packing = { ...rest, 'content-encoding': 'gzip', vary: 'Accept-Encoding' };
+  if (Buffer.isBuffer(body))
+    return sendLarge(outgoing, { ...response, headers: packing }, await compress(body, { level: 1 }));
+  outgoing.writeHead(status, packing);
+  return stream(outgoing, gzipped(body), { isAwaited: false });
 }
 
-function whole(body: Buffer | readonly Buffer[], size: number): Buffer {
-  return Buffer.isBuffer(body) ? body : Buffer.concat(body, size);
-}
+const unsent = new Unsent();
 
-async function stream(outgoing: http.ServerResponse, body: AsyncIterable<Uint8Array>): Promise<void> {
-  outgoing.flushHeaders();
+/** In pieces: TLS makes its own of all that it is given, whether the client reads or not. */
+async function sendLarge(outgoing: http.ServerResponse, response: ApiResponse, body: Buffer): Promise<void> {
+  if (body.length <= PIECE) return sendWhole(outgoing, response, body);
+  outgoing.writeHead(response.status, { ...response.headers, 'content-length': body.length });
+  const answer = unsent.add(body.length, () => outgoing.destroy());
   try {
-    for await (const chunk of body) {
-      if (outgoing.destroyed) return;
-      await write(outgoing, chunk);
+    for (let at = 0; at < body.length && !outgoing.destroyed; at += PIECE) {
+      await write(outgoing, body.subarray(at, at + PIECE));
+      answer.progressed();
     }
-  } finally {
     outgoing.end();
+  } finally {
+    answer.done();
   }
+}
+
+/** `isAwaited` is set for a stream whose first bytes may be long in coming. */
+async function stream(
+  outgoing: http.ServerResponse,
+  body: AsyncIterable<Uint8Array>,
+  { isAwaited }: { readonly isAwaited: boolean },
+): Promise<void> {
+  if (isAwaited) outgoing.flushHeaders();
+  for await (const chunk of body) {
+    if (outgoing.destroyed) return;
+    await write(outgoing, chunk);
+  }
+  // Not when the body failed: the client must not take what it has for the whole.
+  outgoing.end();
 }
 
 /** Waits when the client does not read as fast as it is written to. */
@@ -326,33 +349,4 @@ function settled(outgoing: http.ServerResponse, until: (done: () => void) => voi
     outgoing.once('close', done);
     until(done);
   });
-}
-
-/** Memory that long answers are put together in: fresh memory for each part would cost as much as sending it. */
-const spare: Buffer[] = [];
-const MOST_SPARE = 8;
-
-/** Many small pieces in few large writes. */
-async function sendPieces(outgoing: http.ServerResponse, pieces: readonly Buffer[]): Promise<void> {
-  const chunk = spare.pop() ?? Buffer.allocUnsafeSlow(WRITE_CHUNK);
-  let used = 0;
-  // Until the part is with the kernel its memory must not change.
-  const flush = async () => {
-    const part = chunk.subarray(0, used);
-    used = 0;
-    await settled(outgoing, (done) => outgoing.write(part, done));
-  };
-  for (const piece of pieces) {
-    for (let at = 0; at < piece.length; ) {
-      const copied = piece.copy(chunk, used, at);
-      used += copied;
-      at += copied;
-      if (used < chunk.length) continue;
-      await flush();
-      if (outgoing.destroyed) return;
-    }
-  }
-  if (used > 0) await flush();
-  if (!outgoing.destroyed && spare.length < MOST_SPARE) spare.push(chunk);
-  outgoing.end();
 }

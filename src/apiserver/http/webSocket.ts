@@ -27,9 +27,9 @@ export function webSocketAnswer(
   response: ApiResponse,
 ): WebSocketAnswer | undefined {
   const key = headers['sec-websocket-key'];
-  const { status, body } = response;
+  const { status, body, ends = false } = response;
   if (headers.upgrade?.toLowerCase() !== 'websocket' || key === undefined || status !== 200) return undefined;
-  if (!(Symbol.asyncIterator in body)) return undefined;
+  if (ends || !(Symbol.asyncIterator in body)) return undefined;
   const offered = (headers['sec-websocket-protocol'] ?? '').split(',').map((one) => one.trim());
   const protocol = offered.join('') === '' ? '' : PROTOCOLS.find((one) => offered.includes(one));
   return protocol === undefined

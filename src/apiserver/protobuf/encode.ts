@@ -12,20 +12,35 @@ export function encodeProtobuf(object: KubeObject): Buffer {
   return sealed({ apiVersion, kind }, (raw) => writeMessage(raw, model, object as unknown as Members));
 }
 
+/** One item of a list: what goes between its head and its end. */
+export function encodeProtobufItem(model: string, item: object): Buffer {
+  const out = new WireWriter();
+  out.message(2, () => writeMessage(out, model, item as Members));
+  return out.finish();
+}
+
 export interface ListHead {
   /** Of the list: `PodList`. */
   readonly kind: string;
   readonly apiVersion: string;
   readonly metadata: object;
-  /** Of its items. */
-  readonly model: string;
 }
 
-export function encodeProtobufList(head: ListHead, items: Iterable<object>): Buffer {
-  return sealed(head, (raw) => {
-    raw.message(1, () => writeMessage(raw, 'V1ListMeta', head.metadata as Members));
-    for (const item of items) raw.message(2, () => writeMessage(raw, head.model, item as Members));
-  });
+/** What goes before and behind the items of a list; their length together is told before them. */
+export function protobufListEnds(
+  { kind, apiVersion, metadata }: ListHead,
+  itemBytes: number,
+): { readonly head: Buffer; readonly tail: Buffer } {
+  const meta = new WireWriter();
+  meta.message(1, () => writeMessage(meta, 'V1ListMeta', metadata as Members));
+  const start = meta.finish();
+  const head = new WireWriter();
+  writeType(head, { apiVersion, kind });
+  head.lengthOf(2, start.length + itemBytes);
+  head.raw(start);
+  const tail = new WireWriter();
+  writeEnd(tail);
+  return { head: head.finish(), tail: tail.finish() };
 }
 
 /** One event of a watch, framed by its length. `object` is an encoded object with its envelope. */
@@ -45,16 +60,27 @@ function sealed(
   write: (raw: WireWriter) => void,
 ): Buffer {
   const out = new WireWriter();
+  writeType(out, { apiVersion, kind });
+  out.message(2, () => write(out));
+  writeEnd(out);
+  return out.finish();
+}
+
+function writeType(
+  out: WireWriter,
+  { apiVersion, kind }: { readonly apiVersion: string; readonly kind: string },
+): void {
   out.raw(MAGIC);
   out.message(1, () => {
     out.text(1, apiVersion);
     out.text(2, kind);
   });
-  out.message(2, () => write(out));
-  // Encoding and type of the content: none, which is what Go writes too.
+}
+
+/** Encoding and type of the content: none, which is what Go writes too. */
+function writeEnd(out: WireWriter): void {
   out.text(3, '');
   out.text(4, '');
-  return out.finish();
 }
 
 function writeMessage(out: WireWriter, model: string, members: Members): void {

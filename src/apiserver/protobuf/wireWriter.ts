@@ -45,6 +45,12 @@ export class WireWriter {
     this.#at = this.#buffer.writeDoubleLE(value, this.#at);
   }
 
+  /** The start of a field whose bytes are written elsewhere. */
+  lengthOf(number: number, length: number): void {
+    this.#tag(number, 2);
+    this.#varint(length);
+  }
+
   /** A message inside this one: what `write` writes. */
   message(number: number, write: () => void): void {
     this.#tag(number, 2);

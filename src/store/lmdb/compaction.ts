@@ -1,8 +1,9 @@
 // Forgets old history in small steps, so that the file stays bounded and no write waits long.
 // Guarantees: a revision counts as compacted before the first of its records goes; the newest record always stays.
+
+import type { StoreEvent } from '../store.js';
 import { commit } from './commit.js';
 import { putCompacted, readCompacted, type Tables } from './database.js';
-import type { StoreEvent } from '../store.js';
 import { encodeRevision } from './format.js';
 import { Snapshot } from './snapshot.js';
 import type { Writer } from './writer.js';
