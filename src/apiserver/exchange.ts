@@ -20,6 +20,7 @@ export interface ApiRequest {
   readonly signal: AbortSignal;
 }
 
+/** A piece of a stream may be of memory that is used again when the next is asked for: see `owned`. */
 export type Body = Buffer | AsyncIterable<Uint8Array>;
 
 export interface ApiResponse {

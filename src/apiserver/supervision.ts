@@ -93,7 +93,7 @@ async function* collecting(
   for await (const piece of body) {
     bytes += piece.length;
     if (bytes > MAX_BODY) kept = undefined;
-    else kept?.push(piece);
+    else kept?.push(Buffer.from(piece));
     yield piece;
   }
   tell(kept === undefined ? undefined : Buffer.concat(kept));

@@ -12,7 +12,7 @@ import { statusError } from '../../api/status.js';
 import { type ApiRequest, type ApiResponse, jsonResponse } from '../exchange.js';
 import type { Handler } from '../handler.js';
 import type { Credentials, UserInfo } from '../identity.js';
-import { PIECE } from '../registry/pieces.js';
+import { LARGE_PIECE, PIECE } from '../registry/pieces.js';
 import { gzipped } from './gzip.js';
 import { joinTunnel, refuseUpgrade } from './tunnel.js';
 import { Unsent } from './unsent.js';
@@ -331,10 +331,11 @@ async function stream(
   outgoing.end();
 }
 
-/** Waits when the client does not read as fast as it is written to. */
+/** Waits when the client does not read as fast as it is written to; a large piece until its memory may change. */
 async function write(outgoing: http.ServerResponse, chunk: Uint8Array): Promise<void> {
-  if (outgoing.destroyed || outgoing.write(chunk)) return;
-  await settled(outgoing, (done) => outgoing.once('drain', done));
+  if (outgoing.destroyed) return;
+  if (chunk.length >= LARGE_PIECE) return settled(outgoing, (done) => outgoing.write(chunk, done));
+  if (!outgoing.write(chunk)) await settled(outgoing, (done) => outgoing.once('drain', done));
 }
 
 /** Resolves when `done` is called or the client is gone; one that takes nothing for too long is cut off. */

@@ -63,8 +63,8 @@ export class ListBody implements AsyncIterable<Uint8Array>, FrameSource {
           reader.pause();
           yield piece;
           reader.resume();
-        } else if (this.#place === 'end') return;
-        else await reader.load();
+        } else if (this.#place !== 'end') await reader.load();
+        else return this.#pieces.release();
       }
     } finally {
       reader.resume();

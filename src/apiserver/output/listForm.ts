@@ -21,7 +21,9 @@ export interface ListForm {
   readonly between: Buffer;
   readonly tail: Buffer;
   item(object: CachedObject): Buffer;
-  /** Set when items are the cached bytes as they are: their length is known before they are read. */
+  /** Of the whole list, when it is known before the items are made. */
+  readonly length?: number;
+  /** Set when items are the cached bytes as they are. */
   readonly isPlain?: boolean;
 }
 
@@ -50,7 +52,10 @@ export async function listForm(request: ListRequest): Promise<ListForm> {
   const { type } = formOf(kind, call);
   const head = { kind: `${type.kind}List`, apiVersion: apiVersionOf(type), metadata: listMetadata(page) };
   const item = ({ bytes }: CachedObject) => shownBytes(call, bytes);
-  return { ...jsonForm('items', head, item), isPlain: call.served === undefined };
+  const plain = jsonForm('items', head, item);
+  if (call.served !== undefined) return { ...plain, name: `items ${apiVersionOf(type)}` };
+  const commas = COMMA.length * Math.max(0, page.count - 1);
+  return { ...plain, isPlain: true, length: plain.head.length + page.bytes + commas + plain.tail.length };
 }
 
 /** `list` with one more member, an array. */
@@ -109,12 +114,15 @@ async function protobufForm({ kind, call, page, reader }: ListRequest): Promise<
     return object.protobufBytes;
   };
   const measured = reader.isWhole ? new PageReader(reader.held) : page.reader();
+  const itemBytes = await sumOf(measured, size);
+  const ends = protobufListEnds(head, itemBytes);
   return {
     media: PROTOBUF_TYPE,
     name: `protobuf ${apiVersionOf(type)}`,
     between: NOTHING,
     item,
-    ...protobufListEnds(head, await sumOf(measured, size)),
+    ...ends,
+    length: ends.head.length + itemBytes + ends.tail.length,
   };
 }
 

@@ -8,7 +8,7 @@ import { parseObject } from '../registry/encode.js';
 import type { ObjectPage } from '../registry/list.js';
 import { fromStored, shownBytes } from '../verbs/served.js';
 import { ListBody } from './listBody.js';
-import { type ListForm, listForm } from './listForm.js';
+import { listForm } from './listForm.js';
 import { PROTOBUF_TYPE } from './negotiate.js';
 import { partialMetadata, table, tableOptions } from './table.js';
 import { toYaml } from './yaml.js';
@@ -49,14 +49,8 @@ export async function renderList(
   const small = await list.small();
   if (small !== undefined) return bytesResponse(200, small, form.media);
   const answer = { ...bytesResponse(200, list, form.media), ends: true };
-  const length = plainLength(form, page);
+  const { length } = form;
   return length === undefined
     ? answer
     : { ...answer, headers: { ...answer.headers, 'content-length': String(length) } };
-}
-
-/** Of a list whose items go as they are. */
-function plainLength({ isPlain, head, between, tail }: ListForm, { bytes, count }: ObjectPage) {
-  if (isPlain !== true) return undefined;
-  return head.length + bytes + between.length * Math.max(0, count - 1) + tail.length;
 }

@@ -90,8 +90,10 @@ function writeMessage(out: WireWriter, model: string, members: Members): void {
       if (isPresent(part, members)) out.message(field.number, () => writeMessage(out, part, members));
       continue;
     }
-    const value = getOwn(members, field.name);
-    if (value !== undefined && value !== null) writeField(out, field, value);
+    const value = members[field.name];
+    // Most fields of most objects are not there: asked first, since that costs least.
+    if (value !== undefined && value !== null && Object.hasOwn(members, field.name))
+      writeField(out, field, value);
   }
 }
 
@@ -100,16 +102,17 @@ function isPresent(part: string, members: Members): boolean {
   return messageOf(part).fields.some(({ name }) => getOwn(members, name) !== undefined);
 }
 
-function writeField(out: WireWriter, { number, code }: Field, value: unknown): void {
-  if (code.startsWith('[]')) {
-    for (const item of value as unknown[]) writeValue(out, number, code.slice(2), item);
-  } else if (code.startsWith('{}')) {
+function writeField(out: WireWriter, { number, shape, item }: Field, value: unknown): void {
+  if (shape === 'one') writeValue(out, number, item, value);
+  else if (shape === 'list') {
+    for (const one of value as unknown[]) writeValue(out, number, item, one);
+  } else {
     for (const key of Object.keys(value as Members).sort())
       out.message(number, () => {
         out.text(1, key);
-        writeValue(out, 2, code.slice(2), (value as Members)[key]);
+        writeValue(out, 2, item, (value as Members)[key]);
       });
-  } else writeValue(out, number, code, value);
+  }
 }
 
 function writeValue(out: WireWriter, number: number, code: string, value: unknown): void {

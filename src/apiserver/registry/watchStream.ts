@@ -68,7 +68,10 @@ export class WatchStream implements AsyncIterable<Uint8Array> {
           source.resume();
         } else if (source.isUnloaded) await source.load();
         else if (this.#ended) return;
-        else if (!source.isLost) await new Promise<void>((wake) => (this.#wake = wake));
+        else if (!source.isLost) {
+          this.#pieces.release();
+          await new Promise<void>((wake) => (this.#wake = wake));
+        }
       }
     } finally {
       source.resume();
