@@ -5,6 +5,7 @@ import { parseArgs } from 'node:util';
 import { apiserver } from './apiserver/index.js';
 import { cni } from './cni/index.js';
 import { controllers } from './controllers/index.js';
+import { hostile } from './hostile/index.js';
 import { kubelet } from './kubelet/index.js';
 import { type Figure, renderFigures } from './lib/figure.js';
 import { native } from './native/index.js';
@@ -15,6 +16,7 @@ const groups: Record<string, Record<string, () => Promise<Figure[]>>> = {
   native,
   cni,
   apiserver,
+  hostile,
   scheduler,
   controllers,
   kubelet,

@@ -14,6 +14,7 @@ import type { Handler } from '../handler.js';
 import type { Credentials, UserInfo } from '../identity.js';
 import { LARGE_PIECE, PIECE } from '../registry/pieces.js';
 import { gzipped } from './gzip.js';
+import { IncomingBytes } from './incomingBytes.js';
 import { joinTunnel, refuseUpgrade } from './tunnel.js';
 import { Unsent } from './unsent.js';
 import { sendOverWebSocket, webSocketAnswer } from './webSocket.js';
@@ -198,7 +199,7 @@ class HttpRequest implements ApiRequest {
   }
 
   body(): Promise<Buffer> {
-    this.reading ??= readBody(this.incoming);
+    this.reading ??= readBody(this.incoming, this.outgoing);
     return this.reading;
   }
 }
@@ -230,18 +231,21 @@ const list = (value: string | string[] | undefined): string[] =>
 const first = (value: string | string[]): string => list(value)[0] ?? '';
 
 /** By events: iterating over the stream costs several turns of the event loop for a body of one piece. */
-function readBody(incoming: http.IncomingMessage): Promise<Buffer> {
+function readBody(incoming: http.IncomingMessage, outgoing: http.ServerResponse | Duplex): Promise<Buffer> {
   const declared = Number(incoming.headers['content-length'] ?? '0');
   return new Promise((resolve, reject) => {
     if (declared > MAX_BODY) return reject(tooLarge());
     const chunks: Buffer[] = [];
     let size = 0;
+    const body = incomingBytes.open(() => outgoing.once('close', () => body.release()));
     const take = (chunk: Buffer) => {
       size += chunk.length;
-      if (size <= MAX_BODY) return void chunks.push(chunk);
+      const isWithin = size <= MAX_BODY;
+      if (isWithin && body.take(chunk.length)) return void chunks.push(chunk);
       // The rest stays unread, and the connection ends with the answer.
       incoming.off('data', take).pause();
-      reject(tooLarge());
+      chunks.length = 0;
+      reject(isWithin ? noRoom() : tooLarge());
     };
     incoming.on('data', take);
     incoming.once('end', () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)));
@@ -254,6 +258,13 @@ function readBody(incoming: http.IncomingMessage): Promise<Buffer> {
 }
 
 const tooLarge = () => statusError('RequestEntityTooLarge', `Request entity too large: limit is ${MAX_BODY}`);
+
+const incomingBytes = new IncomingBytes();
+
+const noRoom = () =>
+  statusError('TooManyRequests', 'The server has too many large requests to read; try again later', {
+    retryAfterSeconds: 1,
+  });
 
 /** No fault of ours, and nobody is there to read it. */
 const wentAway = () => statusError('BadRequest', 'the client went away while it sent the body');
