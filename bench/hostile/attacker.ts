@@ -13,7 +13,6 @@ export class Attacker {
   private constructor(
     private readonly place: Place,
     private readonly server: ServerProcess,
-    private readonly wires: readonly Wire[],
   ) {}
 
   static async enter(place: Place, server: ServerProcess): Promise<Attacker> {
@@ -29,13 +28,11 @@ export class Attacker {
     const { status } = await admin.ask(post(path, Buffer.from(JSON.stringify(body))));
     if (status !== 201) throw new Error(`the role binding was answered with ${status}`);
     admin.close();
-    const open = () => Wire.open({ tls: place.user }, server);
-    return new Attacker(place, server, await Promise.all(Array.from({ length: 4 }, open)));
+    return new Attacker(place, server);
   }
 
-  /** Makes or replaces ConfigMaps, four at a time; answers how many were refused. */
-  async write(verb: 'create' | 'update', names: readonly string[], text: string): Promise<number> {
-    let refused = 0;
+  /** Makes or replaces ConfigMaps, four at a time. Throws when one is refused: nothing would have been measured. */
+  async write(verb: 'create' | 'update', names: readonly string[], text: string): Promise<void> {
     const waiting = names.values();
     const work = async (wire: Wire) => {
       for (const name of waiting) {
@@ -43,11 +40,14 @@ export class Attacker {
         const body = Buffer.from(JSON.stringify(object));
         const request = verb === 'create' ? post(MAPS, body) : put(`${MAPS}/${name}`, body);
         const { status } = await wire.ask(request);
-        if (status >= 300) refused += 1;
+        if (status >= 300) throw new Error(`${verb} of ${name} was answered with ${status}`);
       }
     };
-    await Promise.all(this.wires.map(work));
-    return refused;
+    // Not kept: the server closes what is idle between two attacks.
+    const open = () => Wire.open({ tls: this.place.user }, this.server);
+    const wires = await Promise.all(Array.from({ length: 4 }, open));
+    await Promise.all(wires.map(work));
+    for (const wire of wires) wire.close();
   }
 
   /** Asks on a connection of its own, and reads nothing of the answer. */
@@ -70,10 +70,5 @@ export class Attacker {
   /** Closes what was not read. */
   leave(): void {
     for (const socket of this.unread.splice(0)) socket.destroy();
-  }
-
-  close(): void {
-    this.leave();
-    for (const wire of this.wires) wire.close();
   }
 }

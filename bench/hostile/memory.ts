@@ -75,16 +75,19 @@ export async function memory(): Promise<Figure[]> {
         for (let i = 0; i < CONNECTIONS; i += 1) await attacker.ask(MAPS, headers);
       });
       attacker.leave();
+      process.stderr.write(
+        `  ${form}: at worst ${Math.round(grown.most)} MB, then ${Math.round(grown.held)} MB\n`,
+      );
       const name = `${CONNECTIONS} lists of 50 MB never read, ${form}, each`;
       figures.push(againstLimit({ name, value: grown.held / CONNECTIONS, unit: 'MB' }, UNREAD_MB));
       figures.push(worst(`${CONNECTIONS} lists of 50 MB never read, ${form}`, grown.most));
     }
     for (const [name, attack] of Object.entries(ATTACKS)) {
-      const { most } = await grownBy(server, () => attack(attacker));
+      const { most, held } = await grownBy(server, () => attack(attacker));
+      process.stderr.write(`  ${name}: at worst ${Math.round(most)} MB, then ${Math.round(held)} MB\n`);
       attacker.leave();
       figures.push(worst(name, most));
     }
-    attacker.close();
     await sleep(WAIT_S * 1000);
     const left = server.residentMb() - start;
     const name = `all of that, and ${WAIT_S} s later`;
