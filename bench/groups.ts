@@ -4,6 +4,7 @@ import { apiserver } from './apiserver/index.js';
 import { cluster } from './cluster/index.js';
 import { cni } from './cni/index.js';
 import { controllers } from './controllers/index.js';
+import { hostile } from './hostile/index.js';
 import { kubelet } from './kubelet/index.js';
 import type { Figure } from './lib/figure.js';
 import { native } from './native/index.js';
@@ -21,6 +22,7 @@ const groups: Record<string, Record<string, () => Promise<Figure[]>>> = {
   native,
   cni,
   apiserver,
+  hostile,
   scheduler,
   controllers,
   kubelet,

@@ -19,13 +19,19 @@ export interface ServerProcess {
   stop(): Promise<void>;
 }
 
+export interface ClientTls {
+  readonly ca: string;
+  readonly cert: string;
+  readonly key: string;
+}
+
 export interface Place {
   readonly folder: string;
-  readonly tls: { readonly ca: string; readonly cert: string; readonly key: string };
+  readonly tls: ClientTls;
+  /** Of somebody without rights of his own. */
+  readonly user: ClientTls & { readonly name: string };
   start(what: 'apiserver' | 'floor'): Promise<ServerProcess>;
   etcd(): Promise<Etcd>;
-  /** Certificates of a user who may do nothing yet. */
-  user(commonName: string): Promise<Place['tls']>;
   clean(): Promise<void>;
 }
 
@@ -36,6 +42,7 @@ export async function makePlace(): Promise<Place> {
   const ca = await makeAuthority('bench-ca', now);
   const server = await issue(ca, { commonName: 'localhost', hosts: ['localhost', '127.0.0.1'] }, now);
   const client = await issue(ca, { commonName: 'admin', organizations: ['system:masters'] }, now);
+  const user = await issue(ca, { commonName: 'alice', organizations: ['users'] }, now);
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const files = {
     'ca.crt': ca.cert,
@@ -49,6 +56,7 @@ export async function makePlace(): Promise<Place> {
   return {
     folder,
     tls: { ca: ca.cert, cert: client.cert, key: client.key },
+    user: { name: 'alice', ca: ca.cert, cert: user.cert, key: user.key },
     async start(what) {
       const script = fileURLToPath(new URL('./serve.js', import.meta.url));
       const child = fork(script, [what, folder], { execArgv: ['--expose-gc', ...process.execArgv] });
@@ -59,10 +67,6 @@ export async function makePlace(): Promise<Place> {
       const etcd = await startEtcd(folder);
       children.add(etcd.child);
       return etcd;
-    },
-    async user(commonName) {
-      const { cert, key } = await issue(ca, { commonName }, now);
-      return { ca: ca.cert, cert, key };
     },
     async clean() {
       for (const child of children) await end(child);

@@ -25,7 +25,7 @@ export class Wire {
     socket.on('close', () => this.fail?.(new Error('the server closed the connection')));
   }
 
-  static async open({ tls }: Place, { port }: Pick<ServerProcess, 'port'>): Promise<Wire> {
+  static async open({ tls }: Pick<Place, 'tls'>, { port }: Pick<ServerProcess, 'port'>): Promise<Wire> {
     const socket = connect({ host: '127.0.0.1', port, ...tls, ALPNProtocols: ['http/1.1'] });
     await once(socket, 'secureConnect');
     socket.setNoDelay(true);
@@ -81,8 +81,11 @@ export function get(path: string): Buffer {
   return Buffer.from(`GET ${path} HTTP/1.1\r\nHost: localhost\r\nAccept: application/json\r\n\r\n`);
 }
 
-export function post(path: string, body: Buffer): Buffer {
-  const head = `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
+export const post = (path: string, body: Buffer) => sending('POST', path, body);
+export const put = (path: string, body: Buffer) => sending('PUT', path, body);
+
+function sending(method: string, path: string, body: Buffer): Buffer {
+  const head = `${method} ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
   return Buffer.concat([Buffer.from(head), body]);
 }
 

@@ -1,6 +1,6 @@
 // An ordinary user of a benchmark's server: `edit` in one namespace, where large objects are to send requests against.
 import https from 'node:https';
-import type { Place } from '../apiserver/place.js';
+import type { ClientTls, Place } from '../apiserver/place.js';
 import { type HostileRequest, NAMESPACE } from './corpus.js';
 
 export interface Answer {
@@ -13,7 +13,7 @@ export class Asker {
   readonly #agent: https.Agent;
   readonly #port: number;
 
-  constructor(tls: Place['tls'], port: number) {
+  constructor(tls: ClientTls, port: number) {
     this.#agent = new https.Agent({ ...tls, keepAlive: true });
     this.#port = port;
   }
@@ -51,7 +51,7 @@ async function make(admin: Asker, path: string, object: object): Promise<void> {
 /** The namespace, the user's rights in it, and its large objects. */
 export async function prepare(place: Place, port: number): Promise<{ admin: Asker; user: Asker }> {
   const admin = new Asker(place.tls, port);
-  const user = new Asker(await place.user('ordinary'), port);
+  const user = new Asker(place.user, port);
   const inside = `/api/v1/namespaces/${NAMESPACE}`;
   const rbac = 'rbac.authorization.k8s.io';
   await make(admin, '/api/v1/namespaces', { metadata: { name: NAMESPACE } });
@@ -60,7 +60,7 @@ export async function prepare(place: Place, port: number): Promise<{ admin: Aske
     await make(admin, `/apis/${rbac}/v1/namespaces/${NAMESPACE}/rolebindings`, {
       metadata: { name: role },
       roleRef: { apiGroup: rbac, kind: 'ClusterRole', name: role },
-      subjects: [{ kind: 'User', apiGroup: rbac, name: 'ordinary' }],
+      subjects: [{ kind: 'User', apiGroup: rbac, name: place.user.name }],
     });
   const data = Object.fromEntries(Array.from({ length: 60_000 }, (_, index) => [`k${index}`, 'v']));
   await make(admin, `${inside}/configmaps`, { metadata: { name: 'large' }, data });

@@ -73,6 +73,12 @@ export const PROOFS = [
     env: { TRELLIS_SOAK_ROUNDS: '20' },
     ...{ project: 'e2e', tests: ['nodes'], only: 'leave nothing in round' },
   },
+  {
+    name: 'churn',
+    what: 'one node for an hour under churn: memory and everything made end where they began',
+    env: { TRELLIS_SOAK_MINUTES: '60' },
+    ...{ project: 'e2e', tests: ['soak'] },
+  },
 ];
 
 const settings = (env) => Object.entries(env).map(([name, value]) => `${name}=${value}`);

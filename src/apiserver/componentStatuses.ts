@@ -12,6 +12,7 @@ import { renderList, renderObject } from './output/render.js';
 import { CachedObject } from './registry/cached.js';
 import { encodeForStore } from './registry/encode.js';
 import { objectKey } from './registry/keys.js';
+import { pageOf } from './registry/list.js';
 import { selectionOf } from './registry/selection.js';
 
 /** By the names that kubectl has always shown, and those of their leases. */
@@ -41,7 +42,10 @@ async function getAll(machinery: Machinery, call: Call): Promise<ApiResponse> {
         revision,
       ),
   );
-  const page = { items: items.filter((item) => selection.matches(item)), revision, continueToken: '' };
+  const page = pageOf(
+    items.filter((item) => selection.matches(item)),
+    revision,
+  );
   return renderList(kind, call, page, machinery.now());
 }
 

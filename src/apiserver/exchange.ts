@@ -1,5 +1,5 @@
 // A request and its answer, independent of how they travel: HTTPS and in-process callers share the path behind these.
-// Guarantees: nothing here knows node:http; a body is bytes, many bytes in turn, or a stream.
+// Guarantees: nothing here knows node:http; a body is bytes, or a stream of them.
 import type { Duplex } from 'node:stream';
 import type { Credentials, UserInfo } from './identity.js';
 
@@ -20,13 +20,16 @@ export interface ApiRequest {
   readonly signal: AbortSignal;
 }
 
-export type Body = Buffer | readonly Buffer[] | AsyncIterable<Uint8Array>;
+/** A piece of a stream may be of memory that is used again when the next is asked for: see `owned`. */
+export type Body = Buffer | AsyncIterable<Uint8Array>;
 
 export interface ApiResponse {
   readonly status: number;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Body;
+  /** Set for a stream that is one answer, such as a list: it may be compressed, and is none for a WebSocket. */
+  readonly ends?: boolean;
   /** With status 101: the other side, to be joined to the client's connection byte by byte. */
   readonly tunnel?: Tunnel;
 }

@@ -5,6 +5,7 @@ import type { Transport, TransportRequest, TransportResponse } from '../client/t
 import type { Body } from './exchange.js';
 import type { Handler } from './handler.js';
 import type { UserInfo } from './identity.js';
+import { owned } from './registry/pieces.js';
 
 export function openInProcess(handler: Handler, user: UserInfo): Transport {
   const closed = new AbortController();
@@ -45,5 +46,5 @@ async function answer(
 
 async function* iterate(body: Body): AsyncGenerator<Uint8Array> {
   if (Buffer.isBuffer(body)) yield body;
-  else yield* body;
+  else yield* owned(body);
 }

@@ -2,9 +2,9 @@
 // Guarantees: a place is given back however the request ends; a long request is counted until its last byte or its client is gone.
 
 import type { AuditSink } from './audit/auditLog.js';
-import { type AuditedAnswer, auditEvent } from './audit/event.js';
+import { auditEvent, MAX_BODY } from './audit/event.js';
 import type { AuditLevel, AuditPolicy } from './audit/policy.js';
-import type { ApiRequest, ApiResponse, Body } from './exchange.js';
+import type { ApiRequest, ApiResponse } from './exchange.js';
 import type { InFlight } from './load/inFlight.js';
 import type { RequestMetrics } from './metrics/requests.js';
 import { isLongRunning, type RequestTrace } from './requestTrace.js';
@@ -49,32 +49,54 @@ export function makeSupervision(options: {
     finish(trace, response) {
       trace.leave?.();
       metrics.answered(trace, response.status, performance.now());
-      if (audit !== undefined) record(audit, trace, response, bodies.get(trace.request));
-      if (!isLongRunning(trace)) return response;
-      return untilEnd(trace, response, metrics.longRunning(trace));
+      const recorded =
+        audit === undefined ? response : record(audit, trace, response, bodies.get(trace.request));
+      if (!isLongRunning(trace)) return recorded;
+      return untilEnd(trace, recorded, metrics.longRunning(trace));
     },
   };
 }
 
+/** Answers what is to be sent: a list whose bytes are recorded is so when its client has read it or gone. */
 function record(
   { policy, sink }: Audit,
   trace: RequestTrace,
-  { status, body }: ApiResponse,
+  response: ApiResponse,
   sent: Buffer | undefined,
-): void {
+): ApiResponse {
   const level: AuditLevel = policy(trace);
-  if (level === 'None') return;
-  const answer: AuditedAnswer = {
-    status,
-    sent,
-    answered: level === 'RequestResponse' ? wholeOf(body) : undefined,
+  if (level === 'None') return response;
+  const { status, body, ends = false } = response;
+  const write = (answered: Buffer | undefined) =>
+    sink.write(JSON.stringify(auditEvent(trace, level, { status, sent, answered }, Date.now())));
+  if (Buffer.isBuffer(body) || !ends || level !== 'RequestResponse') {
+    write(Buffer.isBuffer(body) && level === 'RequestResponse' ? body : undefined);
+    return response;
+  }
+  const { signal } = trace.request;
+  let isWritten = false;
+  const once = (answered?: Buffer) => {
+    if (!isWritten) write(answered);
+    isWritten = true;
   };
-  sink.write(JSON.stringify(auditEvent(trace, level, answer, Date.now())));
+  signal.addEventListener('abort', () => once(), { once: true });
+  return { ...response, body: collecting(body, once) };
 }
 
-function wholeOf(body: Body): Buffer | undefined {
-  if (Buffer.isBuffer(body)) return body;
-  return Array.isArray(body) ? Buffer.concat(body as Buffer[]) : undefined;
+/** Hands the pieces on, and tells of them together at the end unless they are too many to be recorded. */
+async function* collecting(
+  body: AsyncIterable<Uint8Array>,
+  tell: (whole: Buffer | undefined) => void,
+): AsyncGenerator<Uint8Array> {
+  let kept: Uint8Array[] | undefined = [];
+  let bytes = 0;
+  for await (const piece of body) {
+    bytes += piece.length;
+    if (bytes > MAX_BODY) kept = undefined;
+    else kept?.push(Buffer.from(piece));
+    yield piece;
+  }
+  tell(kept === undefined ? undefined : Buffer.concat(kept));
 }
 
 function untilEnd(trace: RequestTrace, response: ApiResponse, ended: (now: number) => void): ApiResponse {
@@ -84,7 +106,7 @@ function untilEnd(trace: RequestTrace, response: ApiResponse, ended: (now: numbe
     tunnel.socket.once('close', end);
     return response;
   }
-  if (Buffer.isBuffer(body) || Array.isArray(body)) {
+  if (Buffer.isBuffer(body)) {
     end();
     return response;
   }
@@ -92,7 +114,7 @@ function untilEnd(trace: RequestTrace, response: ApiResponse, ended: (now: numbe
   // A body that nobody begins to read has no end of its own.
   if (signal.aborted) end();
   else signal.addEventListener('abort', end, { once: true });
-  return { ...response, body: ending(body as AsyncIterable<Uint8Array>, end, signal) };
+  return { ...response, body: ending(body, end, signal) };
 }
 
 async function* ending(

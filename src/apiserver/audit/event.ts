@@ -11,7 +11,8 @@ export interface AuditedAnswer {
   readonly answered?: Buffer | undefined;
 }
 
-const MAX_BODY = 256 * 1024;
+/** A longer body is not recorded. */
+export const MAX_BODY = 256 * 1024;
 
 export function auditEvent(
   trace: RequestTrace,

@@ -1,5 +1,6 @@
 // The HTTPS side: sockets and node:http in, requests of the common path out, answers written back.
-// Guarantees: bodies, headers and times are bounded; a client that does not read stops being written to.
+// Guarantees: bodies, headers and times are bounded; a client that does not read is written no more than one piece, and
+// cut off when it takes nothing for a minute.
 import http from 'node:http';
 import https from 'node:https';
 import type { Duplex } from 'node:stream';
@@ -12,7 +13,11 @@ import { statusError } from '../../api/status.js';
 import { type ApiRequest, type ApiResponse, jsonResponse } from '../exchange.js';
 import type { Handler } from '../handler.js';
 import type { Credentials, UserInfo } from '../identity.js';
+import { LARGE_PIECE, PIECE } from '../registry/pieces.js';
+import { gzipped } from './gzip.js';
+import { IncomingBytes } from './incomingBytes.js';
 import { joinTunnel, refuseUpgrade } from './tunnel.js';
+import { Unsent } from './unsent.js';
 import { sendOverWebSocket, webSocketAnswer } from './webSocket.js';
 import { webSocketAuthorization } from './webSocketToken.js';
 
@@ -32,8 +37,6 @@ export interface HttpsServerOptions {
 const MAX_BODY = 3 * 1024 * 1024;
 const MAX_HEADERS = 64 * 1024;
 const GZIP_FROM = 128 * 1024;
-/** Few large writes: each is a call, a wait and a memory copy into TLS; but no list is ever in memory twice as a whole. */
-const WRITE_CHUNK = 512 * 1024;
 /** Nothing of an answer could be sent for so long: the client is stuck, or never meant to read. */
 const STALL_MS = 60_000;
 const LINGER_MS = 1000;
@@ -139,7 +142,7 @@ async function serve(handler: Handler, incoming: http.IncomingMessage, outgoing:
   // What was not read of the body would be taken for the next request.
   if (!incoming.complete) outgoing.shouldKeepAlive = false;
   if (incoming.method === 'HEAD') outgoing.writeHead(response.status, response.headers).end();
-  else if (Buffer.isBuffer(response.body) && response.body.length < GZIP_FROM)
+  else if (Buffer.isBuffer(response.body) && response.body.length <= PIECE)
     sendWhole(outgoing, response, response.body);
   else await send(incoming, outgoing, response);
 }
@@ -198,7 +201,7 @@ class HttpRequest implements ApiRequest {
   }
 
   body(): Promise<Buffer> {
-    this.reading ??= readBody(this.incoming);
+    this.reading ??= readBody(this.incoming, this.outgoing);
     return this.reading;
   }
 }
@@ -233,18 +236,21 @@ function connectionCredentials(socket: TLSSocket): Credentials {
 }
 
 /** By events: iterating over the stream costs several turns of the event loop for a body of one piece. */
-function readBody(incoming: http.IncomingMessage): Promise<Buffer> {
+function readBody(incoming: http.IncomingMessage, outgoing: http.ServerResponse | Duplex): Promise<Buffer> {
   const declared = Number(incoming.headers['content-length'] ?? '0');
   return new Promise((resolve, reject) => {
     if (declared > MAX_BODY) return reject(tooLarge());
     const chunks: Buffer[] = [];
     let size = 0;
+    const body = incomingBytes.open(() => outgoing.once('close', () => body.release()));
     const take = (chunk: Buffer) => {
       size += chunk.length;
-      if (size <= MAX_BODY) return void chunks.push(chunk);
+      const isWithin = size <= MAX_BODY;
+      if (isWithin && body.take(chunk.length)) return void chunks.push(chunk);
       // The rest stays unread, and the connection ends with the answer.
       incoming.off('data', take).pause();
-      reject(tooLarge());
+      chunks.length = 0;
+      reject(isWithin ? noRoom() : tooLarge());
     };
     incoming.on('data', take);
     incoming.once('end', () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)));
@@ -257,6 +263,13 @@ function readBody(incoming: http.IncomingMessage): Promise<Buffer> {
 }
 
 const tooLarge = () => statusError('RequestEntityTooLarge', `Request entity too large: limit is ${MAX_BODY}`);
+
+const incomingBytes = new IncomingBytes();
+
+const noRoom = () =>
+  statusError('TooManyRequests', 'The server has too many large requests to read; try again later', {
+    retryAfterSeconds: 1,
+  });
 
 /** No fault of ours, and nobody is there to read it. */
 const wentAway = () => statusError('BadRequest', 'the client went away while it sent the body');
@@ -279,44 +292,66 @@ function sendWhole(outgoing: http.ServerResponse, { status, headers }: ApiRespon
 async function send(
   incoming: http.IncomingMessage,
   outgoing: http.ServerResponse,
-  { status, headers, body }: ApiResponse,
+  response: ApiResponse,
 ): Promise<void> {
-  if (!Buffer.isBuffer(body) && Symbol.asyncIterator in body) {
+  const { status, headers, body, ends = false } = response;
+  const size = Buffer.isBuffer(body) ? body.length : Number(headers['content-length'] ?? GZIP_FROM);
+  const isPacked =
+    (ends || Buffer.isBuffer(body)) &&
+    size >= GZIP_FROM &&
+    headers['content-encoding'] === undefined &&
+    acceptsGzip(incoming);
+  if (!isPacked && Buffer.isBuffer(body)) return sendLarge(outgoing, response, body);
+  if (!isPacked) {
     outgoing.writeHead(status, headers);
-    return stream(outgoing, body);
+    return stream(outgoing, body as AsyncIterable<Uint8Array>, { isAwaited: !ends });
   }
-  const size = Buffer.isBuffer(body) ? body.length : body.reduce((sum, piece) => sum + piece.length, 0);
-  if (size >= GZIP_FROM && headers['content-encoding'] === undefined && acceptsGzip(incoming)) {
-    const packed = await compress(whole(body, size), { level: 1 });
-    const packing = { 'content-encoding': 'gzip', vary: 'Accept-Encoding' };
-    return sendWhole(outgoing, { status, headers: { ...headers, ...packing }, body }, packed);
-  }
-  if (size <= WRITE_CHUNK || Buffer.isBuffer(body))
-    return sendWhole(outgoing, { status, headers, body }, whole(body, size));
-  outgoing.writeHead(status, { ...headers, 'content-length': size });
-  await sendPieces(outgoing, body);
+  const { 'content-length': _, ...rest } = headers;
+  const packing = { ...rest, 'content-encoding': 'gzip', vary: 'Accept-Encoding' };
+  if (Buffer.isBuffer(body))
+    return sendLarge(outgoing, { ...response, headers: packing }, await compress(body, { level: 1 }));
+  outgoing.writeHead(status, packing);
+  return stream(outgoing, gzipped(body), { isAwaited: false });
 }
 
-function whole(body: Buffer | readonly Buffer[], size: number): Buffer {
-  return Buffer.isBuffer(body) ? body : Buffer.concat(body, size);
-}
+const unsent = new Unsent();
 
-async function stream(outgoing: http.ServerResponse, body: AsyncIterable<Uint8Array>): Promise<void> {
-  outgoing.flushHeaders();
+/** In pieces: TLS makes its own of all that it is given, whether the client reads or not. */
+async function sendLarge(outgoing: http.ServerResponse, response: ApiResponse, body: Buffer): Promise<void> {
+  if (body.length <= PIECE) return sendWhole(outgoing, response, body);
+  outgoing.writeHead(response.status, { ...response.headers, 'content-length': body.length });
+  const answer = unsent.add(body.length, () => outgoing.destroy());
   try {
-    for await (const chunk of body) {
-      if (outgoing.destroyed) return;
-      await write(outgoing, chunk);
+    for (let at = 0; at < body.length && !outgoing.destroyed; at += PIECE) {
+      await write(outgoing, body.subarray(at, at + PIECE));
+      answer.progressed();
     }
-  } finally {
     outgoing.end();
+  } finally {
+    answer.done();
   }
 }
 
-/** Waits when the client does not read as fast as it is written to. */
+/** `isAwaited` is set for a stream whose first bytes may be long in coming. */
+async function stream(
+  outgoing: http.ServerResponse,
+  body: AsyncIterable<Uint8Array>,
+  { isAwaited }: { readonly isAwaited: boolean },
+): Promise<void> {
+  if (isAwaited) outgoing.flushHeaders();
+  for await (const chunk of body) {
+    if (outgoing.destroyed) return;
+    await write(outgoing, chunk);
+  }
+  // Not when the body failed: the client must not take what it has for the whole.
+  outgoing.end();
+}
+
+/** Waits when the client does not read as fast as it is written to; a large piece until its memory may change. */
 async function write(outgoing: http.ServerResponse, chunk: Uint8Array): Promise<void> {
-  if (outgoing.destroyed || outgoing.write(chunk)) return;
-  await settled(outgoing, (done) => outgoing.once('drain', done));
+  if (outgoing.destroyed) return;
+  if (chunk.length >= LARGE_PIECE) return settled(outgoing, (done) => outgoing.write(chunk, done));
+  if (!outgoing.write(chunk)) await settled(outgoing, (done) => outgoing.once('drain', done));
 }
 
 /** Resolves when `done` is called or the client is gone; one that takes nothing for too long is cut off. */
@@ -331,33 +366,4 @@ function settled(outgoing: http.ServerResponse, until: (done: () => void) => voi
     outgoing.once('close', done);
     until(done);
   });
-}
-
-/** Memory that long answers are put together in: fresh memory for each part would cost as much as sending it. */
-const spare: Buffer[] = [];
-const MOST_SPARE = 8;
-
-/** Many small pieces in few large writes. */
-async function sendPieces(outgoing: http.ServerResponse, pieces: readonly Buffer[]): Promise<void> {
-  const chunk = spare.pop() ?? Buffer.allocUnsafeSlow(WRITE_CHUNK);
-  let used = 0;
-  // Until the part is with the kernel its memory must not change.
-  const flush = async () => {
-    const part = chunk.subarray(0, used);
-    used = 0;
-    await settled(outgoing, (done) => outgoing.write(part, done));
-  };
-  for (const piece of pieces) {
-    for (let at = 0; at < piece.length; ) {
-      const copied = piece.copy(chunk, used, at);
-      used += copied;
-      at += copied;
-      if (used < chunk.length) continue;
-      await flush();
-      if (outgoing.destroyed) return;
-    }
-  }
-  if (used > 0) await flush();
-  if (!outgoing.destroyed && spare.length < MOST_SPARE) spare.push(chunk);
-  outgoing.end();
 }

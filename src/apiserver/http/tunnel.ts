@@ -4,6 +4,7 @@ import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ApiResponse, Tunnel } from '../exchange.js';
+import { owned } from '../registry/pieces.js';
 
 /** An answer to a wish for another protocol, such as a watch, is not for those who want to stay. */
 const REFUSAL_MS = 60_000;
@@ -31,7 +32,7 @@ export async function refuseUpgrade(client: Duplex, { status, headers, body }: A
   const own = new Set(['connection', 'upgrade', 'content-length', 'transfer-encoding', 'keep-alive']);
   const kept = Object.entries(headers).filter(([name]) => !own.has(name));
   const head = Buffer.from(headOf(status, { ...Object.fromEntries(kept), connection: 'close' }));
-  const pieces = Buffer.isBuffer(body) ? [body] : body;
+  const pieces = Buffer.isBuffer(body) ? [body] : owned(body);
   // A pipeline waits for a client that reads slowly; one that does not read at all is given up.
   const stalled = setTimeout(() => client.destroy(), REFUSAL_MS);
   await pipeline(async function* () {

@@ -6,6 +6,7 @@ import type { Duplex } from 'node:stream';
 import { linesOf } from '../../client/answer.js';
 import { NORMAL_CLOSURE, WebSocket, webSocketHead } from '../../client/webSocket.js';
 import { type ApiResponse, JSON_TYPE } from '../exchange.js';
+import { owned } from '../registry/pieces.js';
 
 const INTERNAL_ERROR = 1011;
 const BASE64 = 'base64.binary.k8s.io';
@@ -27,9 +28,9 @@ export function webSocketAnswer(
   response: ApiResponse,
 ): WebSocketAnswer | undefined {
   const key = headers['sec-websocket-key'];
-  const { status, body } = response;
+  const { status, body, ends = false } = response;
   if (headers.upgrade?.toLowerCase() !== 'websocket' || key === undefined || status !== 200) return undefined;
-  if (!(Symbol.asyncIterator in body)) return undefined;
+  if (ends || !(Symbol.asyncIterator in body)) return undefined;
   const offered = (headers['sec-websocket-protocol'] ?? '').split(',').map((one) => one.trim());
   const protocol = offered.join('') === '' ? '' : PROTOCOLS.find((one) => offered.includes(one));
   return protocol === undefined
@@ -51,7 +52,7 @@ export async function sendOverWebSocket(
     return isEvents ? channel.sendText(piece) : channel.send(piece);
   };
   try {
-    for await (const piece of isEvents ? linesOf(body) : body) {
+    for await (const piece of isEvents ? linesOf(owned(body)) : body) {
       if (socket.destroyed) return;
       if (!send(Buffer.from(piece))) await Promise.race([once(socket, 'drain'), once(socket, 'close')]);
     }

@@ -2,6 +2,7 @@
 // Guarantees: a cell that cannot be computed is shown as <unknown>; it never fails the whole answer.
 import type { KindDefinition } from '../../api/kind.js';
 import type { KubeObject } from '../../api/object.js';
+import { statusError } from '../../api/status.js';
 
 export type IncludeObject = 'None' | 'Metadata' | 'Object';
 
@@ -57,4 +58,12 @@ export function partialMetadata(object: KubeObject, version: string) {
     apiVersion: `meta.k8s.io/${version}`,
     metadata: object.metadata ?? {},
   };
+}
+
+export function tableOptions(query: URLSearchParams, version: string, now: number): TableOptions {
+  const include = query.get('includeObject') ?? 'Metadata';
+  if (include !== 'None' && include !== 'Metadata' && include !== 'Object') {
+    throw statusError('BadRequest', `unrecognized includeObject value: ${JSON.stringify(include)}`);
+  }
+  return { version, include: include as IncludeObject, now };
 }

@@ -12,20 +12,35 @@ export function encodeProtobuf(object: KubeObject): Buffer {
   return sealed({ apiVersion, kind }, (raw) => writeMessage(raw, model, object as unknown as Members));
 }
 
+/** One item of a list: what goes between its head and its end. */
+export function encodeProtobufItem(model: string, item: object): Buffer {
+  const out = new WireWriter();
+  out.message(2, () => writeMessage(out, model, item as Members));
+  return out.finish();
+}
+
 export interface ListHead {
   /** Of the list: `PodList`. */
   readonly kind: string;
   readonly apiVersion: string;
   readonly metadata: object;
-  /** Of its items. */
-  readonly model: string;
 }
 
-export function encodeProtobufList(head: ListHead, items: Iterable<object>): Buffer {
-  return sealed(head, (raw) => {
-    raw.message(1, () => writeMessage(raw, 'V1ListMeta', head.metadata as Members));
-    for (const item of items) raw.message(2, () => writeMessage(raw, head.model, item as Members));
-  });
+/** What goes before and behind the items of a list; their length together is told before them. */
+export function protobufListEnds(
+  { kind, apiVersion, metadata }: ListHead,
+  itemBytes: number,
+): { readonly head: Buffer; readonly tail: Buffer } {
+  const meta = new WireWriter();
+  meta.message(1, () => writeMessage(meta, 'V1ListMeta', metadata as Members));
+  const start = meta.finish();
+  const head = new WireWriter();
+  writeType(head, { apiVersion, kind });
+  head.lengthOf(2, start.length + itemBytes);
+  head.raw(start);
+  const tail = new WireWriter();
+  writeEnd(tail);
+  return { head: head.finish(), tail: tail.finish() };
 }
 
 /** One event of a watch, framed by its length. `object` is an encoded object with its envelope. */
@@ -45,16 +60,27 @@ function sealed(
   write: (raw: WireWriter) => void,
 ): Buffer {
   const out = new WireWriter();
+  writeType(out, { apiVersion, kind });
+  out.message(2, () => write(out));
+  writeEnd(out);
+  return out.finish();
+}
+
+function writeType(
+  out: WireWriter,
+  { apiVersion, kind }: { readonly apiVersion: string; readonly kind: string },
+): void {
   out.raw(MAGIC);
   out.message(1, () => {
     out.text(1, apiVersion);
     out.text(2, kind);
   });
-  out.message(2, () => write(out));
-  // Encoding and type of the content: none, which is what Go writes too.
+}
+
+/** Encoding and type of the content: none, which is what Go writes too. */
+function writeEnd(out: WireWriter): void {
   out.text(3, '');
   out.text(4, '');
-  return out.finish();
 }
 
 function writeMessage(out: WireWriter, model: string, members: Members): void {
@@ -64,8 +90,10 @@ function writeMessage(out: WireWriter, model: string, members: Members): void {
       if (isPresent(part, members)) out.message(field.number, () => writeMessage(out, part, members));
       continue;
     }
-    const value = getOwn(members, field.name);
-    if (value !== undefined && value !== null) writeField(out, field, value);
+    const value = members[field.name];
+    // Most fields of most objects are not there: asked first, since that costs least.
+    if (value !== undefined && value !== null && Object.hasOwn(members, field.name))
+      writeField(out, field, value);
   }
 }
 
@@ -74,16 +102,17 @@ function isPresent(part: string, members: Members): boolean {
   return messageOf(part).fields.some(({ name }) => getOwn(members, name) !== undefined);
 }
 
-function writeField(out: WireWriter, { number, code }: Field, value: unknown): void {
-  if (code.startsWith('[]')) {
-    for (const item of value as unknown[]) writeValue(out, number, code.slice(2), item);
-  } else if (code.startsWith('{}')) {
+function writeField(out: WireWriter, { number, shape, item }: Field, value: unknown): void {
+  if (shape === 'one') writeValue(out, number, item, value);
+  else if (shape === 'list') {
+    for (const one of value as unknown[]) writeValue(out, number, item, one);
+  } else {
     for (const key of Object.keys(value as Members).sort())
       out.message(number, () => {
         out.text(1, key);
-        writeValue(out, 2, code.slice(2), (value as Members)[key]);
+        writeValue(out, 2, item, (value as Members)[key]);
       });
-  } else writeValue(out, number, code, value);
+  }
 }
 
 function writeValue(out: WireWriter, number: number, code: string, value: unknown): void {

@@ -11,6 +11,9 @@ export interface Field {
   readonly name: string;
   /** As in the schemas, without the mark of required fields; `q` is a Quantity, `l` a list in a message of its own. */
   readonly code: string;
+  /** The code of one value: of an item of a list, of a value of a map. */
+  readonly item: string;
+  readonly shape: 'one' | 'list' | 'map';
   /** Its fields belong to the message around it. */
   readonly inline: boolean;
   /** Go has a pointer, or the field must be there: a zero says something. */
@@ -57,7 +60,7 @@ export function messageOf(model: string): Message {
     fields.push({
       number: Number(number),
       name,
-      code: marked(code, mark ?? ''),
+      ...shapeOf(marked(code, mark ?? '')),
       inline: plus === '+',
       keepsZero,
     });
@@ -66,6 +69,13 @@ export function messageOf(model: string): Message {
   const message = { fields, byNumber: new Map(fields.map((field) => [field.number, field])) };
   messages.set(model, message);
   return message;
+}
+
+function shapeOf(code: string): Pick<Field, 'code' | 'item' | 'shape'> {
+  if (code.startsWith('[]')) return { code, item: code.slice(2), shape: 'list' };
+  return code.startsWith('{}')
+    ? { code, item: code.slice(2), shape: 'map' }
+    : { code, item: code, shape: 'one' };
 }
 
 /** A Quantity and an inner list have no code of their own in the schemas. */

@@ -1,7 +1,9 @@
 // Writes the protobuf wire format into one growing buffer. The counterpart of wire.ts.
 // Guarantees: a message's length is right however deep it nests; nothing is copied but when the buffer grows or a long length is put in.
 
-const FIRST_SIZE = 1024;
+const FIRST_SIZE = 2048;
+/** Its length takes one byte. */
+const SHORT = 0x80;
 
 export class WireWriter {
   #buffer = Buffer.allocUnsafe(FIRST_SIZE);
@@ -26,11 +28,28 @@ export class WireWriter {
 
   text(number: number, value: string): void {
     this.#tag(number, 2);
+    if (value.length < SHORT && this.#ascii(value)) return;
     const length = Buffer.byteLength(value);
     this.#varint(length);
     this.#reserve(length);
     this.#buffer.write(value, this.#at);
     this.#at += length;
+  }
+
+  /** Most texts are short and ASCII, where two calls into the runtime cost more than the bytes. False, and nothing done, otherwise. */
+  #ascii(value: string): boolean {
+    const { length } = value;
+    this.#reserve(length + 1);
+    const buffer = this.#buffer;
+    const start = this.#at + 1;
+    for (let i = 0; i < length; i += 1) {
+      const code = value.charCodeAt(i);
+      if (code >= 0x80) return false;
+      buffer[start + i] = code;
+    }
+    buffer[this.#at] = length;
+    this.#at = start + length;
+    return true;
   }
 
   integer(number: number, value: number): void {
@@ -43,6 +62,12 @@ export class WireWriter {
     this.#tag(number, 1);
     this.#reserve(8);
     this.#at = this.#buffer.writeDoubleLE(value, this.#at);
+  }
+
+  /** The start of a field whose bytes are written elsewhere. */
+  lengthOf(number: number, length: number): void {
+    this.#tag(number, 2);
+    this.#varint(length);
   }
 
   /** A message inside this one: what `write` writes. */

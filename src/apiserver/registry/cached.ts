@@ -1,5 +1,5 @@
 // One version of an object as the cache holds it: the bytes to send, and what selectors ask, read once when first asked.
-// Guarantees: never changes after it was made, so any number of readers and watchers may hold it.
+// Guarantees: never changes after it was made, so any number of readers and watchers may hold it; its buffer is its own.
 import type { KindDefinition } from '../../api/kind.js';
 import type { KubeObject } from '../../api/object.js';
 import { parseObject, withRevision } from './encode.js';
@@ -10,9 +10,28 @@ export interface Summary extends KubeObject {
   readonly fields: Readonly<Record<string, string>>;
 }
 
+const OBJECT_BYTES = 256;
+/** Of a label or a field, beside its text. */
+const PAIR_BYTES = 100;
+/**
+ * As data, a megabyte of short labels is ten: no such summary is kept beside its object, only the one looked at last, for
+ * the watchers that look at it in turn.
+ */
+const LARGE_SUMMARY = 16 * 1024;
+let lastLarge: { readonly object: CachedObject; readonly summary: Summary } | undefined;
+
+function sizeOf({ labels, fields }: Summary): number {
+  let bytes = 0;
+  for (const name in labels) bytes += PAIR_BYTES + name.length + (labels[name]?.length ?? 0);
+  for (const name in fields) bytes += PAIR_BYTES + name.length + (fields[name]?.length ?? 0);
+  return bytes;
+}
+
 export class CachedObject {
   readonly bytes: Buffer;
   #summary: Summary | undefined;
+  /** Of its protobuf in a list, once that was made: the length of a list goes before its items. */
+  protobufBytes: number | undefined;
 
   constructor(
     private readonly kind: KindDefinition,
@@ -30,8 +49,17 @@ export class CachedObject {
   }
 
   get summary(): Summary {
-    this.#summary ??= this.#summarise();
-    return this.#summary;
+    if (this.#summary !== undefined) return this.#summary;
+    if (lastLarge?.object === this) return lastLarge.summary;
+    const summary = this.#summarise();
+    if (sizeOf(summary) <= LARGE_SUMMARY) this.#summary = summary;
+    else lastLarge = { object: this, summary };
+    return summary;
+  }
+
+  /** What this version keeps in memory. */
+  get heldBytes(): number {
+    return this.bytes.length + OBJECT_BYTES + (this.#summary === undefined ? 0 : sizeOf(this.#summary));
   }
 
   #summarise(): Summary {

@@ -32,7 +32,8 @@ export function withRevision(stored: Uint8Array, revision: number): Buffer {
   // Metadata is never empty in what we store (it has a name), but a comma before "}" would be invalid JSON.
   const comma = bytes[cut] === 0x7d ? '' : ',';
   const inserted = `"resourceVersion":"${revision}"${comma}`;
-  const out = Buffer.allocUnsafe(bytes.length + inserted.length + 1);
+  // Not of Node's pool: these bytes are kept for long, and each would keep a slab of 8 KB.
+  const out = Buffer.allocUnsafeSlow(bytes.length + inserted.length + 1);
   bytes.copy(out, 0, 0, cut);
   out.write(inserted, cut, 'latin1');
   bytes.copy(out, cut + inserted.length, cut);

@@ -5,6 +5,7 @@ import type { Log } from '../../api/log.js';
 import { qualifiedResource } from '../../api/status.js';
 import type { Entry, Store, StoreEvent } from '../../store/store.js';
 import type { CachedObject } from './cached.js';
+import { History } from './history.js';
 import { NODE_PORT_CLAIMS, ROOT, resourceOfKey } from './keys.js';
 import { ResourceCache } from './resourceCache.js';
 import { tooLarge } from './selection.js';
@@ -12,12 +13,14 @@ import { tooLarge } from './selection.js';
 const PAGE = 1000;
 const RETRY_MS = 500;
 const PATIENCE_MS = 10_000;
+const EXPIRE_MS = 15_000;
 
 export class Feed {
   readonly #caches = new Map<string, ResourceCache>();
   readonly #nodePorts = new Map<string, Entry>();
   readonly #byKind = new Map<KindDefinition, ResourceCache>();
   readonly #waiting = new Set<{ readonly revision: number; readonly done: () => void }>();
+  readonly #expiring: NodeJS.Timeout;
   #revision = 0;
   #watch: { close(): void } | undefined;
   #retry: NodeJS.Timeout | undefined;
@@ -27,9 +30,11 @@ export class Feed {
     private readonly store: Store,
     kinds: readonly KindDefinition[],
     private readonly log: Log,
+    readonly history = new History(),
   ) {
+    this.#expiring = setInterval(() => history.expire(), EXPIRE_MS).unref();
     for (const kind of kinds) {
-      const cache = new ResourceCache(kind);
+      const cache = new ResourceCache(kind, history);
       this.#caches.set(qualifiedResource(kind.type), cache);
       this.#byKind.set(kind, cache);
     }
@@ -94,6 +99,7 @@ export class Feed {
   close(): void {
     this.#closed = true;
     clearTimeout(this.#retry);
+    clearInterval(this.#expiring);
     this.#watch?.close();
     for (const { done } of this.#waiting) done();
     this.#waiting.clear();

@@ -8,17 +8,39 @@ import type { Machinery } from '../machinery.js';
 import { CachedObject } from './cached.js';
 import { type ContinueToken, decodeContinue, encodeContinue, NEWEST } from './continueToken.js';
 import { listPrefix } from './keys.js';
+import { PageReader, type ReadOn } from './pageReader.js';
 import { parseRevision, type Selection, selectionOf, tooLarge } from './selection.js';
 
 export interface ObjectPage {
-  readonly items: readonly CachedObject[];
   readonly revision: number;
   /** Empty on the last page. */
   readonly continueToken: string;
   readonly remaining?: number;
+  /** Of its objects together. */
+  readonly bytes: number;
+  readonly count: number;
+  /** Reads its objects from the first on. */
+  reader(): PageReader;
 }
 
-interface Range {
+/** All at once: for those in this process that need no more than a few, or their names. */
+export async function allOf(page: ObjectPage): Promise<readonly CachedObject[]> {
+  const objects: CachedObject[] = [];
+  for (const reader = page.reader(); !reader.ended; ) {
+    for (; reader.current !== undefined; reader.take()) objects.push(reader.current);
+    await reader.load();
+  }
+  return objects;
+}
+
+/** A page of what is nowhere else. */
+export function pageOf(items: readonly CachedObject[], revision: number): ObjectPage {
+  let bytes = 0;
+  for (const item of items) bytes += item.bytes.length;
+  return { revision, continueToken: '', bytes, count: items.length, reader: () => new PageReader(items) };
+}
+
+export interface Range {
   readonly prefix: string;
   readonly after: string;
   readonly limit: number;
@@ -94,44 +116,135 @@ async function at(machinery: Machinery, kind: KindDefinition, revision: number, 
   return fromStore(machinery, kind, revision, range);
 }
 
-function fromCache({ feed }: Machinery, kind: KindDefinition, revision: number, range: Range): ObjectPage {
-  const { prefix, after, limit, selection } = range;
-  const cache = feed.cacheOf(kind);
+export function fromCache(
+  machinery: Machinery,
+  kind: KindDefinition,
+  revision: number,
+  range: Range,
+): ObjectPage {
+  const { prefix, limit } = range;
+  const cache = machinery.feed.cacheOf(kind);
   const items: CachedObject[] = [];
-  for (const object of cache.range(prefix, after)) {
-    if (!selection.matches(object)) continue;
+  let bytes = 0;
+  let left = 0;
+  for (const object of matching(machinery, kind, range)) {
     // One more match is all there is to know; with a selector the number left is not told.
-    if (limit > 0 && items.length === limit)
-      return page(items, revision, cache.countAfter(prefix, items.at(-1)?.key ?? prefix), range);
+    if (limit > 0 && items.length === limit) {
+      left = cache.countAfter(prefix, items.at(-1)?.key ?? prefix);
+      break;
+    }
     items.push(object);
+    bytes += object.bytes.length;
   }
-  return page(items, revision, 0, range);
+  const last = items.at(-1)?.key ?? '';
+  const readOn = readerOn(machinery, kind, revision, { ...range, last });
+  return {
+    ...pageHead({ revision, left, last, range }),
+    bytes,
+    count: items.length,
+    reader: firstReader(items, readOn),
+  };
 }
 
-const STORE_PAGE = 500;
+/** A reader that stalls lets go of its objects, so the page keeps them for the first reader alone. */
+function firstReader(items: readonly CachedObject[] | undefined, readOn: ReadOn): () => PageReader {
+  let held = items;
+  return () => {
+    const reader = new PageReader(held, readOn);
+    held = undefined;
+    return reader;
+  };
+}
+
+function* matching({ feed }: Machinery, kind: KindDefinition, { prefix, after, selection }: Range) {
+  for (const object of feed.cacheOf(kind).range(prefix, after)) if (selection.matches(object)) yield object;
+}
+
+/** Reads objects up to `last` as they were at the revision: from the cache when nothing has changed since. */
+function readerOn(
+  machinery: Machinery,
+  kind: KindDefinition,
+  revision: number,
+  page: Range & { readonly last: string },
+): ReadOn {
+  const { last } = page;
+  return async (behind) => {
+    const after = behind === '' ? page.after : behind;
+    if (after >= last) return [];
+    const range = { ...page, after };
+    if (machinery.feed.cacheOf(kind).lastChange > revision) {
+      for await (const { objects, after: read } of storeBatches(machinery, kind, revision, range)) {
+        const wanted = objects.filter(({ key }) => key <= last);
+        if (wanted.length > 0 || read >= last) return wanted;
+      }
+      return [];
+    }
+    const objects: CachedObject[] = [];
+    for (const object of matching(machinery, kind, range)) {
+      if (object.key > last) break;
+      objects.push(object);
+    }
+    return objects;
+  };
+}
+
+/** The number of objects asked of the store at once is for so many bytes. */
+const BATCH_BYTES = 1024 * 1024;
+const FIRST_BATCH = 16;
+const MOST_IN_BATCH = 500;
+/** A page that is no larger is read once; of another the second reading is what is sent. */
+const KEPT_BYTES = 256 * 1024;
+
+/** What the selection matches, as it was at the revision, and how many keys lie behind what was read. */
+async function* storeBatches({ store }: Machinery, kind: KindDefinition, revision: number, range: Range) {
+  const { prefix, selection } = range;
+  let { after } = range;
+  let limit = FIRST_BATCH;
+  for (;;) {
+    const { entries, remaining } = await store.list({
+      prefix,
+      limit,
+      revision,
+      ...(after === '' ? {} : { after }),
+    });
+    let bytes = 0;
+    const objects: CachedObject[] = [];
+    for (const { key, value, revision: changed } of entries) {
+      bytes += value.length;
+      after = key;
+      const object = new CachedObject(kind, key, value, changed);
+      if (selection.matches(object)) objects.push(object);
+    }
+    yield { objects, after, remaining };
+    if (remaining === 0 || entries.length === 0) return;
+    const fitting = Math.floor((BATCH_BYTES * entries.length) / (bytes + 1));
+    limit = Math.max(1, Math.min(MOST_IN_BATCH, fitting));
+  }
+}
 
 async function fromStore(
-  { store }: Machinery,
+  machinery: Machinery,
   kind: KindDefinition,
   revision: number,
   range: Range,
 ): Promise<ObjectPage> {
-  const { prefix, limit, selection } = range;
-  const items: CachedObject[] = [];
-  let { after } = range;
-  for (;;) {
-    const size = limit > 0 ? Math.min(STORE_PAGE, limit - items.length) : STORE_PAGE;
-    const read = await store.list({ prefix, limit: size, revision, ...(after === '' ? {} : { after }) });
-    for (const { key, value, revision: changed } of read.entries) {
-      after = key;
-      const object = new CachedObject(kind, key, value, changed);
-      if (selection.matches(object)) items.push(object);
-    }
-    const done = read.remaining === 0 || read.entries.length === 0;
-    if (done || (limit > 0 && items.length >= limit)) {
-      return page(items, revision, done ? 0 : read.remaining, range, after);
-    }
+  let kept: CachedObject[] | undefined = [];
+  const seen = { count: 0, bytes: 0, last: '', left: 0 };
+  for await (const { objects, after, remaining } of storeBatches(machinery, kind, revision, range)) {
+    const room = range.limit > 0 ? range.limit - seen.count : objects.length;
+    const taken = objects.slice(0, room);
+    const isFull = range.limit > 0 && taken.length === room;
+    seen.count += taken.length;
+    for (const { bytes } of taken) seen.bytes += bytes.length;
+    if (seen.bytes <= KEPT_BYTES) kept?.push(...taken);
+    else kept = undefined;
+    seen.last = isFull ? (taken.at(-1)?.key ?? after) : after;
+    seen.left = remaining + objects.length - taken.length;
+    if (isFull) break;
   }
+  const { last, left, bytes, count } = seen;
+  const readOn = readerOn(machinery, kind, revision, { ...range, last });
+  return { ...pageHead({ revision, left, last, range }), bytes, count, reader: firstReader(kept, readOn) };
 }
 
 const TOO_OLD = 'The provided continue parameter is too old to display a consistent list result. ';
@@ -144,17 +257,16 @@ function expired(cause: unknown, after: string): ApiError {
   return new ApiError({ ...status, metadata: { continue: token } }, { cause });
 }
 
-function page(
-  items: readonly CachedObject[],
-  revision: number,
-  remaining: number,
-  { prefix, selection }: Range,
-  lastRead?: string,
-): ObjectPage {
-  const last = lastRead ?? items.at(-1)?.key;
-  if (remaining === 0 || last === undefined) return { items, revision, continueToken: '' };
-  const continueToken = encodeContinue({ revision, after: last.slice(prefix.length) });
-  return { items, revision, continueToken, ...(selection.everything ? { remaining } : {}) };
+function pageHead(page: {
+  readonly revision: number;
+  readonly left: number;
+  readonly last: string;
+  readonly range: Range;
+}): Pick<ObjectPage, 'revision' | 'continueToken' | 'remaining'> {
+  const { revision, left, last, range } = page;
+  if (left === 0 || last === '') return { revision, continueToken: '' };
+  const continueToken = encodeContinue({ revision, after: last.slice(range.prefix.length) });
+  return { revision, continueToken, ...(range.selection.everything ? { remaining: left } : {}) };
 }
 
 function parseLimit(text: string | null): number {

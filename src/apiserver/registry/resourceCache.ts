@@ -1,19 +1,10 @@
-// Everything of one resource in memory: current objects in key order, and the recent changes for watches.
-// Guarantees: objects and changes are those of the store in order of revision; what is older than the window is refused.
+// Everything of one resource in memory: current objects in key order, and its part of the history.
+// Guarantees: objects and changes are those of the store in order of revision.
 import type { KindDefinition } from '../../api/kind.js';
-import { statusError } from '../../api/status.js';
 import type { Entry, StoreEvent } from '../../store/store.js';
 import { CachedObject } from './cached.js';
+import type { Change, History, Window } from './history.js';
 import { resourcePrefix } from './keys.js';
-
-export interface Change {
-  readonly revision: number;
-  readonly key: string;
-  /** The new version; for a deletion the last one, at the deletion's revision. */
-  readonly object: CachedObject;
-  readonly deleted: boolean;
-  readonly previous: CachedObject | undefined;
-}
 
 export interface ChangeListener {
   onChange(change: Change): void;
@@ -21,22 +12,21 @@ export interface ChangeListener {
   onReset(): void;
 }
 
-const WINDOW_CHANGES = 10_000;
-const WINDOW_BYTES = 32 * 1024 * 1024;
-
 export class ResourceCache {
   readonly prefix: string;
   #objects = new Map<string, CachedObject>();
   #keys: string[] = [];
-  #window: Change[] = [];
-  #windowBytes = 0;
-  /** Changes after this revision are all in the window. */
-  #windowStart = 0;
+  /** Its recent changes. */
+  readonly window: Window;
   readonly #listeners = new Set<ChangeListener>();
   /** Revision of this resource's newest change. */
   lastChange = 0;
 
-  constructor(readonly kind: KindDefinition) {
+  constructor(
+    readonly kind: KindDefinition,
+    private readonly history: History,
+  ) {
+    this.window = history.openWindow();
     this.prefix = resourcePrefix(kind.type);
   }
 
@@ -58,9 +48,7 @@ export class ResourceCache {
   fill(objects: readonly CachedObject[], revision: number): void {
     this.#objects = new Map(objects.map((object) => [object.key, object]));
     this.#keys = [...this.#objects.keys()].sort(compareKeys);
-    this.#window = [];
-    this.#windowBytes = 0;
-    this.#windowStart = revision;
+    this.window.reset(revision);
     this.lastChange = revision;
     for (const listener of [...this.#listeners]) listener.onReset();
   }
@@ -78,10 +66,14 @@ export class ResourceCache {
       if (previous === undefined) this.#keys.splice(this.#position(key), 0, key);
       this.#objects.set(key, object);
     }
-    const change = { revision, key, object, deleted, previous };
+    const change = { revision, key, object, deleted, previous, timeMs: this.history.limits.now() };
     this.lastChange = revision;
-    this.#remember(change);
-    for (const listener of [...this.#listeners]) listener.onChange(change);
+    this.window.push(change);
+    try {
+      for (const listener of [...this.#listeners]) listener.onChange(change);
+    } finally {
+      this.history.hold(change);
+    }
   }
 
   /** Objects whose key starts with the prefix, in key order, from behind `after` on. */
@@ -102,34 +94,9 @@ export class ResourceCache {
     return this.#position(`${prefix}\uffff`) - this.#position(`${key}\0`);
   }
 
-  /** The changes after a revision. Throws Expired when some of them are no longer held. */
-  changesAfter(revision: number): readonly Change[] {
-    if (revision < this.#windowStart) {
-      throw statusError('Expired', `too old resource version: ${revision} (${this.#windowStart})`);
-    }
-    let low = 0;
-    let high = this.#window.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if ((this.#window[middle] as Change).revision <= revision) low = middle + 1;
-      else high = middle;
-    }
-    return this.#window.slice(low);
-  }
-
   listen(listener: ChangeListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
-  }
-
-  #remember(change: Change): void {
-    this.#window.push(change);
-    this.#windowBytes += change.object.bytes.length;
-    // Dropped a quarter at a time: shifting one by one would move the whole array for every change.
-    if (this.#window.length <= WINDOW_CHANGES && this.#windowBytes <= WINDOW_BYTES) return;
-    const dropped = this.#window.splice(0, Math.ceil(this.#window.length / 4));
-    for (const { object } of dropped) this.#windowBytes -= object.bytes.length;
-    this.#windowStart = dropped.at(-1)?.revision ?? this.#windowStart;
   }
 
   /** Index of the first key that is not less. */

@@ -6,23 +6,38 @@ import type { Machinery } from '../machinery.js';
 import { isTrue } from '../requestInfo.js';
 import type { CachedObject } from './cached.js';
 import { withinLine } from './encode.js';
+import { frames } from './frames.js';
+import type { Change, Window } from './history.js';
 import { listPrefix } from './keys.js';
-import { Outbox } from './outbox.js';
-import type { Change } from './resourceCache.js';
+import { fromCache } from './list.js';
+import type { PageReader } from './pageReader.js';
 import { parseRevision, type Selection, selectionOf, tooLarge } from './selection.js';
 import { transition, type WatchEventType } from './transition.js';
+import { type WatchSource, WatchStream } from './watchStream.js';
 
-/** Writes one event's object in the form the client asked for, on one line. */
-export type EventEncoder = (object: Buffer) => Buffer;
+/** How a client sees events. */
+export interface EventForm {
+  /** All that the bytes of an event depend on, beside its type and object: watchers of one form share them. */
+  readonly name: string;
+  /** An object as it is shown, without the end of the line. Undefined for objects as they are stored. */
+  readonly encode?: ((object: Buffer, at: Shown) => Buffer) | undefined;
+  /** True when `encode` looks at what it is told. */
+  readonly isVaried?: boolean;
+  /** The bytes of an event, of its type and its object's JSON. */
+  readonly frame: (type: EventType, object: Buffer) => Buffer;
+}
+
+export interface Shown {
+  readonly timeMs: number;
+  /** True for the first event of a watch. */
+  readonly isFirst: boolean;
+}
 
 export interface WatchRequest {
   readonly kind: KindDefinition;
   readonly namespace: string;
   readonly query: URLSearchParams;
-  /** Undefined for objects as they are stored. */
-  readonly encode: EventEncoder | undefined;
-  /** Makes the bytes of an event of its type and its object's JSON; an event is a line of JSON by default. */
-  readonly frame?: ((type: EventType, object: Buffer) => Buffer) | undefined;
+  readonly form: EventForm;
   /** What the client takes the objects for: bookmarks must look like them. */
   readonly shownAs: { readonly kind: string; readonly apiVersion: string };
   readonly signal: AbortSignal;
@@ -41,13 +56,18 @@ const HEADS: Readonly<Record<EventType, Buffer>> = {
 };
 const TAIL = Buffer.from('}\n');
 
+/** An event as a line of JSON. */
+export function lineFrame(type: EventType, object: Buffer): Buffer {
+  return Buffer.concat([HEADS[type], withinLine(object), TAIL]);
+}
+
 interface Start {
   /** Undefined: the current state comes first, as synthetic additions. */
   readonly after: number | undefined;
   readonly initialEventsEnd: boolean;
 }
 
-export async function watchObjects(machinery: Machinery, request: WatchRequest): Promise<Outbox> {
+export async function watchObjects(machinery: Machinery, request: WatchRequest): Promise<WatchStream> {
   const { feed } = machinery;
   const { kind, query, signal } = request;
   const selection = selectionOf(kind, query);
@@ -56,134 +76,204 @@ export async function watchObjects(machinery: Machinery, request: WatchRequest):
   const bookmarks = isTrue(query.get('allowWatchBookmarks'));
 
   const release: (() => void)[] = [];
-  const outbox = new Outbox(() => {
+  const watcher = new Watcher(machinery, request, selection);
+  const stream = new WatchStream(watcher, () => {
     for (const give of release) give();
   });
-  const watcher = new Watcher(outbox, request, selection);
-  const bookmark = () => bookmarks && watcher.bookmark(feed.revision, {});
 
   // From here to listen() nothing may wait: a change in between would be lost.
   try {
-    watcher.begin(machinery, start);
+    watcher.begin(start);
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     watcher.error(error);
-    outbox.end();
-    return outbox;
+    stream.end();
+    return stream;
   }
-  if (start.initialEventsEnd && bookmarks) {
-    watcher.bookmark(feed.revision, { 'k8s.io/initial-events-end': 'true' });
-  }
+  if (start.initialEventsEnd && bookmarks) watcher.bookmark({ 'k8s.io/initial-events-end': 'true' });
   release.push(
     feed.cacheOf(kind).listen({
-      onChange: (change) => watcher.change(change),
-      onReset: () => outbox.end(),
+      // A reader that is busy comes to the change by itself.
+      onChange: () => {
+        if (stream.isIdle && (watcher.hasNext() || watcher.isLost)) stream.wake();
+      },
+      onReset: () => stream.end(),
     }),
   );
+  const bookmark = () => {
+    if (!bookmarks) return;
+    watcher.owesBookmark = true;
+    stream.wake();
+  };
   const ticking = setInterval(bookmark, BOOKMARK_MS);
   const ending = setTimeout(() => {
     bookmark();
-    outbox.end();
+    watcher.stop();
+    stream.end();
   }, timeoutMs);
-  const abort = () => outbox.cut();
+  const abort = () => stream.cut();
   signal.addEventListener('abort', abort, { once: true });
   release.push(
     () => clearInterval(ticking),
     () => clearTimeout(ending),
     () => signal.removeEventListener('abort', abort),
   );
-  if (signal.aborted) outbox.cut();
-  return outbox;
+  if (signal.aborted) stream.cut();
+  return stream;
 }
 
-class Watcher {
+interface Event {
+  readonly type: WatchEventType;
+  /** What its bytes are made of, and known by. */
+  readonly object: CachedObject;
+  /** Set when the object left the selection: it is shown at the revision of that change. */
+  readonly leftAt?: number;
+}
+
+/**
+ * The place of one watch: in the state at the start, then in the history. No object and no event is kept here between two
+ * pieces; what is sent next is looked up again.
+ */
+class Watcher implements WatchSource {
   readonly #prefix: string;
+  readonly #window: Window;
+  readonly #startMs: number;
+  #beginning: PageReader | undefined;
+  /** Bookmarks and errors: few and small. */
+  readonly #own: Buffer[] = [];
+  /** Of the change that comes next. */
+  #number = 0;
+  /** Where it ends, once that is known. */
+  #end: { readonly number: number; readonly revision: number } | undefined;
+  #isFirst = true;
+  owesBookmark = false;
 
   constructor(
-    private readonly outbox: Outbox,
+    private readonly machinery: Machinery,
     private readonly request: WatchRequest,
     private readonly selection: Selection,
   ) {
     this.#prefix = listPrefix(request.kind.type, request.namespace);
+    this.#window = machinery.feed.cacheOf(request.kind).window;
+    this.#startMs = machinery.now();
   }
 
-  begin({ feed }: Machinery, { after }: Start): void {
-    const cache = feed.cacheOf(this.request.kind);
-    if (after === undefined) {
-      const objects = [...cache.range(this.#prefix)].filter((object) => this.selection.matches(object));
-      this.outbox.beginning = this.#additions(objects);
+  begin({ after }: Start): void {
+    if (after !== undefined) {
+      this.#number = this.#window.numberAfter(after);
       return;
     }
-    this.outbox.beginning = this.#changes(cache.changesAfter(after));
+    const { feed } = this.machinery;
+    const range = { prefix: this.#prefix, after: '', limit: 0, selection: this.selection };
+    this.#beginning = fromCache(this.machinery, this.request.kind, feed.revision, range).reader();
+    this.#number = this.#window.end;
   }
 
-  *#changes(changes: readonly Change[]): Generator<Buffer> {
-    for (const change of changes) yield* this.#transition(change);
+  /** Of what has been sent up to now. */
+  bookmark(annotations: Readonly<Record<string, string>>): void {
+    const metadata = {
+      resourceVersion: String(this.#end?.revision ?? this.machinery.feed.revision),
+      creationTimestamp: null,
+      ...(Object.keys(annotations).length === 0 ? {} : { annotations }),
+    };
+    const object = { ...this.request.shownAs, metadata };
+    this.#own.push(this.request.form.frame('BOOKMARK', Buffer.from(JSON.stringify(object))));
   }
 
-  *#additions(objects: readonly CachedObject[]): Generator<Buffer> {
-    for (const { bytes } of objects) yield* this.#event('ADDED', bytes);
+  error(error: ApiError): void {
+    this.#own.push(this.request.form.frame('ERROR', Buffer.from(JSON.stringify(error.status))));
   }
 
-  change(change: Change): void {
-    const event = this.#transition(change);
-    if (event.length > 0) this.outbox.push(...event);
+  /** What happens from now on is not told any more. */
+  stop(): void {
+    this.#end = { number: this.#window.end, revision: this.machinery.feed.revision };
+  }
+
+  get isUnloaded(): boolean {
+    return this.#beginning !== undefined && !this.#beginning.ended && this.#beginning.current === undefined;
+  }
+
+  get isLost(): boolean {
+    return this.#window.isLost(this.#number);
+  }
+
+  async load(): Promise<void> {
+    await this.#beginning?.load();
+  }
+
+  pause(): void {
+    this.#beginning?.pause();
+  }
+
+  resume(): void {
+    this.#beginning?.resume();
+  }
+
+  /** True when a change is to be told; those that are of no interest are passed over. */
+  hasNext(): boolean {
+    return this.#nextEvent() !== undefined;
+  }
+
+  frame(): Buffer | undefined {
+    if (this.#beginning !== undefined) {
+      const object = this.#beginning.current;
+      if (object !== undefined) return this.#frameOf({ type: 'ADDED', object }, this.#startMs);
+      if (!this.#beginning.ended) return undefined;
+      this.#beginning = undefined;
+    }
+    if (this.#own.length > 0) return this.#own[0];
+    const event = this.#nextEvent();
+    if (event !== undefined) return this.#frameOf(event, this.#window.at(this.#number)?.timeMs ?? 0);
+    if (!this.owesBookmark || this.isLost) return undefined;
+    this.owesBookmark = false;
+    this.bookmark({});
+    return this.#own[0];
+  }
+
+  sent(): void {
+    if (this.#beginning !== undefined) this.#beginning.take();
+    else if (this.#own.length > 0) return void this.#own.shift();
+    else this.#number += 1;
+    this.#isFirst = false;
+  }
+
+  #nextEvent(): Event | undefined {
+    for (; this.#number < (this.#end?.number ?? Number.POSITIVE_INFINITY); this.#number += 1) {
+      const change = this.#window.at(this.#number);
+      if (change === undefined) return undefined;
+      const event = this.#transition(change);
+      if (event !== undefined) return event;
+    }
+    return undefined;
   }
 
   /** What the change is to this watcher: an event, or nothing. */
-  #transition(change: Change): readonly Buffer[] {
-    if (!change.key.startsWith(this.#prefix)) return [];
-    const { deleted, object, previous } = change;
+  #transition({ key, deleted, object, previous, revision }: Change): Event | undefined {
+    if (!key.startsWith(this.#prefix)) return undefined;
     const type = transition({
       before: previous !== undefined && this.selection.matches(previous),
       after: deleted || this.selection.matches(object),
       deleted,
     });
-    if (type === undefined) return [];
-    return this.#event(type, type === 'DELETED' && !deleted ? leaving(previous, change) : object.bytes);
+    if (type === undefined) return undefined;
+    const hasLeft = type === 'DELETED' && !deleted && previous !== undefined;
+    return hasLeft ? { type, object: previous, leftAt: revision } : { type, object };
   }
 
-  bookmark(revision: number, annotations: Readonly<Record<string, string>>): void {
-    const metadata = {
-      resourceVersion: String(revision),
-      creationTimestamp: null,
-      ...(Object.keys(annotations).length === 0 ? {} : { annotations }),
-    };
-    const object = { ...this.request.shownAs, metadata };
-    this.#push('BOOKMARK', Buffer.from(JSON.stringify(object)));
+  #frameOf({ type, object, leftAt }: Event, timeMs: number): Buffer {
+    const { name, encode, isVaried, frame } = this.request.form;
+    const shown = { timeMs, isFirst: this.#isFirst };
+    const varied = isVaried ? `${timeMs} ${this.#isFirst}` : '';
+    return frames.of(object.bytes, `${name} ${type} ${leftAt ?? ''} ${varied}`, () => {
+      const json = leftAt === undefined ? object.bytes : leaving(object, leftAt);
+      return frame(type, encode === undefined ? json : encode(json, shown));
+    });
   }
-
-  error(error: ApiError): void {
-    this.#push('ERROR', Buffer.from(JSON.stringify(error.status)));
-  }
-
-  #push(type: EventType, object: Buffer): void {
-    const { frame } = this.request;
-    if (frame === undefined) this.outbox.push(HEADS[type], object, TAIL);
-    else this.outbox.push(frame(type, object));
-  }
-
-  #event(type: WatchEventType, bytes: Buffer): readonly Buffer[] {
-    const { encode, frame } = this.request;
-    if (frame !== undefined) return [frame(type, encode === undefined ? bytes : encode(bytes))];
-    return encode === undefined ? [plainEvent(type, bytes)] : [HEADS[type], encode(bytes), TAIL];
-  }
-}
-
-let last: { readonly type: WatchEventType; readonly bytes: Buffer; readonly event: Buffer } | undefined;
-
-/** The event of a change is asked for by each of its watchers in turn: made for the first, handed to the others. */
-function plainEvent(type: WatchEventType, bytes: Buffer): Buffer {
-  if (last?.bytes !== bytes || last.type !== type) {
-    last = { type, bytes, event: Buffer.concat([HEADS[type], withinLine(bytes), TAIL]) };
-  }
-  return last.event;
 }
 
 /** The last version that matched, at the revision of the change that made it leave, so that a resume goes on from there. */
-function leaving(previous: CachedObject | undefined, { object, revision }: Change): Buffer {
-  if (previous === undefined) return object.bytes;
-  const last = previous.parse();
+function leaving(object: CachedObject, revision: number): Buffer {
+  const last = object.parse();
   return Buffer.from(
     JSON.stringify({ ...last, metadata: { ...last.metadata, resourceVersion: String(revision) } }),
   );

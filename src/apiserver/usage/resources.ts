@@ -5,7 +5,7 @@ import { NODES, PODS, type ResourceType } from '../../api/resources.js';
 import { isType } from '../discovery/resources.js';
 import { type Machinery, type MeasuredResource, timestamp } from '../machinery.js';
 import type { CachedObject } from '../registry/cached.js';
-import { listObjects } from '../registry/list.js';
+import { allOf, listObjects } from '../registry/list.js';
 import { Summaries, type Use } from './summaries.js';
 
 /** The kubelet measures over its housekeeping period. */
@@ -51,7 +51,7 @@ function podUse(machinery: Machinery, summaries: Summaries): MeasuredResource {
 
 async function find(machinery: Machinery, type: ResourceType, namespace: string, query: URLSearchParams) {
   const kind = machinery.kinds.find((known) => isType(known.type, type)) as KindDefinition;
-  return (await listObjects(machinery, kind, namespace, query)).items;
+  return allOf(await listObjects(machinery, kind, namespace, query));
 }
 
 /** Each asks for its node; those of one node share one question. */

@@ -8,14 +8,14 @@ import { notFound, statusError } from '../../api/status.js';
 import { type ApiResponse, bytesResponse } from '../exchange.js';
 import type { Call, Machinery } from '../machinery.js';
 import { PROTOBUF_TYPE } from '../output/negotiate.js';
-import { renderList, renderObject, tableOptions } from '../output/render.js';
-import { partialMetadata, table } from '../output/table.js';
+import { renderList, renderObject } from '../output/render.js';
+import { partialMetadata, table, tableOptions } from '../output/table.js';
 import { encodeProtobuf, watchFrame } from '../protobuf/encode.js';
 import { parseObject, withinLine } from '../registry/encode.js';
 import { objectKey } from '../registry/keys.js';
 import { listObjects } from '../registry/list.js';
 import { parseRevision, tooLarge } from '../registry/selection.js';
-import { type EventEncoder, type EventType, watchObjects } from '../registry/watch.js';
+import { type EventForm, type EventType, lineFrame, watchObjects } from '../registry/watch.js';
 import { formOf, shownBytes } from './served.js';
 
 /** Without a promise when the caches are known to be current: the most frequent of all requests. */
@@ -57,26 +57,14 @@ export async function getWatch(machinery: Machinery, kind: KindDefinition, call:
     kind,
     namespace: kind.type.resource === 'namespaces' ? '' : info.namespace,
     query: info.name === '' ? query : named(query, info.name),
-    encode: encoderOf(machinery, kind, call),
-    frame: isProtobuf ? protobufFrame : undefined,
+    form: eventForm(kind, call),
     shownAs: shownAs(kind, call),
     signal: request.signal,
   });
   return isProtobuf ? bytesResponse(200, body, `${PROTOBUF_TYPE};stream=watch`) : bytesResponse(200, body);
 }
 
-let lastFrame: { readonly type: EventType; readonly json: Buffer; readonly frame: Buffer } | undefined;
-
-/**
- * A change is told to its watchers in turn, all with the same bytes: it is encoded for the first of them. No more than
- * the last is kept: beside each object in the caches it would double their memory.
- */
-function protobufFrame(type: EventType, json: Buffer): Buffer {
-  if (lastFrame?.json !== json || lastFrame.type !== type) {
-    lastFrame = { type, json, frame: watchFrame(type, encodeProtobuf(parseObject(json))) };
-  }
-  return lastFrame.frame;
-}
+const protobufFrame = (type: EventType, json: Buffer) => watchFrame(type, encodeProtobuf(parseObject(json)));
 
 function shownAs(kind: KindDefinition, call: Call) {
   const { form, version } = call.negotiated;
@@ -97,23 +85,34 @@ function named(query: URLSearchParams, name: string): URLSearchParams {
   return copy;
 }
 
-function encoderOf(machinery: Machinery, kind: KindDefinition, call: Call): EventEncoder | undefined {
-  const { negotiated, query } = call;
-  const { form, version } = negotiated;
+function eventForm(kind: KindDefinition, call: Call): EventForm {
+  const { media, form, version } = call.negotiated;
   if (form === 'partial') {
-    return (bytes) => Buffer.from(JSON.stringify(partialMetadata(parseObject(bytes), version)));
+    const encode = (bytes: Buffer) =>
+      Buffer.from(JSON.stringify(partialMetadata(parseObject(bytes), version)));
+    return { name: `partial ${version}`, encode, frame: lineFrame };
   }
-  if (form !== 'table') {
-    return call.served === undefined ? undefined : (bytes) => withinLine(shownBytes(call, bytes));
-  }
-  let isFirst = true;
-  return (bytes) => {
-    const object = parseObject(bytes);
-    const metadata = { resourceVersion: object.metadata?.resourceVersion };
-    const rows = table(kind, [object], metadata, tableOptions(query, version, machinery.now()));
-    // The columns are told once; kubectl would print its head line again for every event.
-    const sent = isFirst ? rows : { ...rows, columnDefinitions: null };
-    isFirst = false;
-    return Buffer.from(JSON.stringify(sent));
+  if (form === 'table') return tableForm(kind, call);
+  const isProtobuf = media === PROTOBUF_TYPE;
+  return {
+    name: `${isProtobuf ? 'protobuf' : 'json'} ${call.served === undefined ? '' : apiVersionOf(call.served.type)}`,
+    encode: call.served === undefined ? undefined : (bytes) => withinLine(shownBytes(call, bytes)),
+    frame: isProtobuf ? protobufFrame : lineFrame,
+  };
+}
+
+function tableForm(kind: KindDefinition, { query, negotiated: { version } }: Call): EventForm {
+  const { include } = tableOptions(query, version, 0);
+  return {
+    name: `table ${version} ${include}`,
+    isVaried: true,
+    frame: lineFrame,
+    encode: (bytes, { timeMs, isFirst }) => {
+      const object = parseObject(bytes);
+      const metadata = { resourceVersion: object.metadata?.resourceVersion };
+      const rows = table(kind, [object], metadata, { version, include, now: timeMs });
+      // The columns are told once; kubectl would print its head line again for every event.
+      return Buffer.from(JSON.stringify(isFirst ? rows : { ...rows, columnDefinitions: null }));
+    },
   };
 }

@@ -10,7 +10,7 @@ import { renderList, renderObject } from '../output/render.js';
 import type { WriteContext } from '../registry/admit.js';
 import { createObject } from '../registry/create.js';
 import { deleteObject } from '../registry/delete.js';
-import { listObjects } from '../registry/list.js';
+import { allOf, listObjects } from '../registry/list.js';
 import type { DraftObject } from '../registry/metadata.js';
 import { updateObject } from '../registry/update.js';
 import { decodeOther, readData, readObject } from './body.js';
@@ -139,10 +139,11 @@ export async function removeCollection(
   const { options, dryRun } = await readDeleteRequest(call);
   const context = { ...writeContext(kind, call), dryRun };
   const page = await listObjects(machinery, kind, context.namespace, call.query);
-  const waiting = page.items.values();
+  // Their names alone: what is answered is read again, as it was.
+  const names = (await allOf(page)).map(({ summary }) => summary.metadata ?? {});
+  const waiting = names.values();
   const work = async () => {
-    for (const { summary } of waiting) {
-      const { name = '', namespace = '' } = summary.metadata ?? {};
+    for (const { name = '', namespace = '' } of waiting) {
       try {
         await deleteObject(machinery, { ...context, name, namespace }, options);
       } catch (error) {

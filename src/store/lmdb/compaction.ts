@@ -1,5 +1,7 @@
 // Forgets old history in small steps, so that the file stays bounded and no write waits long.
 // Guarantees: a revision counts as compacted before the first of its records goes; the newest record always stays.
+
+import type { StoreEvent } from '../store.js';
 import { commit } from './commit.js';
 import { putCompacted, readCompacted, type Tables } from './database.js';
 import { encodeRevision } from './format.js';
@@ -9,16 +11,29 @@ import type { Writer } from './writer.js';
 export interface HistoryLimits {
   readonly historyMs: number;
   readonly historyEvents: number;
+  readonly historyBytes: number;
   readonly now: () => number;
 }
 
 const STEP = 500;
+/** A value that does not fit beside others has pages of its own. */
+const PAGE = 4096;
+const SHARED = PAGE / 2;
+
+interface TableStats {
+  readonly pageSize: number;
+  readonly treeBranchPageCount: number;
+  readonly treeLeafPageCount: number;
+  readonly overflowPages: number;
+}
 
 export class Compaction {
   /** History up to and including this revision is forgotten. */
   compacted: number;
   /** The first revision whose records are still in the file. */
   private oldest: number;
+  /** Written since history was last looked through. */
+  private grownBytes = 0;
 
   constructor(
     private readonly tables: Tables,
@@ -31,8 +46,28 @@ export class Compaction {
     snapshot.close();
   }
 
-  /** Forgets what is over the limits of age and number. */
+  /** Told of every commit; true when history may be over its limits by a tenth. */
+  grew(events: readonly StoreEvent[]): boolean {
+    for (const { key, previous } of events) this.grownBytes += sizeOf(key, previous?.value.length ?? 0);
+    const { historyEvents, historyBytes } = this.limits;
+    const count = this.writer.committed - this.compacted;
+    return count > historyEvents * 1.1 + 1000 || this.grownBytes > historyBytes / 10;
+  }
+
+  /** What history takes of the file. */
+  bytes(): number {
+    return [this.tables.log, this.tables.undo]
+      .map((table) => table.getStats() as TableStats)
+      .map((stats) => {
+        const { pageSize, treeBranchPageCount, treeLeafPageCount, overflowPages } = stats;
+        return pageSize * (treeBranchPageCount + treeLeafPageCount + overflowPages);
+      })
+      .reduce((sum, bytes) => sum + bytes, 0);
+  }
+
+  /** Forgets what is over the limits of age, number and bytes. */
   async trim(): Promise<void> {
+    this.grownBytes = 0;
     const target = this.target();
     if (target > this.compacted) await this.to(target);
   }
@@ -47,16 +82,20 @@ export class Compaction {
   }
 
   private target(): number {
-    const { historyMs, historyEvents, now } = this.limits;
+    const { historyMs, historyEvents, historyBytes, now } = this.limits;
     const byNumber = this.writer.committed - historyEvents;
     const snapshot = new Snapshot(this.tables);
     try {
-      let byAge = this.compacted;
-      for (const { revision, timeMs } of snapshot.changes(Math.max(this.compacted, byNumber))) {
-        if (timeMs > now() - historyMs) break;
-        byAge = revision;
+      let target = Math.max(this.compacted, byNumber);
+      let excess = this.bytes() - historyBytes;
+      // What is forgotten already or about to be counts as well until its records are gone.
+      for (const change of snapshot.changes(this.oldest - 1)) {
+        const isOld = change.revision <= target || change.timeMs <= now() - historyMs;
+        if (!isOld && excess <= 0) break;
+        if (excess > 0) excess -= sizeOf(change.key, snapshot.replacedBytes(change));
+        target = Math.max(target, change.revision);
       }
-      return Math.max(byNumber, byAge);
+      return target;
     } finally {
       snapshot.close();
     }
@@ -76,4 +115,10 @@ export class Compaction {
     });
     this.oldest = Math.max(first, end + 1);
   }
+}
+
+/** About what a change takes of the file's history. */
+function sizeOf(key: string, replacedBytes: number): number {
+  const pages = replacedBytes > SHARED ? Math.ceil(replacedBytes / PAGE) * PAGE : replacedBytes;
+  return key.length + pages + 64;
 }

@@ -1,7 +1,7 @@
 // Lists: a range of keys as it is now, or as it was at an older revision.
 // Guarantees: a page and its count are of one moment; an older state is today's with the later changes undone.
 import type { Entry, ListOptions, ListResult } from '../store.js';
-import { type Range, rangeOf, type Snapshot } from './snapshot.js';
+import { type LoggedChange, type Range, rangeOf, type Snapshot } from './snapshot.js';
 
 export function listNow(snapshot: Snapshot, { prefix, after, limit }: ListOptions): ListResult {
   const range = rangeOf(prefix, after);
@@ -15,7 +15,7 @@ export function listNow(snapshot: Snapshot, { prefix, after, limit }: ListOption
 export function listThen(snapshot: Snapshot, options: ListOptions, revision: number): ListResult {
   const { prefix, after, limit } = options;
   const range = rangeOf(prefix, after);
-  const then = snapshot.before(revision, prefix);
+  const then = snapshot.firstChanges(revision, prefix);
   const entries = take(merged(snapshot, range, then), limit);
   const last = entries.at(-1);
   const isWhole = limit === undefined || limit <= 0 || entries.length < limit || last === undefined;
@@ -27,11 +27,12 @@ export function listThen(snapshot: Snapshot, options: ListOptions, revision: num
 function* merged(
   snapshot: Snapshot,
   range: Range,
-  then: ReadonlyMap<string, Entry | undefined>,
+  then: ReadonlyMap<string, LoggedChange>,
 ): Generator<Entry> {
+  // Values are read as they are yielded: a page does not need those of all that changed.
   const old = [...then.values()]
-    .filter((entry) => entry !== undefined)
-    .map((entry) => ({ entry, bytes: Buffer.from(entry.key, 'utf8') }))
+    .filter(({ previous }) => previous !== 0)
+    .map((change) => ({ change, bytes: Buffer.from(change.key, 'utf8') }))
     .filter(({ bytes }) => isWithin(bytes, range))
     .sort((one, other) => Buffer.compare(one.bytes, other.bytes));
   let next = 0;
@@ -43,19 +44,24 @@ function* merged(
       older !== undefined && Buffer.compare(older.bytes, bytes) < 0;
       older = old[++next]
     ) {
-      yield older.entry;
+      yield* replacedBy(snapshot, older.change);
     }
     yield entry;
   }
-  for (const { entry } of old.slice(next)) yield entry;
+  for (const { change } of old.slice(next)) yield* replacedBy(snapshot, change);
 }
 
-function countThen(snapshot: Snapshot, range: Range, then: ReadonlyMap<string, Entry | undefined>): number {
+function* replacedBy(snapshot: Snapshot, change: LoggedChange): Generator<Entry> {
+  const entry = snapshot.replaced(change);
+  if (entry !== undefined) yield entry;
+}
+
+function countThen(snapshot: Snapshot, range: Range, then: ReadonlyMap<string, LoggedChange>): number {
   let count = snapshot.count(range);
-  for (const [key, entry] of then) {
+  for (const [key, { previous }] of then) {
     if (!isWithin(Buffer.from(key, 'utf8'), range)) continue;
     if (snapshot.get(key) !== undefined) count -= 1;
-    if (entry !== undefined) count += 1;
+    if (previous !== 0) count += 1;
   }
   return count;
 }

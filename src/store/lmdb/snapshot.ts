@@ -15,6 +15,7 @@ import {
 } from './format.js';
 
 const PIECE = 512;
+const PIECE_BYTES = 1024 * 1024;
 
 export interface Range {
   readonly start: Buffer | undefined;
@@ -84,14 +85,17 @@ export class Snapshot {
     return { key, value, revision: previous };
   }
 
-  /** For each key of the prefix that changed after the revision: what it held then. */
-  before(revision: number, prefix: string): Map<string, Entry | undefined> {
-    const then = new Map<string, Entry | undefined>();
+  replacedBytes({ revision, previous }: LoggedChange): number {
+    return previous === 0 ? 0 : (this.read(this.tables.undo, encodeRevision(revision))?.length ?? 0);
+  }
+
+  /** For each key of the prefix that changed after the revision: the change that replaced what it held then. */
+  firstChanges(revision: number, prefix: string): Map<string, LoggedChange> {
+    const first = new Map<string, LoggedChange>();
     for (const change of this.changes(revision)) {
-      // The first change after the moment is the one that replaced what was there.
-      if (change.key.startsWith(prefix) && !then.has(change.key)) then.set(change.key, this.replaced(change));
+      if (change.key.startsWith(prefix) && !first.has(change.key)) first.set(change.key, change);
     }
-    return then;
+    return first;
   }
 
   /**
@@ -112,13 +116,17 @@ export class Snapshot {
     }
     latest.clear();
     let piece: StoreEvent[] = [];
+    let bytes = 0;
     for (const change of this.changes(after, last)) {
       if (++seen % PIECE === 0) yield [];
       if (!change.key.startsWith(prefix)) continue;
-      piece.push(this.event(change, nextOf.get(change.revision)));
-      if (piece.length < PIECE) continue;
+      const event = this.event(change, nextOf.get(change.revision));
+      piece.push(event);
+      bytes += event.value.length + (event.previous?.value.length ?? 0);
+      if (piece.length < PIECE && bytes < PIECE_BYTES) continue;
       yield piece;
       piece = [];
+      bytes = 0;
     }
     if (piece.length > 0) yield piece;
   }

@@ -1,5 +1,5 @@
 // The embedded store: LMDB in one folder, one process, every write on disk before it is answered.
-// Guarantees: those of Store; history is kept for a time and a number of changes, then forgotten step by step.
+// Guarantees: those of Store; history is in the file alone, bounded by age, number and bytes, and forgotten step by step.
 
 import path from 'node:path';
 import { CatchUp, type PastWish } from '../catchUp.js';
@@ -12,7 +12,6 @@ import {
   type WatchOptions,
   type Write,
 } from '../store.js';
-import { Tail } from '../tail.js';
 import { WatchHub } from '../watchHub.js';
 import { Compaction, type HistoryLimits } from './compaction.js';
 import { FILE, openDatabase, type Tables } from './database.js';
@@ -27,19 +26,30 @@ export interface LmdbStoreOptions {
   readonly path: string;
   readonly historyMs?: number;
   readonly historyEvents?: number;
+  /** Of the file's pages that hold history. */
+  readonly historyBytes?: number;
   readonly now?: () => number;
   /** How often history is looked through for what has become too old. */
   readonly trimEveryMs?: number;
 }
 
+const HISTORY_BYTES = 128 * 1024 * 1024;
+
 /** LOCKED, NEWER_SCHEMA, DAMAGED or UNAVAILABLE when it cannot be opened; nothing is changed then. */
 export async function openLmdbStore(options: LmdbStoreOptions): Promise<Store> {
-  const { historyMs = 300_000, historyEvents = 100_000, now = Date.now, trimEveryMs = 5_000 } = options;
+  const { historyMs = 300_000, historyEvents = 100_000, historyBytes = HISTORY_BYTES } = options;
+  const { now = Date.now, trimEveryMs = 5_000 } = options;
   try {
     const tables = await openDatabase(options.path);
     const pages = new ResidentPages(path.join(options.path, FILE));
     try {
-      return new LmdbStore(tables, pages, { historyMs, historyEvents, now, trimEveryMs });
+      return new LmdbStore(tables, pages, {
+        historyMs,
+        historyEvents,
+        historyBytes,
+        now,
+        trimEveryMs,
+      });
     } catch (error) {
       await tables.close();
       throw error;
@@ -52,10 +62,11 @@ export async function openLmdbStore(options: LmdbStoreOptions): Promise<Store> {
 class LmdbStore implements Store {
   private readonly hub = new WatchHub();
   private readonly catchUp = new CatchUp((wish) => this.past(wish));
-  private readonly tail: Tail;
   private readonly writer: Writer;
   private readonly compaction: Compaction;
   private readonly timer: NodeJS.Timeout;
+  /** Watchers have been told of every change up to this revision. */
+  private published: number;
   private trimming = false;
   private closing: Promise<void> | undefined;
 
@@ -65,18 +76,17 @@ class LmdbStore implements Store {
     limits: HistoryLimits & { readonly trimEveryMs: number },
   ) {
     const newest = this.look((snapshot) => snapshot.newest());
-    this.tail = new Tail(newest);
+    this.published = newest;
     this.writer = new Writer({
       tables,
       newest,
       now: limits.now,
       onCommit: (events) => {
         this.pages.looked(events.length);
-        this.tail.push(events);
+        this.published = events.at(-1)?.revision ?? this.published;
         this.hub.publish(events);
-        // Not only by the clock: a storm between two ticks must not outgrow the limit by much.
-        if (this.writer.committed - this.compaction.compacted > limits.historyEvents * 1.1 + 1000)
-          this.trim();
+        // Not only by the clock: a storm between two ticks must not outgrow the limits by much.
+        if (this.compaction.grew(events)) this.trim();
       },
     });
     this.compaction = new Compaction(tables, this.writer, limits);
@@ -128,7 +138,8 @@ class LmdbStore implements Store {
     this.assertOpen();
     this.assertKept(options.after);
     const { after } = options;
-    if (after >= this.tail.since) return this.hub.add(options, [this.tail.after(after)]);
+    // Nothing is missed; what is on disk and not told yet is about to be.
+    if (after >= this.published) return this.hub.add(options, []);
     return this.hub.add(options, this.catchUp.join(options));
   }
 

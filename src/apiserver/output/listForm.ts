@@ -1,0 +1,149 @@
+// The forms of a list: what goes before its items, between and behind them, and how one item is written.
+// Guarantees: each form is the same as if the whole list had been written at once; one object is parsed at a time.
+import type { KindDefinition } from '../../api/kind.js';
+import type { KubeObject } from '../../api/object.js';
+import { apiVersionOf } from '../../api/resources.js';
+import type { Call } from '../machinery.js';
+import { encodeProtobufItem, protobufListEnds } from '../protobuf/encode.js';
+import type { CachedObject } from '../registry/cached.js';
+import type { ObjectPage } from '../registry/list.js';
+import { PageReader } from '../registry/pageReader.js';
+import { formOf, fromStored, shownBytes } from '../verbs/served.js';
+import { PROTOBUF_TYPE } from './negotiate.js';
+import { columnDefinitions, partialMetadata, tableOptions, tableRow } from './table.js';
+import { toYaml } from './yaml.js';
+
+export interface ListForm {
+  readonly media: string;
+  /** All that an item's bytes depend on beside the object. */
+  readonly name: string;
+  readonly head: Buffer;
+  readonly between: Buffer;
+  readonly tail: Buffer;
+  item(object: CachedObject): Buffer;
+  /** Of the whole list, when it is known before the items are made. */
+  readonly length?: number;
+  /** Set when items are the cached bytes as they are. */
+  readonly isPlain?: boolean;
+}
+
+const JSON_TYPE = 'application/json';
+const COMMA = Buffer.from(',');
+const NOTHING = Buffer.alloc(0);
+/** A slice of the event loop: measuring a list of many megabytes must not hold others up. */
+const SLICE_MS = 5;
+
+export interface ListRequest {
+  readonly kind: KindDefinition;
+  readonly call: Call;
+  readonly page: ObjectPage;
+  /** Of the page: what it holds need not be read twice. */
+  readonly reader: PageReader;
+  readonly now: number;
+}
+
+export async function listForm(request: ListRequest): Promise<ListForm> {
+  const { kind, call, page, now } = request;
+  const { media, form } = call.negotiated;
+  if (media === 'application/yaml') return yamlForm(kind, call, page);
+  if (media === PROTOBUF_TYPE) return protobufForm(request);
+  if (form === 'table') return tableForm(kind, call, page, now);
+  if (form === 'partial') return partialForm(call, page);
+  const { type } = formOf(kind, call);
+  const head = { kind: `${type.kind}List`, apiVersion: apiVersionOf(type), metadata: listMetadata(page) };
+  const item = ({ bytes }: CachedObject) => shownBytes(call, bytes);
+  const plain = jsonForm('items', head, item);
+  if (call.served !== undefined) return { ...plain, name: `items ${apiVersionOf(type)}` };
+  const commas = COMMA.length * Math.max(0, page.count - 1);
+  return { ...plain, isPlain: true, length: plain.head.length + page.bytes + commas + plain.tail.length };
+}
+
+/** `list` with one more member, an array. */
+function jsonForm(member: string, list: object, item: ListForm['item'], name = member): ListForm {
+  const head = Buffer.from(`${JSON.stringify(list).slice(0, -1)},"${member}":[`);
+  return { media: JSON_TYPE, name, head, between: COMMA, tail: Buffer.from(']}\n'), item };
+}
+
+function partialForm({ negotiated: { version } }: Call, page: ObjectPage): ListForm {
+  const apiVersion = `meta.k8s.io/${version}`;
+  const head = { kind: 'PartialObjectMetadataList', apiVersion, metadata: listMetadata(page) };
+  const item = (object: CachedObject) =>
+    Buffer.from(JSON.stringify(partialMetadata(object.parse(), version)));
+  return jsonForm('items', head, item, `partial ${version}`);
+}
+
+function tableForm(kind: KindDefinition, call: Call, page: ObjectPage, now: number): ListForm {
+  const { query, negotiated } = call;
+  const options = tableOptions(query, negotiated.version, now);
+  const head = {
+    kind: 'Table',
+    apiVersion: `meta.k8s.io/${options.version}`,
+    metadata: listMetadata(page),
+    columnDefinitions: columnDefinitions(kind),
+  };
+  const item = (object: CachedObject) => Buffer.from(JSON.stringify(tableRow(kind, object.parse(), options)));
+  return jsonForm('rows', head, item, `table ${options.version} ${options.include} ${now}`);
+}
+
+function yamlForm(kind: KindDefinition, call: Call, page: ObjectPage): ListForm {
+  const { type } = formOf(kind, call);
+  const list = { apiVersion: apiVersionOf(type), kind: `${type.kind}List`, metadata: listMetadata(page) };
+  const items = Buffer.from('items:\n');
+  const isEmpty = page.count === 0;
+  return {
+    media: 'application/yaml',
+    name: `yaml ${apiVersionOf(type)}`,
+    head: isEmpty ? toYaml({ ...list, items: [] }) : Buffer.concat([toYaml(list), items]),
+    between: NOTHING,
+    tail: NOTHING,
+    // As the one item of a list, so that it has its indentation; the line that names the list goes.
+    item: (object) =>
+      toYaml({ items: [fromStored(call, object.parse<KubeObject>())] }).subarray(items.length),
+  };
+}
+
+async function protobufForm({ kind, call, page, reader }: ListRequest): Promise<ListForm> {
+  const { type, model } = formOf(kind, call);
+  const item = (object: CachedObject) =>
+    encodeProtobufItem(model, fromStored(call, object.parse<KubeObject>()));
+  const head = { kind: `${type.kind}List`, apiVersion: apiVersionOf(type), metadata: listMetadata(page) };
+  // The length is known for what was listed before and has not changed since; it is that of the stored form.
+  const size = (object: CachedObject) => {
+    if (call.served !== undefined) return item(object).length;
+    object.protobufBytes ??= item(object).length;
+    return object.protobufBytes;
+  };
+  const measured = reader.isWhole ? new PageReader(reader.held) : page.reader();
+  const itemBytes = await sumOf(measured, size);
+  const ends = protobufListEnds(head, itemBytes);
+  return {
+    media: PROTOBUF_TYPE,
+    name: `protobuf ${apiVersionOf(type)}`,
+    between: NOTHING,
+    item,
+    ...ends,
+    length: ends.head.length + itemBytes + ends.tail.length,
+  };
+}
+
+async function sumOf(reader: PageReader, size: (object: CachedObject) => number): Promise<number> {
+  let sum = 0;
+  let until = performance.now() + SLICE_MS;
+  for (; !reader.ended; await reader.load()) {
+    for (; reader.current !== undefined; reader.take()) {
+      sum += size(reader.current);
+      if (performance.now() < until) continue;
+      await new Promise((resolve) => setImmediate(resolve));
+      until = performance.now() + SLICE_MS;
+    }
+  }
+  return sum;
+}
+
+function listMetadata({ revision, continueToken, remaining }: ObjectPage) {
+  return {
+    resourceVersion: String(revision),
+    ...(continueToken === '' ? {} : { continue: continueToken }),
+    ...(remaining === undefined ? {} : { remainingItemCount: remaining }),
+  };
+}

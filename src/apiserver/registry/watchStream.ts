@@ -1,0 +1,81 @@
+// The bytes of one watch, made as its reader takes them.
+// Guarantees: nothing waits in memory for a reader but one piece; whoever loses its place in the history is cut off.
+import { type FrameSource, Pieces } from './pieces.js';
+
+/** What is to be sent: frames that are there, and what has to be waited for. */
+export interface WatchSource extends FrameSource {
+  /** True when a frame has to be loaded first. */
+  readonly isUnloaded: boolean;
+  /** True when changes that were not sent yet are no longer held. */
+  readonly isLost: boolean;
+  load(): Promise<void>;
+  /** The reader is waited for from `pause` to `resume`. */
+  pause(): void;
+  resume(): void;
+}
+
+export class WatchStream implements AsyncIterable<Uint8Array> {
+  readonly #pieces: Pieces;
+  #ended = false;
+  #isCut = false;
+  #wake: (() => void) | undefined;
+
+  constructor(
+    private readonly source: WatchSource,
+    private readonly onEnd: () => void,
+  ) {
+    this.#pieces = new Pieces(source);
+  }
+
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  /** True while the reader waits for something to happen. */
+  get isIdle(): boolean {
+    return this.#wake !== undefined;
+  }
+
+  /** There is something to send. */
+  wake(): void {
+    const wake = this.#wake;
+    this.#wake = undefined;
+    wake?.();
+  }
+
+  /** What the source still has is delivered. */
+  end(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.wake();
+    this.onEnd();
+  }
+
+  /** Nothing more is delivered. */
+  cut(): void {
+    this.#isCut = true;
+    this.end();
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
+    const { source } = this;
+    try {
+      while (!this.#isCut && !source.isLost) {
+        const piece = this.#pieces.next();
+        if (piece !== undefined) {
+          source.pause();
+          yield piece;
+          source.resume();
+        } else if (source.isUnloaded) await source.load();
+        else if (this.#ended) return;
+        else if (!source.isLost) {
+          this.#pieces.release();
+          await new Promise<void>((wake) => (this.#wake = wake));
+        }
+      }
+    } finally {
+      source.resume();
+      this.cut();
+    }
+  }
+}

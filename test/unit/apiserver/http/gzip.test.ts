@@ -1,0 +1,30 @@
+// A body packed piece by piece is one gzip file.
+import { gunzipSync } from 'node:zlib';
+import { expect, test } from 'vitest';
+import { gzipped } from '../../../../src/apiserver/http/gzip.js';
+
+async function packed(pieces: readonly Buffer[]): Promise<Buffer> {
+  async function* body() {
+    yield* pieces;
+  }
+  const seen: Uint8Array[] = [];
+  for await (const piece of gzipped(body())) seen.push(piece);
+  return Buffer.concat(seen);
+}
+
+test.each([
+  ['nothing', []],
+  ['one piece', [Buffer.from('one')]],
+  ['an empty piece between', [Buffer.from('one'), Buffer.alloc(0), Buffer.from('two')]],
+  ['many', Array.from({ length: 50 }, (_, i) => Buffer.alloc(70_000, `line ${i}\n`))],
+])('%s reads back the same, and is one member', async (_, pieces) => {
+  const bytes = await packed(pieces);
+  expect(gunzipSync(bytes).equals(Buffer.concat(pieces))).toBe(true);
+  // A second member would make readers that know only one stop early: cut off behind the first, nothing is missing.
+  expect(bytes.readUInt32LE(bytes.length - 4)).toBe(Buffer.concat(pieces).length);
+});
+
+test('it packs', async () => {
+  const pieces = Array.from({ length: 20 }, () => Buffer.from('{"metadata":{"name":"a"}},'.repeat(2000)));
+  expect((await packed(pieces)).length).toBeLessThan(Buffer.concat(pieces).length / 10);
+});
