@@ -25,7 +25,7 @@ export function renderPicture({ title, rows }: Section): string {
   const plots = PLOTS.map((plot, index) => {
     const x = index * (PLOT_SIZE.width + GAP);
     return `<text class="title" x="${x + 10}" y="${TOP}">${escaped(captionOf(plot))} (${plot.better} is better)</text>
-<svg x="${x}" y="${TOP + 8}" width="${PLOT_SIZE.width}" height="${PLOT_SIZE.height}">${drawPlot(plot, rows, labels)}</svg>`;
+<g transform="translate(${x} ${TOP + 8})">${drawPlot(plot, rows, labels)}</g>`;
   });
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${TOP + 8 + PLOT_SIZE.height}" role="img" aria-label="${escaped(title)}">
 <style>${STYLE}</style>
