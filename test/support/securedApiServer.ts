@@ -72,12 +72,12 @@ export async function startSecuredApiServer(options: SecuredOptions = {}): Promi
   if (opened === undefined) throw new Error('the server was opened without its parts');
   const { client, informers } = opened;
   await server.ready();
-  await reconcileBootstrapPolicy(client);
   await bootstrap(client, {
     address: '127.0.0.1',
     port: server.port,
     serviceCidrs: services.serviceCidrs,
   });
+  await reconcileBootstrapPolicy(client);
   return {
     server,
     pki,
