@@ -2,8 +2,10 @@
 // Guarantees: the client's credentials for this server never travel on; what belongs to one connection stays on it.
 import http from 'node:http';
 import https from 'node:https';
+import { isIP } from 'node:net';
 import { statusError } from '../../api/status.js';
 import type { ApiResponse } from '../exchange.js';
+import { AddressRefused, type Reach, reachableLookup, requireReachable } from './reach.js';
 
 // Of the connection itself (RFC 9110, 7.6.1), or for us alone: none of these travels on.
 const OWN_HEADERS = new Set(['authorization', 'host', 'keep-alive', 'transfer-encoding', 'te', 'trailer']);
@@ -13,6 +15,8 @@ export interface Target {
   readonly port: number;
   /** Named in the sentence that tells of a failure. */
   readonly what: string;
+  /** What else is refused, or allowed, of where the address leads. */
+  readonly reach?: Reach;
   /** Set for what is no part of the cluster itself: that it cannot be reached is then no fault of ours. */
   readonly isProxied?: boolean;
   /** Absent: plain HTTP. Certificates are checked when there is an authority to check them by. */
@@ -34,12 +38,24 @@ export interface Forwarded {
 
 /** The answer, streamed; with `upgrade`, a tunnel if the other side agrees to switch protocols. */
 export function forward(target: Target, sent: Forwarded): Promise<ApiResponse> {
+  return pass(target, sent).catch((error: unknown) => {
+    if (error instanceof AddressRefused) throw statusError('BadRequest', error.message);
+    throw error;
+  });
+}
+
+function pass(target: Target, sent: Forwarded): Promise<ApiResponse> {
   const { host, port, tls, what } = target;
   const { method, path, signal, body } = sent;
   const asked = { host, port, method, path, headers: headersFor(sent), signal };
   // Small servers end their lines without a carriage return; Kubernetes reads that.
-  const options = { ...asked, agent: false as const, insecureHTTPParser: true };
+  const options = {
+    ...{ ...asked, agent: false as const, insecureHTTPParser: true },
+    lookup: reachableLookup(port, target.reach),
+  };
   return new Promise((resolve, reject) => {
+    // An address is connected to as it is, without the lookup.
+    if (isIP(host) !== 0) requireReachable(host, port, target.reach);
     const request =
       tls === undefined
         ? http.request(options)
@@ -60,6 +76,7 @@ export function forward(target: Target, sent: Forwarded): Promise<ApiResponse> {
       }),
     );
     request.once('error', (cause) => {
+      if (cause instanceof AddressRefused) return reject(cause);
       const [reason, message] =
         target.isProxied === true
           ? (['ServiceUnavailable', `error trying to reach service: ${cause.message}`] as const)

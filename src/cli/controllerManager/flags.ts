@@ -16,6 +16,7 @@ export interface Flags extends ServingFlags {
   readonly v?: number;
   readonly controllers: readonly string[];
   readonly enableGarbageCollector: boolean;
+  readonly useServiceAccountCredentials: boolean;
   readonly leaderElect: boolean;
   readonly leaderElectLeaseDuration: number;
   readonly leaderElectRenewDeadline: number;
@@ -78,7 +79,13 @@ export function withFlags(command: Command): Command {
         .argParser(list)
         .default(['*'], '*'),
     )
-    .option('--enable-garbage-collector [bool]', 'delete what its owner has left behind', bool, true);
+    .option('--enable-garbage-collector [bool]', 'delete what its owner has left behind', bool, true)
+    .option(
+      '--use-service-account-credentials [bool]',
+      'each controller acts as its own service account in kube-system',
+      bool,
+      false,
+    );
   electionFlags(command);
   nodeFlags(command);
   autoscalerFlags(command);
@@ -135,7 +142,7 @@ function autoscalerFlags(command: Command): void {
     .addOption(time(name('initial-readiness-delay'), 'how long a pod may become ready at first', 30));
 }
 
-export type FromFlags = Omit<ControllersOptions, 'client' | 'informers' | 'log' | 'signal'>;
+export type FromFlags = Omit<ControllersOptions, 'client' | 'clientFor' | 'informers' | 'log' | 'signal'>;
 
 export function controllersOptions(flags: Flags, rootCa: string): FromFlags {
   return {

@@ -11,7 +11,11 @@ import { openInformers } from '../../../../src/client/sharedInformers.js';
 import type { Transport } from '../../../../src/client/transport.js';
 import { openClient } from '../../../../src/client/typedClient.js';
 import { runControllers } from '../../../../src/controllers/run.js';
-import { type SecuredApiServer, startSecuredApiServer } from '../../../support/securedApiServer.js';
+import {
+  accountUser,
+  type SecuredApiServer,
+  startSecuredApiServer,
+} from '../../../support/securedApiServer.js';
 
 type Pod = Stored<NonNullable<(typeof PODS)['object']>>;
 
@@ -86,9 +90,7 @@ function startControllers(
   const ended = runControllers({
     ...{ client, informers, log: silentLog, signal: ending.signal, rootCa: 'PEM' },
     clientFor: (account) => {
-      const name = `system:serviceaccount:kube-system:${account}`;
-      const groups = ['system:serviceaccounts', 'system:authenticated'];
-      const transport = noting403(api.server.inProcess({ name, groups }), refused);
+      const transport = noting403(api.server.inProcess(accountUser(account)), refused);
       return withMetrics(openClient(transport), metrics);
     },
     nodeMonitorGracePeriodMs: 600_000,
