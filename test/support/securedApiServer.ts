@@ -80,7 +80,7 @@ export async function startSecuredApiServer(options: SecuredOptions = {}): Promi
   const { client, informers } = opened;
   await server.ready();
   await bootstrap(client, {
-    address: '127.0.0.1',
+    address: '192.0.2.1',
     port: server.port,
     serviceCidrs: services.serviceCidrs,
   });

@@ -12,6 +12,7 @@ import { certificateSubjectRestriction } from './certificateSubject.js';
 import { type AdmissionChoice, chosenPlugins, type PluginName } from './choice.js';
 import { makeDefaultIngressClass, makeDefaultStorageClass } from './defaultClass.js';
 import { defaultTolerationSeconds } from './defaultTolerationSeconds.js';
+import { denyServiceExternalIps } from './denyServiceExternalIps.js';
 import { makeLimitRanger } from './limits/limitRanger.js';
 import type { AdmissionLookups } from './lookups.js';
 import { makeNamespaceExists, makeNamespaceLifecycle } from './namespaceLifecycle.js';
@@ -55,6 +56,7 @@ export function makeAdmission(options: AdmissionOptions): readonly AdmissionPlug
     CertificateSigning: () => makeCertificateSigning(authorizer),
     CertificateSubjectRestriction: () => certificateSubjectRestriction,
     DefaultIngressClass: () => makeDefaultIngressClass(lookups),
+    DenyServiceExternalIPs: () => denyServiceExternalIps,
     DefaultStorageClass: () => makeDefaultStorageClass(lookups),
     ResourceQuota: () => makeResourceQuota({ lookups, client, kinds }),
     AlwaysDeny: () => alwaysDeny,
