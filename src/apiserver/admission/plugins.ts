@@ -16,6 +16,7 @@ import { denyServiceExternalIps } from './denyServiceExternalIps.js';
 import { makeLimitRanger } from './limits/limitRanger.js';
 import type { AdmissionLookups } from './lookups.js';
 import { makeNamespaceExists, makeNamespaceLifecycle } from './namespaceLifecycle.js';
+import { nodePodCidr } from './nodePodCidr.js';
 import { makeNodeRestriction } from './nodeRestriction.js';
 import { makePodSecurity } from './podSecurity/podSecurity.js';
 import { makePriority } from './priority.js';
@@ -63,6 +64,7 @@ export function makeAdmission(options: AdmissionOptions): readonly AdmissionPlug
   };
   return [
     ...chosenPlugins(options).map((name) => make[name]()),
+    nodePodCidr,
     ...(rbac === undefined ? [] : [makeRbacEscalationCheck({ rbac, authorizer })]),
   ];
 }
