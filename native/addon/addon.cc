@@ -9,6 +9,7 @@
 #include "netlink/route/monitor.h"
 #include "netns/offload.h"
 #include "pleg/differ.h"
+#include "process/file_lock.h"
 #include "process/mapped_file.h"
 #include "process/run.h"
 #include "session/channel.h"
@@ -361,6 +362,14 @@ Napi::Value ReleaseMapped(const Napi::CallbackInfo& info) {
   }
 }
 
+Napi::Value LockFile(const Napi::CallbackInfo& info) {
+  try {
+    return Napi::Boolean::New(info.Env(), TryLockFile(info[0].As<Napi::Number>().Int32Value()));
+  } catch (...) {
+    throw ToJsError(info.Env(), CurrentError());
+  }
+}
+
 Napi::Object Init(Napi::Env env, Napi::Object exports) {
   auto* classes = new Classes;
   classes->channel = Napi::Persistent(ChannelObject::Define(env));
@@ -378,6 +387,7 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("isRefused", Napi::Function::New<IsRefused>(env, "isRefused"));
   exports.Set("run", Napi::Function::New<Run>(env, "run"));
   exports.Set("releaseMappedPages", Napi::Function::New<ReleaseMapped>(env, "releaseMappedPages"));
+  exports.Set("tryLockFile", Napi::Function::New<LockFile>(env, "tryLockFile"));
   exports.Set("removeNetNs", Napi::Function::New<RemoveNetNs>(env, "removeNetNs"));
   return exports;
 }

@@ -1,5 +1,6 @@
 // What a cluster has from the first moment: its own namespaces and priority classes, and the Service by which pods reach the apiserver.
 // Guarantees: may run at every start; it creates what is missing and corrects only the addresses of the `kubernetes` Service.
+import { endpointIpFaults } from '../api/endpointIp.js';
 import { SERVICE_NAME_LABEL } from '../api/endpointSlice.js';
 import type { V1EndpointSlice, V1Endpoints, V1Service } from '../api/gen/types.js';
 import { SYSTEM_PRIORITY_CLASSES } from '../api/kinds/priorityClass.js';
@@ -36,6 +37,8 @@ export async function bootstrap(client: Client, options: BootstrapOptions): Prom
   await ensureServiceCidr(client, options.serviceCidrs);
   await Promise.all(SYSTEM_PRIORITY_CLASSES.map((some) => createMissing(client, PRIORITY_CLASSES, some)));
   await createMissing(client, SERVICES, kubernetesService(options));
+  // A server on loopback serves its own machine: no pod could reach it there.
+  if (endpointIpFaults(options.address).length > 0) return;
   await createOrCorrect(client, ENDPOINTS, kubernetesEndpoints(options), ({ subsets }) => subsets);
   await createOrCorrect(client, ENDPOINT_SLICES, kubernetesSlice(options), ({ endpoints, ports }) => [
     endpoints,

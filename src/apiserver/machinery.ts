@@ -65,6 +65,8 @@ export interface KubeletConnection {
   readonly cert: string | Buffer;
   readonly key: string | Buffer;
   readonly ca: string | Buffer;
+  /** For kubelets that listen on this machine's loopback alone. */
+  readonly allowLoopback?: boolean;
 }
 
 export interface Machinery {
@@ -80,6 +82,8 @@ export interface Machinery {
   readonly measuredResources: readonly MeasuredResource[];
   readonly subresourceHooks: readonly SubresourceHook[];
   readonly kubelet: KubeletConnection | undefined;
+  /** The ports on which this server listens; none before it does. */
+  ownPorts(): readonly number[];
   readonly log: Log;
   /** Milliseconds since the epoch. */
   now(): number;

@@ -106,7 +106,8 @@ export async function openApiServer(options: ApiServerOptions): Promise<ApiServe
       return handler(request);
     }, user);
   const parts = partsOf(options, inProcess, feed);
-  const machinery = withUsage(machineryOf(options, feed, parts));
+  const ownPorts = () => [server, ...(plain === undefined ? [] : [plain])].flatMap(portsOf);
+  const machinery = withUsage({ ...machineryOf(options, feed, parts), ownPorts });
   for (const hooks of machinery.hooks.values()) hooks.start(machinery);
   let isReady = false;
   const inFlight = makeInFlight(options.load);
@@ -164,6 +165,7 @@ function partsOf({ parts }: ApiServerOptions, inProcess: InProcess, feed: Feed):
   }
 }
 
+const portsOf = (server: http.Server): number[] => (server.listening ? [portOf(server)] : []);
 const portOf = (server: http.Server): number => (server.address() as AddressInfo).port;
 
 async function closeServer(server: http.Server): Promise<void> {
@@ -191,7 +193,7 @@ function machineryOf(
   { store, kinds, kubelet, log }: ApiServerOptions,
   feed: Feed,
   parts: ServerParts,
-): Machinery {
+): Omit<Machinery, 'ownPorts'> {
   return {
     store,
     feed,

@@ -10,7 +10,7 @@ import type { Stored } from '../api/object.js';
 import { NODES } from '../api/resources.js';
 import { VOLUME_DIR_ANNOTATION } from '../api/volumeDir.js';
 import type { Client } from '../client/client.js';
-import { makeEventRecorder } from '../client/eventRecorder.js';
+import { makeEventRecorder, referenceTo } from '../client/eventRecorder.js';
 import { openHttps } from '../client/httpTransport.js';
 import type { Informer, Informers } from '../client/informer.js';
 import { openInformers } from '../client/sharedInformers.js';
@@ -199,18 +199,23 @@ async function startNetwork(options: AgentOptions, self: Informer<V1Node>, { cli
   );
   nft.close();
   await writeFile(layout.subnetFile, subnetFile(node, { clusterCidrs, mtu }), { mode: 0o600 });
+  const own = log.with({ part: 'overlay' });
+  const recorder = makeEventRecorder(client, { component: 'overlay', host: settings.nodeName, log: own });
   const overlay = runOverlay({
     nodeName: settings.nodeName,
     backend: settings.overlay,
     vni: settings.vni,
     nodeIps,
     clusterCidrs,
+    serviceCidrs: rangesOf(settings.serviceCidr),
+    refused: (node, why) =>
+      recorder.event(referenceTo(NODES, node), 'Warning', 'OverlayRefused', `${settings.nodeName}: ${why}`),
     devices: layout.overlayDevices,
     client,
     informers,
     route,
     offload: openOffload(),
-    log: log.with({ part: 'overlay' }),
+    log: own,
   });
   return async () => {
     await overlay.stop();

@@ -82,7 +82,9 @@ async function removeFromKernel(layout: Layout): Promise<void> {
 
 /** A directory that Trellis did not make is never removed, whatever the option said. */
 async function requireOurs(layout: Layout): Promise<void> {
-  const entries = await readdir(layout.dataDir).catch(() => []);
+  // A start that failed at once leaves its lock and nothing else.
+  const all = await readdir(layout.dataDir).catch(() => []);
+  const entries = all.filter((name) => name !== path.basename(layout.lockFile));
   if (entries.length === 0 || (await readSettings(layout)) !== undefined) return;
   throw new ClusterError(
     'NOT_OURS',

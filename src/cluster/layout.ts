@@ -10,6 +10,8 @@ export interface Layout {
   readonly id: string;
   /** Says that the directory is ours, and with which settings it was made. */
   readonly settingsFile: string;
+  /** Held by the supervisor: in the data itself, so that whoever shares it is kept out, from any namespace. */
+  readonly lockFile: string;
   /** Configuration files of the components, as they were given. */
   readonly configDir: string;
   readonly pkiDir: string;
@@ -64,6 +66,7 @@ export function layoutOf(dataDir: string): Layout {
     dataDir,
     id,
     settingsFile: inData('cluster.json'),
+    lockFile: inData('supervisor.lock'),
     configDir: inData('config'),
     pkiDir: inData('pki'),
     adminKubeconfig: inData('admin.kubeconfig'),

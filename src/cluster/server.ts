@@ -1,11 +1,13 @@
 // The control plane's process: store, apiserver, controllers and scheduler, joined in one process.
-// Guarantees: controllers and scheduler reach the API as any other client does, with their own identities and rights.
+// Guarantees: controllers and scheduler reach the API as any other client does, each controller with its own identity and rights.
 
 import type { Build } from '../api/build.js';
 import { KINDS } from '../api/kinds/index.js';
 import type { Log } from '../api/log.js';
 import { reconcileBootstrapPolicy } from '../apiserver/auth/bootstrapPolicy.js';
+import { serviceAccountUser } from '../apiserver/auth/rbac.js';
 import { bootstrap } from '../apiserver/bootstrap.js';
+import type { UserInfo } from '../apiserver/identity.js';
 import { type ApiServer, openApiServer } from '../apiserver/server.js';
 import { standardParts } from '../apiserver/standard.js';
 import type { Client } from '../client/client.js';
@@ -13,6 +15,7 @@ import { makeEventRecorder } from '../client/eventRecorder.js';
 import { openInformers } from '../client/sharedInformers.js';
 import { SharedObjects } from '../client/sharedObjects.js';
 import { openClient } from '../client/typedClient.js';
+import { ACCOUNT_NAMESPACE } from '../controllers/accounts.js';
 import { runControllers } from '../controllers/run.js';
 import { covers } from '../kubelet/certificates/certificateManager.js';
 import { Extender } from '../scheduler/extenders/extender.js';
@@ -87,6 +90,7 @@ export async function runServer(options: ServerOptions): Promise<void> {
         ({ client, informers, log }) =>
           runControllers({
             client,
+            clientFor: (account) => openClient(apiserver.inProcess(serviceAccount(account))),
             informers,
             log,
             signal,
@@ -137,6 +141,17 @@ async function prepareCluster(
   await reconcileBootstrapPolicy(client);
   await ensureJoinObjects(client, { settings, ca, server: serverUrl(address, settings.securePort) });
   await ensureDnsService(client, serviceAddress(settings, DNS_ADDRESS));
+}
+
+/** As its token would name it. */
+function serviceAccount(name: string): UserInfo {
+  return {
+    name: serviceAccountUser({ namespace: ACCOUNT_NAMESPACE, name }),
+    groups: [
+      ...['system:serviceaccounts', `system:serviceaccounts:${ACCOUNT_NAMESPACE}`],
+      'system:authenticated',
+    ],
+  };
 }
 
 interface Identity {

@@ -1,10 +1,11 @@
 // Starts the processes of a data directory under one supervisor and waits until they say that they are ready.
 // Guarantees: a start that fails ends what it started; one data directory has at most one running supervisor.
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:net';
+import { mkdir } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../api/log.js';
 import { messageOf } from '../client/error.js';
+import { type FileLock, lockHolder, takeFileLock } from '../kernel/fileLock.js';
 import { ClusterError } from './error.js';
 import type { Layout } from './layout.js';
 import { terminate } from './processes.js';
@@ -65,7 +66,7 @@ export async function startComponents(
     const end = async (keepPods: boolean) => {
       await supervisor.stop();
       if (!keepPods) await (await import('./down.js')).removeTraces({ layout, cniBinDir: options.cniBinDir });
-      lock.close();
+      lock.release();
     };
     try {
       await supervisor.start(prepared.components);
@@ -78,7 +79,7 @@ export async function startComponents(
     }
     return { settings: prepared.settings, stop: () => end(options.keepPods === true) };
   } catch (error) {
-    lock.close();
+    lock.release();
     throw error;
   }
 }
@@ -111,18 +112,14 @@ export function ownComponent(
 }
 
 /** Held as long as this process lives, however it ends. */
-async function lockCluster(layout: Layout): Promise<Server> {
+async function lockCluster(layout: Layout): Promise<FileLock> {
   const running = runningSupervisor(await readState(layout));
-  const server = createServer();
-  const taken = await new Promise<boolean>((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) =>
-      error.code === 'EADDRINUSE' ? resolve(true) : reject(error),
-    );
-    server.listen(`\0trellis-${layout.id}`, () => resolve(false));
-  });
-  if (!taken && running === undefined) return server;
-  server.close();
-  const who = running === undefined ? '' : ` (process ${running.pid})`;
+  await mkdir(layout.dataDir, { recursive: true, mode: 0o700 });
+  const lock = takeFileLock(layout.lockFile);
+  if (lock !== undefined && running === undefined) return lock;
+  const pid = running?.pid ?? (lock === undefined ? lockHolder(layout.lockFile) : undefined);
+  lock?.release();
+  const who = pid === undefined ? '' : ` (process ${pid})`;
   throw new ClusterError(
     'ALREADY_RUNNING',
     `a cluster already runs on ${layout.dataDir}${who}; see it with "trellis status", end it with "trellis down", ` +

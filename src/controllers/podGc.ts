@@ -79,12 +79,13 @@ async function isGone({ client }: ControllerContext, name: string): Promise<bool
 }
 
 async function remove({ client, now }: ControllerContext, { pod, because }: PodRemoval): Promise<void> {
-  const { uid } = pod.metadata;
+  const { uid, resourceVersion } = pod.metadata;
   if (because !== undefined && !isFinished(pod)) {
     const status = failedStatus(pod, because, now());
+    const patch = { metadata: { uid, resourceVersion }, status };
     await ignoring(
       ['NotFound', 'Conflict'],
-      client.of(PODS).update({ ...pod, status }, { subresource: 'status' }),
+      client.of(PODS).patch(pod.metadata, 'merge', patch, { subresource: 'status' }),
     );
   }
   // No kubelet is there to confirm: the object goes at once.

@@ -1,10 +1,12 @@
 // All controllers together: what the controller manager runs once it leads.
-// Guarantees: resolves only when every controller has ended; one that fails to start ends the others with its error.
+// Guarantees: resolves only when every controller has ended; one that fails to start ends the others with its error; each
+// writes as the service account that has the rights of that controller, where `clientFor` opens one.
 import { type Cidr, parseCidr } from '../api/ip.js';
 import type { Log } from '../api/log.js';
 import type { Client } from '../client/client.js';
 import { type EventRecorder, makeEventRecorder, referenceTo } from '../client/eventRecorder.js';
 import type { Informers } from '../client/informer.js';
+import { accountOf } from './accounts.js';
 import { accountTokenController } from './accountTokens.js';
 import { tokenCleaner } from './bootstrapTokens/cleaner.js';
 import { bootstrapSigner } from './bootstrapTokens/signer.js';
@@ -50,7 +52,10 @@ import type { LocalPathOptions } from './volumes/localPath.js';
 import { claimProtection, volumeProtection } from './volumes/protection.js';
 
 export interface ControllersOptions {
+  /** As the controller manager itself: what serves all of them. */
   readonly client: Client;
+  /** Opens the API as a service account of kube-system; closed with the controllers. Without it `client` serves for all. */
+  clientFor?(account: string): Client;
   readonly informers: Informers;
   readonly log: Log;
   /** Ends them all. */
@@ -110,13 +115,15 @@ export async function runControllers(options: ControllersOptions): Promise<void>
   if (signal.aborted) end();
   signal.addEventListener('abort', end, { once: true });
   const served = makeServedKinds({ client, log });
+  const accounts = openAccounts(options);
   try {
     await Promise.all(
       running.map(async ({ controller, ending }) => {
         if (!(await served.wait(controller, ending.signal))) return;
-        const recorder = makeEventRecorder(client, { component: controller.name, log, now });
+        const own = accounts.clientOf(controller);
+        const recorder = makeEventRecorder(own, { component: controller.name, log, now });
         const context = {
-          ...{ client, log, now },
+          ...{ client: own, log, now },
           informers: ownInformers(informers),
           signal: ending.signal,
           record: recordBy(recorder),
@@ -129,7 +136,25 @@ export async function runControllers(options: ControllersOptions): Promise<void>
   } finally {
     end();
     signal.removeEventListener('abort', end);
+    accounts.close();
   }
+}
+
+/** One client for each account: several controllers may share one. */
+function openAccounts({ client, clientFor }: ControllersOptions) {
+  const opened = new Map<string, Client>();
+  return {
+    clientOf({ name }: Controller): Client {
+      const account = accountOf(name);
+      if (clientFor === undefined || account === undefined) return client;
+      const own = opened.get(account) ?? clientFor(account);
+      opened.set(account, own);
+      return own;
+    },
+    close() {
+      for (const own of opened.values()) own.close();
+    },
+  };
 }
 
 function controllersOf(

@@ -28,6 +28,8 @@ export interface SecuredApiServer {
   readonly client: Client;
   readonly informers: Informers;
   as(user: UserInfo): Client;
+  /** As a service account of kube-system. */
+  asAccount(name: string): Client;
   close(): Promise<void>;
 }
 
@@ -37,6 +39,11 @@ export interface SecuredOptions {
   readonly store?: Store;
   readonly services?: Partial<Pick<ServiceHooksOptions, 'serviceCidrs' | 'nodePortRange'>>;
   readonly server?: Pick<ApiServerOptions, 'audit' | 'load' | 'insecure'>;
+}
+
+export function accountUser(name: string): UserInfo {
+  const groups = ['system:serviceaccounts', 'system:serviceaccounts:kube-system', 'system:authenticated'];
+  return { name: `system:serviceaccount:kube-system:${name}`, groups };
 }
 
 export async function startSecuredApiServer(options: SecuredOptions = {}): Promise<SecuredApiServer> {
@@ -72,12 +79,12 @@ export async function startSecuredApiServer(options: SecuredOptions = {}): Promi
   if (opened === undefined) throw new Error('the server was opened without its parts');
   const { client, informers } = opened;
   await server.ready();
-  await reconcileBootstrapPolicy(client);
   await bootstrap(client, {
-    address: '127.0.0.1',
+    address: '192.0.2.1',
     port: server.port,
     serviceCidrs: services.serviceCidrs,
   });
+  await reconcileBootstrapPolicy(client);
   return {
     server,
     pki,
@@ -85,6 +92,7 @@ export async function startSecuredApiServer(options: SecuredOptions = {}): Promi
     informers,
     url: `https://127.0.0.1:${server.port}`,
     as: (user) => openClient(server.inProcess(user)),
+    asAccount: (name) => openClient(server.inProcess(accountUser(name))),
     async close() {
       informers.stop();
       client.close();

@@ -1,7 +1,8 @@
 // EndpointSlice: some of the addresses behind a service, with what is known of each. Pure.
-// Guarantees: all addresses of a slice are of the family it declares, which never changes.
+// Guarantees: all addresses of a slice are of the family it declares, which never changes, and can be sent to.
 import { type Cause, checkOneOf, IMMUTABLE, invalidValue, required } from '../causes.js';
 import { ageColumn, column, nameColumn } from '../columns.js';
+import { endpointIpFaults } from '../endpointIp.js';
 import type { V1Endpoint, V1EndpointSlice } from '../gen/types.js';
 import { parseIp } from '../ip.js';
 import type { KindDefinition } from '../kind.js';
@@ -72,7 +73,8 @@ function validateEndpoint({ addresses = [] }: V1Endpoint, type: string, at: stri
   return addresses.flatMap((address, index) => {
     const field = `${at}.addresses[${index}]`;
     if (type === 'FQDN') return dnsSubdomain(address).map((why) => invalidValue(field, address, why));
-    if (parseIp(address)?.family === type) return [];
+    if (parseIp(address)?.family === type)
+      return endpointIpFaults(address).map((why) => invalidValue(field, address, why));
     return [invalidValue(field, address, `must be a valid ${type} address`)];
   });
 }

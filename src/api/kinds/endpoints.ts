@@ -1,10 +1,12 @@
 // Endpoints: the addresses behind a service, in the old form that EndpointSlice has replaced. Pure.
-// Guarantees: every address is one, and ports can be told apart.
+// Guarantees: every address is one that can be sent to, and ports can be told apart.
 import { type Cause, checkName, checkOneOf, invalidValue, required } from '../causes.js';
 import { ageColumn, column, nameColumn } from '../columns.js';
+import { endpointIpFaults } from '../endpointIp.js';
 import type { CoreV1EndpointPort, V1EndpointAddress, V1Endpoints } from '../gen/types.js';
 import type { KindDefinition } from '../kind.js';
 import { ipAddress, portNumber } from '../names.js';
+import { sameJson } from '../own.js';
 import { ENDPOINTS } from '../resources.js';
 
 const SHOWN = 3;
@@ -22,17 +24,20 @@ export const endpointsKind: KindDefinition<V1Endpoints> = {
   defaults(draft) {
     for (const port of draft.subsets?.flatMap(({ ports }) => ports ?? []) ?? []) port.protocol ||= 'TCP';
   },
-  validate: ({ subsets = [] }) =>
-    subsets.flatMap(({ addresses = [], notReadyAddresses = [], ports = [] }, index) => {
-      const at = `subsets[${index}]`;
-      const isEmpty = addresses.length + notReadyAddresses.length === 0;
-      return [
-        ...(isEmpty ? [required(at, 'must specify `addresses` or `notReadyAddresses`')] : []),
-        ...validateAddresses(addresses, `${at}.addresses`),
-        ...validateAddresses(notReadyAddresses, `${at}.notReadyAddresses`),
-        ...validatePorts(ports, `${at}.ports`),
-      ];
-    }),
+  validate: ({ subsets = [] }, old) =>
+    // What an earlier version took may stay as it is.
+    (sameJson(old?.subsets, subsets) ? [] : subsets).flatMap(
+      ({ addresses = [], notReadyAddresses = [], ports = [] }, index) => {
+        const at = `subsets[${index}]`;
+        const isEmpty = addresses.length + notReadyAddresses.length === 0;
+        return [
+          ...(isEmpty ? [required(at, 'must specify `addresses` or `notReadyAddresses`')] : []),
+          ...validateAddresses(addresses, `${at}.addresses`),
+          ...validateAddresses(notReadyAddresses, `${at}.notReadyAddresses`),
+          ...validatePorts(ports, `${at}.ports`),
+        ];
+      },
+    ),
   columns: [
     nameColumn,
     column('Endpoints', endpointsCell, { description: 'The addresses that are ready.' }),
@@ -41,7 +46,10 @@ export const endpointsKind: KindDefinition<V1Endpoints> = {
 };
 
 function validateAddresses(addresses: readonly V1EndpointAddress[], at: string): Cause[] {
-  return addresses.flatMap(({ ip }, index) => checkName(`${at}[${index}].ip`, ip ?? '', ipAddress));
+  return addresses.flatMap(({ ip = '' }, index) => [
+    ...checkName(`${at}[${index}].ip`, ip, ipAddress),
+    ...checkName(`${at}[${index}].ip`, ip, endpointIpFaults),
+  ]);
 }
 
 function validatePorts(ports: readonly CoreV1EndpointPort[], at: string): Cause[] {

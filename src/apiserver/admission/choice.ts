@@ -21,6 +21,7 @@ export const PLUGIN_NAMES = [
   'CertificateSigning',
   'CertificateSubjectRestriction',
   'DefaultIngressClass',
+  'DenyServiceExternalIPs',
   'DefaultStorageClass',
   'ResourceQuota',
   'AlwaysDeny',
@@ -32,6 +33,7 @@ const OFF_BY_DEFAULT: readonly PluginName[] = [
   'AlwaysAdmit',
   'AlwaysDeny',
   'AlwaysPullImages',
+  'DenyServiceExternalIPs',
   'NamespaceExists',
 ];
 

@@ -12,9 +12,11 @@ import { certificateSubjectRestriction } from './certificateSubject.js';
 import { type AdmissionChoice, chosenPlugins, type PluginName } from './choice.js';
 import { makeDefaultIngressClass, makeDefaultStorageClass } from './defaultClass.js';
 import { defaultTolerationSeconds } from './defaultTolerationSeconds.js';
+import { denyServiceExternalIps } from './denyServiceExternalIps.js';
 import { makeLimitRanger } from './limits/limitRanger.js';
 import type { AdmissionLookups } from './lookups.js';
 import { makeNamespaceExists, makeNamespaceLifecycle } from './namespaceLifecycle.js';
+import { nodePodCidr } from './nodePodCidr.js';
 import { makeNodeRestriction } from './nodeRestriction.js';
 import { makePodSecurity } from './podSecurity/podSecurity.js';
 import { makePriority } from './priority.js';
@@ -55,12 +57,14 @@ export function makeAdmission(options: AdmissionOptions): readonly AdmissionPlug
     CertificateSigning: () => makeCertificateSigning(authorizer),
     CertificateSubjectRestriction: () => certificateSubjectRestriction,
     DefaultIngressClass: () => makeDefaultIngressClass(lookups),
+    DenyServiceExternalIPs: () => denyServiceExternalIps,
     DefaultStorageClass: () => makeDefaultStorageClass(lookups),
     ResourceQuota: () => makeResourceQuota({ lookups, client, kinds }),
     AlwaysDeny: () => alwaysDeny,
   };
   return [
     ...chosenPlugins(options).map((name) => make[name]()),
+    nodePodCidr,
     ...(rbac === undefined ? [] : [makeRbacEscalationCheck({ rbac, authorizer })]),
   ];
 }

@@ -1,268 +1,108 @@
-// The ClusterRoles that every cluster has for its users and its components, by Kubernetes' names. Pure.
-// Guarantees: view reads no Secrets and no RBAC; edit writes neither RBAC nor quotas; admin adds RBAC inside a namespace.
-import type { V1ClusterRole, V1PolicyRule } from '../../api/gen/types.js';
-import { nodeRules } from './nodeRules.js';
-import { pathRule, READ, READ_WRITE, rule, WRITE } from './policyRule.js';
+// The roles and bindings that every cluster has by default, as objects: Kubernetes' own by its names, ours beside them. Pure.
+// Guarantees: those of Kubernetes v1.36 are all there; each carries the label and the annotation by which it is reconciled.
+import type {
+  RbacV1Subject,
+  V1ClusterRole,
+  V1ClusterRoleBinding,
+  V1PolicyRule,
+  V1Role,
+  V1RoleBinding,
+} from '../../api/gen/types.js';
+import { componentRules } from './defaults/componentRules.js';
+import { controllerRules } from './defaults/controllerRules.js';
+import { namespaceRoles } from './defaults/namespaceRoles.js';
+import { ownBindings, ownRoles } from './defaults/ownRules.js';
+import { account, group, RBAC, user } from './defaults/subjects.js';
+import { adminRules, editRules, userRules, viewRules } from './defaults/userRules.js';
+import { AUTHENTICATED_GROUP, SUPERUSER_GROUP, UNAUTHENTICATED_GROUP } from './rbac.js';
 
-export const BOOTSTRAP_LABELS = { 'kubernetes.io/bootstrapping': 'rbac-defaults' };
 export const AUTO_UPDATE = 'rbac.authorization.kubernetes.io/autoupdate';
+const BOOTSTRAP_LABELS = { 'kubernetes.io/bootstrapping': 'rbac-defaults' };
 const AGGREGATE_TO = 'rbac.authorization.k8s.io/aggregate-to-';
+const METRICS_READER = 'system:aggregated-metrics-reader';
+const CONTROLLER = 'system:controller:';
 
-const RBAC = 'rbac.authorization.k8s.io';
-const WORKLOADS = [
-  'daemonsets',
-  'deployments',
-  'deployments/scale',
-  'replicasets',
-  'replicasets/scale',
-  'statefulsets',
-  'statefulsets/scale',
-];
-const EVENTS = rule(',events.k8s.io', ['events'], ['create', 'patch', 'update']);
-
-const viewRules: readonly V1PolicyRule[] = [
-  rule(
-    '',
-    [
-      'configmaps',
-      'endpoints',
-      'persistentvolumeclaims',
-      'persistentvolumeclaims/status',
-      'pods',
-      'replicationcontrollers',
-      'replicationcontrollers/scale',
-      'serviceaccounts',
-      'services',
-      'services/status',
-    ],
-    READ,
-  ),
-  rule(
-    '',
-    [
-      'events',
-      'limitranges',
-      'namespaces/status',
-      'pods/log',
-      'pods/status',
-      'replicationcontrollers/status',
-      'resourcequotas',
-      'resourcequotas/status',
-    ],
-    READ,
-  ),
-  rule('', ['namespaces'], READ),
-  rule('discovery.k8s.io', ['endpointslices'], READ),
-  rule(
-    'apps',
-    [
-      'controllerrevisions',
-      ...WORKLOADS,
-      'daemonsets/status',
-      'deployments/status',
-      'replicasets/status',
-      'statefulsets/status',
-    ],
-    READ,
-  ),
-  rule('autoscaling', ['horizontalpodautoscalers', 'horizontalpodautoscalers/status'], READ),
-  rule('batch', ['cronjobs', 'cronjobs/status', 'jobs', 'jobs/status'], READ),
-  rule('policy', ['poddisruptionbudgets', 'poddisruptionbudgets/status'], READ),
-  rule('networking.k8s.io', ['ingresses', 'ingresses/status', 'networkpolicies'], READ),
-];
-
-const editRules: readonly V1PolicyRule[] = [
-  rule('', ['pods/attach', 'pods/exec', 'pods/portforward', 'pods/proxy', 'secrets', 'services/proxy'], READ),
-  rule('', ['serviceaccounts'], ['impersonate']),
-  rule('', ['pods', 'pods/attach', 'pods/exec', 'pods/portforward', 'pods/proxy'], WRITE),
-  rule('', ['pods/eviction'], ['create']),
-  rule(
-    '',
-    [
-      'configmaps',
-      'events',
-      'persistentvolumeclaims',
-      'replicationcontrollers',
-      'replicationcontrollers/scale',
-      'secrets',
-      'serviceaccounts',
-      'services',
-      'services/proxy',
-    ],
-    WRITE,
-  ),
-  rule('', ['serviceaccounts/token'], ['create']),
-  rule('apps', ['deployments/rollback', ...WORKLOADS], WRITE),
-  rule('autoscaling', ['horizontalpodautoscalers'], WRITE),
-  rule('batch', ['cronjobs', 'jobs'], WRITE),
-  rule('policy', ['poddisruptionbudgets'], WRITE),
-  rule('networking.k8s.io', ['ingresses', 'networkpolicies'], WRITE),
-  rule('coordination.k8s.io', ['leases'], READ_WRITE),
-];
-
-const adminRules: readonly V1PolicyRule[] = [
-  rule('authorization.k8s.io', ['localsubjectaccessreviews'], ['create']),
-  rule(RBAC, ['rolebindings', 'roles'], READ_WRITE),
-];
-
-const schedulerRules: readonly V1PolicyRule[] = [
-  EVENTS,
-  rule('coordination.k8s.io', ['leases'], ['create', 'get', 'list', 'update', 'watch']),
-  rule('', ['nodes', 'namespaces', 'replicationcontrollers', 'services'], READ),
-  // Where a volume is to be made, or which one a claim gets, is decided with the node.
-  rule('', ['persistentvolumeclaims', 'persistentvolumes'], ['patch', 'update', ...READ]),
-  rule('', ['pods'], ['delete', ...READ]),
-  rule('', ['pods/binding'], ['create']),
-  rule('', ['pods/status'], ['patch', 'update']),
-  rule('apps', ['replicasets', 'statefulsets'], READ),
-  rule('policy', ['poddisruptionbudgets'], READ),
-  rule(
-    'storage.k8s.io',
-    ['csidrivers', 'csinodes', 'csistoragecapacities', 'storageclasses', 'volumeattachments'],
-    READ,
-  ),
-  rule('authentication.k8s.io', ['tokenreviews'], ['create']),
-  rule('authorization.k8s.io', ['subjectaccessreviews'], ['create']),
-];
-
-// One identity runs all controllers here, so this role holds what Kubernetes spreads over its controllers' accounts.
-const controllerManagerRules: readonly V1PolicyRule[] = [
-  EVENTS,
-  rule('coordination.k8s.io', ['leases'], READ_WRITE),
-  rule('*', ['*'], READ),
-  // The namespace controller empties namespaces and the garbage collector deletes what lost its owner, of any kind.
-  rule('*', ['*'], ['delete', 'deletecollection', 'patch', 'update']),
-  rule(
-    '',
-    [
-      'configmaps',
-      'endpoints',
-      'namespaces',
-      'persistentvolumeclaims',
-      'persistentvolumes',
-      'pods',
-      'secrets',
-      'serviceaccounts',
-      'services',
-    ],
-    ['create'],
-  ),
-  rule('', ['serviceaccounts/token', 'pods/eviction', 'pods/binding'], ['create']),
-  // Aggregated roles hold rights that their controller does not have.
-  rule(RBAC, ['clusterroles'], ['escalate']),
-  rule('apps', ['controllerrevisions', 'replicasets'], ['create']),
-  rule('batch', ['jobs'], ['create']),
-  rule('storage.k8s.io', ['storageclasses'], ['create']),
-  rule('certificates.k8s.io', ['signers'], ['approve', 'sign']),
-  rule('discovery.k8s.io', ['endpointslices'], ['create']),
-  // Aggregated ClusterRoles are filled with rules that this identity need not hold itself.
-  rule(RBAC, ['clusterroles'], ['escalate']),
-  rule('authentication.k8s.io', ['tokenreviews'], ['create']),
-  rule('authorization.k8s.io', ['subjectaccessreviews'], ['create']),
-  pathRule(['*']),
-];
-
-const HEALTH = ['/healthz', '/livez', '/readyz', '/version', '/version/'];
+type Labels = Readonly<Record<string, string>>;
 
 export const bootstrapRoles: readonly V1ClusterRole[] = [
-  role('cluster-admin', [rule('*', ['*'], ['*']), pathRule(['*'], ['*'])]),
-  aggregated('admin', [...adminRules, ...editRules, ...viewRules], {
-    'rbac.authorization.k8s.io/aggregate-to-admin': 'true',
-  }),
-  aggregated(
-    'edit',
-    [...editRules, ...viewRules],
-    { 'rbac.authorization.k8s.io/aggregate-to-edit': 'true' },
-    'admin',
+  // With the rules that aggregation comes to, so that they hold before the controller has run.
+  aggregated('admin', [...adminRules, ...editRules, ...viewRules]),
+  aggregated('edit', [...editRules, ...viewRules], 'admin'),
+  aggregated('view', viewRules, 'edit'),
+  role('system:aggregate-to-admin', adminRules, into('admin')),
+  role('system:aggregate-to-edit', editRules, into('edit')),
+  role('system:aggregate-to-view', viewRules, into('view')),
+  ...Object.entries({ ...userRules, ...componentRules }).map(([name, rules]) =>
+    role(name, rules, name === METRICS_READER ? into('admin', 'edit', 'view') : {}),
   ),
-  aggregated('view', viewRules, { 'rbac.authorization.k8s.io/aggregate-to-view': 'true' }, 'edit'),
-  role('system:aggregate-to-admin', adminRules, { [`${AGGREGATE_TO}admin`]: 'true' }),
-  role('system:aggregate-to-edit', editRules, { [`${AGGREGATE_TO}edit`]: 'true' }),
-  role('system:aggregate-to-view', viewRules, { [`${AGGREGATE_TO}view`]: 'true' }),
-  role('system:aggregated-metrics-reader', [rule('metrics.k8s.io', ['nodes', 'pods'], READ)], {
-    ...Object.fromEntries(['view', 'edit', 'admin'].map((name) => [`${AGGREGATE_TO}${name}`, 'true'])),
-  }),
-  role('system:basic-user', [
-    rule('authorization.k8s.io', ['selfsubjectaccessreviews', 'selfsubjectrulesreviews'], ['create']),
-    rule('authentication.k8s.io', ['selfsubjectreviews'], ['create']),
-  ]),
-  role('system:discovery', [
-    pathRule(['/api', '/api/*', '/apis', '/apis/*', ...HEALTH, '/openapi', '/openapi/*']),
-  ]),
-  role('system:public-info-viewer', [pathRule(HEALTH)]),
-  role('system:monitoring', [
-    pathRule([
-      '/healthz',
-      '/healthz/*',
-      '/livez',
-      '/livez/*',
-      '/metrics',
-      '/metrics/slis',
-      '/readyz',
-      '/readyz/*',
-    ]),
-  ]),
-  role('system:service-account-issuer-discovery', [
-    pathRule([
-      '/.well-known/openid-configuration',
-      '/.well-known/openid-configuration/',
-      '/openid/v1/jwks',
-      '/openid/v1/jwks/',
-    ]),
-  ]),
-  // Unbound: the Node authorizer gives kubelets more precisely what they need.
-  role('system:node', nodeRules),
-  role('system:node-proxier', [
-    rule('', ['services', 'endpoints', 'nodes'], ['get', 'list', 'watch']),
-    rule('discovery.k8s.io', ['endpointslices'], ['get', 'list', 'watch']),
-    rule('networking.k8s.io', ['networkpolicies', 'servicecidrs'], ['list', 'watch']),
-    EVENTS,
-  ]),
-  role('system:kube-dns', [
-    rule('', ['endpoints', 'services', 'namespaces', 'pods'], ['list', 'watch']),
-    rule('discovery.k8s.io', ['endpointslices'], ['list', 'watch']),
-  ]),
-  role('system:node-bootstrapper', [
-    rule('certificates.k8s.io', ['certificatesigningrequests'], ['create', 'get', 'list', 'watch']),
-  ]),
-  role('system:certificates.k8s.io:certificatesigningrequests:nodeclient', [
-    rule('certificates.k8s.io', ['certificatesigningrequests/nodeclient'], ['create']),
-  ]),
-  role('system:certificates.k8s.io:certificatesigningrequests:selfnodeclient', [
-    rule('certificates.k8s.io', ['certificatesigningrequests/selfnodeclient'], ['create']),
-  ]),
-  role('system:kubelet-api-admin', [
-    rule('', ['nodes'], ['get', 'list', 'watch', 'proxy']),
-    rule('', ['nodes/log', 'nodes/metrics', 'nodes/proxy', 'nodes/stats'], ['*']),
-  ]),
-  role('system:auth-delegator', [
-    rule('authentication.k8s.io', ['tokenreviews'], ['create']),
-    rule('authorization.k8s.io', ['subjectaccessreviews'], ['create']),
-  ]),
-  role('system:kube-scheduler', schedulerRules),
-  role('system:kube-controller-manager', controllerManagerRules),
+  ...Object.entries(controllerRules).map(([name, rules]) => role(`${CONTROLLER}${name}`, rules)),
+  ...ownRoles.map(({ name, rules }) => role(name, rules)),
 ];
 
-function role(
-  name: string,
-  rules: readonly V1PolicyRule[],
-  labels: Readonly<Record<string, string>> = {},
-): V1ClusterRole {
-  return {
+export const bootstrapBindings: readonly V1ClusterRoleBinding[] = [
+  binding('cluster-admin', [group(SUPERUSER_GROUP)]),
+  binding('system:basic-user', [group(AUTHENTICATED_GROUP)]),
+  binding('system:discovery', [group(AUTHENTICATED_GROUP)]),
+  binding('system:public-info-viewer', [group(AUTHENTICATED_GROUP), group(UNAUTHENTICATED_GROUP)]),
+  binding('system:monitoring', [group('system:monitoring')]),
+  binding('system:service-account-issuer-discovery', [group('system:serviceaccounts')]),
+  binding('system:node', []),
+  binding('system:node-proxier', [user('system:kube-proxy')]),
+  binding('system:kube-dns', [account('kube-dns')]),
+  binding('system:kube-scheduler', [user('system:kube-scheduler')]),
+  binding('system:volume-scheduler', [user('system:kube-scheduler')]),
+  binding('system:kube-controller-manager', [user('system:kube-controller-manager')]),
+  ...Object.keys(controllerRules).map((name) => binding(`${CONTROLLER}${name}`, [account(name)])),
+  ...ownRoles.map(({ name, subjects }) => binding(name, subjects)),
+  ...ownBindings.map(({ name, role: of, subjects }) => binding(name, subjects, of)),
+];
+
+export const bootstrapNamespaceRoles: readonly V1Role[] = namespaceRoles.map(
+  ({ name, namespace, rules }) => ({
     apiVersion: `${RBAC}/v1`,
-    kind: 'ClusterRole',
-    metadata: { name, labels: { ...BOOTSTRAP_LABELS, ...labels }, annotations: { [AUTO_UPDATE]: 'true' } },
+    kind: 'Role',
+    metadata: { ...metadataOf(name), namespace },
     rules,
+  }),
+);
+
+export const bootstrapNamespaceBindings: readonly V1RoleBinding[] = namespaceRoles.map(
+  ({ name, namespace, subjects, binding: called = name }) => ({
+    apiVersion: `${RBAC}/v1`,
+    kind: 'RoleBinding',
+    metadata: { ...metadataOf(called), namespace },
+    roleRef: { apiGroup: RBAC, kind: 'Role', name },
+    subjects,
+  }),
+);
+
+function role(name: string, rules: readonly V1PolicyRule[], labels: Labels = {}): V1ClusterRole {
+  return { apiVersion: `${RBAC}/v1`, kind: 'ClusterRole', metadata: metadataOf(name, labels), rules };
+}
+
+/** A role that takes in the rules of those labelled for it, and may itself be taken in by another. */
+function aggregated(name: string, rules: readonly V1PolicyRule[], by?: string): V1ClusterRole {
+  const labels = by === undefined ? {} : into(by);
+  return {
+    ...role(name, rules, labels),
+    aggregationRule: { clusterRoleSelectors: [{ matchLabels: into(name) }] },
   };
 }
 
-/** A role that takes in the rules of those so labelled, and may itself be taken in by `into`. */
-function aggregated(
-  name: string,
-  rules: readonly V1PolicyRule[],
-  matchLabels: Readonly<Record<string, string>>,
-  into?: string,
-): V1ClusterRole {
-  const labels = into === undefined ? {} : { [`${AGGREGATE_TO}${into}`]: 'true' };
-  return { ...role(name, rules, labels), aggregationRule: { clusterRoleSelectors: [{ matchLabels }] } };
+function binding(name: string, subjects: readonly RbacV1Subject[], of = name): V1ClusterRoleBinding {
+  return {
+    apiVersion: `${RBAC}/v1`,
+    kind: 'ClusterRoleBinding',
+    metadata: metadataOf(name),
+    roleRef: { apiGroup: RBAC, kind: 'ClusterRole', name: of },
+    subjects,
+  };
+}
+
+function into(...roles: readonly string[]): Labels {
+  return Object.fromEntries(roles.map((name) => [`${AGGREGATE_TO}${name}`, 'true']));
+}
+
+function metadataOf(name: string, labels: Labels = {}) {
+  return { name, labels: { ...BOOTSTRAP_LABELS, ...labels }, annotations: { [AUTO_UPDATE]: 'true' } };
 }

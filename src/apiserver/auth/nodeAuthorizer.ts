@@ -3,9 +3,12 @@
 import type { KindDefinition } from '../../api/kind.js';
 import type { Informers } from '../../client/informer.js';
 import type { Attributes, Authorizer, Decision, UserInfo } from '../identity.js';
+import { componentRules } from './defaults/componentRules.js';
 import { type GraphObject, makeNodeGraph } from './nodeGraph.js';
-import { nodeRules } from './nodeRules.js';
 import { ruleAllows } from './rbac.js';
+
+/** What every kubelet may do without regard to which node it is; the judges narrow the rest to the node's own. */
+const NODE_RULES = componentRules['system:node'] ?? [];
 
 export const NODES_GROUP = 'system:nodes';
 const NODE_USER_PREFIX = 'system:node:';
@@ -108,7 +111,7 @@ export function makeNodeAuthorizer(informers: Informers, kinds: readonly KindDef
       }
       const judge = asked.path === undefined ? judges.get(`${asked.group}/${asked.resource}`) : undefined;
       if (judge !== undefined) return judge(asked, nodeName);
-      return nodeRules.some((rule) => ruleAllows(rule, asked)) ? ALLOW : NO_OPINION;
+      return NODE_RULES.some((rule) => ruleAllows(rule, asked)) ? ALLOW : NO_OPINION;
     },
   };
 }

@@ -14,11 +14,26 @@ export const READ_WRITE = [
   'watch',
 ] as const;
 
-/** Several groups are written as `apps,extensions`; the core group is empty. */
-export function rule(groups: string, resources: readonly string[], verbs: readonly string[]): V1PolicyRule {
-  return { apiGroups: groups.split(','), resources, verbs };
+/** A list, or its words with a space between them. */
+type Words = string | readonly string[];
+
+/** Several groups are written as `apps,extensions`; the core group is empty. Without names, every object is meant. */
+export function rule(groups: string, resources: Words, verbs: Words, names?: Words): V1PolicyRule {
+  return {
+    apiGroups: groups.split(','),
+    resources: words(resources),
+    verbs: words(verbs),
+    ...(names === undefined ? {} : { resourceNames: words(names) }),
+  };
 }
 
-export function pathRule(paths: readonly string[], verbs: readonly string[] = ['get']): V1PolicyRule {
-  return { nonResourceURLs: paths, verbs };
+export function pathRule(paths: Words, verbs: Words = 'get'): V1PolicyRule {
+  return { nonResourceURLs: words(paths), verbs: words(verbs) };
+}
+
+/** What everybody needs who tells events about objects. */
+export const EVENTS = rule(',events.k8s.io', 'events', 'create patch update');
+
+function words(text: Words): readonly string[] {
+  return typeof text === 'string' ? text.split(' ') : text;
 }

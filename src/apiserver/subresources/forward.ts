@@ -3,9 +3,11 @@
 // answer whose end could be read in two ways is none.
 import http from 'node:http';
 import https from 'node:https';
+import { isIP } from 'node:net';
 import { type ApiError, statusError } from '../../api/status.js';
 import type { ApiResponse } from '../exchange.js';
 import { PROTOCOLS, withoutBearer } from '../http/webSocketToken.js';
+import { AddressRefused, type Reach, reachableLookup, requireReachable } from './reach.js';
 
 /** Of the connection itself (RFC 9110, 7.6.1), besides what its Connection header names. */
 const OF_CONNECTION = new Set([
@@ -20,6 +22,8 @@ export interface Target {
   readonly port: number;
   /** Named in the sentence that tells of a failure. */
   readonly what: string;
+  /** What else is refused, or allowed, of where the address leads. */
+  readonly reach?: Reach;
   /** Set for what is no part of the cluster itself: that it cannot be reached is then no fault of ours. */
   readonly isProxied?: boolean;
   /** Absent: plain HTTP. Certificates are checked when there is an authority to check them by. */
@@ -41,11 +45,20 @@ export interface Forwarded {
 
 /** The answer, streamed; with `upgrade`, a tunnel if the other side agrees to switch protocols. */
 export function forward(target: Target, sent: Forwarded): Promise<ApiResponse> {
+  return pass(target, sent).catch((error: unknown) => {
+    if (error instanceof AddressRefused) throw statusError('BadRequest', error.message);
+    throw error;
+  });
+}
+
+function pass(target: Target, sent: Forwarded): Promise<ApiResponse> {
   const { host, port, tls } = target;
   const { method, path, signal, body } = sent;
   const asked = { host, port, method, path, headers: headersFor(sent), signal };
-  const options = { ...asked, agent: false as const };
+  const options = { ...asked, agent: false as const, lookup: reachableLookup(port, target.reach) };
   return new Promise((resolve, reject) => {
+    // An address is connected to as it is, without the lookup.
+    if (isIP(host) !== 0) requireReachable(host, port, target.reach);
     const request =
       tls === undefined
         ? http.request(options)
@@ -66,7 +79,9 @@ export function forward(target: Target, sent: Forwarded): Promise<ApiResponse> {
         body: response,
       }),
     );
-    request.once('error', (cause) => reject(unreachable(target, cause)));
+    request.once('error', (cause) =>
+      reject(cause instanceof AddressRefused ? cause : unreachable(target, cause)),
+    );
     request.end(body);
   });
 }

@@ -1,5 +1,6 @@
 // Where the kubelet of a pod answers, and the connection to it.
-// Guarantees: the kubelet is reached over TLS with the apiserver's own certificate; the client's credentials stay here.
+// Guarantees: the kubelet is reached over TLS with the apiserver's own certificate; the client's credentials stay here; an
+// address that leads back to this server or its machine's loopback is refused.
 import type { V1Node, V1Pod } from '../../api/gen/types.js';
 import type { KindDefinition } from '../../api/kind.js';
 import { NODES } from '../../api/resources.js';
@@ -49,13 +50,19 @@ export function kubeletOnNode(machinery: Machinery, node: string): KubeletAddres
 
 /** The kubelet's answer, streamed; with `upgrade`, a tunnel if the kubelet agrees to switch protocols. */
 export function askKubelet(
-  { kubelet }: Machinery,
-  { host, port, node }: KubeletAddress,
+  machinery: Machinery,
+  address: KubeletAddress,
   sent: Forwarded,
 ): Promise<ApiResponse> {
-  if (kubelet === undefined) {
+  if (machinery.kubelet === undefined) {
     throw statusError('ServiceUnavailable', 'this server was started without a certificate for kubelets');
   }
-  const { cert, key, ca } = kubelet;
-  return forward({ host, port, what: `node "${node}"`, tls: { cert, key, ca } }, sent);
+  const { cert, key, ca } = machinery.kubelet;
+  return forward({ ...kubeletTarget(machinery, address), tls: { cert, key, ca } }, sent);
+}
+
+/** A node states its own address: it must not be that of this server, which would believe itself. */
+export function kubeletTarget({ kubelet, ownPorts }: Machinery, { host, port, node }: KubeletAddress) {
+  const { allowLoopback = false } = kubelet ?? {};
+  return { host, port, what: `node "${node}"`, reach: { allowLoopback, ownPorts: ownPorts() } };
 }

@@ -2,7 +2,7 @@
 // Guarantees: only addresses of the cluster are reached: never this machine itself, nor link-local ones.
 
 import { randomInt } from 'node:crypto';
-import { BlockList, isIP } from 'node:net';
+import { isIP } from 'node:net';
 import { SERVICE_NAME_LABEL } from '../../api/endpointSlice.js';
 import type { V1EndpointSlice, V1Pod, V1Service } from '../../api/gen/types.js';
 import type { KindDefinition } from '../../api/kind.js';
@@ -16,7 +16,7 @@ import { listPrefix } from '../registry/keys.js';
 import { readCurrent } from '../registry/update.js';
 import { writeContext } from '../verbs/write.js';
 import { type Forwarded, forward, type Target } from './forward.js';
-import { askKubelet, kubeletOnNode } from './kubelet.js';
+import { askKubelet, kubeletOnNode, kubeletTarget } from './kubelet.js';
 import { isUpgrade, prefixOf, slashMissing, withLinks } from './proxied.js';
 
 export { isProxied } from '../discovery/resources.js';
@@ -37,7 +37,8 @@ export async function proxy(machinery: Machinery, kind: KindDefinition, call: Ca
   if (wanted.port === '' || Number(wanted.port) === address.port) {
     return changed(call, address, await askKubelet(machinery, address, sent));
   }
-  const target = { host: address.host, port: portNumber(wanted.port), what: `node "${wanted.name}"` };
+  const { host, what, reach } = kubeletTarget(machinery, address);
+  const target = { host, what, reach, port: portNumber(wanted.port) };
   return passOn(call, { ...target, ...tlsFor(wanted.scheme) }, sent);
 }
 
@@ -72,8 +73,7 @@ function podTarget(pod: V1Pod, { scheme, name, port }: Wanted): Target {
   const declared = (pod.spec?.containers ?? []).flatMap(({ ports }) => ports ?? []);
   const number = port === '' ? (declared[0]?.containerPort ?? 80) : portNumber(port);
   const host = pod.status?.podIP ?? '';
-  if (host === '') throw statusError('BadRequest', 'address not allowed');
-  return { host: checked(host), port: number, what: `pod "${name}"`, ...tlsFor(scheme) };
+  return { host: ipOf(host), port: number, what: `pod "${name}"`, ...tlsFor(scheme) };
 }
 
 function serviceTarget(machinery: Machinery, service: V1Service, { scheme, name, port }: Wanted): Target {
@@ -88,7 +88,7 @@ function serviceTarget(machinery: Machinery, service: V1Service, { scheme, name,
   if (one === undefined) {
     throw statusError('ServiceUnavailable', `no endpoints available for service ${JSON.stringify(name)}`);
   }
-  return { ...one, host: checked(one.host), what: `service "${name}"`, ...tlsFor(scheme) };
+  return { ...one, host: ipOf(one.host), what: `service "${name}"`, ...tlsFor(scheme) };
 }
 
 function readyAddresses({ feed, kinds }: Machinery, service: V1Service, portName: string) {
@@ -117,22 +117,9 @@ function portNumber(text: string): number {
   throw statusError('BadRequest', `invalid port ${JSON.stringify(text)}`);
 }
 
-const REFUSED = new BlockList();
-REFUSED.addSubnet('127.0.0.0', 8, 'ipv4');
-REFUSED.addSubnet('169.254.0.0', 16, 'ipv4');
-REFUSED.addSubnet('224.0.0.0', 4, 'ipv4');
-REFUSED.addAddress('0.0.0.0', 'ipv4');
-REFUSED.addAddress('::', 'ipv6');
-REFUSED.addAddress('::1', 'ipv6');
-REFUSED.addSubnet('fe80::', 10, 'ipv6');
-REFUSED.addSubnet('ff00::', 8, 'ipv6');
-
-/** An object's status is written by nodes; it must not turn this server against itself. */
-export function checked(host: string): string {
-  const family = isIP(host);
-  if (family === 0 || REFUSED.check(host, family === 6 ? 'ipv6' : 'ipv4')) {
-    throw statusError('BadRequest', 'address not allowed');
-  }
+/** An object's status is written by nodes; a name in it could mean anything. */
+function ipOf(host: string): string {
+  if (isIP(host) === 0) throw statusError('BadRequest', 'address not allowed');
   return host;
 }
 

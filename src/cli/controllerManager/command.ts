@@ -1,19 +1,22 @@
 // `trellis controller-manager`: all controllers as a process of their own, against any apiserver.
-// Guarantees: flags are those of kube-controller-manager; only the leader works; TERM gives the lease back and ends.
+// Guarantees: flags are those of kube-controller-manager; only the leader works; TERM gives the lease back and ends; with
+// --use-service-account-credentials each controller acts as its own service account.
 import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { Command } from 'commander';
 import type { Log } from '../../api/log.js';
+import { openAccountTransport } from '../../client/accountTransport.js';
+import type { Client } from '../../client/client.js';
 import { ClientError, messageOf } from '../../client/error.js';
-import { openHttps } from '../../client/httpTransport.js';
+import { type HttpsOptions, openHttps } from '../../client/httpTransport.js';
 import { readKubeconfig } from '../../client/kubeconfig.js';
 import { runLeaderElection } from '../../client/leaderElection.js';
 import { type Progress, serveComponent } from '../../client/serving.js';
 import { openInformers } from '../../client/sharedInformers.js';
-import type { Transport } from '../../client/transport.js';
 import { openClient } from '../../client/typedClient.js';
+import { ACCOUNT_NAMESPACE } from '../../controllers/accounts.js';
 import { ControllersError } from '../../controllers/enabled.js';
 import type { ControllersOptions } from '../../controllers/run.js';
 import { levelOf, makeLog } from '../log.js';
@@ -49,9 +52,11 @@ async function run(terminal: Terminal, flags: Flags): Promise<void> {
 async function manage(flags: Flags, log: Log, signal: AbortSignal): Promise<boolean> {
   // Loaded only by the process that needs it.
   const { runControllers } = await import('../../controllers/run.js');
-  const client = openClient(await connect(flags));
+  const connection = await connectionOf(flags);
+  const client = openClient(openHttps(connection));
   // A connection of its own: the lease must be renewed however busy the controllers are.
-  const leaseClient = openClient(await connect(flags));
+  const leaseClient = openClient(openHttps(connection));
+  const accounts = flags.useServiceAccountCredentials ? accountsOf(connection, client) : undefined;
   const rootCa = flags.rootCaFile === undefined ? '' : await readText(flags.rootCaFile);
   const options = { ...controllersOptions(flags, rootCa), ...(await signingOf(flags)) };
   const serving = await servingOf(flags, COMPONENT);
@@ -64,7 +69,7 @@ async function manage(flags: Flags, log: Log, signal: AbortSignal): Promise<bool
     progress.isLeading = true;
     const informers = openInformers(client, { log });
     try {
-      await runControllers({ client, informers, log, signal: term, ...options });
+      await runControllers({ client, ...accounts?.clients, informers, log, signal: term, ...options });
     } finally {
       informers.stop();
     }
@@ -82,14 +87,29 @@ async function manage(flags: Flags, log: Log, signal: AbortSignal): Promise<bool
     return signal.aborted;
   } finally {
     await server?.close();
+    accounts?.close();
     client.close();
     leaseClient.close();
   }
 }
 
-async function connect({ kubeconfig, master }: Flags): Promise<Transport> {
+async function connectionOf({ kubeconfig, master }: Flags): Promise<HttpsOptions> {
   const connection = await readKubeconfig(kubeconfig);
-  return openHttps({ ...connection, server: master ?? connection.server });
+  return { ...connection, server: master ?? connection.server };
+}
+
+/** The same server by connections that say nothing of who we are: each request carries its account's token. */
+function accountsOf({ cert, key, token, tokenFile, ...server }: HttpsOptions, issuer: Client) {
+  const transport = openHttps(server);
+  return {
+    clients: {
+      clientFor: (name: string) =>
+        openClient(
+          openAccountTransport({ transport, issuer, account: { name, namespace: ACCOUNT_NAMESPACE } }),
+        ),
+    },
+    close: () => transport.close(),
+  };
 }
 
 async function signingOf(flags: Flags): Promise<Pick<ControllersOptions, 'signing'>> {

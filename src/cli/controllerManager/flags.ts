@@ -19,6 +19,7 @@ export interface Flags extends ServingFlags {
   readonly loggingFormat?: LogFormat;
   readonly controllers: readonly string[];
   readonly enableGarbageCollector: boolean;
+  readonly useServiceAccountCredentials: boolean;
   readonly leaderElect: boolean;
   readonly leaderElectLeaseDuration: number;
   readonly leaderElectRenewDeadline: number;
@@ -82,7 +83,13 @@ export function withFlags(command: Command): Command {
         .argParser(list)
         .default(['*'], '*'),
     )
-    .option('--enable-garbage-collector [bool]', 'delete objects whose owners are gone', bool, true);
+    .option('--enable-garbage-collector [bool]', 'delete objects whose owners are gone', bool, true)
+    .option(
+      '--use-service-account-credentials [bool]',
+      'each controller acts as its own service account in kube-system',
+      bool,
+      false,
+    );
   electionFlags(command);
   nodeFlags(command);
   autoscalerFlags(command);
@@ -151,7 +158,7 @@ function autoscalerFlags(command: Command): void {
     );
 }
 
-export type FromFlags = Omit<ControllersOptions, 'client' | 'informers' | 'log' | 'signal'>;
+export type FromFlags = Omit<ControllersOptions, 'client' | 'clientFor' | 'informers' | 'log' | 'signal'>;
 
 export function controllersOptions(flags: Flags, rootCa: string): FromFlags {
   return {

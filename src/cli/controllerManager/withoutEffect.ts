@@ -3,7 +3,6 @@
 import type { Command } from 'commander';
 
 const BY_REASON: Readonly<Record<string, readonly string[]>> = {
-  'all controllers act as the user of --kubeconfig': ['use-service-account-credentials [bool]'],
   'tokens are signed by the apiserver': [
     'service-account-private-key-file <file>',
     'legacy-service-account-token-clean-up-period <duration>',

@@ -125,7 +125,7 @@ async function readShared(client: Client, server: string): Promise<WantedSetting
   }
 }
 
-/** Two machines under one name would take each other's pods. */
+/** Two machines under one name would take each other's pods; and no token gets the certificate of a node that is there. */
 async function requireFreeName(client: Client, name: string): Promise<void> {
   const node = await client
     .of(NODES)
@@ -134,11 +134,12 @@ async function requireFreeName(client: Client, name: string): Promise<void> {
       if (ApiError.is(error, 'NotFound')) return undefined;
       throw error;
     });
-  const isReady = node?.status.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True');
-  if (isReady !== true) return;
+  if (node === undefined) return;
+  const isReady = node.status.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True');
+  const state = isReady === true ? 'that is Ready' : 'already, though it is not Ready';
   throw new ClusterError(
     'NAME_TAKEN',
-    `the cluster has a node "${name}" that is Ready; choose another name with --node-name, ` +
+    `the cluster has a node "${name}" ${state}; choose another name with --node-name, ` +
       `or remove that one first with "trellis kubectl delete node ${name}" on the server`,
   );
 }

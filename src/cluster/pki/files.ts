@@ -4,6 +4,7 @@ import { generateKeyPairSync, X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import path from 'node:path';
+import { KUBELET_CLIENTS } from '../../apiserver/auth/defaults/ownRules.js';
 import { makePrivateDir, readIfThere, writePrivate } from '../files.js';
 import type { LeafOptions, Pem } from './authority.js';
 
@@ -37,7 +38,7 @@ function leaves(options: PkiOptions) {
     apiserver: { commonName: 'kube-apiserver', hosts: options.apiserverHosts },
     apiserverKubeletClient: {
       commonName: 'kube-apiserver-kubelet-client',
-      organizations: ['system:masters'],
+      organizations: [KUBELET_CLIENTS],
     },
     admin: { commonName: 'kubernetes-admin', organizations: ['system:masters'] },
     kubelet: { commonName: `system:node:${options.nodeName}`, organizations: ['system:nodes'] },
@@ -128,8 +129,19 @@ async function ensurePair(
 function isCurrent(cert: X509Certificate, leaf: LeafOptions, now: number): boolean {
   const covered = (host: string) =>
     (isIP(host) === 0 ? cert.checkHost(host, { subject: 'never' }) : cert.checkIP(host)) !== undefined;
-  return Date.parse(cert.validTo) - now > RENEW_BEFORE_MS && (leaf.hosts ?? []).every(covered);
+  // What it is called by changed with a version: whose rights it has must follow.
+  const isSame = sameSubject(cert, leaf);
+  return isSame && Date.parse(cert.validTo) - now > RENEW_BEFORE_MS && (leaf.hosts ?? []).every(covered);
 }
+
+/** Lines such as `O=system:nodes`; organizations in any order. */
+function sameSubject({ subject }: X509Certificate, { commonName, organizations = [] }: LeafOptions): boolean {
+  const wanted = [`CN=${commonName}`, ...organizations.map((name) => `O=${name}`)];
+  return sameMembers(subject.split('\n'), wanted);
+}
+
+const sameMembers = (left: readonly string[], right: readonly string[]): boolean =>
+  [...left].sort().join('\n') === [...right].sort().join('\n');
 
 async function ensureSigningKey(dir: string): Promise<string> {
   const file = path.join(dir, 'sa.key');

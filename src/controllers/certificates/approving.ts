@@ -1,15 +1,17 @@
 // Approves the client certificates that kubelets ask for, where the one who asks may have them.
-// Guarantees: only requests that the signer would sign; the API's own authorization decides, nothing here.
+// Guarantees: only requests that the signer would sign; the API's own authorization decides who may ask; a bootstrap token
+// gets no certificate of a node that is there: that is for an administrator to approve.
 import type { V1SubjectAccessReview } from '../../api/gen/types.js';
-import { CERTIFICATE_SIGNING_REQUESTS } from '../../api/resources.js';
+import { CERTIFICATE_SIGNING_REQUESTS, NODES } from '../../api/resources.js';
 import { ignoring } from '../claim.js';
 import { type Controller, type ControllerContext, newQueue, runLoop } from '../controller.js';
 import { stampOf } from '../pods.js';
 import { type CertificateRequest, isIssued, isJudged } from './conditions.js';
 import type { RequestedCertificate } from './request.js';
-import { KUBELET_CLIENT_SIGNER, kubeletClientRule } from './signers.js';
+import { KUBELET_CLIENT_SIGNER, kubeletClientRule, NODE_PREFIX } from './signers.js';
 
 const NAME = 'certificatesigningrequest-approving-controller';
+const BOOTSTRAP_PREFIX = 'system:bootstrap:';
 /** Rights may be given later. */
 const AGAIN_MS = 30_000;
 const REVIEWS = '/apis/authorization.k8s.io/v1/subjectaccessreviews';
@@ -24,11 +26,15 @@ export const certificateApprover: Controller = {
       if (isOpen(request)) queue.add(request.metadata.name);
     };
     requests.on({ added: wake, updated: wake });
+    const nodes = context.informers.of(NODES);
+    nodes.on({ deleted: () => requests.list().forEach(wake) });
+    const isThere = (node: string) => nodes.get(node) !== undefined;
     return runLoop(context, NAME, {
       queue,
       reconcile: async (name) => {
         const request = requests.get(name);
-        return request === undefined || !isOpen(request) ? undefined : await judge(context, request);
+        if (request === undefined || !isOpen(request)) return undefined;
+        return judge({ ...context, isThere }, request);
       },
     });
   },
@@ -60,7 +66,21 @@ export function groundOf(
       };
 }
 
-async function judge(context: ControllerContext, request: CertificateRequest): Promise<number | undefined> {
+/** The node whose name a bootstrap token would take over; undefined when none is there. Pure. */
+export function takenNode(
+  { commonName }: RequestedCertificate,
+  { username = '' }: CertificateRequest['spec'],
+  isThere: (node: string) => boolean,
+): string | undefined {
+  const node = commonName.slice(NODE_PREFIX.length);
+  return username.startsWith(BOOTSTRAP_PREFIX) && isThere(node) ? node : undefined;
+}
+
+interface Judge extends ControllerContext {
+  isThere(node: string): boolean;
+}
+
+async function judge(context: Judge, request: CertificateRequest): Promise<number | undefined> {
   // Loaded only where certificates are asked for.
   const { readRequest } = await import('./request.js');
   const read = await readRequest(request.spec.request).catch((error: unknown) => {
@@ -68,8 +88,16 @@ async function judge(context: ControllerContext, request: CertificateRequest): P
     throw error;
   });
   const ground = read === undefined ? undefined : groundOf(read.asked, request.spec);
-  if (ground === undefined) return undefined;
+  if (read === undefined || ground === undefined) return undefined;
   if (!(await isAllowed(context, request, ground))) return AGAIN_MS;
+  const taken = takenNode(read.asked, request.spec, context.isThere);
+  if (taken !== undefined) {
+    const message =
+      `The node "${taken}" exists, so a bootstrap token does not get its certificate by itself: ` +
+      `run "kubectl certificate approve ${request.metadata.name}", or "kubectl delete node ${taken}" if it is gone.`;
+    context.record(CERTIFICATE_SIGNING_REQUESTS, request, { type: 'Warning', reason: 'NodeExists', message });
+    return undefined;
+  }
   await approve(context, request, ground.message);
   return undefined;
 }

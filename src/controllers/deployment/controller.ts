@@ -124,9 +124,9 @@ async function carryOut(parts: Parts, deployment: Deployment, action: Deployment
       return deployment;
     }
     case 'setRevision': {
-      const annotations = { [REVISION]: action.revision };
-      const patch = { metadata: { uid: deployment.metadata.uid, annotations } };
-      return noted(parts, await client.of(DEPLOYMENTS).patch(deployment.metadata, 'merge', patch));
+      const annotations = { ...deployment.metadata.annotations, [REVISION]: action.revision };
+      const wanted = { ...deployment, metadata: { ...deployment.metadata, annotations } };
+      return noted(parts, await client.of(DEPLOYMENTS).update(wanted));
     }
     case 'updateStatus':
       return await writeStatus(parts, deployment, action.status);

@@ -98,7 +98,8 @@ async function recount(
   if (known === undefined) return undefined;
   const { namespace = '' } = known.metadata;
   // Read before the objects: whatever is reserved after this moment makes the write below a conflict.
-  const quota = await ignoring(['NotFound'], client.of(RESOURCE_QUOTAS).get(known.metadata));
+  const fieldSelector = `metadata.name=${known.metadata.name}`;
+  const [quota] = (await client.of(RESOURCE_QUOTAS).list({ namespace, fieldSelector })).items;
   if (quota === undefined) return undefined;
   const types = countedTypes(Object.keys(quota.spec?.hard ?? {}), COUNTED);
   follow(types);

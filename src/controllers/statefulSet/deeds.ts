@@ -84,10 +84,9 @@ export async function keepClaims(ports: Ports, { set, pods }: StatefulSetObserve
       if (claim === undefined || claim.metadata.deletionTimestamp !== undefined) continue;
       const ownerReferences = claimOwners({ set, claim, pod, isCondemned: condemned.has(pod) });
       if (ownerReferences === undefined) continue;
-      const { uid, resourceVersion } = claim.metadata;
-      const patch = { metadata: { uid, resourceVersion, ownerReferences } };
+      const update = { ...claim, metadata: { ...claim.metadata, ownerReferences } };
       const claims = ports.context.client.of(PERSISTENT_VOLUME_CLAIMS);
-      await ignoring(['NotFound'], claims.patch(claim.metadata, 'merge', patch));
+      await ignoring(['NotFound'], claims.update(update));
     }
   }
 }

@@ -1,6 +1,7 @@
 // The PersistentVolume binder: joins claims and volumes, provisions local ones, reclaims what was released.
 // Guarantees: a volume is reserved before its claim is told, so two claims never get one volume.
 import type {
+  V1Node,
   V1PersistentVolume,
   V1PersistentVolumeClaim,
   V1Pod,
@@ -43,6 +44,7 @@ interface Parts {
   readonly claims: Informer<V1PersistentVolumeClaim>;
   readonly classes: Informer<V1StorageClass>;
   readonly pods: Informer<V1Pod>;
+  readonly nodes: Pick<Informer<V1Node>, 'get'>;
   readonly localPath: LocalPathOptions | undefined;
 }
 
@@ -58,6 +60,7 @@ export function volumeBinder(localPath?: LocalPathOptions): Controller {
         claims: informers.of(PERSISTENT_VOLUME_CLAIMS),
         classes: informers.of(STORAGE_CLASSES),
         pods: informers.of(PODS),
+        nodes: informers.of(NODES),
       };
       parts.pods.index(BY_CLAIM, claimKeysOf);
       const claimQueue = newQueue(context);
@@ -229,7 +232,7 @@ function annotated<M extends Claim['metadata']>({ metadata }: { readonly metadat
 }
 
 async function provision(
-  { context, localPath }: Parts,
+  { context, nodes, localPath }: Parts,
   claim: Claim,
   { storageClass, node }: Extract<ClaimAction, { do: 'provision' }>,
 ): Promise<number | undefined> {
@@ -240,15 +243,17 @@ async function provision(
     const message = `Waiting for a volume to be created either by the external provisioner '${provisioner}' or manually by the system administrator.`;
     record(PERSISTENT_VOLUME_CLAIMS, claim, { type: 'Normal', reason: 'ExternalProvisioning', message });
     const annotations = {
+      ...claim.metadata.annotations,
       [PROVISIONER]: provisioner,
       [`${PROVISIONER.replace('volume.', 'volume.beta.')}`]: provisioner,
     };
-    await client.of(PERSISTENT_VOLUME_CLAIMS).patch(claim.metadata, 'merge', { metadata: { annotations } });
+    const update = { ...claim, metadata: { ...claim.metadata, annotations } };
+    await client.of(PERSISTENT_VOLUME_CLAIMS).update(update);
     return AGAIN_MS;
   }
-  if (node === undefined) return AGAIN_MS;
-  const chosen = await ignoring(['NotFound'], client.of(NODES).get({ name: node }));
-  const directory = (chosen && volumeDirOf(chosen)) ?? localPath.directory;
+  const chosen = node === undefined ? undefined : nodes.get(node);
+  if (node === undefined || chosen === undefined) return AGAIN_MS;
+  const directory = volumeDirOf(chosen) ?? localPath.directory;
   const wanted = localVolume({ claim, storageClass, node, options: { ...localPath, directory } });
   await ignoring(['AlreadyExists'], client.of(PERSISTENT_VOLUMES).create(wanted));
   const message = `Successfully provisioned volume ${wanted.metadata?.name ?? ''}`;

@@ -86,13 +86,10 @@ export const volumeProtection: Controller = {
 async function write<T extends KubeObject>(
   { client }: ControllerContext,
   type: ResourceType<T>,
-  { metadata }: Stored<T>,
+  object: Stored<T>,
   finalizers: readonly string[] | undefined,
 ): Promise<void> {
   if (finalizers === undefined) return;
-  const { uid, resourceVersion } = metadata;
-  await ignoring(
-    ['NotFound'],
-    client.of(type).patch(metadata, 'merge', { metadata: { uid, resourceVersion, finalizers } }),
-  );
+  const update = { ...object, metadata: { ...object.metadata, finalizers } };
+  await ignoring(['NotFound'], client.of(type).update(update));
 }

@@ -1,5 +1,6 @@
 // The overlay daemon of a node: watches Nodes and keeps the kernel's way to each of them.
-// Guarantees: one batch for what changed; what somebody else removed is put back; ending it leaves the network as it is.
+// Guarantees: one batch for what changed; what somebody else removed is put back; ending it leaves the network as it is; a
+// node whose statements cannot be true gets no way, and is told of.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { V1Node } from '../../api/gen/types.js';
 import { type Family, formatIp, parseCidr, parseIp } from '../../api/ip.js';
@@ -11,6 +12,7 @@ import type { Informer, Informers } from '../../client/informer.js';
 import type { OffloadPort } from '../../kernel/offload.js';
 import type { Address, Link } from '../../kernel/route/objects.js';
 import type { RouteEvent, RoutePort } from '../../kernel/route/port.js';
+import { type Ground, judgeClaims } from './claims.js';
 import { ensureDevice } from './device.js';
 import {
   difference,
@@ -32,6 +34,8 @@ export interface OverlayOptions {
   readonly nodeIps: readonly string[];
   /** Ranges of all pods of the cluster. */
   readonly clusterCidrs: readonly string[];
+  /** Ranges of Services: no node's pods are there. */
+  readonly serviceCidrs: readonly string[];
   /** Names of the VXLAN devices. */
   readonly devices: Readonly<Record<Family, string>>;
   readonly vni?: number;
@@ -41,6 +45,8 @@ export interface OverlayOptions {
   readonly route: RoutePort;
   /** For looking after checksums; without it they are left as they are. */
   readonly offload?: OffloadPort;
+  /** Tells of a node that is not believed. */
+  readonly refused?: (node: Stored<V1Node>, why: string) => void;
   readonly log: Log;
 }
 
@@ -168,7 +174,7 @@ class Overlay implements RunningOverlay {
     const mac = backend === 'vxlan' ? await this.#device(own, underlay, parent, podCidr) : undefined;
     const device = backend === 'vxlan' ? devices[family] : parent.name;
     const side: Side = { family, backend, device, clusterCidrs };
-    const peers = this.#peers(family);
+    const peers = this.#peers(family, { podCidr, underlay: underlay.text });
     const wanted = entriesFor(peers, side);
     const requests = difference(wanted, known ?? (await this.#found(side)));
     if (requests.length > 0) await route.apply(requests);
@@ -192,23 +198,25 @@ class Overlay implements RunningOverlay {
     return ensureDevice({ ...device, mac: ownMac(own, family) }, route);
   }
 
-  #peers(family: Family): Peer[] {
-    const { nodeName, backend, vni = DEFAULT_VNI } = this.options;
-    const peers: Peer[] = [];
-    for (const node of this.#nodes.list()) {
-      if (node.metadata.name === nodeName) continue;
-      const peer = peerOf(node, { family, backend, vni });
-      this.#warnOnce(node.metadata.name, typeof peer === 'string' ? peer : '');
-      if (typeof peer === 'object') peers.push(peer);
-    }
+  #peers(family: Family, own: Ground['own']): readonly Peer[] {
+    const { nodeName, backend, vni = DEFAULT_VNI, clusterCidrs, serviceCidrs } = this.options;
+    const others = this.#nodes.list().filter(({ metadata }) => metadata.name !== nodeName);
+    const said = others.map((node) => ({ node, peer: peerOf(node, { family, backend, vni }) }));
+    const claims = said.flatMap(({ node, peer }) => (typeof peer === 'object' ? [{ node, peer }] : []));
+    const { peers, refused } = judgeClaims(claims, { own, clusterCidrs, serviceCidrs });
+    for (const { node, peer } of said)
+      this.#warnOnce(node, family, typeof peer === 'string' ? peer : (refused.get(node.metadata.name) ?? ''));
     return peers;
   }
 
   /** Of one node the same thing once. */
-  #warnOnce(node: string, why: string): void {
-    if ((this.#warned.get(node) ?? '') === why) return;
-    this.#warned.set(node, why);
-    if (why !== '') this.options.log.warn('pods of a node cannot be reached', { node, why });
+  #warnOnce(node: Stored<V1Node>, family: Family, why: string): void {
+    const key = `${family} ${node.metadata.name}`;
+    if ((this.#warned.get(key) ?? '') === why) return;
+    this.#warned.set(key, why);
+    if (why === '') return;
+    this.options.log.warn('pods of a node cannot be reached', { node: node.metadata.name, why });
+    this.options.refused?.(node, why);
   }
 
   async #found(side: Side): Promise<Entries> {

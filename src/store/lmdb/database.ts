@@ -40,11 +40,11 @@ const BATCHES = { eventTurnBatching: false, txnStartThreshold: 1 };
 
 export async function openDatabase(folder: string): Promise<Tables> {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const lock = await takeLock(folder);
+  const lock = takeLock(folder);
   try {
     return openLocked(folder, lock);
   } catch (error) {
-    await lock.release();
+    lock.release();
     throw error;
   }
 }
@@ -80,7 +80,7 @@ function openLocked(folder: string, lock: Lock): Tables {
       undo,
       async close() {
         await root.close();
-        await lock.release();
+        lock.release();
       },
     };
   } catch (error) {

@@ -24,14 +24,14 @@ export async function restoreToLmdb(folder: string, options: RestoreOptions): Pr
   try {
     await fill(fresh, revision, options);
     await mkdir(folder, { recursive: true, mode: 0o700 });
-    const lock = await takeLock(folder);
+    const lock = takeLock(folder);
     try {
       await rename(path.join(fresh, FILE), path.join(folder, FILE));
       // It tells of readers of the old file; the next who opens the store makes a new one.
       await rm(path.join(folder, `${FILE}-lock`), { force: true });
       await syncFolder(folder);
     } finally {
-      await lock.release();
+      lock.release();
     }
   } finally {
     await rm(fresh, { recursive: true, force: true });

@@ -108,6 +108,7 @@ function start(
     nodeIps,
     devices,
     clusterCidrs,
+    serviceCidrs: ['10.96.0.0/16'],
     ...api,
     route,
     offload: openOffload(ns.path),

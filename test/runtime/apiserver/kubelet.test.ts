@@ -63,7 +63,10 @@ describe('a pod on a node', () => {
     });
     await new Promise<void>((done) => kubelet.listen(0, '127.0.0.1', done));
     const { port } = kubelet.address() as AddressInfo;
-    api = await startTestApiServer({ pki, kubelet: { ...(await pki.client('kube-apiserver')), ca: pki.ca } });
+    api = await startTestApiServer({
+      pki,
+      kubelet: { ...(await pki.client('kube-apiserver')), ca: pki.ca, allowLoopback: true },
+    });
     const client = openClient(api.transport);
     await client.of(NAMESPACES).create({ metadata: { name: 'default' } });
     await client.of(NODES).create({ metadata: { name: 'n1' } });

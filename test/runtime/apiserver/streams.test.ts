@@ -69,7 +69,10 @@ describeWith(needs, 'through the apiserver and the kubelet', () => {
       pods: { list: () => [pod], get: (_, name) => (name === 'web' ? pod : undefined) },
       log: silentLog,
     });
-    api = await startTestApiServer({ pki, kubelet: { ...(await pki.client('kube-apiserver')), ca: pki.ca } });
+    api = await startTestApiServer({
+      pki,
+      kubelet: { ...(await pki.client('kube-apiserver')), ca: pki.ca, allowLoopback: true },
+    });
     await tellApi({ containers });
     home = await mkdtemp(path.join(os.tmpdir(), 'trellis-streams-'));
     for (const [protocol, flag] of [

@@ -5,6 +5,7 @@ import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { TransportRequest } from '../../../src/client/transport.js';
 import { startTestApiServer, type TestApiServer } from '../../support/testApiServer.js';
+import { makeTestPki } from '../../support/testPki.js';
 
 interface Answer {
   readonly status: number;
@@ -16,7 +17,9 @@ interface Answer {
 describe('verbs', () => {
   let api: TestApiServer;
   beforeAll(async () => {
-    api = await startTestApiServer();
+    const pki = await makeTestPki();
+    const kubelet = { ...(await pki.client('kube-apiserver')), ca: pki.ca, allowLoopback: true };
+    api = await startTestApiServer({ pki, kubelet });
     await post('/api/v1/namespaces', { metadata: { name: 'default' } });
   });
   afterAll(() => api?.close());
@@ -299,6 +302,35 @@ describe('verbs', () => {
         const answer = await ask('GET', `${pods}/liar:${port}/proxy/`);
         expect(answer.status).toBe(400);
         expect(answer.text).toContain('address not allowed');
+      },
+    );
+
+    test('a node that states the address and port of this server is not asked', async () => {
+      const own = Number(new URL(api.url).port);
+      await post('/api/v1/nodes', { metadata: { name: 'mirror' } });
+      const status = {
+        addresses: [{ type: 'InternalIP', address: '127.0.0.1' }],
+        daemonEndpoints: { kubeletEndpoint: { Port: own } },
+      };
+      await ask('PATCH', '/api/v1/nodes/mirror/status', JSON.stringify({ status }), {
+        'content-type': 'application/merge-patch+json',
+      });
+      for (const path of ['mirror/proxy/api', `n1:${own}/proxy/api`, `https:n1:${own}/proxy/api`]) {
+        const answer = await ask('GET', `/api/v1/nodes/${path}`);
+        expect([answer.status, answer.text]).toEqual([400, expect.stringContaining('address not allowed')]);
+      }
+    });
+
+    test.each(['169.254.169.254', '0.0.0.0', '::', 'fe80::1'])(
+      'a node that says it is at %s is not asked',
+      async (address) => {
+        await post('/api/v1/nodes', { metadata: { name: 'liar' } });
+        const status = { addresses: [{ type: 'InternalIP', address }] };
+        await ask('PATCH', '/api/v1/nodes/liar/status', JSON.stringify({ status }), {
+          'content-type': 'application/merge-patch+json',
+        });
+        const answer = await ask('GET', '/api/v1/nodes/liar/proxy/healthz');
+        expect([answer.status, answer.text]).toEqual([400, expect.stringContaining('address not allowed')]);
       },
     );
 

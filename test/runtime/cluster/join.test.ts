@@ -173,7 +173,15 @@ describe('a control plane that can be joined', () => {
       await expect(attempt(wish)).rejects.toMatchObject({
         ...{ code: 'NAME_TAKEN', message: expect.stringMatching(/node "taken" that is Ready.*--node-name/) },
       });
-      expect(await readdir(layout.dataDir)).toEqual([]);
+      expect(await readdir(layout.dataDir)).toEqual(['supervisor.lock']);
+    });
+
+    it('whose name a node has that is not Ready: no token gets its certificate', async () => {
+      await plane.admin.of(NODES).create({ metadata: { name: 'silent' } });
+      const wish = { server: plane.server, token: tokenText(token), wanted: { nodeName: 'silent' } };
+      await expect(attempt(wish)).rejects.toMatchObject({
+        ...{ code: 'NAME_TAKEN', message: expect.stringMatching(/not Ready.*delete node silent/) },
+      });
     });
 
     it('that has joined another cluster at the same address', async () => {

@@ -7,7 +7,9 @@ import {
   CERTIFICATE_SIGNING_REQUESTS,
   CLUSTER_ROLE_BINDINGS,
   CONFIG_MAPS,
+  EVENTS,
   NAMESPACES,
+  NODES,
   SECRETS,
 } from '../../../src/api/resources.js';
 import { ApiError } from '../../../src/api/status.js';
@@ -99,6 +101,24 @@ async function approve(name: string): Promise<void> {
     .of(CERTIFICATE_SIGNING_REQUESTS)
     .update({ ...request, status: { ...request.status, conditions } }, { subresource: 'approval' });
 }
+
+it('a bootstrap token does not get the certificate of a node that is there, until an administrator says so', async () => {
+  for (const name of ['there', 'gone']) await world.client.of(NODES).create({ metadata: { name } });
+  for (const name of ['there', 'gone'])
+    await ask(BOOTSTRAPPER, { name: `node-${name}`, subject: `O=system:nodes, CN=system:node:${name}` });
+  await until(async () => {
+    const { items } = await world.client.of(EVENTS).list({ fieldSelector: 'reason=NodeExists' });
+    expect(items.map(({ message }) => message).sort()).toEqual([
+      expect.stringContaining('kubectl delete node gone'),
+      expect.stringContaining('kubectl certificate approve node-there'),
+    ]);
+  });
+  expect([await conditionsOf('node-there'), await conditionsOf('node-gone')]).toEqual([[], []]);
+  await approve('node-there');
+  await issued('node-there');
+  await world.client.of(NODES).delete({ name: 'gone' });
+  await issued('node-gone');
+});
 
 it("a bootstrapping kubelet's request is approved and signed, and the certificate opens the API as that node", async () => {
   const key = await ask(BOOTSTRAPPER, {

@@ -7,7 +7,7 @@ import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { stringify } from 'yaml';
-import { DEPLOYMENTS, LEASES, NAMESPACES, PODS } from '../../../src/api/resources.js';
+import { DEPLOYMENTS, LEASES, NAMESPACES, PODS, SERVICE_ACCOUNTS } from '../../../src/api/resources.js';
 import { ApiError } from '../../../src/api/status.js';
 import { freePort } from '../../support/etcd.js';
 import { type SecuredApiServer, startSecuredApiServer } from '../../support/securedApiServer.js';
@@ -61,6 +61,7 @@ function startManager(port = 0): ChildProcess {
       '--leader-elect-retry-period=500ms',
       '--bind-address=127.0.0.1',
       `--secure-port=${port}`,
+      '--use-service-account-credentials=true',
       CONTROLLERS,
     ],
     {
@@ -115,6 +116,12 @@ it('goes on after the leader is killed, and makes nothing twice', async () => {
     expect(status.replicas).toBe(200);
   });
   expect(await podNames()).toHaveLength(200);
+});
+
+it('makes each controller act as its own service account', async () => {
+  const accounts = await api.client.of(SERVICE_ACCOUNTS).list({ namespace: 'kube-system' });
+  const names = accounts.items.map(({ metadata }) => metadata.name);
+  expect(names).toEqual(expect.arrayContaining(['deployment-controller', 'replicaset-controller']));
 });
 
 it('ends in order on TERM and gives the lease back', async () => {

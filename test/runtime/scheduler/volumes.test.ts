@@ -18,6 +18,7 @@ beforeAll(async () => {
   const ended = runControllers({
     ...{ client, informers, log: silentLog, signal: ending.signal, rootCa: 'PEM' },
     enabled: ['persistentvolume-binder-controller'],
+    clientFor: (account) => ground.api.asAccount(account),
     localPath: { directory: '/var/lib/volumes', helperImage: 'busybox' },
   });
   endControllers = async () => {

@@ -1,8 +1,9 @@
 import { X509Certificate } from 'node:crypto';
-import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { issue } from '../../../src/cluster/pki/authority.js';
 import { ensurePki, readPki } from '../../../src/cluster/pki/files.js';
 
 const NOW = Date.parse('2026-11-16T08:00:00Z');
@@ -37,6 +38,8 @@ describe('the certificates of a cluster', () => {
     expect(kubelet.subject.split('\n').sort()).toEqual(['CN=system:node:node1', 'O=system:nodes']);
     expect(kubelet.keyUsage).toEqual(['1.3.6.1.5.5.7.3.2']);
     expect(new X509Certificate(pki.admin.cert).subject).toContain('O=system:masters');
+    const subject = new X509Certificate(pki.apiserverKubeletClient.cert).subject.split('\n');
+    expect(subject.sort()).toEqual(['CN=kube-apiserver-kubelet-client', 'O=trellis:kubelet-clients']);
   });
 
   it('are for root alone', async () => {
@@ -50,6 +53,17 @@ describe('the certificates of a cluster', () => {
     const first = await ensurePki(options());
     expect(await ensurePki(options({ now: NOW + 10 * DAY_MS }))).toEqual(first);
     expect(await readPki(dir)).toEqual(first);
+  });
+
+  it('are issued anew when they name another group than they should', async () => {
+    const { ca, admin } = await ensurePki(options());
+    const leaf = { commonName: 'kube-apiserver-kubelet-client', organizations: ['system:masters'] };
+    const { cert, key } = await issue(ca, leaf, NOW);
+    writeFileSync(path.join(dir, 'apiserver-kubelet-client.crt'), cert);
+    writeFileSync(path.join(dir, 'apiserver-kubelet-client.key'), key);
+    const again = await ensurePki(options());
+    expect(new X509Certificate(again.apiserverKubeletClient.cert).subject).not.toContain('system:masters');
+    expect(again.admin).toEqual(admin);
   });
 
   it('are renewed when they near their end; the authority and the signing key stay', async () => {

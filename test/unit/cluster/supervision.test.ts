@@ -1,5 +1,7 @@
 // A start of several processes: whose word ends the wait, and what is left of one that fails.
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -58,6 +60,23 @@ const aliveNow = async () =>
   Object.values((await readState(layout)).components).filter((component) => isAlive(component)).length;
 
 describe('a start', () => {
+  it('is not kept out by a foreign process that took a name, but by another start on the same data', async () => {
+    const squatter = createServer().listen(`\0trellis-${layout.id}`);
+    await once(squatter, 'listening');
+    try {
+      const only = { components: [speaker('agent', { type: 'ready', who: 'agent' })], awaits: ['agent'] };
+      await start(only);
+      // As from another container: its state is elsewhere, its data the same.
+      layout = { ...layout, stateFile: path.join(dir, 'elsewhere', 'state.json') };
+      await expect(start(only)).rejects.toMatchObject({
+        code: 'ALREADY_RUNNING',
+        message: expect.stringContaining(`(process ${process.pid})`),
+      });
+    } finally {
+      squatter.close();
+    }
+  });
+
   it('is over when the one says so whose word counts', async () => {
     const server = speaker('server', { type: 'ready', who: 'server' });
     const agent = speaker(

@@ -155,14 +155,24 @@ describe('the daemon', () => {
       nodeIps: ['192.168.0.1'],
       devices,
       clusterCidrs,
+      serviceCidrs: ['10.96.0.0/16'],
     } as const;
-    const overlay = runOverlay({ ...run, client, informers, route, log: silentLog });
+    const refusals: string[] = [];
+    const refused = (it: Stored<V1Node>, why: string) => void refusals.push(`${it.metadata.name}: ${why}`);
+    const overlay = runOverlay({ ...run, client, informers, route, refused, log: silentLog });
     closers.push(() => overlay.stop());
     await overlay.synced();
     const routes = async () =>
       (await route.routes({ dev: 'vx4' })).map(({ destination }) => destination).sort();
-    return { route, client, informers, overlay, routes };
+    return { route, client, informers, overlay, routes, refusals };
   }
+
+  it('makes no way to a node that states what it cannot have, and tells of it', async () => {
+    const everything = { ...told(3), spec: { podCIDRs: ['0.0.0.0/0'] } };
+    const { routes, refusals } = await start(node(1), told(2), everything);
+    expect(await routes()).toEqual(['10.244.2.0/24']);
+    expect(refusals).toEqual(["n3: its range 0.0.0.0/0 is not within the cluster's, 10.244.0.0/16"]);
+  });
 
   it('makes nothing for a node that is alone', async () => {
     const { route, client } = await start(node(1));

@@ -10,6 +10,7 @@ import {
   invalidValue,
   required,
 } from '../../causes.js';
+import { endpointIpFaults } from '../../endpointIp.js';
 import type { V1ServicePort, V1ServiceSpec } from '../../gen/types.js';
 import { validateLabels } from '../../meta.js';
 import { dnsLabel, dnsSubdomain, ipAddress, portName, portNumber } from '../../names.js';
@@ -97,7 +98,10 @@ function validateAddresses(spec: V1ServiceSpec, old: V1ServiceSpec | undefined):
   if (spec.clusterIPs !== undefined && spec.clusterIP && spec.clusterIPs[0] !== spec.clusterIP)
     causes.push(invalidValue('spec.clusterIPs', spec.clusterIPs, 'first value must match `clusterIP`'));
   for (const [index, ip] of (spec.externalIPs ?? []).entries())
-    causes.push(...checkName(`spec.externalIPs[${index}]`, ip, ipAddress));
+    causes.push(
+      ...checkName(`spec.externalIPs[${index}]`, ip, ipAddress),
+      ...checkName(`spec.externalIPs[${index}]`, ip, endpointIpFaults),
+    );
   const isPinned = old?.clusterIP && old.type !== 'ExternalName' && spec.type !== 'ExternalName';
   if (isPinned && (spec.clusterIP ?? '') !== old.clusterIP)
     causes.push(invalidValue('spec.clusterIPs[0]', ips, 'may not change once set'));

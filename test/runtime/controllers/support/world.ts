@@ -1,13 +1,21 @@
 // A real apiserver, controllers as a process of their own, and a loop that plays scheduler and kubelets.
-// Guarantees: controllers can be killed and started at any time; close() ends everything.
+// Guarantees: controllers can be killed and started at any time; each acts as its own service account; close() ends
+// everything and fails when a controller wanted what its role does not give.
+import { Readable } from 'node:stream';
 import { silentLog } from '../../../../src/api/log.js';
 import type { KubeObject, Stored } from '../../../../src/api/object.js';
 import { NODES, PODS, type ResourceType } from '../../../../src/api/resources.js';
 import { ApiError } from '../../../../src/api/status.js';
 import type { Client } from '../../../../src/client/client.js';
 import { openInformers } from '../../../../src/client/sharedInformers.js';
+import type { Transport } from '../../../../src/client/transport.js';
+import { openClient } from '../../../../src/client/typedClient.js';
 import { runControllers } from '../../../../src/controllers/run.js';
-import { type SecuredApiServer, startSecuredApiServer } from '../../../support/securedApiServer.js';
+import {
+  accountUser,
+  type SecuredApiServer,
+  startSecuredApiServer,
+} from '../../../support/securedApiServer.js';
 
 type Pod = Stored<NonNullable<(typeof PODS)['object']>>;
 
@@ -34,7 +42,8 @@ export async function openWorld(nodes: readonly string[]): Promise<World> {
   const api = await startSecuredApiServer();
   const { client } = api;
   const played = { cpu: (pod: string) => world.cpu(pod) };
-  let controllers = startControllers(api, played);
+  const refused: string[] = [];
+  let controllers = startControllers(api, played, refused);
   for (const name of nodes) {
     await client.of(NODES).create({ metadata: { name }, status: { allocatable: { pods: '110' } } });
     await ready(client, name);
@@ -52,7 +61,7 @@ export async function openWorld(nodes: readonly string[]): Promise<World> {
     ready: (node) => ready(client, node),
     async restart() {
       await controllers();
-      controllers = startControllers(api, played);
+      controllers = startControllers(api, played, refused);
     },
     all: async (type) => (await client.of(type).list({ namespace: 'default' })).items,
     async close() {
@@ -61,6 +70,7 @@ export async function openWorld(nodes: readonly string[]): Promise<World> {
       await controllers();
       informers.stop();
       await api.close();
+      if (refused.length > 0) throw new Error(`controllers lack rights:\n${refused.join('\n')}`);
     },
   };
   pods.on({ added: ({ metadata }) => void made.push(metadata.name) });
@@ -68,13 +78,21 @@ export async function openWorld(nodes: readonly string[]): Promise<World> {
   return world;
 }
 
-function startControllers(api: SecuredApiServer, metrics: Pick<World, 'cpu'>): () => Promise<void> {
+function startControllers(
+  api: SecuredApiServer,
+  metrics: Pick<World, 'cpu'>,
+  refused: string[],
+): () => Promise<void> {
   const own = api.as({ name: 'system:kube-controller-manager', groups: ['system:authenticated'] });
   const client = withMetrics(own, metrics);
   const informers = openInformers(client);
   const ending = new AbortController();
   const ended = runControllers({
     ...{ client, informers, log: silentLog, signal: ending.signal, rootCa: 'PEM' },
+    clientFor: (account) => {
+      const transport = noting403(api.server.inProcess(accountUser(account)), refused);
+      return withMetrics(openClient(transport), metrics);
+    },
     nodeMonitorGracePeriodMs: 600_000,
     loadBalancerPool: '192.0.2.0/29',
     signing: { cert: api.pki.ca, key: api.pki.caKey, durationMs: 3_600_000 },
@@ -85,6 +103,27 @@ function startControllers(api: SecuredApiServer, metrics: Pick<World, 'cpu'>): (
     await ended;
     informers.stop();
     client.close();
+  };
+}
+
+async function collected(body: AsyncIterable<Uint8Array>): Promise<Uint8Array[]> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of body) chunks.push(chunk);
+  return chunks;
+}
+
+/** Keeps what the authorizer said; what admission refuses is no lack of rights. */
+function noting403(transport: Transport, refused: string[]): Transport {
+  return {
+    ...transport,
+    async request(request) {
+      const response = await transport.request(request);
+      if (response.status !== 403) return response;
+      const chunks = await collected(response.body);
+      const { message = '' } = JSON.parse(Buffer.concat(chunks).toString()) as { message?: string };
+      if (/ cannot \S+ (resource|path) /.test(message)) refused.push(message);
+      return { ...response, body: Readable.from(chunks) };
+    },
   };
 }
 

@@ -2,13 +2,17 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { V1ClusterRole } from '../../../../src/api/gen/types.js';
 import type { Stored } from '../../../../src/api/object.js';
-import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES } from '../../../../src/api/resources.js';
+import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, ROLE_BINDINGS, ROLES } from '../../../../src/api/resources.js';
+import { reconcileBootstrapPolicy } from '../../../../src/apiserver/auth/bootstrapPolicy.js';
 import {
+  AUTO_UPDATE,
   bootstrapBindings,
-  reconcileBootstrapPolicy,
-} from '../../../../src/apiserver/auth/bootstrapPolicy.js';
-import { AUTO_UPDATE, bootstrapRoles } from '../../../../src/apiserver/auth/bootstrapRoles.js';
+  bootstrapNamespaceBindings,
+  bootstrapNamespaceRoles,
+  bootstrapRoles,
+} from '../../../../src/apiserver/auth/bootstrapRoles.js';
 import { uncoveredRules } from '../../../../src/apiserver/auth/coverage.js';
+import { pathRule, rule } from '../../../../src/apiserver/auth/policyRule.js';
 import { rulesAllow } from '../../../../src/apiserver/auth/rbac.js';
 import { makeRbacAuthorizer } from '../../../../src/apiserver/auth/rbacAuthorizer.js';
 import { aggregatedRules } from '../../../../src/controllers/clusterRoleAggregation.js';
@@ -22,7 +26,11 @@ describe('reconciling', () => {
     await reconcileBootstrapPolicy(client);
   });
   it('creates everything, then nothing', async () => {
-    expect(client.writes).toHaveLength(bootstrapRoles.length + bootstrapBindings.length);
+    const all = [
+      ...[bootstrapRoles, bootstrapBindings],
+      ...[bootstrapNamespaceRoles, bootstrapNamespaceBindings],
+    ].flat();
+    expect(client.writes).toHaveLength(all.length);
     expect(await reconcileBootstrapPolicy(client)).toEqual([]);
   });
   it('adds a missing rule and keeps what was added', async () => {
@@ -37,6 +45,42 @@ describe('reconciling', () => {
     const binding = await client.of(CLUSTER_ROLE_BINDINGS).get({ name: 'cluster-admin' });
     client.put(CLUSTER_ROLE_BINDINGS, { ...binding, subjects: [] });
     expect(await reconcileBootstrapPolicy(client)).toEqual(['clusterrolebinding/cluster-admin']);
+  });
+  it('repairs the roles and bindings of a namespace', async () => {
+    const at = { name: 'system:controller:token-cleaner', namespace: 'kube-system' };
+    const role = await client.of(ROLES).get(at);
+    const binding = await client.of(ROLE_BINDINGS).get(at);
+    client.put(ROLES, { ...role, rules: [] });
+    client.put(ROLE_BINDINGS, { ...binding, subjects: [] });
+    expect(await reconcileBootstrapPolicy(client)).toEqual([
+      'role/kube-system/system:controller:token-cleaner',
+      'rolebinding/kube-system/system:controller:token-cleaner',
+    ]);
+    expect((await client.of(ROLES).get(at)).rules).toEqual(role.rules);
+    expect((await client.of(ROLE_BINDINGS).get(at)).subjects).toEqual(binding.subjects);
+  });
+  it('makes a binding anew that gives another role', async () => {
+    const binding = await client.of(CLUSTER_ROLE_BINDINGS).get({ name: 'system:discovery' });
+    const roleRef = { ...binding.roleRef, name: 'cluster-admin' };
+    client.put(CLUSTER_ROLE_BINDINGS, { ...binding, roleRef });
+    expect(await reconcileBootstrapPolicy(client)).toEqual(['clusterrolebinding/system:discovery']);
+    const made = await client.of(CLUSTER_ROLE_BINDINGS).get({ name: 'system:discovery' });
+    expect(made.roleRef.name).toBe('system:discovery');
+  });
+  it('takes from the controller manager what an earlier version gave it, and nothing else', async () => {
+    const at = { name: 'system:kube-controller-manager' };
+    const role = await client.of(CLUSTER_ROLES).get(at);
+    const extra = rule('example.com', 'things', 'get');
+    const old = [rule('*', '*', 'delete deletecollection patch update'), pathRule('*')];
+    client.put(CLUSTER_ROLES, { ...role, rules: [...old, extra] });
+    await reconcileBootstrapPolicy(client);
+    expect((await client.of(CLUSTER_ROLES).get(at)).rules).toEqual([extra, ...(role.rules ?? [])]);
+  });
+  it('keeps the value that an administrator gave a label, and what aggregation wrote', async () => {
+    const role = await client.of(CLUSTER_ROLES).get({ name: 'edit' });
+    const labels = { ...role.metadata.labels, 'rbac.authorization.k8s.io/aggregate-to-admin': 'false' };
+    client.put(CLUSTER_ROLES, { ...role, metadata: { ...role.metadata, labels }, rules: [] });
+    expect(await reconcileBootstrapPolicy(client)).toEqual([]);
   });
   it('leaves alone what says autoupdate=false', async () => {
     const role = await client.of(CLUSTER_ROLES).get({ name: 'system:basic-user' });
@@ -89,9 +133,12 @@ describe('by the default policy', () => {
     ['scheduler', 'create', 'pods/binding', true],
     ['scheduler', 'patch', 'pods/status', true],
     ['scheduler', 'list', 'nodes', true],
+    ['scheduler', 'list', 'resource.k8s.io:resourceclaims', true],
     ['scheduler', 'get', 'secrets', false],
     ['scheduler', 'create', 'pods', false],
-    ['controllers', 'create', 'pods', true],
+    ['controllers', 'list', 'pods', true],
+    ['controllers', 'create', 'pods', false],
+    ['controllers', 'delete', 'pods', false],
     ['controllers', 'create', 'rbac.authorization.k8s.io:clusterrolebindings', false],
     ['proxy', 'watch', 'discovery.k8s.io:endpointslices', true],
     ['proxy', 'get', 'secrets', false],

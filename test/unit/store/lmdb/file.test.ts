@@ -1,6 +1,9 @@
 // The store's file: what survives a restart, what is refused and left alone, how it stays bounded.
+
 import { fork } from 'node:child_process';
+import { once } from 'node:events';
 import { readFile, stat, truncate, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import path from 'node:path';
 import { open } from 'lmdb';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -153,6 +156,18 @@ describe('the file of an LMDB store', () => {
       [folder, file, `${file}-lock`, path.join(folder, 'owner')].map((name) => stat(name)),
     );
     expect(modes.map(({ mode }) => (mode & 0o777).toString(8))).toEqual(['700', '600', '600', '600']);
+  });
+
+  test('a foreign process on the machine cannot keep the store from opening', async () => {
+    const { dev, ino } = await stat(folder);
+    // What once was the lock: a name that anybody may take.
+    const squatter = createServer().listen(`\0trellis-store-${dev}-${ino}`);
+    await once(squatter, 'listening');
+    try {
+      await reopen();
+    } finally {
+      squatter.close();
+    }
   });
 
   test('a second opening is refused, in this process and from another', async () => {

@@ -1,0 +1,133 @@
+// The rights of the components: scheduler, controller manager, kubelet, proxy, name server, and those that run beside them. Pure.
+// Guarantees: rule by rule those of Kubernetes v1.36.
+import type { V1PolicyRule } from '../../../api/gen/types.js';
+import { EVENTS, READ, READ_WRITE, rule } from '../policyRule.js';
+
+const approverOf = (signer: string) => [
+  rule('certificates.k8s.io', 'signers', 'approve', `kubernetes.io/${signer}`),
+];
+
+/** By the name of the ClusterRole. */
+export const componentRules: Readonly<Record<string, readonly V1PolicyRule[]>> = {
+  'system:auth-delegator': [
+    rule('authentication.k8s.io', 'tokenreviews', 'create'),
+    rule('authorization.k8s.io', 'subjectaccessreviews', 'create'),
+  ],
+  'system:certificates.k8s.io:certificatesigningrequests:nodeclient': [
+    rule('certificates.k8s.io', 'certificatesigningrequests/nodeclient', 'create'),
+  ],
+  'system:certificates.k8s.io:certificatesigningrequests:selfnodeclient': [
+    rule('certificates.k8s.io', 'certificatesigningrequests/selfnodeclient', 'create'),
+  ],
+  'system:certificates.k8s.io:kube-apiserver-client-approver': approverOf('kube-apiserver-client'),
+  'system:certificates.k8s.io:kube-apiserver-client-kubelet-approver': approverOf(
+    'kube-apiserver-client-kubelet',
+  ),
+  'system:certificates.k8s.io:kubelet-serving-approver': approverOf('kubelet-serving'),
+  'system:certificates.k8s.io:legacy-unknown-approver': approverOf('legacy-unknown'),
+  'system:heapster': [
+    rule('', 'events namespaces nodes pods', READ),
+    rule('extensions', 'deployments', READ),
+  ],
+  'system:kube-aggregator': [rule('', 'endpoints services', READ)],
+  'system:kube-controller-manager': [
+    EVENTS,
+    rule('coordination.k8s.io', 'leases', 'create'),
+    rule('coordination.k8s.io', 'leases', 'get update', 'kube-controller-manager'),
+    rule('', 'secrets serviceaccounts', 'create'),
+    rule('', 'secrets', 'delete'),
+    rule('', 'configmaps namespaces secrets serviceaccounts', 'get'),
+    rule('', 'secrets serviceaccounts', 'update'),
+    rule('authentication.k8s.io', 'tokenreviews', 'create'),
+    rule('authorization.k8s.io', 'subjectaccessreviews', 'create'),
+    rule('*', '*', 'list watch'),
+    rule('', 'serviceaccounts/token', 'create'),
+  ],
+  'system:kube-dns': [rule('', 'endpoints services', 'list watch')],
+  'system:kube-scheduler': [
+    EVENTS,
+    rule('coordination.k8s.io', 'leases', 'create'),
+    rule('coordination.k8s.io', 'leases', 'get list update watch', 'kube-scheduler'),
+    rule('coordination.k8s.io', 'leasecandidates', READ_WRITE),
+    rule('', 'nodes', READ),
+    rule('', 'pods', 'delete get list watch'),
+    rule('', 'bindings pods/binding', 'create'),
+    rule('', 'pods/status', 'patch update'),
+    rule('', 'replicationcontrollers services', READ),
+    rule('apps,extensions', 'replicasets', READ),
+    rule('apps', 'statefulsets', READ),
+    rule('policy', 'poddisruptionbudgets', READ),
+    rule('', 'persistentvolumeclaims persistentvolumes', READ),
+    rule('authentication.k8s.io', 'tokenreviews', 'create'),
+    rule('authorization.k8s.io', 'subjectaccessreviews', 'create'),
+    rule('storage.k8s.io', 'csinodes', READ),
+    rule('storage.k8s.io', 'volumeattachments', READ),
+    rule('', 'namespaces', READ),
+    rule('storage.k8s.io', 'csidrivers', READ),
+    rule('storage.k8s.io', 'csistoragecapacities', READ),
+    rule('resource.k8s.io', 'deviceclasses', READ),
+    rule('resource.k8s.io', 'resourceclaims', 'get list patch update watch'),
+    rule('resource.k8s.io', 'resourceclaims/status', 'get list patch update watch'),
+    rule('', 'pods/finalizers', 'update'),
+    rule('resource.k8s.io', 'resourceslices', READ),
+    rule('resource.k8s.io', 'resourceclaims', 'create delete'),
+    rule('resource.k8s.io', 'resourceclaims/binding', 'patch update'),
+  ],
+  'system:kubelet-api-admin': [
+    rule('', 'nodes', READ),
+    rule('', 'nodes', 'proxy'),
+    rule('', 'nodes/log nodes/metrics nodes/proxy nodes/stats', '*'),
+    rule('', 'nodes/configz nodes/healthz nodes/pods', '*'),
+  ],
+  // Unbound: the Node authorizer gives kubelets more precisely what they need.
+  'system:node': [
+    rule('authentication.k8s.io', 'tokenreviews', 'create'),
+    rule('authorization.k8s.io', 'localsubjectaccessreviews subjectaccessreviews', 'create'),
+    rule('', 'services', READ),
+    rule('', 'nodes', 'create get list watch'),
+    rule('', 'nodes/status', 'patch update'),
+    rule('', 'nodes', 'patch update'),
+    EVENTS,
+    rule('', 'pods', READ),
+    rule('', 'pods', 'create delete'),
+    rule('', 'pods/status', 'patch update'),
+    rule('', 'pods/eviction', 'create'),
+    rule('', 'configmaps secrets', READ),
+    rule('', 'persistentvolumeclaims persistentvolumes', 'get'),
+    rule('', 'endpoints', 'get'),
+    rule('certificates.k8s.io', 'certificatesigningrequests', 'create get list watch'),
+    rule('coordination.k8s.io', 'leases', 'create delete get patch update'),
+    rule('storage.k8s.io', 'volumeattachments', 'get'),
+    rule('', 'serviceaccounts/token', 'create'),
+    rule('', 'persistentvolumeclaims/status', 'get patch update'),
+    rule('storage.k8s.io', 'csidrivers', READ),
+    rule('storage.k8s.io', 'csinodes', 'create delete get patch update'),
+    rule('node.k8s.io', 'runtimeclasses', READ),
+    rule('resource.k8s.io', 'resourceclaims', 'get'),
+    rule('resource.k8s.io', 'resourceslices', 'deletecollection'),
+    rule('', 'serviceaccounts', 'get'),
+  ],
+  'system:node-bootstrapper': [
+    rule('certificates.k8s.io', 'certificatesigningrequests', 'create get list watch'),
+  ],
+  'system:node-problem-detector': [rule('', 'nodes', 'get'), rule('', 'nodes/status', 'patch'), EVENTS],
+  'system:node-proxier': [
+    rule('', 'endpoints services', 'list watch'),
+    rule('', 'nodes', READ),
+    EVENTS,
+    rule('networking.k8s.io', 'servicecidrs', 'list watch'),
+    rule('discovery.k8s.io', 'endpointslices', 'list watch'),
+  ],
+  'system:persistent-volume-provisioner': [
+    rule('', 'persistentvolumes', 'create delete get list watch'),
+    rule('', 'persistentvolumeclaims', 'get list update watch'),
+    rule('storage.k8s.io', 'storageclasses', READ),
+    rule('', 'events', 'watch'),
+    EVENTS,
+  ],
+  'system:volume-scheduler': [
+    rule('', 'persistentvolumes', 'get list patch update watch'),
+    rule('storage.k8s.io', 'storageclasses', READ),
+    rule('', 'persistentvolumeclaims', 'get list patch update watch'),
+  ],
+};

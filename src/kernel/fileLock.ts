@@ -1,0 +1,43 @@
+// A lock on a file, held by one process at a time whatever namespaces the others live in.
+// Guarantees: it ends with its process, also by kill -9; who may not read the file cannot take it. The file stays, with
+// the number of the process that holds it, so that nobody locks one while another makes it anew.
+import { closeSync, constants, fchmodSync, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { addon } from './addon.js';
+
+export interface FileLock {
+  release(): void;
+}
+
+const FLAGS = constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW;
+
+/** Undefined when it is held already, also by this process. The folder must be there, and private. */
+export function takeFileLock(file: string): FileLock | undefined {
+  const fd = openSync(file, FLAGS, 0o600);
+  try {
+    if (!addon().tryLockFile(fd)) {
+      closeSync(fd);
+      return undefined;
+    }
+    fchmodSync(fd, 0o600);
+    ftruncateSync(fd);
+    writeSync(fd, `${process.pid}\n`, 0);
+  } catch (error) {
+    closeSync(fd);
+    throw error;
+  }
+  let isHeld = true;
+  return {
+    release() {
+      if (!isHeld) return;
+      isHeld = false;
+      ftruncateSync(fd);
+      closeSync(fd);
+    },
+  };
+}
+
+/** The process that holds it, as that process knows itself: in another process namespace it is called otherwise. */
+export function lockHolder(file: string): number | undefined {
+  const pid = Number.parseInt(readFileSync(file, 'utf8'), 10);
+  return Number.isInteger(pid) ? pid : undefined;
+}
