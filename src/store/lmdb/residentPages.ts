@@ -2,6 +2,7 @@
 // The package maps a file that has grown anew and leaves the old maps until it is closed, by the thread that closes it.
 // Guarantees: about LIMIT bytes of the file are resident at most, however much is read; reading is never wrong or held up.
 import { releaseMappedPages } from '../../kernel/mappedFile.js';
+import type { StoreEvent } from '../store.js';
 
 const LIMIT = 32 * 1024 * 1024;
 const PAGE = 4096;
@@ -16,6 +17,13 @@ export class ResidentPages {
   /** Told of `count` single reads. */
   looked(count: number): void {
     this.touch(count * AROUND);
+  }
+
+  /** Told of changes: what each replaced was read to decide on it, and large values have pages of their own. */
+  changed(events: readonly StoreEvent[]): void {
+    let bytes = 0;
+    for (const { value, previous } of events) bytes += AROUND + value.length + (previous?.value.length ?? 0);
+    this.touch(bytes);
   }
 
   /** Told of values that lie side by side; each begins on a page of its own when it is large. */

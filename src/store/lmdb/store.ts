@@ -82,7 +82,7 @@ class LmdbStore implements Store {
       newest,
       now: limits.now,
       onCommit: (events) => {
-        this.pages.looked(events.length);
+        this.pages.changed(events);
         this.published = events.at(-1)?.revision ?? this.published;
         this.hub.publish(events);
         // Not only by the clock: a storm between two ticks must not outgrow the limits by much.
@@ -99,7 +99,9 @@ class LmdbStore implements Store {
   }
 
   async get(key: string): Promise<Entry | undefined> {
-    return this.look((snapshot) => snapshot.get(key));
+    const entry = this.look((snapshot) => snapshot.get(key));
+    if (entry !== undefined) this.pages.listed([entry]);
+    return entry;
   }
 
   async list(options: ListOptions): Promise<ListResult> {
