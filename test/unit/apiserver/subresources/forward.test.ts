@@ -24,6 +24,7 @@ async function ask(answer: string, sent: Partial<Forwarded> = {}) {
   const target = {
     ...{ host: '127.0.0.1', port: (server.address() as AddressInfo).port, what: 'pod "web"' },
     isProxied: true,
+    reach: { allowLoopback: true },
   };
   const request = {
     method: 'GET',
