@@ -5,7 +5,7 @@ import { mkdir } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../api/log.js';
 import { messageOf } from '../client/error.js';
-import { type FileLock, lockHolder, takeFileLock } from '../kernel/fileLock.js';
+import type { FileLock } from '../kernel/fileLock.js';
 import { ClusterError } from './error.js';
 import type { Layout } from './layout.js';
 import { terminate } from './processes.js';
@@ -113,6 +113,8 @@ export function ownComponent(
 
 /** Held as long as this process lives, however it ends. */
 async function lockCluster(layout: Layout): Promise<FileLock> {
+  // With the addon, which what prepares the start needs as well.
+  const { lockHolder, takeFileLock } = await import('../kernel/fileLock.js');
   const running = runningSupervisor(await readState(layout));
   await mkdir(layout.dataDir, { recursive: true, mode: 0o700 });
   const lock = takeFileLock(layout.lockFile);

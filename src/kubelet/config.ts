@@ -46,6 +46,16 @@ export interface KubeletConfig {
   readonly healthzBindAddress: string;
   /** 0 for none. */
   readonly readOnlyPort: number;
+  /** Containers that name no seccomp profile get the runtime's. */
+  readonly seccompDefault: boolean;
+  /** The kernel's settings must be as Kubernetes wants them, or the kubelet does not start. */
+  readonly protectKernelDefaults: boolean;
+  /** Off: no logs and no way into containers through the kubelet's API. */
+  readonly enableDebuggingHandlers: boolean;
+  /** `VersionTLS12`, `VersionTLS13`, or empty for the first. */
+  readonly tlsMinVersion: string;
+  /** Of TLS 1.2, by Kubernetes' names; empty for Node's choice. */
+  readonly tlsCipherSuites: readonly string[];
   /** Where static pods are fetched from; empty for none. */
   readonly staticPodURL: string;
   readonly httpCheckFrequencyMs: number;
@@ -121,6 +131,11 @@ const DEFAULTS = {
   healthzPort: 10248,
   healthzBindAddress: '127.0.0.1',
   readOnlyPort: 0,
+  seccompDefault: false,
+  protectKernelDefaults: false,
+  enableDebuggingHandlers: true,
+  tlsMinVersion: '',
+  tlsCipherSuites: [],
   staticPodURL: '',
   httpCheckFrequencyMs: 20_000,
   allowedUnsafeSysctls: [],

@@ -22,6 +22,7 @@ import { Housekeeping } from './housekeeping.js';
 import { ImageGC } from './imageGC.js';
 import { ImagePuller } from './images.js';
 import { Janitors } from './janitors.js';
+import { requireKernelDefaults } from './kernelDefaults.js';
 import { MirrorPods } from './mirrorPods.js';
 import { type MachineFacts, reachableAddresses, readMachine } from './node/machine.js';
 import { NodeManager } from './node/nodeManager.js';
@@ -135,6 +136,7 @@ export async function runKubelet(around: KubeletSurroundings): Promise<RunningKu
   const config = completeConfig(around.config);
   const { client, informers, runtime: cri, log, cgroups, events = noEvents, now = Date.now } = around;
   const { runtime } = cri;
+  if (config.protectKernelDefaults) await requireKernelDefaults();
   await mkdir(config.rootDir, { recursive: true, mode: 0o750 });
   await mkdir(config.podLogsDir, { recursive: true, mode: 0o755 });
   const machine = await readMachine(config.rootDir);
@@ -194,6 +196,7 @@ export async function runKubelet(around: KubeletSurroundings): Promise<RunningKu
     machine: limits,
     maxBackOffMs: config.maxContainerBackOffMs,
     seccompRoot: path.join(config.rootDir, 'seccomp'),
+    seccompDefault: config.seccompDefault,
   });
   const sandboxes = new PodSandboxes({
     ...{ config, runtime, cgroups, machine: limits, classes, events, hostIps },

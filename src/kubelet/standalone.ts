@@ -37,7 +37,6 @@ export interface StandaloneOptions {
 /** Resolves when the signal has ended it in order. */
 export async function runStandalone(options: StandaloneOptions): Promise<void> {
   const { settings, kubeconfig, signal, log } = options;
-  for (const field of settings.unused) log.info('this field of the configuration has no use here', { field });
   const config = completeConfig({ nodeName: os.hostname().toLowerCase(), ...settings.kubelet });
   const closers: (() => unknown)[] = [];
   try {

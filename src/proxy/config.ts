@@ -95,6 +95,7 @@ export type ConfigOverrides = { readonly [Key in keyof ProxyConfig]?: ProxyConfi
 
 /** What a parsed file says; only what it says. */
 export function readConfigFile(document: unknown): ConfigOverrides {
+  requireKnown(document, '');
   const root = new Fields(document, '');
   if (root.text('apiVersion') !== API_VERSION || root.text('kind') !== KIND)
     throw refuse('apiVersion', `must be ${API_VERSION}, and kind ${KIND}`);
@@ -137,6 +138,44 @@ export function readConfigFile(document: unknown): ConfigOverrides {
     loggingFormat: (logging.text('format') || undefined) as ConfigOverrides['loggingFormat'],
     logVerbosity: logging.number('verbosity'),
   };
+}
+
+/** Every field of v1alpha1, dots leading into objects: what stands in none of these lines is a misspelling. */
+const KNOWN: ReadonlySet<string> = new Set(
+  [
+    'apiVersion kind featureGates clientConnection logging hostnameOverride bindAddress healthzBindAddress',
+    'metricsBindAddress bindAddressHardFail enableProfiling showHiddenMetricsForVersion mode iptables ipvs nftables',
+    'winkernel detectLocalMode detectLocal clusterCIDR nodePortAddresses oomScoreAdj conntrack configSyncPeriod',
+    'portRange windowsRunAsService',
+    ...within('clientConnection', 'kubeconfig acceptContentTypes contentType qps burst'),
+    ...within('iptables', 'masqueradeBit masqueradeAll localhostNodePorts syncPeriod minSyncPeriod'),
+    ...within(
+      'ipvs',
+      'syncPeriod minSyncPeriod scheduler excludeCIDRs strictARP tcpTimeout tcpFinTimeout udpTimeout',
+    ),
+    ...within('nftables', 'masqueradeBit masqueradeAll syncPeriod minSyncPeriod'),
+    ...within('winkernel', 'networkName sourceVip enableDSR rootHnsEndpointName forwardHealthCheckVip'),
+    ...within('detectLocal', 'bridgeInterface interfaceNamePrefix'),
+    ...within(
+      'conntrack',
+      'maxPerCore min tcpEstablishedTimeout tcpCloseWaitTimeout tcpBeLiberal udpTimeout',
+    ),
+    ...within('conntrack', 'udpStreamTimeout'),
+  ].flatMap((line) => line.split(' ')),
+);
+
+function within(field: string, names: string): string[] {
+  return names.split(' ').map((name) => `${field}.${name}`);
+}
+
+/** `logging` and `featureGates` hold what they hold: nothing of theirs is read here. */
+function requireKnown(value: unknown, above: string): void {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return;
+  for (const [name, inner] of Object.entries(value)) {
+    const path = `${above}${name}`;
+    if (!KNOWN.has(path)) throw refuse(path, 'is no field of this configuration');
+    if ([...KNOWN].some((known) => known.startsWith(`${path}.`))) requireKnown(inner, `${path}.`);
+  }
 }
 
 /** Defaults, then each of the layers over what is before it. Empty text and undefined say nothing. */

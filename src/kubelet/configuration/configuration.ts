@@ -1,15 +1,16 @@
 // KubeletConfiguration v1beta1 and kubelet's flags together, as the settings of this kubelet. Pure.
-// Guarantees: unknown fields and wrong values are refused with their names; a flag wins over the file.
+// Guarantees: unknown fields, wrong values and what this kubelet does otherwise are refused with field and value; a flag
+// wins over the file.
 import { parseDocument } from 'yaml';
+import { sameJson } from '../../api/own.js';
 import type { KubeletConfig } from '../config.js';
 import { KubeletError, messageOf } from '../error.js';
-import { FIELDS, type Field, type ServerSettings, UNUSED } from './fields.js';
+import { FIELDS, type Field, type ServerSettings } from './fields.js';
+import { FIXED } from './fixed.js';
 
 export interface KubeletSettings {
   readonly kubelet: Partial<KubeletConfig>;
   readonly server: ServerSettings;
-  /** Fields that were given and are of no use here. */
-  readonly unused: readonly string[];
 }
 
 const SERVER_DEFAULTS: ServerSettings = {
@@ -35,8 +36,7 @@ export function readSettings(options: {
   readonly flags: Readonly<Record<string, string>>;
 }): KubeletSettings {
   const values: Values = new Map();
-  const unused: string[] = [];
-  if (options.file !== undefined) readFile(options.file, values, unused);
+  if (options.file !== undefined) readFile(options.file, values);
   for (const [name, given] of Object.entries(options.flags)) {
     const field = FIELDS.find(({ flag }) => flag === name);
     if (field === undefined) throw new KubeletError('InvalidConfig', `unknown flag: --${name}`);
@@ -54,10 +54,10 @@ export function readSettings(options: {
     );
   if (server.serverTLSBootstrap && server.tlsCertFile !== '')
     throw new KubeletError('InvalidConfig', 'serverTLSBootstrap: tlsCertFile already names a certificate');
-  return { kubelet: pick((key) => !isServer(key)), server, unused };
+  return { kubelet: pick((key) => !isServer(key)), server };
 }
 
-function readFile({ name, text }: { name: string; text: string }, values: Values, unused: string[]): void {
+function readFile({ name, text }: { name: string; text: string }, values: Values): void {
   try {
     const root = parse(text);
     const { apiVersion, kind, ...fields } = root;
@@ -67,7 +67,7 @@ function readFile({ name, text }: { name: string; text: string }, values: Values
       );
     if (kind !== 'KubeletConfiguration')
       throw wrong(`kind: must be KubeletConfiguration, not ${JSON.stringify(kind) ?? 'nothing'}`);
-    readObject(fields, '', values, unused);
+    readObject(fields, '', values);
   } catch (cause) {
     throw new KubeletError('InvalidConfig', `${name}: ${messageOf(cause)}`, { cause });
   }
@@ -82,20 +82,38 @@ function parse(text: string): Record<string, unknown> {
   return value as Record<string, unknown>;
 }
 
-function readObject(object: object, above: string, values: Values, unused: string[]): void {
+function readObject(object: object, above: string, values: Values): void {
   for (const [name, given] of Object.entries(object)) {
     const path = `${above}${name}`;
     const field = FIELDS.find((one) => one.path === path);
-    // null says "the default", as everywhere in Kubernetes.
+    const only = Object.hasOwn(FIXED, path) ? FIXED[path] : undefined;
+    // null says "the default", as everywhere in Kubernetes, and so does what is zero where zero makes no sense.
     if (field !== undefined) {
-      if (given !== null) values.set(field.target, field.kind.value(given, path));
-    } else if (UNUSED.has(path)) unused.push(path);
-    else if (FIELDS.some((one) => one.path?.startsWith(`${path}.`) === true)) {
+      if (given !== null && !isDefault(path, given)) values.set(field.target, field.kind.value(given, path));
+    } else if (only?.some((value) => sameJson(value, given)) || (only !== undefined && given === null))
+      continue;
+    else if (PATHS.some((one) => one.startsWith(`${path}.`))) {
       if (given === null) continue;
       if (typeof given !== 'object' || Array.isArray(given)) throw wrong(`${path}: is not an object`);
-      readObject(given, `${path}.`, values, unused);
-    } else throw wrong(`unknown field "${path}"`);
+      readObject(given, `${path}.`, values);
+    } else if (only === undefined) throw wrong(`unknown field "${path}"`);
+    else
+      throw wrong(
+        `${path}: ${JSON.stringify(given)} is not supported; leave it out, or say ${only.map((one) => JSON.stringify(one)).join(' or ')}`,
+      );
   }
 }
+
+const PATHS = [...FIELDS.flatMap(({ path }) => path ?? []), ...Object.keys(FIXED)];
+
+/** Whose zero Kubernetes replaces by its default; kubeadm writes them all. */
+const ZERO_IS_DEFAULT: ReadonlySet<string> = new Set([
+  ...['fileCheckFrequency', 'httpCheckFrequency', 'syncFrequency', 'nodeStatusUpdateFrequency'],
+  ...['nodeStatusReportFrequency', 'imageMinimumGCAge', 'evictionPressureTransitionPeriod'],
+  ...['containerRuntimeEndpoint', 'containerLogMonitorInterval'],
+]);
+
+const isDefault = (path: string, given: unknown): boolean =>
+  ZERO_IS_DEFAULT.has(path) && (given === '0s' || given === '');
 
 const wrong = (why: string) => new KubeletError('InvalidConfig', why);

@@ -2,6 +2,7 @@
 // Guarantees: a field stands here once; what it is called in the file, on the command line and in the code is one row.
 import { LOG_FORMATS, type LogFormat } from '../../api/log.js';
 import type { KubeletConfig } from '../config.js';
+import { CIPHER_SUITES } from '../server/cipherSuites.js';
 import * as is from './values.js';
 
 /** What the process around the kubelet is told in the same file. */
@@ -107,6 +108,11 @@ export const FIELDS: readonly Field[] = [
   row('shutdownGracePeriodCriticalPods', undefined, 'shutdownGracePeriodCriticalPods', is.durationOrZero),
   row('shutdownGracePeriodByPodPriority', undefined, 'shutdownGracePeriodByPodPriority', is.shutdownPeriods),
   row('allowedUnsafeSysctls', 'allowed-unsafe-sysctls', 'allowedUnsafeSysctls', is.textList),
+  row('seccompDefault', 'seccomp-default', 'seccompDefault', is.boolean),
+  row('protectKernelDefaults', 'protect-kernel-defaults', 'protectKernelDefaults', is.boolean),
+  row('enableDebuggingHandlers', 'enable-debugging-handlers', 'enableDebuggingHandlers', is.boolean),
+  row('tlsMinVersion', 'tls-min-version', 'tlsMinVersion', is.oneOf('', 'VersionTLS12', 'VersionTLS13')),
+  row('tlsCipherSuites', 'tls-cipher-suites', 'tlsCipherSuites', is.listOf(CIPHER_SUITES)),
   row('tlsCertFile', 'tls-cert-file', 'tlsCertFile', is.absolutePath),
   row('tlsPrivateKeyFile', 'tls-private-key-file', 'tlsPrivateKeyFile', is.absolutePath),
   row('authentication.x509.clientCAFile', 'client-ca-file', 'clientCAFile', is.absolutePath),
@@ -119,67 +125,3 @@ export const FIELDS: readonly Field[] = [
   row('logging.verbosity', undefined, 'logVerbosity', COUNT),
   row('containerRuntimeEndpoint', 'container-runtime-endpoint', 'containerRuntimeEndpoint', is.text),
 ];
-
-/** Fields that Kubernetes knows and this kubelet has no use for: taken without complaint, told once in the log. */
-export const UNUSED: ReadonlySet<string> = new Set([
-  ...['enableServer', 'streamingConnectionIdleTimeout', 'registryPullQPS', 'registryBurst', 'eventRecordQPS'],
-  ...[
-    'eventBurst',
-    'enableDebuggingHandlers',
-    'enableContentionProfiling',
-    'oomScoreAdj',
-    'volumeStatsAggPeriod',
-  ],
-  ...['kubeletCgroups', 'systemCgroups', 'cgroupDriver', 'cpuManagerPolicy', 'cpuManagerPolicyOptions'],
-  ...['cpuManagerReconcilePeriod', 'memoryManagerPolicy', 'topologyManagerPolicy', 'topologyManagerScope'],
-  ...['topologyManagerPolicyOptions', 'qosReserved', 'runtimeRequestTimeout', 'hairpinMode', 'runOnce'],
-  ...[
-    'cpuCFSQuotaPeriod',
-    'nodeStatusMaxImages',
-    'maxOpenFiles',
-    'contentType',
-    'kubeAPIQPS',
-    'kubeAPIBurst',
-  ],
-  ...['podsPerCore', 'enableControllerAttachDetach', 'protectKernelDefaults', 'makeIPTablesUtilChains'],
-  ...['iptablesMasqueradeBit', 'iptablesDropBit', 'featureGates', 'failSwapOn', 'memorySwap'],
-  ...['containerLogMaxWorkers', 'configMapAndSecretChangeDetectionStrategy', 'systemReservedCgroup'],
-  ...[
-    'kubeReservedCgroup',
-    'reservedSystemCPUs',
-    'enforceNodeAllocatable',
-    'volumePluginDir',
-    'kernelMemcgNotification',
-  ],
-  ...[
-    'logging.flushFrequency',
-    'logging.vmodule',
-    'logging.options',
-    'enableSystemLogHandler',
-    'enableSystemLogQuery',
-    'reservedMemory',
-  ],
-  ...[
-    'enableProfilingHandler',
-    'enableDebugFlagsHandler',
-    'seccompDefault',
-    'memoryThrottlingFactor',
-    'tracing',
-  ],
-  ...[
-    'localStorageCapacityIsolation',
-    'imageServiceEndpoint',
-    'failCgroupV1',
-    'singleProcessOOMKill',
-    'userNamespaces',
-  ],
-  ...[
-    'tlsCipherSuites',
-    'tlsMinVersion',
-    'mergeDefaultEvictionSettings',
-    'staticPodURLHeader',
-    'showHiddenMetricsForVersion',
-  ],
-  ...['imagePullCredentialsVerificationPolicy', 'preloadedImagesVerificationAllowlist'],
-  ...['authentication.webhook.cacheTTL', 'authorization.webhook'],
-]);

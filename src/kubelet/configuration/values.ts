@@ -119,6 +119,13 @@ export const textList = kind<readonly string[]>(
   (given) => given.split(',').filter((word) => word !== ''),
 );
 
+export const listOf = (words: readonly string[]) =>
+  kind<readonly string[]>(
+    `a list out of ${words.join(', ')}`,
+    (given) => (Array.isArray(given) && given.every((one) => words.includes(one)) ? given : undefined),
+    (given) => given.split(',').filter((word) => word !== ''),
+  );
+
 type Check = (value: unknown) => boolean;
 
 /** `separator` is what stands between name and value in a flag. */

@@ -20,6 +20,8 @@ export interface ContainerParts {
   readonly machine: MachineLimits;
   /** Where the node's own seccomp profiles lie. */
   readonly seccompRoot: string;
+  /** Those that name none get the runtime's. */
+  readonly seccompDefault?: boolean | undefined;
   /** Of a pod that has its own users. */
   readonly ids?: IdMapping | undefined;
   /** The container whose processes this one sees. */

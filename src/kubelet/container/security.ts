@@ -48,7 +48,15 @@ export function containerSecurity(
   pod: Pod,
   container: V1Container,
   image: Pick<Image, 'uid' | 'username'> | undefined,
-  { seccompRoot, ids }: { readonly seccompRoot: string; readonly ids?: IdMapping | undefined },
+  {
+    seccompRoot,
+    seccompDefault = false,
+    ids,
+  }: {
+    readonly seccompRoot: string;
+    readonly seccompDefault?: boolean | undefined;
+    readonly ids?: IdMapping | undefined;
+  },
 ): ContainerConfig['linux']['securityContext'] {
   const own = container.securityContext ?? {};
   const shared = pod.spec.securityContext ?? {};
@@ -59,6 +67,7 @@ export function containerSecurity(
   if (own.runAsNonRoot ?? shared.runAsNonRoot) refuseRoot(pod, container, runAsUser, image);
   const apparmor = own.appArmorProfile ?? shared.appArmorProfile;
   const selinuxOptions = own.seLinuxOptions ?? shared.seLinuxOptions;
+  const fallback = seccompDefault ? { type: 'RuntimeDefault' } : undefined;
   return {
     privileged,
     namespaceOptions: namespaceOptions(pod, ids),
@@ -70,7 +79,7 @@ export function containerSecurity(
     ...groupsPolicy(pod),
     seccomp: privileged
       ? { profileType: 'Unconfined' }
-      : seccomp(own.seccompProfile ?? shared.seccompProfile, seccompRoot),
+      : seccomp(own.seccompProfile ?? shared.seccompProfile ?? fallback, seccompRoot),
     ...(apparmor === undefined ? {} : { apparmor: profile(apparmor) }),
     ...(selinuxOptions === undefined ? {} : { selinuxOptions }),
     ...(own.capabilities === undefined

@@ -27,6 +27,7 @@ export interface StarterOptions {
   readonly now: () => number;
   readonly maxBackOffMs: number;
   readonly seccompRoot: string;
+  readonly seccompDefault?: boolean;
 }
 
 export interface StartRequest {
@@ -205,6 +206,7 @@ export class ContainerStarter {
         machine: machine(),
         ids: request.sandboxConfig.linux.securityContext.namespaceOptions.usernsOptions?.uids[0],
         seccompRoot: this.options.seccompRoot,
+        seccompDefault: this.options.seccompDefault,
       });
     });
   }

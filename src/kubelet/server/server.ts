@@ -12,6 +12,7 @@ import { messageOf } from '../error.js';
 import type { Access } from './access.js';
 import { admit } from './admit.js';
 import { checkpoint } from './checkpoint.js';
+import { cipherList } from './cipherSuites.js';
 import {
   HttpError,
   hasContainer,
@@ -36,6 +37,11 @@ export interface KubeletServerOptions {
     readonly key?: string;
     readonly clientCa: string | readonly string[];
   };
+  /** What both sides must speak; see KubeletConfig. */
+  readonly tlsMinVersion?: string;
+  readonly tlsCipherSuites?: readonly string[];
+  /** Off: neither logs nor a way into containers. On unless said otherwise. */
+  readonly enableDebuggingHandlers?: boolean;
   readonly access: Access;
   readonly runtime: RuntimeService;
   readonly pods: PodLookup;
@@ -57,7 +63,7 @@ export interface KubeletServer {
 
 export async function openKubeletServer(options: KubeletServerOptions): Promise<KubeletServer> {
   const { address, port, log } = options;
-  const server = https.createServer(secureContext(options.tls));
+  const server = https.createServer(secureContext(options, options.tls));
   const sockets = new Set<Duplex>();
   server.on('secureConnection', (socket) => {
     sockets.add(socket);
@@ -74,7 +80,7 @@ export async function openKubeletServer(options: KubeletServerOptions): Promise<
   const listening = await listen(server, { host: address, port });
   return {
     port: listening.port,
-    renew: (tls) => server.setSecureContext(secureContext(tls)),
+    renew: (tls) => server.setSecureContext(secureContext(options, tls)),
     close: () => {
       // Those that were upgraded are the server's no more.
       for (const socket of sockets) socket.destroy();
@@ -84,13 +90,31 @@ export async function openKubeletServer(options: KubeletServerOptions): Promise<
 }
 
 /** A certificate is asked for and not required: a caller may have a token instead. */
-const secureContext = ({ cert, key, clientCa }: KubeletServerOptions['tls']) => ({
+const secureContext = (
+  { tlsMinVersion, tlsCipherSuites = [] }: KubeletServerOptions,
+  { cert, key, clientCa }: KubeletServerOptions['tls'],
+) => ({
   ...(cert === undefined || key === undefined ? {} : { cert, key }),
   ca: typeof clientCa === 'string' ? clientCa : [...clientCa],
   requestCert: true,
   rejectUnauthorized: false,
-  minVersion: 'TLSv1.2' as const,
+  minVersion: tlsMinVersion === 'VersionTLS13' ? ('TLSv1.3' as const) : ('TLSv1.2' as const),
+  ciphers: cipherList(tlsCipherSuites),
 });
+
+const DEBUGGING: ReadonlySet<string> = new Set([
+  'logs',
+  'run',
+  'exec',
+  'attach',
+  'portForward',
+  'runningPods',
+]);
+
+function requireAllowed({ enableDebuggingHandlers = true }: KubeletServerOptions, kind: string): void {
+  if (!enableDebuggingHandlers && DEBUGGING.has(kind))
+    throw new HttpError(405, 'Debug endpoints are disabled.');
+}
 
 async function answer(
   options: KubeletServerOptions,
@@ -98,6 +122,7 @@ async function answer(
   response: http.ServerResponse,
 ): Promise<void> {
   const { route, query } = await admit(options.access, request);
+  requireAllowed(options, route.kind);
   switch (route.kind) {
     case 'healthz': {
       const problem = options.health?.();
@@ -173,6 +198,7 @@ async function upgrade(
   head: Buffer,
 ): Promise<void> {
   const { route, query } = await admit(options.access, request);
+  requireAllowed(options, route.kind);
   const found = await streamUrl(options, route, query);
   await joinStream({ request, socket, head, ...found });
 }

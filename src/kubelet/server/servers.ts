@@ -22,6 +22,7 @@ export async function openKubeletServers(
   options: Pick<KubeletServerOptions, 'tls' | 'access' | 'runtime' | 'log'>,
 ): Promise<KubeletServers> {
   const { address, port, readOnlyPort, healthzPort, healthzBindAddress, rootDir } = kubelet.config;
+  const { tlsMinVersion, tlsCipherSuites, enableDebuggingHandlers } = kubelet.config;
   const health = () => kubelet.unhealthy();
   const shared = {
     address,
@@ -37,7 +38,8 @@ export async function openKubeletServers(
   const close = async () => void (await Promise.all(opened.map((server) => server.close())));
   try {
     const checkpointsDir = path.join(rootDir, 'checkpoints');
-    const server = kept(await openKubeletServer({ ...shared, ...options, port, checkpointsDir }));
+    const limits = { tlsMinVersion, tlsCipherSuites, enableDebuggingHandlers };
+    const server = kept(await openKubeletServer({ ...shared, ...options, ...limits, port, checkpointsDir }));
     const readOnly = readOnlyPort && kept(await openReadOnly({ ...shared, port: readOnlyPort })).port;
     const healthz = kept(await openHealthz({ address: healthzBindAddress, port: healthzPort, health }));
     return {

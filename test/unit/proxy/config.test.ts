@@ -15,6 +15,19 @@ const file = (fields: object) => readConfigFile({ apiVersion: API_VERSION, kind:
 const node = { ips: ['192.168.0.1', 'fd00::1'], podCidrs: ['10.244.3.0/24', 'fd00:244:3::/64'] };
 
 describe('the configuration of a proxy', () => {
+  it.each([
+    ['clusterCidr', { clusterCidr: '10.0.0.0/8' }],
+    ['iptables.masqueradeall', { iptables: { masqueradeall: true } }],
+    ['conntrack.max', { conntrack: { max: 1 } }],
+  ])('refuses a field that is misspelt: %s', (path, fields) => {
+    const document = {
+      apiVersion: 'kubeproxy.config.k8s.io/v1alpha1',
+      kind: 'KubeProxyConfiguration',
+      ...fields,
+    };
+    expect(() => readConfigFile(document)).toThrow(`${path} is no field of this configuration`);
+  });
+
   it('is kube-proxy’s own where nothing is said', () => {
     expect(settle(file({}))).toEqual(DEFAULT_CONFIG);
   });

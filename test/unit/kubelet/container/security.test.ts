@@ -28,6 +28,17 @@ describe('security contexts', () => {
     expect(security({}, {}, image({ username: 'www' }))).toMatchObject({ runAsUsername: 'www' });
   });
 
+  test('without a profile of its own a container gets the runtime’s where that is the default', () => {
+    const seccompOf = (own: V1SecurityContext, seccompDefault: boolean) =>
+      containerSecurity(podOf({}), container('web', { securityContext: own }), image(), {
+        ...{ seccompRoot: '/s', seccompDefault },
+      }).seccomp?.profileType;
+    expect(seccompOf({}, false)).toBe('Unconfined');
+    expect(seccompOf({}, true)).toBe('RuntimeDefault');
+    expect(seccompOf({ seccompProfile: { type: 'Unconfined' } }, true)).toBe('Unconfined');
+    expect(seccompOf({ privileged: true }, true)).toBe('Unconfined');
+  });
+
   test('labels of SELinux reach the runtime: the pod’s for its sandbox, and for containers that say none', () => {
     const shared = { securityContext: { seLinuxOptions: { level: 's0:c1,c2' } } };
     expect(sandboxSecurity(podOf(shared)).selinuxOptions).toEqual({ level: 's0:c1,c2' });
