@@ -61,7 +61,7 @@ test.each([['src/cli/cluster/up.ts'], ['src/cli/cluster/agent.ts']])(
     const loaded = [...loadedWith('src/cli/main.ts', command)];
     expect(loaded).toContain('src/cluster/supervisor.ts');
     const heavy =
-      /^src\/(apiserver|cni|cri|dns|kubelet|scheduler|store)\/|^src\/client\/(?!error)|^src\/cluster\/(up|down|configuration|pki)|^proxy-modes|^(?!node:|commander)[@\w-]+$/;
+      /^src\/(apiserver|cni|cri|dns|kubelet|scheduler|store)\/|^src\/kernel\/addon|^src\/client\/(?!error)|^src\/cluster\/(up|down|configuration|pki)|^proxy-modes|^(?!node:|commander)[@\w-]+$/;
     expect(loaded.filter((file) => heavy.test(file))).toEqual([]);
   },
 );
