@@ -23,7 +23,6 @@ async function ask(answer: string, sent: Partial<Forwarded> = {}) {
   await once(server, 'listening');
   const target = {
     ...{ host: '127.0.0.1', port: (server.address() as AddressInfo).port, what: 'pod "web"' },
-    reach: { allowLoopback: true },
     isProxied: true,
     reach: { allowLoopback: true },
   };
