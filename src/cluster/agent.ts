@@ -27,7 +27,7 @@ import { runKubelet } from '../kubelet/kubelet.js';
 import { makeParts } from '../kubelet/parts.js';
 import { makeAccess } from '../kubelet/server/access.js';
 import { openKubeletServers } from '../kubelet/server/servers.js';
-import { podMtu, runOverlay, subnetFile, VXLAN_PORT } from '../network/overlay/overlay.js';
+import { podMtu, runOverlay, subnetFile } from '../network/overlay/overlay.js';
 import { setUpPodNetwork } from '../network/podNetwork.js';
 import { settle, trafficOf } from '../proxy/config.js';
 import { serveProxy } from '../proxy/serving.js';
@@ -189,7 +189,6 @@ async function startNetwork(options: AgentOptions, self: Informer<V1Node>, { cli
       nonMasqueradeCidrs: rangesOf(settings.nonMasqueradeCidrs),
       serviceCidrs: rangesOf(settings.serviceCidr),
       nodeIps,
-      carrierPort: settings.overlay === 'vxlan' ? VXLAN_PORT : undefined,
       mtu,
       nftTable: layout.networkTable,
       configDir: layout.cniConfigDir,
@@ -197,7 +196,6 @@ async function startNetwork(options: AgentOptions, self: Informer<V1Node>, { cli
     },
     { nft, route },
   );
-  nft.close();
   await writeFile(layout.subnetFile, subnetFile(node, { clusterCidrs, mtu }), { mode: 0o600 });
   const own = log.with({ part: 'overlay' });
   const recorder = makeEventRecorder(client, { component: 'overlay', host: settings.nodeName, log: own });
@@ -214,11 +212,14 @@ async function startNetwork(options: AgentOptions, self: Informer<V1Node>, { cli
     client,
     informers,
     route,
+    nft,
+    nftTable: layout.carrierTable,
     offload: openOffload(),
     log: own,
   });
   return async () => {
     await overlay.stop();
+    nft.close();
     route.close();
   };
 }

@@ -70,7 +70,10 @@ async function removeFromKernel(layout: Layout): Promise<void> {
     // What cannot be read never stands in the way of the rest.
     const settings = await readSettings(layout).catch(() => undefined);
     const clusterCidrs = settings === undefined ? [] : rangesOf(settings.clusterCidr);
-    await removeOverlay({ devices: layout.overlayDevices, clusterCidrs }, route);
+    await removeOverlay(
+      { devices: layout.overlayDevices, clusterCidrs, nftTable: layout.carrierTable },
+      { route, nft },
+    );
     await removePodNetwork({ bridge: layout.bridge, nftTable: layout.networkTable }, { nft, route });
     await clearNodes(layout, { nft, route });
     await restoreForwarding({ layout }, route);

@@ -47,6 +47,8 @@ export interface Layout {
   /** The devices to other nodes, one a family. */
   readonly overlayDevices: Readonly<Record<Family, string>>;
   readonly proxyTable: string;
+  /** Of rules about packets between nodes. */
+  readonly carrierTable: string;
   /** Data of further nodes on this machine, and the files that pin their networks. */
   readonly nodesDir: string;
   readonly netnsDir: string;
@@ -93,6 +95,7 @@ export function layoutOf(dataDir: string): Layout {
     networkTable: `trellis-pods-${id}`,
     overlayDevices: { IPv4: `trx-${id}`, IPv6: `trx6-${id}` },
     proxyTable: `trellis-proxy-${id}`,
+    carrierTable: `trellis-nodes-${id}`,
     nodesDir: inData('nodes'),
     netnsDir: inRun('netns'),
     underlay: `tru-${id}`,

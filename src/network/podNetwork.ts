@@ -2,17 +2,7 @@
 // Guarantees: both are written anew at every start and hold nothing of another's; `removePodNetwork` takes them away.
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import {
-  dport,
-  ip6Daddr,
-  ip6Saddr,
-  ipDaddr,
-  ipSaddr,
-  l4proto,
-  masquerade,
-  notrack,
-  rule,
-} from '../kernel/nftables/expressions.js';
+import { ip6Daddr, ip6Saddr, ipDaddr, ipSaddr, masquerade, rule } from '../kernel/nftables/expressions.js';
 import type { NftPort, NftRequest } from '../kernel/nftables/port.js';
 import type { RoutePort, RouteRequest } from '../kernel/route/port.js';
 import { randomMac } from './overlay/device.js';
@@ -30,8 +20,6 @@ export interface PodNetworkOptions {
   /** Ranges of services, and the node's addresses: both at most one a family. */
   readonly serviceCidrs: readonly string[];
   readonly nodeIps: readonly string[];
-  /** UDP port of the packets that carry those of pods between nodes; undefined when nothing carries them. */
-  readonly carrierPort?: number | undefined;
   /** Of pods; the link between the nodes decides. */
   readonly mtu?: number;
   readonly nftTable: string;
@@ -46,7 +34,6 @@ export interface PodNetworkPorts {
 }
 
 const SOURCE_NAT = 100;
-const BEFORE_TRACKING = -300;
 const FAMILIES = [
   {
     family: 'ip',
@@ -85,29 +72,14 @@ export function networkList({ name, bridge, podCidrs, mtu, stateDir }: PodNetwor
   };
 }
 
-/**
- * What leaves the cluster from a pod goes under the node's address: the world has no route back to pods. The packets
- * that carry those of pods are kept away from connection tracking: kernels before 5.7 break the checksum inside one whose
- * own address is translated, and tracking it would be work for nothing. Pure.
- */
-function podRules({
-  nftTable,
-  clusterCidrs,
-  carrierPort,
-  nonMasqueradeCidrs = [],
-}: PodNetworkOptions): NftRequest[] {
-  const families = FAMILIES.filter(({ isOurs }) => clusterCidrs.some(isOurs));
-  return [
-    ...masqueradeRules({
-      table: nftTable,
-      comment: 'Trellis: traffic of pods that leaves the cluster',
-      sources: clusterCidrs,
-      except: [...clusterCidrs, ...nonMasqueradeCidrs],
-    }),
-    ...(carrierPort === undefined
-      ? []
-      : families.flatMap(({ family }) => untracked({ family, table: nftTable }, carrierPort))),
-  ];
+/** What leaves the cluster from a pod goes under the node's address: the world has no route back to pods. Pure. */
+function podRules({ nftTable, clusterCidrs, nonMasqueradeCidrs = [] }: PodNetworkOptions): NftRequest[] {
+  return masqueradeRules({
+    table: nftTable,
+    comment: 'Trellis: traffic of pods that leaves the cluster',
+    sources: clusterCidrs,
+    except: [...clusterCidrs, ...nonMasqueradeCidrs],
+  });
 }
 
 /** Tables of its own, one a family, for what leaves ranges under the machine's address; those of that name are replaced. Pure. */
@@ -148,19 +120,6 @@ export function masqueradeRules(options: {
         priority: SOURCE_NAT,
       },
       ...rules.map((expressions): NftRequest => ({ do: 'add', kind: 'rule', ...at, chain, expressions })),
-    ];
-  });
-}
-
-function untracked(
-  at: { readonly family: 'ip' | 'ip6'; readonly table: string },
-  port: number,
-): NftRequest[] {
-  return (['prerouting', 'output'] as const).flatMap((hook): NftRequest[] => {
-    const chain = `carrier-${hook}`;
-    return [
-      { do: 'add', kind: 'chain', ...at, name: chain, type: 'filter', hook, priority: BEFORE_TRACKING },
-      { do: 'add', kind: 'rule', ...at, chain, expressions: rule(l4proto('udp'), dport(port), notrack) },
     ];
   });
 }

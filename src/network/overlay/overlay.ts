@@ -1,6 +1,6 @@
 // The overlay daemon of a node: watches Nodes and keeps the kernel's way to each of them.
 // Guarantees: one batch for what changed; what somebody else removed is put back; ending it leaves the network as it is; a
-// node whose statements cannot be true gets no way, and is told of.
+// node whose statements cannot be true gets no way, and is told of; with VXLAN, packets of nodes alone are taken.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { V1Node } from '../../api/gen/types.js';
 import { type Family, formatIp, parseCidr, parseIp } from '../../api/ip.js';
@@ -9,9 +9,11 @@ import type { Stored } from '../../api/object.js';
 import { NODES } from '../../api/resources.js';
 import type { Client } from '../../client/client.js';
 import type { Informer, Informers } from '../../client/informer.js';
+import type { NftPort } from '../../kernel/nftables/port.js';
 import type { OffloadPort } from '../../kernel/offload.js';
 import type { Address, Link } from '../../kernel/route/objects.js';
 import type { RouteEvent, RoutePort } from '../../kernel/route/port.js';
+import { carrierRules, withoutCarrierRules } from './carriers.js';
 import { type Ground, judgeClaims } from './claims.js';
 import { ensureDevice } from './device.js';
 import {
@@ -43,6 +45,9 @@ export interface OverlayOptions {
   readonly client: Client;
   readonly informers: Informers;
   readonly route: RoutePort;
+  readonly nft: NftPort;
+  /** For the rules about packets between nodes. */
+  readonly nftTable: string;
   /** For looking after checksums; without it they are left as they are. */
   readonly offload?: OffloadPort;
   /** Tells of a node that is not believed. */
@@ -71,6 +76,8 @@ class Overlay implements RunningOverlay {
   readonly #closers: (() => void)[] = [];
   /** What the kernel was last given. */
   readonly #known = new Map<Family, Entries>();
+  /** The nodes from which packets are taken, as the kernel was last told. */
+  readonly #carriers = new Map<Family, string>();
   /** The links that have this node's addresses, as they were then. */
   readonly #underlays = new Map<Family, Link>();
   /** Something was taken away since: the kernel is asked what it holds. */
@@ -133,7 +140,10 @@ class Overlay implements RunningOverlay {
   async #pass(): Promise<void> {
     this.#timer = undefined;
     if (this.#stopped) return;
-    if (this.#isInDoubt) this.#known.clear();
+    if (this.#isInDoubt) {
+      this.#known.clear();
+      this.#carriers.clear();
+    }
     this.#isInDoubt = false;
     try {
       await this.#sync();
@@ -175,6 +185,7 @@ class Overlay implements RunningOverlay {
     const device = backend === 'vxlan' ? devices[family] : parent.name;
     const side: Side = { family, backend, device, clusterCidrs };
     const peers = this.#peers(family, { podCidr, underlay: underlay.text });
+    if (backend === 'vxlan') await this.#admit(family, underlay.text, peers);
     const wanted = entriesFor(peers, side);
     const requests = difference(wanted, known ?? (await this.#found(side)));
     if (requests.length > 0) await route.apply(requests);
@@ -196,6 +207,16 @@ class Overlay implements RunningOverlay {
     const mtu = overlayMtu(backend, { mtu: parent.mtu ?? 0, family });
     const device = { name: devices[family], family, vni, port, local, parent, mtu, address };
     return ensureDevice({ ...device, mac: ownMac(own, family) }, route);
+  }
+
+  /** Before the way to them: what comes first from a new node is not lost. */
+  async #admit(family: Family, own: string, peers: readonly Peer[]): Promise<void> {
+    const { nft, nftTable: table, port = VXLAN_PORT } = this.options;
+    const nodes = peers.map(({ underlay }) => underlay).sort();
+    const text = [own, ...nodes].join(' ');
+    if (this.#carriers.get(family) === text) return;
+    await nft.commit(carrierRules({ table, family, port, own, peers: nodes }));
+    this.#carriers.set(family, text);
   }
 
   #peers(family: Family, own: Ground['own']): readonly Peer[] {
@@ -289,9 +310,10 @@ async function linkOf(ip: string, route: RoutePort): Promise<Link> {
 
 /** Success also when nothing of it is there. */
 export async function removeOverlay(
-  { devices, clusterCidrs }: Pick<OverlayOptions, 'devices' | 'clusterCidrs'>,
-  route: RoutePort,
+  { devices, clusterCidrs, nftTable }: Pick<OverlayOptions, 'devices' | 'clusterCidrs' | 'nftTable'>,
+  { route, nft }: Pick<OverlayOptions, 'route' | 'nft'>,
 ): Promise<void> {
+  await nft.commit(withoutCarrierRules(nftTable));
   const routes = (await route.routes()).filter((it) => isOverlayRoute(it, clusterCidrs));
   await route.apply([
     ...Object.values(devices).map((name) => ({ do: 'delete', kind: 'link', name, missingOk: true }) as const),

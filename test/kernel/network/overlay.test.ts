@@ -5,6 +5,8 @@ import type { V1Node } from '../../../src/api/gen/types.js';
 import { silentLog } from '../../../src/api/log.js';
 import type { Stored } from '../../../src/api/object.js';
 import { NODES } from '../../../src/api/resources.js';
+import { openNft } from '../../../src/kernel/nftables/adapter.js';
+import type { NftPort } from '../../../src/kernel/nftables/port.js';
 import { openOffload } from '../../../src/kernel/offload.js';
 import { openRoute } from '../../../src/kernel/route/adapter.js';
 import type { RouteEvent, RoutePort } from '../../../src/kernel/route/port.js';
@@ -18,11 +20,13 @@ import { until } from '../../support/until.js';
 
 const namespaces = netNsPerTest();
 const devices = { IPv4: 'vx4', IPv6: 'vx6' };
+const nftTable = 'trellis-nodes-test';
 const clusterCidrs = ['10.244.0.0/16', 'fd00:244::/48'];
 
 interface Host {
   readonly ns: TestNetNs;
   readonly route: RoutePort;
+  readonly nft: NftPort;
   readonly number: number;
 }
 
@@ -42,6 +46,13 @@ while True:
     for port in select.select(ports, [], [])[0]:
         data, origin = port.recvfrom(65536)
         if origin[2] != socket.PACKET_OUTGOING: ports[1 - ports.index(port)].send(data)
+`;
+
+/** One packet of a pod, as a VXLAN device of network 1 would send it: to an address, for the device with that MAC. */
+const FORGED = `
+import socket, sys
+frame = bytes.fromhex(sys.argv[2].replace(':', '')) + bytes(6) + b'\\x08\\x00' + bytes(46)
+socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'\\x08' + bytes(5) + b'\\x01\\x00' + frame, (sys.argv[1], 8472))
 `;
 
 /** Hosts on one switch, each with a bridge that holds the first address of its pods. */
@@ -65,7 +76,8 @@ async function makeHosts(count: number, isBad = false): Promise<Host[]> {
       { do: 'add', kind: 'address', dev: 'pods', address: `10.244.${number}.1/24` },
       { do: 'add', kind: 'address', dev: 'pods', address: `fd00:244:0:${number}::1/64`, flags: ['nodad'] },
     ]);
-    hosts.push({ ns, route, number });
+    const nft = namespaces.closing(await openNft(ns.path));
+    hosts.push({ ns, route, nft, number });
   }
   if (isBad) {
     const words = [`--net=${hub.path}`, 'python3', '-c', BAD_HARDWARE, 'port1', 'port2'];
@@ -97,7 +109,7 @@ function makeApi() {
 }
 
 function start(
-  { route, number, ns }: Host,
+  { route, nft, number, ns }: Host,
   api: ReturnType<typeof makeApi>,
   backend: Backend,
   nodeIps = [`192.168.7.${number}`, `fd00:7::${number}`],
@@ -111,6 +123,8 @@ function start(
     serviceCidrs: ['10.96.0.0/16'],
     ...api,
     route,
+    nft,
+    nftTable,
     offload: openOffload(ns.path),
     log: silentLog,
   });
@@ -155,11 +169,43 @@ describeWith(
         await until(async () => expect(await routes(one)).toEqual(['10.244.2.0/24', 'fd00:244:0:2::/64']));
 
         for (const overlay of overlays) await overlay.stop();
-        await removeOverlay({ devices, clusterCidrs }, one.route);
+        await removeOverlay({ devices, clusterCidrs, nftTable }, one);
         expect(await routes(one)).toEqual([]);
         expect((await one.route.links()).map(({ name }) => name).sort()).toEqual(['eth0', 'lo', 'pods']);
       },
     );
+
+    it('takes packets of pods from nodes alone', async () => {
+      const [one, two, stranger] = (await makeHosts(3)) as [Host, Host, Host];
+      const api = makeApi();
+      for (const { number } of [one, two]) api.set(node(number));
+      const overlays = [one, two].map((host) => start(host, api, 'vxlan'));
+      await Promise.all(overlays.map((overlay) => overlay.synced()));
+      await until(() => pings(two, one, 4));
+      const received = async () => {
+        const [link] = JSON.parse(await one.ns.run('ip', '-j', '-s', 'link', 'show', 'vx4'));
+        return link.stats64.rx.packets as number;
+      };
+      const mac = (await one.route.link('vx4'))?.mac ?? '';
+      const forge = () => stranger.ns.run('python3', '-c', FORGED, '192.168.7.1', mac);
+      const before = await received();
+      for (let packet = 0; packet < 5; packet++) await forge();
+      await pings(two, one, 4);
+      expect((await received()) - before).toBe(1);
+      // The very same packet, once its sender is a node.
+      const joined = node(
+        3,
+        annotationsOf('vxlan', [
+          { family: 'IPv4', underlay: '192.168.7.3', vtep: { vni: 1, mac: '02:00:00:00:00:03' } },
+        ]),
+      );
+      api.set(joined);
+      await until(async () => {
+        const then = await received();
+        await forge();
+        expect(await received()).toBe(then + 1);
+      });
+    });
 
     // The kernel tells nobody of the IPv4 routes that go with a link.
     it.each(['vxlan', 'host-gw'] as const)(

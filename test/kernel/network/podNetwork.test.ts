@@ -30,7 +30,6 @@ describeWith({ root: true, tools: ['nft', 'ip'] }, 'the pod network of a node', 
       nonMasqueradeCidrs: ['192.168.0.0/16'],
       serviceCidrs: ['10.96.0.0/12', 'fd00:10:96::/112'],
       nodeIps: ['192.168.9.1', 'fd00:9::1'],
-      carrierPort: 8472,
       nftTable: 'trellis-pods-test',
       configDir: path.join(dir, 'net.d'),
       stateDir: path.join(dir, 'state'),
@@ -57,7 +56,6 @@ describeWith({ root: true, tools: ['nft', 'ip'] }, 'the pod network of a node', 
     expect(rules).toContain(
       'ip6 saddr fd00:10:244::/56 ip6 daddr != fd00:10:244::/56 ip6 daddr != ff00::/8 masquerade',
     );
-    expect(rules.match(/udp dport 8472 notrack/g)).toHaveLength(4);
     expect(JSON.parse(readFileSync(path.join(dir, 'net.d', '10-trellis.conflist'), 'utf8')).name).toBe('net');
 
     await setUpPodNetwork(options, ports);

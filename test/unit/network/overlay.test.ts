@@ -4,6 +4,7 @@ import type { V1Node } from '../../../src/api/gen/types.js';
 import { silentLog } from '../../../src/api/log.js';
 import type { Stored } from '../../../src/api/object.js';
 import { NODES } from '../../../src/api/resources.js';
+import { FakeNft } from '../../../src/kernel/nftables/fake.js';
 import { FakeRoute } from '../../../src/kernel/route/fake.js';
 import { difference, entriesFor, entriesFound } from '../../../src/network/overlay/entries.js';
 import { removeOverlay, runOverlay, subnetFile } from '../../../src/network/overlay/overlay.js';
@@ -159,17 +160,22 @@ describe('the daemon', () => {
     } as const;
     const refusals: string[] = [];
     const refused = (it: Stored<V1Node>, why: string) => void refusals.push(`${it.metadata.name}: ${why}`);
-    const overlay = runOverlay({ ...run, client, informers, route, refused, log: silentLog });
+    const nft = new FakeNft();
+    const nftTable = 'trellis-nodes-test';
+    const overlay = runOverlay({ ...run, client, informers, route, nft, nftTable, refused, log: silentLog });
     closers.push(() => overlay.stop());
     await overlay.synced();
     const routes = async () =>
       (await route.routes({ dev: 'vx4' })).map(({ destination }) => destination).sort();
-    return { route, client, informers, overlay, routes, refusals };
+    const carriers = async () =>
+      (await nft.elements({ family: 'ip', table: nftTable, set: 'nodes' })).map(({ key }) => key).sort();
+    return { route, nft, nftTable, client, informers, overlay, routes, carriers, refusals };
   }
 
   it('makes no way to a node that states what it cannot have, and tells of it', async () => {
     const everything = { ...told(3), spec: { podCIDRs: ['0.0.0.0/0'] } };
-    const { routes, refusals } = await start(node(1), told(2), everything);
+    const { routes, carriers, refusals } = await start(node(1), told(2), everything);
+    expect(await carriers()).toEqual(['192.168.0.2']);
     expect(await routes()).toEqual(['10.244.2.0/24']);
     expect(refusals).toEqual(["n3: its range 0.0.0.0/0 is not within the cluster's, 10.244.0.0/16"]);
   });
@@ -181,7 +187,10 @@ describe('the daemon', () => {
   });
 
   it('tells where it is, follows the others, and puts back what was removed', async () => {
-    const { route, client, informers, routes, overlay } = await start(node(1), told(2));
+    const { route, nft, nftTable, client, informers, routes, carriers, overlay } = await start(
+      node(1),
+      told(2),
+    );
     expect(await route.link('vx4')).toMatchObject({
       mtu: 1450,
       up: true,
@@ -198,13 +207,16 @@ describe('the daemon', () => {
     await until(async () => expect(await routes()).toEqual(['10.244.2.0/24', '10.244.3.0/24']));
     informers.of(NODES).remove('n2');
     await until(async () => expect(await routes()).toEqual(['10.244.3.0/24']));
+    expect(await carriers()).toEqual(['192.168.0.3']);
     expect(await route.neighbours({ dev: 'vx4', family: 'bridge' })).toHaveLength(1);
 
     await route.apply([{ do: 'delete', kind: 'link', name: 'vx4' }]);
     await until(async () => expect(await routes()).toEqual(['10.244.3.0/24']));
 
     await overlay.stop();
-    for (let again = 0; again < 2; again++) await removeOverlay({ devices, clusterCidrs }, route);
+    for (let again = 0; again < 2; again++)
+      await removeOverlay({ devices, clusterCidrs, nftTable }, { route, nft });
+    expect(await nft.tables()).toEqual([]);
     expect((await route.links()).map(({ name }) => name)).toEqual(['lo', 'eth0']);
   });
 });
