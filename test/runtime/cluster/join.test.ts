@@ -173,7 +173,7 @@ describe('a control plane that can be joined', () => {
       await expect(attempt(wish)).rejects.toMatchObject({
         ...{ code: 'NAME_TAKEN', message: expect.stringMatching(/node "taken" that is Ready.*--node-name/) },
       });
-      expect(await readdir(layout.dataDir)).toEqual(['supervisor.lock']);
+      expect(await readdir(layout.dataDir)).toEqual([]);
     });
 
     it('whose name a node has that is not Ready: no token gets its certificate', async () => {
