@@ -3,7 +3,14 @@
 import { reportFailure } from './lib/failure.mjs';
 import { prepareNativeTests } from './lib/nativeTests.mjs';
 import { runVisibly } from './lib/run.mjs';
-import { isPassed, parseTestArguments, planStages, summarize, TEST_USAGE } from './lib/stages.mjs';
+import {
+  besideEachOther,
+  isPassed,
+  parseTestArguments,
+  planStages,
+  summarize,
+  TEST_USAGE,
+} from './lib/stages.mjs';
 import { createSteps } from './lib/steps.mjs';
 import { inTree, root } from './lib/tree.mjs';
 import { runVitest, runVitestInVm } from './lib/vitest.mjs';
@@ -34,9 +41,11 @@ async function runStages(stages, vitestArgs) {
     runners.native = () => run({ words: isAlone ? vitestArgs : [] });
   }
   const results = [];
-  for (const { name, runner, projects } of stages) {
-    createSteps().note(`\n== ${name}`);
-    results.push(await timed(name, () => runners[runner]({ projects, vitestArgs })));
+  for (const group of besideEachOther(stages)) {
+    createSteps().note(`\n== ${group.map(({ name }) => name).join(', and beside it ')}`);
+    const run = ({ name, runner, projects }, index) =>
+      timed(name, () => runners[runner]({ projects, vitestArgs, mark: index === 0 ? '' : `${name} | ` }));
+    results.push(...(await Promise.all(group.map(run))));
   }
   return results;
 }

@@ -4,8 +4,8 @@
 // one that needed many second tries.
 import { seconds } from './steps.mjs';
 
-const HOST_PROJECTS = ['unit', 'kernel', 'runtime', 'e2e'];
-const PROJECTS = [...HOST_PROJECTS, 'native', 'vm'];
+const HOST_PROJECTS = ['unit', 'kernel', 'runtime'];
+const PROJECTS = [...HOST_PROJECTS, 'e2e', 'native', 'vm'];
 /** Tests of one run that may pass at their second try. */
 const MAX_RETRIED = 2;
 const SLOWEST_TESTS = 20;
@@ -25,10 +25,14 @@ export function parseTestArguments(args) {
   return { projects: args.slice(0, split), vitestArgs: args.slice(split) };
 }
 
-/** The stages for the named projects; without a name, everything including lint and types. */
+/**
+ * The stages for the named projects; without a name, everything including lint and types. One that is `beside` another runs
+ * at the same time: clusters wait most of theirs.
+ */
 export function planStages(projects) {
   const all = projects.length === 0;
-  const onHost = HOST_PROJECTS.filter((name) => all || projects.includes(name));
+  const isWanted = (name) => all || projects.includes(name);
+  const onHost = HOST_PROJECTS.filter(isWanted);
   return [
     ...(all
       ? [
@@ -37,10 +41,22 @@ export function planStages(projects) {
         ]
       : []),
     ...(onHost.length > 0 ? [{ name: onHost.join(' '), runner: 'vitest', projects: onHost }] : []),
+    ...(isWanted('e2e') ? [{ name: 'e2e', runner: 'vitest', projects: ['e2e'] }] : []),
+    ...(isWanted('vm') ? [{ name: 'vm', runner: 'vm', projects: ['vm'], beside: 'e2e' }] : []),
     // After those that wait much, beside which it is built.
-    ...(all || projects.includes('native') ? [{ name: 'native', runner: 'native' }] : []),
-    ...(all || projects.includes('vm') ? [{ name: 'vm', runner: 'vm', projects: ['vm'] }] : []),
+    ...(isWanted('native') ? [{ name: 'native', runner: 'native' }] : []),
   ];
+}
+
+/** Stages in the groups that run at the same time, one group after the other. */
+export function besideEachOther(stages) {
+  const groups = [];
+  for (const stage of stages) {
+    const last = groups.at(-1);
+    if (last !== undefined && stage.beside === last[0].name) last.push(stage);
+    else groups.push([stage]);
+  }
+  return groups;
 }
 
 /** Whether every stage passed, at least one test ran, and no more than MAX_RETRIED needed a second try. */

@@ -32,8 +32,11 @@ export async function runVitest({ projects, vitestArgs, env: more = {} }) {
   }
 }
 
-/** As runVitest, through scripts/vm; the counts come back as a marked line of output. Long proofs get the time they need. */
-export function runVitestInVm({ projects, vitestArgs, env: more = {} }) {
+/**
+ * As runVitest, through scripts/vm; the counts come back as a marked line of output. Long proofs get the time they need.
+ * `mark` is put before each line, to tell them from those of what runs beside.
+ */
+export function runVitestInVm({ projects, vitestArgs, env: more = {}, mark = '' }) {
   const { CI, TRELLIS_PROOF } = { ...process.env, ...more };
   const handedOn = Object.entries({ ...more, CI, TRELLIS_PROOF }).flatMap(([name, value]) =>
     value ? [`${name}=${value}`] : [],
@@ -47,7 +50,7 @@ export function runVitestInVm({ projects, vitestArgs, env: more = {} }) {
     let counts;
     createInterface({ input: child.stdout }).on('line', (line) => {
       const at = line.indexOf(COUNTS_MARK);
-      if (at === -1) process.stdout.write(`${line}\n`);
+      if (at === -1) process.stdout.write(`${mark}${line}\n`);
       else counts = JSON.parse(line.slice(at + COUNTS_MARK.length));
     });
     child.on('error', reject);

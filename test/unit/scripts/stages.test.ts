@@ -1,7 +1,13 @@
 // What `npm test` runs for which arguments, and the summary it ends with.
 // Guarantees: a failed stage can never hide behind a row of passed tests, nor a run of nothing pass.
 import { describe, expect, test } from 'vitest';
-import { isPassed, parseTestArguments, planStages, summarize } from '../../../scripts/lib/stages.mjs';
+import {
+  besideEachOther,
+  isPassed,
+  parseTestArguments,
+  planStages,
+  summarize,
+} from '../../../scripts/lib/stages.mjs';
 
 test.each([
   ['nothing', [], { projects: [], vitestArgs: [] }],
@@ -17,13 +23,23 @@ test.each([
 });
 
 test.each([
-  ['everything', [], ['lint', 'types', 'unit kernel runtime e2e', 'native', 'vm']],
+  ['everything', [], ['lint', 'types', 'unit kernel runtime', 'e2e', 'vm', 'native']],
   ['the machine alone', ['vm'], ['vm']],
   ['one project', ['kernel'], ['kernel']],
   ['the native tests alone', ['native'], ['native']],
   ['both kinds', ['vm', 'unit'], ['unit', 'vm']],
 ])('stages for %s', (_, projects, names) => {
   expect(planStages(projects).map(({ name }: { name: string }) => name)).toEqual(names);
+});
+
+test.each([
+  ['everything', [], [['lint'], ['types'], ['unit kernel runtime'], ['e2e', 'vm'], ['native']]],
+  ['the machine without clusters', ['unit', 'vm'], [['unit'], ['vm']]],
+])('what runs beside each other of %s', (_, projects, groups) => {
+  const names = besideEachOther(planStages(projects)).map((group: { name: string }[]) =>
+    group.map(({ name }) => name),
+  );
+  expect(names).toEqual(groups);
 });
 
 const unit = { name: 'unit', ok: true, ms: 2210, counts: { passed: 80, failed: 0, skipped: 0 } };
