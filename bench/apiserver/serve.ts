@@ -11,6 +11,7 @@ import { bootstrap } from '../../src/apiserver/bootstrap.js';
 import { openApiServer } from '../../src/apiserver/server.js';
 import { APISERVER_USER, standardParts } from '../../src/apiserver/standard.js';
 import { openClient } from '../../src/client/typedClient.js';
+import { keepIdleMemorySmall } from '../../src/kernel/idleMemory.js';
 import { openLmdbStore } from '../../src/store/lmdb/store.js';
 
 const [what = '', folder = ''] = process.argv.slice(2);
@@ -18,6 +19,8 @@ const file = (name: string) => readFileSync(path.join(folder, name), 'utf8');
 const listen = { host: '127.0.0.1', port: 0 };
 
 async function apiserver(): Promise<number> {
+  // As the commands that serve do.
+  keepIdleMemorySmall();
   const store = await openLmdbStore({ path: path.join(folder, 'store') });
   const server = await openApiServer({
     store,

@@ -1,5 +1,6 @@
 // The N-API glue: arguments in, results out. Every call that may block runs on a libuv thread.
 // Guarantees: no JavaScript is touched off the main thread; what JavaScript forgets to close is closed with its object.
+#include <malloc.h>
 #include <napi.h>
 
 #include <cstring>
@@ -362,6 +363,13 @@ Napi::Value ReleaseMapped(const Napi::CallbackInfo& info) {
   }
 }
 
+// What malloc keeps of freed memory for later goes back to the kernel.
+void ReleaseFreed(const Napi::CallbackInfo&) {
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
+}
+
 Napi::Value LockFile(const Napi::CallbackInfo& info) {
   try {
     return Napi::Boolean::New(info.Env(), TryLockFile(info[0].As<Napi::Number>().Int32Value()));
@@ -387,6 +395,7 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("isRefused", Napi::Function::New<IsRefused>(env, "isRefused"));
   exports.Set("run", Napi::Function::New<Run>(env, "run"));
   exports.Set("releaseMappedPages", Napi::Function::New<ReleaseMapped>(env, "releaseMappedPages"));
+  exports.Set("releaseFreed", Napi::Function::New<ReleaseFreed>(env, "releaseFreed"));
   exports.Set("tryLockFile", Napi::Function::New<LockFile>(env, "tryLockFile"));
   exports.Set("removeNetNs", Napi::Function::New<RemoveNetNs>(env, "removeNetNs"));
   return exports;

@@ -18,6 +18,7 @@ import { openRuntime } from '../cri/client.js';
 import { runDns } from '../dns/dns.js';
 import { serversOf } from '../dns/forward.js';
 import { openCgroups } from '../kernel/cgroup/adapter.js';
+import { keepIdleMemorySmall } from '../kernel/idleMemory.js';
 import { openNft } from '../kernel/nftables/adapter.js';
 import { openOffload } from '../kernel/offload.js';
 import { openPleg } from '../kernel/pleg/adapter.js';
@@ -67,7 +68,7 @@ const POLL_MS = 20;
 /** Resolves when it has ended in order. */
 export async function runAgent(options: AgentOptions): Promise<void> {
   const { layout, settings, sink, signal, log } = options;
-  const closers: (() => unknown)[] = [];
+  const closers: (() => unknown)[] = [keepIdleMemorySmall()];
   // Times of the API are whole seconds.
   const startedAt = Math.floor(Date.now() / 1000) * 1000;
   try {

@@ -17,6 +17,7 @@ import { SharedObjects } from '../client/sharedObjects.js';
 import { openClient } from '../client/typedClient.js';
 import { ACCOUNT_NAMESPACE } from '../controllers/accounts.js';
 import { runControllers } from '../controllers/run.js';
+import { keepIdleMemorySmall } from '../kernel/idleMemory.js';
 import { covers } from '../kubelet/certificates/certificateManager.js';
 import { Extender } from '../scheduler/extenders/extender.js';
 import { runScheduler } from '../scheduler/scheduler.js';
@@ -77,11 +78,13 @@ export async function runServer(options: ServerOptions): Promise<void> {
       build: options.build,
     }),
   );
+  let stopReleasing: (() => void) | undefined;
   try {
     const { profiles, podInitialBackoffMs, podMaxBackoffMs, ...configured } = await savedScheduler(layout);
     const extenders = (configured.extenders ?? []).map((settings) => new Extender(settings));
     await step(sink, 'cluster policy', () => apiserver.ready());
     sink({ type: 'ready', who: 'server' });
+    stopReleasing = keepIdleMemorySmall();
     const ending = Promise.all([
       asUser(
         apiserver,
@@ -123,6 +126,7 @@ export async function runServer(options: ServerOptions): Promise<void> {
     await ending;
     for (const extender of extenders) extender.close();
   } finally {
+    stopReleasing?.();
     await apiserver.close();
     await store.close();
   }

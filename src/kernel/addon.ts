@@ -56,6 +56,8 @@ export interface Addon {
   isRefused(netns: NetNs, from: string, to: string, timeoutMs: number): Promise<boolean>;
   /** Takes a path without links; gives the bytes that this process maps of it. */
   releaseMappedPages(path: string): number;
+  /** Gives what malloc keeps of freed memory back to the kernel. */
+  releaseFreed(): void;
   /** Takes an open file's descriptor; see fileLock.ts. */
   tryLockFile(fd: number): boolean;
   /** Runs a program to its end inside a namespace. Standard input gets the chunks one after the other. */

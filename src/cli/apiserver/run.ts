@@ -21,6 +21,7 @@ import type { Layout } from '../../cluster/layout.js';
 import { ensurePki, type Pki } from '../../cluster/pki/files.js';
 import { nodeAddress } from '../../cluster/preflight.js';
 import { serviceAddress } from '../../cluster/serviceAddress.js';
+import { keepIdleMemorySmall } from '../../kernel/idleMemory.js';
 import { openStoreAt } from '../../store/place.js';
 import { makeLayout } from '../cluster/options.js';
 import { trellisBuild } from '../version.js';
@@ -39,6 +40,7 @@ export async function runApiServer({ flags, signal, log, told }: RunOptions): Pr
   const pki = await ensurePki(pkiOptions(flags, layout, address));
   const audit = await openAudit(flags, log);
   await makePrivateDir(layout.storeDir);
+  const stopReleasing = keepIdleMemorySmall();
   const store = await openStoreAt(flags, layout.storeDir);
   try {
     const apiserver = await openApiServer({ ...(await serverOptions(flags, pki, log)), store, ...audit });
@@ -50,6 +52,7 @@ export async function runApiServer({ flags, signal, log, told }: RunOptions): Pr
       await apiserver.close();
     }
   } finally {
+    stopReleasing();
     await store.close();
     await audit.audit?.sink.close();
   }

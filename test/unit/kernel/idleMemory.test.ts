@@ -1,0 +1,66 @@
+// When memory is given back, with a process that the test plays; and that it really is, in this one.
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { keepIdleMemorySmall } from '../../../src/kernel/idleMemory.js';
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] }));
+afterEach(() => void vi.useRealTimers());
+
+function played() {
+  const state = { resident: 100, busy: 0, released: 0, afterRelease: 100 };
+  const stop = keepIdleMemorySmall({
+    everyMs: 1000,
+    growthBytes: 50,
+    busyShare: 0.2,
+    resident: () => state.resident,
+    busy: () => state.busy,
+    release: () => {
+      state.released += 1;
+      state.resident = state.afterRelease;
+    },
+  });
+  return { state, stop };
+}
+
+describe('idle memory', () => {
+  it('is given back once the process has grown and is idle', () => {
+    const { state, stop } = played();
+    state.resident = 149;
+    vi.advanceTimersByTime(5000);
+    expect(state.released).toBe(0);
+    state.resident = 150;
+    vi.advanceTimersByTime(1000);
+    expect(state).toMatchObject({ released: 1, resident: 100 });
+    stop();
+    state.resident = 500;
+    vi.advanceTimersByTime(5000);
+    expect(state.released).toBe(1);
+  });
+  it('is left alone while the process is busy', () => {
+    const { state, stop } = played();
+    state.resident = 500;
+    state.busy = 0.5;
+    vi.advanceTimersByTime(10_000);
+    expect(state.released).toBe(0);
+    state.busy = 0.1;
+    vi.advanceTimersByTime(1000);
+    expect(state.released).toBe(1);
+    stop();
+  });
+  it('that is in use is collected once, not again and again', () => {
+    const { state, stop } = played();
+    state.resident = state.afterRelease = 500;
+    vi.advanceTimersByTime(60_000);
+    expect(state.released).toBe(1);
+    stop();
+  });
+  it('of buffers that nobody holds goes back to the kernel', () => {
+    let held: Buffer[] | undefined = Array.from({ length: 200 }, () => Buffer.alloc(1_000_000, 1));
+    const full = process.memoryUsage.rss();
+    expect(held).toHaveLength(200);
+    held = undefined;
+    const stop = keepIdleMemorySmall({ growthBytes: -1, busyShare: 2 });
+    vi.advanceTimersByTime(15_000);
+    stop();
+    expect(full - process.memoryUsage.rss()).toBeGreaterThan(150_000_000);
+  });
+});
