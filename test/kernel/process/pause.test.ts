@@ -31,8 +31,11 @@ describeWith({ root: true, tools: ['unshare', 'nsenter'], files: [PAUSE] }, 'the
     const holder = spawn('unshare', ['--pid', '--fork', '--kill-child', PAUSE]);
     started.push(holder);
     const pid = await until(() => childrenOf(holder.pid ?? 0)[0]);
-    // Forked is not yet started: until then it is still unshare.
-    await until(() => (readFileSync(`/proc/${pid}/comm`, 'utf8').trim() === 'pause' ? true : undefined));
+    // Forked is not yet started, and a signal that comes before it is waited for is lost on process 1.
+    await until(() => {
+      const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+      return /^Name:\s+pause$/m.test(status) && /^SigBlk:\s+0*[1-9a-f]/m.test(status) ? true : undefined;
+    });
     return { holder, pid };
   };
 
