@@ -34,7 +34,7 @@ describeWith({ root: true, tools: ['unshare', 'nsenter'], files: [PAUSE] }, 'the
     // Forked is not yet started, and a signal that comes before it is waited for is lost on process 1.
     await until(() => {
       const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-      return /^Name:\s+pause$/m.test(status) && /^SigBlk:\s+0*[1-9a-f]/m.test(status) ? true : undefined;
+      return /^Name:\s+pause$/m.test(status) && /^State:\s+S/m.test(status) ? true : undefined;
     });
     return { holder, pid };
   };

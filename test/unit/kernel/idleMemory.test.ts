@@ -54,13 +54,15 @@ describe('idle memory', () => {
     stop();
   });
   it('of buffers that nobody holds is collected', () => {
-    let held: Buffer[] | undefined = Array.from({ length: 100 }, () => Buffer.alloc(1_000_000, 1));
+    const empty = process.memoryUsage().arrayBuffers;
+    const lose = () => Array.from({ length: 100 }, () => Buffer.alloc(1_000_000, 1)).length;
+    lose();
     const full = process.memoryUsage().arrayBuffers;
-    expect(held).toHaveLength(100);
-    held = undefined;
+    // V8 itself may have collected some of them already.
+    expect(full - empty).toBeGreaterThan(30_000_000);
     const stop = keepIdleMemorySmall({ growthBytes: -1, busyShare: 2 });
     vi.advanceTimersByTime(15_000);
     stop();
-    expect(full - process.memoryUsage().arrayBuffers).toBeGreaterThan(90_000_000);
+    expect(process.memoryUsage().arrayBuffers - empty).toBeLessThan(10_000_000);
   });
 });
