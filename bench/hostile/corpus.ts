@@ -40,13 +40,13 @@ function shapes(): HostileRequest[] {
     request('nested objects', REVIEW, review(nested('{"a":', '}', 400_000).replace('}', '0}'))),
     request('9,999 nested brackets', REVIEW, review(nested('[', ']', 9_990))),
     request('200,000 unknown fields', REVIEW, `{${times(200_000, (i) => `"k${i}":0`)}}`),
-    request('99,000 unknown fields', REVIEW, `{"spec":{},${times(98_000, (i) => `"k${i}":0`)}}`),
-    request('a million empty objects', REVIEW, `[${times(990_000, () => '{}')}]`),
+    request('31,000 unknown fields', REVIEW, `{"spec":{},${times(31_000, (i) => `"k${i}":0`)}}`),
+    request('a million empty objects', REVIEW, `[${times(931_000, () => '{}')}]`),
     request('one long string', REVIEW, `{"spec":{},"a":"${'x'.repeat(SIZE - 100)}"}`),
     request('one long string of escapes', REVIEW, `{"spec":{},"a":"${'\\n'.repeat(SIZE / 2 - 100)}"}`),
     request('quotes that are escaped', REVIEW, `{"spec":{},"a":"${'\\\\\\"'.repeat(SIZE / 4 - 100)}"}`),
     request('a number of three million digits', REVIEW, `{"spec":{},"a":${'9'.repeat(SIZE - 100)}}`),
-    request('the same name 98,000 times', REVIEW, `{"spec":{},${times(98_000, () => '"a":0')}}`),
+    request('the same name 31,000 times', REVIEW, `{"spec":{},${times(31_000, () => '"a":0')}}`),
   ];
 }
 
@@ -58,12 +58,12 @@ function yaml(): HostileRequest[] {
   return [
     as('nested flow lists', `${head}x: ${nested('[', ']', 200_000)}`),
     as('nested block lists', `${head}x:\n  ${'- '.repeat(400_000)}a`),
-    as('many keys', `${head}data:\n${times(98_000, (i) => `  k${i}: v`, '\n')}`),
-    as('a plain text of three million characters', `${head}data:\n  a: ${'x '.repeat(SIZE / 2 - 100)}`),
-    as('aliases', `${head}data: &a {k: v}\n${times(50_000, (i) => `x${i}: *a`, '\n')}`),
-    as('anchors', `${head}data:\n${times(98_000, (i) => `  k${i}: &a${i} v`, '\n')}`),
-    as('comments', `${head}${'#\n'.repeat(SIZE / 2 - 100)}`),
-    as('quotes', `${head}data:\n  a: "${"''".repeat(SIZE / 2 - 100)}"`),
+    as('many keys', `${head}data:\n${times(31_000, (i) => `  k${i}: v`, '\n')}`),
+    as('a plain text of 1.5 million characters', `${head}data:\n  a: ${'x '.repeat(SIZE / 4 - 100)}`),
+    as('aliases', `${head}data: &a {k: v}\n${times(20_000, (i) => `x${i}: *a`, '\n')}`),
+    as('anchors', `${head}data:\n${times(31_000, (i) => `  k${i}: &a${i} v`, '\n')}`),
+    as('comments', `${head}${'#\n'.repeat(SIZE / 4 - 100)}`),
+    as('quotes', `${head}data:\n  a: "${"''".repeat(SIZE / 4 - 100)}"`),
   ];
 }
 
@@ -88,18 +88,18 @@ function protobuf(): HostileRequest[] {
       Buffer.concat([magic, typeMeta(kind), field(2, raw)]),
       { type },
     );
-  const containers = Buffer.concat(Array.from({ length: 98_000 }, () => field(2, Buffer.alloc(0))));
+  const containers = Buffer.concat(Array.from({ length: 31_000 }, () => field(2, Buffer.alloc(0))));
   const entries = Buffer.concat(
-    Array.from({ length: 98_000 }, (_, i) =>
+    Array.from({ length: 31_000 }, (_, i) =>
       field(2, Buffer.concat([field(1, Buffer.from(`k${i}`)), field(2, Buffer.from('v'))])),
     ),
   );
   const million = Buffer.concat(Array.from({ length: 1_400_000 }, () => Buffer.from([0x12, 0x00])));
   return [
-    as('98,000 containers', 'Pod', 'pods', field(2, containers)),
+    as('31,000 containers', 'Pod', 'pods', field(2, containers)),
     as('1.4 million containers', 'Pod', 'pods', field(2, million)),
     as(
-      '98,000 keys',
+      '31,000 keys',
       'ConfigMap',
       'configmaps',
       Buffer.concat([field(1, field(1, Buffer.from('hostile'))), entries]),
@@ -144,31 +144,31 @@ function patches(): HostileRequest[] {
       `[${times(60_000, () => '{"op":"test","path":"","value":1}')}]`,
     ),
     patch('a deep path', config, 'json', `[{"op":"add","path":"${'/a'.repeat(1_400_000)}","value":1}]`),
-    patch('90,000 keys', config, 'merge', `{"data":{${times(90_000, (i) => `"k${i}":"w"`)}}}`),
-    patch('90,000 keys taken away', config, 'merge', `{"data":{${times(90_000, (i) => `"k${i}":null`)}}}`),
+    patch('31,000 keys', config, 'merge', `{"data":{${times(31_000, (i) => `"k${i}":"w"`)}}}`),
+    patch('31,000 keys taken away', config, 'merge', `{"data":{${times(31_000, (i) => `"k${i}":null`)}}}`),
     patch(
-      '40,000 containers',
+      '15,500 containers',
       pod,
       'strategic',
-      `{"spec":{"containers":[${times(40_000, (i) => `{"name":"c${i}"}`)}]}}`,
+      `{"spec":{"containers":[${times(15_500, (i) => `{"name":"c${i}"}`)}]}}`,
     ),
     patch(
-      '40,000 containers taken away',
+      '10,000 containers taken away',
       pod,
       'strategic',
-      `{"spec":{"containers":[${times(30_000, (i) => `{"name":"c${i}","$patch":"delete"}`)}]}}`,
+      `{"spec":{"containers":[${times(10_000, (i) => `{"name":"c${i}","$patch":"delete"}`)}]}}`,
     ),
     patch(
-      'an order of 90,000',
+      'an order of 31,000',
       pod,
       'strategic',
-      `{"spec":{"$setElementOrder/containers":[${times(45_000, (i) => `{"name":"c${i}"}`)}]}}`,
+      `{"spec":{"$setElementOrder/containers":[${times(15_500, (i) => `{"name":"c${i}"}`)}]}}`,
     ),
     patch(
       'finalizers taken from a list',
       list,
       'strategic',
-      `{"metadata":{"$deleteFromPrimitiveList/finalizers":[${times(90_000, (i) => `"f${i}"`)}]}}`,
+      `{"metadata":{"$deleteFromPrimitiveList/finalizers":[${times(31_000, (i) => `"f${i}"`)}]}}`,
     ),
     patch(
       'a set of finalizers reversed',
@@ -177,10 +177,10 @@ function patches(): HostileRequest[] {
       `${applied('listed', `,"finalizers":${finalizers}`)}}`,
     ),
     patch(
-      '90,000 keys',
+      '31,000 keys',
       `${config}?fieldManager=b&force=true`,
       'apply',
-      `${applied('large', '')},"data":{${times(90_000, (i) => `"k${i}":"w"`)}}}`,
+      `${applied('large', '')},"data":{${times(31_000, (i) => `"k${i}":"w"`)}}}`,
     ),
   ];
 }
@@ -232,16 +232,16 @@ function values(): HostileRequest[] {
     ),
     role(
       'a large role that multiplies out',
-      `[{"verbs":${list(20_000, 'v')},"apiGroups":${list(20_000, 'g')},"resources":${list(20_000, 'r')},"resourceNames":${list(20_000, 'n')}}]`,
+      `[{"verbs":${list(7_500, 'v')},"apiGroups":${list(7_500, 'g')},"resources":${list(7_500, 'r')},"resourceNames":${list(7_500, 'n')}}]`,
     ),
     role(
-      '20,000 rules',
-      `[${times(14_000, (i) => `{"verbs":["get"],"apiGroups":[""],"resources":["r${i}"]}`)}]`,
+      '3,500 rules',
+      `[${times(3_500, (i) => `{"verbs":["get"],"apiGroups":[""],"resources":["r${i}"]}`)}]`,
     ),
     request(
       'value: CIDRs',
       `/apis/networking.k8s.io/v1/namespaces/${NAMESPACE}/networkpolicies`,
-      `{"apiVersion":"networking.k8s.io/v1","kind":"NetworkPolicy","metadata":{"name":"hostile"},"spec":{"podSelector":{},"egress":[{"to":[{"ipBlock":{"cidr":"10.0.0.0/8","except":[${times(90_000, (i) => `"10.${(i >> 16) & 255}.${(i >> 8) & 255}.${i & 255}/32"`)}]}}]}]}}`,
+      `{"apiVersion":"networking.k8s.io/v1","kind":"NetworkPolicy","metadata":{"name":"hostile"},"spec":{"podSelector":{},"egress":[{"to":[{"ipBlock":{"cidr":"10.0.0.0/8","except":[${times(31_000, (i) => `"10.${(i >> 16) & 255}.${(i >> 8) & 255}.${i & 255}/32"`)}]}}]}]}}`,
     ),
   ];
 }
@@ -278,11 +278,11 @@ function managedFields(): HostileRequest[] {
     (i) => `{"manager":"m${i}","operation":"Update","apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1":{}}`,
   );
   return [
-    put('90,000 fields', entry(`{"f:data":{${times(90_000, (i) => `"f:k${i}":{}`)}}}`)),
+    put('31,000 fields', entry(`{"f:data":{${times(31_000, (i) => `"f:k${i}":{}`)}}}`)),
     put('900 levels', entry(`${'{"f:a":'.repeat(900)}{}${'}'.repeat(900)}`)),
     put('9,000 levels', entry(`${'{"f:a":'.repeat(9000)}{}${'}'.repeat(9000)}`)),
     put(
-      '15,000 managers',
+      '5,000 managers',
       `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"large","managedFields":[${many}]},"data":{"a":"b"}}`,
     ),
   ];

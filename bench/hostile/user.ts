@@ -62,7 +62,7 @@ export async function prepare(place: Place, port: number): Promise<{ admin: Aske
       roleRef: { apiGroup: rbac, kind: 'ClusterRole', name: role },
       subjects: [{ kind: 'User', apiGroup: rbac, name: place.user.name }],
     });
-  const data = Object.fromEntries(Array.from({ length: 60_000 }, (_, index) => [`k${index}`, 'v']));
+  const data = Object.fromEntries(Array.from({ length: 30_000 }, (_, index) => [`k${index}`, 'v']));
   await make(admin, `${inside}/configmaps`, { metadata: { name: 'large' }, data });
   const finalizers = Array.from({ length: 20_000 }, (_, index) => `a.b/f${index}`);
   await make(admin, `${inside}/configmaps`, { metadata: { name: 'listed', finalizers } });

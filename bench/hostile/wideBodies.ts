@@ -1,6 +1,7 @@
 // Bodies that fill one list or map of a kind up to the largest size that the server takes. Pure.
 // Guarantees: every list and map that the schema of a kind reaches within DEPTH steps has one.
 
+import { MAX_VALUES } from '../../src/api/bodyBounds.js';
 import { schemas } from '../../src/api/gen/schemas.js';
 import type { KindDefinition } from '../../src/api/kind.js';
 import { apiVersionOf } from '../../src/api/resources.js';
@@ -8,8 +9,8 @@ import { apiVersionOf } from '../../src/api/resources.js';
 const DEPTH = 7;
 /** Below the 3 MiB of the server, so that it is the contents that are judged. */
 const BYTES = 3_000_000;
-/** As the server bounds them, a little less. */
-const MEMBERS = 99_000;
+/** As the server bounds them, a little less; objects in a list count twice. */
+const MEMBERS = MAX_VALUES - 1000;
 
 export interface WideBody {
   /** `pods spec.containers`. */
@@ -69,11 +70,13 @@ function wrap(path: readonly string[], head: string): { open: string; close: str
   return { open, close };
 }
 
+const isObjects = (code: string) => element(code.slice(2), 0).startsWith('{');
+
 function filled(code: string, room: number): string {
   const [begin, end] = code.startsWith('[]') ? '[]' : '{}';
   const parts: string[] = [];
   let size = 2;
-  for (let index = 0; parts.length < MEMBERS; index++) {
+  for (let index = 0; parts.length < (isObjects(code) ? MEMBERS / 2 : MEMBERS); index++) {
     const part = code.startsWith('[]')
       ? element(code.slice(2), index)
       : `"k${index}":${value(code.slice(2))}`;

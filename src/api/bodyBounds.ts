@@ -3,8 +3,8 @@
 
 /** As Go's own reader has it. */
 export const MAX_DEPTH = 10_000;
-/** Lists, objects, and what commas part in them: an object in a list counts twice. Large objects of real clusters have a tenth. */
-export const MAX_VALUES = 100_000;
+/** Lists, objects, and what commas part in them: an object in a list counts twice. Large objects of real clusters have half. */
+export const MAX_VALUES = 32_000;
 
 export const TOO_DEEP = 'exceeded max depth';
 export const TOO_MANY = `it holds more than ${MAX_VALUES} values`;

@@ -8,14 +8,18 @@ const MAX_DEPTH = 200;
 const MAX_TOKENS = 200_000;
 /** Each one is looked for in the whole document. */
 const MAX_ALIASES = 100;
+/** As large as an object can be stored, and half more: reading YAML costs ten times what JSON does. */
+const MAX_LENGTH = 1_500_000;
 
 type Pair = CST.CollectionItem;
 type Collection = CST.BlockMap | CST.BlockSequence | CST.FlowCollection;
 
+const TOO_MANY_ALIASES = `it has more than ${MAX_ALIASES} aliases`;
 const TOO_DEEP = `exceeded max depth of ${MAX_DEPTH}`;
 
 /** Why the text is refused; undefined when it is not, although it may still be wrong. */
 export function yamlObstacle(text: string): string | undefined {
+  if (text.length > MAX_LENGTH) return `it has more than ${MAX_LENGTH} characters`;
   return tokenObstacle(text) ?? treeObstacle(text);
 }
 
@@ -24,8 +28,11 @@ function tokenObstacle(text: string): string | undefined {
   let tokens = 0;
   let flow = 0;
   let onLine = 0;
+  let aliases = 0;
   for (const token of new Lexer().lex(text)) {
     tokens += 1;
+    if (token.startsWith('*')) aliases += 1;
+    if (aliases > MAX_ALIASES) return TOO_MANY_ALIASES;
     if (tokens > MAX_TOKENS) return `it has more than ${MAX_TOKENS} tokens`;
     if (token === '[' || token === '{') flow += 1;
     else if (token === ']' || token === '}') flow = Math.max(0, flow - 1);
@@ -54,7 +61,7 @@ function treeObstacle(text: string): string | undefined {
         if (value?.type === 'alias') aliases += 1;
       }
     }
-    if (aliases > MAX_ALIASES) return `it has more than ${MAX_ALIASES} aliases`;
+    if (aliases > MAX_ALIASES) return TOO_MANY_ALIASES;
     level = below;
   }
   return undefined;

@@ -111,6 +111,7 @@ function readEntry(
   let key = '';
   let value: unknown = code === 's' || code === 'y' ? '' : {};
   for (const field of wireFields(bytes)) {
+    spend(budget);
     if (field.number === 1) key = bytesOf(field.value).toString('utf8');
     if (field.number === 2) value = readValue(code, field.value, budget, depth);
   }

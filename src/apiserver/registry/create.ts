@@ -67,6 +67,7 @@ async function createNamed(
   complete(kind, draft);
   kind.defaults?.(draft);
   const writer = { id: context.manager, time: timestamp(machinery.now()) };
+  await turn(context);
   // Those that were given may be needed for another try.
   const entries = managedFields === undefined ? trackNew(kind, draft, writer) : copyJson(managedFields);
   await turn(context);

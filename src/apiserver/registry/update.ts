@@ -94,7 +94,7 @@ async function attemptUpdate(
   checkUid(context, draft, old);
   complete(kind, draft);
   const hooks = machinery.hooks.get(qualifiedResource(kind.type));
-  if (mode === 'user') await prepare(machinery, context, draft, old, tracked);
+  if (mode === 'user') await prepare(machinery, context, { draft, old, held, tracked });
   const companions = mode === 'user' ? await hooks?.beforeUpdate(draft, old) : undefined;
   try {
     await pause();
@@ -121,20 +121,23 @@ async function attemptUpdate(
   }
 }
 
-async function prepare(
-  machinery: Machinery,
-  context: WriteContext,
-  draft: DraftObject,
-  old: KubeObject,
-  tracked: boolean,
-) {
+interface Prepared {
+  readonly draft: DraftObject;
+  readonly old: KubeObject;
+  readonly held: CachedObject;
+  readonly tracked: boolean;
+}
+
+async function prepare(machinery: Machinery, context: WriteContext, { draft, old, held, tracked }: Prepared) {
   const { kind, subresource, manager } = context;
   keepServerFields(draft, old);
   if (subresource === '' && kind.hasStatus) draft.status = copyJson((old as DraftObject).status);
   kind.defaults?.(draft);
   kind.prepareForUpdate?.(draft, old, writeOf(machinery, context));
+  await turn(context, held.bytes.length);
   const writer = { id: manager, time: timestamp(machinery.now()) };
   const entries = tracked ? draft.metadata?.managedFields : trackWrite(kind, old, draft, writer);
+  await turn(context, held.bytes.length);
   await mutate(machinery, context, { operation: 'update', object: draft, old });
   keepServerFields(draft, old);
   countGeneration(kind, draft, old);

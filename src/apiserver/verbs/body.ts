@@ -103,6 +103,7 @@ export function decodeUtf8(bytes: Buffer): string {
 export async function readObject(call: Call, kind: KindDefinition): Promise<DraftObject> {
   const { data, json } = await readBody(call);
   if (data === undefined) throw statusError('BadRequest', 'the request has no body');
+  await call.step(json?.length ?? 0);
   return decodeAs(call, kind, data, json);
 }
 

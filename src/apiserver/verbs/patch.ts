@@ -52,12 +52,13 @@ export async function patchObject(
     mode: 'user',
     // What another form of the object shares with it is not known.
     isPure: call.served === undefined,
-    transform: (current) => {
+    transform: async (current) => {
       const patched = applyPatch({
         ...patch,
         document: touched(context, patch, fromStored(call, current)),
         model: formOf(kind, call).model,
       });
+      await call.step(context.sentBytes ?? 0);
       const draft = decodeAs(warned ? { ...call, warnings: [] } : call, kind, patched);
       warned = true;
       checkNames(context, draft);
