@@ -120,22 +120,22 @@ function patches(): HostileRequest[] {
     `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"${name}"${rest}}`;
   return [
     patch(
-      '10,000 additions to the front of a list',
+      '7,500 additions to the front of a list',
       list,
       'json',
-      `[${times(10_000, () => '{"op":"add","path":"/metadata/finalizers/0","value":"a.b/c"}')}]`,
+      `[${times(7_500, () => '{"op":"add","path":"/metadata/finalizers/0","value":"a.b/c"}')}]`,
     ),
     patch(
-      '10,000 copies of everything',
+      '7,500 copies of everything',
       config,
       'json',
-      `[${times(10_000, (i) => `{"op":"copy","from":"/data","path":"/x${i}"}`)}]`,
+      `[${times(7_500, (i) => `{"op":"copy","from":"/data","path":"/x${i}"}`)}]`,
     ),
     patch(
-      '10,000 tests of everything',
+      '7,500 tests of everything',
       config,
       'json',
-      `[${times(10_000, () => '{"op":"test","path":"/data","value":{"a":"b"}}')}]`,
+      `[${times(7_500, () => '{"op":"test","path":"/data","value":{"a":"b"}}')}]`,
     ),
     patch(
       '60,000 operations',
