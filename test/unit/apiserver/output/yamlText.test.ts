@@ -5,7 +5,7 @@ import { yamlObstacle } from '../../../../src/apiserver/output/yamlText.js';
 
 describe('a YAML text', () => {
   test.each<[string, string, RegExp]>([
-    ['of deep lists', '['.repeat(3_000_000), /max depth/],
+    ['of deep lists', '['.repeat(1_000_000), /max depth/],
     ['of deep lists without brackets', `${'- '.repeat(100_000)}x\n- y`, /max depth/],
     ['of keys of keys', '? '.repeat(100_000), /max depth/],
     [
@@ -16,7 +16,8 @@ describe('a YAML text', () => {
     ['whose key is a mapping', '? {a: b}\n: c', /a key must be a string/],
     ['with a key twice', 'a: 1\nb: 2\n"a": 3', /key "a" already set in map/],
     ['with a key twice inside', 'x:\n- {a: 1, a: 2}', /key "a" already set in map/],
-    ['of too many tokens', 'a: 1\n'.repeat(600_000), /tokens/],
+    ['of too many tokens', 'a: 1\n'.repeat(250_000), /tokens/],
+    ['of too many characters', `a: ${'x'.repeat(1_500_000)}`, /characters/],
     [
       'of many aliases',
       `a: &a 1\n${Array.from({ length: 200 }, (_, at) => `k${at}: *a`).join('\n')}`,
