@@ -1,5 +1,5 @@
 // What the plugins cost a node beside time: memory of a call, disk, and what they need of the host.
-// Guarantees: memory is the kernel's own account (ru_maxrss of wait4); static means no interpreter and nothing to load.
+// Guarantees: memory is the kernel's own account (ru_maxrss of wait4); static means no interpreter, without which nothing is loaded.
 import { readFileSync, statSync } from 'node:fs';
 import { inTurns } from '../lib/compare.js';
 import { againstLimit, againstPeer, type Figure } from '../lib/figure.js';
@@ -9,7 +9,6 @@ import { BenchNode } from './node.js';
 import { EXECUTABLE, PLUGINS, REFERENCE } from './plugins.js';
 
 const RUNS = 3;
-const PT_DYNAMIC = 2;
 const PT_INTERP = 3;
 
 async function peakMemory(plugins: string): Promise<number> {
@@ -41,7 +40,7 @@ function loaderHeaders(file: string): number {
     elf.readUInt16LE(0x38),
   ];
   const types = Array.from({ length: count }, (_, i) => elf.readUInt32LE(start + i * size));
-  return types.filter((type) => type === PT_DYNAMIC || type === PT_INTERP).length;
+  return types.filter((type) => type === PT_INTERP).length;
 }
 
 export async function executable(): Promise<Figure[]> {
