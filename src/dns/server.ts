@@ -168,7 +168,10 @@ async function serveTcp(options: DnsServerOptions, socket: Socket, load: Questio
     }
   };
   for await (const message of messagesOf(socket)) {
-    const answering = answerTo(message).finally(() => underWay.delete(answering));
+    // Nobody may be waiting for it when it fails.
+    const answering = answerTo(message)
+      .catch(() => void socket.destroy())
+      .finally(() => underWay.delete(answering));
     underWay.add(answering);
     if (underWay.size >= MAX_TCP_QUESTIONS) await Promise.race(underWay);
   }

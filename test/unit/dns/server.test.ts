@@ -258,6 +258,18 @@ describe('the name server', () => {
   });
 });
 
+it('a question over TCP that cannot be answered ends its connection, and nothing else', async () => {
+  const forwarder: Forwarder = { ask: () => Promise.reject(new Error('nobody to ask')) };
+  const options = { zone: zoneOf(1), forwarder, address: '127.0.0.1', port: 0, serves: [], log: silentLog };
+  const opened = await openDnsServer(options);
+  closers.push(() => opened.close());
+  const socket = net.connect(opened.port, '127.0.0.1');
+  const closed = new Promise((resolve) => socket.on('error', () => {}).once('close', resolve));
+  socket.write(withLength(ask('example.com')));
+  await closed;
+  expect((await overUdp(opened.port, ask('many.default.svc.cluster.local'))).answers).toHaveLength(1);
+});
+
 describe('a flood', () => {
   it('over one connection has a few questions under way, and the rest waits unread', async () => {
     const outside = await world(() => undefined);
