@@ -21,6 +21,9 @@ export interface ApiRequest {
 }
 
 /** A piece of a stream may be of memory that is used again when the next is asked for: see `owned`. */
+/** The largest body that a request may have. */
+export const MAX_BODY = 3 * 1024 * 1024;
+
 export type Body = Buffer | AsyncIterable<Uint8Array>;
 
 export interface ApiResponse {

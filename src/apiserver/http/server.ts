@@ -10,7 +10,7 @@ import { gzip } from 'node:zlib';
 import { subjectUser } from '../../api/certificates/subject.js';
 import type { Log } from '../../api/log.js';
 import { statusError } from '../../api/status.js';
-import { type ApiRequest, type ApiResponse, jsonResponse } from '../exchange.js';
+import { type ApiRequest, type ApiResponse, jsonResponse, MAX_BODY } from '../exchange.js';
 import type { Handler } from '../handler.js';
 import type { Credentials, UserInfo } from '../identity.js';
 import { LARGE_PIECE, PIECE } from '../registry/pieces.js';
@@ -34,7 +34,6 @@ export interface HttpsServerOptions {
   readonly log: Log;
 }
 
-const MAX_BODY = 3 * 1024 * 1024;
 const MAX_HEADERS = 64 * 1024;
 const GZIP_FROM = 128 * 1024;
 /** Nothing of an answer could be sent for so long: the client is stuck, or never meant to read. */

@@ -1,12 +1,9 @@
 // What a costly request waits for: room before its body is read, and a turn before each step of its work.
 // Guarantees: a request of little costs one look at its head; callers in the same process wait for no room.
-import type { ApiRequest } from '../exchange.js';
+import { type ApiRequest, MAX_BODY } from '../exchange.js';
 import type { RequestTrace } from '../requestTrace.js';
 import { BodyRoom } from './bodyRoom.js';
 import { COSTLY_BYTES, CostlySteps } from './costlySteps.js';
-
-/** What the server reads of a body whose size nobody told. */
-const UNTOLD_BYTES = 3 * 1024 * 1024;
 
 export interface Pacing {
   /** The request to hand on. */
@@ -38,7 +35,7 @@ export function makePacing({ room = new BodyRoom(), steps = new CostlySteps() } 
 function sizeOf({ headers }: ApiRequest): number {
   const told = headers['content-length'];
   if (told !== undefined) return Number(told);
-  return headers['transfer-encoding'] === undefined ? 0 : UNTOLD_BYTES;
+  return headers['transfer-encoding'] === undefined ? 0 : MAX_BODY;
 }
 
 function addLeave(trace: RequestTrace, release: () => void): void {

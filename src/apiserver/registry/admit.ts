@@ -27,6 +27,11 @@ export interface WriteContext {
   step?(bytes: number): Promise<void> | undefined;
 }
 
+/** Between two steps of costly work: on what the client sent, and on that many bytes beside it. */
+export function turn({ step, sentBytes = 0 }: WriteContext, bytes = 0): Promise<void> | undefined {
+  return step?.(Math.max(bytes, sentBytes));
+}
+
 export interface Subject {
   readonly operation: AdmissionRequest['operation'];
   readonly object?: Draft<KubeObject>;

@@ -8,7 +8,7 @@ import { alreadyExists, conflict, invalid, qualifiedResource, statusError } from
 import { StoreError } from '../../store/store.js';
 import { trackNew } from '../fields/created.js';
 import { type Machinery, timestamp, type Undo } from '../machinery.js';
-import { mutate, reserveAdmission, validateAdmission, type WriteContext, writeOf } from './admit.js';
+import { mutate, reserveAdmission, turn, validateAdmission, type WriteContext, writeOf } from './admit.js';
 import { encodeForStore, withRevision } from './encode.js';
 import { objectKey } from './keys.js';
 import { complete, type DraftObject, GENERATED_SUFFIX, generatedName, metaOf, stampNew } from './metadata.js';
@@ -103,11 +103,6 @@ async function createNamed(
   } finally {
     companions?.release?.();
   }
-}
-
-/** Between two steps of costly work. */
-export function turn({ step, sentBytes = 0 }: WriteContext, bytes = sentBytes): Promise<void> | undefined {
-  return step?.(Math.max(bytes, sentBytes));
 }
 
 /** Runs the write; what was taken for it is given back when it fails, or was only tried. */

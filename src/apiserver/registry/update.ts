@@ -10,9 +10,9 @@ import { conflict, invalid, notFound, qualifiedResource } from '../../api/status
 import { StoreError } from '../../store/store.js';
 import { trackWrite } from '../fields/track.js';
 import { type Machinery, timestamp } from '../machinery.js';
-import { mutate, reserveAdmission, validateAdmission, type WriteContext, writeOf } from './admit.js';
+import { mutate, reserveAdmission, turn, validateAdmission, type WriteContext, writeOf } from './admit.js';
 import type { CachedObject } from './cached.js';
-import { guarded, turn } from './create.js';
+import { guarded } from './create.js';
 import { mayBeRemoved } from './deletion.js';
 import { encodeForStore, withRevision } from './encode.js';
 import { objectKey } from './keys.js';
@@ -94,7 +94,7 @@ async function attemptUpdate(
   checkUid(context, draft, old);
   complete(kind, draft);
   const hooks = machinery.hooks.get(qualifiedResource(kind.type));
-  if (mode === 'user') await prepare(machinery, context, { draft, old, held, tracked });
+  if (mode === 'user') await prepare(machinery, context, { draft, old, tracked, pause });
   const companions = mode === 'user' ? await hooks?.beforeUpdate(draft, old) : undefined;
   try {
     await pause();
@@ -124,20 +124,24 @@ async function attemptUpdate(
 interface Prepared {
   readonly draft: DraftObject;
   readonly old: KubeObject;
-  readonly held: CachedObject;
   readonly tracked: boolean;
+  readonly pause: () => Promise<void> | undefined;
 }
 
-async function prepare(machinery: Machinery, context: WriteContext, { draft, old, held, tracked }: Prepared) {
+async function prepare(
+  machinery: Machinery,
+  context: WriteContext,
+  { draft, old, tracked, pause }: Prepared,
+) {
   const { kind, subresource, manager } = context;
   keepServerFields(draft, old);
   if (subresource === '' && kind.hasStatus) draft.status = copyJson((old as DraftObject).status);
   kind.defaults?.(draft);
   kind.prepareForUpdate?.(draft, old, writeOf(machinery, context));
-  await turn(context, held.bytes.length);
+  await pause();
   const writer = { id: manager, time: timestamp(machinery.now()) };
   const entries = tracked ? draft.metadata?.managedFields : trackWrite(kind, old, draft, writer);
-  await turn(context, held.bytes.length);
+  await pause();
   await mutate(machinery, context, { operation: 'update', object: draft, old });
   keepServerFields(draft, old);
   countGeneration(kind, draft, old);
