@@ -1,10 +1,14 @@
-// The N-API glue: arguments in, results out. Every call that may block runs on a libuv thread.
-// Guarantees: no JavaScript is touched off the main thread; what JavaScript forgets to close is closed with its object.
+// The N-API glue: arguments in, results out. Every call that may block runs on a libuv thread, long ones on threads of ours.
+// Guarantees: no JavaScript is touched off the main thread; what JavaScript forgets to close is closed with its object, and
+// what an environment left running (a program, a walk through a tree) ends with it.
 #include <malloc.h>
 #include <napi.h>
 
 #include <cstring>
 
+#include "addon/arguments.h"
+#include "addon/work.h"
+#include "base/error.h"
 #include "cgroup/stats.h"
 #include "netlink/nftables/events.h"
 #include "netlink/route/monitor.h"
@@ -14,84 +18,25 @@
 #include "process/mapped_file.h"
 #include "process/run.h"
 #include "session/channel.h"
+#include "tree/tree.h"
 
 namespace trellis {
 
 namespace {
-
-Napi::Error ToJsError(Napi::Env env, const CallError& error) {
-  Napi::Error out = Napi::Error::New(env, error.message);
-  out.Set("code", error.code);
-  out.Set("operation", error.operation);
-  out.Set("kernel", error.kernel);
-  out.Set("errno", Napi::Number::New(env, error.error));
-  if (error.index) out.Set("index", Napi::Number::New(env, static_cast<double>(*error.index)));
-  return out;
-}
-
-Napi::Value ToBuffer(Napi::Env env, std::string bytes) {
-  auto* owned = new std::string(std::move(bytes));
-  return Napi::Buffer<char>::NewOrCopy(env, owned->data(), owned->size(), [owned](Napi::Env, char*) { delete owned; });
-}
-
-// Runs `work` on a libuv thread and settles a promise with what `finish` makes of its result.
-template <class Result>
-class PromiseWork : public Napi::AsyncWorker {
- public:
-  using Work = std::function<Result()>;
-  using Finish = std::function<Napi::Value(Napi::Env, Result)>;
-
-  static Napi::Value Start(Napi::Env env, Work work, Finish finish) {
-    auto* self = new PromiseWork(env, std::move(work), std::move(finish));
-    Napi::Value promise = self->deferred_.Promise();
-    self->Queue();
-    return promise;
-  }
-
- private:
-  PromiseWork(Napi::Env env, Work work, Finish finish)
-      : AsyncWorker(env), deferred_(env), work_(std::move(work)), finish_(std::move(finish)) {}
-
-  void Execute() override {
-    try {
-      result_.emplace(work_());
-    } catch (...) {
-      error_ = CurrentError();
-      SetError(error_.message);
-    }
-    work_ = nullptr;  // what it holds is released off the main thread
-  }
-  void OnOK() override { deferred_.Resolve(finish_(Env(), std::move(*result_))); }
-  void OnError(const Napi::Error&) override { deferred_.Reject(ToJsError(Env(), error_).Value()); }
-
-  Napi::Promise::Deferred deferred_;
-  Work work_;
-  Finish finish_;
-  std::optional<Result> result_;
-  CallError error_;
-};
-
-NetNsSpec ReadNetNs(const Napi::Value& value) {
-  NetNsSpec spec;
-  if (value.IsString()) spec.path = value.As<Napi::String>().Utf8Value();
-  else if (value.IsNumber()) spec.pid = value.As<Napi::Number>().Int32Value();
-  return spec;
-}
-
-std::string ReadBuffer(const Napi::Value& value) {
-  const auto bytes = value.As<Napi::Uint8Array>();
-  return std::string(reinterpret_cast<const char*>(bytes.Data()), bytes.ByteLength());
-}
 
 template <class T>
 Napi::Value Wrap(Napi::Env env, Napi::FunctionReference* constructor, std::shared_ptr<T> inner) {
   return constructor->New({Napi::External<std::shared_ptr<T>>::New(env, &inner)});
 }
 
+constexpr size_t kPrograms = 16, kWalks = 4;
+
 struct Classes {
   Napi::FunctionReference channel;
   Napi::FunctionReference monitor;
   Napi::FunctionReference pleg;
+  Pool programs{kPrograms};
+  Pool walks{kWalks};
 };
 
 class ChannelObject : public Napi::ObjectWrap<ChannelObject> {
@@ -111,9 +56,7 @@ class ChannelObject : public Napi::ObjectWrap<ChannelObject> {
   }
 
   Napi::Value Apply(const Napi::CallbackInfo& info) {
-    std::vector<std::string> chunks;
-    const auto list = info[0].As<Napi::Array>();
-    for (uint32_t i = 0; i < list.Length(); ++i) chunks.push_back(ReadBuffer(list[i]));
+    auto chunks = ReadBuffers(info[0], "requests");
     return PromiseWork<std::string>::Start(
         info.Env(),
         [channel = Open(info.Env()), chunks = std::move(chunks)]() mutable { return channel->Apply(std::move(chunks)); },
@@ -139,7 +82,7 @@ class ChannelObject : public Napi::ObjectWrap<ChannelObject> {
 Napi::Value OpenChannel(const Napi::CallbackInfo& info) {
   return PromiseWork<std::shared_ptr<Channel>>::Start(
       info.Env(),
-      [family = info[0].As<Napi::String>().Utf8Value(), spec = ReadNetNs(info[1])] { return std::make_shared<Channel>(family, spec); },
+      [family = ReadName(info[0], "a family"), spec = ReadNetNs(info[1])] { return std::make_shared<Channel>(family, spec); },
       [](Napi::Env env, std::shared_ptr<Channel> channel) {
         return Wrap(env, &env.GetInstanceData<Classes>()->channel, std::move(channel));
       });
@@ -154,6 +97,7 @@ class MonitorObject : public Napi::ObjectWrap<MonitorObject> {
   }
   explicit MonitorObject(const Napi::CallbackInfo& info) : ObjectWrap(info), env_(info.Env()) {
     const NetNsSpec spec = ReadNetNs(info[0]);
+    if (!info[2].IsFunction()) Refuse(info[2], "a listener must be a function");
     events_ = Napi::ThreadSafeFunction::New(info.Env(), info[2].As<Napi::Function>(), "trellis.monitor", kQueue, 1);
     try {
       monitor_ = std::make_unique<netlink::Monitor>(spec.Open(), ReadSource(info[1]), [events = events_](std::string bytes) mutable { Deliver(events, std::move(bytes)); });
@@ -174,18 +118,15 @@ class MonitorObject : public Napi::ObjectWrap<MonitorObject> {
 
   // The kinds of routing events, or undefined for those of nf_tables.
   static netlink::EventSource ReadSource(const Napi::Value& value) {
-    if (!value.IsArray()) return netlink::NftEvents();
-    std::vector<std::string> kinds;
-    const auto list = value.As<Napi::Array>();
-    for (uint32_t i = 0; i < list.Length(); ++i) kinds.push_back(Napi::Value(list[i]).As<Napi::String>().Utf8Value());
-    return netlink::RouteEvents(kinds);
+    if (value.IsUndefined()) return netlink::NftEvents();
+    return netlink::RouteEvents(ReadTexts(value, "kinds of events"));
   }
 
   static void Deliver(Napi::ThreadSafeFunction& events, std::string bytes) {
     auto* owned = new std::string(std::move(bytes));
     const auto status = events.BlockingCall(owned, [](Napi::Env env, Napi::Function listener, std::string* taken) {
-      listener.Call({ToBuffer(env, std::move(*taken))});
-      delete taken;
+      const std::unique_ptr<std::string> bytes(taken);  // freed also when the listener throws
+      if (env != nullptr) listener.Call({ToBuffer(env, std::move(*bytes))});
     });
     if (status != napi_ok) delete owned;
   }
@@ -227,18 +168,14 @@ class PlegObject : public Napi::ObjectWrap<PlegObject> {
   explicit PlegObject(const Napi::CallbackInfo& info) : ObjectWrap(info) {}
 
  private:
-  // The lists of a full node are megabytes: they are read where they are, and held until the work is over.
+  // Copied: JavaScript may write to the buffers, or give them away, while the work goes on.
   Napi::Value Diff(const Napi::CallbackInfo& info) {
-    const auto sandboxes = info[0].As<Napi::Uint8Array>(), containers = info[1].As<Napi::Uint8Array>();
-    const Bytes sandboxBytes{sandboxes.Data(), sandboxes.ByteLength()};
-    const Bytes containerBytes{containers.Data(), containers.ByteLength()};
-    const auto held = std::make_shared<Napi::ObjectReference>(Napi::Persistent(Napi::Object::New(info.Env())));
-    held->Set("sandboxes", sandboxes);
-    held->Set("containers", containers);
     return PromiseWork<pleg::Changes>::Start(
         info.Env(),
-        [differ = differ_, sandboxBytes, containerBytes] { return differ->Diff(sandboxBytes, containerBytes); },
-        [held](Napi::Env env, pleg::Changes changes) {
+        [differ = differ_, sandboxes = ReadBuffer(info[0]), containers = ReadBuffer(info[1])] {
+          return differ->Diff(BytesOf(sandboxes), BytesOf(containers));
+        },
+        [](Napi::Env env, pleg::Changes changes) {
           auto out = Napi::Object::New(env);
           out.Set("changed", ToBuffer(env, std::move(changes.json)));
           out.Set("token", Napi::Number::New(env, static_cast<double>(changes.token)));
@@ -246,12 +183,11 @@ class PlegObject : public Napi::ObjectWrap<PlegObject> {
         });
   }
 
-  void Commit(const Napi::CallbackInfo& info) {
-    differ_->Commit(static_cast<uint64_t>(info[0].As<Napi::Number>().Int64Value()));
-  }
+  static Bytes BytesOf(const std::string& text) { return {reinterpret_cast<const uint8_t*>(text.data()), text.size()}; }
+
+  void Commit(const Napi::CallbackInfo& info) { differ_->Commit(static_cast<uint64_t>(ReadWhole(info[0], "a token", 0, 1LL << 53))); }
 
   Napi::Value Pods(const Napi::CallbackInfo& info) { return ToBuffer(info.Env(), differ_->Pods()); }
-
 
   std::shared_ptr<pleg::Differ> differ_ = std::make_shared<pleg::Differ>();
 };
@@ -260,13 +196,13 @@ Napi::Value OpenPleg(const Napi::CallbackInfo& info) { return info.Env().GetInst
 
 // Takes the mounts, the groups as lines, and a byte a group that says whether its network is wanted; gives rows of doubles.
 Napi::Value ReadCgroups(const Napi::CallbackInfo& info) {
-  const auto given = info[0].As<Napi::Object>();
-  const auto text = [&given](const char* name) { return given.Get(name).As<Napi::String>().Utf8Value(); };
+  const auto given = ReadObject(info[0], "the mounts of control groups");
+  const auto text = [&given](const char* name) { return ReadText(given.Get(name), name); };
   const cgroup::Mounts mounts{given.Get("v2").ToBoolean(), text("cpu"), text("cpuacct"), text("memory"), text("pids")};
-  const std::string groups = info[1].As<Napi::String>().Utf8Value();
-  const auto network = info[2].As<Napi::Uint8Array>();
+  const std::string groups = ReadText(info[1], "control groups");
+  const std::string network = ReadBuffer(info[2]);
   std::vector<cgroup::Request> requests;
-  for (size_t start = 0, i = 0; start < groups.size() && i < network.ByteLength(); i++) {
+  for (size_t start = 0, i = 0; start < groups.size() && i < network.size(); i++) {
     const size_t end = std::min(groups.find('\n', start), groups.size());
     requests.push_back({groups.substr(start, end - start), network[i] != 0});
     start = end + 1;
@@ -282,37 +218,37 @@ Napi::Value ReadCgroups(const Napi::CallbackInfo& info) {
 
 Napi::Value CreateNetNs(const Napi::CallbackInfo& info) {
   return PromiseWork<bool>::Start(
-      info.Env(), [path = info[0].As<Napi::String>().Utf8Value()] { return NetNs::Create(path), true; },
+      info.Env(), [path = ReadName(info[0], "a path")] { return NetNs::Create(path), true; },
       [](Napi::Env env, bool) { return env.Undefined(); });
 }
 
 Napi::Value RemoveNetNs(const Napi::CallbackInfo& info) {
   return PromiseWork<bool>::Start(
-      info.Env(), [path = info[0].As<Napi::String>().Utf8Value()] { return NetNs::Remove(path), true; },
+      info.Env(), [path = ReadName(info[0], "a path")] { return NetNs::Remove(path), true; },
       [](Napi::Env env, bool) { return env.Undefined(); });
 }
 
 Napi::Value TxChecksum(const Napi::CallbackInfo& info) {
   return PromiseWork<bool>::Start(
       info.Env(),
-      [spec = ReadNetNs(info[0]), device = info[1].As<Napi::String>().Utf8Value()] { return ReadTxChecksum(spec.Open(), device); },
+      [spec = ReadNetNs(info[0]), device = ReadName(info[1], "a device")] { return ReadTxChecksum(spec.Open(), device); },
       [](Napi::Env env, bool on) { return Napi::Boolean::New(env, on); });
 }
 
 Napi::Value SetTxChecksum(const Napi::CallbackInfo& info) {
   return PromiseWork<bool>::Start(
       info.Env(),
-      [spec = ReadNetNs(info[0]), device = info[1].As<Napi::String>().Utf8Value(), on = info[2].As<Napi::Boolean>().Value()] {
+      [spec = ReadNetNs(info[0]), device = ReadName(info[1], "a device"), on = ReadBool(info[2], "on")] {
         return WriteTxChecksum(spec.Open(), device, on), true;
       },
       [](Napi::Env env, bool) { return env.Undefined(); });
 }
 
 Napi::Value IsRefused(const Napi::CallbackInfo& info) {
-  const auto text = [&info](size_t at) { return info[at].As<Napi::String>().Utf8Value(); };
+  const auto timeoutMs = static_cast<int>(ReadWhole(info[3], "timeoutMs", 0, INT32_MAX));
   return PromiseWork<bool>::Start(
       info.Env(),
-      [spec = ReadNetNs(info[0]), from = text(1), to = text(2), timeoutMs = info[3].As<Napi::Number>().Int32Value()] {
+      [spec = ReadNetNs(info[0]), from = ReadName(info[1], "an address"), to = ReadName(info[2], "an address"), timeoutMs] {
         return IsDatagramRefused(spec.Open(), from, to, timeoutMs);
       },
       [](Napi::Env env, bool refused) { return Napi::Boolean::New(env, refused); });
@@ -320,18 +256,16 @@ Napi::Value IsRefused(const Napi::CallbackInfo& info) {
 
 RunRequest ReadRunRequest(const Napi::CallbackInfo& info) {
   RunRequest request;
-  const auto argv = info[0].As<Napi::Array>();
-  for (uint32_t i = 0; i < argv.Length(); ++i) request.argv.push_back(Napi::Value(argv[i]).As<Napi::String>().Utf8Value());
-  const auto input = info[2].As<Napi::Array>();
-  for (uint32_t i = 0; i < input.Length(); ++i) request.input.push_back(ReadBuffer(input[i]));
-  const auto options = info[3].As<Napi::Object>();
-  request.timeoutMs = options.Get("timeoutMs").As<Napi::Number>().Int32Value();
-  request.maxOutput = static_cast<size_t>(options.Get("maxOutputBytes").As<Napi::Number>().Int64Value());
-  const auto environment = options.Get("env").As<Napi::Object>();
+  request.argv = ReadTexts(info[0], "an argument");
+  request.input = ReadBuffers(info[2], "input");
+  const auto options = ReadObject(info[3], "options");
+  request.timeoutMs = static_cast<int>(ReadWhole(options.Get("timeoutMs"), "timeoutMs", 0, INT32_MAX));
+  request.maxOutput = static_cast<size_t>(ReadWhole(options.Get("maxOutputBytes"), "maxOutputBytes", 0, 1LL << 53));
+  const auto environment = ReadObject(options.Get("env"), "env");
   const auto names = environment.GetPropertyNames();
   for (uint32_t i = 0; i < names.Length(); ++i) {
-    const auto name = Napi::Value(names[i]).As<Napi::String>();
-    request.environment.emplace_back(name.Utf8Value(), environment.Get(name).As<Napi::String>().Utf8Value());
+    const Napi::Value name = names[i];
+    request.environment.emplace_back(ReadText(name, "the name of a variable"), ReadText(environment.Get(name), "a variable"));
   }
   return request;
 }
@@ -349,15 +283,53 @@ Napi::Value ToRunResult(Napi::Env env, RunResult result) {
 }
 
 Napi::Value Run(const Napi::CallbackInfo& info) {
-  return PromiseWork<RunResult>::Start(
-      info.Env(), [request = ReadRunRequest(info), spec = ReadNetNs(info[1])] { return RunProgram(request, spec.Open()); }, ToRunResult);
+  return PoolWork<RunResult>::Start(
+      info.Env(), info.Env().GetInstanceData<Classes>()->programs,
+      [request = ReadRunRequest(info), spec = ReadNetNs(info[1])](const Pool::Stop& stop) { return RunProgram(request, spec.Open(), stop.fd); }, ToRunResult);
+}
+
+Napi::Value RemoveTree(const Napi::CallbackInfo& info) {
+  return PoolWork<bool>::Start(
+      info.Env(), info.Env().GetInstanceData<Classes>()->walks,
+      [path = ReadName(info[0], "a path")](const Pool::Stop& stop) { return tree::Remove(path, stop.flag), true; },
+      [](Napi::Env env, bool) { return env.Undefined(); });
+}
+
+Napi::Value MeasureTree(const Napi::CallbackInfo& info) {
+  return PoolWork<tree::Use>::Start(
+      info.Env(), info.Env().GetInstanceData<Classes>()->walks,
+      [path = ReadName(info[0], "a path")](const Pool::Stop& stop) { return tree::Measure(path, stop.flag); },
+      [](Napi::Env env, tree::Use use) {
+        auto out = Napi::Object::New(env);
+        out.Set("usedBytes", Napi::Number::New(env, static_cast<double>(use.bytes)));
+        out.Set("inodesUsed", Napi::Number::New(env, static_cast<double>(use.inodes)));
+        out.Set("unread", Napi::Number::New(env, static_cast<double>(use.unread)));
+        return out;
+      });
+}
+
+Napi::Value OwnTree(const Napi::CallbackInfo& info) {
+  const auto options = ReadObject(info[1], "options");
+  const tree::Ownership wanted{static_cast<uint32_t>(ReadWhole(options.Get("gid"), "gid", 0, UINT32_MAX - 1)), ReadBool(options.Get("writable"), "writable"),
+                               ReadBool(options.Get("unlessRootMatches"), "unlessRootMatches")};
+  return PoolWork<tree::Owned>::Start(
+      info.Env(), info.Env().GetInstanceData<Classes>()->walks,
+      [path = ReadName(info[0], "a path"), wanted](const Pool::Stop& stop) { return tree::Own(path, wanted, stop.flag); },
+      [](Napi::Env env, tree::Owned owned) {
+        auto out = Napi::Object::New(env);
+        out.Set("changed", Napi::Number::New(env, static_cast<double>(owned.changed)));
+        out.Set("refused", Napi::Number::New(env, static_cast<double>(owned.refused)));
+        if (owned.error != 0) out.Set("code", ErrorName(owned.error));
+        return out;
+      });
 }
 
 // Not on a libuv thread: the file is unmapped by this one alone, and an address that is unmapped meanwhile may be
 // somebody else's memory.
 Napi::Value ReleaseMapped(const Napi::CallbackInfo& info) {
+  const std::string path = ReadName(info[0], "a path");
   try {
-    return Napi::Number::New(info.Env(), static_cast<double>(ReleaseMappedPages(info[0].As<Napi::String>().Utf8Value())));
+    return Napi::Number::New(info.Env(), static_cast<double>(ReleaseMappedPages(path)));
   } catch (...) {
     throw ToJsError(info.Env(), CurrentError());
   }
@@ -371,8 +343,9 @@ void ReleaseFreed(const Napi::CallbackInfo&) {
 }
 
 Napi::Value LockFile(const Napi::CallbackInfo& info) {
+  const auto fd = static_cast<int>(ReadWhole(info[0], "a descriptor", 0, INT32_MAX));
   try {
-    return Napi::Boolean::New(info.Env(), TryLockFile(info[0].As<Napi::Number>().Int32Value()));
+    return Napi::Boolean::New(info.Env(), TryLockFile(fd));
   } catch (...) {
     throw ToJsError(info.Env(), CurrentError());
   }
@@ -384,6 +357,11 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   classes->monitor = Napi::Persistent(MonitorObject::Define(env));
   classes->pleg = Napi::Persistent(PlegObject::Define(env));
   env.SetInstanceData(classes);
+  // Threads end while the environment can still be told: later, their answers would meet what is freed already.
+  napi_add_env_cleanup_hook(env, [](void* given) {
+    static_cast<Classes*>(given)->programs.Close();
+    static_cast<Classes*>(given)->walks.Close();
+  }, classes);
   exports.Set("open", Napi::Function::New<OpenChannel>(env, "open"));
   exports.Set("watchRoutes", Napi::Function::New<WatchRoutes>(env, "watchRoutes"));
   exports.Set("watchNft", Napi::Function::New<WatchNft>(env, "watchNft"));
@@ -397,6 +375,9 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("releaseMappedPages", Napi::Function::New<ReleaseMapped>(env, "releaseMappedPages"));
   exports.Set("releaseFreed", Napi::Function::New<ReleaseFreed>(env, "releaseFreed"));
   exports.Set("tryLockFile", Napi::Function::New<LockFile>(env, "tryLockFile"));
+  exports.Set("removeTree", Napi::Function::New<RemoveTree>(env, "removeTree"));
+  exports.Set("measureTree", Napi::Function::New<MeasureTree>(env, "measureTree"));
+  exports.Set("ownTree", Napi::Function::New<OwnTree>(env, "ownTree"));
   exports.Set("removeNetNs", Napi::Function::New<RemoveNetNs>(env, "removeNetNs"));
   return exports;
 }

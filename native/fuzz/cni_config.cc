@@ -1,24 +1,13 @@
 // Network configurations as the CNI plugins read them, with the result of the plugin before.
 // Property: what is refused is refused as a CNI error; a result that is read, written and read again says the same.
 #include "bridge/config.h"
-#include "cni/error.h"
 #include "cni/plugin.h"
-#include "fuzz/fuzz.h"
+#include "fuzz/cni.h"
 #include "host-local/config.h"
 
 namespace trellis::cni {
 
 namespace {
-
-// Runs a reader of the plugins, which may refuse its input only as an Error with words.
-template <class Reader>
-void Reads(Reader reader) {
-  try {
-    reader();
-  } catch (const Error& error) {
-    MUST(*error.what() != '\0');
-  }
-}
 
 std::string TextOf(const Result& result, Version version) {
   json::Writer to;

@@ -61,8 +61,10 @@ Acknowledgement ReadAcknowledgement(const MessageView& message) {
 }
 
 Socket::Socket(int protocol, const NetNs& ns) : buffer_(std::make_unique_for_overwrite<uint8_t[]>(kReceiveSize)) {
-  ns.Run([&] { fd_ = Fd(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, protocol)); });
-  if (!fd_) ThrowErrno("open a netlink socket of protocol " + std::to_string(protocol));
+  ns.Run([&] {
+    fd_ = Fd(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, protocol));
+    if (!fd_) ThrowErrno("open a netlink socket of protocol " + std::to_string(protocol));  // here: errno is this thread's
+  });
   Enable(fd_.get(), NETLINK_EXT_ACK);
   Enable(fd_.get(), NETLINK_CAP_ACK);
   if (protocol == NETLINK_ROUTE) Enable(fd_.get(), NETLINK_GET_STRICT_CHK);

@@ -2,7 +2,9 @@
 
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <linux/nsfs.h>
 #include <sched.h>
+#include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -35,11 +37,11 @@ void RunOnThread(const std::function<void()>& step) {
 void RequireNamespaceFile(const Fd& fd, const std::string& what) {
   struct statfs info {};
   if (fstatfs(fd.get(), &info) != 0) ThrowErrno("open " + what);
-  if (info.f_type != NSFS_MAGIC) throw KernelError(EINVAL, "open " + what, "not a network namespace");
+  if (info.f_type != NSFS_MAGIC || ioctl(fd.get(), NS_GET_NSTYPE) != CLONE_NEWNET) throw KernelError(EINVAL, "open " + what, "not a network namespace");
 }
 
 Fd OpenNamespaceFile(const std::string& path) {
-  Fd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  Fd fd(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));  // a pipe would wait for its other end
   if (!fd) ThrowErrno("open network namespace " + path);
   RequireNamespaceFile(fd, "network namespace " + path);
   return fd;

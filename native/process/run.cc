@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "process/bound.h"
 
 namespace trellis {
 
@@ -112,6 +113,7 @@ std::vector<char*> Pointers(std::vector<std::string>& texts) {
 
 void Check(const RunRequest& request) {
   if (request.argv.empty() || request.argv[0].empty()) throw InputError("say which program to run");
+  if (request.timeoutMs < 0) throw InputError("a limit of time must not be negative");
   for (const std::string& argument : request.argv)
     if (argument.find('\0') != std::string::npos) throw InputError("an argument must not hold a NUL character");
   for (const auto& [name, value] : request.environment)
@@ -122,7 +124,7 @@ void Check(const RunRequest& request) {
 // The child and our ends of its pipes. Kills and reaps what still runs.
 class Child {
  public:
-  Child(const RunRequest& request, const NetNs& ns) : request_(request), operation_("run " + request.argv[0]) {
+  Child(const RunRequest& request, const NetNs& ns, int stop) : request_(request), stop_(stop), operation_("run " + request.argv[0]) {
     Pipe in = Pipe::Open(), out = Pipe::Open(), err = Pipe::Open();
     Spawn(ns, {in.read.get(), out.write.get(), err.write.get()});
     input_ = std::move(in.write);
@@ -157,21 +159,26 @@ class Child {
   void Spawn(const NetNs& ns, const std::array<int, 3>& ends) {
     SpawnPlan plan;
     PlanFreshProcess(plan);
-    // Above 2 first: where one of ours is itself 0, 1 or 2, a plain dup2 onto them would overwrite it.
-    std::array<Fd, 3> high;
-    for (int i = 0; i < 3; ++i) {
-      high[i] = Fd(fcntl(ends[i], F_DUPFD_CLOEXEC, 3));
-      if (!high[i]) ThrowErrno(operation_);
-      posix_spawn_file_actions_adddup2(&plan.actions, high[i].get(), i);
+    std::vector<int> given(ends.begin(), ends.end());
+    if (request_.keep >= 0) given.push_back(request_.keep);
+    const int count = static_cast<int>(given.size());
+    // Above them first: where one of ours is itself 0, 1, 2 or 3, a plain dup2 onto them would overwrite it.
+    std::vector<Fd> high;
+    for (int i = 0; i < count; ++i) {
+      high.emplace_back(fcntl(given[static_cast<size_t>(i)], F_DUPFD_CLOEXEC, count + 1));
+      if (!high.back()) ThrowErrno(operation_);
+      given[static_cast<size_t>(i)] = high.back().get();
+      posix_spawn_file_actions_adddup2(&plan.actions, high.back().get(), i);
     }
-    posix_spawn_file_actions_addclosefrom_np(&plan.actions, 3);  // whatever a library opened without O_CLOEXEC
+    posix_spawn_file_actions_addclosefrom_np(&plan.actions, count);  // whatever a library opened without O_CLOEXEC
     auto arguments = request_.argv;
     auto lines = Environment(request_);
     auto argv = Pointers(arguments);
     auto envp = Pointers(lines);
     int refused = 0;
     // The child is born in the namespace of the thread that spawns it.
-    ns.Run([&] { refused = posix_spawnp(&pid_, argv[0], &plan.actions, &plan.attributes, argv.data(), envp.data()); });
+    if (request_.bound) refused = SpawnBound(pid_, argv.data(), envp.data(), given);
+    else ns.Run([&] { refused = posix_spawnp(&pid_, argv[0], &plan.actions, &plan.attributes, argv.data(), envp.data()); });
     if (refused == 0) return;
     pid_ = -1;
     if (refused == ENOENT) throw KernelError(ENOENT, operation_, "there is no program '" + request_.argv[0] + "' (or what its first line names)");
@@ -181,7 +188,8 @@ class Child {
   // Waits once and moves what can be moved; true when the program has ended.
   bool Turn(const Clock::time_point* deadline) {
     FinishInput();
-    std::array<pollfd, 4> waits{{{ended_.get(), POLLIN, 0}, {output_.get(), POLLIN, 0}, {error_.get(), POLLIN, 0}, {input_.get(), POLLOUT, 0}}};
+    std::array<pollfd, 5> waits{
+        {{ended_.get(), POLLIN, 0}, {output_.get(), POLLIN, 0}, {error_.get(), POLLIN, 0}, {input_.get(), POLLOUT, 0}, {stop_, POLLIN, 0}}};
     int limit = -1;
     if (deadline != nullptr) {
       const auto left = std::chrono::ceil<std::chrono::milliseconds>(*deadline - Clock::now()).count();
@@ -192,6 +200,7 @@ class Child {
       if (errno == EINTR) return false;
       ThrowErrno(operation_);
     }
+    if (waits[4].revents != 0) Give(ECANCELED, "nobody waits for it any more; it was killed");
     if (waits[3].revents != 0) Write();
     if (waits[1].revents != 0) Read(output_, result_.output);
     if (waits[2].revents != 0) Read(error_, result_.error);
@@ -247,6 +256,7 @@ class Child {
   }
 
   const RunRequest& request_;
+  const int stop_;
   std::string operation_;
   pid_t pid_ = -1;
   Fd input_, output_, error_, ended_;
@@ -256,10 +266,11 @@ class Child {
 
 }  // namespace
 
-RunResult RunProgram(const RunRequest& request, const NetNs& ns) {
+RunResult RunProgram(const RunRequest& request, const NetNs& ns, int stop) {
   Check(request);
+  if (request.bound && !ns.IsCurrent()) throw InputError("a program in another namespace is started by a thread that ends, and cannot be bound to it");
   const WithoutSigpipe quiet;
-  return Child(request, ns).Finish();
+  return Child(request, ns, stop).Finish();
 }
 
 }  // namespace trellis

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "base/error.h"
 #include "base/guard.h"
 #include "netlink/route/family.h"
 #include "netlink/route/monitor.h"
@@ -194,4 +195,16 @@ TEST("a channel outlives the pin of its namespace") {
   Kernel kernel(*made);
   made.reset();
   CHECK(kernel.Count(R"({"kind":"link"})") > 0);
+}
+
+TEST("a socket that cannot be opened in another namespace says why") {
+  const ThrowAwayNetNs made;
+  CHECK_THROWS(KernelError, "Protocol not supported", Socket(31, NetNs::OpenPath(made.path())));
+}
+
+TEST("a link's name is no pattern for the kernel to fill in") {
+  const ThrowAwayNetNs made;
+  Kernel kernel(made);
+  CHECK_THROWS(RequestError, "percent sign", kernel.Apply(R"([{"do":"add","kind":"link","type":"bridge","name":"br%d"}])"));
+  CHECK_EQUAL(kernel.Count(R"({"kind":"link"})"), 1u);
 }

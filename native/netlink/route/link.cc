@@ -25,8 +25,8 @@ void CheckName(const Opt<std::string>& name, const char* field) {
   if (!name) return;
   if (name->empty() || name->size() >= IFNAMSIZ)
     ThrowField(field, "must be 1 to 15 bytes long; '" + *name + "' has " + std::to_string(name->size()));
-  if (*name == "." || *name == ".." || name->find_first_of("/: \t\n") != std::string::npos)
-    ThrowField(field, "must not hold a slash, colon or space; got '" + *name + "'");
+  if (*name == "." || *name == ".." || name->find_first_of(std::string_view("/:% \t\n\0", 7)) != std::string::npos)
+    ThrowField(field, "must not hold a slash, colon, percent sign or space; got '" + *name + "'");
 }
 
 void PutNetNs(Batch& batch, const Opt<NetNsRef>& netns) {
@@ -35,7 +35,7 @@ void PutNetNs(Batch& batch, const Opt<NetNsRef>& netns) {
     batch.PutValue<uint32_t>(IFLA_NET_NS_PID, netns->pid);
     return;
   }
-  Fd fd(open(netns->path.c_str(), O_RDONLY | O_CLOEXEC));
+  Fd fd(open(netns->path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   if (!fd) ThrowErrno("open network namespace " + netns->path);
   batch.PutValue<uint32_t>(IFLA_NET_NS_FD, batch.Keep(std::move(fd)));
 }
@@ -166,7 +166,7 @@ LinkStatistics DecodeStatistics(Bytes bytes) {
 void ReadJson(const json::Value& from, std::string_view name, NetNsRef& to) {
   if (from.IsString()) {
     ReadJson(from, name, to.path);
-    if (to.path.empty()) ThrowField(name, "must be a path or a process id");
+    if (to.path.empty() || to.path.find('\0') != std::string::npos) ThrowField(name, "must be a path or a process id");
   } else {
     ReadJson(from, name, to.pid);
     if (to.pid <= 0) ThrowField(name, "must be a path or a process id");
