@@ -54,6 +54,11 @@ BridgeConfig BridgeConfig::Parse(const Request& request) {
   BridgeConfig config;
   config.bridge = String(from, "bridge");
   if (config.bridge.empty()) config.bridge = "cni0";
+  try {
+    CheckInterfaceName(config.bridge);
+  } catch (const Error& error) {
+    Fail("invalid bridge \"" + config.bridge + "\"", error.what());
+  }
   config.isDefaultGateway = flag("isDefaultGateway");
   config.isGateway = config.isDefaultGateway || flag("isGateway");
   config.forceAddress = flag("forceAddress");

@@ -23,7 +23,7 @@ std::optional<NetNs> FindContainer(const Request& request) {
   try {
     return NetNs::OpenPath(request.env.netns);
   } catch (const KernelError& error) {
-    // EINVAL: the file is still there, but the namespace is no longer mounted on it.
+    // EINVAL: the file is still there, but the namespace is no longer mounted on it, or it never was one.
     if (error.error() == ENOENT || error.error() == EINVAL) return std::nullopt;
     throw;
   }

@@ -44,18 +44,21 @@ void CheckContainerId(const std::string& id) {
   if (!fits) throw Error(Code::InvalidEnvironment, "invalid characters in containerID", id);
 }
 
+}  // namespace
+
 void CheckInterfaceName(const std::string& name) {
   if (name.size() >= kInterfaceNameSize)
     throw Error(Code::InvalidEnvironment, "interface name is too long",
                 "interface name should be less than " + std::to_string(kInterfaceNameSize) + " characters");
   if (name == "." || name == "..") throw Error(Code::InvalidEnvironment, "interface name is . or ..");
   for (const unsigned char c : name)
-    if (c == '/' || c == ':' || std::isspace(c))
-      throw Error(Code::InvalidEnvironment, "interface name contains / or : or whitespace characters");
+    // The kernel would fill a name in where a percent sign stands, and the interface would have another.
+    if (c == '/' || c == ':' || c == '%' || std::isspace(c))
+      throw Error(Code::InvalidEnvironment, "interface name contains / or : or % or whitespace characters");
 }
 
 // "K1=V1;K2=V2". Runtimes pass their own keys too, so unknown ones are kept and ignored.
-std::map<std::string, std::string> ReadArguments(const std::string& text) {
+std::map<std::string, std::string> ParseArguments(const std::string& text) {
   std::map<std::string, std::string> arguments;
   for (size_t at = 0; at < text.size();) {
     const size_t end = std::min(text.find(';', at), text.size());
@@ -68,8 +71,6 @@ std::map<std::string, std::string> ReadArguments(const std::string& text) {
   }
   return arguments;
 }
-
-}  // namespace
 
 Environment Environment::Read() {
   Environment env{ReadCommand(), Variable("CNI_CONTAINERID"), Variable("CNI_NETNS"), Variable("CNI_IFNAME"), Variable("CNI_PATH"), {}, false};
@@ -90,7 +91,7 @@ Environment Environment::Read() {
   }
   if (!env.containerId.empty()) CheckContainerId(env.containerId);
   if (!env.interfaceName.empty()) CheckInterfaceName(env.interfaceName);
-  env.arguments = ReadArguments(Variable("CNI_ARGS"));
+  env.arguments = ParseArguments(Variable("CNI_ARGS"));
   const std::string override = Variable("CNI_NETNS_OVERRIDE");
   env.netnsOverride = override == "1" || override == "true" || override == "TRUE" || override == "True" || override == "t" || override == "T";
   return env;

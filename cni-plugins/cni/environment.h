@@ -21,4 +21,9 @@ struct Environment {
   static Environment Read();
 };
 
+// Throws Error InvalidEnvironment for a name that no interface can have.
+void CheckInterfaceName(const std::string& name);
+// Reads CNI_ARGS: "K1=V1;K2=V2".
+std::map<std::string, std::string> ParseArguments(const std::string& text);
+
 }  // namespace trellis::cni

@@ -47,6 +47,11 @@ std::string ExecutePlugin(const Request& request, const std::string& type, const
   run.input = {std::string(request.source)};
   run.environment = {{"CNI_COMMAND", command}};
   run.timeoutMs = kTimeoutMs;
+  // Killed with us, whatever the command. The call that killed us has failed, so the runtime calls DEL (or DEL or GC again), and
+  // a plugin's half-done work is what those are for: a power cut leaves the same. One that went on would do harm then: ADD
+  // takes an address after DEL, DEL gives back what the next ADD of that name got, GC removes what is newer than its list.
+  // (Tools that write rules are another matter: they are waited for under the rules' lock.)
+  run.bound = true;
   const RunResult result = RunProgram(run, NetNs());
   if (result.status != 0) Rethrow(type, kind, result);
   return result.output;

@@ -1,5 +1,5 @@
 // Runs another plugin as a program, as a plugin that delegates must: found in CNI_PATH, same environment.
-// Guarantees: an error that it tells is thrown as the same Error here.
+// Guarantees: an error that it tells is thrown as the same Error here; it does not outlive us.
 #pragma once
 #include <string>
 

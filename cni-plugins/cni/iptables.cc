@@ -6,6 +6,8 @@
 #include <sstream>
 
 #include "cni/error.h"
+#include "cni/hash.h"
+#include "cni/lock.h"
 #include "process/run.h"
 
 namespace trellis::cni::iptables {
@@ -20,6 +22,7 @@ std::string RunTool(std::vector<std::string> argv, std::string input) {
   RunRequest request;
   request.argv = std::move(argv);
   if (!input.empty()) request.input = {std::move(input)};
+  request.keep = RulesLock::Held();  // killed meanwhile, we leave it running: nobody else may write before it has ended
   const RunResult result = RunProgram(request, NetNs());
   if (result.status != 0) throw Error(Code::Internal, request.argv[0] + " failed", result.error);
   return result.output;
@@ -54,10 +57,8 @@ std::string_view CommentOf(std::string_view line) {
 }
 
 std::string ChainName(const char* prefix, const std::string& text) {
-  uint64_t hash = 14695981039346656037u;  // FNV-1a
-  for (const unsigned char c : text) hash = (hash ^ c) * 1099511628211u;
   char name[29];
-  snprintf(name, sizeof name, "%s%012llx", prefix, static_cast<unsigned long long>(hash & 0xffffffffffff));
+  snprintf(name, sizeof name, "%s%012llx", prefix, static_cast<unsigned long long>(Hash(text) & 0xffffffffffff));
   return name;
 }
 

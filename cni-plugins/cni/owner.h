@@ -1,5 +1,6 @@
 // Who a rule or an element of a set belongs to: one interface of one container in one network.
-// Guarantees: the comment beside a rule is all that DEL and GC need to find it again.
+// Guarantees: the comment beside a rule is all that DEL and GC need to find it again; two owners never share one, however
+// long their names are, and it is printed by every tool as it was given.
 #pragma once
 #include <string>
 #include <string_view>

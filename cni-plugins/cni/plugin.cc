@@ -16,7 +16,8 @@ namespace trellis::cni {
 
 namespace {
 
-constexpr size_t kMaxConfiguration = 16 * 1024 * 1024;
+// Room for some ten thousand published ports. What is read costs many times its size.
+constexpr size_t kMaxConfiguration = 1024 * 1024;
 
 std::string ReadStandardInput() {
   std::string text;
@@ -29,7 +30,7 @@ std::string ReadStandardInput() {
       throw Error(Code::IoFailure, std::string("error reading from stdin: ") + strerror(errno));
     }
     text.append(buffer, static_cast<size_t>(size));
-    if (text.size() > kMaxConfiguration) throw Error(Code::FailedToDecode, "the configuration is larger than 16 MiB");
+    if (text.size() > kMaxConfiguration) throw Error(Code::FailedToDecode, "the configuration is larger than 1 MiB");
   }
 }
 

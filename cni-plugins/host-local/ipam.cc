@@ -1,13 +1,14 @@
 #include "host-local/ipam.h"
 
 #include <algorithm>
-#include <fstream>
-#include <sstream>
+#include <cerrno>
+#include <cstring>
 
 #include "base/guard.h"
 #include "cni/error.h"
 #include "cni/fault.h"
 #include "cni/fields.h"
+#include "cni/files.h"
 #include "host-local/config.h"
 #include "host-local/resolvConf.h"
 #include "host-local/store.h"
@@ -15,6 +16,8 @@
 namespace trellis::cni {
 
 namespace {
+
+constexpr size_t kMaxResolvConf = 1024 * 1024;
 
 Holder HolderOf(const Request& request) { return {request.env.containerId, request.env.interfaceName}; }
 
@@ -64,11 +67,9 @@ std::vector<Holder> ValidHolders(const json::Value& config) {
 }
 
 Dns ReadResolvConf(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) throw Error(Code::IoFailure, "resolvConf " + path + " cannot be read");
-  std::stringstream text;
-  text << file.rdbuf();
-  return ParseResolvConf(text.str());
+  const auto text = ReadRegular(path, kMaxResolvConf, Links::Follow);
+  if (!text) throw Error(Code::IoFailure, "resolvConf " + path + " cannot be read", strerror(errno));
+  return ParseResolvConf(*text);
 }
 
 }  // namespace
@@ -103,6 +104,7 @@ Result AllocateAddresses(const Request& request) {
 
 void ReleaseAddresses(const Request& request) {
   const IpamConfig config = IpamConfig::Parse(request);
+  if (!Store::Exists(config.dataDir, request.network)) return;
   Store store = OpenStore(request, config);
   for (const IpAddress& address : store.Find(HolderOf(request), Hints(request))) store.Release(address);
 }

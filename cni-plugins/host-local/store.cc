@@ -2,7 +2,6 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -10,10 +9,11 @@
 #include <cerrno>
 #include <cstring>
 #include <cstdio>
-#include <filesystem>
 #include <memory>
 
 #include "cni/error.h"
+#include "cni/files.h"
+#include "cni/lock.h"
 
 namespace trellis::cni {
 
@@ -21,7 +21,7 @@ namespace {
 
 constexpr const char* kBreak = "\r\n";
 constexpr const char* kBootFile = "boot_id";
-constexpr size_t kMaxFile = 4096;
+constexpr size_t kMaxFile = 256 * 1024;  // the longest name of a container that an environment can hold
 
 [[noreturn]] void Fail(const std::string& what, int error = errno) {
   throw Error(Code::IoFailure, "host-local: " + what + ": " + strerror(error), "dataDir must be a directory that can be written");
@@ -31,12 +31,7 @@ std::string TextOf(const Holder& holder) { return holder.containerId + kBreak + 
 
 // The whole of a small file; empty if it cannot be read.
 std::string ReadFile(const std::string& path) {
-  const Fd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd) return {};
-  std::string text(kMaxFile, '\0');
-  const ssize_t size = read(fd.get(), text.data(), text.size());
-  text.resize(size > 0 ? static_cast<size_t>(size) : 0);
-  return text;
+  return ReadRegular(path, kMaxFile, Links::Refuse).value_or(std::string());
 }
 
 std::string Trim(std::string text) {
@@ -56,16 +51,12 @@ time_t BootTime() {
 }  // namespace
 
 Store::Store(const std::string& dataDir, const std::string& network) : directory_(dataDir + "/" + network) {
-  std::error_code error;
-  std::filesystem::create_directories(directory_, error);
-  if (error) Fail("make " + directory_, error.value());
-  const std::string path = PathOf("lock");
-  lock_ = Fd(open(path.c_str(), O_RDONLY | O_CREAT | O_CLOEXEC, 0644));
-  if (!lock_) Fail("open " + path);
-  while (flock(lock_.get(), LOCK_EX) != 0)
-    if (errno != EINTR) Fail("lock " + path);
+  if (const int error = MakeDirectories(directory_)) Fail("make " + directory_, error);
+  lock_ = LockFile(PathOf("lock"), "the addresses of " + network);
   ForgetFormerBoot();
 }
+
+bool Store::Exists(const std::string& dataDir, const std::string& network) { return access((dataDir + "/" + network).c_str(), F_OK) == 0 || errno != ENOENT; }
 
 bool Store::Reserve(const IpAddress& address, const Holder& holder) {
   const std::string name = address.ToString();
@@ -102,7 +93,7 @@ std::optional<IpAddress> Store::Last(size_t set) const {
 void Store::SetLast(size_t set, const IpAddress& address) {
   const std::string path = PathOf("last_reserved_ip." + std::to_string(set));
   const std::string text = address.ToString();
-  const Fd fd(open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+  const Fd fd = OpenOwn(path, O_WRONLY);
   if (!fd || pwrite(fd.get(), text.data(), text.size(), 0) != static_cast<ssize_t>(text.size()) ||
       ftruncate(fd.get(), static_cast<off_t>(text.size())) != 0)
     Fail("write " + path);
@@ -122,7 +113,7 @@ void Store::Keep(const std::vector<Holder>& valid) {
 int Store::Write(const std::string& name, const std::string& text, bool exclusive) const {
   const std::string aside = PathOf(".new");
   const std::string path = PathOf(name);
-  const Fd fd(open(aside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
+  const Fd fd = OpenOwn(aside, O_WRONLY | O_TRUNC);
   if (!fd) return errno;
   const ssize_t written = write(fd.get(), text.data(), text.size());
   int error = written == static_cast<ssize_t>(text.size()) ? 0 : written < 0 ? errno : ENOSPC;
@@ -158,7 +149,7 @@ void Store::ForgetFormerBoot() {
       if (stat(PathOf(address.ToString()).c_str(), &info) == 0 && info.st_mtime < BootTime()) Release(address);
     }
   }
-  if (const int error = Write(kBootFile, now, false)) Fail("write " + PathOf(kBootFile), error);
+  Write(kBootFile, now, false);  // on a full disk the next one writes it: until then the same is done again
 }
 
 }  // namespace trellis::cni

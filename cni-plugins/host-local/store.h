@@ -1,5 +1,6 @@
 // Reservations on disk: one file an address, as the reference host-local plugin keeps them.
-// Guarantees: all under one lock; what either plugin wrote the other reads; addresses of a former boot are given back.
+// Guarantees: all under one lock, which root alone can take; what either plugin wrote the other reads; addresses of a former
+// boot are given back; giving back needs no room on the disk; no link or pipe in the place of a file is followed or waited for.
 #pragma once
 #include <optional>
 #include <string>
@@ -21,6 +22,8 @@ class Store {
   // Opens <dataDir>/<network> (made if need be) and waits for its lock, which it holds until destroyed. Throws Error.
   Store(const std::string& dataDir, const std::string& network);
   Store(Store&&) = default;
+  // Whether anything may be reserved there.
+  static bool Exists(const std::string& dataDir, const std::string& network);
 
   // False if somebody has the address.
   bool Reserve(const IpAddress& address, const Holder& holder);

@@ -8,24 +8,24 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <memory>
 
 #include "base/fd.h"
 #include "cni/error.h"
+#include "cni/files.h"
 
 namespace trellis::cni {
 
 namespace {
+
+constexpr size_t kMaxSaved = 16 * 1024 * 1024;
 
 [[noreturn]] void Fail(const std::string& what, int error = errno) {
   throw Error(Code::IoFailure, "vxlan: " + what + ": " + strerror(error), "dataDir must be a directory that can be written");
 }
 
 void WriteAll(const std::string& path, const std::string& text) {
-  const Fd fd(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  const Fd fd = OpenOwn(path, O_WRONLY | O_TRUNC);
   if (!fd) Fail("open " + path);
   for (size_t at = 0; at < text.size();) {
     const ssize_t size = write(fd.get(), text.data() + at, text.size() - at);
@@ -38,15 +38,11 @@ void WriteAll(const std::string& path, const std::string& text) {
 }  // namespace
 
 std::optional<std::string> SavedDelegates::Find(const std::string& containerId) const {
-  std::ifstream file(PathOf(containerId), std::ios::binary);
-  if (!file) return std::nullopt;
-  return std::string(std::istreambuf_iterator<char>(file), {});
+  return ReadRegular(PathOf(containerId), kMaxSaved, Links::Refuse);
 }
 
 void SavedDelegates::Save(const std::string& containerId, const std::string& text) const {
-  std::error_code error;
-  if (std::filesystem::create_directories(directory_, error)) chmod(directory_.c_str(), 0700);
-  if (error) Fail("make " + directory_, error.value());
+  if (const int error = MakeDirectories(directory_)) Fail("make " + directory_, error);
   const std::string aside = AsideOf(containerId), path = PathOf(containerId);
   WriteAll(aside, text);
   if (rename(aside.c_str(), path.c_str()) != 0) Fail("write " + path);

@@ -1,22 +1,20 @@
 #include "vxlan/subnetFile.h"
 
-#include <fcntl.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
 #include <optional>
 
-#include "base/fd.h"
 #include "cni/error.h"
+#include "cni/files.h"
 #include "host-local/range.h"
 
 namespace trellis::cni {
 
 namespace {
 
-constexpr size_t kMaxFile = 64 * 1024;
+constexpr size_t kMaxSubnetFile = 64 * 1024;
 constexpr uint32_t kLeastMtu4 = 68, kLeastMtu6 = 1280, kMostMtu = 65535;
 constexpr std::string_view kPrefixes[] = {"FLANNEL_", "TRELLIS_"};
 
@@ -160,13 +158,9 @@ SubnetFile SubnetFile::Parse(std::string_view text, const std::string& path) {
 }
 
 SubnetFile SubnetFile::Read(const std::string& path) {
-  const Fd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd) FailToOpen(path, errno);
-  std::string text(kMaxFile, '\0');
-  const ssize_t size = read(fd.get(), text.data(), text.size());
-  if (size < 0) FailToOpen(path, errno);
-  text.resize(static_cast<size_t>(size));
-  return Parse(text, path);
+  const auto text = ReadRegular(path, kMaxSubnetFile, Links::Follow);
+  if (!text) FailToOpen(path, errno);
+  return Parse(*text, path);
 }
 
 bool SubnetFile::Holds(const IpAddress& address) const {
