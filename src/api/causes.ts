@@ -2,8 +2,8 @@
 // Guarantees: each sentence is what the stock apiserver says for that kind of fault; the field path is the caller's;
 // within firstCauses a check ends with its MAX_CAUSES-th fault, however much it had left to look at.
 import type { V1StatusCause } from './gen/types.js';
+import { sameField } from './meaning.js';
 import type { NameCheck } from './names.js';
-import { sameMeaning } from './own.js';
 
 export type Cause = V1StatusCause;
 export type Causes = readonly Cause[];
@@ -48,6 +48,11 @@ export function required(field: string, why?: string): Cause {
 
 export function invalidValue(field: string, value: unknown, why: string): Cause {
   return cause('FieldValueInvalid', field, `Invalid value: ${show(value)}: ${why}`);
+}
+
+/** A whole that is wrong, and too large to be shown. */
+export function invalidWhole(field: string, why: string): Cause {
+  return cause('FieldValueInvalid', field, `Invalid value: ${why}`);
 }
 
 export function notSupported(field: string, value: unknown, supported: readonly string[]): Cause {
@@ -101,7 +106,8 @@ export function tooMany(field: string, count: number, most: number): Cause {
 
 export const IMMUTABLE = 'field is immutable';
 
-/** Of an update: the field is as it was. */
-export function checkImmutable(field: string, value: unknown, old: unknown): Cause[] {
-  return sameMeaning(value, old) ? [] : [invalidValue(field, value ?? null, IMMUTABLE)];
+/** Of an update: the field is as it was. `of` names it in the schemas: `V1JobSpec.selector`. */
+export function checkImmutable(field: string, of: string, value: unknown, old: unknown): Cause[] {
+  const [model = '', name = ''] = of.split('.');
+  return sameField(model, name, value, old) ? [] : [invalidValue(field, value ?? null, IMMUTABLE)];
 }

@@ -1,4 +1,4 @@
-// The schedule of a CronJob: five fields, or a word such as @daily. Pure.
+// The schedule of a CronJob: five fields, or a word such as @daily. Pure; the API's checks and the controller read it here.
 // Guarantees: what Kubernetes' parser refuses is refused in its words; what passes is the minutes it names, as sets.
 
 export class CronError extends Error {
@@ -15,7 +15,7 @@ export interface CronFields {
   readonly months: ReadonlySet<number>;
   /** 0 is Sunday. */
   readonly daysOfWeek: ReadonlySet<number>;
-  /** Either day field is enough when neither is a star; otherwise both must fit. */
+  /** Either day field is enough when neither has a star without a step; otherwise both must fit. */
   readonly eitherDay: boolean;
 }
 
@@ -60,15 +60,18 @@ function parseWord(text: string): CronSchedule {
   throw new CronError(`unrecognized descriptor: ${text}`);
 }
 
-const UNIT_SECONDS: Readonly<Record<string, number>> = { h: 3600, m: 60, s: 1, ms: 1e-3, us: 1e-6, ns: 1e-9 };
-const DURATION = /^[+-]?(?:\d+(?:\.\d*)?(?:h|ms|us|ns|m|s))+$/;
+const UNIT_SECONDS: Readonly<Record<string, number>> = {
+  ...{ h: 3600, m: 60, s: 1, ms: 1e-3, us: 1e-6, µs: 1e-6, μs: 1e-6, ns: 1e-9 },
+};
+const AMOUNT = String.raw`(\d+\.?\d*|\.\d+)(h|ms|us|µs|μs|ns|m|s)`;
+const DURATION = new RegExp(`^[+-]?(?:0|(?:${AMOUNT})+)$`);
 
 /** A duration as Go writes it: 1h30m. At least a second. */
 function parseEvery(text: string): number {
   if (!DURATION.test(text))
     throw new CronError(`failed to parse duration @every ${text}: time: invalid duration "${text}"`);
   let seconds = 0;
-  for (const [, amount, unit] of text.matchAll(/(\d+(?:\.\d*)?)(h|ms|us|ns|m|s)/g))
+  for (const [, amount, unit] of text.matchAll(new RegExp(AMOUNT, 'g')))
     seconds += Number(amount) * (UNIT_SECONDS[unit ?? ''] ?? 0);
   return Math.max(1, Math.floor(text.startsWith('-') ? 0 : seconds));
 }
@@ -86,11 +89,12 @@ function parseFields(text: string): CronFields {
     daysOfMonth: parseField(dayOfMonth, DAY_OF_MONTH),
     months: parseField(month, MONTH),
     daysOfWeek: parseField(dayOfWeek, DAY_OF_WEEK),
-    eitherDay: !isStar(dayOfMonth) && !isStar(dayOfWeek),
+    eitherDay: !isOpen(dayOfMonth) && !isOpen(dayOfWeek),
   };
 }
 
-const isStar = (field: string) => /^[*?]/.test(field);
+/** What stands behind a star is not looked at, but for a step. */
+const isOpen = (field: string) => field.split(',').some((part) => /^[*?](-[^/]*)?(\/\+?0*1)?$/.test(part));
 
 function parseField(field: string, bounds: Bounds): ReadonlySet<number> {
   const values = new Set<number>();
@@ -104,8 +108,8 @@ function parseRange(part: string, bounds: Bounds): number[] {
   const [range = '', stepText, ...moreSteps] = part.split('/');
   if (moreSteps.length > 0) throw new CronError(`too many slashes: ${part}`);
   const [first = '', last, ...moreEnds] = range.split('-');
-  if (moreEnds.length > 0) throw new CronError(`too many hyphens: ${part}`);
   const isAll = first === '*' || first === '?';
+  if (moreEnds.length > 0 && !isAll) throw new CronError(`too many hyphens: ${part}`);
   const low = isAll ? bounds.low : parseValue(first, bounds);
   const step = stepText === undefined ? 1 : parseNumber(stepText);
   // A step without an end runs to the end: N/step.

@@ -1,5 +1,8 @@
 // Checks a JSON value against the schema of a model and copies it: what comes in from outside becomes a typed draft. Pure.
-// Guarantees: the draft holds known fields of the right types only, and shares nothing with the input.
+// Guarantees: the draft holds known fields of the right types only, and shares nothing with the input; empty values that
+// Kubernetes' own types leave out are not in it, unless they are asked for.
+
+import { isQuantity } from './formats.js';
 import { schemas } from './gen/schemas.js';
 import type { Draft, KindDefinition } from './kind.js';
 import type { KubeObject } from './object.js';
@@ -7,11 +10,17 @@ import { getOwn, isMembers, type Members, setOwn } from './own.js';
 import { apiVersionOf } from './resources.js';
 import { DecodeError, Place, type Scalar, scalarFor, TOO_DEEP, typeMismatch } from './scalars.js';
 import { type ApiError, statusError } from './status.js';
+import { keepsEmpty } from './zeros.js';
 
 export interface Decoded<T> {
   readonly object: Draft<T>;
   /** Paths of members that the schema does not know and the draft does not have: `spec.foo`. */
   readonly unknownFields: readonly string[];
+}
+
+export interface DecodeOptions {
+  /** Also what is left out when the object is stored: whoever applies a field owns it, be it empty. */
+  readonly keepsEmpty?: boolean;
 }
 
 /** Beyond these nobody reads on, and a hostile object could name millions. */
@@ -21,6 +30,7 @@ const MAX_UNKNOWN = 100;
 export function decodeObject<T extends KubeObject>(
   { type, model }: Pick<KindDefinition<T>, 'type' | 'model'>,
   value: unknown,
+  options?: DecodeOptions,
 ): Decoded<T> {
   const expected = apiVersionOf(type);
   if (isMembers(value)) {
@@ -36,17 +46,21 @@ export function decodeObject<T extends KubeObject>(
         `${String(kind)} in version "${type.version}" cannot be handled as a ${type.kind}`,
       );
   }
-  const { object, unknownFields } = refusingFor(type, () => decodeModel<T>(model, value));
+  const { object, unknownFields } = refusingFor(type, () => decodeModel<T>(model, value, options));
   const { apiVersion: _, kind: __, metadata, ...rest } = object;
   const complete = { apiVersion: expected, kind: type.kind, metadata: metadata ?? {}, ...rest };
   return { object: complete as Draft<T>, unknownFields };
 }
 
 /** Any model of the schemas, such as V1DeleteOptions or V1Binding. Throws DecodeError. */
-export function decodeModel<T>(model: string, value: unknown): Decoded<T> {
-  const unknown: string[] = [];
-  const object = readModel(modelOf(model), value, ROOT, unknown);
-  return { object: object as Draft<T>, unknownFields: unknown };
+export function decodeModel<T>(
+  model: string,
+  value: unknown,
+  { keepsEmpty = false }: DecodeOptions = {},
+): Decoded<T> {
+  const reading = { unknown: [], keepsEmpty };
+  const object = readModel(modelOf(model), value, ROOT, reading);
+  return { object: object as Draft<T>, unknownFields: reading.unknown };
 }
 
 /** fieldValidation=Strict: one refusal that names every unknown field, and every one that came twice. */
@@ -55,7 +69,7 @@ export function strictDecodingError(
   unknownFields: readonly string[],
   duplicates: readonly string[] = [],
 ): ApiError {
-  const list = [...duplicates.map(duplicateFieldWarning), ...unknownFields.map(unknownFieldWarning)].join(
+  const list = [...unknownFields.map(unknownFieldWarning), ...duplicates.map(duplicateFieldWarning)].join(
     ', ',
   );
   return statusError('BadRequest', `${handledAs(type)}: strict decoding error: ${list}`);
@@ -83,7 +97,13 @@ const ROOT = new Place(undefined, '', '', false);
 const MAX_DEPTH = 1000;
 
 /** Reads one JSON value at a place. */
-type Reader = (value: unknown, place: Place, unknown: string[]) => unknown;
+type Reader = (value: unknown, place: Place, reading: Reading) => unknown;
+
+/** What is the same all through one object. */
+interface Reading {
+  readonly unknown: string[];
+  readonly keepsEmpty: boolean;
+}
 
 interface Field {
   readonly read: Reader;
@@ -91,6 +111,8 @@ interface Field {
   readonly plain?: Scalar['plain'];
   /** What Go makes of null: nothing for members, the zero value inside lists and maps. */
   readonly zero: unknown;
+  /** The member is left out when it is empty. */
+  readonly dropsEmpty?: boolean;
 }
 
 interface Model {
@@ -107,11 +129,21 @@ function modelOf(name: string): Model {
   if (schema === undefined) throw new Error(`the schemas have no model ${name}`);
   const fields = Object.entries(schema).map(([field, code]): [string, Field] => [
     field,
-    fieldFor(name, field, code.replace(/^!/, '')),
+    { ...fieldFor(name, field, code.replace(/^!/, '')), dropsEmpty: dropsEmpty(name, field, code) },
   ]);
   const model = { goName: goName(name), fields: new Map(fields) };
   compiled.set(name, model);
   return model;
+}
+
+/** A struct, an int-or-string or a quantity has no empty value that Go would leave out. */
+const dropsEmpty = (model: string, field: string, code: string): boolean =>
+  /^([sibny]$|\[\]|\{\})/.test(code) && !isQuantity(model, field) && !keepsEmpty(model, field, code);
+
+function isEmpty(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return value === '' || value === false || value === 0;
+  for (const _ in value) return false;
+  return true;
 }
 
 function fieldFor(model: string, name: string, code: string): Field {
@@ -121,10 +153,10 @@ function fieldFor(model: string, name: string, code: string): Field {
     return { read: mapReader(fieldFor(model, name, code.slice(2)), goType(code)), zero: {} };
   const scalar: Scalar | undefined = scalarFor(model, name, code);
   if (scalar !== undefined) return scalar;
-  return { read: (value, place, unknown) => readModel(modelOf(code), value, place, unknown), zero: {} };
+  return { read: (value, place, reading) => readModel(modelOf(code), value, place, reading), zero: {} };
 }
 
-function readModel(model: Model, value: unknown, place: Place, unknown: string[]): Members {
+function readModel(model: Model, value: unknown, place: Place, reading: Reading): Members {
   if (!isMembers(value)) throw typeMismatch(value, place, `v1.${model.goName}`);
   if (place.depth > MAX_DEPTH) throw new DecodeError(TOO_DEEP);
   const result: Members = {};
@@ -132,33 +164,35 @@ function readModel(model: Model, value: unknown, place: Place, unknown: string[]
     const member = value[name];
     const field = model.fields.get(name);
     if (field === undefined) {
-      if (unknown.length < MAX_UNKNOWN) unknown.push(place.element(`.${name}`).exactPath);
-    } else if (typeof member === field.plain) result[name] = member;
-    else if (member !== null && member !== undefined)
-      result[name] = field.read(member, place.field(model.goName, `.${name}`), unknown);
+      if (reading.unknown.length < MAX_UNKNOWN) reading.unknown.push(place.element(`.${name}`).exactPath);
+    } else if (member !== null && member !== undefined) {
+      const isPlain = typeof member === field.plain;
+      const read = isPlain ? member : field.read(member, place.field(model.goName, `.${name}`), reading);
+      if (reading.keepsEmpty || !field.dropsEmpty || !isEmpty(read)) result[name] = read;
+    }
   }
   return result;
 }
 
 function listReader({ read, zero, plain }: Field, type: string): Reader {
-  return (value, place, unknown) => {
+  return (value, place, reading) => {
     if (!Array.isArray(value)) throw typeMismatch(value, place, type);
     return value.map((item: unknown, index) => {
       if (typeof item === plain) return item;
-      return item === null ? freshZero(zero) : read(item, place.element(`[${index}]`), unknown);
+      return item === null ? freshZero(zero) : read(item, place.element(`[${index}]`), reading);
     });
   };
 }
 
 function mapReader({ read, zero, plain }: Field, type: string): Reader {
-  const readMember = (key: string, member: unknown, place: Place, unknown: string[]) => {
+  const readMember = (key: string, member: unknown, place: Place, reading: Reading) => {
     if (typeof member === plain) return member;
-    return member === null ? freshZero(zero) : read(member, place.element(`.${key}`), unknown);
+    return member === null ? freshZero(zero) : read(member, place.element(`.${key}`), reading);
   };
-  return (value, place, unknown) => {
+  return (value, place, reading) => {
     if (!isMembers(value)) throw typeMismatch(value, place, type);
     const result: Members = {};
-    for (const key of Object.keys(value)) setOwn(result, key, readMember(key, value[key], place, unknown));
+    for (const key of Object.keys(value)) setOwn(result, key, readMember(key, value[key], place, reading));
     return result;
   };
 }

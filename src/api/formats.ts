@@ -39,15 +39,23 @@ export const QUANTITY_MAPS: ReadonlySet<string> = new Set([
   'V1LimitRangeItem.min',
 ]);
 
-/** Integers past 32 bits, by field name: seconds of pods, ids of users, generations. */
+export const isQuantity = (model: string, field: string): boolean => QUANTITY_FIELDS.has(`${model}.${field}`);
+
+/** Integers past 32 bits, by field name: seconds of pods, ids of users, generations. Two kinds of count differ by model. */
 export const INT64_FIELDS: ReadonlySet<string> = new Set([
   'activeDeadlineSeconds',
   'deletionGracePeriodSeconds',
   'expirationSeconds',
   'fsGroup',
   'generation',
+  'gid',
+  'gracePeriodSeconds',
+  'int',
+  'ints',
   'observedGeneration',
   'nodeAllocatableUpdatePeriodSeconds',
+  'remainingItemCount',
+  'resourceSliceCount',
   'revision',
   'runAsGroup',
   'runAsUser',
@@ -58,4 +66,9 @@ export const INT64_FIELDS: ReadonlySet<string> = new Set([
   'terminationGracePeriodSeconds',
   'tolerationSeconds',
   'uid',
+  'V1DeviceSubRequest.count',
+  'V1ExactDeviceRequest.count',
 ]);
+
+export const isInt64 = (model: string, field: string): boolean =>
+  INT64_FIELDS.has(field) || INT64_FIELDS.has(`${model}.${field}`);

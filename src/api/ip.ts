@@ -73,6 +73,11 @@ export function contains(cidr: Cidr, ip: Ip | string): boolean {
   return address.value >= cidr.base && address.value < cidr.base + cidrSize(cidr);
 }
 
+/** Whether they share an address. */
+export function overlaps(a: Cidr, b: Cidr): boolean {
+  return a.family === b.family && a.base < b.base + cidrSize(b) && b.base < a.base + cidrSize(a);
+}
+
 /** The nth address, 0 being the network's own. Throws RangeError past the end. */
 export function addressAt(cidr: Cidr, n: number | bigint): string {
   const offset = BigInt(n);

@@ -76,6 +76,14 @@ export interface KindDefinition<T extends KubeObject = KubeObject> {
   readonly scale?: ScaleFields<T>;
   /** False for kinds whose spec changes do not count (Event, Lease, ConfigMap...): metadata.generation stays unset. */
   readonly hasGeneration: boolean;
+  /** A PUT has to name the version that it replaces. */
+  readonly needsResourceVersion?: boolean;
+  /** A PUT makes it when it is not there. */
+  readonly createdByUpdate?: boolean;
+  /** Deleted with no policy, it leaves its dependents; with the warning, if there is one. */
+  readonly orphansByDefault?: { readonly warning?: string };
+  /** There are thousands, with many fields, and few ask for some of them: what selectors look at is not kept in memory. */
+  readonly isSeldomSelected?: boolean;
   /** Names of this kind: DNS subdomain, label, the RBAC kinds' path segment, or an address in its shortest form. */
   readonly nameRule: 'dnsSubdomain' | 'dnsLabel' | 'dnsLabel1035' | 'pathSegment' | 'ipAddress';
   /** Fills in what the user left out; idempotent. */

@@ -1,5 +1,6 @@
 // What is checked of every object's metadata, whatever its kind. Pure.
 // Guarantees: names, labels, annotations, owners and finalizers obey Kubernetes' rules, faults in its words.
+import { byteLength } from './byteLength.js';
 import {
   type Cause,
   type Causes,
@@ -33,6 +34,9 @@ const NAME_RULES: Readonly<Record<KindDefinition['nameRule'], NameCheck>> = {
   ipAddress: canonicalAddress,
 };
 const MAX_ANNOTATIONS = 256 * 1024;
+/** With its kind and namespace a name is a key of the store, and LMDB's are at most some 2,000 bytes. */
+const MAX_NAME_BYTES = 1500;
+const bytesOf = (text: string): number => new TextEncoder().encode(text).length;
 
 /** The first of what can be wrong with an object: its metadata, then what its kind says. `old` on updates. */
 export function validateObject<T extends KubeObject>(kind: KindDefinition<T>, object: T, old?: T): Causes {
@@ -61,6 +65,7 @@ export function validateMeta(metadata: V1ObjectMeta, { nameRule, namespaced }: M
       ),
     );
   if (name === '') causes.push(required('metadata.name', 'name or generateName is required'));
+  else if (bytesOf(name) > MAX_NAME_BYTES) causes.push(tooLong('metadata.name', MAX_NAME_BYTES));
   else causes.push(...checkName('metadata.name', name, rule));
   if (!namespaced && namespace !== '')
     causes.push(forbiddenField('metadata.namespace', 'not allowed on this type'));
@@ -110,7 +115,7 @@ export function validateAnnotations(
   const causes = entries.flatMap(([key]) =>
     qualifiedName(key.toLowerCase()).map((why) => invalidValue(field, key, why)),
   );
-  const size = entries.reduce((sum, [key, value]) => sum + key.length + value.length, 0);
+  const size = entries.reduce((sum, [key, value]) => sum + byteLength(key) + byteLength(value), 0);
   return size > MAX_ANNOTATIONS ? [...causes, tooLong(field, MAX_ANNOTATIONS)] : causes;
 }
 

@@ -1,6 +1,6 @@
 // The rules for names of things: objects, labels, keys, ports. Pure.
 // Guarantees: each check answers with Kubernetes' own sentences, one a fault; an empty list means the name is good.
-import { canonicalIp, parseIp } from './ip.js';
+import { canonicalIp, formatCidr, parseCidr, parseIp } from './ip.js';
 
 export type NameCheck = (name: string) => readonly string[];
 
@@ -104,4 +104,19 @@ export const canonicalAddress: NameCheck = (text) => {
   const canonical = canonicalIp(text);
   if (canonical === undefined) return ipAddress(text);
   return canonical === text ? [] : [`must be in canonical form (${JSON.stringify(canonical)})`];
+};
+
+/** A network in any spelling that has one meaning: no leading zeros, no bits behind the prefix, no IPv4 inside IPv6. */
+export const networkCidr: NameCheck = (text) => {
+  const cidr = parseCidr(text);
+  if (cidr === undefined)
+    return parseCidr(text.replace(/(^|[./])0+(?=\d)/g, '$1')) === undefined
+      ? ['must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)']
+      : ['must not have leading 0s in IP or prefix length'];
+  if (cidr.family === 'IPv6' && cidr.base >> 32n === 0xffffn)
+    return ['must not have an IPv4-mapped IPv6 address'];
+  const [address = ''] = text.split('/');
+  return canonicalIp(address) === formatCidr(cidr).split('/')[0]
+    ? []
+    : ['must not have bits set beyond the prefix length'];
 };

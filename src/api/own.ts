@@ -39,29 +39,15 @@ export function sameJson(left: unknown, right: unknown): boolean {
     );
   if (!isMembers(left) || !isMembers(right)) return false;
   // A member that is undefined is not on the wire: it equals an absent one.
-  const keys = Object.keys(left).filter((key) => left[key] !== undefined);
-  const others = Object.keys(right).filter((key) => right[key] !== undefined);
-  return keys.length === others.length && keys.every((key) => sameJson(left[key], getOwn(right, key)));
-}
-
-/** Same to a reader who leaves empty members out, as the stock apiserver does: absent, '', [], {}, false are one. */
-export function sameMeaning(left: unknown, right: unknown): boolean {
-  if (isEmpty(left) || isEmpty(right)) return isEmpty(left) && isEmpty(right);
-  if (Array.isArray(left))
-    return (
-      Array.isArray(right) &&
-      left.length === right.length &&
-      left.every((item, index) => sameMeaning(item, right[index]))
-    );
-  if (!isMembers(left) || !isMembers(right)) return left === right;
-  const keys = new Set([...Object.keys(left), ...Object.keys(right)]);
-  return [...keys].every((key) => sameMeaning(getOwn(left, key), getOwn(right, key)));
-}
-
-function isEmpty(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null)
-    return value === undefined || value === null || value === '' || value === false;
-  return Array.isArray(value) ? value.length === 0 : Object.values(value).every(isEmpty);
+  let more = 0;
+  for (const key of Object.keys(left)) {
+    const value = left[key];
+    if (value === undefined) continue;
+    if (!sameJson(value, getOwn(right, key))) return false;
+    more += 1;
+  }
+  for (const key of Object.keys(right)) if (right[key] !== undefined) more -= 1;
+  return more === 0;
 }
 
 const MAX_DEPTH = 1000;
@@ -73,7 +59,7 @@ export function isTooDeep(value: unknown, limit: number = MAX_DEPTH): boolean {
     if (depth >= limit) return true;
     const next: object[] = [];
     for (const container of level)
-      for (const member of Object.values(container))
+      for (const member of Array.isArray(container) ? container : Object.values(container))
         if (typeof member === 'object' && member !== null) next.push(member);
     level = next;
   }

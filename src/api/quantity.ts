@@ -75,8 +75,9 @@ export function formatQuantity({ nanos, format }: Quantity): string {
     const { value, steps } = removeFactors(units, 1024n, BINARY.length - 1);
     return `${value}${BINARY[steps]}`;
   }
-  const { value, steps } = removeFactors(nanos, 1000n, DECIMAL.length - 1);
-  if (format !== 'DecimalExponent') return `${value}${DECIMAL[steps]}`;
+  const isExponent = format === 'DecimalExponent';
+  const { value, steps } = removeFactors(nanos, 1000n, isExponent ? MAX_LENGTH : DECIMAL.length - 1);
+  if (!isExponent) return `${value}${DECIMAL[steps]}`;
   const exponent = 3 * (steps - 3);
   return exponent === 0 ? `${value}` : `${value}e${exponent}`;
 }

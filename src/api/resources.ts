@@ -26,7 +26,7 @@ function define<T extends KubeObject>(
 }
 
 /** `v1` or `apps/v1`. */
-export function apiVersionOf({ group, version }: ResourceType): string {
+export function apiVersionOf({ group, version }: Pick<ResourceType, 'group' | 'version'>): string {
   return group === '' ? version : `${group}/${version}`;
 }
 

@@ -1,6 +1,7 @@
 // The plain values of the schemas: strings, numbers, times, quantities. Pure.
-// Guarantees: each value leaves as the apiserver stores it (canonical quantities, UTC times) or is refused in Go's words.
-import { INT64_FIELDS, QUANTITY_FIELDS, QUANTITY_MAPS } from './formats.js';
+// Guarantees: each value leaves as the apiserver stores it (canonical quantities, UTC times) or is refused in Go's words;
+// a number that JavaScript cannot hold exactly is refused, never rounded.
+import { isInt64, QUANTITY_FIELDS, QUANTITY_MAPS } from './formats.js';
 import { copyJson, isTooDeep } from './own.js';
 import { canonicalQuantity, QuantityError } from './quantity.js';
 
@@ -61,7 +62,7 @@ export interface Scalar {
 export function scalarFor(model: string, field: string, code: string): Scalar | undefined {
   const name = `${model}.${field}`;
   if (QUANTITY_FIELDS.has(name) || QUANTITY_MAPS.has(name)) return { read: readQuantity, zero: '0' };
-  if (code === 'i') return INT64_FIELDS.has(field) ? int64 : int32;
+  if (code === 'i') return isInt64(model, field) ? int64 : int32;
   return SCALARS[code];
 }
 
@@ -88,7 +89,7 @@ function integer(goType: string, low: number, high: number): Scalar {
     zero: 0,
     read(value, place) {
       if (typeof value !== 'number') throw typeMismatch(value, place, goType);
-      if (Number.isInteger(value) && value >= low && value <= high) return value;
+      if (Number.isSafeInteger(value) && value >= low && value <= high) return value;
       const { model, path } = place;
       throw new DecodeError(
         `json: cannot unmarshal number ${value} into Go struct field ${model}.${path} of type ${goType}`,
@@ -98,7 +99,8 @@ function integer(goType: string, low: number, high: number): Scalar {
 }
 
 const int32 = integer('int32', -(2 ** 31), 2 ** 31 - 1);
-const int64 = integer('int64', -(2 ** 63), 2 ** 63);
+/** Of the 64 bits those that a double has: parsing has lost the others already. */
+const int64 = integer('int64', Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
 
 const SCALARS: Readonly<Record<string, Scalar>> = {
   s: { zero: '', plain: 'string', read: (value, place) => expectType(value, place, 'string') },
@@ -115,7 +117,19 @@ export const TOO_DEEP = 'exceeded max depth';
 
 function readAnything(value: unknown): unknown {
   if (isTooDeep(value)) throw new DecodeError(TOO_DEEP);
+  checkNumbers(value);
   return copyJson(value);
+}
+
+/** What JSON writes with more digits than a double has; beyond that it writes an exponent, which names no digit. */
+const isRounded = (value: number): boolean =>
+  Number.isInteger(value) && !Number.isSafeInteger(value) && Math.abs(value) < 1e21;
+
+function checkNumbers(value: unknown): void {
+  if (typeof value === 'number' && isRounded(value))
+    throw new DecodeError(`the number ${value} has more digits than can be kept exactly`);
+  if (typeof value === 'object' && value !== null)
+    for (const member of Object.values(value)) checkNumbers(member);
 }
 
 const JS_TYPES = { string: 'string', bool: 'boolean', float64: 'number' } as const;
@@ -128,6 +142,7 @@ function expectType(value: unknown, place: Place, goType: keyof typeof JS_TYPES)
 function readQuantity(value: unknown, place: Place): string {
   if (typeof value !== 'string' && typeof value !== 'number')
     throw typeMismatch(value, place, 'resource.Quantity');
+  if (typeof value === 'number') checkNumbers(value);
   try {
     return canonicalQuantity(value);
   } catch (error) {
@@ -142,19 +157,43 @@ function readIntOrString(value: unknown, place: Place): unknown {
   throw typeMismatch(value, place, 'intstr.IntOrString');
 }
 
-const RFC3339 = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:[.,](\d+))?(Z|[+-]\d\d:\d\d)$/;
+const RFC3339 = /^((\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d))(?:[.,](\d+))?(Z|[+-]\d\d:\d\d)$/;
 
 /** Times travel in UTC; whole seconds, or microseconds where leases and events need them. */
 function readTime(value: unknown, place: Place, digits: 0 | 6): string {
   if (typeof value !== 'string') throw typeMismatch(value, place, digits === 0 ? 'v1.Time' : 'v1.MicroTime');
-  const match = RFC3339.exec(value);
-  const seconds = match === null ? Number.NaN : Date.parse(`${match[1]}${match[3]}`);
-  if (match === null || Number.isNaN(seconds)) {
+  const [, local, year, month, day, hour, minute, second, fraction = '', zone] = RFC3339.exec(value) ?? [];
+  const isRead = local !== undefined && (digits === 0 || fraction.length === digits);
+  const parts = { year, month, day, hour, minute, second };
+  const wrong = isRead ? outOfRange(parts) : undefined;
+  if (wrong !== undefined)
+    throw new DecodeError(`parsing time ${JSON.stringify(value)}: ${wrong} out of range`);
+  const time = new Date(isRead ? Date.parse(`${local}${zone}`) : Number.NaN);
+  // A zone may lead out of the years that four digits have.
+  if (Number.isNaN(time.getTime()) || time.getUTCFullYear() < 0 || time.getUTCFullYear() > 9999) {
     const layout = digits === 0 ? '2006-01-02T15:04:05Z07:00' : '2006-01-02T15:04:05.000000Z07:00';
     throw new DecodeError(`parsing time ${JSON.stringify(value)} as "${layout}": cannot parse it`);
   }
-  const whole = match[3] === 'Z' ? match[1] : new Date(seconds).toISOString().slice(0, 19);
-  return digits === 0 ? `${whole}Z` : `${whole}.${(match[2] ?? '').slice(0, 6).padEnd(6, '0')}Z`;
+  const whole = time.toISOString().slice(0, 19);
+  return digits === 0 ? `${whole}Z` : `${whole}.${fraction}Z`;
+}
+
+type TimeParts = Readonly<
+  Record<'year' | 'month' | 'day' | 'hour' | 'minute' | 'second', string | undefined>
+>;
+
+/** Date would take the 30th of February for a day of March, and 24 o'clock for the next day. */
+function outOfRange(parts: TimeParts): string | undefined {
+  const { year, month, day, hour, minute, second } = parts;
+  const days = new Date(Date.UTC(2000 + (Number(year) % 400), Number(month), 0)).getUTCDate();
+  const bounds: readonly [string, number, number, number][] = [
+    ['month', Number(month), 1, 12],
+    ['day', Number(day), 1, days],
+    ['hour', Number(hour), 0, 23],
+    ['minute', Number(minute), 0, 59],
+    ['second', Number(second), 0, 59],
+  ];
+  return bounds.find(([, value, low, high]) => value < low || value > high)?.[0];
 }
 
 /** One pass and no groups: the data may be a megabyte. */

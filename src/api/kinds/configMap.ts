@@ -1,11 +1,12 @@
 // ConfigMap: plain data by key. Pure.
 // Guarantees: keys can be file names; the whole fits in a megabyte; an immutable one stays as it is.
+import { byteLength } from '../byteLength.js';
 import { type Cause, checkName, forbiddenField, invalidValue, tooLong } from '../causes.js';
 import { ageColumn, column, nameColumn } from '../columns.js';
 import type { V1ConfigMap } from '../gen/types.js';
 import type { KindDefinition } from '../kind.js';
+import { sameMeaning } from '../meaning.js';
 import { configKey } from '../names.js';
-import { sameMeaning } from '../own.js';
 import { CONFIG_MAPS } from '../resources.js';
 
 /** Also the bound of a Secret's data. */
@@ -30,7 +31,7 @@ export const configMapKind: KindDefinition<V1ConfigMap> = {
         causes.push(invalidValue(`data[${key}]`, key, 'duplicate of key present in binaryData'));
     }
     const size =
-      Object.values(data).reduce((sum, value) => sum + value.length, 0) +
+      Object.values(data).reduce((sum, value) => sum + byteLength(value), 0) +
       Object.values(binaryData).reduce((sum, value) => sum + base64Bytes(value), 0);
     if (size > MAX_DATA_BYTES) causes.push(tooLong('', MAX_DATA_BYTES));
     return [...causes, ...validateImmutable(object, old, ['data', 'binaryData'])];
@@ -57,7 +58,7 @@ export function validateImmutable<T extends { readonly immutable?: boolean | und
 ): Cause[] {
   if (old?.immutable !== true) return [];
   const why = 'field is immutable when `immutable` is set';
-  const changed = fields.filter((field) => !sameMeaning(object[field] ?? {}, old[field] ?? {}));
+  const changed = fields.filter((field) => !sameMeaning('{}s', object[field], old[field]));
   const causes = changed.map((field) => forbiddenField(field, why));
   return object.immutable === true ? causes : [forbiddenField('immutable', why), ...causes];
 }

@@ -22,7 +22,7 @@ export const controllerRevisionKind: KindDefinition<V1ControllerRevision> = {
   validate: ({ data, revision }, old) => [
     ...(data === undefined ? [required('data', 'data is mandatory')] : []),
     ...checkNotNegative('revision', revision),
-    ...(old === undefined ? [] : checkImmutable('data', data, old.data)),
+    ...(old === undefined ? [] : checkImmutable('data', 'V1ControllerRevision.data', data, old.data)),
   ],
   columns: [
     nameColumn,

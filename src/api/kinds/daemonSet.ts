@@ -8,6 +8,7 @@ import { DAEMON_SETS } from '../resources.js';
 import { formatLabels } from '../selectors.js';
 import { isZero, validateIntOrPercent } from './intOrPercent.js';
 import { defaultPodSpec } from './pod/defaults.js';
+import { validateCounts } from './statusChecks.js';
 import { templateColumns, validateWorkload } from './workload.js';
 
 export const daemonSetKind: KindDefinition<V1DaemonSet> = {
@@ -38,7 +39,8 @@ export const daemonSetKind: KindDefinition<V1DaemonSet> = {
       numberReady: 0,
     };
   },
-  validate: ({ spec }, old) => [
+  validate: ({ spec, status }, old) => [
+    ...validateCounts({ status }, old),
     ...validateWorkload(spec, old?.spec, 'daemonset', 'DaemonSet'),
     ...checkNotNegative('spec.revisionHistoryLimit', spec?.revisionHistoryLimit),
     ...(spec === undefined ? [] : validateStrategy(spec.updateStrategy ?? {}, 'spec.updateStrategy')),

@@ -6,6 +6,7 @@ import type { V1Deployment, V1DeploymentSpec, V1DeploymentStrategy } from '../ge
 import type { KindDefinition } from '../kind.js';
 import { DEPLOYMENTS } from '../resources.js';
 import { isZero, validateIntOrPercent } from './intOrPercent.js';
+import { validateCounts } from './statusChecks.js';
 import { defaultWorkload, templateColumns, validateWorkload, workloadScale } from './workload.js';
 
 const QUARTER = '25%';
@@ -35,7 +36,8 @@ export const deploymentKind: KindDefinition<V1Deployment> = {
   prepareForCreate(draft) {
     draft.status = {};
   },
-  validate: ({ spec }, old) => [
+  validate: ({ spec, status }, old) => [
+    ...validateCounts({ status }, old),
     ...validateWorkload(spec, old?.spec, 'deployment'),
     ...(spec === undefined ? [] : validateRollout(spec)),
   ],

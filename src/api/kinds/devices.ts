@@ -68,7 +68,9 @@ export const resourceClaimKind: KindDefinition<ResourceV1ResourceClaim> = {
   },
   validate: (object, old) => [
     ...validateClaim(object.spec, 'spec'),
-    ...(old === undefined ? [] : checkImmutable('spec', object.spec, old.spec)),
+    ...(old === undefined
+      ? []
+      : checkImmutable('spec', 'ResourceV1ResourceClaim.spec', object.spec, old.spec)),
     ...validateStatus(object, old),
   ],
   columns: [
@@ -101,7 +103,7 @@ export const resourceClaimTemplateKind: KindDefinition<V1ResourceClaimTemplate> 
   defaults: ({ spec }) => defaultRequests(spec?.spec),
   validate: ({ spec }, old) => [
     ...validateClaim(spec?.spec, 'spec.spec'),
-    ...(old === undefined ? [] : checkImmutable('spec', spec, old.spec)),
+    ...(old === undefined ? [] : checkImmutable('spec', 'V1ResourceClaimTemplate.spec', spec, old.spec)),
   ],
   columns: [nameColumn, ageColumn],
 };
@@ -120,9 +122,14 @@ export const resourceSliceKind: KindDefinition<V1ResourceSlice> = {
     ...(old === undefined
       ? []
       : [
-          ...checkImmutable('spec.driver', spec?.driver, old.spec?.driver),
-          ...checkImmutable('spec.pool.name', spec?.pool?.name, old.spec?.pool?.name),
-          ...checkImmutable('spec.nodeName', spec?.nodeName, old.spec?.nodeName),
+          ...checkImmutable('spec.driver', 'V1ResourceSliceSpec.driver', spec?.driver, old.spec?.driver),
+          ...checkImmutable('spec.pool.name', 'V1ResourcePool.name', spec?.pool?.name, old.spec?.pool?.name),
+          ...checkImmutable(
+            'spec.nodeName',
+            'V1ResourceSliceSpec.nodeName',
+            spec?.nodeName,
+            old.spec?.nodeName,
+          ),
         ]),
   ],
   fields: ({ spec }) => ({ 'spec.driver': spec?.driver ?? '', 'spec.nodeName': spec?.nodeName ?? '' }),
@@ -234,7 +241,7 @@ function validateStatus(object: ResourceV1ResourceClaim, old: ResourceV1Resource
         : [],
     ),
     ...(had !== undefined && allocation !== undefined
-      ? checkImmutable('status.allocation', allocation, had)
+      ? checkImmutable('status.allocation', 'V1ResourceClaimStatus.allocation', allocation, had)
       : []),
   ];
 }

@@ -13,6 +13,7 @@ const SHOWN = 3;
 
 export const endpointsKind: KindDefinition<V1Endpoints> = {
   type: ENDPOINTS,
+  createdByUpdate: true,
   singular: 'endpoints',
   shortNames: ['ep'],
   categories: [],

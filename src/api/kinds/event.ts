@@ -10,6 +10,7 @@ import { groupedEvents } from './eventVersions.js';
 
 export const eventKind: KindDefinition<CoreV1Event> = {
   type: EVENTS,
+  createdByUpdate: true,
   singular: 'event',
   shortNames: ['ev'],
   categories: [],
@@ -17,6 +18,7 @@ export const eventKind: KindDefinition<CoreV1Event> = {
   hasStatus: false,
   versions: [groupedEvents],
   hasGeneration: false,
+  isSeldomSelected: true,
   nameRule: 'dnsSubdomain',
   defaults(draft) {
     draft.involvedObject ??= {};

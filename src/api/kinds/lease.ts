@@ -8,6 +8,8 @@ import { LEASES } from '../resources.js';
 
 export const leaseKind: KindDefinition<V1Lease> = {
   type: LEASES,
+  needsResourceVersion: true,
+  createdByUpdate: true,
   singular: 'lease',
   shortNames: [],
   categories: [],

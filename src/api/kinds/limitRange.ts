@@ -10,6 +10,7 @@ import { LIMIT_RANGES } from '../resources.js';
 
 export const limitRangeKind: KindDefinition<V1LimitRange> = {
   type: LIMIT_RANGES,
+  createdByUpdate: true,
   singular: 'limitrange',
   shortNames: ['limits'],
   categories: [],

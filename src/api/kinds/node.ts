@@ -1,12 +1,15 @@
 // Node: a machine that runs pods. Pure.
-// Guarantees: pod ranges and the provider's name for the machine are set once; a node may be created with its status.
+// Guarantees: pod ranges and the provider's name for the machine are set once; a node may be created with its status,
+// which is checked then and whenever it changes.
 import { type Cause, checkName, checkOneOf, duplicate, forbiddenField, required } from '../causes.js';
 import { ageColumn, column, nameColumn } from '../columns.js';
 import type { V1Node, V1Taint } from '../gen/types.js';
 import type { KindDefinition } from '../kind.js';
+import { sameMeaning } from '../meaning.js';
 import { labelValue, qualifiedName } from '../names.js';
-import { sameMeaning } from '../own.js';
 import { NODES } from '../resources.js';
+import { validateFirstStatus, validateNextStatus } from './nodeStatus.js';
+import { isNewStatus } from './statusChecks.js';
 
 const ROLE = 'node-role.kubernetes.io/';
 
@@ -26,10 +29,13 @@ export const nodeKind: KindDefinition<V1Node> = {
     if (spec.podCIDR && spec.podCIDRs === undefined) spec.podCIDRs = [spec.podCIDR];
     else if (!spec.podCIDR && spec.podCIDRs?.[0] !== undefined) spec.podCIDR = spec.podCIDRs[0];
   },
-  validate({ spec = {} }, old) {
+  validate(node, old) {
+    const { spec = {}, status = {} } = node;
     const causes = validateTaints(spec.taints ?? []);
+    if (old === undefined) causes.push(...validateFirstStatus(status));
+    else if (isNewStatus(node, old)) causes.push(...validateNextStatus(status));
     const before = old?.spec ?? {};
-    if ((before.podCIDRs ?? []).length > 0 && !sameMeaning(before.podCIDRs, spec.podCIDRs))
+    if ((before.podCIDRs ?? []).length > 0 && !sameMeaning('[]s', before.podCIDRs, spec.podCIDRs))
       causes.push(
         forbiddenField('spec.podCIDRs', 'node updates may not change podCIDR except from "" to valid'),
       );

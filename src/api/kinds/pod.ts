@@ -6,11 +6,13 @@ import type { V1Pod, V1PodSpec } from '../gen/types.js';
 import type { KindDefinition } from '../kind.js';
 import { PODS } from '../resources.js';
 import { podColumns } from './pod/columns.js';
-import { defaultPodSpec } from './pod/defaults.js';
+import { defaultPod } from './pod/defaults.js';
 import { validateGatedNode } from './pod/names.js';
 import { qosClassOf } from './pod/qos.js';
+import { validatePodStatus } from './pod/status.js';
 import { validatePodUpdate } from './pod/update.js';
 import { validatePodSpec } from './pod/validate.js';
+import { isNewStatus } from './statusChecks.js';
 
 export const podKind: KindDefinition<V1Pod> = {
   type: PODS,
@@ -23,7 +25,7 @@ export const podKind: KindDefinition<V1Pod> = {
   nameRule: 'dnsSubdomain',
   defaults(draft) {
     draft.spec ??= { containers: [] };
-    defaultPodSpec(draft.spec);
+    defaultPod(draft.spec);
   },
   prepareForCreate(draft) {
     draft.status = { phase: 'Pending', qosClass: qosClassOf(draft.spec ?? { containers: [] }) };
@@ -43,9 +45,11 @@ export const podKind: KindDefinition<V1Pod> = {
   },
   validate(pod, old) {
     const { spec = { containers: [] } } = pod;
-    // A status that changes beside the very spec that is stored: nothing new is wanted.
-    if (spec === old?.spec && pod !== old) return [];
+    const told = old !== undefined && isNewStatus(pod, old) ? validatePodStatus(pod, old) : [];
+    // A status that changes beside the very spec that is stored: nothing else is new.
+    if (spec === old?.spec && pod !== old) return told;
     return [
+      ...told,
       ...validatePodSpec(spec, 'spec'),
       ...(old?.spec === undefined ? validateNew(spec) : validatePodUpdate(spec, old.spec)),
     ];

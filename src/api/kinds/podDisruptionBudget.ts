@@ -7,9 +7,11 @@ import type { KindDefinition } from '../kind.js';
 import { validateLabelSelector } from '../meta.js';
 import { POD_DISRUPTION_BUDGETS } from '../resources.js';
 import { validateIntOrPercent } from './intOrPercent.js';
+import { validateCounts } from './statusChecks.js';
 
 export const podDisruptionBudgetKind: KindDefinition<V1PodDisruptionBudget> = {
   type: POD_DISRUPTION_BUDGETS,
+  needsResourceVersion: true,
   singular: 'poddisruptionbudget',
   shortNames: ['pdb'],
   categories: [],
@@ -20,7 +22,7 @@ export const podDisruptionBudgetKind: KindDefinition<V1PodDisruptionBudget> = {
   prepareForCreate(draft) {
     draft.status = { currentHealthy: 0, desiredHealthy: 0, disruptionsAllowed: 0, expectedPods: 0 };
   },
-  validate: ({ spec = {} }) => validateBudget(spec),
+  validate: ({ spec = {}, status }, old) => [...validateCounts({ status }, old), ...validateBudget(spec)],
   columns: [
     nameColumn,
     column('Min Available', ({ spec }) => String(spec?.minAvailable ?? 'N/A'), {

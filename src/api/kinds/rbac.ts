@@ -12,10 +12,10 @@ import type {
   V1RoleRef,
 } from '../gen/types.js';
 import type { Column, Draft, KindDefinition } from '../kind.js';
+import { sameMeaning } from '../meaning.js';
 import { validateLabelSelector } from '../meta.js';
 import { dnsSubdomain, pathSegment } from '../names.js';
 import type { KubeObject } from '../object.js';
-import { sameMeaning } from '../own.js';
 import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, ROLE_BINDINGS, ROLES } from '../resources.js';
 
 const GROUP = 'rbac.authorization.k8s.io';
@@ -31,6 +31,7 @@ const common = {
 export const roleKind: KindDefinition<V1Role> = {
   ...common,
   type: ROLES,
+  createdByUpdate: true,
   singular: 'role',
   model: 'V1Role',
   validate: ({ rules = [] }) => validateRules(rules, { namespaced: true }),
@@ -40,6 +41,7 @@ export const roleKind: KindDefinition<V1Role> = {
 export const clusterRoleKind: KindDefinition<V1ClusterRole> = {
   ...common,
   type: CLUSTER_ROLES,
+  createdByUpdate: true,
   singular: 'clusterrole',
   model: 'V1ClusterRole',
   validate({ rules = [], aggregationRule }) {
@@ -60,6 +62,7 @@ export const clusterRoleKind: KindDefinition<V1ClusterRole> = {
 export const roleBindingKind: KindDefinition<V1RoleBinding> = {
   ...common,
   type: ROLE_BINDINGS,
+  createdByUpdate: true,
   singular: 'rolebinding',
   model: 'V1RoleBinding',
   defaults: defaultBinding,
@@ -70,6 +73,7 @@ export const roleBindingKind: KindDefinition<V1RoleBinding> = {
 export const clusterRoleBindingKind: KindDefinition<V1ClusterRoleBinding> = {
   ...common,
   type: CLUSTER_ROLE_BINDINGS,
+  createdByUpdate: true,
   singular: 'clusterrolebinding',
   model: 'V1ClusterRoleBinding',
   defaults: defaultBinding,
@@ -130,7 +134,7 @@ function validateBinding(object: Binding, old: Binding | undefined, kinds: reado
     causes.push(notSupported('roleRef.kind', roleRef?.kind ?? '', kinds));
   if (!roleRef?.name) causes.push(required('roleRef.name'));
   else causes.push(...checkName('roleRef.name', roleRef.name, pathSegment));
-  if (old !== undefined && !sameMeaning(old.roleRef, roleRef))
+  if (old !== undefined && !sameMeaning('V1RoleRef', old.roleRef, roleRef))
     causes.push(invalidValue('roleRef', roleRef, 'cannot change roleRef'));
   return [...causes, ...subjects.flatMap((subject, index) => validateSubject(subject, `subjects[${index}]`))];
 }

@@ -4,6 +4,7 @@ import { ageColumn, column, nameColumn } from '../columns.js';
 import type { V1ReplicaSet } from '../gen/types.js';
 import type { KindDefinition } from '../kind.js';
 import { REPLICA_SETS } from '../resources.js';
+import { validateCounts } from './statusChecks.js';
 import { defaultWorkload, templateColumns, validateWorkload, workloadScale } from './workload.js';
 
 export const replicaSetKind: KindDefinition<V1ReplicaSet> = {
@@ -22,7 +23,10 @@ export const replicaSetKind: KindDefinition<V1ReplicaSet> = {
   prepareForCreate(draft) {
     draft.status = { replicas: 0 };
   },
-  validate: ({ spec }, old) => validateWorkload(spec, old?.spec, 'deployment'),
+  validate: ({ spec, status }, old) => [
+    ...validateCounts({ status }, old),
+    ...validateWorkload(spec, old?.spec, 'deployment'),
+  ],
   columns: [
     nameColumn,
     column('Desired', ({ spec }) => spec?.replicas ?? 0, {

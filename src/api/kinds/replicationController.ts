@@ -9,10 +9,12 @@ import { REPLICATION_CONTROLLERS } from '../resources.js';
 import { formatLabels, labelSelectorString, selectorFromMap } from '../selectors.js';
 import { defaultPodSpec } from './pod/defaults.js';
 import { validatePodTemplate } from './pod/validate.js';
+import { validateCounts } from './statusChecks.js';
 import { containerColumns, selectorColumn } from './workload.js';
 
 export const replicationControllerKind: KindDefinition<V1ReplicationController> = {
   type: REPLICATION_CONTROLLERS,
+  orphansByDefault: {},
   singular: 'replicationcontroller',
   shortNames: ['rc'],
   categories: ['all'],
@@ -42,7 +44,10 @@ export const replicationControllerKind: KindDefinition<V1ReplicationController> 
   prepareForCreate(draft) {
     draft.status = { replicas: 0 };
   },
-  validate: ({ spec }) => validateController(spec ?? {}),
+  validate: ({ spec, status }, old) => [
+    ...validateCounts({ status }, old),
+    ...validateController(spec ?? {}),
+  ],
   columns: [
     nameColumn,
     column('Desired', ({ spec }) => spec?.replicas ?? 0, {

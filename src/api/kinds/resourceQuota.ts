@@ -1,5 +1,6 @@
 // ResourceQuota: how much the objects of a namespace may use together. Pure.
-// Guarantees: it counts what can be counted, for scopes that do not exclude one another and never change.
+// Guarantees: it counts what can be counted, for scopes that do not exclude one another and never change;
+// its status counts nothing else.
 import { type Cause, checkImmutable, checkName, invalidValue, notSupported, required } from '../causes.js';
 import { ageColumn, column, nameColumn } from '../columns.js';
 import type {
@@ -9,13 +10,10 @@ import type {
 } from '../gen/types.js';
 import type { KindDefinition } from '../kind.js';
 import { qualifiedName } from '../names.js';
-import { tryParseQuantity } from '../quantity.js';
 import { RESOURCE_QUOTAS } from '../resources.js';
+import { COUNTED, validateAmount } from './amounts.js';
+import { isNewStatus } from './statusChecks.js';
 
-const COUNTED = new Set([
-  ...['pods', 'services', 'replicationcontrollers', 'resourcequotas', 'secrets', 'configmaps'],
-  ...['persistentvolumeclaims', 'services.nodeports', 'services.loadbalancers'],
-]);
 const STANDARD = new Set([
   ...COUNTED,
   ...['cpu', 'memory', 'ephemeral-storage', 'storage', 'requests.cpu', 'requests.memory'],
@@ -46,13 +44,29 @@ export const resourceQuotaKind: KindDefinition<V1ResourceQuota> = {
   prepareForCreate(draft) {
     draft.status = {};
   },
-  validate: ({ spec = {} }, old) => [
-    ...validateQuota(spec),
+  validate: (quota, old) => [
+    ...validateQuota(quota.spec ?? {}),
+    ...(isNewStatus(quota, old)
+      ? [
+          ...validateAmounts(quota.status?.hard, 'status.hard'),
+          ...validateAmounts(quota.status?.used, 'status.used'),
+        ]
+      : []),
     ...(old === undefined
       ? []
       : [
-          ...checkImmutable('spec.scopes', spec.scopes, old.spec?.scopes),
-          ...checkImmutable('spec.scopeSelector', spec.scopeSelector, old.spec?.scopeSelector),
+          ...checkImmutable(
+            'spec.scopes',
+            'V1ResourceQuotaSpec.scopes',
+            quota.spec?.scopes,
+            old.spec?.scopes,
+          ),
+          ...checkImmutable(
+            'spec.scopeSelector',
+            'V1ResourceQuotaSpec.scopeSelector',
+            quota.spec?.scopeSelector,
+            old.spec?.scopeSelector,
+          ),
         ]),
   ],
   columns: [
@@ -79,15 +93,19 @@ function usedCell({ status }: V1ResourceQuota, isShown: (name: string) => boolea
 function validateQuota({ hard = {}, scopes = [], scopeSelector }: V1ResourceQuotaSpec): Cause[] {
   const expressions = scopeSelector?.matchExpressions ?? [];
   return [
-    ...Object.entries(hard).flatMap(([name, amount]) => {
-      const at = `spec.hard[${name}]`;
-      return [...validateName(name, at), ...validateAmount(name, amount, at)];
-    }),
+    ...validateAmounts(hard, 'spec.hard'),
     ...validateScopes(scopes, Object.keys(hard)),
     ...expressions.flatMap((expression, index) =>
       validateExpression(expression, `spec.scopeSelector.matchExpressions[${index}]`),
     ),
   ];
+}
+
+function validateAmounts(amounts: Readonly<Record<string, string>> | undefined, list: string): Cause[] {
+  return Object.entries(amounts ?? {}).flatMap(([name, amount]) => {
+    const at = `${list}[${name}]`;
+    return [...validateName(name, at), ...validateAmount(name, amount, at)];
+  });
 }
 
 const isStandard = (name: string) =>
@@ -101,14 +119,6 @@ function validateName(name: string, at: string): Cause[] {
         invalidValue(at, name, 'must be a standard resource for quota'),
       ]
     : causes;
-}
-
-function validateAmount(name: string, amount: string, at: string): Cause[] {
-  const parsed = tryParseQuantity(amount);
-  if (parsed === undefined) return [invalidValue(at, amount, 'must be a quantity')];
-  if (parsed.nanos < 0n) return [invalidValue(at, amount, 'must be greater than or equal to 0')];
-  const isWhole = parsed.nanos % 1_000_000_000n === 0n;
-  return COUNTED.has(name) && !isWhole ? [invalidValue(at, amount, 'must be an integer')] : [];
 }
 
 function validateScopes(scopes: readonly string[], resources: readonly string[]): Cause[] {

@@ -12,6 +12,8 @@ import { validateToleration } from './pod/tolerations.js';
 
 export const runtimeClassKind: KindDefinition<V1RuntimeClass> = {
   type: RUNTIME_CLASSES,
+  needsResourceVersion: true,
+  createdByUpdate: true,
   singular: 'runtimeclass',
   shortNames: [],
   categories: [],
@@ -26,7 +28,9 @@ export const runtimeClassKind: KindDefinition<V1RuntimeClass> = {
     ...(object.scheduling?.tolerations ?? []).flatMap((some, index) =>
       validateToleration(some, `scheduling.tolerations[${index}]`),
     ),
-    ...(old === undefined ? [] : checkImmutable('handler', object.handler, old.handler)),
+    ...(old === undefined
+      ? []
+      : checkImmutable('handler', 'V1RuntimeClass.handler', object.handler, old.handler)),
   ],
   columns: [
     nameColumn,

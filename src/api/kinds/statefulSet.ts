@@ -11,9 +11,10 @@ import {
 import { ageColumn, column, nameColumn } from '../columns.js';
 import type { V1StatefulSet, V1StatefulSetSpec } from '../gen/types.js';
 import type { KindDefinition } from '../kind.js';
-import { sameMeaning } from '../own.js';
+import { sameMeaning } from '../meaning.js';
 import { STATEFUL_SETS } from '../resources.js';
 import { isZero, validateIntOrPercent } from './intOrPercent.js';
+import { validateCounts } from './statusChecks.js';
 import { defaultClaimSpec } from './storage/claimSpec.js';
 import { containerColumns, defaultWorkload, validateWorkload, workloadScale } from './workload.js';
 
@@ -56,12 +57,17 @@ export const statefulSetKind: KindDefinition<V1StatefulSet> = {
   prepareForCreate(draft) {
     draft.status = { replicas: 0 };
   },
-  validate({ spec }, old) {
+  validate({ spec, status }, old) {
     const causes = [
+      ...validateCounts({ status }, old, 'status.readyReplicas'),
       ...validateWorkload(withClaims(spec), undefined, 'statefulset', 'StatefulSet'),
       ...(spec === undefined ? [] : validateRollout(spec)),
     ];
-    if (old?.spec !== undefined && spec !== undefined && !sameMeaning(frozen(spec), frozen(old.spec)))
+    if (
+      old?.spec !== undefined &&
+      spec !== undefined &&
+      !sameMeaning('V1StatefulSetSpec', frozen(spec), frozen(old.spec))
+    )
       causes.push(forbiddenField('spec', MUTABLE));
     return causes;
   },

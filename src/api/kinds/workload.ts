@@ -1,12 +1,11 @@
 // What the controllers of equal pods have in common: replicas of a pod template, found by a selector. Pure.
 // Guarantees: the selector finds the template's pods and never changes.
-import { type Cause, checkNotNegative, IMMUTABLE, invalidValue, required } from '../causes.js';
+import { type Cause, checkImmutable, checkNotNegative, invalidValue, required } from '../causes.js';
 import { column } from '../columns.js';
 import type { V1Container, V1LabelSelector, V1PodTemplateSpec } from '../gen/types.js';
 import type { Column, Draft, ScaleFields } from '../kind.js';
 import { validateLabelSelector } from '../meta.js';
 import type { KubeObject } from '../object.js';
-import { sameMeaning } from '../own.js';
 import { compileLabelSelector, formatLabelSelector, labelSelectorString } from '../selectors.js';
 import { defaultPodSpec } from './pod/defaults.js';
 import { validatePodTemplate } from './pod/validate.js';
@@ -42,9 +41,8 @@ export function validateWorkload(
     ...validateSelector(selector, template, word),
     ...validatePodTemplate(template, 'spec.template', owner),
   ];
-  if (old !== undefined && !sameMeaning(selector, old.selector))
-    causes.push(invalidValue('spec.selector', selector, IMMUTABLE));
-  return causes;
+  if (old === undefined) return causes;
+  return [...causes, ...checkImmutable('spec.selector', 'V1DeploymentSpec.selector', selector, old.selector)];
 }
 
 function validateSelector(

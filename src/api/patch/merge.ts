@@ -1,14 +1,16 @@
 // JSON merge patch, RFC 7386. Pure.
-// Guarantees: neither argument is changed; members set to null vanish, lists are replaced whole.
-import { copyJson, getOwn, isMembers, type Members, setOwn } from '../own.js';
+// Guarantees: neither argument is changed, though the result may share values with both; members set to null vanish, lists
+// are replaced whole.
+import { getOwn, isMembers, type Members, setOwn } from '../own.js';
 
 export function applyMergePatch(document: unknown, patch: unknown): unknown {
-  if (!isMembers(patch)) return copyJson(patch);
-  const result: Members = {};
+  if (!isMembers(patch)) return patch;
   const original = isMembers(document) ? document : {};
-  for (const [key, value] of Object.entries(original))
-    if (!Object.hasOwn(patch, key)) setOwn(result, key, copyJson(value));
-  for (const [key, value] of Object.entries(patch))
-    if (value !== null) setOwn(result, key, applyMergePatch(getOwn(original, key), value));
+  const result: Members = { ...original };
+  for (const key of Object.keys(patch)) {
+    const value = patch[key];
+    if (value === null) delete result[key];
+    else setOwn(result, key, isMembers(value) ? applyMergePatch(getOwn(original, key), value) : value);
+  }
   return result;
 }

@@ -1,7 +1,9 @@
 // The three patches that Kubernetes takes, behind one function. Pure.
-// Guarantees: the document given is never changed; a patch that does not fit is refused as an ApiError.
+// Guarantees: the document given is never changed, though the result may share values with it; a patch that does not fit is
+// refused as an ApiError.
 import { isMembers, isTooDeep, type Members } from '../own.js';
 import { statusError } from '../status.js';
+import type { Steps } from '../steps.js';
 import { applyJsonPatch } from './json.js';
 import { applyMergePatch } from './merge.js';
 import { applyStrategicPatch } from './strategic.js';
@@ -23,10 +25,13 @@ export interface PatchRequest {
 }
 
 /** The patched document, not yet decoded: check it like any other input. Throws ApiError. */
-export function applyPatch({ type, model, document, patch }: PatchRequest): Members {
+export function* applyPatch({ type, model, document, patch }: PatchRequest): Steps<Members> {
+  yield;
   if (isTooDeep(patch)) throw statusError('BadRequest', 'the patch is nested too deeply');
+  yield;
   if (type === 'json') {
-    const result = applyJsonPatch(document, patch);
+    const result = yield* applyJsonPatch(document, patch);
+    yield;
     // Operations can also build depth: each copy below itself adds a level.
     if (!isMembers(result) || isTooDeep(result))
       throw statusError('BadRequest', 'the patched document is no object or nested too deeply');

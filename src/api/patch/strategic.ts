@@ -1,7 +1,7 @@
 // Strategic merge patch: a merge patch that knows which lists are keyed, and takes directives ($patch and others). Pure.
-// Guarantees: neither argument is changed; directives never end up in the result.
+// Guarantees: neither argument is changed, though the result may share values with both; directives never end up in the result.
 import { schemas } from '../gen/schemas.js';
-import { copyJson, getOwn, isMembers, type Members, setOwn } from '../own.js';
+import { getOwn, isMembers, type Members, setOwn } from '../own.js';
 import { type ApiError, statusError } from '../status.js';
 import { type MergeRule, mergeRule } from './mergeKeys.js';
 import { orderMerged } from './order.js';
@@ -31,10 +31,10 @@ function mergeObject(type: Type, original: Members, patch: Members): Members {
     default:
       throw refusal(`unknown patch type found: ${String(patch[DIRECTIVE])}`);
   }
-  const result: Members = {};
+  const result: Members = { ...original };
   const retained = retainedKeys(patch);
-  for (const [key, value] of Object.entries(original))
-    if (retained === undefined || retained.has(key)) setOwn(result, key, copyJson(value));
+  if (retained !== undefined)
+    for (const key of Object.keys(result)) if (!retained.has(key)) delete result[key];
   for (const key of touchedKeys(patch)) {
     if (getOwn(patch, key) === null) delete result[key];
     else mergeMember(type, result, patch, key);
@@ -43,8 +43,10 @@ function mergeObject(type: Type, original: Members, patch: Members): Members {
 }
 
 /** The members that a patch names, be it only by a directive about them. */
-function touchedKeys(patch: Members): Set<string> {
-  const keys = Object.keys(patch)
+function touchedKeys(patch: Members): Iterable<string> {
+  const named = Object.keys(patch);
+  if (!named.some(isDirective)) return named;
+  const keys = named
     .filter((key) => key !== DIRECTIVE && key !== RETAIN)
     .map((key) => {
       const prefix = [DELETE_FROM, ELEMENT_ORDER].find((some) => key.startsWith(some));
@@ -52,6 +54,8 @@ function touchedKeys(patch: Members): Set<string> {
     });
   return new Set(keys);
 }
+
+const isDirective = (key: string) => key.startsWith('$');
 
 function retainedKeys(patch: Members): Set<unknown> | undefined {
   const keys = patch[RETAIN];
@@ -68,9 +72,10 @@ function retainedKeys(patch: Members): Set<unknown> | undefined {
 function mergeMember(type: Type, result: Members, patch: Members, key: string): void {
   const current = getOwn(result, key);
   const value = getOwn(patch, key);
-  const removed = listOf(patch, `${DELETE_FROM}${key}`);
-  const wantedOrder = listOf(patch, `${ELEMENT_ORDER}${key}`);
-  const rule = mergeRule(type, key);
+  const mayBeList = value === undefined || Array.isArray(value);
+  const removed = mayBeList ? listOf(patch, `${DELETE_FROM}${key}`) : undefined;
+  const wantedOrder = mayBeList ? listOf(patch, `${ELEMENT_ORDER}${key}`) : undefined;
+  const rule = mayBeList ? mergeRule(type, key) : undefined;
   const isList = Array.isArray(value) || removed !== undefined || wantedOrder !== undefined;
   if (isList && (value === undefined || Array.isArray(value))) {
     const before = Array.isArray(current) ? current : [];
@@ -86,7 +91,7 @@ function mergeMember(type: Type, result: Members, patch: Members, key: string): 
   } else if (isMembers(value)) {
     const base = isMembers(current) ? current : {};
     setOwn(result, key, mergeObject(memberType(type, key), base, value));
-  } else setOwn(result, key, copyJson(value));
+  } else setOwn(result, key, value);
 }
 
 interface ListMerge {
@@ -113,7 +118,7 @@ function mergeList({ type, rule, before, patch = [], wantedOrder }: ListMerge): 
       .filter((element) => element[DIRECTIVE] === undefined)
       .map((element) => withoutDirectives(type, element));
   const identify = (item: unknown) => (isMembers(item) ? item[key] : undefined);
-  const items = before.map(copyJson);
+  const items = [...before];
   const deleted = new Set<unknown>();
   // Keys may repeat (a service's port 53 for TCP and UDP): the first is merged, the others stay.
   const first = new Map(items.map((item, index): [unknown, number] => [identify(item), index]).reverse());
@@ -150,7 +155,7 @@ function withoutDirective(patch: Members): Members {
 }
 
 function withoutDirectives(type: Type, item: unknown): unknown {
-  return isMembers(item) ? mergeObject(type, {}, item) : copyJson(item);
+  return isMembers(item) ? mergeObject(type, {}, item) : item;
 }
 
 function listOf(patch: Members, directive: string): readonly unknown[] | undefined {

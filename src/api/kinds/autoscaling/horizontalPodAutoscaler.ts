@@ -1,6 +1,6 @@
 // HorizontalPodAutoscaler: how many replicas a workload shall have, by what is measured. Pure.
-// Guarantees: there is always something to measure, and a range that is not empty.
-import { type Cause, invalidValue, required } from '../../causes.js';
+// Guarantees: there is always something to measure, and a range that is not empty; a status counts no fewer than none.
+import { type Cause, checkNotNegative, invalidValue, required } from '../../causes.js';
 import { ageColumn, column, nameColumn } from '../../columns.js';
 import type {
   V2HorizontalPodAutoscaler,
@@ -9,6 +9,7 @@ import type {
 } from '../../gen/types.js';
 import type { Draft, KindDefinition } from '../../kind.js';
 import { HORIZONTAL_POD_AUTOSCALERS } from '../../resources.js';
+import { isNewStatus } from '../statusChecks.js';
 import { targetsCell } from './metricsCell.js';
 import { validateBehavior, validateMetrics } from './metricsValidate.js';
 import { autoscalingV1 } from './v1.js';
@@ -48,7 +49,15 @@ export const horizontalPodAutoscalerKind: KindDefinition<V2HorizontalPodAutoscal
   prepareForCreate(draft) {
     draft.status = { currentReplicas: 0, desiredReplicas: 0 };
   },
-  validate: ({ spec }) => validateAutoscaler(spec),
+  validate: (autoscaler, old) => [
+    ...validateAutoscaler(autoscaler.spec),
+    ...(isNewStatus(autoscaler, old)
+      ? [
+          ...checkNotNegative('status.currentReplicas', autoscaler.status?.currentReplicas),
+          ...checkNotNegative('status.desiredReplicas', autoscaler.status?.desiredReplicas),
+        ]
+      : []),
+  ],
   columns: [
     nameColumn,
     column('Reference', ({ spec }) => `${spec.scaleTargetRef.kind}/${spec.scaleTargetRef.name}`, {

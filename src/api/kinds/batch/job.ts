@@ -7,8 +7,10 @@ import type { Draft, KindDefinition } from '../../kind.js';
 import { JOBS } from '../../resources.js';
 import { formatLabelSelector } from '../../selectors.js';
 import { defaultPodSpec } from '../pod/defaults.js';
+import { isNewStatus } from '../statusChecks.js';
 import { containerColumns, selectorColumn } from '../workload.js';
 import { CONTROLLER_UID, JOB_NAME, OLD_CONTROLLER_UID, OLD_JOB_NAME } from './jobLabels.js';
+import { validateJobStatus } from './jobStatus.js';
 import { validateJobUpdate } from './jobUpdate.js';
 import { validateGeneratedSelector, validateJobSpec } from './jobValidate.js';
 
@@ -16,6 +18,10 @@ const MAX_INT32 = 2 ** 31 - 1;
 
 export const jobKind: KindDefinition<V1Job> = {
   type: JOBS,
+  orphansByDefault: {
+    warning:
+      'child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning',
+  },
   singular: 'job',
   shortNames: [],
   categories: ['all'],
@@ -38,6 +44,7 @@ export const jobKind: KindDefinition<V1Job> = {
     ...validateJobSpec(job.spec, 'spec'),
     ...(old === undefined && job.spec !== undefined ? validateGeneratedSelector(job, job.spec) : []),
     ...(old?.spec === undefined || job.spec === undefined ? [] : validateJobUpdate(job.spec, old)),
+    ...(old !== undefined && isNewStatus(job, old) ? validateJobStatus(job, old) : []),
   ],
   columns: [
     nameColumn,

@@ -2,7 +2,7 @@
 // Guarantees: the pods of one job are made of one template; only before it started may they be sent elsewhere.
 import { type Cause, checkImmutable, invalidValue } from '../../causes.js';
 import type { V1Job, V1JobSpec, V1PodTemplateSpec } from '../../gen/types.js';
-import { sameMeaning } from '../../own.js';
+import { sameMeaning } from '../../meaning.js';
 
 const FIXED = [
   'selector',
@@ -17,7 +17,9 @@ export function validateJobUpdate(spec: V1JobSpec, old: V1Job): Cause[] {
   const before = old.spec ?? spec;
   return [
     ...validateCompletions(spec, before),
-    ...FIXED.flatMap((field) => checkImmutable(`spec.${field}`, spec[field], before[field])),
+    ...FIXED.flatMap((field) =>
+      checkImmutable(`spec.${field}`, `V1JobSpec.${field}`, spec[field], before[field]),
+    ),
     ...validateTemplateUpdate(spec, old, before),
   ];
 }
@@ -26,7 +28,8 @@ export function validateJobUpdate(spec: V1JobSpec, old: V1Job): Cause[] {
 function validateCompletions(spec: V1JobSpec, old: V1JobSpec): Cause[] {
   const { completions, parallelism, completionMode } = spec;
   if (completions === old.completions) return [];
-  if (completionMode !== 'Indexed') return checkImmutable('spec.completions', completions, old.completions);
+  if (completionMode !== 'Indexed')
+    return checkImmutable('spec.completions', 'V1JobSpec.completions', completions, old.completions);
   return completions === parallelism && old.completions === old.parallelism
     ? []
     : [
@@ -41,7 +44,7 @@ function validateCompletions(spec: V1JobSpec, old: V1JobSpec): Cause[] {
 function validateTemplateUpdate(spec: V1JobSpec, old: V1Job, before: V1JobSpec): Cause[] {
   const neverStarted = before.suspend === true && old.status?.startTime === undefined;
   const wanted = neverStarted ? withPlacement(spec.template, before.template) : spec.template;
-  return sameMeaning(wanted, before.template)
+  return sameMeaning('V1PodTemplateSpec', wanted, before.template)
     ? []
     : [invalidValue('spec.template', spec.template, 'field is immutable')];
 }

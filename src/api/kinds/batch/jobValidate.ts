@@ -10,8 +10,8 @@ import {
   tooMany,
 } from '../../causes.js';
 import type { V1Job, V1JobSpec, V1PodFailurePolicyRule, V1SuccessPolicyRule } from '../../gen/types.js';
+import { sameMeaning } from '../../meaning.js';
 import { validateLabelSelector } from '../../meta.js';
-import { sameMeaning } from '../../own.js';
 import { compileLabelSelector } from '../../selectors.js';
 import { validateTemplate } from '../pod/validate.js';
 import { CONTROLLER_UID } from './jobLabels.js';
@@ -199,7 +199,7 @@ export function validateGeneratedSelector({ metadata }: V1Job, spec: V1JobSpec):
   if (faults.length > 0) return faults;
   const uid = metadata?.uid ?? '';
   const generated = { matchLabels: { [CONTROLLER_UID]: uid } };
-  if (manualSelector !== true && !sameMeaning(selector, generated))
+  if (manualSelector !== true && !sameMeaning('V1LabelSelector', selector, generated))
     return [invalidValue('spec.selector', selector, '`selector` not auto-generated')];
   const labels = template?.metadata?.labels ?? {};
   return compileLabelSelector(selector)(labels)

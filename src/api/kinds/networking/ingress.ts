@@ -15,6 +15,7 @@ import { parseIp } from '../../ip.js';
 import type { KindDefinition } from '../../kind.js';
 import { dnsLabel1035, dnsSubdomain, portName, portNumber } from '../../names.js';
 import { INGRESSES } from '../../resources.js';
+import { isNewStatus, validateIngresses } from '../statusChecks.js';
 import { wildcardSubdomain } from './hostNames.js';
 
 const PATH_TYPES = ['Exact', 'ImplementationSpecific', 'Prefix'];
@@ -36,8 +37,10 @@ export const ingressKind: KindDefinition<V1Ingress> = {
   prepareForCreate(draft) {
     draft.status = { loadBalancer: {} };
   },
-  validate({ metadata, spec = {} }, old) {
+  validate({ metadata, spec = {}, status }, old) {
     const causes = validateIngress(spec);
+    if (isNewStatus({ status }, old))
+      causes.push(...validateIngresses(status?.loadBalancer?.ingress ?? [], { hasModes: false }));
     const annotated = metadata?.annotations?.[CLASS];
     if (old === undefined && annotated !== undefined && spec.ingressClassName !== undefined)
       causes.push(

@@ -32,7 +32,14 @@ export const ingressClassKind: KindDefinition<V1IngressClass> = {
   validate: ({ spec = {} }, old) => [
     ...validateController(spec.controller ?? ''),
     ...(spec.parameters === undefined ? [] : validateParameters(spec.parameters, 'spec.parameters')),
-    ...(old === undefined ? [] : checkImmutable('spec.controller', spec.controller, old.spec?.controller)),
+    ...(old === undefined
+      ? []
+      : checkImmutable(
+          'spec.controller',
+          'V1IngressClassSpec.controller',
+          spec.controller,
+          old.spec?.controller,
+        )),
   ],
   columns: [
     nameColumn,

@@ -33,7 +33,9 @@ export const ipAddressKind: KindDefinition<V1IPAddress> = {
     ...(spec?.parentRef === undefined
       ? [required('spec.parentRef')]
       : validateParent(spec.parentRef, 'spec.parentRef')),
-    ...(old === undefined ? [] : checkImmutable('spec.parentRef', spec?.parentRef, old.spec.parentRef)),
+    ...(old === undefined
+      ? []
+      : checkImmutable('spec.parentRef', 'V1IPAddressSpec.parentRef', spec?.parentRef, old.spec.parentRef)),
   ],
   columns: [nameColumn, column('ParentRef', parentCell, { description: 'What has the address.' }), ageColumn],
 };
@@ -68,7 +70,9 @@ export const serviceCidrKind: KindDefinition<V1ServiceCIDR> = {
   },
   validate: ({ spec }, old) => [
     ...validateCidrs(spec?.cidrs ?? []),
-    ...(old === undefined ? [] : checkImmutable('spec.cidrs', spec?.cidrs, old.spec?.cidrs)),
+    ...(old === undefined
+      ? []
+      : checkImmutable('spec.cidrs', 'V1ServiceCIDRSpec.cidrs', spec?.cidrs, old.spec?.cidrs)),
   ],
   columns: [
     nameColumn,

@@ -35,7 +35,7 @@ export function validateAffinity(affinity: V1Affinity | undefined, at: string): 
       : validateNodeSelector(strict, `${at}.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution`)),
     ...soft.flatMap(({ weight, preference }, index) => {
       const here = `${at}.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[${index}]`;
-      return [...validateWeight(weight, here), ...validateNodeTerm(preference, `${here}.preference`)];
+      return [...validateWeight(weight, here), ...validateNodeTerm(preference ?? {}, `${here}.preference`)];
     }),
     ...validatePodAffinity(podAffinity, `${at}.podAffinity`),
     ...validatePodAffinity(podAntiAffinity, `${at}.podAntiAffinity`),

@@ -141,13 +141,14 @@ function validateHostNetwork({ hostNetwork, containers = [] }: V1PodSpec, at: st
   if (hostNetwork !== true) return [];
   return containers.flatMap(({ ports = [] }, i) =>
     ports.flatMap(({ hostPort, containerPort }, j) =>
-      hostPort === containerPort
+      // A template may leave it to the pods that are made of it.
+      !hostPort || hostPort === containerPort
         ? []
         : [
             invalidValue(
-              `${at}[${i}].ports[${j}].containerPort`,
-              containerPort,
-              'must match `hostPort` when `hostNetwork` is true',
+              `${at}[${i}].ports[${j}].hostPort`,
+              hostPort,
+              'must match `containerPort` when `hostNetwork` is true',
             ),
           ],
     ),

@@ -1,5 +1,6 @@
-// What Kubernetes fills into a pod's spec when the user does not say. Pure; pods and pod templates share it.
-// Guarantees: idempotent; never overrides what was said.
+// What Kubernetes fills into a pod's spec when the user does not say. Pure.
+// Guarantees: idempotent; never overrides what was said, but for a negative grace period. A template gets what every spec
+// gets, and not what is a pod's alone: a later change of the template would meet it as the user's own.
 import type {
   V1Container,
   V1LifecycleHandler,
@@ -12,18 +13,33 @@ import type { Draft } from '../../kind.js';
 
 const DEFAULT_MODE = 0o644;
 
+/** Of a pod itself. */
+export function defaultPod(spec: Draft<V1PodSpec>): void {
+  defaultPodSpec(spec);
+  if ((spec.terminationGracePeriodSeconds ?? 0) < 0) spec.terminationGracePeriodSeconds = 1;
+  spec.enableServiceLinks ??= true;
+  for (const container of [...(spec.initContainers ?? []), ...(spec.containers ?? [])]) {
+    if (container.resources !== undefined) defaultRequests(container.resources);
+    // On the node's own network a port of the container is one of the node.
+    if (spec.hostNetwork === true)
+      for (const port of container.ports ?? []) port.hostPort ||= port.containerPort;
+  }
+}
+
+/** Of pods and of templates. */
 export function defaultPodSpec(spec: Draft<V1PodSpec>): void {
   spec.restartPolicy ||= 'Always';
   spec.terminationGracePeriodSeconds ??= 30;
   spec.dnsPolicy ||= 'ClusterFirst';
   spec.schedulerName ||= 'default-scheduler';
   spec.securityContext ??= {};
-  spec.enableServiceLinks ??= true;
   defaultServiceAccount(spec);
+  const wishes = spec.affinity?.nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? [];
+  for (const wish of wishes) wish.preference ??= {};
   for (const volume of spec.volumes ?? []) defaultVolume(volume);
-  for (const container of spec.initContainers ?? []) defaultContainer(container, spec);
-  for (const container of spec.containers ?? []) defaultContainer(container, spec);
-  for (const container of spec.ephemeralContainers ?? []) defaultContainer(container, spec);
+  for (const container of spec.initContainers ?? []) defaultContainer(container);
+  for (const container of spec.containers ?? []) defaultContainer(container);
+  for (const container of spec.ephemeralContainers ?? []) defaultContainer(container);
 }
 
 /** The old name of the field is kept equal, for readers that know only it. */
@@ -34,17 +50,12 @@ function defaultServiceAccount(spec: Draft<V1PodSpec>): void {
   spec.serviceAccount = name;
 }
 
-function defaultContainer(container: Draft<V1Container>, pod: Draft<V1PodSpec>): void {
+function defaultContainer(container: Draft<V1Container>): void {
   container.terminationMessagePath ||= '/dev/termination-log';
   container.terminationMessagePolicy ||= 'File';
   container.imagePullPolicy ||= pullPolicyFor(container.image ?? '');
   container.resources ??= {};
-  defaultRequests(container.resources);
-  for (const port of container.ports ?? []) {
-    port.protocol ||= 'TCP';
-    // On the node's own network a port of the container is one of the node.
-    if (pod.hostNetwork === true) port.hostPort ||= port.containerPort;
-  }
+  for (const port of container.ports ?? []) port.protocol ||= 'TCP';
   for (const { valueFrom } of container.env ?? [])
     if (valueFrom?.fieldRef !== undefined) valueFrom.fieldRef.apiVersion ||= 'v1';
   for (const probe of [container.livenessProbe, container.readinessProbe, container.startupProbe])

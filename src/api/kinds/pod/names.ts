@@ -60,13 +60,16 @@ function validateDnsConfig(
         `must not have more than ${MAX_SEARCH_CHARS} characters (including spaces) in the search list`,
       ),
     );
-  // The root itself, and names that end with it, are as good as any.
+  // The root itself, names that end with it, and underscores where dashes may be or at a label's start.
   for (const [index, search] of searches.entries())
     if (search !== '.')
       causes.push(
         ...checkName(
           `${at}.searches[${index}]`,
-          search.replace(/\.$/, '').replace(/(^|\.)_/g, '$1'),
+          search
+            .replace(/\.$/, '')
+            .replace(/(^|\.)_/g, '$1')
+            .replaceAll('_', '-'),
           dnsSubdomain,
         ),
       );

@@ -2,7 +2,7 @@
 // Guarantees: cpu and memory of containers that stay, within the pod's QoS class; nothing that was said is taken back.
 import { type Cause, forbiddenField, invalidValue } from '../../causes.js';
 import type { V1Container, V1Pod, V1ResourceRequirements } from '../../gen/types.js';
-import { sameMeaning } from '../../own.js';
+import { sameMeaning } from '../../meaning.js';
 import { qosClassOf } from './qos.js';
 
 const MIRROR = 'kubernetes.io/config.mirror';
@@ -40,7 +40,7 @@ function whole(next: V1ResourceRequirements | undefined, old: V1ResourceRequirem
   return [
     ...removed(pod, before, 'limits', 'spec.resources'),
     ...removed(pod, before, 'requests', 'spec.resources'),
-    ...(sameMeaning(others(pod), others(before))
+    ...(sameMeaning('V1Container', others(pod), others(before))
       ? []
       : [forbiddenField('spec', 'only cpu and memory resources are mutable')]),
   ];
@@ -64,13 +64,13 @@ function containers(
     if (before === undefined) return [];
     const here = `${at}[${index}].resources`;
     if (!isResizable(container))
-      return sameMeaning(container.resources ?? {}, before.resources ?? {})
+      return sameMeaning('V1ResourceRequirements', container.resources, before.resources)
         ? []
         : [forbiddenField(here, 'resources of init containers that end cannot be changed')];
     return [
       ...removed(container, before, 'limits', here),
       ...removed(container, before, 'requests', here),
-      ...(sameMeaning(others(container), others(before))
+      ...(sameMeaning('V1Container', others(container), others(before))
         ? []
         : [forbiddenField('spec', 'only cpu and memory resources are mutable')]),
     ];

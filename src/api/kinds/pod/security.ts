@@ -1,5 +1,6 @@
 // Checks of security contexts, the pod's and its containers'. Pure.
 // Guarantees: no two settings contradict each other, and profiles on the node are named inside their directory.
+import { byteLength } from '../../byteLength.js';
 import { type Cause, checkOneOf, duplicate, invalidValue, notSupported, required } from '../../causes.js';
 import type {
   V1AppArmorProfile,
@@ -91,7 +92,7 @@ function validateIds(context: Ids, fields: readonly (keyof Ids)[], at: string): 
   return fields.flatMap((field) => validateId(context[field], `${at}.${field}`));
 }
 
-function validateId(id: number | undefined, at: string): Cause[] {
+export function validateId(id: number | undefined, at: string): Cause[] {
   return id === undefined || (id >= 0 && id <= MAX_ID)
     ? []
     : [invalidValue(at, id, `must be between 0 and ${MAX_ID}, inclusive`)];
@@ -147,7 +148,7 @@ function validateAppArmor(profile: V1AppArmorProfile | undefined, at: string): C
       : [invalidValue(field, name, 'can only be set when AppArmor type is Localhost')];
   if (!name) return [required(field, 'must be set when AppArmor type is Localhost')];
   if (name.trim() !== name) return [invalidValue(field, name, 'must not be padded with whitespace')];
-  return name.length > MAX_APPARMOR
+  return byteLength(name) > MAX_APPARMOR
     ? [
         {
           reason: 'FieldValueTooLong',

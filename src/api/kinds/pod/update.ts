@@ -2,7 +2,7 @@
 // Guarantees: images, the deadline and added tolerations only; anything else in the spec is refused in one sentence.
 import { type Cause, forbiddenField, invalidValue } from '../../causes.js';
 import type { V1Container, V1PodSpec, V1Toleration } from '../../gen/types.js';
-import { sameMeaning } from '../../own.js';
+import { sameMeaning } from '../../meaning.js';
 
 const MUTABLE =
   'pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)';
@@ -33,7 +33,8 @@ export function validatePodUpdate(spec: V1PodSpec, old: V1PodSpec): Cause[] {
         'existing toleration can not be modified except its tolerationSeconds',
       ),
     );
-  if (!sameMeaning(frozenPart(spec, old), frozenPart(old, old))) causes.push(forbiddenField('spec', MUTABLE));
+  if (!sameMeaning('V1PodSpec', frozenPart(spec, old), frozenPart(old, old)))
+    causes.push(forbiddenField('spec', MUTABLE));
   return causes;
 }
 
@@ -57,5 +58,5 @@ function withImages(containers: readonly V1Container[], old: readonly V1Containe
 
 function includesToleration(tolerations: readonly V1Toleration[], wanted: V1Toleration): boolean {
   const { tolerationSeconds: _, ...rest } = wanted;
-  return tolerations.some(({ tolerationSeconds: __, ...other }) => sameMeaning(other, rest));
+  return tolerations.some(({ tolerationSeconds: __, ...other }) => sameMeaning('V1Toleration', other, rest));
 }

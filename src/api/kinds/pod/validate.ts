@@ -89,18 +89,11 @@ export function validatePodTemplate(
   return causes;
 }
 
-function validateTimes(
-  { activeDeadlineSeconds: deadline, terminationGracePeriodSeconds: grace }: V1PodSpec,
-  at: string,
-) {
+function validateTimes({ activeDeadlineSeconds: deadline }: V1PodSpec, at: string) {
   const causes: Cause[] = [];
   if (deadline !== undefined && (deadline < 1 || deadline > MAX_INT32))
     causes.push(
       invalidValue(`${at}.activeDeadlineSeconds`, deadline, `must be between 1 and ${MAX_INT32}, inclusive`),
-    );
-  if (grace !== undefined && grace < 0)
-    causes.push(
-      invalidValue(`${at}.terminationGracePeriodSeconds`, grace, 'must be greater than or equal to 0'),
     );
   return causes;
 }

@@ -1,5 +1,6 @@
 // Checks of a service. Pure.
-// Guarantees: every port can be told from the others; addresses are addresses and do not change once given.
+// Guarantees: every port can be told from the others; addresses are addresses and do not change once given; whom source
+// ranges let in has one reading only.
 import {
   type Cause,
   checkName,
@@ -13,7 +14,7 @@ import {
 import { endpointIpFaults } from '../../endpointIp.js';
 import type { V1ServicePort, V1ServiceSpec } from '../../gen/types.js';
 import { validateLabels } from '../../meta.js';
-import { dnsLabel, dnsSubdomain, ipAddress, portName, portNumber } from '../../names.js';
+import { dnsLabel, dnsSubdomain, ipAddress, networkCidr, portName, portNumber } from '../../names.js';
 import { hasNodePorts } from './defaults.js';
 
 const TYPES = ['ClusterIP', 'ExternalName', 'LoadBalancer', 'NodePort'];
@@ -42,6 +43,7 @@ export function validateService(spec: V1ServiceSpec, old: V1ServiceSpec | undefi
     ...checkOneOf('spec.internalTrafficPolicy', spec.internalTrafficPolicy, ['Cluster', 'Local']),
     ...validateSticky(spec),
     ...validateAddresses(spec, old),
+    ...validateSourceRanges(spec, old),
   ];
 }
 
@@ -106,4 +108,20 @@ function validateAddresses(spec: V1ServiceSpec, old: V1ServiceSpec | undefined):
   if (isPinned && (spec.clusterIP ?? '') !== old.clusterIP)
     causes.push(invalidValue('spec.clusterIPs[0]', ips, 'may not change once set'));
   return causes;
+}
+
+/** Blanks around a range are part of the API; one that was stored before stays. */
+function validateSourceRanges(spec: V1ServiceSpec, old: V1ServiceSpec | undefined): Cause[] {
+  const ranges = spec.loadBalancerSourceRanges ?? [];
+  if (ranges.length === 0) return [];
+  const at = 'spec.LoadBalancerSourceRanges';
+  const stored = new Set((old?.loadBalancerSourceRanges ?? []).map((range) => range.trim()));
+  return [
+    ...(spec.type === 'LoadBalancer'
+      ? []
+      : [forbiddenField(at, "may only be used when `type` is 'LoadBalancer'")]),
+    ...ranges.flatMap((range, index) =>
+      stored.has(range.trim()) ? [] : checkName(`${at}[${index}]`, range.trim(), networkCidr),
+    ),
+  ];
 }

@@ -1,5 +1,6 @@
 // The kinds by which CSI drivers tell what they are, where they run and how much room they have. Pure.
 // Guarantees: a node's drivers have names and ids; what a driver's volumes rely on does not change.
+import { byteLength } from '../../byteLength.js';
 import {
   type Cause,
   checkImmutable,
@@ -44,6 +45,7 @@ const MAX_NODE_ID = 192;
 export const csiDriverKind: KindDefinition<V1CSIDriver> = {
   ...common,
   type: CSI_DRIVERS,
+  needsResourceVersion: true,
   singular: 'csidriver',
   model: 'V1CSIDriver',
   defaults(draft) {
@@ -63,7 +65,7 @@ export const csiDriverKind: KindDefinition<V1CSIDriver> = {
     ...(old === undefined
       ? []
       : (['attachRequired', 'volumeLifecycleModes'] as const).flatMap((field) =>
-          checkImmutable(`spec.${field}`, spec[field], old.spec[field]),
+          checkImmutable(`spec.${field}`, `V1CSIDriverSpec.${field}`, spec[field], old.spec[field]),
         )),
   ],
   columns: [
@@ -121,6 +123,7 @@ function validateDriver({
 export const csiNodeKind: KindDefinition<V1CSINode> = {
   ...common,
   type: CSI_NODES,
+  needsResourceVersion: true,
   singular: 'csinode',
   model: 'V1CSINode',
   defaults(draft) {
@@ -148,7 +151,7 @@ function validateNodeDrivers(drivers: readonly V1CSINodeDriver[], old: readonly 
     if (names.has(name)) causes.push(duplicate(`${at}.name`, name));
     names.add(name);
     if (nodeID === '') causes.push(required(`${at}.nodeID`));
-    else if (nodeID.length > MAX_NODE_ID)
+    else if (byteLength(nodeID) > MAX_NODE_ID)
       causes.push(invalidValue(`${at}.nodeID`, nodeID, `must be ${MAX_NODE_ID} characters or less`));
     if ((allocatable?.count ?? 0) < 0)
       causes.push(
@@ -159,8 +162,13 @@ function validateNodeDrivers(drivers: readonly V1CSINodeDriver[], old: readonly 
     // How many volumes fit may be told anew; who the driver is may not.
     if (before !== undefined)
       causes.push(
-        ...checkImmutable(`${at}.nodeID`, nodeID, before.nodeID),
-        ...checkImmutable(`${at}.topologyKeys`, topologyKeys, before.topologyKeys),
+        ...checkImmutable(`${at}.nodeID`, 'V1CSINodeDriver.nodeID', nodeID, before.nodeID),
+        ...checkImmutable(
+          `${at}.topologyKeys`,
+          'V1CSINodeDriver.topologyKeys',
+          topologyKeys,
+          before.topologyKeys,
+        ),
       );
     return causes;
   });
@@ -169,6 +177,7 @@ function validateNodeDrivers(drivers: readonly V1CSINodeDriver[], old: readonly 
 export const csiStorageCapacityKind: KindDefinition<V1CSIStorageCapacity> = {
   ...common,
   type: CSI_STORAGE_CAPACITIES,
+  needsResourceVersion: true,
   singular: 'csistoragecapacity',
   model: 'V1CSIStorageCapacity',
   validate: (object, old) => [
@@ -183,7 +192,7 @@ export const csiStorageCapacityKind: KindDefinition<V1CSIStorageCapacity> = {
     ...(old === undefined
       ? []
       : (['nodeTopology', 'storageClassName'] as const).flatMap((field) =>
-          checkImmutable(field, object[field], old[field]),
+          checkImmutable(field, `V1CSIStorageCapacity.${field}`, object[field], old[field]),
         )),
   ],
   columns: [
@@ -210,7 +219,7 @@ export const volumeAttributesClassKind: KindDefinition<V1VolumeAttributesClass> 
     ...(old === undefined
       ? []
       : (['driverName', 'parameters'] as const).flatMap((field) =>
-          checkImmutable(field, object[field], old[field]),
+          checkImmutable(field, `V1VolumeAttributesClass.${field}`, object[field], old[field]),
         )),
   ],
   columns: [

@@ -13,8 +13,8 @@ import {
 import { ageColumn, column, nameColumn } from '../../columns.js';
 import type { V1PersistentVolume, V1PersistentVolumeSpec, V1VolumeNodeAffinity } from '../../gen/types.js';
 import type { KindDefinition } from '../../kind.js';
+import { sameMeaning } from '../../meaning.js';
 import { dnsSubdomain } from '../../names.js';
-import { sameMeaning } from '../../own.js';
 import { PERSISTENT_VOLUMES } from '../../resources.js';
 import { validateNodeSelector } from '../pod/affinity.js';
 import { hasBacksteps } from '../pod/volumes.js';
@@ -170,15 +170,29 @@ function validatePath(path: string | undefined, at: string): Cause[] {
 
 function validateUpdate(spec: V1PersistentVolumeSpec, old: V1PersistentVolumeSpec): Cause[] {
   const causes: Cause[] = [];
-  if (!sameMeaning(sourceOf(spec), sourceOf(old)))
+  if (!sameMeaning('V1PersistentVolumeSpec', sourceOf(spec), sourceOf(old)))
     causes.push(
       forbiddenField(
         'spec.persistentvolumesource',
         'spec.persistentvolumesource is immutable after creation',
       ),
     );
-  causes.push(...checkImmutable('spec.volumeMode', spec.volumeMode, old.volumeMode));
+  causes.push(
+    ...checkImmutable(
+      'spec.volumeMode',
+      'V1PersistentVolumeSpec.volumeMode',
+      spec.volumeMode,
+      old.volumeMode,
+    ),
+  );
   if (old.nodeAffinity !== undefined)
-    causes.push(...checkImmutable('spec.nodeAffinity', spec.nodeAffinity, old.nodeAffinity));
+    causes.push(
+      ...checkImmutable(
+        'spec.nodeAffinity',
+        'V1PersistentVolumeSpec.nodeAffinity',
+        spec.nodeAffinity,
+        old.nodeAffinity,
+      ),
+    );
   return causes;
 }

@@ -4,11 +4,13 @@ import { type Cause, forbiddenField } from '../../causes.js';
 import { ageColumn, column, nameColumn } from '../../columns.js';
 import type { V1PersistentVolumeClaim, V1PersistentVolumeClaimSpec } from '../../gen/types.js';
 import type { Draft, KindDefinition } from '../../kind.js';
-import { sameMeaning } from '../../own.js';
+import { sameMeaning } from '../../meaning.js';
 import { compareQuantities, tryParseQuantity } from '../../quantity.js';
 import { PERSISTENT_VOLUME_CLAIMS } from '../../resources.js';
+import { isNewStatus } from '../statusChecks.js';
 import { shortAccessModes } from './accessModes.js';
 import { defaultClaimSpec, validateClaimSpec } from './claimSpec.js';
+import { validateClaimStatus } from './claimStatus.js';
 
 const IMMUTABLE_SPEC =
   'spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims';
@@ -30,9 +32,10 @@ export const persistentVolumeClaimKind: KindDefinition<V1PersistentVolumeClaim> 
   prepareForCreate(draft) {
     draft.status = { phase: 'Pending' };
   },
-  validate: ({ spec = {} }, old) => [
-    ...validateClaimSpec(spec, 'spec'),
-    ...(old?.spec === undefined ? [] : validateUpdate(spec, old)),
+  validate: (claim, old) => [
+    ...validateClaimSpec(claim.spec ?? {}, 'spec'),
+    ...(old?.spec === undefined ? [] : validateUpdate(claim.spec ?? {}, old)),
+    ...(isNewStatus(claim, old) ? validateClaimStatus(claim.status ?? {}) : []),
   ],
   columns: [
     nameColumn,
@@ -82,7 +85,7 @@ function validateUpdate(spec: V1PersistentVolumeClaimSpec, old: V1PersistentVolu
   const before = old.spec ?? {};
   const isBound = old.status?.phase === 'Bound';
   const causes: Cause[] = [];
-  if (!sameMeaning(frozen(spec, before, isBound), before))
+  if (!sameMeaning('V1PersistentVolumeClaimSpec', frozen(spec, before, isBound), before))
     causes.push(forbiddenField('spec', IMMUTABLE_SPEC));
   const size = spec.resources?.requests?.['storage'];
   const was = before.resources?.requests?.['storage'];

@@ -1,5 +1,6 @@
 // StorageClass: where volumes of a kind come from. Pure.
 // Guarantees: what volumes were made by does not change under them.
+import { byteLength } from '../../byteLength.js';
 import {
   type Cause,
   checkImmutable,
@@ -12,8 +13,8 @@ import {
 import { ageColumn, column } from '../../columns.js';
 import type { V1StorageClass } from '../../gen/types.js';
 import type { KindDefinition } from '../../kind.js';
+import { sameField } from '../../meaning.js';
 import { qualifiedName } from '../../names.js';
-import { sameMeaning } from '../../own.js';
 import { STORAGE_CLASSES } from '../../resources.js';
 
 const DEFAULT_CLASS = [
@@ -85,13 +86,21 @@ export function validateParameters(
   const causes: Cause[] = entries.some(([key]) => key === '')
     ? [required(at, 'field can not be empty.')]
     : [];
-  const size = entries.reduce((sum, [key, value]) => sum + key.length + value.length, 0);
+  const size = entries.reduce((sum, [key, value]) => sum + byteLength(key) + byteLength(value), 0);
   return size > MAX_PARAMETERS_BYTES ? [...causes, tooLong(at, MAX_PARAMETERS_BYTES)] : causes;
 }
 
 function validateUpdate(object: V1StorageClass, old: V1StorageClass): Cause[] {
   const fixed = (['parameters', 'provisioner', 'reclaimPolicy'] as const)
-    .filter((field) => !sameMeaning(object[field], old[field]))
+    .filter((field) => !sameField('V1StorageClass', field, object[field], old[field]))
     .map((field) => forbiddenField(field, `updates to ${field} are forbidden.`));
-  return [...fixed, ...checkImmutable('volumeBindingMode', object.volumeBindingMode, old.volumeBindingMode)];
+  return [
+    ...fixed,
+    ...checkImmutable(
+      'volumeBindingMode',
+      'V1StorageClass.volumeBindingMode',
+      object.volumeBindingMode,
+      old.volumeBindingMode,
+    ),
+  ];
 }

@@ -11,6 +11,7 @@ import { validateVolume } from './persistentVolume.js';
 
 export const volumeAttachmentKind: KindDefinition<V1VolumeAttachment> = {
   type: VOLUME_ATTACHMENTS,
+  needsResourceVersion: true,
   singular: 'volumeattachment',
   shortNames: [],
   categories: [],
@@ -23,7 +24,7 @@ export const volumeAttachmentKind: KindDefinition<V1VolumeAttachment> = {
   },
   validate: ({ spec }, old) => [
     ...validateSpec(spec),
-    ...(old === undefined ? [] : checkImmutable('spec', spec, old.spec)),
+    ...(old === undefined ? [] : checkImmutable('spec', 'V1VolumeAttachment.spec', spec, old.spec)),
   ],
   columns: [
     nameColumn,
