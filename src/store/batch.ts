@@ -1,6 +1,7 @@
 // Decides a batch of transactions against the keys as they are: what each changes, or why it is refused. Pure.
 // Guarantees: decided in order, seeing one another; a transaction changes all or nothing; each change has its revision.
 import {
+  type Check,
   type Entry,
   existsAlready,
   notAsExpected,
@@ -14,7 +15,7 @@ export type Outcome = readonly StoreEvent[] | StoreError;
 
 /** `current` answers what a key holds before the batch; `revision` is the newest one. */
 export function decideBatch(
-  transactions: readonly (readonly Write[])[],
+  transactions: readonly (readonly (Write | Check)[])[],
   current: (key: string) => Entry | undefined,
   revision: number,
 ): Outcome[] {
@@ -27,17 +28,18 @@ export function decideBatch(
       const refusal = refuse(write, befores[at]);
       if (refusal !== undefined) return refusal;
     }
-    return writes.map((write, at) => {
+    return writes.flatMap((write, at) => {
+      if (write.verb === 'check') return [];
       newest += 1;
       const { key } = write;
       const change = changeOf(write, befores[at], newest);
       changed.set(key, change.type === 'put' ? { key, value: change.value, revision: newest } : undefined);
-      return change;
+      return [change];
     });
   });
 }
 
-function refuse(write: Write, before: Entry | undefined): StoreError | undefined {
+function refuse(write: Write | Check, before: Entry | undefined): StoreError | undefined {
   const { key } = write;
   if (write.verb === 'create') return before === undefined ? undefined : existsAlready(key);
   const held = before?.revision ?? 0;

@@ -62,6 +62,13 @@ export type Write =
     }
   | { readonly verb: 'delete'; readonly key: string; readonly expected: number };
 
+/** In a transaction: the key holds the value written at `expected`, or nothing is written. Changes nothing itself. */
+export interface Check {
+  readonly verb: 'check';
+  readonly key: string;
+  readonly expected: number;
+}
+
 export interface Store {
   /** Newest revision that has been committed, at once where the store knows it. 0 for an empty store. */
   revision(): Promise<number> | number;
@@ -74,10 +81,10 @@ export interface Store {
   /** Removes the value written at `expected`; answers the revision of the removal. CONFLICT, MISSING as in update. */
   delete(key: string, expected: number): Promise<number>;
   /**
-   * All of these writes or, when one is refused, none: the error has the key of the refused one. A key may be named
-   * once. Answers the revision of each write; they may be one and the same.
+   * All of these writes or, when one or a check is refused, none: the error has the key of the refused one. A key may be
+   * named once. Answers the revision of each write, not of checks; they may be one and the same.
    */
-  transact(writes: readonly Write[]): Promise<readonly number[]>;
+  transact(writes: readonly (Write | Check)[]): Promise<readonly number[]>;
   /** Throws COMPACTED when `after` is older than the history kept, FUTURE when it is newer than the newest. */
   watch(options: WatchOptions): Promise<{ close(): void }>;
   /** Forgets history up to and including this revision; current values stay. */
@@ -112,6 +119,13 @@ export class StoreError extends Error {
     this.key = options?.key;
   }
 }
+
+/** True when the write was surely not made; after any other failure it may have been: only its answer was lost. */
+export function isRefused(error: unknown): boolean {
+  return error instanceof StoreError && REFUSALS.has(error.code);
+}
+
+const REFUSALS: ReadonlySet<StoreErrorCode> = new Set(['EXISTS', 'CONFLICT', 'MISSING', 'TOO_LARGE']);
 
 export function existsAlready(key: string): StoreError {
   return new StoreError('EXISTS', `key ${key} exists already`, { key });

@@ -17,7 +17,9 @@ export function storeErrorOf(error: ServiceError, endpoint: string): StoreError 
   if (code === status.OUT_OF_RANGE && details.includes('future')) {
     return new StoreError('FUTURE', 'the revision is yet to come', { cause: error });
   }
-  if (code === status.INVALID_ARGUMENT && details.includes('too large')) {
+  // Beyond another bound it is not even read: that is told by gRPC, as is that the disk is full.
+  const isUnread = code === status.RESOURCE_EXHAUSTED && details.includes('larger than max');
+  if (isUnread || (code === status.INVALID_ARGUMENT && details.includes('too large'))) {
     return new StoreError('TOO_LARGE', details, { cause: error });
   }
   return new StoreError('UNAVAILABLE', `${wordsFor(code, endpoint)}: ${reason(details)}`, { cause: error });

@@ -1,6 +1,7 @@
 // The store on etcd v3: revisions are etcd's own, writes are transactions on the revision of their key.
 // Guarantees: those of Store, also between several processes on one etcd; history is forgotten after a time.
 import {
+  type Check,
   type Entry,
   existsAlready,
   type ListOptions,
@@ -58,9 +59,14 @@ export async function openEtcdStore(options: EtcdStoreOptions): Promise<Store> {
   }
 }
 
-function compareOf(write: Write, key: Buffer): Compare {
+function compareOf(write: Write | Check, key: Buffer): Compare {
   const modRevision = write.verb === 'create' ? 0 : write.expected;
   return { result: 'EQUAL', target: 'MOD', key, modRevision };
+}
+
+/** None for a check. */
+function requestsOf(write: Write | Check, key: Buffer): RequestOp[] {
+  return write.verb === 'check' ? [] : [requestOf(write, key)];
 }
 
 function requestOf(write: Write, key: Buffer): RequestOp {
@@ -124,9 +130,9 @@ class EtcdStore implements Store {
     return this.commit([{ verb: 'delete', key, expected }]);
   }
 
-  async transact(writes: readonly Write[]): Promise<readonly number[]> {
+  async transact(writes: readonly (Write | Check)[]): Promise<readonly number[]> {
     const revision = await this.commit(writes);
-    return writes.map(() => revision);
+    return writes.filter(({ verb }) => verb !== 'check').map(() => revision);
   }
 
   async watch(options: WatchOptions): Promise<{ close(): void }> {
@@ -164,14 +170,14 @@ class EtcdStore implements Store {
   }
 
   /** One revision for all. Who was refused is read in the same transaction. */
-  private async commit(writes: readonly Write[]): Promise<number> {
+  private async commit(writes: readonly (Write | Check)[]): Promise<number> {
     // etcd counts a key that is not there as revision 0, and nothing may be made of nothing.
     for (const write of writes)
       if (write.verb !== 'create' && write.expected <= 0) throw notAsExpected(write.key, 0, write.expected);
     const names = writes.map(({ key }) => this.keys.toEtcd(key));
     const { header, succeeded, responses } = await this.connection.write('Txn', {
       compare: writes.map((write, at) => compareOf(write, names[at] as Buffer)),
-      success: writes.map((write, at) => requestOf(write, names[at] as Buffer)),
+      success: writes.flatMap((write, at) => requestsOf(write, names[at] as Buffer)),
       failure: names.map((key) => ({ requestRange: { key, keysOnly: true } })),
     });
     if (succeeded) return header.revision;

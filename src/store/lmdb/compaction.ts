@@ -1,5 +1,6 @@
 // Forgets old history in small steps, so that the file stays bounded and no write waits long.
-// Guarantees: a revision counts as compacted before the first of its records goes; the newest record always stays.
+// Guarantees: a revision counts as compacted before the first of its records goes; the newest record always stays; what
+// dead readers held is free again after the next trim.
 
 import type { StoreEvent } from '../store.js';
 import { commit } from './commit.js';
@@ -68,6 +69,8 @@ export class Compaction {
   /** Forgets what is over the limits of age, number and bytes. */
   async trim(): Promise<void> {
     this.grownBytes = 0;
+    // A reader that was killed keeps its slot, and with it every page that was freed since.
+    this.tables.root.readerCheck();
     const target = this.target();
     if (target > this.compacted) await this.to(target);
   }

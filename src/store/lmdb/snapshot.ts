@@ -89,15 +89,6 @@ export class Snapshot {
     return previous === 0 ? 0 : (this.read(this.tables.undo, encodeRevision(revision))?.length ?? 0);
   }
 
-  /** For each key of the prefix that changed after the revision: the change that replaced what it held then. */
-  firstChanges(revision: number, prefix: string): Map<string, LoggedChange> {
-    const first = new Map<string, LoggedChange>();
-    for (const change of this.changes(revision)) {
-      if (change.key.startsWith(prefix) && !first.has(change.key)) first.set(change.key, change);
-    }
-    return first;
-  }
-
   /**
    * The changes in (after, last] to keys of the prefix as events, in pieces; the values of other keys are not read. Empty
    * pieces are places to pause at: the log may be long before the first event is found.

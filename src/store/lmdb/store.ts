@@ -4,6 +4,7 @@
 import path from 'node:path';
 import { CatchUp, type PastWish } from '../catchUp.js';
 import {
+  type Check,
   type Entry,
   type ListOptions,
   type ListResult,
@@ -17,8 +18,10 @@ import { Compaction, type HistoryLimits } from './compaction.js';
 import { FILE, openDatabase, type Tables } from './database.js';
 import { damaged } from './format.js';
 import { listNow, listThen } from './list.js';
+import { Pasts } from './past.js';
 import { ResidentPages } from './residentPages.js';
 import { Snapshot } from './snapshot.js';
+import { SpareRoom } from './spareRoom.js';
 import { Writer } from './writer.js';
 
 export interface LmdbStoreOptions {
@@ -33,6 +36,8 @@ export interface LmdbStoreOptions {
   readonly trimEveryMs?: number;
 }
 
+/** The name of the file that keeps room for deletions. */
+const SPARE = 'spare';
 const HISTORY_BYTES = 128 * 1024 * 1024;
 
 /** LOCKED, NEWER_SCHEMA, DAMAGED or UNAVAILABLE when it cannot be opened; nothing is changed then. */
@@ -43,7 +48,7 @@ export async function openLmdbStore(options: LmdbStoreOptions): Promise<Store> {
     const tables = await openDatabase(options.path);
     const pages = new ResidentPages(path.join(options.path, FILE));
     try {
-      return new LmdbStore(tables, pages, {
+      return new LmdbStore(tables, pages, new SpareRoom(path.join(options.path, SPARE)), {
         historyMs,
         historyEvents,
         historyBytes,
@@ -67,17 +72,22 @@ class LmdbStore implements Store {
   private readonly timer: NodeJS.Timeout;
   /** Watchers have been told of every change up to this revision. */
   private published: number;
+  private readonly pasts = new Pasts();
+  /** Resolves when nobody lists an older state. */
+  private lists: Promise<unknown> = Promise.resolve();
   private trimming = false;
   private closing: Promise<void> | undefined;
 
   constructor(
     private readonly tables: Tables,
     private readonly pages: ResidentPages,
+    private readonly spare: SpareRoom,
     limits: HistoryLimits & { readonly trimEveryMs: number },
   ) {
     const newest = this.look((snapshot) => snapshot.newest());
     this.published = newest;
     this.writer = new Writer({
+      spare: this.spare,
       tables,
       newest,
       now: limits.now,
@@ -90,7 +100,7 @@ class LmdbStore implements Store {
       },
     });
     this.compaction = new Compaction(tables, this.writer, limits);
-    this.timer = setInterval(() => this.trim(), limits.trimEveryMs).unref();
+    this.timer = setInterval(() => this.tick(), limits.trimEveryMs).unref();
   }
 
   revision(): number {
@@ -106,11 +116,10 @@ class LmdbStore implements Store {
 
   async list(options: ListOptions): Promise<ListResult> {
     const { revision } = options;
-    const result = this.look((snapshot) => {
-      if (revision === undefined || revision === snapshot.newest()) return listNow(snapshot, options);
-      this.assertKept(revision);
-      return listThen(snapshot, options, revision);
-    });
+    const now = this.look((snapshot) =>
+      revision === undefined || revision === snapshot.newest() ? listNow(snapshot, options) : undefined,
+    );
+    const result = now ?? (await this.listPast(options, revision as number));
     this.pages.listed(result.entries);
     this.pages.counted(result.remaining);
     return result;
@@ -128,10 +137,12 @@ class LmdbStore implements Store {
     return this.writer.write({ verb: 'delete', key, expected });
   }
 
-  transact(writes: readonly Write[]): Promise<readonly number[]> {
+  transact(writes: readonly (Write | Check)[]): Promise<readonly number[]> {
     return this.writer.transact(
       writes.map((write) =>
-        write.verb === 'delete' ? write : { ...write, value: Buffer.from(write.value) },
+        write.verb === 'delete' || write.verb === 'check'
+          ? write
+          : { ...write, value: Buffer.from(write.value) },
       ),
     );
   }
@@ -161,8 +172,36 @@ class LmdbStore implements Store {
     await this.writer.close();
     this.hub.fail(new StoreError('CLOSED', 'the store is closed'));
     // Those who still read the past hold a snapshot, and the file must not be unmapped beneath them.
-    await this.hub.settled();
+    await Promise.all([this.hub.settled(), this.lists]);
     await this.tables.close();
+  }
+
+  /** One at a time: a state of the past is carried on by snapshots in their order, and is the largest thing in memory. */
+  private listPast(options: ListOptions, revision: number): Promise<ListResult> {
+    const listed = this.lists.then(async () => {
+      this.assertOpen();
+      this.assertKept(revision);
+      const snapshot = new Snapshot(this.tables);
+      try {
+        return await this.inPieces(listThen(snapshot, this.pasts.of(options.prefix, revision), options));
+      } catch (cause) {
+        throw refusal(cause, 'cannot read the store');
+      } finally {
+        snapshot.close();
+        this.pasts.forgetExcess();
+      }
+    });
+    this.lists = listed.catch(() => {});
+    return listed;
+  }
+
+  private async inPieces<T>(work: Generator<void, T>): Promise<T> {
+    for (;;) {
+      await new Promise((resolve) => setImmediate(resolve));
+      this.assertOpen();
+      const { done, value } = work.next();
+      if (done === true) return value;
+    }
   }
 
   private async *past({ after, prefix }: PastWish) {
@@ -180,6 +219,12 @@ class LmdbStore implements Store {
     } finally {
       snapshot.close();
     }
+  }
+
+  private tick(): void {
+    this.spare.keep();
+    this.pasts.forgetIdle();
+    this.trim();
   }
 
   private trim(): void {

@@ -1,14 +1,16 @@
 // The one writer: whatever is asked while a commit is under way shares the next one (group commit).
-// Guarantees: a write is answered when it is on disk; a batch is there as a whole or not at all.
+// Guarantees: a write is answered when it is on disk; a batch is there as a whole or not at all, or on a full disk its
+// deletions alone.
 import { decideBatch } from '../batch.js';
-import { StoreError, type StoreEvent, type Write } from '../store.js';
+import { type Check, StoreError, type StoreEvent, type Write } from '../store.js';
 import { commit } from './commit.js';
 import type { Tables } from './database.js';
 import { encodeCurrent, encodeLog, encodeRevision, keyBytes } from './format.js';
 import { Snapshot } from './snapshot.js';
+import type { SpareRoom } from './spareRoom.js';
 
 interface Waiting {
-  readonly writes: readonly Write[];
+  readonly writes: readonly (Write | Check)[];
   resolve(revisions: readonly number[]): void;
   reject(error: unknown): void;
 }
@@ -17,6 +19,7 @@ export interface WriterOptions {
   readonly tables: Tables;
   readonly newest: number;
   readonly now: () => number;
+  readonly spare: SpareRoom;
   /** Called after each commit, before its writes are answered. */
   onCommit(events: readonly StoreEvent[]): void;
 }
@@ -45,7 +48,7 @@ export class Writer {
   }
 
   /** All or none; the values must not change any more. */
-  transact(writes: readonly Write[]): Promise<readonly number[]> {
+  transact(writes: readonly (Write | Check)[]): Promise<readonly number[]> {
     return new Promise((resolve, reject) => {
       if (this.closed) return reject(new StoreError('CLOSED', 'the store is closed'));
       for (const { key } of writes) keyBytes(key);
@@ -94,8 +97,31 @@ export class Writer {
     tell();
   }
 
-  /** Resolves when the batch is on disk or refused, with what tells watchers and writers so. */
+  /** On a full disk deletions alone go on, in the room that was kept for them. */
   private async commit(batch: readonly Waiting[]): Promise<() => void> {
+    const { spare } = this.options;
+    if (spare.isGivenUp) spare.keep();
+    if (!spare.isGivenUp) {
+      const outcome = await this.tryCommit(batch);
+      if (outcome.tell !== undefined) return outcome.tell;
+      const deletions = batch.filter(isDeletion);
+      if (deletions.length === 0 || !spare.giveUp()) {
+        return () => refuse(batch, outcome.cause);
+      }
+    }
+    const others = batch.filter((waiting) => !isDeletion(waiting));
+    const { tell, cause } = await this.tryCommit(batch.filter(isDeletion));
+    return () => {
+      if (tell === undefined) refuse(batch.filter(isDeletion), cause);
+      else tell();
+      refuse(others, new Error('there is no space left on the disk but for deletions'));
+    };
+  }
+
+  /** Resolves when the batch is on disk, with what tells watchers and writers so, or with why nothing of it is. */
+  private async tryCommit(
+    batch: readonly Waiting[],
+  ): Promise<{ readonly tell?: () => void; readonly cause?: unknown }> {
     const { tables, onCommit } = this.options;
     try {
       const outcomes = decide(
@@ -110,23 +136,17 @@ export class Writer {
         await commit(tables, () => this.put(events));
         this.committed = newest;
       }
-      return () => {
+      const tell = () => {
         if (events.length > 0) onCommit(events);
         outcomes.forEach((outcome, index) => {
           if (outcome instanceof StoreError) batch[index]?.reject(outcome);
           else batch[index]?.resolve(outcome.map(({ revision }) => revision));
         });
       };
+      return { tell };
     } catch (cause) {
       this.assigned = this.committed;
-      const why = cause instanceof Error ? cause.message : String(cause);
-      const error =
-        cause instanceof StoreError
-          ? cause
-          : new StoreError('UNAVAILABLE', `cannot write to the store: ${why}`, { cause });
-      return () => {
-        for (const { reject } of batch) reject(error);
-      };
+      return { cause };
     }
   }
 
@@ -146,7 +166,18 @@ export class Writer {
 
 function nothing(): void {}
 
-function decide(tables: Tables, transactions: readonly (readonly Write[])[], revision: number) {
+const isDeletion = ({ writes }: Waiting) => writes.every(({ verb }) => verb === 'delete' || verb === 'check');
+
+function refuse(batch: readonly Waiting[], cause: unknown): void {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  const error =
+    cause instanceof StoreError
+      ? cause
+      : new StoreError('UNAVAILABLE', `cannot write to the store: ${why}`, { cause });
+  for (const { reject } of batch) reject(error);
+}
+
+function decide(tables: Tables, transactions: readonly (readonly (Write | Check)[])[], revision: number) {
   const snapshot = new Snapshot(tables);
   try {
     return decideBatch(transactions, (key) => snapshot.get(key), revision);

@@ -1,5 +1,6 @@
 // Restores a snapshot into LMDB: a new file is made beside the old one and takes its place when it is whole.
-// Guarantees: the old store stays until that moment; revisions of keys are kept, and the newest never goes back.
+// Guarantees: the old store stays until that moment; revisions of keys are kept. The newest is beyond every one that was
+// ever given out, so that whoever saw something else is told to look again (COMPACTED).
 import { existsSync } from 'node:fs';
 import { mkdir, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
@@ -13,12 +14,14 @@ import type { RestoreOptions } from './restore.js';
 
 /** The log wants one record at the newest revision; being compacted, it is never told to anyone. */
 const MARK = 'trellis.snapshot';
+/** More than a store can have written after its snapshot was taken; what etcd's own tool is told to add. */
+const MARGIN = 1_000_000_000;
 
 /** Answers the newest revision of the store that it made. NOT_EMPTY, LOCKED when the target is not to be replaced. */
 export async function restoreToLmdb(folder: string, options: RestoreOptions): Promise<number> {
   const old = existsSync(path.join(folder, FILE)) ? await look(folder) : { keys: 0, revision: 0 };
   if (old.keys > 0 && !options.force) throw notEmpty(`the store in ${folder}`, old.keys);
-  const revision = Math.max(options.header.revision, old.revision);
+  const revision = Math.max(options.header.revision, old.revision) + MARGIN;
   const fresh = `${folder}.restoring`;
   await rm(fresh, { recursive: true, force: true });
   try {
@@ -67,7 +70,6 @@ async function fill(folder: string, revision: number, { entries, progress, heade
       progress(done, header.keys);
     }
     tables.root.transactionSync(() => {
-      if (revision === 0) return;
       const mark = { type: 'put', key: MARK, previous: 0, timeMs: header.timeMs } as const;
       tables.log.putSync(encodeRevision(revision), encodeLog(mark));
       putCompacted(tables, revision);
