@@ -10,7 +10,7 @@ import { isType } from './discovery/resources.js';
 import { type ApiResponse, jsonResponse } from './exchange.js';
 import type { Call, Machinery, MeasuredResource, VirtualResource } from './machinery.js';
 import { requireObject } from './output/negotiate.js';
-import { readCurrent } from './registry/update.js';
+import { readCurrent } from './registry/readAndWrite.js';
 import { bind } from './subresources/binding.js';
 import { connectPod } from './subresources/connect.js';
 import { ephemeralContainers } from './subresources/ephemeralContainers.js';
@@ -77,6 +77,8 @@ function dispatchKind(machinery: Machinery, kind: KindDefinition, call: Call): A
   if (needsName && name === '') throw notAllowed();
   if (verb === 'create' && subresource === '' && name !== '') throw notAllowed();
   if (kind.type.namespaced && namespace === '' && (needsName || verb === 'create')) throw noSuchResource();
+  // All of a kind in all namespaces can be listed and watched, and no more than that.
+  if (kind.type.namespaced && namespace === '' && verb === 'deletecollection') throw notAllowed();
   if (kind.deprecation !== undefined) call.warnings.push(kind.deprecation);
   return handler(machinery, kind, call);
 }

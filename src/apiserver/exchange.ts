@@ -1,6 +1,7 @@
 // A request and its answer, independent of how they travel: HTTPS and in-process callers share the path behind these.
 // Guarantees: nothing here knows node:http; a body is bytes, or a stream of them.
 import type { Duplex } from 'node:stream';
+import type { Check } from '../store/store.js';
 import type { Credentials, UserInfo } from './identity.js';
 
 export interface ApiRequest {
@@ -18,6 +19,10 @@ export interface ApiRequest {
   body(): Promise<Buffer>;
   /** Aborted when the client has gone away. */
   readonly signal: AbortSignal;
+  /** Asked last before something is written. */
+  readonly isAllowed?: (() => boolean) | undefined;
+  /** Of a leader: see registry/terms. */
+  readonly term?: Check | undefined;
 }
 
 /** A piece of a stream may be of memory that is used again when the next is asked for: see `owned`. */

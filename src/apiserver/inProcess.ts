@@ -2,12 +2,14 @@
 // Guarantees: authorization and admission apply as over the wire; the caller is who it was opened for.
 import { setMaxListeners } from 'node:events';
 import type { Transport, TransportRequest, TransportResponse } from '../client/transport.js';
+import type { Check } from '../store/store.js';
 import type { Body } from './exchange.js';
 import type { Handler } from './handler.js';
 import type { UserInfo } from './identity.js';
 import { owned } from './registry/pieces.js';
 
-export function openInProcess(handler: Handler, user: UserInfo): Transport {
+/** With a term, what is written is checked against it. */
+export function openInProcess(handler: Handler, user: UserInfo, term?: Check): Transport {
   const closed = new AbortController();
   // Every open watch listens to it; there is no number at which that is a leak.
   setMaxListeners(0, closed.signal);
@@ -16,7 +18,7 @@ export function openInProcess(handler: Handler, user: UserInfo): Transport {
       const signal =
         request.signal === undefined ? closed.signal : AbortSignal.any([closed.signal, request.signal]);
       signal.throwIfAborted();
-      return answer(handler, user, request, signal);
+      return answer(handler, { user, term, signal }, request);
     },
     close: () => closed.abort(),
   };
@@ -24,9 +26,8 @@ export function openInProcess(handler: Handler, user: UserInfo): Transport {
 
 async function answer(
   handler: Handler,
-  user: UserInfo,
-  { method, path, headers, body }: TransportRequest,
-  signal: AbortSignal,
+  caller: { readonly user: UserInfo; readonly term: Check | undefined; readonly signal: AbortSignal },
+  { method, path, headers, body, isAllowed }: TransportRequest,
 ): Promise<TransportResponse> {
   const lower = Object.fromEntries(
     Object.entries(headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]),
@@ -37,9 +38,9 @@ async function answer(
     url: path,
     headers: lower,
     credentials: {},
-    user,
+    ...caller,
     body: async () => bytes,
-    signal,
+    isAllowed,
   });
   return { status: response.status, headers: response.headers, body: iterate(response.body) };
 }

@@ -10,6 +10,7 @@ import type { ApiRequest } from './exchange.js';
 import type { UserInfo } from './identity.js';
 import type { Negotiated } from './output/negotiate.js';
 import type { Feed } from './registry/feed.js';
+import type { KeyTurns } from './registry/keyTurns.js';
 import type { RequestInfo } from './requestInfo.js';
 import type { makeServed } from './verbs/served.js';
 
@@ -72,6 +73,8 @@ export interface KubeletConnection {
 export interface Machinery {
   readonly store: Store;
   readonly feed: Feed;
+  /** Of those who read an object and write it again, by its key in the store. */
+  readonly turns: KeyTurns;
   readonly kinds: readonly KindDefinition[];
   /** The kind behind a group, version and resource. */
   readonly served: ReturnType<typeof makeServed>;

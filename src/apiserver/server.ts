@@ -9,7 +9,7 @@ import type { Log } from '../api/log.js';
 import { METRICS_TYPE, metricsText } from '../api/metrics.js';
 import { processMetrics } from '../client/processMetrics.js';
 import type { Transport } from '../client/transport.js';
-import type { Store } from '../store/store.js';
+import type { Check, Store } from '../store/store.js';
 import type { AdmissionPlugin } from './admission.js';
 import { makePathHandler, type VersionInfo } from './discovery/paths.js';
 import { ApiServerError, listenError } from './error.js';
@@ -30,6 +30,8 @@ import type {
 import { makeRequestMetrics } from './metrics/requests.js';
 import { randomSuffix } from './randomSuffix.js';
 import { Feed } from './registry/feed.js';
+import { KeyTurns } from './registry/keyTurns.js';
+import { beginTerm, type HeldLease } from './registry/terms.js';
 import { type Audit, makeSupervision } from './supervision.js';
 import { usageResources } from './usage/resources.js';
 import { makeServed } from './verbs/served.js';
@@ -51,7 +53,7 @@ export interface ServerParts {
   close?(): void;
 }
 
-export type InProcess = (user: UserInfo) => Transport;
+export type InProcess = (user: UserInfo, term?: Check) => Transport;
 
 interface Address {
   readonly host: string;
@@ -80,6 +82,11 @@ export interface ApiServer {
   readonly insecurePort?: number;
   /** The caller is believed to be this user; authorization applies. */
   inProcess: InProcess;
+  /**
+   * Begins a term of the lease's holder, as the one writer of what is opened with it; undefined when the lease is no longer
+   * as it was.
+   */
+  beginTerm(lease: HeldLease): Promise<Check | undefined>;
   /** Resolves when requests are judged by complete information. */
   ready(): Promise<void>;
   close(): Promise<void>;
@@ -98,13 +105,17 @@ export async function openApiServer(options: ApiServerOptions): Promise<ApiServe
   await feed.open();
 
   let handler: Handler | undefined;
-  const inProcess: InProcess = (user) =>
-    openInProcess(async (request) => {
-      // Parts may ask as soon as they are made; the handler is there before the next turn.
-      await null;
-      if (handler === undefined) throw new Error('the API was called while its server was being built');
-      return handler(request);
-    }, user);
+  const inProcess: InProcess = (user, term) =>
+    openInProcess(
+      async (request) => {
+        // Parts may ask as soon as they are made; the handler is there before the next turn.
+        await null;
+        if (handler === undefined) throw new Error('the API was called while its server was being built');
+        return handler(request);
+      },
+      user,
+      term,
+    );
   const parts = partsOf(options, inProcess, feed);
   const ownPorts = () => [server, ...(plain === undefined ? [] : [plain])].flatMap(portsOf);
   const machinery = withUsage({ ...machineryOf(options, feed, parts), ownPorts });
@@ -151,6 +162,7 @@ export async function openApiServer(options: ApiServerOptions): Promise<ApiServe
     port: portOf(server),
     ...(plain === undefined ? {} : { insecurePort: portOf(plain) }),
     inProcess,
+    beginTerm: (lease) => beginTerm(store, lease),
     ready: () => ready,
     close,
   };
@@ -197,6 +209,7 @@ function machineryOf(
   return {
     store,
     feed,
+    turns: new KeyTurns(),
     kinds,
     served: makeServed(kinds),
     admission: parts.admission ?? [],

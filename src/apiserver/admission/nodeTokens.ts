@@ -1,10 +1,13 @@
-// Which tokens a kubelet may ask for: of its own pods, for the audiences that these pods name.
-// Guarantees: a node gets no token for an audience that nobody but itself has named, unless it was given that right.
+// Which tokens a kubelet may ask for: of its own pods, for the audiences that these pods name, and of the account by which
+// the other parts of a node read the API.
+// Guarantees: a node gets no token for an audience that nobody but itself has named, unless it was given that right; no token
+// outlives what it is bound to, a pod of the node or the node.
 import type { AuthenticationV1TokenRequest, V1Pod, V1Volume } from '../../api/gen/types.js';
 import type { Stored } from '../../api/object.js';
 import { PODS, SERVICE_ACCOUNTS } from '../../api/resources.js';
 import { forbidden, notFound } from '../../api/status.js';
 import type { AdmissionRequest } from '../admission.js';
+import { NODE_NETWORK } from '../auth/defaults/ownRules.js';
 import type { Authorizer } from '../identity.js';
 import type { AdmissionLookups } from './lookups.js';
 
@@ -23,6 +26,11 @@ export async function checkNodeToken(
   const refuse = (why: string) => forbidden(SERVICE_ACCOUNTS, request.name, why);
   const { boundObjectRef: bound, audiences = [] } =
     (request.object as AuthenticationV1TokenRequest | undefined)?.spec ?? {};
+  if (isOfNetwork(request) && bound?.kind === 'Node') {
+    if (bound.name !== node) throw refuse('node requested token bound to another node');
+    if (audiences.length > 0) throw refuse('node requested token for an audience of its own choice');
+    return;
+  }
   if (bound?.apiVersion !== 'v1' || bound.kind !== 'Pod' || !bound.name)
     throw refuse('node requested token not bound to a pod');
   if (!bound.uid) throw refuse('node requested token with a pod binding without a uid');
@@ -40,6 +48,9 @@ export async function checkNodeToken(
   if (mayAsk(request, audience, rules.authorizer)) return;
   throw refuse(`${request.user.name} is not authorized to request tokens for audience "${audience}"`);
 }
+
+const isOfNetwork = ({ namespace, name }: AdmissionRequest) =>
+  namespace === NODE_NETWORK.namespace && name === NODE_NETWORK.name;
 
 function mayAsk(
   { user, namespace, name }: AdmissionRequest,

@@ -1,9 +1,11 @@
 // Server-side apply: a configuration merged into the live object, its fields owned by the applier. Pure.
 // Guarantees: a field of another manager is changed only by force; what the applier gave up and nobody else owns goes.
+import { decodeModel } from '../../api/decode.js';
 import type { V1ManagedFieldsEntry, V1StatusCause } from '../../api/gen/types.js';
 import type { KindDefinition } from '../../api/kind.js';
 import type { KubeObject } from '../../api/object.js';
 import { type ApiError, statusError } from '../../api/status.js';
+import type { Steps } from '../../api/steps.js';
 import {
   difference,
   EMPTY,
@@ -37,27 +39,39 @@ export interface ApplyRequest {
 }
 
 /** Throws Conflict with a cause for each field that belongs to another manager. */
-export function applyConfiguration({ kind, live, config, writer, force }: ApplyRequest): Application {
+export function* applyConfiguration({ kind, live, config, writer, force }: ApplyRequest): Steps<Application> {
   const shape = rootShape(kind.model);
   const self = managerKey(writer.id);
+  yield;
   const managers = withHistory(live, shape, writer);
+  yield;
   const set = without(fieldSetOf(shape, config), IGNORED);
+  yield;
   const last = managers.get(self)?.set ?? EMPTY;
   const others = new Map([...managers].filter(([key]) => key !== self));
   const owned = [...others.values()].reduce((all, manager) => union(all, manager.set), set);
+  yield;
   const merged = mergeValues(shape, live, config);
-  const object = removePaths(shape, merged, difference(last, set), owned) as KubeObject;
+  yield;
+  const left = removePaths(shape, merged, difference(last, set), owned);
+  yield;
+  // As it will be stored: what is not, such as an empty list, is no change either.
+  const object = decodeModel<KubeObject>(kind.model, left).object as KubeObject;
 
-  const { written, removed } = changesBetween(shape, live ?? {}, object);
+  yield;
+  const { written, removed } = yield* changesBetween(shape, live ?? {}, object);
+  yield;
   const conflicts = conflictsOf(others, written);
   if (conflicts.length > 0 && !force) throw conflictError(conflicts);
   const after = new Map<string, Manager>();
   for (const [key, manager] of others) {
     after.set(key, { ...manager, set: difference(difference(manager.set, removed), written) });
   }
+  yield;
   const unchanged = sameSet(last, set) && isEmptySet(without(union(written, removed), IGNORED));
   const time = unchanged ? managers.get(self)?.time : writer.time;
   after.set(self, { id: writer.id, time, set });
+  yield;
   return { object, managedFields: writeManagers(after) };
 }
 

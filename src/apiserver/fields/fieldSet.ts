@@ -16,6 +16,8 @@ export interface DraftSet {
 }
 
 export const EMPTY: FieldSet = { member: false, children: new Map() };
+/** A path that ends: one for all of them, since most of a large set are such. */
+const LEAF: DraftSet = { member: true, children: new Map() };
 const MAX_DEPTH = 200;
 
 export function newSet(): DraftSet {
@@ -24,10 +26,17 @@ export function newSet(): DraftSet {
 
 export function childOf(set: DraftSet, element: string): DraftSet {
   const known = set.children.get(element);
-  if (known !== undefined) return known;
-  const child = newSet();
+  if (known !== undefined && known !== LEAF) return known;
+  const child = { member: known === LEAF, children: new Map() };
   set.children.set(element, child);
   return child;
+}
+
+/** The path of that element belongs to the set. */
+export function addLeaf(set: DraftSet, element: string): void {
+  const known = set.children.get(element);
+  if (known === undefined) set.children.set(element, LEAF);
+  else if (known !== LEAF) known.member = true;
 }
 
 export function isEmptySet({ member, children }: FieldSet): boolean {
@@ -37,11 +46,13 @@ export function isEmptySet({ member, children }: FieldSet): boolean {
 }
 
 /** Without branches that lead to no path: on the wire such a branch would be a path itself. */
-export function trimmed({ member, children }: FieldSet): FieldSet {
-  return pruned(member, children, (_, child) => trimmed(child));
+export function trimmed(set: FieldSet): FieldSet {
+  return pruned(set, set.member, (_, child) => (child.children.size === 0 ? child : trimmed(child)));
 }
 
 export function union(a: FieldSet, b: FieldSet): FieldSet {
+  if (a === b || isEmptySet(b)) return a;
+  if (isEmptySet(a)) return b;
   const children = new Map(a.children);
   for (const [element, child] of b.children) {
     const mine = children.get(element);
@@ -62,7 +73,7 @@ export function intersection(a: FieldSet, b: FieldSet): FieldSet {
 /** The paths of `a` that are not at or below a path of `b`. */
 export function without(a: FieldSet, b: FieldSet): FieldSet {
   if (b.member) return EMPTY;
-  return pruned(a.member, a.children, (element, child) => {
+  return pruned(a, a.member, (element, child) => {
     const other = b.children.get(element);
     return other === undefined ? child : without(child, other);
   });
@@ -74,24 +85,32 @@ function combine(
   keep: (inA: boolean, inB: boolean) => boolean,
   keepAlone: boolean,
 ): FieldSet {
-  return pruned(keep(a.member, b.member), a.children, (element, child) => {
+  const member = keep(a.member, b.member);
+  if (a.children.size === 0) return member ? LEAF : EMPTY;
+  return pruned(a, member, (element, child) => {
     const other = b.children.get(element);
     if (other !== undefined) return combine(child, other, keep, keepAlone);
     return keepAlone ? child : EMPTY;
   });
 }
 
+/** The set with its children mapped, and without those that became empty; the same one when nothing changed. */
 function pruned(
+  set: FieldSet,
   member: boolean,
-  children: ReadonlyMap<string, FieldSet>,
   map: (element: string, child: FieldSet) => FieldSet,
 ): FieldSet {
   const kept = new Map<string, FieldSet>();
-  for (const [element, child] of children) {
+  let isSame = member === set.member;
+  for (const [element, child] of set.children) {
     const mapped = map(element, child);
-    if (!isEmptySet(mapped)) kept.set(element, mapped);
+    if (isEmptySet(mapped)) isSame = false;
+    else {
+      if (mapped !== child) isSame = false;
+      kept.set(element, mapped);
+    }
   }
-  return { member, children: kept };
+  return isSame ? set : { member, children: kept };
 }
 
 export function sameSet(a: FieldSet, b: FieldSet): boolean {
@@ -101,17 +120,23 @@ export function sameSet(a: FieldSet, b: FieldSet): boolean {
 /** Every path of the set, shortest first on each branch. */
 export function* pathsOf(set: FieldSet, path: readonly string[] = []): Generator<readonly string[]> {
   if (set.member) yield path;
-  for (const [element, child] of sorted(set)) yield* pathsOf(child, [...path, element]);
+  for (const element of sorted(set)) yield* pathsOf(set.children.get(element) ?? EMPTY, [...path, element]);
 }
 
-const sorted = ({ children }: FieldSet) => [...children].sort(([a], [b]) => (a < b ? -1 : 1));
+/** By code units, which is what sort() itself does. */
+const sorted = ({ children }: FieldSet): string[] => [...children.keys()].sort();
+
+/** What stands for a path that ends. */
+const NO_FIELDS: Members = Object.freeze({});
 
 /** FieldsV1: an empty object is a path that ends; a path that also goes on says so with ".". */
 export function encodeSet(set: FieldSet): Members {
   const fields: Members = {};
   if (set.member && set.children.size > 0) fields['.'] = {};
-  for (const [element, child] of sorted(set)) {
-    if (!isEmptySet(child)) setOwn(fields, element, encodeSet(child));
+  for (const element of sorted(set)) {
+    const child = set.children.get(element) ?? EMPTY;
+    if (child === LEAF) fields[element] = NO_FIELDS;
+    else if (!isEmptySet(child)) setOwn(fields, element, encodeSet(child));
   }
   return fields;
 }
@@ -119,12 +144,13 @@ export function encodeSet(set: FieldSet): Members {
 /** Undefined when it is not FieldsV1. */
 export function decodeSet(fields: unknown, depth = 0): FieldSet | undefined {
   if (!isMembers(fields) || depth > MAX_DEPTH) return undefined;
-  const elements = Object.entries(fields);
+  const elements = Object.keys(fields);
+  if (depth > 0 && elements.length === 0) return LEAF;
   const children = new Map<string, FieldSet>();
-  for (const [element, value] of elements) {
+  for (const element of elements) {
     if (element === '.') continue;
     if (!/^[fkvi]:/.test(element)) return undefined;
-    const child = decodeSet(value, depth + 1);
+    const child = decodeSet(fields[element], depth + 1);
     if (child === undefined) return undefined;
     children.set(element, child);
   }

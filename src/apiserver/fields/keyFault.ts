@@ -2,7 +2,7 @@
 // Guarantees: when there is no fault, every item of a keyed list has a path of its own.
 import type { KindDefinition } from '../../api/kind.js';
 import { pathText } from './fieldSet.js';
-import { partsOf, rootShape, type Shape } from './shape.js';
+import { hasMembers, partsOf, rootShape, type Shape } from './shape.js';
 
 /** A sentence, or undefined. */
 export function keyFault({ model }: Pick<KindDefinition, 'model'>, config: unknown): string | undefined {
@@ -17,10 +17,12 @@ function faultIn(shape: Shape, value: unknown, path: readonly string[]): string 
       const keys = shape.keys.map((key) => JSON.stringify(key)).join(', ');
       return `${pathText(path)}: element ${index}: associative list with keys has an element that omits key field ${keys} (and doesn't have default value)`;
     }
-    if (seen.has(part.element)) {
-      return `${pathText(path)}: duplicate entries for key ${pathText([part.element])}`;
+    if (!hasMembers(shape)) {
+      if (seen.has(part.element))
+        return `${pathText(path)}: duplicate entries for key ${pathText([part.element])}`;
+      seen.add(part.element);
     }
-    seen.add(part.element);
+    if (part.shape.kind === 'leaf') continue;
     const below = faultIn(part.shape, part.value, [...path, part.element]);
     if (below !== undefined) return below;
   }

@@ -4,10 +4,13 @@ import { schemas } from '../../api/gen/schemas.js';
 import { getOwn, isMembers, type Members } from '../../api/own.js';
 import { isAtomicMap, isAtomicStruct, isPlainStruct, KEY_DEFAULTS, listType } from './listTypes.js';
 
+type StructShape = { readonly kind: 'struct'; readonly model: string; readonly plain: boolean };
+type MapShape = { readonly kind: 'map'; readonly item: Shape };
+
 export type Shape =
   | { readonly kind: 'leaf' }
-  | { readonly kind: 'struct'; readonly model: string; readonly plain: boolean }
-  | { readonly kind: 'map'; readonly item: Shape }
+  | StructShape
+  | MapShape
   | {
       readonly kind: 'keyed';
       readonly keys: readonly string[];
@@ -33,10 +36,14 @@ interface Field {
 
 const known = new Map<string, Map<string, Field>>();
 
-/** Of a member of a struct. Members that the schemas do not have are leaves. */
-export function fieldShape(model: string, field: string): Shape {
-  return fieldOf(fieldsOf(model), model, field).shape;
+/** The path element and the shape of a member of a struct or a map. Members that the schemas do not have are leaves. */
+export function memberOf(shape: StructShape | MapShape, name: string): Field {
+  if (shape.kind === 'map') return { element: `f:${name}`, shape: shape.item };
+  return fieldOf(fieldsOf(shape.model), shape.model, name);
 }
+
+export const hasMembers = (shape: Shape): shape is StructShape | MapShape =>
+  shape.kind === 'struct' || shape.kind === 'map';
 
 function fieldsOf(model: string): Map<string, Field> {
   let fields = known.get(model);

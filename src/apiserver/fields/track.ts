@@ -3,6 +3,7 @@
 import type { V1ManagedFieldsEntry } from '../../api/gen/types.js';
 import type { KindDefinition } from '../../api/kind.js';
 import type { KubeObject } from '../../api/object.js';
+import type { Steps } from '../../api/steps.js';
 import { difference, EMPTY, isEmptySet, union, without } from './fieldSet.js';
 import { IGNORED } from './ignored.js';
 import { type Manager, type ManagerId, managerKey, readManagers, writeManagers } from './managers.js';
@@ -15,22 +16,26 @@ export interface Writer {
 }
 
 /** The entries after a write that turned `live` into `next`; of new objects see trackNew. */
-export function trackWrite(
+export function* trackWrite(
   kind: Pick<KindDefinition, 'model'>,
   live: KubeObject,
   next: KubeObject,
   { id, time }: Writer,
-): V1ManagedFieldsEntry[] {
-  const changes = changesBetween(rootShape(kind.model), live, next);
+): Steps<V1ManagedFieldsEntry[]> {
+  const changes = yield* changesBetween(rootShape(kind.model), live, next);
+  yield;
   const written = without(changes.written, IGNORED);
   const before = readManagers(sentEntries(live, next));
+  yield;
   const after = new Map<string, Manager>();
   const self = managerKey(id);
   for (const [key, manager] of before) {
     const kept = difference(manager.set, changes.removed);
     after.set(key, { ...manager, set: key === self ? kept : difference(kept, written) });
+    yield;
   }
   if (!isEmptySet(written)) after.set(self, { id, time, set: union(after.get(self)?.set ?? EMPTY, written) });
+  yield;
   return writeManagers(after);
 }
 

@@ -1,8 +1,11 @@
 // Values and the field sets in them: what a value holds, what changed between two, and one merged into another. Pure.
-// Guarantees: arguments are never changed; lists with keys are compared and merged by key, whatever their order.
-import { copyJson, getOwn, isMembers, type Members, sameJson, setOwn } from '../../api/own.js';
-import { childOf, type DraftSet, type FieldSet, newSet, trimmed } from './fieldSet.js';
-import { fieldShape, isAlwaysThere, keyElement, type Part, partsOf, type Shape } from './shape.js';
+// Guarantees: arguments are never changed, though results may share values with them; lists with keys are compared and merged
+// by key, whatever their order.
+import type { KubeObject } from '../../api/object.js';
+import { getOwn, isMembers, type Members, sameJson, setOwn } from '../../api/own.js';
+import type { Steps } from '../../api/steps.js';
+import { addLeaf, childOf, type DraftSet, type FieldSet, isEmptySet, newSet, trimmed } from './fieldSet.js';
+import { hasMembers, isAlwaysThere, keyElement, memberOf, type Part, partsOf, type Shape } from './shape.js';
 
 /** The fields that a configuration names: its leaves, empty values, and the items of keyed lists. */
 export function fieldSetOf(shape: Shape, value: unknown): FieldSet {
@@ -19,11 +22,17 @@ function collect(shape: Shape, value: unknown, set: DraftSet, containers: boolea
     return;
   }
   if (containers && !isAlwaysThere(shape)) set.member = true;
-  for (const part of parts) {
-    const child = childOf(set, part.element);
-    if (shape.kind === 'keyed') child.member = true;
-    collect(part.shape, part.value, child, containers);
+  for (const part of parts) collectPart(shape, part, set, containers);
+}
+
+function collectPart({ kind }: Shape, { element, shape, value }: Part, set: DraftSet, containers: boolean) {
+  if (shape.kind === 'leaf') {
+    addLeaf(set, element);
+    return;
   }
+  const child = childOf(set, element);
+  if (kind === 'keyed') child.member = true;
+  collect(shape, value, child, containers);
 }
 
 export interface Changes {
@@ -32,23 +41,61 @@ export interface Changes {
   readonly removed: FieldSet;
 }
 
-export function changesBetween(shape: Shape, before: unknown, after: unknown): Changes {
+/** Between two objects. Who owns their fields is no field of theirs. */
+export function* changesBetween(shape: Shape, before: KubeObject, after: KubeObject): Steps<Changes> {
   const written = newSet();
   const removed = newSet();
-  compare(shape, before, after, written, removed);
+  compare(shape, withoutEntries(before), withoutEntries(after), written, removed);
+  yield;
   return { written: trimmed(written), removed: trimmed(removed) };
 }
+
+const withoutEntries = (object: KubeObject): KubeObject =>
+  object.metadata === undefined
+    ? object
+    : { ...object, metadata: { ...object.metadata, managedFields: undefined } };
 
 function compare(shape: Shape, before: unknown, after: unknown, written: DraftSet, removed: DraftSet): void {
   if (after === undefined) {
     if (before !== undefined) collect(shape, before, removed, true);
     return;
   }
+  if (hasMembers(shape) && isMembers(after)) {
+    const old = before === undefined && isAlwaysThere(shape) ? {} : before;
+    if (isMembers(old)) {
+      compareMembers(shape, old, after, written, removed);
+      return;
+    }
+  }
   const old = before === undefined && isAlwaysThere(shape) ? [] : partsOf(shape, before);
   const next = partsOf(shape, after);
   if (before === undefined && old === undefined) collect(shape, after, written, true);
   else if (old !== undefined && next !== undefined) compareParts(shape, old, next, written, removed);
   else if (!sameJson(before, after)) written.member = true;
+}
+
+/** As compareParts, without making the parts: a map may have many thousands, and most stay as they were. */
+function compareMembers(
+  shape: Parameters<typeof memberOf>[0],
+  before: Members,
+  after: Members,
+  written: DraftSet,
+  removed: DraftSet,
+): void {
+  for (const name of Object.keys(after)) {
+    const value = after[name];
+    const was = getOwn(before, name);
+    if (value === undefined || was === value) continue;
+    const { element, shape: member } = memberOf(shape, name);
+    if (!hasMembers(member) && sameJson(was, value)) continue;
+    if (member.kind === 'leaf') addLeaf(written, element);
+    else compare(member, was, value, childOf(written, element), childOf(removed, element));
+  }
+  for (const name of Object.keys(before)) {
+    const value = before[name];
+    if (value === undefined || getOwn(after, name) !== undefined) continue;
+    collectPart(shape, { ...memberOf(shape, name), value }, removed, true);
+  }
 }
 
 function compareParts(
@@ -64,38 +111,33 @@ function compareParts(
     held.delete(part.element);
     // Most of an object stays as it was, a status beside its spec: what is the same is not taken apart.
     if (was !== undefined && sameJson(was.value, part.value)) continue;
-    const child = childOf(written, part.element);
-    if (was === undefined && shape.kind === 'keyed') {
-      child.member = true;
-      collect(part.shape, part.value, child, true);
-    } else compare(part.shape, was?.value, part.value, child, childOf(removed, part.element));
+    if (was === undefined) collectPart(shape, part, written, true);
+    else {
+      const child = childOf(written, part.element);
+      compare(part.shape, was.value, part.value, child, childOf(removed, part.element));
+    }
   }
-  for (const part of held.values()) {
-    const child = childOf(removed, part.element);
-    if (shape.kind === 'keyed') child.member = true;
-    collect(part.shape, part.value, child, true);
-  }
+  for (const part of held.values()) collectPart(shape, part, removed, true);
 }
 
 /** What `config` names comes from it, the rest from `live`. */
 export function mergeValues(shape: Shape, live: unknown, config: unknown): unknown {
-  if (config === undefined) return copyJson(live);
-  if (live === undefined) return copyJson(config);
-  if (shape.kind === 'struct' || shape.kind === 'map') {
-    if (!isMembers(live) || !isMembers(config)) return copyJson(config);
-    const result: Members = {};
-    for (const [name, value] of Object.entries(live)) setOwn(result, name, copyJson(value));
-    for (const [name, value] of Object.entries(config)) {
-      const member = shape.kind === 'map' ? shape.item : fieldShape(shape.model, name);
-      setOwn(result, name, mergeValues(member, getOwn(live, name), value));
+  if (config === undefined) return live;
+  if (live === undefined) return config;
+  if (hasMembers(shape)) {
+    if (!isMembers(live) || !isMembers(config)) return config;
+    const result: Members = { ...live };
+    for (const name of Object.keys(config)) {
+      const member = shape.kind === 'map' ? shape.item : memberOf(shape, name).shape;
+      setOwn(result, name, mergeValues(member, getOwn(live, name), config[name]));
     }
     return result;
   }
-  if (shape.kind === 'leaf' || !Array.isArray(live) || !Array.isArray(config)) return copyJson(config);
+  if (shape.kind === 'leaf' || !Array.isArray(live) || !Array.isArray(config)) return config;
   if (shape.kind === 'set') {
     const held = new Set(elementsOf(shape, live));
     const wanted = elementsOf(shape, config);
-    return [...live, ...config.filter((_, index) => !held.has(wanted[index] ?? ''))].map(copyJson);
+    return [...live, ...config.filter((_, index) => !held.has(wanted[index] ?? ''))];
   }
   return mergeKeyed(shape.keys, shape.item, live, config);
 }
@@ -117,7 +159,7 @@ function mergeKeyed(
     result.push(mergeValues(item, held, wanted.get(element)));
     wanted.delete(element);
   }
-  for (const value of wanted.values()) result.push(copyJson(value));
+  for (const value of wanted.values()) result.push(value);
   return reorder(keys, result, config);
 }
 
@@ -133,18 +175,19 @@ function reorder(keys: readonly string[], items: unknown[], config: readonly unk
 }
 
 /**
- * The value without the paths of `gone`. A path that holds others goes whole, except for what `kept` has below it.
+ * The value without the paths of `gone`. A path that holds others goes whole, except for what `kept` has below it; an item
+ * of a keyed list goes with all it holds unless `kept` has the item itself, since it cannot be without what tells it apart.
  * What becomes empty by that goes too.
  */
 export function removePaths(shape: Shape, value: unknown, gone: FieldSet, kept: FieldSet): unknown {
-  const parts = partsOf(shape, value);
+  const parts = isEmptySet(gone) ? undefined : partsOf(shape, value);
   if (parts === undefined) return value;
   const left = parts.flatMap((part) => {
     const lost = gone.children.get(part.element);
     const owned = kept.children.get(part.element);
     if (lost === undefined) return [part];
-    if (lost.member && owned === undefined) return [];
-    const rest = removePaths(part.shape, part.value, lost, owned ?? newSet());
+    if (lost.member && !(shape.kind === 'keyed' ? owned?.member : owned)) return [];
+    const rest = removePaths(part.shape, part.value, withoutKeys(shape, lost), owned ?? newSet());
     return rest === undefined ? [] : [{ ...part, value: rest }];
   });
   if (left.length === 0 && parts.length > 0) return undefined;
@@ -152,4 +195,10 @@ export function removePaths(shape: Shape, value: unknown, gone: FieldSet, kept: 
   const result: Members = {};
   for (const part of left) setOwn(result, part.element.slice(2), part.value);
   return result;
+}
+
+function withoutKeys(shape: Shape, set: FieldSet): FieldSet {
+  if (shape.kind !== 'keyed') return set;
+  const names = new Set(shape.keys.map((name) => `f:${name}`));
+  return { ...set, children: new Map([...set.children].filter(([element]) => !names.has(element))) };
 }

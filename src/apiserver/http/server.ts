@@ -16,6 +16,7 @@ import type { Credentials, UserInfo } from '../identity.js';
 import { LARGE_PIECE, PIECE } from '../registry/pieces.js';
 import { gzipped } from './gzip.js';
 import { IncomingBytes } from './incomingBytes.js';
+import { settled } from './settled.js';
 import { joinTunnel, refuseUpgrade } from './tunnel.js';
 import { Unsent } from './unsent.js';
 import { sendOverWebSocket, webSocketAnswer } from './webSocket.js';
@@ -36,8 +37,6 @@ export interface HttpsServerOptions {
 
 const MAX_HEADERS = 64 * 1024;
 const GZIP_FROM = 128 * 1024;
-/** Nothing of an answer could be sent for so long: the client is stuck, or never meant to read. */
-const STALL_MS = 60_000;
 const LINGER_MS = 1000;
 
 const UNREADABLE: Readonly<Record<string, readonly [status: number, message: string]>> = {
@@ -351,18 +350,4 @@ async function write(outgoing: http.ServerResponse, chunk: Uint8Array): Promise<
   if (outgoing.destroyed) return;
   if (chunk.length >= LARGE_PIECE) return settled(outgoing, (done) => outgoing.write(chunk, done));
   if (!outgoing.write(chunk)) await settled(outgoing, (done) => outgoing.once('drain', done));
-}
-
-/** Resolves when `done` is called or the client is gone; one that takes nothing for too long is cut off. */
-function settled(outgoing: http.ServerResponse, until: (done: () => void) => void): Promise<void> {
-  return new Promise((resolve) => {
-    const stalled = setTimeout(() => outgoing.destroy(), STALL_MS);
-    const done = () => {
-      clearTimeout(stalled);
-      outgoing.off('close', done);
-      resolve();
-    };
-    outgoing.once('close', done);
-    until(done);
-  });
 }

@@ -1,14 +1,15 @@
 // Logs and watches over a WebSocket, for clients such as browsers that cannot read an answer as it comes.
-// Guarantees: a message is a piece of the log or one whole event; a slow reader is waited for, and its leaving ends the answer.
-import { once } from 'node:events';
+// Guarantees: a message is a piece of the log or one event, of which a large one leaves in fragments; nothing but one piece is
+// held for a reader, who is waited for and whose leaving ends the answer; however often, nothing is left listening.
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { linesOf } from '../../client/answer.js';
 import { NORMAL_CLOSURE, WebSocket, webSocketHead } from '../../client/webSocket.js';
 import { type ApiResponse, JSON_TYPE } from '../exchange.js';
-import { owned } from '../registry/pieces.js';
+import { LARGE_PIECE } from '../registry/pieces.js';
+import { settled } from './settled.js';
 
 const INTERNAL_ERROR = 1011;
+const NEWLINE = 0x0a;
 const BASE64 = 'base64.binary.k8s.io';
 /** In the order in which they are preferred; none at all means bytes as they are. */
 const PROTOCOLS = ['binary.k8s.io', BASE64];
@@ -45,20 +46,78 @@ export async function sendOverWebSocket(
 ): Promise<void> {
   socket.write(webSocketHead(key, protocol));
   const channel = new WebSocket(socket);
-  channel.listen({ message: () => {}, closed: () => {} }, head); // nothing is expected of the client
-  const isEvents = type.startsWith(JSON_TYPE);
-  const send = (piece: Buffer) => {
-    if (protocol === BASE64) return channel.sendText(Buffer.from(piece.toString('base64')));
-    return isEvents ? channel.sendText(piece) : channel.send(piece);
-  };
+  channel.listen({ piece: () => {}, closed: () => {} }, head); // nothing is expected of the client
+  const isBase64 = protocol === BASE64;
+  const sender = new Sender(channel, { isText: isBase64 || type.startsWith(JSON_TYPE), isBase64 });
+  const parts = type.startsWith(JSON_TYPE) ? eventParts : pieceParts;
   try {
-    for await (const piece of isEvents ? linesOf(owned(body)) : body) {
+    for await (const part of parts(body)) {
       if (socket.destroyed) return;
-      if (!send(Buffer.from(piece))) await Promise.race([once(socket, 'drain'), once(socket, 'close')]);
+      await sender.send(part);
     }
     channel.close(NORMAL_CLOSURE);
   } catch (error) {
     channel.close(INTERNAL_ERROR);
     throw error;
+  }
+}
+
+interface MessagePart {
+  readonly bytes: Uint8Array;
+  /** Of its message. */
+  readonly isLast: boolean;
+  /** The last of a large piece, whose memory is used again for the next. */
+  readonly isAwaited: boolean;
+}
+
+async function* pieceParts(body: Stream): AsyncGenerator<MessagePart> {
+  for await (const bytes of body) yield { bytes, isLast: true, isAwaited: bytes.length >= LARGE_PIECE };
+}
+
+/** Events are lines; a piece may hold several, or a part of one. */
+async function* eventParts(body: Stream): AsyncGenerator<MessagePart> {
+  let isOpen = false;
+  for await (const piece of body) {
+    for (let start = 0; start < piece.length; ) {
+      const end = piece.indexOf(NEWLINE, start);
+      const isLast = end !== -1;
+      const bytes = piece.subarray(start, isLast ? end : undefined);
+      start = isLast ? end + 1 : piece.length;
+      const isAwaited = start === piece.length && piece.length >= LARGE_PIECE;
+      if (bytes.length > 0 || isOpen) yield { bytes, isLast, isAwaited };
+      isOpen = !isLast;
+    }
+  }
+}
+
+/** Base64 is made of three bytes at a time. */
+const GROUP = 3;
+
+class Sender {
+  #isFirst = true;
+  /** Of a message in base64, until the bytes that complete its group come. */
+  #carried: Buffer = Buffer.alloc(0);
+
+  constructor(
+    private readonly channel: WebSocket,
+    private readonly form: { readonly isText: boolean; readonly isBase64: boolean },
+  ) {}
+
+  /** Resolves when the next may be sent, and the memory of these bytes be used again. */
+  async send({ bytes, isLast, isAwaited }: MessagePart): Promise<void> {
+    const { channel, form } = this;
+    const { socket } = channel;
+    const part = { isText: form.isText, isFirst: this.#isFirst, isLast };
+    this.#isFirst = isLast;
+    const sent = form.isBase64 ? this.#encoded(bytes, isLast) : bytes;
+    if (isAwaited) await settled(socket, (done) => channel.sendPart(sent, part, done));
+    else if (!channel.sendPart(sent, part)) await settled(socket, (done) => socket.once('drain', done));
+  }
+
+  #encoded(bytes: Uint8Array, isLast: boolean): Buffer {
+    const all = Buffer.concat([this.#carried, bytes]);
+    const end = isLast ? all.length : all.length - (all.length % GROUP);
+    this.#carried = Buffer.from(all.subarray(end));
+    return Buffer.from(all.toString('base64', 0, end));
   }
 }

@@ -1,6 +1,7 @@
 // The messages of Kubernetes' protobuf: their fields, from the numbers kept here and the types of the schemas. Pure.
 // Guarantees: a message is put together once, when it is first asked for.
 import { schemas } from '../../api/gen/schemas.js';
+import { isPointer } from '../../api/zeros.js';
 import { fieldNumbers } from './fieldNumbers.js';
 
 /** How every Kubernetes protobuf begins. */
@@ -50,13 +51,14 @@ const messages = new Map<string, Message>();
 export function messageOf(model: string): Message {
   const known = messages.get(model);
   if (known !== undefined) return known;
-  const schema = schemas[model.split('+')[0] ?? ''] ?? {};
+  const [base = ''] = model.split('+');
+  const schema = schemas[base] ?? {};
   const fields: Field[] = [];
   for (const entry of (fieldNumbers[model] ?? '').split(' ')) {
-    const [, plus, name = '', number, mark, star] = /^(\+?)(\w+)=(\d+)([ql]?)(\*?)$/.exec(entry) ?? [];
+    const [, plus, name = '', number, mark] = /^(\+?)(\w+)=(\d+)([ql]?)$/.exec(entry) ?? [];
     if (number === undefined) continue;
     const [, required, code = ''] = /^(!?)(.*)$/.exec(schema[name] ?? '') ?? [];
-    const keepsZero = star === '*' || (required === '!' && /^[ibn]$/.test(code));
+    const keepsZero = isPointer(base, name) || (required === '!' && /^[sibn]$/.test(code));
     fields.push({
       number: Number(number),
       name,

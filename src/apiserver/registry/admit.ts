@@ -2,6 +2,7 @@
 // Guarantees: all mutations come before all validations; the first refusal ends the request.
 import type { Draft, KindDefinition, Write } from '../../api/kind.js';
 import type { KubeObject } from '../../api/object.js';
+import type { Check } from '../../store/store.js';
 import type { AdmissionRequest } from '../admission.js';
 import type { ManagerId } from '../fields/managers.js';
 import type { UserInfo } from '../identity.js';
@@ -21,6 +22,12 @@ export interface WriteContext {
   warn?(text: string): void;
   /** Says something of the request in the audit log. */
   annotate?(key: string, value: string): void;
+  /** Aborted when the caller has gone away. */
+  readonly signal?: AbortSignal;
+  /** Asked last before the write. */
+  readonly isAllowed?: (() => boolean) | undefined;
+  /** Of a leader: nothing of it is written once another term has begun. */
+  readonly term?: Check | undefined;
   /** The size of what the client sent. */
   readonly sentBytes?: number;
   /** Waits for a turn when that many bytes are to be worked on; undefined when they are few. */

@@ -14,11 +14,11 @@ const OBJECT_BYTES = 256;
 /** Of a label or a field, beside its text. */
 const PAIR_BYTES = 100;
 /**
- * As data, a megabyte of short labels is ten: no such summary is kept beside its object, only the one looked at last, for
- * the watchers that look at it in turn.
+ * As data, a megabyte of short labels is ten, and thousands of events have a dozen fields each: no such summary is kept
+ * beside its object, only the one looked at last, for the watchers that look at it in turn.
  */
 const LARGE_SUMMARY = 16 * 1024;
-let lastLarge: { readonly object: CachedObject; readonly summary: Summary } | undefined;
+let lastSeen: { readonly object: CachedObject; readonly summary: Summary } | undefined;
 
 function sizeOf({ labels, fields }: Summary): number {
   let bytes = 0;
@@ -50,10 +50,11 @@ export class CachedObject {
 
   get summary(): Summary {
     if (this.#summary !== undefined) return this.#summary;
-    if (lastLarge?.object === this) return lastLarge.summary;
+    if (lastSeen?.object === this) return lastSeen.summary;
     const summary = this.#summarise();
-    if (sizeOf(summary) <= LARGE_SUMMARY) this.#summary = summary;
-    else lastLarge = { object: this, summary };
+    const isKept = this.kind.isSeldomSelected !== true && sizeOf(summary) <= LARGE_SUMMARY;
+    if (isKept) this.#summary = summary;
+    else lastSeen = { object: this, summary };
     return summary;
   }
 

@@ -1,17 +1,19 @@
 // CREATE: defaults, admission, checks, then one durable write.
-// Guarantees: nothing is written before every check has passed; what was taken is given back when the write fails.
+// Guarantees: nothing is written before every check has passed; what was taken is given back when the write is
+// refused, and kept when only its answer was lost.
 import type { V1ManagedFieldsEntry } from '../../api/gen/types.js';
 import type { Draft, KindDefinition } from '../../api/kind.js';
 import { validateObject } from '../../api/meta.js';
 import { copyJson } from '../../api/own.js';
 import { alreadyExists, conflict, invalid, qualifiedResource, statusError } from '../../api/status.js';
-import { StoreError } from '../../store/store.js';
+import { isRefused, StoreError } from '../../store/store.js';
 import { trackNew } from '../fields/created.js';
 import { type Machinery, timestamp, type Undo } from '../machinery.js';
 import { mutate, reserveAdmission, turn, validateAdmission, type WriteContext, writeOf } from './admit.js';
 import { encodeForStore, withRevision } from './encode.js';
 import { objectKey } from './keys.js';
 import { complete, type DraftObject, GENERATED_SUFFIX, generatedName, metaOf, stampNew } from './metadata.js';
+import { checkCaller } from './readAndWrite.js';
 import { writeWith } from './transaction.js';
 
 const ATTEMPTS = 8;
@@ -91,7 +93,8 @@ async function createNamed(
       const stored = encodeForStore(kind, draft);
       if (!dryRun) {
         const own = { verb: 'create', key, value: stored } as const;
-        const revision = await writeWith(machinery.store, own, companions?.writes ?? []);
+        checkCaller(context);
+        const revision = await writeWith(machinery.store, own, companions?.writes ?? [], context.term);
         const held = machinery.feed.cacheOf(kind).get(key);
         // The embedded store tells its watchers first, so the bytes to send are made already.
         return held?.revision === revision ? held.bytes : withRevision(stored, revision);
@@ -105,19 +108,23 @@ async function createNamed(
   }
 }
 
-/** Runs the write; what was taken for it is given back when it fails, or was only tried. */
+/** Runs the write; what was taken for it is given back when it was refused, or only tried. */
 export async function guarded<T>(
   undo: Undo | undefined,
   dryRun: boolean,
   write: () => Promise<T>,
 ): Promise<T> {
-  let written = false;
+  let isKept = false;
   try {
     const result = await write();
-    written = !dryRun;
+    isKept = !dryRun;
     return result;
+  } catch (error) {
+    // The answer was lost: the object may be there.
+    isKept = error instanceof StoreError && !isRefused(error);
+    throw error;
   } finally {
-    if (!written) await undo?.();
+    if (!isKept) await undo?.();
   }
 }
 

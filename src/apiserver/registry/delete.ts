@@ -2,17 +2,14 @@
 // Guarantees: preconditions are judged on the version that is deleted; a change in between means another look.
 import type { V1DeleteOptions } from '../../api/gen/types.js';
 import type { KubeObject } from '../../api/object.js';
-import { conflict, notFound, qualifiedResource } from '../../api/status.js';
-import { StoreError } from '../../store/store.js';
+import { conflict, qualifiedResource } from '../../api/status.js';
 import type { Machinery } from '../machinery.js';
 import { validateAdmission, type WriteContext } from './admit.js';
 import type { CachedObject } from './cached.js';
 import { planDeletion } from './deletion.js';
 import { encodeForStore, withRevision } from './encode.js';
+import { checkCaller, readAndWrite } from './readAndWrite.js';
 import { writeWith } from './transaction.js';
-import { isLate, MODIFIED, readCurrent } from './update.js';
-
-const ATTEMPTS = 10;
 
 export interface Deletion {
   /** False when the object is only marked. */
@@ -22,30 +19,15 @@ export interface Deletion {
 }
 
 /** `isAdmitted`: admission has agreed to the request that this is a part of. */
-export async function deleteObject(
+export function deleteObject(
   machinery: Machinery,
   context: WriteContext,
   options: V1DeleteOptions,
   { isAdmitted = false } = {},
 ): Promise<Deletion> {
-  const { kind, name } = context;
-  for (let attempt = 1; ; attempt += 1) {
-    const held = await readCurrent(machinery, context);
-    try {
-      const admit = (old: KubeObject) => validateAdmission(machinery, context, { operation: 'delete', old });
-      return await attemptDelete(
-        machinery,
-        { ...context, admit: isAdmitted ? undefined : admit },
-        options,
-        held,
-      );
-    } catch (error) {
-      if (!(error instanceof StoreError)) throw error;
-      if (error.code === 'MISSING' && error.key === held.key) throw notFound(kind.type, name);
-      if (!isLate(error)) throw error;
-      if (attempt === ATTEMPTS) throw conflict(kind.type, name, MODIFIED);
-    }
-  }
+  const admit = (old: KubeObject) => validateAdmission(machinery, context, { operation: 'delete', old });
+  const admitted = { ...context, admit: isAdmitted ? undefined : admit };
+  return readAndWrite(machinery, context, (held) => attemptDelete(machinery, admitted, options, held));
 }
 
 async function attemptDelete(
@@ -56,7 +38,7 @@ async function attemptDelete(
 ): Promise<Deletion> {
   const { kind, dryRun } = context;
   const old = held.parse();
-  checkPreconditions(context, options, held, old.metadata?.uid ?? '');
+  checkPreconditions(context, options, old);
   await context.admit?.(old);
   const plan = planDeletion(kind, old, options, machinery.now());
   const uid = old.metadata?.uid ?? '';
@@ -64,29 +46,33 @@ async function attemptDelete(
   if (plan.action === 'remove') {
     if (!dryRun) {
       const companions = await machinery.hooks.get(qualifiedResource(kind.type))?.beforeDelete(old);
+      checkCaller(context);
       const own = { verb: 'delete', key: held.key, expected: held.revision } as const;
-      await writeWith(machinery.store, own, companions?.writes ?? []);
+      await writeWith(machinery.store, own, companions?.writes ?? [], context.term);
     }
     return { removed: true, bytes: held.bytes, uid };
   }
   const stored = encodeForStore(kind, plan.marked);
-  const revision = dryRun ? held.revision : await machinery.store.update(held.key, stored, held.revision);
+  if (dryRun) return { removed: false, bytes: withRevision(stored, held.revision), uid };
+  checkCaller(context);
+  const mark = { verb: 'update', key: held.key, value: stored, expected: held.revision } as const;
+  const revision = await writeWith(machinery.store, mark, [], context.term);
   return { removed: false, bytes: withRevision(stored, revision), uid };
 }
 
-function checkPreconditions(
-  { kind, name }: WriteContext,
+export function checkPreconditions(
+  { kind, name }: Pick<WriteContext, 'kind' | 'name'>,
   { preconditions }: V1DeleteOptions,
-  held: CachedObject,
-  uid: string,
+  { metadata }: KubeObject,
 ): void {
+  const { uid = '', resourceVersion = '' } = metadata ?? {};
   const wantedUid = preconditions?.uid;
   if (wantedUid !== undefined && wantedUid !== uid) {
     const why = `Precondition failed: UID in precondition: ${wantedUid}, UID in object meta: ${uid}`;
     throw conflict(kind.type, name, why);
   }
   const wanted = preconditions?.resourceVersion;
-  if (wanted === undefined || wanted === String(held.revision)) return;
-  const why = `Precondition failed: ResourceVersion in precondition: ${wanted}, ResourceVersion in object meta: ${held.revision}`;
+  if (wanted === undefined || wanted === resourceVersion) return;
+  const why = `Precondition failed: ResourceVersion in precondition: ${wanted}, ResourceVersion in object meta: ${resourceVersion}`;
   throw conflict(kind.type, name, why);
 }

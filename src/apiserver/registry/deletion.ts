@@ -33,28 +33,44 @@ export function planDeletion(
   options: V1DeleteOptions,
   now: number,
 ): DeletePlan {
-  const finalizers = finalizersFor(options, current.metadata?.finalizers ?? []);
-  const grace = graceOf(kind, current, options);
+  const before = current.metadata?.deletionTimestamp;
+  const finalizers = finalizersFor(kind, options, current.metadata?.finalizers ?? []);
+  const mark =
+    before === undefined ? firstMark(kind, current, options, now) : laterMark(current, options, now);
   const held = finalizers.length > 0 || namespaceIsHeld(kind, current);
-  if (!held && grace === 0) return { action: 'remove' };
+  if (!held && mark.grace === 0) return { action: 'remove' };
+  const finalizersChanged = finalizers.join() !== (current.metadata?.finalizers ?? []).join();
+  if (mark.time === before && !finalizersChanged) return { action: 'keep' };
 
   const marked: DraftObject = copyJson(current as DraftObject);
-  const meta = { ...marked.metadata };
+  const meta = { ...marked.metadata, deletionTimestamp: mark.time, deletionGracePeriodSeconds: mark.grace };
   marked.metadata = meta;
   if (finalizers.length > 0) meta.finalizers = finalizers;
   else delete meta.finalizers;
-  const before = meta.deletionTimestamp;
-  const graceBefore = meta.deletionGracePeriodSeconds ?? 0;
-  const shorter = before !== undefined && grace < graceBefore;
-  const finalizersChanged = finalizers.join() !== (current.metadata?.finalizers ?? []).join();
-  if (before !== undefined && !shorter && !finalizersChanged) return { action: 'keep' };
-  if (before === undefined || shorter) {
-    meta.deletionTimestamp = timestamp(now + grace * 1000);
-    meta.deletionGracePeriodSeconds = grace;
-    if (kind.hasGeneration && before === undefined) meta.generation = (meta.generation ?? 1) + 1;
-  }
+  if (kind.hasGeneration && before === undefined) meta.generation = (meta.generation ?? 1) + 1;
   if (isNamespace(kind)) marked.status = { ...(marked.status as object), phase: 'Terminating' };
   return { action: 'mark', marked };
+}
+
+interface Mark {
+  readonly time: string;
+  readonly grace: number;
+}
+
+function firstMark(kind: KindDefinition, current: KubeObject, options: V1DeleteOptions, now: number): Mark {
+  const grace = graceOf(kind, current, options);
+  return { time: timestamp(now + grace * 1000), grace };
+}
+
+/** What is marked keeps its mark, unless a shorter grace is named; that counts from the first request on. */
+function laterMark({ metadata }: KubeObject, { gracePeriodSeconds }: V1DeleteOptions, now: number): Mark {
+  const { deletionTimestamp: time = '', deletionGracePeriodSeconds: before = 0 } = metadata ?? {};
+  const grace = (gracePeriodSeconds ?? before) < 0 ? 1 : (gracePeriodSeconds ?? before);
+  if (grace >= before) return { time, grace: before };
+  const wanted = Date.parse(time) + (grace - before) * 1000;
+  if (wanted >= now) return { time: timestamp(wanted), grace };
+  // That time is over. Whoever ends the pod is still told, and has a second.
+  return { time: timestamp(now), grace: grace === 0 ? 0 : 1 };
 }
 
 /** True when an object that was marked is held by nothing any more. */
@@ -65,16 +81,19 @@ export function mayBeRemoved(object: DraftObject): boolean {
   return object.kind !== NAMESPACES.kind || ((object as Finalized).spec?.finalizers ?? []).length === 0;
 }
 
-function finalizersFor(
-  { propagationPolicy, orphanDependents }: V1DeleteOptions,
-  held: readonly string[],
-): string[] {
-  const policy = propagationPolicy ?? (orphanDependents === true ? 'Orphan' : undefined);
-  if (policy === undefined && orphanDependents === undefined) return [...held];
+function finalizersFor(kind: KindDefinition, options: V1DeleteOptions, held: readonly string[]): string[] {
+  const isDecided = held.includes(FOREGROUND) || held.includes(ORPHAN);
+  if (!namesPolicy(options) && (isDecided || kind.orphansByDefault === undefined)) return [...held];
+  const { propagationPolicy, orphanDependents = !namesPolicy(options) } = options;
+  const policy = propagationPolicy ?? (orphanDependents ? 'Orphan' : undefined);
   const others = held.filter((finalizer) => finalizer !== FOREGROUND && finalizer !== ORPHAN);
   if (policy === 'Foreground') return [...others, FOREGROUND];
   if (policy === 'Orphan') return [...others, ORPHAN];
   return others;
+}
+
+export function namesPolicy({ propagationPolicy, orphanDependents }: V1DeleteOptions): boolean {
+  return propagationPolicy !== undefined || orphanDependents !== undefined;
 }
 
 /** Only pods have someone who needs time: the kubelet that stops their containers. */

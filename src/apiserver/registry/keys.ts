@@ -1,4 +1,5 @@
 // Where an object lies in the store: /registry/<resource[.group]>/<namespace>/<name>, as in Kubernetes. Pure.
+// Guarantees: keys are in the store's order, whatever characters names have.
 import type { ResourceType } from '../../api/resources.js';
 import { qualifiedResource } from '../../api/status.js';
 
@@ -9,6 +10,11 @@ export const NODE_PORT_CLAIMS = 'servicenodeports';
 
 export function nodePortKey(port: number): string {
   return `${ROOT}${NODE_PORT_CLAIMS}/${port}`;
+}
+
+/** A key for the terms of each lease's holders: not an object either. */
+export function termKey(namespace: string, name: string): string {
+  return `${ROOT}leaderterms/${namespace}/${name}`;
 }
 
 export function resourcePrefix(type: ResourceType): string {
@@ -29,4 +35,14 @@ export function resourceOfKey(key: string): string | undefined {
   if (!key.startsWith(ROOT)) return undefined;
   const end = key.indexOf('/', ROOT.length);
   return end === -1 ? undefined : key.slice(ROOT.length, end);
+}
+
+/** Characters beyond 16 bits are pairs whose halves sort before some that the bytes sort before them. */
+const PAIRED = /[\ud800-\udfff]/;
+
+/** In the order of their bytes, which is the store's. */
+export function compareKeys(a: string, b: string): number {
+  if (a === b) return 0;
+  if (PAIRED.test(a) || PAIRED.test(b)) return Buffer.compare(Buffer.from(a), Buffer.from(b));
+  return a < b ? -1 : 1;
 }

@@ -6,8 +6,9 @@ import { ApiError, statusError } from '../../api/status.js';
 import { StoreError } from '../../store/store.js';
 import type { Machinery } from '../machinery.js';
 import { CachedObject } from './cached.js';
-import { type ContinueToken, decodeContinue, encodeContinue, NEWEST } from './continueToken.js';
-import { listPrefix } from './keys.js';
+import { type ContinueToken, decodeContinue, encodeContinue, invalidToken, NEWEST } from './continueToken.js';
+import { compareKeys, listPrefix } from './keys.js';
+import { checkListOptions } from './listOptions.js';
 import { PageReader, type ReadOn } from './pageReader.js';
 import { parseRevision, type Selection, selectionOf, tooLarge } from './selection.js';
 
@@ -60,7 +61,7 @@ export async function listObjects(
   const token = query.get('continue') ?? '';
   const revision = parseRevision(query.get('resourceVersion'));
   const match = query.get('resourceVersionMatch') ?? '';
-  checkMatch(match, revision, token);
+  checkListOptions(query);
   if (token !== '') {
     return nextPage(machinery, kind, decodeContinue(token), { prefix, limit, selection });
   }
@@ -98,6 +99,10 @@ async function nextPage(
     await machinery.feed.current();
     return fromCache(machinery, kind, machinery.feed.revision, rest);
   }
+  const { feed } = machinery;
+  if (from.revision > feed.revision) await feed.current();
+  // No page of ours was of a time to come.
+  if (from.revision > feed.revision) throw invalidToken();
   try {
     await machinery.store.list({ prefix, limit: 1, revision: from.revision });
     return await at(machinery, kind, from.revision, rest);
@@ -170,18 +175,18 @@ function readerOn(
   const { last } = page;
   return async (behind) => {
     const after = behind === '' ? page.after : behind;
-    if (after >= last) return [];
+    if (compareKeys(after, last) >= 0) return [];
     const range = { ...page, after };
     if (machinery.feed.cacheOf(kind).lastChange > revision) {
       for await (const { objects, after: read } of storeBatches(machinery, kind, revision, range)) {
-        const wanted = objects.filter(({ key }) => key <= last);
-        if (wanted.length > 0 || read >= last) return wanted;
+        const wanted = objects.filter(({ key }) => compareKeys(key, last) <= 0);
+        if (wanted.length > 0 || compareKeys(read, last) >= 0) return wanted;
       }
       return [];
     }
     const objects: CachedObject[] = [];
     for (const object of matching(machinery, kind, range)) {
-      if (object.key > last) break;
+      if (compareKeys(object.key, last) > 0) break;
       objects.push(object);
     }
     return objects;
@@ -276,20 +281,4 @@ function parseLimit(text: string | null): number {
     throw statusError('BadRequest', `limit: Invalid value: ${JSON.stringify(text)}`);
   }
   return limit;
-}
-
-function checkMatch(match: string, revision: number | undefined, token: string): void {
-  if (match === '') return;
-  const refuse = (why: string) => statusError('BadRequest', `resourceVersionMatch: Forbidden: ${why}`);
-  if (match !== 'Exact' && match !== 'NotOlderThan') {
-    const message = `resourceVersionMatch: Unsupported value: ${JSON.stringify(match)}: supported values: "Exact", "NotOlderThan", ""`;
-    throw statusError('BadRequest', message);
-  }
-  if (token !== '') throw refuse('resourceVersionMatch is forbidden when continue is provided');
-  if (revision === undefined) {
-    throw refuse('resourceVersionMatch is forbidden unless resourceVersion is provided');
-  }
-  if (match === 'Exact' && revision === 0) {
-    throw refuse('resourceVersionMatch "exact" is forbidden for resourceVersion "0"');
-  }
 }

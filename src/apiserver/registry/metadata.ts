@@ -3,8 +3,8 @@
 
 import { schemas } from '../../api/gen/schemas.js';
 import type { Draft, KindDefinition } from '../../api/kind.js';
+import { sameMeaning } from '../../api/meaning.js';
 import type { KubeObject } from '../../api/object.js';
-import { sameJson } from '../../api/own.js';
 import { apiVersionOf } from '../../api/resources.js';
 
 export type DraftObject = Draft<KubeObject> & { spec?: unknown; status?: unknown };
@@ -79,7 +79,7 @@ export function countGeneration(kind: KindDefinition, draft: DraftObject, old: K
   if (!kind.hasGeneration) return;
   const meta = metaOf(draft);
   const before = old.metadata?.generation ?? 1;
-  meta.generation = sameJson(wanted(draft), wanted(old)) ? before : before + 1;
+  meta.generation = sameMeaning(kind.model, wanted(draft), wanted(old)) ? before : before + 1;
 }
 
 function wanted(object: object): object {

@@ -4,7 +4,7 @@ import type { KindDefinition } from '../../api/kind.js';
 import type { Entry, StoreEvent } from '../../store/store.js';
 import { CachedObject } from './cached.js';
 import type { Change, History, Window } from './history.js';
-import { resourcePrefix } from './keys.js';
+import { compareKeys, resourcePrefix } from './keys.js';
 
 export interface ChangeListener {
   onChange(change: Change): void;
@@ -79,7 +79,7 @@ export class ResourceCache {
   /** Objects whose key starts with the prefix, in key order, from behind `after` on. */
   *range(prefix: string, after = ''): Generator<CachedObject> {
     const keys = this.#keys;
-    let at = this.#position(after > prefix ? after : prefix);
+    let at = this.#position(compareKeys(after, prefix) > 0 ? after : prefix);
     if (keys[at] === after) at += 1;
     for (; at < keys.length; at += 1) {
       const key = keys[at] as string;
@@ -91,7 +91,7 @@ export class ResourceCache {
 
   /** How many objects of the prefix lie behind this key. */
   countAfter(prefix: string, key: string): number {
-    return this.#position(`${prefix}\uffff`) - this.#position(`${key}\0`);
+    return this.#position(`${prefix}\u{10ffff}`) - this.#position(`${key}\0`);
   }
 
   listen(listener: ChangeListener): () => void {
@@ -110,9 +110,4 @@ export class ResourceCache {
     }
     return low;
   }
-}
-
-/** By code units: keys are ASCII, so this is the store's order by bytes. */
-function compareKeys(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }

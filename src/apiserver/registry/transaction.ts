@@ -1,11 +1,36 @@
 // Writes an object together with what its kind's hook wants written.
-// Guarantees: the object and its companions are there together or not at all; no revision has two objects of a resource.
-import { type Store, StoreError, type Write } from '../../store/store.js';
+// Guarantees: the object and its companions are there together or not at all; no revision has two objects of a resource;
+// when an answer is lost, nothing is taken back that the object may use.
+import { statusError } from '../../api/status.js';
+import { type Check, isRefused, type Store, StoreError, type Write } from '../../store/store.js';
 import { NODE_PORT_CLAIMS, resourceOfKey } from './keys.js';
 
-/** Answers the revision of the object's own write. A refused companion is told by the error's key. */
-export async function writeWith(store: Store, own: Write, companions: readonly Write[]): Promise<number> {
-  if (companions.length === 0) return writeOne(store, own);
+/**
+ * Answers the revision of the object's own write. A refused companion is told by the error's key. With a term, nothing is
+ * written once another has begun.
+ */
+export async function writeWith(
+  store: Store,
+  own: Write,
+  companions: readonly Write[],
+  term?: Check,
+): Promise<number> {
+  if (term === undefined) return writeTogether(store, own, companions, []);
+  try {
+    return await writeTogether(store, own, companions, [term]);
+  } catch (error) {
+    if (!(error instanceof StoreError) || error.key !== term.key) throw error;
+    throw statusError('Timeout', 'the caller leads no more', {}, { cause: error });
+  }
+}
+
+async function writeTogether(
+  store: Store,
+  own: Write,
+  companions: readonly Write[],
+  checks: readonly Check[],
+): Promise<number> {
+  if (companions.length === 0 && checks.length === 0) return writeOne(store, own);
   const { together, apart } = parted(own, companions);
   const ahead: Write[] = [];
   try {
@@ -15,11 +40,12 @@ export async function writeWith(store: Store, own: Write, companions: readonly W
       ahead.push({ verb: 'delete', key: write.key, expected });
     }
     // The object first: when both are refused, that its name is taken is the better reason.
-    const [revision] = await store.transact([own, ...together]);
+    const [revision] = await store.transact([own, ...together, ...checks]);
     await Promise.all(apart.filter(({ verb }) => verb === 'delete').map((write) => undo(store, write)));
     return revision as number;
   } catch (error) {
-    await Promise.all(ahead.map((write) => undo(store, write)));
+    // Otherwise the object may be there, and use what was written ahead of it.
+    if (isRefused(error)) await Promise.all(ahead.map((write) => undo(store, write)));
     throw error;
   }
 }

@@ -1,13 +1,13 @@
 // UPDATE and everything that changes an existing object: read, transform, check, write at the revision read.
-// Guarantees: no write is lost: a change in between is a conflict, retried when the caller did not name a revision.
+// Guarantees: no write is lost: a change in between is a conflict, tried again when the caller did not name a revision.
 
 import type { V1ManagedFieldsEntry } from '../../api/gen/types.js';
 import type { Draft } from '../../api/kind.js';
 import { validateObject } from '../../api/meta.js';
 import type { KubeObject } from '../../api/object.js';
 import { copyJson, sameJson } from '../../api/own.js';
-import { conflict, invalid, notFound, qualifiedResource } from '../../api/status.js';
-import { StoreError } from '../../store/store.js';
+import { conflict, invalid, qualifiedResource } from '../../api/status.js';
+import { inSteps } from '../../api/steps.js';
 import { trackWrite } from '../fields/track.js';
 import { type Machinery, timestamp } from '../machinery.js';
 import { mutate, reserveAdmission, turn, validateAdmission, type WriteContext, writeOf } from './admit.js';
@@ -15,16 +15,15 @@ import type { CachedObject } from './cached.js';
 import { guarded } from './create.js';
 import { mayBeRemoved } from './deletion.js';
 import { encodeForStore, withRevision } from './encode.js';
-import { objectKey } from './keys.js';
 import { complete, countGeneration, type DraftObject, keepServerFields, metaOf } from './metadata.js';
+import { checkCaller, MODIFIED, readAndWrite } from './readAndWrite.js';
 import { writeWith } from './transaction.js';
 
-export const MODIFIED =
-  'the object has been modified; please apply your changes to the latest version and try again';
-const ATTEMPTS = 10;
+/** Between two steps of work on the object. */
+export type Pause = () => Promise<void> | undefined;
 
 /** Makes the wanted object of the current one. Called again after a conflict. */
-export type Transform = (current: Draft<KubeObject>) => Promise<DraftObject> | DraftObject;
+export type Transform = (current: Draft<KubeObject>, pause: Pause) => Promise<DraftObject> | DraftObject;
 
 export interface UpdateOptions {
   readonly transform: Transform;
@@ -42,39 +41,12 @@ export interface UpdateOptions {
 }
 
 /** Answers the bytes to send. The object is removed instead when this was the last thing that held it. */
-export async function updateObject(
+export function updateObject(
   machinery: Machinery,
   context: WriteContext,
   options: UpdateOptions,
 ): Promise<Buffer> {
-  const { kind, name } = context;
-  for (let attempt = 1; ; attempt += 1) {
-    const held = await readCurrent(machinery, context);
-    try {
-      return await attemptUpdate(machinery, context, options, held);
-    } catch (error) {
-      if (!(error instanceof StoreError)) throw error;
-      if (error.code === 'MISSING' && error.key === held.key) throw notFound(kind.type, name);
-      if (!isLate(error)) throw error;
-      if (attempt === ATTEMPTS) throw conflict(kind.type, name, MODIFIED);
-    }
-  }
-}
-
-/** True when what the write was made of had changed by then, its companions included: another look is worth it. */
-export function isLate({ code }: StoreError): boolean {
-  return code === 'CONFLICT' || code === 'MISSING' || code === 'EXISTS';
-}
-
-/** The newest version there is; a read that were older could refuse what is right. */
-export async function readCurrent(
-  { feed }: Machinery,
-  { kind, name, namespace }: Pick<WriteContext, 'kind' | 'name' | 'namespace'>,
-): Promise<CachedObject> {
-  await feed.current();
-  const held = feed.cacheOf(kind).get(objectKey(kind.type, namespace, name));
-  if (held === undefined) throw notFound(kind.type, name);
-  return held;
+  return readAndWrite(machinery, context, (held) => attemptUpdate(machinery, context, options, held));
 }
 
 async function attemptUpdate(
@@ -84,13 +56,15 @@ async function attemptUpdate(
   held: CachedObject,
 ): Promise<Buffer> {
   const { kind, name, dryRun } = context;
-  const pause = () => turn(context, held.bytes.length);
+  const pause: Pause = () => turn(context, held.bytes.length);
   await pause();
   const old = held.parse();
-  const draft = await transform(isPure ? (old as Draft<KubeObject>) : held.parse());
+  const draft = await transform(isPure ? (old as Draft<KubeObject>) : held.parse(), pause);
   await pause();
   const sent = draft.metadata?.resourceVersion ?? '';
-  if (sent !== '' && sent !== String(held.revision)) throw conflict(kind.type, name, MODIFIED);
+  // To Kubernetes 0 is no revision: it asks for nothing.
+  if (sent !== '' && sent !== '0' && sent !== String(held.revision))
+    throw conflict(kind.type, name, MODIFIED);
   checkUid(context, draft, old);
   complete(kind, draft);
   const hooks = machinery.hooks.get(qualifiedResource(kind.type));
@@ -106,7 +80,8 @@ async function attemptUpdate(
       if (dryRun) return withRevision(stored, expected);
       const writes = (await hooks?.beforeDelete(old))?.writes ?? [];
       const own = { verb: 'delete', key, expected } as const;
-      return withRevision(stored, await writeWith(machinery.store, own, writes));
+      checkCaller(context);
+      return withRevision(stored, await writeWith(machinery.store, own, writes, context.term));
     }
     if (isSame(draft, old)) return held.bytes;
     const subject = { operation: 'update', object: draft, old } as const;
@@ -114,7 +89,11 @@ async function attemptUpdate(
     return await guarded(reserved, dryRun, async () => {
       if (dryRun) return withRevision(stored, expected);
       const own = { verb: 'update', key, value: stored, expected } as const;
-      return withRevision(stored, await writeWith(machinery.store, own, companions?.writes ?? []));
+      checkCaller(context);
+      return withRevision(
+        stored,
+        await writeWith(machinery.store, own, companions?.writes ?? [], context.term),
+      );
     });
   } finally {
     companions?.release?.();
@@ -125,7 +104,7 @@ interface Prepared {
   readonly draft: DraftObject;
   readonly old: KubeObject;
   readonly tracked: boolean;
-  readonly pause: () => Promise<void> | undefined;
+  readonly pause: Pause;
 }
 
 async function prepare(
@@ -140,11 +119,14 @@ async function prepare(
   kind.prepareForUpdate?.(draft, old, writeOf(machinery, context));
   await pause();
   const writer = { id: manager, time: timestamp(machinery.now()) };
-  const entries = tracked ? draft.metadata?.managedFields : trackWrite(kind, old, draft, writer);
+  const entries = tracked
+    ? draft.metadata?.managedFields
+    : await inSteps(trackWrite(kind, old, draft, writer), pause);
   await pause();
   await mutate(machinery, context, { operation: 'update', object: draft, old });
   keepServerFields(draft, old);
   countGeneration(kind, draft, old);
+  await pause();
   setManagedFields(draft, old, entries ?? []);
 }
 

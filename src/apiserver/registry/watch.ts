@@ -10,6 +10,7 @@ import { frames } from './frames.js';
 import type { Change, Window } from './history.js';
 import { listPrefix } from './keys.js';
 import { fromCache } from './list.js';
+import { checkWatchOptions } from './listOptions.js';
 import type { PageReader } from './pageReader.js';
 import { parseRevision, type Selection, selectionOf, tooLarge } from './selection.js';
 import { transition, type WatchEventType } from './transition.js';
@@ -280,15 +281,10 @@ function leaving(object: CachedObject, revision: number): Buffer {
 }
 
 async function startOf({ feed }: Machinery, query: URLSearchParams): Promise<Start> {
+  checkWatchOptions(query);
   const revision = parseRevision(query.get('resourceVersion'));
   const initial = query.get('sendInitialEvents');
   const wantsInitial = initial !== null && isTrue(initial);
-  if (initial !== null && query.get('resourceVersionMatch') !== 'NotOlderThan') {
-    throw statusError(
-      'BadRequest',
-      'resourceVersionMatch: Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan',
-    );
-  }
   if (revision === undefined || revision > feed.revision) await feed.current();
   if (revision !== undefined && revision > feed.revision) throw tooLarge(revision, feed.revision);
   if (wantsInitial) return { after: undefined, initialEventsEnd: true };

@@ -155,8 +155,12 @@ export function makeServiceAllocator(options: ServiceAllocatorOptions): ServiceA
         port.nodePort = shared ?? take(port.nodePort, `spec.ports[${at}].nodePort`);
       }
     }
-    if (needsHealthCheckPort(spec))
-      spec.healthCheckNodePort = take(spec.healthCheckNodePort, 'spec.healthCheckNodePort');
+    if (!needsHealthCheckPort(spec)) return;
+    const wanted = spec.healthCheckNodePort;
+    // A port of its own: what asks there for health must not reach the service.
+    if (wanted && spec.ports?.some(({ nodePort }) => nodePort === wanted))
+      throw refused(draft, [fault('spec.healthCheckNodePort', wanted, 'provided port is already allocated')]);
+    spec.healthCheckNodePort = take(wanted, 'spec.healthCheckNodePort');
   }
 
   function takePort(draft: Draft<V1Service>, wanted: number | undefined, field: string): number {

@@ -1,7 +1,7 @@
 // pods/eviction: a deletion that a drain asks for, within the disruption budget of the pod.
-// Guarantees: a budget is spent before its pod is deleted, by one writer at a time; without room, or when admission refuses
-// it, nothing changes.
-import type { V1Eviction, V1Pod, V1PodDisruptionBudget } from '../../api/gen/types.js';
+// Guarantees: a budget is spent before its pod is deleted, by one writer at a time; without room, or when admission or
+// a precondition refuses it, nothing changes.
+import type { V1DeleteOptions, V1Eviction, V1Pod, V1PodDisruptionBudget } from '../../api/gen/types.js';
 import type { Draft, KindDefinition } from '../../api/kind.js';
 import type { KubeObject } from '../../api/object.js';
 import { POD_DISRUPTION_BUDGETS } from '../../api/resources.js';
@@ -11,10 +11,12 @@ import { isType } from '../discovery/resources.js';
 import { type ApiResponse, jsonResponse } from '../exchange.js';
 import { type Call, type Machinery, timestamp } from '../machinery.js';
 import { mutate, validateAdmission, type WriteContext } from '../registry/admit.js';
-import { deleteObject } from '../registry/delete.js';
+import { checkPreconditions, deleteObject } from '../registry/delete.js';
+import { parseObject } from '../registry/encode.js';
 import { listPrefix } from '../registry/keys.js';
 import type { DraftObject } from '../registry/metadata.js';
-import { readCurrent, updateObject } from '../registry/update.js';
+import { readCurrent } from '../registry/readAndWrite.js';
+import { updateObject } from '../registry/update.js';
 import { decodeOther, readData } from '../verbs/body.js';
 import { deleteRequest } from '../verbs/options.js';
 import { writeContext } from '../verbs/write.js';
@@ -30,27 +32,39 @@ export async function evict(machinery: Machinery, kind: KindDefinition, call: Ca
   const { deleteOptions, metadata } = eviction;
   const { options, dryRun } = deleteRequest(deleteOptions ?? {}, call.query);
   const context = { ...writeContext(kind, call), dryRun };
-  if ((metadata?.name ?? context.name) !== context.name) {
+  if ((metadata?.name ?? '') !== context.name) {
     throw statusError('BadRequest', 'name in URL does not match name in Eviction object');
   }
   const pod = (await readCurrent(machinery, context)).parse<V1Pod>();
   const subject = { operation: 'create', object: eviction as Draft<KubeObject>, old: pod } as const;
   await mutate(machinery, context, subject);
   await validateAdmission(machinery, context, subject);
+  checkPreconditions(context, options, pod);
   await spendBudget(machinery, context, pod);
-  await tellWhy(machinery, context);
-  await deleteObject(machinery, context, options, { isAdmitted: true });
+  const marked = await tellWhy(machinery, context, options);
+  // The version that was asked for is the one before our own mark.
+  const { preconditions } = options;
+  const moved =
+    preconditions?.resourceVersion === undefined || dryRun
+      ? options
+      : { ...options, preconditions: { ...preconditions, resourceVersion: marked } };
+  await deleteObject(machinery, context, moved, { isAdmitted: true });
   return jsonResponse(201, { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 });
 }
 
 /** A Job's failure policy, for one, asks whether the pod failed or was taken away. */
-async function tellWhy(machinery: Machinery, context: WriteContext): Promise<void> {
-  await updateObject(
+async function tellWhy(
+  machinery: Machinery,
+  context: WriteContext,
+  options: V1DeleteOptions,
+): Promise<string | undefined> {
+  const bytes = await updateObject(
     machinery,
     { ...context, subresource: 'status' },
     {
       mode: 'server',
       transform: (current) => {
+        checkPreconditions(context, options, current);
         const { status = {} } = current as Draft<V1Pod>;
         const others = (status.conditions ?? []).filter(({ type }) => type !== TARGET.type);
         const target = { ...TARGET, lastTransitionTime: timestamp(machinery.now()) };
@@ -58,6 +72,7 @@ async function tellWhy(machinery: Machinery, context: WriteContext): Promise<voi
       },
     },
   );
+  return parseObject(bytes).metadata?.resourceVersion;
 }
 
 async function spendBudget(machinery: Machinery, context: WriteContext, pod: V1Pod): Promise<void> {

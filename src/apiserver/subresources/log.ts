@@ -5,7 +5,7 @@ import type { KindDefinition } from '../../api/kind.js';
 import { statusError } from '../../api/status.js';
 import type { ApiResponse } from '../exchange.js';
 import type { Call, Machinery } from '../machinery.js';
-import { readCurrent } from '../registry/update.js';
+import { readCurrent } from '../registry/readAndWrite.js';
 import { isTrue } from '../requestInfo.js';
 import { writeContext } from '../verbs/write.js';
 import { containerOf } from './container.js';

@@ -1,19 +1,23 @@
 // A subresource by which one part of a pod's spec changes that an ordinary update may not touch.
-// Guarantees: nothing but that part changes; the whole pod is checked, and counts as a new generation.
+// Guarantees: nothing but that part changes, and an applier comes to own nothing else; the whole pod is checked, and
+// counts as a new generation.
 import type { Cause } from '../../api/causes.js';
-import type { V1Pod } from '../../api/gen/types.js';
+import type { V1ManagedFieldsEntry, V1Pod, V1PodSpec } from '../../api/gen/types.js';
 import type { Draft, KindDefinition } from '../../api/kind.js';
 import { validateObject } from '../../api/meta.js';
 import { copyJson } from '../../api/own.js';
 import { applyPatch } from '../../api/patch/patch.js';
 import { invalid } from '../../api/status.js';
+import { inSteps } from '../../api/steps.js';
 import type { ApiResponse } from '../exchange.js';
+import { applyConfiguration } from '../fields/apply.js';
 import { trackWrite } from '../fields/track.js';
 import { type Call, type Machinery, timestamp } from '../machinery.js';
 import { renderObject } from '../output/render.js';
-import { mutate, validateAdmission } from '../registry/admit.js';
+import { mutate, validateAdmission, type WriteContext } from '../registry/admit.js';
 import { countGeneration, type DraftObject, metaOf } from '../registry/metadata.js';
-import { updateObject } from '../registry/update.js';
+import { type Pause, updateObject } from '../registry/update.js';
+import { isApply, isForced, readConfiguration, writerOf } from '../verbs/apply.js';
 import { decodeAs, readObject } from '../verbs/body.js';
 import { readPatch } from '../verbs/patch.js';
 import { getObject } from '../verbs/read.js';
@@ -26,19 +30,30 @@ export interface PodPart {
   readonly take: (draft: PodDraft, sent: PodDraft) => void;
   /** What is wrong with the change, beside what is wrong with the pod as a whole. */
   readonly check: (draft: PodDraft, old: PodDraft) => readonly Cause[];
+  /** Of a spec that is applied: the part alone. */
+  readonly partOf: (spec: V1PodSpec) => Partial<V1PodSpec>;
 }
 
-export function podPart({ take, check }: PodPart) {
+interface Wanted {
+  readonly pod: PodDraft;
+  /** Who owns what, where the write itself says so. */
+  readonly managedFields?: V1ManagedFieldsEntry[];
+}
+
+export function podPart({ take, check, partOf }: PodPart) {
   return async (machinery: Machinery, kind: KindDefinition, call: Call): Promise<ApiResponse> => {
     if (call.info.verb === 'get') return getObject(machinery, kind, call);
     const context = writeContext(kind, call);
-    const wanted = await wantedPod(kind, call);
+    const isApplied = call.info.verb === 'patch' && isApply(call);
+    const wanted = isApplied
+      ? await appliedPod(machinery, context, call, partOf)
+      : await wantedPod(kind, call);
     const bytes = await updateObject(machinery, context, {
       mode: 'server',
       reserves: true,
-      transform: async (current) => {
+      transform: async (current, pause) => {
         const old = current as PodDraft;
-        const sent = wanted(copyJson(old));
+        const { pod: sent, managedFields } = await wanted(copyJson(old), pause);
         checkNames(context, sent);
         const draft = copyJson(old);
         metaOf(draft).resourceVersion = sent.metadata?.resourceVersion;
@@ -51,7 +66,8 @@ export function podPart({ take, check }: PodPart) {
         await validateAdmission(machinery, context, { operation: 'update', object: draft, old });
         countGeneration(kind, draft, old);
         const writer = { id: context.manager, time: timestamp(machinery.now()) };
-        metaOf(draft).managedFields = trackWrite(kind, old, draft, writer);
+        metaOf(draft).managedFields =
+          managedFields ?? (await inSteps(trackWrite(kind, old, draft, writer), pause));
         return draft;
       },
     });
@@ -59,12 +75,48 @@ export function podPart({ take, check }: PodPart) {
   };
 }
 
-async function wantedPod(kind: KindDefinition, call: Call): Promise<(current: PodDraft) => PodDraft> {
+type MakeWanted = (current: PodDraft, pause: Pause) => Promise<Wanted>;
+
+async function wantedPod(kind: KindDefinition, call: Call): Promise<MakeWanted> {
   if (call.info.verb === 'update') {
     const sent = (await readObject(call, kind)) as PodDraft;
-    return () => copyJson(sent);
+    return async () => ({ pod: copyJson(sent) });
   }
   const patch = await readPatch(call);
-  return (current) =>
-    decodeAs(call, kind, applyPatch({ ...patch, document: current, model: kind.model })) as PodDraft;
+  return async (current, pause) => {
+    const work = applyPatch({ ...patch, document: current, model: kind.model });
+    return { pod: decodeAs(call, kind, await inSteps(work, pause), patch) as PodDraft };
+  };
+}
+
+async function appliedPod(
+  machinery: Machinery,
+  context: WriteContext,
+  call: Call,
+  partOf: PodPart['partOf'],
+): Promise<MakeWanted> {
+  const { kind } = context;
+  const writer = writerOf(machinery, context, call);
+  const sent = (await readConfiguration(kind, call, context)) as PodDraft;
+  const { name, namespace, uid, resourceVersion } = sent.metadata ?? {};
+  const metadata = {
+    name,
+    namespace,
+    ...(uid === undefined ? {} : { uid }),
+    ...(resourceVersion === undefined ? {} : { resourceVersion }),
+  };
+  const config = {
+    apiVersion: sent.apiVersion,
+    kind: sent.kind,
+    metadata,
+    spec: partOf(sent.spec ?? { containers: [] }),
+  };
+  return async (live, pause) => {
+    const work = applyConfiguration({ kind, live, config, writer, force: isForced(call) });
+    const { object, managedFields } = await inSteps(work, pause);
+    const pod = copyJson(object) as PodDraft;
+    // The live pod's own revision asks for nothing.
+    metaOf(pod).resourceVersion = resourceVersion;
+    return { pod, managedFields };
+  };
 }

@@ -13,7 +13,7 @@ import type { ApiResponse } from '../exchange.js';
 import type { Call, Machinery } from '../machinery.js';
 import { validateAdmission } from '../registry/admit.js';
 import { listPrefix } from '../registry/keys.js';
-import { readCurrent } from '../registry/update.js';
+import { readCurrent } from '../registry/readAndWrite.js';
 import { writeContext } from '../verbs/write.js';
 import { type Forwarded, forward, type Target } from './forward.js';
 import { askKubelet, kubeletOnNode, kubeletTarget } from './kubelet.js';

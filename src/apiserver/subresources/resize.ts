@@ -13,6 +13,17 @@ export const resize = podPart({
       draft.spec.resources = sent.spec.resources;
   },
   check: (draft, old) => validatePodResize(draft, old),
+  partOf: ({ containers, initContainers, resources }) => ({
+    ...(containers === undefined ? {} : { containers: containers.map(resourcesOf) }),
+    ...(initContainers === undefined ? {} : { initContainers: initContainers.map(resourcesOf) }),
+    ...(resources === undefined ? {} : { resources }),
+  }),
+});
+
+const resourcesOf = ({ name, resources, resizePolicy }: V1Container): V1Container => ({
+  name,
+  ...(resources === undefined ? {} : { resources }),
+  ...(resizePolicy === undefined ? {} : { resizePolicy }),
 });
 
 function takeResources(held: Draft<V1Container>[] = [], sent: readonly Draft<V1Container>[] = []): void {

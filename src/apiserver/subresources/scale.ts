@@ -1,5 +1,5 @@
 // The scale subresource: how many replicas there are and should be, the same for every kind that has them.
-// Guarantees: writing a Scale changes nothing but the number of replicas.
+// Guarantees: writing a Scale changes nothing but the number of replicas, of the object that it names and no other.
 
 import { ageColumn, column, nameColumn } from '../../api/columns.js';
 import type { V1Scale } from '../../api/gen/types.js';
@@ -7,13 +7,15 @@ import type { KindDefinition, ScaleFields } from '../../api/kind.js';
 import type { KubeObject } from '../../api/object.js';
 import { applyPatch } from '../../api/patch/patch.js';
 import { conflict, invalid, notFound, statusError } from '../../api/status.js';
+import { atOnce } from '../../api/steps.js';
 import { type ApiResponse, jsonResponse } from '../exchange.js';
 import { applyConfiguration } from '../fields/apply.js';
 import type { Call, Machinery } from '../machinery.js';
 import { table, tableOptions } from '../output/table.js';
 import { parseObject } from '../registry/encode.js';
 import { type DraftObject, metaOf } from '../registry/metadata.js';
-import { MODIFIED, readCurrent, type Transform, updateObject } from '../registry/update.js';
+import { MODIFIED, readCurrent } from '../registry/readAndWrite.js';
+import { type Transform, updateObject } from '../registry/update.js';
 import { isApply, isForced, readApplyBody, writerOf } from '../verbs/apply.js';
 import { decodeOther, readData } from '../verbs/body.js';
 import { readPatch } from '../verbs/patch.js';
@@ -80,7 +82,7 @@ async function appliedScale(
     const { name, namespace } = live.metadata ?? {};
     const config: DraftObject = { metadata: { name, namespace }, spec: {} };
     if (next.spec?.replicas !== undefined) fields.setReplicas(config, next.spec.replicas);
-    const { object, managedFields } = applyConfiguration({ kind, live, config, writer, force });
+    const { object, managedFields } = atOnce(applyConfiguration({ kind, live, config, writer, force }));
     const draft = structuredClone(object) as DraftObject;
     metaOf(draft).managedFields = managedFields;
     return draft;
@@ -97,11 +99,22 @@ async function wantedScale(call: Call): Promise<(current: V1Scale) => V1Scale> {
   }
   const patch = await readPatch(call);
   return (current) =>
-    decodeOther<V1Scale>('V1Scale', applyPatch({ ...patch, document: current, model: 'V1Scale' }));
+    decodeOther<V1Scale>('V1Scale', atOnce(applyPatch({ ...patch, document: current, model: 'V1Scale' })));
 }
 
 function checkScale(kind: KindDefinition, name: string, next: V1Scale, current: KubeObject): void {
-  const sent = next.metadata?.resourceVersion ?? '';
+  const { name: sentName = '', namespace = '', uid = '', resourceVersion: sent = '' } = next.metadata ?? {};
+  if (
+    (sentName !== '' && sentName !== name) ||
+    (namespace !== '' && namespace !== current.metadata?.namespace)
+  ) {
+    throw statusError('BadRequest', 'the name or namespace of the Scale does not match the one on the URL');
+  }
+  const held = current.metadata?.uid ?? '';
+  if (uid !== '' && uid !== held) {
+    const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${held}`;
+    throw conflict(kind.type, name, why);
+  }
   if (sent !== '' && sent !== current.metadata?.resourceVersion) throw conflict(kind.type, name, MODIFIED);
   const replicas = next.spec?.replicas ?? 0;
   if (Number.isInteger(replicas) && replicas >= 0) return;

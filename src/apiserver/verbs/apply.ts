@@ -1,23 +1,24 @@
 // PATCH with an apply configuration: the object is made when it is not there, else the configuration is merged into it.
 // Guarantees: another manager's fields are changed only by force; making an object needs the right to create it.
+import { jsonObstacle } from '../../api/bodyBounds.js';
 import type { KindDefinition } from '../../api/kind.js';
 import type { KubeObject } from '../../api/object.js';
 import { copyJson } from '../../api/own.js';
 import { ApiError, conflict, notFound, statusError } from '../../api/status.js';
+import { inSteps } from '../../api/steps.js';
 import type { ApiResponse } from '../exchange.js';
 import { applyConfiguration } from '../fields/apply.js';
 import { keyFault } from '../fields/keyFault.js';
 import type { Writer } from '../fields/track.js';
 import { type Call, type Machinery, timestamp } from '../machinery.js';
 import { renderObject } from '../output/render.js';
-import { fromYaml } from '../output/yaml.js';
-import type { WriteContext } from '../registry/admit.js';
+import { turn, type WriteContext } from '../registry/admit.js';
 import { createObject } from '../registry/create.js';
 import { objectKey } from '../registry/keys.js';
 import { type DraftObject, metaOf } from '../registry/metadata.js';
-import { updateObject } from '../registry/update.js';
+import { type Pause, updateObject } from '../registry/update.js';
 import { isTrue } from '../requestInfo.js';
-import { decodeAs, decodeUtf8, mediaTypeOf, parseJson } from './body.js';
+import { decodeAs, decodeUtf8, duplicatesIn, mediaTypeOf, parseJson, readYaml } from './body.js';
 import { namedManager, optionsError } from './fieldManager.js';
 import { checkNames, writeContext } from './write.js';
 
@@ -34,14 +35,10 @@ export async function applyObject(
   const writer = writerOf(machinery, context, call);
   const config = await readConfiguration(kind, call, context);
   const force = isForced(call);
-  const applied = (live: KubeObject | undefined) => {
-    const application = applyConfiguration({
-      kind,
-      live,
-      config: forPart(kind, context, config),
-      writer,
-      force,
-    });
+  const applied = async (live: KubeObject | undefined, pause: Pause) => {
+    const part = forPart(kind, context, config);
+    const application = await inSteps(applyConfiguration({ kind, live, config: part, writer, force }), pause);
+    await pause();
     const draft = copyJson(application.object) as DraftObject;
     metaOf(draft).managedFields = application.managedFields;
     if (writer.id.name === 'kubectl') refreshLastApplied(draft, config);
@@ -63,20 +60,17 @@ async function write(
   machinery: Machinery,
   context: WriteContext,
   call: Call,
-  applied: (live: KubeObject | undefined) => DraftObject,
+  applied: (live: KubeObject | undefined, pause: Pause) => Promise<DraftObject>,
 ): Promise<{ bytes: Buffer; status: number }> {
   const { kind, namespace, name } = context;
   await machinery.feed.current();
   if (machinery.feed.cacheOf(kind).get(objectKey(kind.type, namespace, name)) !== undefined) {
-    const transform = (live: KubeObject) => applied(live);
-    return {
-      bytes: await updateObject(machinery, context, { mode: 'user', tracked: true, transform }),
-      status: 200,
-    };
+    const options = { mode: 'user', isPure: true, tracked: true, transform: applied } as const;
+    return { bytes: await updateObject(machinery, context, options), status: 200 };
   }
   if (context.subresource !== '') throw notFound(kind.type, name);
   call.demand('create');
-  const draft = applied(undefined);
+  const draft = await applied(undefined, () => turn(context));
   if ((draft.metadata?.uid ?? '') !== '') {
     throw conflict(
       kind.type,
@@ -104,17 +98,19 @@ export function writerOf(machinery: Machinery, { manager }: WriteContext, call: 
   return { id: { ...manager, name, operation: 'Apply' }, time: timestamp(machinery.now()) };
 }
 
-async function readConfiguration(
+export async function readConfiguration(
   kind: KindDefinition,
   call: Call,
   context: WriteContext,
 ): Promise<DraftObject> {
   const { data, json } = await readApplyBody(call);
-  const config = decodeAs(call, kind, data, json);
+  await turn(context);
+  const config = decodeAs(call, kind, data, { duplicates: duplicatesIn(call, json), keepsEmpty: true });
   if (config.metadata?.managedFields !== undefined) {
     throw statusError('BadRequest', 'metadata.managedFields must be nil');
   }
   checkNames(context, config);
+  await turn(context);
   const meta = metaOf(config);
   meta.name = context.name;
   if (kind.type.namespaced) meta.namespace = context.namespace;
@@ -124,13 +120,17 @@ async function readConfiguration(
 }
 
 /** The body as data, and its text when it was JSON. */
-export async function readApplyBody({ request }: Call): Promise<{ data: unknown; json: string | undefined }> {
-  const bytes = await request.body();
-  const text = decodeUtf8(bytes);
-  // JSON is YAML too, but far quicker to read as what it is.
-  return bytes[0] === 0x7b
-    ? { data: parseJson(bytes), json: text }
-    : { data: fromYaml(text), json: undefined };
+export async function readApplyBody(call: Call): Promise<{ data: unknown; json: string | undefined }> {
+  const bytes = await call.request.body();
+  // JSON is YAML too, but far quicker to read as what it is. What only begins like it may still be YAML.
+  if (bytes[0] === 0x7b) {
+    try {
+      return parseJson(bytes);
+    } catch (error) {
+      if (jsonObstacle(bytes) !== undefined) throw error;
+    }
+  }
+  return { data: await readYaml(call, decodeUtf8(bytes)), json: undefined };
 }
 
 /** The object without its status, or the status alone: each is applied by its own path. */

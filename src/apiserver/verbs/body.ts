@@ -5,6 +5,7 @@ import { isUtf8 } from 'node:buffer';
 import { jsonObstacle } from '../../api/bodyBounds.js';
 import {
   type Decoded,
+  type DecodeOptions,
   decodeModel,
   decodeObject,
   duplicateFieldWarning,
@@ -13,10 +14,12 @@ import {
 } from '../../api/decode.js';
 import { duplicateFields } from '../../api/duplicateFields.js';
 import type { KindDefinition } from '../../api/kind.js';
+import { isMembers, type Members, setOwn } from '../../api/own.js';
 import { ApiError, statusError } from '../../api/status.js';
+import { inSteps } from '../../api/steps.js';
 import type { Call } from '../machinery.js';
 import { PROTOBUF_TYPE } from '../output/negotiate.js';
-import { fromYaml } from '../output/yaml.js';
+import { fromYaml, YAML_COST } from '../output/yaml.js';
 import { decodeProtobuf } from '../protobuf/decode.js';
 import { ProtobufError } from '../protobuf/wire.js';
 import type { DraftObject } from '../registry/metadata.js';
@@ -42,16 +45,16 @@ export async function readData(call: Call): Promise<unknown> {
   return (await readBody(call)).data;
 }
 
-async function readBody({ request }: Call): Promise<ReadBody> {
+async function readBody(call: Call): Promise<ReadBody> {
+  const { request } = call;
   const bytes = await request.body();
   if (bytes.length === 0) return { data: undefined };
   const type = mediaTypeOf(request.headers['content-type']);
   if (JSON_TYPES.has(type)) {
-    const json = boundedText(bytes);
-    return { data: parseText(json), json };
+    return parseJson(bytes);
   }
   // A YAML text that names a member twice is refused by its parser.
-  if (YAML_TYPES.has(type)) return { data: fromYaml(decodeUtf8(bytes)) };
+  if (YAML_TYPES.has(type)) return { data: await readYaml(call, decodeUtf8(bytes)) };
   if (type === PROTOBUF_TYPE) return { data: parseProtobuf(bytes) };
   throw statusError(
     'UnsupportedMediaType',
@@ -59,8 +62,14 @@ async function readBody({ request }: Call): Promise<ReadBody> {
   );
 }
 
-export function parseJson(bytes: Buffer): unknown {
-  return parseText(boundedText(bytes));
+export function readYaml({ step }: Call, text: string): Promise<unknown> {
+  return inSteps(fromYaml(text), () => step(text.length * YAML_COST));
+}
+
+/** The body as data and as text. */
+export function parseJson(bytes: Buffer): { readonly data: unknown; readonly json: string } {
+  const json = boundedText(bytes);
+  return { data: parseText(json), json };
 }
 
 function boundedText(bytes: Buffer): string {
@@ -71,10 +80,24 @@ function boundedText(bytes: Buffer): string {
 
 function parseText(text: string): unknown {
   try {
-    return JSON.parse(text);
+    const data: unknown = JSON.parse(text);
+    return HALF_PAIR.test(text) ? wellFormed(data) : data;
   } catch (cause) {
     throw notJson(cause instanceof Error ? cause.message : 'not JSON', cause);
   }
+}
+
+/** Half of a pair can come only as an escape: the bytes are UTF-8. */
+const HALF_PAIR = /\\u[dD][89a-fA-F]/;
+
+/** As Go reads it: half of a pair is no character, and could be neither stored nor asked for. */
+function wellFormed(value: unknown): unknown {
+  if (typeof value === 'string') return value.replace(/\p{Surrogate}/gu, '\ufffd');
+  if (Array.isArray(value)) return value.map(wellFormed);
+  if (!isMembers(value)) return value;
+  const result: Members = {};
+  for (const name of Object.keys(value)) setOwn(result, wellFormed(name) as string, wellFormed(value[name]));
+  return result;
 }
 
 const notJson = (why: string, cause?: unknown) =>
@@ -104,17 +127,29 @@ export async function readObject(call: Call, kind: KindDefinition): Promise<Draf
   const { data, json } = await readBody(call);
   if (data === undefined) throw statusError('BadRequest', 'the request has no body');
   await call.step(json?.length ?? 0);
-  return decodeAs(call, kind, data, json);
+  return decodeAs(call, kind, data, { duplicates: duplicatesIn(call, json) });
 }
 
-/** `json` is the text that the data was read from, when it was JSON: a member named twice is seen only there. */
-export function decodeAs(call: Call, kind: KindDefinition, data: unknown, json?: string): DraftObject {
+export interface BodyOptions extends DecodeOptions {
+  /** The members that were written twice, as far as they were looked for: the data does not tell. */
+  readonly duplicates?: readonly string[];
+}
+
+export function decodeAs(
+  call: Call,
+  kind: KindDefinition,
+  data: unknown,
+  { duplicates = [], ...options }: BodyOptions = {},
+): DraftObject {
   const form = formOf(kind, call);
-  const isJudged = json !== undefined && fieldValidation(call.query) !== 'Ignore';
-  const duplicates = isJudged ? duplicateFields(json) : [];
-  const { object, unknownFields } = decodeObject(form, data);
+  const { object, unknownFields } = decodeObject(form, data, options);
   judgeFields(form, { unknownFields, duplicates }, fieldValidation(call.query), call.warnings);
   return toStored(call, object);
+}
+
+/** The members that a JSON text names twice, unless nobody wants to know. */
+export function duplicatesIn({ query }: Call, json: string | undefined): readonly string[] {
+  return json === undefined || fieldValidation(query) === 'Ignore' ? [] : duplicateFields(json);
 }
 
 interface DoubtfulFields {
@@ -130,7 +165,7 @@ function judgeFields(
 ): void {
   if (unknownFields.length + duplicates.length === 0 || validation === 'Ignore') return;
   if (validation === 'Strict') throw strictDecodingError(type, unknownFields, duplicates);
-  warnings.push(...duplicates.map(duplicateFieldWarning), ...unknownFields.map(unknownFieldWarning));
+  warnings.push(...unknownFields.map(unknownFieldWarning), ...duplicates.map(duplicateFieldWarning));
 }
 
 /** A body that is not one of the kinds: DeleteOptions, Binding, Scale. */

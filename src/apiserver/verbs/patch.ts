@@ -4,6 +4,7 @@ import type { KindDefinition } from '../../api/kind.js';
 import { getOwn, isMembers, type Members } from '../../api/own.js';
 import { applyPatch, PATCH_TYPES, type PatchType } from '../../api/patch/patch.js';
 import { statusError } from '../../api/status.js';
+import { inSteps } from '../../api/steps.js';
 import type { ApiResponse } from '../exchange.js';
 import type { Call, Machinery } from '../machinery.js';
 import { renderObject } from '../output/render.js';
@@ -11,7 +12,7 @@ import type { WriteContext } from '../registry/admit.js';
 import type { DraftObject } from '../registry/metadata.js';
 import { updateObject } from '../registry/update.js';
 import { APPLY_TYPE, applyObject, isApply } from './apply.js';
-import { decodeAs, mediaTypeOf, parseJson } from './body.js';
+import { decodeAs, duplicatesIn, mediaTypeOf, parseJson } from './body.js';
 import { optionsError } from './fieldManager.js';
 import { formOf, fromStored } from './served.js';
 import { checkNames, replace, writeContext } from './write.js';
@@ -19,16 +20,20 @@ import { checkNames, replace, writeContext } from './write.js';
 export interface Patch {
   readonly type: PatchType;
   readonly patch: unknown;
+  /** Members that the text of the patch names twice. */
+  readonly duplicates: readonly string[];
 }
 
-export async function readPatch({ request }: Call): Promise<Patch> {
+export async function readPatch(call: Call): Promise<Patch> {
+  const { request } = call;
   const type = getOwn<PatchType>(PATCH_TYPES, mediaTypeOf(request.headers['content-type']));
   if (type === undefined) {
     const accepted = [...Object.keys(PATCH_TYPES), APPLY_TYPE].join(', ');
     const message = `the body of the request was in an unknown format - accepted media types include: ${accepted}`;
     throw statusError('UnsupportedMediaType', message);
   }
-  return { type, patch: parseJson(await request.body()) };
+  const { data, json } = parseJson(await request.body());
+  return { type, patch: data, duplicates: duplicatesIn(call, json) };
 }
 
 export async function patchObject(
@@ -52,14 +57,12 @@ export async function patchObject(
     mode: 'user',
     // What another form of the object shares with it is not known.
     isPure: call.served === undefined,
-    transform: async (current) => {
-      const patched = applyPatch({
-        ...patch,
-        document: touched(context, patch, fromStored(call, current)),
-        model: formOf(kind, call).model,
-      });
-      await call.step(context.sentBytes ?? 0);
-      const draft = decodeAs(warned ? { ...call, warnings: [] } : call, kind, patched);
+    transform: async (current, pause) => {
+      const document = touched(context, patch, fromStored(call, current));
+      const { model } = formOf(kind, call);
+      const patched = await inSteps(applyPatch({ ...patch, document, model }), pause);
+      await pause();
+      const draft = decodeAs(warned ? { ...call, warnings: [] } : call, kind, patched, patch);
       warned = true;
       checkNames(context, draft);
       return replace(context, current as DraftObject, draft);

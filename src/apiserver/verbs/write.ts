@@ -1,15 +1,17 @@
 // POST, PUT and DELETE on objects: bodies in, registry calls, answers out.
 // Guarantees: the name and namespace of the URL, which were authorized, are the ones that are written.
 import type { V1DeleteOptions } from '../../api/gen/types.js';
-import type { KindDefinition } from '../../api/kind.js';
+import type { Draft, KindDefinition } from '../../api/kind.js';
+import type { KubeObject } from '../../api/object.js';
 import { copyJson } from '../../api/own.js';
-import { ApiError, statusError } from '../../api/status.js';
+import { ApiError, invalid, notFound, statusError } from '../../api/status.js';
 import { type ApiResponse, jsonResponse } from '../exchange.js';
 import type { Call, Machinery } from '../machinery.js';
 import { renderList, renderObject } from '../output/render.js';
 import type { WriteContext } from '../registry/admit.js';
 import { createObject } from '../registry/create.js';
 import { deleteObject } from '../registry/delete.js';
+import { namesPolicy } from '../registry/deletion.js';
 import { allOf, listObjects } from '../registry/list.js';
 import type { DraftObject } from '../registry/metadata.js';
 import { updateObject } from '../registry/update.js';
@@ -19,6 +21,8 @@ import { deleteRequest, isDryRun } from './options.js';
 import { formOf } from './served.js';
 
 const DELETIONS_AT_ONCE = 64;
+/** An object that comes and goes all the time is tried so often. */
+const ATTEMPTS = 5;
 
 export function writeContext(kind: KindDefinition, call: Call): WriteContext {
   const { info, user, query, warnings } = call;
@@ -36,6 +40,9 @@ export function writeContext(kind: KindDefinition, call: Call): WriteContext {
     annotate: call.annotate,
     sentBytes: Number(call.request.headers['content-length'] ?? 0),
     step: call.step,
+    signal: call.request.signal,
+    isAllowed: call.request.isAllowed,
+    term: call.request.term,
   };
 }
 
@@ -62,11 +69,44 @@ export async function putObject(
   const context = writeContext(kind, call);
   const draft = await readObject(call, kind);
   checkNames(context, draft);
-  const bytes = await updateObject(machinery, context, {
-    mode: 'user',
-    transform: (current) => replace(context, current as DraftObject, copyJson(draft)),
-  });
-  return renderObject(kind, call, bytes, 200, machinery.now());
+  const transform = (current: Draft<KubeObject>) => {
+    requireVersion(context, draft);
+    return replace(context, current as DraftObject, copyJson(draft));
+  };
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      const bytes = await updateObject(machinery, context, { mode: 'user', transform });
+      return renderObject(kind, call, bytes, 200, machinery.now());
+    } catch (error) {
+      const creates = kind.createdByUpdate === true && context.subresource === '';
+      if (!creates || attempt === ATTEMPTS || !ApiError.is(error, 'NotFound')) throw error;
+    }
+    call.demand('create');
+    try {
+      const bytes = await createObject(machinery, context, asNew(context, copyJson(draft)));
+      return renderObject(kind, call, bytes, 201, machinery.now());
+    } catch (error) {
+      // Somebody else has made it meanwhile.
+      if (!ApiError.is(error, 'AlreadyExists')) throw error;
+    }
+  }
+}
+
+function requireVersion({ kind, name }: WriteContext, draft: DraftObject): void {
+  if (kind.needsResourceVersion !== true || (draft.metadata?.resourceVersion ?? '') !== '') return;
+  throw invalid({ group: kind.type.group, kind: kind.type.resource }, name, [
+    {
+      field: 'metadata.resourceVersion',
+      reason: 'FieldValueInvalid',
+      message: 'Invalid value: 0: must be specified for an update',
+    },
+  ]);
+}
+
+function asNew({ kind, name }: WriteContext, draft: DraftObject): DraftObject {
+  const { resourceVersion: _, uid, ...metadata } = draft.metadata ?? {};
+  if ((uid ?? '') !== '') throw notFound(kind.type, name);
+  return { ...draft, metadata: { ...metadata, name } };
 }
 
 /** What a client's version of the whole object may change: everything, or with /status and its parts only that. */
@@ -111,7 +151,7 @@ export async function removeObject(
   kind: KindDefinition,
   call: Call,
 ): Promise<ApiResponse> {
-  const { options, dryRun } = await readDeleteRequest(call);
+  const { options, dryRun } = await readDeleteRequest(kind, call);
   const context = { ...writeContext(kind, call), dryRun };
   const deletion = await deleteObject(machinery, context, options);
   if (!deletion.removed) return renderObject(kind, call, deletion.bytes, 200, machinery.now());
@@ -136,7 +176,7 @@ export async function removeCollection(
   kind: KindDefinition,
   call: Call,
 ): Promise<ApiResponse> {
-  const { options, dryRun } = await readDeleteRequest(call);
+  const { options, dryRun } = await readDeleteRequest(kind, call);
   const context = { ...writeContext(kind, call), dryRun };
   const page = await listObjects(machinery, kind, context.namespace, call.query);
   // Their names alone: what is answered is read again, as it was.
@@ -155,8 +195,11 @@ export async function removeCollection(
   return renderList(kind, call, page, machinery.now());
 }
 
-async function readDeleteRequest(call: Call) {
+async function readDeleteRequest(kind: KindDefinition, call: Call) {
   const data = await readData(call);
   const body = data === undefined ? undefined : decodeOther<V1DeleteOptions>('V1DeleteOptions', data);
-  return deleteRequest(body, call.query);
+  const request = deleteRequest(body, call.query);
+  const { warning } = kind.orphansByDefault ?? {};
+  if (warning !== undefined && !namesPolicy(request.options)) call.warnings.push(warning);
+  return request;
 }

@@ -1,11 +1,13 @@
 // Reserves quota: the writes that wait in one namespace are judged together and written down in one update a quota.
-// Guarantees: nothing is admitted beyond a limit, whoever else writes the quotas: an update that meets a newer version is judged again.
+// Guarantees: nothing is admitted beyond a limit, whoever else writes the quotas: an update that meets a newer version is
+// judged again; what a failed write took is given back, also when ledgers of other servers have written since.
 import type { V1ResourceQuota } from '../../../api/gen/types.js';
 import type { Stored } from '../../../api/object.js';
 import { compareQuantities, subtractQuantities } from '../../../api/quantity.js';
 import { exceeded } from '../../../api/quota/decide.js';
 import { sum, type Usage } from '../../../api/quota/usage.js';
 import { ApiError, statusError } from '../../../api/status.js';
+import { Recounts } from './recounts.js';
 
 export type Quota = Stored<V1ResourceQuota>;
 
@@ -15,7 +17,7 @@ export type NeedOf = (quota: Quota) => Usage;
 export interface QuotaBook {
   /** The newest version of every quota of the namespace, each with its use known. */
   read(namespace: string): Promise<readonly Quota[]>;
-  /** Throws Conflict when the version is not the newest. */
+  /** As the manager `LEDGER`. Throws Conflict when the version is not the newest. */
   write(quota: Quota): Promise<Quota>;
 }
 
@@ -28,113 +30,139 @@ export interface Ledger {
 
 export type Refuse = (why: string) => ApiError;
 
+/** What one write took of each quota, and how often that had been counted anew by then. */
+interface Taken {
+  readonly usage: Usage;
+  readonly recounts: ReadonlyMap<string, number>;
+}
+
 interface Waiting {
   readonly need: NeedOf;
   readonly refuse: Refuse;
   /** What is written down already, by quota. */
-  readonly done: Map<string, Usage>;
+  readonly done: Map<string, Taken>;
   refusal?: ApiError;
   settle(): void;
+}
+
+/** What is to be given back, by quota; each goes when it is written down. */
+interface Return {
+  readonly back: Map<string, Taken>;
+  settle(): void;
+}
+
+interface Queue {
+  waiting: Waiting[];
+  returns: Return[];
 }
 
 const ATTEMPTS = 20;
 
 export function makeLedger(book: QuotaBook): Ledger {
-  const queues = new Map<string, Waiting[]>();
-  /** Versions that this ledger wrote last: another one means that somebody else has counted since. */
-  const written = new Map<string, { version: string; epoch: number }>();
+  return new QuotaLedger(book);
+}
 
-  function epochOf({ metadata }: Quota): number {
-    const known = written.get(metadata.uid);
-    if (known !== undefined && known.version === metadata.resourceVersion) return known.epoch;
-    const epoch = (known?.epoch ?? 0) + 1;
-    written.set(metadata.uid, { version: metadata.resourceVersion, epoch });
-    return epoch;
+/** All writes of a namespace's quotas go through one worker, so that a version it did not make is another's. */
+class QuotaLedger implements Ledger {
+  readonly #queues = new Map<string, Queue>();
+  readonly #recounts = new Recounts();
+
+  constructor(private readonly book: QuotaBook) {}
+
+  async check(namespace: string, need: NeedOf, refuse: Refuse): Promise<void> {
+    const waiting: Waiting = { need, refuse, done: new Map(), settle: () => {} };
+    judge(waiting, planFor(await this.book.read(namespace)));
+    if (waiting.refusal !== undefined) throw waiting.refusal;
   }
 
-  async function put(quota: Quota, used: Usage): Promise<boolean> {
-    const epoch = epochOf(quota);
-    try {
-      const next = await book.write({ ...quota, status: { hard: quota.spec?.hard ?? {}, used } });
-      written.set(next.metadata.uid, { version: next.metadata.resourceVersion, epoch });
-      return true;
-    } catch (error) {
-      if (ApiError.is(error, 'Conflict', 'NotFound')) return false;
-      throw error;
-    }
+  async reserve(namespace: string, need: NeedOf, refuse: Refuse): Promise<() => Promise<void>> {
+    const waiting = await new Promise<Waiting>((resolve) => {
+      const entry: Waiting = { need, refuse, done: new Map(), settle: () => resolve(entry) };
+      this.#queue(namespace).waiting.push(entry);
+    });
+    const giveBack = () => this.#giveBack(namespace, waiting.done);
+    if (waiting.refusal === undefined) return giveBack;
+    if (waiting.done.size > 0) await giveBack();
+    throw waiting.refusal;
   }
 
-  /** One round over all that wait; true when nothing is left to write. */
-  async function round(namespace: string, batch: readonly Waiting[]): Promise<boolean> {
-    const plans = planFor(await book.read(namespace));
-    for (const waiting of batch) if (waiting.refusal === undefined) judge(waiting, plans);
-    let isSettled = true;
-    for (const { quota, used, takers } of plans) {
-      if (takers.length === 0) continue;
-      if (!(await put(quota, used))) isSettled = false;
-      else for (const { waiting, delta } of takers) waiting.done.set(quota.metadata.uid, delta);
-    }
-    return isSettled;
+  #giveBack(namespace: string, done: ReadonlyMap<string, Taken>): Promise<void> {
+    return new Promise((settle) => this.#queue(namespace).returns.push({ back: new Map(done), settle }));
   }
 
-  async function work(namespace: string): Promise<void> {
-    for (let batch = queues.get(namespace) ?? []; batch.length > 0; batch = queues.get(namespace) ?? []) {
-      queues.set(namespace, []);
+  /** What is put into it now is worked on: by the worker that is there, or by a new one. */
+  #queue(namespace: string): Queue {
+    const held = this.#queues.get(namespace);
+    if (held !== undefined) return held;
+    const queue: Queue = { waiting: [], returns: [] };
+    this.#queues.set(namespace, queue);
+    queueMicrotask(() => void this.#work(namespace, queue));
+    return queue;
+  }
+
+  async #work(namespace: string, queue: Queue): Promise<void> {
+    while (queue.waiting.length > 0 || queue.returns.length > 0) {
+      const batch: Queue = { waiting: queue.waiting, returns: queue.returns };
+      queue.waiting = [];
+      queue.returns = [];
       try {
         let isSettled = false;
         for (let attempt = 0; attempt < ATTEMPTS && !isSettled; attempt += 1)
-          isSettled = await round(namespace, batch);
+          isSettled = await this.#round(namespace, batch);
         if (!isSettled)
           throw statusError('Conflict', 'the quotas of the namespace change too fast; try again');
       } catch (error) {
         const refusal = error instanceof ApiError ? error : unavailable(error);
-        for (const waiting of batch) waiting.refusal ??= refusal;
+        for (const waiting of batch.waiting) waiting.refusal ??= refusal;
       }
-      for (const waiting of batch) waiting.settle();
+      // What could not be given back is found by the next count.
+      for (const { settle } of [...batch.waiting, ...batch.returns]) settle();
     }
-    queues.delete(namespace);
+    this.#queues.delete(namespace);
   }
 
-  async function release(
-    namespace: string,
-    done: ReadonlyMap<string, Usage>,
-    epochs: ReadonlyMap<string, number>,
-  ) {
-    for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-      let isSettled = true;
-      for (const quota of await book.read(namespace)) {
-        const delta = done.get(quota.metadata.uid);
-        // Somebody has counted since, without this write: there is nothing left to give back.
-        if (delta === undefined || epochOf(quota) !== epochs.get(quota.metadata.uid)) continue;
-        if (!(await put(quota, without(quota.status?.used ?? {}, delta)))) isSettled = false;
-      }
-      if (isSettled) return;
-    }
+  /** One round over all that wait; true when nothing is left to write. */
+  async #round(namespace: string, { waiting, returns }: Queue): Promise<boolean> {
+    const quotas = await this.book.read(namespace);
+    for (const quota of quotas) this.#recounts.see(quota);
+    const plans = planFor(quotas);
+    for (const plan of plans) for (const { back } of returns) this.#takeBack(plan, back);
+    for (const one of waiting) if (one.refusal === undefined) judge(one, plans);
+    let isSettled = true;
+    for (const plan of plans) if (!(await this.#put(plan))) isSettled = false;
+    return isSettled;
   }
 
-  return {
-    async check(namespace, need, refuse) {
-      const waiting: Waiting = { need, refuse, done: new Map(), settle: () => {} };
-      judge(waiting, planFor(await book.read(namespace)));
-      if (waiting.refusal !== undefined) throw waiting.refusal;
-    },
-    async reserve(namespace, need, refuse) {
-      const waiting = await new Promise<Waiting>((resolve) => {
-        const entry: Waiting = { need, refuse, done: new Map(), settle: () => resolve(entry) };
-        const queue = queues.get(namespace);
-        if (queue !== undefined) queue.push(entry);
-        else {
-          queues.set(namespace, [entry]);
-          void work(namespace);
-        }
-      });
-      const epochs = new Map([...waiting.done.keys()].map((uid) => [uid, written.get(uid)?.epoch ?? 0]));
-      const giveBack = () => release(namespace, waiting.done, epochs);
-      if (waiting.refusal === undefined) return giveBack;
-      if (waiting.done.size > 0) await giveBack();
-      throw waiting.refusal;
-    },
-  };
+  #takeBack(plan: Plan, back: Map<string, Taken>): void {
+    const { uid } = plan.quota.metadata;
+    const taken = back.get(uid);
+    if (taken === undefined) return;
+    // What somebody has counted since was counted without the write that failed: nothing is left to give back.
+    const names = Object.entries(taken.usage).filter(
+      ([name]) => this.#recounts.of(uid, name) === taken.recounts.get(name),
+    );
+    plan.used = without(plan.used, Object.fromEntries(names));
+    plan.returned.push(back);
+  }
+
+  async #put({ quota, used, takers, returned }: Plan): Promise<boolean> {
+    if (takers.length === 0 && returned.length === 0) return true;
+    const { uid } = quota.metadata;
+    try {
+      this.#recounts.wrote(
+        await this.book.write({ ...quota, status: { hard: quota.spec?.hard ?? {}, used } }),
+      );
+    } catch (error) {
+      if (ApiError.is(error, 'Conflict', 'NotFound')) return false;
+      throw error;
+    }
+    for (const { waiting, delta } of takers) {
+      const counts = Object.keys(delta).map((name) => [name, this.#recounts.of(uid, name)] as const);
+      waiting.done.set(uid, { usage: delta, recounts: new Map(counts) });
+    }
+    for (const back of returned) back.delete(uid);
+    return true;
+  }
 }
 
 interface Taker {
@@ -146,10 +174,12 @@ interface Plan {
   readonly quota: Quota;
   used: Usage;
   readonly takers: Taker[];
+  /** Those whose reservations are given back. */
+  readonly returned: Map<string, Taken>[];
 }
 
 function planFor(quotas: readonly Quota[]): Plan[] {
-  return quotas.map((quota) => ({ quota, used: quota.status?.used ?? {}, takers: [] }));
+  return quotas.map((quota) => ({ quota, used: quota.status?.used ?? {}, takers: [], returned: [] }));
 }
 
 /** Takes from every quota or from none. */

@@ -1,5 +1,5 @@
 // ResourceQuota: no write takes a namespace beyond what its quotas allow.
-// Guarantees: usage is reserved before the object is written, and given back when the write fails.
+// Guarantees: usage is reserved before the object is written, and given back when the write is refused.
 import type { V1Pod } from '../../../api/gen/types.js';
 import type { KindDefinition } from '../../../api/kind.js';
 import type { KubeObject } from '../../../api/object.js';
@@ -14,6 +14,7 @@ import type { AdmissionPlugin, AdmissionRequest } from '../../admission.js';
 import type { AdmissionLookups } from '../lookups.js';
 import { isAbout } from '../requests.js';
 import { makeLedger, type NeedOf, type Quota, type QuotaBook } from './ledger.js';
+import { LEDGER } from './recounts.js';
 
 /** What an update of these may use more of; every other kind is only counted. */
 const GROWING = new Set(['pods', 'services', 'persistentvolumeclaims']);
@@ -96,7 +97,7 @@ function makeBook({
       const { items } = await quotas.list({ namespace });
       return Promise.all(items.map((quota) => counted(quota, namespace)));
     },
-    write: (quota) => quotas.update(quota, { subresource: 'status' }),
+    write: (quota) => quotas.update(quota, { subresource: 'status', fieldManager: LEDGER }),
   };
 
   /** A quota that nobody has counted yet, or whose limits have changed since, is counted here. */

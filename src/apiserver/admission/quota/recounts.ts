@@ -1,0 +1,44 @@
+// How often what a quota says is used was counted anew by somebody who knows nothing of reservations.
+// Guarantees: a version that a ledger of another server wrote is no count; who wrote is read from the managed fields.
+import type { Quota } from './ledger.js';
+
+/** As whom every server's ledger writes. */
+export const LEDGER = 'quota-admission';
+
+export class Recounts {
+  readonly #versions = new Map<string, string>();
+  readonly #counts = new Map<string, number>();
+
+  /** Of every version that is read, in their order. */
+  see({ metadata, status }: Quota): void {
+    const { uid, resourceVersion } = metadata;
+    if (this.#versions.get(uid) === resourceVersion) return;
+    this.#versions.set(uid, resourceVersion);
+    const reserved = reservedNames(metadata.managedFields ?? []);
+    for (const name of Object.keys(status?.used ?? {})) {
+      if (reserved.has(name)) continue;
+      const id = `${uid} ${name}`;
+      this.#counts.set(id, (this.#counts.get(id) ?? 0) + 1);
+    }
+  }
+
+  /** Of the version that our own write has made. */
+  wrote({ metadata: { uid, resourceVersion } }: Quota): void {
+    this.#versions.set(uid, resourceVersion);
+  }
+
+  of(uid: string, name: string): number {
+    return this.#counts.get(`${uid} ${name}`) ?? 0;
+  }
+}
+
+/** What was last changed by a ledger. */
+function reservedNames(entries: NonNullable<Quota['metadata']['managedFields']>): ReadonlySet<string> {
+  const names = entries
+    .filter(({ manager }) => manager === LEDGER)
+    .flatMap(({ fieldsV1 }) => {
+      const fields = fieldsV1 as { 'f:status'?: { 'f:used'?: Record<string, unknown> } } | undefined;
+      return Object.keys(fields?.['f:status']?.['f:used'] ?? {});
+    });
+  return new Set(names.map((name) => name.replace(/^f:/, '')));
+}
