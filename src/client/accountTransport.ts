@@ -1,7 +1,7 @@
 // Requests as a service account: its token is asked for when it is first needed and again before it ends.
-// Guarantees: the account is made when it is missing; one token is asked for at a time; a token that the server refuses is
-// not used again.
-import type { AuthenticationV1TokenRequest } from '../api/gen/types.js';
+// Guarantees: the account is made when it is missing, unless others make it; one token is asked for at a time; a token that the
+// server refuses is not used again.
+import type { AuthenticationV1TokenRequest, V1BoundObjectReference } from '../api/gen/types.js';
 import type { ObjectName } from '../api/object.js';
 import { SERVICE_ACCOUNTS } from '../api/resources.js';
 import { ApiError } from '../api/status.js';
@@ -15,6 +15,8 @@ export interface AccountTransportOptions {
   readonly transport: Transport;
   /** Who may make the account and ask for its tokens. */
   readonly issuer: Client;
+  /** With which tokens end. An account with tokens that are bound is made by others. */
+  readonly boundTo?: V1BoundObjectReference;
   readonly now?: () => number;
 }
 
@@ -51,17 +53,24 @@ export function openAccountTransport(options: AccountTransportOptions): Transpor
   };
 }
 
-async function issue({ account, issuer }: AccountTransportOptions, now: () => number): Promise<Token> {
+async function issue(
+  { account, issuer, boundTo }: AccountTransportOptions,
+  now: () => number,
+): Promise<Token> {
   const accounts = issuer.of(SERVICE_ACCOUNTS);
   const request: AuthenticationV1TokenRequest = {
     apiVersion: 'authentication.k8s.io/v1',
     kind: 'TokenRequest',
-    spec: { audiences: [], expirationSeconds: LIFE_SECONDS },
+    spec: {
+      audiences: [],
+      expirationSeconds: LIFE_SECONDS,
+      ...(boundTo === undefined ? {} : { boundObjectRef: boundTo }),
+    },
   };
   const ask = () => accounts.post<AuthenticationV1TokenRequest>(account, 'token', request);
   const askedAtMs = now();
   const { status } = await ask().catch(async (error: unknown) => {
-    if (!ApiError.is(error, 'NotFound')) throw error;
+    if (boundTo !== undefined || !ApiError.is(error, 'NotFound')) throw error;
     await accounts.create({ metadata: { ...account } }).catch((refusal: unknown) => {
       if (!ApiError.is(refusal, 'AlreadyExists')) throw refusal;
     });

@@ -1,5 +1,6 @@
 // One leader among several processes, by a Lease that the leader keeps renewing.
-// Guarantees: who cannot renew stops leading before another may start; clocks are never compared between machines.
+// Guarantees: who cannot renew stops leading before another may start, and writes nothing more from then on; a renewal counts
+// from before its request; clocks are never compared between machines.
 import type { V1Lease, V1LeaseSpec } from '../api/gen/types.js';
 import { type Log, silentLog } from '../api/log.js';
 import type { ObjectName, Stored } from '../api/object.js';
@@ -7,6 +8,7 @@ import { LEASES } from '../api/resources.js';
 import { ApiError } from '../api/status.js';
 import type { Client } from './client.js';
 import { messageOf } from './error.js';
+import { LeaderTerm } from './leaderTerm.js';
 import { pause } from './pause.js';
 
 export interface LeaderElectionOptions {
@@ -14,8 +16,11 @@ export interface LeaderElectionOptions {
   readonly lease: ObjectName;
   /** Unique among the candidates, such as host name and a random part. */
   readonly identity: string;
-  /** Runs while this process leads; the signal is aborted when it no longer does. */
-  lead(signal: AbortSignal): Promise<void>;
+  /**
+   * Runs while this process leads, on clients fenced by the term; ends soon after the term's signal. The lease's own client
+   * is not to be among them: the lease must be renewed however busy the work is.
+   */
+  lead(term: LeaderTerm): Promise<void>;
   /** Ends the candidacy; a lease that is held is given back. */
   readonly signal: AbortSignal;
   readonly log?: Log;
@@ -32,40 +37,56 @@ interface Observation {
   readonly seenAt: number;
 }
 
-/** Resolves when the signal is aborted, or when leadership was lost or `lead` has ended; a process then usually exits. */
+/**
+ * Resolves when the signal is aborted, when leadership was lost, or when `lead` has ended; a process whose lease was lost
+ * usually exits.
+ */
 export async function runLeaderElection(options: LeaderElectionOptions): Promise<void> {
   const { lead, signal, identity, log = silentLog } = options;
   const times = timesOf(options);
   const candidate = makeCandidate(options, times.leaseDurationMs);
   const { now, wait } = times;
 
-  while (!signal.aborted && !(await candidate.tryHold()))
+  let since = now();
+  // An answer that took as long as the lease is worth is none: it is asked for again.
+  const isFresh = () => now() - since < times.renewDeadlineMs;
+  while (!signal.aborted && !((await candidate.tryHold()) && isFresh())) {
     await wait(times.retryPeriodMs * (1 + Math.random() * 0.2), signal);
+    since = now();
+  }
   if (signal.aborted) return candidate.release();
   log.info('became leader', { identity, lease: options.lease.name });
 
-  const term = new AbortController();
-  const work = lead(term.signal).finally(() => term.abort());
+  const term = new LeaderTerm({
+    ...{ since, lastsMs: times.renewDeadlineMs, now },
+    leaseVersion: candidate.version,
+  });
+  const work = lead(term).finally(() => term.resign());
   // Handled below; until then a failure must not count as unhandled.
   work.catch(() => {});
-  const resign = () => term.abort();
+  const resign = () => term.resign();
   signal.addEventListener('abort', resign, { once: true });
-  let renewed = now();
+  if (signal.aborted) resign();
   while (!term.signal.aborted) {
-    await wait(times.retryPeriodMs, term.signal);
+    await wait(Math.min(times.retryPeriodMs, term.leftMs), term.signal);
     if (term.signal.aborted) break;
-    // Counted from before the request: that is the earliest moment others can have seen the renewal.
     const started = now();
-    const held = await within(candidate.tryHold(), times.renewDeadlineMs - (started - renewed), wait);
-    if (held) renewed = started;
-    else if (candidate.isOthers() || now() - renewed >= times.renewDeadlineMs) {
+    const held = await within(candidate.tryHold(), term.leftMs, wait);
+    // An answer that came too late is none: others may have taken the lease meanwhile.
+    if (held && term.isHeld) term.renewed(started);
+    else if (candidate.isOthers() || !term.isHeld) {
       log.error('lost the lease, no longer leader', { identity, lease: options.lease.name });
-      term.abort();
+      term.lose();
     }
   }
   signal.removeEventListener('abort', resign);
   // Given back only when the work has ended: the next leader may start the moment the lease is free.
-  await work.finally(() => candidate.release());
+  await work
+    .catch((error: unknown) => {
+      // Its requests were cut off: what it says of that is of no interest.
+      if (term.isHeld) throw error;
+    })
+    .finally(() => (term.isLost ? undefined : candidate.release()));
 }
 
 /** A server that does not answer is as good as one that refuses: false at the deadline. */
@@ -119,6 +140,7 @@ function makeCandidate(options: LeaderElectionOptions, leaseDurationMs: number) 
   };
 
   return {
+    version: () => observed?.lease.metadata.resourceVersion ?? '',
     isOthers: () => holder() !== '' && holder() !== identity,
     async tryHold(): Promise<boolean> {
       try {

@@ -10,6 +10,8 @@ export interface RequesterOptions {
   /** How often a request is sent again after 429 or 503 with Retry-After. */
   readonly retries?: number;
   readonly requestTimeoutMs?: number;
+  /** After so long without a word a watch is taken for dead. */
+  readonly watchSilenceMs?: number;
   readonly pause?: (delayMs: number, signal?: AbortSignal) => Promise<void>;
 }
 

@@ -9,6 +9,8 @@ export interface TransportRequest {
   readonly body?: Uint8Array | string;
   /** Ends the request, and a streamed body with it. */
   readonly signal?: AbortSignal;
+  /** Asked last before something is written, where the server is in this process; a write that is not allowed is refused. */
+  readonly isAllowed?: () => boolean;
 }
 
 export interface TransportResponse {

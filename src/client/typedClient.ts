@@ -35,7 +35,11 @@ export function openClient(transport: Transport, options: RequesterOptions = {})
   setMaxListeners(0, closing.signal); // every request under way listens
   const request = makeRequester(transport, closing.signal, options);
   return {
-    of: (type) => resourceClient(type, { transport, request, closing: closing.signal }),
+    of: (type) =>
+      resourceClient(type, {
+        ...{ transport, request, closing: closing.signal },
+        silenceMs: options.watchSilenceMs,
+      }),
     async raw<Answer>(method: string, path: string, body?: unknown) {
       const answer = await request({ method: methodOf(method), path, body });
       return (answer.length === 0 ? undefined : decode(answer, `the answer to ${method} ${path}`)) as Answer;
@@ -51,6 +55,7 @@ interface Wire {
   readonly transport: Transport;
   readonly request: Requester;
   readonly closing: AbortSignal;
+  readonly silenceMs: number | undefined;
 }
 
 function resourceClient<T extends KubeObject>(type: ResourceType<T>, wire: Wire): ResourceClient<T> {

@@ -1,5 +1,6 @@
 // A watch as a sequence of events: the request, its lines, and what each line says.
-// Guarantees: ends normally with the server or the signal; an ERROR event is thrown as the Status it carries.
+// Guarantees: ends normally with the server or the signal, and when nothing has come for a while, bookmarks included: then
+// the connection is dead, whatever it looks like; an ERROR event is thrown as the Status it carries.
 import type { V1Status } from '../api/gen/types.js';
 import type { KubeObject, Stored } from '../api/object.js';
 import type { ResourceType } from '../api/resources.js';
@@ -16,22 +17,25 @@ export interface WatchRequest<T extends KubeObject> {
   readonly query: WatchQuery;
   readonly transport: Transport;
   readonly closing: AbortSignal;
+  /** How long a watch may be silent: 75 to 90 s by default, spread so that not all come back at once. */
+  readonly silenceMs?: number | undefined;
 }
 
-/** Past the server's own limit a silent connection is a dead one. */
-const GRACE_MS = 30_000;
+/** Servers send a bookmark every minute. */
+const SILENCE_MS = { least: 75_000, spread: 15_000 };
 
 export async function* watchEvents<T extends KubeObject>({
   type,
   query,
   transport,
   closing,
+  silenceMs = SILENCE_MS.least + Math.random() * SILENCE_MS.spread,
 }: WatchRequest<T>): AsyncGenerator<WatchEvent<T>> {
-  const { signal, timeoutSeconds } = query;
+  const { signal } = query;
   if (signal?.aborted === true || closing.aborted) return;
   const stop = new AbortController();
   const end = () => stop.abort();
-  const timer = timeoutSeconds === undefined ? undefined : setTimeout(end, timeoutSeconds * 1000 + GRACE_MS);
+  const silence = setTimeout(end, silenceMs);
   signal?.addEventListener('abort', end, { once: true });
   closing.addEventListener('abort', end, { once: true });
   try {
@@ -42,12 +46,15 @@ export async function* watchEvents<T extends KubeObject>({
       ),
     );
     if (response.status >= 400) throw refusalOf(response.status, await readBody(response));
-    for await (const line of linesOf(response.body)) yield kept(eventOf<T>(line, type), query);
+    for await (const line of linesOf(response.body)) {
+      silence.refresh();
+      yield kept(eventOf<T>(line, type), query);
+    }
   } catch (error) {
     // Cut by us, possibly in the middle of a line: that is an end, not a failure.
     if (!stop.signal.aborted) throw error;
   } finally {
-    clearTimeout(timer);
+    clearTimeout(silence);
     stop.abort();
     signal?.removeEventListener('abort', end);
     closing.removeEventListener('abort', end);
