@@ -1,7 +1,7 @@
 // What all controllers share: their name, what they are given, and the loop of queue and workers.
 // Guarantees: a key is worked on by one worker at a time, only after every cache has synced, again after a failure.
 import type { Log } from '../api/log.js';
-import type { KubeObject, Stored } from '../api/object.js';
+import { type KubeObject, keyOf, type Stored } from '../api/object.js';
 import type { ResourceType } from '../api/resources.js';
 import { ApiError } from '../api/status.js';
 import type { Client } from '../client/client.js';
@@ -94,6 +94,23 @@ export async function runEvery(
       log.warn('round failed, will try again', { controller: name, error: messageOf(error) });
     }
     await pause(periodMs, signal);
+  }
+}
+
+/** One after the other; one that fails is logged and stops no other: the next round tries it again. */
+export async function sweep<T extends KubeObject>(
+  { log, signal }: Pick<ControllerContext, 'log' | 'signal'>,
+  { name, items }: { readonly name: string; readonly items: readonly Stored<T>[] },
+  work: (item: Stored<T>) => Promise<void>,
+): Promise<void> {
+  for (const item of items) {
+    if (signal.aborted) return;
+    try {
+      await work(item);
+    } catch (error) {
+      const about = { item: keyOf(item.metadata), error: messageOf(error) };
+      log.warn('could not be done, will try again', { controller: name, ...about });
+    }
   }
 }
 

@@ -1,26 +1,58 @@
 // What the server serves, asked of the server: resources with the verbs they have.
-// Guarantees: each resource once, in the version that its group prefers; subresources are left out.
+// Guarantees: each resource once, in the version that its group prefers; subresources are left out; a group that does not
+// answer, or not in time, is named and holds up no other one.
 import type { V1APIGroupList, V1APIResourceList } from '../api/gen/types.js';
-import type { ResourceType } from '../api/resources.js';
+import { apiVersionOf, type ResourceType } from '../api/resources.js';
 import type { Client } from '../client/client.js';
+import { messageOf } from '../client/error.js';
+import { pause } from '../client/pause.js';
 
 export interface ServedResource extends ResourceType {
   readonly verbs: readonly string[];
 }
 
-export async function discover(client: Client): Promise<ServedResource[]> {
+export interface Discovery {
+  readonly served: readonly ServedResource[];
+  /** Groups of which nothing is known this time, and why, by group and version. */
+  readonly failed: ReadonlyMap<string, string>;
+}
+
+const GROUP_TIMEOUT_MS = 10_000;
+
+/** Throws when the server does not even say which groups it has. */
+export async function discover(client: Client): Promise<Discovery> {
   const { groups } = await client.raw<V1APIGroupList>('GET', '/apis');
   const preferred = groups.map(({ name, preferredVersion, versions }) => ({
     group: name,
     version: preferredVersion?.version ?? versions[0]?.version ?? '',
   }));
+  const failed = new Map<string, string>();
   const lists = await Promise.all(
     [{ group: '', version: 'v1' }, ...preferred].map(async ({ group, version }) => {
       const path = group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
-      return servedBy(group, version, await client.raw<V1APIResourceList>('GET', path));
+      try {
+        return servedBy(group, version, await inTime(client.raw<V1APIResourceList>('GET', path)));
+      } catch (error) {
+        failed.set(apiVersionOf({ group, version }), messageOf(error));
+        return [];
+      }
     }),
   );
-  return lists.flat();
+  return { served: lists.flat(), failed };
+}
+
+/** What serves a group may be a program of the cluster's own that hangs. */
+async function inTime<T>(answer: Promise<T>): Promise<T> {
+  const timeout = new AbortController();
+  const late = pause(GROUP_TIMEOUT_MS, timeout.signal).then(() => {
+    throw new Error(`no answer within ${GROUP_TIMEOUT_MS / 1000} s`);
+  });
+  try {
+    return await Promise.race([answer, late]);
+  } finally {
+    late.catch(() => {}); // the race is over
+    timeout.abort();
+  }
 }
 
 /** Pure: the resources of one group and version, without subresources. */

@@ -1,5 +1,6 @@
 // Pods that belong to one object: what wakes their owner, making them in batches, deleting them.
-// Guarantees: everything asked for is expected before it is sent, so a late cache never makes two of anything.
+// Guarantees: everything asked for is expected before it is sent, so a late cache never makes two of anything; no owner makes
+// pods faster than its pace allows.
 import type { V1Pod, V1PodTemplateSpec } from '../api/gen/types.js';
 import { controllerOf, type KubeObject, keyOf, type Stored } from '../api/object.js';
 import type { ResourceType } from '../api/resources.js';
@@ -11,6 +12,7 @@ import type { WorkQueue } from '../client/workQueue.js';
 import { candidatesOf, carryOutClaims, controllerReference, planClaims } from './claim.js';
 import type { ControllerContext } from './controller.js';
 import type { Expectations } from './expectations.js';
+import type { Pace } from './pace.js';
 import { isTerminating, type Pod } from './pods.js';
 import { slowStart } from './slowStart.js';
 
@@ -21,12 +23,14 @@ export interface PodOwners<T extends KubeObject> {
   /** Indexed by controller. */
   readonly pods: Informer<V1Pod>;
   readonly expectations: Expectations;
+  readonly pace: Pace;
+  readonly queue: WorkQueue;
   selectorOf(owner: Stored<T>): LabelMatcher;
 }
 
 /** A pod wakes its owner; a pod without one wakes every object that might take it in. */
-export function watchOwnedPods<T extends KubeObject>(parts: PodOwners<T>, queue: WorkQueue): void {
-  const { pods, expectations } = parts;
+export function watchOwnedPods<T extends KubeObject>(parts: PodOwners<T>): void {
+  const { context, pods, expectations, pace, queue } = parts;
   const gone = (pod: Pod) => {
     const key = ownerKeyOf(parts.type, pod);
     if (key === undefined) return;
@@ -36,7 +40,7 @@ export function watchOwnedPods<T extends KubeObject>(parts: PodOwners<T>, queue:
   pods.on({
     added: (pod) => {
       const key = ownerKeyOf(parts.type, pod);
-      if (key === undefined) return wakeAdopters(parts, pod, queue);
+      if (key === undefined) return wakeAdopters(parts, pod);
       expectations.observedCreate(key, pod.metadata.uid);
       if (isTerminating(pod)) expectations.observedDelete(key, pod.metadata.uid);
       queue.add(key);
@@ -45,29 +49,36 @@ export function watchOwnedPods<T extends KubeObject>(parts: PodOwners<T>, queue:
       const before = ownerKeyOf(parts.type, previous);
       const key = ownerKeyOf(parts.type, pod);
       if (before !== undefined && before !== key) queue.add(before);
+      const owner = key === undefined ? undefined : controllerOf(pod)?.uid;
+      if (owner !== undefined && hasFailed(pod) && !hasFailed(previous)) pace.failed(owner, context.now());
       if (isTerminating(pod)) return gone(pod);
       if (key !== undefined) queue.add(key);
-      else wakeAdopters(parts, pod, queue);
+      else wakeAdopters(parts, pod);
     },
     deleted: gone,
   });
 }
 
 /** The owner's own coming and going. */
-export function watchOwners<T extends KubeObject>(
-  { owners, expectations }: Pick<PodOwners<T>, 'owners' | 'expectations'>,
-  queue: WorkQueue,
-): void {
+export function watchOwners<T extends KubeObject>({
+  owners,
+  expectations,
+  pace,
+  queue,
+}: Pick<PodOwners<T>, 'owners' | 'expectations' | 'pace' | 'queue'>): void {
   const wake = ({ metadata }: Stored<T>) => queue.add(keyOf(metadata));
   owners.on({
     added: wake,
     updated: wake,
     deleted: (owner) => {
       expectations.forget(keyOf(owner.metadata));
+      pace.forget(owner.metadata.uid);
       wake(owner);
     },
   });
 }
+
+const hasFailed = ({ status }: Pod): boolean => status?.phase === 'Failed';
 
 function ownerKeyOf(type: ResourceType, pod: Pod): string | undefined {
   const owner = controllerOf(pod);
@@ -75,11 +86,7 @@ function ownerKeyOf(type: ResourceType, pod: Pod): string | undefined {
   return keyOf({ name: owner.name, namespace: pod.metadata.namespace });
 }
 
-function wakeAdopters<T extends KubeObject>(
-  { owners, selectorOf }: PodOwners<T>,
-  pod: Pod,
-  queue: WorkQueue,
-): void {
+function wakeAdopters<T extends KubeObject>({ owners, selectorOf, queue }: PodOwners<T>, pod: Pod): void {
   if (controllerOf(pod) !== undefined || isTerminating(pod)) return;
   for (const owner of owners.list())
     if (owner.metadata.namespace === pod.metadata.namespace && selectorOf(owner)(pod.metadata.labels))
@@ -117,17 +124,48 @@ export function podFromTemplate(
   };
 }
 
+interface Wishing {
+  readonly spec?: {
+    readonly replicas?: number | undefined;
+    readonly completions?: number | undefined;
+    readonly parallelism?: number | undefined;
+  };
+  readonly status?: { readonly desiredNumberScheduled?: number | undefined };
+}
+
+/** How many of the pods may be made now. What is left is looked at again when its time has come. */
+export function admitPods<T extends KubeObject>(
+  { context, type, pace, queue }: Pick<PodOwners<T>, 'context' | 'type' | 'pace' | 'queue'>,
+  owner: Stored<T>,
+  wanted: number,
+): number {
+  if (wanted === 0) return 0;
+  const { spec = {}, status = {} } = owner as Stored<T> & Wishing;
+  const wished = spec.replicas ?? spec.completions ?? spec.parallelism ?? status.desiredNumberScheduled ?? 1;
+  const { count, againMs, because } = pace.admit(owner.metadata.uid, wanted, wished, context.now());
+  if (againMs !== undefined) queue.addAfter(keyOf(owner.metadata), againMs);
+  if (because !== undefined) {
+    const message = `Pods are made more slowly: ${because}`;
+    // The events of such an owner are too many for all of them to be told.
+    context.log.warn(message, { kind: type.kind, owner: keyOf(owner.metadata) });
+    context.record(type, owner, { type: 'Warning', reason: 'PodsSlowedDown', message });
+  }
+  return count;
+}
+
 /** Makes them in batches of 1, 2, 4, ...; answers the first failure, if one stopped it. */
 export async function createPods<T extends KubeObject>(
-  { context, type, expectations }: Pick<PodOwners<T>, 'context' | 'type' | 'expectations'>,
+  parts: Pick<PodOwners<T>, 'context' | 'type' | 'expectations' | 'pace' | 'queue'>,
   owner: Stored<T>,
-  drafts: readonly V1Pod[],
+  wanted: readonly V1Pod[],
 ): Promise<unknown> {
+  const { context, type, expectations } = parts;
   const key = keyOf(owner.metadata);
+  const drafts = wanted.slice(0, admitPods(parts, owner, wanted.length));
   const pods = context.client.of(PODS);
   expectations.expectCreates(key, drafts.length);
   const waiting = drafts.values();
-  const { skipped, error } = await slowStart(drafts.length, async () => {
+  const { done, skipped, error } = await slowStart(drafts.length, async () => {
     const draft = waiting.next().value;
     if (draft === undefined) return;
     try {
@@ -145,6 +183,7 @@ export async function createPods<T extends KubeObject>(
     }
   });
   for (let index = 0; index < skipped; index++) expectations.notCreated(key);
+  parts.pace.notMade(owner.metadata.uid, drafts.length - done);
   return error;
 }
 

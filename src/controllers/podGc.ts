@@ -1,9 +1,10 @@
 // Pod garbage collection: pods that no kubelet will ever finish, and finished pods beyond a number.
-// Guarantees: a node must be missing for 40 s, and be denied by the server, before its pods go.
+// Guarantees: a node must be missing for 40 s, and be denied by the server, before its pods go; one pod that the server
+// refuses to remove keeps no other.
 import type { V1PodStatus } from '../api/gen/types.js';
 import { NODES, PODS } from '../api/resources.js';
 import { ignoring } from './claim.js';
-import { type Controller, type ControllerContext, runEvery } from './controller.js';
+import { type Controller, type ControllerContext, runEvery, sweep } from './controller.js';
 import { type Node, readiness } from './node/health.js';
 import { OUT_OF_SERVICE } from './node/taints.js';
 import { isFinished, isTerminating, type Pod, stampOf } from './pods.js';
@@ -24,7 +25,7 @@ export interface PodGcObserved {
 export interface PodRemoval {
   readonly pod: Pod;
   /** What its status shall say first, for a pod that had not finished. */
-  readonly because?: string;
+  readonly because?: string | undefined;
 }
 
 export function planPodGc({ pods, nodeOf, gone, finishedLimit }: PodGcObserved): PodRemoval[] {
@@ -68,7 +69,10 @@ export const podGcController = (finishedLimit = TERMINATED_PODS): Controller => 
       }
       const nodeOf = (name: string) => nodes.get(name);
       const removals = planPodGc({ pods: pods.list(), nodeOf, gone, finishedLimit });
-      for (const removal of removals) await remove(context, removal);
+      const becauseOf = new Map(removals.map(({ pod, because }) => [pod, because]));
+      await sweep(context, { name: NAME, items: [...becauseOf.keys()] }, (pod) =>
+        remove(context, { pod, because: becauseOf.get(pod) }),
+      );
     };
     return runEvery(context, { name: NAME, periodMs: PERIOD_MS, tick });
   },

@@ -1,8 +1,8 @@
 // The history of a pod template as ControllerRevisions, shared by DaemonSet and StatefulSet. Planning is pure.
 // Guarantees: equal templates have one revision; going back gives the old one the newest number, never a copy.
 import type { V1ControllerRevision, V1PodTemplateSpec } from '../api/gen/types.js';
+import { sameMeaning } from '../api/meaning.js';
 import { controllerOf, type KubeObject, keyOf, type Stored } from '../api/object.js';
-import { sameMeaning } from '../api/own.js';
 import { CONTROLLER_REVISIONS, type ResourceType } from '../api/resources.js';
 import { ApiError } from '../api/status.js';
 import type { Informer } from '../client/informer.js';
@@ -33,9 +33,8 @@ export type RevisionPlan =
 export function planRevision(wish: RevisionWish): RevisionPlan {
   const { template, revisions } = wish;
   const newest = Math.max(0, ...revisions.map(({ revision }) => revision));
-  const data = dataOf(template);
   const equal = revisions
-    .filter((revision) => sameMeaning(revision.data, data))
+    .filter((revision) => sameTemplate(revision, template))
     .sort((a, b) => a.revision - b.revision)
     .at(-1);
   if (equal === undefined) return { do: 'create', revision: revisionOf(wish, newest + 1) };
@@ -43,9 +42,21 @@ export function planRevision(wish: RevisionWish): RevisionPlan {
   return { do: 'renumber', revision: equal, number: newest + 1 };
 }
 
-/** What `kubectl rollout undo` sends as a strategic merge patch. */
+/**
+ * What `kubectl rollout undo` sends as a strategic merge patch. With sorted keys: other controllers of Kubernetes compare it byte by
+ * byte with what they would write.
+ */
 export function dataOf(template: V1PodTemplateSpec): unknown {
-  return { spec: { template: { ...template, $patch: 'replace' } } };
+  return sorted({ spec: { template: { ...template, $patch: 'replace' } } });
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).filter(([, each]) => each !== undefined);
+  return Object.fromEntries(
+    entries.sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, each]) => [key, sorted(each)]),
+  );
 }
 
 /** The template that a revision holds; undefined when it is no revision of ours. */
@@ -56,6 +67,9 @@ export function templateOf({ data }: V1ControllerRevision): V1PodTemplateSpec | 
   const { $patch: _, ...rest } = template;
   return rest;
 }
+
+const sameTemplate = (revision: V1ControllerRevision, template: V1PodTemplateSpec): boolean =>
+  sameMeaning('V1PodTemplateSpec', templateOf(revision), template);
 
 export function hashOf({ metadata }: V1ControllerRevision): string {
   return metadata?.labels?.[REVISION_LABEL] ?? '';
@@ -145,7 +159,7 @@ export async function ensureRevision(
     const { name = '' } = plan.revision.metadata ?? {};
     const present = await revisions.get({ name, namespace: wish.owner.metadata.namespace });
     const isOurs = controllerOf(present)?.uid === wish.owner.metadata.uid;
-    return isOurs && sameMeaning(present.data, plan.revision.data) ? present : undefined;
+    return isOurs && sameTemplate(present, wish.template) ? present : undefined;
   }
 }
 

@@ -1,5 +1,6 @@
 // Whether the server has the kinds that a controller works on; asked once for all, again while some are missing.
-// Guarantees: a controller starts only when its kinds are served; a server that cannot answer is asked again.
+// Guarantees: a controller starts only when its kinds are served, whatever other groups do; a server that cannot answer is
+// asked again.
 import type { Log } from '../api/log.js';
 import type { ResourceType } from '../api/resources.js';
 import { qualifiedResource } from '../api/status.js';
@@ -20,7 +21,10 @@ export interface ServedKinds {
 export function makeServedKinds({ client, log }: { client: Client; log: Log }): ServedKinds {
   let asking: Promise<ReadonlySet<string>> | undefined;
   const ask = () => {
-    asking ??= discover(client).then((served) => new Set(served.map(kindOf)));
+    asking ??= discover(client).then(({ served, failed }) => {
+      for (const [group, error] of failed) log.warn('cannot ask what a group serves', { group, error });
+      return new Set(served.map(kindOf));
+    });
     return asking;
   };
   const again = async (delayMs: number, signal: AbortSignal) => {

@@ -106,11 +106,11 @@ export class Attempts {
 
   #bind({ info, extenders, started }: Attempt, slot: number): void {
     const { state, writer } = this.#options;
-    const { snapshot, nominations } = state;
+    const { snapshot } = state;
     const { key, pod } = info;
     const nodeName = snapshot.table.names[slot] ?? '';
-    nominations.remove(key);
     snapshot.assume(info, nodeName);
+    state.unnominate(key, nodeName);
     const plan = planVolumes(info, snapshot, slot);
     for (const { volume, claim } of plan?.bindings ?? [])
       snapshot.reservedVolumes.set(volume, claim.metadata.uid);
@@ -123,6 +123,7 @@ export class Attempts {
     const { table } = state.snapshot;
     const slots = this.#scratch.feasible.subarray(0, feasible);
     const nodes = [...slots].flatMap((slot) => table.nodes[slot] ?? []);
+    state.queue.listen(attempt.info.key);
     const said = await this.#orFail(attempt, consult(attempt.extenders, attempt.info, { nodes, log }));
     const now = said === undefined ? undefined : this.#asItIsNow(attempt);
     if (said === undefined || now === undefined) return;
@@ -200,6 +201,7 @@ export class Attempts {
     const { state, log } = this.#options;
     const { table } = state.snapshot;
     const offered = new Map(candidates.map((one) => [table.names[one.slot] ?? '', one]));
+    state.queue.listen(attempt.info.key);
     const asked = consultOnVictims(attempt.extenders, attempt.info, { candidates: offered, log });
     const left = await this.#orFail(attempt, asked);
     const now = left === undefined ? undefined : this.#asItIsNow(attempt);

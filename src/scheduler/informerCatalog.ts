@@ -10,6 +10,7 @@ import {
   SERVICES,
   STORAGE_CLASSES,
 } from '../api/resources.js';
+import { classOf } from '../api/volumeMatch.js';
 import type { EventKind } from './events.js';
 import type { OptionalKinds } from './optionalKinds.js';
 import type { Catalog } from './snapshot/catalog.js';
@@ -36,7 +37,10 @@ export function openCatalog(
   const drivers = kinds.of(CSI_DRIVERS);
   const capacities = kinds.of(CSI_STORAGE_CAPACITIES);
   services?.index('namespace', ({ metadata }) => [metadata.namespace ?? '']);
-  volumes?.index('class', ({ spec }) => [spec.storageClassName ?? '']);
+  volumes?.index('class', (volume) => (volume.spec.claimRef === undefined ? [classOf(volume)] : []));
+  volumes?.index('claim', ({ spec: { claimRef } }) =>
+    claimRef?.name === undefined ? [] : [keyOf({ name: claimRef.name, namespace: claimRef.namespace })],
+  );
   capacities?.index('class', ({ storageClassName }) => [storageClassName]);
   const telling = (kind: EventKind) => ({
     added: () => tell(kind),
@@ -54,6 +58,7 @@ export function openCatalog(
     claim: (namespace, name) => claims?.get(keyOf({ namespace, name })),
     volume: (name) => volumes?.get(name),
     volumesOfClass: (name) => volumes?.byIndex('class', name) ?? [],
+    volumesFor: (namespace, name) => volumes?.byIndex('claim', keyOf({ namespace, name })) ?? [],
     storageClass: (name) => classes?.get(name),
     csiNode: (name) => csiNodes?.get(name),
     tellsCapacity: (driver) => drivers?.get(driver)?.spec.storageCapacity === true,

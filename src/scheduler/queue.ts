@@ -1,5 +1,6 @@
 // Pods waiting for a node: to be tried now, after a back-off, or when something changes that could help.
-// Guarantees: higher priority first, then who came first; a pod is in one place at a time; none waits for ever.
+// Guarantees: higher priority first, then who came first; a pod is in one place at a time; none waits for ever; what happens
+// while others are asked about a pod is looked at when they have answered.
 
 import type { ClusterEvent, EventKind } from './events.js';
 import { Heap } from './heap.js';
@@ -23,7 +24,13 @@ interface Entry {
   wokenBy: readonly EventKind[];
   /** Its back-off is for a failure, not for want of a node: it is waited out. */
   failed: boolean;
+  /** What happened since others were asked about it; undefined when nobody is. */
+  heard: Heard | undefined;
 }
+
+/** Events while a pod is taken: by kind, and few of each; of more, any may be the one that helps. */
+type Heard = Map<EventKind | 'itself', ClusterEvent[]>;
+const HEARD_EACH = 16;
 
 export interface QueueOptions {
   now(): number;
@@ -46,6 +53,7 @@ export class SchedulingQueue {
   readonly #unschedulable = new Set<Entry>();
   /** The unschedulable, by the events that may wake them. */
   readonly #sleepers = new Map<EventKind, Set<Entry>>();
+  readonly #listening = new Set<Entry>();
   #turns = 0;
   readonly #active = new Heap<Entry>(
     (a, b) => a.priority > b.priority || (a.priority === b.priority && a.turn < b.turn),
@@ -64,7 +72,11 @@ export class SchedulingQueue {
 
   /** A new pod, or one that changed so that it deserves a fresh start. Does nothing to one that is being worked on. */
   add({ key, priority }: { key: string; priority: number }): void {
-    if (this.#entries.get(key)?.place === 'taken') return;
+    const taken = this.#entries.get(key);
+    if (taken?.place === 'taken') {
+      taken.heard?.set('itself', []);
+      return;
+    }
     this.remove(key);
     const entry: Entry = {
       key,
@@ -78,6 +90,7 @@ export class SchedulingQueue {
       rejectedBy: new Set(),
       wokenBy: [],
       failed: false,
+      heard: undefined,
     };
     this.#entries.set(key, entry);
     this.#active.push(entry);
@@ -88,6 +101,7 @@ export class SchedulingQueue {
     const entry = this.#entries.get(key);
     if (entry === undefined) return;
     this.#entries.delete(key);
+    this.#listening.delete(entry);
     this.#rouse(entry);
   }
 
@@ -138,10 +152,38 @@ export class SchedulingQueue {
     return entry.key;
   }
 
+  /** Others are asked about a pod that is taken: what happens until they have answered may change its fate. */
+  listen(key: string): void {
+    const entry = this.#entries.get(key);
+    if (entry?.place !== 'taken') return;
+    entry.heard ??= new Map();
+    this.#listening.add(entry);
+  }
+
+  #hasHeardHelp({ key, rejectedBy, wokenBy }: Entry, heard: Heard | undefined): boolean {
+    if (heard === undefined) return false;
+    const { helps } = this.#options;
+    return (
+      heard.has('itself') ||
+      wokenBy.some((kind) => {
+        const events = heard.get(kind) ?? [];
+        return events.length >= HEARD_EACH || events.some((event) => helps(event, key, rejectedBy));
+      })
+    );
+  }
+
+  #stopListening(entry: Entry): Heard | undefined {
+    const { heard } = entry;
+    entry.heard = undefined;
+    this.#listening.delete(entry);
+    return heard;
+  }
+
   /** It failed for a reason that time may heal. */
   backOff(key: string): void {
     const entry = this.#entries.get(key);
     if (entry?.place !== 'taken') return;
+    this.#stopListening(entry);
     entry.failed = true;
     this.#wait(entry, this.#options.now() + this.#delayAfter(entry.attempts));
   }
@@ -160,11 +202,16 @@ export class SchedulingQueue {
       const sleepers = this.#sleepers.get(kind) ?? new Set();
       this.#sleepers.set(kind, sleepers.add(entry));
     }
+    if (this.#hasHeardHelp(entry, this.#stopListening(entry))) this.#return(entry);
   }
 
   /** Something changed: pods that it could help come back, not before their back-off is over. */
   wake(event: ClusterEvent): void {
     const { helps } = this.#options;
+    for (const { heard } of this.#listening) {
+      const events = heard?.get(event.kind) ?? [];
+      if (events.length < HEARD_EACH) heard?.set(event.kind, [...events, event]);
+    }
     for (const entry of this.#sleepers.get(event.kind) ?? [])
       if (entry.rejectedBy.size === 0 || helps(event, entry.key, entry.rejectedBy)) this.#return(entry);
   }

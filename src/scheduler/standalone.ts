@@ -1,18 +1,23 @@
 // A scheduler as a process of its own: leader among its like, then at work until it no longer is.
-// Guarantees: two schedulers of one cluster never choose at the same time while leader election is on; health is served first.
+// Guarantees: two schedulers of one cluster never choose at the same time while leader election is on; health is served
+// first.
 import type { Log } from '../api/log.js';
 import type { Client } from '../client/client.js';
 import { makeEventRecorder } from '../client/eventRecorder.js';
 import { runLeaderElection } from '../client/leaderElection.js';
+import type { LeaderTerm } from '../client/leaderTerm.js';
 import { type Progress, type Serving, serveComponent } from '../client/serving.js';
 import { openInformers } from '../client/sharedInformers.js';
+import type { Transport } from '../client/transport.js';
+import { openClient } from '../client/typedClient.js';
 import type { SchedulerConfiguration } from './configuration/configuration.js';
 import { Extender } from './extenders/extender.js';
 import { SchedulerMetrics } from './metrics.js';
 import { runScheduler } from './scheduler.js';
 
 export interface StandaloneOptions {
-  readonly client: Client;
+  /** A way to the apiserver: one for the lease and for health, one for each term. */
+  openTransport(): Transport;
   readonly configuration: SchedulerConfiguration;
   /** Unique among the schedulers of the cluster. */
   readonly identity: string;
@@ -22,30 +27,48 @@ export interface StandaloneOptions {
   readonly serving?: Serving;
 }
 
-/** Resolves after the signal, or when the lease was lost; a process then ends. */
-export async function runStandalone(options: StandaloneOptions): Promise<void> {
-  const { client, configuration, identity, log, signal, serving } = options;
+/** Resolves with true after the signal, with false when the lease was lost; a process then ends. */
+export async function runStandalone(options: StandaloneOptions): Promise<boolean> {
+  const { configuration, identity, log, signal, serving } = options;
+  const client = openClient(options.openTransport());
   const { leaderElect, resourceName, resourceNamespace, ...times } = configuration.leaderElection;
   const metrics = new SchedulerMetrics();
   const progress: Progress = { isLeading: false, hasSynced: false };
   const component = { client, lease: resourceName, progress, metrics: metrics.families, log };
   const server = serving === undefined ? undefined : await serveComponent(component, serving);
-  const lead = async (term: AbortSignal) => {
+  const lead = async (stop: AbortSignal, transport: Transport) => {
     progress.isLeading = true;
-    await work(options, { term, metrics, progress });
+    const own = openClient(transport);
+    try {
+      await work(options, { client: own, stop, metrics, progress });
+    } finally {
+      progress.isLeading = false;
+      own.close();
+    }
   };
   const lease = { name: resourceName, namespace: resourceNamespace };
   try {
-    if (leaderElect) await runLeaderElection({ client, lease, identity, lead, signal, log, ...times });
-    else await lead(signal);
+    if (leaderElect) {
+      const fenced = (term: LeaderTerm) => lead(term.signal, term.fence(options.openTransport()));
+      await runLeaderElection({ client, lease, identity, lead: fenced, signal, log, ...times });
+    } else await lead(signal, options.openTransport());
+    return signal.aborted;
   } finally {
     await server?.close();
+    client.close();
   }
 }
 
+interface Work {
+  readonly client: Client;
+  readonly stop: AbortSignal;
+  readonly metrics: SchedulerMetrics;
+  readonly progress: Progress;
+}
+
 async function work(
-  { client, configuration, log }: StandaloneOptions,
-  { term, metrics, progress }: { term: AbortSignal; metrics: SchedulerMetrics; progress: Progress },
+  { configuration, log }: StandaloneOptions,
+  { client, stop, metrics, progress }: Work,
 ): Promise<void> {
   const { profiles, podInitialBackoffMs, podMaxBackoffMs } = configuration;
   const informers = openInformers(client, { log });
@@ -59,7 +82,7 @@ async function work(
     slimPods: true,
     log,
     recorder,
-    signal: term,
+    signal: stop,
     profiles,
     podInitialBackoffMs,
     podMaxBackoffMs,

@@ -141,6 +141,13 @@ export class SchedulerState {
     this.#options.ring();
   }
 
+  /** The place that was kept for a pod is free for others, unless it takes it itself. */
+  unnominate(key: string, taken?: string): void {
+    const nominated = this.nominations.nodeOf(key);
+    this.nominations.remove(key);
+    if (nominated !== undefined && nominated !== taken) this.wake({ kind: 'pod removed' });
+  }
+
   #pods(): Informer<V1Pod> {
     const { informers, slimPods = false } = this.#options;
     return informers.of(PODS, slimPods ? { keep: slimPod } : {});
@@ -180,8 +187,8 @@ export class SchedulerState {
     const key = keyOf(pod.metadata);
     const held = this.snapshot.podOf(key);
     this.queue.remove(key);
-    this.nominations.remove(key);
     this.snapshot.removePod(key);
+    this.unnominate(key);
     if (held !== undefined) this.wake({ kind: 'pod removed', pod: held });
   }
 
@@ -190,14 +197,14 @@ export class SchedulerState {
     if (pod.spec.nodeName) this.#seeBound(pod, key, previous);
     else if (!this.#isWaiting(pod)) {
       this.queue.remove(key);
-      this.nominations.remove(key);
+      this.unnominate(key);
     } else if (!this.snapshot.isAssumed(key)) this.#seeWaiting(pod, key, previous);
   }
 
   #seeBound(pod: Stored<V1Pod>, key: string, previous: Stored<V1Pod> | undefined): void {
     if (previous?.spec.nodeName && onlyReports(pod, previous) && this.snapshot.refreshPod(pod)) return;
     this.queue.remove(key);
-    this.nominations.remove(key);
+    this.unnominate(key, pod.spec.nodeName);
     this.snapshot.setPod(pod);
     const info = this.snapshot.podOf(key) ?? podInfoOf(pod);
     if (!previous?.spec.nodeName) this.wake({ kind: 'pod added', pod: info });

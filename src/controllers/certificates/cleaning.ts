@@ -1,9 +1,10 @@
 // Takes away certificate requests that nobody needs any more.
-// Guarantees: a request goes by its age and state alone, at Kubernetes' ages; only the one that was looked at goes.
+// Guarantees: a request goes by its age and state alone, at Kubernetes' ages; only the one that was looked at goes;
+// one that cannot go keeps no other.
 import { X509Certificate } from 'node:crypto';
 import { CERTIFICATE_SIGNING_REQUESTS } from '../../api/resources.js';
 import { ignoring } from '../claim.js';
-import { type Controller, runEvery } from '../controller.js';
+import { type Controller, runEvery, sweep } from '../controller.js';
 import { timeOf } from '../pods.js';
 import { type CertificateRequest, hasCondition, isIssued, isJudged } from './conditions.js';
 
@@ -21,16 +22,15 @@ export const certificateCleaner: Controller = {
     return runEvery(context, {
       name: NAME,
       periodMs: HOUR_MS,
-      tick: async () => {
-        for (const request of requests.list()) {
-          if (!isOutdated(request, now())) continue;
+      tick: () =>
+        sweep(context, { name: NAME, items: requests.list() }, async (request) => {
+          if (!isOutdated(request, now())) return;
           const { name, uid } = request.metadata;
           await ignoring(
             ['Conflict'],
             client.of(CERTIFICATE_SIGNING_REQUESTS).delete({ name }, { preconditions: { uid } }),
           );
-        }
-      },
+        }),
     });
   },
 };

@@ -1,12 +1,12 @@
 // What a CronJob does now: the Job that is due, those that must make room, those that history no longer keeps. Pure.
 // Guarantees: a time has one Job name, so the same time is never started twice; at most one Job is made at a look.
+import { CronError, type CronSchedule, parseCron } from '../../api/cronSchedule.js';
 import type { V1CronJob, V1CronJobStatus, V1Job, V1ObjectReference } from '../../api/gen/types.js';
 import type { Stored } from '../../api/object.js';
 import { CRON_JOBS } from '../../api/resources.js';
 import { controllerReference } from '../claim.js';
 import type { ControllerEvent } from '../controller.js';
 import { stampOf, timeOf } from '../pods.js';
-import { parseSchedule } from './schedule.js';
 import { missedTimes, nextTime, openZone } from './times.js';
 
 export type CronJob = Stored<V1CronJob>;
@@ -54,7 +54,7 @@ export function planCronJob(observed: CronJobObserved): CronJobPlan {
     events.push(warning('UnknownTimeZone', `invalid timeZone: "${name}": unknown time zone ${name}`));
     return idle;
   }
-  const schedule = parseSchedule(cron.spec.schedule);
+  const schedule = scheduleOf(cron);
   if (schedule === undefined) {
     events.push(
       warning('UnparseableSchedule', `unparseable schedule: ${JSON.stringify(cron.spec.schedule)}`),
@@ -166,4 +166,14 @@ function surplusHistory({ cron, jobs }: CronJobObserved): readonly Job[] {
     return ended.slice(0, Math.max(0, ended.length - limit));
   };
   return [...beyond('Complete', successfulJobsHistoryLimit), ...beyond('Failed', failedJobsHistoryLimit)];
+}
+
+/** Undefined for what the API would not take today. */
+function scheduleOf({ spec }: CronJob): CronSchedule | undefined {
+  try {
+    return parseCron(spec.schedule);
+  } catch (error) {
+    if (error instanceof CronError) return undefined;
+    throw error;
+  }
 }

@@ -1,6 +1,6 @@
 // When a schedule is due, in any time zone. Pure: the zone's rules come with the language.
 // Guarantees: due is every minute whose wall clock matches: none in a skipped hour, two in a repeated one.
-import type { Schedule } from './schedule.js';
+import type { CronFields, CronSchedule } from '../../api/cronSchedule.js';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -52,8 +52,8 @@ export function openZone(name: string | undefined): Zone | undefined {
 }
 
 /** The first time after `afterMs`; undefined when there is none within five years. */
-export function nextTime(schedule: Schedule, zone: Zone, afterMs: number): number | undefined {
-  if ('everyMs' in schedule) return Math.floor(afterMs / 1000) * 1000 + schedule.everyMs;
+export function nextTime(schedule: CronSchedule, zone: Zone, afterMs: number): number | undefined {
+  if ('everySeconds' in schedule) return (Math.floor(afterMs / 1000) + schedule.everySeconds) * 1000;
   let time = Math.floor(afterMs / MINUTE_MS) * MINUTE_MS + MINUTE_MS;
   const end = afterMs + HORIZON_MS;
   while (time <= end) {
@@ -66,9 +66,7 @@ export function nextTime(schedule: Schedule, zone: Zone, afterMs: number): numbe
   return undefined;
 }
 
-type Fields = Exclude<Schedule, { readonly everyMs: number }>;
-
-function isDay({ daysOfMonth, daysOfWeek, eitherDay }: Fields, { day, weekday }: WallClock): boolean {
+function isDay({ daysOfMonth, daysOfWeek, eitherDay }: CronFields, { day, weekday }: WallClock): boolean {
   const byMonth = daysOfMonth.has(day);
   const byWeek = daysOfWeek.has(weekday);
   return eitherDay ? byMonth || byWeek : byMonth && byWeek;
@@ -95,12 +93,13 @@ const MANY = 100;
 const WINDOWS_MS = [HOUR_MS, DAY_MS, 32 * DAY_MS, 367 * DAY_MS, HORIZON_MS];
 
 /** What was due after `earliestMs` and up to now. */
-export function missedTimes(schedule: Schedule, zone: Zone, earliestMs: number, now: number): Missed {
+export function missedTimes(schedule: CronSchedule, zone: Zone, earliestMs: number, now: number): Missed {
   if (earliestMs > now) return { last: undefined, tooMany: false };
-  if ('everyMs' in schedule) {
+  if ('everySeconds' in schedule) {
     const base = Math.floor(earliestMs / 1000) * 1000;
-    const count = Math.floor((now - base) / schedule.everyMs);
-    return { last: count === 0 ? undefined : base + count * schedule.everyMs, tooMany: count > MANY };
+    const everyMs = schedule.everySeconds * 1000;
+    const count = Math.floor((now - base) / everyMs);
+    return { last: count === 0 ? undefined : base + count * everyMs, tooMany: count > MANY };
   }
   let count = 0;
   for (let time = nextTime(schedule, zone, earliestMs); time !== undefined && time <= now; count++) {
@@ -112,7 +111,7 @@ export function missedTimes(schedule: Schedule, zone: Zone, earliestMs: number, 
 }
 
 /** Looked for from near to far, so that a schedule of every minute is not walked through for a year. */
-function lastTime(schedule: Schedule, zone: Zone, earliestMs: number, now: number): number | undefined {
+function lastTime(schedule: CronSchedule, zone: Zone, earliestMs: number, now: number): number | undefined {
   for (const windowMs of WINDOWS_MS) {
     const from = Math.max(earliestMs, now - windowMs);
     let last: number | undefined;

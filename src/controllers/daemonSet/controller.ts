@@ -19,6 +19,7 @@ import {
   watchOwnedPods,
   watchOwners,
 } from '../ownedPods.js';
+import { Pace } from '../pace.js';
 import type { Pod } from '../pods.js';
 import {
   deleteRevisions,
@@ -49,6 +50,7 @@ export const daemonSetController: Controller = {
   needs: [DAEMON_SETS, CONTROLLER_REVISIONS],
   run(context) {
     const { informers, now } = context;
+    const queue = newQueue(context);
     const parts: Parts = {
       context,
       type: DAEMON_SETS,
@@ -57,15 +59,16 @@ export const daemonSetController: Controller = {
       nodes: informers.of(NODES),
       revisions: informers.of(CONTROLLER_REVISIONS),
       expectations: new Expectations(now),
+      pace: new Pace({ failuresCount: false }),
+      queue,
       writes: new Writes(now),
       failures: new Backoff({ firstMs: FAILED_FIRST_MS, longestMs: FAILED_LONGEST_MS }),
       selectorOf: ({ spec }) => compileLabelSelector(spec.selector),
     };
     indexByController(parts.pods);
     indexByController(parts.revisions);
-    const queue = newQueue(context);
-    watchOwners(parts, queue);
-    watchOwnedPods(parts, queue);
+    watchOwners(parts);
+    watchOwnedPods(parts);
     watchRevisions(DAEMON_SETS, parts.revisions, { queue, writes: parts.writes });
     const wakeAll = () => {
       for (const { metadata } of parts.owners.list()) queue.add(keyOf(metadata));

@@ -1,5 +1,6 @@
 // Which pods a DaemonSet makes and deletes: one on each node it belongs to, the update within its limits. Pure.
-// Guarantees: never two pods of one template on a node; an update never takes more down than maxUnavailable.
+// Guarantees: never two pods of one template on a node; an update never takes more down than maxUnavailable, and
+// does not wait for a node whose pod ended.
 import type { Node } from '../node/health.js';
 import { isFinished, isReady, isTerminating, type Pod } from '../pods.js';
 import { belongsOn, type DaemonSet } from './nodes.js';
@@ -51,10 +52,11 @@ export function planDaemonSet(observed: DaemonSetObserved): DaemonSetPlan {
   const known = new Set(observed.nodes.map(({ metadata }) => metadata.name));
   for (const [name, pods] of podsOf)
     if (!known.has(name)) remove.push(...pods.filter((pod) => !isTerminating(pod) && !pod.spec.nodeName));
-  if (create.length + remove.length === 0) {
+  // One that ended may have to wait before it goes: the other nodes do not wait for it.
+  if (create.length + remove.length === ended.length) {
     const update = planRollingUpdate({ set, places, hash, now });
     create.push(...update.create);
-    remove.push(...update.remove);
+    remove.push(...update.remove.filter((pod) => !remove.includes(pod)));
   }
   return { create: create.slice(0, BURST), remove: remove.slice(0, BURST), ended };
 }

@@ -1,8 +1,8 @@
 // A Deployment's ReplicaSets: which is new, which are old, what is written on them. Pure.
 // Guarantees: the new one is the oldest whose template equals the Deployment's; nothing else decides it.
 import type { V1Deployment, V1PodTemplateSpec, V1ReplicaSet } from '../../api/gen/types.js';
+import { sameMeaning } from '../../api/meaning.js';
 import type { Stored } from '../../api/object.js';
-import { sameJson } from '../../api/own.js';
 import { DEPLOYMENTS } from '../../api/resources.js';
 import { controllerReference } from '../claim.js';
 import { fencepostsOf } from './fenceposts.js';
@@ -41,7 +41,7 @@ export function splitReplicaSets(deployment: Deployment, sets: readonly ReplicaS
 }
 
 export function sameTemplate(a: V1PodTemplateSpec | undefined, b: V1PodTemplateSpec): boolean {
-  return a !== undefined && sameJson(withoutHash(a), withoutHash(b));
+  return a !== undefined && sameMeaning('V1PodTemplateSpec', withoutHash(a), withoutHash(b));
 }
 
 function withoutHash({ metadata, spec }: V1PodTemplateSpec): unknown {

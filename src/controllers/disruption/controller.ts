@@ -1,13 +1,15 @@
 // The disruption controller: keeps every PodDisruptionBudget's numbers true, and clears away warnings that came to nothing.
-// Guarantees: an error leaves a budget that allows nothing; what the eviction API has written meanwhile is not undone.
+// Guarantees: an error, such as a pod of an unknown controller, leaves a budget that allows nothing; what the eviction API has written meanwhile is not undone.
 import type { KubeObject, Stored } from '../../api/object.js';
 import { controllerOf, keyOf } from '../../api/object.js';
 import {
+  apiVersionOf,
   DEPLOYMENTS,
   POD_DISRUPTION_BUDGETS,
   PODS,
   REPLICA_SETS,
   REPLICATION_CONTROLLERS,
+  type ResourceType,
   STATEFUL_SETS,
 } from '../../api/resources.js';
 import { compileLabelSelector } from '../../api/selectors.js';
@@ -17,11 +19,19 @@ import { type Controller, newQueue, runLoop } from '../controller.js';
 import { messageOf } from '../ownedPods.js';
 import type { Pod } from '../pods.js';
 import { sameStatusMeaning } from '../sameStatus.js';
-import { type Budget, failedStatus, planBudget } from './plan.js';
+import { type Budget, dependsOnScale, failedStatus, planBudget } from './plan.js';
 import { runStaleTargets } from './staleTarget.js';
 
 const NAME = 'disruption-controller';
 const BY_NAMESPACE = 'namespace';
+
+const UNMANAGED = {
+  type: 'Warning',
+  reason: 'UnmanagedPods',
+  message:
+    'Some of the selected pods have no controller, and are not counted as expected; ' +
+    'an integer in .spec.minAvailable counts them too',
+} as const;
 
 type Scaled = Stored<KubeObject> & { readonly spec?: { readonly replicas?: number | undefined } };
 
@@ -33,7 +43,7 @@ export const disruptionController: Controller = {
     const budgets = informers.of(POD_DISRUPTION_BUDGETS);
     const pods = informers.of(PODS);
     pods.index(BY_NAMESPACE, ({ metadata }) => [metadata.namespace ?? '']);
-    const expectedOf = scales(informers);
+    const { expected } = scales(informers);
     const queue = newQueue(context);
     const wake = ({ metadata }: Budget) => queue.add(keyOf(metadata));
     budgets.on({ added: wake, updated: wake });
@@ -65,7 +75,13 @@ export const disruptionController: Controller = {
         const selected = pods
           .byIndex(BY_NAMESPACE, budget.metadata.namespace ?? '')
           .filter(({ metadata }) => matches(metadata.labels));
-        plan = planBudget({ budget, pods: selected, expected: expectedOf(selected), now: now() });
+        const isShare = dependsOnScale(budget);
+        plan = planBudget({
+          ...{ budget, pods: selected, now: now() },
+          expected: isShare ? expected(selected) : selected.length,
+        });
+        if (isShare && selected.some((pod) => controllerOf(pod) === undefined))
+          context.record(POD_DISRUPTION_BUDGETS, budget, UNMANAGED);
       } catch (error) {
         await write(failedStatus(budget, messageOf(error), now()));
         throw error;
@@ -89,33 +105,42 @@ function selects({ spec }: Budget, { metadata }: Pod): boolean {
   }
 }
 
-/** Sums the wishes of those who manage the pods, each once. Pods that nobody manages count for themselves. */
-function scales(informers: Informers): (pods: readonly Pod[]) => number {
-  const find =
-    <T extends KubeObject>(informer: Informer<T>) =>
-    (namespace: string | undefined, name: string) =>
-      informer.get(keyOf({ name, namespace })) as Scaled | undefined;
-  const deployment = find(informers.of(DEPLOYMENTS));
-  const finders: Readonly<Record<string, ReturnType<typeof find>>> = {
-    ReplicaSet: find(informers.of(REPLICA_SETS)),
-    ReplicationController: find(informers.of(REPLICATION_CONTROLLERS)),
-    StatefulSet: find(informers.of(STATEFUL_SETS)),
-  };
-  return (pods) => {
-    const wishes = new Map<string, number>();
-    for (const pod of pods) {
-      const owner = controllerOf(pod);
-      const { namespace } = pod.metadata;
-      const found = owner === undefined ? undefined : finders[owner.kind]?.(namespace, owner.name);
-      if (found === undefined || found.metadata.uid !== owner?.uid) {
-        wishes.set(pod.metadata.uid, 1);
-        continue;
+interface Scales {
+  /** How many pods those who manage these wish for, each counted once. Throws for a pod whose manager cannot be asked. */
+  expected(pods: readonly Pod[]): number;
+}
+
+const MANAGERS = [REPLICA_SETS, REPLICATION_CONTROLLERS, STATEFUL_SETS] as const;
+
+function scales(informers: Informers): Scales {
+  const kinds = new Map<string, Informer<KubeObject>>(
+    MANAGERS.map((type) => [
+      `${apiVersionOf(type)} ${type.kind}`,
+      informers.of(type as ResourceType) as Informer<KubeObject>,
+    ]),
+  );
+  const deployments = informers.of(DEPLOYMENTS);
+  return {
+    expected(pods) {
+      const wishes = new Map<string, number>();
+      for (const pod of pods) {
+        const owner = controllerOf(pod);
+        if (owner === undefined) continue;
+        const { namespace } = pod.metadata;
+        const found = kinds
+          .get(`${owner.apiVersion} ${owner.kind}`)
+          ?.get(keyOf({ name: owner.name, namespace }));
+        if (found?.metadata.uid !== owner.uid)
+          throw new Error(`found no controllers for pod "${pod.metadata.name}"`);
+        const above = controllerOf(found);
+        const deployment =
+          above?.kind === DEPLOYMENTS.kind
+            ? deployments.get(keyOf({ name: above.name, namespace }))
+            : undefined;
+        const managing = (deployment ?? found) as Scaled;
+        wishes.set(managing.metadata.uid, managing.spec?.replicas ?? 1);
       }
-      const above = controllerOf(found);
-      const managing =
-        above?.kind === DEPLOYMENTS.kind ? (deployment(namespace, above.name) ?? found) : found;
-      wishes.set(managing.metadata.uid, managing.spec?.replicas ?? 1);
-    }
-    return [...wishes.values()].reduce((sum, count) => sum + count, 0);
+      return [...wishes.values()].reduce((sum, count) => sum + count, 0);
+    },
   };
 }

@@ -44,6 +44,10 @@ export function planBudget({ budget, pods, expected, now }: BudgetObserved): Bud
   };
 }
 
+/** Whether its numbers are shares of what the pods' controllers wish for. */
+export const dependsOnScale = ({ spec }: Budget): boolean =>
+  spec.maxUnavailable !== undefined || typeof spec.minAvailable === 'string';
+
 function numbersOf({ spec }: Budget, selected: number, expected: number) {
   const { minAvailable, maxUnavailable } = spec;
   if (maxUnavailable !== undefined) {

@@ -9,8 +9,8 @@ import type {
   V1Service,
 } from '../../api/gen/types.js';
 import { type Family, parseIp } from '../../api/ip.js';
+import { sameMeaning } from '../../api/meaning.js';
 import type { Stored } from '../../api/object.js';
-import { sameMeaning } from '../../api/own.js';
 import { ENDPOINTS } from '../../api/resources.js';
 import { controllerReference } from '../claim.js';
 import { groupKey } from '../endpointSlice/endpoints.js';
@@ -57,7 +57,10 @@ export function planMirror({ endpoints, service, slices }: MirrorObserved): Slic
       const slice = at === -1 ? undefined : spare.splice(at, 1)[0];
       if (slice === undefined) return { do: 'create', slice: wanted };
       const labels = wanted.metadata?.labels ?? {};
-      if (sameMeaning(slice.endpoints ?? [], wanted.endpoints) && sameMeaning(slice.metadata.labels, labels))
+      if (
+        sameMeaning('[]V1Endpoint', slice.endpoints, wanted.endpoints) &&
+        sameMeaning('{}s', slice.metadata.labels, labels)
+      )
         return undefined;
       return {
         do: 'update',

@@ -1,5 +1,6 @@
 // The garbage collector: what belongs to nobody any more goes; owners wait for dependents where that was asked.
-// Guarantees: nothing is deleted on a cache's word: the object and every missing owner are asked of the server first.
+// Guarantees: nothing is deleted on a cache's word: the object and every missing owner are asked of the server first; an owner
+// counts only in its own namespace; one of a kind that is not served yet is looked for again when a new kind is.
 import type { V1OwnerReference } from '../../api/gen/types.js';
 import { type KubeObject, keyOf, type Stored } from '../../api/object.js';
 import type { WorkQueue } from '../../client/workQueue.js';
@@ -17,32 +18,43 @@ import {
   planItem,
 } from './plan.js';
 
-/** New kinds may be served at any time. */
+/** New kinds may be served at any time; asked for more often while an owner of an unknown kind is waited for. */
 const DISCOVERY_PERIOD_MS = 30_000;
+const UNKNOWN_OWNER_MS = 3_000;
 const NOT_WHOLE_MS = 100;
 const METADATA = { metadataOnly: true };
+
+interface Parts {
+  readonly context: ControllerContext;
+  readonly graph: Graph;
+  readonly queue: WorkQueue;
+  /** Uids of objects with an owner of a kind that is not known. */
+  readonly parked: Set<string>;
+}
 
 export const garbageCollector: Controller = {
   name: 'garbage-collector-controller',
   async run(context) {
-    const graph = new Graph();
-    const queue = newQueue(context);
-    const rediscover = async () => {
-      for (const type of collectable(await discover(context.client))) watch(context, graph, type, queue);
-    };
+    const parts = { context, graph: new Graph(), queue: newQueue(context), parked: new Set<string>() };
+    const { graph, queue } = parts;
+    let nextMs = 0;
     await Promise.all([
       runEvery(context, {
         name: garbageCollector.name,
-        periodMs: DISCOVERY_PERIOD_MS,
-        tick: rediscover,
+        periodMs: UNKNOWN_OWNER_MS,
+        tick: async () => {
+          if (context.now() < nextMs && parts.parked.size === 0) return;
+          nextMs = context.now() + DISCOVERY_PERIOD_MS;
+          await rediscover(parts);
+        },
       }),
       runLoop(context, garbageCollector.name, {
         queue,
         workers: 20,
         reconcile: async (uid) => {
-          if (!graph.isWhole()) return NOT_WHOLE_MS;
+          if (!graph.isWhole(context.now())) return NOT_WHOLE_MS;
           const node = graph.byUid(uid);
-          if (node !== undefined) await visit(context, graph, queue, node);
+          if (node !== undefined) await visit(parts, node);
           return undefined;
         },
       }),
@@ -50,20 +62,32 @@ export const garbageCollector: Controller = {
   },
 };
 
+async function rediscover(parts: Parts): Promise<void> {
+  const { context, graph, queue, parked } = parts;
+  const { served } = await discover(context.client);
+  const found = collectable(served).filter((type) => watch(parts, type));
+  if (found.length > 0) {
+    for (const uid of parked) queue.add(uid);
+    parked.clear();
+  }
+  const missing = graph.missing(context.now());
+  if (missing.length > 0)
+    context.log.warn('kinds that cannot be listed are not collected', {
+      controller: garbageCollector.name,
+      kinds: missing,
+    });
+}
+
 /** Events are many, own nothing and expire by themselves. */
 export function collectable(served: readonly ServedResource[]): ServedResource[] {
   return served.filter((type) => has(type, 'list', 'watch', 'delete') && type.kind !== 'Event');
 }
 
-function watch(
-  { informers }: ControllerContext,
-  graph: Graph,
-  served: ServedResource,
-  queue: WorkQueue,
-): void {
+/** False when the kind was known. */
+function watch({ context, graph, queue }: Parts, served: ServedResource): boolean {
   const { verbs: _, ...type } = served;
-  const informer = graph.add(informers, type);
-  if (informer === undefined) return;
+  const informer = graph.add(context.informers, type, context.now());
+  if (informer === undefined) return false;
   const wake = ({ metadata }: Stored<KubeObject>) => {
     const owned = (metadata.ownerReferences ?? []).length > 0;
     if (owned || metadata.deletionTimestamp !== undefined) queue.add(metadata.uid);
@@ -79,19 +103,15 @@ function watch(
       wakeOwners(previous);
     },
     deleted: (object) => {
-      for (const { object: dependent } of graph.dependentsOf(object.metadata.uid))
-        queue.add(dependent.metadata.uid);
+      for (const { object: dependent } of graph.dependentsOf(object)) queue.add(dependent.metadata.uid);
       wakeOwners(object);
     },
   });
+  return true;
 }
 
-async function visit(
-  context: ControllerContext,
-  graph: Graph,
-  queue: WorkQueue,
-  node: GraphNode,
-): Promise<void> {
+async function visit(parts: Parts, node: GraphNode): Promise<void> {
+  const { context, graph, queue } = parts;
   const { client } = context;
   if (!mayNeedWork(graph, node.object)) return;
   const item = await ignoring(
@@ -101,8 +121,8 @@ async function visit(
   if (item === undefined || item.metadata.uid !== node.object.metadata.uid) return;
   const states = new Map<string, OwnerState>();
   for (const owner of item.metadata.ownerReferences ?? [])
-    states.set(owner.uid, await stateOf(context, graph, node, owner));
-  const dependents = graph.dependentsOf(item.metadata.uid);
+    states.set(owner.uid, await stateOf(parts, node, owner));
+  const dependents = graph.dependentsOf(item);
   const actions = planItem({
     item,
     ownerState: ({ uid }) => states.get(uid) ?? 'solid',
@@ -119,35 +139,45 @@ function mayNeedWork(graph: Graph, { metadata }: Stored<KubeObject>): boolean {
     return (metadata.finalizers ?? []).some((name) => name === ORPHAN || name === 'foregroundDeletion');
   return (metadata.ownerReferences ?? []).some(({ uid }) => {
     const owner = graph.byUid(uid);
-    return owner === undefined || isWaiting(owner.object);
+    return owner === undefined || isWaiting(owner.object) || !mayOwn(owner.object, metadata.namespace);
   });
 }
 
+/** An owner counts in its own namespace; one that is in none counts everywhere. */
+const mayOwn = ({ metadata }: Stored<KubeObject>, namespace: string | undefined): boolean =>
+  metadata.namespace === undefined || metadata.namespace === namespace;
+
 async function stateOf(
-  { client, log }: ControllerContext,
-  graph: Graph,
+  { context, graph, parked }: Parts,
   { type, object }: GraphNode,
   owner: V1OwnerReference,
 ): Promise<OwnerState> {
+  const { client, log } = context;
+  const { namespace, uid } = object.metadata;
   const cached = graph.byUid(owner.uid);
-  if (cached !== undefined) return isWaiting(cached.object) ? 'waiting' : 'solid';
-  const ownerType = graph.typeOf(owner);
-  // A kind that is not served, or an owner in a namespace for an object outside any: nothing can be known, so it stays.
+  if (cached !== undefined && mayOwn(cached.object, namespace))
+    return isWaiting(cached.object) ? 'waiting' : 'solid';
+  const ownerType = cached?.type ?? graph.typeOf(owner);
+  // A kind that is not served yet, or an owner in a namespace for an object outside any: nothing can be known, so it stays.
   if (ownerType === undefined || (ownerType.namespaced && !type.namespaced)) {
     log.debug('owner cannot be looked up', {
       kind: owner.kind,
       name: owner.name,
       of: keyOf(object.metadata),
     });
+    if (ownerType === undefined) parked.add(uid);
     return 'solid';
   }
-  const namespace = ownerType.namespaced ? object.metadata.namespace : undefined;
-  const live = await ignoring(
-    ['NotFound'],
-    client.of<KubeObject>(ownerType).get({ name: owner.name, namespace }, METADATA),
-  );
-  if (live?.metadata.uid !== owner.uid) return 'absent';
-  return isWaiting(live) ? 'waiting' : 'solid';
+  const place = ownerType.namespaced ? { name: owner.name, namespace } : { name: owner.name };
+  const live = await ignoring(['NotFound'], client.of<KubeObject>(ownerType).get(place, METADATA));
+  if (live?.metadata.uid === owner.uid) return isWaiting(live) ? 'waiting' : 'solid';
+  if (cached !== undefined)
+    context.record(type, object, {
+      type: 'Warning',
+      reason: 'OwnerRefInvalidNamespace',
+      message: `${owner.kind} ${owner.name} (uid ${owner.uid}) is no owner here: it is not in namespace "${namespace}"`,
+    });
+  return 'absent';
 }
 
 async function carryOut(

@@ -1,11 +1,14 @@
 // The objects of all served kinds and who owns whom, out of informers' indexes.
-// Guarantees: an owner is found by uid alone, so another object of the same name is never taken for it.
+// Guarantees: an owner is found by uid alone, so another object of the same name is never taken for it; an owner in a
+// namespace has dependents there alone; a kind that cannot be listed is waited for only so long.
 import type { V1OwnerReference } from '../../api/gen/types.js';
 import type { KubeObject, Stored } from '../../api/object.js';
 import { apiVersionOf, type ResourceType } from '../../api/resources.js';
 import type { Informer, Informers } from '../../client/informer.js';
 import { collectorOptions } from './metadata.js';
 
+/** How long the first list of a kind is waited for. */
+const LIST_MS = 30_000;
 const BY_UID = 'uid';
 const BY_OWNER = 'owner';
 
@@ -16,15 +19,17 @@ export interface GraphNode {
 
 export class Graph {
   readonly #kinds = new Map<string, Informer<KubeObject>>();
+  readonly #waitUntil = new Map<string, number>();
 
   /** Takes a kind in; false when it was known. */
-  add(informers: Informers, type: ResourceType): Informer<KubeObject> | undefined {
+  add(informers: Informers, type: ResourceType, now: number): Informer<KubeObject> | undefined {
     const key = kindKey(apiVersionOf(type), type.kind);
     if (this.#kinds.has(key)) return undefined;
     const informer = informers.of<KubeObject>(type, collectorOptions(type));
     informer.index(BY_UID, ({ metadata }) => [metadata.uid]);
     informer.index(BY_OWNER, ({ metadata }) => (metadata.ownerReferences ?? []).map(({ uid }) => uid));
     this.#kinds.set(key, informer);
+    this.#waitUntil.set(key, now + LIST_MS);
     return informer;
   }
 
@@ -38,9 +43,22 @@ export class Graph {
       .find((type) => type.group === group && type.kind === kind);
   }
 
-  /** Until every kind has been listed, what is missing may only be late. */
-  isWhole(): boolean {
-    return this.#kinds.size > 0 && [...this.#kinds.values()].every((informer) => informer.hasSynced());
+  /** Until every kind has been listed, what is missing may only be late; one that cannot be listed is not waited for. */
+  isWhole(now: number): boolean {
+    if (this.#kinds.size === 0) return false;
+    for (const [key, until] of this.#waitUntil) {
+      const isThere = this.#kinds.get(key)?.hasSynced() === true;
+      if (!isThere && now < until) return false;
+      if (isThere) this.#waitUntil.delete(key);
+    }
+    return true;
+  }
+
+  /** Kinds that are not there after their time. */
+  missing(now: number): string[] {
+    return [...this.#waitUntil].flatMap(([key, until]) =>
+      now >= until && this.#kinds.get(key)?.hasSynced() !== true ? [key] : [],
+    );
   }
 
   byUid(uid: string): GraphNode | undefined {
@@ -51,9 +69,13 @@ export class Graph {
     return undefined;
   }
 
-  dependentsOf(uid: string): GraphNode[] {
+  /** Of the owner's own namespace; of every one, when it is in none. */
+  dependentsOf({ metadata: { uid, namespace } }: Stored<KubeObject>): GraphNode[] {
     return [...this.#kinds.values()].flatMap((informer) =>
-      informer.byIndex(BY_OWNER, uid).map((object) => ({ type: informer.type, object })),
+      informer
+        .byIndex(BY_OWNER, uid)
+        .filter(({ metadata }) => namespace === undefined || metadata.namespace === namespace)
+        .map((object) => ({ type: informer.type, object })),
     );
   }
 }

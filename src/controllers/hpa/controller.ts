@@ -1,5 +1,6 @@
 // The HorizontalPodAutoscaler controller: every fifteen seconds each target is measured and, if need be, scaled.
-// Guarantees: scales only through the target's scale subresource; memory of wishes and changes is bounded by their windows.
+// Guarantees: scales only through the target's scale subresource; memory of wishes and changes is bounded by their windows;
+// the size that is found at the first look counts as a wish, so nothing shrinks before its window is over.
 import type { V1Scale, V2HorizontalPodAutoscalerStatus } from '../../api/gen/types.js';
 import { keyOf } from '../../api/object.js';
 import { milliValue } from '../../api/quantity.js';
@@ -12,7 +13,7 @@ import { messageOf } from '../ownedPods.js';
 import { sameStatusMeaning } from '../sameStatus.js';
 import { memoryMs, type Recommendation, type ScaleEvent } from './limits.js';
 import { readMetric } from './metrics.js';
-import { type Autoscaler, Conditions, planAutoscaler } from './plan.js';
+import { type Autoscaler, Conditions, metricEvents, planAutoscaler } from './plan.js';
 import type { HpaTimes } from './replicas.js';
 
 const NAME = 'horizontal-pod-autoscaler-controller';
@@ -36,7 +37,8 @@ export const AUTOSCALER_DEFAULTS: AutoscalerOptions = {
 };
 
 interface Memory {
-  recommendations: Recommendation[];
+  /** Undefined before the first look at the target. */
+  recommendations: Recommendation[] | undefined;
   events: ScaleEvent[];
 }
 
@@ -61,7 +63,7 @@ export const autoscalerController = (options: AutoscalerOptions): Controller => 
     const reconcile = async (key: string): Promise<number | undefined> => {
       const autoscaler = autoscalers.get(key);
       if (autoscaler === undefined || autoscaler.metadata.deletionTimestamp !== undefined) return undefined;
-      const memory = memories.get(autoscaler.metadata.uid) ?? { recommendations: [], events: [] };
+      const memory = memories.get(autoscaler.metadata.uid) ?? { recommendations: undefined, events: [] };
       memories.set(autoscaler.metadata.uid, memory);
       await autoscale(context, options, withStabilization(autoscaler, options), memory);
       return options.periodMs;
@@ -108,6 +110,9 @@ async function autoscale(
   }
   const selector = scale.status?.selector ?? '';
   const current = scale.spec?.replicas ?? 0;
+  // The size that is found counts as a wish: a start here, or a new autoscaler, shrinks nothing at once.
+  memory.recommendations ??= [{ replicas: current, atMs: now() }];
+  const { recommendations, events } = memory;
   const matches = parseLabelSelector(selector);
   const pods = informers
     .of(PODS)
@@ -125,8 +130,10 @@ async function autoscale(
     resourceOf: (apiVersion: string | undefined, kind: string) => resourceName(context, apiVersion, kind),
   };
   const results = await Promise.all(metrics.map((metric) => readMetric(request, metric)));
+  for (const { reason, message } of metricEvents(results))
+    context.record(HORIZONTAL_POD_AUTOSCALERS, autoscaler, { type: 'Warning', reason, message });
   const plan = planAutoscaler({
-    ...{ autoscaler, specReplicas: current, metrics: results, ...memory, now: now() },
+    ...{ autoscaler, specReplicas: current, metrics: results, recommendations, events, now: now() },
     statusReplicas: scale.status?.replicas ?? 0,
   });
   if (plan.scaleTo !== undefined) {
@@ -139,18 +146,18 @@ async function autoscale(
       message,
     });
   }
-  if (plan.recommendation !== undefined)
-    memory.recommendations.push({ replicas: plan.recommendation, atMs: now() });
-  memory.recommendations = memory.recommendations.filter(
-    ({ atMs }) => atMs > now() - memoryMs(autoscaler.spec),
-  );
+  if (plan.recommendation !== undefined) recommendations.push({ replicas: plan.recommendation, atMs: now() });
+  memory.recommendations = recommendations.filter(({ atMs }) => atMs > now() - memoryMs(autoscaler.spec));
   memory.events = memory.events.filter(({ atMs }) => atMs > now() - EVENTS_MS);
   await writeStatus(context, autoscaler, plan.status);
 }
 
 async function served(context: ControllerContext, apiVersion: string | undefined, kind: string) {
   const group = apiVersion?.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : '';
-  const found = (await discover(context.client)).find((type) => type.group === group && type.kind === kind);
+  const { served: kinds, failed } = await discover(context.client);
+  const found = kinds.find((type) => type.group === group && type.kind === kind);
+  const [unknown] = [...failed].filter(([version]) => version.startsWith(`${group}/`));
+  if (found === undefined && unknown !== undefined) throw new Error(unknown.join(': '));
   if (found === undefined) throw new Error(`no matches for kind "${kind}" in group "${group}"`);
   return found;
 }

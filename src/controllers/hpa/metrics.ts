@@ -148,9 +148,16 @@ function byValue({ current, pods, tolerances }: MetricsRequest, value: number, t
   return { proposal, current: { value: `${Math.round(value)}m` } };
 }
 
-function requestsOf(pods: readonly Pod[], resource: string, only?: string): ReadonlyMap<string, number> {
+export function requestsOf(
+  pods: readonly Pod[],
+  resource: string,
+  only?: string,
+): ReadonlyMap<string, number> {
   return new Map(
     pods.map(({ metadata, spec }) => {
+      // The pod's own request stands for all of its containers.
+      const ofPod = only === undefined ? spec.resources?.requests?.[resource] : undefined;
+      if (ofPod !== undefined) return [metadata.name, milliValue(ofPod)];
       const sidecars = (spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always');
       const containers = [...spec.containers, ...sidecars].filter(
         ({ name }) => only === undefined || name === only,

@@ -113,6 +113,16 @@ function tellLimits(conditions: Conditions, wish: LimitedWish, wasShrinking: boo
   conditions.set('ScalingLimited', wish.isLimited ? 'True' : 'False', wish.reason, wish.message);
 }
 
+/** What is told of metrics that could not be had. */
+export function metricEvents(metrics: readonly MetricResult[]): { reason: string; message: string }[] {
+  const failures = metrics.flatMap((result) => ('error' in result ? [result] : []));
+  const [first] = failures;
+  const each = failures.map(({ reason, error }) => ({ reason, message: error }));
+  if (first === undefined || failures.length < metrics.length) return each;
+  const message = `invalid metrics (${failures.length} invalid out of ${metrics.length}), first error is: ${first.error}`;
+  return [...each, { reason: 'FailedComputeMetricsReplicas', message }];
+}
+
 /** The metric that asks for the most. */
 function choose(metrics: readonly MetricResult[], current: number): MetricResult {
   let best: Extract<MetricResult, { replicas: number }> | undefined;

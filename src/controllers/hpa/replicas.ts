@@ -92,8 +92,9 @@ export function perPodReplicas(wish: PerPodWish): Proposal | undefined {
   }
   // Growing: those we know nothing of are taken to do nothing. Shrinking: to do all that they may.
   const full = requests === undefined ? 1 : Math.max(1, target);
-  for (const name of missing)
-    usages.set(name, ratio < 1 ? (requests === undefined ? target : (requests.get(name) ?? 0) * full) : 0);
+  const assumed = (name: string) => (requests === undefined ? target : (requests.get(name) ?? 0) * full);
+  // What is just right stays: nothing needs to be assumed of anybody.
+  if (ratio !== 1) for (const name of missing) usages.set(name, ratio < 1 ? assumed(name) : 0);
   if (growsWithUnready) for (const name of unready) usages.set(name, 0);
   const careful = ratioOf(usages) / target;
   const turned = (ratio < 1 && careful > 1) || (ratio > 1 && careful < 1);

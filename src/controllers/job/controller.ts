@@ -15,6 +15,7 @@ import {
   watchOwnedPods,
   watchOwners,
 } from '../ownedPods.js';
+import { Pace } from '../pace.js';
 import type { Pod } from '../pods.js';
 import { sameStatusMeaning } from '../sameStatus.js';
 import { Writes } from '../writes.js';
@@ -36,21 +37,23 @@ export const jobController: Controller = {
   needs: [JOBS],
   async run(context) {
     const { informers, now } = context;
+    const queue = newQueue(context);
     const parts: Parts = {
       context,
       type: JOBS,
       owners: informers.of(JOBS),
       pods: informers.of(PODS),
       expectations: new Expectations(now),
+      pace: new Pace({ failuresCount: false }),
+      queue,
       writes: new Writes(now),
       retries: new Map(),
       selectorOf: ({ spec }) => compileLabelSelector(spec.selector),
     };
     indexByController(parts.pods);
-    const queue = newQueue(context);
     const orphans = newQueue(context);
-    watchOwners(parts, queue);
-    watchOwnedPods(parts, queue);
+    watchOwners(parts);
+    watchOwnedPods(parts);
     const lookForJob = (pod: Pod) => {
       if (isTracked(pod) && jobOf(parts, pod) === undefined) orphans.add(keyOf(pod.metadata));
     };

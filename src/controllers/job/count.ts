@@ -22,6 +22,8 @@ export interface Accounts {
   /** Ended since the status was written. */
   readonly newlyFailed: readonly Pod[];
   readonly newlySucceeded: readonly Pod[];
+  /** Failed, held by their finalizer, and in no total: a policy ignores them. */
+  readonly ignored: readonly Pod[];
   /** Set when a failure policy ends the Job. */
   readonly failJob?: string;
 }
@@ -48,6 +50,7 @@ export function countPods({ job, pods, ending }: CountObserved): Accounts {
   const failedIndexes = parseIndexes(job.status?.failedIndexes, completions);
   const newlyFailed: Pod[] = [];
   const newlySucceeded: Pod[] = [];
+  const ignored: Pod[] = [];
   const released: Pod[] = [];
   let failJob: string | undefined;
 
@@ -71,7 +74,11 @@ export function countPods({ job, pods, ending }: CountObserved): Accounts {
       if (verdict.action === 'FailJob') failJob ??= verdict.message;
       if (index !== undefined && isFailed(job, pod) && failsIndex(job, pod, verdict.action))
         failedIndexes.add(index);
-      if (verdict.action === 'Ignore' || (indexed && index === undefined)) continue;
+      if (indexed && index === undefined) continue;
+      if (verdict.action === 'Ignore') {
+        ignored.push(pod);
+        continue;
+      }
       newlyFailed.push(pod);
       uncountedFailed.push(pod.metadata.uid);
     }
@@ -90,6 +97,7 @@ export function countPods({ job, pods, ending }: CountObserved): Accounts {
     release: released.filter((pod) => !mustStay(pod)),
     newlyFailed,
     newlySucceeded,
+    ignored,
     status: {
       succeeded,
       failed,

@@ -44,7 +44,8 @@ export function planJob(observed: JobObserved): JobPlan {
   const { job, pods, now, mayAct } = observed;
   if (isDone(job) || job.metadata.deletionTimestamp !== undefined) return planOver(observed);
   const running = countPods({ job, pods });
-  const target = writtenTarget(job) ?? decideOutcome({ job, pods, accounts: running, now });
+  const target =
+    writtenTarget(job) ?? decideOutcome({ job: asStarted(job, now), pods, accounts: running, now });
   const accounts = target === undefined ? running : countPods({ job, pods, ending: target.ends });
   const retry = nextRetry(observed.retry, accounts, now);
   const workers: WorkersPlan =
@@ -117,7 +118,7 @@ function conclude(
       ? { type: 'Normal', reason: 'Completed', message: 'Job completed' }
       : { type: 'Warning', reason: target.reason, message: target.message },
   );
-  const interim = withCondition(job.status?.conditions ?? [], interimCondition(target), now);
+  const interim = conditionsOf({ job, now }, decided);
   return { uncounted, conditions: withCondition(interim, finalCondition(target), now) };
 }
 
@@ -125,8 +126,15 @@ function conditionsOf(
   { job, now }: Pick<JobObserved, 'job' | 'now'>,
   { target, events }: Decided,
 ): readonly V1JobCondition[] {
+  const present = suspensionOf({ job, now }, events);
+  return target === undefined ? present : withCondition(present, interimCondition(target), now);
+}
+
+function suspensionOf(
+  { job, now }: Pick<JobObserved, 'job' | 'now'>,
+  events: ControllerEvent[],
+): readonly V1JobCondition[] {
   const present = job.status?.conditions ?? [];
-  if (target !== undefined) return withCondition(present, interimCondition(target), now);
   const before = present.find(({ type }) => type === 'Suspended')?.status === 'True';
   const suspended = isSuspended(job);
   if (before === suspended) return present;
@@ -139,6 +147,13 @@ function conditionsOf(
     { type: 'Suspended', status: suspended ? 'True' : 'False', reason, message },
     now,
   );
+}
+
+/** The Job with the start that its status is about to tell. */
+function asStarted(job: Job, now: number): Job {
+  const startTime = startTimeOf(job, now);
+  const { startTime: _, ...status } = job.status ?? {};
+  return { ...job, status: startTime === undefined ? status : { ...status, startTime } };
 }
 
 /** A Job that was suspended starts anew when it is resumed: its deadline counts from there. */

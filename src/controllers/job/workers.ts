@@ -15,9 +15,11 @@ const LONGEST_RETRY_MS = 600_000;
 export interface Retry {
   readonly failures: number;
   readonly lastMs: number;
+  /** Uids of ignored failures that are in the count already, as long as their pods are held: no status remembers them. */
+  readonly ignored: ReadonlySet<string>;
 }
 
-export const NO_RETRY: Retry = { failures: 0, lastMs: 0 };
+export const NO_RETRY: Retry = { failures: 0, lastMs: 0, ignored: new Set() };
 
 export interface WorkersObserved {
   readonly job: Job;
@@ -84,23 +86,25 @@ function surplusOf({ job, accounts, now }: WorkersObserved, active: readonly Pod
   return surplus;
 }
 
-export function retryInMs({ failures, lastMs }: Retry, now: number): number {
+export function retryInMs({ failures, lastMs }: Pick<Retry, 'failures' | 'lastMs'>, now: number): number {
   if (failures === 0) return 0;
   const delay = Math.min(FIRST_RETRY_MS * 2 ** Math.min(failures - 1, 20), LONGEST_RETRY_MS);
   return Math.max(0, lastMs + delay - now);
 }
 
-/** The record after these ends. */
-export function nextRetry(retry: Retry, { newlyFailed, newlySucceeded }: Accounts, now: number): Retry {
+/** The record after these ends. An ignored failure is none for the Job, but its successor waits like any other. */
+export function nextRetry(retry: Retry, accounts: Accounts, now: number): Retry {
+  const ignored = accounts.ignored.filter(({ metadata }) => !retry.ignored.has(metadata.uid));
   const ends = [
-    ...newlyFailed.map((pod) => ({ at: endOf(pod, now), failed: true })),
-    ...newlySucceeded.map((pod) => ({ at: endOf(pod, now), failed: false })),
+    ...[...accounts.newlyFailed, ...ignored].map((pod) => ({ at: endOf(pod, now), failed: true })),
+    ...accounts.newlySucceeded.map((pod) => ({ at: endOf(pod, now), failed: false })),
   ].sort((a, b) => a.at - b.at);
-  return ends.reduce<Retry>(
-    (record, { at, failed }) =>
-      failed ? { failures: record.failures + 1, lastMs: Math.max(record.lastMs, at) } : NO_RETRY,
+  const counted = ends.reduce<Pick<Retry, 'failures' | 'lastMs'>>(
+    ({ failures, lastMs }, { at, failed }) =>
+      failed ? { failures: failures + 1, lastMs: Math.max(lastMs, at) } : NO_RETRY,
     retry,
   );
+  return { ...counted, ignored: new Set(accounts.ignored.map(({ metadata }) => metadata.uid)) };
 }
 
 function nextIndexes(
@@ -127,7 +131,7 @@ function nextIndexes(
     }
     const last = lastOfIndex(pods, index, completions);
     const failures = last === undefined ? { counted: 0, ignored: 0 } : failuresAfter(job, last);
-    const record: Retry = {
+    const record = {
       failures: failures.counted + failures.ignored,
       lastMs: last === undefined ? 0 : endOf(last, now),
     };

@@ -54,7 +54,10 @@ export function namespaceConditions(
       type: 'NamespaceContentRemaining',
       fault: remaining === '' ? undefined : `Some resources are remaining: ${remaining}`,
       reasons: ['SomeResourcesRemain', 'ContentRemoved'],
-      good: 'All content successfully removed',
+      good:
+        discoveryFailure === undefined
+          ? 'All content successfully removed'
+          : 'All content of the kinds that were discovered is removed',
     },
     {
       type: 'NamespaceFinalizersRemaining',

@@ -7,7 +7,7 @@ import { NAMESPACES } from '../../api/resources.js';
 import { qualifiedResource } from '../../api/status.js';
 import { ignoring } from '../claim.js';
 import { type Controller, type ControllerContext, newQueue, runLoop } from '../controller.js';
-import { discover, has, type ServedResource } from '../discovery.js';
+import { type Discovery, discover, has, type ServedResource } from '../discovery.js';
 import { namespaceConditions, type Remains } from './conditions.js';
 
 const FINALIZER = 'kubernetes';
@@ -76,13 +76,13 @@ async function deleteContent(context: ControllerContext, namespace: string): Pro
   const objects = new Map<string, number>();
   const finalizers = new Map<string, number>();
   const failures: string[] = [];
-  let served: ServedResource[];
+  let found: Discovery;
   try {
-    served = await discover(context.client);
+    found = await discover(context.client);
   } catch (error) {
     return { objects, finalizers, discoveryFailure: `Discovery failed: ${String(error)}` };
   }
-  for (const stage of deletionOrder(served)) {
+  for (const stage of deletionOrder(found.served)) {
     for (const type of stage) {
       try {
         const left = await deleteAll(context, type, namespace);
@@ -99,7 +99,14 @@ async function deleteContent(context: ControllerContext, namespace: string): Pro
     failures.length === 0
       ? undefined
       : `Failed to delete all resource types, ${failures.length} remaining: ${failures.join(', ')}`;
-  return { objects, finalizers, deletionFailure };
+  return { objects, finalizers, deletionFailure, discoveryFailure: undiscovered(found) };
+}
+
+/** What is in a group that did not answer is not known: the namespace waits for it, with everything else gone. */
+function undiscovered({ failed }: Discovery): string | undefined {
+  if (failed.size === 0) return undefined;
+  const each = [...failed].map(([group, error]) => `${group}: ${error}`).sort();
+  return `Discovery failed for some groups, ${failed.size} failing: ${each.join(', ')}`;
 }
 
 async function deleteAll(

@@ -1,70 +1,16 @@
 // Node IPAM: every node gets its own pod network out of the cluster's, one a family.
-// Guarantees: no two nodes share a network, also with a late cache; a node that has one keeps it.
-import { type Cidr, type Family, formatCidr, parseCidr, subnets } from '../../api/ip.js';
-import { NODES } from '../../api/resources.js';
+// Guarantees: no two nodes share a network, also with a late cache; a node that has one keeps it, also over a deletion of its
+// Node while its pods run or nobody else got it; no node gets a network in which a pod of another one runs.
+import type { Cidr } from '../../api/ip.js';
+import { NODES, PODS } from '../../api/resources.js';
 import { type Controller, newQueue, runLoop } from '../controller.js';
+import { isFinished, type Pod } from '../pods.js';
+import { CidrPool, type NodePrefixes } from './cidrPool.js';
 import type { Node } from './health.js';
+import { podsByNode } from './lifecycle.js';
 
 const NAME = 'node-ipam-controller';
-export type NodePrefixes = Readonly<Record<Family, number>>;
-export const NODE_PREFIXES: NodePrefixes = { IPv4: 24, IPv6: 64 };
-
-export class CidrPool {
-  readonly #free: { readonly cidr: Cidr; readonly next: Generator<Cidr, void> }[];
-  readonly #returned: string[][];
-  readonly #taken = new Map<string, string>();
-
-  constructor(clusterCidrs: readonly Cidr[], prefixes = NODE_PREFIXES) {
-    this.#free = clusterCidrs.map((cidr) => ({
-      cidr,
-      next: subnets(cidr, Math.max(cidr.prefix, prefixes[cidr.family])),
-    }));
-    this.#returned = clusterCidrs.map(() => []);
-  }
-
-  /** Marks what a node already has. */
-  occupy(node: string, cidrs: readonly string[]): void {
-    for (const cidr of cidrs) this.#taken.set(cidr, node);
-  }
-
-  /** One network of each family, or undefined when one of them is used up; then nothing is taken. */
-  allocate(node: string): string[] | undefined {
-    const chosen: string[] = [];
-    for (const index of this.#free.keys()) {
-      const cidr = this.#nextFree(index);
-      if (cidr === undefined) {
-        this.release(node);
-        return undefined;
-      }
-      this.#taken.set(cidr, node);
-      chosen.push(cidr);
-    }
-    return chosen;
-  }
-
-  release(node: string): void {
-    for (const [cidr, owner] of this.#taken) {
-      if (owner !== node) continue;
-      this.#taken.delete(cidr);
-      const parsed = parseCidr(cidr);
-      const index = this.#free.findIndex((pool) => pool.cidr.family === parsed?.family);
-      this.#returned[index]?.push(cidr);
-    }
-  }
-
-  /** Never-used networks first: an address is not handed on while something may still know its last owner. */
-  #nextFree(index: number): string | undefined {
-    const pool = this.#free[index];
-    for (let step = pool?.next.next(); step !== undefined && !step.done; step = pool?.next.next()) {
-      const text = formatCidr(step.value);
-      if (!this.#taken.has(text)) return text;
-    }
-    const returned = this.#returned[index] ?? [];
-    for (let text = returned.shift(); text !== undefined; text = returned.shift())
-      if (!this.#taken.has(text)) return text;
-    return undefined;
-  }
-}
+const BY_NETWORK = 'pod-network';
 
 export function nodeIpamController(clusterCidrs: readonly Cidr[], prefixes?: NodePrefixes): Controller {
   return {
@@ -72,6 +18,11 @@ export function nodeIpamController(clusterCidrs: readonly Cidr[], prefixes?: Nod
     run(context) {
       const nodes = context.informers.of(NODES);
       const pool = new CidrPool(clusterCidrs, prefixes);
+      const pods = context.informers.of(PODS);
+      const podsOn = podsByNode(pods);
+      const networksOf = ({ spec, status }: Pod): string[] =>
+        spec.hostNetwork === true ? [] : (status?.podIPs ?? []).flatMap(({ ip }) => pool.subnetOf(ip) ?? []);
+      pods.index(BY_NETWORK, (pod) => (isFinished(pod) ? [] : networksOf(pod)));
       const queue = newQueue(context);
       // By name: our own answer to a node stands until the node is gone, whatever the cache shows.
       const given = new Map<string, readonly string[]>();
@@ -89,10 +40,17 @@ export function nodeIpamController(clusterCidrs: readonly Cidr[], prefixes?: Nod
           given.delete(metadata.name);
         },
       });
+      /** Pods know where their node is when nobody else does: after a restart here, with their Node deleted. */
+      const wishOf = (name: string) => ({
+        preferred: podsOn(name)
+          .filter((pod) => !isFinished(pod))
+          .flatMap(networksOf),
+        inUse: (cidr: string) => pods.byIndex(BY_NETWORK, cidr).some(({ spec }) => spec.nodeName !== name),
+      });
       const reconcile = async (name: string): Promise<undefined> => {
         const node = nodes.get(name);
         if (node === undefined || cidrsOf(node).length > 0) return undefined;
-        const cidrs = given.get(name) ?? pool.allocate(name);
+        const cidrs = given.get(name) ?? pool.allocate(name, wishOf(name));
         if (cidrs === undefined) {
           const message = `Node ${name} status is now: CIDRNotAvailable`;
           context.record(NODES, node, { type: 'Normal', reason: 'CIDRNotAvailable', message });

@@ -1,10 +1,18 @@
 // The node lifecycle controller: a node that falls silent is marked, tainted, and its pods are no longer called ready.
-// Guarantees: taints follow conditions both ways; eviction begins on few nodes at a time, and never everywhere at once.
+// Guarantees: taints follow conditions both ways; eviction begins on few nodes at a time, and never everywhere at once;
+// one node or pod that the server refuses stops no other.
 import type { V1Pod, V1Taint } from '../../api/gen/types.js';
 import { LEASES, NODES, PODS } from '../../api/resources.js';
 import type { Informer } from '../../client/informer.js';
 import { ignoring } from '../claim.js';
-import { type Controller, type ControllerContext, newQueue, runEvery, runLoop } from '../controller.js';
+import {
+  type Controller,
+  type ControllerContext,
+  newQueue,
+  runEvery,
+  runLoop,
+  sweep,
+} from '../controller.js';
 import { isReady, type Pod, podCondition, stampOf } from '../pods.js';
 import {
   type HealthLimits,
@@ -76,7 +84,7 @@ export function nodeLifecycleController(options: NodeLifecycleOptions): Controll
 
       const monitor = async () => {
         const now = context.now();
-        for (const node of nodes.list()) {
+        await sweep(context, { name: NAME, items: nodes.list() }, async (node) => {
           const lease = leases.get(`${LEASE_NAMESPACE}/${node.metadata.name}`);
           const record = observeHealth(health.get(node.metadata.uid), node, lease, now);
           health.set(node.metadata.uid, record);
@@ -86,7 +94,7 @@ export function nodeLifecycleController(options: NodeLifecycleOptions): Controll
           if (nodeCondition(node, 'Ready')?.status === 'Unknown')
             await markPods(context, podsOn(node.metadata.name));
           if (readiness(node) !== 'True') queue.add(node.metadata.name);
-        }
+        });
       };
 
       const reconcile = async (name: string): Promise<undefined> => {
@@ -145,12 +153,13 @@ async function writeTaints(
 
 /** A silent node cannot say that its pods are gone; Services must not send there any longer. */
 async function markPods(
-  { client, now }: ControllerContext,
+  context: ControllerContext,
   pods: ReturnType<Informer<Pod>['byIndex']>,
 ): Promise<void> {
-  for (const pod of pods) {
+  const { client, now } = context;
+  await sweep(context, { name: NAME, items: pods }, async (pod) => {
     const ready = podCondition(pod, 'Ready');
-    if (!isReady(pod) || ready === undefined) continue;
+    if (!isReady(pod) || ready === undefined) return;
     const condition = {
       ...ready,
       status: 'False',
@@ -165,5 +174,5 @@ async function markPods(
       ['Conflict', 'NotFound'],
       client.of(PODS).update({ ...pod, status }, { subresource: 'status' }),
     );
-  }
+  });
 }

@@ -1,12 +1,13 @@
 // Taint eviction: pods leave a node whose NoExecute taints they do not tolerate, or tolerate no longer.
-// Guarantees: the time a pod may stay counts from the taint's own time, so a restart here grants no second stay; of a taint
-// that tells none, as people put them, from when this controller first saw the pod under it.
+// Guarantees: the time a pod may stay counts from the taint's own time or from when the pod came to the node, whichever is
+// later, so a restart here grants no second stay; of a taint that tells none, as people put them, from when this controller
+// first saw the pod under it.
 import type { V1Taint, V1Toleration } from '../../api/gen/types.js';
 import { keyOf, nameOfKey } from '../../api/object.js';
 import { NODES, PODS } from '../../api/resources.js';
 import { ignoring } from '../claim.js';
 import { type Controller, newQueue, runLoop } from '../controller.js';
-import { isTerminating, type Pod, stampOf, timeOf } from '../pods.js';
+import { isTerminating, type Pod, podCondition, stampOf, timeOf } from '../pods.js';
 import type { Node } from './health.js';
 import { podsByNode } from './lifecycle.js';
 
@@ -51,7 +52,10 @@ export const taintEvictionController: Controller = {
       if (pod === undefined || node === undefined || isTerminating(pod)) return undefined;
       const { uid } = pod.metadata;
       const seenAt = firstSeen.get(uid) ?? now();
-      const at = evictionTime(pod.spec.tolerations ?? [], noExecute(node), seenAt);
+      const at = evictionTime(pod.spec.tolerations ?? [], noExecute(node), {
+        seenAt,
+        arrivedAt: arrivalOf(pod),
+      });
       if (at === undefined) {
         firstSeen.delete(uid);
         return undefined;
@@ -72,11 +76,24 @@ export const taintEvictionController: Controller = {
   },
 };
 
-/** When the pod must leave; undefined when it may stay for ever. `seenAt` stands for the time of taints that tell none. */
+/** When it was bound, or made for its node. */
+function arrivalOf(pod: Pod): number {
+  const scheduled = podCondition(pod, 'PodScheduled')?.lastTransitionTime;
+  return timeOf(scheduled ?? pod.metadata.creationTimestamp) ?? 0;
+}
+
+export interface Stay {
+  /** Stands for the time of taints that tell none. */
+  readonly seenAt: number;
+  /** When the pod came to the node. */
+  readonly arrivedAt: number;
+}
+
+/** When the pod must leave; undefined when it may stay for ever. */
 export function evictionTime(
   tolerations: readonly V1Toleration[],
   taints: readonly V1Taint[],
-  seenAt: number,
+  { seenAt, arrivedAt }: Stay,
 ): number | undefined {
   const times = taints.map((taint) => {
     const fitting = tolerations.filter((toleration) => tolerates(toleration, taint));
@@ -85,7 +102,7 @@ export function evictionTime(
       .map(({ tolerationSeconds }) => tolerationSeconds)
       .filter((limit) => limit !== undefined);
     if (limits.length === 0) return Infinity;
-    return (timeOf(taint.timeAdded) ?? seenAt) + Math.max(0, Math.min(...limits)) * 1000;
+    return Math.max(timeOf(taint.timeAdded) ?? seenAt, arrivedAt) + Math.max(0, Math.min(...limits)) * 1000;
   });
   const first = Math.min(Infinity, ...times);
   return first === Infinity ? undefined : first;

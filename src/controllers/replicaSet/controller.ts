@@ -23,6 +23,7 @@ import {
   watchOwnedPods,
   watchOwners,
 } from '../ownedPods.js';
+import { Pace } from '../pace.js';
 import { type Pod, stampOf } from '../pods.js';
 import { Writes } from '../writes.js';
 import { planReplicaSet } from './plan.js';
@@ -78,11 +79,13 @@ function replicaController<T extends KubeObject>(flavour: Flavour<T>): Controlle
       const parts: Parts<T> = {
         ...{ context, type, owners, pods, flavour },
         expectations: new Expectations(context.now),
+        pace: new Pace(),
+        queue,
         writes: new Writes(context.now),
         selectorOf: (owner) => compileLabelSelector(flavour.asReplicaSet(owner).spec.selector),
       };
-      watchOwners(parts, queue);
-      watchOwnedPods(parts, queue);
+      watchOwners(parts);
+      watchOwnedPods(parts);
       return runLoop(context, name, { queue, reconcile: (key) => reconcile(parts, key) });
     },
   };

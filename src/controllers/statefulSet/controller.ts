@@ -14,6 +14,7 @@ import { candidatesOf, carryOutClaims, heldBy, ignoring, indexByController, plan
 import { type Controller, newQueue, runLoop } from '../controller.js';
 import { Expectations } from '../expectations.js';
 import { deletePods, type PodOwners, watchOwnedPods, watchOwners } from '../ownedPods.js';
+import { Pace } from '../pace.js';
 import { isTerminating, type Pod } from '../pods.js';
 import {
   deleteRevisions,
@@ -41,6 +42,7 @@ export const statefulSetController: Controller = {
   needs: [STATEFUL_SETS, CONTROLLER_REVISIONS, PERSISTENT_VOLUME_CLAIMS],
   run(context) {
     const { informers, now } = context;
+    const queue = newQueue(context);
     const parts: Parts = {
       context,
       type: STATEFUL_SETS,
@@ -49,14 +51,15 @@ export const statefulSetController: Controller = {
       claims: informers.of(PERSISTENT_VOLUME_CLAIMS),
       revisions: informers.of(CONTROLLER_REVISIONS),
       expectations: new Expectations(now),
+      pace: new Pace(),
+      queue,
       writes: new Writes(now),
       selectorOf: ({ spec }) => compileLabelSelector(spec.selector),
     };
     indexByController(parts.pods);
     indexByController(parts.revisions);
-    const queue = newQueue(context);
-    watchOwners(parts, queue);
-    watchOwnedPods(parts, queue);
+    watchOwners(parts);
+    watchOwnedPods(parts);
     watchRevisions(STATEFUL_SETS, parts.revisions, { queue, writes: parts.writes });
     // A pod may wait for an earlier one's claim to be gone.
     parts.claims.on({

@@ -6,7 +6,7 @@ import { PERSISTENT_VOLUME_CLAIMS, PODS, STATEFUL_SETS } from '../../api/resourc
 import { ApiError } from '../../api/status.js';
 import type { Informer } from '../../client/informer.js';
 import { ignoring } from '../claim.js';
-import { isNamespaceGoing, messageOf, type PodOwners } from '../ownedPods.js';
+import { admitPods, isNamespaceGoing, messageOf, type PodOwners } from '../ownedPods.js';
 import { isTerminating, type Pod } from '../pods.js';
 import { claimsOf, ordinalOf, podName, type StatefulSet, statefulPod } from './identity.js';
 import { type StatefulSetAction, type StatefulSetObserved, slotsOf } from './plan.js';
@@ -22,6 +22,7 @@ export async function createStatefulPod(
   { ordinal, from }: Extract<StatefulSetAction, { do: 'create' }>,
 ): Promise<void> {
   const { context, expectations } = ports;
+  if (admitPods(ports, set, 1) === 0) return;
   await ensureClaims(ports, set, ordinal);
   const draft = statefulPod({ set, ordinal, ...from });
   const name = podName(set, ordinal);

@@ -1,7 +1,11 @@
 // Who owns the volume claims of a StatefulSet, by its retention policy: that decides who is deleted with whom. Pure.
-// Guarantees: Retain leaves claims to nobody; only references to the set and to its pods are ever changed.
+// Guarantees: Retain leaves claims to nobody; only references to the set and to its pods are ever changed; a
+// claim that another controller has is left to it.
 import type { V1OwnerReference } from '../../api/gen/types.js';
+import type { KubeObject, Stored } from '../../api/object.js';
 import { sameJson } from '../../api/own.js';
+import { apiVersionOf, PODS, type ResourceType, STATEFUL_SETS } from '../../api/resources.js';
+import { controllerReference } from '../claim.js';
 import type { Pod } from '../pods.js';
 import type { PersistentVolumeClaim, StatefulSet } from './identity.js';
 
@@ -22,27 +26,25 @@ export function claimOwners(observed: ClaimObserved): readonly V1OwnerReference[
   const byPod = whenScaled === 'Delete' && isCondemned;
   const bySet = whenDeleted === 'Delete' && !byPod;
   const present = claim.metadata.ownerReferences ?? [];
-  const others = present.filter(({ kind, apiVersion, name, uid }) => {
-    if (uid === set.metadata.uid) return false;
-    return !(
-      kind === 'Pod' &&
-      apiVersion === 'v1' &&
-      (uid === pod?.metadata.uid || name === pod?.metadata.name)
-    );
-  });
-  const wanted: V1OwnerReference[] = [...others];
-  if (bySet)
-    wanted.push({
-      apiVersion: 'apps/v1',
-      kind: 'StatefulSet',
-      name: set.metadata.name,
-      uid: set.metadata.uid,
-    });
-  if (byPod && pod !== undefined)
-    wanted.push({ apiVersion: 'v1', kind: 'Pod', name: pod.metadata.name, uid: pod.metadata.uid });
-  const identify = (owners: readonly V1OwnerReference[]) => owners.map(({ uid }) => uid).sort();
+  const ours = present.filter((owner) => isOf(owner, STATEFUL_SETS, set) || isOf(owner, PODS, pod));
+  const uids = [set.metadata.uid, pod?.metadata.uid];
+  // Of an earlier set or pod of the name, which is gone: the claim goes with it.
+  if (ours.some(({ uid }) => !uids.includes(uid))) return undefined;
+  const wanted = present.filter((owner) => !ours.includes(owner));
+  // An object has one controller: where somebody else is, no policy of ours can be carried out.
+  const isTheirs = wanted.some(({ controller }) => controller === true);
+  if (bySet && !isTheirs) wanted.push(controllerReference(STATEFUL_SETS, set));
+  if (byPod && !isTheirs && pod !== undefined) wanted.push(controllerReference(PODS, pod));
+  const identify = (owners: readonly V1OwnerReference[]) =>
+    owners.map(({ uid, controller = false }) => `${uid} ${controller}`).sort();
   return sameJson(identify(present), identify(wanted)) ? undefined : wanted;
 }
+
+const isOf = (
+  { apiVersion, kind, name }: V1OwnerReference,
+  type: ResourceType,
+  object: Stored<KubeObject> | undefined,
+): boolean => apiVersion === apiVersionOf(type) && kind === type.kind && name === object?.metadata.name;
 
 /** Left by an earlier pod of the name and about to be deleted with it: a new pod must not mount it. */
 export function isStale({ metadata }: PersistentVolumeClaim, podName: string, pod: Pod | undefined): boolean {

@@ -17,20 +17,21 @@ import {
   STORAGE_CLASSES,
 } from '../../api/resources.js';
 import { volumeDirOf } from '../../api/volumeDir.js';
+import { classOf, isFor } from '../../api/volumeMatch.js';
 import type { Informer } from '../../client/informer.js';
 import { ignoring } from '../claim.js';
 import { type Controller, type ControllerContext, newQueue, runLoop } from '../controller.js';
+import { isFinished, type Pod } from '../pods.js';
 import {
   defaultStorageClass,
-  helperOf,
   LOCAL_PATH_CLASS,
   LOCAL_PATH_PROVISIONER,
   type LocalPathOptions,
   localVolume,
-  removalPod,
 } from './localPath.js';
-import { BIND_COMPLETED, BOUND_BY_CONTROLLER, type Claim, classOf, isFor, type Volume } from './match.js';
-import { type ClaimAction, planClaim, planVolume } from './plan.js';
+import { BIND_COMPLETED, BOUND_BY_CONTROLLER, type Claim, type Volume } from './match.js';
+import { type ClaimAction, isReclaimed, planClaim, planVolume } from './plan.js';
+import { Removals } from './removal.js';
 
 const NAME = 'persistentvolume-binder-controller';
 const PROVISIONER = 'volume.kubernetes.io/storage-provisioner';
@@ -46,6 +47,7 @@ interface Parts {
   readonly pods: Informer<V1Pod>;
   readonly nodes: Pick<Informer<V1Node>, 'get'>;
   readonly localPath: LocalPathOptions | undefined;
+  readonly removals: Removals | undefined;
 }
 
 export function volumeBinder(localPath?: LocalPathOptions): Controller {
@@ -54,12 +56,14 @@ export function volumeBinder(localPath?: LocalPathOptions): Controller {
     needs: [PERSISTENT_VOLUMES, PERSISTENT_VOLUME_CLAIMS, STORAGE_CLASSES],
     async run(context) {
       const { informers, client } = context;
+      const helpers = informers.of(PODS);
       const parts: Parts = {
         ...{ context, localPath },
+        removals: localPath === undefined ? undefined : new Removals(context, helpers, localPath),
         volumes: informers.of(PERSISTENT_VOLUMES),
         claims: informers.of(PERSISTENT_VOLUME_CLAIMS),
         classes: informers.of(STORAGE_CLASSES),
-        pods: informers.of(PODS),
+        pods: helpers,
         nodes: informers.of(NODES),
       };
       parts.pods.index(BY_CLAIM, claimKeysOf);
@@ -136,13 +140,17 @@ function watch(parts: Parts, wakeClaim: (key: string) => void, wakeVolume: (key:
     else waiting();
   };
   volumes.on({ added: onVolume, updated: onVolume, deleted: onVolume });
+  const wakeRemoved = (pod: Pod) => {
+    const volume = parts.removals?.volumeOf(pod);
+    if (volume !== undefined) wakeVolume(volume);
+  };
   classes.on({ added: waiting, updated: waiting });
   pods.on({
     added: (pod) => claimKeysOf(pod).forEach(wakeClaim),
-    updated: ({ metadata, status }) => {
-      if (metadata.name.startsWith('remove-pvc-') && status?.phase === 'Succeeded')
-        wakeVolume(metadata.name.slice('remove-'.length));
+    updated: (pod) => {
+      if (isFinished(pod)) wakeRemoved(pod);
     },
+    deleted: wakeRemoved,
   });
 }
 
@@ -261,10 +269,10 @@ async function provision(
   return undefined;
 }
 
-async function reconcileVolume(parts: Parts, name: string): Promise<undefined> {
-  const { context, volumes, localPath } = parts;
+async function reconcileVolume(parts: Parts, name: string): Promise<number | undefined> {
+  const { context, volumes, localPath, removals } = parts;
   const volume = volumes.get(name);
-  if (volume === undefined) return undefined;
+  if (volume === undefined) return removals?.tidy(name);
   const { claimRef } = volume.spec;
   const claim =
     claimRef?.name === undefined
@@ -275,13 +283,17 @@ async function reconcileVolume(parts: Parts, name: string): Promise<undefined> {
   const client = context.client.of(PERSISTENT_VOLUMES);
   if (action.do === 'setPhase') {
     const { phase, message, event } = action;
+    // Once it is called released nothing holds a volume that is being deleted: who clears it up must be there already.
+    if (phase === 'Released' && isReclaimed(volume, ownProvisioner) && isGoing(volume))
+      await removals?.start(volume);
     const status = { ...volume.status, phase, ...(message === undefined ? {} : { message }) };
     await client.update({ ...volume, status }, { subresource: 'status' });
     if (event !== undefined) context.record(PERSISTENT_VOLUMES, volume, event);
   }
-  if (action.do === 'delete' && localPath !== undefined) await removeLocal(parts, volume, localPath);
-  return undefined;
+  return action.do === 'delete' ? removals?.remove(volume) : undefined;
 }
+
+const isGoing = ({ metadata }: Volume): boolean => metadata.deletionTimestamp !== undefined;
 
 /** A volume is only called released when the server, too, does not know its claim. */
 async function claimOf(
@@ -293,21 +305,4 @@ async function claimOf(
   const cached = claims.get(keyOf({ name, namespace }));
   if (cached?.metadata.uid === uid) return cached;
   return ignoring(['NotFound'], context.client.of(PERSISTENT_VOLUME_CLAIMS).get({ name, namespace }));
-}
-
-async function removeLocal(
-  { context, pods }: Parts,
-  volume: Volume,
-  options: LocalPathOptions,
-): Promise<void> {
-  const helper = pods.get(keyOf(helperOf(volume)));
-  const client = context.client.of(PODS);
-  if (helper === undefined) {
-    await ignoring(['AlreadyExists'], client.create(removalPod(volume, options)));
-    return;
-  }
-  if (helper.status?.phase !== 'Succeeded') return;
-  const { uid } = volume.metadata;
-  await context.client.of(PERSISTENT_VOLUMES).delete(volume.metadata, { preconditions: { uid } });
-  await client.delete(helper.metadata, { preconditions: { uid: helper.metadata.uid } });
 }

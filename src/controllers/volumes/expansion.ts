@@ -3,10 +3,11 @@
 import { keyOf } from '../../api/object.js';
 import { compareQuantities } from '../../api/quantity.js';
 import { PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, STORAGE_CLASSES } from '../../api/resources.js';
+import { classOf, isFor } from '../../api/volumeMatch.js';
 import { ignoring } from '../claim.js';
 import { type Controller, type ControllerContext, newQueue, runLoop } from '../controller.js';
 import { LOCAL_PATH_PROVISIONER } from './localPath.js';
-import { type Claim, classOf, isFor, PROVISIONED_BY, type StorageClass, type Volume } from './match.js';
+import { type Claim, PROVISIONED_BY, type StorageClass, type Volume } from './match.js';
 
 const NAME = 'persistentvolume-expander-controller';
 

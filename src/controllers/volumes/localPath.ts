@@ -7,7 +7,7 @@ export const LOCAL_PATH_CLASS = 'local-path';
 export const LOCAL_PATH_PROVISIONER = 'trellis.dev/local-path';
 const PV_PROTECTION = 'kubernetes.io/pv-protection';
 const HOSTNAME = 'kubernetes.io/hostname';
-const HELPER_NAMESPACE = 'kube-system';
+export const HELPER_NAMESPACE = 'kube-system';
 
 export interface LocalPathOptions {
   /** Under which volumes are made on a node that does not say where. */
@@ -76,10 +76,7 @@ export function localVolume({ claim, storageClass, node, options }: LocalVolumeW
   };
 }
 
-export const helperOf = ({ metadata }: Volume) => ({
-  namespace: HELPER_NAMESPACE,
-  name: `remove-${metadata.name}`,
-});
+export const helperName = (volume: string): string => `remove-${volume}`;
 
 /** The pod that removes a volume's directory on the node where it is. */
 export function removalPod(volume: Volume, { helperImage }: Pick<LocalPathOptions, 'helperImage'>): V1Pod {
@@ -90,7 +87,7 @@ export function removalPod(volume: Volume, { helperImage }: Pick<LocalPathOption
   return {
     apiVersion: 'v1',
     kind: 'Pod',
-    metadata: helperOf(volume),
+    metadata: { namespace: HELPER_NAMESPACE, name: helperName(name) },
     spec: {
       nodeName,
       restartPolicy: 'OnFailure',

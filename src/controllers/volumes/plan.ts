@@ -1,13 +1,10 @@
 // What becomes of a claim and of a volume: bound, waiting, provisioned, released, reclaimed, lost. Pure.
 // Guarantees: a bound pair stays one for the claim's life; a volume with data is given to nobody else by itself.
+import { classOf, isFor, misfitOf, volumesFor } from '../../api/volumeMatch.js';
 import type { ControllerEvent } from '../controller.js';
 import {
   BIND_COMPLETED,
   type Claim,
-  classOf,
-  findVolume,
-  isFor,
-  misfitOf,
   PROVISIONED_BY,
   SELECTED_NODE,
   type StorageClass,
@@ -48,7 +45,8 @@ export function planClaim(observed: ClaimObserved): ClaimAction {
         'FailedBinding',
         `volume "${claim.spec.volumeName}" already bound to a different claim.`,
       );
-    const misfit = misfitOf(named, claim);
+    // Each names the other: whoever did that knows more than sizes and classes say.
+    const misfit = named.spec.claimRef === undefined ? misfitOf(named, claim) : undefined;
     if (misfit !== undefined)
       return pending(
         'Warning',
@@ -74,14 +72,14 @@ function planBound({ claim, named }: ClaimObserved): ClaimAction {
 
 function planUnbound({ claim, volumes, storageClass, hasConsumer }: ClaimObserved): ClaimAction {
   const node = claim.metadata.annotations?.[SELECTED_NODE];
-  const reserved = volumes.find((volume) => isFor(volume, claim) && misfitOf(volume, claim) === undefined);
-  if (reserved !== undefined) return { do: 'bind', volume: reserved };
+  const [fitting] = volumesFor(claim, volumes);
+  if (fitting !== undefined && isFor(fitting, claim)) return { do: 'bind', volume: fitting };
   if (waitsForConsumer(storageClass) && node === undefined)
     return hasConsumer
       ? pending('Normal', 'WaitForPodScheduled', 'waiting for pod to be scheduled')
       : pending('Normal', 'WaitForFirstConsumer', 'waiting for first consumer to be created before binding');
   // With a consumer the scheduler chooses volumes by node; what it did not choose is provisioned.
-  const volume = waitsForConsumer(storageClass) ? undefined : findVolume(claim, volumes);
+  const volume = waitsForConsumer(storageClass) ? undefined : fitting;
   if (volume !== undefined) return { do: 'bind', volume };
   if (classOf(claim) === '')
     return pending(
@@ -129,13 +127,19 @@ export function planVolume({ volume, claim, ownProvisioner }: VolumeObserved): V
     // Bound elsewhere meanwhile: this one was meant for it and is not needed.
     return claim.spec.volumeName ? to('Released') : { do: 'nothing' };
   }
-  if (volume.metadata.deletionTimestamp !== undefined || phase === 'Failed') return { do: 'nothing' };
+  if (phase === 'Failed') return { do: 'nothing' };
   if (phase !== 'Released') return to('Released');
+  if (volume.metadata.deletionTimestamp !== undefined) return { do: 'nothing' };
   if (policy === 'Recycle') {
     const message = 'Recycle is not supported; use dynamic provisioning with the policy Delete';
     const event: ControllerEvent = { type: 'Warning', reason: 'VolumeFailedRecycle', message };
     return { do: 'setPhase', phase: 'Failed', event, message };
   }
-  const isOurs = volume.metadata.annotations?.[PROVISIONED_BY] === ownProvisioner;
-  return policy === 'Delete' && ownProvisioner !== undefined && isOurs ? { do: 'delete' } : { do: 'nothing' };
+  return isReclaimed(volume, ownProvisioner) ? { do: 'delete' } : { do: 'nothing' };
+}
+
+/** Whether what it holds goes with it, and by whoever is asked here. */
+export function isReclaimed({ metadata, spec }: Volume, ownProvisioner: string | undefined): boolean {
+  const isOurs = ownProvisioner !== undefined && metadata.annotations?.[PROVISIONED_BY] === ownProvisioner;
+  return isOurs && spec.persistentVolumeReclaimPolicy === 'Delete';
 }

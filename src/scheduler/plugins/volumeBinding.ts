@@ -83,7 +83,8 @@ function claimsOf(pod: PodInfo, { catalog }: Snapshot): Claims | Refused {
       };
     if (claim.metadata.deletionTimestamp !== undefined) return { refused: `${quoted} is being deleted` };
     if (isBound(claim)) bound.push(claim);
-    else if (waitsForNode(claim, catalog)) delayed.push(claim);
+    // One that names its volume is bound without a node being chosen for it.
+    else if (waitsForNode(claim, catalog) && !claim.spec.volumeName) delayed.push(claim);
     else return { refused: 'pod has unbound immediate PersistentVolumeClaims' };
   }
   return { bound, delayed };

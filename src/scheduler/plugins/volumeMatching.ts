@@ -1,53 +1,24 @@
 // Which volume a claim may have, and where one could be made for it. Pure.
-import type { V1LabelSelector } from '../../api/gen/types.js';
 import { compareQuantities, QuantityError } from '../../api/quantity.js';
-import { compileLabelSelector, type LabelMatcher, matchesEverything } from '../../api/selectors.js';
-import { ApiError } from '../../api/status.js';
+import { classOf, volumesFor as fitting, matcherOf } from '../../api/volumeMatch.js';
 import { anyTerm, type SlotMatcher } from '../nodeMatcher.js';
 import type { Claim, Volume } from '../snapshot/catalog.js';
 import type { Snapshot } from '../snapshot/snapshot.js';
 
 const NO_PROVISIONER = 'kubernetes.io/no-provisioner';
 
-/** The volumes that would do for a claim, the smallest first. */
+/** The volumes that would do for a claim, the one to take first. */
 export function volumesFor(claim: Claim, snapshot: Snapshot): readonly Volume[] {
   const { catalog, reservedVolumes } = snapshot;
-  const { spec, metadata } = claim;
-  const wanted = spec.resources?.requests?.['storage'] ?? '0';
-  const modes = spec.accessModes ?? [];
-  const selects = selectorOf(claim);
-  return catalog
-    .volumesOfClass(spec.storageClassName ?? '')
-    .filter((volume) => {
-      const { claimRef, capacity = {}, accessModes = [], volumeMode = 'Filesystem' } = volume.spec;
-      const isOwn = claimRef?.name === metadata.name && claimRef.namespace === metadata.namespace;
-      if (claimRef === undefined ? volume.status.phase !== 'Available' : !isOwn) return false;
-      const reservedFor = reservedVolumes.get(volume.metadata.name);
-      if (reservedFor !== undefined && reservedFor !== metadata.uid) return false;
-      return (
-        volumeMode === (spec.volumeMode ?? 'Filesystem') &&
-        modes.every((mode) => accessModes.includes(mode)) &&
-        isAtLeast(capacity['storage'], wanted) &&
-        selects(volume.metadata.labels)
-      );
-    })
-    .sort((a, b) =>
-      compareQuantities(a.spec.capacity?.['storage'] ?? '0', b.spec.capacity?.['storage'] ?? '0'),
-    );
-}
-
-function selectorOf({ spec: { selector } }: Claim): LabelMatcher {
-  return selector === undefined ? matchesEverything : matcherOf(selector);
-}
-
-/** A selector that cannot be read selects nothing. */
-function matcherOf(selector: V1LabelSelector): LabelMatcher {
-  try {
-    return compileLabelSelector(selector);
-  } catch (error) {
-    if (!(error instanceof ApiError)) throw error;
-    return () => false;
-  }
+  const { name, namespace = '', uid } = claim.metadata;
+  const known = [...catalog.volumesFor(namespace, name), ...catalog.volumesOfClass(classOf(claim))];
+  return fitting(
+    claim,
+    known.filter(({ metadata, spec, status }) => {
+      const reservedFor = reservedVolumes.get(metadata.name);
+      return (reservedFor ?? uid) === uid && (spec.claimRef !== undefined || status.phase === 'Available');
+    }),
+  );
 }
 
 function isAtLeast(amount: string | undefined, wanted: string): boolean {

@@ -18,6 +18,8 @@ export interface Catalog {
   claim(namespace: string, name: string): Claim | undefined;
   volume(name: string): Volume | undefined;
   volumesOfClass(storageClassName: string): readonly Volume[];
+  /** Those that somebody reserved for a claim of that name. */
+  volumesFor(namespace: string, claim: string): readonly Volume[];
   storageClass(name: string): Stored<V1StorageClass> | undefined;
   csiNode(name: string): Stored<V1CSINode> | undefined;
   /** Whether a driver tells how much room its storage has. */
@@ -30,6 +32,7 @@ export const emptyCatalog: Catalog = {
   claim: () => undefined,
   volume: () => undefined,
   volumesOfClass: () => [],
+  volumesFor: () => [],
   storageClass: () => undefined,
   csiNode: () => undefined,
   tellsCapacity: () => false,
