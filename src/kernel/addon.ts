@@ -3,6 +3,7 @@
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { projectRoot } from './projectRoot.js';
+import type { TreeOwned, TreeOwnership, TreeUse } from './tree/port.js';
 
 /** A network namespace: a path that pins it, a process in it, or undefined for the one we run in. */
 export type NetNs = string | number | undefined;
@@ -58,9 +59,13 @@ export interface Addon {
   releaseMappedPages(path: string): number;
   /** Gives what malloc keeps of freed memory back to the kernel. */
   releaseFreed(): void;
+  /** These walk on threads of their own; see tree/port.ts. */
+  removeTree(path: string): Promise<void>;
+  measureTree(path: string): Promise<TreeUse>;
+  ownTree(path: string, wanted: TreeOwnership): Promise<TreeOwned>;
   /** Takes an open file's descriptor; see fileLock.ts. */
   tryLockFile(fd: number): boolean;
-  /** Runs a program to its end inside a namespace. Standard input gets the chunks one after the other. */
+  /** Runs a program to its end inside a namespace, on a thread of its own. Standard input gets the chunks one after the other. */
   run(
     argv: readonly string[],
     netns: NetNs,

@@ -5,18 +5,18 @@ import { KernelError } from './error.js';
 
 /** Makes a namespace and pins it at `path`, whose directory must exist (/run/netns is made). EEXIST if it is taken. */
 export async function createNetNs(path: string): Promise<void> {
-  await addon()
-    .createNetNs(path)
-    .catch((error: unknown) => {
-      throw KernelError.from(error);
-    });
+  try {
+    await addon().createNetNs(path);
+  } catch (error) {
+    throw KernelError.from(error);
+  }
 }
 
 /** Unpins the namespace; it ends with its last process and socket. */
 export async function removeNetNs(path: string): Promise<void> {
-  await addon()
-    .removeNetNs(path)
-    .catch((error: unknown) => {
-      throw KernelError.from(error);
-    });
+  try {
+    await addon().removeNetNs(path);
+  } catch (error) {
+    throw KernelError.from(error);
+  }
 }

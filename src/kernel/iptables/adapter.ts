@@ -242,14 +242,22 @@ async function evidenceOf(
   }
 }
 
-/** The back end that holds the machine's rules: see chooseBackend. nft where neither does. */
+/** Whether the kernel takes what the nft tools write, which they do not ask it: tried in a namespace that goes at once. */
+async function kernelHasNft(): Promise<boolean> {
+  const rule = ['-t', 'nat', '-A', 'OUTPUT', '-m', 'addrtype', '--dst-type', 'LOCAL', '-j', 'RETURN'];
+  const { status } = await run(['unshare', '--net', 'iptables-nft', ...rule]);
+  return status === 0;
+}
+
+/** The back end that holds the machine's rules: see chooseBackend. Where neither does nft, if the kernel has it. */
 export async function detectBackend(netns?: NetNs): Promise<IptablesBackend> {
   // The kubelet's mark is in mangle, and looking there spares listing every rule.
   const mark = await evidenceOf('nft', ['-t', 'mangle'], netns);
   if (mark !== undefined && mark.hints > 0) return 'nft';
   const legacy = await evidenceOf('legacy', [], netns);
   const nft = mark === undefined || legacy === undefined ? mark : await evidenceOf('nft', [], netns);
-  return chooseBackend({ nft, legacy });
+  const isOpen = nft !== undefined && legacy !== undefined && nft.rules + nft.hints === 0;
+  return chooseBackend({ nft: isOpen && !(await kernelHasNft()) ? undefined : nft, legacy });
 }
 
 /** The version and abilities of the installed tools; ENOENT when they are not installed. */

@@ -1,15 +1,20 @@
 // Which of the two iptables of a machine to use, and what a version of the tool can do. Pure.
-// Guarantees: the choice of Kubernetes' iptables-wrapper: where the kubelet left its mark, else where there are rules.
+// Guarantees: where a kubelet left its mark, as Kubernetes' iptables-wrapper chooses; else where our own chains are, whatever
+// others write elsewhere; else where there are more rules.
 import type { IptablesBackend } from './port.js';
 
 /** What one back end holds, both families together. */
 export interface Evidence {
   /** Chains that a kubelet makes for this very purpose. */
   readonly hints: number;
+  /** Chains that a proxy of this or another start has made. */
+  readonly proxies: number;
   readonly rules: number;
 }
 
 const HINT = /^:(?:KUBE-IPTABLES-HINT|KUBE-KUBELET-CANARY)\b/gm;
+/** One of each mode. */
+const PROXY = /^:(?:KUBE-SERVICES|KUBE-PORTALS-HOST)\b/gm;
 const RULE = /^-/gm;
 
 const occurrences = (text: string, pattern: RegExp) => text.match(pattern)?.length ?? 0;
@@ -17,10 +22,10 @@ const occurrences = (text: string, pattern: RegExp) => text.match(pattern)?.leng
 /** Evidence in what the save tools of both families printed. */
 export function evidenceIn(saved: readonly string[]): Evidence {
   const sum = (pattern: RegExp) => saved.reduce((total, text) => total + occurrences(text, pattern), 0);
-  return { hints: sum(HINT), rules: sum(RULE) };
+  return { hints: sum(HINT), proxies: sum(PROXY), rules: sum(RULE) };
 }
 
-/** Undefined evidence: that back end's tools are not installed. */
+/** Undefined evidence: that back end's tools are not installed, or the kernel lacks it. */
 export function chooseBackend(found: {
   readonly nft: Evidence | undefined;
   readonly legacy: Evidence | undefined;
@@ -30,6 +35,7 @@ export function chooseBackend(found: {
   if (nft === undefined) return 'legacy';
   if (nft.hints > 0) return 'nft';
   if (legacy.hints > 0) return 'legacy';
+  if (nft.proxies > 0 !== legacy.proxies > 0) return nft.proxies > 0 ? 'nft' : 'legacy';
   return legacy.rules > nft.rules ? 'legacy' : 'nft';
 }
 

@@ -19,7 +19,7 @@ const extension = (name: string, revision: number, length: number, info: Hex): X
 export const COMMENT_BYTES = 256;
 export const comment = (words: string) => extension('comment', 0, COMMENT_BYTES, text(words));
 
-export const CT_STATES = { INVALID: 1, ESTABLISHED: 2, RELATED: 4, NEW: 8 } as const;
+export const CT_STATES = { INVALID: 1, ESTABLISHED: 2, RELATED: 4, NEW: 8, DNAT: 128 } as const;
 /** struct xt_conntrack_mtinfo3: 146 bytes of addresses, lifetimes and ports that are not compared come first. */
 export const conntrack = (states: number) =>
   extension('conntrack', 3, 168, fields(zeros(146), hostOrder(1, 2), zeros(2), hostOrder(states, 2)));
