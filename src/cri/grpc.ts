@@ -61,6 +61,8 @@ const HEAD_BYTES = 5;
 const LONGEST_MESSAGE = 16 * 1024 * 1024;
 /** A list arrives in one go: with HTTP/2's own 64 KiB each piece of it would wait for a word of ours. */
 const WINDOW_BYTES = 4 * 1024 * 1024;
+/** Node fires a longer timer at once: some 24.8 days. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 interface Link {
   readonly session: ClientHttp2Session;
@@ -119,7 +121,7 @@ function exchange<T>(session: ClientHttp2Session, call: GrpcCall<T>): Promise<vo
       ':path': path,
       'content-type': 'application/grpc',
       te: 'trailers',
-      ...(timeoutMs === undefined ? {} : { 'grpc-timeout': `${Math.ceil(timeoutMs)}m` }),
+      ...(timeoutMs === undefined ? {} : { 'grpc-timeout': grpcTimeout(timeoutMs) }),
     });
     const answer = new Answer();
     let failure: GrpcError | undefined;
@@ -128,7 +130,8 @@ function exchange<T>(session: ClientHttp2Session, call: GrpcCall<T>): Promise<vo
       stream.close(constants.NGHTTP2_CANCEL);
     };
     const late = () => giveUp(new GrpcError('DEADLINE_EXCEEDED', 'Deadline exceeded'));
-    const timer = timeoutMs === undefined ? undefined : setTimeout(late, timeoutMs);
+    const timer =
+      timeoutMs === undefined ? undefined : setTimeout(late, Math.min(timeoutMs, LONGEST_TIMER_MS));
     const cancel = () => giveUp(new GrpcError('CANCELLED', 'Cancelled on client'));
     signal?.addEventListener('abort', cancel, { once: true });
     if (signal?.aborted) cancel();
@@ -158,6 +161,22 @@ function exchange<T>(session: ClientHttp2Session, call: GrpcCall<T>): Promise<vo
     });
     stream.end(framed(request));
   });
+}
+
+const UNITS = [
+  ['m', 1],
+  ['S', 1_000],
+  ['M', 60_000],
+  ['H', 3_600_000],
+] as const;
+
+/** In the smallest unit in which it has no more than eight digits: servers refuse more. */
+export function grpcTimeout(ms: number): string {
+  for (const [unit, unitMs] of UNITS) {
+    const amount = Math.ceil(ms / unitMs);
+    if (amount < 1e8) return `${amount}${unit}`;
+  }
+  return '99999999H';
 }
 
 /** Puts the pieces of an answer together. */

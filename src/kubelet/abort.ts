@@ -1,5 +1,9 @@
 // Waiting that can be given up: for a pull, a hook or a stop that a newer wish overtakes.
-// Guarantees: the thing waited for goes on by itself and its failure is not lost as an unhandled rejection.
+// Guarantees: the thing waited for goes on by itself and its failure is not lost as an unhandled rejection; no time is too
+// long to wait.
+
+/** Node fires a longer timer at once. Nobody is there any more to see that some 24.8 days were enough. */
+export const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 export function abortable<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return work;
@@ -18,7 +22,7 @@ export function abortable<T>(work: Promise<T>, signal: AbortSignal | undefined):
 export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const slept = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms);
+    timer = setTimeout(resolve, Math.min(ms, LONGEST_TIMER_MS));
   });
   return abortable(slept, signal).finally(() => clearTimeout(timer));
 }

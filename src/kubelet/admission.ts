@@ -162,15 +162,34 @@ function ports(pod: Pod, others: readonly Pod[]): PodFailure | undefined {
   return { reason: 'NodePorts', message };
 }
 
-/** What the node has too little of for this pod. */
+/** In the units of requests: processor in thousandths, all else whole. */
+export interface Shortage {
+  readonly name: string;
+  readonly requested: number;
+  readonly used: number;
+  readonly capacity: number;
+}
+
+/** The first of what the node has too little of for this pod, as a refusal. */
 export function shortage(
   pod: Pod,
   others: readonly Pod[],
-  { allocatable }: Pick<NodeFacts, 'allocatable'>,
+  node: Pick<NodeFacts, 'allocatable'>,
 ): PodFailure | undefined {
+  const [first] = shortages(pod, others, node);
+  return first && outOf(first);
+}
+
+/** All that the node has too little of for this pod. */
+export function shortages(
+  pod: Pod,
+  others: readonly Pod[],
+  { allocatable }: Pick<NodeFacts, 'allocatable'>,
+): readonly Shortage[] {
   const count = allocatable['pods'];
+  const missing: Shortage[] = [];
   if (count !== undefined && others.length + 1 > integerValue(count))
-    return outOf('pods', 1, others.length, integerValue(count));
+    missing.push({ name: 'pods', requested: 1, used: others.length, capacity: integerValue(count) });
   const { containers, initContainers = [], resources } = pod.spec;
   const pages = namesOfPages(resources, ...[...initContainers, ...containers].map((one) => one.resources));
   for (const name of ['cpu', 'memory', 'ephemeral-storage', ...pages.values()]) {
@@ -180,12 +199,12 @@ export function shortage(
     if (capacity === undefined || requested === 0) continue;
     const used = others.reduce((sum, other) => sum + podRequest(other.spec, name), 0);
     const limit = name === 'cpu' ? milliValue(capacity) : integerValue(capacity);
-    if (used + requested > limit) return outOf(name, requested, used, limit);
+    if (used + requested > limit) missing.push({ name, requested, used, capacity: limit });
   }
-  return undefined;
+  return missing;
 }
 
-function outOf(name: string, requested: number, used: number, capacity: number): PodFailure {
+function outOf({ name, requested, used, capacity }: Shortage): PodFailure {
   const message = `Node didn't have enough resource: ${name}, requested: ${requested}, used: ${used}, capacity: ${capacity}`;
   return { reason: `OutOf${name}`, message };
 }

@@ -3,6 +3,7 @@
 import type { V1Taint } from '../api/gen/types.js';
 import { KubeletError } from './error.js';
 import { SIGNALS } from './eviction/signals.js';
+import { allowlistProblem, type VerificationPolicy } from './imageAccess.js';
 import type { ShutdownPeriod } from './shutdown/plan.js';
 
 export interface KubeletConfig {
@@ -66,6 +67,10 @@ export interface KubeletConfig {
   /** Milliseconds: a younger image stays; one that nobody used for the maximum goes, 0 for never. */
   readonly imageMinimumGCAge: number;
   readonly imageMaximumGCAge: number;
+  /** Which pods must prove that they may use an image that is here already. */
+  readonly imagePullCredentialsVerificationPolicy: VerificationPolicy;
+  /** Images without tag and digest, or prefixes that end with a slash and a star. */
+  readonly preloadedImagesVerificationAllowlist: readonly string[];
   readonly containerLogMaxBytes: number;
   readonly containerLogMaxFiles: number;
   readonly containerLogMonitorIntervalMs: number;
@@ -143,6 +148,8 @@ const DEFAULTS = {
   imageGCLowThresholdPercent: 80,
   imageMinimumGCAge: 120_000,
   imageMaximumGCAge: 0,
+  imagePullCredentialsVerificationPolicy: 'NeverVerifyPreloadedImages',
+  preloadedImagesVerificationAllowlist: [],
   containerLogMaxBytes: 10 * 1024 * 1024,
   containerLogMaxFiles: 5,
   containerLogMonitorIntervalMs: 10_000,
@@ -183,6 +190,17 @@ export function completeConfig(options: KubeletOptions): KubeletConfig {
       'imageGCLowThresholdPercent',
       `${config.imageGCLowThresholdPercent} is not below imageGCHighThresholdPercent (${config.imageGCHighThresholdPercent})`,
     );
+  const { preloadedImagesVerificationAllowlist: allowlist } = config;
+  if (
+    allowlist.length > 0 &&
+    config.imagePullCredentialsVerificationPolicy !== 'NeverVerifyAllowlistedImages'
+  )
+    throw wrong(
+      'preloadedImagesVerificationAllowlist',
+      'imagePullCredentialsVerificationPolicy is not NeverVerifyAllowlistedImages',
+    );
+  for (const problem of allowlist.map(allowlistProblem))
+    if (problem !== undefined) throw wrong('preloadedImagesVerificationAllowlist', problem);
   for (const signal of Object.keys(config.evictionSoft))
     if (config.evictionSoftGrace[signal] === undefined)
       throw wrong('evictionSoftGracePeriod', `nothing is said for the soft threshold of ${signal}`);

@@ -1,7 +1,7 @@
 // Which dead containers and sandboxes may go. Pure.
 // Guarantees: nothing that runs; the last dead run of each container of a living pod stays, for its logs and its status.
-import type { ContainerStatus, PodSandboxStatus } from '../cri/runtime.js';
-import type { RuntimePod } from './runtime/runtimePod.js';
+import type { PodSandboxStatus } from '../cri/runtime.js';
+import type { ContainerRun, RuntimePod } from './runtime/runtimePod.js';
 
 export interface GarbageFacts {
   readonly pods: readonly RuntimePod[];
@@ -12,25 +12,29 @@ export interface GarbageFacts {
 }
 
 export interface Garbage {
-  readonly containers: readonly ContainerStatus[];
+  readonly containers: readonly ContainerRun[];
   readonly sandboxes: readonly PodSandboxStatus[];
 }
 
 export function findGarbage({ pods, isGone, keepPerContainer }: GarbageFacts): Garbage {
-  const containers: ContainerStatus[] = [];
+  const containers: ContainerRun[] = [];
   const sandboxes: PodSandboxStatus[] = [];
   for (const pod of pods) {
     const gone = isGone(pod.uid);
-    containers.push(...deadRuns(pod, gone ? 0 : keepPerContainer));
-    // The newest sandbox of a living pod stays, dead or not: it tells the number of the next.
+    const runs = deadRuns(pod, gone ? 0 : keepPerContainer);
+    containers.push(...runs);
+    // The newest sandbox of a living pod stays, dead or not: it tells the number of the next. So does one with a run that
+    // stays, since a runtime removes both together.
     const dead = pod.sandboxes.filter(({ state }) => state === 'SANDBOX_NOTREADY');
-    sandboxes.push(...(gone ? dead : dead.filter((one) => one !== pod.sandboxes[0])));
+    const isEmpty = ({ id }: PodSandboxStatus) =>
+      pod.containers.every((run) => run.sandboxId !== id || runs.includes(run));
+    sandboxes.push(...(gone ? dead : dead.filter((one) => one !== pod.sandboxes[0] && isEmpty(one))));
   }
   return { containers, sandboxes };
 }
 
 /** Newest first, so that those beyond the number kept are the oldest. */
-function deadRuns({ containers }: RuntimePod, keep: number): ContainerStatus[] {
+function deadRuns({ containers }: RuntimePod, keep: number): ContainerRun[] {
   const seen = new Set<string>();
   const dead = new Map<string, number>();
   return containers.filter(({ metadata: { name }, state }) => {

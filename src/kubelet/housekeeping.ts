@@ -1,5 +1,6 @@
 // What must not stay: pods that nobody wants, dead containers, directories and control groups of pods that are gone.
-// Guarantees: nothing is touched before every source has spoken; each round is repeated, so a failure only waits.
+// Guarantees: nothing is touched before every source has spoken; what cannot be removed is tried again in the next round
+// and keeps nothing else from going.
 import { readdir, rm } from 'node:fs/promises';
 import type { Log } from '../api/log.js';
 import type { RuntimeService } from '../cri/runtime.js';
@@ -7,6 +8,7 @@ import type { CgroupPort } from '../kernel/cgroup/port.js';
 import type { KubeletConfig } from './config.js';
 import { findGarbage } from './containerGC.js';
 import { messageOf } from './error.js';
+import { removeContainerLog } from './logs/containerLog.js';
 import type { PodManager } from './podManager.js';
 import type { PodWorkers } from './podWorkers.js';
 import type { PodVolumes } from './ports.js';
@@ -49,7 +51,8 @@ export class Housekeeping {
       const isWanted = (uid: string) => pods.get(uid) !== undefined;
       // What the runtime has and nobody wants, such as the pods of a manifest removed while the kubelet was away.
       for (const { uid } of cache.pods())
-        if (!isWanted(uid) && !workers.knows(uid) && !this.isGarbageOnly(uid)) workers.terminate(uid);
+        if (!isWanted(uid) && !workers.knows(uid) && !this.isGarbageOnly(uid))
+          workers.terminate(uid, { isRemoved: true });
       await this.attempt('collect containers', () => this.collect(isWanted));
       if (this.isSweepDue()) await this.sweep(isWanted);
       this.forget(isWanted);
@@ -98,28 +101,26 @@ export class Housekeeping {
       keepPerContainer: 1,
     });
     if (containers.length + sandboxes.length === 0) return;
-    for (const { id, logPath } of containers) {
+    await this.each('remove a container', containers, async ({ id, logPath }) => {
       await runtime.removeContainer(id);
-      if (logPath.startsWith(`${config.podLogsDir}/`)) await rm(logPath, { force: true });
-    }
-    for (const { id } of sandboxes) {
+      await removeContainerLog(logPath, config.podLogsDir);
+    });
+    await this.each('remove a sandbox', sandboxes, async ({ id }) => {
       await runtime.stopPodSandbox(id); // again: its network may not have been taken down before a crash
       await runtime.removePodSandbox(id);
-    }
+    });
     const touched = pods.filter(
       (pod) =>
         pod.containers.some((one) => containers.includes(one)) ||
         pod.sandboxes.some((one) => sandboxes.includes(one)),
     );
-    for (const { uid } of touched) await cache.refresh(uid);
+    await this.each('look at a pod', touched, ({ uid }) => cache.refresh(uid));
   }
 
   private async removeVolumes(isWanted: Wanted): Promise<void> {
     const { volumes } = this.options;
-    for (const uid of await volumes.podsOnDisk()) {
-      if (!this.mayGo(uid, isWanted)) continue;
-      await volumes.tearDown(uid);
-    }
+    const gone = (await volumes.podsOnDisk()).filter((uid) => this.mayGo(uid, isWanted));
+    await this.each('remove volumes', gone, (uid) => volumes.remove(uid));
   }
 
   private async removeCgroups(isWanted: Wanted): Promise<void> {
@@ -128,20 +129,20 @@ export class Housekeeping {
     for (const parent of ['', '/burstable', '/besteffort'].map(
       (qos) => `${kubepods(config.cgroupRoot)}${qos}`,
     ))
-      for (const name of await cgroups.children(parent)) {
+      await this.each('remove a control group', await cgroups.children(parent), async (name) => {
         const uid = /^pod([0-9a-z-]+)$/.exec(name)?.[1];
         if (uid !== undefined && this.mayGo(uid, isWanted)) await cgroups.remove(`${parent}/${name}`);
-      }
+      });
   }
 
   private async removeLogs(isWanted: Wanted): Promise<void> {
     const { config } = this.options;
     const names = await readdir(config.podLogsDir).catch(() => []); // not there before the first pod
-    for (const name of names) {
+    await this.each('remove logs', names, async (name) => {
       const uid = /^[^_]+_[^_]+_([0-9a-z-]+)$/.exec(name)?.[1];
-      if (uid === undefined || !this.mayGo(uid, isWanted)) continue;
+      if (uid === undefined || !this.mayGo(uid, isWanted)) return;
       await rm(`${config.podLogsDir}/${name}`, { recursive: true, force: true });
-    }
+    });
   }
 
   /** Nobody wants it, nobody works on it, and the runtime has nothing of it left. */
@@ -159,7 +160,16 @@ export class Housekeeping {
     cache.dropEmpty((uid) => !isWanted(uid) && (!workers.knows(uid) || workers.isFinished(uid)));
   }
 
-  private async attempt(what: string, work: () => Promise<void>): Promise<void> {
+  /** One after the other; one that fails is told and passed over. */
+  private async each<T>(
+    what: string,
+    items: readonly T[],
+    work: (item: T) => Promise<unknown>,
+  ): Promise<void> {
+    for (const item of items) await this.attempt(what, () => work(item));
+  }
+
+  private async attempt(what: string, work: () => Promise<unknown>): Promise<void> {
     try {
       await work();
     } catch (error) {

@@ -4,6 +4,7 @@ import type { Log } from '../api/log.js';
 import type { ContainerRuntime, Image } from '../cri/runtime.js';
 import type { KubeletConfig } from './config.js';
 import { messageOf } from './error.js';
+import type { PullRecords } from './pullRecords.js';
 import type { RuntimePod } from './runtime/runtimePod.js';
 import type { FilesystemSample } from './stats/sample.js';
 
@@ -66,6 +67,8 @@ export function bytesToFree(
 export interface ImageGCOptions {
   readonly cri: ContainerRuntime;
   readonly config: KubeletConfig;
+  /** Those of images that are gone go as well. */
+  readonly pullRecords: Pick<PullRecords, 'prune'>;
   readonly runtimePods: () => readonly RuntimePod[];
   readonly imageFs: () => Promise<FilesystemSample>;
   readonly log: Log;
@@ -117,8 +120,12 @@ export class ImageGC {
   }
 
   private async look(): Promise<readonly Image[]> {
-    const images = await this.options.cri.images.listImages();
-    this.records = recordImages(this.records, images, this.inUse(images), this.options.now());
+    const { cri, now, pullRecords } = this.options;
+    const askedMs = now();
+    const images = await cri.images.listImages();
+    const ids = images.map(({ id }) => id);
+    await pullRecords.prune(ids, askedMs);
+    this.records = recordImages(this.records, images, this.inUse(images), now());
     return images;
   }
 

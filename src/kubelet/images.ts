@@ -1,13 +1,17 @@
 // Images for containers: pull policies, one pull at a time for an image, back-off, events.
-// Guarantees: a present image is not asked of a registry unless the policy says Always; failures carry Kubernetes' reasons.
+// Guarantees: a present image is not asked of a registry unless the policy says Always or the pod has yet to prove that it
+// may use it; a pod that may not is told the same as if the image were not there; failures carry Kubernetes' reasons.
 import type { V1Container } from '../api/gen/types.js';
 import { pullPolicyFor } from '../api/kinds/pod/defaults.js';
-import type { AuthConfig, Image, ImageService } from '../cri/runtime.js';
+import type { Image, ImageService } from '../cri/runtime.js';
 import { BackOff } from './backOff.js';
 import { KubeletError, messageOf } from './error.js';
 import { type EventSink, fieldPathOf } from './events.js';
 import { type Gate, makeGate } from './gate.js';
+import type { PullCredential } from './imageAccess.js';
+import { withDefaultTag } from './imageName.js';
 import type { Pod } from './ports.js';
+import type { PullRecords } from './pullRecords.js';
 
 export interface ImagePullerOptions {
   readonly images: ImageService;
@@ -15,6 +19,8 @@ export interface ImagePullerOptions {
   readonly now: () => number;
   /** Pulls at the same time on this node. */
   readonly maxParallel: number;
+  /** Who may use the images that are here. */
+  readonly records: Pick<PullRecords, 'mayUse' | 'intend' | 'pulled' | 'failed'>;
 }
 
 export interface PulledImage {
@@ -36,20 +42,24 @@ export class ImagePuller {
   async ensureImage(
     pod: Pod,
     container: V1Container,
-    { pullSecrets = [] }: { readonly pullSecrets?: readonly AuthConfig[] } = {},
+    { pullSecrets = [] }: { readonly pullSecrets?: readonly PullCredential[] } = {},
   ): Promise<PulledImage> {
     const tell = this.teller(pod, container);
     const name = parsed(container.image ?? '', tell);
     const policy = container.imagePullPolicy ?? pullPolicyFor(name);
     const present = await this.find(name, tell);
-    if (policy === 'Never' && present === undefined) {
+    if (present !== undefined && policy !== 'Always') {
+      const requested = container.image ?? '';
+      if (await this.options.records.mayUse(requested, present.id, pullSecrets)) {
+        const message = `Container image "${requested}" already present on machine and can be accessed by the pod`;
+        tell('Normal', 'Pulled', message);
+        return { imageRef: present.id, image: present };
+      }
+    }
+    if (policy === 'Never') {
       const message = `Container image "${container.image}" is not present with pull policy of Never`;
       tell('Warning', 'ErrImageNeverPull', message);
       throw new KubeletError('ErrImageNeverPull', message);
-    }
-    if (present !== undefined && policy !== 'Always') {
-      tell('Normal', 'Pulled', `Container image "${container.image}" already present on machine`);
-      return { imageRef: present.id, image: present };
     }
     return this.pull(pod, container, name, pullSecrets);
   }
@@ -80,9 +90,9 @@ export class ImagePuller {
     pod: Pod,
     container: V1Container,
     name: string,
-    secrets: readonly AuthConfig[],
+    secrets: readonly PullCredential[],
   ): Promise<PulledImage> {
-    const { now, images } = this.options;
+    const { now } = this.options;
     const tell = this.teller(pod, container);
     const key = keyOf(pod, name);
     const failed = this.lastErrors.get(key);
@@ -95,11 +105,10 @@ export class ImagePuller {
     const asked = now();
     let begun = asked;
     try {
-      await this.pulls(() => {
+      const image = await this.pulls(() => {
         begun = now();
-        return this.pullWith(name, secrets);
+        return this.pullRecorded(container.image ?? '', name, secrets);
       });
-      const image = await images.imageStatus(name);
       const [pulled, waited] = [now() - begun, now() - asked];
       const size = image === undefined ? '' : ` Image size: ${image.size} bytes.`;
       tell(
@@ -119,14 +128,34 @@ export class ImagePuller {
     }
   }
 
-  /** Each credential in turn, as several secrets may name one registry; without any, as nobody. */
-  private async pullWith(name: string, secrets: readonly AuthConfig[]): Promise<void> {
-    const tries: readonly (AuthConfig | undefined)[] = secrets.length === 0 ? [undefined] : secrets;
+  /** What is on its way is on record before it comes, so that it never passes for an image that somebody put here. */
+  private async pullRecorded(
+    requested: string,
+    name: string,
+    secrets: readonly PullCredential[],
+  ): Promise<Image | undefined> {
+    const { images, records } = this.options;
+    await records.intend(requested);
+    const { ref, credential } = await this.pullWith(name, secrets).catch(async (error: unknown) => {
+      await records.failed(requested);
+      throw error;
+    });
+    let image: Image | undefined;
+    try {
+      image = await images.imageStatus(name);
+      return image;
+    } finally {
+      await records.pulled(requested, image?.id ?? ref, credential);
+    }
+  }
+
+  /** Each credential in turn, as several secrets may name one registry; without any, as nobody. Answers the one that did. */
+  private async pullWith(name: string, secrets: readonly PullCredential[]) {
+    const tries: readonly (PullCredential | undefined)[] = secrets.length === 0 ? [undefined] : secrets;
     let failure: unknown;
-    for (const auth of tries)
+    for (const credential of tries)
       try {
-        await this.options.images.pullImage(name, auth);
-        return;
+        return { ref: await this.options.images.pullImage(name, credential?.auth), credential };
       } catch (error) {
         failure = error;
       }
@@ -151,24 +180,4 @@ function parsed(image: string, tell: Tell): string {
     tell('Warning', 'InspectFailed', messageOf(error));
     throw error;
   }
-}
-
-// The grammar of image references: [domain[:port]/]path[:tag][@digest], lower case but for the domain, tag and digest.
-const DOMAIN = String.raw`(?:\[[0-9a-fA-F:]+\]|[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?)*)(?::[0-9]+)?`;
-const COMPONENT = String.raw`[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*`;
-const TAG = String.raw`[\w][\w.-]{0,127}`;
-const DIGEST = `[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}`;
-const REFERENCE = new RegExp(`^(?:${DOMAIN}/)?(${COMPONENT}(?:/${COMPONENT})*)(:${TAG})?(@${DIGEST})?$`);
-/** Longer than any reference can be; keeps the match of a hostile name short. */
-const LONGEST_REFERENCE = 1024;
-
-/** `:latest` where neither tag nor digest is given. */
-export function withDefaultTag(image: string): string {
-  const [, path, tag, digest] = (image.length <= LONGEST_REFERENCE && REFERENCE.exec(image)) || [];
-  if (path === undefined)
-    throw new KubeletError(
-      'InvalidImageName',
-      `Failed to apply default image tag "${image}": couldn't parse image name "${image}": invalid reference format`,
-    );
-  return tag === undefined && digest === undefined ? `${image}:latest` : image;
 }

@@ -29,16 +29,18 @@ import { NodeManager } from './node/nodeManager.js';
 import { allocatableOf, nodeLabels, nodeOf } from './node/nodeStatus.js';
 import { Pleg, type PlegDiffer } from './pleg.js';
 import { PodManager } from './podManager.js';
-import { PodSandboxes } from './podSandbox.js';
+import { type Attached, PodSandboxes } from './podSandbox.js';
 import { PodSyncer } from './podSync.js';
 import { PodWorkers } from './podWorkers.js';
 import type { ContainerEnvironment, Pod, PodVolumes, ProbeKind, Probes } from './ports.js';
+import { PullRecords } from './pullRecords.js';
 import { podCredentials } from './pullSecrets.js';
 import { ResizeActuator } from './resize/actuate.js';
 import { Allocations } from './resize/allocations.js';
 import { Resizes } from './resize/resizes.js';
 import { fetchPod } from './runtime/fetchPod.js';
 import { PodCache } from './runtime/podCache.js';
+import { livingContainers } from './runtime/runtimePod.js';
 import { RuntimeClasses } from './runtimeClasses.js';
 import { RuntimeState } from './runtimeState.js';
 import { type LogindPlace, SYSTEM_LOGIND } from './shutdown/logind.js';
@@ -100,6 +102,7 @@ export interface KubeletSurroundings {
   /** Absent where usage is not told. */
   readonly cgroupStats?: CgroupStatsPort | undefined;
   readonly events?: EventSink | undefined;
+  readonly attached?: Attached | undefined;
   /** The system's own if left out. */
   readonly logind?: LogindPlace;
   readonly log: Log;
@@ -149,7 +152,7 @@ export async function runKubelet(around: KubeletSurroundings): Promise<RunningKu
   const metrics = new KubeletMetrics({ nodeName: config.nodeName, runtimePods: () => cache.pods() });
   // Part of the machine, so that those who run a kubelet need not open it.
   const cgroupStats = around.cgroupStats ?? (cgroups && (await openCgroupStats()));
-  const collector = new StatsCollector({ config, cri, cache, pods, now, cgroupStats });
+  const collector = new StatsCollector({ config, cri, cache, pods, now, cgroupStats, log });
   const allocations = new Allocations();
   const wake = (uid: string) => workers.wake(uid);
   const statuses = new StatusManager({
@@ -182,8 +185,9 @@ export async function runKubelet(around: KubeletSurroundings): Promise<RunningKu
     node?.changed();
     for (const { metadata } of pods.all()) wake(metadata.uid);
   });
+  const pullRecords = await PullRecords.open({ config, log, now });
   const images = new ImagePuller({
-    ...{ images: cri.images, events, now },
+    ...{ images: cri.images, events, now, records: pullRecords },
     maxParallel: config.serializeImagePulls ? 1 : config.maxParallelImagePulls,
   });
   const limits = () => ({
@@ -203,6 +207,7 @@ export async function runKubelet(around: KubeletSurroundings): Promise<RunningKu
     users: new UserNamespaces({ ...config, podsOnDisk: () => parts.volumes.podsOnDisk() }),
     canMapUsers: (pod) => handlerOf(pod)?.userNamespaces === true,
     dnsOf: (pod) => dnsOf(pod, config, events),
+    attached: around.attached,
   });
   const syncer = new PodSyncer({
     ...{ config, runtime, cache, statuses, events, log, now, ticks, hostIps },
@@ -256,9 +261,11 @@ export async function runKubelet(around: KubeletSurroundings): Promise<RunningKu
     }),
     periodMs: config.housekeepingPeriodMs,
     sourcesReady: () => source.allReady(),
+    readNode: async () => node?.readNow(),
+    isAlive: (uid) => livingContainers(cache.get(uid)).length > 0,
   });
   const imageGC = new ImageGC({
-    ...{ cri, config, log, now },
+    ...{ cri, config, log, now, pullRecords },
     runtimePods: () => cache.pods(),
     imageFs: async () => (await collector.sample()).imageFs,
     failed: (message) => tellNode('Warning', 'FreeDiskSpaceFailed', message),
@@ -319,6 +326,7 @@ export async function runKubelet(around: KubeletSurroundings): Promise<RunningKu
   node?.start();
   const unfollow: (() => void)[] = [];
   const started = Promise.all([state.start(), pleg.start()]).then(async () => {
+    await pullRecords.settle(cri.images);
     if (informers !== undefined) unfollow.push(followApiserver(informers, config.nodeName, source));
     await manifests?.start();
     void url?.start();

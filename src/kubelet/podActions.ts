@@ -1,5 +1,6 @@
 // What a pod needs next, given what the runtime has of it: the kubelet's central decision. Pure.
-// Guarantees: a running container whose hash matches and whose probes hold is never touched, sandbox permitting.
+// Guarantees: a running container whose hash matches and whose probes hold is never touched, sandbox permitting; in each
+// sandbox the init containers run in order before the main ones.
 import type { V1Container, V1ResourceRequirements } from '../api/gen/types.js';
 import type { ContainerStatus } from '../cri/runtime.js';
 import {
@@ -12,7 +13,7 @@ import {
 } from './names.js';
 import type { Pod, ProbeKind } from './ports.js';
 import { changedAmounts, needsRestart } from './resize/amounts.js';
-import { isRunning, latest, type RuntimePod } from './runtime/runtimePod.js';
+import { isRunning, latest, latestHere, type RuntimePod } from './runtime/runtimePod.js';
 
 export interface ContainerKill {
   readonly container: V1Container;
@@ -171,7 +172,8 @@ function actionsForNewSandbox(pod: Pod, status: RuntimePod, attempt: number): Po
   const policy = pod.spec.restartPolicy ?? 'Always';
   const finished = (container: V1Container) => {
     const run = latest(status, container.name);
-    return run?.state === 'CONTAINER_EXITED' && run.exitCode === 0 && policy === 'OnFailure';
+    const runsOnce = (container.restartPolicy ?? policy) === 'OnFailure';
+    return run?.state === 'CONTAINER_EXITED' && run.exitCode === 0 && runsOnce;
   };
   const toStart = pod.spec.containers.filter((container) => !finished(container));
   // With Never, a pod whose containers have run once is not begun again because its sandbox went away.
@@ -210,9 +212,9 @@ function initActions(facts: PodFacts): InitActions {
   const kill: ContainerKill[] = [];
   const resize: ContainerResize[] = [];
   // Main containers of this sandbox exist only once initialisation was over: it is not done twice.
-  const mainsBegan = pod.spec.containers.some(({ name }) => latest(status, name) !== undefined);
+  const mainsBegan = pod.spec.containers.some(({ name }) => latestHere(status, name) !== undefined);
   for (const container of pod.spec.initContainers ?? []) {
-    const run = latest(status, container.name);
+    const run = latestHere(status, container.name);
     if (isRestartable(container)) {
       const decision = decide(facts, container);
       start.push(...decision.start);

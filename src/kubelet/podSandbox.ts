@@ -17,6 +17,9 @@ import { sandboxIps } from './runtime/runtimePod.js';
 import type { RuntimeClasses } from './runtimeClasses.js';
 import { podDir } from './volumes/files.js';
 
+/** Told of a pod's addresses before any of its containers starts; what it waits for, they wait for. */
+export type Attached = (pod: Pod, ips: readonly string[]) => Promise<void>;
+
 export interface PodSandboxesOptions {
   readonly config: KubeletConfig;
   readonly runtime: RuntimeService;
@@ -28,6 +31,7 @@ export interface PodSandboxesOptions {
   readonly classes: RuntimeClasses;
   readonly events: EventSink;
   readonly hostIps: () => readonly string[];
+  readonly attached: Attached | undefined;
   readonly dnsOf: (pod: Pod) => Promise<NonNullable<PodSandboxConfig['dnsConfig']>>;
 }
 
@@ -52,7 +56,9 @@ export class PodSandboxes {
       this.prepare(pod),
     ]);
     const id = createSandbox || sandboxId === undefined ? await this.create(pod, config) : sandboxId;
-    return { id, config, podIps: await this.podIps(pod, id) };
+    const podIps = await this.podIps(pod, id);
+    await abortable(this.options.attached?.(pod, podIps) ?? Promise.resolve(), signal);
+    return { id, config, podIps };
   }
 
   private async prepare(pod: Pod): Promise<void> {

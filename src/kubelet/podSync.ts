@@ -3,13 +3,15 @@
 import { availableParallelism } from 'node:os';
 import type { V1Container, V1PodStatus } from '../api/gen/types.js';
 import type { Log } from '../api/log.js';
-import type { AuthConfig, ContainerStatus, RuntimeService } from '../cri/runtime.js';
+import type { ContainerStatus, RuntimeService } from '../cri/runtime.js';
 import type { KubeletConfig } from './config.js';
 import type { Killer } from './container/killer.js';
 import type { ContainerStarter } from './container/starter.js';
 import { KubeletError, messageOf } from './error.js';
 import type { EventSink } from './events.js';
 import { makeGate } from './gate.js';
+import type { PullCredential } from './imageAccess.js';
+import { removeContainerLog } from './logs/containerLog.js';
 import { ephemeralContainers, isRestartable, podText } from './names.js';
 import { computePodActions, type PodActions, restartsAll } from './podActions.js';
 import type { PodSandboxes } from './podSandbox.js';
@@ -42,7 +44,7 @@ export interface PodSyncOptions {
   readonly hostIps: () => readonly string[];
   /** Undefined when pods may have their own network. */
   readonly networkProblem: () => string | undefined;
-  readonly pullSecretsOf: (pod: Pod, container: V1Container) => Promise<readonly AuthConfig[]>;
+  readonly pullSecretsOf: (pod: Pod, container: V1Container) => Promise<readonly PullCredential[]>;
 }
 
 const FIRST_INIT_WAIT_MS = 20;
@@ -115,6 +117,22 @@ export class PodSyncer implements PodSync {
     resizes.forget(uid);
     // The worker is finished when this returns; only then may the API forget the pod.
     if (pod !== undefined) setImmediate(() => statuses.flush(uid));
+  }
+
+  async erase(uid: string): Promise<void> {
+    const { cache, runtime, volumes, statuses, config } = this.options;
+    const { containers, sandboxes } = await cache.refresh(uid);
+    for (const { id, logPath } of containers) {
+      await runtime.removeContainer(id);
+      await removeContainerLog(logPath, config.podLogsDir);
+    }
+    for (const { id } of sandboxes) {
+      await runtime.stopPodSandbox(id);
+      await runtime.removePodSandbox(id);
+    }
+    await volumes.remove(uid);
+    statuses.remove(uid);
+    await cache.refresh(uid);
   }
 
   private async syncOnce(pod: Pod, signal: AbortSignal): Promise<SyncOutcome> {
@@ -244,12 +262,17 @@ export class PodSyncer implements PodSync {
 
   /** Forgets runs that have ended, so that the pod's next look begins with its first container. Answers when that is. */
   private async beginAgain(pod: Pod, runs: readonly ContainerStatus[]): Promise<number> {
-    const { runtime, statuses, starter } = this.options;
+    const { runtime, statuses, starter, config } = this.options;
     if (runs.length > 0) {
       // What is gone from the runtime is remembered here: how often each ran, and how it ended.
       statuses.set(pod, withNextRun(pod, statuses.get(pod)));
       starter.remember(pod, runs);
-      await Promise.all(runs.map(({ id }) => runtime.removeContainer(id)));
+      await Promise.all(
+        runs.map(async ({ id, logPath }) => {
+          await runtime.removeContainer(id);
+          await removeContainerLog(logPath, config.podLogsDir);
+        }),
+      );
     }
     return FIRST_INIT_WAIT_MS;
   }

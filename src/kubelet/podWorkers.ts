@@ -1,5 +1,6 @@
 // One worker a pod: one sync at a time, the newest wish wins, and a pod goes only forward to its end.
-// Guarantees: a pod that hangs delays no other; sync, terminating, terminated are passed in this order and once.
+// Guarantees: a pod that hangs delays no other; sync, terminating, terminated are passed in this order and once; one that
+// its source takes away and gives back begins anew after its end.
 import type { Log } from '../api/log.js';
 import { messageOf } from './error.js';
 import { isStatic } from './names.js';
@@ -11,6 +12,8 @@ export interface PodFailure {
   readonly message: string;
   /** The kubelet ends it for the node's sake: its condition DisruptionTarget says so. */
   readonly isDisruption?: boolean;
+  /** What that condition says, where it is not `message`. */
+  readonly disruptionMessage?: string;
 }
 
 export interface SyncOutcome {
@@ -32,9 +35,11 @@ export interface PodSync {
   sync(pod: Pod, signal: AbortSignal): Promise<SyncOutcome>;
   terminating(uid: string, pod: Pod | undefined, termination: PodTermination): Promise<void>;
   terminated(uid: string, pod: Pod | undefined, failure: PodFailure | undefined): Promise<void>;
+  /** Removes every trace of a pod that has ended, so that another of its uid can begin. */
+  erase(uid: string): Promise<void>;
 }
 
-type Phase = 'sync' | 'terminating' | 'terminated' | 'finished';
+type Phase = 'sync' | 'terminating' | 'terminated' | 'erasing' | 'finished';
 
 interface Worker {
   readonly uid: string;
@@ -42,6 +47,10 @@ interface Worker {
   phase: Phase;
   graceSeconds: number | undefined;
   failure: PodFailure | undefined;
+  /** No source has the pod any more. */
+  isRemoved: boolean;
+  /** What a source gave back meanwhile under the same uid: that of a static pod is the hash of its manifest. */
+  successor: Pod | undefined;
   wanted: boolean;
   running: boolean;
   failures: number;
@@ -64,6 +73,12 @@ export class PodWorkers {
   /** A pod that is to run, in its newest form. Starts its end when it is marked for deletion. */
   update(pod: Pod): void {
     const worker = this.workers.get(pod.metadata.uid) ?? this.begin(pod.metadata.uid, pod);
+    if (worker.isRemoved && pod.metadata.deletionTimestamp === undefined) {
+      worker.successor = pod;
+      if (worker.phase === 'finished') worker.phase = 'erasing';
+      this.wake(worker.uid);
+      return;
+    }
     worker.pod = pod;
     if (pod.metadata.deletionTimestamp !== undefined)
       this.terminate(pod.metadata.uid, { graceSeconds: pod.metadata.deletionGracePeriodSeconds });
@@ -76,9 +91,19 @@ export class PodWorkers {
     {
       graceSeconds,
       failure,
-    }: { readonly graceSeconds?: number | undefined; readonly failure?: PodFailure } = {},
+      isRemoved = false,
+    }: {
+      readonly graceSeconds?: number | undefined;
+      readonly failure?: PodFailure;
+      /** No source has it. */
+      readonly isRemoved?: boolean;
+    } = {},
   ): void {
     const worker = this.workers.get(uid) ?? this.begin(uid, undefined);
+    if (isRemoved) {
+      worker.isRemoved = true;
+      worker.successor = undefined;
+    }
     const shorter =
       graceSeconds !== undefined && (worker.graceSeconds === undefined || graceSeconds < worker.graceSeconds);
     if (worker.phase === 'sync') worker.failure = failure;
@@ -105,7 +130,7 @@ export class PodWorkers {
     for (const worker of [...this.workers.values()]) {
       if (isWanted(worker.uid)) continue;
       if (worker.phase === 'finished') this.workers.delete(worker.uid);
-      else this.terminate(worker.uid);
+      else this.terminate(worker.uid, { isRemoved: true });
     }
   }
 
@@ -130,7 +155,7 @@ export class PodWorkers {
   /** Its containers are gone, or never were begun. */
   isStopped(uid: string): boolean {
     const phase = this.workers.get(uid)?.phase;
-    return phase === undefined || phase === 'terminated' || phase === 'finished';
+    return phase !== 'sync' && phase !== 'terminating';
   }
 
   /** Lets what is under way end by itself; containers go on running. */
@@ -149,6 +174,8 @@ export class PodWorkers {
       phase: 'sync',
       graceSeconds: undefined,
       failure: undefined,
+      isRemoved: false,
+      successor: undefined,
       wanted: false,
       running: false,
       failures: 0,
@@ -214,9 +241,16 @@ export class PodWorkers {
       worker.wanted = true;
       return undefined;
     }
-    await this.work.terminated(uid, worker.pod, worker.failure);
-    worker.phase = 'finished';
-    this.wakeSuccessors(worker);
+    if (worker.phase === 'terminated') {
+      await this.work.terminated(uid, worker.pod, worker.failure);
+      worker.phase = worker.successor === undefined ? 'finished' : 'erasing';
+      worker.wanted = true;
+    } else {
+      await this.work.erase(uid);
+      worker.phase = 'finished';
+      if (worker.successor !== undefined) this.begin(uid, worker.successor);
+    }
+    if (worker.phase === 'finished') this.wakeSuccessors(worker);
     return undefined;
   }
 
@@ -229,7 +263,8 @@ export class PodWorkers {
     );
   }
 
-  private wakeSuccessors({ pod }: Worker): void {
+  private wakeSuccessors({ uid, pod, successor }: Worker): void {
+    if (successor !== undefined) this.wake(uid);
     if (pod === undefined || !isStatic(pod)) return;
     for (const other of this.workers.values())
       if (other.phase === 'sync' && sameName(other.pod, pod)) this.wake(other.uid);

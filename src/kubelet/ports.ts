@@ -9,8 +9,10 @@ export type Pod = Stored<V1Pod>;
 export interface PodVolumes {
   /** Makes every volume of the pod ready and its contents current; answers the host path by volume name. */
   setUp(pod: Pod): Promise<ReadonlyMap<string, string>>;
-  /** Unmounts and removes all of a pod's volumes; also for a pod that only the disk still knows. */
+  /** Unmounts and removes all of a pod's volumes. What its containers had to say stays for as long as the pod is known. */
   tearDown(podUid: string): Promise<void>;
+  /** Removes all that the disk has of a pod, also of one that only the disk still knows. */
+  remove(podUid: string): Promise<void>;
   /** Pods that have a directory, for clean-up of those that are gone. */
   podsOnDisk(): Promise<readonly string[]>;
 }

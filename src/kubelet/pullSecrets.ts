@@ -1,7 +1,9 @@
 // Credentials for a registry out of imagePullSecrets.
 // Guarantees: a secret that cannot be read is passed over; nothing of its contents is ever in a message.
+import { createHash } from 'node:crypto';
 import type { V1Secret } from '../api/gen/types.js';
 import type { AuthConfig } from '../cri/runtime.js';
+import type { PullCredential } from './imageAccess.js';
 import type { Pod } from './ports.js';
 
 interface Entry {
@@ -17,7 +19,7 @@ export async function podCredentials(
   pod: Pod,
   image: string,
   secretOf: (pod: Pod, name: string) => Promise<V1Secret | undefined>,
-): Promise<readonly AuthConfig[]> {
+): Promise<readonly PullCredential[]> {
   const names = (pod.spec.imagePullSecrets ?? []).flatMap(({ name }) => (name === undefined ? [] : [name]));
   if (names.length === 0) return [];
   const secrets = await Promise.all(names.map((name) => secretOf(pod, name)));
@@ -28,20 +30,26 @@ export async function podCredentials(
 }
 
 /** The credentials that fit the image, those with the longest matching path first. */
-export function credentialsFor(image: string, secrets: readonly V1Secret[]): AuthConfig[] {
+export function credentialsFor(image: string, secrets: readonly V1Secret[]): PullCredential[] {
   const found = secrets.flatMap((secret) =>
-    Object.entries(entriesOf(secret)).filter(([registry]) => matches(registry, image)),
+    Object.entries(entriesOf(secret))
+      .filter(([registry]) => matches(registry, image))
+      .map(([registry, entry]) => ({ registry, credential: credentialOf(secret, entry) })),
   );
-  return (
-    found
-      .sort(([a], [b]) => b.length - a.length)
-      // Without the server's address: runtimes read it as a URL, and ignore or refuse credentials of a bare host.
-      .map(([, entry]) => ({
-        ...userOf(entry),
-        ...(entry.identitytoken === undefined ? {} : { identityToken: entry.identitytoken }),
-        ...(entry.registrytoken === undefined ? {} : { registryToken: entry.registrytoken }),
-      }))
-  );
+  return found.sort((a, b) => b.registry.length - a.registry.length).map(({ credential }) => credential);
+}
+
+function credentialOf({ metadata: { uid = '', namespace = '', name = '' } = {} }: V1Secret, entry: Entry) {
+  // Without the server's address: runtimes read it as a URL, and ignore or refuse credentials of a bare host.
+  const auth: AuthConfig = {
+    ...userOf(entry),
+    ...(entry.identitytoken === undefined ? {} : { identityToken: entry.identitytoken }),
+    ...(entry.registrytoken === undefined ? {} : { registryToken: entry.registrytoken }),
+  };
+  const { username, password, auth: whole, identityToken, registryToken } = auth;
+  const parts = JSON.stringify([username, password, whole, identityToken, registryToken]);
+  const credentialHash = createHash('sha256').update(parts).digest('hex');
+  return { auth, secret: { uid, namespace, name, credentialHash } };
 }
 
 function entriesOf({ type, data = {} }: V1Secret): Readonly<Record<string, Entry>> {
@@ -78,5 +86,48 @@ function matches(registry: string, image: string): boolean {
   const full = hasHost ? image : `index.docker.io/${image}`;
   const normal = full.replace(/^docker\.io\//, 'index.docker.io/');
   const against = wanted.replace(/^docker\.io(?=\/|$)/, 'index.docker.io');
-  return normal === against || normal.startsWith(`${against}/`) || normal.startsWith(`${against}:`);
+  const [host, path] = split(normal);
+  const [hosts, within] = split(against);
+  if (!matchesHost(hosts, host)) return false;
+  return within === '' || path === within || path.startsWith(`${within}/`) || path.startsWith(`${within}:`);
+}
+
+function split(reference: string): [host: string, path: string] {
+  const slash = reference.indexOf('/');
+  return slash === -1 ? [reference, ''] : [reference.slice(0, slash), reference.slice(slash + 1)];
+}
+
+/** Part by part, so that a `*` stands for one name of the domain; the port is no pattern. */
+function matchesHost(pattern: string, host: string): boolean {
+  const [names, port] = pattern.split(':');
+  const [own, ownPort] = host.split(':');
+  const patterns = (names ?? '').split('.');
+  const parts = (own ?? '').split('.');
+  return (
+    port === ownPort &&
+    patterns.length === parts.length &&
+    patterns.every((one, index) => matchesGlob(one, parts[index] ?? ''))
+  );
+}
+
+/** `*` is any text and `?` any character. Goes back to the last `*` only, so its time is at most the lengths' product. */
+function matchesGlob(glob: string, text: string): boolean {
+  let at = 0;
+  let star = -1;
+  let resume = 0;
+  for (let index = 0; index < text.length; ) {
+    if (glob[at] === '*') {
+      star = at++;
+      resume = index;
+    } else if (glob[at] === '?' || glob[at] === text[index]) {
+      at++;
+      index++;
+    } else if (star === -1) return false;
+    else {
+      at = star + 1;
+      index = ++resume;
+    }
+  }
+  while (glob[at] === '*') at++;
+  return at === glob.length;
 }

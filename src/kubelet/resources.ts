@@ -44,8 +44,13 @@ export function oomScoreAdj(spec: V1PodSpec, container: V1Container, memoryCapac
   const qos = qosClassOf(spec);
   if (qos === 'Guaranteed') return -997;
   if (qos === 'BestEffort') return 1000;
-  const request = requestOf(container, 'memory') + shareOfRest(spec, 'memory');
-  const adjusted = Math.trunc(1000 - (1000 * request) / memoryCapacity);
+  const own = requestOf(container, 'memory');
+  // A sidecar outlives every container that it serves.
+  const served = spec.containers.map((one) => requestOf(one, 'memory'));
+  const isSidecar = isRestartable(container) && spec.initContainers?.includes(container) === true;
+  const request = (isSidecar ? Math.max(own, Math.min(...served)) : own) + shareOfRest(spec, 'memory');
+  // In whole numbers, as Kubernetes divides.
+  const adjusted = 1000 - Math.trunc((1000 * request) / memoryCapacity);
   // 3 keeps a small distance to guaranteed pods, 999 one to best-effort ones.
   return Math.min(999, Math.max(3, adjusted));
 }
@@ -155,6 +160,9 @@ export function podCgroupResources(
 
 const partsOf = ({ initContainers = [], containers }: V1PodSpec) =>
   [...initContainers, ...containers].map(({ resources }) => resources);
+
+/** In bytes, what the processes of a pod may have together; 0 where it has no limit. */
+export const podMemoryLimit = (spec: V1PodSpec) => podLimit(spec, 'memory');
 
 /** 0 when a container has no limit, since then the pod has none, unless it has one as a whole. Overhead comes on top. */
 function podLimit(spec: V1PodSpec, name: 'cpu' | 'memory'): number {

@@ -1,17 +1,20 @@
 // The kubelet's heart: takes the sources' changes in order and hands each pod to its worker.
-// Guarantees: nothing here waits; a pod that is refused gets its status and is never begun.
+// Guarantees: nothing here waits; a pod that is refused gets its status and is never begun, and one that runs already is
+// ended first; a critical pod that finds no room gets it.
 
 import { qosClassOf } from '../api/kinds/pod/qos.js';
 import type { Log } from '../api/log.js';
-import { type NodeFacts, refusalOf, shortage } from './admission.js';
+import { type NodeFacts, refusalOf, shortage, shortages } from './admission.js';
 import { messageOf } from './error.js';
 import type { EventSink } from './events.js';
+import { isCritical } from './eviction/rank.js';
 import type { Housekeeping } from './housekeeping.js';
 import type { MirrorPods } from './mirrorPods.js';
-import { isMirror } from './names.js';
+import { isMirror, podText } from './names.js';
 import type { PodManager } from './podManager.js';
 import type { PodFailure, PodWorkers } from './podWorkers.js';
 import type { Pod } from './ports.js';
+import { podsToPreempt } from './preemption.js';
 import type { Allocations } from './resize/allocations.js';
 import { summaryOf } from './resize/amounts.js';
 import type { PodUpdate } from './sources/podConfig.js';
@@ -31,10 +34,28 @@ export interface SyncLoopOptions {
   readonly housekeeping: Housekeeping;
   readonly periodMs: number;
   readonly sourcesReady: () => boolean;
+  /** Reads labels and taints of the node anew. */
+  readonly readNode: () => Promise<void>;
+  /** Something of this pod runs. */
+  readonly isAlive: (uid: string) => boolean;
 }
+
+/** Reasons of refusals that another state of the node would take away. */
+const OF_THE_NODE = new Set(['NodeAffinity', 'TaintToleration']);
+
+const PREEMPTED: PodFailure = {
+  reason: 'Preempting',
+  message: 'Preempted in order to admit critical pod',
+  isDisruption: true,
+  disruptionMessage: 'Pod was preempted by Kubelet to accommodate a critical pod.',
+};
 
 export class SyncLoop {
   private readonly refused = new Set<string>();
+  /** Whether they are taken is known when the node has been read anew. */
+  private readonly asking = new Set<string>();
+  /** They end, and what they hold belongs to another. */
+  private readonly preempted = new Set<string>();
   private timer: NodeJS.Timeout | undefined;
 
   constructor(private readonly options: SyncLoopOptions) {}
@@ -59,17 +80,26 @@ export class SyncLoop {
     if (ordered.some(isMirror) || op !== 'RECONCILE') this.mirror();
   }
 
-  private put(pod: Pod): void {
+  private put(pod: Pod, wasAsked = false): void {
     const { pods, workers, statuses } = this.options;
-    const isNew = pods.get(pod.metadata.uid) === undefined;
+    const isNew = wasAsked || pods.get(pod.metadata.uid) === undefined;
     pods.set(pod);
+    if (this.asking.has(pod.metadata.uid)) return; // the newest is taken when the node is known
     if (isMirror(pod)) {
       const shown = pods.staticOf(pod);
       if (shown !== undefined) statuses.flush(shown.metadata.uid);
       return;
     }
     if (isNew && pod.metadata.deletionTimestamp === undefined && !hasEnded(pod)) {
-      const refusal = refusalOf(pod, this.taken(pod), this.options.node());
+      const refusal = this.admit(pod);
+      if (refusal !== undefined && !wasAsked && OF_THE_NODE.has(refusal.reason)) {
+        this.askNode(pod);
+        return;
+      }
+      if (refusal !== undefined && this.options.isAlive(pod.metadata.uid)) {
+        this.end(pod, refusal);
+        return;
+      }
       if (refusal !== undefined) this.refuse(pod, refusal);
     }
     if (this.refused.has(pod.metadata.uid) && pod.metadata.deletionTimestamp === undefined) return;
@@ -120,19 +150,70 @@ export class SyncLoop {
     const { pods, workers } = this.options;
     pods.remove(pod);
     if (isMirror(pod)) return;
+    this.asking.delete(pod.metadata.uid);
     this.refused.delete(pod.metadata.uid);
+    this.preempted.delete(pod.metadata.uid);
     this.options.allocations.forget(pod.metadata.uid);
     // Gone from its source: a forced deletion, or a manifest taken away.
-    if (workers.knows(pod.metadata.uid)) workers.terminate(pod.metadata.uid);
+    if (workers.knows(pod.metadata.uid)) workers.terminate(pod.metadata.uid, { isRemoved: true });
   }
 
-  private refuse(pod: Pod, { reason, message }: PodFailure): void {
-    const { statuses, events, log, now } = this.options;
-    this.refused.add(pod.metadata.uid);
+  /** Who placed the pod may know of labels and taints that this kubelet has not heard of yet. */
+  private askNode({ metadata: { uid } }: Pod): void {
+    this.asking.add(uid);
+    const ended = () => {
+      const pod = this.options.pods.get(uid);
+      if (this.asking.delete(uid) && pod !== undefined) this.put(pod, true);
+    };
+    this.options.readNode().then(ended, (error: unknown) => {
+      this.options.log.warn('cannot read the node', { error: messageOf(error) });
+      ended();
+    });
+  }
+
+  /** Why the node does not take the pod. Others may have to go for one that it cannot do without. */
+  private admit(pod: Pod): PodFailure | undefined {
+    const { workers, events, node, log } = this.options;
+    const others = this.taken(pod);
+    const refusal = refusalOf(pod, others, node());
+    const missing = refusal === undefined || !isCritical(pod) ? [] : shortages(pod, others, node());
+    // Ports, labels and all else are asked for before: none of them is made free by others.
+    if (missing.length === 0 || refusal?.reason !== `OutOf${missing[0]?.name}`) return refusal;
+    const victims = podsToPreempt(pod, others, missing);
+    for (const victim of victims ?? []) {
+      log.info('a pod makes room for a critical one', { pod: podText(victim), critical: podText(pod) });
+      const { reason, message } = PREEMPTED;
+      events.event(victim, { type: 'Warning', reason, message });
+      this.preempted.add(victim.metadata.uid);
+      workers.terminate(victim.metadata.uid, { failure: PREEMPTED });
+    }
+    return victims === undefined ? refusal : undefined;
+  }
+
+  /** It runs since before this kubelet began: it has failed when its containers have ended. */
+  private end(pod: Pod, { reason, message }: PodFailure): void {
+    const { workers, allocations } = this.options;
+    this.tellRefusal(pod, { reason, message });
+    allocations.take(pod);
+    workers.update(allocations.of(pod));
+    workers.terminate(pod.metadata.uid, { failure: { reason, message: `Pod was rejected: ${message}` } });
+  }
+
+  private tellRefusal(pod: Pod, { reason, message }: PodFailure): void {
+    const { events, log } = this.options;
     log.warn('the node refuses a pod', { pod: pod.metadata.name, reason, message });
     events.event(pod, { type: 'Warning', reason, message });
+  }
+
+  private refuse(pod: Pod, refusal: PodFailure): void {
+    const { statuses, now } = this.options;
+    const { reason, message } = refusal;
+    this.refused.add(pod.metadata.uid);
+    this.tellRefusal(pod, refusal);
+    const { generation } = pod.metadata;
     statuses.set(pod, {
       ...pod.status,
+      ...(generation === undefined ? {} : { observedGeneration: generation }),
       phase: 'Failed',
       reason,
       message: `Pod was rejected: ${message}`,
@@ -151,6 +232,7 @@ export class SyncLoop {
         (pod) =>
           pod.metadata.uid !== but.metadata.uid &&
           !this.refused.has(pod.metadata.uid) &&
+          !this.preempted.has(pod.metadata.uid) &&
           !hasEnded({ ...pod, status: statuses.get(pod) }),
       );
   }

@@ -26,6 +26,7 @@ const SERVER_DEFAULTS: ServerSettings = {
   serverTLSBootstrap: false,
   loggingFormat: 'text',
   logVerbosity: 0,
+  oomScoreAdj: -999,
 };
 
 type Values = Map<Field['target'], unknown>;
@@ -110,7 +111,7 @@ const PATHS = [...FIELDS.flatMap(({ path }) => path ?? []), ...Object.keys(FIXED
 const ZERO_IS_DEFAULT: ReadonlySet<string> = new Set([
   ...['fileCheckFrequency', 'httpCheckFrequency', 'syncFrequency', 'nodeStatusUpdateFrequency'],
   ...['nodeStatusReportFrequency', 'imageMinimumGCAge', 'evictionPressureTransitionPeriod'],
-  ...['containerRuntimeEndpoint', 'containerLogMonitorInterval'],
+  ...['containerRuntimeEndpoint', 'containerLogMonitorInterval', 'imagePullCredentialsVerificationPolicy'],
 ]);
 
 const isDefault = (path: string, given: unknown): boolean =>

@@ -2,6 +2,7 @@
 // Guarantees: a field stands here once; what it is called in the file, on the command line and in the code is one row.
 import { LOG_FORMATS, type LogFormat } from '../../api/log.js';
 import type { KubeletConfig } from '../config.js';
+import { VERIFICATION_POLICIES } from '../imageAccess.js';
 import { CIPHER_SUITES } from '../server/cipherSuites.js';
 import * as is from './values.js';
 
@@ -22,6 +23,8 @@ export interface ServerSettings {
   readonly loggingFormat: LogFormat;
   /** What -v says where it is not given. */
   readonly logVerbosity: number;
+  /** What the kernel's killer is told of this process. */
+  readonly oomScoreAdj: number;
 }
 
 export interface Field {
@@ -90,6 +93,13 @@ export const FIELDS: readonly Field[] = [
   row('imageGCLowThresholdPercent', 'image-gc-low-threshold', 'imageGCLowThresholdPercent', PERCENT),
   row('imageMinimumGCAge', 'minimum-image-ttl-duration', 'imageMinimumGCAge', is.durationOrZero),
   row('imageMaximumGCAge', undefined, 'imageMaximumGCAge', is.durationOrZero),
+  row(
+    'imagePullCredentialsVerificationPolicy',
+    undefined,
+    'imagePullCredentialsVerificationPolicy',
+    is.oneOf(...VERIFICATION_POLICIES),
+  ),
+  row('preloadedImagesVerificationAllowlist', undefined, 'preloadedImagesVerificationAllowlist', is.textList),
   row('containerLogMaxSize', 'container-log-max-size', 'containerLogMaxBytes', is.bytes),
   row('containerLogMaxFiles', 'container-log-max-files', 'containerLogMaxFiles', is.integer(2, 1000)),
   row('containerLogMonitorInterval', undefined, 'containerLogMonitorIntervalMs', is.positiveDuration),
@@ -123,5 +133,6 @@ export const FIELDS: readonly Field[] = [
   row('serverTLSBootstrap', 'rotate-server-certificates', 'serverTLSBootstrap', is.boolean),
   row('logging.format', 'logging-format', 'loggingFormat', is.oneOf(...LOG_FORMATS)),
   row('logging.verbosity', undefined, 'logVerbosity', COUNT),
+  row('oomScoreAdj', 'oom-score-adj', 'oomScoreAdj', is.integer(-1000, 1000)),
   row('containerRuntimeEndpoint', 'container-runtime-endpoint', 'containerRuntimeEndpoint', is.text),
 ];

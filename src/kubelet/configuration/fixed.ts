@@ -75,9 +75,6 @@ export const FIXED: Readonly<Record<string, readonly unknown[]>> = {
   mergeDefaultEvictionSettings: OFF,
   staticPodURLHeader: [{}],
   showHiddenMetricsForVersion: NONE,
-  // An image on the node serves every pod that may run there.
-  imagePullCredentialsVerificationPolicy: ['NeverVerify'],
-  preloadedImagesVerificationAllowlist: [[]],
   'authentication.webhook.cacheTTL': ['0s', '2m', '2m0s'],
   'authorization.webhook.cacheAuthorizedTTL': ['0s', '5m', '5m0s'],
   'authorization.webhook.cacheUnauthorizedTTL': ['0s', '30s'],

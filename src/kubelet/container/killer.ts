@@ -1,5 +1,6 @@
 // Stopping containers and whole pods: preStop, TERM, KILL, then the sandbox.
-// Guarantees: idempotent; the grace period covers hook and TERM together; sidecars go after the containers they serve.
+// Guarantees: idempotent; the grace period covers hook and TERM together; hooks run at once, but a sidecar is sent TERM only
+// after the containers it serves have ended or the grace period has.
 import type { V1Container } from '../../api/gen/types.js';
 import type { Log } from '../../api/log.js';
 import type { ContainerStatus, RuntimeService } from '../../cri/runtime.js';
@@ -25,6 +26,12 @@ export interface KillOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+export interface ContainerKillOptions extends KillOptions {
+  readonly probe?: ProbeKind | undefined;
+  /** Before TERM it waits for this, but not beyond its grace period. */
+  readonly turn?: Promise<unknown> | undefined;
+}
+
 /** Even after a long hook a container gets this long to obey TERM. */
 const MIN_GRACE_SECONDS = 2;
 
@@ -37,17 +44,18 @@ export class Killer {
     const sidecars = (pod?.spec.initContainers ?? []).filter(isRestartable).map(({ name }) => name);
     const isSidecar = ({ metadata }: ContainerStatus) => sidecars.includes(metadata.name);
     const podIp = sandboxIps(readySandbox(runtimePod))[0];
-    const begun = this.options.now();
-    const stop = (run: ContainerStatus, graceSeconds: number) =>
-      this.killContainer(pod, run, podIp, { ...kill, graceSeconds });
-    const graceOf = (run: ContainerStatus) => kill.graceSeconds ?? graceSeconds(pod, run);
-    await Promise.all(living.filter((run) => !isSidecar(run)).map((run) => stop(run, graceOf(run))));
-    // The last sidecar started is the first to go; what is left of the grace period is theirs.
+    const stop = (run: ContainerStatus, turn?: Promise<unknown>) =>
+      this.killContainer(pod, run, podIp, { ...kill, turn });
+    const stops = living.filter((run) => !isSidecar(run)).map((run) => stop(run));
+    // The last sidecar started is the first to go.
     const ordered = living.filter(isSidecar).sort((a, b) => order(sidecars, b) - order(sidecars, a));
     for (const run of ordered) {
-      const spent = Math.ceil((this.options.now() - begun) / 1000);
-      await stop(run, Math.max(graceOf(run) === 0 ? 0 : MIN_GRACE_SECONDS, graceOf(run) - spent));
+      const turn = Promise.all(stops);
+      turn.catch(() => {}); // told below, also when the hook before it takes longer
+      stops.push(stop(run, turn));
     }
+    const failed = (await Promise.allSettled(stops)).find((one) => one.status === 'rejected');
+    if (failed !== undefined) throw failed.reason;
     // Dead ones too: a sandbox that died by itself still holds its address.
     await Promise.all(
       runtimePod.sandboxes.map(({ id }) => abortable(this.options.runtime.stopPodSandbox(id), kill.signal)),
@@ -58,7 +66,7 @@ export class Killer {
     pod: Pod | undefined,
     run: ContainerStatus,
     podIp: string | undefined,
-    kill: KillOptions & { readonly probe?: ProbeKind | undefined } = {},
+    kill: ContainerKillOptions = {},
   ): Promise<void> {
     const { runtime, events, now } = this.options;
     const { name } = run.metadata;
@@ -77,6 +85,8 @@ export class Killer {
     const begun = now();
     if (pod !== undefined && container?.lifecycle?.preStop !== undefined && grace > 0)
       await this.preStop(pod, container, run, { podIp, grace, signal: kill.signal });
+    if (kill.turn !== undefined)
+      await within(grace * 1000 - (now() - begun), abortable(kill.turn, kill.signal));
     const left = grace - Math.ceil((now() - begun) / 1000);
     const seconds = grace === 0 ? 0 : Math.max(Math.min(grace, MIN_GRACE_SECONDS), left);
     await abortable(runtime.stopContainer(run.id, seconds), kill.signal);
@@ -111,6 +121,16 @@ export class Killer {
     } finally {
       over.abort();
     }
+  }
+}
+
+/** Waits for the work, or for this long. */
+async function within(ms: number, work: Promise<unknown>): Promise<void> {
+  const over = new AbortController();
+  try {
+    await Promise.race([work, sleep(Math.max(0, ms), over.signal).catch(() => {})]);
+  } finally {
+    over.abort();
   }
 }
 

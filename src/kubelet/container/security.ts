@@ -96,9 +96,10 @@ export function containerSecurity(
 }
 
 function userOf(runAsUser: number | undefined, image: Pick<Image, 'uid' | 'username'> | undefined) {
-  const value = runAsUser ?? image?.uid?.value;
-  if (value !== undefined) return { runAsUser: { value } };
-  return image?.username ? { runAsUsername: image.username } : {};
+  const { uid, username } = image ?? {};
+  if (runAsUser === undefined && uid === undefined && username) return { runAsUsername: username };
+  // Said outright, also of an image that names nobody: runtimes take a group only beside a user.
+  return { runAsUser: { value: runAsUser ?? uid?.value ?? 0 } };
 }
 
 function refuseRoot(

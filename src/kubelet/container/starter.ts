@@ -1,11 +1,12 @@
 // One run of a container: back-off, image, configuration, create, start, postStart.
 // Guarantees: a failure is remembered as the container's waiting reason and told as an event; it never stops the others.
 import type { V1Container, V1Volume } from '../../api/gen/types.js';
-import type { AuthConfig, ContainerStatus, PodSandboxConfig, RuntimeService } from '../../cri/runtime.js';
+import type { ContainerStatus, PodSandboxConfig, RuntimeService } from '../../cri/runtime.js';
 import { abortable } from '../abort.js';
 import { BackOff } from '../backOff.js';
 import { KubeletError, type KubeletReason, messageOf } from '../error.js';
 import { type EventSink, fieldPathOf } from '../events.js';
+import type { PullCredential } from '../imageAccess.js';
 import type { ImagePuller, PulledImage } from '../images.js';
 import { containerHash, hashOf, podText, restartCountOf } from '../names.js';
 import type { ContainerEnvironment, Pod } from '../ports.js';
@@ -43,7 +44,7 @@ export interface StartRequest {
   /** Restarts the API shows; used when the runtime kept no trace of earlier runs. */
   readonly restartsShown: number;
   /** For the image of this container, or of a volume that it mounts. */
-  readonly pullSecrets: (container: V1Container) => Promise<readonly AuthConfig[]>;
+  readonly pullSecrets: (container: V1Container) => Promise<readonly PullCredential[]>;
   /** Of an ephemeral container: whose process namespace it enters. */
   readonly targetId?: string | undefined;
   /** Already on its way. */
@@ -52,6 +53,8 @@ export interface StartRequest {
 }
 
 const FIRST_BACK_OFF_MS = 10_000;
+/** How long the reason of a failed pull is shown before its back-off is. */
+const TELL_BACK_OFF_MS = 3_000;
 
 export class ContainerStarter {
   private readonly backOff: BackOff;
@@ -61,7 +64,7 @@ export class ContainerStarter {
   private readonly ends = new Map<string, readonly ContainerStatus[]>();
 
   constructor(private readonly options: StarterOptions) {
-    this.backOff = new BackOff(FIRST_BACK_OFF_MS, options.maxBackOffMs);
+    this.backOff = new BackOff(Math.min(FIRST_BACK_OFF_MS, options.maxBackOffMs), options.maxBackOffMs);
   }
 
   failuresOf(uid: string): ReadonlyMap<string, StartFailure> {
@@ -84,7 +87,7 @@ export class ContainerStarter {
   fetchImages(
     pod: Pod,
     containers: readonly V1Container[],
-    secretsOf: (pod: Pod, container: V1Container) => Promise<readonly AuthConfig[]>,
+    secretsOf: (pod: Pod, container: V1Container) => Promise<readonly PullCredential[]>,
   ): ReadonlyMap<string, Promise<PulledImage>> {
     return new Map(
       containers.map((container) => {
@@ -123,7 +126,9 @@ export class ContainerStarter {
       if (signal.aborted) throw error;
       const { reason, message } = asFailure(error);
       own.set(container.name, { reason, message });
-      return this.options.images.retryAfterMs(pod, container) || FIRST_BACK_OFF_MS;
+      const retryMs = this.options.images.retryAfterMs(pod, container) || FIRST_BACK_OFF_MS;
+      // The next look finds the image in back-off, and says so.
+      return reason === 'ErrImagePull' ? Math.min(retryMs, TELL_BACK_OFF_MS) : retryMs;
     }
   }
 

@@ -1,6 +1,7 @@
 // Ranges of the node's user and group ids for pods that have their own (hostUsers: false).
-// Guarantees: no two pods share an id with each other or with the node; a pod keeps its range over restarts of the kubelet.
-import { readFile, writeFile } from 'node:fs/promises';
+// Guarantees: no two pods share an id with each other or with the node; a pod keeps its range over restarts of the kubelet;
+// a record that cannot be understood stops no pod.
+import { readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { IdMapping } from '../../cri/runtime.js';
 import { KubeletError } from '../error.js';
@@ -27,11 +28,17 @@ export class UserNamespaces {
   /** The range of the pod, in its directory from the first time on, which must be there. */
   async rangeOf(uid: string): Promise<IdMapping> {
     this.known ??= this.recall();
-    await this.known;
+    // A disk that cannot be read now may be read for the next pod.
+    await this.known.catch((error: unknown) => {
+      this.known = undefined;
+      throw error;
+    });
     const own = this.taken.get(uid) ?? this.take(uid);
     const mapping = { hostId: own * LENGTH, containerId: 0, length: LENGTH };
     const record = { uidMappings: [mapping], gidMappings: [mapping] };
-    await writeFile(this.fileOf(uid), JSON.stringify(record), { mode: 0o600 });
+    const file = this.fileOf(uid);
+    await writeFile(`${file}.new`, JSON.stringify(record), { mode: 0o600 });
+    await rename(`${file}.new`, file);
     return mapping;
   }
 
@@ -52,16 +59,26 @@ export class UserNamespaces {
   private async recall(): Promise<void> {
     for (const uid of await this.options.podsOnDisk()) {
       const text = await readFile(this.fileOf(uid), 'utf8').catch((error: unknown) => {
-        if (isMissing(error)) return undefined;
+        if (isMissing(error)) return '';
         throw error;
       });
-      if (text === undefined) continue;
-      const { uidMappings } = JSON.parse(text) as { uidMappings: readonly IdMapping[] };
-      this.taken.set(uid, (uidMappings[0]?.hostId ?? 0) / LENGTH);
+      const number = rangeIn(text);
+      if (number !== undefined) this.taken.set(uid, number);
     }
   }
 
   private fileOf(uid: string): string {
     return path.join(podDir(this.options.rootDir, uid), FILE);
+  }
+}
+
+/** The number of the range that a record holds; undefined of one that says nothing. */
+function rangeIn(text: string): number | undefined {
+  try {
+    const { uidMappings } = JSON.parse(text) as { uidMappings: readonly IdMapping[] };
+    const number = (uidMappings[0]?.hostId ?? 0) / LENGTH;
+    return Number.isInteger(number) && number > 0 ? number : undefined;
+  } catch {
+    return undefined; // cut short by a full disk, or another's: its pod gets another range
   }
 }

@@ -6,7 +6,7 @@ import type { V1VolumeMount } from '../../api/gen/types.js';
 import type { Mount } from '../../cri/runtime.js';
 import { KubeletError } from '../error.js';
 import type { ContainerSurroundings, Pod } from '../ports.js';
-import { element, podDir } from '../volumes/files.js';
+import { CONTAINERS_DIR, element, podDir } from '../volumes/files.js';
 import type { ImageProblem } from '../volumes/imageVolume.js';
 import { bindSubPath } from '../volumes/subPath.js';
 import { expandStrictly } from './expansion.js';
@@ -58,7 +58,7 @@ export function terminationLogPath(options: {
   readonly attempt: number;
 }): string {
   const { rootDir, podUid, containerName, attempt } = options;
-  return path.join(podDir(rootDir, podUid), 'containers', element(containerName), String(attempt));
+  return path.join(podDir(rootDir, podUid), CONTAINERS_DIR, element(containerName), String(attempt));
 }
 
 async function volumeMount(request: MountRequest, mount: V1VolumeMount, index: number): Promise<Mount> {

@@ -1,5 +1,5 @@
 // The downward API's other half: a container's request or limit as a number in the unit asked for. Pure.
-// Guarantees: exact arithmetic, rounded up; a limit that is not set is what the node can give.
+// Guarantees: exact arithmetic, rounded up; a limit that is not set is the pod's own, or else what the node can give.
 import type { V1Container, V1ResourceFieldSelector } from '../../api/gen/types.js';
 import { tryParseQuantity } from '../../api/quantity.js';
 import { KubeletError } from '../error.js';
@@ -14,10 +14,11 @@ export function resourceValue(pod: Pod, selector: V1ResourceFieldSelector, alloc
   const all = [...pod.spec.containers, ...(pod.spec.initContainers ?? [])];
   const container = all.find(({ name }) => name === containerName);
   if (container === undefined) throw refused(`container ${containerName ?? ''} not found`);
-  return containerResource(container, { resource, divisor }, allocatable);
+  return containerResource(pod, container, { resource, divisor }, allocatable);
 }
 
 export function containerResource(
+  pod: Pod,
   container: V1Container,
   { resource, divisor }: { readonly resource: string; readonly divisor?: string | undefined },
   allocatable: Resources,
@@ -29,7 +30,8 @@ export function containerResource(
   )
     throw refused(`unsupported container resource : ${resource}`);
   const set = container.resources?.[list]?.[name];
-  const quantity = set ?? (list === 'limits' ? allocatable[name] : undefined) ?? '0';
+  const whole = name === 'cpu' || name === 'memory' ? pod.spec.resources?.limits?.[name] : undefined;
+  const quantity = set ?? (list === 'limits' ? (whole ?? allocatable[name]) : undefined) ?? '0';
   const value = tryParseQuantity(quantity)?.nanos;
   const unit = tryParseQuantity(divisor ?? '0')?.nanos ?? 0n;
   if (value === undefined)

@@ -83,7 +83,7 @@ async function referredValue(
   if (resourceFieldRef) {
     return resourceFieldRef.containerName
       ? resourceValue(pod, resourceFieldRef, allocatable)
-      : containerResource(container, resourceFieldRef, allocatable);
+      : containerResource(pod, container, resourceFieldRef, allocatable);
   }
   if (fileKeyRef) return fileValue(fileKeyRef, volumeFile);
   const ref = configMapKeyRef ?? secretKeyRef;

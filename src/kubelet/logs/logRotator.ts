@@ -1,5 +1,6 @@
 // Keeps containers' logs within their size: renames, has the runtime open a new file, compresses what is older.
-// Guarantees: no line is lost, since the runtime goes on writing to the renamed file until it has opened the next.
+// Guarantees: no line is lost, since the runtime goes on writing to the renamed file until it has opened the next; what a
+// crash left half done is finished in the next round.
 import { createReadStream, createWriteStream } from 'node:fs';
 import { lstat, readdir, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
@@ -9,6 +10,7 @@ import type { Log } from '../../api/log.js';
 import type { ContainerStatus, RuntimeService } from '../../cri/runtime.js';
 import type { KubeletConfig } from '../config.js';
 import { messageOf } from '../error.js';
+import { isMissing } from '../volumes/files.js';
 import { planRotation, rotatedName } from './rotation.js';
 
 export interface LogRotatorOptions {
@@ -43,12 +45,14 @@ export class LogRotator {
 
   /** Looks at every log once; one that cannot be rotated is tried again the next time. */
   async round(): Promise<void> {
-    const { config, running, log } = this.options;
+    const { config, runtime, running, log } = this.options;
     for (const run of running())
       try {
         if (!run.logPath.startsWith(`${config.podLogsDir}/`)) continue;
-        const found = await lstat(run.logPath).catch(() => undefined); // not there yet
-        if (found?.isFile() === true && found.size >= config.containerLogMaxBytes) await this.rotate(run);
+        const found = await lstat(run.logPath).catch(undefinedIfMissing);
+        // A kubelet that ended between renaming and reopening left the runtime at the renamed file.
+        if (found === undefined) await runtime.reopenContainerLog(run.id);
+        else if (found.isFile() && found.size >= config.containerLogMaxBytes) await this.rotate(run);
       } catch (error) {
         log.warn('cannot rotate a log', { file: run.logPath, error: messageOf(error) });
       }
@@ -71,6 +75,10 @@ export class LogRotator {
       throw error;
     }
   }
+}
+
+function undefinedIfMissing(error: unknown): undefined {
+  if (!isMissing(error)) throw error;
 }
 
 async function compressLog(file: string): Promise<void> {

@@ -38,6 +38,9 @@ export class NodeManager {
   private wake: (() => void) | undefined;
   private wanted = false;
   private hasTold = false;
+  /** The uid of the node that the lease names. */
+  private leaseOwner: string | undefined;
+  private reading: Promise<void> | undefined;
 
   constructor(private readonly options: NodeManagerOptions) {}
 
@@ -51,6 +54,15 @@ export class NodeManager {
 
   current(): Stored<V1Node> | undefined {
     return this.node;
+  }
+
+  /** Reads the node anew; who asks meanwhile gets the answer of a later request. */
+  async readNow(): Promise<void> {
+    await this.reading?.catch(() => {}); // that one began too early for this caller
+    this.reading ??= this.readAgain().finally(() => {
+      this.reading = undefined;
+    });
+    await this.reading;
   }
 
   /** Something changed that the node's status shows: look now. */
@@ -170,18 +182,20 @@ export class NodeManager {
       leaseDurationSeconds: config.nodeLeaseDurationSeconds,
       renewTime: apiMicroTime(now()),
     };
+    const uid = this.node?.metadata.uid;
+    const owner = uid && {
+      ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name: config.nodeName, uid }],
+    };
+    // The first may be written before the node is registered: the next one says whose it is.
+    const metadata = owner && uid !== this.leaseOwner ? { metadata: owner } : {};
     try {
-      await leases.patch(name, 'merge', { spec });
+      await leases.patch(name, 'merge', { ...metadata, spec });
     } catch (error) {
       if (!ApiError.is(error, 'NotFound')) throw error;
-      const owner = this.node && {
-        ownerReferences: [
-          { apiVersion: 'v1', kind: 'Node', name: config.nodeName, uid: this.node.metadata.uid },
-        ],
-      };
-      const metadata = { ...name, ...owner };
-      await leases.create({ apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata, spec });
+      const whole = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', spec };
+      await leases.create({ ...whole, metadata: { ...name, ...(owner || {}) } });
     }
+    this.leaseOwner = uid;
   }
 }
 

@@ -1,5 +1,5 @@
 // HTTP GET as Kubernetes asks containers: probes, and the fetching that hooks share with them.
-// Guarantees: one connection of its own, closed at the end; reads at most 10 KiB; never longer than its time.
+// Guarantees: one connection of its own, closed at the end; reads at most 10 KiB of the body; never longer than its time.
 import http from 'node:http';
 import https from 'node:https';
 import type { V1HTTPHeader } from '../../api/gen/types.js';
@@ -8,6 +8,8 @@ import type { ProbeAnswer } from './result.js';
 
 const MAX_BODY_BYTES = 10 * 1024;
 const MAX_REDIRECTS = 10;
+/** As much as Go's clients read. */
+const MAX_HEAD_BYTES = 10 * 1024 * 1024;
 
 export interface HttpTarget {
   readonly scheme: string;
@@ -97,7 +99,7 @@ function get(url: URL, headers: http.OutgoingHttpHeaders, signal: AbortSignal | 
     const door = url.protocol === 'https:' ? https : http;
     // Nobody names the authority of a container's certificate: it is not checked. Small servers end their lines without a
     // carriage return, which Kubernetes' probes read.
-    const lenient = { rejectUnauthorized: false, insecureHTTPParser: true };
+    const lenient = { rejectUnauthorized: false, insecureHTTPParser: true, maxHeaderSize: MAX_HEAD_BYTES };
     const options = { headers, signal, agent: false as const, ...lenient };
     const request = door.get(url, options, (response) => {
       const pieces: Buffer[] = [];

@@ -1,6 +1,7 @@
 // What one probe says, and when enough of them say it. Pure.
 // Guarantees: a result changes only after as many in a row as its threshold; an unknown one changes nothing.
 import type { V1Probe } from '../../api/gen/types.js';
+import { LONGEST_TIMER_MS } from '../abort.js';
 import type { ProbeKind } from '../ports.js';
 
 export type Outcome = 'success' | 'warning' | 'failure' | 'unknown';
@@ -43,13 +44,15 @@ export function recordAfter(record: ProbeRecord, { outcome }: ProbeAnswer, timin
 }
 
 /** Kubernetes' defaults for what is not set or makes no sense. */
+const timer = (seconds: number) => Math.min(seconds * 1000, LONGEST_TIMER_MS);
+
 export function timingOf(probe: V1Probe): Timing {
   const atLeastOne = (value: number | undefined, otherwise: number) =>
     value !== undefined && value >= 1 ? value : otherwise;
   return {
     initialDelayMs: Math.max(0, probe.initialDelaySeconds ?? 0) * 1000,
-    periodMs: atLeastOne(probe.periodSeconds, 10) * 1000,
-    timeoutMs: atLeastOne(probe.timeoutSeconds, 1) * 1000,
+    periodMs: timer(atLeastOne(probe.periodSeconds, 10)),
+    timeoutMs: timer(atLeastOne(probe.timeoutSeconds, 1)),
     successThreshold: atLeastOne(probe.successThreshold, 1),
     failureThreshold: atLeastOne(probe.failureThreshold, 3),
   };

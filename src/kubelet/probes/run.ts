@@ -68,7 +68,7 @@ export function portOf(port: number | string, { ports = [] }: V1Container): numb
 async function probeExec(exec: Exec, { probe, containerId, timeoutMs }: ProbeTarget): Promise<ProbeAnswer> {
   const command = probe.exec?.command ?? [];
   try {
-    const { stdout, stderr, exitCode } = await exec(containerId, command, timeoutMs / 1000);
+    const { stdout, stderr, exitCode } = await exec(containerId, command, Math.ceil(timeoutMs / 1000));
     const output = Buffer.concat([stdout, stderr]).subarray(0, MAX_OUTPUT_BYTES).toString('utf8');
     return { outcome: exitCode === 0 ? 'success' : 'failure', output };
   } catch (error) {

@@ -37,11 +37,11 @@ export class ResizeActuator {
     const after = podCgroupResources(pod.spec, limits);
     const before = podCgroupResources(withResources(pod.spec, given, givenWhole), limits);
     const isOurs = config.cgroupsPerQOS && cgroups !== undefined;
-    await this.refuseBelowUse(group, after.memoryLimitBytes, `pod ${pod.metadata.name}`);
+    await this.refuseBelowUse(group, after.memoryLimitBytes, 'pod');
     if (isOurs) await cgroups.update(group, larger(before, after));
     for (const { container, id } of containers) {
       const wanted = containerResources(pod.spec, container, machine());
-      await this.refuseBelowUse(`${group}/${id}`, wanted.memoryLimitInBytes, `container ${container.name}`);
+      await this.refuseBelowUse(`${group}/${id}`, wanted.memoryLimitInBytes, `container "${container.name}"`);
       await runtime.updateContainerResources(id, wanted);
     }
     if (isOurs) await cgroups.update(group, after);
@@ -56,7 +56,7 @@ export class ResizeActuator {
     if (used === undefined || used <= limit) return;
     throw new KubeletError(
       'ResizeError',
-      `attempting to set memory limit (${limit}) of ${what} below current usage (${used})`,
+      `attempting to set ${what} memory limit (${limit}) below current usage (${used})`,
     );
   }
 }

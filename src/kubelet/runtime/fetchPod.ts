@@ -1,13 +1,8 @@
 // Everything the runtime knows of one pod, asked for by its uid.
 // Guarantees: what vanishes between listing and asking is left out; ended containers come with their termination message.
-import {
-  type ContainerStatus,
-  CriError,
-  type PodSandboxStatus,
-  type RuntimeService,
-} from '../../cri/runtime.js';
+import { type Container, CriError, type PodSandboxStatus, type RuntimeService } from '../../cri/runtime.js';
 import { POD_UID } from '../names.js';
-import type { RuntimePod } from './runtimePod.js';
+import type { ContainerRun, RuntimePod } from './runtimePod.js';
 import { terminationMessage } from './terminationMessage.js';
 
 export async function fetchPod(
@@ -22,10 +17,10 @@ export async function fetchPod(
   ]);
   const [sandboxStatuses, statuses] = await Promise.all([
     Promise.all(sandboxes.map(({ id }) => unlessGone(runtime.podSandboxStatus(id)))),
-    Promise.all(containers.map(({ id }) => unlessGone(runtime.containerStatus(id)))),
+    Promise.all(containers.map((one) => runOf(runtime, one))),
   ]);
   const known = newestFirst(sandboxStatuses.filter((one): one is PodSandboxStatus => one !== undefined));
-  const runs = newestFirst(statuses.filter((one): one is ContainerStatus => one !== undefined));
+  const runs = newestFirst(statuses.filter((one): one is ContainerRun => one !== undefined));
   const metadata = known[0]?.metadata;
   return {
     uid,
@@ -40,6 +35,12 @@ export async function fetchPod(
       ),
     ),
   };
+}
+
+/** A run's own status does not say which sandbox it is in; the list does. */
+async function runOf(runtime: RuntimeService, listed: Container): Promise<ContainerRun | undefined> {
+  const status = await unlessGone(runtime.containerStatus(listed.id));
+  return status && { ...status, sandboxId: listed.podSandboxId };
 }
 
 export async function unlessGone<T>(asked: Promise<T>): Promise<T | undefined> {

@@ -2,6 +2,11 @@
 // Guarantees: nothing here asks the runtime; who fetched it and when is the cache's business.
 import type { ContainerStatus, PodSandboxStatus } from '../../cri/runtime.js';
 
+/** One run of a container, with the sandbox that it was made in. */
+export interface ContainerRun extends ContainerStatus {
+  readonly sandboxId: string;
+}
+
 export interface RuntimePod {
   readonly uid: string;
   readonly name: string;
@@ -9,16 +14,22 @@ export interface RuntimePod {
   /** Newest first. */
   readonly sandboxes: readonly PodSandboxStatus[];
   /** Every run of every container, newest first. */
-  readonly containers: readonly ContainerStatus[];
+  readonly containers: readonly ContainerRun[];
 }
 
 export function emptyRuntimePod(uid: string): RuntimePod {
   return { uid, name: '', namespace: '', sandboxes: [], containers: [] };
 }
 
-/** The latest run of a container. */
-export function latest(pod: RuntimePod, container: string): ContainerStatus | undefined {
+/** The latest run of a container, in whichever sandbox. */
+export function latest(pod: RuntimePod, container: string): ContainerRun | undefined {
   return pod.containers.find(({ metadata }) => metadata.name === container);
+}
+
+/** The latest run in the newest sandbox: what ran in a former one has prepared nothing in this. */
+export function latestHere(pod: RuntimePod, container: string): ContainerRun | undefined {
+  const run = latest(pod, container);
+  return run !== undefined && run.sandboxId === pod.sandboxes[0]?.id ? run : undefined;
 }
 
 export type RunningContainer = ContainerStatus & { readonly state: 'CONTAINER_RUNNING' };

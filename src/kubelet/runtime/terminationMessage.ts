@@ -1,5 +1,5 @@
 // What a container left to say: its termination message file, or the end of its log.
-// Guarantees: bounded (4096 bytes of the file, 2048 bytes and 80 lines of the log), never through a link or a device.
+// Guarantees: bounded (the last 4096 bytes of the file, 2048 bytes and 80 lines of the log), never through a link or a device.
 import { constants, type FileHandle, open } from 'node:fs/promises';
 import type { ContainerStatus } from '../../cri/runtime.js';
 import { terminationMessagePath, terminationMessagePolicy } from '../names.js';
@@ -13,16 +13,17 @@ const NEWLINE = 0x0a;
 export async function terminationMessage(run: ContainerStatus, podLogsDir: string): Promise<string> {
   const path = terminationMessagePath(run);
   const mount = run.mounts.find(({ containerPath }) => containerPath === path);
-  const said = mount === undefined ? '' : await readHead(mount.hostPath);
+  const said = mount === undefined ? '' : await readEnd(mount.hostPath);
   if (said !== '') return said;
   const fallback = terminationMessagePolicy(run) === 'FallbackToLogsOnError' && run.exitCode !== 0;
   if (fallback && run.logPath.startsWith(`${podLogsDir}/`)) return readLogTail(run.logPath);
   return run.message;
 }
 
-async function readHead(path: string): Promise<string> {
+async function readEnd(path: string): Promise<string> {
   return withFile(path, async (file) => {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(MAX_MESSAGE), 0, MAX_MESSAGE, 0);
+    const from = Math.max(0, (await file.stat()).size - MAX_MESSAGE);
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(MAX_MESSAGE), 0, MAX_MESSAGE, from);
     return buffer.subarray(0, bytesRead).toString();
   });
 }

@@ -1,5 +1,5 @@
 // Finds the container or sandbox in the runtime that a request means.
-// Guarantees: of several runs of a container the newest is meant, or the one before it when asked.
+// Guarantees: of several runs of a container the newest is meant, or when asked the last that ended before it.
 import type { V1ContainerStatus } from '../../api/gen/types.js';
 import type { Container, RuntimeService } from '../../cri/runtime.js';
 import { CONTAINER_NAME, POD_UID } from '../names.js';
@@ -76,13 +76,21 @@ export async function runForLogs(
   { name, previous }: { readonly name: string; readonly previous: boolean },
 ): Promise<Container> {
   const runs = await runsOf(runtime, pod.metadata.uid, name);
-  const run = previous ? runs[1] : runs.find(({ state }) => state !== 'CONTAINER_CREATED');
+  const run = previous ? lastEnded(runs, pod, name) : runs.find(({ state }) => state !== 'CONTAINER_CREATED');
   if (run !== undefined) return run;
   const podName = pod.metadata.name;
   if (previous)
     throw new HttpError(400, `previous terminated container "${name}" in pod "${podName}" not found`);
   const waiting = statusOf(pod, name)?.state?.waiting?.reason ?? 'ContainerCreating';
   throw new HttpError(400, `container "${name}" in pod "${podName}" is waiting to start: ${waiting}`);
+}
+
+/** As the status shows it; of one that waits for its next run that is the newest there is. */
+function lastEnded(runs: readonly Container[], pod: Pod, name: string): Container | undefined {
+  const shown = statusOf(pod, name)?.lastState?.terminated?.containerID?.split('://')[1];
+  return (
+    runs.find(({ id }) => id === shown) ?? runs.slice(1).find(({ state }) => state === 'CONTAINER_EXITED')
+  );
 }
 
 function statusOf({ status }: Pod, name: string): V1ContainerStatus | undefined {

@@ -185,10 +185,20 @@ async function logs(
     return status?.state === 'CONTAINER_RUNNING';
   };
   const lines = readLog({ file: logPath, options: wanted, isRunning, signal: aborted.signal });
+  // A follower learns at once that it is connected; who reads to the end learns first of a log that cannot be read.
+  const first = wanted.follow ? undefined : await lines.next();
   response.writeHead(200, { 'content-type': 'text/plain' });
-  // A follower learns at once that it is connected.
   response.flushHeaders();
-  await pipeline(Readable.from(lines, { objectMode: false }), response);
+  await pipeline(Readable.from(begunWith(first, lines), { objectMode: false }), response);
+}
+
+async function* begunWith<T>(
+  first: IteratorResult<T> | undefined,
+  rest: AsyncIterable<T>,
+): AsyncGenerator<T> {
+  if (first?.done === true) return;
+  if (first !== undefined) yield first.value;
+  yield* rest;
 }
 
 async function upgrade(

@@ -35,6 +35,8 @@ export interface StreamRequest {
 /** Resolves when the upgrade has been answered; the stream itself goes on. Throws HttpError when there is no runtime. */
 export async function joinStream({ request, socket, head, url, streams }: StreamRequest): Promise<void> {
   const caller = socket as Socket;
+  // Gone while the runtime was asked: nobody would hear of it any more.
+  if (caller.destroyed) throw new HttpError(499, 'the caller has gone');
   const spoken = newerProtocol(request, streams === undefined ? SPDY_TUNNEL : CHANNELS_V5);
   const target = new URL(url);
   const headers =
@@ -53,6 +55,7 @@ export async function joinStream({ request, socket, head, url, streams }: Stream
     });
     upstream.on('upgrade', (response, backend, first) => {
       caller.off('close', gone);
+      if (caller.destroyed) backend.destroy();
       (backend as Socket).setTimeout(0);
       for (const end of [caller, backend as Socket]) {
         end.setNoDelay(true);

@@ -3,10 +3,14 @@
 import { readdir, readFile, stat, statfs } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import type { Log } from '../../api/log.js';
 import type { ContainerRuntime } from '../../cri/runtime.js';
 import type { CgroupStats, CgroupStatsPort } from '../../kernel/cgroup/stats.js';
+import { openTrees } from '../../kernel/tree/adapter.js';
+import type { TreePort } from '../../kernel/tree/port.js';
 import type { KubeletConfig } from '../config.js';
 import { podLogDirectory } from '../container/sandboxConfig.js';
+import { messageOf } from '../error.js';
 import { inParallel } from '../pleg.js';
 import type { PodManager } from '../podManager.js';
 import type { Pod } from '../ports.js';
@@ -14,7 +18,6 @@ import { podCgroup } from '../resources.js';
 import type { PodCache } from '../runtime/podCache.js';
 import { nanosToMs, type RuntimePod, readySandbox, runningContainers } from '../runtime/runtimePod.js';
 import { volumeDir } from '../volumes/files.js';
-import { diskUse } from './diskUse.js';
 import type { ContainerSample, FilesystemSample, NodeSample, PodSample } from './sample.js';
 import { withRate } from './sample.js';
 
@@ -25,6 +28,9 @@ export interface CollectorOptions {
   readonly pods: PodManager;
   readonly cgroupStats: CgroupStatsPort | undefined;
   readonly now: () => number;
+  readonly log: Log;
+  /** The native core's if left out. */
+  readonly trees?: TreePort;
 }
 
 /** Younger samples serve again; rates are taken over at least this long. */
@@ -45,7 +51,11 @@ export class StatsCollector {
   private disk: Disk = { rootfs: new Map(), volumes: new Map(), logs: new Map(), imageMount: '' };
   private diskAt = Number.NEGATIVE_INFINITY;
 
-  constructor(private readonly options: CollectorOptions) {}
+  private readonly trees: TreePort;
+
+  constructor(private readonly options: CollectorOptions) {
+    this.trees = options.trees ?? openTrees();
+  }
 
   sample(): Promise<NodeSample> {
     const { now } = this.options;
@@ -145,7 +155,7 @@ export class StatsCollector {
     const volumes = new Map<string, PodSample['volumes']>();
     const logs = new Map<string, number>();
     await inParallel(pods.all(), 2, async (pod) => {
-      volumes.set(pod.metadata.uid, await emptyDirs(config, pod));
+      volumes.set(pod.metadata.uid, await this.emptyDirs(pod));
       for (const [id, size] of await logSizes(config, pod, cache.get(pod.metadata.uid))) logs.set(id, size);
     });
     return {
@@ -155,20 +165,27 @@ export class StatsCollector {
       imageMount: info[0]?.mountpoint ?? '',
     };
   }
+
+  /** Of those on disk: one in memory counts as its pod's memory, and huge pages are counted by the kernel. */
+  private async emptyDirs({ metadata, spec }: Pod): Promise<PodSample['volumes']> {
+    const { config, log } = this.options;
+    const found: PodSample['volumes'][number][] = [];
+    for (const { name, emptyDir } of spec.volumes ?? []) {
+      if (emptyDir === undefined || (emptyDir.medium ?? '') !== '') continue;
+      const dir = volumeDir(config.rootDir, metadata.uid, 'empty-dir', name);
+      try {
+        const { usedBytes, inodesUsed, unread } = await this.trees.measure(dir);
+        if (unread > 0) log.warn('an emptyDir holds more than is counted', { dir, usedBytes, unread });
+        found.push({ name, usedBytes, inodesUsed });
+      } catch (error) {
+        log.warn('an emptyDir cannot be measured', { dir, error: messageOf(error) });
+      }
+    }
+    return found;
+  }
 }
 
 const groupOf = (config: KubeletConfig, pod: Pod) => podCgroup(config.cgroupRoot, pod.spec, pod.metadata.uid);
-
-/** Of those on disk: one in memory counts as its pod's memory, and huge pages are counted by the kernel. */
-async function emptyDirs(config: KubeletConfig, { metadata, spec }: Pod): Promise<PodSample['volumes']> {
-  const found: PodSample['volumes'][number][] = [];
-  for (const { name, emptyDir } of spec.volumes ?? []) {
-    if (emptyDir === undefined || (emptyDir.medium ?? '') !== '') continue;
-    const dir = volumeDir(config.rootDir, metadata.uid, 'empty-dir', name);
-    found.push({ name, ...(await diskUse(dir)) });
-  }
-  return found;
-}
 
 async function logSizes(config: KubeletConfig, pod: Pod, runtime: RuntimePod): Promise<Map<string, number>> {
   const sizes = new Map<string, number>();

@@ -9,7 +9,7 @@ import type {
   V1VolumeMountStatus,
 } from '../../api/gen/types.js';
 import type { ContainerStatus, Mount } from '../../cri/runtime.js';
-import { ephemeralContainers, isRestartable, restartCountOf } from '../names.js';
+import { allContainers, ephemeralContainers, isRestartable, restartCountOf } from '../names.js';
 import { shouldRestart } from '../podActions.js';
 import type { Pod } from '../ports.js';
 import { nanosToMs, type RuntimePod } from '../runtime/runtimePod.js';
@@ -30,6 +30,8 @@ export interface ContainerFacts {
 }
 
 const RUNTIME = 'containerd';
+/** Of the last words of all containers of a pod. */
+const MAX_POD_MESSAGE_BYTES = 12 * 1024;
 
 export function containerStatuses(
   facts: ContainerFacts,
@@ -41,9 +43,35 @@ export function containerStatuses(
     const before = previous?.find(({ name }) => name === container.name);
     const status =
       runs.length === 0 ? withoutRun(facts, container, before) : fromRuns(container, runs, before);
-    const told = withReadiness(facts, container, withFailure(facts, container, status, runs[0]));
+    const told = withReadiness(
+      facts,
+      container,
+      withShortWords(facts.pod, withFailure(facts, container, status, runs[0])),
+    );
     return isEphemeral(facts.pod, container) ? told : withResources(container, told, before, runs[0]);
   });
+}
+
+/** Each container has an equal part of what a pod may say. */
+function withShortWords(pod: Pod, status: V1ContainerStatus): V1ContainerStatus {
+  const limit = Math.floor(MAX_POD_MESSAGE_BYTES / allContainers(pod).length);
+  return {
+    ...status,
+    ...(status.state === undefined ? {} : { state: shortened(status.state, limit) }),
+    ...(status.lastState === undefined ? {} : { lastState: shortened(status.lastState, limit) }),
+  };
+}
+
+function shortened(state: V1ContainerState, limit: number): V1ContainerState {
+  const { message } = state.terminated ?? {};
+  if (state.terminated === undefined || message === undefined || Buffer.byteLength(message) <= limit)
+    return state;
+  // What a cut left of a character is no character.
+  const words = Buffer.from(message)
+    .subarray(0, limit)
+    .toString()
+    .replace(/\ufffd+$/, '');
+  return { ...state, terminated: { ...state.terminated, message: words } };
 }
 
 /** A run is given what its container was granted when it was made; a resize since then is in the status before. */

@@ -57,7 +57,7 @@ export function podStatus(facts: StatusFacts): V1PodStatus {
     statuses,
     sandboxReady: sandbox !== undefined && (pod.spec.hostNetwork === true || sandboxIps(sandbox).length > 0),
     previous: knownConditions(previous.conditions, pod.status.conditions),
-    disruption: end?.isDisruption === true ? end.message : undefined,
+    disruption: end?.isDisruption === true ? (end.disruptionMessage ?? end.message) : undefined,
     restartingAll: couldRestartAll(pod) ? isRestartingAll : undefined,
     pendingResize: facts.pendingResize,
     resizing: facts.resizing,

@@ -10,7 +10,6 @@ import type { Pod } from '../ports.js';
 import { isMissing } from './files.js';
 import { setUpHostPath } from './hostPath.js';
 import { setUpNfs } from './nfs.js';
-import { ownByPod } from './ownership.js';
 
 export interface VolumeNode {
   readonly name: string;
@@ -25,6 +24,8 @@ export interface ClaimRequest {
   readonly node?: (() => VolumeNode) | undefined;
   /** Where a volume of NFS would be mounted. */
   readonly nfsDir: string;
+  /** Gives a local volume to the pod's group. */
+  readonly own: (dir: string) => Promise<void>;
 }
 
 export async function setUpClaim(request: ClaimRequest): Promise<string> {
@@ -61,7 +62,7 @@ function checkAffinity({ spec, metadata }: V1PersistentVolume, node: VolumeNode 
   );
 }
 
-async function path({ spec, metadata }: V1PersistentVolume, { pod, nfsDir }: ClaimRequest): Promise<string> {
+async function path({ spec, metadata }: V1PersistentVolume, { own, nfsDir }: ClaimRequest): Promise<string> {
   if (spec?.hostPath !== undefined) return setUpHostPath(spec.hostPath);
   if (spec?.nfs !== undefined) return setUpNfs(nfsDir, spec.nfs, spec.mountOptions);
   if (spec?.local === undefined) {
@@ -77,7 +78,7 @@ async function path({ spec, metadata }: V1PersistentVolume, { pod, nfsDir }: Cla
   });
   // A device would want a file system; this kubelet mounts none.
   if (!found.isDirectory()) throw refused(`path "${at}" of PV ${metadata?.name} is not a directory`);
-  await ownByPod(at, pod);
+  await own(at);
   return at;
 }
 

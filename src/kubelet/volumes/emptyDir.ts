@@ -7,9 +7,10 @@ import { tryParseQuantity } from '../../api/quantity.js';
 import { KubeletError } from '../error.js';
 import { isHugePages, pageSizeOf } from '../hugePages.js';
 import type { Pod } from '../ports.js';
+import { podMemoryLimit } from '../resources.js';
 import { element, isMissing, podDir } from './files.js';
 import { holdsFileSystem, mountHugePages, mountTmpfs } from './mountTable.js';
-import { fsGroupOf, ownByGroup } from './ownership.js';
+import { fsGroupOf, type Owner, ownByGroup } from './ownership.js';
 
 export async function setUpEmptyDir(options: {
   readonly rootDir: string;
@@ -17,9 +18,12 @@ export async function setUpEmptyDir(options: {
   readonly volume: string;
   readonly dir: string;
   readonly source: V1EmptyDirVolumeSource;
+  readonly owner: Owner;
+  /** The node's memory for pods, as a quantity. */
+  readonly allocatableMemory?: string | undefined;
 }): Promise<void> {
-  const { rootDir, pod, volume, dir, source } = options;
-  const mount = mountOf(source, pod);
+  const { rootDir, pod, volume, dir, source, owner, allocatableMemory } = options;
+  const mount = mountOf(source, pod, allocatableMemory);
   const fsGroup = fsGroupOf(pod);
   const plugin = path.join(
     podDir(rootDir, pod.metadata.uid),
@@ -33,15 +37,19 @@ export async function setUpEmptyDir(options: {
   if (!fresh && (await exists(path.join(plugin, 'ready')))) return;
   // By chmod, since what mkdir gives is cut by the umask.
   await chmod(dir, 0o777);
-  if (fsGroup !== undefined) await ownByGroup(dir, fsGroup, { writable: true });
+  if (fsGroup !== undefined) await ownByGroup(owner, dir, fsGroup, { writable: true });
   await mkdir(plugin, { recursive: true, mode: 0o750 });
   await writeFile(path.join(plugin, 'ready'), '');
 }
 
 /** What its medium mounts; undefined for the disk. */
-function mountOf({ medium = '', sizeLimit }: V1EmptyDirVolumeSource, pod: Pod) {
+function mountOf(
+  { medium = '', sizeLimit }: V1EmptyDirVolumeSource,
+  pod: Pod,
+  allocatable: string | undefined,
+) {
   if (medium === '') return undefined;
-  if (medium === 'Memory') return (dir: string) => mountTmpfs(dir, sizeOf(sizeLimit));
+  if (medium === 'Memory') return (dir: string) => mountTmpfs(dir, memorySize(sizeLimit, pod, allocatable));
   if (!isHugePages(medium))
     throw new KubeletError('FailedMount', `unknown storage medium ${JSON.stringify(medium)}`);
   const pageBytes = pageSizeOf(medium, pod.spec);
@@ -51,6 +59,17 @@ function mountOf({ medium = '', sizeLimit }: V1EmptyDirVolumeSource, pod: Pod) {
 /** A tmpfs at `dir`, kept if one is there. */
 export async function ensureTmpfs(dir: string): Promise<void> {
   if (!(await holdsFileSystem(dir))) await mountTmpfs(dir, undefined);
+}
+
+/** The least of what is asked for, what the pod's processes may have together, and what the node has for pods. */
+export function memorySize(
+  sizeLimit: string | undefined,
+  { spec }: Pod,
+  allocatable: string | undefined,
+): bigint | undefined {
+  const memory = podMemoryLimit(spec);
+  const sizes = [sizeOf(sizeLimit), memory > 0 ? BigInt(memory) : undefined, sizeOf(allocatable)];
+  return sizes.reduce((least, size) => (least === undefined || (size ?? least) < least ? size : least));
 }
 
 function sizeOf(limit: string | undefined): bigint | undefined {

@@ -20,6 +20,9 @@ export function element(name: string): string {
 
 export const podDir = (rootDir: string, podUid: string) => path.join(rootDir, 'pods', element(podUid));
 
+/** Within a pod's directory: what its containers leave there, such as their termination messages. */
+export const CONTAINERS_DIR = 'containers';
+
 export type Plugin = 'nfs' | 'empty-dir' | 'configmap' | 'secret' | 'downward-api' | 'projected';
 
 export function volumeDir(rootDir: string, podUid: string, plugin: Plugin, volume: string): string {

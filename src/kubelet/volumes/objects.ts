@@ -1,5 +1,6 @@
 // ConfigMaps and Secrets as pods need them: fetched one by one, and kept for a while.
-// Guarantees: a node asks only for what its own pods name; one request at a time for one object; a pod's first look is fresh.
+// Guarantees: a node asks only for what its own pods name; what a pod first sees was asked for after the pod was seen; pods
+// that come together share a request.
 import type { V1ConfigMap, V1Secret } from '../../api/gen/types.js';
 import type { KubeObject, Stored } from '../../api/object.js';
 import { CONFIG_MAPS, type ResourceType, SECRETS } from '../../api/resources.js';
@@ -35,6 +36,8 @@ const FRESH_MS = 1_000;
 
 interface Kept {
   readonly at: number;
+  /** When the server was asked, by the count of `turns`; undefined while that waits for other requests. */
+  readonly asked: { at?: number };
   readonly answer: Promise<KubeObject | undefined>;
   /** Pods that have had this object; the last one that goes takes it along. */
   readonly users: Set<string>;
@@ -42,6 +45,9 @@ interface Kept {
 
 export function makePodObjects({ client, now, keepMs = FRESH_MS }: ObjectSource): PodObjects {
   const kept = new Map<string, Kept>();
+  /** When a pod first asked for anything: after it was first seen. Counted, since a clock may stand still. */
+  const firstAsked = new Map<string, number>();
+  let turns = 0;
   const gate = makeGate(REQUESTS_AT_ONCE);
 
   async function get<T extends KubeObject>(
@@ -52,10 +58,17 @@ export function makePodObjects({ client, now, keepMs = FRESH_MS }: ObjectSource)
     const known = kept.get(key);
     const isNew = known?.users.has(podUid) !== true;
     known?.users.add(podUid);
-    if (known !== undefined && now() - known.at < (isNew ? FRESH_MS : keepMs))
+    const since = firstAsked.get(podUid) ?? ++turns;
+    firstAsked.set(podUid, since);
+    const isLater = (known?.asked.at ?? Number.POSITIVE_INFINITY) > since;
+    if (known !== undefined && isLater && now() - known.at < (isNew ? FRESH_MS : keepMs))
       return known.answer as Promise<Stored<T> | undefined>;
-    const answer = gate(() => client.of(type).get({ namespace, name })).catch(undefinedIfNotFound);
-    const entry = { at: now(), answer, users: known?.users ?? new Set([podUid]) };
+    const asked: Kept['asked'] = {};
+    const answer = gate(() => {
+      asked.at = ++turns;
+      return client.of(type).get({ namespace, name });
+    }).catch(undefinedIfNotFound);
+    const entry = { at: now(), asked, answer, users: known?.users ?? new Set([podUid]) };
     kept.set(key, entry);
     // A failure is not kept: the next one who asks tries again.
     answer.catch(() => {
@@ -68,6 +81,7 @@ export function makePodObjects({ client, now, keepMs = FRESH_MS }: ObjectSource)
     configMap: (request) => get(CONFIG_MAPS, request),
     secret: (request) => get(SECRETS, request),
     forget(podUid) {
+      firstAsked.delete(podUid);
       for (const [key, { users }] of kept) if (users.delete(podUid) && users.size === 0) kept.delete(key);
     },
   };

@@ -5,6 +5,8 @@ import path from 'node:path';
 import type { V1Volume } from '../../api/gen/types.js';
 import type { Log } from '../../api/log.js';
 import type { Client } from '../../client/client.js';
+import { openTrees } from '../../kernel/tree/adapter.js';
+import type { TreePort } from '../../kernel/tree/port.js';
 import type { Addresses } from '../environment/fields.js';
 import type { Resources } from '../environment/resourceField.js';
 import { KubeletError, messageOf } from '../error.js';
@@ -12,11 +14,11 @@ import type { Pod, PodVolumes } from '../ports.js';
 import { writeAtomically } from './atomicWriter.js';
 import { setUpClaim, type VolumeNode } from './claim.js';
 import { ensureTmpfs, setUpEmptyDir } from './emptyDir.js';
-import { isMissing, type Plugin, podDir, volumeDir } from './files.js';
+import { CONTAINERS_DIR, isMissing, type Plugin, podDir, volumeDir } from './files.js';
 import { setUpHostPath } from './hostPath.js';
 import { setUpNfs } from './nfs.js';
 import { makePodObjects, type PodObjects } from './objects.js';
-import { fsGroupOf, ownByGroup } from './ownership.js';
+import { fsGroupOf, ownByGroup, ownByPod } from './ownership.js';
 import { checkPayload, type Payload } from './payload.js';
 import {
   configMapPayload,
@@ -34,6 +36,8 @@ export interface PodVolumesOptions {
   readonly client: Client;
   readonly tokens: TokenManager;
   readonly log: Log;
+  /** The native core's if left out. */
+  readonly trees?: TreePort;
   /** Shared with the container environment, so that one pod asks once. */
   readonly objects?: PodObjects;
   /** Milliseconds since 1970. */
@@ -47,8 +51,8 @@ export interface PodVolumesOptions {
 }
 
 export function makePodVolumes(options: PodVolumesOptions): PodVolumes {
-  const { rootDir, client, tokens, log, now = Date.now } = options;
-  const { addresses = statusAddresses, allocatable = () => ({}) } = options;
+  const { rootDir, client, tokens, log, now = Date.now, trees = openTrees() } = options;
+  const { addresses = statusAddresses, allocatable = (): Resources => ({}) } = options;
   const objects = options.objects ?? makePodObjects({ client, now });
   const sources: ProjectionSources = { objects, tokens, addresses, allocatable };
 
@@ -69,7 +73,9 @@ export function makePodVolumes(options: PodVolumesOptions): PodVolumes {
     await chmod(dir, 0o777);
     const gid = fsGroupOf(pod);
     const prepare =
-      gid === undefined ? {} : { prepare: (made: string) => ownByGroup(made, gid, { writable: false }) };
+      gid === undefined
+        ? {}
+        : { prepare: (made: string) => ownByGroup({ trees, log }, made, gid, { writable: false }) };
     await writeAtomically({ dir, payload, now: new Date(now()), ...prepare });
     return dir;
   }
@@ -82,8 +88,10 @@ export function makePodVolumes(options: PodVolumesOptions): PodVolumes {
     if (hostPath) return setUpHostPath(hostPath);
     if (nfs) return setUpNfs(at('nfs'), nfs);
     if (persistentVolumeClaim) {
-      const { claimName } = persistentVolumeClaim;
-      return setUpClaim({ client, pod, claimName, node: options.node, nfsDir: at('nfs') });
+      const { claimName, readOnly = false } = persistentVolumeClaim;
+      const own = (dir: string) =>
+        ownByPod({ trees, log }, { rootDir: base, pod, volume: volume.name, dir, readOnly });
+      return setUpClaim({ client, pod, claimName, node: options.node, nfsDir: at('nfs'), own });
     }
     if (configMap) {
       const payload = await configMapPayload(sources, pod, configMap, configMap.defaultMode);
@@ -104,7 +112,10 @@ export function makePodVolumes(options: PodVolumesOptions): PodVolumes {
     if (other !== undefined)
       throw new KubeletError('FailedMount', `volumes of type ${other} are not supported by this kubelet`);
     const dir = at('empty-dir');
-    await setUpEmptyDir({ rootDir: base, pod, volume: volume.name, dir, source: emptyDir ?? {} });
+    const allocatableMemory = allocatable()['memory'];
+    const source = emptyDir ?? {};
+    const owner = { trees, log };
+    await setUpEmptyDir({ rootDir: base, pod, volume: volume.name, dir, source, owner, allocatableMemory });
     return dir;
   }
 
@@ -134,8 +145,15 @@ export function makePodVolumes(options: PodVolumesOptions): PodVolumes {
     async tearDown(podUid) {
       objects.forget(podUid);
       tokens.forget(podUid);
-      await removePodDirectory(podDir(await root(), podUid));
+      await removePodDirectory(trees, podDir(await root(), podUid), { but: CONTAINERS_DIR });
       log.debug('volumes removed', { podUid });
+    },
+
+    async remove(podUid) {
+      objects.forget(podUid);
+      tokens.forget(podUid);
+      await removePodDirectory(trees, podDir(await root(), podUid));
+      log.debug('the directory of a pod removed', { podUid });
     },
 
     async podsOnDisk() {

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { isMissing } from '../../volumes/files.js';
 import { LogFormatter } from './line.js';
 import type { LogOptions } from './options.js';
-import { closeAll, type LogSource, openLog, openLogs, tailStart } from './source.js';
+import { closeAll, openLog, openLogs, type PlainLog, tailStart } from './source.js';
 
 const NEWLINE = 0x0a;
 /** How often a follower asks whether the container still runs, and looks itself should no notice come. */
@@ -54,43 +54,39 @@ async function* formatted(request: LogRequest): AsyncGenerator<Buffer> {
 /** The bytes of all files in order, from where the reader wants to begin. */
 async function* rawPieces(request: LogRequest): AsyncGenerator<Buffer> {
   const { file, options, signal } = request;
-  const sources = await openLogs(file);
+  const { rotated, current } = await openLogs(file);
+  const sources = [...rotated, ...(current === undefined ? [] : [current])];
+  let isFollowed = false;
   try {
     const begin =
       options.tailLines === undefined
         ? { index: 0, position: 0 }
         : await tailStart(sources, options.tailLines);
-    const current = sources.length - 1;
-    let position = begin.position;
-    for (let index = begin.index; index < sources.length; index++) {
-      const source = sources[index];
-      if (source === undefined) break;
-      if (index === current && options.follow) break;
-      for await (const piece of toEnd(source, position, signal)) yield piece;
-      position = 0;
+    for (const [index, source] of sources.entries()) {
+      if (index < begin.index || (source === current && options.follow)) continue;
+      yield* until(signal, source.pieces(index === begin.index ? begin.position : 0));
     }
     if (!options.follow) return;
-    const source = sources.pop();
-    yield* follow(request, source, begin.index === current ? begin.position : 0);
+    isFollowed = true;
+    const isFirst = sources[begin.index] === current;
+    yield* follow(request, current, isFirst ? begin.position : 0);
   } finally {
-    await closeAll(sources);
+    await closeAll(isFollowed ? rotated : sources);
   }
 }
 
-async function* toEnd(source: LogSource, from: number, signal: AbortSignal): AsyncGenerator<Buffer> {
-  let position = from;
-  while (!signal.aborted) {
-    const piece = await source.read(position);
-    if (piece.length === 0) return;
-    position += piece.length;
+async function* until(signal: AbortSignal, pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  if (signal.aborted) return;
+  for await (const piece of pieces) {
     yield piece;
+    if (signal.aborted) return;
   }
 }
 
 /** Owns and closes `source`, and those that take its place. */
 async function* follow(
   { file, isRunning, signal }: LogRequest,
-  first: LogSource | undefined,
+  first: PlainLog | undefined,
   from: number,
 ): AsyncGenerator<Buffer> {
   const changes = new Changes(path.dirname(file));
@@ -103,7 +99,7 @@ async function* follow(
       const next = await replacementOf(file, source);
       if (source !== undefined) {
         if ((await source.size()) < position) position = 0;
-        for await (const piece of toEnd(source, position, signal)) {
+        for await (const piece of until(signal, source.pieces(position))) {
           position += piece.length;
           yield piece;
         }
@@ -123,7 +119,7 @@ async function* follow(
 }
 
 /** The file that is at the path now, if it is not the one we read. */
-async function replacementOf(file: string, source: LogSource | undefined): Promise<LogSource | undefined> {
+async function replacementOf(file: string, source: PlainLog | undefined): Promise<PlainLog | undefined> {
   try {
     if (source !== undefined && (await stat(file)).ino === (await source.inode())) return undefined;
     return await openLog(file);

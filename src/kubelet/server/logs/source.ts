@@ -1,44 +1,48 @@
 // The files of one container's log: the current one and those that were rotated away before it.
-// Guarantees: opened together, so that a rotation in between loses nothing; read in pieces, never as a whole.
-import { type FileHandle, open, readdir, readFile } from 'node:fs/promises';
+// Guarantees: opened together, so that a rotation in between loses nothing; read in pieces, never as a whole, packed or not;
+// an older file is read only when the reader needs it.
+import { type FileHandle, open, readdir } from 'node:fs/promises';
 import path from 'node:path';
-import { promisify } from 'node:util';
-import { gunzip } from 'node:zlib';
+import { pipeline, Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
 import { isMissing } from '../../volumes/files.js';
 import { endsLine } from './line.js';
 
 const PIECE_BYTES = 64 * 1024;
-/** A rotated file is 10 MiB by default; one that unpacks to more than this is not a log of ours. */
-const MAX_UNPACKED_BYTES = 256 * 1024 * 1024;
 const NEWLINE = 0x0a;
 
-/** Bytes that can be read at any place. */
+/** Where the last of the program's lines begin, or how many there are if there are fewer. */
+type Tail = { readonly position: number } | { readonly lines: number; readonly isEmpty: boolean };
+
 export interface LogSource {
-  /** An empty answer is the end for now. */
-  read(position: number): Promise<Buffer>;
-  size(): Promise<number>;
-  /** Which file this is, to tell whether a path still leads to it; undefined for one in memory. */
-  inode(): Promise<number | undefined>;
+  /** From a place to the end that there is now. */
+  pieces(position: number): AsyncIterable<Buffer>;
+  /** `isLast`: nothing follows, so that a line which was left open at the end is a line. */
+  tail(lines: number, isLast: boolean): Promise<Tail>;
   close(): Promise<void>;
 }
 
-export async function openLog(file: string): Promise<LogSource> {
-  return fromHandle(await open(file, 'r'));
+export async function openLog(file: string): Promise<PlainLog> {
+  return new PlainLog(await open(file, 'r'));
 }
 
-/** Oldest first, the current file last; empty when there is none at all. A file that vanishes meanwhile is left out. */
-export async function openLogs(file: string): Promise<LogSource[]> {
-  const sources: LogSource[] = [];
-  const add = async (opening: Promise<LogSource>) => {
-    const source = await opening.catch(undefinedIfMissing);
-    if (source !== undefined) sources.push(source);
-  };
+export interface OpenLogs {
+  /** Oldest first. */
+  readonly rotated: readonly LogSource[];
+  readonly current: PlainLog | undefined;
+}
+
+/** A file that vanishes meanwhile is left out. */
+export async function openLogs(file: string): Promise<OpenLogs> {
+  const rotated: LogSource[] = [];
   try {
-    for (const rotated of await rotatedFiles(file)) await add(openRotated(rotated));
-    await add(openLog(file));
-    return sources;
+    for (const name of await rotatedFiles(file)) {
+      const source = await openRotated(name).catch(undefinedIfMissing);
+      if (source !== undefined) rotated.push(source);
+    }
+    return { rotated, current: await openLog(file).catch(undefinedIfMissing) };
   } catch (error) {
-    await closeAll(sources);
+    await closeAll(rotated);
     throw error;
   }
 }
@@ -61,63 +65,158 @@ async function rotatedFiles(file: string): Promise<string[]> {
 }
 
 async function openRotated(file: string): Promise<LogSource> {
-  if (!file.endsWith('.gz')) return openLog(file);
-  const bytes = await promisify(gunzip)(await readFile(file), { maxOutputLength: MAX_UNPACKED_BYTES });
-  return {
-    read: async (position) => bytes.subarray(position, position + PIECE_BYTES),
-    size: async () => bytes.length,
-    inode: async () => undefined,
-    close: async () => {},
-  };
+  return file.endsWith('.gz') ? new PackedLog(await open(file, 'r')) : openLog(file);
 }
 
-function fromHandle(handle: FileHandle): LogSource {
-  return {
-    async read(position) {
-      const buffer = Buffer.allocUnsafe(PIECE_BYTES);
-      const { bytesRead } = await handle.read(buffer, 0, PIECE_BYTES, position);
-      return buffer.subarray(0, bytesRead);
-    },
-    size: async () => (await handle.stat()).size,
-    inode: async () => (await handle.stat()).ino,
-    close: () => handle.close(),
-  };
+async function* readFrom(handle: FileHandle, from: number): AsyncGenerator<Buffer> {
+  for (let position = from; ; ) {
+    const buffer = Buffer.allocUnsafe(PIECE_BYTES);
+    const { bytesRead } = await handle.read(buffer, 0, PIECE_BYTES, position);
+    if (bytesRead === 0) return;
+    position += bytesRead;
+    yield buffer.subarray(0, bytesRead);
+  }
 }
 
-/** Where the last `lines` of the program's lines begin: which source, and where in it. Reads from the end only. */
+export class PlainLog implements LogSource {
+  readonly #handle: FileHandle;
+
+  constructor(handle: FileHandle) {
+    this.#handle = handle;
+  }
+
+  pieces(position: number): AsyncIterable<Buffer> {
+    return readFrom(this.#handle, position);
+  }
+
+  async size(): Promise<number> {
+    return (await this.#handle.stat()).size;
+  }
+
+  /** To tell whether a path still leads to this file. */
+  async inode(): Promise<number> {
+    return (await this.#handle.stat()).ino;
+  }
+
+  /** Reads from the end, and no more than it must. */
+  async tail(lines: number, isLast: boolean): Promise<Tail> {
+    if (lines === 0 && isLast) return { position: await this.size() };
+    let found = 0;
+    let isEmpty = true;
+    for await (const { line, next } of this.#linesBackward()) {
+      // A line in pieces ends with the one entry that says so; the one that is too many marks the place.
+      const ends = endsLine(line);
+      if (isEmpty && isLast && !ends) found++;
+      isEmpty = false;
+      if (!ends) continue;
+      if (found === lines) return { position: next };
+      found++;
+    }
+    return { lines: found, isEmpty };
+  }
+
+  close(): Promise<void> {
+    return this.#handle.close();
+  }
+
+  /** Each line without its newline, and the place just behind it. */
+  async *#linesBackward(): AsyncGenerator<{ line: Buffer; next: number }> {
+    const size = await this.size();
+    let next = size;
+    let pending: Buffer = Buffer.alloc(0);
+    for (let position = size; position > 0; ) {
+      const start = Math.max(0, position - PIECE_BYTES);
+      const piece = Buffer.allocUnsafe(position - start);
+      const { bytesRead } = await this.#handle.read(piece, 0, piece.length, start);
+      let bytes = Buffer.concat([piece.subarray(0, bytesRead), pending]);
+      if (position === size && bytes.at(-1) === NEWLINE) bytes = bytes.subarray(0, -1);
+      for (let at = bytes.lastIndexOf(NEWLINE); at !== -1; at = bytes.lastIndexOf(NEWLINE)) {
+        yield { line: bytes.subarray(at + 1), next };
+        next = start + at + 1;
+        bytes = bytes.subarray(0, at);
+      }
+      pending = bytes;
+      position = start;
+    }
+    if (size > 0) yield { line: pending, next };
+  }
+}
+
+/** Can be read from its beginning only: the way to its end is taken once more for each question. */
+class PackedLog implements LogSource {
+  readonly #handle: FileHandle;
+
+  constructor(handle: FileHandle) {
+    this.#handle = handle;
+  }
+
+  async *pieces(position: number): AsyncGenerator<Buffer> {
+    const unpacked = createGunzip({ chunkSize: PIECE_BYTES });
+    // A failure of either reaches the reader below.
+    pipeline(Readable.from(readFrom(this.#handle, 0), { objectMode: false }), unpacked, () => {});
+    let ahead = position;
+    for await (const piece of unpacked as AsyncIterable<Buffer>) {
+      if (piece.length > ahead) yield piece.subarray(ahead);
+      ahead = Math.max(0, ahead - piece.length);
+    }
+  }
+
+  async tail(lines: number, isLast: boolean): Promise<Tail> {
+    if (lines === 0 && isLast) return { position: Number.POSITIVE_INFINITY };
+    let ended = 0;
+    let isOpen = false;
+    let isEmpty = true;
+    await this.#eachLine((ends) => {
+      isEmpty = false;
+      isOpen = !ends;
+      if (ends) ended++;
+      return true;
+    });
+    const found = ended + (isLast && isOpen ? 1 : 0);
+    if (found <= lines || ended === 0) return { lines: found, isEmpty };
+    let left = found - lines;
+    let position = 0;
+    await this.#eachLine((ends, next) => {
+      position = next;
+      return !ends || --left > 0;
+    });
+    return { position };
+  }
+
+  close(): Promise<void> {
+    return this.#handle.close();
+  }
+
+  /** `next` is the place just behind the line. Until `visit` says that it has seen enough. */
+  async #eachLine(visit: (ends: boolean, next: number) => boolean): Promise<void> {
+    let rest: Buffer = Buffer.alloc(0);
+    let next = 0;
+    for await (const piece of this.pieces(0)) {
+      const bytes = rest.length === 0 ? piece : Buffer.concat([rest, piece]);
+      let start = 0;
+      for (let at = bytes.indexOf(NEWLINE); at !== -1; at = bytes.indexOf(NEWLINE, start)) {
+        next += at + 1 - start;
+        if (!visit(endsLine(bytes.subarray(start, at)), next)) return;
+        start = at + 1;
+      }
+      rest = bytes.subarray(start);
+    }
+    if (rest.length > 0) visit(endsLine(rest), next + rest.length);
+  }
+}
+
+/** Where the last `lines` of the program's lines begin: which source, and where in it. */
 export async function tailStart(
   sources: readonly LogSource[],
   lines: number,
 ): Promise<{ readonly index: number; readonly position: number }> {
   let found = 0;
+  let isLast = true;
   for (const [index, source] of [...sources.entries()].reverse()) {
-    for await (const { line, next } of linesBackward(source)) {
-      // A line in pieces ends with the one entry that says so; the one that is too many marks the place.
-      if (!endsLine(line)) continue;
-      if (found === lines) return { index, position: next };
-      found++;
-    }
+    const tail = await source.tail(lines - found, isLast);
+    if ('position' in tail) return { index, position: tail.position };
+    found += tail.lines;
+    isLast &&= tail.isEmpty;
   }
   return { index: 0, position: 0 };
-}
-
-/** Each line without its newline, and the place just behind it. */
-async function* linesBackward(source: LogSource): AsyncGenerator<{ line: Buffer; next: number }> {
-  const size = await source.size();
-  let next = size;
-  let pending: Buffer = Buffer.alloc(0);
-  for (let position = size; position > 0; ) {
-    const start = Math.max(0, position - PIECE_BYTES);
-    const piece = (await source.read(start)).subarray(0, position - start);
-    let bytes = Buffer.concat([piece, pending]);
-    if (position === size && bytes.at(-1) === NEWLINE) bytes = bytes.subarray(0, -1);
-    for (let at = bytes.lastIndexOf(NEWLINE); at !== -1; at = bytes.lastIndexOf(NEWLINE)) {
-      yield { line: bytes.subarray(at + 1), next };
-      next = start + at + 1;
-      bytes = bytes.subarray(0, at);
-    }
-    pending = bytes;
-    position = start;
-  }
-  if (size > 0) yield { line: pending, next };
 }

@@ -63,14 +63,17 @@ export function joinChannels(
     },
     backendHead,
   );
+  /** Of the message that comes now. */
+  let channel = -1;
   webSocket.listen(
     {
-      message(bytes) {
-        const [channel, closed] = bytes;
-        const stream = streams.get((channel === CLOSE_CHANNEL ? closed : channel) ?? -1);
-        if (stream === undefined) return;
+      piece(bytes, isFirst) {
+        if (isFirst) channel = bytes[0] ?? -1;
+        const rest = isFirst ? bytes.subarray(1) : bytes;
+        const stream = streams.get((channel === CLOSE_CHANNEL ? rest[0] : channel) ?? -1);
+        if (stream === undefined || rest.length === 0) return;
         if (channel === CLOSE_CHANNEL) spdy.end(stream);
-        else if (bytes.length > 1 && !spdy.send(stream, bytes.subarray(1))) holdUntilDrained(caller, backend);
+        else if (!spdy.send(stream, rest)) holdUntilDrained(caller, backend);
       },
       closed: () => backend.destroy(),
     },
@@ -90,7 +93,7 @@ export function joinTunnel({ caller, callerHead, backend, backendHead }: Ends): 
   backend.on('close', () => webSocket.close(NORMAL_CLOSURE));
   webSocket.listen(
     {
-      message(bytes) {
+      piece(bytes) {
         if (!backend.write(bytes)) holdUntilDrained(caller, backend);
       },
       closed: () => backend.destroy(),
