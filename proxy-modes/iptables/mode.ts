@@ -1,13 +1,24 @@
 // The iptables mode: the one place of it that touches the kernel.
-// Guarantees: each table of a family changes whole or not at all; only chains that changed are sent.
+// Guarantees: each table of a family changes whole or not at all; only chains that changed are sent; a service of which the
+// kernel or the tool refuses a rule is left out and told, and the others are served.
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { KernelError } from '../../src/kernel/error.js';
 import type { IptablesPort } from '../../src/kernel/iptables/port.js';
 import type { NftPort } from '../../src/kernel/nftables/port.js';
-import type { IpFamily, PerFamily, ProxyMode, ProxyState, TrafficOptions } from '../../src/proxy/state.js';
+import type {
+  IpFamily,
+  PerFamily,
+  ProxyMode,
+  ProxyState,
+  ServicePort,
+  TrafficOptions,
+} from '../../src/proxy/state.js';
 import { syncEach } from '../families.js';
 import { Applied } from './applied.js';
 import { Expectation } from './intact.js';
 import { OWNED } from './plan/base.js';
+import { linesOf } from './plan/service.js';
+import { Spelling, withoutComment } from './spelling.js';
 import { removal } from './tables.js';
 import { fullTransaction, transaction } from './transaction.js';
 
@@ -28,6 +39,7 @@ export function iptablesMode({ ports, traffic, nft }: IptablesModeOptions): Prox
   let writing = 0;
   let writes = 0;
   let lastWrite = Number.NEGATIVE_INFINITY;
+  const spelling = new Spelling();
   /** Answers how many lines there were; none are not sent. */
   const restore = async (port: IptablesPort, lines: Iterable<string>) => {
     const counted = countLines(lines);
@@ -47,19 +59,36 @@ export function iptablesMode({ ports, traffic, nft }: IptablesModeOptions): Prox
     changed?: ReadonlySet<string>,
   ) => {
     const before = applied.get(family);
+    if (before === undefined) return syncAll([family, port], state);
     const start = forgotten;
-    const options = traffic[family] ?? {};
-    const step =
-      before === undefined
-        ? fullTransaction({ family, state }, await port.save(), options)
-        : transaction({ family, state, changed }, before, options);
+    const step = transaction({ family, state, changed }, before, traffic[family] ?? {});
     applied.delete(family);
     const sent = isEmpty(step.lines) ? 0 : await restore(port, step.lines);
-    const record = before ?? new Applied();
-    record.change(step.services);
+    before.change(step.services);
     // Somebody may have flushed it meanwhile: then it stays unknown.
-    if (start === forgotten) applied.set(family, record);
-    return sent;
+    if (start === forgotten) applied.set(family, before);
+    return { sent };
+  };
+  /** Everything anew; without the services whose rules are refused, one after another, as the tool names them. */
+  const syncAll = async ([family, port]: [IpFamily, IptablesPort], state: ProxyState) => {
+    const failed = new Map<string, unknown>();
+    for (;;) {
+      const start = forgotten;
+      const wanted = failed.size === 0 ? state : new Map([...state].filter(([key]) => !failed.has(key)));
+      const step = fullTransaction({ family, state: wanted }, await port.save(), traffic[family] ?? {});
+      try {
+        const sent = await restore(port, step.lines);
+        const record = new Applied();
+        record.change(step.services);
+        if (start === forgotten) applied.set(family, record);
+        return { sent, failed };
+      } catch (error) {
+        const culprit =
+          failed.size < MOST_REFUSED ? culpritOf(error, step.services.values(), traffic[family]) : undefined;
+        if (culprit === undefined) throw error;
+        failed.set(culprit, error);
+      }
+    }
   };
   const stamps = async () => (await Promise.all(families.map(([, port]) => port.stamp(TABLES)))).join();
   /** The nft back end's generation at which everything was found in place: until it moves, nothing has changed. */
@@ -87,7 +116,7 @@ export function iptablesMode({ ports, traffic, nft }: IptablesModeOptions): Prox
       }
       // Written meanwhile: neither what was saved nor what is expected is of one moment. The next look tells.
       if (writing > 0 || writes !== at) continue;
-      if (!expected.isMetBy(saved)) return false;
+      if (!spelling.accepts(expected.likeness(saved))) return false;
     }
     return true;
   };
@@ -133,6 +162,21 @@ export function iptablesMode({ ports, traffic, nft }: IptablesModeOptions): Prox
 
 /** Services planned between two turns of the event loop. */
 const SLICE_SERVICES = 100;
+
+/** A sync ends with a failure rather than with more attempts than these. */
+const MOST_REFUSED = 20;
+
+/** The service one of whose rules was refused. */
+function culpritOf(
+  error: unknown,
+  services: Iterable<ServicePort | undefined>,
+  options: TrafficOptions = {},
+): string | undefined {
+  if (!(error instanceof KernelError) || !error.operation.startsWith('-')) return undefined;
+  for (const port of services)
+    if (port !== undefined && linesOf(port, options).has(withoutComment(error.operation))) return port.key;
+  return undefined;
+}
 
 const isEmpty = (lines: Iterable<string>) => lines[Symbol.iterator]().next().done === true;
 

@@ -3,7 +3,7 @@ import type { IpSetRequest } from '../../src/kernel/ipset/port.js';
 import type { IpvsDestination, IpvsService } from '../../src/kernel/ipvs/port.js';
 import type { Endpoint, IpFamily } from '../../src/proxy/state.js';
 import { SETS, type SetKind, setName } from './names.js';
-import type { VirtualServer } from './plan/service.js';
+import type { Destination, VirtualServer } from './plan/service.js';
 import { serverName } from './transaction.js';
 
 export const hostOf = (address: string) => address.split('/')[0] ?? address;
@@ -15,7 +15,18 @@ export function named(service: IpvsService): [string, IpvsService][] {
   return [[serverName({ protocol, address, port }), service]];
 }
 
-export const placed = ({ address, port }: IpvsDestination): Endpoint => ({ ip: address, port, local: false });
+/** As ours are made; thresholds of others' making would keep clients away. */
+const isOurs = ({ weight, forward, upperThreshold = 0 }: IpvsDestination) =>
+  weight === 1 && forward === 'masq' && upperThreshold === 0;
+
+const placed = (to: IpvsDestination): Destination => ({
+  ...{ ip: to.address, port: to.port, local: false },
+  ...(isOurs(to) ? {} : { isForeign: true }),
+});
+
+/** Destinations that take no new connections. */
+export const drainingOf = ({ destinations }: IpvsService): Endpoint[] =>
+  destinations.filter(({ weight }) => weight === 0).map(placed);
 
 /** As if we had planned it: what drains does not count as a destination. */
 export function serverOf({
@@ -23,12 +34,23 @@ export function serverOf({
   address = '',
   port = 0,
   scheduler,
+  flags,
   persistence,
+  persistencePrefix,
+  persistenceEngine,
   destinations,
 }: IpvsService): VirtualServer {
   return {
     key: { protocol, address, port },
-    options: { scheduler, ...(persistence === undefined ? {} : { persistence }) },
+    claim: '',
+    // In the order of a plan, by which they are compared.
+    options: {
+      scheduler,
+      ...(flags === undefined || flags.length === 0 ? {} : { flags }),
+      ...(persistence === undefined ? {} : { persistence }),
+      ...(persistencePrefix === undefined ? {} : { persistencePrefix }),
+      ...(persistenceEngine === undefined ? {} : { persistenceEngine }),
+    },
     destinations: destinations.filter(({ weight }) => weight > 0).map(placed),
   };
 }

@@ -14,6 +14,7 @@ export const FORWARD = 'KUBE-FORWARD';
 export const PROXY_FIREWALL = 'KUBE-PROXY-FIREWALL';
 export const SOURCE_RANGES = 'KUBE-SOURCE-RANGES-FIREWALL';
 export const FILTER = 'KUBE-IPVS-FILTER';
+export const OUT_FILTER = 'KUBE-IPVS-OUT-FILTER';
 
 /** Each set, its type, and what its entries are for, as kube-proxy comments them; those of NO-LOCAL are our own. */
 export const SETS = {
@@ -67,3 +68,8 @@ export const SET_KINDS = Object.keys(SETS) as SetKind[];
 const LONGEST_NAME = 31;
 export const setName = (family: IpFamily, kind: SetKind) =>
   `KUBE-${family === 'ip6' ? '6-' : ''}${kind}`.slice(0, LONGEST_NAME);
+/** Beside a set that is made anew. */
+export const newSetName = (family: IpFamily) => `KUBE-${family === 'ip6' ? '6-' : ''}NEW`;
+/** kube-proxy's alone: nothing of ours uses it, and it goes with the others. */
+export const formerSetName = (family: IpFamily) =>
+  `KUBE-${family === 'ip6' ? '6-' : ''}LOAD-BALANCER-SOURCE-IP`;

@@ -1,6 +1,6 @@
 // From what is in the kernel to what should be: requests to IPVS, to the sets and to the device. Pure.
 // Guarantees: requests follow the change; a destination that goes is first given weight 0, so that its connections end
-// by themselves; an address is there before its server, and goes after it.
+// by themselves; an address is there before its server, and goes after it; a server that moves from one port to another stays.
 import type { IpvsRequest } from '../../src/kernel/ipvs/port.js';
 import type { Endpoint, IpFamily, ProxyState, ServicePort } from '../../src/proxy/state.js';
 import {
@@ -19,7 +19,8 @@ export interface Programmed {
 /** What is in the kernel, by name. */
 export interface Applied {
   readonly services: Map<string, Programmed>;
-  readonly servers: Map<string, VirtualServer>;
+  /** Those who ask for each server; the first has it. */
+  readonly servers: Map<string, readonly VirtualServer[]>;
   /** How many ports ask for each address of the device, and for each entry of a set. */
   readonly addresses: Map<string, number>;
   readonly entries: Map<string, number>;
@@ -42,6 +43,7 @@ export const nothingApplied = (): Applied => ({
 });
 
 export const serverName = ({ protocol, address, port }: ServerKey) => `${protocol} ${address} ${port}`;
+const byClaim = (a: VirtualServer, b: VirtualServer) => (a.claim < b.claim ? -1 : 1);
 export const placeOf = ({ ip, port }: Pick<Endpoint, 'ip' | 'port'>) => `${ip} ${port}`;
 
 export interface Wanted {
@@ -66,20 +68,31 @@ export function advance(applied: Applied, { family, state, changed }: Wanted, op
   const enter = (plan: ServicePlan, by: 1 | -1) => {
     for (const server of plan.servers) {
       const name = serverName(server.key);
-      if (!touched.servers.has(name)) touched.servers.set(name, applied.servers.get(name));
-      if (by === 1) applied.servers.set(name, server);
-      else applied.servers.delete(name);
+      const claims = applied.servers.get(name) ?? [];
+      if (!touched.servers.has(name)) touched.servers.set(name, claims[0]);
+      const others = claims.filter(({ claim }) => claim !== server.claim);
+      const now = by === 1 ? [...others, server].sort(byClaim) : others;
+      if (now.length === 0) applied.servers.delete(name);
+      else applied.servers.set(name, now);
     }
     for (const address of plan.addresses) count('addresses', address, by);
     for (const entry of plan.entries) count('entries', entry, by);
   };
-  for (const key of changed ?? new Set([...applied.services.keys(), ...state.keys()])) {
-    const old = applied.services.get(key);
+  const portOf = (key: string) => {
     const found = state.get(key);
-    const port = found?.family === family ? found : undefined;
-    if (old?.port === port) continue;
+    return found?.family === family ? found : undefined;
+  };
+  const keys = [...(changed ?? new Set([...applied.services.keys(), ...state.keys()]))].filter(
+    (key) => applied.services.get(key)?.port !== portOf(key),
+  );
+  // Everything that goes, then everything that comes: an address may move from one key to another.
+  for (const key of keys) {
+    const old = applied.services.get(key);
     if (old !== undefined) enter(old.plan, -1);
     applied.services.delete(key);
+  }
+  for (const key of keys) {
+    const port = portOf(key);
     if (port === undefined) continue;
     const plan = planService(port, options);
     enter(plan, 1);
@@ -94,7 +107,7 @@ export function advance(applied: Applied, { family, state, changed }: Wanted, op
       .map(([name]) => name),
   });
   const servers = [...touched.servers].map(([name, before]) =>
-    serverChange(before, applied.servers.get(name)),
+    serverChange(before, applied.servers.get(name)?.[0]),
   );
   return {
     ipvs: servers.flatMap(({ requests }) => requests),
@@ -125,7 +138,10 @@ export function serverChange(
       ...(isSame ? [] : [{ do: 'replace', kind: 'service', ...service, ...after.options } as const]),
       // One that is draining comes back by the same request.
       ...after.destinations
-        .filter((endpoint) => !old.has(placeOf(endpoint)))
+        .filter((endpoint) => {
+          const there = old.get(placeOf(endpoint));
+          return there === undefined || there.isForeign === true;
+        })
         .map(
           ({ ip, port }): IpvsRequest => ({
             do: 'replace',

@@ -1,13 +1,13 @@
 // The nftables mode: the one place of it that touches the kernel.
-// Guarantees: each family is one atomic transaction; what was committed is remembered only after it was.
-
+// Guarantees: each family is one atomic transaction; what was committed is remembered only after it was; a service that the
+// kernel refuses is left out and told, and the others are served; who stays with an endpoint does so over a full write.
+import { KernelError } from '../../src/kernel/error.js';
 import type { GoneObject, NftPort, NftRequest } from '../../src/kernel/nftables/port.js';
 import type { IpFamily, PerFamily, ProxyMode, ProxyState, TrafficOptions } from '../../src/proxy/state.js';
 import { syncEach } from '../families.js';
-import { balanceChain } from './names.js';
-import { baseChains, sets, type TableName } from './plan/base.js';
-import { SHARED_CHAIN } from './plan/service.js';
-import { advance, type Programmed, transaction } from './transaction.js';
+import { isIntact } from './intact.js';
+import { findRemains } from './remains.js';
+import { advance, type Programmed, type Transaction, transaction, type Wanted } from './transaction.js';
 
 export interface NftablesModeOptions {
   readonly nft: NftPort;
@@ -25,25 +25,49 @@ export function nftablesMode({ nft, table, families, traffic }: NftablesModeOpti
   const applied = new Map<IpFamily, Remembered>();
   const drift = new Drift();
   let forgotten = 0;
-  const syncFamily = async (family: IpFamily, state: ProxyState, changed?: ReadonlySet<string>) => {
-    const before = applied.get(family);
+  const commit = (requests: readonly NftRequest[]) => drift.own(requests, () => nft.commit(requests));
+
+  /** From what is known to be there. Nothing is known any more after a refusal. */
+  const syncChange = async (family: IpFamily, before: Remembered, wanted: Wanted) => {
     const start = forgotten;
-    const step = transaction({ family, table }, { state, changed }, before, traffic[family] ?? {});
-    if (step.requests.length === 0) {
-      if (before !== undefined) advance(before, step);
-      return 0;
+    const step = transaction({ family, table }, wanted, before, traffic[family] ?? {});
+    if (step.requests.length > 0) {
+      applied.delete(family);
+      await commit(step.requests);
     }
-    applied.delete(family);
-    await drift.own(step.requests, () => nft.commit(step.requests));
-    const record = before ?? { services: new Map(), shared: new Map() };
-    advance(record, step);
+    advance(before, step);
     // Somebody may have flushed it meanwhile: then it stays unknown.
-    if (start === forgotten) applied.set(family, record);
-    return step.requests.length;
+    if (step.requests.length > 0 && start === forgotten) applied.set(family, before);
+    return { sent: step.requests.length };
+  };
+  /** Everything anew. What the kernel refuses of a service is that service's loss, and nobody else's. */
+  const syncAll = async (family: IpFamily, state: ProxyState) => {
+    const place = { family, table };
+    const failed = new Map<string, unknown>();
+    for (let round = 0; ; round++) {
+      const start = forgotten;
+      const remains = await findRemains(nft, place);
+      const wanted = { state, remains, without: failed, apart: round > 0 };
+      const step = transaction(place, wanted, undefined, traffic[family] ?? {});
+      const refusal = await commit(step.requests).then(() => undefined, asKernelError);
+      if (refusal === undefined) {
+        const record = { services: new Map(), shared: new Map() };
+        advance(record, step);
+        if (start === forgotten) applied.set(family, record);
+        return { sent: step.requests.length, failed };
+      }
+      const culprits = culpritsOf(refusal, step);
+      if (round > MOST_ROUNDS || (round > 0 && culprits.length === 0)) throw refusal;
+      for (const [key, why] of culprits) failed.set(key, why);
+    }
   };
   return {
     name: 'nftables',
-    sync: (state, changed) => syncEach(families, (family) => syncFamily(family, state, changed)),
+    sync: (state, changed) =>
+      syncEach(families, (family) => {
+        const before = applied.get(family);
+        return before === undefined ? syncAll(family, state) : syncChange(family, before, { state, changed });
+      }),
     forget: () => {
       forgotten += 1;
       applied.clear();
@@ -70,27 +94,21 @@ export function nftablesMode({ nft, table, families, traffic }: NftablesModeOpti
   };
 }
 
-/** Whether the table has as many elements and chains as were put into it. */
-async function isIntact(nft: NftPort, place: TableName, { services, shared }: Remembered): Promise<boolean> {
-  if ((await nft.tables({ family: place.family, name: place.table })).length === 0) return false;
-  const wanted = new Map(Object.keys(sets(place)).map((set) => [set, 0]));
-  const count = (set: string, by = 1) => wanted.set(set, (wanted.get(set) ?? 0) + by);
-  const chains = new Set(baseChains(place));
-  for (const { plan } of services.values()) {
-    for (const [set, elements] of Object.entries(plan.elements)) count(set, elements.length);
-    for (const chain of plan.chains.keys()) chains.add(chain);
-  }
-  for (const element of shared.keys()) {
-    const [set = '', endpoints] = element.split(' ');
-    if (set === SHARED_CHAIN) chains.add(balanceChain(Number(endpoints)));
-    else count(set);
-  }
-  const found = await nft.chains({ family: place.family, table: place.table });
-  if (found.length !== chains.size || found.some(({ name }) => !chains.has(name))) return false;
-  for (const [set, number] of wanted)
-    if ((await nft.elements({ ...place, set })).length !== number) return false;
-  return true;
+/** The kernel names every request that it refuses at once: more rounds than a few mean that something else is wrong. */
+const MOST_ROUNDS = 5;
+
+function asKernelError(error: unknown): KernelError {
+  if (error instanceof KernelError) return error;
+  throw error;
 }
+
+/** Services whose requests were refused, each with why; none where the requests are not told apart. */
+const culpritsOf = ({ failures }: KernelError, { requests, owners }: Transaction): [string, KernelError][] =>
+  failures.flatMap((failure): [string, KernelError][] => {
+    const request = requests[failure.index ?? -1];
+    const key = request && owners.get(request);
+    return key === undefined ? [] : [[key, new KernelError([failure])]];
+  });
 
 /**
  * Tells our own changes from those of others by counting: the kernel names the thread that committed, which nobody here

@@ -1,5 +1,6 @@
 // The names of everything this mode makes in its table. Pure.
 // Guarantees: a name fits nf_tables' limit, is stable for a key, and tells a reader of `nft list ruleset` what it is of.
+import { textHash } from '../../src/base/textHash.js';
 import type { Endpoint, ServicePort } from '../../src/proxy/state.js';
 
 export const SERVICES = 'services';
@@ -37,14 +38,5 @@ const identifyEndpoint = (port: ServicePort, { ip, port: number }: Endpoint) =>
 
 /** The key's hash makes it unique, its readable part is for people. Names hold letters, digits and / \ _ . - */
 function identify({ key }: ServicePort): string {
-  return `${hash(key)}-${key.replace(/[^A-Za-z0-9/.-]/g, '_').slice(0, MAX_READABLE)}`;
-}
-
-/** FNV-1a over 64 bits: short, stable, and without a dependency on the runtime. */
-function hash(text: string): string {
-  let value = 0xcbf29ce484222325n;
-  for (let i = 0; i < text.length; i++) {
-    value = ((value ^ BigInt(text.charCodeAt(i))) * 0x100000001b3n) & 0xffffffffffffffffn;
-  }
-  return value.toString(36).padStart(13, '0');
+  return `${textHash(key)}-${key.replace(/[^A-Za-z0-9/.-]/g, '_').slice(0, MAX_READABLE)}`;
 }

@@ -1,9 +1,10 @@
 // From what is in the kernel to what should be, as one transaction. Pure.
-// Guarantees: the requests follow the change, not the number of services; with nothing applied the table is made anew.
+// Guarantees: the requests follow the change, not the number of services; with nothing applied the table is made anew, but
+// for the sets that remember clients.
 import type { NftRequest, SetElement } from '../../src/kernel/nftables/port.js';
 import type { ProxyState, ServicePort, TrafficOptions } from '../../src/proxy/state.js';
 import * as names from './names.js';
-import { base, clientSet, freshTable, sets, type TableName } from './plan/base.js';
+import { base, clientSet, sets, type TableName } from './plan/base.js';
 import { chainRules } from './plan/chain.js';
 import {
   type ChainStep,
@@ -13,6 +14,7 @@ import {
   sharedElements,
   sharedSteps,
 } from './plan/service.js';
+import { emptyTable, type Remains } from './remains.js';
 
 export interface Programmed {
   readonly port: ServicePort;
@@ -31,17 +33,25 @@ export interface Transaction {
   /** What changes in `Applied` once the requests are committed; absent entries are gone. */
   readonly services: ReadonlyMap<string, Programmed | undefined>;
   readonly shared: ReadonlyMap<string, number>;
+  /** Whose requests are whose, where that was asked for. */
+  readonly owners: ReadonlyMap<NftRequest, string>;
 }
 
 export interface Wanted {
   readonly state: ProxyState;
   /** Keys that may differ from what is applied; without it all are compared. */
   readonly changed?: ReadonlySet<string> | undefined;
+  /** Keys of the state that are left out. */
+  readonly without?: { has(key: string): boolean };
+  /** What the table holds when nothing is applied that we know of. */
+  readonly remains?: Remains | undefined;
+  /** Every service gets requests of its own, so that a refusal tells whose it is. */
+  readonly apart?: boolean;
 }
 
 export function transaction(
   place: TableName,
-  { state, changed }: Wanted,
+  { state, changed, without, remains, apart = false }: Wanted,
   applied: Applied | undefined,
   options: TrafficOptions,
 ): Transaction {
@@ -50,21 +60,22 @@ export function transaction(
     applied === undefined || changed === undefined ? [...before.services.keys(), ...state.keys()] : changed;
   const services = new Map<string, Programmed | undefined>();
   const shared = new Counts(before.shared);
-  const changes = new Changes(place, options);
+  const changes = new Changes(place, options, { there: remains?.clientSets ?? new Set(), apart });
   for (const key of keys) {
     const old = before.services.get(key);
     const found = state.get(key);
-    const port = found?.family === place.family ? found : undefined;
+    const port = found?.family === place.family && without?.has(key) !== true ? found : undefined;
     if (old?.port === port || services.has(key)) continue;
     const plan = port === undefined ? undefined : planService(port, options);
-    changes.replace(old?.plan, plan);
+    changes.replace(key, old?.plan, plan);
     if (old !== undefined) shared.count(old.port, -1);
     if (port !== undefined) shared.count(port, 1);
     services.set(key, port === undefined || plan === undefined ? undefined : { port, plan });
   }
   const requests = changes.requests(shared.changes());
-  const start = applied === undefined ? [...freshTable(place), ...base(place, options)] : [];
-  return { requests: [...start, ...requests], services, shared: shared.counts };
+  const start =
+    applied === undefined ? [...emptyTable(place, remains, changes.keptSets), ...base(place, options)] : [];
+  return { requests: [...start, ...requests], services, shared: shared.counts, owners: changes.owners };
 }
 
 /** Enters a committed transaction into the record. */
@@ -91,22 +102,31 @@ class Changes {
   readonly #forgotten: string[] = [];
   readonly #made: NftRequest[] = [];
   readonly #rules: NftRequest[] = [];
+  /** Elements of single services. */
+  readonly #apart: NftRequest[] = [];
   #setId = 0;
+  readonly owners = new Map<NftRequest, string>();
+  /** Sets of clients that were there and are wanted. */
+  readonly keptSets = new Set<string>();
 
   constructor(
     private readonly place: TableName,
     private readonly options: TrafficOptions,
+    private readonly from: { readonly there: ReadonlySet<string>; readonly apart: boolean },
   ) {}
 
-  replace(old: ServicePlan | undefined, plan: ServicePlan | undefined): void {
+  replace(key: string, old: ServicePlan | undefined, plan: ServicePlan | undefined): void {
     const { family, table } = this.place;
-    this.#replaceElements(old, plan);
+    const [made, rules] = [this.#made.length, this.#rules.length];
+    if (this.from.apart && old === undefined && plan !== undefined) this.#addApart(key, plan);
+    else this.#replaceElements(old, plan);
     for (const chain of old?.chains.keys() ?? [])
       if (plan?.chains.has(chain) !== true) this.#unused.push(chain);
     for (const set of old?.clientSets ?? [])
       if (plan?.clientSets.includes(set) !== true) this.#forgotten.push(set);
     for (const set of plan?.clientSets ?? [])
-      if (old?.clientSets.includes(set) !== true)
+      if (this.from.there.has(set)) this.keptSets.add(set);
+      else if (old?.clientSets.includes(set) !== true)
         this.#made.push({ do: 'add', kind: 'set', ...clientSet(this.place, set) });
     for (const [name, steps] of plan?.chains ?? []) {
       const there = old?.chains.get(name);
@@ -115,6 +135,15 @@ class Changes {
       else this.#made.push({ do: 'add', kind: 'chain', family, table, name });
       this.#fill(name, steps);
     }
+    if (!this.from.apart) return;
+    for (const request of [...this.#made.slice(made), ...this.#rules.slice(rules)])
+      this.owners.set(request, key);
+  }
+
+  #addApart(key: string, plan: ServicePlan): void {
+    const requests = this.#elements('add', new Map(Object.entries(plan.elements)));
+    for (const request of requests) this.owners.set(request, key);
+    this.#apart.push(...requests);
   }
 
   /** What refers to a chain or a set goes before it and comes after it. */
@@ -133,6 +162,7 @@ class Changes {
       ...this.#made,
       ...this.#rules,
       ...this.#elements('add', this.#added),
+      ...this.#apart,
     ];
   }
 
@@ -177,7 +207,7 @@ class Changes {
     for (const [text, { set, element }] of after) if (!before.has(text)) push(this.#added, set, [element]);
   }
 
-  #elements(verb: 'add' | 'delete', bySet: ReadonlyMap<string, SetElement[]>): NftRequest[] {
+  #elements(verb: 'add' | 'delete', bySet: ReadonlyMap<string, readonly SetElement[]>): NftRequest[] {
     const known = sets(this.place);
     return [...bySet].flatMap(([set, elements]): NftRequest[] => {
       const shape = known[set];

@@ -10,6 +10,7 @@ import {
   type ServicePort,
   type TrafficOptions,
 } from '../../src/proxy/state.js';
+import { compare, Spelling } from '../iptables/spelling.js';
 import { missingJumps, removal, serviceChains, wholeTable } from '../iptables/tables.js';
 import { OWNED } from './plan/base.js';
 import { planService } from './plan/service.js';
@@ -27,6 +28,7 @@ export function userspaceMode({ ports, traffic = {} }: UserspaceModeOptions): Pr
   const written = new Map<IpFamily, string>();
   /** The rules of each service port, as last planned. */
   const planned = new Map<string, string>();
+  const spelling = new Spelling();
   /** SCTP has no sockets here. */
   const isServed = ({ protocol, family }: ServicePort) => protocol !== 'sctp' && ports[family] !== undefined;
 
@@ -68,9 +70,9 @@ export function userspaceMode({ ports, traffic = {} }: UserspaceModeOptions): Pr
     written.set(family, text);
     return lines.length;
   };
-  const closeExcept = async (state: ProxyState) => {
+  const closeExcept = async (kept: ReadonlySet<string>) => {
     for (const [key, relay] of relays) {
-      if (state.has(key)) continue;
+      if (kept.has(key)) continue;
       relays.delete(key);
       planned.delete(key);
       await relay.close();
@@ -84,7 +86,8 @@ export function userspaceMode({ ports, traffic = {} }: UserspaceModeOptions): Pr
       const served = [...state.values()].filter(isServed);
       let sent = 0;
       for (const entry of families) sent += await syncFamily(entry, served);
-      await closeExcept(state);
+      // Not by the state, which may have gone on meanwhile: a rule would stay behind.
+      await closeExcept(new Set(served.map(({ key }) => key)));
       return { sent };
     },
     forget: () => written.clear(),
@@ -95,7 +98,9 @@ export function userspaceMode({ ports, traffic = {} }: UserspaceModeOptions): Pr
         const text = family === undefined ? undefined : written.get(family);
         const chains = ruleset.get('nat')?.chains;
         const rules = OWNED.chains.nat.flatMap((name) => chains?.get(name)?.rules ?? []);
-        return text === undefined || rules.length === (text === '' ? 0 : text.split('\n').length);
+        if (text === undefined) return true;
+        const isJumpedTo = missingJumps(OWNED, ruleset).nat.length === 0;
+        return isJumpedTo && spelling.accepts(compare(rules, text === '' ? [] : text.split('\n')));
       });
     },
     cleanUp: async () => {
@@ -104,7 +109,7 @@ export function userspaceMode({ ports, traffic = {} }: UserspaceModeOptions): Pr
         if (lines.length > 0) await iptables.restore(lines);
       }
       written.clear();
-      await closeExcept(new Map());
+      await closeExcept(new Set());
     },
     close: () => {
       for (const relay of relays.values()) void relay.close();

@@ -49,6 +49,7 @@ export function baseRules(
       `-A ${names.FORWARD} -m conntrack --ctstate INVALID -j DROP`,
       `-A ${names.FORWARD} -m comment --comment "kubernetes forwarding rules" -m mark --mark ${mark}/${mark} -j ACCEPT`,
       `-A ${names.FORWARD} -m comment --comment "kubernetes forwarding conntrack rule" -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT`,
+      ...(options.localhostNodePorts === true && options.family === 'ip' ? martians() : []),
     ];
   if (table === 'mangle') return [];
   return [
@@ -59,6 +60,15 @@ export function baseRules(
     `-A ${names.MARK_MASQ} -j MARK --set-xmark ${mark}/${mark}`,
     ...nodePortJumps(options),
   ];
+}
+
+/**
+ * Node ports on loopback need route_localnet, with which the kernel takes packets to 127.0.0.1 from the network too: only
+ * what a rule sent there may come in.
+ */
+function martians(): string[] {
+  const incoming = `-A ${names.PROXY_FIREWALL} ! -s 127.0.0.0/8 -d 127.0.0.0/8 -m comment --comment "block incoming localnet connections"`;
+  return [`${incoming} -m conntrack --ctstate DNAT -j RETURN`, `${incoming} -j DROP`];
 }
 
 const LAST = 'kubernetes service nodeports; NOTE: this must be the last rule in this chain';

@@ -9,7 +9,9 @@ import {
   type ServicePort,
   type TrafficOptions,
 } from '../../../src/proxy/state.js';
+import { allowedSources } from '../../sources.js';
 import * as names from '../names.js';
+import { withoutComment } from '../spelling.js';
 
 export interface ServicePlan {
   /** The rules of its own chains in the nat table, without "-A chain ", by chain. */
@@ -53,7 +55,7 @@ export function planService(port: ServicePort, options: PlanOptions): ServicePla
     ]);
   if (hasExternalChain) chains.set(names.externalChain(port), externalRules(port, options));
   const guarded = isGuarded(port);
-  if (guarded && hasExternalChain) chains.set(names.firewallChain(port), firewallRules(port));
+  if (guarded && hasExternalChain) chains.set(names.firewallChain(port), firewallRules(port, options));
   const used = [...(usesAll ? port.endpoints : []), ...(usesLocal ? port.localEndpoints : [])];
   for (const endpoint of used)
     chains.set(names.endpointChain(port, endpoint), endpointRules(port, endpoint, about(port.name)));
@@ -65,6 +67,13 @@ export function planService(port: ServicePort, options: PlanOptions): ServicePla
     ],
     filter: filterRules(port),
   };
+}
+
+/** Every rule of the port with its command and without comments. */
+export function linesOf(port: ServicePort, options: TrafficOptions): Set<string> {
+  const { chains, nat, filter } = planService(port, options);
+  const own = [...chains].flatMap(([name, rules]) => rules.map((rule) => `${name} ${rule}`));
+  return new Set([...own, ...nat, ...filter].map((rule) => withoutComment(`-A ${rule}`)));
 }
 
 const isGuarded = (port: ServicePort) => port.sourceRanges.length > 0 && port.loadBalancerIps.length > 0;
@@ -142,8 +151,8 @@ function externalRules(port: ServicePort, { local }: TrafficOptions): string[] {
 }
 
 /** What falls through is dropped in the filter table. */
-const firewallRules = (port: ServicePort) =>
-  port.sourceRanges.map(
+const firewallRules = (port: ServicePort, options: TrafficOptions) =>
+  allowedSources(port, options).map(
     (range) => `-s ${range} ${comment(`${port.name} loadbalancer IP`)} -j ${names.externalChain(port)}`,
   );
 

@@ -6,7 +6,7 @@ import {
   masqueradeMark,
   type TrafficOptions,
 } from '../../../src/proxy/state.js';
-import type { Ownership } from '../../iptables/tables.js';
+import type { Ownership, PerTable } from '../../iptables/tables.js';
 import * as names from '../names.js';
 import { SETS, type SetKind, setName } from '../names.js';
 
@@ -16,15 +16,24 @@ const jump = (chain: string, to: string, comment: string, match = '') =>
 
 export const OWNED: Ownership = {
   chains: {
-    filter: [names.FORWARD, names.NODE_PORT, names.PROXY_FIREWALL, names.SOURCE_RANGES, names.FILTER],
+    filter: [
+      names.FORWARD,
+      names.NODE_PORT,
+      names.PROXY_FIREWALL,
+      names.SOURCE_RANGES,
+      names.FILTER,
+      names.OUT_FILTER,
+    ],
     nat: [names.SERVICES, names.NODE_PORT, names.LOAD_BALANCER, names.POSTROUTING, names.MARK_MASQ],
-    mangle: [],
+    mangle: [names.OUT_FILTER],
   },
   jumps: {
     filter: [
       jump('INPUT', names.FILTER, 'kubernetes ipvs access filter'),
       jump('INPUT', names.NODE_PORT, 'kubernetes health check rules'),
       jump('INPUT', names.PROXY_FIREWALL, 'kube-proxy firewall rules'),
+      // kube-proxy's own, whose rules must not outlive it; ours are in mangle.
+      jump('OUTPUT', names.OUT_FILTER, 'kubernetes ipvs access filter'),
       jump('FORWARD', names.PROXY_FIREWALL, 'kube-proxy firewall rules'),
       jump('FORWARD', names.FORWARD, 'kubernetes forwarding rules'),
     ],
@@ -33,12 +42,12 @@ export const OWNED: Ownership = {
       jump('OUTPUT', names.SERVICES, 'kubernetes service portals'),
       jump('POSTROUTING', names.POSTROUTING, 'kubernetes postrouting rules'),
     ],
-    mangle: [],
+    mangle: [jump('OUTPUT', names.OUT_FILTER, 'kubernetes ipvs access filter')],
   },
   isServiceChain: () => false,
 };
 
-export function baseRules(family: IpFamily, options: TrafficOptions): { filter: string[]; nat: string[] } {
+export function baseRules(family: IpFamily, options: TrafficOptions): PerTable<string[]> {
   const mark = `0x${masqueradeMark(options).toString(16)}`;
   const set = (kind: SetKind, directions: string) =>
     `-m set --match-set ${setName(family, kind)} ${directions}`;
@@ -70,7 +79,14 @@ export function baseRules(family: IpFamily, options: TrafficOptions): { filter: 
       ...(['LOAD-BALANCER', 'CLUSTER-IP', 'EXTERNAL-IP', 'EXTERNAL-IP-LOCAL'] as const).map(
         (kind) => `-A ${names.FILTER} ${set(kind, 'dst,dst')} -j RETURN`,
       ),
+      // The proxy itself answers there, on every address.
+      `-A ${names.FILTER} ${set('HEALTH-CHECK-NODE-PORT', 'dst')} -j RETURN`,
       `-A ${names.FILTER} ${NEW}${set('IPVS-IPS', 'dst')} -j REJECT --reject-with ${family === 'ip' ? 'icmp-port-unreachable' : 'icmp6-port-unreachable'}`,
+    ],
+    // IPVS takes the node's own packets between mangle and filter.
+    mangle: [
+      `-A ${names.OUT_FILTER} ${set('LOAD-BALANCER-SOURCE-CIDR', 'dst,dst,src')} -j RETURN`,
+      `-A ${names.OUT_FILTER} ${set('LOAD-BALANCER-FW', 'dst,dst')} -j DROP`,
     ],
     nat: [
       `-A ${names.SERVICES} ${about('LOAD-BALANCER')} ${set('LOAD-BALANCER', 'dst,dst')} -j ${names.LOAD_BALANCER}`,

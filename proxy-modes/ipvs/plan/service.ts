@@ -1,5 +1,13 @@
 // What one port of a service asks of IPVS, of the sets and of the device. Pure.
-import { contains, parseCidr } from '../../../src/api/ip.js';
+import {
+  bitsOf,
+  type Cidr,
+  contains,
+  formatCidr,
+  formatIp,
+  parseCidr,
+  subnets,
+} from '../../../src/api/ip.js';
 import type { IpvsServiceKey, IpvsServiceOptions } from '../../../src/kernel/ipvs/port.js';
 import {
   type Endpoint,
@@ -8,14 +16,22 @@ import {
   type ServicePort,
   type TrafficOptions,
 } from '../../../src/proxy/state.js';
+import { allowedSources } from '../../sources.js';
 import type { SetKind } from '../names.js';
 
 export type ServerKey = Extract<IpvsServiceKey, { readonly address: string }>;
 
+/** A destination; one that the kernel lists may have another weight or way of forwarding than ours have. */
+export interface Destination extends Endpoint {
+  readonly isForeign?: true;
+}
+
 export interface VirtualServer {
   readonly key: ServerKey;
+  /** Of several ports that ask for one server, the least has it: service addresses before node ports, then by key. */
+  readonly claim: string;
   readonly options: IpvsServiceOptions;
-  readonly destinations: readonly Endpoint[];
+  readonly destinations: readonly Destination[];
 }
 
 export interface ServicePlan {
@@ -28,8 +44,8 @@ export interface ServicePlan {
 
 export interface IpvsOptions extends TrafficOptions {
   readonly scheduler: string;
-  /** Addresses of the node that may have node ports. */
-  readonly nodeIps: readonly string[];
+  /** Every address of the node but those of our own device. */
+  readonly localIps: readonly string[];
 }
 
 const PROTOCOL_SETS = {
@@ -40,11 +56,20 @@ const PROTOCOL_SETS = {
 
 export function planService(port: ServicePort, options: IpvsOptions): ServicePlan {
   const outside = [...new Set([...port.externalIps, ...port.loadBalancerIps])];
-  const nodeIps = port.nodePort === undefined ? [] : nodePortIps(port, options);
-  const server = (address: string, number: number, destinations: readonly Endpoint[]): VirtualServer => ({
+  const portIps = port.nodePort === undefined ? [] : nodePortIps(port, options);
+  const { scheduler, localIps } = options;
+  const server = (
+    address: string,
+    number: number,
+    destinations: readonly Endpoint[],
+    rank = 0,
+  ): VirtualServer => ({
     key: { protocol: port.protocol, address, port: number },
+    claim: `${rank} ${port.key}`,
     options: {
-      scheduler: options.scheduler,
+      scheduler,
+      // By the client's address alone all its connections would go to one endpoint.
+      ...(scheduler === 'mh' ? { flags: ['mh-port'] } : {}),
       ...(port.affinitySeconds === undefined ? {} : { persistence: port.affinitySeconds }),
     },
     destinations,
@@ -55,10 +80,11 @@ export function planService(port: ServicePort, options: IpvsOptions): ServicePla
     servers: [
       server(port.clusterIp, port.port, internalEndpoints(port)),
       ...outside.map((ip) => server(ip, port.port, external)),
-      ...nodeIps.map((ip) => server(ip, port.nodePort ?? 0, external)),
+      ...portIps.map((ip) => server(ip, port.nodePort ?? 0, external, 1)),
     ],
-    addresses: [port.clusterIp, ...outside],
-    entries: [...new Set(entries(port, nodeIps))],
+    // What is the node's own reaches IPVS as it is, and its other ports go on being the node's.
+    addresses: [port.clusterIp, ...outside].filter((ip) => !localIps.includes(ip)),
+    entries: [...new Set(entries(port, portIps, options))],
   };
 }
 
@@ -68,30 +94,34 @@ const lacksLocal = ({ externalLocal, localEndpoints }: ServicePort) =>
 
 function nodePortIps(
   { family }: ServicePort,
-  { nodeIps, nodePortCidrs, localhostNodePorts }: IpvsOptions,
+  { localIps, nodePortCidrs, localhostNodePorts }: IpvsOptions,
 ): string[] {
   const cidrs = nodePortCidrs?.map(parseCidr);
-  return nodeIps.filter((ip) => {
+  return localIps.filter((ip) => {
     if (ip.includes(':') !== (family === 'ip6')) return false;
-    if ((ip.startsWith('127.') || ip === '::1') && localhostNodePorts !== true) return false;
+    if (isLoopback(ip) && localhostNodePorts !== true) return false;
     return cidrs === undefined || cidrs.some((cidr) => cidr !== undefined && contains(cidr, ip));
   });
 }
 
-function entries(port: ServicePort, nodeIps: readonly string[]): string[] {
+function entries(port: ServicePort, portIps: readonly string[], options: IpvsOptions): string[] {
+  const { localIps, nodeIps = localIps.filter((ip) => !isLoopback(ip)) } = options;
   const at = (ip: string, number = port.port) => `${ip},${port.protocol}:${number}`;
   const put = (kind: SetKind, entry: string) => `${kind} ${entry}`;
-  const used = [...port.endpoints, ...port.localEndpoints].filter(({ local }) => local);
+  const used = [...port.endpoints, ...port.localEndpoints].filter(({ local, unplaced }) => local || unplaced);
   const [all, local] = PROTOCOL_SETS[port.protocol];
   const isGuarded = port.sourceRanges.length > 0;
   const { nodePort } = port;
+  const allowed = allowedSources(port, { nodeIps }).flatMap((range) => networks(parseCidr(range)));
   const outside = [
     ...[...port.externalIps, ...port.loadBalancerIps].map((ip) => at(ip)),
-    ...nodeIps.map((ip) => at(ip, nodePort)),
+    ...portIps.map((ip) => at(ip, nodePort)),
   ];
   return [
     put('CLUSTER-IP', at(port.clusterIp)),
-    ...[port.clusterIp, ...port.externalIps, ...port.loadBalancerIps].map((ip) => put('IPVS-IPS', ip)),
+    ...[port.clusterIp, ...port.externalIps, ...port.loadBalancerIps]
+      .filter((ip) => !localIps.includes(ip))
+      .map((ip) => put('IPVS-IPS', ip)),
     // A pod that reaches itself through its service.
     ...used.map(({ ip, port: number }) => put('LOOP-BACK', `${at(ip, number)},${ip}`)),
     ...port.externalIps.map((ip) => put(port.externalLocal ? 'EXTERNAL-IP-LOCAL' : 'EXTERNAL-IP', at(ip))),
@@ -99,15 +129,13 @@ function entries(port: ServicePort, nodeIps: readonly string[]): string[] {
       put('LOAD-BALANCER', at(ip)),
       ...(port.externalLocal ? [put('LOAD-BALANCER-LOCAL', at(ip))] : []),
       ...(isGuarded ? [put('LOAD-BALANCER-FW', at(ip))] : []),
-      ...port.sourceRanges.flatMap((range) =>
-        halves(range).map((net) => put('LOAD-BALANCER-SOURCE-CIDR', `${at(ip)},${net}`)),
-      ),
+      ...allowed.map((net) => put('LOAD-BALANCER-SOURCE-CIDR', `${at(ip)},${net}`)),
     ]),
     ...(nodePort === undefined
       ? []
       : (port.externalLocal ? [all, local] : [all]).flatMap((kind) =>
           port.protocol === 'sctp'
-            ? nodeIps.map((ip) => put(kind, at(ip, nodePort)))
+            ? portIps.map((ip) => put(kind, at(ip, nodePort)))
             : [put(kind, String(nodePort))],
         )),
     ...(port.healthCheckNodePort === undefined
@@ -120,8 +148,12 @@ function entries(port: ServicePort, nodeIps: readonly string[]): string[] {
   ];
 }
 
-/** Sets of networks hold none of length 0: the whole range is its two halves. */
-function halves(range: string): string[] {
-  if (range === '0.0.0.0/0') return ['0.0.0.0/1', '128.0.0.0/1'];
-  return range === '::/0' ? ['::/1', '8000::/1'] : [range];
+const isLoopback = (ip: string) => ip.startsWith('127.') || ip === '::1';
+
+/** As a set lists them: none has length 0, so that the whole range is its two halves; a single address is without length. */
+function networks(range: Cidr | undefined): string[] {
+  if (range === undefined) return [];
+  const all = bitsOf(range.family);
+  if (range.prefix === 0) return [...subnets(range, 1)].map(formatCidr);
+  return [range.prefix === all ? formatIp({ family: range.family, value: range.base }) : formatCidr(range)];
 }

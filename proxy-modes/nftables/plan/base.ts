@@ -31,15 +31,6 @@ export interface TableName {
   readonly table: string;
 }
 
-/** An empty table of ours, whatever was there before; to be followed by `base` in the same transaction. */
-export function freshTable({ family, table: name }: TableName): NftRequest[] {
-  return [
-    { do: 'add', kind: 'table', family, name },
-    { do: 'delete', kind: 'table', family, name },
-    { do: 'add', kind: 'table', family, name, comment: 'Trellis: rules for services' },
-  ];
-}
-
 /** Every set of the table and the type of its key. */
 export function sets({ family, table }: TableName): Readonly<Record<string, NftSet>> {
   const address = family === 'ip' ? 'ipv4_addr' : 'ipv6_addr';
@@ -69,11 +60,13 @@ export function sets({ family, table }: TableName): Readonly<Record<string, NftS
   };
 }
 
-/** Clients of one endpoint; filled by the packets themselves. */
+/**
+ * Clients of one endpoint; filled by the packets themselves. Without a size: the kernel would allocate all of it at
+ * once, and sets a limit of 65,535 by itself where packets add elements.
+ */
 export function clientSet({ family, table }: TableName, name: string): NftSet {
   const type = [family === 'ip' ? 'ipv4_addr' : 'ipv6_addr'] as const;
-  // The kernel asks for a limit where packets add elements.
-  return { family, table, name, type, flags: ['dynamic', 'timeout'], size: 65_535 };
+  return { family, table, name, type, flags: ['dynamic', 'timeout'] };
 }
 
 export function base(place: TableName, options: TrafficOptions): NftRequest[] {

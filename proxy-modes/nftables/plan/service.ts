@@ -9,6 +9,7 @@ import {
   type ServicePort,
   type TrafficOptions,
 } from '../../../src/proxy/state.js';
+import { allowedSources } from '../../sources.js';
 import * as names from '../names.js';
 
 /** Whose traffic a step is for: that of this node's pods, all other, that of the node itself. */
@@ -66,7 +67,7 @@ export function planService(port: ServicePort, options: TrafficOptions): Service
   if (outside.length > 0) chains.set(names.externalChain(port), outside);
   if (isGuarded)
     chains.set(names.firewallChain(port), [
-      ...port.sourceRanges.map((cidr): ChainStep => ({ step: 'allow', cidr })),
+      ...allowedSources(port, options).map((cidr): ChainStep => ({ step: 'allow', cidr })),
       { step: 'drop' },
     ]);
   return {
@@ -165,7 +166,9 @@ export const SHARED_CHAIN = 'chain';
 /** What several ports may ask for, each as `set key`: counted by whoever asks. */
 export function sharedElements(port: ServicePort): string[] {
   // A pod that reaches itself through its service.
-  const local = [...port.endpoints, ...port.localEndpoints].filter(({ local }) => local);
+  const local = [...port.endpoints, ...port.localEndpoints].filter(
+    ({ local, unplaced }) => local || unplaced,
+  );
   const { length } = internalEndpoints(port);
   return [
     ...(length > 0 && port.affinitySeconds === undefined ? [`${SHARED_CHAIN} ${length}`] : []),

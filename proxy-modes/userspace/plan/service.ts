@@ -1,6 +1,7 @@
 // The rules of one port of a service: its packets go to the socket that relays for it. Pure.
 // Guarantees: clients outside the source ranges find no rule, and so nobody.
 import type { ServicePort, TrafficOptions } from '../../../src/proxy/state.js';
+import { allowedSources } from '../../sources.js';
 import * as names from '../names.js';
 
 /** Where the relay of the port listens: for traffic that comes in, and for the node's own. */
@@ -12,9 +13,10 @@ export interface RelayPorts {
 export function planService(
   port: ServicePort,
   relay: RelayPorts,
-  { nodePortCidrs }: Pick<TrafficOptions, 'nodePortCidrs'> = {},
+  options: Pick<TrafficOptions, 'nodePortCidrs' | 'nodeIps'> = {},
 ): string[] {
   const { protocol, name, nodePort, loadBalancerIps, sourceRanges } = port;
+  const { nodePortCidrs } = options;
   const comment = `-m comment --comment "${name}"`;
   const bits = port.family === 'ip' ? 32 : 128;
   const to = ([container, host]: readonly [string, string], match: string, number: number) =>
@@ -26,7 +28,8 @@ export function planService(
   const nodePorts = [names.NODEPORT_CONTAINER, names.NODEPORT_HOST] as const;
   const open = new Set([port.clusterIp, ...port.externalIps]);
   const guarded = new Set(loadBalancerIps.filter((ip) => !open.has(ip)));
-  const sources = sourceRanges.length === 0 ? [''] : sourceRanges.map((range) => `-s ${range} `);
+  const sources =
+    sourceRanges.length === 0 ? [''] : allowedSources(port, options).map((range) => `-s ${range} `);
   const networks = nodePortCidrs === undefined ? [''] : nodePortCidrs.map((cidr) => `-d ${cidr} `);
   return [
     ...[...open].flatMap((ip) => to(portals, `-d ${ip}/${bits} `, port.port)),
