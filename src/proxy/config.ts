@@ -1,9 +1,10 @@
 // KubeProxyConfiguration (kubeproxy.config.k8s.io/v1alpha1): defaults, a file, and flags over both. Pure.
-// Guarantees: a field that makes no sense is refused by its path before anything starts; fields of other platforms and
-// of features that need none of our work are taken and left alone.
+// Guarantees: a field that makes no sense, or asks for what this proxy does not do, is refused by its path before anything
+// starts.
 import { parseCidr } from '../api/ip.js';
 import { LOG_FORMATS, type LogFormat } from '../api/log.js';
 import { ProxyError } from './error.js';
+import { requireSupported } from './fileFields.js';
 import { MODE_NAMES, type ModeName } from './modeNames.js';
 import type { IpFamily, LocalDetector, PerFamily, TrafficOptions } from './state.js';
 
@@ -45,6 +46,10 @@ export interface ProxyConfig {
   readonly ipvsScheduler: string;
   readonly ipvsExcludeCidrs: readonly string[];
   readonly ipvsStrictArp: boolean;
+  /** Times of 0 leave the kernel's own. */
+  readonly ipvsTcpMs: number;
+  readonly ipvsTcpFinMs: number;
+  readonly ipvsUdpMs: number;
   /** 0 leaves the kernel's limit alone. */
   readonly conntrackMaxPerCore: number;
   readonly conntrackMin: number;
@@ -57,6 +62,10 @@ export interface ProxyConfig {
   readonly loggingFormat: LogFormat;
   /** What -v says where it is not given. */
   readonly logVerbosity: number;
+  /** False: a port that cannot be had is told and done without. */
+  readonly bindAddressHardFail: boolean;
+  /** Of this process; undefined leaves it as it is. */
+  readonly oomScoreAdj?: number;
 }
 
 export const DEFAULT_CONFIG: ProxyConfig = {
@@ -80,6 +89,9 @@ export const DEFAULT_CONFIG: ProxyConfig = {
   ipvsScheduler: 'rr',
   ipvsExcludeCidrs: [],
   ipvsStrictArp: false,
+  ipvsTcpMs: 0,
+  ipvsTcpFinMs: 0,
+  ipvsUdpMs: 0,
   conntrackMaxPerCore: 32_768,
   conntrackMin: 131_072,
   conntrackTcpEstablishedMs: 86_400_000,
@@ -89,13 +101,15 @@ export const DEFAULT_CONFIG: ProxyConfig = {
   conntrackUdpStreamMs: 0,
   loggingFormat: 'text',
   logVerbosity: 0,
+  // Off where it runs in an agent, beside those of other clusters; kube-proxy has it off.
+  bindAddressHardFail: true,
 };
 
 export type ConfigOverrides = { readonly [Key in keyof ProxyConfig]?: ProxyConfig[Key] | undefined };
 
-/** What a parsed file says; only what it says. */
-export function readConfigFile(document: unknown): ConfigOverrides {
-  requireKnown(document, '');
+/** What a parsed file says; only what it says. `chosen` is the mode that something else than the file has settled. */
+export function readConfigFile(document: unknown, chosen?: ConfigOverrides['mode']): ConfigOverrides {
+  requireSupported(document);
   const root = new Fields(document, '');
   if (root.text('apiVersion') !== API_VERSION || root.text('kind') !== KIND)
     throw refuse('apiVersion', `must be ${API_VERSION}, and kind ${KIND}`);
@@ -107,7 +121,13 @@ export function readConfigFile(document: unknown): ConfigOverrides {
   const local = root.under('detectLocal');
   const logging = root.under('logging');
   const mode = root.text('mode') as ConfigOverrides['mode'] | '';
-  const own = mode === 'nftables' ? nftables : mode === 'ipvs' ? ipvs : iptables;
+  const sections = { nftables: [nftables], iptables: [iptables], ipvs: [ipvs], userspace: [iptables] };
+  const settled = chosen || mode || 'auto';
+  // Of the mode's own section; where the machine will decide, that of the best mode comes first.
+  const own = settled === 'auto' || !(settled in sections) ? [nftables, iptables] : sections[settled];
+  const masquerade = settled === 'ipvs' ? [iptables] : own;
+  const first = <T>(from: readonly Fields[], read: (section: Fields) => T | undefined) =>
+    from.map(read).find((value) => value !== undefined);
   return {
     kubeconfig: connection.text('kubeconfig'),
     hostnameOverride: root.text('hostnameOverride'),
@@ -120,14 +140,17 @@ export function readConfigFile(document: unknown): ConfigOverrides {
     bridgeInterface: local.text('bridgeInterface'),
     interfaceNamePrefix: local.text('interfaceNamePrefix'),
     nodePortAddresses: root.list('nodePortAddresses'),
-    masqueradeAll: nftables.flag('masqueradeAll') ?? iptables.flag('masqueradeAll'),
-    masqueradeBit: nftables.number('masqueradeBit') ?? iptables.number('masqueradeBit'),
+    masqueradeAll: first(masquerade, (section) => section.flag('masqueradeAll')),
+    masqueradeBit: first(masquerade, (section) => section.number('masqueradeBit')),
     localhostNodePorts: iptables.flag('localhostNodePorts'),
-    syncPeriodMs: own.duration('syncPeriod'),
-    minSyncPeriodMs: own.duration('minSyncPeriod'),
+    syncPeriodMs: first(own, (section) => section.duration('syncPeriod')),
+    minSyncPeriodMs: first(own, (section) => section.duration('minSyncPeriod')),
     ipvsScheduler: ipvs.text('scheduler'),
     ipvsExcludeCidrs: ipvs.list('excludeCIDRs'),
     ipvsStrictArp: ipvs.flag('strictARP'),
+    ipvsTcpMs: ipvs.duration('tcpTimeout', { mayBeZero: true }),
+    ipvsTcpFinMs: ipvs.duration('tcpFinTimeout', { mayBeZero: true }),
+    ipvsUdpMs: ipvs.duration('udpTimeout', { mayBeZero: true }),
     conntrackMaxPerCore: conntrack.number('maxPerCore'),
     conntrackMin: conntrack.number('min'),
     conntrackTcpEstablishedMs: conntrack.duration('tcpEstablishedTimeout', { mayBeZero: true }),
@@ -137,45 +160,9 @@ export function readConfigFile(document: unknown): ConfigOverrides {
     conntrackUdpStreamMs: conntrack.duration('udpStreamTimeout', { mayBeZero: true }),
     loggingFormat: (logging.text('format') || undefined) as ConfigOverrides['loggingFormat'],
     logVerbosity: logging.number('verbosity'),
+    bindAddressHardFail: root.flag('bindAddressHardFail'),
+    oomScoreAdj: root.number('oomScoreAdj'),
   };
-}
-
-/** Every field of v1alpha1, dots leading into objects: what stands in none of these lines is a misspelling. */
-const KNOWN: ReadonlySet<string> = new Set(
-  [
-    'apiVersion kind featureGates clientConnection logging hostnameOverride bindAddress healthzBindAddress',
-    'metricsBindAddress bindAddressHardFail enableProfiling showHiddenMetricsForVersion mode iptables ipvs nftables',
-    'winkernel detectLocalMode detectLocal clusterCIDR nodePortAddresses oomScoreAdj conntrack configSyncPeriod',
-    'portRange windowsRunAsService',
-    ...within('clientConnection', 'kubeconfig acceptContentTypes contentType qps burst'),
-    ...within('iptables', 'masqueradeBit masqueradeAll localhostNodePorts syncPeriod minSyncPeriod'),
-    ...within(
-      'ipvs',
-      'syncPeriod minSyncPeriod scheduler excludeCIDRs strictARP tcpTimeout tcpFinTimeout udpTimeout',
-    ),
-    ...within('nftables', 'masqueradeBit masqueradeAll syncPeriod minSyncPeriod'),
-    ...within('winkernel', 'networkName sourceVip enableDSR rootHnsEndpointName forwardHealthCheckVip'),
-    ...within('detectLocal', 'bridgeInterface interfaceNamePrefix'),
-    ...within(
-      'conntrack',
-      'maxPerCore min tcpEstablishedTimeout tcpCloseWaitTimeout tcpBeLiberal udpTimeout',
-    ),
-    ...within('conntrack', 'udpStreamTimeout'),
-  ].flatMap((line) => line.split(' ')),
-);
-
-function within(field: string, names: string): string[] {
-  return names.split(' ').map((name) => `${field}.${name}`);
-}
-
-/** `logging` and `featureGates` hold what they hold: nothing of theirs is read here. */
-function requireKnown(value: unknown, above: string): void {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return;
-  for (const [name, inner] of Object.entries(value)) {
-    const path = `${above}${name}`;
-    if (!KNOWN.has(path)) throw refuse(path, 'is no field of this configuration');
-    if ([...KNOWN].some((known) => known.startsWith(`${path}.`))) requireKnown(inner, `${path}.`);
-  }
 }
 
 /** Defaults, then each of the layers over what is before it. Empty text and undefined say nothing. */
@@ -213,6 +200,9 @@ function check(config: ProxyConfig): void {
   if (!isPrimary) cidrs('nodePortAddresses', config.nodePortAddresses);
   if (!Number.isInteger(config.masqueradeBit) || config.masqueradeBit < 0 || config.masqueradeBit > 31)
     throw refuse('masqueradeBit', 'must be a number from 0 to 31');
+  const { oomScoreAdj = 0 } = config;
+  if (!Number.isInteger(oomScoreAdj) || Math.abs(oomScoreAdj) > 1000)
+    throw refuse('oomScoreAdj', 'must be a number from -1000 to 1000');
   if (!(config.syncPeriodMs > 0)) throw refuse('syncPeriod', 'must be more than 0');
   if (config.minSyncPeriodMs > config.syncPeriodMs)
     throw refuse('minSyncPeriod', 'must not be more than syncPeriod');
@@ -231,6 +221,18 @@ export function hostAndPort(text: string, path: string): { address: string; port
     throw refuse(path, `must be an address and a port such as 0.0.0.0:10256, not "${text}"`);
   return { address, port: Number(port) };
 }
+
+/** What the IPVS mode is made with. */
+export const ipvsOf = (config: ProxyConfig) => ({
+  scheduler: config.ipvsScheduler,
+  excludeCidrs: config.ipvsExcludeCidrs,
+  strictArp: config.ipvsStrictArp,
+  timeouts: {
+    tcp: Math.ceil(config.ipvsTcpMs / 1000),
+    tcpFin: Math.ceil(config.ipvsTcpFinMs / 1000),
+    udp: Math.ceil(config.ipvsUdpMs / 1000),
+  },
+});
 
 /** What each family's rules are made with, once the node is known. */
 export function trafficOf(
@@ -254,6 +256,7 @@ export function trafficOf(
       masqueradeAll: config.masqueradeAll,
       masqueradeBit: config.masqueradeBit,
       localhostNodePorts: config.localhostNodePorts,
+      nodeIps: ours(node.ips),
       ...(addresses.length === 0 ? {} : { nodePortCidrs: addresses }),
     };
   };

@@ -12,6 +12,8 @@ export function configView(config: ProxyConfig): object {
     apiVersion: API_VERSION,
     kind: KIND,
     bindAddress: config.bindAddress,
+    bindAddressHardFail: config.bindAddressHardFail,
+    ...(config.oomScoreAdj === undefined ? {} : { oomScoreAdj: config.oomScoreAdj }),
     clientConnection: { kubeconfig: config.kubeconfig },
     clusterCIDR: config.clusterCidrs.join(),
     conntrack: {
@@ -35,6 +37,9 @@ export function configView(config: ProxyConfig): object {
       excludeCIDRs: config.ipvsExcludeCidrs,
       scheduler: config.ipvsScheduler,
       strictARP: config.ipvsStrictArp,
+      tcpFinTimeout: duration(config.ipvsTcpFinMs),
+      tcpTimeout: duration(config.ipvsTcpMs),
+      udpTimeout: duration(config.ipvsUdpMs),
       ...periods,
     },
     logging: { format: config.loggingFormat, verbosity: config.logVerbosity },

@@ -28,6 +28,17 @@ export interface Categorized {
   readonly served: boolean;
 }
 
+/** Those that serve without being among the ones that get new traffic. */
+export function lingering(
+  found: readonly Found[],
+  node: NodeTopology,
+  { endpoints, localEndpoints }: Categorized,
+): Endpoint[] {
+  const used = new Set([...endpoints, ...localEndpoints].map(placeOf));
+  const serving = found.filter(({ endpoint }) => isServing(endpoint)).map((entry) => placed(entry, node));
+  return unique(serving).filter((endpoint) => !used.has(placeOf(endpoint)));
+}
+
 export function categorize(found: readonly Found[], node: NodeTopology, policies: Policies): Categorized {
   const ready = found.filter(({ endpoint }) => isReady(endpoint));
   const ending = found.filter(({ endpoint }) => isServing(endpoint) && isTerminating(endpoint));
@@ -37,7 +48,7 @@ export function categorize(found: readonly Found[], node: NodeTopology, policies
   const isLocal = ({ endpoint }: Found) => endpoint.nodeName === node.name;
   const all = usesAll ? firstOf(nearest(ready, node), ending) : [];
   const local = usesLocal ? firstOf(ready.filter(isLocal), ending.filter(isLocal)) : [];
-  const place = (entry: Found): Endpoint => ({ ip: entry.ip, port: entry.port, local: isLocal(entry) });
+  const place = (entry: Found) => placed(entry, node);
   return {
     endpoints: unique(all.map(place)),
     localEndpoints: unique(local.map(place)),
@@ -45,13 +56,19 @@ export function categorize(found: readonly Found[], node: NodeTopology, policies
   };
 }
 
-/** Endpoints that are ready, or serve while they end when none is ready, on this node: what health checks count. */
+/** Endpoints on this node that are ready: what health checks count. One with an address of each family is one. */
 export function countLocalReady(found: readonly V1Endpoint[], nodeName: string): number {
   const addresses = found
     .filter((endpoint) => endpoint.nodeName === nodeName && isReady(endpoint))
-    .map(({ addresses }) => addresses?.[0]);
-  return new Set(addresses).size;
+    .flatMap(({ addresses }) => addresses?.slice(0, 1) ?? []);
+  const six = new Set(addresses.filter((address) => address.includes(':')));
+  return Math.max(six.size, new Set(addresses).size - six.size);
 }
+
+const placed = ({ ip, port, endpoint }: Found, node: NodeTopology): Endpoint => ({
+  ...{ ip, port, local: endpoint.nodeName === node.name },
+  ...(endpoint.nodeName === undefined ? { unplaced: true } : {}),
+});
 
 /** The ready ones that hints send this node to; all of them unless every one has hints that some of them meet. */
 function nearest(ready: readonly Found[], { name, zone }: NodeTopology): readonly Found[] {
@@ -77,8 +94,10 @@ const firstOf = <T>(preferred: readonly T[], others: readonly T[]) =>
 /** While an endpoint moves from one slice to another it may be in both. */
 function unique(endpoints: readonly Endpoint[]): Endpoint[] {
   if (endpoints.length < 2) return [...endpoints];
-  const byPlace = new Map(endpoints.map((endpoint) => [`${endpoint.ip} ${endpoint.port}`, endpoint]));
+  const byPlace = new Map(endpoints.map((endpoint) => [placeOf(endpoint), endpoint]));
   return [...byPlace.entries()]
     .sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
     .map(([, endpoint]) => endpoint);
 }
+
+const placeOf = ({ ip, port }: Endpoint) => `${ip} ${port}`;

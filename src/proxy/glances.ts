@@ -3,7 +3,7 @@
 import type { ProxyMode } from './state.js';
 
 export interface GlanceOptions {
-  readonly mode: ProxyMode;
+  readonly mode: Pick<ProxyMode, 'check' | 'stamp'>;
   readonly periodMs: number;
   /** How many syncs there have been; undefined while one runs. */
   syncs(): number | undefined;

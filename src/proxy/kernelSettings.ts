@@ -1,5 +1,6 @@
 // The kernel's settings that a proxy is asked to make: connection tracking, and node ports on loopback.
-// Guarantees: a limit is raised, never lowered; a time of 0 leaves the kernel's own.
+// Guarantees: a limit is raised, never lowered; a time of 0 leaves the kernel's own; loopback is opened only after the
+// rules that keep the network out of it.
 import { readFile, writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import type { ProxyConfig } from './config.js';
@@ -10,6 +11,8 @@ export interface KernelSetting {
   readonly value: number;
   /** Left alone where the kernel has as much already. */
   readonly isMinimum?: boolean;
+  /** Safe only once the mode's rules are in place. */
+  readonly afterRules?: boolean;
 }
 
 const seconds = (ms: number) => Math.ceil(ms / 1000);
@@ -29,15 +32,21 @@ export function kernelSettings(config: ProxyConfig, cores: number, mode: string)
     ...conntrack('udp_timeout_stream', seconds(config.conntrackUdpStreamMs)),
     ...conntrack('tcp_be_liberal', config.conntrackTcpBeLiberal ? 1 : 0),
     ...(config.localhostNodePorts && mode === 'iptables'
-      ? [{ name: 'net/ipv4/conf/all/route_localnet', value: 1 }]
+      ? [{ name: 'net/ipv4/conf/all/route_localnet', value: 1, afterRules: true }]
       : []),
   ];
 }
 
-/** Makes them; answers which could not be made, and why. */
-export async function applyKernelSettings(config: ProxyConfig, mode: string): Promise<Map<string, unknown>> {
+/** Makes those of the moment; answers which could not be made, and why. */
+export async function applyKernelSettings(
+  config: ProxyConfig,
+  mode: string,
+  when: 'before-rules' | 'after-rules',
+): Promise<Map<string, unknown>> {
   const failed = new Map<string, unknown>();
-  for (const { name, value, isMinimum } of kernelSettings(config, availableParallelism(), mode)) {
+  const all = kernelSettings(config, availableParallelism(), mode);
+  const due = all.filter(({ afterRules = false }) => afterRules === (when === 'after-rules'));
+  for (const { name, value, isMinimum } of due) {
     const file = `/proc/sys/${name}`;
     try {
       const now = Number(await readFile(file, 'utf8'));

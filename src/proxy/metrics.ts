@@ -67,6 +67,8 @@ export class ProxyMetrics {
   failures = 0;
   repairs = 0;
   services = 0;
+  /** Service ports that could not be programmed. */
+  refused = 0;
   /** Messages or lines of the last sync. */
   sent = 0;
   flowsEnded = 0;
@@ -136,6 +138,12 @@ export class ProxyMetrics {
       this.repairs,
     );
     one('gauge', 'trellis_proxy_service_ports', 'Service ports in the kernel', this.services);
+    one(
+      'gauge',
+      'trellis_proxy_refused_service_ports',
+      'Service ports that could not be programmed and are left out',
+      this.refused,
+    );
     one('gauge', 'trellis_proxy_last_sync_messages', 'Messages or lines that the last sync sent', this.sent);
     for (const endpoint of ['healthz', 'livez'])
       put('counter', `kubeproxy_proxy_${endpoint}_total`, `Answers of ${endpoint}`, [

@@ -1,15 +1,20 @@
 // The modes a proxy can run in, by name, on this machine's kernel; and the choice between them.
-// Guarantees: a mode that the kernel lacks is refused with the reason before anything is written.
+// Guarantees: a mode that the kernel lacks is refused with the reason before anything is written; what an earlier start left in
+// the other back end of iptables is removed once the rules are in place, and with a clean-up.
 import { writeFile } from 'node:fs/promises';
 import { iptablesMode } from '../../proxy-modes/iptables/mode.js';
+import { OWNED as IPTABLES_OWNED } from '../../proxy-modes/iptables/plan/base.js';
+import { type Ownership, removal } from '../../proxy-modes/iptables/tables.js';
 import { ipvsMode } from '../../proxy-modes/ipvs/mode.js';
 import { nftablesMode } from '../../proxy-modes/nftables/mode.js';
 import { userspaceMode } from '../../proxy-modes/userspace/mode.js';
+import { OWNED as USERSPACE_OWNED } from '../../proxy-modes/userspace/plan/base.js';
 import type { NetNs } from '../kernel/addon.js';
 import { openIpset } from '../kernel/ipset/adapter.js';
 import { openIptables } from '../kernel/iptables/adapter.js';
 import type { IptablesBackend, IptablesPort } from '../kernel/iptables/port.js';
 import { openIpvs } from '../kernel/ipvs/adapter.js';
+import type { IpvsTimeouts } from '../kernel/ipvs/port.js';
 import { openNft } from '../kernel/nftables/adapter.js';
 import { openRoute } from '../kernel/route/adapter.js';
 import { ProxyError } from './error.js';
@@ -28,6 +33,7 @@ export interface ModeOptions {
     readonly scheduler?: string;
     readonly excludeCidrs?: readonly string[];
     readonly strictArp?: boolean;
+    readonly timeouts?: Partial<IpvsTimeouts>;
   };
   /** The back end of iptables; the one that holds the machine's rules when left out. */
   readonly backend?: IptablesBackend;
@@ -42,11 +48,12 @@ const OPENERS: Readonly<Record<ModeName, (options: ModeOptions) => Promise<Proxy
   iptables: async (options) => {
     const ports = await iptablesPorts(options);
     const isNft = Object.values(ports).some(({ backend }) => backend === 'nft');
-    return iptablesMode({
+    const mode = iptablesMode({
       ports,
       traffic: options.traffic,
       ...(isNft ? { nft: await openNft(options.netns) } : {}),
     });
+    return alsoCleaning(mode, () => cleanOtherBackend(ports, options, IPTABLES_OWNED));
   },
   ipvs: async (options) => {
     const ipvs = await openIpvs(options.netns);
@@ -60,9 +67,53 @@ const OPENERS: Readonly<Record<ModeName, (options: ModeOptions) => Promise<Proxy
       setSysctl: options.setSysctl ?? ((name, value) => writeFile(`/proc/sys/${name}`, value)),
     });
   },
-  userspace: async (options) =>
-    userspaceMode({ ports: await iptablesPorts(options), traffic: options.traffic }),
+  userspace: async (options) => {
+    const ports = await iptablesPorts(options);
+    const mode = userspaceMode({ ports, traffic: options.traffic });
+    return alsoCleaning(mode, () => cleanOtherBackend(ports, options, USERSPACE_OWNED));
+  },
 };
+
+/** The mode, with a clean-up elsewhere after its first sync and with its own. */
+function alsoCleaning(mode: ProxyMode, clean: () => Promise<void>): ProxyMode {
+  let isDue = true;
+  return {
+    ...mode,
+    sync: async (state, changed) => {
+      const report = await mode.sync(state, changed);
+      // What cannot be removed now is tried again after the next sync; the rules are in place all the same.
+      if (isDue)
+        await clean().then(
+          () => {
+            isDue = false;
+          },
+          () => undefined,
+        );
+      return report;
+    },
+    cleanUp: async () => {
+      await mode.cleanUp();
+      await clean();
+    },
+  };
+}
+
+/** Rules of ours in the back end that is not used: they would go on winning. */
+async function cleanOtherBackend(
+  ports: PerFamily<IptablesPort>,
+  { netns }: ModeOptions,
+  owned: Ownership,
+): Promise<void> {
+  for (const { family, backend } of Object.values(ports)) {
+    const unused = backend === 'nft' ? 'legacy' : 'nft';
+    // A back end that this machine has not, or cannot be read, holds nothing of ours.
+    const other = await openIptables({ family, backend: unused, netns }).catch(() => undefined);
+    const found = await other?.save().catch(() => undefined);
+    const lines = found === undefined ? [] : removal(owned, found);
+    if (lines.length > 0) await other?.restore(lines);
+    other?.close();
+  }
+}
 
 export async function openNftablesMode({ netns, table, families, traffic }: ModeOptions): Promise<ProxyMode> {
   const nft = await openNft(netns);

@@ -1,15 +1,20 @@
 // The proxy of a node: watches services and endpoints and keeps the kernel in step through one mode.
-// Guarantees: nothing is written before the first complete view; what others change is put right; stopping leaves the
-// rules in place.
+// Guarantees: nothing is written before the first complete view; what others change is put right; the mode does one thing at
+// a time, so that a sync is never taken for somebody else's change; a port that cannot be programmed is left out, told of
+// and tried again, and the others are served; stopping leaves the rules in place.
+import type { V1Service } from '../api/gen/types.js';
 import type { Log } from '../api/log.js';
+import type { Stored } from '../api/object.js';
+import { SERVICES } from '../api/resources.js';
+import { makeSyncRunner, type SyncRunner } from '../base/syncRunner.js';
 import type { Informers } from '../client/informer.js';
-import type { ConntrackPort, FlowFilter } from '../kernel/conntrack/port.js';
+import type { ConntrackPort } from '../kernel/conntrack/port.js';
+import { FlowKeeper, type UdpPorts } from './flowKeeper.js';
 import { keepGlancing } from './glances.js';
 import { ProxyMetrics } from './metrics.js';
-import { staleAfter, staleOf } from './staleFlows.js';
-import { isExternal, type ProxyMode, type ProxyState, type ServicePort } from './state.js';
-import { makeSyncRunner } from './syncRunner.js';
-import { trackServices } from './tracker.js';
+import { makeRefusals } from './refusals.js';
+import { isExternal, type ProxyMode, type ProxyState } from './state.js';
+import { type Tracker, trackServices } from './tracker.js';
 
 export interface ProxyOptions {
   readonly informers: Informers;
@@ -25,11 +30,13 @@ export interface ProxyOptions {
   readonly glancePeriodMs?: number;
   /** Called after every sync that succeeded. */
   onSynced?(): void;
+  /** Tells of a service of which something cannot be programmed. */
+  refused?(service: Stored<V1Service>, why: string): void;
 }
 
 export interface RunningProxy {
   readonly metrics: ProxyMetrics;
-  readonly tracker: ReturnType<typeof trackServices>;
+  readonly tracker: Tracker;
   /** Resolves after the first state is in the kernel. */
   synced(): Promise<void>;
   /** How long a change has been waiting for its sync, in milliseconds; 0 when none is. */
@@ -41,128 +48,202 @@ const MIN_SYNC_PERIOD_MS = 20;
 const SYNC_PERIOD_MS = 30_000;
 const GLANCE_PERIOD_MS = 1000;
 const RETRY_MS = { first: 100, most: 30_000 };
+/** After which flows that could not be ended are looked at again. */
+const FLOW_RETRY_MS = 1000;
 
 export function runProxy(options: ProxyOptions): RunningProxy {
-  const { informers, nodeName, mode, log, conntrack } = options;
-  const { minSyncPeriodMs = MIN_SYNC_PERIOD_MS, syncPeriodMs = SYNC_PERIOD_MS } = options;
-  const metrics = new ProxyMetrics(
-    () => mode.name,
-    () => withoutLocal(tracker.state),
-  );
-  let firstSync: () => void = () => {};
-  const synced = new Promise<void>((resolve) => {
-    firstSync = resolve;
-  });
-  let isComplete = false;
-  let isFull = true;
-  let isSyncing = false;
-  let syncs = 0;
-  let waitingSince: number | undefined;
-  const flows = conntrack === undefined ? undefined : flowKeeper(conntrack);
+  return new NodeProxy(options);
+}
 
-  const runner = makeSyncRunner({
-    minPeriodMs: minSyncPeriodMs,
-    retryMs: RETRY_MS,
-    log,
-    sync: async () => {
-      const began = performance.now();
-      const since = waitingSince;
-      const changed = tracker.takeChanged();
-      const triggers = tracker.takeTriggers();
-      const full = isFull;
-      isFull = false;
-      isSyncing = true;
-      try {
-        const report = await mode.sync(tracker.state, full ? undefined : changed);
-        metrics.sent = report.sent;
-        for (const [key, error] of report.failed ?? [])
-          log.error('a service port could not be programmed', { key, error });
-        if (report.failed !== undefined && report.failed.size > 0) isFull = true;
-      } catch (error) {
-        isFull = true;
-        metrics.failures += 1;
-        throw error;
-      } finally {
-        isSyncing = false;
-        syncs += 1;
-      }
-      const seconds = (performance.now() - began) / 1000;
-      metrics.syncSeconds.observe(seconds);
-      (full ? metrics.fullSyncSeconds : metrics.partialSyncSeconds).observe(seconds);
-      const now = Date.now();
-      for (const trigger of triggers) metrics.programmingSeconds.observe(Math.max(0, now - trigger) / 1000);
-      metrics.lastSync = now;
-      metrics.services = tracker.state.size;
-      metrics.pending = 0;
-      if (waitingSince === since) waitingSince = undefined;
-      firstSync();
-      options.onSynced?.();
-      log.debug('rules written', { ports: tracker.state.size, changed: changed.size, seconds });
-      // Flows are ended after the rules are in place: an earlier end would let them come back the old way.
-      await flows?.follow(tracker.state, full ? undefined : changed).then(
-        (ended) => {
-          metrics.flowsEnded += ended;
-        },
-        (error: unknown) => log.error('stale UDP flows could not be ended', { error }),
-      );
-    },
+class NodeProxy implements RunningProxy {
+  readonly metrics: ProxyMetrics;
+  readonly tracker: Tracker;
+  readonly #runner: SyncRunner;
+  readonly #flows: FlowKeeper | undefined;
+  readonly #refusals = makeRefusals();
+  readonly #closers: (() => void)[] = [];
+  #first: () => void = () => {};
+  readonly #synced = new Promise<void>((resolve) => {
+    this.#first = resolve;
   });
-  const request = () => {
-    if (!isComplete) return;
-    metrics.lastQueued = Date.now();
-    waitingSince ??= performance.now();
-    runner.request();
-  };
-  const repair = () => {
-    if (!isComplete) return;
-    metrics.repairs += 1;
+  #isComplete = false;
+  #isFull = true;
+  #isSyncing = false;
+  #syncs = 0;
+  /** Since when changes wait that no sync has begun with, and those of the sync that runs. */
+  #waitingSince: number | undefined;
+  #writingSince: number | undefined;
+  /** Ends when what the mode does now has ended. */
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(private readonly options: ProxyOptions) {
+    const { informers, nodeName, mode, log, conntrack, minSyncPeriodMs = MIN_SYNC_PERIOD_MS } = options;
+    this.#flows = conntrack && new FlowKeeper(conntrack);
+    this.metrics = new ProxyMetrics(
+      () => mode.name,
+      () => withoutLocal(this.tracker.state),
+    );
+    const sync = () => this.#inTurn(() => this.#sync());
+    this.#runner = makeSyncRunner({ minPeriodMs: minSyncPeriodMs, retryMs: RETRY_MS, log, sync });
+    this.tracker = trackServices({
+      informers,
+      nodeName,
+      onChange: () => {
+        this.metrics.changes += 1;
+        this.metrics.pending += 1;
+        this.#request();
+      },
+    });
+    this.#watch();
+    this.tracker.synced().then(() => {
+      this.#isComplete = true;
+      this.#request();
+    });
+  }
+
+  synced(): Promise<void> {
+    return this.#synced;
+  }
+
+  waitingMs(): number {
+    const since = this.#writingSince ?? this.#waitingSince;
+    return since === undefined ? 0 : performance.now() - since;
+  }
+
+  async stop(): Promise<void> {
+    for (const close of this.#closers) close();
+    this.tracker.stop();
+    await this.#runner.stop();
+    await this.#turn;
+    this.options.mode.close();
+    this.options.conntrack?.close();
+  }
+
+  /** Three ways to learn of what others did: events, cheap looks where there are none, and a whole look now and then. */
+  #watch(): void {
+    const { mode, syncPeriodMs = SYNC_PERIOD_MS, glancePeriodMs = GLANCE_PERIOD_MS } = this.options;
+    const unwatch = mode.watch?.(() => this.#repair());
+    const glances = keepGlancing({
+      mode: { check: () => this.#check(), ...(mode.stamp && { stamp: mode.stamp.bind(mode) }) },
+      periodMs: glancePeriodMs,
+      syncs: () => (this.#isSyncing ? undefined : this.#syncs),
+      onDrift: () => this.#repair(),
+    });
+    const timer = setInterval(() => void this.#inspect(), syncPeriodMs);
+    timer.unref();
+    this.#closers.push(
+      () => clearInterval(timer),
+      () => glances.stop(),
+      () => unwatch?.(),
+    );
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#turn.then(work);
+    this.#turn = done.catch(() => undefined);
+    return done;
+  }
+
+  /** A mode that cannot tell is taken to be intact. */
+  #check(): Promise<boolean> {
+    return this.#inTurn(async () => (await this.options.mode.check?.()) !== false);
+  }
+
+  #request(): void {
+    if (!this.#isComplete) return;
+    this.metrics.lastQueued = Date.now();
+    this.#waitingSince ??= performance.now();
+    this.#runner.request();
+  }
+
+  #repair(): void {
+    if (!this.#isComplete) return;
+    const { mode, log } = this.options;
+    this.metrics.repairs += 1;
     log.warn('somebody changed the rules; writing them anew', { mode: mode.name });
     mode.forget();
-    isFull = true;
-    request();
-  };
-  const tracker = trackServices({
-    informers,
-    nodeName,
-    onChange: () => {
-      metrics.changes += 1;
-      metrics.pending += 1;
-      request();
-    },
-  });
-  const unwatch = mode.watch?.(repair);
-  const glances = keepGlancing({
-    mode,
-    periodMs: options.glancePeriodMs ?? GLANCE_PERIOD_MS,
-    syncs: () => (isSyncing ? undefined : syncs),
-    onDrift: repair,
-  });
-  const timer = setInterval(() => {
-    mode.check?.().then(
-      (isIntact) => (isIntact ? undefined : repair()),
-      (error: unknown) => log.warn('the rules could not be checked', { error }),
-    );
-  }, syncPeriodMs);
-  timer.unref();
-  tracker.synced().then(() => {
-    isComplete = true;
-    request();
-  });
-  return {
-    metrics,
-    tracker,
-    synced: () => synced,
-    waitingMs: () => (waitingSince === undefined ? 0 : performance.now() - waitingSince),
-    async stop() {
-      clearInterval(timer);
-      glances.stop();
-      unwatch?.();
-      tracker.stop();
-      await runner.stop();
-      mode.close();
-      conntrack?.close();
-    },
-  };
+    this.#isFull = true;
+    this.#request();
+  }
+
+  async #inspect(): Promise<void> {
+    const again = this.#refusals.due(performance.now());
+    if (again.length > 0) {
+      this.tracker.touch(again);
+      this.#request();
+    }
+    try {
+      if (!(await this.#check())) this.#repair();
+    } catch (error) {
+      this.options.log.warn('the rules could not be checked', { error });
+    }
+  }
+
+  async #sync(): Promise<void> {
+    const { mode, log } = this.options;
+    const { tracker, metrics } = this;
+    const began = performance.now();
+    this.#writingSince = this.#waitingSince ?? began;
+    this.#waitingSince = undefined;
+    const taken = tracker.takeChanged();
+    const triggers = tracker.takeTriggers();
+    const changed = this.#isFull ? undefined : taken;
+    const udp = this.#flows?.snapshot(tracker.state, changed);
+    this.#isFull = false;
+    this.#isSyncing = true;
+    try {
+      const report = await mode.sync(tracker.state, changed);
+      metrics.sent = report.sent;
+      this.#tellRefused(report.failed ?? new Map(), changed);
+    } catch (error) {
+      this.#isFull = true;
+      this.#waitingSince = this.#writingSince;
+      metrics.failures += 1;
+      throw error;
+    } finally {
+      this.#writingSince = undefined;
+      this.#isSyncing = false;
+      this.#syncs += 1;
+    }
+    const seconds = (performance.now() - began) / 1000;
+    this.#measure(seconds, { isFull: changed === undefined, triggers });
+    this.#first();
+    this.options.onSynced?.();
+    log.debug('rules written', { ports: tracker.state.size, changed: taken.size, seconds });
+    if (udp !== undefined) await this.#endFlows(udp);
+  }
+
+  #measure(seconds: number, of: { readonly isFull: boolean; readonly triggers: readonly number[] }): void {
+    const { metrics, tracker } = this;
+    metrics.syncSeconds.observe(seconds);
+    (of.isFull ? metrics.fullSyncSeconds : metrics.partialSyncSeconds).observe(seconds);
+    const now = Date.now();
+    for (const trigger of of.triggers) metrics.programmingSeconds.observe(Math.max(0, now - trigger) / 1000);
+    metrics.lastSync = now;
+    metrics.services = tracker.state.size - this.#refusals.size;
+    metrics.refused = this.#refusals.size;
+    metrics.pending = 0;
+  }
+
+  #tellRefused(failed: ReadonlyMap<string, unknown>, synced: ReadonlySet<string> | undefined): void {
+    const { log, informers } = this.options;
+    for (const [key, why] of this.#refusals.after(failed, synced)) {
+      log.error('a service port could not be programmed; the others are served', { key, why });
+      const service = informers.of(SERVICES).get(key.slice(0, key.indexOf(':')));
+      if (service !== undefined) this.options.refused?.(service, `${key}: ${why}`);
+    }
+  }
+
+  async #endFlows(written: UdpPorts): Promise<void> {
+    try {
+      this.metrics.flowsEnded += (await this.#flows?.follow(written)) ?? 0;
+    } catch (error) {
+      this.options.log.error('stale UDP flows could not be ended; trying again', { error });
+      const timer = setTimeout(() => this.#request(), FLOW_RETRY_MS);
+      timer.unref();
+      this.#closers.push(() => clearTimeout(timer));
+    }
+  }
 }
 
 /** Service ports with policy Local that somebody serves, but nobody on this node. */
@@ -174,30 +255,4 @@ function withoutLocal(state: ProxyState): { internal: number; external: number }
     if (port.externalLocal && isExternal(port)) found.external += 1;
   }
   return found;
-}
-
-/** Ends stale UDP flows; remembers the UDP ports it has seen, and only those. */
-function flowKeeper(conntrack: ConntrackPort) {
-  const seen = new Map<string, ServicePort>();
-  let isFirst = true;
-  const end = async (filters: readonly FlowFilter[]) =>
-    filters.length === 0 ? 0 : conntrack.delete(filters);
-  return {
-    /** Answers how many it ended. */
-    async follow(state: ReadonlyMap<string, ServicePort>, changed?: ReadonlySet<string>): Promise<number> {
-      const filters: FlowFilter[] = [];
-      for (const key of changed ?? new Set([...seen.keys(), ...state.keys()])) {
-        const now = state.get(key);
-        const before = seen.get(key);
-        if (before === now || (before ?? now)?.protocol !== 'udp') continue;
-        if (!isFirst) filters.push(...staleAfter(before, now));
-        if (now === undefined) seen.delete(key);
-        else seen.set(key, now);
-      }
-      if (!isFirst) return end(filters);
-      isFirst = false;
-      if (seen.size === 0) return 0;
-      return end(staleOf(await conntrack.list([{ protocol: 'udp' }]), seen));
-    },
-  };
 }

@@ -1,14 +1,17 @@
 // From a Service and its EndpointSlices to the ports that are proxied. Pure.
 // Guarantees: headless and ExternalName services have none; the order of slices and endpoints does not matter; fields
-// that make no sense (an address of neither family, a port of 0) are left out and do not disturb the rest.
+// that make no sense (an address of neither family, a port of 0) are left out and do not disturb the rest; an address has
+// one spelling; source ranges that cannot be read let nobody in.
 import type { V1EndpointSlice, V1Service, V1ServicePort } from '../api/gen/types.js';
-import { parseCidr, parseIp } from '../api/ip.js';
+import { formatCidr, formatIp, parseCidr, parseIp } from '../api/ip.js';
 import { keyOf, type Stored } from '../api/object.js';
-import { categorize, type Found, type NodeTopology } from './endpoints.js';
+import { categorize, type Found, lingering, type NodeTopology } from './endpoints.js';
 import type { IpFamily, Protocol, ServicePort } from './state.js';
 
-/** Services with it belong to another proxy. */
-const PROXY_NAME_LABEL = 'service.kubernetes.io/service-proxy-name';
+/** Services with one of these, whatever it says, are another proxy's or nobody's. */
+const FOREIGN_LABELS = ['service.kubernetes.io/service-proxy-name', 'service.kubernetes.io/headless'];
+/** A range in which no client is. */
+const NOBODY = { ip: '0.0.0.0/32', ip6: '::/128' } as const;
 
 const PROTOCOLS: Readonly<Record<string, Protocol>> = { TCP: 'tcp', UDP: 'udp', SCTP: 'sctp' };
 /** As the API defaults it; at most a day. */
@@ -25,9 +28,10 @@ export function servicePorts({ service, slices, node }: ServiceView): ServicePor
   if (!isProxied(service)) return [];
   const checkPort = healthCheckNodePort(service);
   const healthCheck = checkPort === undefined ? {} : { healthCheckNodePort: checkPort };
-  return (spec.clusterIPs ?? (spec.clusterIP === undefined ? [] : [spec.clusterIP])).flatMap((clusterIp) => {
-    const family = familyOf(clusterIp);
-    if (family === undefined) return [];
+  return (spec.clusterIPs ?? (spec.clusterIP === undefined ? [] : [spec.clusterIP])).flatMap((text) => {
+    const address = addressOf(text);
+    if (address === undefined) return [];
+    const { family, ip: clusterIp } = address;
     const shared = { ...serviceFields(service, family), ...healthCheck };
     return (spec.ports ?? []).flatMap((port) => {
       const protocol = PROTOCOLS[port.protocol ?? 'TCP'];
@@ -47,7 +51,10 @@ export function servicePorts({ service, slices, node }: ServiceView): ServicePor
       const outside =
         own.nodePort !== undefined || own.externalIps.length > 0 || own.loadBalancerIps.length > 0;
       const policies = { internalLocal: own.internalLocal, externalLocal: own.externalLocal, outside };
-      return [{ ...own, ...categorize(found(slices, port, family), node, policies) }];
+      const all = found(slices, port, family);
+      const chosen = categorize(all, node, policies);
+      const kept = protocol === 'udp' ? lingering(all, node, chosen) : [];
+      return [{ ...own, ...chosen, ...(kept.length === 0 ? {} : { lingering: kept }) }];
     });
   });
 }
@@ -60,29 +67,27 @@ export function healthCheckNodePort({ spec }: Stored<V1Service>): number | undef
 
 export function isProxied({ spec, metadata }: Stored<V1Service>): boolean {
   if (spec.type === 'ExternalName' || spec.clusterIP === 'None' || !spec.clusterIP) return false;
-  return metadata.labels?.[PROXY_NAME_LABEL] === undefined;
+  return FOREIGN_LABELS.every((label) => metadata.labels?.[label] === undefined);
 }
 
 /** What all ports of a service have in common in one family. */
 function serviceFields({ spec, status }: Stored<V1Service>, family: IpFamily) {
-  const ours = (ip: string | undefined): ip is string => ip !== undefined && familyOf(ip) === family;
+  const ours = (ips: readonly (string | undefined)[]) =>
+    unique(
+      ips
+        .flatMap((ip) => addressOf(ip ?? '') ?? [])
+        .flatMap((one) => (one.family === family ? [one.ip] : [])),
+    );
   const isBalanced = spec.type === 'LoadBalancer';
   const ingress = isBalanced ? (status.loadBalancer?.ingress ?? []) : [];
   const timeout = spec.sessionAffinityConfig?.clientIP?.timeoutSeconds ?? AFFINITY_SECONDS;
   return {
-    externalIps: unique((spec.externalIPs ?? []).filter(ours)),
+    externalIps: ours(spec.externalIPs ?? []),
     // Mode Proxy: the load balancer hands packets over under the node's or the pod's own address.
-    loadBalancerIps: unique(
-      ingress
-        .filter(({ ipMode }) => ipMode === undefined || ipMode === 'VIP')
-        .map(({ ip }) => ip)
-        .filter(ours),
+    loadBalancerIps: ours(
+      ingress.filter(({ ipMode }) => ipMode === undefined || ipMode === 'VIP').map(({ ip }) => ip),
     ),
-    sourceRanges: isBalanced
-      ? unique((spec.loadBalancerSourceRanges ?? []).map((range) => range.trim())).filter(
-          (range) => parseCidr(range)?.family === (family === 'ip' ? 'IPv4' : 'IPv6'),
-        )
-      : [],
+    sourceRanges: isBalanced ? sourceRanges(spec.loadBalancerSourceRanges ?? [], family) : [],
     ...(spec.sessionAffinity === 'ClientIP' ? { affinitySeconds: timeout } : {}),
     internalLocal: spec.internalTrafficPolicy === 'Local',
     externalLocal: spec.externalTrafficPolicy === 'Local',
@@ -100,8 +105,8 @@ function found(slices: readonly Stored<V1EndpointSlice>[], port: V1ServicePort, 
       )?.port;
       if (!isPort(target)) return [];
       return (slice.endpoints ?? []).flatMap((endpoint) => {
-        const ip = endpoint.addresses?.[0];
-        return ip !== undefined && familyOf(ip) === family ? [{ endpoint, ip, port: target }] : [];
+        const address = addressOf(endpoint.addresses?.[0] ?? '');
+        return address?.family === family ? [{ endpoint, ip: address.ip, port: target }] : [];
       });
     });
 }
@@ -109,9 +114,19 @@ function found(slices: readonly Stored<V1EndpointSlice>[], port: V1ServicePort, 
 const isPort = (port: number | undefined): port is number =>
   port !== undefined && Number.isInteger(port) && port > 0 && port < 65_536;
 
-function familyOf(ip: string): IpFamily | undefined {
-  const family = parseIp(ip)?.family;
-  return family === undefined ? undefined : family === 'IPv4' ? 'ip' : 'ip6';
+/** An address in the one spelling that the kernel has for it: an IPv4 address has no other. */
+function addressOf(text: string): { readonly ip: string; readonly family: IpFamily } | undefined {
+  const parsed = parseIp(text);
+  if (parsed === undefined) return undefined;
+  return parsed.family === 'IPv4' ? { ip: text, family: 'ip' } : { ip: formatIp(parsed), family: 'ip6' };
+}
+
+/** Those of the family; where nothing of them can be read, nobody's. Ranges of the other family say nothing here. */
+function sourceRanges(texts: readonly string[], family: IpFamily): string[] {
+  const wanted = family === 'ip' ? 'IPv4' : 'IPv6';
+  const ranges = texts.map((text) => parseCidr(text.trim()));
+  const ours = ranges.flatMap((range) => (range?.family === wanted ? [formatCidr(range)] : []));
+  return ours.length === 0 && ranges.includes(undefined) ? [NOBODY[family]] : unique(ours);
 }
 
 const unique = (values: readonly string[]): string[] => [...new Set(values)].sort();

@@ -4,9 +4,10 @@ import type { Log } from '../api/log.js';
 import type { Informers } from '../client/informer.js';
 import { openConntrack } from '../kernel/conntrack/adapter.js';
 import type { ConntrackPort } from '../kernel/conntrack/port.js';
+import { setOomScoreAdj } from '../kernel/oomScore.js';
 import { hostAndPort, type ProxyConfig } from './config.js';
 import { configView } from './configView.js';
-import { runProxy } from './proxy.js';
+import { type ProxyOptions, runProxy } from './proxy.js';
 import { openProxyServers, type ProxyServers } from './server/servers.js';
 import type { ProxyMode } from './state.js';
 
@@ -15,13 +16,14 @@ export interface ServingOptions {
   readonly mode: ProxyMode;
   readonly informers: Informers;
   readonly nodeName: string;
-  /** True: a port that cannot be had is an error; else it is logged, and the proxy serves without. */
-  readonly mustListen: boolean;
+  /** Tells of a service of which something cannot be programmed. */
+  readonly refused?: ProxyOptions['refused'];
   readonly log: Log;
 }
 
 export async function serveProxy(options: ServingOptions): Promise<{ stop(): Promise<void> }> {
-  const { config, mode, informers, nodeName, mustListen, log } = options;
+  const { config, mode, informers, nodeName, log } = options;
+  if (config.oomScoreAdj !== undefined) await setOomScoreAdj(config.oomScoreAdj, log);
   const conntrack = await openConntrack().catch((error: unknown): ConntrackPort | undefined => {
     log.warn('UDP flows to endpoints that are gone will not be ended', { error });
     return undefined;
@@ -36,6 +38,7 @@ export async function serveProxy(options: ServingOptions): Promise<{ stop(): Pro
     minSyncPeriodMs: config.minSyncPeriodMs,
     syncPeriodMs: config.syncPeriodMs,
     onSynced: () => void servers?.follow(),
+    ...(options.refused && { refused: options.refused }),
   });
   servers = await openProxyServers({
     proxy,
@@ -44,7 +47,7 @@ export async function serveProxy(options: ServingOptions): Promise<{ stop(): Pro
     healthz: hostAndPort(config.healthzBindAddress, 'healthzBindAddress'),
     metrics: hostAndPort(config.metricsBindAddress, 'metricsBindAddress'),
     syncPeriodMs: config.syncPeriodMs,
-    mustListen,
+    mustListen: config.bindAddressHardFail,
     log,
   }).catch(async (error: unknown) => {
     await proxy.stop();

@@ -1,84 +1,84 @@
-// Which UDP flows must end: those that conntrack would keep sending to an endpoint that is no longer theirs. Pure.
-// Guarantees: a flow that still goes to an endpoint of its service is never named, so that QUIC survives a restart.
+// Which UDP flows must end: those that conntrack would keep sending elsewhere than their service does now. Pure.
+// Guarantees: a flow to an endpoint that still serves is never named, whatever policy, topology or an ending pod say of new
+// ones, so that QUIC survives restarts and rollouts; nor is one that passes through the node to somebody else.
 import type { Flow, FlowFamily, FlowFilter } from '../kernel/conntrack/port.js';
-import { type Endpoint, outsideIps, type ProxyState, type ServicePort } from './state.js';
+import { type Endpoint, outsideIps, type ServicePort } from './state.js';
 
-/** What a change of one UDP port makes stale, as filters for one pass over the flows. */
-export function staleAfter(before: ServicePort | undefined, after: ServicePort | undefined): FlowFilter[] {
-  const old = before?.protocol === 'udp' ? before : undefined;
-  const now = after?.protocol === 'udp' ? after : undefined;
-  const kept = new Set(now === undefined ? [] : reachable(now).map(placeOf));
-  const gone = old === undefined ? [] : reachable(old).filter((endpoint) => !kept.has(placeOf(endpoint)));
-  const toGone = (old === undefined ? [] : destinations(old)).flatMap((destination) =>
-    gone.map(({ ip, port }): FlowFilter => ({ ...destination, replySource: ip, replySourcePort: port })),
-  );
-  // What knocked while nobody answered was not translated, and would not be as long as the flow lives.
-  const isFirst = now !== undefined && kept.size > 0 && (old === undefined || reachable(old).length === 0);
-  const unanswered = isFirst
-    ? destinations(now).flatMap((destination): FlowFilter[] =>
-        destination.originalDestination === undefined
-          ? [{ ...destination, replySourcePort: destination.originalDestinationPort }]
-          : [{ ...destination, replySource: destination.originalDestination }],
-      )
-    : [];
-  return [...toGone, ...unanswered];
+/** Whether flows may be stale after a port has become another: not if it only gained endpoints. */
+export function mayLeaveStale(before: ServicePort | undefined, now: ServicePort | undefined): boolean {
+  if (before === undefined || now === undefined) return true;
+  const [had, has] = [places(before), places(now)];
+  if (had.size === 0 || [...had].some((place) => !has.has(place))) return true;
+  const knew = new Set(destinations(before).map(keyOf));
+  const knows = destinations(now).map(keyOf);
+  return knew.size !== knows.length || knows.some((key) => !knew.has(key));
 }
 
-/** Of all UDP flows, those that go to a service but to none of its endpoints; for the start, when nothing is remembered. */
-export function staleOf(flows: readonly Flow[], state: ProxyState): FlowFilter[] {
-  const allowed = new Map<string, Set<string>>();
-  for (const port of state.values()) {
-    if (port.protocol !== 'udp') continue;
-    const places = new Set(reachable(port).map(placeOf));
-    // A service without endpoints refuses by a rule; there is nothing to move its flows to.
-    if (places.size === 0) continue;
-    for (const { originalDestination: ip, originalDestinationPort } of destinations(port))
-      allowed.set(`${ip ?? familyOf(port)} ${originalDestinationPort}`, places);
-  }
-  return flows.flatMap(({ family, protocol, original, reply }) => {
-    if (protocol !== 'udp') return [];
-    const wasTranslated =
-      reply.source !== original.destination || reply.sourcePort !== original.destinationPort;
-    const places =
-      allowed.get(`${original.destination} ${original.destinationPort}`) ??
-      (wasTranslated ? allowed.get(`${family} ${original.destinationPort}`) : undefined);
-    if (places === undefined || places.has(`${reply.source} ${reply.sourcePort}`)) return [];
-    return [
-      {
-        family,
-        protocol,
-        originalSource: original.source,
-        originalDestination: original.destination,
-        ...(original.sourcePort === undefined ? {} : { originalSourcePort: original.sourcePort }),
-        ...(original.destinationPort === undefined
-          ? {}
-          : { originalDestinationPort: original.destinationPort }),
-      },
-    ];
-  });
+/** The flows to everything that the ports are reached by. */
+export const flowsTo = (ports: Iterable<ServicePort>): FlowFilter[] =>
+  [...ports].flatMap((port) => destinations(port));
+
+/** Of the flows, those to end: `now` are ports as they are, `gone` ports as they were before. */
+export function staleAmong(
+  flows: readonly Flow[],
+  now: Iterable<ServicePort>,
+  gone: Iterable<ServicePort> = [],
+): FlowFilter[] {
+  const former = new Map<string, Set<string>>();
+  for (const port of gone) for (const at of destinations(port)) former.set(keyOf(at), places(port));
+  const current = new Map<string, Set<string>>();
+  for (const port of now) for (const at of destinations(port)) current.set(keyOf(at), places(port));
+  return flows.filter((flow) => flow.protocol === 'udp' && isStale(flow, current, former)).map(filterOf);
 }
+
+type PlacesByDestination = ReadonlyMap<string, ReadonlySet<string>>;
+
+function isStale(flow: Flow, current: PlacesByDestination, former: PlacesByDestination): boolean {
+  const { family, original, reply } = flow;
+  const port = original.destinationPort;
+  const [own, any] = [`${original.destination} ${port}`, `${family} ${port}`];
+  const goesTo = `${reply.source} ${reply.sourcePort}`;
+  const isSent = reply.source !== original.destination || reply.sourcePort !== port;
+  const serving = current.get(own) ?? current.get(any);
+  // Nobody's any more: what it was sent to was an endpoint of the one it belonged to.
+  if (serving === undefined) return (former.get(own) ?? former.get(any))?.has(goesTo) === true;
+  if (serving.has(goesTo)) return false;
+  if (isSent) return true;
+  // What knocked while there was no rule is not sent anywhere as long as the flow lives.
+  if (serving.size === 0) return false;
+  // A node port has no address of its own: what leaves under another source passes through to somebody else.
+  const isForwarded = reply.destination !== original.source || reply.destinationPort !== original.sourcePort;
+  return current.has(own) || !isForwarded;
+}
+
+const filterOf = ({ family, protocol, original }: Flow): FlowFilter => ({
+  family,
+  protocol,
+  originalSource: original.source,
+  originalDestination: original.destination,
+  ...(original.sourcePort === undefined ? {} : { originalSourcePort: original.sourcePort }),
+  ...(original.destinationPort === undefined ? {} : { originalDestinationPort: original.destinationPort }),
+});
 
 interface Destination extends FlowFilter {
+  readonly family: FlowFamily;
   readonly originalDestinationPort: number;
 }
 
 /** Where clients send to; a node port has no address of its own. */
 function destinations(port: ServicePort): Destination[] {
-  const family = familyOf(port);
+  const shared = { family: port.family === 'ip' ? 'inet' : 'inet6', protocol: 'udp' } as const;
   const ips = new Set([port.clusterIp, ...outsideIps(port)]);
   return [
-    ...[...ips].map((ip) => ({
-      family,
-      protocol: 'udp' as const,
-      originalDestination: ip,
-      originalDestinationPort: port.port,
-    })),
-    ...(port.nodePort === undefined
-      ? []
-      : [{ family, protocol: 'udp' as const, originalDestinationPort: port.nodePort }]),
+    ...[...ips].map((ip) => ({ ...shared, originalDestination: ip, originalDestinationPort: port.port })),
+    ...(port.nodePort === undefined ? [] : [{ ...shared, originalDestinationPort: port.nodePort }]),
   ];
 }
 
-const familyOf = ({ family }: ServicePort): FlowFamily => (family === 'ip' ? 'inet' : 'inet6');
-const reachable = ({ endpoints, localEndpoints }: ServicePort) => [...endpoints, ...localEndpoints];
+const keyOf = ({ family, originalDestination, originalDestinationPort }: Destination) =>
+  `${originalDestination ?? family} ${originalDestinationPort}`;
+
+/** Every endpoint that serves, also such as get no new traffic. */
+const places = ({ endpoints, localEndpoints, lingering = [] }: ServicePort): Set<string> =>
+  new Set([...endpoints, ...localEndpoints, ...lingering].map(placeOf));
 const placeOf = ({ ip, port }: Endpoint) => `${ip} ${port}`;

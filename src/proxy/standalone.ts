@@ -1,16 +1,19 @@
 // A proxy on its own: mode, sync, health, metrics, from one configuration.
-// Guarantees: ends in order on the signal and leaves the rules; with another mode than before, the old one's are removed.
+// Guarantees: ends in order on the signal and leaves the rules; with another mode than before, the old one's are removed;
+// where another proxy keeps the same table, nothing is touched.
 import { readFile } from 'node:fs/promises';
 import type { V1Node } from '../api/gen/types.js';
 import type { Log } from '../api/log.js';
 import type { Stored } from '../api/object.js';
 import { NODES } from '../api/resources.js';
 import type { Informers } from '../client/informer.js';
-import { type ProxyConfig, trafficOf } from './config.js';
+import { ipvsOf, type ProxyConfig, trafficOf } from './config.js';
+import { ProxyError } from './error.js';
 import { applyKernelSettings } from './kernelSettings.js';
 import { MODE_NAMES } from './modeNames.js';
 import { cleanUpModes, type ModeOptions, openBestMode, openMode, sharesChains } from './modes.js';
-import { serveProxy } from './serving.js';
+import { type ServingOptions, serveProxy } from './serving.js';
+import { claimTable } from './soleProxy.js';
 import type { IpFamily } from './state.js';
 
 export interface StandaloneOptions {
@@ -21,7 +24,11 @@ export interface StandaloneOptions {
   readonly families?: readonly IpFamily[];
   /** Modes whose remains are removed; all others when left out. */
   readonly formerModes?: readonly (typeof MODE_NAMES)[number][];
+  /** Tells of a service of which something cannot be programmed. */
+  readonly refused?: ServingOptions['refused'];
   readonly log: Log;
+  /** Where the file is that only one proxy of this network and table can lock. */
+  readonly lockDir?: string;
 }
 
 export interface StandaloneProxy {
@@ -30,10 +37,31 @@ export interface StandaloneProxy {
 }
 
 const NODE_WAIT_MS = 30_000;
+/** As kube-proxy has it. */
+const RANGE_WAIT_MS = 300_000;
+const hasPodRange = ({ spec }: Stored<V1Node>) => (spec.podCIDRs ?? []).length > 0;
 
 export async function startProxy(options: StandaloneOptions): Promise<StandaloneProxy> {
+  const { table, log, lockDir } = options;
+  const claim = await claimTable({ table, log, ...(lockDir === undefined ? {} : { dir: lockDir }) });
+  try {
+    const { mode, stop } = await startAlone(options);
+    return { mode, stop: () => stop().finally(() => claim.release()) };
+  } catch (error) {
+    claim.release();
+    throw error;
+  }
+}
+
+async function startAlone(options: StandaloneOptions): Promise<StandaloneProxy> {
   const { config, informers, nodeName, log } = options;
-  const node = await findNode(options);
+  const isByRange = config.detectLocalMode === 'NodeCIDR';
+  const node = await findNode(options, isByRange ? { until: hasPodRange, waitMs: RANGE_WAIT_MS } : {});
+  if (isByRange && (node === undefined || !hasPodRange(node)))
+    throw new ProxyError(
+      'BAD_CONFIG',
+      `detectLocalMode NodeCIDR needs the range of pods of this node, and ${nodeName} was given none in ${RANGE_WAIT_MS / 60_000} minutes`,
+    );
   const modeOptions = await modeOptionsOf(options, node);
   const mode = await chooseMode(config, modeOptions, log);
   const former = (options.formerModes ?? MODE_NAMES).filter((name) => name !== mode.name);
@@ -42,9 +70,14 @@ export async function startProxy(options: StandaloneOptions): Promise<Standalone
       log.warn('what another mode left could not be removed', { mode: name, error });
   };
   await cleanUp(former.filter((name) => sharesChains(name, mode.name)));
-  for (const [setting, error] of await applyKernelSettings(config, mode.name))
-    log.warn('a kernel setting could not be made', { setting, error });
-  const serving = await serveProxy({ config, mode, informers, nodeName, mustListen: true, log });
+  const setUp = async (when: 'before-rules' | 'after-rules') => {
+    for (const [setting, error] of await applyKernelSettings(config, mode.name, when))
+      log.warn('a kernel setting could not be made', { setting, error });
+  };
+  await setUp('before-rules');
+  const told = options.refused && { refused: options.refused };
+  const serving = await serveProxy({ config, mode, informers, nodeName, ...told, log });
+  await setUp('after-rules');
   // The new rules are in place: connections go on, new ones go by them.
   await cleanUp(former.filter((name) => !sharesChains(name, mode.name)));
   return { mode: mode.name, stop: () => serving.stop() };
@@ -72,11 +105,7 @@ async function modeOptionsOf(
     table,
     families: options.families ?? (await familiesHere()),
     traffic: trafficOf(config, { ips, podCidrs }),
-    ipvs: {
-      scheduler: config.ipvsScheduler,
-      excludeCidrs: config.ipvsExcludeCidrs,
-      strictArp: config.ipvsStrictArp,
-    },
+    ipvs: ipvsOf(config),
   };
 }
 
@@ -89,28 +118,36 @@ async function familiesHere(): Promise<IpFamily[]> {
 }
 
 /** The node's own object is needed for its addresses and pods' ranges; a proxy without it serves all the same. */
-export async function findNode({
-  informers,
-  nodeName,
-  log,
-}: Pick<StandaloneOptions, 'informers' | 'nodeName' | 'log'>): Promise<Stored<V1Node> | undefined> {
+export async function findNode(
+  { informers, nodeName, log }: Pick<StandaloneOptions, 'informers' | 'nodeName' | 'log'>,
+  options: { readonly until?: (node: Stored<V1Node>) => boolean; readonly waitMs?: number } = {},
+): Promise<Stored<V1Node> | undefined> {
+  const { until = () => true, waitMs = NODE_WAIT_MS } = options;
   const nodes = informers.of(NODES, { fieldSelector: `metadata.name=${nodeName}` });
   await nodes.synced();
-  if (nodes.get(nodeName) === undefined)
-    log.info(`there is no Node of this name yet; it is waited for, at most ${NODE_WAIT_MS / 1000} s`, {
-      node: nodeName,
-    });
-  const wait = new Promise<void>((resolve) => {
-    const timer = setTimeout(resolve, NODE_WAIT_MS);
-    const stop = nodes.on({
-      added: () => {
-        clearTimeout(timer);
-        queueMicrotask(() => stop());
-        resolve();
-      },
-    });
+  const isReady = () => {
+    const node = nodes.get(nodeName);
+    return node !== undefined && until(node);
+  };
+  if (!isReady()) {
+    const what =
+      nodes.get(nodeName) === undefined
+        ? 'there is no Node of this name yet'
+        : 'the Node has no range of pods yet';
+    log.info(`${what}; it is waited for, at most ${waitMs / 1000} s`, { node: nodeName });
+  }
+  await new Promise<void>((resolve) => {
+    const end = () => {
+      clearTimeout(timer);
+      queueMicrotask(() => stop());
+      resolve();
+    };
+    const look = () => {
+      if (isReady()) end();
+    };
+    const timer = setTimeout(end, waitMs);
+    const stop = nodes.on({ added: look, updated: look });
   });
-  await wait;
   const node = nodes.get(nodeName);
   if (node === undefined) log.warn('this node is not known to the API server', { node: nodeName });
   return node;

@@ -9,6 +9,8 @@ export interface Endpoint {
   readonly port: number;
   /** Runs on this node. */
   readonly local: boolean;
+  /** Nobody says where it runs: it may be this node. */
+  readonly unplaced?: true;
 }
 
 /** One port of one service, in one address family. */
@@ -39,6 +41,8 @@ export interface ServicePort {
   readonly endpoints: readonly Endpoint[];
   /** Endpoints of this node for policy Local; empty where no policy is Local. */
   readonly localEndpoints: readonly Endpoint[];
+  /** Of UDP: endpoints that serve but get no new traffic, for policy or topology or because they end. Flows to them go on. */
+  readonly lingering?: readonly Endpoint[];
   /** Somebody serves somewhere: traffic that finds no local endpoint is dropped, not refused. */
   readonly served: boolean;
 }
@@ -74,6 +78,8 @@ export interface TrafficOptions {
   readonly masqueradeBit?: number;
   /** Networks in which an address of the node must be to have node ports; without it, every address has them. */
   readonly nodePortCidrs?: readonly string[];
+  /** The node's own addresses of the family, as its Node tells them. */
+  readonly nodeIps?: readonly string[];
   /** Node ports on loopback addresses too, where the mode can. */
   readonly localhostNodePorts?: boolean;
 }

@@ -30,6 +30,8 @@ export interface Tracker {
   readonly state: ProxyState;
   /** The keys that changed since the last call. */
   takeChanged(): Set<string>;
+  /** Counts these keys as changed. */
+  touch(keys: Iterable<string>): void;
   /** When the endpoints that changed since the last call were meant to change, in milliseconds since 1970. */
   takeTriggers(): number[];
   /** Services with a health check of their own, by key. */
@@ -135,6 +137,9 @@ export function trackServices({ informers, nodeName, onChange }: TrackerOptions)
       const taken = changed;
       changed = new Set();
       return taken;
+    },
+    touch: (keys) => {
+      for (const key of keys) changed.add(key);
     },
     takeTriggers: () => {
       const taken = triggers;

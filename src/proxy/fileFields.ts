@@ -1,0 +1,76 @@
+// The fields of a file of KubeProxyConfiguration v1alpha1: those that are read, and those for which there is one way here. Pure.
+// Guarantees: a value that asks for anything else than what this proxy does is refused, so nothing in a file is ignored. What
+// Kubernetes reads as "the default" (nothing, a duration of zero) is taken where the default is what this proxy does.
+import { sameJson } from '../api/own.js';
+import { ProxyError } from './error.js';
+
+const NONE = [''] as const;
+const OFF = [false] as const;
+
+/** By their path in the file, with the values that say what is done anyway. */
+const FIXED: Readonly<Record<string, readonly unknown[]>> = {
+  featureGates: [{}],
+  enableProfiling: OFF,
+  showHiddenMetricsForVersion: NONE,
+  portRange: NONE,
+  windowsRunAsService: OFF,
+  // Everything is watched; nothing is asked for again by the clock.
+  configSyncPeriod: ['', '0s', '15m', '15m0s'],
+  'clientConnection.acceptContentTypes': NONE,
+  'clientConnection.contentType': ['', 'application/json'],
+  // Requests are not held back here.
+  'clientConnection.qps': [-1, 0],
+  'clientConnection.burst': [0, 10],
+  'winkernel.networkName': NONE,
+  'winkernel.sourceVip': NONE,
+  'winkernel.enableDSR': OFF,
+  'winkernel.rootHnsEndpointName': NONE,
+  'winkernel.forwardHealthCheckVip': OFF,
+  'logging.flushFrequency': [0, '0s', '5s'],
+  'logging.vmodule': [[]],
+  'logging.options.json.infoBufferSize': ['0'],
+  'logging.options.json.splitStream': OFF,
+  'logging.options.text.infoBufferSize': ['0'],
+  'logging.options.text.splitStream': OFF,
+};
+
+const within = (field: string, names: string): string[] => names.split(' ').map((name) => `${field}.${name}`);
+
+/** What readConfigFile makes something of. */
+const READ: ReadonlySet<string> = new Set([
+  ...'apiVersion kind hostnameOverride bindAddress healthzBindAddress metricsBindAddress mode'.split(' '),
+  ...'bindAddressHardFail detectLocalMode clusterCIDR nodePortAddresses oomScoreAdj'.split(' '),
+  'clientConnection.kubeconfig',
+  ...within('iptables', 'masqueradeBit masqueradeAll localhostNodePorts syncPeriod minSyncPeriod'),
+  ...within('ipvs', 'syncPeriod minSyncPeriod scheduler excludeCIDRs strictARP'),
+  ...within('ipvs', 'tcpTimeout tcpFinTimeout udpTimeout'),
+  ...within('nftables', 'masqueradeBit masqueradeAll syncPeriod minSyncPeriod'),
+  ...within('detectLocal', 'bridgeInterface interfaceNamePrefix'),
+  ...within('conntrack', 'maxPerCore min tcpEstablishedTimeout tcpCloseWaitTimeout tcpBeLiberal'),
+  ...within('conntrack', 'udpTimeout udpStreamTimeout'),
+  ...within('logging', 'format verbosity'),
+]);
+
+const PATHS = [...READ, ...Object.keys(FIXED)];
+
+/** Throws BAD_CONFIG that names the field and, where there is one, what would be taken. */
+export function requireSupported(value: unknown, above = ''): void {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return;
+  for (const [name, given] of Object.entries(value)) {
+    const path = `${above}${name}`;
+    if (READ.has(path) || given === null) continue;
+    const only = Object.hasOwn(FIXED, path) ? FIXED[path] : undefined;
+    if (only?.some((one) => sameJson(one, given))) continue;
+    if (only !== undefined)
+      throw refuse(
+        path,
+        `${JSON.stringify(given)} is not supported; leave it out, or say ${only.map((one) => JSON.stringify(one)).join(' or ')}`,
+      );
+    if (!PATHS.some((one) => one.startsWith(`${path}.`)))
+      throw refuse(path, 'is no field of this configuration');
+    if (typeof given !== 'object' || Array.isArray(given)) throw refuse(path, 'must be an object');
+    requireSupported(given, `${path}.`);
+  }
+}
+
+const refuse = (path: string, why: string) => new ProxyError('BAD_CONFIG', `${path} ${why}`);

@@ -1,0 +1,62 @@
+// Ends stale UDP flows as the proxy's state changes; remembers the UDP ports it has followed, and only those.
+// Guarantees: flows are judged by the state that was written, not by one that came meanwhile; what could not be ended is
+// judged anew with the next call.
+import type { ConntrackPort } from '../kernel/conntrack/port.js';
+import { flowsTo, mayLeaveStale, staleAmong } from './staleFlows.js';
+import type { ProxyState, ServicePort } from './state.js';
+
+/** UDP ports at one moment; undefined: gone. */
+export type UdpPorts = ReadonlyMap<string, ServicePort | undefined>;
+
+export class FlowKeeper {
+  readonly #followed = new Map<string, ServicePort>();
+  /** Ports whose flows are still to be judged, as they were before. */
+  readonly #due = new Map<string, ServicePort | undefined>();
+  #isFirst = true;
+
+  constructor(private readonly conntrack: ConntrackPort) {}
+
+  /** Of a state about to be written; `changed` are the keys that may differ from the last one. */
+  snapshot(state: ProxyState, changed?: ReadonlySet<string>): UdpPorts {
+    const ports = new Map<string, ServicePort | undefined>();
+    for (const key of changed ?? new Set([...this.#followed.keys(), ...state.keys()])) {
+      const now = state.get(key);
+      const udp = now?.protocol === 'udp' ? now : undefined;
+      if (udp !== this.#followed.get(key)) ports.set(key, udp);
+    }
+    return ports;
+  }
+
+  /** After its rules are in place: an earlier end would let flows come back the old way. Answers how many it ended. */
+  async follow(written: UdpPorts): Promise<number> {
+    for (const [key, now] of written) {
+      if (!this.#due.has(key)) this.#due.set(key, this.#followed.get(key));
+      if (now === undefined) this.#followed.delete(key);
+      else this.#followed.set(key, now);
+    }
+    const ended = this.#isFirst ? await this.#judgeAll() : await this.#judge([...this.#due]);
+    this.#isFirst = false;
+    this.#due.clear();
+    return ended;
+  }
+
+  /** At the start nothing is remembered: whatever goes to a service must go to one of its endpoints. */
+  async #judgeAll(): Promise<number> {
+    if (this.#followed.size === 0) return 0;
+    return this.#end(staleAmong(await this.conntrack.list([{ protocol: 'udp' }]), this.#followed.values()));
+  }
+
+  async #judge(due: readonly (readonly [string, ServicePort | undefined])[]): Promise<number> {
+    const changes = due
+      .map(([key, before]) => ({ before, now: this.#followed.get(key) }))
+      .filter(({ before, now }) => mayLeaveStale(before, now));
+    const now = changes.flatMap((change) => change.now ?? []);
+    const gone = changes.flatMap((change) => change.before ?? []);
+    if (now.length + gone.length === 0) return 0;
+    return this.#end(staleAmong(await this.conntrack.list(flowsTo([...now, ...gone])), now, gone));
+  }
+
+  async #end(filters: ReturnType<typeof staleAmong>): Promise<number> {
+    return filters.length === 0 ? 0 : this.conntrack.delete(filters);
+  }
+}
