@@ -1,10 +1,13 @@
 // The pod network of one node: the CNI list that the runtime reads, and the rules that let pods out of the cluster.
-// Guarantees: both are written anew at every start and hold nothing of another's; `removePodNetwork` takes them away.
+// Guarantees: both are written anew at every start and hold nothing of another's, nor of ranges that the node had before;
+// rules that others remove come back; `removePodNetwork` takes them away.
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { contains, parseCidr } from '../api/ip.js';
 import { ip6Daddr, ip6Saddr, ipDaddr, ipSaddr, masquerade, rule } from '../kernel/nftables/expressions.js';
 import type { NftPort, NftRequest } from '../kernel/nftables/port.js';
 import type { RoutePort, RouteRequest } from '../kernel/route/port.js';
+import type { KeptTable } from './keptTable.js';
 import { randomMac } from './overlay/device.js';
 
 export interface PodNetworkOptions {
@@ -124,9 +127,14 @@ export function masqueradeRules(options: {
   });
 }
 
-export async function setUpPodNetwork(options: PodNetworkOptions, ports: PodNetworkPorts): Promise<void> {
-  await ports.nft.commit(podRules(options));
+/** `rules` is the table of `nftTable`, which the caller keeps. */
+export async function setUpPodNetwork(
+  options: PodNetworkOptions,
+  ports: Pick<PodNetworkPorts, 'route'> & { readonly rules: KeptTable },
+): Promise<void> {
+  await ports.rules.set('pods', podRules(options));
   await makeBridge(options.bridge, ports.route);
+  await dropAddresses(options, ports.route);
   await routeServices(options, ports.route);
   await mkdir(options.stateDir, { recursive: true, mode: 0o700 });
   await mkdir(options.configDir, { recursive: true, mode: 0o700 });
@@ -145,6 +153,18 @@ async function makeBridge(name: string, route: RoutePort): Promise<void> {
   // sysctls of these names are for every bridge of the host.
   const bridge = { nfCallIptables: true, nfCallIp6tables: true };
   await route.apply([{ do: 'replace', kind: 'link', name, type: 'bridge', up: true, bridge, ...mac }]);
+}
+
+/** The bridge's addresses of other ranges: with them, pods of the node that has such a range now would be sought here. */
+async function dropAddresses({ bridge, podCidrs }: PodNetworkOptions, route: RoutePort): Promise<void> {
+  const ranges = podCidrs.flatMap((text) => parseCidr(text) ?? []);
+  const old = (await route.addresses({ dev: bridge })).filter(({ address }) => {
+    const ip = address.split('/')[0] ?? '';
+    return !ip.startsWith('fe80:') && !ranges.some((range) => contains(range, ip));
+  });
+  await route.apply(
+    old.map(({ address }) => ({ do: 'delete', kind: 'address', dev: bridge, address, missingOk: true })),
+  );
 }
 
 /**

@@ -3,7 +3,7 @@
 // are addresses and devices that another node or nobody can have; a refusal says why.
 import { endpointIpFaults } from '../../api/endpointIp.js';
 import type { V1Node } from '../../api/gen/types.js';
-import { type Cidr, contains, parseCidr } from '../../api/ip.js';
+import { type Cidr, contains, overlaps, parseCidr } from '../../api/ip.js';
 import type { Stored } from '../../api/object.js';
 import type { Peer } from './peer.js';
 
@@ -72,5 +72,4 @@ const isWithin = (inner: Cidr, outer: Cidr): boolean =>
   inner.family === outer.family &&
   inner.prefix >= outer.prefix &&
   inner.base >> BigInt(bits(outer) - outer.prefix) === outer.base >> BigInt(bits(outer) - outer.prefix);
-const overlap = (one: Cidr, other: Cidr | undefined): boolean =>
-  other !== undefined && (isWithin(one, other) || isWithin(other, one));
+const overlap = (one: Cidr, other: Cidr | undefined): boolean => other !== undefined && overlaps(one, other);

@@ -1,9 +1,10 @@
 // The VXLAN device of a node.
-// Guarantees: a device that already is as wanted is kept, with the traffic that passes it; one that differs is made anew.
+// Guarantees: a device that already is as wanted is kept, with the traffic that passes it; one that differs is made anew;
+// it has the address of this node's network alone, also after the network has changed.
 import { randomBytes } from 'node:crypto';
-import type { Family } from '../../api/ip.js';
+import { canonicalIp, type Family } from '../../api/ip.js';
 import type { Link } from '../../kernel/route/objects.js';
-import type { RoutePort } from '../../kernel/route/port.js';
+import type { Request, RoutePort } from '../../kernel/route/port.js';
 
 export interface DeviceOptions {
   readonly name: string;
@@ -33,7 +34,11 @@ export async function ensureDevice(options: DeviceOptions, route: RoutePort): Pr
   // does not let it be left out without asking the other side.
   const checksum = family === 'IPv4' ? { udpCsum: false } : {};
   const vxlan = { vni, port, local, dev: parent.index, learning: false, ...checksum };
-  const length = family === 'IPv4' ? 32 : 128;
+  const address = `${canonicalIp(options.address) ?? options.address}/${family === 'IPv4' ? 32 : 128}`;
+  const had = isKept
+    ? await route.addresses({ dev: name, family: family === 'IPv4' ? 'inet' : 'inet6' })
+    : [];
+  const old = had.filter((one) => one.address !== address && !one.address.startsWith('fe80:'));
   await route.apply([
     isKept
       ? { do: 'change', kind: 'link', name, mtu, up: true }
@@ -42,10 +47,13 @@ export async function ensureDevice(options: DeviceOptions, route: RoutePort): Pr
       do: 'add',
       kind: 'address',
       dev: name,
-      address: `${options.address}/${length}`,
+      address,
       flags: ['nodad'],
       existsOk: true,
     },
+    ...old.map(
+      (one): Request => ({ do: 'delete', kind: 'address', dev: name, address: one.address, missingOk: true }),
+    ),
   ]);
   return mac;
 }

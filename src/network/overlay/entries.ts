@@ -90,7 +90,7 @@ export function difference(wanted: Entries, there: Entries): Request[] {
 
 const withdrawal = (entry: Entry): Request => ({ ...entry, do: 'delete', missingOk: true });
 
-function keyOf(entry: Entry): string {
+export function keyOf(entry: Entry): string {
   if (entry.kind === 'route') return `route ${entry.destination}`;
   return entry.family === 'bridge' ? `forward ${entry.mac} ${entry.address}` : `neighbour ${entry.address}`;
 }

@@ -1,6 +1,6 @@
 // The overlay daemon of a node: watches Nodes and keeps the kernel's way to each of them.
-// Guarantees: one batch for what changed; what somebody else removed is put back; ending it leaves the network as it is; a
-// node whose statements cannot be true gets no way, and is told of; with VXLAN, packets of nodes alone are taken.
+// Guarantees: one batch for what changed; what somebody else removed or replaced is put back, at once where the kernel tells
+// of it and else with the next list, every half minute; ending it leaves the network as it is; a node whose statements cannot be true gets no way, and is told of; with VXLAN, packets of nodes alone are taken.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { V1Node } from '../../api/gen/types.js';
 import { type Family, formatIp, parseCidr, parseIp } from '../../api/ip.js';
@@ -13,9 +13,11 @@ import type { NftPort } from '../../kernel/nftables/port.js';
 import type { OffloadPort } from '../../kernel/offload.js';
 import type { Address, Link } from '../../kernel/route/objects.js';
 import type { RouteEvent, RoutePort } from '../../kernel/route/port.js';
+import { KeptTable } from '../keptTable.js';
 import { carrierRules, withoutCarrierRules } from './carriers.js';
 import { type Ground, judgeClaims } from './claims.js';
 import { ensureDevice } from './device.js';
+import { isDrift } from './drift.js';
 import {
   difference,
   type Entries,
@@ -52,6 +54,8 @@ export interface OverlayOptions {
   readonly offload?: OffloadPort;
   /** Tells of a node that is not believed. */
   readonly refused?: (node: Stored<V1Node>, why: string) => void;
+  /** How often the kernel is asked what it holds, whatever happened. */
+  readonly listEveryMs?: number;
   readonly log: Log;
 }
 
@@ -65,6 +69,7 @@ const DEFAULT_VNI = 1;
 /** The kernel's own, and flannel's. */
 export const VXLAN_PORT = 8472;
 const SETTLE_MS = 20;
+const LIST_EVERY_MS = 30_000;
 const RETRY_MS = { first: 200, most: 10_000 };
 
 export function runOverlay(options: OverlayOptions): RunningOverlay {
@@ -78,6 +83,10 @@ class Overlay implements RunningOverlay {
   readonly #known = new Map<Family, Entries>();
   /** The nodes from which packets are taken, as the kernel was last told. */
   readonly #carriers = new Map<Family, string>();
+  readonly #carrierTable: KeptTable;
+  readonly #nodeIps: ReadonlySet<string>;
+  /** Of the devices, with their prefix. */
+  readonly #deviceAddresses = new Set<string>();
   /** The links that have this node's addresses, as they were then. */
   readonly #underlays = new Map<Family, Link>();
   /** Something was taken away since: the kernel is asked what it holds. */
@@ -92,13 +101,18 @@ class Overlay implements RunningOverlay {
   #stopped = false;
 
   constructor(private readonly options: OverlayOptions) {
-    const { informers, route, offload, log } = options;
+    const { informers, route, offload, nft, nftTable, log, listEveryMs = LIST_EVERY_MS } = options;
+    this.#nodeIps = new Set(options.nodeIps.map((ip) => familyAndText(ip).text));
+    this.#carrierTable = new KeptTable({ nft, name: nftTable, log, lookEveryMs: listEveryMs });
     this.#offload = offload && new OffloadGuard(offload, log);
     this.#nodes = informers.of(NODES);
     const soon = () => this.#soon(SETTLE_MS);
-    const watch = route.watch(['link', 'route', 'neighbour'], (events) => this.#heard(events));
+    const watch = route.watch(['link', 'address', 'route', 'neighbour'], (events) => this.#heard(events));
+    const lists = setInterval(() => this.#doubt(), listEveryMs);
+    lists.unref();
     this.#closers.push(
       () => watch.close(),
+      () => clearInterval(lists),
       this.#nodes.on({
         added: soon,
         deleted: soon,
@@ -123,6 +137,7 @@ class Overlay implements RunningOverlay {
     clearTimeout(this.#timer);
     for (const close of this.#closers) close();
     await this.#running;
+    await this.#carrierTable.stop();
     await this.#offload?.stop();
   }
 
@@ -140,10 +155,7 @@ class Overlay implements RunningOverlay {
   async #pass(): Promise<void> {
     this.#timer = undefined;
     if (this.#stopped) return;
-    if (this.#isInDoubt) {
-      this.#known.clear();
-      this.#carriers.clear();
-    }
+    if (this.#isInDoubt) this.#known.clear();
     this.#isInDoubt = false;
     try {
       await this.#sync();
@@ -206,16 +218,17 @@ class Overlay implements RunningOverlay {
     const address = networkAddress(podCidr);
     const mtu = overlayMtu(backend, { mtu: parent.mtu ?? 0, family });
     const device = { name: devices[family], family, vni, port, local, parent, mtu, address };
+    this.#deviceAddresses.add(`${address}/${family === 'IPv4' ? 32 : 128}`);
     return ensureDevice({ ...device, mac: ownMac(own, family) }, route);
   }
 
   /** Before the way to them: what comes first from a new node is not lost. */
   async #admit(family: Family, own: string, peers: readonly Peer[]): Promise<void> {
-    const { nft, nftTable: table, port = VXLAN_PORT } = this.options;
+    const { nftTable: table, port = VXLAN_PORT } = this.options;
     const nodes = peers.map(({ underlay }) => underlay).sort();
     const text = [own, ...nodes].join(' ');
     if (this.#carriers.get(family) === text) return;
-    await nft.commit(carrierRules({ table, family, port, own, peers: nodes }));
+    await this.#carrierTable.set(family, carrierRules({ table, family, port, own, peers: nodes }));
     this.#carriers.set(family, text);
   }
 
@@ -261,19 +274,23 @@ class Overlay implements RunningOverlay {
   }
 
   #heard(events: readonly RouteEvent[]): void {
-    if (!events.some((event) => this.#concerns(event))) return;
+    if (events.some((event) => this.#concerns(event))) this.#doubt();
+  }
+
+  #doubt(): void {
     this.#isInDoubt = true;
     this.#soon(SETTLE_MS);
   }
 
-  /** What is added is ours or does no harm; what goes away may have been ours. */
   #concerns(event: RouteEvent): boolean {
     if (event.event === 'lost') return true;
-    const { object } = event;
-    if (object.kind === 'link') return this.#concernsLink(event.event, object);
-    if (event.event === 'new') return false;
-    if (object.kind === 'route') return isOverlayRoute(object, this.options.clusterCidrs);
-    return object.kind === 'neighbour' && object.state === 'permanent';
+    if (event.object.kind === 'link') return this.#concernsLink(event.event, event.object);
+    return isDrift(event, {
+      known: this.#known,
+      clusterCidrs: this.options.clusterCidrs,
+      nodeIps: this.#nodeIps,
+      deviceAddresses: this.#deviceAddresses,
+    });
   }
 
   #concernsLink(event: 'new' | 'delete', link: Link): boolean {

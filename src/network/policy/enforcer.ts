@@ -1,0 +1,210 @@
+// Enforces network policies on this node: objects in, one table per family in the kernel.
+// Guarantees: each sync is one transaction; until the first, and for addresses that are not judged yet, this node's pods
+// neither send nor receive; what a former process wrote stays in force until then; ending it leaves the tables; a
+// connection that a change forbids is ended after the change is in place.
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { V1Pod } from '../../api/gen/types.js';
+import { canonicalIp } from '../../api/ip.js';
+import type { Log } from '../../api/log.js';
+import type { Stored } from '../../api/object.js';
+import { makeSyncRunner, type SyncRunner } from '../../base/syncRunner.js';
+import type { Informers } from '../../client/informer.js';
+import type { ConntrackPort } from '../../kernel/conntrack/port.js';
+import type { NftPort, NftRequest } from '../../kernel/nftables/port.js';
+import type { RoutePort } from '../../kernel/route/port.js';
+import { flowsOf, forbiddenFlows } from './flows.js';
+import * as names from './names.js';
+import { PolicyPlanner } from './planner.js';
+import { PolicyObjects } from './policyObjects.js';
+import { FAMILIES } from './table.js';
+
+export interface EnforcerOptions {
+  readonly nodeName: string;
+  readonly nft: NftPort;
+  readonly route: RoutePort;
+  /** Without it, connections that a new policy forbids live on. */
+  readonly conntrack: ConntrackPort | undefined;
+  readonly table: string;
+  readonly log: Log;
+}
+
+const RETRY_MS = { first: 100, most: 10_000 };
+const CHECK_MS = 30_000;
+/** How long a pod's containers wait for their rules; later they start, and reach nobody until the rules are there. */
+const ATTACH_MS = 5_000;
+
+export class PolicyEnforcer {
+  readonly planner: PolicyPlanner;
+  readonly #options: EnforcerOptions;
+  readonly #runner: SyncRunner;
+  #objects: PolicyObjects | undefined;
+  #podRanges: readonly string[] = [];
+  #isKnown = false;
+  #isReady = false;
+  #checks: NodeJS.Timeout | undefined;
+  readonly #waiting = new Set<{ readonly ips: readonly string[]; resolve(): void }>();
+
+  constructor(options: EnforcerOptions) {
+    this.#options = options;
+    this.planner = new PolicyPlanner(options.table);
+    this.#runner = makeSyncRunner({
+      minPeriodMs: 0,
+      retryMs: RETRY_MS,
+      log: options.log,
+      sync: () => this.#sync(),
+    });
+  }
+
+  /**
+   * The networks of which this node gives its pods addresses. Resolves when their pods are closed, or under the rules of a
+   * former process, or judged.
+   */
+  async setPodRanges(cidrs: readonly string[]): Promise<void> {
+    const { nft, table } = this.#options;
+    this.#podRanges = cidrs;
+    this.planner.setPodRanges(cidrs);
+    if (this.#isReady) await this.#judged([]);
+    else if ((await nft.tables({ family: 'ip', name: table })).length === 0) await nft.commit(this.#whole());
+  }
+
+  /** From here on the objects of the API are followed. */
+  follow(informers: Informers): void {
+    const { nodeName } = this.#options;
+    const objects = new PolicyObjects({
+      ...{ nodeName, informers, planner: this.planner },
+      onChange: () => this.#changed(),
+    });
+    this.#objects = objects;
+    void objects.synced().then(() => {
+      this.#isReady = true;
+      this.#changed();
+    });
+    this.#checks = setInterval(() => void this.#check(), CHECK_MS);
+    this.#checks.unref();
+  }
+
+  /** Resolves when the kernel has everything that is known now. */
+  async synced(): Promise<void> {
+    await this.#objects?.synced();
+    await this.#judged([]);
+  }
+
+  /** The node gave a pod these addresses: resolves when its policies are in place, or after a while without them. */
+  async attach(pod: Stored<V1Pod>, addresses: readonly string[]): Promise<void> {
+    if (this.#objects === undefined || pod.spec?.hostNetwork === true) return;
+    const ips = addresses.flatMap((ip) => canonicalIp(ip) ?? []);
+    this.#objects.attach(pod, ips);
+    const limit = new AbortController();
+    const late = sleep(ATTACH_MS, 'late', { signal: limit.signal }).catch(() => 'late');
+    const outcome = await Promise.race([this.#judged(ips), late]);
+    limit.abort();
+    if (outcome === 'late')
+      this.#options.log.warn(
+        'a pod starts before its network policies are known; it reaches nobody until then',
+        {
+          pod: `${pod.metadata.namespace}/${pod.metadata.name}`,
+        },
+      );
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#checks);
+    this.#objects?.stop();
+    await this.#runner.stop();
+  }
+
+  #changed(): void {
+    if (this.#isReady) this.#runner.request();
+  }
+
+  /** After a sync in which these addresses were judged. */
+  #judged(ips: readonly string[]): Promise<'judged'> {
+    return new Promise((resolve) => {
+      this.#waiting.add({ ips, resolve: () => resolve('judged') });
+      this.#changed();
+    });
+  }
+
+  #whole(): NftRequest[] {
+    return FAMILIES.flatMap((family) => this.planner.images[family].whole());
+  }
+
+  async #sync(): Promise<void> {
+    const { images } = this.planner;
+    const requests = this.#isKnown ? FAMILIES.flatMap((family) => images[family].changes()) : this.#whole();
+    const mayForbid = this.planner.mayForbid;
+    const judged = [...this.#waiting].filter(({ ips }) =>
+      ips.every((ip) => images[ip.includes(':') ? 'ip6' : 'ip'].has(names.JUDGED, ip)),
+    );
+    // What changes from here on is for the next sync. A failed one leaves the kernel unknown.
+    for (const family of FAMILIES) images[family].committed();
+    this.#isKnown = false;
+    if (requests.length > 0) await this.#options.nft.commit(requests);
+    this.#isKnown = true;
+    for (const waiting of judged) {
+      this.#waiting.delete(waiting);
+      waiting.resolve();
+    }
+    if (mayForbid) await this.#cut();
+  }
+
+  /** Ends connections that the rules no longer allow: packets of established ones are not judged. */
+  async #cut(): Promise<void> {
+    const { conntrack, route } = this.#options;
+    this.planner.mayForbid = false;
+    if (conntrack === undefined || this.#podRanges.length === 0) return;
+    try {
+      const [flows, addresses] = await Promise.all([
+        conntrack.list(flowsOf(this.#podRanges)),
+        route.addresses(),
+      ]);
+      const own = new Set(addresses.flatMap(({ address }) => canonicalIp(address.split('/')[0] ?? '') ?? []));
+      const filters = forbiddenFlows(flows, this.planner, (ip) => own.has(ip));
+      if (filters.length > 0) await conntrack.delete(filters);
+    } catch (error) {
+      this.planner.mayForbid = true;
+      throw error;
+    }
+  }
+
+  /** Puts back what others removed or added. */
+  async #check(): Promise<void> {
+    if (!this.#isKnown) return;
+    try {
+      for (const family of FAMILIES)
+        if (!(await this.#isIntact(family))) {
+          this.#options.log.warn('somebody changed the rules of network policies; writing them anew', {
+            family,
+          });
+          this.#isKnown = false;
+          this.#runner.request();
+        }
+    } catch (error) {
+      this.#options.log.warn('the rules of network policies could not be read', { error });
+    }
+  }
+
+  async #isIntact(family: (typeof FAMILIES)[number]): Promise<boolean> {
+    const { nft, table } = this.#options;
+    const image = this.planner.images[family];
+    const before = image.version;
+    const chains = await nft.chains({ family, table });
+    const rules = await nft.rules({ family, table });
+    const sizes = new Map<string, number>();
+    for (const { set } of image.contents())
+      sizes.set(set, (await nft.elements({ family, table, set }).catch(() => [])).length);
+    // Something of our own was written meanwhile: the next look tells.
+    if (image.version !== before || !this.#isKnown) return true;
+    const names = image.chainNames();
+    const ruleCount = names.reduce((sum, name) => sum + image.rulesOf(name).length, 0);
+    return (
+      chains.length === names.length &&
+      rules.length === ruleCount &&
+      [...image.contents()].every(({ set, elements }) => sizes.get(set) === elements.size)
+    );
+  }
+}
+
+/** Removes the tables. */
+export const removePolicies = (nft: NftPort, table: string): Promise<void> =>
+  nft.commit(FAMILIES.map((family): NftRequest => ({ do: 'destroy', kind: 'table', family, name: table })));

@@ -1,0 +1,44 @@
+// Which tracked connections a change of policies has forbidden. Pure.
+// Guarantees: a connection that is still allowed is never named; one between an address of this node's pods and anybody
+// that is forbidden always is.
+import type { Flow, FlowFilter } from '../../kernel/conntrack/port.js';
+import { judge } from './judge.js';
+import type { PolicyProtocol } from './model.js';
+import type { PolicyPlanner } from './planner.js';
+
+const PROTOCOLS: readonly unknown[] = ['tcp', 'udp', 'sctp'];
+
+export function forbiddenFlows(
+  flows: readonly Flow[],
+  planner: PolicyPlanner,
+  isNodeAddress: (ip: string) => boolean,
+): FlowFilter[] {
+  return flows.flatMap(({ family, protocol, original, reply }) => {
+    // The node reaches its pods whatever their policies say.
+    if (isNodeAddress(original.source) || isNodeAddress(reply.source)) return [];
+    const { isAllowed } = judge(planner, {
+      source: original.source,
+      destination: reply.source,
+      ...(PROTOCOLS.includes(protocol)
+        ? { protocol: protocol as PolicyProtocol, port: reply.sourcePort }
+        : {}),
+    });
+    if (isAllowed) return [];
+    return [
+      {
+        family,
+        protocol,
+        originalSource: original.source,
+        originalDestination: original.destination,
+        ...(original.sourcePort === undefined ? {} : { originalSourcePort: original.sourcePort }),
+        ...(original.destinationPort === undefined
+          ? {}
+          : { originalDestinationPort: original.destinationPort }),
+      },
+    ];
+  });
+}
+
+/** The flows to look at: those from or to addresses of these networks. */
+export const flowsOf = (ranges: readonly string[]): FlowFilter[] =>
+  ranges.flatMap((range) => [{ originalSource: range }, { replySource: range }]);

@@ -1,0 +1,111 @@
+// The chains that judge pods: pods that the same policies select share one. Pure.
+// Guarantees: a chain is in the tables while a pod uses it; tiers are asked in order, and a pod that a namespaced policy
+// selects is open to nothing but what its policies allow.
+import { counter, drop, goTo, jump, reject } from '../../kernel/nftables/expressions.js';
+import type { CompiledPolicy } from './compiledPolicy.js';
+import type { Direction, Tier } from './model.js';
+import * as names from './names.js';
+import { allowed, nftRules } from './rules.js';
+import type { Images } from './sharedSets.js';
+import { FAMILIES, midStream, type PolicyFamily, shape } from './table.js';
+import type { RuleShape } from './tableImage.js';
+
+export interface Profile {
+  readonly direction: Direction;
+  readonly chain: string;
+  /** Of its policies, joined: what it is found by. */
+  readonly text: string;
+  readonly keys: readonly string[];
+  /** In the order in which they are asked. */
+  policies: readonly CompiledPolicy[];
+  pods: number;
+}
+
+const TIER_ORDER: Readonly<Record<Tier, number>> = { admin: 0, namespaced: 1, baseline: 2 };
+
+export const inOrder = (a: CompiledPolicy, b: CompiledPolicy): number =>
+  TIER_ORDER[a.policy.tier] - TIER_ORDER[b.policy.tier] ||
+  a.policy.priority - b.policy.priority ||
+  (a.policy.key < b.policy.key ? -1 : 1);
+
+export class Profiles {
+  readonly #images: Images;
+  readonly #byText: Readonly<Record<Direction, Map<string, Profile>>> = {
+    ingress: new Map(),
+    egress: new Map(),
+  };
+  readonly #byPolicy = new Map<string, Set<Profile>>();
+
+  constructor(images: Images) {
+    this.#images = images;
+  }
+
+  /** For one pod; each call needs a `release`. Undefined when nothing restricts it. `policies` are in order. */
+  acquire(direction: Direction, policies: readonly CompiledPolicy[]): Profile | undefined {
+    if (policies.length === 0) return undefined;
+    const keys = policies.map(({ policy }) => `${policy.tier} ${policy.key}`);
+    const text = keys.join('\n');
+    const known = this.#byText[direction].get(text);
+    if (known !== undefined) {
+      known.pods += 1;
+      return known;
+    }
+    const chain = names.profileChain(direction, text);
+    const profile: Profile = { direction, chain, text, keys, policies, pods: 1 };
+    this.#byText[direction].set(text, profile);
+    for (const key of keys) this.#byPolicy.set(key, (this.#byPolicy.get(key) ?? new Set()).add(profile));
+    this.#fill(profile);
+    return profile;
+  }
+
+  release(profile: Profile | undefined): void {
+    if (profile === undefined || --profile.pods > 0) return;
+    this.#byText[profile.direction].delete(profile.text);
+    for (const key of profile.keys) {
+      const users = this.#byPolicy.get(key);
+      users?.delete(profile);
+      if (users?.size === 0) this.#byPolicy.delete(key);
+    }
+    for (const family of FAMILIES) {
+      this.#images[family].removeChain(profile.chain);
+      this.#images[family].removeChain(names.passedChain(profile.chain));
+    }
+  }
+
+  /** A policy of the same key has taken another's place. */
+  replace(after: CompiledPolicy): void {
+    const { tier, key } = after.policy;
+    for (const profile of this.#byPolicy.get(`${tier} ${key}`) ?? []) {
+      profile.policies = profile.policies.map((old) =>
+        old.policy.tier === tier && old.policy.key === key ? after : old,
+      );
+      this.#fill(profile);
+    }
+  }
+
+  #fill(profile: Profile): void {
+    for (const family of FAMILIES) {
+      const { first, passed } = chains(profile, family);
+      const image = this.#images[family];
+      if (passed !== undefined) image.putChain({ name: names.passedChain(profile.chain) }, passed);
+      image.putChain({ name: profile.chain }, first);
+    }
+  }
+}
+
+function chains({ direction, chain, policies }: Profile, family: PolicyFamily) {
+  const of = (tier: Tier) => policies.filter(({ policy }) => policy.tier === tier);
+  const inline = (tier: Tier, target: { passed?: string } = {}) =>
+    of(tier).flatMap(({ rules }) => nftRules(rules[direction] ?? [], { family, direction, ...target }));
+  const begin = shape(midStream, reject(family, 'tcp-reset'));
+  const namespaced = of('namespaced').map(({ policy }) =>
+    shape(jump(names.policyChain(direction, policy.key))),
+  );
+  const rest: RuleShape[] =
+    namespaced.length > 0
+      ? [...namespaced, shape(counter, drop)]
+      : [...inline('baseline'), shape(allowed[direction])];
+  if (of('admin').length === 0) return { first: [begin, ...rest], passed: undefined };
+  const passed = names.passedChain(chain);
+  return { first: [begin, ...inline('admin', { passed }), shape(goTo(passed))], passed: rest };
+}

@@ -1,0 +1,56 @@
+// From a rule of a policy to rules of nf_tables. Pure.
+// Guarantees: one nf_tables rule per selection of peers (and one for all networks together), however many addresses.
+import { accept, counter, drop, goTo, inSet, type Part } from '../../kernel/nftables/expressions.js';
+import type { Action, Direction } from './model.js';
+import * as names from './names.js';
+import { destinationField, type PolicyFamily, shape, sourceField } from './table.js';
+import type { RuleShape } from './tableImage.js';
+
+/** A rule whose peers and ports are sets of the table. */
+export interface SetRule {
+  readonly action: Action;
+  /** Ways to match: each is enough, and all sets of one must match. */
+  readonly ways: readonly Way[];
+}
+
+export interface Way {
+  /** Holds the other side's address. */
+  readonly peers?: string;
+  /** Holds protocol and port. */
+  readonly ports?: string;
+  /** Holds the destination's address, protocol and port. */
+  readonly named?: string;
+}
+
+/** Where a packet goes that one direction allows: out of a pod, the other side is still to be judged. */
+export const allowed: Readonly<Record<Direction, Part>> = {
+  ingress: accept,
+  egress: goTo(names.JUDGE_DESTINATION),
+};
+
+export interface RuleTarget {
+  readonly family: PolicyFamily;
+  readonly direction: Direction;
+  /** The chain that rules which pass go to; without one, passing is allowing: there is no further tier. */
+  readonly passed?: string;
+}
+
+export function nftRules(rules: readonly SetRule[], target: RuleTarget): RuleShape[] {
+  return rules.flatMap(({ action, ways }) =>
+    ways.map((way) => shape(...conditions(way, target), counter, verdict(action, target))),
+  );
+}
+
+function conditions({ peers, ports, named }: Way, { family, direction }: RuleTarget): Part[] {
+  const peer = direction === 'ingress' ? sourceField(family) : destinationField(family);
+  return [
+    ...(peers === undefined ? [] : [inSet(peers, peer)]),
+    ...(ports === undefined ? [] : [inSet(ports, 'meta l4proto', 'th dport')]),
+    ...(named === undefined ? [] : [inSet(named, destinationField(family), 'meta l4proto', 'th dport')]),
+  ];
+}
+
+function verdict(action: Action, { direction, passed }: RuleTarget): Part {
+  if (action === 'deny') return drop;
+  return action === 'pass' && passed !== undefined ? goTo(passed) : allowed[direction];
+}

@@ -1,0 +1,207 @@
+// Which pods each selection of the policies takes, kept current change by change. Pure.
+// Guarantees: a pod is compared only with selections of its namespace and labels (and those that demand no label), however
+// many others there are; a membership is told exactly when it changes.
+import type { V1LabelSelector } from '../../api/gen/types.js';
+import {
+  compileLabelSelector,
+  type LabelMatcher,
+  type Labels,
+  labelSelectorString,
+  matchesNothing,
+} from '../../api/selectors.js';
+import { type PodSelection, type PolicyPod, podKey } from './model.js';
+
+/** A selection that at least one policy uses; equal ones are one object. */
+export interface Selection {
+  /** Equal for equal selections. */
+  readonly text: string;
+  readonly members: ReadonlyMap<string, PolicyPod>;
+}
+
+export interface MembershipChange {
+  readonly selection: Selection;
+  readonly key: string;
+  readonly before: PolicyPod | undefined;
+  readonly after: PolicyPod | undefined;
+}
+
+interface Entry {
+  readonly text: string;
+  readonly members: Map<string, PolicyPod>;
+  readonly bucket: string;
+  readonly namespace: string | undefined;
+  takesNamespace(name: string): boolean;
+  takesLabels(labels: Labels): boolean;
+  users: number;
+}
+
+const ANY = '*';
+/** A blank is in no label and no namespace. */
+const bucketOf = (namespace: string, label: string) => `${namespace} ${label}`;
+
+export class Selections {
+  readonly #pods = new Map<string, PolicyPod>();
+  readonly #podsOf = new Map<string, Map<string, PolicyPod>>();
+  readonly #namespaces = new Map<string, Labels>();
+  readonly #entries = new Map<string, Entry>();
+  readonly #buckets = new Map<string, Set<Entry>>();
+  readonly #byPod = new Map<string, Set<Entry>>();
+  readonly #onChange: (change: MembershipChange) => void;
+  /** How often a pod was compared with a selection. */
+  comparisons = 0;
+
+  constructor(onChange: (change: MembershipChange) => void) {
+    this.#onChange = onChange;
+  }
+
+  /** Each call needs a `release`. Members that are there already are not told. */
+  acquire(wanted: PodSelection): Selection {
+    const text = selectionText(wanted);
+    const known = this.#entries.get(text);
+    if (known !== undefined) {
+      known.users += 1;
+      return known;
+    }
+    const entry = this.#open(text, wanted);
+    const among = entry.namespace === undefined ? this.#pods : this.#podsOf.get(entry.namespace);
+    for (const [key, pod] of among ?? []) if (this.#takes(entry, pod)) this.#join(entry, key, pod);
+    return entry;
+  }
+
+  release(selection: Selection): void {
+    const entry = this.#entries.get(selection.text);
+    if (entry === undefined || --entry.users > 0) return;
+    this.#entries.delete(entry.text);
+    this.#buckets.get(entry.bucket)?.delete(entry);
+    for (const key of entry.members.keys()) this.#byPod.get(key)?.delete(entry);
+  }
+
+  pod(key: string): PolicyPod | undefined {
+    return this.#pods.get(key);
+  }
+
+  pods(): ReadonlyMap<string, PolicyPod> {
+    return this.#pods;
+  }
+
+  /** The selections that take this pod. */
+  *of(key: string): Iterable<Selection> {
+    yield* this.#byPod.get(key) ?? [];
+  }
+
+  setPod(pod: PolicyPod): void {
+    const key = podKey(pod);
+    this.#pods.set(key, pod);
+    inner(this.#podsOf, pod.namespace, () => new Map<string, PolicyPod>()).set(key, pod);
+    const wanted = new Set(this.#candidates(pod).filter((entry) => this.#takes(entry, pod)));
+    for (const entry of [...(this.#byPod.get(key) ?? [])]) if (!wanted.has(entry)) this.#leave(entry, key);
+    for (const entry of wanted) {
+      const was = entry.members.get(key);
+      this.#join(entry, key, pod);
+      if (was !== pod) this.#onChange({ selection: entry, key, before: was, after: pod });
+    }
+  }
+
+  removePod(key: string): void {
+    const pod = this.#pods.get(key);
+    if (pod === undefined) return;
+    for (const entry of [...(this.#byPod.get(key) ?? [])]) this.#leave(entry, key);
+    this.#byPod.delete(key);
+    this.#pods.delete(key);
+    const siblings = this.#podsOf.get(pod.namespace);
+    siblings?.delete(key);
+    if (siblings?.size === 0) this.#podsOf.delete(pod.namespace);
+  }
+
+  /** `labels` undefined: the namespace is gone. */
+  setNamespace(name: string, labels: Labels | undefined): void {
+    if (labels === undefined) this.#namespaces.delete(name);
+    else this.#namespaces.set(name, labels);
+    for (const pod of [...(this.#podsOf.get(name)?.values() ?? [])]) this.setPod(pod);
+  }
+
+  #open(text: string, wanted: PodSelection): Entry {
+    const takesLabels = matcherOf(wanted.pods);
+    const label = demandedLabel(wanted.pods);
+    const namespace = 'namespace' in wanted ? wanted.namespace : undefined;
+    const matcher = 'namespace' in wanted ? undefined : matcherOf(wanted.namespaces);
+    const entry: Entry = {
+      text,
+      members: new Map(),
+      bucket: bucketOf(namespace ?? ANY, label),
+      namespace,
+      takesNamespace: (name) =>
+        matcher === undefined ? name === namespace : matcher(this.#namespaces.get(name) ?? {}),
+      takesLabels,
+      users: 1,
+    };
+    this.#entries.set(text, entry);
+    inner(this.#buckets, entry.bucket, () => new Set<Entry>()).add(entry);
+    return entry;
+  }
+
+  #candidates({ namespace, labels }: PolicyPod): Entry[] {
+    const words = ['', ...Object.entries(labels).map(([key, value]) => `${key}=${value}`)];
+    return [namespace, ANY].flatMap((place) =>
+      words.flatMap((word) => [...(this.#buckets.get(bucketOf(place, word)) ?? [])]),
+    );
+  }
+
+  #takes(entry: Entry, pod: PolicyPod): boolean {
+    this.comparisons += 1;
+    return entry.takesLabels(pod.labels) && entry.takesNamespace(pod.namespace);
+  }
+
+  #join(entry: Entry, key: string, pod: PolicyPod): void {
+    entry.members.set(key, pod);
+    inner(this.#byPod, key, () => new Set<Entry>()).add(entry);
+  }
+
+  #leave(entry: Entry, key: string): void {
+    const before = entry.members.get(key);
+    entry.members.delete(key);
+    this.#byPod.get(key)?.delete(entry);
+    this.#onChange({ selection: entry, key, before, after: undefined });
+  }
+}
+
+function inner<K, V>(map: Map<K, V>, key: K, make: () => V): V {
+  const known = map.get(key);
+  if (known !== undefined) return known;
+  const made = make();
+  map.set(key, made);
+  return made;
+}
+
+/** What cannot be read takes nobody. */
+function matcherOf(selector: V1LabelSelector): LabelMatcher {
+  try {
+    return compileLabelSelector(selector);
+  } catch {
+    return matchesNothing;
+  }
+}
+
+/** One label that every pod of the selection must have, to find it by; empty when it demands none. */
+function demandedLabel({ matchLabels, matchExpressions }: V1LabelSelector): string {
+  const [equal] = Object.entries(matchLabels ?? {});
+  if (equal !== undefined) return `${equal[0]}=${equal[1]}`;
+  const single = matchExpressions?.find(({ operator, values }) => operator === 'In' && values?.length === 1);
+  return single === undefined ? '' : `${single.key}=${single.values?.[0]}`;
+}
+
+/** For people too: "pods app=web of namespaces team=a". */
+export function selectionText(selection: PodSelection): string {
+  const text = (selector: V1LabelSelector) => {
+    try {
+      return labelSelectorString(selector) || 'all';
+    } catch {
+      return `unreadable ${JSON.stringify(selector)}`;
+    }
+  };
+  const place =
+    'namespace' in selection
+      ? `namespace ${selection.namespace}`
+      : `namespaces with ${text(selection.namespaces)}`;
+  return `pods with ${text(selection.pods)} in ${place}`;
+}

@@ -1,0 +1,70 @@
+// The policy engine alone: for nodes whose pods are made by any kubelet and any network that gives them addresses.
+// Guarantees: it is told as soon as the Node's ranges are known and every policy is in place; ending it leaves the rules.
+import type { V1Node } from '../../api/gen/types.js';
+import type { Log } from '../../api/log.js';
+import type { Stored } from '../../api/object.js';
+import { NODES } from '../../api/resources.js';
+import type { Informers } from '../../client/informer.js';
+import { openConntrack } from '../../kernel/conntrack/adapter.js';
+import type { ConntrackPort } from '../../kernel/conntrack/port.js';
+import { openNft } from '../../kernel/nftables/adapter.js';
+import { openRoute } from '../../kernel/route/adapter.js';
+import { PolicyEnforcer } from './enforcer.js';
+
+export interface PolicyEngineOptions {
+  readonly nodeName: string;
+  readonly informers: Informers;
+  readonly table: string;
+  readonly log: Log;
+}
+
+export interface PolicyEngine {
+  readonly enforcer: PolicyEnforcer;
+  close(): Promise<void>;
+}
+
+/** Enforces nothing yet; what a former process wrote is in force. */
+export async function openPolicyEngine(
+  options: Omit<PolicyEngineOptions, 'informers'>,
+): Promise<PolicyEngine> {
+  const { log } = options;
+  const [nft, route] = await Promise.all([openNft(), openRoute()]);
+  const conntrack = await openConntrack().catch((error: unknown): ConntrackPort | undefined => {
+    log.warn('connections that a new policy forbids will live on: no connection tracking', { error });
+    return undefined;
+  });
+  const enforcer = new PolicyEnforcer({ ...options, nft, route, conntrack });
+  const close = async () => {
+    await enforcer.stop();
+    for (const port of [nft, route, conntrack]) port?.close();
+  };
+  return { enforcer, close };
+}
+
+/** Resolves when every policy is in place, to the function that ends it. */
+export async function startPolicyEngine(options: PolicyEngineOptions): Promise<() => Promise<void>> {
+  const { nodeName, informers, log } = options;
+  const { enforcer, close } = await openPolicyEngine(options);
+  const nodes = informers.of(NODES, { fieldSelector: `metadata.name=${nodeName}` });
+  let known = '';
+  const follow = async ({ spec }: Stored<V1Node>) => {
+    const ranges = spec?.podCIDRs ?? [];
+    if (ranges.join() === known) return;
+    known = ranges.join();
+    await enforcer
+      .setPodRanges(ranges)
+      .catch((error: unknown) => log.error("the node's pod ranges could not be closed", { error }));
+  };
+  await nodes.synced();
+  const [node] = nodes.list();
+  if (node === undefined)
+    log.warn('there is no Node of this name; its pods are found by it', { node: nodeName });
+  else await follow(node);
+  const off = nodes.on({ added: follow, updated: follow });
+  enforcer.follow(informers);
+  await enforcer.synced();
+  return async () => {
+    off();
+    await close();
+  };
+}

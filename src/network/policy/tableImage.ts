@@ -1,0 +1,233 @@
+// One nf_tables table as it should be, and what of it the kernel has not been given yet. Pure.
+// Guarantees: requests follow the changes, not the size of the table; whatever refers to a chain or a set goes before it
+// and comes after it; what was changed and changed back asks for nothing.
+import type { Expression } from '../../kernel/nftables/expression.js';
+import type { Chain, NftFamily, NftRequest, NftSet, SetElement } from '../../kernel/nftables/port.js';
+
+export type SetShape = Omit<NftSet, 'family' | 'table'>;
+export type ChainShape = Omit<Chain, 'family' | 'table'>;
+export interface RuleShape {
+  readonly expressions: readonly Expression[];
+  readonly comment?: string;
+}
+
+interface ImageChain {
+  readonly shape: ChainShape;
+  readonly rules: readonly RuleShape[];
+  readonly text: string;
+}
+
+interface ImageSet {
+  readonly shape: SetShape;
+  readonly elements: Map<string, SetElement>;
+}
+
+/** What the kernel had before the first change since the last commit; undefined where it had nothing. */
+interface Pending {
+  readonly chains: Map<string, ImageChain | undefined>;
+  readonly sets: Map<string, SetShape | undefined>;
+  /** By set, then by key. */
+  readonly elements: Map<string, Map<string, SetElement | undefined>>;
+}
+
+const noPending = (): Pending => ({ chains: new Map(), sets: new Map(), elements: new Map() });
+const sameElement = (a: SetElement | undefined, b: SetElement | undefined) =>
+  (a === undefined) === (b === undefined) && a?.verdict === b?.verdict && a?.data === b?.data;
+
+export class TableImage {
+  readonly family: NftFamily;
+  readonly table: string;
+  readonly comment: string;
+  readonly #chains = new Map<string, ImageChain>();
+  readonly #sets = new Map<string, ImageSet>();
+  #pending = noPending();
+  #version = 0;
+
+  constructor(place: { family: NftFamily; table: string; comment: string }) {
+    this.family = place.family;
+    this.table = place.table;
+    this.comment = place.comment;
+  }
+
+  putChain(shape: ChainShape, rules: readonly RuleShape[]): void {
+    const chain = { shape, rules, text: JSON.stringify(rules) };
+    const before = this.#chains.get(shape.name);
+    if (before?.text === chain.text) return;
+    this.#version += 1;
+    remember(this.#pending.chains, shape.name, before);
+    this.#chains.set(shape.name, chain);
+  }
+
+  removeChain(name: string): void {
+    const before = this.#chains.get(name);
+    if (before === undefined) return;
+    this.#version += 1;
+    remember(this.#pending.chains, name, before);
+    this.#chains.delete(name);
+  }
+
+  /** Empty at first. A set that is there stays as it is. */
+  putSet(shape: SetShape): void {
+    if (this.#sets.has(shape.name)) return;
+    this.#version += 1;
+    remember(this.#pending.sets, shape.name, undefined);
+    this.#sets.set(shape.name, { shape, elements: new Map() });
+  }
+
+  /** With its elements. */
+  removeSet(name: string): void {
+    const before = this.#sets.get(name);
+    if (before === undefined) return;
+    for (const key of [...before.elements.keys()]) this.removeElement(name, key);
+    this.#version += 1;
+    remember(this.#pending.sets, name, before.shape);
+    this.#sets.delete(name);
+  }
+
+  putElement(set: string, element: SetElement): void {
+    const elements = this.#elementsOf(set);
+    const before = elements.get(element.key);
+    if (before !== undefined && sameElement(before, element)) return;
+    this.#version += 1;
+    remember(this.#pendingOf(set), element.key, before);
+    elements.set(element.key, element);
+  }
+
+  removeElement(set: string, key: string): void {
+    const elements = this.#elementsOf(set);
+    const before = elements.get(key);
+    if (before === undefined) return;
+    this.#version += 1;
+    remember(this.#pendingOf(set), key, before);
+    elements.delete(key);
+  }
+
+  has(set: string, key: string): boolean {
+    return this.#sets.get(set)?.elements.has(key) === true;
+  }
+
+  /** Another one after every change. */
+  get version(): number {
+    return this.#version;
+  }
+
+  keysOf(set: string): string[] {
+    return [...(this.#sets.get(set)?.elements.keys() ?? [])];
+  }
+
+  chainNames(): string[] {
+    return [...this.#chains.keys()];
+  }
+
+  rulesOf(chain: string): readonly RuleShape[] {
+    return this.#chains.get(chain)?.rules ?? [];
+  }
+
+  /** Every set with its keys. */
+  *contents(): Iterable<{ readonly set: string; readonly elements: ReadonlyMap<string, SetElement> }> {
+    for (const [set, { elements }] of this.#sets) yield { set, elements };
+  }
+
+  /** From nothing, whatever the kernel has under this name. */
+  whole(): NftRequest[] {
+    const { family, table: name, comment } = this;
+    const none = { chains: new Map<string, undefined>(), sets: new Map<string, undefined>() };
+    for (const chain of this.#chains.keys()) none.chains.set(chain, undefined);
+    for (const set of this.#sets.keys()) none.sets.set(set, undefined);
+    const elements = new Map(
+      [...this.#sets].map(([set, content]) => [
+        set,
+        new Map([...content.elements.keys()].map((key) => [key, undefined])),
+      ]),
+    );
+    return [
+      { do: 'add', kind: 'table', family, name },
+      { do: 'delete', kind: 'table', family, name },
+      { do: 'add', kind: 'table', family, name, comment },
+      ...this.#requests({ ...none, elements }),
+    ];
+  }
+
+  /** From what was last committed. */
+  changes(): NftRequest[] {
+    return this.#requests(this.#pending);
+  }
+
+  /** What `whole` or `changes` said is in the kernel. */
+  committed(): void {
+    this.#pending = noPending();
+  }
+
+  #elementsOf(set: string): Map<string, SetElement> {
+    const found = this.#sets.get(set);
+    if (found === undefined) throw new Error(`table ${this.table} has no set ${set}`);
+    return found.elements;
+  }
+
+  #pendingOf(set: string): Map<string, SetElement | undefined> {
+    const known = this.#pending.elements.get(set);
+    if (known !== undefined) return known;
+    const made = new Map<string, SetElement | undefined>();
+    this.#pending.elements.set(set, made);
+    return made;
+  }
+
+  #requests({ chains, sets, elements }: Pending): NftRequest[] {
+    const place = { family: this.family, table: this.table };
+    const before: NftRequest[] = [];
+    const removed: NftRequest[] = [];
+    const made: NftRequest[] = [];
+    const rules: NftRequest[] = [];
+    for (const [name, old] of chains) {
+      const now = this.#chains.get(name);
+      if (old?.text === now?.text) continue;
+      if (old !== undefined) before.push({ do: 'flush', kind: 'chain', ...place, name });
+      if (now === undefined) removed.push({ do: 'delete', kind: 'chain', ...place, name });
+      else if (old === undefined) made.push({ do: 'add', kind: 'chain', ...place, ...now.shape });
+      for (const rule of now?.rules ?? [])
+        rules.push({ do: 'add', kind: 'rule', ...place, chain: name, ...rule });
+    }
+    for (const [name, old] of sets) {
+      const now = this.#sets.get(name);
+      if ((old === undefined) === (now === undefined)) continue;
+      if (now === undefined) removed.push({ do: 'delete', kind: 'set', ...place, name });
+      else made.unshift({ do: 'add', kind: 'set', ...place, ...now.shape });
+    }
+    const { gone, come } = this.#elementRequests(elements, sets);
+    return [...gone, ...before, ...removed, ...made, ...rules, ...come];
+  }
+
+  #elementRequests(changed: Pending['elements'], sets: Pending['sets']) {
+    const gone: NftRequest[] = [];
+    const come: NftRequest[] = [];
+    for (const [set, keys] of changed) {
+      const content = this.#sets.get(set);
+      const shape = content?.shape ?? sets.get(set);
+      if (shape === undefined) continue;
+      const differing = [...keys].filter(([key, old]) => !sameElement(old, content?.elements.get(key)));
+      const old = differing.flatMap(([, element]) => element ?? []);
+      const now = differing.flatMap(([key]) => content?.elements.get(key) ?? []);
+      const of = {
+        kind: 'element',
+        family: this.family,
+        table: this.table,
+        set,
+        ...keyShape(shape),
+      } as const;
+      if (old.length > 0) gone.push({ do: 'delete', ...of, elements: old });
+      if (now.length > 0) come.push({ do: 'add', ...of, elements: now });
+    }
+    return { gone, come };
+  }
+}
+
+const keyShape = ({ type, mapType, flags }: SetShape) => ({
+  type,
+  ...(mapType === undefined ? {} : { mapType }),
+  ...(flags === undefined ? {} : { flags }),
+});
+
+/** Only the first change since the commit knows what the kernel has. */
+function remember<V>(pending: Map<string, V | undefined>, key: string, before: V | undefined): void {
+  if (!pending.has(key)) pending.set(key, before);
+}
