@@ -1,10 +1,12 @@
 // Questions about the rest of the world: asked of the host's own servers, answers kept as long as they say.
-// Guarantees: one question under way for all who ask the same; an answer must match its question; memory is bounded.
+// Guarantees: one question under way for all who ask the same; an answer must match its question; memory is bounded; a server
+// that does not answer is asked after the others.
 import { randomInt } from 'node:crypto';
 import net, { isIP } from 'node:net';
 import packet, { type Answer, type Packet } from 'dns-packet';
+import { canonicalIp } from '../api/ip.js';
 import type { Log } from '../api/log.js';
-import type { Reply, ResponseCode } from './message.js';
+import { OPT, type Reply, type ResponseCode } from './message.js';
 import { Upstream } from './upstream.js';
 
 export interface ForwarderOptions {
@@ -21,11 +23,11 @@ export interface Forwarder {
   ask(name: string, type: string): Promise<Reply>;
 }
 
+const SERVER_PORT = 53;
 const TIMEOUT_MS = 2_000;
 const MAX_ENTRIES = 10_000;
 const MAX_TTL_S = 3_600;
 const NEGATIVE_TTL_S = 30;
-const EDNS_UDP = 1232;
 const CODES: Readonly<Record<number, ResponseCode>> = {
   0: 'NOERROR',
   2: 'SERVFAIL',
@@ -33,12 +35,22 @@ const CODES: Readonly<Record<number, ResponseCode>> = {
   5: 'REFUSED',
 };
 
-/** The servers of a resolv.conf, without those in `except` (ourselves). Pure. */
-export function serversOf(resolvConf: string, except: readonly string[]): string[] {
+/** Where our own server is reached. */
+export interface OwnServer {
+  readonly address: string;
+  readonly port: number;
+  /** The address of the Service in front of it. */
+  readonly serviceAddress: string;
+}
+
+/** The servers of a resolv.conf without ourselves; another server on our address has its port. Pure. */
+export function serversOf(resolvConf: string, { address, port, serviceAddress }: OwnServer): string[] {
+  const ourselves = [serviceAddress, ...(port === SERVER_PORT ? [address] : [])].map(canonicalIp);
   return resolvConf
     .split('\n')
     .map((line) => /^\s*nameserver\s+(\S+)/.exec(line)?.[1] ?? '')
-    .filter((server) => isIP(server.split('%')[0] ?? '') !== 0 && !except.includes(server));
+    .filter((server) => isIP(server.split('%')[0] ?? '') !== 0)
+    .filter((server) => !ourselves.includes(canonicalIp(server) ?? server));
 }
 
 interface Kept {
@@ -51,17 +63,21 @@ export function makeForwarder(options: ForwarderOptions): Forwarder {
   const {
     servers,
     timeoutMs = TIMEOUT_MS,
-    port = 53,
+    port = SERVER_PORT,
     maxEntries = MAX_ENTRIES,
     log,
     now = Date.now,
   } = options;
   const kept = new Map<string, Kept>();
   const asking = new Map<string, Promise<Reply>>();
-  const upstreams = servers.map((server) => ({ server, upstream: new Upstream({ server, port }) }));
+  const upstreams = servers.map((server) => ({ server, upstream: new Upstream({ server, port, now }) }));
 
   const askServers = async (name: string, type: string): Promise<Reply> => {
-    for (const { server, upstream } of upstreams) {
+    // Those that do not answer come last: they cost a question time only where nobody else answers.
+    const order = [...upstreams].sort(
+      (one, other) => Number(one.upstream.isResting) - Number(other.upstream.isResting),
+    );
+    for (const { server, upstream } of order) {
       try {
         const answer = await exchange({ upstream, server, port, name, type, timeoutMs });
         return replyOf(answer);
@@ -141,7 +157,7 @@ async function exchange(options: Exchange): Promise<Packet> {
     const isAnswer =
       message?.id === id &&
       message.type === 'response' &&
-      asked?.name.toLowerCase() === name &&
+      asked?.name.toLowerCase().replace(/\.$/, '') === name &&
       asked.type === type;
     return isAnswer ? message : undefined;
   };
@@ -157,18 +173,7 @@ function encodeQuestion(id: number, name: string, type: string): Buffer {
     type: 'query',
     flags: packet.RECURSION_DESIRED,
     questions: [{ name, type: type as never, class: 'IN' }],
-    additionals: [
-      {
-        type: 'OPT',
-        name: '.',
-        udpPayloadSize: EDNS_UDP,
-        extendedRcode: 0,
-        ednsVersion: 0,
-        flags: 0,
-        flag_do: false,
-        options: [],
-      } as never,
-    ],
+    additionals: [OPT],
   });
 }
 

@@ -2,7 +2,14 @@
 // Guarantees: a name that exists without records of the type asked is answered empty, one that does not exist with
 // NXDOMAIN; undefined means that the name is none of ours.
 import { canonicalIp } from '../api/ip.js';
-import { dashed, type Zone, type ZoneEndpoint, type ZonePort, type ZoneService } from './zone.js';
+import {
+  DNS_SERVICE,
+  dashed,
+  type Zone,
+  type ZoneEndpoint,
+  type ZonePort,
+  type ZoneService,
+} from './zone.js';
 
 export type RecordType = 'A' | 'AAAA' | 'SRV' | 'PTR' | 'CNAME' | 'TXT' | 'SOA' | 'NS';
 
@@ -13,7 +20,18 @@ export type DnsRecord =
       readonly name: string;
       readonly type: 'SRV';
       readonly data: { readonly target: string; readonly port: number };
-    };
+    }
+  | { readonly name: string; readonly type: 'SOA'; readonly data: StartOfAuthority };
+
+export interface StartOfAuthority {
+  readonly mname: string;
+  readonly rname: string;
+  readonly serial: number;
+  readonly refresh: number;
+  readonly retry: number;
+  readonly expire: number;
+  readonly minimum: number;
+}
 
 export interface Lookup {
   readonly exists: boolean;
@@ -21,6 +39,8 @@ export interface Lookup {
   readonly additionals: readonly DnsRecord[];
 }
 
+/** As CoreDNS: short, since pods come and go. */
+export const TTL_S = 5;
 const SPECIFICATION = '1.1.0';
 const NOTHING: Lookup = { exists: false, answers: [], additionals: [] };
 const EMPTY: Lookup = { exists: true, answers: [], additionals: [] };
@@ -28,7 +48,7 @@ const EMPTY: Lookup = { exists: true, answers: [], additionals: [] };
 /** `name` in lower case without the last dot; `type` as asked, of which only some have records here. */
 export function lookUp(zone: Zone, name: string, type: string): Lookup | undefined {
   if (name.endsWith('.in-addr.arpa') || name.endsWith('.ip6.arpa')) return reverse(zone, name, type);
-  if (name === zone.domain) return EMPTY;
+  if (name === zone.domain) return atApex(zone, type);
   if (!name.endsWith(`.${zone.domain}`)) return undefined;
   const labels = name
     .slice(0, -zone.domain.length - 1)
@@ -41,6 +61,23 @@ export function lookUp(zone: Zone, name: string, type: string): Lookup | undefin
   if (kind === 'pod') return inPods(zone, name, type, rest);
   // The older form, service.namespace.<domain>.
   return inServices(zone, name, type, labels);
+}
+
+export function startOfAuthority({ domain }: Zone): DnsRecord {
+  const names = { mname: `ns.dns.${domain}`, rname: `hostmaster.${domain}` };
+  const times = { refresh: 7200, retry: 1800, expire: 86400, minimum: TTL_S };
+  return { name: domain, type: 'SOA', data: { ...names, serial: 1, ...times } };
+}
+
+function atApex(zone: Zone, type: string): Lookup {
+  if (type === 'SOA') return found([startOfAuthority(zone)]);
+  const server = zone.service({ service: DNS_SERVICE.name, namespace: DNS_SERVICE.namespace });
+  if (type !== 'NS' || server === undefined) return EMPTY;
+  const data = zone.nameOf(server);
+  return found(
+    [{ name: zone.domain, type: 'NS', data }],
+    server.clusterIps.map((ip) => address(data, ip)),
+  );
 }
 
 function found(answers: readonly DnsRecord[], additionals: readonly DnsRecord[] = []): Lookup {
@@ -122,8 +159,17 @@ function services(
     );
   const targets = entry.endpoints.filter(({ ports }) => ports.some(isAsked));
   const target = ({ label }: ZoneEndpoint) => `${label}.${own}`;
+  // A pod of two families is an endpoint for each, with the same name and ports.
+  const records = new Map(
+    targets.flatMap((endpoint) =>
+      endpoint.ports.filter(isAsked).map((port) => {
+        const to = target(endpoint);
+        return [`${to} ${port.port}`, srv(to, port)] as const;
+      }),
+    ),
+  );
   return found(
-    targets.flatMap((endpoint) => endpoint.ports.filter(isAsked).map((port) => srv(target(endpoint), port))),
+    [...records.values()],
     targets.map((endpoint) => address(target(endpoint), endpoint.ip)),
   );
 }

@@ -1,5 +1,6 @@
 // DNS messages: a question read from bytes, an answer written to them.
-// Guarantees: hostile bytes are refused, never thrown on; an answer over UDP fits what the asker can take, or says it is cut.
+// Guarantees: hostile bytes are refused, never thrown on; an answer fits what the asker can take: it holds the first records
+// that do, and says so when answers are missing. What does not fit is not encoded.
 import packet, { type Answer, type Packet } from 'dns-packet';
 import type { DnsRecord } from './lookup.js';
 
@@ -36,6 +37,17 @@ const codec = packet as unknown as {
 const PLAIN_UDP = 512;
 /** What passes any network in one piece (DNS flag day 2020). */
 const EDNS_UDP = 1232;
+/** Says that answers of that size are taken. */
+export const OPT = {
+  type: 'OPT',
+  name: '.',
+  udpPayloadSize: EDNS_UDP,
+  extendedRcode: 0,
+  ednsVersion: 0,
+  flags: 0,
+  flag_do: false,
+  options: [],
+} as unknown as Answer;
 
 /** The question, or why there is none: a code to answer with, or nothing for what is not worth an answer. */
 export function readQuestion(
@@ -76,54 +88,53 @@ export interface Reply {
   readonly additionals?: readonly Answer[];
 }
 
-/** `limit` is the most bytes; what does not fit leaves an empty answer that says so, and the asker comes by TCP. */
+/** `limit` is the most bytes. Whoever needs what is missing comes by TCP; other records are left out silently. */
 export function writeReply(question: Question, reply: Reply, limit: number): Buffer {
-  const whole = encode(question, reply, false);
-  if (whole.length <= limit) return whole;
-  const { additionals: _, authorities: __, ...answersOnly } = reply;
-  const short = encode(question, answersOnly, false);
-  return short.length <= limit ? short : encode(question, { ...answersOnly, answers: [] }, true);
+  const head = encodeHead(question, reply);
+  const opt = question.edns ? [codec.answer.encode(OPT)] : [];
+  let left = limit - head.length - lengthOf(opt);
+  const fitting = (records: readonly Answer[] = []): Buffer[] => {
+    const encoded: Buffer[] = [];
+    for (const record of records) {
+      const bytes = encodeRecord(record, question.written.name);
+      left -= bytes.length;
+      if (left < 0) break;
+      encoded.push(bytes);
+    }
+    return encoded;
+  };
+  const sections = [
+    fitting(reply.answers),
+    fitting(reply.authorities),
+    fitting(reply.additionals).concat(opt),
+  ];
+  sections.forEach((records, index) => {
+    head.writeUInt16BE(records.length, 6 + 2 * index);
+  });
+  const isCut = (sections[0] ?? []).length < reply.answers.length;
+  if (isCut) head.writeUInt16BE(head.readUInt16BE(2) | packet.TRUNCATED_RESPONSE, 2);
+  return Buffer.concat([head, ...sections.flat()]);
 }
+
+const lengthOf = (parts: readonly Buffer[]): number => parts.reduce((sum, { length }) => sum + length, 0);
 
 export function writeRefusal(id: number, code: ResponseCode): Buffer {
   return packet.encode({ id, type: 'response', flags: CODES[code], questions: [] });
 }
 
-function encode(question: Question, reply: Reply, truncated: boolean): Buffer {
+/** The header and the question; no record is counted yet. */
+function encodeHead(question: Question, { code, authoritative }: Reply): Buffer {
   const flags =
-    CODES[reply.code] |
+    CODES[code] |
     packet.RECURSION_AVAILABLE |
     (question.recursionDesired ? packet.RECURSION_DESIRED : 0) |
-    (reply.authoritative ? packet.AUTHORITATIVE_ANSWER : 0) |
-    (truncated ? packet.TRUNCATED_RESPONSE : 0);
-  const opt = {
-    type: 'OPT',
-    name: '.',
-    udpPayloadSize: EDNS_UDP,
-    extendedRcode: 0,
-    ednsVersion: 0,
-    flags: 0,
-    flag_do: false,
-    options: [],
-  } as const;
-  const sections = [
-    reply.answers,
-    reply.authorities ?? [],
-    [...(reply.additionals ?? []), ...(question.edns ? [opt as unknown as Answer] : [])],
-  ];
-  const head = packet.encode({
+    (authoritative ? packet.AUTHORITATIVE_ANSWER : 0);
+  return packet.encode({
     id: question.id,
     type: 'response',
     flags,
     questions: [question.written as never],
   });
-  sections.forEach((records, index) => {
-    head.writeUInt16BE(records.length, 6 + 2 * index);
-  });
-  return Buffer.concat([
-    head,
-    ...sections.flat().map((record) => encodeRecord(record, question.written.name)),
-  ]);
 }
 
 /** The library writes every name in full; the question's own, which most records bear, becomes a pointer to it. */

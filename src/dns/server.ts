@@ -1,11 +1,11 @@
 // The cluster's name server: its own names from the zone, all others from the forwarder, over UDP and TCP.
 // Guarantees: answers only those it serves; every question gets one answer, REFUSED where too many are under way; a slow or
-// silent client holds nothing for long, and one that does not read is not read from.
+// silent client holds nothing for long, and one that does not read is not read from; closing waits for no client.
 import dgram from 'node:dgram';
 import net, { type AddressInfo, BlockList, isIP, type Socket } from 'node:net';
 import type { Log } from '../api/log.js';
 import { type Forwarder, withLength } from './forward.js';
-import { lookUp } from './lookup.js';
+import { lookUp, startOfAuthority, TTL_S } from './lookup.js';
 import { type Question, type Reply, readQuestion, toAnswer, writeRefusal, writeReply } from './message.js';
 import { QuestionLoad } from './questionLoad.js';
 import type { Zone } from './zone.js';
@@ -28,8 +28,6 @@ export interface DnsServer {
   close(): Promise<void>;
 }
 
-/** As CoreDNS: short, since pods come and go. */
-const TTL_S = 5;
 /** As CoreDNS. */
 const MAX_ALIASES = 8;
 const TCP_IDLE_MS = 10_000;
@@ -43,7 +41,11 @@ export async function openDnsServer(options: DnsServerOptions): Promise<DnsServe
   const mayAsk = askers(options);
   const load = new QuestionLoad();
   const family = isIP(address) === 6 ? 'udp6' : 'udp4';
+  const clients = new Set<Socket>();
+  let isOpen = true;
   const tcp = net.createServer((socket) => {
+    clients.add(socket);
+    socket.on('close', () => clients.delete(socket));
     socket.on('error', () => socket.destroy());
     if (!mayAsk(socket.remoteAddress ?? '')) return void socket.destroy();
     socket.setTimeout(TCP_IDLE_MS, () => socket.destroy());
@@ -59,7 +61,7 @@ export async function openDnsServer(options: DnsServerOptions): Promise<DnsServe
   udp.on('message', (bytes, { address: from, port: source }) => {
     const leave = mayAsk(from) ? load.enter(from) : undefined;
     respond(options, bytes, { limit: undefined, refuse: leave === undefined })
-      .then((reply) => reply !== undefined && udp.send(reply, source, from))
+      .then((reply) => isOpen && reply !== undefined && udp.send(reply, source, from))
       .catch((error: unknown) => options.log.error('a question could not be answered', { error }))
       .finally(leave);
   });
@@ -68,6 +70,8 @@ export async function openDnsServer(options: DnsServerOptions): Promise<DnsServe
   return {
     port: bound,
     close: async () => {
+      isOpen = false;
+      for (const socket of clients) socket.destroy();
       await Promise.all([
         new Promise<void>((resolve) => udp.close(() => resolve())),
         new Promise<void>((resolve) => tcp.close(() => resolve())),
@@ -136,22 +140,9 @@ export async function answer(
     code: own.exists ? 'NOERROR' : 'NXDOMAIN',
     authoritative: true,
     answers: [...answers, ...(behind?.answers ?? [])],
-    authorities: answers.length > 0 ? [] : [startOfAuthority(zone)],
+    authorities: answers.length > 0 ? [] : [toAnswer(startOfAuthority(zone), TTL_S)],
     additionals: own.additionals.map((record) => toAnswer(record, TTL_S)),
   };
-}
-
-function startOfAuthority({ domain }: Zone) {
-  const data = {
-    mname: `ns.dns.${domain}`,
-    rname: `hostmaster.${domain}`,
-    serial: 1,
-    refresh: 7200,
-    retry: 1800,
-    expire: 86400,
-    minimum: TTL_S,
-  };
-  return { name: domain, type: 'SOA', ttl: TTL_S, class: 'IN', data } as const;
 }
 
 /** Reads on only while few of its questions are under way and what it was answered leaves. */

@@ -1,6 +1,7 @@
 // Sockets to one name server of the outside, shared by many questions at a time.
 // Guarantees: at most MAX_SOCKETS are open and MAX_WAITING questions under way; each socket has a port that the kernel chose
 // at random and is replaced after LIFE_MS or LIFE_QUESTIONS; no two questions of a socket have the same id, which is random.
+// One that left several questions in a row unanswered rests: after each REST_MS one question finds out whether it is back.
 import { randomInt } from 'node:crypto';
 import dgram from 'node:dgram';
 import { isIP } from 'node:net';
@@ -10,6 +11,9 @@ export const MAX_WAITING = 4096;
 const LIFE_MS = 10_000;
 const LIFE_QUESTIONS = 2_000;
 const IDS = 0x10000;
+/** One may be lost on the way. */
+const FAILURES = 2;
+export const REST_MS = 10_000;
 
 export interface Asked<T> {
   encode(id: number): Buffer;
@@ -37,6 +41,8 @@ export class Upstream {
   readonly #now: () => number;
   readonly #sockets = new Set<Shared>();
   #waiting = 0;
+  #failures = 0;
+  #restsUntil = 0;
 
   constructor({ server, port, now = Date.now }: { server: string; port: number; now?: () => number }) {
     this.#server = server;
@@ -49,16 +55,23 @@ export class Upstream {
     return this.#sockets.size;
   }
 
+  /** Better asked after the others. */
+  get isResting(): boolean {
+    return this.#failures >= FAILURES && this.#now() < this.#restsUntil;
+  }
+
   /** Rejects when there is no answer in time, when too much is asked already, or when the server cannot be reached. */
   async ask<T>(asked: Asked<T>, timeoutMs: number): Promise<T> {
     if (this.#waiting >= MAX_WAITING) throw new Error('too many questions are under way');
+    // Until it answers, nobody else tries it.
+    if (this.#failures >= FAILURES) this.#restsUntil = this.#now() + REST_MS;
     const shared = this.#choose();
     const id = freeId(shared.waiting);
     this.#waiting += 1;
     shared.questions += 1;
     let timer: NodeJS.Timeout | undefined;
     try {
-      return await new Promise<T>((resolve, reject) => {
+      const answer = await new Promise<T>((resolve, reject) => {
         timer = setTimeout(() => reject(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs);
         const read = (bytes: Buffer) => {
           const answer = asked.read(bytes, id);
@@ -68,6 +81,12 @@ export class Upstream {
         const send = () => shared.socket.send(asked.encode(id), (error) => error !== null && reject(error));
         shared.connected.then(send).catch(reject);
       });
+      this.#failures = 0;
+      return answer;
+    } catch (error) {
+      this.#failures += 1;
+      this.#restsUntil = this.#now() + REST_MS;
+      throw error;
     } finally {
       clearTimeout(timer);
       this.#waiting -= 1;

@@ -34,6 +34,9 @@ export interface ZoneService extends ServiceName {
   readonly endpoints: readonly ZoneEndpoint[];
 }
 
+/** The Service that leads to the name servers; the name that tools and policies know it by. */
+export const DNS_SERVICE = { name: 'kube-dns', namespace: 'kube-system' };
+
 /** `10.244.0.2` as a label: `10-244-0-2`. */
 export const dashed = (ip: string): string => ip.replaceAll(/[.:]/g, '-');
 
