@@ -70,6 +70,8 @@ async function run(terminal: Terminal, flags: OwnFlags & Readonly<Record<string,
         'InvalidConfig',
         '--bootstrap-kubeconfig: --kubeconfig must say where to write to',
       );
+    const { setOomScoreAdj } = await import('../kernel/oomScore.js');
+    await setOomScoreAdj(settings.server.oomScoreAdj, log);
     await runStandalone({ settings, kubeconfig, bootstrapKubeconfig, signal: ending.signal, log });
     process.exit(0);
   } catch (error) {

@@ -22,6 +22,8 @@ const COMMANDS: Readonly<Record<string, () => Promise<MakeCommand>>> = {
   apiserver: async () => (await import('./apiserver/command.js')).apiserverCommand,
   scheduler: async () => (await import('./scheduler.js')).schedulerCommand,
   proxy: async () => (await import('./proxy.js')).proxyCommand,
+  'network-policy': async () => (await import('./networkPolicy.js')).networkPolicyCommand,
+  policy: async () => (await import('./networkPolicy.js')).policyCommand,
   kubelet: async () => (await import('./kubelet.js')).kubeletCommand,
   'controller-manager': async () => (await import('./controllerManager/command.js')).controllerManagerCommand,
   doctor: async () => (await import('./doctor.js')).doctorCommand,

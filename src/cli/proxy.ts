@@ -3,13 +3,18 @@
 import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { Command, InvalidArgumentError } from 'commander';
+import type { V1Service } from '../api/gen/types.js';
+import type { Stored } from '../api/object.js';
+import { SERVICES } from '../api/resources.js';
 import { ClientError } from '../client/error.js';
+import { makeEventRecorder, referenceTo } from '../client/eventRecorder.js';
 import { transportOf } from '../client/kubeconfig.js';
 import { openInformers } from '../client/sharedInformers.js';
 import { openClient } from '../client/typedClient.js';
 import {
   type ConfigOverrides,
   durationMs,
+  ipvsOf,
   type ProxyConfig,
   readConfigFile,
   settle,
@@ -59,6 +64,9 @@ interface Flags {
   readonly ipvsScheduler?: string;
   readonly ipvsExcludeCidrs?: string;
   readonly ipvsStrictArp?: boolean;
+  readonly ipvsTcpTimeout?: number;
+  readonly ipvsTcpfinTimeout?: number;
+  readonly ipvsUdpTimeout?: number;
   readonly conntrackMaxPerCore?: number;
   readonly conntrackMin?: number;
   readonly conntrackTcpTimeoutEstablished?: number;
@@ -103,6 +111,9 @@ export function proxyCommand(terminal: Terminal): Command {
     .option('--ipvs-scheduler <name>', 'rr, lc, dh, sh, sed, nq, ... (default: rr)')
     .option('--ipvs-exclude-cidrs <cidrs>', 'networks whose virtual servers belong to others')
     .option('--ipvs-strict-arp', 'do not answer ARP for service addresses')
+    .option('--ipvs-tcp-timeout <duration>', 'how long IPVS remembers an idle TCP connection', duration)
+    .option('--ipvs-tcpfin-timeout <duration>', 'the same after its end', duration)
+    .option('--ipvs-udp-timeout <duration>', 'the same of UDP packets', duration)
     .option(
       '--conntrack-max-per-core <n>',
       'tracked connections per core (default: 32768; 0 leaves it)',
@@ -130,7 +141,7 @@ export function proxyCommand(terminal: Terminal): Command {
 
 async function run(flags: Flags, terminal: Terminal): Promise<void> {
   const config = settle(await fileOf(flags), overridesOf(flags));
-  if (flags.cleanup === true) return cleanUp(terminal);
+  if (flags.cleanup === true) return cleanUp(config, terminal);
   if (flags.initOnly === true) return initialize(config, terminal);
   if (config.kubeconfig === '')
     throw new ProxyError(
@@ -146,7 +157,10 @@ async function run(flags: Flags, terminal: Terminal): Promise<void> {
   const informers = openInformers(client, { log });
   const nodeName = nodeNameOf(config);
   const { startProxy } = await import('../proxy/standalone.js');
-  const proxy = await startProxy({ config, nodeName, informers, table: TABLE, log });
+  const recorder = makeEventRecorder(client, { component: 'kube-proxy', host: nodeName, log });
+  const refused = (service: Stored<V1Service>, why: string) =>
+    recorder.event(referenceTo(SERVICES, service), 'Warning', 'ProxyRefused', `${nodeName}: ${why}`);
+  const proxy = await startProxy({ config, nodeName, informers, table: TABLE, refused, log });
   log.info('serving', { mode: proxy.mode, node: nodeName });
   await ended();
   await proxy.stop();
@@ -155,9 +169,10 @@ async function run(flags: Flags, terminal: Terminal): Promise<void> {
   process.exit(process.exitCode ?? 0);
 }
 
-async function cleanUp(terminal: Terminal): Promise<void> {
+async function cleanUp(config: ProxyConfig, terminal: Terminal): Promise<void> {
   const { cleanUpModes } = await import('../proxy/modes.js');
-  const failed = await cleanUpModes(MODE_NAMES, { table: TABLE, families: ['ip', 'ip6'], traffic: {} });
+  const what = { table: TABLE, families: ['ip', 'ip6'], traffic: {}, ipvs: ipvsOf(config) } as const;
+  const failed = await cleanUpModes(MODE_NAMES, what);
   for (const [mode, error] of failed)
     terminal.writeError(`trellis: ${mode}: ${error instanceof Error ? error.message : String(error)}\n`);
   if (failed.size > 0) terminal.setExitCode(1);
@@ -166,13 +181,13 @@ async function cleanUp(terminal: Terminal): Promise<void> {
 /** What needs privileges that the proxy itself may then do without. */
 async function initialize(config: ProxyConfig, terminal: Terminal): Promise<void> {
   const { applyKernelSettings } = await import('../proxy/kernelSettings.js');
-  const failed = await applyKernelSettings(config, config.mode);
+  const failed = await applyKernelSettings(config, config.mode, 'before-rules');
   for (const [setting, error] of failed)
     terminal.writeError(`trellis: ${setting}: ${error instanceof Error ? error.message : String(error)}\n`);
   if (failed.size > 0) terminal.setExitCode(1);
 }
 
-async function fileOf({ config }: Flags): Promise<ConfigOverrides> {
+async function fileOf({ config, proxyMode }: Flags): Promise<ConfigOverrides> {
   if (config === undefined) return {};
   let document: unknown;
   const { parse } = await import('yaml');
@@ -185,7 +200,7 @@ async function fileOf({ config }: Flags): Promise<ConfigOverrides> {
       { cause },
     );
   }
-  return readConfigFile(document);
+  return readConfigFile(document, proxyMode as ProxyConfig['mode'] | undefined);
 }
 
 function overridesOf(flags: Flags): ConfigOverrides {
@@ -209,6 +224,9 @@ function overridesOf(flags: Flags): ConfigOverrides {
     ipvsScheduler: flags.ipvsScheduler,
     ipvsExcludeCidrs: splitList(flags.ipvsExcludeCidrs),
     ipvsStrictArp: flags.ipvsStrictArp,
+    ipvsTcpMs: flags.ipvsTcpTimeout,
+    ipvsTcpFinMs: flags.ipvsTcpfinTimeout,
+    ipvsUdpMs: flags.ipvsUdpTimeout,
     conntrackMaxPerCore: flags.conntrackMaxPerCore,
     conntrackMin: flags.conntrackMin,
     conntrackTcpEstablishedMs: flags.conntrackTcpTimeoutEstablished,

@@ -1,5 +1,5 @@
 // `trellis scheduler`: the scheduler alone, against any apiserver, with kube-scheduler's flags.
-// Guarantees: a wrong file or flag is told before anything starts; TERM gives the lease back.
+// Guarantees: a wrong file or flag is told before anything starts; TERM gives the lease back; who loses it ends with 1.
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import os from 'node:os';
@@ -8,7 +8,6 @@ import type { LogFormat } from '../api/log.js';
 import { ClientError, messageOf } from '../client/error.js';
 import { openHttps } from '../client/httpTransport.js';
 import { readKubeconfig } from '../client/kubeconfig.js';
-import { openClient } from '../client/typedClient.js';
 import type { SchedulerConfiguration } from '../scheduler/configuration/configuration.js';
 import { durationMs } from '../scheduler/configuration/durations.js';
 import { SchedulerError } from '../scheduler/timeLimit.js';
@@ -52,7 +51,8 @@ export function schedulerCommand(terminal: Terminal): Command {
     .addOption(loggingFormatOption());
   return withServingFlags(command, COMPONENT).action(async (flags: SchedulerFlags) => {
     try {
-      await run(flags);
+      // Whoever lost the lease must not go on with what it believes to know.
+      if (!(await run(flags))) terminal.setExitCode(1);
     } catch (error) {
       if (!(error instanceof SchedulerError) && !ClientError.is(error, 'CONFIG')) throw error;
       terminal.writeError(`error: ${messageOf(error)}\n`);
@@ -61,7 +61,8 @@ export function schedulerCommand(terminal: Terminal): Command {
   });
 }
 
-async function run(flags: SchedulerFlags): Promise<void> {
+/** Resolves with false when the lease was lost. */
+async function run(flags: SchedulerFlags): Promise<boolean> {
   // Loaded by the command that needs it: every other component would keep it in memory.
   const { runStandalone } = await import('../scheduler/standalone.js');
   const configuration = withFlags(await load(flags.config), flags);
@@ -72,17 +73,12 @@ async function run(flags: SchedulerFlags): Promise<void> {
       'give a kubeconfig: --kubeconfig, or clientConnection.kubeconfig in --config',
     );
   const connection = await readKubeconfig(file);
-  const transport = openHttps({ ...connection, server: flags.master ?? connection.server });
-  const client = openClient(transport);
+  const openTransport = () => openHttps({ ...connection, server: flags.master ?? connection.server });
   const identity = `${os.hostname()}_${randomUUID()}`;
   const log = makeLog({ component: 'scheduler', level: levelOf(flags.v), format: flags.loggingFormat });
-  try {
-    const serving = await servingOf(flags, COMPONENT);
-    const settings = { client, configuration, identity, log, signal: endOfProcess() };
-    await runStandalone(serving === undefined ? settings : { ...settings, serving });
-  } finally {
-    client.close();
-  }
+  const serving = await servingOf(flags, COMPONENT);
+  const settings = { openTransport, configuration, identity, log, signal: endOfProcess() };
+  return runStandalone(serving === undefined ? settings : { ...settings, serving });
 }
 
 async function readText(flag: string, file: string): Promise<string> {

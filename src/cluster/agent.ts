@@ -7,7 +7,7 @@ import { DNS_PORT_ANNOTATION } from '../api/dnsPort.js';
 import type { V1Node } from '../api/gen/types.js';
 import type { Log } from '../api/log.js';
 import type { Stored } from '../api/object.js';
-import { NODES } from '../api/resources.js';
+import { NODES, SERVICES } from '../api/resources.js';
 import { VOLUME_DIR_ANNOTATION } from '../api/volumeDir.js';
 import type { Client } from '../client/client.js';
 import { makeEventRecorder, referenceTo } from '../client/eventRecorder.js';
@@ -19,17 +19,14 @@ import { runDns } from '../dns/dns.js';
 import { serversOf } from '../dns/forward.js';
 import { openCgroups } from '../kernel/cgroup/adapter.js';
 import { keepIdleMemorySmall } from '../kernel/idleMemory.js';
-import { openNft } from '../kernel/nftables/adapter.js';
-import { openOffload } from '../kernel/offload.js';
 import { openPleg } from '../kernel/pleg/adapter.js';
-import { openRoute } from '../kernel/route/adapter.js';
 import { eventsThrough } from '../kubelet/events.js';
 import { runKubelet } from '../kubelet/kubelet.js';
 import { makeParts } from '../kubelet/parts.js';
+import type { Attached } from '../kubelet/podSandbox.js';
 import { makeAccess } from '../kubelet/server/access.js';
 import { openKubeletServers } from '../kubelet/server/servers.js';
-import { podMtu, runOverlay, subnetFile } from '../network/overlay/overlay.js';
-import { setUpPodNetwork } from '../network/podNetwork.js';
+import { openPolicyEngine } from '../network/policy/standalone.js';
 import { settle, trafficOf } from '../proxy/config.js';
 import { serveProxy } from '../proxy/serving.js';
 import { savedKubelet, savedProxy } from './componentFiles.js';
@@ -37,8 +34,10 @@ import { registryConfigDir } from './containerd/component.js';
 import { registryHosts } from './containerd/config.js';
 import { forwardPackets } from './forwarding.js';
 import { busyboxImage, pauseImage, REGISTRY } from './images/builtin.js';
+import { keepKubeletChains } from './kubeletChains.js';
 import type { Layout } from './layout.js';
 import { type NodeIdentity, openNodeIdentity } from './nodeIdentity.js';
+import { startNodeNetwork } from './nodeNetwork.js';
 import { openProxyMode } from './proxyMode.js';
 import { openRegistry } from './registry/server.js';
 import { DNS_ADDRESS, serviceAddress } from './serviceAddress.js';
@@ -83,17 +82,35 @@ export async function runAgent(options: AgentOptions): Promise<void> {
     const node = access(identity.kubelet, log);
     closers.push(() => node.informers.stop());
     const self = node.informers.of(NODES, { fieldSelector: `metadata.name=${settings.nodeName}` });
-    closers.push(...(await startKubelet(options, identity, node)));
-    const network = step(sink, 'pod network', () => startNetwork(options, self, node));
-    // The kubelet runs what it knows of also without an apiserver; these two have nothing to do before it is ready.
-    const proxy = apiserverReady(identity, signal).then(() =>
-      identity.proxy === identity.kubelet ? node : access(identity.proxy, log),
+    const policies = await openPolicyEngine({
+      nodeName: settings.nodeName,
+      table: layout.policyTable,
+      log: log.with({ part: 'network-policy' }),
+    });
+    closers.push(() => policies.close());
+    // Before the kubelet: the bridge plugin switches forwarding on too, and what was there before must be noted first.
+    await forwardPackets({ layout }, rangesOf(settings.clusterCidr));
+    const attached: Attached = (pod, ips) => policies.enforcer.attach(pod, ips);
+    closers.push(...(await startKubelet(options, identity, { ...node, attached })));
+    // The kubelet runs what it knows of also without an apiserver; the others have nothing to do before it is ready, and no
+    // token before the Node is there.
+    const others = Promise.all([apiserverReady(identity, signal), when(self, signal, () => true)]).then(() =>
+      access(identity.network, log),
     );
-    closers.push(async () => (await proxy).informers.stop());
-    const rules = step(sink, 'service rules', async () => startProxy(options, await proxy));
-    const names = step(sink, 'cluster DNS', async () => startDns(options, await proxy));
+    closers.push(async () => (await others).informers.stop());
+    const ranges = (podCidrs: readonly string[]) => policies.enforcer.setPodRanges(podCidrs);
+    const network = step(sink, 'pod network', () =>
+      startNodeNetwork({ ...options, self, client: node.client, reader: others, ranges }),
+    );
+    const policing = step(sink, 'network policies', async () => {
+      policies.enforcer.follow((await others).informers);
+      await policies.enforcer.synced();
+    });
+    const rules = step(sink, 'service rules', async () => startProxy(options, self, await others));
+    const names = step(sink, 'cluster DNS', async () => startDns(options, await others));
     closers.push(tellOfNode(options, self, node, names));
     closers.push(await network, await rules, await names);
+    await policing;
     await step(sink, 'node Ready', () => becomesReady(self, startedAt, signal));
     sink({ type: 'ready', who: 'agent' });
     await aborted(signal);
@@ -131,7 +148,11 @@ async function waitForSocket(file: string, signal: AbortSignal): Promise<void> {
   while (!(await stat(file).catch(() => undefined))?.isSocket()) await sleep(POLL_MS, undefined, { signal });
 }
 
-async function startKubelet(options: AgentOptions, identity: NodeIdentity, { client, informers }: Access) {
+async function startKubelet(
+  options: AgentOptions,
+  identity: NodeIdentity,
+  { client, informers, attached }: Access & { readonly attached: Attached },
+) {
   const { layout, settings, nodeIps, log } = options;
   const own = log.with({ part: 'kubelet' });
   const runtime = openRuntime(`unix://${layout.containerdSocket}`);
@@ -158,6 +179,7 @@ async function startKubelet(options: AgentOptions, identity: NodeIdentity, { cli
     pleg: openPleg(),
     cgroups: await openCgroups(),
     events: eventsThrough(recorder),
+    attached,
     log: own,
     parts: makeParts({ client, informers, runtime: runtime.runtime, log: own }),
   });
@@ -172,91 +194,55 @@ async function startKubelet(options: AgentOptions, identity: NodeIdentity, { cli
   return [() => runtime.close(), () => recorder.flush(), () => kubelet.stop(), () => servers.close()];
 }
 
-/** Once the node has been given its range of pod addresses. */
-async function startNetwork(options: AgentOptions, self: Informer<V1Node>, { client, informers }: Access) {
+async function startProxy(options: AgentOptions, self: Informer<V1Node>, { client, informers }: Access) {
   const { layout, settings, nodeIps, signal, log } = options;
-  const node = await when(self, signal, ({ spec }) => spec.podCIDR !== undefined);
-  const [nft, route] = await Promise.all([openNft(), openRoute()]);
-  const mtus = nodeIps.map((ip) => podMtu(settings.overlay, ip, route));
-  const mtu = Math.min(...(await Promise.all(mtus)));
-  const clusterCidrs = rangesOf(settings.clusterCidr);
-  await forwardPackets({ layout }, clusterCidrs);
-  await setUpPodNetwork(
-    {
-      name: layout.network,
-      bridge: layout.bridge,
-      podCidrs: node.spec.podCIDRs ?? [],
-      clusterCidrs,
-      nonMasqueradeCidrs: rangesOf(settings.nonMasqueradeCidrs),
-      serviceCidrs: rangesOf(settings.serviceCidr),
-      nodeIps,
-      mtu,
-      nftTable: layout.networkTable,
-      configDir: layout.cniConfigDir,
-      stateDir: layout.cniStateDir,
-    },
-    { nft, route },
-  );
-  await writeFile(layout.subnetFile, subnetFile(node, { clusterCidrs, mtu }), { mode: 0o600 });
-  const own = log.with({ part: 'overlay' });
-  const recorder = makeEventRecorder(client, { component: 'overlay', host: settings.nodeName, log: own });
-  const overlay = runOverlay({
-    nodeName: settings.nodeName,
-    backend: settings.overlay,
-    vni: settings.vni,
-    nodeIps,
-    clusterCidrs,
-    serviceCidrs: rangesOf(settings.serviceCidr),
-    refused: (node, why) =>
-      recorder.event(referenceTo(NODES, node), 'Warning', 'OverlayRefused', `${settings.nodeName}: ${why}`),
-    devices: layout.overlayDevices,
-    client,
-    informers,
-    route,
-    nft,
-    nftTable: layout.carrierTable,
-    offload: openOffload(),
-    log: own,
-  });
-  return async () => {
-    await overlay.stop();
-    nft.close();
-    route.close();
-  };
-}
-
-async function startProxy({ layout, settings, nodeIps, log }: AgentOptions, { informers }: Access) {
   const own = log.with({ part: 'proxy' });
-  const ours = { minSyncPeriodMs: 20, conntrackMaxPerCore: 0 };
-  const config = settle(ours, await savedProxy(layout), {
+  // Another cluster of this machine may have the ports: its neighbour serves without them.
+  const ours = { minSyncPeriodMs: 20, conntrackMaxPerCore: 0, bindAddressHardFail: false };
+  const config = settle(ours, await savedProxy(layout, settings.proxyMode), {
     clusterCidrs: rangesOf(settings.clusterCidr),
     hostnameOverride: settings.nodeName,
     mode: settings.proxyMode,
   });
+  const isByRange = config.detectLocalMode === 'NodeCIDR';
+  const node = isByRange ? await when(self, signal, ({ spec }) => spec.podCIDR !== undefined) : undefined;
   const mode = await openProxyMode(
     { layout, settings, log: own },
     {
       table: layout.proxyTable,
       families: config.clusterCidrs.map((cidr) => (cidr.includes(':') ? 'ip6' : 'ip')),
-      traffic: trafficOf(config, { ips: nodeIps, podCidrs: [] }),
+      traffic: trafficOf(config, { ips: nodeIps, podCidrs: node?.spec.podCIDRs ?? [] }),
     },
   );
-  // Another cluster of this machine may have the ports: its neighbour serves without them.
+  // After the mode has noted which tables were there before the cluster was.
+  const endChains = await keepKubeletChains(layout, { log: own });
   const { nodeName } = settings;
-  const proxy = await serveProxy({ config, mode, informers, nodeName, mustListen: false, log: own });
-  return () => proxy.stop();
+  const recorder = makeEventRecorder(client, { component: 'kube-proxy', host: nodeName, log: own });
+  const proxy = await serveProxy({
+    config,
+    mode,
+    informers,
+    nodeName,
+    refused: (service, why) =>
+      recorder.event(referenceTo(SERVICES, service), 'Warning', 'ProxyRefused', `${nodeName}: ${why}`),
+    log: own,
+  });
+  return () => {
+    endChains();
+    return proxy.stop();
+  };
 }
 
 /** With the proxy's view of Services: the two never differ, and it is watched once. */
 async function startDns({ settings, nodeIps, log }: AgentOptions, { informers }: Access) {
   const resolvConf = await readFile('/etc/resolv.conf', 'utf8').catch(() => '');
+  const at = { address: nodeIps[0], port: settings.dnsPort };
   const server = await runDns({
     informers,
     domain: settings.clusterDomain,
-    address: nodeIps[0],
-    port: settings.dnsPort,
+    ...at,
     serves: rangesOf(settings.clusterCidr),
-    upstreams: serversOf(resolvConf, [serviceAddress(settings, DNS_ADDRESS), ...nodeIps]),
+    upstreams: serversOf(resolvConf, { ...at, serviceAddress: serviceAddress(settings, DNS_ADDRESS) }),
     log: log.with({ part: 'dns' }),
   });
   return () => server.close();

@@ -56,7 +56,8 @@ async function saved<T>(
 
 export const savedKubelet = (layout: Layout): Promise<Partial<KubeletConfig>> =>
   saved(layout, 'KubeletConfiguration', ({ kubeletOf }, text) => kubeletOf(text));
-export const savedProxy = (layout: Layout): Promise<ConfigOverrides> =>
-  saved(layout, 'KubeProxyConfiguration', ({ proxyOf }, text) => proxyOf(text));
+/** Of the section of the mode that the cluster has settled. */
+export const savedProxy = (layout: Layout, mode: ConfigOverrides['mode']): Promise<ConfigOverrides> =>
+  saved(layout, 'KubeProxyConfiguration', ({ proxyOf }, text) => proxyOf(text, mode));
 export const savedScheduler = (layout: Layout): Promise<Partial<SchedulerConfiguration>> =>
   saved(layout, 'KubeSchedulerConfiguration', ({ schedulerOf }, text) => schedulerOf(text));

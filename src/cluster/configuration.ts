@@ -38,7 +38,7 @@ const DECIDED_PROXY: readonly (keyof ConfigOverrides)[] = [
 /** What checks each component's document. */
 const COMPONENTS: Readonly<Record<ComponentKind, (text: string) => unknown>> = {
   KubeletConfiguration: kubeletOf,
-  KubeProxyConfiguration: proxyOf,
+  KubeProxyConfiguration: (text) => proxyOf(text),
   KubeSchedulerConfiguration: schedulerOf,
 };
 
@@ -100,9 +100,9 @@ export function kubeletOf(text: string): Partial<KubeletConfig> {
   throw new ClusterError('BAD_OPTION', `${field}: is decided by the cluster; leave it out`);
 }
 
-export function proxyOf(text: string): ConfigOverrides {
+export function proxyOf(text: string, mode?: ConfigOverrides['mode']): ConfigOverrides {
   const [document] = parseAllDocuments(text);
-  const overrides = readConfigFile(document?.toJS({ maxAliasCount: 100 }));
+  const overrides = readConfigFile(document?.toJS({ maxAliasCount: 100 }), mode);
   const first = DECIDED_PROXY.find((key) => Boolean(overrides[key]));
   if (first === 'mode') throw saidOtherwise('mode', 'proxyMode');
   if (first === 'loggingFormat') throw saidOtherwise('logging.format', first);

@@ -4,9 +4,8 @@ import type { V1Service } from '../api/gen/types.js';
 import { ENDPOINT_SLICES, SERVICES } from '../api/resources.js';
 import { ApiError } from '../api/status.js';
 import type { Client } from '../client/client.js';
+import { DNS_SERVICE } from '../dns/zone.js';
 
-/** kube-dns: the name that tools and policies know it by. */
-export const DNS_SERVICE = { name: 'kube-dns', namespace: 'kube-system' };
 const LABELS = {
   'k8s-app': 'kube-dns',
   'kubernetes.io/cluster-service': 'true',

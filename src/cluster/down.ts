@@ -1,20 +1,24 @@
 // Takes a cluster away: its processes, containers, mounts, control groups, devices, rules and run-time files.
 // Guarantees: works from the data directory's name alone, also after everything was killed; touches nothing of another's;
-// calling it again is success.
+// calling it again is success; a start that is under way is ended first, and none begins in the middle.
 import { readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { openCgroups } from '../kernel/cgroup/adapter.js';
 import { openNft } from '../kernel/nftables/adapter.js';
 import { openRoute } from '../kernel/route/adapter.js';
+import { openEachIptables, removeAcceptedForward } from '../network/acceptedForward.js';
 import { removeOverlay } from '../network/overlay/overlay.js';
 import { removePodNetwork } from '../network/podNetwork.js';
+import { removePolicies } from '../network/policy/enforcer.js';
 import { collectAttachments } from './attachments.js';
 import { containerdConfigFile } from './containerd/component.js';
 import { killRemains } from './containerd/remains.js';
 import { ClusterError } from './error.js';
 import { removeIfEmpty } from './files.js';
 import { restoreForwarding } from './forwarding.js';
+import { removeKubeletChains } from './kubeletChains.js';
 import type { Layout } from './layout.js';
+import { lockForEnd } from './lock.js';
 import { unmountBelow } from './mounts.js';
 import { clearNodes } from './nodes/remove.js';
 import { terminate } from './processes.js';
@@ -37,8 +41,13 @@ export async function down(options: DownOptions & { readonly purge: boolean }): 
   if (purge) await requireOurs(layout);
   const supervisor = runningSupervisor(await readState(layout));
   if (supervisor !== undefined) await terminate(supervisor, SUPERVISOR_GRACE_MS);
-  await removeTraces(options);
-  if (purge) await rm(layout.dataDir, { recursive: true, force: true });
+  const lock = await lockForEnd(layout, SUPERVISOR_GRACE_MS);
+  try {
+    await removeTraces(options);
+    if (purge) await rm(layout.dataDir, { recursive: true, force: true });
+  } finally {
+    lock?.release();
+  }
 }
 
 /** Everything but the data. The order matters: whoever could make something new goes first. */
@@ -64,6 +73,9 @@ export async function removeTraces({ layout, cniBinDir }: DownOptions): Promise<
 }
 
 async function removeFromKernel(layout: Layout): Promise<void> {
+  await removeForwardChain(layout);
+  // Before the tables that nobody uses any more.
+  await removeKubeletChains(layout);
   await removeProxyRules(layout);
   const [nft, route] = await Promise.all([openNft(), openRoute()]);
   try {
@@ -74,12 +86,22 @@ async function removeFromKernel(layout: Layout): Promise<void> {
       { devices: layout.overlayDevices, clusterCidrs, nftTable: layout.carrierTable },
       { route, nft },
     );
+    await removePolicies(nft, layout.policyTable);
     await removePodNetwork({ bridge: layout.bridge, nftTable: layout.networkTable }, { nft, route });
     await clearNodes(layout, { nft, route });
     await restoreForwarding({ layout }, route);
   } finally {
     nft.close();
     route.close();
+  }
+}
+
+async function removeForwardChain({ forwardChain }: Layout): Promise<void> {
+  const iptables = await openEachIptables();
+  try {
+    await removeAcceptedForward(iptables, forwardChain);
+  } finally {
+    for (const port of iptables) port.close();
   }
 }
 

@@ -10,6 +10,8 @@ export type ClusterErrorCode =
   | 'NOT_OURS'
   | 'BAD_OPTION'
   | 'BAD_TOKEN'
+  /** A part of the cluster's authority is missing, or does not fit. */
+  | 'BROKEN_PKI'
   /** The server of a cluster to join does not answer, or is not the one that was meant. */
   | 'UNREACHABLE'
   | 'UNTRUSTED'

@@ -1,11 +1,11 @@
 // Forwarding of packets, which a node needs and a machine may have switched off.
 // Guarantees: what was changed is written down before it is changed, so that it is put back also after a crash: by the last
 // cluster of the machine's network that goes, and only while no other program has a bridge there.
-import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { RoutePort } from '../kernel/route/port.js';
-import { readIfThere, writePrivate } from './files.js';
 import type { Layout } from './layout.js';
+import { type NetworkNote, notesOf, ownNetns, readNote, writeNote } from './networkNotes.js';
 
 interface Place {
   readonly layout: Pick<Layout, 'runDir'>;
@@ -13,9 +13,7 @@ interface Place {
   readonly sysctls?: string;
 }
 
-interface Note {
-  /** The network that the values are of. */
-  readonly netns: number;
+interface Note extends NetworkNote {
   /** What the kernel's settings were, by their names below `sysctls`. */
   readonly before: Readonly<Record<string, string>>;
 }
@@ -35,7 +33,7 @@ export async function forwardPackets(place: Place, clusterCidrs: readonly string
   if (has(':')) wanted.set(FORWARDING.IPv6, '1');
   if (has('.')) wanted.set(FORWARDING.IPv4, '1');
   const netns = await ownNetns();
-  const notes = await notesOf(layout, netns);
+  const notes = await notesOf<Note>(layout, NOTE, { netns });
   const before: Record<string, string> = {};
   for (const [name, value] of wanted) {
     const is = await readSysctl(sysctls, name);
@@ -43,23 +41,21 @@ export async function forwardPackets(place: Place, clusterCidrs: readonly string
   }
   // What another cluster has changed is ours to put back if it goes first.
   const note: Note = { netns, before: Object.assign(before, ...notes.map((one) => one.before)) };
-  await writePrivate(path.join(layout.runDir, NOTE), `${JSON.stringify(note)}\n`);
+  await writeNote(layout, NOTE, note);
   for (const [name, value] of wanted) if (name in before) await writeSysctl(sysctls, name, value);
 }
 
 /** Called when nothing of the cluster is left in the network; success also when nothing was changed. */
 export async function restoreForwarding(place: Place, route: Pick<RoutePort, 'links'>): Promise<void> {
   const { layout, sysctls = SYSCTLS } = place;
-  const note = await readNote(path.join(layout.runDir, NOTE));
+  const note = await readNote<Note>(layout.runDir, NOTE);
   if (note === undefined || note.netns !== (await ownNetns())) return;
-  const others = await notesOf(layout, note.netns, { except: layout.runDir });
+  const others = await notesOf<Note>(layout, NOTE, { netns: note.netns, except: layout.runDir });
   // Whoever started later found forwarding switched on, and may count on it.
   const hasBridges = (await route.links()).some(({ type }) => type === 'bridge');
   if (others.length > 0 || hasBridges) return;
   for (const [name, value] of Object.entries(note.before)) await writeSysctl(sysctls, name, value);
 }
-
-const ownNetns = async (): Promise<number> => (await stat('/proc/self/ns/net')).ino;
 
 const isOff = async (sysctls: string, name: string) => (await readSysctl(sysctls, name)) === '0';
 
@@ -69,24 +65,6 @@ async function devicesThatLearn(sysctls: string): Promise<string[]> {
   );
   const values = await Promise.all(names.map((name) => readSysctl(sysctls, name)));
   return names.filter((_, at) => values[at] === '1');
-}
-
-/** Of every cluster that runs in a network; this one's comes last, as it knows best. */
-async function notesOf(
-  { runDir }: Pick<Layout, 'runDir'>,
-  netns: number,
-  options: { readonly except?: string } = {},
-): Promise<Note[]> {
-  const parent = path.dirname(runDir);
-  const all = (await readdir(parent).catch(() => [])).map((name) => path.join(parent, name));
-  const dirs = [...all.filter((dir) => dir !== runDir), runDir].filter((dir) => dir !== options.except);
-  const notes = await Promise.all(dirs.map((dir) => readNote(path.join(dir, NOTE))));
-  return notes.filter((note) => note !== undefined).filter((note) => note.netns === netns);
-}
-
-async function readNote(file: string): Promise<Note | undefined> {
-  const text = await readIfThere(file).catch(() => undefined);
-  return text === undefined ? undefined : JSON.parse(text);
 }
 
 /** Undefined where there is none: a device may go away at any time. */

@@ -44,9 +44,13 @@ export interface Layout {
   readonly network: string;
   readonly bridge: string;
   readonly networkTable: string;
+  /** The chain of iptables that accepts traffic of pods where all other is dropped. */
+  readonly forwardChain: string;
   /** The devices to other nodes, one a family. */
   readonly overlayDevices: Readonly<Record<Family, string>>;
   readonly proxyTable: string;
+  /** Of network policies. */
+  readonly policyTable: string;
   /** Of rules about packets between nodes. */
   readonly carrierTable: string;
   /** Data of further nodes on this machine, and the files that pin their networks. */
@@ -93,8 +97,10 @@ export function layoutOf(dataDir: string): Layout {
     network: `trellis-${id}`,
     bridge: `trl-${id}`,
     networkTable: `trellis-pods-${id}`,
+    forwardChain: `TRELLIS-FWD-${id}`,
     overlayDevices: { IPv4: `trx-${id}`, IPv6: `trx6-${id}` },
     proxyTable: `trellis-proxy-${id}`,
+    policyTable: `trellis-policy-${id}`,
     carrierTable: `trellis-nodes-${id}`,
     nodesDir: inData('nodes'),
     netnsDir: inRun('netns'),

@@ -1,8 +1,11 @@
 // Who the agent of a node is: by the certificates that `up` has made, or by those that a cluster has issued to it.
-// Guarantees: issued certificates are renewed while it runs and used at once; what it opened ends with close().
+// Guarantees: issued certificates are renewed while it runs and used at once; the kubelet's certificate serves the kubelet
+// alone; what it opened ends with close().
 import { existsSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
 import type { Log } from '../api/log.js';
+import { NODE_NETWORK } from '../apiserver/auth/defaults/ownRules.js';
+import { openAccountTransport } from '../client/accountTransport.js';
 import type { Client } from '../client/client.js';
 import { openHttps } from '../client/httpTransport.js';
 import { openClient } from '../client/typedClient.js';
@@ -16,9 +19,9 @@ export interface NodeIdentity {
   readonly server: string;
   /** PEM of the cluster's authority. */
   readonly ca: string;
-  /** As the kubelet and as the proxy: one certificate is both on a node that has joined. */
   readonly kubelet: Client;
-  readonly proxy: Client;
+  /** As proxy, overlay and name server: by a token that the kubelet asks for, and that ends with its Node. */
+  readonly network: Client;
   /** Of the kubelet's own server; empty as long as the cluster has not issued it. */
   readonly serving: Partial<Pem>;
   keepServing(renewed: (pair: Pem) => void): void;
@@ -42,15 +45,16 @@ async function madeHere({ layout, settings }: NodeIdentityOptions): Promise<Node
   const pki = await readPki(layout.pkiDir);
   const server = `https://127.0.0.1:${settings.securePort}`;
   const as = (pem: Pem) => openClient(openHttps({ server, ca: pki.ca.cert, cert: pem.cert, key: pem.key }));
-  const [kubelet, proxy] = [as(pki.kubelet), as(pki.proxy)];
+  const kubelet = as(pki.kubelet);
+  const network = openNetworkClient({ server, ca: pki.ca.cert, kubelet, nodeName: settings.nodeName });
   return {
-    ...{ server, ca: pki.ca.cert, kubelet, proxy },
+    ...{ server, ca: pki.ca.cert, kubelet, network },
     serving: pki.kubeletServer,
     keepServing: () => {}, // made anew by the start that finds it near its end
     registry: { tls: pki.registry, caFile: caFile(layout.pkiDir) },
     close: async () => {
+      network.close();
       kubelet.close();
-      proxy.close();
     },
   };
 }
@@ -68,14 +72,37 @@ async function issued(options: NodeIdentityOptions): Promise<NodeIdentity> {
   });
   // It holds the token, which has done its work.
   await rm(bootstrapKubeconfig, { force: true });
-  const { client, keepServing, close } = identity;
+  const { client: kubelet, keepServing } = identity;
+  const { server, nodeName } = settings;
+  const ca = await readFile(caFile(pkiDir), 'utf8');
+  const network = openNetworkClient({ server, ca, kubelet, nodeName });
   return {
-    ...{ server: settings.server, ca: await readFile(caFile(pkiDir), 'utf8') },
-    ...{ kubelet: client, proxy: client, keepServing, close },
+    ...{ server, ca, kubelet, network, keepServing },
+    close: async () => {
+      network.close();
+      await identity.close();
+    },
     serving: (await identity.serving()) ?? {},
     registry: {
       tls: await ensureRegistryPair({ dir: pkiDir, now: Date.now() }),
       caFile: caFile(pkiDir, 'registryCa'),
     },
   };
+}
+
+interface NetworkOptions {
+  readonly server: string;
+  readonly ca: string;
+  readonly kubelet: Client;
+  readonly nodeName: string;
+}
+
+/** Its first request asks for the token, which takes the Node to be there. */
+export function openNetworkClient({ server, ca, kubelet, nodeName }: NetworkOptions): Client {
+  const carrier = openHttps({ server, ca });
+  const transport = openAccountTransport({
+    ...{ account: NODE_NETWORK, transport: carrier, issuer: kubelet },
+    boundTo: { apiVersion: 'v1', kind: 'Node', name: nodeName },
+  });
+  return openClient({ ...transport, close: () => carrier.close() });
 }

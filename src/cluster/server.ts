@@ -1,5 +1,6 @@
 // The control plane's process: store, apiserver, controllers and scheduler, joined in one process.
-// Guarantees: controllers and scheduler reach the API as any other client does, each controller with its own identity and rights.
+// Guarantees: controllers and scheduler reach the API as any other client does, each controller with its own identity and
+// rights; of several servers on one etcd one runs the controllers and one the scheduler, each while it holds the lease.
 
 import type { Build } from '../api/build.js';
 import { KINDS } from '../api/kinds/index.js';
@@ -8,25 +9,25 @@ import { reconcileBootstrapPolicy } from '../apiserver/auth/bootstrapPolicy.js';
 import { serviceAccountUser } from '../apiserver/auth/rbac.js';
 import { bootstrap } from '../apiserver/bootstrap.js';
 import type { UserInfo } from '../apiserver/identity.js';
-import { type ApiServer, openApiServer } from '../apiserver/server.js';
+import { openApiServer } from '../apiserver/server.js';
 import { standardParts } from '../apiserver/standard.js';
 import type { Client } from '../client/client.js';
 import { makeEventRecorder } from '../client/eventRecorder.js';
-import { openInformers } from '../client/sharedInformers.js';
 import { SharedObjects } from '../client/sharedObjects.js';
-import { openClient } from '../client/typedClient.js';
 import { ACCOUNT_NAMESPACE } from '../controllers/accounts.js';
 import { runControllers } from '../controllers/run.js';
+import { DNS_SERVICE } from '../dns/zone.js';
 import { keepIdleMemorySmall } from '../kernel/idleMemory.js';
 import { covers } from '../kubelet/certificates/certificateManager.js';
 import { Extender } from '../scheduler/extenders/extender.js';
 import { runScheduler } from '../scheduler/scheduler.js';
 import { openStoreAt } from '../store/place.js';
 import { savedScheduler } from './componentFiles.js';
-import { DNS_SERVICE, ensureDnsService } from './dnsService.js';
+import { ensureDnsService } from './dnsService.js';
 import { BUSYBOX_IMAGE } from './images/builtin.js';
 import { ensureJoinObjects } from './join/objects.js';
 import type { Layout } from './layout.js';
+import { type LeaseTimes, whileLeading } from './leading.js';
 import { readPki } from './pki/files.js';
 import { DNS_ADDRESS, serverUrl, serviceAddress } from './serviceAddress.js';
 import { rangesOf, type Settings } from './settings.js';
@@ -44,6 +45,8 @@ export interface ServerOptions {
   readonly signal: AbortSignal;
   readonly sink: StepSink;
   readonly log: Log;
+  /** How long leases last and when they are renewed, where that is not as usual. */
+  readonly leaseTimes?: LeaseTimes;
   /** What the apiserver tells of itself. */
   readonly build?: Build;
 }
@@ -85,36 +88,39 @@ export async function runServer(options: ServerOptions): Promise<void> {
     await step(sink, 'cluster policy', () => apiserver.ready());
     sink({ type: 'ready', who: 'server' });
     stopReleasing = keepIdleMemorySmall();
-    const ending = Promise.all([
-      asUser(
-        apiserver,
-        'system:kube-controller-manager',
-        { ...options, shared },
-        ({ client, informers, log }) =>
-          runControllers({
-            client,
-            clientFor: (account) => openClient(apiserver.inProcess(serviceAccount(account))),
-            informers,
-            log,
-            signal,
-            rootCa: pki.ca.cert,
-            signing: { ...pki.ca, durationMs: SIGNED_MS },
-            servingApproval: {
-              isReserved: (host) => covers(pki.apiserver.cert, [host]),
-              serviceCidrs: [settings.serviceCidr],
-            },
-            clusterCidr: settings.clusterCidr,
-            nodeMonitorGracePeriodMs: settings.nodeGraceSeconds * 1000,
-            dnsService: DNS_SERVICE,
-            localPath: { directory: layout.volumeDir, helperImage: BUSYBOX_IMAGE },
-          }),
+    const hasOthers = (settings.etcdServers ?? '') !== '';
+    const leading = {
+      apiserver,
+      shared,
+      log: options.log,
+      signal,
+      hasOthers,
+      id: layout.id,
+      times: options.leaseTimes,
+    };
+    await Promise.all([
+      whileLeading(leading, 'kube-controller-manager', ({ clientAs, ...identity }) =>
+        runControllers({
+          ...identity,
+          clientFor: (account) => clientAs(serviceAccount(account)),
+          rootCa: pki.ca.cert,
+          signing: { ...pki.ca, durationMs: SIGNED_MS },
+          servingApproval: {
+            isReserved: (host) => covers(pki.apiserver.cert, [host]),
+            serviceCidrs: [settings.serviceCidr],
+          },
+          clusterCidr: settings.clusterCidr,
+          nodeMonitorGracePeriodMs: settings.nodeGraceSeconds * 1000,
+          dnsService: DNS_SERVICE,
+          localPath: { directory: layout.volumeDir, helperImage: BUSYBOX_IMAGE },
+        }),
       ),
-      asUser(apiserver, 'system:kube-scheduler', { ...options, shared }, ({ client, informers, log }) =>
+      whileLeading(leading, 'kube-scheduler', ({ client, informers, log, signal: stop }) =>
         runScheduler({
           client,
           informers,
           log,
-          signal,
+          signal: stop,
           recorder: makeEventRecorder(client, { component: 'default-scheduler', log }),
           extenders,
           ...(profiles === undefined ? {} : { profiles }),
@@ -123,7 +129,6 @@ export async function runServer(options: ServerOptions): Promise<void> {
         }),
       ),
     ]);
-    await ending;
     for (const extender of extenders) extender.close();
   } finally {
     stopReleasing?.();
@@ -156,27 +161,4 @@ function serviceAccount(name: string): UserInfo {
       'system:authenticated',
     ],
   };
-}
-
-interface Identity {
-  readonly client: ReturnType<typeof openClient>;
-  readonly informers: ReturnType<typeof openInformers>;
-  readonly log: Log;
-}
-
-async function asUser(
-  apiserver: ApiServer,
-  name: string,
-  { log, shared }: Pick<ServerOptions, 'log'> & { shared: SharedObjects },
-  run: (identity: Identity) => Promise<void>,
-): Promise<void> {
-  const own = log.with({ part: name.replace('system:kube-', '') });
-  const client = openClient(apiserver.inProcess({ name, groups: ['system:authenticated'] }));
-  const informers = openInformers(client, { log: own, shared });
-  try {
-    await run({ client, informers, log: own });
-  } finally {
-    informers.stop();
-    client.close();
-  }
 }

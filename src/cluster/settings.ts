@@ -124,7 +124,7 @@ export async function settle(
   const saved = await readSettings(layout);
   const dual = wanted.dualStack === true ? DUAL_STACK : {};
   const settings = merge({ ...defaults, ...dual, ...saved }, wanted);
-  checkNodeName(settings.nodeName);
+  checkNodeName(settings);
   for (const key of RANGES) checkRanges(key, settings[key], wanted.dualStack === true);
   for (const range of rangesOf(settings.nonMasqueradeCidrs))
     if (parseCidr(range) === undefined)
@@ -153,7 +153,17 @@ export async function settle(
 export const saveSettings = (layout: Layout, settings: Settings): Promise<void> =>
   writePrivate(layout.settingsFile, `${JSON.stringify({ format: FORMAT, ...settings }, null, 2)}\n`);
 
-function checkNodeName(name: string): void {
+/** The longest value of a label: every node has its name in one. */
+const LONGEST_NAME = 63;
+
+function checkNodeName({ nodeName: name, nodes }: Settings): void {
+  const longest = nodes > 1 ? `${name}-${nodes}` : name;
+  if (longest.length > LONGEST_NAME)
+    throw new ClusterError(
+      'BAD_OPTION',
+      `nodeName ${JSON.stringify(longest)} has ${longest.length} characters: the label kubernetes.io/hostname of a node ` +
+        `holds its name, and takes ${LONGEST_NAME}; choose a shorter one with --node-name`,
+    );
   if (dnsSubdomain(name).length === 0) return;
   throw new ClusterError(
     'BAD_OPTION',

@@ -1,16 +1,15 @@
 // Starts the processes of a data directory under one supervisor and waits until they say that they are ready.
 // Guarantees: a start that fails ends what it started; one data directory has at most one running supervisor.
 import { once } from 'node:events';
-import { mkdir } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../api/log.js';
 import { messageOf } from '../client/error.js';
-import type { FileLock } from '../kernel/fileLock.js';
 import { ClusterError } from './error.js';
 import type { Layout } from './layout.js';
+import { lockForStart } from './lock.js';
 import { terminate } from './processes.js';
 import type { Settings } from './settings.js';
-import { readState, runningSupervisor } from './state.js';
+import { readState } from './state.js';
 import type { Speaker, Step, StepSink } from './steps.js';
 import { type Component, Supervisor } from './supervisor.js';
 
@@ -55,7 +54,7 @@ export async function startComponents(
   prepare: () => Promise<Prepared>,
 ): Promise<RunningCluster> {
   const { layout, log } = options;
-  const lock = await lockCluster(layout);
+  const lock = await lockForStart(layout);
   try {
     const prepared = await unlessInterrupted(prepare(), options.signal);
     const ready = readiness(options, prepared, async () =>
@@ -109,24 +108,6 @@ export function ownComponent(
 ): Component {
   const args = ['--supervised', '--data-dir', layout.dataDir, '--node-ip', nodeIps.join(',')];
   return { name, command: [...self, name, ...args], speaks: true };
-}
-
-/** Held as long as this process lives, however it ends. */
-async function lockCluster(layout: Layout): Promise<FileLock> {
-  // With the addon, which what prepares the start needs as well.
-  const { lockHolder, takeFileLock } = await import('../kernel/fileLock.js');
-  const running = runningSupervisor(await readState(layout));
-  await mkdir(layout.dataDir, { recursive: true, mode: 0o700 });
-  const lock = takeFileLock(layout.lockFile);
-  if (lock !== undefined && running === undefined) return lock;
-  const pid = running?.pid ?? (lock === undefined ? lockHolder(layout.lockFile) : undefined);
-  lock?.release();
-  const who = pid === undefined ? '' : ` (process ${pid})`;
-  throw new ClusterError(
-    'ALREADY_RUNNING',
-    `a cluster already runs on ${layout.dataDir}${who}; see it with "trellis status", end it with "trellis down", ` +
-      'or start another with --data-dir',
-  );
 }
 
 const SERVER: Speaker = 'server';

@@ -1,9 +1,11 @@
 // Keeps the processes of a cluster running: starts them, starts them again when they die, ends them together.
-// Guarantees: who runs is on disk before anything depends on it; a component that dies comes back with back-off.
+// Guarantees: who runs is on disk before anything depends on it; a component that dies comes back with back-off; when the
+// record cannot be written later, that is logged and tried again, and the work goes on.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import path from 'node:path';
 import type { Log } from '../api/log.js';
+import { messageOf } from '../client/error.js';
 import { identify, type ProcessIdentity } from '../kernel/processIdentity.js';
 import type { Layout } from './layout.js';
 import { terminate } from './processes.js';
@@ -22,6 +24,7 @@ export interface Component {
 
 const BACKOFF_MS = { first: 500, most: 10_000, forgottenAfter: 60_000 };
 const STOP_GRACE_MS = 8_000;
+const RECORD_AGAIN_MS = 1_000;
 
 const wholeOf = ({ name }: Component) => `node ${name}`;
 
@@ -43,7 +46,8 @@ export class Supervisor {
   }
 
   async start(components: readonly Component[]): Promise<void> {
-    await this.#record();
+    await this.#writing;
+    await writeState(this.layout, this.#state);
     for (const component of components) {
       if (component.isOneStep === true) this.sink({ type: 'begin', name: wholeOf(component) });
       this.#started.set(component.name, performance.now());
@@ -122,16 +126,25 @@ export class Supervisor {
     if (this.#stopping) return;
     this.log.warn(`${component.name} ended (${how}); it starts again in ${backoffMs} ms`);
     this.sink({ type: 'note', name: component.name, text: `ended (${how}), see ${this.layout.logDir}` });
-    const timer = setTimeout(() => {
-      this.#timers.delete(timer);
-      this.#run(component, Math.min(backoffMs * 2, BACKOFF_MS.most));
-    }, backoffMs);
-    this.#timers.add(timer);
+    this.#after(backoffMs, () => this.#run(component, Math.min(backoffMs * 2, BACKOFF_MS.most)));
   }
 
   /** Writes follow one another, so that the newest state is the one that stays. */
   #record(): Promise<void> {
-    this.#writing = this.#writing.then(() => writeState(this.layout, this.#state));
+    this.#writing = this.#writing
+      .then(() => writeState(this.layout, this.#state))
+      .catch((error: unknown) => {
+        this.log.error('who runs could not be written down; it is tried again', { error: messageOf(error) });
+        if (!this.#stopping) this.#after(RECORD_AGAIN_MS, () => void this.#record());
+      });
     return this.#writing;
+  }
+
+  #after(delayMs: number, work: () => void): void {
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      work();
+    }, delayMs);
+    this.#timers.add(timer);
   }
 }

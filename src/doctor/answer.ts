@@ -12,14 +12,20 @@ export function answer(check: Check, observation: Observation): Answer {
     case 'exit':
       return answerExit(observation.code, observation.output);
     case 'program':
-      return observation.path === null
-        ? missing('not installed')
-        : present(versionIn(observation.output) ?? observation.path);
+      if (observation.path === null) return missing('not installed');
+      if (probe.kind === 'tool' && probe.judge !== undefined) return answerJudged(probe.judge, observation);
+      return present(versionIn(observation.output) ?? observation.path);
     case 'text':
       if (probe.kind !== 'file')
         throw new Error(`check ${check.id} was answered with a file it did not ask for`);
       return observation.text === null ? missing('not there') : probe.judge(observation.text);
   }
+}
+
+function answerJudged(judge: (output: string) => Answer, { output }: { readonly output: string }): Answer {
+  return NOT_ALLOWED.test(output)
+    ? { state: 'unknown', found: `not allowed to ask: ${firstLine(output)}` }
+    : judge(output);
 }
 
 function answerExit(code: number, output: string): Answer {

@@ -27,11 +27,12 @@ export interface FileProbe {
   readonly judge: (text: string) => Answer;
 }
 
-/** Looks for a program and asks it for its version. */
+/** Looks for a program and asks it for its version, or for what the judge then reads. */
 export interface ToolProbe {
   readonly kind: 'tool';
   readonly name: string;
   readonly versionArgs: readonly string[];
+  readonly judge?: (output: string) => Answer;
 }
 
 export type Probe = KernelProbe | FileProbe | ToolProbe;

@@ -64,8 +64,8 @@ async function askKernel(
 
 async function askTool(probe: ToolProbe, machine: Machine): Promise<Observation> {
   const path = await machine.findTool(probe.name);
-  const output =
-    path === null || probe.versionArgs.length === 0 ? '' : await machine.runTool(path, probe.versionArgs);
+  const isAsked = probe.versionArgs.length > 0 || probe.judge !== undefined;
+  const output = path === null || !isAsked ? '' : await machine.runTool(path, probe.versionArgs);
   return { kind: 'program', path, output };
 }
 

@@ -1,5 +1,6 @@
 // `trellis controller-manager`: all controllers as a process of their own, against any apiserver.
-// Guarantees: flags are those of kube-controller-manager; only the leader works; TERM gives the lease back and ends; with
+// Guarantees: flags are those of kube-controller-manager; only the leader works, and who loses the lease writes nothing
+// more and ends with 1; TERM gives the lease back and ends; with
 // --use-service-account-credentials each controller acts as its own service account.
 import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
@@ -15,6 +16,7 @@ import { readKubeconfig } from '../../client/kubeconfig.js';
 import { runLeaderElection } from '../../client/leaderElection.js';
 import { type Progress, serveComponent } from '../../client/serving.js';
 import { openInformers } from '../../client/sharedInformers.js';
+import type { Transport } from '../../client/transport.js';
 import { openClient } from '../../client/typedClient.js';
 import { ACCOUNT_NAMESPACE } from '../../controllers/accounts.js';
 import { ControllersError } from '../../controllers/enabled.js';
@@ -48,37 +50,44 @@ async function run(terminal: Terminal, flags: Flags): Promise<void> {
   }
 }
 
+/** Makes a transport carry nothing once the lease is lost. */
+type Fence = (transport: Transport) => Transport;
+
 /** Resolves when the signal has ended it; with false when it lost the lease before. */
 async function manage(flags: Flags, log: Log, signal: AbortSignal): Promise<boolean> {
   // Loaded only by the process that needs it.
   const { runControllers } = await import('../../controllers/run.js');
   const connection = await connectionOf(flags);
-  const client = openClient(openHttps(connection));
   // A connection of its own: the lease must be renewed however busy the controllers are.
   const leaseClient = openClient(openHttps(connection));
-  const accounts = flags.useServiceAccountCredentials ? accountsOf(connection, client) : undefined;
   const rootCa = flags.rootCaFile === undefined ? '' : await readText(flags.rootCaFile);
   const options = { ...controllersOptions(flags, rootCa), ...(await signingOf(flags)) };
   const serving = await servingOf(flags, COMPONENT);
   const lease = { name: flags.leaderElectResourceName, namespace: flags.leaderElectResourceNamespace };
   // Each controller waits for its own copies; none holds the others up.
   const progress: Progress = { isLeading: false, hasSynced: true };
-  const component = { client, lease: lease.name, progress, metrics: [], log };
+  const component = { client: leaseClient, lease: lease.name, progress, metrics: [], log };
   const server = serving === undefined ? undefined : await serveComponent(component, serving);
-  const lead = async (term: AbortSignal): Promise<void> => {
+  const lead = async (stop: AbortSignal, fence: Fence): Promise<void> => {
     progress.isLeading = true;
+    const client = openClient(fence(openHttps(connection)));
+    const accounts = flags.useServiceAccountCredentials ? accountsOf(connection, client, fence) : undefined;
     const informers = openInformers(client, { log });
     try {
-      await runControllers({ client, ...accounts?.clients, informers, log, signal: term, ...options });
+      await runControllers({ client, ...accounts?.clients, informers, log, signal: stop, ...options });
     } finally {
+      progress.isLeading = false;
       informers.stop();
+      accounts?.close();
+      client.close();
     }
   };
   try {
-    if (!flags.leaderElect) await lead(signal);
+    if (!flags.leaderElect) await lead(signal, (transport) => transport);
     else
       await runLeaderElection({
-        ...{ client: leaseClient, lead, signal, log, lease },
+        ...{ client: leaseClient, signal, log, lease },
+        lead: (term) => lead(term.signal, (transport) => term.fence(transport)),
         identity: `${hostname()}_${randomUUID()}`,
         leaseDurationMs: flags.leaderElectLeaseDuration,
         renewDeadlineMs: flags.leaderElectRenewDeadline,
@@ -87,8 +96,6 @@ async function manage(flags: Flags, log: Log, signal: AbortSignal): Promise<bool
     return signal.aborted;
   } finally {
     await server?.close();
-    accounts?.close();
-    client.close();
     leaseClient.close();
   }
 }
@@ -99,8 +106,8 @@ async function connectionOf({ kubeconfig, master }: Flags): Promise<HttpsOptions
 }
 
 /** The same server by connections that say nothing of who we are: each request carries its account's token. */
-function accountsOf({ cert, key, token, tokenFile, ...server }: HttpsOptions, issuer: Client) {
-  const transport = openHttps(server);
+function accountsOf({ cert, key, token, tokenFile, ...server }: HttpsOptions, issuer: Client, fence: Fence) {
+  const transport = fence(openHttps(server));
   return {
     clients: {
       clientFor: (name: string) =>

@@ -1,10 +1,12 @@
 // The cluster's certificates and keys as files: made when missing, renewed when they near their end or their hosts change.
-// Guarantees: keys are readable by root alone; the authority and the signing key are never made anew by themselves.
-import { generateKeyPairSync, X509Certificate } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+// Guarantees: keys are readable by root alone; the authority and the signing key are never made anew by themselves: where a part
+// of them is missing or does not fit, the start is refused; a start that was killed while it made them is finished.
+import { createPrivateKey, generateKeyPairSync, X509Certificate } from 'node:crypto';
+import { readFile, rename } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import path from 'node:path';
 import { KUBELET_CLIENTS } from '../../apiserver/auth/defaults/ownRules.js';
+import { ClusterError } from '../error.js';
 import { makePrivateDir, readIfThere, writePrivate } from '../files.js';
 import type { LeafOptions, Pem } from './authority.js';
 
@@ -27,7 +29,6 @@ export interface Pki {
   readonly admin: Pem;
   readonly kubelet: Pem;
   readonly kubeletServer: Pem;
-  readonly proxy: Pem;
   readonly registry: Pem;
   /** Signs service account tokens; PKCS #8. */
   readonly serviceAccountKey: string;
@@ -47,7 +48,6 @@ function leaves(options: PkiOptions) {
       organizations: ['system:nodes'],
       hosts: options.nodeHosts,
     },
-    proxy: { commonName: 'system:kube-proxy' },
     registry: { commonName: 'trellis-registry', hosts: REGISTRY_HOSTS },
   } satisfies Record<string, LeafOptions>;
 }
@@ -56,9 +56,9 @@ type LeafName = keyof ReturnType<typeof leaves>;
 
 export async function ensurePki(options: PkiOptions): Promise<Pki> {
   await makePrivateDir(options.dir);
-  const ca = await ensurePair(options, 'ca', async ({ makeAuthority }) =>
-    makeAuthority('trellis-ca', options.now),
-  );
+  // Before the authority: a cluster that has one has this key too.
+  const serviceAccountKey = await ensureSigningKey(options.dir);
+  const ca = await ensureAuthority(options, 'ca', 'trellis-ca');
   const entries = Object.entries(leaves(options)).map(async ([name, leaf]: [string, LeafOptions]) => {
     const pem = await ensurePair(
       options,
@@ -69,16 +69,14 @@ export async function ensurePki(options: PkiOptions): Promise<Pki> {
     return [name, pem] as const;
   });
   const issued = Object.fromEntries(await Promise.all(entries)) as Record<LeafName, Pem>;
-  return { ca, ...issued, serviceAccountKey: await ensureSigningKey(options.dir) };
+  return { ca, ...issued, serviceAccountKey };
 }
 
 /** For a node that has joined: it holds no key of the cluster's authority, and its registry serves it alone. */
 export async function ensureRegistryPair(options: Pick<PkiOptions, 'dir' | 'now'>): Promise<Pem> {
   await makePrivateDir(options.dir);
   const leaf = { commonName: 'trellis-registry', hosts: REGISTRY_HOSTS };
-  const ca = await ensurePair(options, 'registryCa', ({ makeAuthority }) =>
-    makeAuthority('trellis-registry-ca', options.now),
-  );
+  const ca = await ensureAuthority(options, 'registryCa', 'trellis-registry-ca');
   return ensurePair(
     options,
     'registry',
@@ -91,7 +89,7 @@ export async function ensureRegistryPair(options: Pick<PkiOptions, 'dir' | 'now'
 export async function readPki(dir: string): Promise<Pki> {
   const names: readonly (LeafName | 'ca')[] = [
     ...(['ca', 'apiserver', 'apiserverKubeletClient', 'admin', 'kubelet'] as const),
-    ...(['kubeletServer', 'proxy', 'registry'] as const),
+    ...(['kubeletServer', 'registry'] as const),
   ];
   const pairs = names.map(async (name) => {
     const [cert, key] = await Promise.all(filesOf(dir, name).map((file) => readFile(file, 'utf8')));
@@ -110,15 +108,63 @@ function filesOf(dir: string, name: string): [cert: string, key: string] {
   return [path.join(dir, `${file}.crt`), path.join(dir, `${file}.key`)];
 }
 
+/** Everything that was ever issued hangs on it, so half of one is never replaced by another. */
+async function ensureAuthority(
+  { dir, now }: Pick<PkiOptions, 'dir' | 'now'>,
+  name: string,
+  commonName: string,
+): Promise<Pem> {
+  const [certFile, keyFile] = filesOf(dir, name);
+  const draft = `${certFile}.new`;
+  const key = await readIfThere(keyFile);
+  let cert = await readIfThere(certFile);
+  if (cert === undefined && key !== undefined) {
+    const drafted = await readIfThere(draft);
+    if (drafted !== undefined && isPair({ cert: drafted, key })) {
+      await rename(draft, certFile);
+      cert = drafted;
+    }
+  }
+  if (cert !== undefined && key !== undefined) {
+    if (isPair({ cert, key })) return { cert, key };
+    throw broken(`${keyFile} is not the key of ${certFile}`);
+  }
+  if (cert !== undefined) throw broken(`${certFile} is there and its key ${keyFile} is not`);
+  if (key !== undefined) throw broken(`${keyFile} is there and its certificate ${certFile} is not`);
+  const { makeAuthority } = await import('./authority.js');
+  const pem = await makeAuthority(commonName, now);
+  await writePrivate(draft, pem.cert);
+  await writePrivate(keyFile, pem.key);
+  await rename(draft, certFile);
+  return pem;
+}
+
+const broken = (what: string): ClusterError =>
+  new ClusterError(
+    'BROKEN_PKI',
+    `${what}. Restore it from a backup: with another one, no certificate or token that the cluster has issued would be ` +
+      'taken any more. "trellis down --purge" removes the cluster as a whole',
+  );
+
+function isPair({ cert, key }: Pem): boolean {
+  try {
+    return new X509Certificate(cert).checkPrivateKey(createPrivateKey(key));
+  } catch {
+    // One of them is no PEM at all.
+    return false;
+  }
+}
+
 async function ensurePair(
   options: Pick<PkiOptions, 'dir'>,
   name: string,
   make: (authority: typeof import('./authority.js')) => Promise<Pem>,
-  keep: (cert: X509Certificate) => boolean = () => true,
+  keep: (cert: X509Certificate) => boolean,
 ): Promise<Pem> {
   const [certFile, keyFile] = filesOf(options.dir, name);
   const [cert, key] = await Promise.all([readIfThere(certFile), readIfThere(keyFile)]);
-  if (cert !== undefined && key !== undefined && keep(new X509Certificate(cert))) return { cert, key };
+  if (cert !== undefined && key !== undefined && isPair({ cert, key }) && keep(new X509Certificate(cert)))
+    return { cert, key };
   // Loading the library takes longer than issuing: a second start does without it.
   const pem = await make(await import('./authority.js'));
   await writePrivate(keyFile, pem.key);
@@ -147,6 +193,9 @@ async function ensureSigningKey(dir: string): Promise<string> {
   const file = path.join(dir, 'sa.key');
   const found = await readIfThere(file);
   if (found !== undefined) return found;
+  const [caCert, caKey] = filesOf(dir, 'ca');
+  if ((await readIfThere(caCert)) !== undefined || (await readIfThere(caKey)) !== undefined)
+    throw broken(`the cluster has certificates, and the key ${file} of its tokens is missing`);
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
   await writePrivate(file, pem);

@@ -6,7 +6,7 @@ import { devices } from './devices.js';
 import { machine, privileges } from './host.js';
 import { isolation, systemCalls } from './isolation.js';
 import { limits, settings } from './limits.js';
-import { connections, ipsets, iptables, nfTables } from './netfilter.js';
+import { connections, forwardPolicies, ipsets, iptables, nfTables } from './netfilter.js';
 import { tools } from './tools.js';
 
 /** What is asked of the kernel in a throw-away namespace; tests name these as their needs. */
@@ -28,6 +28,7 @@ export const allChecks: readonly Check[] = [
   ...devices,
   ...nfTables,
   ...iptables,
+  ...forwardPolicies,
   ...ipsets,
   ...connections,
   ...cgroups,

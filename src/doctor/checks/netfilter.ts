@@ -1,6 +1,7 @@
 // Doctor's table of packet filtering, address translation and load balancing.
-// Guarantees: every row adds a real rule, set or service in a throw-away namespace.
-import type { Check, KernelProbe, Need } from '../check.js';
+// Guarantees: every row adds a real rule, set or service in a throw-away namespace; only those about the machine's own rules
+// read these, and change nothing.
+import { type Answer, type Check, type KernelProbe, type Need, present, type ToolProbe } from '../check.js';
 import { features } from './build.js';
 
 // The namespace goes away as a whole, so each row only needs a table of its own, named by its id.
@@ -124,6 +125,23 @@ export const iptables: Check<KernelProbe>[] = BACK_ENDS.flatMap(({ tool, need, f
     },
   ]),
 );
+
+/** Docker sets it to DROP, and the agent then adds a chain that accepts. Each tool prints only tables that are there. */
+export const forwardPolicies: Check<ToolProbe>[] = BACK_ENDS.map(({ tool, family }) => ({
+  id: `forward-policy-${tool}`,
+  section: 'iptables',
+  title: `FORWARD, ${tool}`,
+  need: 'optional',
+  purpose: `the machine's policy for forwarded packets, ${family}`,
+  remedy: 'install iptables; without this back end nothing in it can drop packets of pods',
+  probe: { kind: 'tool', name: `${tool}-save`, versionArgs: [], judge: judgeForwardPolicy },
+}));
+
+export function judgeForwardPolicy(saved: string): Answer {
+  const filter = /^\*filter$[\s\S]*?^COMMIT$/m.exec(saved)?.[0] ?? '';
+  const policy = /^:FORWARD (\S+)/m.exec(filter)?.[1] ?? 'ACCEPT';
+  return present(policy === 'DROP' ? 'DROP; a cluster accepts packets of pods by rules of its own' : policy);
+}
 
 const SETS: readonly { type: string; module: string; purpose: string }[] = [
   { type: 'hash:ip', module: 'ip_set_hash_ip', purpose: 'node addresses' },
