@@ -64,7 +64,8 @@ async function floor(): Promise<number> {
 }
 
 process.on('message', (message) => {
-  if (message === 'collect') (globalThis as { gc?: () => void }).gc?.();
+  // V8 gives empty pages back a collection after the one that emptied them.
+  if (message === 'collect') for (let i = 0; i < 3; i += 1) (globalThis as { gc?: () => void }).gc?.();
   process.send?.({ memory: process.memoryUsage() });
 });
 process.on('disconnect', () => process.exit(0));

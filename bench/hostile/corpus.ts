@@ -16,6 +16,8 @@ export interface HostileRequest {
 
 const JSON_TYPE = 'application/json';
 const SIZE = 3_000_000;
+/** Of a YAML text that is still read. */
+const YAML_SIZE = 1_199_000;
 const request = (
   name: string,
   path: string,
@@ -59,11 +61,12 @@ function yaml(): HostileRequest[] {
     as('nested flow lists', `${head}x: ${nested('[', ']', 200_000)}`),
     as('nested block lists', `${head}x:\n  ${'- '.repeat(400_000)}a`),
     as('many keys', `${head}data:\n${times(31_000, (i) => `  k${i}: v`, '\n')}`),
-    as('a plain text of 1.5 million characters', `${head}data:\n  a: ${'x '.repeat(SIZE / 4 - 100)}`),
+    as('18,000 keys', `${head}data:\n${times(18_000, (i) => `  k${i}: v`, '\n')}`),
+    as('a plain text of 1.2 million characters', `${head}data:\n  a: ${'x '.repeat(YAML_SIZE / 2)}`),
     as('aliases', `${head}data: &a {k: v}\n${times(20_000, (i) => `x${i}: *a`, '\n')}`),
     as('anchors', `${head}data:\n${times(31_000, (i) => `  k${i}: &a${i} v`, '\n')}`),
-    as('comments', `${head}${'#\n'.repeat(SIZE / 4 - 100)}`),
-    as('quotes', `${head}data:\n  a: "${"''".repeat(SIZE / 4 - 100)}"`),
+    as('comments', `${head}${'#\n'.repeat(YAML_SIZE / 2)}`),
+    as('quotes', `${head}data:\n  a: "${"''".repeat(YAML_SIZE / 2)}"`),
   ];
 }
 

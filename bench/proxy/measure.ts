@@ -3,7 +3,8 @@
 // are made before the clock runs; a change is the median of several.
 import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
-import { SYSCTLS } from '../../proxy-modes/ipvs/mode.js';
+import { release } from 'node:os';
+import { ipvsSysctls } from '../../proxy-modes/ipvs/sysctls.js';
 import { openIptables } from '../../src/kernel/iptables/adapter.js';
 import type { IptablesBackend } from '../../src/kernel/iptables/port.js';
 import { openIpvs } from '../../src/kernel/ipvs/adapter.js';
@@ -127,7 +128,7 @@ const optionsOf = ({ backend }: Contender): ModeOptions => ({
 
 /** What IPVS sets once when it starts. Not every kernel has every one of them. */
 async function setSysctls(): Promise<void> {
-  for (const [name, value] of Object.entries(SYSCTLS))
+  for (const [name, value] of Object.entries(ipvsSysctls({ release: release() })))
     await writeFile(`/proc/sys/${name}`, value).catch(() => undefined);
 }
 
