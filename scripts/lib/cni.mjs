@@ -6,6 +6,8 @@ import path from 'node:path';
 import { inTree } from './tree.mjs';
 
 const EXECUTABLE = 'trellis-cni';
+/** For tests alone: it dies where it is told to. Linked in build/cni-faults. */
+const FAULTY = 'trellis-cni-faults';
 
 export function placeCniPlugins() {
   const built = inTree('build', 'Release', EXECUTABLE);
@@ -15,10 +17,17 @@ export function placeCniPlugins() {
   const aside = path.join(directory, `.${EXECUTABLE}`);
   copyFileSync(built, aside);
   renameSync(aside, path.join(directory, EXECUTABLE));
+  const faulty = inTree('build', 'cni-faults');
+  mkdirSync(faulty, { recursive: true });
   for (const name of pluginNames(built)) {
-    rmSync(path.join(directory, name), { force: true });
-    symlinkSync(EXECUTABLE, path.join(directory, name));
+    link(EXECUTABLE, path.join(directory, name));
+    link(path.join('..', 'Release', FAULTY), path.join(faulty, name));
   }
+}
+
+function link(target, at) {
+  rmSync(at, { force: true });
+  symlinkSync(target, at);
 }
 
 /** `trellis-cni --list` prints the name of each plugin on a line. */

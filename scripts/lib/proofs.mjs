@@ -44,6 +44,12 @@ export const PROOFS = [
     ...{ project: 'runtime', tests: ['kubelet/proof', 'kubelet/pressure'] },
   },
   {
+    name: 'chaos-node',
+    what: 'one node on which sandboxes, containers, shims, the runtime and the agent are killed at random, 150 times',
+    env: { TRELLIS_CHAOS_ROUNDS: '150' },
+    ...{ project: 'runtime', tests: ['kubelet/chaos'] },
+  },
+  {
     name: 'proxy',
     what: '10,000 random changes in each proxy mode, every fault for legacy iptables, its lock held for 30 s',
     env: { TRELLIS_PROOF: 'long' },
@@ -54,6 +60,30 @@ export const PROOFS = [
     what: 'the same for IPVS in the virtual machine, and every way to configure it',
     env: { TRELLIS_PROOF: 'long' },
     ...{ project: 'vm', tests: ['proxy/ipvs', 'proxy/truth'] },
+  },
+  {
+    name: 'policy',
+    what: 'network policies of 100 random worlds, met by packets of every pair of addresses',
+    env: { TRELLIS_POLICY_ROUNDS: '100' },
+    ...{ project: 'kernel', tests: ['network/policy'] },
+  },
+  {
+    name: 'policy-plan',
+    what: '10,000 random changes of network policies, each plan equal to a fresh one',
+    env: { TRELLIS_POLICY_CHANGES: '10000' },
+    ...{ project: 'unit', tests: ['network/policy/planner'] },
+  },
+  {
+    name: 'chaos',
+    what: 'rules and addresses spoiled at random, 60 times in each mode of the kernel: the truth table holds again',
+    env: { TRELLIS_CHAOS_ROUNDS: '60' },
+    ...{ project: 'kernel', tests: ['proxy/chaos'] },
+  },
+  {
+    name: 'chaos-ipvs',
+    what: 'the same for IPVS in the virtual machine',
+    env: { TRELLIS_CHAOS_ROUNDS: '60' },
+    ...{ project: 'vm', tests: ['proxy/chaos'] },
   },
   {
     name: 'modes',

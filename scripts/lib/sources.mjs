@@ -58,7 +58,7 @@ function sourcesBelow(directory) {
 const LISTS = {
   core: coreSources,
   coreUnits: () => writeUnits(coreSources()),
-  cniUnits: () => writeUnits(cniSources()),
+  cniLibraryUnits: () => writeUnits(cniLibrarySources()),
   cniLibrary: cniLibrarySources,
   test: testSources,
   fuzz: fuzzSources,

@@ -42,7 +42,8 @@ export function runVitestInVm({ projects, vitestArgs, env: more = {}, mark = '' 
     value ? [`${name}=${value}`] : [],
   );
   const inside = ['env', 'TRELLIS_TEST_COUNTS=stdout', ...handedOn];
-  const limit = ['--timeout-seconds', TRELLIS_PROOF === 'long' ? '7200' : '1200'];
+  const isLong = TRELLIS_PROOF === 'long' || Object.keys(more).length > 0;
+  const limit = ['--timeout-seconds', isLong ? '7200' : '1200'];
   const command = [...inside, process.execPath, ...vitestCommand(projects, vitestArgs)];
   return new Promise((resolve, reject) => {
     const args = [inTree('scripts', 'vm', 'run.mjs'), ...limit, '--', ...command];

@@ -381,6 +381,41 @@ describeWith(NEEDS, 'three nodes on one machine', () => {
     await serviceAnswersEverywhere();
   });
 
+  it('keep the pod networks of a deleted Node, and make its pods again when it gets others', async () => {
+    const ranges = () => kubectl('get', 'node', 'one-3', '-o', 'jsonpath={.spec.podCIDRs}');
+    const own = await ranges();
+    const answersIn = async (podCidr: string) => {
+      const pods = await eventually(podOnEach, (all) =>
+        all.some(({ node, ip }) => node === 'one-3' && ip.startsWith(podCidr)),
+      );
+      const far = pods.find(({ node }) => node === 'one-3');
+      const ask = ['busybox', 'wget', '-q', '-O', '-', `http://${far?.ip}:8080/cgi-bin/who`];
+      await eventually(
+        () => onNode('one', ...ask),
+        (said) => said.includes(far?.name ?? 'nobody'),
+      );
+    };
+    await kubectl('delete', 'node', 'one-3');
+    await becomes('one-3', true);
+    expect(await ranges()).toBe(own);
+    await answersIn(JSON.parse(own)[0].replace(/0\/.*/, ''));
+
+    const spec = { podCIDR: '10.244.77.0/24', podCIDRs: ['10.244.77.0/24', 'fd00:10:244:77::/64'] };
+    const other = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'one-3' }, spec };
+    const verb = `kubectl --kubeconfig ${layout().adminKubeconfig}`;
+    // The kubelet may be the first to make it again.
+    await eventually(
+      () =>
+        cluster.run(['sh', '-c', `${verb} delete node one-3 --ignore-not-found; ${verb} create -f -`], {
+          input: JSON.stringify(other),
+        }),
+      ({ code }) => code === 0,
+    );
+    await becomes('one-3', true);
+    await answersIn('10.244.77.');
+    expect(await onNode('one-3', 'ip', '-4', 'address')).not.toContain('inet 10.244.2.');
+  });
+
   it('leave nothing after down', async () => {
     expect(await cluster.trellis('down')).toMatchObject({ code: 0, stderr: '' });
     await nothingIsLeft();

@@ -21,6 +21,8 @@ const SETTLE_MS = 100_000;
 const MOST_DESCRIPTORS = 20;
 
 interface ProcessState {
+  /** One that was started anew in between would hide what it had grown by. */
+  readonly pid: number;
   readonly residentMb: number;
   readonly descriptors: number;
 }
@@ -68,8 +70,8 @@ function objectsOf(round: number): object[] {
 
 function lookAtProcess(pid: number): ProcessState {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-  const residentMb = Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1000;
-  return { residentMb, descriptors: readdirSync(`/proc/${pid}/fd`).length };
+  const residentMb = (Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) * 1024) / 1e6;
+  return { pid, residentMb, descriptors: readdirSync(`/proc/${pid}/fd`).length };
 }
 
 /** What pods leave where they were not taken away whole; addresses and names differ from pod to pod, their number does not. */
@@ -141,7 +143,9 @@ describeWith(NEEDS, 'ordinary churn for a long time', () => {
           MOST_DESCRIPTORS,
         );
       }
-      expect([...after.keys()].sort()).toEqual([...before.processes.keys()].sort());
+      const pids = (of: Awaited<ReturnType<typeof look>>) =>
+        [...of].map(([name, { pid }]) => [name, pid]).sort();
+      expect(pids(after)).toEqual(pids(before.processes));
     },
     MINUTES * 60_000 + 900_000,
   );

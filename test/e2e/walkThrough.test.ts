@@ -26,7 +26,12 @@ const deployment = {
             name: 'web',
             image: IMAGE,
             command: ['httpd', '-f', '-p', '8080', '-h', '/etc'],
-            readinessProbe: { httpGet: { path: '/hostname', port: 8080 }, periodSeconds: 1 },
+            // Long enough that every stage is told.
+            readinessProbe: {
+              httpGet: { path: '/hostname', port: 8080 },
+              periodSeconds: 1,
+              initialDelaySeconds: 2,
+            },
           },
         ],
       },

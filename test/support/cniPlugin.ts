@@ -6,6 +6,9 @@ import type { TestNetNs } from './netns.js';
 
 export const PLUGIN_DIR = fileURLToPath(new URL('../../dist/cni', import.meta.url));
 
+/** Those with fault points, which the shipped ones have not. */
+export const FAULTY = fileURLToPath(new URL('../../build/cni-faults', import.meta.url));
+
 export interface PluginCall {
   readonly host: TestNetNs;
   readonly command: 'ADD' | 'DEL' | 'CHECK' | 'GC' | 'STATUS';

@@ -2,6 +2,7 @@
 // Guarantees: revisions, conflicts, watches and compaction as the interface promises; nothing is durable.
 import { decideBatch, type Outcome } from '../../src/store/batch.js';
 import {
+  type Check,
   type Entry,
   type ListOptions,
   type ListResult,
@@ -31,8 +32,8 @@ export class MemoryStore implements Store {
     if (revision !== undefined && revision < this.#compacted) throw new StoreError('COMPACTED', 'compacted');
     const at = revision ?? this.#revision;
     const all = [...this.#at(at).values()]
-      .filter(({ key }) => key.startsWith(prefix) && (after === undefined || key > after))
-      .sort((a, b) => (a.key < b.key ? -1 : 1));
+      .filter(({ key }) => key.startsWith(prefix) && (after === undefined || byBytes(key, after) > 0))
+      .sort((a, b) => byBytes(a.key, b.key));
     const entries = limit === undefined ? all : all.slice(0, limit);
     return { entries, revision: at, remaining: all.length - entries.length };
   }
@@ -49,7 +50,7 @@ export class MemoryStore implements Store {
     return this.#one({ verb: 'delete', key, expected });
   }
 
-  async transact(writes: readonly Write[]): Promise<readonly number[]> {
+  async transact(writes: readonly (Write | Check)[]): Promise<readonly number[]> {
     const outcome = decideBatch([writes], (key) => this.#now.get(key), this.#revision)[0] as Outcome;
     if (outcome instanceof StoreError) throw outcome;
     for (const event of outcome) this.#commit(event);
@@ -111,3 +112,5 @@ export class MemoryStore implements Store {
     return state;
   }
 }
+
+const byBytes = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b));

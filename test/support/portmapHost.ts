@@ -6,6 +6,7 @@ import path from 'node:path';
 import type { netNsPerTest, TestNetNs } from './netns.js';
 
 export const BIN = path.resolve(import.meta.dirname, '../../dist/cni');
+const FAULTY = path.resolve(import.meta.dirname, '../../build/cni-faults');
 export const HOST = { v4: '192.0.2.1', other4: '192.0.2.7', v6: '2001:db8::1', bridge4: '10.88.0.1' };
 export const MACHINE = { v4: '192.0.2.2', v6: '2001:db8::2' };
 
@@ -143,7 +144,7 @@ export class PortmapHost {
     return new Promise((resolve) => {
       const child = execFile(
         'nsenter',
-        [`--net=${this.ns.path}`, path.join(BIN, type)],
+        [`--net=${this.ns.path}`, path.join(fault === undefined ? BIN : FAULTY, type)],
         { env },
         (error, output) => {
           resolve({ code: error === null ? 0 : Number(error.code ?? -1), output });

@@ -1,9 +1,17 @@
-// A process of its own that opens a store: to be refused, to write in a storm until it is killed, or to fill its disk.
+// A process of its own that opens a store: to be refused, to read or write in a storm until it is killed, to fill its disk.
 // Prints `ack <key> <revision>` only after the store has answered.
 import { rmSync, writeFileSync } from 'node:fs';
 import { openLmdbStore } from '../../dist/src/store/lmdb/store.js';
+import { lmdbSource } from '../../dist/src/store/snapshot/source.js';
 
 const [mode, path, round = '0'] = process.argv.slice(2);
+
+if (mode === 'read') {
+  const source = lmdbSource(path);
+  console.log('reading', source.keys);
+  setInterval(() => source.keys, 60_000);
+  await new Promise(() => {});
+}
 
 try {
   const store = await openLmdbStore({ path, historyEvents: 500 });
@@ -17,7 +25,7 @@ try {
 /** Writes until the small disk refuses, makes room, and writes again. */
 async function fill(store) {
   const ballast = `${path}/ballast`;
-  writeFileSync(ballast, Buffer.alloc(1_000_000));
+  writeFileSync(ballast, Buffer.alloc(2_000_000));
   const made = [];
   const create = () => {
     const keys = Array.from({ length: 20 }, (_, i) => `/fill/${made.length}/${i}`);
@@ -29,13 +37,26 @@ async function fill(store) {
     made.push(...outcomes.filter(({ status }) => status === 'fulfilled').map(({ value }) => value));
     refused = outcomes.filter(({ status }) => status === 'rejected').map(({ reason }) => reason.code);
   }
+  // The last pages go too, so that not even a small write finds room.
+  for (let isFull = false; !isFull; ) {
+    await store.create(`/fill/last/${made.length}`, Buffer.of(1)).then(
+      (revision) => made.push(revision),
+      () => (isFull = true),
+    );
+  }
   const { remaining, entries, revision } = await store.list({ prefix: '/fill/' });
+  const deleted = await Promise.allSettled(
+    entries.slice(0, 5).map((one) => store.delete(one.key, one.revision)),
+  );
+  const full = await store.create('/full', Buffer.alloc(5000)).catch(({ code }) => code);
   rmSync(ballast);
   return {
     made,
     refused,
     kept: entries.length + remaining,
     revision,
+    deleted: deleted.filter(({ status }) => status === 'fulfilled').length,
+    full,
     next: await store.create('/next', Buffer.of(1)),
   };
 }

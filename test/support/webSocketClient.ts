@@ -7,11 +7,14 @@ import type { Socket } from 'node:net';
 import type { TestApiServer } from './testApiServer.js';
 
 const CLOSE = 8;
+const FIN = 0x80;
 
 export interface Message {
   /** 1 for text, 2 for bytes. */
   readonly opcode: number;
   readonly text: string;
+  /** In how many it came. */
+  readonly frames: number;
 }
 
 /** Throws with the status when the server does not agree. */
@@ -48,6 +51,7 @@ export async function* webSocketMessages(
 
 async function* frames(socket: Socket, head: Buffer): AsyncGenerator<Message> {
   let rest = Buffer.alloc(0);
+  let message: { opcode: number; pieces: Buffer[] } | undefined;
   socket.unshift(head);
   for await (const chunk of socket) {
     rest = Buffer.concat([rest, chunk]);
@@ -61,7 +65,16 @@ async function* frames(socket: Socket, head: Buffer): AsyncGenerator<Message> {
       if (rest.length < at + length) break;
       const opcode = (rest[0] as number) & 0x0f;
       if (opcode === CLOSE) return;
-      yield { opcode, text: rest.toString('utf8', at, at + length) };
+      message ??= { opcode, pieces: [] };
+      message.pieces.push(rest.subarray(at, at + length));
+      if (((rest[0] as number) & FIN) !== 0) {
+        yield {
+          opcode: message.opcode,
+          text: Buffer.concat(message.pieces).toString(),
+          frames: message.pieces.length,
+        };
+        message = undefined;
+      }
       rest = rest.subarray(at + length);
     }
   }

@@ -5,6 +5,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { detectBackend } from '../../src/kernel/iptables/adapter.js';
 import { describeWith } from '../support/requires.js';
 
 const machine = process.env['TRELLIS_VM'];
@@ -33,6 +34,10 @@ describeWith({ root: true, tools: ['ip', 'ipvsadm'], features: ['ip-vs'] }, `the
     inside('ip link set lo up');
   });
   afterAll(() => void run(`ip netns delete ${netns}`));
+
+  test('leads iptables to the back end that its kernel has', async () => {
+    expect(await detectBackend(`/run/netns/${netns}`)).toBe(machine === 'uml' ? 'legacy' : 'nft');
+  });
 
   test('has IPVS with its schedulers loaded', () => {
     expect(readFileSync('/proc/net/ip_vs', 'utf8')).toContain('IP Virtual Server');

@@ -1,6 +1,6 @@
 // What CNI plugins meet on a bad day: a crowd, a crash at any step, calls twice or too late, broken files and wishes.
 // Guarantees: no address twice, nothing left after DEL, and each failure a CNI code with a sentence that helps.
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -18,7 +18,11 @@ interface Added {
   readonly ips: { address: string }[];
 }
 const SUBNET = '10.9.0.0/16';
-const reserved = () => readdirSync(path.join(root, 'net')).filter((name) => name.startsWith('10.'));
+/** None where the network's directory is not even made: DEL makes none. */
+const reserved = () =>
+  (existsSync(path.join(root, 'net')) ? readdirSync(path.join(root, 'net')) : []).filter((name) =>
+    name.startsWith('10.'),
+  );
 const ipam = (more: object = {}) => ({
   type: 'host-local',
   dataDir: root,

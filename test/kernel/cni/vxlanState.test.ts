@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, wri
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { callPlugin, PLUGIN_DIR } from '../../support/cniPlugin.js';
+import { callPlugin, FAULTY, PLUGIN_DIR } from '../../support/cniPlugin.js';
 import { netNsPerTest } from '../../support/netns.js';
 import {
   DEVICE,
@@ -133,7 +133,9 @@ describeWith(
     test.each(FAULTS)('killed at "%s", DEL leaves nothing', async (fault) => {
       const { host, call } = await makeHost({ ipMasq: false, device: true });
       const environment = { TRELLIS_CNI_FAULT: fault };
-      expect(await callPlugin({ ...call, environment, command: 'ADD' })).toEqual({ exitCode: null });
+      expect(await callPlugin({ ...call, environment, binDir: FAULTY, command: 'ADD' })).toEqual({
+        exitCode: null,
+      });
       expect(await callPlugin({ ...call, command: 'DEL' })).toEqual(DONE);
       expect(await traces(host)).toEqual([]);
       expect(await callPlugin({ ...call, command: 'ADD' })).toMatchObject(DONE);

@@ -2,11 +2,13 @@
 // Guarantees: nothing of a pod outlives its tear-down, and nothing outside its directory is touched.
 import { execFileSync } from 'node:child_process';
 import {
+  chmod,
   mkdir,
   mkdtemp,
   readdir,
   readFile,
   realpath,
+  rename,
   rm,
   stat,
   statfs,
@@ -98,9 +100,16 @@ describeWith({ root: true, tools: ['mount', 'umount'] }, 'volumes of pods', () =
 
     await symlink(outside, path.join(at('disk'), 'trap'));
     expect(await volumes.podsOnDisk()).toEqual([pod.metadata.uid]);
+    const said = path.join(rootDir, 'pods', pod.metadata.uid, 'containers', 'main', '0');
+    await mkdir(path.dirname(said), { recursive: true });
+    await writeFile(said, 'last words');
     await volumes.tearDown(pod.metadata.uid);
     await volumes.tearDown(pod.metadata.uid);
     expect(await mountsHere()).toEqual([]);
+    expect(await readdir(path.join(rootDir, 'pods', pod.metadata.uid))).toEqual(['containers']);
+    expect(await readFile(said, 'utf8')).toBe('last words');
+    await volumes.remove(pod.metadata.uid);
+    await volumes.remove(pod.metadata.uid);
     expect(await volumes.podsOnDisk()).toEqual([]);
     expect(await readdir(outside)).toEqual(['precious']);
   });
@@ -142,6 +151,35 @@ describeWith({ root: true, tools: ['mount', 'umount'] }, 'volumes of pods', () =
     const before = await readdir(paths.get('secret') ?? '');
     await volumes.setUp(pod);
     expect(await readdir(paths.get('secret') ?? '')).toEqual(before);
+  });
+
+  test('no name and no depth that a pod makes keeps it from starting or from going', async () => {
+    const { client, volumes, pod } = scene({
+      securityContext: { fsGroup: 4242 },
+      volumes: [
+        { name: 'disk', emptyDir: {} },
+        { name: 'local', persistentVolumeClaim: { claimName: 'data' } },
+      ],
+    });
+    const claim = { metadata: { uid: 'c1' }, spec: { volumeName: 'v' }, status: { phase: 'Bound' } };
+    client.answer = (request) =>
+      request.endsWith('/v') ? { spec: { claimRef: { uid: 'c1' }, local: { path: outside } } } : claim;
+    const odd = (dir: string) => Buffer.concat([Buffer.from(`${dir}/`), Buffer.from([0xff])]);
+    await writeFile(odd(outside), '', { mode: 0o600 });
+    const paths = await volumes.setUp(pod);
+    expect((await stat(odd(outside))).mode & 0o7777).toBe(0o660);
+    await chmod(odd(outside), 0o600);
+    await volumes.setUp(pod);
+    expect((await stat(odd(outside))).mode & 0o7777).toBe(0o600);
+
+    const disk = paths.get('disk') ?? '';
+    await writeFile(odd(disk), '');
+    const half = Array.from({ length: 750 }, () => 'deep').join('/');
+    for (const name of ['a', 'b']) await mkdir(path.join(disk, name, half), { recursive: true });
+    await rename(path.join(disk, 'b'), path.join(disk, 'a', half, 'b'));
+    await volumes.remove(pod.metadata.uid);
+    expect(await volumes.podsOnDisk()).toEqual([]);
+    expect(await readdir(outside)).toHaveLength(1);
   });
 
   test.each<[string, NonNullable<V1PodSpec['volumes']>[number], string]>([

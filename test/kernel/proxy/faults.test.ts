@@ -199,6 +199,32 @@ describeWith(
       expect(left).not.toContain(from === 'nftables' ? TABLE : 'KUBE-');
     });
 
+    it.each(['nft', 'legacy'] as const)(
+      'keeps its back end of iptables, %s, and leaves nothing in the other',
+      async (backend) => {
+        const { node, pods } = await manyAddresses();
+        const other = backend === 'nft' ? 'legacy' : 'nft';
+        const state = stateOf(servicePort(10, { clusterIp: CLUSTER_IP, endpoints: endpointsOf(1) }));
+        const { backend: _, ...undecided } = options(node);
+        const first = await openIn(node, ['iptables', backend]);
+        await first.sync(state);
+        // Somebody writes more rules than ours into the other one.
+        for (let n = 0; n < 60; n++)
+          await node.run(`iptables-${other}`, '-A', 'INPUT', '-s', `203.0.113.${n}`, '-j', 'ACCEPT');
+        const second = await openMode('iptables', undecided);
+        closers.push(async () => second.close());
+        await second.sync(state);
+        expect(await node.run(`iptables-${other}-save`)).not.toContain('KUBE-');
+        expect((await ask(pods[1] ?? node, CLUSTER_IP, 80, 3)).failed).toBe(0);
+        // Told to use the other one, it takes its old rules away.
+        await (await openIn(node, ['iptables', other])).sync(state);
+        expect(await node.run(`iptables-${backend}-save`)).not.toContain('KUBE-');
+        expect((await ask(pods[1] ?? node, CLUSTER_IP, 80, 3)).failed).toBe(0);
+        expect((await cleanUpModes(['iptables'], undecided)).size).toBe(0);
+        expect(await node.run(`iptables-${other}-save`)).not.toContain('KUBE-');
+      },
+    );
+
     it.each(MODES)('serves steadily while endpoints of another service flap (%s, %s)', async (...written) => {
       const { node, pods } = await manyAddresses();
       const { informers, proxy } = await running(await openIn(node, written));

@@ -1,4 +1,5 @@
 // Packets through the modes that this kernel has, in namespaces.
+import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { iptablesMode } from '../../../proxy-modes/iptables/mode.js';
 import { nftablesMode } from '../../../proxy-modes/nftables/mode.js';
@@ -7,9 +8,11 @@ import { openNft } from '../../../src/kernel/nftables/adapter.js';
 import type { ProxyMode, TrafficOptions } from '../../../src/proxy/state.js';
 import type { TestNetNs } from '../../support/netns.js';
 import { answers, CLUSTER_IP, get, NODE, POD_CIDR, proxyLab, web } from '../../support/proxy/lab.js';
+import { endpoint, servicePort, stateOf } from '../../support/proxy/port.js';
 import { describeWith } from '../../support/requires.js';
+import { until } from '../../support/until.js';
 
-const { lab, closing } = proxyLab();
+const { lab, bare, serve, closing } = proxyLab();
 const traffic = { ip: { local: { by: 'cidr', cidr: POD_CIDR } } } as const;
 
 interface ModeUnderTest {
@@ -99,7 +102,7 @@ for (const { name, tools, open, rules } of MODES) {
       });
 
       it('stay with one endpoint where the service asks for it, and move when it is gone', async () => {
-        const { outside, mode } = await start();
+        const { outside, mode, node } = await start();
         const both = ['10.244.0.2', '10.244.0.3'];
         await mode.sync(web(both, { affinitySeconds: 60 }));
         const first = await get(outside, `${NODE}:30080`);
@@ -109,6 +112,11 @@ for (const { name, tools, open, rules } of MODES) {
         const second = first === 'one' ? 'two' : 'one';
         expect(await get(outside, `${NODE}:30080`)).toBe(second);
         await mode.sync(web(both, { affinitySeconds: 60 }));
+        for (let i = 0; i < 10; i++) expect(await get(outside, `${NODE}:30080`)).toBe(second);
+        // Everything is written anew, by the same process and by its successor.
+        mode.forget();
+        await mode.sync(web(both, { affinitySeconds: 60 }));
+        await (await open(node)).sync(web(both, { affinitySeconds: 60 }));
         for (let i = 0; i < 10; i++) expect(await get(outside, `${NODE}:30080`)).toBe(second);
       });
 
@@ -150,18 +158,100 @@ describeWith(
     it.each(['nft', 'legacy'] as const)(
       'are there in the iptables mode (%s) if asked for',
       async (backend) => {
-        const { node } = await lab();
-        await node.run('sh', '-c', 'echo 1 > /proc/sys/net/ipv4/conf/all/route_localnet');
+        const { node, outside } = await lab();
+        for (const place of [node, outside])
+          await place.run('sh', '-c', 'echo 1 > /proc/sys/net/ipv4/conf/all/route_localnet');
+        await serve(node, 'private');
+        await outside.run('ip', 'route', 'add', '127.0.0.2/32', 'via', NODE, 'dev', 'eth0');
+        await outside.run('ip', 'route', 'del', 'local', '127.0.0.0/8', 'dev', 'lo', 'table', 'local');
         const state = web(['10.244.0.2']);
         const without = await openIptablesMode(node, backend);
         await without.sync(state);
         await expect(get(node, '127.0.0.1:30080')).rejects.toThrow(/refused/);
+        expect(await get(outside, '127.0.0.2:8080')).toBe('private');
         without.close();
         const mode = await openIptablesMode(node, backend, { localhostNodePorts: true });
         await mode.sync(state);
         expect(await get(node, '127.0.0.1:30080')).toBe('one');
+        // A neighbour on the network does not reach what listens on loopback.
+        await expect(get(outside, '127.0.0.2:8080')).rejects.toThrow();
+        expect(await get(node, '127.0.0.2:8080')).toBe('private');
         mode.close();
       },
     );
   },
 );
+
+describeWith(
+  { root: true, tools: ['nsenter', 'iptables-nft-restore', 'iptables-legacy-restore'] },
+  'what others replace in the iptables mode',
+  () => {
+    it.each(['nft', 'legacy'] as const)('is found by a check (%s)', async (backend) => {
+      const { node } = await bare();
+      const mode = await openIptablesMode(node, backend);
+      const state = web(['10.244.0.2', '10.244.0.3'], { affinitySeconds: 60, externalIps: ['192.0.2.9'] });
+      await mode.sync(state);
+      expect(await mode.check?.()).toBe(true);
+      for (const chain of ['KUBE-MARK-MASQ', 'KUBE-SERVICES']) {
+        await node.run(`iptables-${backend}`, '-t', 'nat', '-R', chain, '1', '-j', 'RETURN');
+        expect(await mode.check?.()).toBe(false);
+        mode.forget();
+        await mode.sync(state);
+        expect(await mode.check?.()).toBe(true);
+      }
+      mode.close();
+    });
+  },
+);
+
+describeWith({ root: true, tools: ['nft', 'nsenter'] }, 'what others replace in the nftables mode', () => {
+  const table = ['ip', 'trellis-proxy'];
+
+  it.each([
+    ['an element', ['service-ips', '{ 10.96.0.10 . tcp . 80 }'], '{ 10.96.0.10 . tcp . 80 : drop }'],
+    [
+      'an endpoint',
+      ['service-endpoints', '{ 10.96.0.10 . tcp . 80 . 0x00000000 }'],
+      '{ 10.96.0.10 . tcp . 80 . 0x00000000 : 10.244.0.9 . 8080 }',
+    ],
+  ])('is found by a check: %s', async (_, [set = '', old = ''], other) => {
+    const { node } = await bare();
+    const mode = await openNftables(node);
+    await mode.sync(web(['10.244.0.2']));
+    expect(await mode.check?.()).toBe(true);
+    await node.run('nft', 'delete', 'element', ...table, set, old);
+    await node.run('nft', 'add', 'element', ...table, set, other);
+    expect(await mode.check?.()).toBe(false);
+    mode.forget();
+    await mode.sync(web(['10.244.0.2']));
+    expect(await mode.check?.()).toBe(true);
+  });
+
+  it('is told: a rule', async () => {
+    const { node } = await bare();
+    const mode = await openNftables(node);
+    let drifts = 0;
+    mode.watch?.(() => {
+      drifts += 1;
+    });
+    await mode.sync(web(['10.244.0.2']));
+    const listed = await node.run('nft', '-a', 'list', 'chain', ...table, 'mark-for-masquerade');
+    const handle = /mark set.*# handle (\d+)/.exec(listed)?.[1] ?? '';
+    await node.run('nft', 'replace', 'rule', ...table, 'mark-for-masquerade', 'handle', handle, 'return');
+    await until(() => expect(drifts).toBe(1));
+  });
+});
+
+describeWith({ root: true, tools: ['nft', 'nsenter'] }, 'session affinity', () => {
+  it('costs the kernel next to nothing before clients come', async () => {
+    const { node } = await bare();
+    const endpoints = Array.from({ length: 300 }, (_, n) => endpoint(`10.244.${8 + (n >> 8)}.${n & 255}`));
+    const before = kernelMemoryKb();
+    await (await openNftables(node)).sync(stateOf(servicePort(1, { affinitySeconds: 60, endpoints })));
+    // Two megabytes for each would be 600.
+    expect(kernelMemoryKb() - before).toBeLessThan(200_000);
+  });
+});
+
+const kernelMemoryKb = () =>
+  Number(/^SUnreclaim:\s+(\d+)/m.exec(readFileSync('/proc/meminfo', 'utf8'))?.[1] ?? Number.NaN);

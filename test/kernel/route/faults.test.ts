@@ -30,7 +30,10 @@ const NONSENSE: { request: object; says: RegExp }[] = [
     says: /1 to 15 bytes.*has 16/,
   },
   { request: { do: 'add', kind: 'link', name: '', type: 'bridge' }, says: /1 to 15 bytes/ },
-  { request: { do: 'add', kind: 'link', name: 'a/b', type: 'bridge' }, says: /slash, colon or space/ },
+  {
+    request: { do: 'add', kind: 'link', name: 'a/b', type: 'bridge' },
+    says: /slash, colon, percent sign or space/,
+  },
   { request: { do: 'add', kind: 'link', name: 'a\0b', type: 'bridge' }, says: /NUL/ },
   { request: { do: 'add', kind: 'link', name: 'br0' }, says: /needs a type/ },
   { request: { do: 'add', kind: 'link', type: 'bridge' }, says: /needs a name/ },

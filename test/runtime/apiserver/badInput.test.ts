@@ -220,10 +220,10 @@ describe('a query', () => {
     ['limit=many', 400],
     ['continue=zzz', 400],
     ['resourceVersion=abc', 400],
-    ['resourceVersionMatch=Exact', 400],
+    ['resourceVersionMatch=Exact', 422],
     ['watch=1&resourceVersion=abc', 400],
     ['watch=1&timeoutSeconds=soon', 400],
-    ['watch=1&sendInitialEvents=true', 400],
+    ['watch=1&sendInitialEvents=true', 422],
   ])('%.60s is refused', async (query, code) => {
     const answer = await send('GET', `${MAPS}?${query}`);
     expect(answer.code, answer.text).toBe(code);

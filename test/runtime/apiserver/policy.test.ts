@@ -210,6 +210,21 @@ describe('quota', () => {
     expect((await api.client.of(PODS).list({ namespace: 'storm' })).items).toHaveLength(10);
     expect((await api.client.of(RESOURCE_QUOTAS).get(name)).status?.used).toEqual({ pods: '10' });
   });
+  it('what failed writes took is given back, however many fail at once', async () => {
+    const name = { name: 'q', namespace: 'failing' };
+    await api.client.of(NAMESPACES).create({ metadata: { name: 'failing' } });
+    await api.client
+      .of(RESOURCE_QUOTAS)
+      .create({ metadata: name, spec: { hard: { 'count/configmaps': '50' } } });
+    await until(() => expect(api.informers.of(RESOURCE_QUOTAS).get('failing/q')).toBeDefined());
+    const create = () =>
+      api.client.of(CONFIG_MAPS).create({ metadata: { name: 'one', namespace: 'failing' } });
+    await create();
+    const { status: before } = await api.client.of(RESOURCE_QUOTAS).get(name);
+    const results = await Promise.allSettled(Array.from({ length: 25 }, create));
+    expect(results.every(({ status }) => status === 'rejected')).toBe(true);
+    expect((await api.client.of(RESOURCE_QUOTAS).get(name)).status?.used).toEqual(before?.used);
+  });
   it('a write that fails gives back what it had reserved', async () => {
     const quotas = api.client.of(RESOURCE_QUOTAS);
     const name = { name: 'maps', namespace: 'limits' };

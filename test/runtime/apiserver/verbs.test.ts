@@ -151,8 +151,8 @@ describe('verbs', () => {
     const revision = metadata.resourceVersion;
     expect(await list(`resourceVersion=${revision}&resourceVersionMatch=Exact`)).toBe(200);
     expect(await list(`resourceVersion=1&resourceVersionMatch=NotOlderThan`)).toBe(200);
-    expect(await list('resourceVersion=0&resourceVersionMatch=Exact')).toBe(400);
-    expect(await list('resourceVersionMatch=Exact')).toBe(400);
+    expect(await list('resourceVersion=0&resourceVersionMatch=Exact')).toBe(422);
+    expect(await list('resourceVersionMatch=Exact')).toBe(422);
     expect(await list('resourceVersion=999999999')).toBe(504);
     expect((await ask('GET', `${pods}/w1?resourceVersion=999999999`)).status).toBe(504);
     expect((await ask('GET', `${pods}/w1?resourceVersion=${revision}`)).status).toBe(200);
@@ -167,6 +167,17 @@ describe('verbs', () => {
       const type = { 'content-type': 'application/merge-patch+json' };
       expect((await ask('PATCH', `${budgets}/${name}/status`, body, type)).status).toBe(200);
     };
+
+    test('names its pod', async () => {
+      await post(pods, pod('unnamed'));
+      for (const metadata of [undefined, {}, { name: '' }, { name: 'other' }]) {
+        const refused = await post(`${pods}/unnamed/eviction`, { metadata });
+        expect(refused.status).toBe(400);
+        expect(refused.text).toContain('name in URL does not match name in Eviction object');
+      }
+      expect((await ask('GET', `${pods}/unnamed`)).status).toBe(200);
+      expect((await evict('unnamed')).status).toBe(201);
+    });
 
     test('waits for the budget, spends it, and is refused when nothing is left', async () => {
       const labels = { app: 'guarded' };

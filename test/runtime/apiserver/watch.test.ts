@@ -167,6 +167,30 @@ describe('a watch', () => {
     ]);
   });
 
+  test.each([
+    ['', 'as it is', (text: string) => text],
+    ['base64.binary.k8s.io', 'in base64', (text: string) => Buffer.from(text, 'base64').toString()],
+  ])(
+    'tells a large event over a WebSocket (protocol "%s") in fragments of one message, %s',
+    async (protocol, _, read) => {
+      const note = 'ü'.repeat(120_000);
+      await create('small');
+      await send('POST', path, { metadata: { name: 'large', annotations: { note } } });
+      await create('after');
+      const seen: unknown[] = [];
+      for await (const { text, frames } of webSocketMessages(api, `${path}?watch=true`, protocol)) {
+        const { metadata } = JSON.parse(read(text)).object;
+        seen.push([metadata.name, metadata.annotations?.note === note, frames > 1]);
+        if (seen.length === 3) break;
+      }
+      expect(seen).toEqual([
+        ['after', false, false],
+        ['large', true, true],
+        ['small', false, false],
+      ]);
+    },
+  );
+
   test('is refused over a WebSocket whose protocol nobody knows, and answered as plain HTTP', async () => {
     const messages = webSocketMessages(api, `${path}?watch=true`, 'chat');
     await expect(messages.next()).rejects.toThrow('refused with 200');

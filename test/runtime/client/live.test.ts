@@ -201,7 +201,7 @@ describe.each(doors)('over %s', (_, open) => {
         leaseDurationMs: 30_000,
         renewDeadlineMs: 20_000,
         retryPeriodMs: 50,
-        lead: async (term) => {
+        lead: async ({ signal: term }) => {
           led.push(identity);
           await new Promise<void>((resolve) => term.addEventListener('abort', () => resolve()));
           led.push(`${identity} ends`);

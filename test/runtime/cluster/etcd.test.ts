@@ -1,10 +1,11 @@
 // The control plane of `trellis up --etcd-servers`: its state is in a real etcd over TLS, and nothing of it in the data directory.
+import { spawn } from 'node:child_process';
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, expect, it, vi } from 'vitest';
 import { silentLog } from '../../../src/api/log.js';
-import { NAMESPACES } from '../../../src/api/resources.js';
+import { LEASES, NAMESPACES } from '../../../src/api/resources.js';
 import { openHttps } from '../../../src/client/httpTransport.js';
 import { openClient } from '../../../src/client/typedClient.js';
 import { makePrivateDir } from '../../../src/cluster/files.js';
@@ -16,6 +17,7 @@ import { etcdOptions, openStoreAt } from '../../../src/store/place.js';
 import { freePort, startEtcd } from '../../support/etcd.js';
 import { makeAuthority } from '../../support/pki.js';
 import { describeWith } from '../../support/requires.js';
+import { until } from '../../support/until.js';
 
 const undo: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -86,6 +88,50 @@ describeWith({ tools: ['etcd'] }, 'a control plane with etcd', () => {
     undo.push(() => store.close());
     expect(await store.get('/registry/namespaces/kept')).toBeDefined();
     expect(await readdir(layout.storeDir)).toEqual([]);
+  });
+});
+
+it('a control plane with its own store takes its leases at once, also after a crash', {
+  timeout: 120_000,
+}, async () => {
+  const dir = await mkdtemp(path.join(tmpdir(), 'trellis-leases-'));
+  undo.push(() => rm(dir, { recursive: true, force: true }));
+  const layout = layoutOf(dir);
+  await makePrivateDir(layout.storeDir);
+  const settings = await settle(layout, { securePort: await freePort() }, defaultSettings('node1'));
+  const pki = await ensurePki({
+    ...{ dir: layout.pkiDir, nodeName: 'node1', apiserverHosts: ['127.0.0.1'], nodeHosts: ['127.0.0.1'] },
+    now: Date.now(),
+  });
+  await saveSettings(layout, settings);
+  const { cert, key } = pki.admin;
+  const server = `https://127.0.0.1:${settings.securePort}`;
+  const admin = openClient(openHttps({ server, ca: pki.ca.cert, cert, key }));
+  undo.push(async () => admin.close());
+  const leases = async () => {
+    const held = (name: string) => admin.of(LEASES).get({ name, namespace: 'kube-system' });
+    const both = await Promise.all(['kube-scheduler', 'kube-controller-manager'].map(held));
+    return both.map(({ spec }) => `${spec.holderIdentity} ${spec.acquireTime} ${spec.renewTime}`);
+  };
+  const start = () => {
+    const child = spawn(process.execPath, [path.resolve('test/support/serverChild.mjs'), dir], {
+      stdio: 'ignore',
+    });
+    undo.push(async () => child.kill('SIGKILL'));
+    return child;
+  };
+  const first = start();
+  const before = await until(leases);
+  first.kill('SIGKILL');
+  await new Promise((resolve) => first.once('exit', resolve));
+  start();
+  // Renewed by the same holder: nobody was waited for.
+  await until(async () => {
+    for (const [at, lease] of (await leases()).entries()) {
+      const [holder, since, renewed] = lease.split(' ');
+      expect(before[at]?.startsWith(`${holder} ${since} `)).toBe(true);
+      expect(before[at]).not.toContain(renewed);
+    }
   });
 });
 

@@ -1,5 +1,6 @@
 // `trellis kubelet` as its own process, without an apiserver: static pods, statistics, and a crash in between.
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -72,6 +73,7 @@ describeWith(needs, 'trellis kubelet without an apiserver', () => {
         containerRuntimeEndpoint: `unix://${at('containerd.sock')}`,
         authentication: { anonymous: { enabled: true }, webhook: { enabled: false } },
         authorization: { mode: 'AlwaysAllow' },
+        oomScoreAdj: 321,
         containerLogMaxSize: '4Ki',
         containerLogMonitorInterval: '200ms',
       }),
@@ -100,6 +102,8 @@ describeWith(needs, 'trellis kubelet without an apiserver', () => {
       }),
     );
     const id = await running();
+    const score = await node.node.run('sh', '-c', `cat /proc/$(cat ${at('kubelet.pid')})/oom_score_adj`);
+    expect(score.trim()).toBe('321');
     expect(await get('http://127.0.0.1:10248/healthz')).toEqual({ status: 200, text: 'ok' });
     const summary = await until('measured', async () => {
       const { status, text } = await get('https://127.0.0.1:10250/stats/summary');
@@ -142,5 +146,25 @@ describeWith(needs, 'trellis kubelet without an apiserver', () => {
       return text.includes(before) ? true : undefined;
     });
     expect(await running()).toBe(before);
+  });
+
+  test('an image that an interrupted pull left is refused to a pod that cannot prove its right to it', async () => {
+    await node.node.run('sh', '-c', `kill -9 $(cat ${at('kubelet.pid')})`);
+    const records = path.join(at('kubelet'), 'image_manager');
+    const file = `sha256-${createHash('sha256').update(IMAGE).digest('hex')}`;
+    const intent = { apiVersion: 'kubelet.config.k8s.io/v1beta1', kind: 'ImagePullIntent', image: IMAGE };
+    writeFileSync(path.join(records, 'pulling', file), JSON.stringify(intent));
+    kubelet = start();
+    const late = {
+      ...{ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'late' } },
+      spec: { containers: [{ name: 'late', image: IMAGE, imagePullPolicy: 'Never' }] },
+    };
+    writeFileSync(path.join(manifests, 'late.json'), JSON.stringify(late));
+    await until('refused', async () => {
+      const { text } = await get('https://127.0.0.1:10250/pods');
+      return text.includes('ErrImageNeverPull') ? true : undefined;
+    });
+    expect(readdirSync(path.join(records, 'pulling'))).toEqual([]);
+    expect(readdirSync(path.join(records, 'pulled'))).toHaveLength(1);
   });
 });

@@ -193,7 +193,7 @@ describeWith(needs, 'a kubelet with an apiserver', () => {
       .filter(({ involvedObject }) => involvedObject.uid === metadata.uid)
       .map(({ reason, message }) => `${reason}: ${message}`);
     expect(told).toEqual([
-      `Pulled: Container image "${IMAGE}" already present on machine`,
+      `Pulled: Container image "${IMAGE}" already present on machine and can be accessed by the pod`,
       'Created: Created container: web',
       'Started: Started container web',
       'Killing: Stopping container web',

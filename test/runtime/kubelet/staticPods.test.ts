@@ -1,5 +1,5 @@
 // A kubelet that runs alone on a real containerd: static pods from a directory, their end, their restarts, their adoption.
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
@@ -94,6 +94,12 @@ describeWith(
       });
     };
     const running = ({ phase }: V1PodStatus) => phase === 'Running';
+    const containerIds = (name: string) =>
+      (statusOf(name)?.containerStatuses ?? []).map(({ containerID = '' }) =>
+        containerID.replace('containerd://', ''),
+      );
+    const sandboxesOf = async (name: string) =>
+      (await node.cri.runtime.listPodSandbox()).filter(({ metadata }) => metadata.name === `${name}-node-1`);
 
     beforeAll(async () => {
       node = await CriNode.start();
@@ -129,7 +135,7 @@ describeWith(
       // The image is looked for while the sandbox is being described.
       expect(events.slice(0, 2).sort()).toEqual([
         expect.stringMatching(/^MissingClusterDNS: /),
-        `Pulled: Container image "${IMAGE}" already present on machine`,
+        `Pulled: Container image "${IMAGE}" already present on machine and can be accessed by the pod`,
       ]);
       expect(events.slice(2)).toEqual(['Created: Created container: web', 'Started: Started container web']);
       await untilGone('web');
@@ -206,6 +212,79 @@ describeWith(
         message: 'one\ntwo\n',
       });
       await untilGone('job');
+    });
+
+    test('a pod whose sandbox dies is told of it, and begins again with its first init container', async () => {
+      const volumeMounts = [{ name: 'shared', mountPath: '/shared' }];
+      const noting = (name: string, more: string) => ({
+        ...shell(name, `echo ${name} >> /shared/said; ${more}`),
+        volumeMounts,
+      });
+      const side = noting('side', 'sleep 0.5; : > /started; exec sleep 1000');
+      const startupProbe = { exec: { command: ['/bin/sh', '-c', '[ -e /started ]'] }, periodSeconds: 1 };
+      write('pause', {
+        volumes: [{ name: 'shared', emptyDir: {} }],
+        initContainers: [
+          noting('one', 'true'),
+          { ...side, restartPolicy: 'Always', startupProbe },
+          noting('two', '[ -e /shared/main ] || sleep 0.2'),
+        ],
+        containers: [noting('main', 'exec sleep 1000')],
+      });
+      const said = () => {
+        const [id] = containerIds('pause');
+        return node.cri.runtime.execSync(id ?? '', ['/bin/sh', '-c', 'cat /shared/said'], 10);
+      };
+      const before = await until('Running', 'pause', running);
+      const [sandbox] = await sandboxesOf('pause');
+      isBlind = true;
+      try {
+        await node.ctr('tasks', 'kill', '-s', 'SIGKILL', sandbox?.id ?? '');
+        await until('begun again', 'pause', ({ containerStatuses: [main] = [] }) => {
+          return main?.state?.running !== undefined && main.restartCount === 1;
+        });
+      } finally {
+        isBlind = false;
+      }
+      const order = String((await said()).stdout)
+        .trimEnd()
+        .split('\n');
+      expect(order).toEqual(['one', 'side', 'two', 'main', 'one', 'side', 'two', 'main']);
+      const counts = statusOf('pause')?.initContainerStatuses?.map((one) => one.restartCount);
+      expect(counts).toEqual([1, 1, 1]);
+      expect(before.containerStatuses?.[0]?.restartCount).toBe(0);
+      await untilGone('pause');
+    });
+
+    test('a manifest that goes and comes back unchanged while its pod ends runs again', async () => {
+      const file = path.join(manifests, 'back.yaml');
+      write('back', { restartPolicy: 'Never', containers: [shell('back', 'exec sleep 1000')] });
+      await until('Running', 'back', running);
+      const [before] = containerIds('back');
+      const text = readFileSync(file);
+      rmSync(file);
+      await eventually(() => expect(events).toContain('Killing: Stopping container back'));
+      writeFileSync(file, text);
+      const after = await until('run again', 'back', () => {
+        const [id = ''] = containerIds('back');
+        return id !== '' && id !== before;
+      });
+      expect(after).toMatchObject({ containerStatuses: [{ restartCount: 0 }] });
+      await until('Running', 'back', running);
+      await untilGone('back');
+    });
+
+    test('what a container had to say is there after a restart of the kubelet', async () => {
+      const say = 'echo done > /dev/termination-log; exit 7';
+      write('words', { restartPolicy: 'Never', containers: [shell('words', say)] });
+      const ended = ({ phase }: V1PodStatus) => phase === 'Failed';
+      const message = ({ containerStatuses }: V1PodStatus) =>
+        containerStatuses?.[0]?.state?.terminated?.message;
+      expect(message(await until('over', 'words', ended))).toBe('done\n');
+      await kubelet.stop();
+      kubelet = await start();
+      expect(message(await until('over', 'words', ended))).toBe('done\n');
+      await untilGone('words');
     });
 
     test('adopts running containers after a restart', async () => {

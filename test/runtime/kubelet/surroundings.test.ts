@@ -1,6 +1,6 @@
 // What containers find around them beyond the commonest fields: variables, names, users, classes, groups, order.
 // Guarantees: each is looked at from inside the container, and from the host where it leaves a trace there.
-import { existsSync, lstatSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { V1PodSpec } from '../../../src/api/gen/types.js';
 import {
@@ -177,6 +177,14 @@ describeWith(NEEDS, 'what containers find around them', () => {
     expect(await run('first', 2000, 'OnRootMismatch')).toEqual(['2775:2000', '2000']);
     await pods.node.node.run('chgrp', '77', pods.at('disk/file'));
     expect(await run('second', 2000, 'OnRootMismatch')).toEqual(['2775:2000', '77']);
+    // A volume is given to a group only while no other pod of the node has it.
+    await eventually(
+      async () =>
+        readdirSync(pods.at('kubelet/pods')).filter((uid) =>
+          existsSync(pods.at(`kubelet/pods/${uid}/plugins`)),
+        ),
+      (using) => using.length === 0,
+    );
     expect(await run('third', 2000, 'Always')).toEqual(['2775:2000', '2000']);
     expect(lstatSync(pods.at('disk/file')).gid).toBe(2000);
   });

@@ -118,6 +118,16 @@ it('a pod that matters more displaces others, but first those that no budget pro
   await budgets.delete({ name: 'kept', namespace: 'default' });
 });
 
+it('a pod that is bound waits for no place any more', async () => {
+  await ground.pod('p');
+  const status = { nominatedNodeName: 'elsewhere' };
+  const name = { name: 'p', namespace: 'default' };
+  await ground.api.client.of(PODS).patch(name, 'merge', { status }, { subresource: 'status' });
+  await ground.node('a');
+  await placed({ p: 'a' });
+  expect((await ground.get('p')).status.nominatedNodeName).toBeUndefined();
+});
+
 it('a node that vanishes takes nothing, and one that comes takes what waits', async () => {
   await ground.node('a', { allocatable: { cpu: '1' } });
   await ground.pod('big', cpu('3'));

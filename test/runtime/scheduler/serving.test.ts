@@ -4,7 +4,6 @@ import { silentLog } from '../../../src/api/log.js';
 import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, SERVICE_ACCOUNTS } from '../../../src/api/resources.js';
 import { readBody } from '../../../src/client/answer.js';
 import { type HttpsOptions, openHttps } from '../../../src/client/httpTransport.js';
-import { openClient } from '../../../src/client/typedClient.js';
 import { defaultConfiguration } from '../../../src/scheduler/configuration/configuration.js';
 import { runStandalone } from '../../../src/scheduler/standalone.js';
 import { cpu, Playground, until } from './support.js';
@@ -16,13 +15,13 @@ beforeAll(async () => {
   ground = await Playground.open();
   const { api } = ground;
   const own = await api.pki.client('system:kube-scheduler');
-  const client = openClient(openHttps({ server: api.url, ca: api.pki.ca, ...own }));
+  const openTransport = () => openHttps({ server: api.url, ca: api.pki.ca, ...own });
   const ending = new AbortController();
   const tls = { ...(await api.pki.server()), clientCa: api.pki.ca };
-  let running: Promise<void> | undefined;
+  let running: Promise<boolean> | undefined;
   const port = await new Promise<number>((listening, fail) => {
     running = runStandalone({
-      client,
+      openTransport,
       configuration: defaultConfiguration(),
       identity: 'alone',
       log: silentLog,
@@ -35,7 +34,6 @@ beforeAll(async () => {
   stop = async () => {
     ending.abort();
     await running;
-    client.close();
   };
 });
 afterAll(async () => {

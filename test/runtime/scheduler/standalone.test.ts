@@ -3,7 +3,6 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { silentLog } from '../../../src/api/log.js';
 import { LEASES } from '../../../src/api/resources.js';
 import { openHttps } from '../../../src/client/httpTransport.js';
-import { openClient } from '../../../src/client/typedClient.js';
 import { parseConfiguration } from '../../../src/scheduler/configuration/configuration.js';
 import { runStandalone } from '../../../src/scheduler/standalone.js';
 import { cpu, Playground, until } from './support.js';
@@ -27,17 +26,22 @@ beforeAll(async () => {
 });
 afterAll(() => ground.close());
 
-async function start(identity: string): Promise<() => Promise<void>> {
+async function begin(identity: string) {
   const { api } = ground;
   const own = await api.pki.client('system:kube-scheduler');
-  const client = openClient(openHttps({ server: api.url, ca: api.pki.ca, ...own }));
+  const openTransport = () => openHttps({ server: api.url, ca: api.pki.ca, ...own });
   const ending = new AbortController();
   const configuration = parseConfiguration(CONFIGURATION);
-  const running = runStandalone({ client, configuration, identity, log: silentLog, signal: ending.signal });
+  const { signal } = ending;
+  const ended = runStandalone({ openTransport, configuration, identity, log: silentLog, signal });
+  return { ended, end: () => ending.abort() };
+}
+
+async function start(identity: string): Promise<() => Promise<void>> {
+  const { ended, end } = await begin(identity);
   return async () => {
-    ending.abort();
-    await running;
-    client.close();
+    end();
+    expect(await ended).toBe(true);
   };
 }
 
@@ -61,4 +65,17 @@ it('packs where its profile says so, and another takes over when it ends', async
   await ground.pod('stranger', { schedulerName: 'someone-else' });
   await until(async () => expect(await ground.placements()).toEqual({ seed: 'b', packed: 'b', spread: 'a' }));
   await stopSecond();
+});
+
+it('says that it lost the lease when another has taken it, and places nothing more', async () => {
+  const leases = ground.api.client.of(LEASES);
+  const running = await begin('loser');
+  await until(async () => expect(await leader()).toBe('loser'));
+  const lease = await leases.get({ name: 'kube-scheduler', namespace: 'kube-system' });
+  await leases.patch({ name: 'kube-scheduler', namespace: 'kube-system' }, 'merge', {
+    spec: { ...lease.spec, holderIdentity: 'somebody' },
+  });
+  expect(await running.ended).toBe(false);
+  await ground.pod('late', cpu('1m'));
+  expect(await ground.placements()).not.toHaveProperty('late');
 });

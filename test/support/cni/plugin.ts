@@ -5,6 +5,8 @@ import path from 'node:path';
 import { inTree } from '../../../scripts/lib/tree.mjs';
 
 export const OURS = inTree('dist', 'cni');
+/** Ours with fault points, which the shipped ones have not. */
+export const FAULTY = inTree('build', 'cni-faults');
 export const REFERENCE = '/usr/lib/cni';
 
 export type Command = 'ADD' | 'DEL' | 'CHECK' | 'GC' | 'STATUS' | 'VERSION';
@@ -20,6 +22,8 @@ export interface Call {
   readonly containerId?: string;
   readonly ifName?: string;
   readonly args?: string;
+  /** More variables. */
+  readonly environment?: Readonly<Record<string, string>>;
   /** An object, or the text itself. */
   readonly config: object | string;
   /** A step of ADD at which the plugin dies. */
@@ -44,7 +48,7 @@ export interface PluginFailure {
 
 export function callPlugin(call: Call): Promise<Answer> {
   const enter = call.host === undefined ? [] : ['nsenter', `--net=${call.host}`];
-  const [program = '', ...rest] = [...enter, ...(call.wrapper ?? []), path.join(call.bin, call.plugin)];
+  const [program = '', ...rest] = [...enter, ...(call.wrapper ?? []), path.join(binOf(call), call.plugin)];
   const child = spawn(program, rest, { env: environment(call), stdio: 'pipe' });
   const text = { out: '', err: '' };
   child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
@@ -60,6 +64,8 @@ export function callPlugin(call: Call): Promise<Answer> {
     child.once('close', (code, signal) => resolve({ code, signal, ...text }));
   });
 }
+
+const binOf = ({ bin, fault }: Call): string => (fault === undefined ? bin : FAULTY);
 
 /** The result of a call that must succeed: parsed, or undefined where the plugin says nothing. */
 export async function succeed<T = unknown>(call: Call): Promise<T> {
@@ -90,5 +96,6 @@ function environment(call: Call): Record<string, string> {
     ...pass('CNI_NETNS', call.netns),
     ...pass('CNI_ARGS', call.args),
     ...pass('TRELLIS_CNI_FAULT', call.fault),
+    ...call.environment,
   };
 }

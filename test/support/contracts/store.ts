@@ -134,6 +134,20 @@ export function storeContract(title: string, open: () => Promise<StoreUnderTest>
       expect(await store.revision()).toBe(before);
     });
 
+    test('a check lets a transaction pass while its key is as expected, and is no change', async () => {
+      const held = await store.create('/t/held', bytes('0'));
+      const check = { verb: 'check', key: '/t/held', expected: held } as const;
+      const fresh = (key: string) => ({ verb: 'create', key, value: bytes('1') }) as const;
+      expect(await store.transact([fresh('/t/one'), check])).toEqual([await store.revision()]);
+      expect((await store.get('/t/held'))?.revision).toBe(held);
+      await store.update('/t/held', bytes('2'), held);
+      const refused = { code: 'CONFLICT', key: '/t/held' };
+      await expect(store.transact([fresh('/t/two'), check])).rejects.toMatchObject(refused);
+      const missing = { ...check, key: '/t/none' };
+      await expect(store.transact([fresh('/t/two'), missing])).rejects.toMatchObject({ code: 'MISSING' });
+      expect(await listed({ prefix: '/t/' })).toBe('/t/held=2 /t/one=1');
+    });
+
     test('of transactions that want one key exactly one is made', async () => {
       const tries = await Promise.allSettled(
         Array.from({ length: 30 }, (_, index) =>

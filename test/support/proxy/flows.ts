@@ -14,7 +14,12 @@ const CLUSTER_IP = '10.96.0.10';
 const [HERE, THERE] = ['10.244.0.1', '10.244.1.1'];
 const PORTS = Array.from({ length: 24 }, (_, n) => 40_000 + n);
 
-export async function expectFlowsToFollow(lab: TruthLab, open: () => Promise<ProxyMode>): Promise<void> {
+/** `keepsEnding`: flows stay with an endpoint that ends and still serves; IPVS, as kube-proxy's, ends them. */
+export async function expectFlowsToFollow(
+  lab: TruthLab,
+  open: () => Promise<ProxyMode>,
+  { keepsEnding = true } = {},
+): Promise<void> {
   const udp = service('web', CLUSTER_IP, { ports: [{ port: 80, protocol: 'UDP' }] });
   const ends = (...ips: string[]) => slice('web', ips, 'UDP');
   const informers = informersWith(udp, ends(HERE, THERE));
@@ -58,6 +63,12 @@ export async function expectFlowsToFollow(lab: TruthLab, open: () => Promise<Pro
     await until(() => expect(proxy?.waitingMs()).toBe(0));
     // One that joins takes no flow away.
     expect(await ask()).toEqual(all(HERE));
+    // Nor does one that ends, as long as it serves.
+    const ending = { ready: false, serving: true, terminating: true };
+    const [here, there] = ends(HERE, THERE).endpoints;
+    informers.of(ENDPOINT_SLICES).set({ ...ends(), endpoints: [{ ...here, conditions: ending }, there] });
+    await until(() => expect(proxy?.waitingMs()).toBe(0));
+    expect(await ask()).toEqual(all(keepsEnding ? HERE : THERE));
     await stop();
     // Gone while nobody looked.
     informers.of(ENDPOINT_SLICES).set(ends(THERE));

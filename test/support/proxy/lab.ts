@@ -108,7 +108,7 @@ export function proxyLab() {
     return place;
   }
 
-  return { lab, bare, closing: namespaces.closing };
+  return { lab, bare, serve, closing: namespaces.closing };
 }
 
 export const get = (from: TestNetNs, to: string) =>

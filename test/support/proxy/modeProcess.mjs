@@ -1,12 +1,17 @@
 // A mode in a process of its own, in the namespace it was started in: for modes that listen. Runs what was built.
-// usage: node modeProcess.mjs MODE BACKEND; takes lines of JSON, {traffic, state} to sync or {} to clean up; answers each.
+// usage: node modeProcess.mjs MODE BACKEND; takes lines of JSON: {traffic, state} to sync,
+// {ask: 'check'} or {ask: 'forget'}, {} to clean up; answers each.
 import { createInterface } from 'node:readline';
 import { openMode } from '../../../dist/src/proxy/modes.js';
 
 const [name, backend] = process.argv.slice(2);
 let mode;
 for await (const line of createInterface({ input: process.stdin })) {
-  const { traffic, state } = JSON.parse(line);
+  const { traffic, state, ask } = JSON.parse(line);
+  if (ask !== undefined) {
+    console.log(JSON.stringify((await mode?.[ask]()) ?? true));
+    continue;
+  }
   if (state === undefined) {
     await mode.cleanUp();
     mode.close();

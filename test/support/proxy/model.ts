@@ -1,10 +1,11 @@
 // Random changes to services, and the check that a mode which followed them one by one ends where a fresh one begins.
 // Guarantees: the same seed makes the same changes; every sync is told only the keys that changed, as the proxy does.
 import type { IpFamily, Protocol, ProxyMode, ProxyState, ServicePort } from '../../../src/proxy/state.js';
-import { random, randomPort } from './port.js';
+import { Places, random, randomPort, servicePort } from './port.js';
 
 const PROTOCOLS: readonly Protocol[] = ['tcp', 'udp', 'sctp'];
 const SERVICES = 40;
+const PLACES = 45;
 
 export interface ModelRun {
   readonly changes: number;
@@ -16,22 +17,26 @@ export interface ModelRun {
   readonly compareEvery: number;
 }
 
-/** Makes, changes and removes services, one to five of them a sync. */
+/** Makes, changes and removes services, one to five of them a sync, each change with other addresses that may have been another’s. */
 export async function followChanges(mode: ProxyMode, run: ModelRun): Promise<void> {
   const next = random(run.seed);
   const { protocols = PROTOCOLS } = run;
   const below = (limit: number) => Math.floor(next() * limit);
   const state = new Map<string, ServicePort>();
+  const places = new Places(next, PLACES);
   let compared = 0;
   for (let done = 0; done < run.changes; ) {
     const changed = new Set<string>();
     for (let count = 1 + below(5); count > 0 && done < run.changes; count--, done++) {
       const n = below(SERVICES);
       const family = run.families[below(run.families.length)] ?? 'ip';
-      const port = randomPort(next, n, { family, protocol: protocols[n % protocols.length] ?? 'tcp' });
-      if (state.has(port.key) && next() < 0.25) state.delete(port.key);
-      else state.set(port.key, port);
-      changed.add(port.key);
+      const kind = { family, protocol: protocols[n % protocols.length] ?? 'tcp' } as const;
+      const { key } = servicePort(n + 1, kind);
+      if (state.has(key) && next() < 0.25) {
+        state.delete(key);
+        places.leave(key);
+      } else state.set(key, randomPort(next, n, { ...kind, place: places.move(key, family) }));
+      changed.add(key);
     }
     await mode.sync(state, changed);
     if (done - compared < run.compareEvery) continue;

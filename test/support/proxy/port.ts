@@ -42,11 +42,37 @@ export function random(seed: number): () => number {
   };
 }
 
+/** Numbers of addresses and node ports, each held by one key at a time: what one lets go another may take in the same sync. */
+export class Places {
+  readonly #held = new Map<string, number>();
+
+  constructor(
+    private readonly next: () => number,
+    private readonly size: number,
+  ) {}
+
+  /** Another place for the key, or the same; each family has its own places. */
+  move(key: string, family: IpFamily): number {
+    this.leave(key);
+    const taken = new Set(
+      [...this.#held].filter(([other]) => other.endsWith(`/${family}`)).map(([, at]) => at),
+    );
+    const free = Array.from({ length: this.size }, (_, at) => at).filter((at) => !taken.has(at));
+    const place = free[Math.floor(this.next() * free.length)] ?? 0;
+    this.#held.set(key, place);
+    return place;
+  }
+
+  leave(key: string): void {
+    this.#held.delete(key);
+  }
+}
+
 /** One of many shapes of a service: addresses, policies, affinity, source ranges, up to three endpoints or none. */
 export function randomPort(
   next: () => number,
   n: number,
-  more: Pick<Partial<ServicePort>, 'family' | 'protocol'> = {},
+  { place = n, ...more }: Pick<Partial<ServicePort>, 'family' | 'protocol'> & { place?: number } = {},
 ): ServicePort {
   const { family = 'ip' } = more;
   const below = (limit: number) => Math.floor(next() * limit);
@@ -54,7 +80,7 @@ export function randomPort(
   const all = Array.from({ length: below(4) }, (_, i) => endpoint(podIp(i + 1, family), next() < 0.7));
   const internalLocal = next() < 0.2;
   const externalLocal = next() < 0.3;
-  const nodePort = maybe(0.4, 30_000 + n);
+  const nodePort = maybe(0.4, 30_000 + place);
   const affinitySeconds = maybe(0.3, 10 * (1 + below(2)));
   const [external, balancer, ranges] =
     family === 'ip'
@@ -67,8 +93,9 @@ export function randomPort(
     served: all.length > 0 || next() < 0.3,
     internalLocal,
     externalLocal,
-    externalIps: maybe(0.3, [`${external}${n + 1}`]) ?? [],
-    loadBalancerIps: maybe(0.3, [`${balancer}${n + 1}`]) ?? [],
+    clusterIp: servicePort(place + 1, more).clusterIp,
+    externalIps: maybe(0.3, [`${external}${place + 1}`]) ?? [],
+    loadBalancerIps: maybe(0.3, [`${balancer}${place + 1}`]) ?? [],
     sourceRanges: maybe(0.3, ranges) ?? [],
     ...(nodePort === undefined ? {} : { nodePort }),
     ...(affinitySeconds === undefined ? {} : { affinitySeconds }),
@@ -77,10 +104,17 @@ export function randomPort(
 
 /** A state like the one before, with about half of eight services changed in any way a service can change. */
 export function randomState(next: () => number, before: ProxyState): ProxyState {
+  const kept = new Map([...before].filter(() => next() < 0.5));
+  // Addresses and node ports of those that change go to any of them.
+  const used = new Set([...kept.values()].map(({ clusterIp }) => clusterIp));
+  const free = Array.from({ length: 8 }, (_, place) => place)
+    .filter((place) => !used.has(servicePort(place + 1).clusterIp))
+    .sort(() => next() - 0.5);
   const ports = Array.from({ length: 8 }, (_, n) => {
-    const old = before.get(servicePort(n + 1).key);
-    if (old !== undefined && next() < 0.5) return [old];
-    return next() < 0.3 ? [] : [randomPort(next, n)];
+    const old = kept.get(servicePort(n + 1).key);
+    if (old !== undefined) return [old];
+    const place = free.pop() ?? n;
+    return next() < 0.3 ? [] : [randomPort(next, n, { place })];
   });
   return stateOf(...ports.flat());
 }

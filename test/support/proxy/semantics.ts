@@ -203,12 +203,17 @@ function special(family: IpFamily): SemanticCase[] {
       masqueraded: true,
     },
     {
+      name: 'source ranges let in the node that is in one of them and has the load balancer’s address',
+      port: service({ endpoints: [here, there], sourceRanges: [`${nodeIp}/${family === 'ip' ? 32 : 128}`] }),
+      packet: packetFrom('node', balancerIp, 80, { source: balancerIp }),
+      expected: any,
+      masqueraded: true,
+    },
+    {
       name: 'source ranges keep out the node that is in none of them',
       port: guarded,
       packet: packetFrom('node', balancerIp, 80),
       expected: 'drop',
-      // IPVS sees the node's own packets before any filter does.
-      otherwise: { ipvs: any },
     },
     {
       name: 'source ranges do not guard the external IP',
@@ -252,6 +257,13 @@ function special(family: IpFamily): SemanticCase[] {
         ...(protocol === 'sctp' ? { otherwise: { userspace: 'untouched' } } : {}),
       }),
     ),
+    {
+      name: 'an endpoint that reaches itself is masqueraded where nobody says on which node it runs',
+      port: servicePort(1, { family, endpoints: [{ ...here, local: false, unplaced: true }] }),
+      packet: packetFrom('pod', clusterIp, 80, { source: here.ip }),
+      expected: [toHere],
+      masqueraded: true,
+    },
     {
       name: 'an endpoint that reaches itself by an outside address is masqueraded',
       port: service({ endpoints: [here], localEndpoints: [here], externalLocal: true }),

@@ -147,7 +147,8 @@ const sctpAnswers = (line: string) =>
     return by === 'refused' ? 'refused' : 'silence';
   });
 
-type TalkingMode = Pick<ProxyMode, 'sync' | 'cleanUp' | 'close'>;
+export type TalkingMode = Pick<ProxyMode, 'sync' | 'forget' | 'cleanUp' | 'close'> &
+  Pick<Required<ProxyMode>, 'check'>;
 const MODE = path.join(import.meta.dirname, 'modeProcess.mjs');
 
 interface Talker {
@@ -259,6 +260,8 @@ export function truthLab() {
         await tell({ traffic, state: [...state] });
         return { sent: 0 };
       },
+      check: async () => (await say(JSON.stringify({ ask: 'check' }))) === 'true',
+      forget: () => void tell({ ask: 'forget' }),
       cleanUp: () => tell({}),
       close: end,
     };

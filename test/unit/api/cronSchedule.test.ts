@@ -21,6 +21,30 @@ it('knows the words, and intervals', () => {
   expect(parseCron('@every 5ms')).toEqual({ everySeconds: 1 });
 });
 
+it.each([
+  ['1,,2 * * * *', '1,2 * * * *'],
+  ['+5 * * * *', '5 * * * *'],
+  ['*-5 * * * *', '* * * * *'],
+  ['*-5-9 * * * *', '* * * * *'],
+  ['  0   0 * * *  ', '0 0 * * *'],
+  ['@every 500us', '@every 1s'],
+  ['@every .5h', '@every 30m'],
+  ['@every 1500ms', '@every 1s'],
+  ['@every -5m', '@every 1s'],
+])('%s is %s', (text, same) => {
+  expect(parseCron(text)).toEqual(parseCron(same));
+});
+
+it.each([
+  ['0 0 1 * mon', true],
+  ['0 0 */2 * mon', true],
+  ['0 0 */1 * mon', false],
+  ['0 0 1,* * mon', false],
+  ['0 0 1 * ?', false],
+])('%s: one of the two days is enough: %s', (text, either) => {
+  expect(parseCron(text)).toMatchObject({ eitherDay: either });
+});
+
 describe('refuses', () => {
   it.each([
     ['', 'empty spec string'],
@@ -32,6 +56,10 @@ describe('refuses', () => {
     ['*/0 * * * *', 'step of range should be a positive number: */0'],
     ['1-2-3 * * * *', 'too many hyphens: 1-2-3'],
     ['1/2/3 * * * *', 'too many slashes: 1/2/3'],
+    ['-1 * * * *', 'failed to parse int from : strconv.Atoi: parsing "": invalid syntax'],
+    ['* * * * 7', 'end of range (7) above maximum (6): 7'],
+    ['* * * * * *', 'expected exactly 5 fields, found 6: [* * * * * *]'],
+    ['@every', 'unrecognized descriptor: @every'],
     ['x * * * *', 'failed to parse int from x: strconv.Atoi: parsing "x": invalid syntax'],
     ['@every soon', 'failed to parse duration @every soon: time: invalid duration "soon"'],
   ])('%j', (text, why) => {

@@ -1,6 +1,6 @@
 // Members whose keys came from outside, and when two values are the same.
 import { expect, it } from 'vitest';
-import { copyJson, getOwn, isTooDeep, sameJson, sameMeaning, setOwn } from '../../../src/api/own.js';
+import { copyJson, getOwn, isTooDeep, sameJson, setOwn } from '../../../src/api/own.js';
 
 it('never reaches a prototype', () => {
   const target: Record<string, unknown> = {};
@@ -13,18 +13,17 @@ it('never reaches a prototype', () => {
 });
 
 it.each([
-  [{ a: 1, b: [2] }, { b: [2], a: 1 }, true, true],
-  [{ a: 1 }, { a: 1, b: undefined }, true, true],
-  [{ a: 1 }, { a: 1, b: '' }, false, true],
-  [{ a: { b: [] } }, {}, false, true],
-  [{ a: 0 }, {}, false, false],
-  [{ a: [1, 2] }, { a: [2, 1] }, false, false],
-  [{ a: [''] }, { a: [] }, false, false],
-  [[], {}, false, true],
-  [{ a: 1 }, { a: '1' }, false, false],
-])('%j and %j: same JSON %s, same meaning %s', (left, right, json, meaning) => {
+  [{ a: 1, b: [2] }, { b: [2], a: 1 }, true],
+  [{ a: 1 }, { a: 1, b: undefined }, true],
+  [{ a: 1 }, { a: 1, b: '' }, false],
+  [{ a: { b: [] } }, {}, false],
+  [{ a: 0 }, {}, false],
+  [{ a: [1, 2] }, { a: [2, 1] }, false],
+  [{ a: [''] }, { a: [] }, false],
+  [[], {}, false],
+  [{ a: 1 }, { a: '1' }, false],
+])('%j and %j: same JSON %s', (left, right, json) => {
   expect(sameJson(left, right)).toBe(json);
-  expect(sameMeaning(left, right)).toBe(meaning);
 });
 
 it('measures depth without recursion', () => {

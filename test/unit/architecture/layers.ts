@@ -7,8 +7,12 @@ export interface SourceFile {
   readonly text: string;
 }
 
-/** What each room may import besides itself. Imports point downward, and siblings never meet. */
+/** Below every room: it imports nothing of ours. */
+const FOUNDATION = 'base';
+
+/** What each room may import besides itself and the foundation. Imports point downward, and siblings never meet. */
 const MAY_IMPORT: Record<string, readonly string[]> = {
+  [FOUNDATION]: [],
   api: [],
   kernel: ['api'],
   client: ['kernel', 'api'],
@@ -35,7 +39,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
 };
 
 /** Rooms that compute and never touch the world. */
-const PURE_ROOMS = ['api'];
+const PURE_ROOMS = [FOUNDATION, 'api'];
 const ADDON = /\.node['"`]|node-gyp-build|['"]bindings['"]|process\.dlopen/;
 
 /** Each broken rule as a sentence. */
@@ -49,7 +53,9 @@ export function violations(files: readonly SourceFile[]): string[] {
         return [`is pure but imports ${specifier}`];
       if (!specifier.startsWith('.')) return [];
       const target = roomOf(resolve(file.path, specifier));
-      return target === room || allowed.includes(target) ? [] : [`imports ${target} (${specifier})`];
+      return target === room || target === FOUNDATION || allowed.includes(target)
+        ? []
+        : [`imports ${target} (${specifier})`];
     });
     if (room !== 'kernel' && ADDON.test(file.text)) broken.push('loads a native addon');
     return broken.map((what) => `${file.path}: ${what}`);

@@ -2,6 +2,8 @@
 import { describe, expect, test } from 'vitest';
 import type { V1Lease } from '../../../src/api/gen/types.js';
 import { runLeaderElection } from '../../../src/client/leaderElection.js';
+import { LeaderTerm } from '../../../src/client/leaderTerm.js';
+import type { Transport, TransportRequest } from '../../../src/client/transport.js';
 import { FakeClient } from '../../support/fakeClient.js';
 import { until } from '../../support/until.js';
 
@@ -13,7 +15,7 @@ const aborted = (signal: AbortSignal) =>
 function candidate(client: FakeClient, identity: string) {
   const stop = new AbortController();
   const state = { leading: false, stop, ended: Promise.resolve() };
-  const lead = async (signal: AbortSignal) => {
+  const lead = async ({ signal }: LeaderTerm) => {
     state.leading = true;
     await aborted(signal);
     state.leading = false;
@@ -21,6 +23,67 @@ function candidate(client: FakeClient, identity: string) {
   state.ended = runLeaderElection({ client, lease, identity, lead, signal: stop.signal, ...times });
   return state;
 }
+
+const REQUEST: TransportRequest = { method: 'POST', path: '/' };
+
+function fakeTransport() {
+  const state = { requests: [] as TransportRequest[], isClosed: false };
+  const transport: Transport = {
+    request: async (request) => {
+      state.requests.push(request);
+      return { status: 200, headers: {}, body: (async function* () {})() };
+    },
+    close: () => {
+      state.isClosed = true;
+    },
+  };
+  return { transport, state };
+}
+
+describe('a term', () => {
+  let clock = 0;
+  const begin = () => {
+    clock = 1000;
+    return new LeaderTerm({ since: 1000, lastsMs: 100, now: () => clock, leaseVersion: () => '1' });
+  };
+
+  test('lasts from before the request that took or renewed it', () => {
+    const term = begin();
+    clock = 1090;
+    expect(term.isHeld).toBe(true);
+    // Asked for at 1090, answered at 1180.
+    term.renewed(1090);
+    clock = 1180;
+    expect([term.isHeld, term.leftMs]).toEqual([true, 10]);
+    clock = 1190;
+    expect(term.isHeld).toBe(false);
+  });
+
+  test('ends by the clock alone for a process that slept: nothing is sent, and what is under way may not write', async () => {
+    const term = begin();
+    const { transport, state } = fakeTransport();
+    const fenced = term.fence(transport);
+    await fenced.request(REQUEST);
+    const mayWrite = state.requests[0]?.isAllowed;
+    expect(mayWrite?.()).toBe(true);
+    clock = 1100;
+    expect(mayWrite?.()).toBe(false);
+    await expect(fenced.request(REQUEST)).rejects.toMatchObject({ code: 'CLOSED' });
+    expect(state.requests).toHaveLength(1);
+  });
+
+  test('that is given back lets the work write what it has begun; one that is lost does not', async () => {
+    const term = begin();
+    const { transport, state } = fakeTransport();
+    const fenced = term.fence(transport);
+    term.resign();
+    expect(term.signal.aborted).toBe(true);
+    await fenced.request(REQUEST);
+    term.lose();
+    expect(state.isClosed).toBe(true);
+    await expect(fenced.request(REQUEST)).rejects.toMatchObject({ code: 'CLOSED' });
+  });
+});
 
 describe('leader election', () => {
   const held = (client: FakeClient) =>
@@ -81,9 +144,42 @@ describe('leader election', () => {
     await one.ended;
   });
 
+  test('work that does not end is cut off the moment the lease is lost', async () => {
+    const client = new FakeClient();
+    const { transport, state } = fakeTransport();
+    let end = () => {};
+    let carry: Transport | undefined;
+    const lead = (term: LeaderTerm) => {
+      carry = term.fence(transport);
+      return new Promise<void>((resolve) => {
+        end = resolve;
+      });
+    };
+    const signal = new AbortController().signal;
+    const ended = runLeaderElection({ client, lease, identity: 'one', lead, signal, ...times });
+    await until(() => expect(carry).toBeDefined());
+    await carry?.request(REQUEST);
+    const metadata = { ...lease, resourceVersion: '999', uid: 'u', creationTimestamp: '' };
+    client.objects.set('leases/kube-system/scheduler', {
+      metadata,
+      spec: { holderIdentity: 'two', leaseDurationSeconds: 60 },
+    } as never);
+    await until(() => expect(state.isClosed).toBe(true));
+    await expect(carry?.request(REQUEST)).rejects.toMatchObject({ code: 'CLOSED' });
+    expect(state.requests).toHaveLength(1);
+    end();
+    await ended;
+  });
+
   test('times that could make two leaders are refused', async () => {
     const client = new FakeClient();
-    const options = { client, lease, identity: 'one', lead: aborted, signal: new AbortController().signal };
+    const options = {
+      client,
+      lease,
+      identity: 'one',
+      lead: ({ signal }: LeaderTerm) => aborted(signal),
+      signal: new AbortController().signal,
+    };
     await expect(runLeaderElection({ ...options, renewDeadlineMs: 20_000 })).rejects.toThrow(RangeError);
   });
 });

@@ -40,7 +40,7 @@ describe('the documents', () => {
     expect(read.cluster).toEqual({ nodeName: 'one' });
     await saveComponents(layout, read.components);
     expect(await savedKubelet(layout)).toEqual({ maxPods: 7 });
-    expect((await savedProxy(layout)).nodePortAddresses).toEqual(['10.0.0.0/8']);
+    expect((await savedProxy(layout, 'auto')).nodePortAddresses).toEqual(['10.0.0.0/8']);
     expect((await savedScheduler(layout)).podMaxBackoffMs).toBe(20_000);
     await saveComponents(layout, readClusterFile('c.yaml', CLUSTER).components);
     expect(await savedKubelet(layout)).toEqual({});

@@ -1,5 +1,5 @@
-import { X509Certificate } from 'node:crypto';
-import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -81,5 +81,40 @@ describe('the certificates of a cluster', () => {
     expect(moved.kubeletServer.cert).not.toBe(first.kubeletServer.cert);
     expect(new X509Certificate(moved.kubeletServer.cert).checkIP('192.168.99.7')).toBeDefined();
     expect(moved.apiserver).toEqual(first.apiserver);
+  });
+
+  it.each([
+    ['ca.key', 'ca.crt is there and its key'],
+    ['ca.crt', 'ca.key is there and its certificate'],
+    ['sa.key', 'of its tokens is missing'],
+  ])('are not begun anew when %s is missing', async (name, why) => {
+    await ensurePki(options());
+    rmSync(path.join(dir, name));
+    const left = readdirSync(dir).map((file) => [file, readFileSync(path.join(dir, file), 'utf8')]);
+    await expect(ensurePki(options())).rejects.toThrow(why);
+    expect(readdirSync(dir).map((file) => [file, readFileSync(path.join(dir, file), 'utf8')])).toEqual(left);
+  });
+
+  it('need an authority whose key and certificate fit', async () => {
+    await ensurePki(options());
+    writeFileSync(path.join(dir, 'ca.key'), readFileSync(path.join(dir, 'admin.key')));
+    await expect(ensurePki(options())).rejects.toThrow('is not the key of');
+  });
+
+  it('are finished by the start after one that was killed in between', async () => {
+    await ensurePki(options());
+    const cert = readFileSync(path.join(dir, 'ca.crt'), 'utf8');
+    renameSync(path.join(dir, 'ca.crt'), path.join(dir, 'ca.crt.new'));
+    expect((await ensurePki(options())).ca.cert).toBe(cert);
+  });
+
+  it('are issued anew when their key is another', async () => {
+    const { ca } = await ensurePki(options());
+    writeFileSync(path.join(dir, 'admin.key'), readFileSync(path.join(dir, 'kubelet.key')));
+    const again = await ensurePki(options());
+    expect(again.ca).toEqual(ca);
+    expect(new X509Certificate(again.admin.cert).checkPrivateKey(createPrivateKey(again.admin.key))).toBe(
+      true,
+    );
   });
 });

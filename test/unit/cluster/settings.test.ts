@@ -43,6 +43,18 @@ describe('the settings of a cluster', () => {
     });
   });
 
+  it('take the longest name that a node may have, and refuse a longer one with the reason', async () => {
+    const longest = 'n'.repeat(63);
+    expect((await settle(layoutOf(dir), {}, defaultSettings(longest))).nodeName).toBe(longest);
+    for (const [name, nodes] of [
+      [`${longest}n`, 1],
+      [longest, 2],
+    ] as const)
+      await expect(settle(layoutOf(dir), { nodes }, defaultSettings(name))).rejects.toThrow(
+        'the label kubernetes.io/hostname',
+      );
+  });
+
   it.each([
     ['clusterCidr', '10.1.0.0/16'],
     ['serviceCidr', '10.2.0.0/16'],

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -52,6 +52,26 @@ describe('the supervisor', () => {
     );
     await supervisor.stop();
     expect(part !== undefined && isAlive(part)).toBe(false);
+  });
+
+  it('goes on when it cannot write down who runs, and writes it down once it can', async () => {
+    const failures: string[] = [];
+    const log = { ...silentLog, error: (message: string) => void failures.push(message) };
+    const supervisor = new Supervisor(layout, () => {}, log);
+    await supervisor.start([{ name: 'part', command: script('exec sleep 1000'), speaks: false }]);
+    const first = (await readState(layout)).components['part'];
+    // No file can be made here any more.
+    rmSync(layout.runDir, { recursive: true });
+    writeFileSync(layout.runDir, '');
+    process.kill(first?.pid ?? 0, 'SIGKILL');
+    await until(async () => (failures.length > 0 ? true : undefined));
+    rmSync(layout.runDir);
+    const second = await until(async () => {
+      const part = (await readState(layout)).components['part'];
+      return part?.pid === first?.pid ? undefined : part;
+    });
+    expect(isAlive(second)).toBe(true);
+    await supervisor.stop();
   });
 
   it('starts again what died, and says so', async () => {

@@ -12,7 +12,7 @@ import {
   status,
 } from '@grpc/grpc-js';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { GrpcChannel } from '../../../src/cri/grpc.js';
+import { GrpcChannel, grpcTimeout } from '../../../src/cri/grpc.js';
 import { until } from '../../support/until.js';
 
 const bytes = (value: Buffer) => value;
@@ -104,6 +104,27 @@ test('a call ends by its deadline or its signal, and the server hears of it', as
   await until(() => expect(cancelled).toHaveLength(1));
   const ending = new AbortController();
   const asked = ask('Hang', '', { signal: ending.signal });
+  ending.abort();
+  await expect(asked).rejects.toMatchObject({ code: 'CANCELLED' });
+});
+
+test.each([
+  [0.2, '1m'],
+  [120_000, '120000m'],
+  [99_999_999, '99999999m'],
+  [100_000_000, '100000S'],
+  [2 ** 31 * 1_000, '35791395M'],
+  [1e14, '27777778H'],
+  [Number.MAX_SAFE_INTEGER * 1_000, '99999999H'],
+])('%d ms are sent as %s, in eight digits at most', (ms, text) => {
+  expect(grpcTimeout(ms)).toBe(text);
+});
+
+test('a deadline of months is one, not none', async () => {
+  expect(String(await ask('Echo', 'hello', { timeoutMs: 100_000_000 }))).toBe('hello');
+  const ending = new AbortController();
+  const asked = ask('Hang', '', { timeoutMs: 2 ** 33, signal: ending.signal });
+  expect(String(await ask('Echo', 'meanwhile'))).toBe('meanwhile');
   ending.abort();
   await expect(asked).rejects.toMatchObject({ code: 'CANCELLED' });
 });

@@ -59,7 +59,6 @@ describe('names of the cluster', () => {
       [
         { target: 'db-0.db.shop.svc.cluster.local', port: 8080 },
         { target: '10-244-0-3.db.shop.svc.cluster.local', port: 8080 },
-        { target: 'db-0.db.shop.svc.cluster.local', port: 8080 },
       ],
     ],
     ['out.shop.svc.cluster.local', 'A', ['example.com']],
@@ -103,6 +102,15 @@ describe('names of the cluster', () => {
     expect(
       lookUp(zone, '_http._tcp.web.shop.svc.cluster.local', 'SRV')?.additionals.map(({ data }) => data),
     ).toEqual(['10.96.0.7', 'fd00::7']);
+  });
+
+  it('names a pod of two families once, and carries both addresses along', () => {
+    const found = lookUp(zone, '_http._tcp.db.shop.svc.cluster.local', 'SRV');
+    expect(found?.additionals).toMatchObject([
+      { name: 'db-0.db.shop.svc.cluster.local', type: 'A' },
+      { name: '10-244-0-3.db.shop.svc.cluster.local', type: 'A' },
+      { name: 'db-0.db.shop.svc.cluster.local', type: 'AAAA' },
+    ]);
   });
 
   it('holds ten thousand services, of which one changes without the others', () => {

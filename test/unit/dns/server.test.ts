@@ -7,6 +7,7 @@ import { silentLog } from '../../../src/api/log.js';
 import { type Forwarder, makeForwarder, serversOf, withLength } from '../../../src/dns/forward.js';
 import type { Reply } from '../../../src/dns/message.js';
 import { askers, openDnsServer } from '../../../src/dns/server.js';
+import { REST_MS } from '../../../src/dns/upstream.js';
 import { Zone } from '../../../src/dns/zone.js';
 
 const closers: (() => unknown)[] = [];
@@ -102,6 +103,7 @@ const ask = (name: string, type = 'A', more: object = {}) =>
     ...more,
   });
 const code = (reply: Packet) => (reply.flags ?? 0) & 0xf;
+const isCut = (reply: Packet) => ((reply.flags ?? 0) & packet.TRUNCATED_RESPONSE) !== 0;
 
 describe('the name server', () => {
   it('answers with the id and the spelling of the question', async () => {
@@ -115,18 +117,77 @@ describe('the name server', () => {
     expect(reply.answers).toMatchObject([{ type: 'A', data: '10.244.0.0', ttl: 5 }]);
   });
 
-  it('says when an answer is cut, and gives it whole over TCP', async () => {
+  it('keeps of an answer what fits, says that it is cut, and gives it whole over TCP', async () => {
     const port = await server(zoneOf(300));
     const cut = await overUdp(port, ask('many.default.svc.cluster.local'));
-    expect((cut.flags ?? 0) & packet.TRUNCATED_RESPONSE).not.toBe(0);
-    expect(cut.answers).toEqual([]);
-    expect((await overTcp(port, ask('many.default.svc.cluster.local'))).answers).toHaveLength(300);
+    expect(isCut(cut)).toBe(true);
+    // 512 bytes: the header, the question, and records of 16 bytes.
+    expect(cut.answers).toHaveLength(Math.floor((512 - 12 - 36) / 16));
+    const whole = await overTcp(port, ask('many.default.svc.cluster.local'));
+    expect(whole.answers).toHaveLength(300);
+    expect(isCut(whole)).toBe(false);
+  });
+
+  it('keeps what fits over TCP too', async () => {
+    const reply = await overTcp(await server(zoneOf(5_000)), ask('many.default.svc.cluster.local'));
+    expect(isCut(reply)).toBe(true);
+    expect(reply.answers?.length).toBeGreaterThan(4_000);
+  });
+
+  it('leaves additional records out without calling the answer cut', async () => {
+    const zone = zoneOf(1);
+    const clusterIps = Array.from({ length: 40 }, (_, i) => `10.96.0.${i}`);
+    const ports = [{ name: 'http', protocol: 'tcp', port: 80 }];
+    zone.set({ service: 'wide', namespace: 'default', clusterIps, ports, endpoints: [] });
+    const reply = await overUdp(await server(zone), ask('wide.default.svc.cluster.local', 'SRV'));
+    expect(isCut(reply)).toBe(false);
+    expect(reply.answers).toMatchObject([{ data: { port: 80 } }]);
+    expect(reply.additionals?.length).toBeGreaterThan(0);
+    expect(reply.additionals?.length).toBeLessThan(40);
+  });
+
+  it('has the start of authority and the name server at the top of its domain', async () => {
+    const zone = zoneOf(1);
+    const dns = { service: 'kube-dns', namespace: 'kube-system', ports: [], endpoints: [] };
+    zone.set({ ...dns, clusterIps: ['10.96.0.10'] });
+    const port = await server(zone);
+    expect((await overUdp(port, ask('cluster.local', 'SOA'))).answers).toMatchObject([
+      { type: 'SOA', name: 'cluster.local', data: { minimum: 5 } },
+    ]);
+    const reply = await overUdp(port, ask('cluster.local', 'NS'));
+    const name = 'kube-dns.kube-system.svc.cluster.local';
+    expect(reply.answers).toMatchObject([{ type: 'NS', name: 'cluster.local', data: name }]);
+    expect(reply.additionals).toMatchObject([{ type: 'A', name, data: '10.96.0.10' }]);
+  });
+
+  it('asks the world for its root', async () => {
+    const outside = await world((question) => ({
+      ...{ id: question.id ?? 0, type: 'response', questions: question.questions ?? [] },
+      answers: [{ name: '.', type: 'NS', ttl: 60, data: 'a.root-servers.net' }],
+    }));
+    const reply = await overUdp(await server(zoneOf(1), outside), ask('.', 'NS'));
+    expect(code(reply)).toBe(0);
+    expect(reply.answers).toMatchObject([{ name: '.', type: 'NS', data: 'a.root-servers.net' }]);
+  });
+
+  it('closes although a client keeps its connection open', async () => {
+    const zone = zoneOf(1);
+    const forwarder = makeForwarder({ servers: [], log: silentLog });
+    const at = { address: '127.0.0.1', port: 0 };
+    const opened = await openDnsServer({ zone, forwarder, ...at, serves: [], log: silentLog });
+    const client = net.connect(opened.port, at.address);
+    closers.push(() => client.destroy());
+    client.write(withLength(ask('many.default.svc.cluster.local')));
+    await new Promise((resolve) => client.once('data', resolve));
+    const ended = new Promise((resolve) => client.once('close', resolve));
+    await opened.close();
+    await ended;
   });
 
   it('gives larger answers to askers with EDNS', async () => {
     const port = await server(zoneOf(40));
     const opt = { type: 'OPT', name: '.', udpPayloadSize: 4096, flags: 0, options: [] };
-    expect((await overUdp(port, ask('many.default.svc.cluster.local'))).answers).toHaveLength(0);
+    expect((await overUdp(port, ask('many.default.svc.cluster.local'))).answers?.length).toBeLessThan(40);
     const reply = await overUdp(port, ask('many.default.svc.cluster.local', 'A', { additionals: [opt] }));
     expect(reply.answers?.length).toBe(40);
   });
@@ -315,10 +376,53 @@ describe('a flood', () => {
   });
 });
 
-it('the host servers are read without ourselves and without nonsense', () => {
-  const text =
-    '# c\nnameserver 10.96.0.10\nnameserver 192.0.2.53\n nameserver fe80::1%eth0\nnameserver nonsense\nsearch x\n';
-  expect(serversOf(text, ['10.96.0.10'])).toEqual(['192.0.2.53', 'fe80::1%eth0']);
+it('a server of the world that does not answer is asked after the others, until it is back', async () => {
+  let isAway = true;
+  const [first, second] = [await world((asked) => (isAway ? undefined : echo(asked))), await world(echo)];
+  let clock = 0;
+  // Both at one port: 127.0.0.2 leads to the second.
+  const relay = dgram.createSocket('udp4');
+  relay.on('message', (bytes, from) => {
+    const onward = dgram.createSocket('udp4');
+    onward.on('message', (reply) => {
+      relay.send(reply, from.port, from.address);
+      onward.close();
+    });
+    onward.send(bytes, second.port, '127.0.0.1');
+  });
+  await new Promise<void>((resolve) => relay.bind(first.port, '127.0.0.2', resolve));
+  closers.push(() => relay.close());
+  const servers = ['127.0.0.1', '127.0.0.2'];
+  const options = { servers, port: first.port, timeoutMs: 100, log: silentLog, now: () => clock };
+  const forwarder = makeForwarder(options);
+  const ask20 = async (word: string) => {
+    for (let at = 0; at < 20; at++)
+      expect((await forwarder.ask(`${word}${at}.example.com`, 'A')).code).toBe('NOERROR');
+  };
+  await ask20('a');
+  expect([first.asked, second.asked]).toEqual([2, 20]);
+  // Later, one of many questions finds out that it is still away.
+  clock = REST_MS;
+  await Promise.all(Array.from({ length: 5 }, (_, at) => forwarder.ask(`b${at}.example.com`, 'A')));
+  expect([first.asked, second.asked]).toEqual([3, 25]);
+  isAway = false;
+  clock = 2 * REST_MS;
+  await ask20('c');
+  expect([first.asked, second.asked]).toEqual([23, 25]);
+});
+
+const RESOLV_CONF =
+  '# c\nnameserver 10.96.0.10\nnameserver 192.0.2.53\n nameserver fe80::1%eth0\nnameserver FD00:0::1\nnameserver nonsense\nsearch x\n';
+it.each([
+  ['our own', { address: '192.0.2.53', port: 53 }, ['fe80::1%eth0', 'FD00:0::1']],
+  ['our own, spelled differently', { address: 'fd00::1', port: 53 }, ['192.0.2.53', 'fe80::1%eth0']],
+  [
+    'none, for another server has our address',
+    { address: '192.0.2.53', port: 10053 },
+    ['192.0.2.53', 'fe80::1%eth0', 'FD00:0::1'],
+  ],
+])('of the host servers the DNS service and nonsense are left out, and %s', (_, at, expected) => {
+  expect(serversOf(RESOLV_CONF, { ...at, serviceAddress: '10.96.0.10' })).toEqual(expected);
 });
 
 it.each([

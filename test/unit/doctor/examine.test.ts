@@ -55,6 +55,21 @@ describe('examine', () => {
     expect(report.ok).toBe(true);
   });
 
+  test('lets a row judge what its tool printed, and says when it may not ask', async () => {
+    const rows = allChecks.filter(({ id }) => /^forward-policy-iptables-/.test(id));
+    const machine = new FakeMachine({
+      tools: {
+        'iptables-nft-save': '*filter\n:FORWARD DROP [0:0]\nCOMMIT\n',
+        'iptables-legacy-save': 'iptables-legacy-save: Permission denied (you must be root)',
+      },
+    });
+    const { findings } = await examine(rows, machine);
+    expect(findings.map(({ state, found }) => [state, found])).toEqual([
+      ['present', expect.stringMatching(/^DROP; /)],
+      ['unknown', expect.stringContaining('not allowed')],
+    ]);
+  });
+
   test('fails when something required is missing', async () => {
     const machine = new FakeMachine({ tools: { ip: '' }, kernel: { a: { code: 2, output: 'no' } } });
     expect((await examine([feature('a', 'ip')], machine)).ok).toBe(false);

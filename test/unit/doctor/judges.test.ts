@@ -5,6 +5,7 @@ import { atLeast, sysctlPath } from '../../../src/doctor/checks/build.js';
 import { judgeController, judgeLayout } from '../../../src/doctor/checks/cgroups.js';
 import { judgeCapability, judgeKernelVersion } from '../../../src/doctor/checks/host.js';
 import { readOpenFiles } from '../../../src/doctor/checks/limits.js';
+import { judgeForwardPolicy } from '../../../src/doctor/checks/netfilter.js';
 
 const v1Memory = '30 25 0:26 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory';
 const v1Joined =
@@ -71,6 +72,14 @@ test('the hard limit of open files is read, whatever the soft one is', () => {
     `Limit  Soft  Hard  Units\nMax open files            1024                 ${hard}  files\n`;
   expect(readOpenFiles(line('524288'))).toBe(524288);
   expect(readOpenFiles(line('unlimited'))).toBe(Number.POSITIVE_INFINITY);
+});
+
+test('the policy of FORWARD is that of the table filter', () => {
+  const saved = (policy: string) =>
+    `*mangle\n:FORWARD ACCEPT [0:0]\nCOMMIT\n*filter\n:INPUT ACCEPT [0:0]\n:FORWARD ${policy} [7:9]\nCOMMIT\n`;
+  expect(judgeForwardPolicy(saved('DROP'))).toMatchObject({ found: expect.stringMatching(/^DROP; /) });
+  expect(judgeForwardPolicy(saved('ACCEPT'))).toEqual({ state: 'present', found: 'ACCEPT' });
+  expect(judgeForwardPolicy('*mangle\n:FORWARD DROP [0:0]\nCOMMIT\n').found).toBe('ACCEPT');
 });
 
 test('a sysctl name becomes a path', () => {

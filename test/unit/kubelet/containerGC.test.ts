@@ -34,6 +34,18 @@ test('the newest sandbox stays even when it is dead, since it numbers the next',
   expect(names([runtimePod([], sandboxes)])).toEqual({ containers: [], sandboxes: ['s0'] });
 });
 
+test('a dead sandbox stays with the dead run that stays', () => {
+  const sandboxes = [sandbox({ id: 's1' }), sandbox({ id: 's0', state: 'SANDBOX_NOTREADY' })];
+  const alive = run(pod, 'web', 'running', { attempt: 1, sandboxId: 's1' });
+  const before = run(pod, 'web', 'exited', { sandboxId: 's0' });
+  expect(names([runtimePod([alive, before], sandboxes)])).toEqual({ containers: [], sandboxes: [] });
+  const ended = run(pod, 'web', 'exited', { attempt: 1, sandboxId: 's1' });
+  const next = run(pod, 'web', 'running', { attempt: 2, sandboxId: 's1' });
+  expect(names([runtimePod([next, ended, before], sandboxes)])).toEqual({
+    ...{ containers: ['web-0'], sandboxes: ['s0'] },
+  });
+});
+
 test('a run that is about to start takes no place of the one before it', () => {
   const next = run(pod, 'web', 'created', { attempt: 1 });
   expect(names([runtimePod([next, dead(0)])]).containers).toEqual([]);

@@ -1,6 +1,6 @@
 // Names of images: what is taken, what gets a tag, what is refused before any registry is asked.
 import { describe, expect, test } from 'vitest';
-import { withDefaultTag } from '../../../src/kubelet/images.js';
+import { repositoryOf, withDefaultTag } from '../../../src/kubelet/imageName.js';
 
 const DIGEST = `sha256:${'0a'.repeat(32)}`;
 
@@ -29,5 +29,15 @@ describe('the name of an image', () => {
     ['a hostile length', `${'a-'.repeat(500_000)}`],
   ])('%s is refused', (_, given) => {
     expect(() => withDefaultTag(given)).toThrow(/couldn't parse image name/);
+    expect(repositoryOf(given)).toBeUndefined();
+  });
+
+  test.each([
+    ['busybox', 'busybox'],
+    ['localhost:5000/a/b', 'localhost:5000/a/b'],
+    ['[fd00::1]:5000/app:v1', '[fd00::1]:5000/app'],
+    [`app:v1@${DIGEST}`, 'app'],
+  ])('the repository of %s is %s', (given, repository) => {
+    expect(repositoryOf(given)).toBe(repository);
   });
 });

@@ -49,6 +49,7 @@ const ruled = podOf({
     container('other'),
   ],
 });
+const ownPolicy = podOf({ containers: [container('web', { restartPolicy: 'OnFailure' })] });
 const onFailure = podOf({ restartPolicy: 'OnFailure' });
 const failing = (kind: 'liveness' | 'startup') => (): ProbeFailure => ({ kind, message: 'refused' });
 const nothing = { init: [], start: [], kill: [] };
@@ -185,6 +186,45 @@ describe('what a pod needs next', () => {
       withInit,
       runtimePod([run(withInit, 'web', 'exited', { exitCode: 1 })]),
       { ...nothing, start: ['web'] },
+    ],
+    [
+      'in a new sandbox the second init container follows the first, whatever ran in the former',
+      withInit,
+      runtimePod(
+        [
+          run(withInit, 'one', 'exited', { attempt: 1, sandboxId: 'new' }),
+          ...['web', 'two', 'one'].map((name) => run(withInit, name, 'exited')),
+        ],
+        [sandbox({ id: 'new' }), sandbox({ state: 'SANDBOX_NOTREADY' })],
+      ),
+      { ...nothing, init: ['two'] },
+    ],
+    [
+      'in a new sandbox the containers start after the last init container',
+      withInit,
+      runtimePod(
+        [
+          ...['two', 'one'].map((name) => run(withInit, name, 'exited', { attempt: 1, sandboxId: 'new' })),
+          ...['web', 'two', 'one'].map((name) => run(withInit, name, 'exited', { exitCode: 137 })),
+        ],
+        [sandbox({ id: 'new' }), sandbox({ state: 'SANDBOX_NOTREADY' })],
+      ),
+      { ...nothing, start: ['web'] },
+    ],
+    [
+      'a sidecar of a former sandbox is none of the new one',
+      withSidecar,
+      runtimePod(
+        ['web', 'one', 'side'].map((name) => run(withSidecar, name, 'exited', { exitCode: 137 })),
+        [sandbox({ id: 'new' }), sandbox({ state: 'SANDBOX_NOTREADY' })],
+      ),
+      { ...nothing, init: ['side'] },
+    ],
+    [
+      'a container with OnFailure of its own that ended well needs no new sandbox',
+      ownPolicy,
+      runtimePod([run(ownPolicy, 'web', 'exited')], [sandbox({ state: 'SANDBOX_NOTREADY' })]),
+      { ...nothing, killPod: true },
     ],
     [
       'a running sidecar lets the next init container start',

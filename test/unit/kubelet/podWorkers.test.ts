@@ -28,6 +28,7 @@ class FakeSync implements PodSync {
   terminating: PodSync['terminating'] = (uid, _, { graceSeconds, signal }) =>
     this.step(`terminating ${uid} ${graceSeconds}`, `terminating ${uid}`, signal);
   terminated: PodSync['terminated'] = (uid) => this.step(`terminated ${uid}`, `terminated ${uid}`);
+  erase: PodSync['erase'] = (uid) => this.step(`erase ${uid}`, `erase ${uid}`);
 
   private async step(said: string, key: string, signal?: AbortSignal): Promise<void> {
     this.said.push(said);
@@ -86,6 +87,36 @@ test('deletion overtakes a sync that waits, and passes through every phase once'
   workers.wake('u1');
   await settle();
   expect(work.said).toHaveLength(3);
+});
+
+test('one that its source takes away and gives back begins anew after its end', async () => {
+  work.hold('terminating u1');
+  workers.update(image('a'));
+  await settle();
+  workers.terminate('u1', { isRemoved: true });
+  workers.update(image('b'));
+  await settle();
+  expect(work.said).toEqual(['sync u1 a', 'terminating u1 undefined']);
+  work.release('terminating u1');
+  await settle();
+  expect(work.said.slice(2)).toEqual(['terminated u1', 'erase u1', 'sync u1 b']);
+  expect(workers.phaseOf('u1')).toBe('sync');
+});
+
+test('so does one that comes back after it has finished, but none that is taken away again', async () => {
+  workers.update(image('a'));
+  await settle();
+  workers.terminate('u1', { isRemoved: true });
+  await settle();
+  expect(workers.isFinished('u1')).toBe(true);
+  work.hold('erase u1');
+  workers.update(image('b'));
+  await settle();
+  workers.terminate('u1', { isRemoved: true });
+  work.release('erase u1');
+  await settle();
+  expect(work.said.at(-1)).toBe('erase u1');
+  expect(workers.isFinished('u1')).toBe(true);
 });
 
 test('a shorter grace period overtakes a longer one', async () => {

@@ -27,9 +27,23 @@ describe('requests and limits as the kernel takes them', () => {
     ['burstable with half the memory', spec({ requests: { memory: '2Gi' } }), 500],
     ['burstable with almost nothing', spec({ requests: { memory: '1' } }), 999],
     ['burstable with everything', spec({ requests: { memory: '4Gi' } }), 3],
+    ['burstable with a small part, in whole numbers', spec({ requests: { memory: '5Mi' } }), 999],
     ['critical for the node', spec(undefined, { priority: 2_000_001_000 }), -997],
   ])('oom_score_adj: %s', (_, pod, score) => {
     expect(oomScoreAdj(pod, pod.containers[0] ?? container('none'), 4 * GIB)).toBe(score);
+  });
+
+  test.each([
+    ['asks for less than any', '1Gi', ['2Gi', '3Gi'], 500],
+    ['asks for more than some', '3Gi', ['2Gi', '3Gi'], 250],
+    ['asks for nothing', undefined, ['2Gi'], 500],
+    ['serves one that asks for nothing', '1Gi', [undefined, '2Gi'], 750],
+  ])('oom_score_adj: a sidecar that %s', (_, own, mains, score) => {
+    const asking = (memory: string | undefined) =>
+      memory === undefined ? {} : { resources: { requests: { memory } } };
+    const side = container('side', { restartPolicy: 'Always', ...asking(own) });
+    const containers = mains.map((memory, index) => container(`main${index}`, asking(memory)));
+    expect(oomScoreAdj({ initContainers: [side], containers }, side, 4 * GIB)).toBe(score);
   });
 
   test('a container', () => {

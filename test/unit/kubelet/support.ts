@@ -1,10 +1,10 @@
 // Pods and runtime records for the kubelet's tests, made short.
 // Guarantees: what a test does not say is what a healthy pod has.
 import type { V1Container, V1PodSpec } from '../../../src/api/gen/types.js';
-import type { ContainerState, ContainerStatus, PodSandboxStatus } from '../../../src/cri/runtime.js';
+import type { ContainerState, PodSandboxStatus } from '../../../src/cri/runtime.js';
 import { containerAnnotations, containerLabels } from '../../../src/kubelet/names.js';
 import type { Pod } from '../../../src/kubelet/ports.js';
-import type { RuntimePod } from '../../../src/kubelet/runtime/runtimePod.js';
+import type { ContainerRun, RuntimePod } from '../../../src/kubelet/runtime/runtimePod.js';
 
 export const SECOND = 1_000_000_000n;
 
@@ -53,8 +53,8 @@ export function run(
   pod: Pod,
   name: string,
   state: keyof typeof STATES | ContainerState,
-  more: Partial<ContainerStatus> & { attempt?: number } = {},
-): ContainerStatus {
+  more: Partial<ContainerRun> & { attempt?: number } = {},
+): ContainerRun {
   const { attempt = 0, ...rest } = more;
   const spec = [...(pod.spec.initContainers ?? []), ...pod.spec.containers].find((one) => one.name === name);
   if (spec === undefined) throw new Error(`the pod has no container ${name}`);
@@ -75,10 +75,11 @@ export function run(
     annotations: containerAnnotations(pod, spec, attempt),
     mounts: [],
     logPath: '',
+    sandboxId: 'sandbox-0',
     ...rest,
   };
 }
 
-export function runtimePod(containers: readonly ContainerStatus[], sandboxes = [sandbox()]): RuntimePod {
+export function runtimePod(containers: readonly ContainerRun[], sandboxes = [sandbox()]): RuntimePod {
   return { uid: 'u1', name: 'web', namespace: 'default', sandboxes, containers };
 }

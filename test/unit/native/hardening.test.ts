@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { cniSources, coreSources, unitsOf } from '../../../scripts/lib/sources.mjs';
+import { cniLibrarySources, coreSources, unitsOf } from '../../../scripts/lib/sources.mjs';
 import { readHardening } from './elf.js';
 
 const RELEASE = path.resolve(import.meta.dirname, '../../../build/Release');
@@ -28,7 +28,11 @@ test.each([
 // The executables carry the C library's own checks, so ours are looked for in what they are linked from.
 const core = unitsOf(coreSources()).map((unit) => ['core', unit.path]);
 const OBJECTS: Record<string, string[][]> = {
-  'trellis-cni': [...core, ...unitsOf(cniSources()).map((unit) => ['trellis-cni', unit.path])],
+  'trellis-cni': [
+    ...core,
+    ...unitsOf(cniLibrarySources()).map((unit) => ['cni', unit.path]),
+    ['trellis-cni', 'cni-plugins/main.cc'],
+  ],
   'trellis-node': [...core, ['trellis-node', 'native/node/node.cc']],
   'trellis.node': [...core, ['trellis', 'native/addon/addon.cc']],
   pause: [['pause', 'native/pause/pause.cc']],

@@ -33,8 +33,8 @@ function iptables(port: ServicePort, options: TrafficOptions): string[] {
 }
 
 function ipvs(port: ServicePort, options: TrafficOptions): string[] {
-  const nodeIps = [NODE_IP, NODE_IP6, '127.0.0.1', '::1'];
-  const plan = planIpvs(port, { ...options, scheduler: 'rr', nodeIps });
+  const localIps = [NODE_IP, NODE_IP6, '127.0.0.1', '::1'];
+  const plan = planIpvs(port, { ...options, scheduler: 'rr', localIps });
   return [
     ...plan.servers.map(({ key, options: { scheduler, persistence }, destinations }) => {
       const { address: ip, port: number, protocol } = key;
@@ -74,8 +74,10 @@ const BASES: Readonly<Record<string, (family: IpFamily, options: TrafficOptions)
       iptablesBase(name, { ...options, family }).map((rule) => `${name} ${rule}`),
     ),
   ipvs: (family, options) => {
-    const { nat, filter } = ipvsBase(family, options);
-    return [...nat.map((rule) => `nat ${rule}`), ...filter.map((rule) => `filter ${rule}`)];
+    const rules = ipvsBase(family, options);
+    return (['nat', 'filter', 'mangle'] as const).flatMap((table) =>
+      rules[table].map((rule) => `${table} ${rule}`),
+    );
   },
   nftables: (family, options) =>
     nftBase({ family, table: 't' }, options).map(

@@ -4,6 +4,7 @@ import {
   DEFAULT_CONFIG,
   durationMs,
   hostAndPort,
+  ipvsOf,
   KIND,
   readConfigFile,
   settle,
@@ -38,7 +39,15 @@ describe('the configuration of a proxy', () => {
         mode: 'ipvs',
         clusterCIDR: '10.244.0.0/16,fd00:244::/48',
         clientConnection: { kubeconfig: '/a' },
-        ipvs: { scheduler: 'lc', strictARP: true, excludeCIDRs: ['10.9.0.0/16'], syncPeriod: '10s' },
+        ipvs: {
+          scheduler: 'lc',
+          strictARP: true,
+          excludeCIDRs: ['10.9.0.0/16'],
+          syncPeriod: '10s',
+          tcpTimeout: '15m',
+          tcpFinTimeout: '0s',
+          udpTimeout: '1m30s',
+        },
         iptables: { masqueradeAll: true },
         conntrack: { maxPerCore: 0 },
       }),
@@ -54,6 +63,43 @@ describe('the configuration of a proxy', () => {
       syncPeriodMs: 10_000,
       masqueradeAll: true,
       conntrackMaxPerCore: 0,
+    });
+    expect(ipvsOf(config)).toEqual({
+      ...{ scheduler: 'lc', excludeCidrs: ['10.9.0.0/16'], strictArp: true },
+      timeouts: { tcp: 900, tcpFin: 0, udp: 90 },
+    });
+  });
+
+  it.each<[string, object]>([
+    ['oomScoreAdj', { oomScoreAdj: -2000 }],
+    ['featureGates', { featureGates: { AllAlpha: true } }],
+    ['enableProfiling', { enableProfiling: true }],
+    ['configSyncPeriod', { configSyncPeriod: '1m' }],
+    ['clientConnection.qps', { clientConnection: { qps: 5 } }],
+    ['winkernel.networkName', { winkernel: { networkName: 'x' } }],
+    ['logging.options.json.splitStream', { logging: { options: { json: { splitStream: true } } } }],
+    ['logging.colour', { logging: { colour: true } }],
+  ])('refuses what it does not do: %s', (path, fields) => {
+    expect(() => settle(file(fields))).toThrow(path);
+  });
+
+  it('takes what kubeadm writes, and honours what is left to it', () => {
+    const given = file({
+      ...{ bindAddressHardFail: false, configSyncPeriod: '0s', enableProfiling: false, featureGates: null },
+      clientConnection: { acceptContentTypes: '', burst: 0, contentType: '', kubeconfig: '/k', qps: 0 },
+      conntrack: { maxPerCore: null, min: null, tcpBeLiberal: false, tcpCloseWaitTimeout: null },
+      ipvs: { excludeCIDRs: null, tcpFinTimeout: '0s', tcpTimeout: '0s', udpTimeout: '0s' },
+      logging: {
+        ...{ flushFrequency: 0, verbosity: 0 },
+        options: { json: { infoBufferSize: '0' }, text: { infoBufferSize: '0' } },
+      },
+      ...{ nodePortAddresses: null, oomScoreAdj: null, portRange: '', showHiddenMetricsForVersion: '' },
+      winkernel: { enableDSR: false, forwardHealthCheckVip: false, networkName: '', sourceVip: '' },
+    });
+    expect(settle(given)).toMatchObject({ bindAddressHardFail: false, kubeconfig: '/k' });
+    expect(settle(file({ oomScoreAdj: -999 }))).toMatchObject({
+      oomScoreAdj: -999,
+      bindAddressHardFail: true,
     });
   });
 
@@ -128,14 +174,33 @@ describe('the configuration of a proxy', () => {
     expect(trafficOf(bridge, node).ip6?.local).toEqual({ by: 'interface', name: 'cni0' });
   });
 
+  it.each([
+    ['iptables', undefined, { masqueradeBit: 5, masqueradeAll: undefined, syncPeriodMs: 1000 }],
+    ['nftables', undefined, { masqueradeBit: 6, masqueradeAll: true, syncPeriodMs: 2000 }],
+    ['ipvs', undefined, { masqueradeBit: 5, masqueradeAll: undefined, syncPeriodMs: 3000 }],
+    ['nftables', 'iptables', { masqueradeBit: 5, masqueradeAll: undefined, syncPeriodMs: 1000 }],
+    ['', 'userspace', { masqueradeBit: 5, masqueradeAll: undefined, syncPeriodMs: 1000 }],
+    ['', undefined, { masqueradeBit: 6, masqueradeAll: true, syncPeriodMs: 2000 }],
+  ] as const)('in mode "%s" of the file and %s of the flag reads its own section', (mode, flag, expected) => {
+    const document = {
+      ...{ apiVersion: API_VERSION, kind: KIND, mode },
+      iptables: { masqueradeBit: 5, syncPeriod: '1s' },
+      nftables: { masqueradeBit: 6, masqueradeAll: true, syncPeriod: '2s' },
+      ipvs: { syncPeriod: '3s' },
+    };
+    expect(readConfigFile(document, flag)).toMatchObject(expected);
+  });
+
   it('is told under the names it is read by', () => {
     const config = settle({
       ...{ kubeconfig: '/k', hostnameOverride: 'n', mode: 'ipvs', bindAddress: '127.0.0.1' },
+      ...{ bindAddressHardFail: false, oomScoreAdj: 5 },
       ...{ healthzBindAddress: '[::]:1', metricsBindAddress: '127.0.0.1:2' },
       ...{ clusterCidrs: ['10.0.0.0/8', 'fd00::/48'], detectLocalMode: 'BridgeInterface' },
       ...{ bridgeInterface: 'br0', interfaceNamePrefix: 'veth', nodePortAddresses: ['192.168.0.0/16'] },
       ...{ masqueradeAll: true, masqueradeBit: 3, localhostNodePorts: true, syncPeriodMs: 61_000 },
       ...{ minSyncPeriodMs: 20, ipvsScheduler: 'lc', ipvsExcludeCidrs: ['10.1.0.0/16'], ipvsStrictArp: true },
+      ...{ ipvsTcpMs: 900_000, ipvsTcpFinMs: 30_000, ipvsUdpMs: 1500 },
       ...{ conntrackMaxPerCore: 7, conntrackMin: 8, conntrackTcpEstablishedMs: 0 },
       ...{ conntrackTcpCloseWaitMs: 60_000, conntrackTcpBeLiberal: true },
       ...{ conntrackUdpMs: 30_000, conntrackUdpStreamMs: 1500, loggingFormat: 'json', logVerbosity: 4 },

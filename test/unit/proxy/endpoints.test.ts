@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { V1Endpoint } from '../../../src/api/gen/types.js';
-import { categorize, type Policies } from '../../../src/proxy/endpoints.js';
+import { categorize, countLocalReady, type Policies } from '../../../src/proxy/endpoints.js';
 
 const node = { name: 'n1', zone: 'z1' };
 const CLUSTER: Policies = { internalLocal: false, externalLocal: false, outside: false };
@@ -138,4 +138,12 @@ describe('endpoints that take traffic', () => {
     const found = [at('a', 'n2', ready, zones('z1')), at('b', 'n2', ready, zones('z2'))];
     expect(categorize(found, { name: 'n1' }, CLUSTER).endpoints).toHaveLength(2);
   });
+});
+
+it('a health check counts an endpoint with addresses of both families once', () => {
+  const at = (address: string, nodeName = 'n1') => ({ addresses: [address], nodeName });
+  const dual = [at('10.0.0.1'), at('fd00::1'), at('10.0.0.2'), at('fd00::2'), at('10.0.0.3', 'n2')];
+  expect(countLocalReady(dual, 'n1')).toBe(2);
+  expect(countLocalReady([at('fd00::1')], 'n1')).toBe(1);
+  expect(countLocalReady([], 'n1')).toBe(0);
 });

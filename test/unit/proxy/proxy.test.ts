@@ -4,8 +4,9 @@ import { nftablesMode } from '../../../proxy-modes/nftables/mode.js';
 import { silentLog } from '../../../src/api/log.js';
 import { ENDPOINT_SLICES, NODES, SERVICES } from '../../../src/api/resources.js';
 import { FakeConntrack } from '../../../src/kernel/conntrack/fake.js';
+import { KernelError } from '../../../src/kernel/error.js';
 import { FakeNft } from '../../../src/kernel/nftables/fake.js';
-import { type RunningProxy, runProxy } from '../../../src/proxy/proxy.js';
+import { type ProxyOptions, type RunningProxy, runProxy } from '../../../src/proxy/proxy.js';
 import { makeHealth } from '../../../src/proxy/server/health.js';
 import { openSmallServer } from '../../../src/proxy/server/http.js';
 import { metricsAnswer } from '../../../src/proxy/server/metrics.js';
@@ -45,8 +46,9 @@ async function start() {
   const conntrack = new FakeConntrack();
   informers.of(NODES).set({ metadata: { ...meta('n1'), namespace: undefined }, spec: {}, status: {} });
   const mode = nftablesMode({ nft, table, families: ['ip'], traffic: {} });
-  const run = (): RunningProxy => {
+  const run = (refused?: ProxyOptions['refused']): RunningProxy => {
     const proxy = runProxy({
+      ...(refused && { refused }),
       informers,
       nodeName: 'n1',
       mode,
@@ -132,6 +134,109 @@ describe('a running proxy', () => {
     await until(async () => expect(await servers()).toEqual(['10.244.0.2']));
   });
 
+  it('ends UDP flows that knocked before, when a way in comes and at its start', async () => {
+    const { informers, run, conntrack } = await start();
+    const outside = (more: object) => service('dns', '10.96.0.1', more, 'UDP');
+    informers.of(SERVICES).set(outside({ externalIPs: ['192.0.2.1'] }));
+    informers.of(ENDPOINT_SLICES).set(slice('dns', ['10.244.0.1'], 'UDP'));
+    const knock = (destination: string) => ({
+      protocol: 'udp' as const,
+      original: { source: '10.9.9.9', destination, sourcePort: 7, destinationPort: 80 },
+      reply: { source: destination, destination: '10.9.9.9', sourcePort: 80, destinationPort: 7 },
+      timeout: 100,
+    });
+    await conntrack.add([knock('192.0.2.1'), knock('192.0.2.2'), knock('192.0.2.3')]);
+    const left = async () => (await conntrack.list()).map(({ original }) => original.destination).sort();
+    await run().synced();
+    await until(async () => expect(await left()).toEqual(['192.0.2.2', '192.0.2.3']));
+    informers.of(SERVICES).set(outside({ externalIPs: ['192.0.2.1', '192.0.2.2'] }));
+    await until(async () => expect(await left()).toEqual(['192.0.2.3']));
+  });
+
+  it('ends flows by the state that was written, and tries again what failed', async () => {
+    const { informers, run, conntrack, nft } = await start();
+    informers.of(SERVICES).set(service('dns', '10.96.0.1', {}, 'UDP'));
+    informers.of(ENDPOINT_SLICES).set(slice('dns', ['10.244.0.1', '10.244.0.2'], 'UDP'));
+    await run().synced();
+    const flow = (server: string, port: number) => ({
+      protocol: 'udp' as const,
+      original: { source: '10.9.9.9', destination: '10.96.0.1', sourcePort: port, destinationPort: 80 },
+      reply: { source: server, destination: '10.9.9.9', sourcePort: 8080, destinationPort: port },
+      timeout: 100,
+    });
+    await conntrack.add([flow('10.244.0.1', 1), flow('10.244.0.2', 2)]);
+    const list = conntrack.list.bind(conntrack);
+    const seen: string[] = [];
+    let refusals = 1;
+    conntrack.list = async (...filters) => {
+      // What the rules are at the moment in which flows are looked for.
+      seen.push(JSON.stringify(await nft.elements({ family: 'ip', table, set: 'service-endpoints' })));
+      if (refusals-- > 0) throw new Error('the kernel is busy');
+      return list(...filters);
+    };
+    const commit = nft.commit.bind(nft);
+    nft.commit = async (...args) => {
+      nft.commit = commit;
+      // The other goes while the first is being written.
+      informers.of(ENDPOINT_SLICES).set(slice('dns', [], 'UDP'));
+      return commit(...args);
+    };
+    informers.of(ENDPOINT_SLICES).set(slice('dns', ['10.244.0.2'], 'UDP'));
+    await until(async () => expect(await list()).toEqual([]));
+    expect(seen[0]).toContain('10.244.0.2');
+    expect(seen[0]).not.toContain('10.244.0.1');
+    expect(seen.length).toBeGreaterThan(1);
+  });
+
+  it('takes its own sync for nobody else’s change, however long a check takes', async () => {
+    const { informers, run, nft } = await start();
+    informers.of(SERVICES).set(service('a', '10.96.0.1'));
+    const elements = nft.elements.bind(nft);
+    let looks = 0;
+    nft.elements = async (of) => {
+      looks += 1;
+      // A change comes with every look.
+      informers.of(SERVICES).set(service(`s${looks}`, `10.96.1.${looks % 250}`));
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      return elements(of);
+    };
+    const proxy = run();
+    await proxy.synced();
+    await until(() => expect(looks).toBeGreaterThan(40));
+    expect(proxy.metrics.repairs).toBe(0);
+  });
+
+  it('leaves out a service that the kernel refuses, tells of it once, and serves the others', async () => {
+    const { informers, run, nft, elements } = await start();
+    const commit = nft.commit.bind(nft);
+    nft.commit = async (requests, options) => {
+      const failures = requests.flatMap((request, index) =>
+        request.kind === 'element' && JSON.stringify(request).includes('10.96.0.66 .')
+          ? [{ code: 'EINVAL', message: 'no such thing', operation: '', kernel: '', errno: 22, index }]
+          : [],
+      );
+      const [first, ...rest] = failures;
+      if (first !== undefined) throw new KernelError([first, ...rest]);
+      await commit(requests, options);
+    };
+    const told: string[] = [];
+    for (const [name, ip] of [['good', '10.96.0.1'] as const, ['bad', '10.96.0.66'] as const]) {
+      informers.of(SERVICES).set(service(name, ip));
+      informers.of(ENDPOINT_SLICES).set(slice(name, ['10.244.0.1']));
+    }
+    const proxy = run((svc, why) => void told.push(`${svc.metadata.name} ${why}`));
+    await proxy.synced();
+    informers.of(SERVICES).set(service('late', '10.96.0.2'));
+    informers.of(ENDPOINT_SLICES).set(slice('late', ['10.244.0.1']));
+    await until(async () => expect(await elements('service-ips')).toHaveLength(2));
+    expect(told).toEqual(['bad default/bad:/tcp/ip: no such thing']);
+    expect(proxy.metrics.render()).toContain('trellis_proxy_refused_service_ports 1');
+    expect(proxy.metrics.failures).toBe(0);
+    informers.of(SERVICES).set(service('bad', '10.96.0.67'));
+    await until(async () => expect(await elements('service-ips')).toHaveLength(3));
+    expect(proxy.metrics.refused).toBe(0);
+  });
+
   it('prefers endpoints of its zone once the node has one', async () => {
     const { informers, run } = await start();
     informers.of(SERVICES).set(service('a', '10.96.0.1'));
@@ -178,6 +283,26 @@ describe('what a proxy tells of itself', () => {
     expect(answer('/proxyMode').body).toBe('nftables');
     expect(JSON.parse(answer('/configz').body)).toEqual({ 'kubeproxy.config.k8s.io': { a: 1 } });
     expect(answer('/other').status).toBe(404);
+  });
+
+  it('is not healthy while every sync fails', async () => {
+    const { informers, run, nft } = await start();
+    const proxy = run();
+    await proxy.synced();
+    const health = makeHealth({ proxy, syncPeriodMs: 50 });
+    const commit = nft.commit.bind(nft);
+    nft.commit = async (...args) => {
+      nft.commit = async () => {
+        throw new Error('no memory');
+      };
+      // It comes while another is written, and nothing comes after it.
+      informers.of(SERVICES).set(service('b', '10.96.0.2'));
+      await commit(...args);
+    };
+    informers.of(SERVICES).set(service('a', '10.96.0.1'));
+    await until(() => expect(health.answer('/healthz').status).toBe(503));
+    nft.commit = commit;
+    await until(() => expect(health.answer('/healthz').status).toBe(200));
   });
 
   it('answers the health check of a service by its local endpoints', async () => {

@@ -51,6 +51,7 @@ describe('ports of a service', () => {
     ['an external name', service({ type: 'ExternalName' })],
     ['not yet given an address', service({ clusterIP: '', clusterIPs: [] })],
     ["another proxy's", service({}, { 'service.kubernetes.io/service-proxy-name': 'other' })],
+    ['labelled headless', service({}, { 'service.kubernetes.io/headless': '' })],
   ])('leaves alone a service that is %s', (_, svc) => {
     expect(portsOf(svc)).toEqual([]);
   });
@@ -86,6 +87,30 @@ describe('a service with all of the API', () => {
       }),
     );
     expect(ports.map(({ externalIps }) => externalIps)).toEqual([['192.0.2.1'], ['fd01::1']]);
+  });
+
+  it('has one spelling of each address', () => {
+    const [port] = portsOf(
+      service({
+        clusterIPs: ['FD00:0:0::0010'],
+        externalIPs: ['2001:db8::1', '2001:DB8:0::1'],
+        ports: [{ name: 'http', port: 80 }],
+      }),
+      [slice([{ addresses: ['FD00::0:2'] }, { addresses: ['fd00::2'] }], { addressType: 'IPv6' })],
+    );
+    expect(port).toMatchObject({
+      clusterIp: 'fd00::10',
+      externalIps: ['2001:db8::1'],
+      endpoints: [{ ip: 'fd00::2' }],
+    });
+  });
+
+  it('lets nobody in by source ranges that cannot be read', () => {
+    const of = (...loadBalancerSourceRanges: string[]) =>
+      portsOf(balanced({}, { loadBalancerSourceRanges })).map(({ sourceRanges }) => sourceRanges);
+    expect(of('010.0.0.0/8')).toEqual([['0.0.0.0/32'], ['::/128']]);
+    expect(of('010.0.0.0/8', '10.1.2.3/8')).toEqual([['10.0.0.0/8'], ['::/128']]);
+    expect(of('10.0.0.0/8')).toEqual([['10.0.0.0/8'], []]);
   });
 
   it('has the load balancer’s addresses unless it hands packets over itself', () => {
@@ -145,6 +170,23 @@ describe('endpoints of a port', () => {
     expect(endpointsOf([slice([b, a])])).toEqual([
       { ip: '10.244.0.2', port: 8080, local: true },
       { ip: '10.244.1.2', port: 8080, local: false },
+    ]);
+  });
+
+  it('of UDP that serve without new traffic linger', () => {
+    const ending = { ...a, conditions: { ready: false, serving: true, terminating: true } };
+    const dead = { ...a, addresses: ['10.244.0.3'], conditions: { ready: false, serving: false } };
+    const of = (protocol: string) =>
+      portsOf(service({ ports: [{ name: 'http', port: 80, protocol }] }), [
+        slice([ending, b, dead], { ports: [{ name: 'http', port: 8080, protocol }] }),
+      ])[0]?.lingering;
+    expect(of('UDP')).toEqual([{ ip: '10.244.0.2', port: 8080, local: true }]);
+    expect(of('TCP')).toBeUndefined();
+  });
+
+  it('say where nobody tells on which node they run', () => {
+    expect(endpointsOf([slice([{ addresses: ['10.244.0.9'] }])])).toEqual([
+      { ip: '10.244.0.9', port: 8080, local: false, unplaced: true },
     ]);
   });
 

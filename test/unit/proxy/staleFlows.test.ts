@@ -1,71 +1,110 @@
 import { describe, expect, it } from 'vitest';
-import { staleAfter, staleOf } from '../../../src/proxy/staleFlows.js';
+import type { Flow } from '../../../src/kernel/conntrack/port.js';
+import { flowsTo, mayLeaveStale, staleAmong } from '../../../src/proxy/staleFlows.js';
 import type { ServicePort } from '../../../src/proxy/state.js';
-import { endpoint, servicePort, stateOf } from '../../support/proxy/port.js';
+import { endpoint, servicePort } from '../../support/proxy/port.js';
 
 const dns = (ips: readonly string[], more: Partial<ServicePort> = {}) =>
   servicePort(1, { protocol: 'udp', port: 53, endpoints: ips.map((ip) => endpoint(ip)), ...more });
-const base = { family: 'inet', protocol: 'udp' };
-
-describe('flows that a change makes stale', () => {
-  it('are those to the endpoint that is gone, by every way in', () => {
-    const more = { nodePort: 30_053, externalIps: ['192.0.2.1'] };
-    expect(staleAfter(dns(['10.0.0.1', '10.0.0.2'], more), dns(['10.0.0.2'], more))).toEqual([
-      {
-        ...base,
-        originalDestination: '10.96.0.1',
-        originalDestinationPort: 53,
-        replySource: '10.0.0.1',
-        replySourcePort: 8080,
-      },
-      {
-        ...base,
-        originalDestination: '192.0.2.1',
-        originalDestinationPort: 53,
-        replySource: '10.0.0.1',
-        replySourcePort: 8080,
-      },
-      { ...base, originalDestinationPort: 30_053, replySource: '10.0.0.1', replySourcePort: 8080 },
-    ]);
-  });
-
-  it('are all of a service that is deleted', () => {
-    expect(staleAfter(dns(['10.0.0.1']), undefined)).toHaveLength(1);
-  });
-
-  it('are those that nobody answered, once somebody does', () => {
-    expect(staleAfter(dns([]), dns(['10.0.0.1']))).toEqual([
-      { ...base, originalDestination: '10.96.0.1', originalDestinationPort: 53, replySource: '10.96.0.1' },
-    ]);
-  });
-
-  it('are none when an endpoint joins, and none of TCP', () => {
-    expect(staleAfter(dns(['10.0.0.1']), dns(['10.0.0.1', '10.0.0.2']))).toEqual([]);
-    expect(staleAfter(servicePort(1), undefined)).toEqual([]);
-  });
-});
-
-describe('flows that are stale at the start', () => {
-  const flow = (destination: string, port: number, server: string, serverPort = 8080) => ({
-    family: 'inet' as const,
-    protocol: 'udp' as const,
+const flow = (destination: string, port: number, server: string, serverPort = 8080, client = '10.1.1.1') =>
+  ({
+    family: 'inet',
+    protocol: 'udp',
     original: { source: '10.1.1.1', destination, sourcePort: 4000, destinationPort: port },
-    reply: { source: server, destination: '10.1.1.1', sourcePort: serverPort, destinationPort: 4000 },
+    reply: { source: server, destination: client, sourcePort: serverPort, destinationPort: 4000 },
     mark: 0,
     status: [],
     id: 1,
-  });
-  const state = stateOf(dns(['10.0.0.1'], { nodePort: 30_053 }));
+  }) satisfies Flow;
+const ways = { nodePort: 30_053, externalIps: ['192.0.2.1'] };
 
-  it.each([
-    ['one to an endpoint of the service lives', flow('10.96.0.1', 53, '10.0.0.1'), 0],
-    ['one to another endpoint ends', flow('10.96.0.1', 53, '10.0.0.9'), 1],
-    ['one that was never translated ends', flow('10.96.0.1', 53, '10.96.0.1', 53), 1],
-    ['one by the node port to another endpoint ends', flow('192.168.0.1', 30_053, '10.0.0.9'), 1],
-    ['one by the node port to an endpoint lives', flow('192.168.0.1', 30_053, '10.0.0.1'), 0],
-    ['one of somebody else to that port lives', flow('192.168.0.9', 30_053, '192.168.0.9', 30_053), 0],
-    ['one to no service lives', flow('8.8.8.8', 53, '8.8.8.8', 53), 0],
-  ])('%s', (_, found, count) => {
-    expect(staleOf([found], state)).toHaveLength(count);
+describe('a UDP flow', () => {
+  const one = dns(['10.0.0.1'], ways);
+  const none = dns([], ways);
+  it.each<[string, Flow, { now?: ServicePort; gone?: ServicePort }, boolean]>([
+    ['to an endpoint of its service lives', flow('10.96.0.1', 53, '10.0.0.1'), { now: one }, false],
+    ['to another endpoint ends', flow('10.96.0.1', 53, '10.0.0.9'), { now: one }, true],
+    ['by an external IP to another endpoint ends', flow('192.0.2.1', 53, '10.0.0.9'), { now: one }, true],
+    [
+      'by the node port to another endpoint ends',
+      flow('192.168.0.1', 30_053, '10.0.0.9'),
+      { now: one },
+      true,
+    ],
+    ['by the node port to an endpoint lives', flow('192.168.0.1', 30_053, '10.0.0.1'), { now: one }, false],
+    ['that knocked at the cluster IP ends', flow('10.96.0.1', 53, '10.96.0.1', 53), { now: one }, true],
+    ['that knocked at an external IP ends', flow('192.0.2.1', 53, '192.0.2.1', 53), { now: one }, true],
+    [
+      'that knocked at the node port ends',
+      flow('192.168.0.1', 30_053, '192.168.0.1', 30_053),
+      { now: one },
+      true,
+    ],
+    [
+      'that passes through to the same port elsewhere lives',
+      flow('192.168.0.9', 30_053, '192.168.0.9', 30_053, '192.168.0.1'),
+      { now: one },
+      false,
+    ],
+    ['to no service lives', flow('8.8.8.8', 53, '8.8.8.8', 53), { now: one }, false],
+    [
+      'to an endpoint that ends but serves lives',
+      flow('10.96.0.1', 53, '10.0.0.2'),
+      { now: dns(['10.0.0.1'], { lingering: [endpoint('10.0.0.2')] }) },
+      false,
+    ],
+    ['to the last endpoint ends with it', flow('10.96.0.1', 53, '10.0.0.1'), { now: none }, true],
+    ['that knocks where nobody serves lives', flow('10.96.0.1', 53, '10.96.0.1', 53), { now: none }, false],
+    ['of a service that is gone ends', flow('10.96.0.1', 53, '10.0.0.1'), { gone: one }, true],
+    ['of a node port that is gone ends', flow('192.168.0.1', 30_053, '10.0.0.1'), { gone: one }, true],
+    [
+      'to the port of a service that is gone, but not by its rules, lives',
+      flow('192.168.0.1', 30_053, '10.0.0.7'),
+      { gone: one },
+      false,
+    ],
+    [
+      'of an address that came to another service ends',
+      flow('192.0.2.1', 53, '10.0.0.1'),
+      { gone: one, now: { ...dns(['10.0.0.2'], ways), clusterIp: '10.96.0.2' } },
+      true,
+    ],
+  ])('%s', (_, found, { now, gone }, isStale) => {
+    const named = staleAmong([found], now ? [now] : [], gone ? [gone] : []);
+    expect(named).toHaveLength(isStale ? 1 : 0);
+    if (isStale) expect(named[0]).toMatchObject({ originalSource: '10.1.1.1', originalSourcePort: 4000 });
+  });
+});
+
+describe('flows are looked at', () => {
+  it.each<[string, ServicePort | undefined, ServicePort | undefined, boolean]>([
+    ['when a service comes', undefined, dns(['10.0.0.1']), true],
+    ['when a service goes', dns(['10.0.0.1']), undefined, true],
+    ['when an endpoint goes', dns(['10.0.0.1', '10.0.0.2']), dns(['10.0.0.1']), true],
+    ['when the first endpoint comes', dns([]), dns(['10.0.0.1']), true],
+    ['when a node port comes', dns(['10.0.0.1']), dns(['10.0.0.1'], ways), true],
+    [
+      'when an address becomes another',
+      dns(['10.0.0.1'], ways),
+      dns(['10.0.0.1'], { ...ways, externalIps: ['192.0.2.2'] }),
+      true,
+    ],
+    ['but not when an endpoint joins', dns(['10.0.0.1']), dns(['10.0.0.1', '10.0.0.2']), false],
+    [
+      'but not when one ends and still serves',
+      dns(['10.0.0.1', '10.0.0.2']),
+      dns(['10.0.0.1'], { lingering: [endpoint('10.0.0.2')] }),
+      false,
+    ],
+  ])('%s', (_, before, now, expected) => {
+    expect(mayLeaveStale(before, now)).toBe(expected);
+  });
+
+  it('by every way in', () => {
+    expect(flowsTo([dns([], ways)])).toEqual([
+      { family: 'inet', protocol: 'udp', originalDestination: '10.96.0.1', originalDestinationPort: 53 },
+      { family: 'inet', protocol: 'udp', originalDestination: '192.0.2.1', originalDestinationPort: 53 },
+      { family: 'inet', protocol: 'udp', originalDestinationPort: 30_053 },
+    ]);
   });
 });

@@ -8,6 +8,20 @@ import { StaticInformers } from '../../support/staticInformers.js';
 
 const node = { metadata: { name: 'n1', uid: 'u', resourceVersion: '1', creationTimestamp: '' } };
 
+it('waits for what is needed of its Node, and says so', async () => {
+  const said: string[] = [];
+  const log: Log = { ...silentLog, info: (text: string) => void said.push(text) };
+  const informers = new StaticInformers();
+  informers.of(NODES).set({ ...node, spec: {} } as never);
+  const finding = findNode(
+    { informers, nodeName: 'n1', log },
+    { until: ({ spec }) => (spec.podCIDRs ?? []).length > 0, waitMs: 300_000 },
+  );
+  await expect.poll(() => said).toEqual([expect.stringMatching(/no range of pods yet.* 300 s/)]);
+  informers.of(NODES).set({ ...node, spec: { podCIDRs: ['10.244.3.0/24'] } } as never);
+  expect((await finding)?.spec.podCIDRs).toEqual(['10.244.3.0/24']);
+});
+
 it('says that it waits for its Node, and goes on when that is there', async () => {
   const said: string[] = [];
   const log: Log = { ...silentLog, info: (text: string) => void said.push(text) };

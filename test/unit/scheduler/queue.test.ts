@@ -79,6 +79,29 @@ describe('an unschedulable pod', () => {
     queue.take();
     queue.unschedulable(key, new Set(plugins));
   };
+  it('hears what happened while others were asked about it, as far as it can help', () => {
+    for (const [key, happens, isBack] of [
+      ['helped', 'pod removed', true],
+      ['other', 'node labels', false],
+      ['hopeless', 'pod removed', false],
+    ] as const) {
+      add(key);
+      expect(queue.take()).toBe(key);
+      queue.listen(key);
+      queue.wake({ kind: happens });
+      queue.unschedulable(key, new Set(['Fit']));
+      expect([key, drain()]).toEqual([key, isBack ? [key] : []]);
+      queue.remove(key);
+    }
+  });
+  it('is tried again when it changed itself while others were asked about it', () => {
+    add('changed');
+    queue.take();
+    queue.listen('changed');
+    add('changed');
+    queue.unschedulable('changed', new Set(['Fit']));
+    expect(drain()).toEqual(['changed']);
+  });
   it('is woken only by what can help it', () => {
     refuse('fit', 'Fit');
     refuse('taint', 'Taint');

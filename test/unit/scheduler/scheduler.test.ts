@@ -197,6 +197,27 @@ it('a preemptor is looked at again only when its last victim is gone', async () 
   expect(tries()).toBe(1);
 });
 
+it.each([
+  ['is deleted', (vip: ReturnType<typeof makePod>) => informers.of(PODS).remove(`ns/${vip.metadata.name}`)],
+  [
+    'is being deleted',
+    (vip: ReturnType<typeof makePod>) =>
+      see({ ...vip, metadata: { ...vip.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } }),
+  ],
+])('the place kept for a pod that %s is free for the next one at once', async (_, end) => {
+  informers.of(NODES).set(makeNode('n1', { allocatable: { cpu: '2' } }));
+  // Promised a place that it cannot take as things are.
+  const wish = { priority: 1000, nodeSelector: { disk: 'fast' } };
+  const vip = { ...requesting('vip', { cpu: '2' }, wish), status: { nominatedNodeName: 'n1' } };
+  see(vip);
+  see(requesting('p', { cpu: '2' }));
+  start();
+  await until(() => expect(events.filter((event) => event.includes('FailedScheduling'))).toHaveLength(2));
+  expect(bindings()).toEqual([]);
+  end(vip);
+  await until(() => expect(bindings()).toEqual(['ns/p -> n1']));
+});
+
 it('a preemptor whose victims take their time says which node it waits for', async () => {
   informers.of(NODES).set(makeNode('n1', { allocatable: { cpu: '2' } }));
   see(requesting('victim', { cpu: '2' }, { nodeName: 'n1' }));

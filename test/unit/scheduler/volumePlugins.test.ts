@@ -74,7 +74,10 @@ function catalogOf(claims: Claim[], volumes: Volume[], limit?: number): Catalog 
     ...emptyCatalog,
     claim: (_, name) => claims.find(({ metadata }) => metadata.name === name),
     volume: (name) => volumes.find(({ metadata }) => metadata.name === name),
-    volumesOfClass: (name) => volumes.filter(({ spec }) => spec.storageClassName === name),
+    volumesOfClass: (name) =>
+      volumes.filter(({ spec }) => spec.claimRef === undefined && spec.storageClassName === name),
+    volumesFor: (namespace, name) =>
+      volumes.filter(({ spec }) => spec.claimRef?.name === name && spec.claimRef.namespace === namespace),
     storageClass: (name) => classes[name] as never,
     csiNode: () =>
       (limit === undefined

@@ -6,7 +6,13 @@ import { describe, expect, it, test } from 'vitest';
 import { longUsage, PROOFS, parseLongArguments, vitestCall } from '../../../scripts/lib/proofs.mjs';
 
 /** Variables that tests read for another reason than their length. */
-const NOT_LONG = ['TRELLIS_FUZZ_SEED', 'TRELLIS_TEST_KUBECONFIG', 'TRELLIS_KUBECTLS'];
+const NOT_LONG = [
+  'TRELLIS_CHAOS_SEED',
+  'TRELLIS_FUZZ_SEED',
+  'TRELLIS_KUBECTLS',
+  'TRELLIS_POLICY_SEED',
+  'TRELLIS_TEST_KUBECONFIG',
+];
 /** Of the tests' own machinery. */
 const MACHINERY = [
   'TRELLIS_LEAKS',

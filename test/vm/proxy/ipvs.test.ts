@@ -24,7 +24,7 @@ import { until } from '../../support/until.js';
 // The machine is emulated, on a host that may be busy.
 vi.setConfig({ testTimeout: process.env['TRELLIS_PROOF'] === 'long' ? 1_800_000 : 180_000 });
 
-const { lab, bare, closing } = proxyLab();
+const { lab, bare, serve: answer, closing } = proxyLab();
 const { serve, ask, download } = traffic();
 const closers: (() => void)[] = [];
 afterEach(() => {
@@ -94,6 +94,81 @@ describeWith(
       expect(await node.run('ipset', 'list', '-n')).toBe('');
     });
 
+    it('go on to the node on its own address, and to its health check on that of a load balancer', async () => {
+      const { node, outside, mode } = await start();
+      await answer(node, 'node');
+      const balancer = '198.51.100.7';
+      const more = { externalIps: [NODE], loadBalancerIps: [balancer], healthCheckNodePort: 8080 };
+      await mode.sync(web(['10.244.0.2'], { ...more, healthCheckNodePort: 8081 }));
+      expect(await get(outside, NODE)).toBe('one');
+      expect(await get(outside, `${NODE}:30080`)).toBe('one');
+      expect(await get(outside, `${NODE}:8080`)).toBe('node');
+      await expect(get(outside, `${balancer}:8080`)).rejects.toThrow(/refused/);
+      await mode.sync(web(['10.244.0.2'], more));
+      expect(await get(outside, `${balancer}:8080`)).toBe('node');
+      // An address that the node gets later is no longer the device's.
+      await node.run('ip', 'address', 'add', `${balancer}/32`, 'dev', 'lo');
+      mode.forget();
+      await mode.sync(web(['10.244.0.2'], { ...more, healthCheckNodePort: 8081 }));
+      expect(await get(outside, balancer)).toBe('one');
+      expect(await get(outside, `${balancer}:8080`)).toBe('node');
+    });
+
+    it('find their way after a kube-proxy, and after somebody has spoiled a part of it', async () => {
+      const { node, outside, mode } = await start();
+      for (const command of [
+        'ipset create KUBE-CLUSTER-IP hash:ip,port family inet hashsize 1024 maxelem 65536',
+        'ipset create KUBE-NODE-PORT-TCP bitmap:port range 0-65535',
+        'ipset create KUBE-IPVS-IPS hash:ip family inet hashsize 1024 maxelem 65536',
+        'iptables-legacy -t nat -N KUBE-SERVICES',
+        'iptables-legacy -t nat -A KUBE-SERVICES -m set --match-set KUBE-CLUSTER-IP dst,dst -j RETURN',
+        'iptables-legacy -t nat -A PREROUTING -j KUBE-SERVICES',
+      ])
+        await node.run(...(command.split(' ') as [string]));
+      const state = web(['10.244.0.2'], { externalIps: ['192.0.2.7'] });
+      await mode.sync(state);
+      const written = await contents(node);
+      const serves = async () => {
+        expect(await contents(node)).toEqual(written);
+        expect(await mode.check?.()).toBe(true);
+        expect(await get(node, CLUSTER_IP)).toBe('one');
+      };
+      await serves();
+      expect(await get(outside, '192.0.2.7')).toBe('one');
+      for (const spoil of [
+        'iptables-legacy -t nat -F',
+        'iptables-legacy -t filter -F KUBE-IPVS-FILTER',
+        'iptables-legacy -t mangle -R KUBE-IPVS-OUT-FILTER 2 -j DROP',
+        `ip address delete ${CLUSTER_IP}/32 dev kube-ipvs0`,
+        `ipvsadm -E -t ${CLUSTER_IP}:80 -s lc`,
+        `ipvsadm -e -t ${CLUSTER_IP}:80 -r 10.244.0.2:8080 -m -w 7`,
+        `ipset del KUBE-CLUSTER-IP ${CLUSTER_IP},tcp:80; ipset add KUBE-CLUSTER-IP 10.96.0.99,tcp:80`,
+      ]) {
+        await node.run('sh', '-c', spoil);
+        expect([spoil, await mode.check?.()]).toEqual([spoil, false]);
+        mode.forget();
+        await mode.sync(state);
+        await serves();
+      }
+    });
+
+    it('of one client are shared out by mh, and forgotten when it was told', async () => {
+      const { node, open, pods } = await place(bare);
+      const [pod, from] = pods;
+      if (pod === undefined || from === undefined) throw new Error('no pods');
+      await pod.run('ip', 'address', 'add', '10.244.0.4/24', 'dev', 'eth0');
+      await serve(pod);
+      const mode = await open({ scheduler: 'mh', timeouts: { tcp: 77 } });
+      closers.push(() => mode.close());
+      const both = ['10.244.0.2', '10.244.0.4'].map((ip) => endpoint(ip));
+      await mode.sync(stateOf(servicePort(10, { clusterIp: CLUSTER_IP, endpoints: both })));
+      const { answers: seen, failed } = await ask(from, CLUSTER_IP, 80, 40);
+      expect([Object.keys(seen).length, failed]).toEqual([2, 0]);
+      expect(await mode.check?.()).toBe(true);
+      expect(await node.run('ipvsadm', '-L', '--timeout')).toContain('77 120 300');
+      expect(await node.run('cat', '/proc/sys/net/ipv4/vs/conn_reuse_mode')).toBe('1\n');
+    });
+
     it('stay with one endpoint where the service asks for it', async () => {
       const { outside, mode } = await start();
       await mode.sync(web(['10.244.0.2', '10.244.0.3'], { affinitySeconds: 60 }));
@@ -107,9 +182,15 @@ describeWith(
       await node.run('ip', 'address', 'add', '10.200.0.1/32', 'dev', 'lo');
       for (const address of ['10.200.0.1', NODE])
         await node.run('ipvsadm', '-A', '-t', `${address}:81`, '-s', 'rr');
+      await node.run('ipvsadm', '-a', '-t', '10.200.0.1:81', '-r', '10.201.0.1:81', '-m', '-w', '0');
+      // Without evidence of this mode a director is left alone.
+      await mode.cleanUp();
+      expect(await node.run('ipvsadm', '-Sn')).toContain(`-A -t ${NODE}:81`);
       await mode.sync(web(['10.244.0.2']));
+      await mode.check?.();
       const servers = await node.run('ipvsadm', '-Sn');
       expect(servers).toContain('-A -t 10.200.0.1:81');
+      expect(servers).toContain('-r 10.201.0.1:81');
       // One on an address of the node that is nobody's by the configuration is taken for left over.
       expect(servers).not.toContain(`-A -t ${NODE}:81`);
       const arp = ['arp_ignore', 'arp_announce'].map((name) => `/proc/sys/net/ipv4/conf/all/${name}`);

@@ -7,10 +7,12 @@ import type { KubeObject, Stored } from '../../../../src/api/object.js';
 import { NODES, PODS, type ResourceType } from '../../../../src/api/resources.js';
 import { ApiError } from '../../../../src/api/status.js';
 import type { Client } from '../../../../src/client/client.js';
+import { makeEventRecorder } from '../../../../src/client/eventRecorder.js';
 import { openInformers } from '../../../../src/client/sharedInformers.js';
 import type { Transport } from '../../../../src/client/transport.js';
 import { openClient } from '../../../../src/client/typedClient.js';
 import { runControllers } from '../../../../src/controllers/run.js';
+import { runScheduler } from '../../../../src/scheduler/scheduler.js';
 import {
   accountUser,
   type SecuredApiServer,
@@ -28,6 +30,8 @@ export interface World {
   /** Names of pods that were ever created, in order. */
   readonly made: string[];
   fate: Fate;
+  /** The address that a pod gets, if any. */
+  address?: (pod: Pod) => string;
   /** What the metrics API says that each container of a pod uses. */
   cpu: (pod: string) => string;
   /** Lets a node say that it is ready. */
@@ -38,12 +42,21 @@ export interface World {
   close(): Promise<void>;
 }
 
-export async function openWorld(nodes: readonly string[]): Promise<World> {
+export interface WorldOptions {
+  /** What lies between the controllers and the server. */
+  through?(transport: Transport): Transport;
+  /** Whether a scheduler, behind the same, binds the pods; otherwise they are bound by play. */
+  readonly schedules?: boolean;
+}
+
+export async function openWorld(nodes: readonly string[], options: WorldOptions = {}): Promise<World> {
   const api = await startSecuredApiServer();
   const { client } = api;
   const played = { cpu: (pod: string) => world.cpu(pod) };
   const refused: string[] = [];
-  let controllers = startControllers(api, played, refused);
+  const begin = () => startControllers(api, { ...played, ...options }, refused);
+  let controllers = begin();
+  const endScheduler = options.schedules === true ? startScheduler(api, options) : async () => {};
   for (const name of nodes) {
     await client.of(NODES).create({ metadata: { name }, status: { allocatable: { pods: '110' } } });
     await ready(client, name);
@@ -61,36 +74,40 @@ export async function openWorld(nodes: readonly string[]): Promise<World> {
     ready: (node) => ready(client, node),
     async restart() {
       await controllers();
-      controllers = startControllers(api, played, refused);
+      controllers = begin();
     },
     all: async (type) => (await client.of(type).list({ namespace: 'default' })).items,
     async close() {
       playing.abort();
       await rounds;
       await controllers();
+      await endScheduler();
       informers.stop();
       await api.close();
       if (refused.length > 0) throw new Error(`controllers lack rights:\n${refused.join('\n')}`);
     },
   };
   pods.on({ added: ({ metadata }) => void made.push(metadata.name) });
-  const rounds = play({ world, pods: () => pods.list(), nodes, signal: playing.signal });
+  const binds = options.schedules !== true;
+  const rounds = play({ world, binds, pods: () => pods.list(), nodes, signal: playing.signal });
   return world;
 }
 
 function startControllers(
   api: SecuredApiServer,
-  metrics: Pick<World, 'cpu'>,
+  metrics: Pick<World, 'cpu'> & WorldOptions,
   refused: string[],
 ): () => Promise<void> {
-  const own = api.as({ name: 'system:kube-controller-manager', groups: ['system:authenticated'] });
+  const { through = (transport) => transport } = metrics;
+  const manager = { name: 'system:kube-controller-manager', groups: ['system:authenticated'] };
+  const own = openClient(through(api.server.inProcess(manager)), SILENCE);
   const client = withMetrics(own, metrics);
   const informers = openInformers(client);
   const ending = new AbortController();
   const ended = runControllers({
     ...{ client, informers, log: silentLog, signal: ending.signal, rootCa: 'PEM' },
     clientFor: (account) => {
-      const transport = noting403(api.server.inProcess(accountUser(account)), refused);
+      const transport = through(noting403(api.server.inProcess(accountUser(account)), refused));
       return withMetrics(openClient(transport), metrics);
     },
     nodeMonitorGracePeriodMs: 600_000,
@@ -101,6 +118,25 @@ function startControllers(
   return async () => {
     ending.abort();
     await ended;
+    informers.stop();
+    client.close();
+  };
+}
+
+/** Also one that says nothing for so long is found soon: the server's bookmarks come every minute. */
+const SILENCE = { watchSilenceMs: 2_000 };
+
+function startScheduler(api: SecuredApiServer, { through = (transport) => transport }: WorldOptions) {
+  const user = { name: 'system:kube-scheduler', groups: ['system:authenticated'] };
+  const client = openClient(through(api.server.inProcess(user)), SILENCE);
+  const informers = openInformers(client);
+  const recorder = makeEventRecorder(client, { component: 'default-scheduler' });
+  const stop = new AbortController();
+  const running = runScheduler({ client, informers, log: silentLog, recorder, signal: stop.signal });
+  return async () => {
+    stop.abort();
+    await running;
+    await recorder.flush();
     informers.stop();
     client.close();
   };
@@ -156,14 +192,16 @@ interface Play {
   readonly world: World;
   readonly nodes: readonly string[];
   readonly signal: AbortSignal;
+  readonly binds: boolean;
   pods(): readonly Pod[];
 }
 
-async function play({ world, pods, nodes, signal }: Play): Promise<void> {
+async function play({ world, binds, pods, nodes, signal }: Play): Promise<void> {
   while (!signal.aborted) {
     for (const pod of pods()) {
       try {
-        await step(world, nodes, pod);
+        if (binds || pod.spec.nodeName || pod.metadata.deletionTimestamp !== undefined)
+          await step(world, nodes, pod);
       } catch (error) {
         // Someone else was faster; the next round sees what they did.
         if (!ApiError.is(error, 'Conflict', 'NotFound', 'Invalid')) throw error;
@@ -173,7 +211,7 @@ async function play({ world, pods, nodes, signal }: Play): Promise<void> {
   }
 }
 
-async function step({ client, fate }: World, nodes: readonly string[], pod: Pod): Promise<void> {
+async function step({ client, fate, address }: World, nodes: readonly string[], pod: Pod): Promise<void> {
   const { metadata, spec, status } = pod;
   const pods = client.of(PODS);
   const finished = status?.phase === 'Succeeded' || status?.phase === 'Failed';
@@ -193,6 +231,7 @@ async function step({ client, fate }: World, nodes: readonly string[], pod: Pod)
   if (next === 'ready' && status?.phase !== 'Running')
     await setPhase(client, pod, {
       phase: 'Running',
+      ...(address === undefined ? {} : { podIP: address(pod), podIPs: [{ ip: address(pod) }] }),
       startTime: '2020-01-01T00:00:00Z',
       conditions: [{ type: 'Ready', status: 'True', lastTransitionTime: stamp }],
     });

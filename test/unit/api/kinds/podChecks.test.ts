@@ -212,7 +212,7 @@ describe('a pod is refused with', () => {
         hostNetwork: true,
         containers: [{ name: 'c', image: 'i', ports: [{ containerPort: 80, hostPort: 81 }] }],
       }),
-      'spec.containers[0].ports[0].containerPort: Invalid value: 80: must match `hostPort` when `hostNetwork` is true',
+      'spec.containers[0].ports[0].hostPort: Invalid value: 81: must match `containerPort` when `hostNetwork` is true',
     ],
     [
       'a variable of a field that is none',
@@ -308,7 +308,7 @@ it('takes a pod that uses all of it well', () => {
     dnsPolicy: 'None',
     dnsConfig: {
       nameservers: ['10.0.0.1'],
-      searches: ['ns.svc.cluster.local', '.'],
+      searches: ['ns.svc.cluster.local', '.', '_sip._tcp.a_b.local.'],
       options: [{ name: 'ndots' }],
     },
     securityContext: {

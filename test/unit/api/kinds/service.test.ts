@@ -30,6 +30,10 @@ describe('checks', () => {
     ['a headless one without ports', { metadata, spec: { clusterIP: 'None' } }],
     ['a name for another', { metadata, spec: { type: 'ExternalName', externalName: 'example.com' } }],
     ['a port by name', service({ ports: [{ port: 80, targetPort: 'http' }] })],
+    [
+      'source ranges, also with blanks around',
+      service({ type: 'LoadBalancer', loadBalancerSourceRanges: [' 10.0.0.0/8 ', 'FD00:0::/8'] }),
+    ],
   ])('pass %s', (_, body) => {
     expect(faultsOf(serviceKind, body)).toEqual([]);
   });
@@ -55,6 +59,24 @@ describe('checks', () => {
       'a node port without the type',
       service({ ports: [{ port: 80, nodePort: 30000 }] }),
       "spec.ports[0].nodePort: Forbidden: may not be used when `type` is 'ClusterIP'",
+    ],
+    ...(
+      [
+        ['010.0.0.0/8', 'must not have leading 0s in IP or prefix length'],
+        ['10.0.0.0/08', 'must not have leading 0s in IP or prefix length'],
+        ['10.0.0.1/8', 'must not have bits set beyond the prefix length'],
+        ['::ffff:10.0.0.0/104', 'must not have an IPv4-mapped IPv6 address'],
+        ['10.0.0.0', 'must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)'],
+      ] as const
+    ).map(([range, why]): [string, object, string] => [
+      `the source range ${range}`,
+      service({ type: 'LoadBalancer', loadBalancerSourceRanges: [range] }),
+      `spec.LoadBalancerSourceRanges[0]: Invalid value: "${range}": ${why}`,
+    ]),
+    [
+      'source ranges without a load balancer',
+      service({ loadBalancerSourceRanges: ['10.0.0.0/8'] }),
+      "spec.LoadBalancerSourceRanges: Forbidden: may only be used when `type` is 'LoadBalancer'",
     ],
     [
       'an unknown type',

@@ -39,6 +39,9 @@ export function update<T extends KubeObject>(
 ): Draft<T> {
   const old = create(kind, before);
   const { object } = decodeObject(kind, after);
+  // As the apiserver does: an update of the whole leaves the status alone.
+  if (subresource === '' && kind.hasStatus)
+    Object.assign(object, { status: (old as { readonly status?: unknown }).status });
   kind.defaults?.(object);
   kind.prepareForUpdate?.(object, old as T, { ...write, subresource });
   return object;

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { controllerRevisionKind } from '../../../../src/api/kinds/controllerRevision.js';
 import { daemonSetKind } from '../../../../src/api/kinds/daemonSet.js';
 import { deploymentKind } from '../../../../src/api/kinds/deployment.js';
+import { podKind } from '../../../../src/api/kinds/pod.js';
 import { replicaSetKind } from '../../../../src/api/kinds/replicaSet.js';
 import { replicationControllerKind } from '../../../../src/api/kinds/replicationController.js';
 import { statefulSetKind } from '../../../../src/api/kinds/statefulSet.js';
@@ -38,6 +39,28 @@ it('gets the defaults of Kubernetes', () => {
   expect(create(deploymentKind, workload({ strategy: { type: 'Recreate' } })).spec?.strategy).toEqual({
     type: 'Recreate',
   });
+});
+
+it('leaves to its pods what is theirs alone', () => {
+  const ports = [{ containerPort: 80 }];
+  const container = { name: 'c', image: 'i', ports, resources: { limits: { cpu: '1' } } };
+  const spec = { hostNetwork: true, terminationGracePeriodSeconds: -1, containers: [container] };
+  const labels = { app: 'web' };
+  const template = { metadata: { labels }, spec };
+  const body = {
+    metadata: { name: 'w', namespace: 'd' },
+    spec: { selector: { matchLabels: labels }, template },
+  };
+  const made = create(deploymentKind, body).spec?.template?.spec;
+  expect(made).not.toHaveProperty('enableServiceLinks');
+  expect(made?.terminationGracePeriodSeconds).toBe(-1);
+  expect(made?.containers[0]?.resources).toEqual({ limits: { cpu: '1' } });
+  expect(made?.containers[0]?.ports).toEqual([{ containerPort: 80, protocol: 'TCP' }]);
+  expect(faultsOf(deploymentKind, body)).toEqual([]);
+  const pod = create(podKind, { metadata: { name: 'p', namespace: 'd' }, spec }).spec;
+  expect(pod).toMatchObject({ enableServiceLinks: true, terminationGracePeriodSeconds: 1 });
+  expect(pod?.containers[0]?.resources?.requests).toEqual({ cpu: '1' });
+  expect(pod?.containers[0]?.ports?.[0]?.hostPort).toBe(80);
 });
 
 describe('checks', () => {

@@ -1,6 +1,9 @@
 // JSON patch: the operations of RFC 6902 and what is refused.
 import { describe, expect, it } from 'vitest';
-import { applyJsonPatch } from '../../../../src/api/patch/json.js';
+import { applyJsonPatch as jsonPatchSteps } from '../../../../src/api/patch/json.js';
+import { atOnce } from '../../../../src/api/steps.js';
+
+const applyJsonPatch = (from: unknown, patch: unknown) => atOnce(jsonPatchSteps(from, patch));
 
 const document = () => ({ a: { b: [1, 2, 3] }, 'x/y': 1, 'm~n': 2 });
 
@@ -18,6 +21,19 @@ describe('operations', () => {
     ['move', [{ op: 'move', from: '/m~0n', path: '/a/c' }], { a: { b: [1, 2, 3], c: 2 }, 'x/y': 1 }],
     ['copy', [{ op: 'copy', from: '/a/b', path: '/d' }], { ...document(), d: [1, 2, 3] }],
     ['test that holds', [{ op: 'test', path: '/a', value: { b: [1, 2, 3] } }], document()],
+    [
+      'add before the end, counted from it',
+      [{ op: 'add', path: '/a/b/-2', value: 9 }],
+      { ...document(), a: { b: [1, 2, 9, 3] } },
+    ],
+    ['remove the last', [{ op: 'remove', path: '/a/b/-1' }], { ...document(), a: { b: [1, 2] } }],
+    [
+      'replace the last',
+      [{ op: 'replace', path: '/a/b/-1', value: 9 }],
+      { ...document(), a: { b: [1, 2, 9] } },
+    ],
+    ['replace of what is not there', [{ op: 'replace', path: '/c', value: 1 }], { ...document(), c: 1 }],
+    ['test that nothing is there', [{ op: 'test', path: '/a/c', value: null }], document()],
     ['replace of the whole', [{ op: 'replace', path: '', value: { z: 1 } }], { z: 1 }],
   ])('%s', (_, patch, expected) => {
     const before = document();
@@ -41,9 +57,10 @@ describe('refusals', () => {
     ['a path that is no pointer', [{ op: 'remove', path: 'a' }], 400],
     ['a missing value', [{ op: 'add', path: '/a' }], 400],
     ['removing what is not there', [{ op: 'remove', path: '/nope' }], 422],
-    ['replacing what is not there', [{ op: 'replace', path: '/nope', value: 1 }], 422],
+    ['testing for null what is there', [{ op: 'test', path: '/x~1y', value: null }], 422],
+    ['testing for null behind what is not there', [{ op: 'test', path: '/nope/c', value: null }], 422],
     ['an index past the end', [{ op: 'add', path: '/a/b/7', value: 1 }], 422],
-    ['an index with a leading zero', [{ op: 'remove', path: '/a/b/01' }], 422],
+    ['an index before the first', [{ op: 'remove', path: '/a/b/-4' }], 422],
     ['a way through a number', [{ op: 'add', path: '/a/b/0/c', value: 1 }], 422],
     ['a test that fails', [{ op: 'test', path: '/a', value: 1 }], 422],
     ['a move below itself', [{ op: 'move', from: '/a', path: '/a/b/0' }], 422],
@@ -58,5 +75,19 @@ describe('refusals', () => {
     ],
   ])('%s', (_, patch, code) => {
     expect(() => applyJsonPatch(document(), patch)).toThrow(expect.objectContaining({ code }));
+  });
+});
+
+describe('steps', () => {
+  const stepsOf = (from: unknown, patch: unknown) => [...jsonPatchSteps(from, patch)].length;
+  const few = [{ op: 'add', path: '/l/0', value: 1 }];
+
+  it.each([
+    ['moves of a long list', Array(500).fill({ op: 'add', path: '/l/0', value: 1 })],
+    ['moves out of a long list', Array(500).fill({ op: 'move', from: '/l/0', path: '/x' })],
+    ['large copies', Array.from({ length: 20 }, (_, i) => ({ op: 'copy', from: '/l', path: `/c${i}` }))],
+  ])('end between %s', (_, patch) => {
+    const long = { l: Array(20_000).fill('v') };
+    expect(stepsOf(long, patch)).toBeGreaterThanOrEqual(stepsOf(long, few) + 5);
   });
 });

@@ -3,9 +3,10 @@ import { describe, expect, it } from 'vitest';
 import { schemas } from '../../../../src/api/gen/schemas.js';
 import { mergedLists } from '../../../../src/api/patch/mergeKeys.js';
 import { applyPatch } from '../../../../src/api/patch/patch.js';
+import { atOnce } from '../../../../src/api/steps.js';
 
 const strategic = (model: string, document: object, patch: unknown) =>
-  applyPatch({ type: 'strategic', model, document, patch });
+  atOnce(applyPatch({ type: 'strategic', model, document, patch }));
 
 const deployment = (podSpec: object) => ({ spec: { replicas: 1, template: { spec: podSpec } } });
 
@@ -206,7 +207,7 @@ it('names only lists that the schemas have', () => {
 it('merges by RFC 7386', () => {
   const document = { a: { b: 1, c: 2 }, l: [1] };
   const patch = { a: { b: null, d: { e: null, f: 1 } }, l: [2] };
-  expect(applyPatch({ type: 'merge', model: 'V1Pod', document, patch })).toEqual({
+  expect(atOnce(applyPatch({ type: 'merge', model: 'V1Pod', document, patch }))).toEqual({
     a: { c: 2, d: { f: 1 } },
     l: [2],
   });

@@ -96,6 +96,11 @@ describe('NodeRestriction, for the kubelet of n1', () => {
     old: { metadata: { name: 'x' }, status: {} } as DraftObject,
   });
   const bound = { subresource: 'token', name: 'default' };
+  const network = { subresource: 'token', namespace: 'kube-system', name: 'node-network' };
+  const ofNode = (name: string, ...audiences: readonly string[]) =>
+    ({
+      spec: { boundObjectRef: { apiVersion: 'v1', kind: 'Node', name }, audiences },
+    }) as unknown as DraftObject;
   type Case = [string, AdmissionRequest, string | undefined];
   const cases: readonly Case[] = [
     [
@@ -371,6 +376,31 @@ describe('NodeRestriction, for the kubelet of n1', () => {
     [
       'not for nothing',
       request(SERVICE_ACCOUNTS, { ...bound, object: {} }),
+      'node requested token not bound to a pod',
+    ],
+    [
+      'asks a token for the other parts of its node',
+      request(SERVICE_ACCOUNTS, { ...network, object: ofNode('n1') }),
+      undefined,
+    ],
+    [
+      'not for those of another node',
+      request(SERVICE_ACCOUNTS, { ...network, object: ofNode('n2') }),
+      'node requested token bound to another node',
+    ],
+    [
+      'not for another server',
+      request(SERVICE_ACCOUNTS, { ...network, object: ofNode('n1', 'vault') }),
+      'node requested token for an audience of its own choice',
+    ],
+    [
+      'not bound to its node for another account',
+      request(SERVICE_ACCOUNTS, { ...network, name: 'default', object: ofNode('n1') }),
+      'node requested token not bound to a pod',
+    ],
+    [
+      'not for an account of that name elsewhere',
+      request(SERVICE_ACCOUNTS, { ...network, namespace: 'live', object: ofNode('n1') }),
       'node requested token not bound to a pod',
     ],
   ];

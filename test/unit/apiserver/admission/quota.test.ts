@@ -14,6 +14,7 @@ import {
 } from '../../../../src/api/resources.js';
 import { conflict, statusError } from '../../../../src/api/status.js';
 import { makeLedger, type Quota, type QuotaBook } from '../../../../src/apiserver/admission/quota/ledger.js';
+import { LEDGER } from '../../../../src/apiserver/admission/quota/recounts.js';
 
 const container = (requests: Record<string, string>, limits = {}) => ({
   name: 'c',
@@ -148,6 +149,7 @@ class FakeBook implements QuotaBook {
   interfere = 0;
   writes = 0;
   version = 1;
+  manager = 'controller';
   constructor(
     readonly hard: Record<string, string>,
     public used: Record<string, string>,
@@ -155,13 +157,22 @@ class FakeBook implements QuotaBook {
   ) {}
   get quota(): Quota {
     return {
-      metadata: { name: this.name, namespace: 'ns', uid: this.name, resourceVersion: String(this.version) },
+      metadata: {
+        ...{ name: this.name, namespace: 'ns', uid: this.name, resourceVersion: String(this.version) },
+        managedFields: [{ manager: this.manager, fieldsV1: { 'f:status': { 'f:used': { 'f:pods': {} } } } }],
+      },
       spec: { hard: this.hard },
       status: { hard: this.hard, used: { ...this.used } },
     } as never;
   }
   async read() {
     return [this.quota];
+  }
+  /** What the controller does. */
+  count(used: Record<string, string>) {
+    this.used = used;
+    this.version += 1;
+    this.manager = 'controller';
   }
   async write(quota: Quota) {
     await null;
@@ -173,6 +184,7 @@ class FakeBook implements QuotaBook {
       throw conflict({ group: '', resource: 'resourcequotas' }, 'q', 'changed');
     this.version += 1;
     this.writes += 1;
+    this.manager = LEDGER;
     this.used = { ...(quota.status?.used as Record<string, string>) };
     return this.quota;
   }
@@ -212,10 +224,26 @@ describe('the ledger', () => {
   it('takes nothing back after somebody has counted again', async () => {
     const book = new FakeBook({ pods: '2' }, { pods: '0' });
     const undo = await makeLedger(book).reserve('ns', one, refuse);
-    book.used = { pods: '1' };
-    book.version += 1;
+    book.count({ pods: '1' });
     await undo();
     expect(book.used).toEqual({ pods: '1' });
+  });
+  it('takes back all of many failed writes at once', async () => {
+    const book = new FakeBook({ pods: '50' }, { pods: '1' });
+    const ledger = makeLedger(book);
+    const fail = async () => (await ledger.reserve('ns', one, refuse))();
+    await Promise.all(Array.from({ length: 25 }, fail));
+    expect(book.used).toEqual({ pods: '1' });
+  });
+  it('takes back all of what failed on two servers, whose ledgers write between each other', async () => {
+    const book = new FakeBook({ pods: '100' }, { pods: '0' });
+    const ledgers = [makeLedger(book), makeLedger(book)];
+    const write = async (at: number) => {
+      const undo = await ledgers[at % 2]?.reserve('ns', one, refuse);
+      if (at % 4 > 1) await undo?.();
+    };
+    await Promise.all(Array.from({ length: 40 }, (_, at) => write(at)));
+    expect(book.used).toEqual({ pods: '20' });
   });
   it('takes from all quotas or from none', async () => {
     const books = [

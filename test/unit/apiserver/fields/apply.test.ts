@@ -2,9 +2,13 @@
 import { describe, expect, test } from 'vitest';
 import type { KubeObject } from '../../../../src/api/object.js';
 import { ApiError } from '../../../../src/api/status.js';
-import { applyConfiguration } from '../../../../src/apiserver/fields/apply.js';
+import { atOnce } from '../../../../src/api/steps.js';
+import { applyConfiguration as applySteps } from '../../../../src/apiserver/fields/apply.js';
 import { keyFault } from '../../../../src/apiserver/fields/keyFault.js';
-import { trackWrite } from '../../../../src/apiserver/fields/track.js';
+import { trackWrite as trackSteps } from '../../../../src/apiserver/fields/track.js';
+
+const applyConfiguration = (request: Parameters<typeof applySteps>[0]) => atOnce(applySteps(request));
+const trackWrite = (...args: Parameters<typeof trackSteps>) => atOnce(trackSteps(...args));
 
 const kind = { model: 'V1Pod' };
 const writer = (name: string, operation: 'Apply' | 'Update', time = '2026-01-01T00:00:00Z') => ({
@@ -60,6 +64,37 @@ describe('apply', () => {
         },
       },
     ]);
+  });
+
+  test('takes an item of a list away although another manager owns a field of it', () => {
+    const side = c('side', 'i:1', { env: [{ name: 'A', value: '1' }], ports: [{ containerPort: 80 }] });
+    const first = apply(undefined, pod({ containers: [c('x', 'i:1'), side] }));
+    const touched = update(
+      first,
+      pod(
+        { containers: [c('x', 'i:1'), { ...side, env: [{ name: 'A', value: '2' }], image: 'i:2' }] },
+        first.metadata,
+      ),
+    );
+    const noEnv = apply(touched, pod({ containers: [c('x', 'i:1'), c('side', 'i:1')] }), 'a', true);
+    expect((noEnv as Pod).spec).toEqual({ containers: [c('x', 'i:1'), c('side', 'i:1')] });
+    const none = apply(touched, pod({ containers: [c('x', 'i:1')] }));
+    expect((none as Pod).spec).toEqual({ containers: [c('x', 'i:1')] });
+    expect(owners(none)).toEqual(['a']);
+  });
+
+  test('leaves an item that another manager owns itself, with what tells it apart', () => {
+    const first = apply(undefined, pod({ containers: [c('x', 'i:1'), c('side', 'i:1', { tty: true })] }));
+    const shared = apply(first, pod({ containers: [c('side', 'i:1')] }), 'b');
+    const given = apply(shared, pod({ containers: [c('x', 'i:1')] }));
+    expect((given as Pod).spec).toEqual({ containers: [c('x', 'i:1'), c('side', 'i:1')] });
+  });
+
+  test('merges long sets in a time that grows with their length', () => {
+    const names = (count: number) => Array.from({ length: count }, (_, at) => `example.com/f${at}`);
+    const first = apply(undefined, pod({}, { finalizers: names(60_000) }));
+    const turned = apply(first, pod({}, { finalizers: names(60_000).reverse() }));
+    expect(turned.metadata?.finalizers).toHaveLength(60_000);
   });
 
   test('changes its own field, and takes away what it no longer names', () => {

@@ -1,7 +1,9 @@
 // What a YAML text is refused for before it is composed.
 import { describe, expect, test } from 'vitest';
-import { fromYaml } from '../../../../src/apiserver/output/yaml.js';
-import { yamlObstacle } from '../../../../src/apiserver/output/yamlText.js';
+import { atOnce } from '../../../../src/api/steps.js';
+import { fromYaml as yamlSteps } from '../../../../src/apiserver/output/yaml.js';
+
+const fromYaml = (text: string) => atOnce(yamlSteps(text));
 
 describe('a YAML text', () => {
   test.each<[string, string, RegExp]>([
@@ -16,8 +18,10 @@ describe('a YAML text', () => {
     ['whose key is a mapping', '? {a: b}\n: c', /a key must be a string/],
     ['with a key twice', 'a: 1\nb: 2\n"a": 3', /key "a" already set in map/],
     ['with a key twice inside', 'x:\n- {a: 1, a: 2}', /key "a" already set in map/],
-    ['of too many tokens', 'a: 1\n'.repeat(250_000), /tokens/],
+    ['of too many tokens', 'a: 1\n'.repeat(200_000), /tokens/],
     ['of too many characters', `a: ${'x'.repeat(1_500_000)}`, /characters/],
+    ['of two documents', 'a: 1\n---\nb: 2', /more than one document/],
+    ['that is wrong', 'a: 1\nb: [', /at line 2, column \d/],
     [
       'of many aliases',
       `a: &a 1\n${Array.from({ length: 200 }, (_, at) => `k${at}: *a`).join('\n')}`,
@@ -26,8 +30,9 @@ describe('a YAML text', () => {
   ])(
     '%s is refused',
     (_, text, why) => {
-      expect(yamlObstacle(text)).toMatch(why);
-      expect(() => fromYaml(text)).toThrow(expect.objectContaining({ code: 400 }));
+      expect(() => fromYaml(text)).toThrow(
+        expect.objectContaining({ code: 400, message: expect.stringMatching(why) }),
+      );
     },
     60_000,
   );
@@ -39,6 +44,16 @@ describe('a YAML text', () => {
     expect(fromYaml(`a: "${'['.repeat(1000)}"\nb: |\n  ${'{'.repeat(1000)}\n`)).toMatchObject({
       a: '['.repeat(1000),
     });
+  });
+
+  test('is read in steps, the more the longer it is', () => {
+    const stepsOf = (keys: number) =>
+      [...yamlSteps(Array.from({ length: keys }, (_, at) => `k${at}: v`).join('\n'))].length;
+    expect(stepsOf(10_000)).toBeGreaterThan(stepsOf(100) + 5);
+  });
+
+  test('that is empty is nothing', () => {
+    expect(fromYaml('')).toBeNull();
   });
 
   test('may name the same key in two mappings, and be JSON', () => {

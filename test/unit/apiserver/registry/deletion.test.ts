@@ -74,6 +74,30 @@ describe('a pod that is marked already', () => {
   test('keeps its mark when the new grace is no shorter', () => {
     expect(plan(PODS, marked, { gracePeriodSeconds: 60 })).toEqual({ action: 'keep' });
   });
+  test('keeps its mark when no grace is named, whatever its own was', () => {
+    const long = {
+      ...marked.metadata,
+      deletionTimestamp: '2026-01-01T00:05:00Z',
+      deletionGracePeriodSeconds: 300,
+    };
+    expect(plan(PODS, { ...marked, metadata: long })).toEqual({ action: 'keep' });
+    const ended = { ...marked, status: { phase: 'Succeeded' } };
+    expect(plan(PODS, ended)).toEqual({ action: 'keep' });
+  });
+  test('goes at once when no grace is named for the second time', () => {
+    expect(plan(PODS, marked, { gracePeriodSeconds: 0 })).toEqual({ action: 'remove' });
+  });
+  test('counts a shorter grace from the first request on, and has a second when that is over', () => {
+    const first = { deletionTimestamp: '2026-01-01T00:00:10Z', deletionGracePeriodSeconds: 30 };
+    const later = (gracePeriodSeconds: number) =>
+      plan(PODS, { ...running, metadata: first }, { gracePeriodSeconds });
+    expect(later(25)).toMatchObject({
+      marked: { metadata: { deletionTimestamp: '2026-01-01T00:00:05Z', deletionGracePeriodSeconds: 25 } },
+    });
+    expect(later(5)).toMatchObject({
+      marked: { metadata: { deletionTimestamp: '2026-01-01T00:00:00Z', deletionGracePeriodSeconds: 1 } },
+    });
+  });
   test('gets the shorter grace', () => {
     expect(plan(PODS, marked, { gracePeriodSeconds: 2 })).toMatchObject({
       marked: { metadata: { deletionTimestamp: '2026-01-01T00:00:02Z', deletionGracePeriodSeconds: 2 } },

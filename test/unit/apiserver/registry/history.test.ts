@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import type { KindDefinition } from '../../../../src/api/kind.js';
 import { configMapKind } from '../../../../src/api/kinds/configMap.js';
+import { eventKind } from '../../../../src/api/kinds/event.js';
 import { CachedObject } from '../../../../src/apiserver/registry/cached.js';
 import { type Change, History, type Window } from '../../../../src/apiserver/registry/history.js';
 import { ResourceCache } from '../../../../src/apiserver/registry/resourceCache.js';
@@ -102,6 +103,21 @@ test('a deletion and a refilled cache leave nothing counted', () => {
 test('the bytes of an object have a buffer of their own, of exactly their size', () => {
   const { bytes } = new CachedObject(kind, '/k', stored(100), 1);
   expect(bytes.buffer.byteLength).toBe(bytes.length);
+});
+
+test('what selectors look at of an event is read again, not kept: there are thousands of them', () => {
+  const stored = Buffer.from(
+    JSON.stringify({
+      metadata: { name: 'e' },
+      involvedObject: { kind: 'Pod', name: 'p' },
+      reason: 'Started',
+    }),
+  );
+  const event = new CachedObject(eventKind as KindDefinition, '/e', stored, 1);
+  const before = event.heldBytes;
+  expect(event.summary.fields['involvedObject.name']).toBe('p');
+  expect(event.heldBytes).toBe(before);
+  expect(event.summary).toBe(event.summary);
 });
 
 test('labels that selectors look at are counted, and a megabyte of them is not kept beside the object', () => {

@@ -134,6 +134,20 @@ describe('node ports', () => {
     const spec = created(make(), { type: 'NodePort', ports: [port(), port({ protocol: 'UDP' })] }).spec;
     expect(spec?.ports?.map(({ nodePort }) => nodePort)).toEqual([30086, 30086]);
   });
+  it('are not shared with the check of health', () => {
+    const local = { type: 'LoadBalancer', externalTrafficPolicy: 'Local', clusterIP: '10.96.0.20' } as const;
+    const wish = { ...local, ports: [port({ nodePort: 30500 })], healthCheckNodePort: 30500 };
+    expect(() => created(make(), wish)).toThrow(
+      'spec.healthCheckNodePort: Invalid value: 30500: provided port is already allocated',
+    );
+    const allocator = make();
+    const { healthCheckNodePort: own, ...rest } =
+      created(allocator, { ...local, ports: [port()] }).spec ?? {};
+    expect(rest.ports?.[0]?.nodePort).not.toBe(own);
+    const [old] = [...allocator.written];
+    const moved = service({ ...rest, ports: [port({ nodePort: own })] });
+    expect(() => allocator.update(moved, old as V1Service)).toThrow('spec.healthCheckNodePort');
+  });
   it('are not given to load balancers that decline them', () => {
     const spec = created(make(), {
       type: 'LoadBalancer',

@@ -139,6 +139,18 @@ describe('the update of a DaemonSet', () => {
       { create: [], remove: ['old-b'] },
     ],
     [
+      'goes on with the other nodes while the pod of one has ended',
+      rolling({ maxUnavailable: 2 }),
+      [on('a', 'new', { ready: false, phase: 'Failed' }), ...old.slice(1)],
+      { create: [], remove: ['new-a', 'old-b'] },
+    ],
+    [
+      'removes an old pod that has ended once',
+      {},
+      [on('a', 'old', { ready: false, phase: 'Failed' }), on('b'), on('c')],
+      { create: [], remove: ['old-a'] },
+    ],
+    [
       'leaves all to the user with OnDelete',
       { updateStrategy: { type: 'OnDelete' } },
       old,

@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 import type { V2HorizontalPodAutoscalerSpec } from '../../../../src/api/gen/types.js';
 import { AUTOSCALER_DEFAULTS } from '../../../../src/controllers/hpa/controller.js';
 import { limitReplicas } from '../../../../src/controllers/hpa/limits.js';
-import { type MetricResult, planAutoscaler } from '../../../../src/controllers/hpa/plan.js';
+import { requestsOf } from '../../../../src/controllers/hpa/metrics.js';
+import { type MetricResult, metricEvents, planAutoscaler } from '../../../../src/controllers/hpa/plan.js';
 import {
   groupPods,
   perPodReplicas,
@@ -41,6 +42,11 @@ describe('perPodReplicas', () => {
     ['takes unready pods to do nothing when it grows', ask([900, 900], { unready: 2 }), 4],
     ['takes unmeasured pods to do nothing when it grows', ask([1000, 1000], { missing: 1 }), 4],
     ['takes unmeasured pods to do all they may when it shrinks', ask([100, 100], { missing: 2 }), 4],
+    [
+      'asks nothing of unmeasured pods when the others are at their target',
+      ask([500, 500, 500], { missing: 2 }),
+      5,
+    ],
     ['does not know without a measurement', ask([]), undefined],
   ])('%s', (_, replicas, wanted) => {
     expect(replicas).toBe(wanted);
@@ -170,6 +176,29 @@ describe('limitReplicas', () => {
     ],
   ])('%s', (_, result, wanted) => {
     expect(result).toEqual(wanted);
+  });
+});
+
+describe('metrics that cannot be had', () => {
+  const failed = { error: 'no metrics', reason: 'FailedGetResourceMetric' };
+  const found: MetricResult = { replicas: 1, name: 'cpu', status: { type: 'Resource' } };
+  it('are told one by one, and together when there is no other', () => {
+    expect(metricEvents([found, failed]).map(({ reason }) => reason)).toEqual(['FailedGetResourceMetric']);
+    expect(metricEvents([failed])).toEqual([
+      { reason: 'FailedGetResourceMetric', message: 'no metrics' },
+      {
+        reason: 'FailedComputeMetricsReplicas',
+        message: 'invalid metrics (1 invalid out of 1), first error is: no metrics',
+      },
+    ]);
+  });
+});
+
+describe('requestsOf', () => {
+  it('takes the request of the pod for those of its containers', () => {
+    const resources = { requests: { cpu: '2' } };
+    expect(requestsOf([pod('p0', { spec: { resources } })], 'cpu').get('p0')).toBe(2000);
+    expect(() => requestsOf([pod('p0', { spec: { resources } })], 'cpu', 'main')).toThrow('missing request');
   });
 });
 

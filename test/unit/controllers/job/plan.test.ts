@@ -104,6 +104,33 @@ describe('planJob: how many pods', () => {
   });
 });
 
+describe('planJob: failures that a policy ignores', () => {
+  const rules = [{ action: 'Ignore', onExitCodes: { operator: 'In', values: [42] } }];
+  const ignoring = job({ podFailurePolicy: { rules } });
+  const ended = (name: string) => {
+    const failed = worker(name, 'Failed', { exit: 42 });
+    const state = { terminated: { exitCode: 42, finishedAt: ago(0) } };
+    const containerStatuses = [
+      { name: 'main', state, image: 'i', imageID: '', ready: false, restartCount: 0 },
+    ];
+    return { ...failed, status: { ...failed.status, containerStatuses } };
+  };
+
+  it('count for the back-off, each once, and for nothing else', () => {
+    const first = plan(ignoring, [ended('a')]);
+    expect([first.create.length, first.againMs, first.status.failed]).toEqual([0, 10_000, 0]);
+    // Its finalizer is not seen gone yet.
+    const again = planJob({
+      ...{ job: ignoring, pods: [ended('a')], retry: first.retry, now: NOW, mayAct: true },
+    });
+    expect([again.create.length, again.againMs]).toEqual([0, 10_000]);
+    const next = planJob({
+      ...{ job: ignoring, pods: [ended('b')], retry: again.retry, now: NOW, mayAct: true },
+    });
+    expect([next.create.length, next.againMs, next.status.failed]).toEqual([0, 20_000, 0]);
+  });
+});
+
 describe('planJob: accounts', () => {
   it('notes a pod that has ended before it lets it go', () => {
     const result = plan(job({ completions: 2 }), [worker('a', 'Succeeded')]);
@@ -190,6 +217,27 @@ describe('planJob: suspension', () => {
     const before = job({}, { conditions: [{ type: 'Suspended', status: 'True' }] });
     const result = plan(before, []);
     expect([result.status.startTime, reasons(result)]).toEqual([ago(0), ['Suspended JobResumed']]);
+  });
+  it('does not fail for a deadline that passed while it was suspended', () => {
+    const before = job(
+      { activeDeadlineSeconds: 10 },
+      { startTime: ago(3600), conditions: [{ type: 'Suspended', status: 'True' }] },
+    );
+    const result = plan(before, []);
+    expect([reasons(result), result.create.length, result.againMs]).toEqual([
+      ['Suspended JobResumed'],
+      1,
+      10_000,
+    ]);
+  });
+  it('is over as soon as the Job goes on, also when it ends at once', () => {
+    const before = job({}, { succeeded: 1, conditions: [{ type: 'Suspended', status: 'True' }] });
+    const conditions = plan(before, []).status.conditions ?? [];
+    expect(conditions.map(({ type, status }) => `${type} ${status}`)).toEqual([
+      'Suspended False',
+      'SuccessCriteriaMet True',
+      'Complete True',
+    ]);
   });
 });
 

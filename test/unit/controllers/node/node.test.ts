@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import type { V1Taint, V1Toleration } from '../../../../src/api/gen/types.js';
 import { parseCidr } from '../../../../src/api/ip.js';
+import { CidrPool } from '../../../../src/controllers/node/cidrPool.js';
 import { observeHealth, silentConditions } from '../../../../src/controllers/node/health.js';
-import { CidrPool } from '../../../../src/controllers/node/ipam.js';
 import { evictionTime } from '../../../../src/controllers/node/taintEviction.js';
 import { planTaints } from '../../../../src/controllers/node/taints.js';
 import { EVICTION_RATES, Zones, zoneState } from '../../../../src/controllers/node/zones.js';
@@ -140,11 +140,18 @@ describe('evictionTime', () => {
     ['at once with another value', [{ key: 'k', value: 'w' }], NOW],
     ['at once with another effect', [{ key: 'k', operator: 'Exists', effect: 'NoSchedule' }], NOW],
   ])('%s', (_, tolerations, at) => {
-    expect(evictionTime(tolerations, [taint], NOW)).toBe(at);
+    expect(evictionTime(tolerations, [taint], { seenAt: NOW, arrivedAt: 0 })).toBe(at);
+  });
+
+  it('counts the stay of a pod that came after the taint from its own arrival', () => {
+    const tolerations = [{ key: 'k', operator: 'Exists', tolerationSeconds: 5 }];
+    const old = { ...taint, timeAdded: ago(3600) };
+    expect(evictionTime(tolerations, [old], { seenAt: NOW, arrivedAt: NOW - 1_000 })).toBe(NOW + 4_000);
+    expect(evictionTime(tolerations, [taint], { seenAt: NOW, arrivedAt: NOW - 60_000 })).toBe(NOW - 5_000);
   });
 
   it('is undefined without taints', () => {
-    expect(evictionTime([], [], NOW)).toBeUndefined();
+    expect(evictionTime([], [], { seenAt: NOW, arrivedAt: 0 })).toBeUndefined();
   });
 });
 
@@ -170,5 +177,48 @@ describe('CidrPool', () => {
     ]);
     small.release('a');
     expect(small.allocate('c')).toEqual(['10.244.0.0/24']);
+  });
+  it('gives a node that comes back what it had, as long as nobody else has it', () => {
+    const one = pool('10.244.0.0/16');
+    expect([one.allocate('a'), one.allocate('b')]).toEqual([['10.244.0.0/24'], ['10.244.1.0/24']]);
+    one.release('a');
+    expect(one.allocate('c')).toEqual(['10.244.2.0/24']);
+    expect(one.allocate('a')).toEqual(['10.244.0.0/24']);
+  });
+  it('prefers what is wished for, and gives nothing that is in use', () => {
+    const small = pool('10.244.0.0/22');
+    const inUse = (cidr: string) => cidr === '10.244.0.0/24';
+    expect(small.allocate('a', { preferred: ['10.244.0.0/24', '10.244.3.0/24'], inUse })).toEqual([
+      '10.244.3.0/24',
+    ]);
+    expect([1, 2, 3].map((at) => small.allocate(`n${at}`, { inUse }))).toEqual([
+      ['10.244.1.0/24'],
+      ['10.244.2.0/24'],
+      undefined,
+    ]);
+    expect(small.allocate('later')).toEqual(['10.244.0.0/24']);
+  });
+  it('gives no network that overlaps one of another size, until that one is free', () => {
+    const one = pool('10.244.0.0/22');
+    one.occupy('wide', ['10.244.0.0/23']);
+    one.occupy('narrow', ['10.244.2.128/25']);
+    expect(one.allocate('a')).toEqual(['10.244.3.0/24']);
+    expect(one.allocate('b')).toBeUndefined();
+    one.release('narrow');
+    expect(one.allocate('b')).toEqual(['10.244.2.0/24']);
+  });
+  it('gives only subnets of its own, whatever a node brought', () => {
+    const small = pool('10.244.0.0/24');
+    small.occupy('foreign', ['192.168.7.0/24', '10.0.0.0/8']);
+    expect(small.allocate('a')).toBeUndefined();
+    small.release('foreign');
+    expect([small.allocate('a'), small.allocate('b')]).toEqual([['10.244.0.0/24'], undefined]);
+  });
+  it('frees a network that two nodes claim only with the last of them', () => {
+    const small = pool('10.244.0.0/24');
+    small.occupy('a', ['10.244.0.0/24']);
+    small.occupy('b', ['10.244.0.0/24']);
+    small.release('a');
+    expect(small.allocate('c')).toBeUndefined();
   });
 });

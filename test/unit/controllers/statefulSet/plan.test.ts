@@ -183,8 +183,11 @@ describe('claim retention', () => {
     spec: {},
     status: {},
   });
-  const bySet = { apiVersion: 'apps/v1', kind: 'StatefulSet', name: 'db', uid: 'uid-db' };
-  const byPod = { apiVersion: 'v1', kind: 'Pod', name: 'db-0', uid: 'uid-db-0' };
+  const controls = { controller: true, blockOwnerDeletion: true };
+  const bySet = { apiVersion: 'apps/v1', kind: 'StatefulSet', name: 'db', uid: 'uid-db', ...controls };
+  const byPod = { apiVersion: 'v1', kind: 'Pod', name: 'db-0', uid: 'uid-db-0', ...controls };
+  const byOther = { apiVersion: 'v1', kind: 'ConfigMap', name: 'x', uid: 'x' };
+  const { controller: _, ...plain } = bySet;
   const owners = (policy: object, isCondemned: boolean, present: object[]) =>
     claimOwners({
       set: statefulSet(1, { persistentVolumeClaimRetentionPolicy: policy }),
@@ -199,6 +202,29 @@ describe('claim retention', () => {
     ['the set also when scaled', { whenDeleted: 'Delete' }, true, [bySet], undefined],
     ['the pod that is scaled away', { whenScaled: 'Delete' }, true, [], [byPod]],
     ['nobody while the pod stays', { whenScaled: 'Delete' }, false, [byPod], []],
+    ['the set as its controller', { whenDeleted: 'Delete' }, false, [plain], [bySet]],
+    [
+      'the set beside one that does not control it',
+      { whenDeleted: 'Delete' },
+      false,
+      [byOther],
+      [byOther, bySet],
+    ],
+    ['another controller alone', { whenDeleted: 'Delete' }, false, [{ ...byOther, ...controls }], undefined],
+    [
+      'another controller, and the set no longer',
+      { whenDeleted: 'Delete' },
+      false,
+      [{ ...byOther, ...controls }, plain],
+      [{ ...byOther, ...controls }],
+    ],
+    [
+      'an earlier set of the name, untouched',
+      { whenDeleted: 'Delete' },
+      false,
+      [{ ...bySet, uid: 'old' }],
+      undefined,
+    ],
     ['the pod instead of the set', { whenDeleted: 'Delete', whenScaled: 'Delete' }, true, [bySet], [byPod]],
   ])('%s', (_, policy, isCondemned, present, wanted) => {
     expect(owners(policy, isCondemned, present)).toEqual(wanted);

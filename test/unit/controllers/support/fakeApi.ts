@@ -28,7 +28,11 @@ export interface FakeApiOptions {
   /** How long a watcher waits before its next event. */
   lag?(): Promise<void>;
   /** Called before each request; may throw to refuse it. */
-  before?(verb: string, type: ResourceType): void;
+  before?(verb: string, type: ResourceType, name?: string): void;
+  /** Called before discovery is answered; may throw to refuse it. */
+  asked?(path: string): void;
+  /** Whether discovery tells of the kind. */
+  serves?(type: ResourceType): boolean;
   /** Called after each change. */
   changed?(): void;
 }
@@ -61,8 +65,10 @@ export class FakeApi implements Client {
   close(): void {}
 
   async raw<Answer>(_method: string, path: string): Promise<Answer> {
+    this.#options.asked?.(path);
     const types = Object.values(resources).filter(
-      (value): value is ResourceType => typeof value === 'object',
+      (value): value is ResourceType =>
+        typeof value === 'object' && (this.#options.serves?.(value as ResourceType) ?? true),
     );
     const groups = [...new Set(types.map(({ group }) => group).filter((group) => group !== ''))];
     if (path === '/apis')
@@ -80,10 +86,10 @@ export class FakeApi implements Client {
   }
 
   of<T extends KubeObject>(type: ResourceType<T>): ResourceClient<T> {
-    const enter = async (verb: string) => {
+    const enter = async (verb: string, name?: string) => {
       this.requests.push(`${verb} ${type.resource}`);
       await new Promise(setImmediate);
-      this.#options.before?.(verb, type);
+      this.#options.before?.(verb, type, name);
     };
     const out = (draft: Draft) => copyJson(draft) as unknown as Stored<T>;
     return {
@@ -102,16 +108,16 @@ export class FakeApi implements Client {
         return out(this.#create(type, object));
       },
       update: async (object, options) => {
-        await enter('update');
+        await enter('update', object.metadata?.name);
         return out(this.#update(type, copyJson(object) as unknown as Draft, options));
       },
       patch: async (name, kind, patch, options) => {
-        await enter('patch');
+        await enter('patch', name.name);
         const present = this.#need(type, name);
         return out(this.#update(type, patched(type, present, patch, kind === 'strategic'), options));
       },
       delete: async (name, options) => {
-        await enter('delete');
+        await enter('delete', name.name);
         this.#delete(type, name, options);
       },
       post: async () => {

@@ -1,9 +1,9 @@
 // Which volume a claim gets, and what becomes of either.
 import { describe, expect, it } from 'vitest';
 import { VOLUME_DIR_ANNOTATION, volumeDirOf } from '../../../../src/api/volumeDir.js';
+import { misfitOf, volumesFor } from '../../../../src/api/volumeMatch.js';
 import { localVolume, removalPod } from '../../../../src/controllers/volumes/localPath.js';
 import type { Claim, StorageClass, Volume } from '../../../../src/controllers/volumes/match.js';
-import { findVolume, misfitOf } from '../../../../src/controllers/volumes/match.js';
 import { planClaim, planVolume } from '../../../../src/controllers/volumes/plan.js';
 import { protectedFinalizers } from '../../../../src/controllers/volumes/protection.js';
 import { ago, pod } from '../support/objects.js';
@@ -42,13 +42,34 @@ const storageClass = (more: object = {}): StorageClass => ({
 const mine = { name: 'data', namespace: 'default', uid: 'uid-data' };
 const other = { name: 'x', namespace: 'default', uid: 'uid-x' };
 
-describe('findVolume', () => {
+describe('volumesFor', () => {
   it.each([
     ['the smallest that fits', [volume('a', '9Gi'), volume('b', '3Gi'), volume('c', '1Gi')], 'b'],
     [
       'one that is reserved for it',
       [volume('a', '3Gi'), volume('b', '9Gi', { claimRef: { ...mine, uid: '' } })],
       'b',
+    ],
+    [
+      'one that is reserved for it, whatever its class and access modes',
+      [
+        volume('a', '3Gi'),
+        volume('b', '9Gi', {
+          claimRef: { ...mine, uid: '' },
+          storageClassName: '',
+          accessModes: ['ReadOnlyMany'],
+        }),
+      ],
+      'b',
+    ],
+    [
+      'no reserved one that is too small or of another mode',
+      [
+        volume('a', '3Gi'),
+        volume('b', '1Gi', { claimRef: { ...mine, uid: '' } }),
+        volume('c', '9Gi', { claimRef: { ...mine, uid: '' }, volumeMode: 'Block' }),
+      ],
+      'a',
     ],
     ['none of another claim', [volume('a', '3Gi', { claimRef: other })], undefined],
     ['none of another class', [volume('a', '3Gi', { storageClassName: 'fast' })], undefined],
@@ -60,12 +81,12 @@ describe('findVolume', () => {
       undefined,
     ],
   ])('takes %s', (_, volumes, wanted) => {
-    expect(findVolume(claim(), volumes)?.metadata.name).toBe(wanted);
+    expect(volumesFor(claim(), volumes)[0]?.metadata.name).toBe(wanted);
   });
   it('obeys the selector', () => {
     const ssd = volume('b', '3Gi', {}, 'Available', { labels: { disk: 'ssd' } });
     const wanted = claim({ selector: { matchLabels: { disk: 'ssd' } } });
-    expect(findVolume(wanted, [volume('a', '2Gi'), ssd])?.metadata.name).toBe('b');
+    expect(volumesFor(wanted, [volume('a', '2Gi'), ssd])[0]?.metadata.name).toBe('b');
   });
   it('says why a named one does not fit', () => {
     expect(misfitOf(volume('a', '1Gi'), claim())).toBe('requested PV is too small');
@@ -90,6 +111,14 @@ describe('planClaim', () => {
   it.each([
     ['takes what is there', plan(claim(), { volumes: [volume('a', '3Gi')] }), 'bind'],
     ['has one made', plan(claim(), { storage: storageClass() }), 'provision'],
+    [
+      'takes one that is reserved for it at once, also where it would wait for its consumer',
+      plan(claim(), {
+        volumes: [volume('a', '3Gi', { claimRef: { ...mine, uid: '' }, storageClassName: 'fast' })],
+        storage: waits,
+      }),
+      'bind',
+    ],
     ['waits for its consumer', plan(claim(), { storage: waits }), 'Pending WaitForFirstConsumer'],
     [
       'waits for its consumer to be placed',
@@ -118,6 +147,13 @@ describe('planClaim', () => {
       'does not take what is too small',
       plan(claim({ volumeName: 'a' }), { named: volume('a', '1Gi') }),
       'Pending VolumeMismatch',
+    ],
+    [
+      'takes the one that names it and that it names, whatever its class',
+      plan(claim({ volumeName: 'a' }), {
+        named: volume('a', '3Gi', { claimRef: { ...mine, uid: '' }, storageClassName: 'fast' }),
+      }),
+      'bind',
     ],
     ['is lost with its volume', plan(claim({ volumeName: 'a' }, bound)), 'Lost ClaimLost'],
     [

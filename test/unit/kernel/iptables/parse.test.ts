@@ -51,13 +51,45 @@ describe('what iptables-save prints', () => {
 });
 
 describe('the back end', () => {
-  const none = { hints: 0, rules: 0 };
+  const none = { hints: 0, proxies: 0, rules: 0 };
   test.each([
     ['nft where there is nothing', none, none, 'nft'],
-    ['nft where the kubelet marked both', { hints: 1, rules: 0 }, { hints: 1, rules: 9 }, 'nft'],
-    ['legacy where the kubelet marked it', { hints: 0, rules: 99 }, { hints: 1, rules: 0 }, 'legacy'],
-    ['nft where it has as many rules', { hints: 0, rules: 3 }, { hints: 0, rules: 3 }, 'nft'],
-    ['legacy where it has more rules', { hints: 0, rules: 3 }, { hints: 0, rules: 4 }, 'legacy'],
+    [
+      'nft where the kubelet marked both',
+      { hints: 1, proxies: 0, rules: 0 },
+      { hints: 1, proxies: 0, rules: 9 },
+      'nft',
+    ],
+    [
+      'legacy where the kubelet marked it',
+      { hints: 0, proxies: 0, rules: 99 },
+      { hints: 1, proxies: 0, rules: 0 },
+      'legacy',
+    ],
+    [
+      'nft where it has as many rules',
+      { hints: 0, proxies: 0, rules: 3 },
+      { hints: 0, proxies: 0, rules: 3 },
+      'nft',
+    ],
+    [
+      'legacy where it has more rules',
+      { hints: 0, proxies: 0, rules: 3 },
+      { hints: 0, proxies: 0, rules: 4 },
+      'legacy',
+    ],
+    [
+      'the one with a proxy’s chains, whoever wrote more rules elsewhere',
+      { hints: 0, proxies: 2, rules: 3 },
+      { hints: 0, proxies: 0, rules: 99 },
+      'nft',
+    ],
+    [
+      'legacy where that has a proxy’s chains',
+      { hints: 0, proxies: 0, rules: 99 },
+      { hints: 0, proxies: 2, rules: 3 },
+      'legacy',
+    ],
     ['nft where legacy is not installed', none, undefined, 'nft'],
     ['legacy where nft is not installed', undefined, none, 'legacy'],
   ])('is %s', (_, nft, legacy, expected) => expect(chooseBackend({ nft, legacy })).toBe(expected));
@@ -65,7 +97,8 @@ describe('the back end', () => {
   test('evidence counts rules and the kubelet’s chains of both families', () => {
     const marked =
       '*mangle\n:KUBE-IPTABLES-HINT - [0:0]\n:KUBE-KUBELET-CANARY - [0:0]\n:KUBE-OTHER - [0:0]\nCOMMIT\n';
-    expect(evidenceIn([SAVED, marked])).toEqual({ hints: 2, rules: 1 });
+    expect(evidenceIn([SAVED, marked])).toMatchObject({ hints: 2, rules: 1 });
+    expect(evidenceIn(['*nat\n:KUBE-SERVICES - [0:0]\nCOMMIT\n'])).toMatchObject({ hints: 0, proxies: 1 });
   });
 });
 

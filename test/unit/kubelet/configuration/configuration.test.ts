@@ -53,6 +53,13 @@ registerWithTaints: [{ key: a, effect: NoSchedule }]
     });
   });
 
+  test('how readily the kernel ends the kubelet comes from file or flag, and is hardly at all otherwise', () => {
+    expect(read('').server.oomScoreAdj).toBe(-999);
+    expect(read('oomScoreAdj: -500').server.oomScoreAdj).toBe(-500);
+    expect(read('oomScoreAdj: -500', { 'oom-score-adj': '7' }).server.oomScoreAdj).toBe(7);
+    expect(() => read('oomScoreAdj: -1001')).toThrow('oomScoreAdj');
+  });
+
   test('the form of the log and how much it says come from the file; the rest of logging is as it is', () => {
     const { server } = read('logging: { format: json, verbosity: 4, flushFrequency: 5s }');
     expect(server).toMatchObject({ loggingFormat: 'json', logVerbosity: 4 });

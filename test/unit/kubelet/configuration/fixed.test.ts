@@ -94,10 +94,14 @@ it('the fields of security are settings', () => {
     enableDebuggingHandlers: false,
     tlsMinVersion: 'VersionTLS13',
     tlsCipherSuites: ['TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256'],
+    imagePullCredentialsVerificationPolicy: 'NeverVerifyAllowlistedImages',
+    preloadedImagesVerificationAllowlist: ['registry.example.com/base/*'],
   };
   expect(read(given).kubelet).toEqual(given);
   expect(() => read({ tlsMinVersion: 'VersionTLS10' })).toThrow(
     /tlsMinVersion: "VersionTLS10" is not one of/,
   );
+  expect(read({ imagePullCredentialsVerificationPolicy: '' }).kubelet).toEqual({});
+  expect(() => read({ imagePullCredentialsVerificationPolicy: 'Sometimes' })).toThrow(/NeverVerify/);
   expect(() => read({ tlsCipherSuites: ['TLS_RSA_WITH_RC4_128_SHA'] })).toThrow(/TLS_RSA_WITH_RC4_128_SHA/);
 });

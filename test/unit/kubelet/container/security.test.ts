@@ -28,6 +28,16 @@ describe('security contexts', () => {
     expect(security({}, {}, image({ username: 'www' }))).toMatchObject({ runAsUsername: 'www' });
   });
 
+  test('a group without a user comes with root, if the image names nobody', () => {
+    const group = { runAsGroup: { value: 3000 } };
+    expect(security({ runAsGroup: 3000 })).toMatchObject({ ...group, runAsUser: { value: 0 } });
+    expect(security({}, { securityContext: { runAsGroup: 3000 } })).toMatchObject({
+      ...{ ...group, runAsUser: { value: 0 } },
+    });
+    expect(security({ runAsGroup: 3000 }, {}, image({ uid: 3 }))).toMatchObject({ runAsUser: { value: 3 } });
+    expect(security({}, {}, image({ username: 'www' }))).not.toHaveProperty('runAsUser');
+  });
+
   test('without a profile of its own a container gets the runtime’s where that is the default', () => {
     const seccompOf = (own: V1SecurityContext, seccompDefault: boolean) =>
       containerSecurity(podOf({}), container('web', { securityContext: own }), image(), {

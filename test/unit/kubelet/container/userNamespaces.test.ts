@@ -1,5 +1,5 @@
 // Users of pods: ranges that never meet, and how the runtime is told of them.
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -33,6 +33,29 @@ test('a kubelet that begins anew knows what its predecessor gave', async () => {
   const other = await second.rangeOf('a');
   expect(other.hostId).not.toBe(first.hostId);
   expect(await second.rangeOf('c')).toEqual(first);
+});
+
+test.each(['', '{"uidMappings":[{"hostId":65', '{}', '{"uidMappings":[{"hostId":"x"}]}'])(
+  'a record %j stops no pod',
+  async (text) => {
+    writeFileSync(path.join(rootDir, 'pods', 'b', 'userns'), text);
+    const users = open();
+    expect((await users.rangeOf('a')).hostId).toBe(65_536);
+    expect((await users.rangeOf('b')).hostId).toBe(2 * 65_536);
+    expect(await open().rangeOf('b')).toEqual(await users.rangeOf('b'));
+  },
+);
+
+test('a disk that could not be read once is read again', async () => {
+  let isBroken = true;
+  const podsOnDisk = async () => {
+    if (isBroken) throw new Error('EIO');
+    return onDisk;
+  };
+  const users = new UserNamespaces({ rootDir, maxPods: 3, podsOnDisk });
+  await expect(users.rangeOf('a')).rejects.toThrow('EIO');
+  isBroken = false;
+  expect((await users.rangeOf('a')).hostId).toBe(65_536);
 });
 
 test('more pods than ranges are refused', async () => {

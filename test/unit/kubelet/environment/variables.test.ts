@@ -4,9 +4,11 @@ import { expect, test } from 'vitest';
 import type { V1Container, V1Service } from '../../../../src/api/gen/types.js';
 import type { Informer } from '../../../../src/client/informer.js';
 import { makeContainerEnvironment } from '../../../../src/kubelet/environment/containerEnvironment.js';
+import { containerResource } from '../../../../src/kubelet/environment/resourceField.js';
 import type { Service } from '../../../../src/kubelet/environment/services.js';
 import { makePodObjects } from '../../../../src/kubelet/volumes/objects.js';
 import { FakeClient, podWith } from '../../../support/kubelet/podparts.js';
+import { podOf } from '../support.js';
 
 const service = (name: string, namespace: string, spec: V1Service['spec']) =>
   ({ metadata: { name, namespace }, spec }) as unknown as Service;
@@ -106,6 +108,17 @@ test('a limit that is not set is what the node can give', async () => {
   const resourceFieldRef = { resource: 'limits.memory', divisor: '1Gi' };
   const found = await scene().variables({ env: [{ name: 'X', valueFrom: { resourceFieldRef } }] });
   expect(found['X']).toBe('4');
+});
+
+test('a limit that is not set is the pod’s own where the pod has one', () => {
+  const main = { name: 'main' };
+  const pod = podOf({ containers: [main], resources: { limits: { cpu: '500m' } } });
+  const value = (resource: string) =>
+    containerResource(pod, main, { resource, divisor: '1m' }, { cpu: '4', memory: '4' });
+  expect([value('limits.cpu'), value('requests.cpu')]).toEqual(['500', '0']);
+  expect(containerResource(pod, main, { resource: 'limits.memory' }, { memory: '4Gi' })).toBe(
+    String(2 ** 32),
+  );
 });
 
 test('keys of configMaps and secrets, and optional ones that are missing', async () => {

@@ -37,7 +37,7 @@ describe('rotation', () => {
   });
   afterEach(() => rmSync(directory, { recursive: true }));
 
-  const rotator = (reopen: () => Promise<void>, logPath: string) =>
+  const rotator = (reopen: (id: string) => Promise<void>, logPath: string) =>
     new LogRotator({
       config: {
         podLogsDir: directory,
@@ -66,6 +66,20 @@ describe('rotation', () => {
     writeFileSync(file, 'long enough');
     await rotator(() => Promise.reject(new Error('no')), file).round();
     expect(readdirSync(directory)).toEqual(['0.log']);
+  });
+
+  test('a log that a crash left without its file is opened again, and rotated again later', async () => {
+    const file = path.join(directory, '0.log');
+    writeFileSync(path.join(directory, at(8)), 'the runtime still writes here');
+    const reopened: string[] = [];
+    const one = rotator(async (id) => {
+      reopened.push(id);
+      writeFileSync(file, 'long enough');
+    }, file);
+    await one.round();
+    expect([reopened.length, readdirSync(directory).sort()]).toEqual([1, ['0.log', at(8)]]);
+    await one.round();
+    expect([reopened.length, readdirSync(directory).sort()]).toEqual([2, ['0.log', `${at(8)}.gz`, at(9)]]);
   });
 
   test('a small log, and one outside of the logs, are left alone', async () => {

@@ -18,10 +18,10 @@ beforeEach(() => {
 let manager: NodeManager | undefined;
 afterEach(() => manager?.stop());
 
-function start(client: MemoryClient): void {
+function start(client: MemoryClient, nodeStatusUpdateFrequencyMs = 10): void {
   manager = new NodeManager({
     client,
-    config: completeConfig({ nodeName: 'one', nodeStatusUpdateFrequencyMs: 10 }),
+    config: completeConfig({ nodeName: 'one', nodeStatusUpdateFrequencyMs, nodeLeaseDurationSeconds: 1 }),
     log: silentLog,
     now: () => 0,
     events: { event: (_, event) => told.push(event.reason) },
@@ -69,4 +69,28 @@ it('registers a node again that somebody has deleted', async () => {
   await until(() => expect(created()).toHaveLength(1));
   await client.of(NODES).delete({ name: 'one' });
   await until(() => expect(created()).toHaveLength(2));
+});
+
+it('reads the node anew when somebody must know, also while another reading is under way', async () => {
+  const client = new MemoryClient();
+  start(client, 60_000);
+  await until(() => expect(statuses(client)).toBe(1));
+  const labels = { color: 'red' };
+  const early = manager?.readNow();
+  client.put(NODES, { ...node('True'), metadata: { name: 'one', labels } });
+  await manager?.readNow();
+  expect(manager?.current()?.metadata.labels).toEqual(labels);
+  await early;
+});
+
+it('the lease names its node from the first renewal on', async () => {
+  const client = new MemoryClient();
+  client.put(NODES, { ...node('True'), metadata: { name: 'one', uid: 'n1' } });
+  start(client);
+  const ownerReferences = [{ apiVersion: 'v1', kind: 'Node', name: 'one', uid: 'n1' }];
+  await until(() =>
+    expect(
+      client.writes.filter(({ resource }) => resource === 'leases').map(({ body }) => body),
+    ).toContainEqual(expect.objectContaining({ metadata: expect.objectContaining({ ownerReferences }) })),
+  );
 });

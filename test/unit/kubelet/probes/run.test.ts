@@ -32,6 +32,11 @@ beforeAll(async () => {
       const url = request.url ?? '';
       if (url.startsWith('/status/')) response.statusCode = Number(url.slice(8));
       if (url === '/away') response.writeHead(302, { location: 'http://elsewhere.invalid/' });
+      if (url === '/large')
+        response.setHeader(
+          'set-cookie',
+          Array.from({ length: 200 }, () => 'x'.repeat(1_000)),
+        );
       if (url === '/here') response.writeHead(302, { location: '/status/204' });
       if (url === '/loop') response.writeHead(302, { location: '/loop' });
       if (url === '/endless') {
@@ -91,6 +96,7 @@ test.each([
   ['status/399', 'success', 'the body'],
   ['/status/404', 'failure', 'HTTP probe failed with statuscode: 404'],
   ['/status/500', 'failure', 'HTTP probe failed with statuscode: 500'],
+  ['/large', 'success', 'the body'],
   ['/here', 'success', ''],
   ['/away', 'warning', 'Probe terminated redirects, Response body: the body'],
 ])('GET %s: %s', async (path, outcome, output) => {

@@ -42,6 +42,11 @@ test.each([
   expect(await messageOf(given)).toBe(want);
 });
 
+test('the last 4096 bytes of the file', async () => {
+  const said = await messageOf({ file: `${'x'.repeat(10_000)}why it ended` });
+  expect([said.length, said.endsWith('xwhy it ended')]).toEqual([4096, true]);
+});
+
 test('the last 80 lines and 2048 bytes of a log', async () => {
   const lines = Array.from({ length: 300 }, (_, line) => `${at} F ${line}\n`).join('');
   expect((await messageOf({ log: lines })).split('\n').slice(0, 1)).toEqual(['220']);

@@ -101,6 +101,41 @@ test('a long file is counted across its pieces', async () => {
   expect(await read('tailLines=2')).toBe(`${'y'.repeat(300_000)}\nafter\n`);
 });
 
+test('a last line that was left open is a line', async () => {
+  await writeFile(file, entry(1, 'one') + entry(2, 'two') + entry(3, 'op', 'P') + entry(4, 'en', 'P'));
+  expect(await read('tailLines=1')).toBe('open');
+  expect(await read('tailLines=2')).toBe('two\nopen');
+  expect(await read('tailLines=0')).toBe('');
+  await rename(file, `${file}.20260101-000100`);
+  await writeFile(file, '');
+  expect(await read('tailLines=1')).toBe('open');
+  await writeFile(`${file}.20260101-000100.gz`, gzipSync(entry(1, 'one') + entry(2, 'op', 'P')));
+  await rm(`${file}.20260101-000100`);
+  await rm(file);
+  expect(await read('tailLines=1')).toBe('op');
+  expect(await read('tailLines=2')).toBe('one\nop');
+  expect(await read('tailLines=0')).toBe('');
+});
+
+test('a packed file is never unpacked as a whole, and not at all where the tail does not need it', async () => {
+  const megabyte = Buffer.from(entry(1, 'x'.repeat(16_000)).repeat(64));
+  const pieces = [...Array.from({ length: 128 }, () => megabyte), Buffer.from(entry(2, 'last'))];
+  await writeFile(`${file}.20260101-000000.gz`, gzipSync(Buffer.concat(pieces), { level: 1 }));
+  await writeFile(`${file}.20250101-000000.gz`, 'not packed at all');
+  await writeFile(file, entry(3, 'now'));
+  expect(await read('tailLines=0')).toBe('');
+  const before = process.memoryUsage().rss;
+  expect(await read('tailLines=3')).toBe(`${'x'.repeat(16_000)}\nlast\nnow\n`);
+  expect(process.memoryUsage().rss - before).toBeLessThan(90 << 20);
+});
+
+test('a file that cannot be unpacked is an error, not an empty log', async () => {
+  await writeFile(`${file}.20260101-000000.gz`, gzipSync(entry(1, 'x'.repeat(1_000))).subarray(0, -12));
+  await writeFile(file, entry(3, 'now'));
+  await expect(read()).rejects.toThrow('unexpected end of file');
+  await expect(read('tailLines=5')).rejects.toThrow('unexpected end of file');
+});
+
 test('no file is an empty log', async () => {
   expect(await read()).toBe('');
   expect(await read('tailLines=3')).toBe('');

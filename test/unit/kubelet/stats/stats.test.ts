@@ -1,9 +1,5 @@
-import { linkSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { nodeNetwork } from '../../../../src/kubelet/stats/collector.js';
-import { diskUse } from '../../../../src/kubelet/stats/diskUse.js';
 import { KubeletMetrics } from '../../../../src/kubelet/stats/kubeletMetrics.js';
 import { cadvisorMetrics, resourceMetrics } from '../../../../src/kubelet/stats/metrics.js';
 import { Counter, Histogram, metricText } from '../../../../src/kubelet/stats/metricText.js';
@@ -128,21 +124,4 @@ test("a node's network is that of its own devices", () => {
   expect(nodeNetwork(['Inter-|', line('    lo'), line('  eth0'), line('veth12')].join('\n'))).toEqual({
     ...{ rxBytes: 5, rxErrors: 1, txBytes: 7, txErrors: 2 },
   });
-});
-
-test('disk use counts each file once and follows no link', async () => {
-  const directory = mkdtempSync(path.join(tmpdir(), 'trellis-disk-'));
-  try {
-    mkdirSync(path.join(directory, 'below'));
-    writeFileSync(path.join(directory, 'below', 'file'), Buffer.alloc(64 * 1024));
-    linkSync(path.join(directory, 'below', 'file'), path.join(directory, 'same'));
-    symlinkSync('/usr', path.join(directory, 'link'));
-    const { usedBytes, inodesUsed } = await diskUse(directory);
-    expect(inodesUsed).toBe(4);
-    expect(usedBytes).toBeGreaterThanOrEqual(64 * 1024);
-    expect(usedBytes).toBeLessThan(128 * 1024);
-    expect(await diskUse(path.join(directory, 'gone'))).toEqual({ usedBytes: 0, inodesUsed: 0 });
-  } finally {
-    rmSync(directory, { recursive: true });
-  }
 });

@@ -178,3 +178,15 @@ describe('the status of a pod', () => {
     expect(status(pod, runtimePod([run(pod, 'web', 'running')], [host])).podIP).toBe('192.0.2.1');
   });
 });
+
+test('the last words of all containers together are bounded, each has an equal part', () => {
+  const names = ['a', 'b', 'c', 'd'];
+  const pod = podOf({ restartPolicy: 'Never', containers: names.map((name) => container(name)) });
+  const message = `x${'\u00e9'.repeat(2_000)}`;
+  const runs = names.map((name) => run(pod, name, 'exited', { exitCode: 1, message }));
+  const said = status(pod, runtimePod(runs)).containerStatuses?.map(
+    ({ state }) => state?.terminated?.message ?? '',
+  );
+  // A cut through a character leaves it out.
+  expect(said).toEqual(names.map(() => `x${'\u00e9'.repeat(1_535)}`));
+});

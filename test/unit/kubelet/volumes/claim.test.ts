@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -31,9 +31,9 @@ const clientWith = (objects: Record<string, object>): Client =>
       return objects[at];
     },
   }) as unknown as Client;
-const setUp = (objects: Record<string, object>, spec = {}) =>
+const setUp = (objects: Record<string, object>, own = async (_dir: string) => {}) =>
   setUpClaim({
-    ...{ client: clientWith(objects), pod: podOf(spec), claimName: 'data' },
+    ...{ client: clientWith(objects), pod: podOf(), claimName: 'data', own },
     node: () => ({ name: 'node-1', labels: { zone: 'a' } }),
     nfsDir: path.join(directory, 'nfs'),
   });
@@ -80,22 +80,12 @@ describe('a claim', () => {
     await expect(setUp(objects)).rejects.toThrow(words);
   });
 
-  test('OnRootMismatch leaves what is below alone once the root is right', async () => {
-    const below = path.join(directory, 'below');
-    mkdirSync(below, { mode: 0o700 });
-    const spec = (fsGroupChangePolicy: string) => ({
-      securityContext: { fsGroup: 4242, fsGroupChangePolicy },
-    });
-    if (process.getuid?.() !== 0) return;
-    await setUp(withVolume({ local: { path: directory } }), spec('Always'));
-    expect(statSync(below).gid).toBe(4242);
-    writeFileSync(path.join(below, 'new'), '');
-    const file = path.join(directory, 'other');
-    writeFileSync(file, '', { mode: 0o600 });
-    await setUp(withVolume({ local: { path: directory } }), spec('OnRootMismatch'));
-    expect(statSync(file).mode & 0o777).toBe(0o600);
-    await setUp(withVolume({ local: { path: directory } }), spec('Always'));
-    expect(statSync(file).mode & 0o777).toBe(0o660);
+  test('a local volume is given to the group, one of the host is not', async () => {
+    const owned: string[] = [];
+    const own = async (dir: string) => void owned.push(dir);
+    await setUp(withVolume({ local: { path: directory } }), own);
+    await setUp(withVolume({ hostPath: { path: directory } }), own);
+    expect(owned).toEqual([directory]);
   });
 });
 

@@ -1,11 +1,13 @@
 // The IPVS mode on kernels in memory: what it makes, changes and leaves.
 import { describe, expect, it } from 'vitest';
-import { ipvsMode } from '../../../../proxy-modes/ipvs/mode.js';
+import { type IpvsModeOptions, ipvsMode } from '../../../../proxy-modes/ipvs/mode.js';
+import { ipvsSysctls } from '../../../../proxy-modes/ipvs/sysctls.js';
+import { KernelError } from '../../../../src/kernel/error.js';
 import { FakeIpset } from '../../../../src/kernel/ipset/fake.js';
 import { FakeIptables } from '../../../../src/kernel/iptables/fake.js';
 import { FakeIpvs } from '../../../../src/kernel/ipvs/fake.js';
 import { FakeRoute } from '../../../../src/kernel/route/fake.js';
-import type { ProxyState, TrafficOptions } from '../../../../src/proxy/state.js';
+import type { ProxyState, ServicePort, TrafficOptions } from '../../../../src/proxy/state.js';
 import { ipvsContents } from '../../../support/proxy/contents.js';
 import { endpoint, random, randomState, servicePort, stateOf } from '../../../support/proxy/port.js';
 import { TRAFFIC } from '../../../support/proxy/semantics.js';
@@ -23,16 +25,22 @@ type Kernel = Awaited<ReturnType<typeof kernel>>;
 const sysctls = new Map<string, string>();
 const modeOn = (
   { iptables, ...ports }: Kernel,
-  more: { scheduler?: string; traffic?: TrafficOptions; excludeCidrs?: string[] } = {},
+  more: Partial<Omit<IpvsModeOptions, 'traffic'>> & { traffic?: TrafficOptions } = {},
 ) =>
   ipvsMode({
     ...ports,
     iptables: { ip: iptables },
-    traffic: { ip: more.traffic ?? TRAFFIC },
-    ...(more.scheduler === undefined ? {} : { scheduler: more.scheduler }),
-    ...(more.excludeCidrs === undefined ? {} : { excludeCidrs: more.excludeCidrs }),
     setSysctl: async (name, value) => void sysctls.set(name, value),
+    ...more,
+    traffic: { ip: more.traffic ?? TRAFFIC },
   });
+const NODE = '192.168.0.1';
+const serversOf = async (place: Kernel) => (await ipvsContents(place)).servers;
+const freshly = async (state: ProxyState, more: Parameters<typeof modeOn>[1] = {}) => {
+  const place = await kernel();
+  await modeOn(place, more).sync(state);
+  return ipvsContents(place);
+};
 
 describe('the IPVS mode', () => {
   it.each(Array.from({ length: 10 }, (_, seed) => seed))(
@@ -113,4 +121,326 @@ describe('the IPVS mode', () => {
     const chains = [...(await place.iptables.save()).values()].flatMap((table) => [...table.chains.keys()]);
     expect(chains.filter((name) => name.startsWith('KUBE'))).toEqual([]);
   });
+
+  it('takes no address of the node for its device, nor the node’s other ports, also when it becomes the node’s later', async () => {
+    const place = await kernel();
+    const mode = modeOn(place);
+    const state = stateOf(servicePort(1, { externalIps: [NODE], loadBalancerIps: ['192.168.0.2'] }));
+    await mode.sync(state);
+    const held = async () => {
+      const { addresses, sets } = await ipvsContents(place);
+      return [addresses, sets.find((set) => set.startsWith('KUBE-IPVS-IPS '))];
+    };
+    expect(await held()).toEqual([['10.96.0.1/32', '192.168.0.2/32'], 'KUBE-IPVS-IPS 10.96.0.1 192.168.0.2']);
+    expect((await serversOf(place)).map((server) => server.split(' ')[1])).toEqual([
+      '10.96.0.1:80',
+      `${NODE}:80`,
+      '192.168.0.2:80',
+    ]);
+    const drift = new Promise<void>((resolve) => mode.watch?.(resolve));
+    await place.route.apply([{ do: 'add', kind: 'address', dev: 'eth0', address: '192.168.0.2/24' }]);
+    await drift;
+    mode.forget();
+    await mode.sync(state);
+    expect(await held()).toEqual([['10.96.0.1/32'], 'KUBE-IPVS-IPS 10.96.0.1']);
+    expect(await mode.check?.()).toBe(true);
+  });
+
+  it.each<[string, ServicePort[], ServicePort[]]>([
+    [
+      'two ports that swap their names',
+      [named('a', { port: 80 }), named('b', { port: 81 })],
+      [named('a', { port: 81 }), named('b', { port: 80 })],
+    ],
+    [
+      'two services that swap their node ports',
+      [servicePort(1, { nodePort: 30_001 }), servicePort(2, { nodePort: 30_002 })],
+      [servicePort(1, { nodePort: 30_002 }), servicePort(2, { nodePort: 30_001 })],
+    ],
+    [
+      'an external IP that another service claims',
+      [servicePort(1), servicePort(2, { externalIps: ['192.0.2.1'] })],
+      [servicePort(1, { externalIps: ['192.0.2.1'] }), servicePort(2)],
+    ],
+    [
+      'a node port that was an external IP and port of the node',
+      [servicePort(1, { externalIps: [NODE], port: 30_001 }), servicePort(2, { nodePort: 30_001 })],
+      [servicePort(1, { port: 30_001 }), servicePort(2, { nodePort: 30_001 })],
+    ],
+  ])('keeps every server of %s', async (_, before, after) => {
+    for (const [from, to] of [
+      [before, after],
+      [after, before],
+    ] as const) {
+      const place = await kernel();
+      const mode = modeOn(place);
+      await mode.sync(stateOf(...from));
+      await mode.sync(stateOf(...to), new Set(to.map(({ key }) => key)));
+      expect(await ipvsContents(place)).toEqual(await freshly(stateOf(...to)));
+    }
+  });
+
+  it('takes over the sets of a kube-proxy, which are made otherwise', async () => {
+    const place = await kernel();
+    const set = (name: string, more: object) =>
+      ({ do: 'add', kind: 'set', name, ...more }) as Parameters<Kernel['ipset']['apply']>[0][number];
+    await place.ipset.apply([
+      set('KUBE-CLUSTER-IP', { type: 'hash:ip,port', family: 'inet', maxelem: 65_536 }),
+      set('KUBE-NODE-PORT-TCP', { type: 'bitmap:port', range: '0-65535' }),
+      set('KUBE-NEW', { type: 'hash:ip' }),
+      { do: 'add', kind: 'entry', set: 'KUBE-CLUSTER-IP', entries: ['10.96.0.9,tcp:80'] },
+    ]);
+    const state = stateOf(servicePort(1, { nodePort: 30_001 }));
+    const mode = modeOn(place);
+    await mode.sync(state);
+    expect(await ipvsContents(place)).toEqual(await freshly(state));
+    expect(await mode.check?.()).toBe(true);
+  });
+
+  const deleting = { do: 'delete', kind: 'entry', set: 'KUBE-CLUSTER-IP', entries: ['10.96.0.1,tcp:80'] };
+  it.each<[string, (place: Kernel) => Promise<unknown>]>([
+    ['flushed nat rules', ({ iptables }) => iptables.restore(['*nat', ':KUBE-SERVICES - [0:0]', 'COMMIT'])],
+    [
+      'flushed filter rules',
+      ({ iptables }) => iptables.restore(['*filter', ':KUBE-IPVS-FILTER - [0:0]', 'COMMIT']),
+    ],
+    [
+      'a flushed mangle chain',
+      ({ iptables }) => iptables.restore(['*mangle', ':KUBE-IPVS-OUT-FILTER - [0:0]', 'COMMIT']),
+    ],
+    [
+      'jumps that are gone',
+      ({ iptables }) => iptables.restore(['*nat', `-D PREROUTING ${PORTALS}`, 'COMMIT']),
+    ],
+    [
+      'a rule replaced',
+      ({ iptables }) =>
+        iptables.restore(['*nat', ':KUBE-MARK-MASQ - [0:0]', '-A KUBE-MARK-MASQ -j RETURN', 'COMMIT']),
+    ],
+    [
+      'an address removed',
+      ({ route }) =>
+        route.apply([{ do: 'delete', kind: 'address', dev: 'kube-ipvs0', address: '10.96.0.1/32' }]),
+    ],
+    [
+      'a device renamed',
+      ({ route }) => route.apply([{ do: 'change', kind: 'link', name: 'kube-ipvs0', newName: 'other' }]),
+    ],
+    [
+      'an address added',
+      ({ route }) =>
+        route.apply([{ do: 'add', kind: 'address', dev: 'kube-ipvs0', address: '10.96.0.99/32' }]),
+    ],
+    [
+      'another scheduler',
+      ({ ipvs }) => ipvs.apply([{ do: 'change', kind: 'service', ...SERVER, scheduler: 'lc' }]),
+    ],
+    [
+      'persistence',
+      ({ ipvs }) =>
+        ipvs.apply([{ do: 'change', kind: 'service', ...SERVER, scheduler: 'rr', persistence: 60 }]),
+    ],
+    [
+      'another weight',
+      ({ ipvs }) =>
+        ipvs.apply([
+          {
+            do: 'change',
+            kind: 'destination',
+            service: SERVER,
+            address: '10.244.0.1',
+            port: 8080,
+            weight: 7,
+          },
+        ]),
+    ],
+    ['a server removed', ({ ipvs }) => ipvs.apply([{ do: 'delete', kind: 'service', ...SERVER }])],
+    [
+      'an entry replaced',
+      ({ ipset }) =>
+        ipset.apply([
+          deleting as never,
+          { do: 'add', kind: 'entry', set: 'KUBE-CLUSTER-IP', entries: ['10.96.0.99,tcp:80'] },
+        ]),
+    ],
+  ])('finds and puts right %s', async (_, spoil) => {
+    const place = await kernel();
+    const mode = modeOn(place);
+    const state = stateOf(servicePort(1, { nodePort: 30_001 }));
+    await mode.sync(state);
+    const rules = async () =>
+      [...(await place.iptables.save()).values()].flatMap(({ name, chains }) =>
+        [...chains.values()].map((chain) => [name, chain.name, chain.rules]),
+      );
+    const [before, written] = [await ipvsContents(place), await rules()];
+    expect(await mode.check?.()).toBe(true);
+    await spoil(place);
+    expect(await mode.check?.()).toBe(false);
+    mode.forget();
+    await mode.sync(state);
+    expect(await ipvsContents(place)).toEqual(before);
+    expect(await rules()).toEqual(written);
+    expect(await mode.check?.()).toBe(true);
+  });
+
+  it('tells when its device loses an address, and not of its own doing', async () => {
+    const place = await kernel();
+    const mode = modeOn(place);
+    let drifts = 0;
+    mode.watch?.(() => {
+      drifts += 1;
+    });
+    await mode.sync(stateOf(servicePort(1), servicePort(2)));
+    await mode.sync(stateOf(servicePort(1)));
+    await mode.check?.();
+    expect(drifts).toBe(0);
+    await place.route.apply([{ do: 'delete', kind: 'address', dev: 'kube-ipvs0', address: '10.96.0.1/32' }]);
+    await expect.poll(() => drifts).toBe(1);
+  });
+
+  it.each(['while it runs', 'over a restart', 'when cleaned up'])(
+    'removes the node port servers of an address that has left the node %s',
+    async (when) => {
+      const place = await kernel();
+      const extra = { kind: 'address', dev: 'eth0', address: '192.168.7.7/24' } as const;
+      await place.route.apply([{ do: 'add', ...extra }]);
+      const state = stateOf(servicePort(1, { nodePort: 30_001 }));
+      const mode = modeOn(place);
+      await mode.sync(state);
+      expect((await serversOf(place)).join()).toContain('192.168.7.7:30001');
+      await place.route.apply([{ do: 'delete', ...extra }]);
+      mode.forget();
+      if (when === 'while it runs') await mode.sync(state);
+      else if (when === 'over a restart') await modeOn(place).sync(state);
+      else await modeOn(place).cleanUp();
+      expect((await serversOf(place)).join()).not.toContain('192.168.7.7');
+    },
+  );
+
+  it.each([[[]], [['10.200.0.0/16']]])(
+    'leaves destinations of a director’s servers, draining ones too (excluded: %s)',
+    async (excludeCidrs) => {
+      const place = await kernel();
+      const service = { protocol: 'tcp', address: '10.200.0.1', port: 80 } as const;
+      const to = { do: 'add', kind: 'destination', service, port: 80 } as const;
+      await place.ipvs.apply([
+        { do: 'add', kind: 'service', ...service, scheduler: 'wrr' },
+        { ...to, address: '10.201.0.1', weight: 0 },
+        { ...to, address: '10.201.0.2', weight: 5 },
+      ]);
+      const mode = modeOn(place, { excludeCidrs });
+      await mode.sync(stateOf(servicePort(1)));
+      await mode.check?.();
+      expect((await place.ipvs.get(service))?.destinations).toMatchObject([{ weight: 0 }, { weight: 5 }]);
+    },
+  );
+
+  it('cleans up nothing where it was never', async () => {
+    const place = await kernel();
+    await place.ipvs.apply([
+      { do: 'add', kind: 'service', protocol: 'tcp', address: NODE, port: 80, scheduler: 'wlc' },
+    ]);
+    const mode = modeOn(place);
+    await mode.cleanUp();
+    expect(await place.ipvs.list()).toHaveLength(1);
+    // Where it was, what is excluded stays.
+    const careful = modeOn(place, { excludeCidrs: [`${NODE}/32`] });
+    await careful.sync(stateOf(servicePort(1)));
+    await careful.cleanUp();
+    expect(await place.ipvs.list()).toMatchObject([{ address: NODE, scheduler: 'wlc' }]);
+  });
+
+  it('goes on with the rest where the kernel refuses a part, and tells', async () => {
+    const place = await kernel();
+    const mode = modeOn(place, { scheduler: 'absent' });
+    const state = stateOf(servicePort(1), servicePort(2));
+    await expect(mode.sync(state)).rejects.toThrow('ip_vs_absent');
+    const { sets, addresses } = await ipvsContents(place);
+    expect(sets).toContain('KUBE-CLUSTER-IP 10.96.0.1,tcp:80 10.96.0.2,tcp:80');
+    expect(addresses).toContain('10.96.0.2/32');
+    expect((await place.iptables.save()).get('nat')?.chains.get('KUBE-SERVICES')?.rules).not.toEqual([]);
+  });
+
+  it.each(['at first', 'later'])('leaves out and names a service that is refused, %s', async (when) => {
+    const place = await kernel();
+    const apply = place.ipvs.apply.bind(place.ipvs);
+    let isRefusing = true;
+    place.ipvs.apply = async (requests) => {
+      const isBad = (request: object) => isRefusing && JSON.stringify(request).includes('10.96.0.2"');
+      await apply(requests.filter((request) => !isBad(request) || request.do === 'delete'));
+      const index = requests.findIndex((request) => isBad(request) && request.do !== 'delete');
+      const refusal = { code: 'EINVAL', message: 'refused', operation: '', kernel: '', errno: 22, index };
+      if (index !== -1) throw new KernelError([refusal]);
+    };
+    const mode = modeOn(place);
+    const [one, two, three] = [servicePort(1), servicePort(2), servicePort(3)];
+    if (when === 'later') await mode.sync(stateOf(one));
+    const all = stateOf(one, two, three);
+    const report = await mode.sync(all, when === 'later' ? new Set([two.key, three.key]) : undefined);
+    expect([...(report.failed ?? [])]).toEqual([[two.key, expect.objectContaining({ message: 'refused' })]]);
+    expect(await ipvsContents(place)).toEqual(await freshly(stateOf(one, three)));
+    expect(await mode.check?.()).toBe(true);
+    isRefusing = false;
+    expect((await mode.sync(all, new Set([two.key]))).failed?.size).toBe(0);
+    expect(await ipvsContents(place)).toEqual(await freshly(all));
+  });
+
+  it('hashes ports too where it schedules by mh, and sets the timeouts it is told', async () => {
+    const place = await kernel();
+    const mode = modeOn(place, { scheduler: 'mh', timeouts: { tcp: 7, tcpFin: 0 } });
+    await mode.sync(stateOf(servicePort(1)));
+    expect(await place.ipvs.list()).toMatchObject([{ scheduler: 'mh', flags: ['mh-port'] }]);
+    expect(await place.ipvs.timeouts()).toEqual({ tcp: 7, tcpFin: 120, udp: 300 });
+    expect(await mode.check?.()).toBe(true);
+  });
+
+  it('syncs only when a check that began before has ended', async () => {
+    const place = await kernel();
+    let [release, reached] = [() => {}, () => {}];
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const isListing = new Promise<void>((resolve) => {
+      reached = resolve;
+    });
+    const mode = modeOn(place);
+    await mode.sync(stateOf(servicePort(1)));
+    const list = place.ipvs.list.bind(place.ipvs);
+    place.ipvs.list = async () => {
+      reached();
+      await held;
+      return list();
+    };
+    const check = mode.check?.();
+    await isListing;
+    const sync = mode.sync(stateOf(servicePort(1), servicePort(2)));
+    await new Promise(setImmediate);
+    expect(await list()).toHaveLength(1);
+    release();
+    expect(await check).toBe(true);
+    await sync;
+    expect(await list()).toHaveLength(2);
+  });
 });
+
+it.each([
+  ['4.19.0-26-amd64', '0'],
+  ['5.8.18', '0'],
+  ['5.9.0', undefined],
+  ['6.1.0-18-amd64', undefined],
+])('on Linux %s the reuse of connections is set to %s', (release, expected) => {
+  const set = new Map(Object.entries(ipvsSysctls({ release })));
+  expect(set.get('net/ipv4/vs/conn_reuse_mode')).toBe(expected);
+  expect(set.get('net/ipv4/vs/conntrack')).toBe('1');
+});
+
+const PORTALS = '-m comment --comment "kubernetes service portals" -j KUBE-SERVICES';
+const SERVER = { protocol: 'tcp', address: '10.96.0.1', port: 80 } as const;
+function named(name: string, more: Partial<ServicePort>): ServicePort {
+  const port = servicePort(1, more);
+  return {
+    ...port,
+    key: port.key.replace(':http', `:${name}`),
+    name: port.name.replace(':http', `:${name}`),
+  };
+}

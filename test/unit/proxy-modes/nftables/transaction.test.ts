@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { nftablesMode } from '../../../../proxy-modes/nftables/mode.js';
 import { advance, type Programmed, transaction } from '../../../../proxy-modes/nftables/transaction.js';
+import { KernelError } from '../../../../src/kernel/error.js';
 import { FakeNft } from '../../../../src/kernel/nftables/fake.js';
 import type { ProxyState, TrafficOptions } from '../../../../src/proxy/state.js';
 import { nftContents } from '../../../support/proxy/contents.js';
@@ -22,6 +23,39 @@ function first(state: ProxyState) {
   advance(record, transaction(place, { state }, undefined, options));
   return record;
 }
+
+describe('a service that the kernel refuses', () => {
+  const nft = new FakeNft();
+  const mode = nftablesMode({ nft, table: TABLE, families: ['ip', 'ip6'], traffic: { ip: options } });
+  const elements = async (set: string) =>
+    (await nft.elements({ ...place, set })).map(({ key, verdict }) => `${key} ${verdict}`).sort();
+
+  it('is left out and told, and all others are served, again once it is right', async () => {
+    const twin = port(2, { clusterIp: port(1).clusterIp, affinitySeconds: 5, nodePort: 30_002 });
+    const six = port(4, { family: 'ip6' });
+    const { failed } = await mode.sync(stateOf(port(1), twin, port(3), six));
+    expect([...(failed?.keys() ?? [])]).toEqual([twin.key]);
+    expect((await elements('service-ips')).map((text) => text.split(' ')[0])).toEqual([
+      '10.96.0.1',
+      '10.96.0.3',
+    ]);
+    expect((await nft.chains(place)).map(({ name }) => name).join()).not.toContain('default/s2');
+    expect(await mode.check?.()).toBe(true);
+    const right = port(2);
+    const report = await mode.sync(stateOf(port(1), right, port(3), six), new Set([right.key]));
+    expect(report.failed?.size ?? 0).toBe(0);
+    expect(await elements('service-ips')).toHaveLength(3);
+  });
+
+  it('does not hide that everything is refused', async () => {
+    const full = new FakeNft();
+    full.commit = async () => {
+      throw KernelError.invalid('no memory');
+    };
+    const other = nftablesMode({ nft: full, table: TABLE, families: ['ip'], traffic: {} });
+    await expect(other.sync(stateOf(port(1)))).rejects.toThrow('no memory');
+  });
+});
 
 describe('transactions of the nftables mode', () => {
   it.each(Array.from({ length: 20 }, (_, seed) => seed))(

@@ -48,6 +48,24 @@ describe('the userspace mode', () => {
     for (let i = 0; i < 4; i++) expect(['one', 'two']).toContain(await ask(port));
   });
 
+  it('removes the rule of a service that was deleted while rules were written', async () => {
+    const { mode, iptables, rules } = await started();
+    const state = new Map(stateOf(servicePort(1)));
+    await mode.sync(state);
+    const [doomed, other] = [servicePort(2), servicePort(3)];
+    for (const port of [doomed, other]) state.set(port.key, port);
+    const restore = iptables.restore.bind(iptables);
+    iptables.restore = async (lines, options) => {
+      iptables.restore = restore;
+      state.delete(doomed.key);
+      await restore(lines, options);
+    };
+    await mode.sync(state, new Set([doomed.key, other.key]));
+    expect(await rules()).toHaveLength(3);
+    await mode.sync(state, new Set([doomed.key]));
+    expect((await rules()).join()).not.toContain('default/s2');
+  });
+
   it('breaks no connection while a thousand changes of others go by', async () => {
     const { mode, relayPort } = await started();
     const server = createServer((socket) => void socket.pipe(socket)).listen(0, '127.0.0.1');
@@ -116,6 +134,9 @@ describe('the userspace mode', () => {
       /--dport 30080 -j REDIRECT --to-ports \d+$/,
     );
     expect(await mode.check?.()).toBe(true);
+    const jump = chains?.get('PREROUTING')?.rules[0]?.replace('-A', '-D') ?? '';
+    await iptables.restore(['*nat', jump, 'COMMIT']);
+    expect(await mode.check?.()).toBe(false);
     await mode.cleanUp();
     const left = (await iptables.save('nat')).get('nat')?.chains;
     expect([...(left?.values() ?? [])].flatMap(({ rules }) => rules)).toEqual([]);

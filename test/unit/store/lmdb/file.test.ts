@@ -170,6 +170,25 @@ describe('the file of an LMDB store', () => {
     }
   });
 
+  test('a reader that was killed does not make the file grow', async () => {
+    const store = await reopen({ historyEvents: 100, trimEveryMs: 20 });
+    const keys = Array.from({ length: 16 }, (_, i) => `/k${i}`);
+    let revisions = await Promise.all(keys.map((key) => store.create(key, Buffer.alloc(4000))));
+    const churn = async () => {
+      for (let round = 0; round < 60; round++)
+        revisions = await Promise.all(
+          keys.map((key, i) => store.update(key, Buffer.alloc(4000, round), revisions[i] ?? 0)),
+        );
+      return (await stat(file)).size;
+    };
+    const before = await churn();
+    const child = fork(path.resolve('test/support/storeChild.mjs'), ['read', folder], { silent: true });
+    await once(child.stdout as NodeJS.ReadableStream, 'data');
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    expect(await churn()).toBeLessThan(before * 1.5);
+  });
+
   test('a second opening is refused, in this process and from another', async () => {
     await reopen();
     await expect(openLmdbStore({ path: folder })).rejects.toMatchObject({ code: 'LOCKED' });

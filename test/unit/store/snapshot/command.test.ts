@@ -7,6 +7,9 @@ import { openLmdbStore } from '../../../../src/store/lmdb/store.js';
 import { storeFolder } from '../../../support/storeFolder.js';
 import { trellis } from '../../../support/trellisCommand.js';
 
+/** Between the newest revision that was given out before a restore and the first after it. */
+const MARGIN = 1_000_000_000;
+
 describe('trellis snapshot', () => {
   let folder: string;
   let remove: () => Promise<void>;
@@ -30,7 +33,7 @@ describe('trellis snapshot', () => {
     return store;
   };
 
-  test('saves while the store is in use, restores elsewhere with the same revisions, and goes on from there', async () => {
+  test('saves while the store is in use, restores elsewhere with the same revisions of keys, and goes on far beyond them', async () => {
     const running = await filled('one');
     const saved = await trellis(['snapshot', 'save', file, '--data-dir', dataDir('one')]);
     expect([saved.err, saved.code]).toEqual(['', 0]);
@@ -45,19 +48,19 @@ describe('trellis snapshot', () => {
     expect([restored.err, restored.code]).toEqual(['', 0]);
     const copy = await openIn('two');
     expect((await copy.list({ prefix: '' })).entries).toEqual((await running.list({ prefix: '' })).entries);
-    expect(await copy.revision()).toBe(5);
+    expect(await copy.revision()).toBe(MARGIN + 5);
     const silent = { onEvents: () => {}, onError: () => {} };
-    await expect(copy.watch({ prefix: '', after: 4, ...silent })).rejects.toMatchObject({
+    await expect(copy.watch({ prefix: '', after: 7, ...silent })).rejects.toMatchObject({
       code: 'COMPACTED',
     });
-    await (await copy.watch({ prefix: '', after: 5, ...silent })).close();
-    expect(await copy.create('/registry/new', Buffer.from('x'))).toBe(6);
+    await (await copy.watch({ prefix: '', after: MARGIN + 5, ...silent })).close();
+    expect(await copy.create('/registry/new', Buffer.from('x'))).toBe(MARGIN + 6);
     await copy.close();
     await running.close();
     expect(readdirSync(dataDir('two'))).toEqual(['store']);
   });
 
-  test('a store that holds something is replaced only by force, and its revision never goes back', async () => {
+  test('a store that holds something is replaced only by force, and a watch from before is told to look again', async () => {
     await (await filled('one', 1)).close();
     await (await filled('two', 10)).close();
     await trellis(['snapshot', 'save', file, '--data-dir', dataDir('one')]);
@@ -65,10 +68,15 @@ describe('trellis snapshot', () => {
     expect(refused.code).toBe(1);
     expect(refused.err).toMatch(/^trellis: the store in .* holds 10 keys already; --force replaces them\n$/);
     const forced = await trellis(['snapshot', 'restore', file, '--data-dir', dataDir('two'), '--force']);
-    expect(forced.out).toContain('the store is at revision 12');
+    expect(forced.out).toContain(`the store is at revision ${MARGIN + 12}`);
     const store = await openIn('two');
     expect((await store.list({ prefix: '' })).entries.map(({ key }) => key)).toEqual(['/registry/k0']);
-    expect(await store.revision()).toBe(12);
+    expect(await store.revision()).toBe(MARGIN + 12);
+    const silent = { onEvents: () => {}, onError: () => {} };
+    for (const after of [4, 12])
+      await expect(store.watch({ prefix: '', after, ...silent })).rejects.toMatchObject({
+        code: 'COMPACTED',
+      });
     await store.close();
   });
 

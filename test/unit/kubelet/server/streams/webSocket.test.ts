@@ -38,7 +38,13 @@ function listening() {
   const heard: string[] = [];
   const webSocket = new WebSocket(near.socket);
   webSocket.listen(
-    { message: (bytes) => heard.push(bytes.toString()), closed: () => heard.push('closed') },
+    {
+      piece: (bytes, isFirst) => {
+        if (isFirst) heard.push('');
+        heard.push(heard.pop() + bytes.toString());
+      },
+      closed: () => heard.push('closed'),
+    },
     Buffer.alloc(0),
   );
   return { ...near, heard, webSocket };
@@ -50,7 +56,7 @@ test('the answer to the handshake is the one of RFC 6455', () => {
   );
 });
 
-test.each([0, 125, 126, 65_535, 65_536, 200_000])(
+test.each([1, 125, 126, 65_535, 65_536, 200_000])(
   'a message of %d bytes comes whole in any pieces',
   async (size) => {
     const { socket, heard } = listening();
@@ -61,6 +67,35 @@ test.each([0, 125, 126, 65_535, 65_536, 200_000])(
     expect(heard).toEqual(['x'.repeat(size)]);
   },
 );
+
+test('a message that comes byte by byte comes whole', async () => {
+  const { socket, heard } = listening();
+  for (const byte of Buffer.concat([frame(0x82, Buffer.alloc(300, 'x')), frame(0x81, Buffer.from('y'))]))
+    socket.push(Buffer.of(byte));
+  await turn();
+  await turn();
+  expect(heard).toEqual(['x'.repeat(300), 'y']);
+});
+
+test('a message of which the end does not come is handed on, not held', async () => {
+  const { socket, heard } = listening();
+  const head = Buffer.from([0x82, 0xff, 0, 0, 1, 0, 0, 0, 0, 0, ...MASK]);
+  socket.push(Buffer.concat([head, frame(0, Buffer.from('ab')).subarray(6)]));
+  await turn();
+  expect(heard).toEqual(['ab']);
+});
+
+test('pings of one who does not read are not answered one by one', async () => {
+  const { socket, written } = listening();
+  const done: (() => void)[] = [];
+  socket._write = (_chunk, _, callback) => void done.push(callback);
+  socket._writev = undefined as never;
+  for (let i = 0; i < 5000; i += 1) socket.push(frame(0x89, Buffer.alloc(100, i)));
+  await turn();
+  await turn();
+  expect(socket.writableLength).toBeLessThan(2 * socket.writableHighWaterMark);
+  expect(written()).toHaveLength(0);
+});
 
 test('fragments are one message, a ping between them is answered', async () => {
   const { socket, heard, written } = listening();
@@ -81,7 +116,8 @@ test.each([
   ['a reserved bit', frame(0xc2, Buffer.from('x')), 1002],
   ['an unknown opcode', frame(0x83, Buffer.from('x')), 1002],
   ['a continuation of nothing', frame(0x80, Buffer.from('x')), 1002],
-  ['more than is taken', Buffer.from([0x82, 0xff, 0, 0, 0, 0, 0xff, 0, 0, 0, 1, 2, 3, 4]), 1009],
+  ['a long ping', frame(0x89, Buffer.alloc(126)), 1002],
+  ['a ping in fragments', frame(0x09, Buffer.from('x')), 1002],
   ['a close', frame(0x88, Buffer.from([3, 0xe8])), 1000],
 ])('%s ends the connection', async (_, bytes, code) => {
   const { socket, heard, written } = listening();

@@ -1,0 +1,175 @@
+// The enforcer on a node with real pods: closed until judged, connections that a change forbids end, others go on, and what
+// somebody removes comes back.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { afterEach, expect, it } from 'vitest';
+import { silentLog } from '../../../src/api/log.js';
+import { NAMESPACES, NETWORK_POLICIES, PODS } from '../../../src/api/resources.js';
+import { openConntrack } from '../../../src/kernel/conntrack/adapter.js';
+import { openNft } from '../../../src/kernel/nftables/adapter.js';
+import { openRoute } from '../../../src/kernel/route/adapter.js';
+import { PolicyEnforcer, removePolicies } from '../../../src/network/policy/enforcer.js';
+import type { TestNetNs } from '../../support/netns.js';
+import { type Probe, policyLab } from '../../support/policy/lab.js';
+import { podObject } from '../../support/policy/worldPlanner.js';
+import { describeWith } from '../../support/requires.js';
+import { StaticInformers } from '../../support/staticInformers.js';
+import { until } from '../../support/until.js';
+
+const A: [string, string] = ['10.244.0.2', 'fd00:244::2'];
+const B: [string, string] = ['10.244.0.3', 'fd00:244::3'];
+const TABLE = 'trellis-policy-test';
+
+const { open, closing } = policyLab();
+const enforcers: PolicyEnforcer[] = [];
+const children: ChildProcess[] = [];
+afterEach(async () => {
+  for (const enforcer of enforcers.splice(0)) await enforcer.stop();
+  for (const child of children.splice(0)) {
+    const ended = once(child, 'exit');
+    if (child.exitCode === null && child.signalCode === null && child.kill('SIGKILL')) await ended;
+  }
+});
+
+const pod = (name: string, ips: readonly string[], labels: Record<string, string> = {}) =>
+  podObject({ namespace: 'a', name, labels, ips, ports: [] }, true);
+const policy = (name: string, spec: object) => ({ metadata: { namespace: 'a', name }, spec });
+const DENY_INGRESS = policy('deny', { podSelector: {}, policyTypes: ['Ingress'] });
+
+const probe = (from: readonly string[], to: readonly string[]): Probe[] =>
+  from.flatMap((source, family) => {
+    const destination = to[family];
+    return destination === undefined ? [] : [{ protocol: 'udp', source, destination, port: 80 }];
+  });
+
+async function node() {
+  const lab = await open([A, B], ['192.0.2.7']);
+  const nft = closing(await openNft(lab.node.path));
+  const route = closing(await openRoute(lab.node.path));
+  const conntrack = closing(await openConntrack(lab.node.path));
+  const informers = new StaticInformers();
+  const enforce = () => {
+    const enforcer = new PolicyEnforcer({
+      nodeName: 'here',
+      ...{ nft, route, conntrack, table: TABLE, log: silentLog },
+    });
+    enforcers.push(enforcer);
+    return enforcer;
+  };
+  const passes = async (from: readonly string[], to: readonly string[], expected: boolean) =>
+    (await lab.send(probe(from, to), () => expected)).size;
+  informers.of(NAMESPACES).set({ metadata: { name: 'a' } });
+  return { lab, nft, informers, enforce, passes };
+}
+
+describeWith(
+  { root: true, tools: ['nsenter', 'ip', 'perl'] },
+  'a node that enforces network policies',
+  () => {
+    it('keeps addresses of its range closed until they are judged, also after its process has gone', async () => {
+      const { lab, nft, informers, enforce, passes } = await node();
+      const first = enforce();
+      await first.setPodRanges(['10.244.0.0/24', 'fd00:244::/64']);
+      expect(await passes(A, B, false)).toBe(0);
+      expect(await passes(['192.0.2.7'], B, false)).toBe(0);
+      first.follow(informers);
+      await first.synced();
+      expect(await passes(A, B, false)).toBe(0);
+      // What the runtime says counts before the API says it; both ends must be known.
+      await first.attach(pod('one', []), A);
+      expect(await passes(A, B, false)).toBe(0);
+      informers.of(PODS, { fieldSelector: 'spec.nodeName=here' }).set(pod('two', B));
+      await first.synced();
+      expect(await passes(A, B, true)).toBe(2);
+      informers.of(NETWORK_POLICIES).set(DENY_INGRESS);
+      await first.synced();
+      expect(await passes(A, B, false)).toBe(0);
+      await first.stop();
+      // A second one finds the rules of the first, and leaves them until it knows better.
+      const second = enforce();
+      await second.setPodRanges(['10.244.0.0/24', 'fd00:244::/64']);
+      expect(await passes(A, B, false)).toBe(0);
+      await removePolicies(nft, TABLE);
+      expect(await passes(A, B, true)).toBe(2);
+      expect(await lab.node.run('nft', 'list', 'tables')).toBe('');
+    });
+
+    it('gives an address that is used again to its new pod', async () => {
+      const { informers, enforce, passes } = await node();
+      const enforcer = enforce();
+      await enforcer.setPodRanges(['10.244.0.0/24', 'fd00:244::/64']);
+      const pods = informers.of(PODS, { fieldSelector: 'spec.nodeName=here' });
+      pods.set(pod('one', A));
+      pods.set(pod('old', B, { closed: 'yes' }));
+      informers
+        .of(NETWORK_POLICIES)
+        .set(policy('deny', { podSelector: { matchLabels: { closed: 'yes' } }, policyTypes: ['Ingress'] }));
+      enforcer.follow(informers);
+      await enforcer.synced();
+      expect(await passes(A, B, false)).toBe(0);
+      await enforcer.attach(pod('new', []), B);
+      expect(await passes(A, B, true)).toBe(2);
+      // Late news of the old one, and its end, change nothing of the new one.
+      pods.set(pod('old', B, { closed: 'yes', late: 'news' }));
+      await enforcer.synced();
+      expect(await passes(A, B, true)).toBe(2);
+      pods.remove('a/old');
+      await enforcer.synced();
+      expect(await passes(A, B, true)).toBe(2);
+    });
+
+    it('ends a connection that a new policy forbids, and leaves the others alone', async () => {
+      const { lab, informers, enforce } = await node();
+      const enforcer = enforce();
+      await enforcer.setPodRanges(['10.244.0.0/24', 'fd00:244::/64']);
+      const pods = informers.of(PODS, { fieldSelector: 'spec.nodeName=here' });
+      pods.set(pod('one', A));
+      pods.set(pod('two', B));
+      enforcer.follow(informers);
+      await enforcer.synced();
+      const [client, server] = [lab.placeOf(A[0]), lab.placeOf(B[0])];
+      await talk(server, SERVER).next();
+      const [forbidden, allowed] = [talk(client, CLIENT, B[0], '8080'), talk(client, CLIENT, B[0], '8081')];
+      const beats = { forbidden: await forbidden.next(), allowed: await allowed.next() };
+      expect(beats).toEqual({ forbidden: 'beat', allowed: 'beat' });
+      informers
+        .of(NETWORK_POLICIES)
+        .set(policy('some', { podSelector: {}, ingress: [{ ports: [{ port: 8081 }] }] }));
+      await enforcer.synced();
+      let last = '';
+      await until(async () => {
+        last = await forbidden.next();
+        if (last === 'beat') throw new Error('it still beats');
+      });
+      expect(last).toMatch(/ended/);
+      for (let i = 0; i < 10; i++) expect(await allowed.next()).toBe('beat');
+    });
+
+    function talk(ns: TestNetNs, script: string, ...words: readonly string[]) {
+      const child = spawn('nsenter', [`--net=${ns.path}`, process.execPath, '-e', script, ...words], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+      children.push(child);
+      const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+      return { next: async () => String((await lines.next()).value) };
+    }
+  },
+);
+
+const SERVER = `
+const net = require('node:net');
+let ready = 0;
+for (const port of [8080, 8081])
+  net.createServer((socket) => socket.on('error', () => {}).pipe(socket)).listen(port, () => {
+    if (++ready === 2) console.log('ready');
+  });
+`;
+// Sends a byte, waits for its echo, says so, again; and says when the connection has ended.
+const CLIENT = `
+const [host, port] = process.argv.slice(1);
+const socket = require('node:net').connect({ host, port: Number(port) });
+const beat = () => socket.write('x');
+socket.on('connect', beat).on('data', () => { console.log('beat'); setTimeout(beat, 20); });
+socket.on('error', ({ code }) => console.log('ended by ' + code)).on('close', () => console.log('ended'));
+`;

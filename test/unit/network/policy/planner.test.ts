@@ -1,0 +1,124 @@
+// The planner of network policies: random changes against a fresh plan and against a plain reading of the objects.
+import { describe, expect, it } from 'vitest';
+import { judge } from '../../../../src/network/policy/judge.js';
+import type { Policy } from '../../../../src/network/policy/model.js';
+import { PolicyPlanner } from '../../../../src/network/policy/planner.js';
+import type { TableImage } from '../../../../src/network/policy/tableImage.js';
+import { PORTS, RandomWorld, seeded } from '../../../support/policy/randomWorld.js';
+import { isAllowedHere } from '../../../support/policy/reference.js';
+import { type Place, WorldPlanner } from '../../../support/policy/worldPlanner.js';
+
+const STEPS = Number(process.env['TRELLIS_POLICY_CHANGES'] ?? 1500);
+const PLACES: readonly Place[] = Array.from({ length: 9 }, (_, i) => ({
+  name: `p${i}`,
+  ips: [`10.244.${i < 6 ? 0 : 1}.${i + 2}`, `fd00:244:${i < 6 ? '' : '1:'}:${i + 2}`],
+  isLocal: i < 6,
+}));
+const NETWORKS = [
+  '10.244.0.0/24',
+  '10.244.0.0/30',
+  '10.244.1.0/24',
+  '192.0.2.7/32',
+  'fd00:244::/64',
+  'fd00:244::4/126',
+];
+const OUTSIDE = ['192.0.2.7', '198.51.100.1', 'fd00:9::1'];
+
+function contentsOf(image: TableImage) {
+  return {
+    chains: Object.fromEntries(
+      image
+        .chainNames()
+        .sort()
+        .map((name) => [name, image.rulesOf(name)]),
+    ),
+    sets: Object.fromEntries(
+      [...image.contents()]
+        .map(({ set, elements }) => [
+          set,
+          [...elements.values()].map((e) => `${e.key} ${e.verdict ?? ''}`).sort(),
+        ])
+        .sort(),
+    ),
+  };
+}
+const tablesOf = ({ images }: PolicyPlanner) => ({ ip: contentsOf(images.ip), ip6: contentsOf(images.ip6) });
+
+const attempts = () => {
+  const addresses = [...PLACES.flatMap(({ ips }) => ips), ...OUTSIDE];
+  return addresses.flatMap((source) =>
+    addresses
+      .filter((destination) => destination.includes(':') === source.includes(':'))
+      .flatMap((destination) =>
+        (['TCP', 'UDP', 'SCTP'] as const).flatMap((protocol) =>
+          PORTS.map((port) => ({ source, destination, protocol, port })),
+        ),
+      ),
+  );
+};
+
+describe('after random changes of pods, namespaces and policies', () => {
+  const seed = Number(process.env['TRELLIS_POLICY_SEED'] ?? 20);
+
+  it(`the tables are those of a plan made at once (seed ${seed})`, () => {
+    const steps = new WorldPlanner(new RandomWorld(seeded(seed), NETWORKS), PLACES);
+    for (let step = 0; step < STEPS; step++) {
+      steps.step();
+      if (step % 25 === 0) expect(tablesOf(steps.planner)).toEqual(tablesOf(steps.fresh()));
+    }
+  });
+
+  it(`a connection is judged as the objects say, wherever its ends are (seed ${seed})`, () => {
+    const steps = new WorldPlanner(new RandomWorld(seeded(seed + 1), NETWORKS), PLACES);
+    const isHere = new Set(PLACES.filter(({ isLocal }) => isLocal).flatMap(({ ips }) => ips));
+    const wrong: string[] = [];
+    let judged = 0;
+    for (let step = 0; step < STEPS; step++) {
+      steps.step();
+      if (step % 50 !== 0) continue;
+      const { world } = steps;
+      // What is elsewhere is judged there: here it counts as a peer alone.
+      const here = (ip: string) => (isHere.has(ip) ? ip : undefined);
+      for (const { source, destination, protocol, port } of attempts()) {
+        if (here(source) === undefined && here(destination) === undefined) continue;
+        const told = judge(steps.planner, {
+          source,
+          destination,
+          protocol: protocol.toLowerCase() as 'tcp',
+          port,
+        }).isAllowed;
+        const wanted = isAllowedHere(world, { source, destination, protocol, port }, isHere);
+        if (told !== wanted)
+          wrong.push(`${source} > ${destination} ${protocol} ${port}: ${told} after step ${step}`);
+        judged += 1;
+      }
+    }
+    expect(wrong).toEqual([]);
+    expect(judged).toBeGreaterThan(10_000);
+  });
+});
+
+it('a pod is compared with selectors of its own namespace and labels, however many others there are', () => {
+  const comparisonsAmong = (others: number) => {
+    const planner = new PolicyPlanner();
+    const policy = (namespace: string, app: string): Policy => ({
+      ...{ key: `${namespace}/${app}`, tier: 'namespaced', priority: 0 },
+      subject: { namespace, pods: { matchLabels: { app } } },
+      rules: { ingress: [] },
+    });
+    planner.setPolicy(policy('a', 'web'));
+    for (let i = 0; i < others; i++) planner.setPolicy(policy(i % 2 === 0 ? 'a' : 'b', `other${i}`));
+    const before = planner.comparisons;
+    planner.setPod({
+      namespace: 'a',
+      name: 'p',
+      labels: { app: 'web' },
+      ips: ['10.0.0.1'],
+      ports: [],
+      isLocal: true,
+    });
+    return planner.comparisons - before;
+  };
+  expect(comparisonsAmong(10)).toBe(1);
+  expect(comparisonsAmong(1000)).toBe(1);
+});

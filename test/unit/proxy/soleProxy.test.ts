@@ -1,0 +1,44 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { silentLog } from '../../../src/api/log.js';
+import { settle } from '../../../src/proxy/config.js';
+import { claimTable } from '../../../src/proxy/soleProxy.js';
+import { startProxy } from '../../../src/proxy/standalone.js';
+import { StaticInformers } from '../../support/staticInformers.js';
+
+let dir = '';
+beforeEach(() => {
+  dir = mkdtempSync(path.join(tmpdir(), 'trellis-sole-'));
+});
+afterEach(() => rmSync(dir, { recursive: true }));
+
+const claim = (table = 'one') => claimTable({ table, dir, log: silentLog });
+
+it('lets one proxy have a table, and tells the second who has it', async () => {
+  const first = await claim();
+  await expect(claim()).rejects.toMatchObject({
+    code: 'ALREADY_RUNNING',
+    message: expect.stringContaining(`process ${process.pid}`),
+  });
+  (await claim('other')).release();
+  first.release();
+  (await claim()).release();
+});
+
+it('keeps a second proxy from starting before it asks for anything', async () => {
+  const first = await claim();
+  const informers = new StaticInformers();
+  const config = settle({}, {});
+  const options = { config, nodeName: 'n1', informers, table: 'one', lockDir: dir, log: silentLog };
+  await expect(startProxy(options)).rejects.toMatchObject({ code: 'ALREADY_RUNNING' });
+  first.release();
+});
+
+it('runs all the same where no file can be locked, and says so', async () => {
+  const said: string[] = [];
+  const log = { ...silentLog, warn: (text: string) => void said.push(text) };
+  (await claimTable({ table: 'one', dir: path.join(dir, 'missing'), log })).release();
+  expect(said).toEqual([expect.stringContaining('would not be noticed')]);
+});
