@@ -65,24 +65,20 @@ const toInt: Overload[] = [
   overload('int(int): int', same),
   overload('int(uint): int', ([value]) => int((value as Uint).value)),
   overload('int(double): int', ([value]) => int(truncated(value as number, 'integer overflow'))),
-  overload('int(string): int', (args) => int(integerFrom(textOf(args), 'strconv.ParseInt')), readsFirst()),
+  overload('int(string): int', (args) => int(integerFrom(textOf(args), 'strconv.ParseInt'))),
   overload('int(timestamp): int', ([value]) => (value as Timestamp).nanos / 1_000_000_000n),
   overload('int(duration): int', ([value]) => (value as Duration).nanos),
   overload('uint(uint): uint', same),
   overload('uint(int): uint', ([value]) => uint(value as bigint)),
   overload('uint(double): uint', ([value]) => uint(truncated(value as number, 'unsigned integer overflow'))),
-  overload(
-    'uint(string): uint',
-    (args) => uint(integerFrom(textOf(args), 'strconv.ParseUint')),
-    readsFirst(),
-  ),
+  overload('uint(string): uint', (args) => uint(integerFrom(textOf(args), 'strconv.ParseUint'))),
 ];
 
 const toDouble: Overload[] = [
   overload('double(double): double', same),
   overload('double(int): double', ([value]) => Number(value)),
   overload('double(uint): double', ([value]) => Number((value as Uint).value)),
-  overload('double(string): double', (args) => doubleFrom(textOf(args)), readsFirst()),
+  overload('double(string): double', (args) => doubleFrom(textOf(args))),
 ];
 
 const toText: Overload[] = [
@@ -100,12 +96,12 @@ const toText: Overload[] = [
 
 const others: Overload[] = [
   overload('bool(bool): bool', same),
-  overload('bool(string): bool', (args) => truthFrom(textOf(args)), readsFirst()),
+  overload('bool(string): bool', (args) => truthFrom(textOf(args))),
   overload('timestamp(timestamp): timestamp', same),
-  overload('timestamp(string): timestamp', (args) => parseTimestamp(textOf(args)), readsFirst()),
+  overload('timestamp(string): timestamp', (args) => parseTimestamp(textOf(args))),
   overload('timestamp(int): timestamp', ([value]) => timestamp((value as bigint) * 1_000_000_000n)),
   overload('duration(duration): duration', same),
-  overload('duration(string): duration', (args) => parseDuration(textOf(args)), readsFirst()),
+  overload('duration(string): duration', (args) => parseDuration(textOf(args))),
   overload('dyn(A): dyn', same),
   overload('type(A): type', ([value]) => new TypeValue(nameOfKind(kindOf(value as Value)))),
 ];
@@ -113,17 +109,9 @@ const others: Overload[] = [
 const SIZED = ['string', 'bytes', 'list<A>', 'map<A, B>'];
 const size = ([value]: readonly Value[]): bigint =>
   BigInt(typeof value === 'string' ? codePoints(value) : lengthOf(value));
-const sizes = SIZED.flatMap((kind) => {
-  const costs = kind === 'string' ? readsFirst() : {};
-  const estimate = costs.estimate;
-  const only = estimate && {
-    ...costs,
-    estimate: (args: Parameters<typeof estimate>[0]) => ({ cost: estimate(args).cost }),
-  };
-  return [
-    overload(`size(${kind}): int`, size, only ?? {}),
-    overload(`${kind}.size(): int`, size, only ?? {}),
-  ];
-});
+const sizes = SIZED.flatMap((kind) => [
+  overload(`size(${kind}): int`, size),
+  overload(`${kind}.size(): int`, size),
+]);
 
 export const CONVERSIONS: readonly Overload[] = [...toInt, ...toDouble, ...toText, ...others, ...sizes];

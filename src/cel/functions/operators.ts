@@ -159,8 +159,8 @@ const equalities: Overload[] = [
 
 const memberships: Overload[] = [
   overload('@in(A, list<A>): bool', ([item, list]) => includes(list as ListValue, item as Value), {
-    estimate: ([, list]) => ({ cost: (list?.size ?? 0) * Math.max(1, traversal(list?.element?.size ?? 1)) }),
-    cost: ([item, list]) => lengthOf(list) * Math.max(1, traversal(lengthOf(item))),
+    estimate: ([, list]) => ({ cost: list?.size ?? 0 }),
+    cost: ([, list]) => lengthOf(list),
   }),
   overload('@in(A, map<A, B>): bool', ([key, map]) => isMap(map) && map.get(key as Value) !== undefined),
 ];

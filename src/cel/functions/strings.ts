@@ -155,12 +155,12 @@ const splitCosts: Pick<Overload, 'estimate' | 'cost'> = {
 const joinCosts: Pick<Overload, 'estimate' | 'cost'> = {
   estimate: ([list, separator]) => {
     const size = (list?.size ?? 0) * ((list?.element?.size ?? 0) + (separator?.size ?? 0));
-    return { cost: traversal(size * 2), result: { size } };
+    return { cost: traversal(size), result: { size } };
   },
   cost: ([list, separator]) => {
     let size = lengthOf(list) * (separator === undefined ? 0 : lengthOf(separator));
     for (const item of list as ListValue) size += lengthOf(item);
-    return traversal(size * 2);
+    return traversal(size);
   },
 };
 

@@ -1,0 +1,258 @@
+// Runs the rules of a schema on an object: at every value that has some, with the value that was there before.
+// Guarantees: within one budget for the whole object, after which nothing more runs and that is said; a value that did not
+// change keeps faults that it had; rules about changes run only where there was something before.
+import {
+  type Cause,
+  duplicate,
+  forbiddenField,
+  invalidValue,
+  invalidWhole,
+  required,
+} from '../../api/causes.js';
+import { isMembers, type Members, sameJson } from '../../api/own.js';
+import { CelError } from '../error.js';
+import { fromJson } from '../json.js';
+import { Budget } from '../program.js';
+import { type JsonSchema, typeOfSchema } from '../schemaType.js';
+import type { CelType } from '../types.js';
+import { OptionalValue, type Value } from '../values.js';
+import { type CompiledRule, compileRule, isCompiled, OLD_SELF, SELF } from './rule.js';
+
+const CALL_LIMIT = 1_000_000;
+const OBJECT_BUDGET = 10_000_000;
+const MAX_MESSAGE_BYTES = 5 * 1024;
+
+export interface Validator {
+  /** `old` is undefined where there was nothing. */
+  evaluate(value: unknown, old: unknown, path: string): readonly Cause[];
+}
+
+/** Undefined when neither the schema nor anything below it has rules. */
+export function makeValidator(schema: JsonSchema): Validator | undefined {
+  const node = compileNode(schema, true);
+  if (node === undefined) return undefined;
+  return {
+    evaluate(value, old, path) {
+      const run = new Run();
+      run.node(node, { value, old, path, isUnchanged: () => false });
+      return run.causes;
+    },
+  };
+}
+
+interface Node {
+  readonly type: CelType | undefined;
+  readonly isWhole: boolean;
+  readonly rules: readonly CompiledRule[];
+  readonly allOf: readonly Node[];
+  readonly properties: ReadonlyMap<string, Node>;
+  readonly additional: Node | undefined;
+  readonly items: Node | undefined;
+  /** The fields that tell items of a list apart. */
+  readonly keys: readonly string[] | undefined;
+}
+
+const part = (value: unknown): JsonSchema | undefined =>
+  isMembers(value) ? (value as unknown as JsonSchema) : undefined;
+
+function compileNode(schema: JsonSchema, isRoot: boolean): Node | undefined {
+  const type = typeOfSchema(schema, isRoot)?.type;
+  const rules = type === undefined ? [] : rulesOf(schema, type);
+  const inner = (one: JsonSchema | undefined) =>
+    one && compileNode(one, one['x-kubernetes-embedded-resource'] === true);
+  const properties = new Map(
+    Object.entries(schema.properties ?? {}).flatMap(([name, property]) => {
+      const node = inner(property);
+      return node === undefined ? [] : [[name, node] as const];
+    }),
+  );
+  const additional = inner(part(schema.additionalProperties));
+  const items = inner(part(schema.items));
+  const allOf = type === undefined ? [] : (schema.allOf ?? []).flatMap((one) => alsoNode(one, schema, type));
+  if (rules.length + properties.size + allOf.length === 0 && additional === undefined && items === undefined)
+    return undefined;
+  const isKeyed = schema['x-kubernetes-list-type'] === 'map';
+  return {
+    ...{
+      type,
+      isWhole: schema.type === 'object' || schema.type === 'array',
+      rules,
+      allOf,
+      properties,
+      additional,
+      items,
+    },
+    keys: isKeyed ? (schema['x-kubernetes-list-map-keys'] ?? []) : undefined,
+  };
+}
+
+/** Rules inside allOf see the type of the value that they are about. */
+function alsoNode(schema: JsonSchema, whole: JsonSchema, type: CelType): Node[] {
+  const rules = rulesOf(schema, type);
+  if (rules.length === 0) return [];
+  const isWhole = whole.type === 'object' || whole.type === 'array';
+  const none = { allOf: [], properties: new Map(), additional: undefined, items: undefined, keys: undefined };
+  return [{ type, isWhole, rules, ...none }];
+}
+
+const rulesOf = (schema: JsonSchema, type: CelType): CompiledRule[] =>
+  (schema['x-kubernetes-validations'] ?? []).map((rule) => compileRule(rule, type)).filter(isCompiled);
+
+interface Place {
+  readonly value: unknown;
+  readonly old: unknown;
+  readonly path: string;
+  /** Whether the nearest value above that can be told apart is as it was. */
+  readonly isUnchanged: () => boolean;
+}
+
+class Run {
+  readonly causes: Cause[] = [];
+  #left = OBJECT_BUDGET;
+  #isOver = false;
+
+  node(node: Node, place: Place): void {
+    const { value, old } = place;
+    if (this.#isOver || value === null || value === undefined) return;
+    const isUnchanged = old === undefined ? place.isUnchanged : once(() => sameJson(value, old));
+    this.#rules(node, { ...place, isUnchanged });
+    for (const also of node.allOf) this.#rules(also, { ...place, isUnchanged: place.isUnchanged });
+    if (Array.isArray(value)) this.#items(node, value, { ...place, isUnchanged });
+    else if (isMembers(value)) this.#members(node, value, { ...place, isUnchanged });
+  }
+
+  #members(node: Node, value: Members, { old, path, isUnchanged }: Place): void {
+    if (node.properties.size === 0 && node.additional === undefined) return;
+    const before = isMembers(old) ? old : {};
+    for (const name of Object.keys(value)) {
+      const property = node.properties.get(name);
+      const inner = property ?? node.additional;
+      if (inner === undefined) continue;
+      const own = Object.hasOwn(before, name) ? before[name] : undefined;
+      const at = property === undefined ? `${path}[${name}]` : path === '' ? name : `${path}.${name}`;
+      this.node(inner, { value: value[name], old: own, path: at, isUnchanged });
+    }
+  }
+
+  #items({ items, keys }: Node, value: readonly unknown[], { old, path, isUnchanged }: Place): void {
+    if (items === undefined) return;
+    const before = keys === undefined || !Array.isArray(old) ? undefined : itemsByKey(old, keys);
+    for (const [index, item] of value.entries()) {
+      const own = before?.get(keyOf(item, keys ?? []));
+      this.node(items, { value: item, old: own, path: `${path}[${index}]`, isUnchanged });
+    }
+  }
+
+  #rules({ type, isWhole, rules }: Node, { value, old, path, isUnchanged }: Place): void {
+    if (type === undefined || rules.length === 0) return;
+    const self = once(() => fromJson(value, type));
+    const oldSelf = once(() => (old === undefined || old === null ? undefined : fromJson(old, type)));
+    for (const compiled of rules) {
+      if (this.#isOver) return;
+      const isOptional = compiled.rule.optionalOldSelf === true;
+      if (compiled.usesOldSelf && oldSelf() === undefined && !isOptional) continue;
+      const before = isOptional ? new OptionalValue(oldSelf()) : oldSelf();
+      const variables = new Map<string, Value>([[SELF, self()]]);
+      if (before !== undefined) variables.set(OLD_SELF, before);
+      const cause = this.#judge(compiled, variables, { path, shown: isWhole ? undefined : value });
+      if (cause !== undefined && (compiled.usesOldSelf || !isUnchanged())) this.causes.push(cause);
+    }
+  }
+
+  /** Undefined when the rule holds. */
+  #judge(
+    compiled: CompiledRule,
+    variables: ReadonlyMap<string, Value>,
+    { path, shown }: { readonly path: string; readonly shown: unknown },
+  ): Cause | undefined {
+    const words = wordsOf(compiled);
+    const budget = new Budget(Math.min(CALL_LIMIT, this.#left));
+    try {
+      const holds = compiled.condition.run(variables, budget);
+      this.#left -= budget.used;
+      if (holds === true) return undefined;
+    } catch (error) {
+      this.#left -= budget.used;
+      return this.#failed(error, path, words);
+    }
+    const detail = this.#message(compiled, variables) ?? defaultMessage(compiled);
+    return refusal(compiled, fieldPath(path, compiled), { shown, detail });
+  }
+
+  #failed(error: unknown, path: string, words: string): Cause {
+    if (!(error instanceof CelError)) throw error;
+    if (error.code === 'COST') {
+      this.#isOver = true;
+      const why =
+        this.#left <= 0
+          ? 'validation failed due to running out of cost budget, no further validation rules will be run'
+          : `'${error.message}': no further validation rules will be run due to call cost exceeds limit for rule: ${words}`;
+      return invalidWhole(path, why);
+    }
+    if (error.code === 'NO_OVERLOAD')
+      return invalidWhole(
+        path,
+        `'${error.message}': call arguments did not match a supported operator, function or macro signature for rule: ${words}`,
+      );
+    return invalidWhole(path, `${error.message} evaluating rule: ${words}`);
+  }
+
+  /** Undefined where the rule's own message has to do. */
+  #message({ message }: CompiledRule, variables: ReadonlyMap<string, Value>): string | undefined {
+    if (message === undefined) return undefined;
+    const budget = new Budget(Math.min(CALL_LIMIT, this.#left));
+    try {
+      const text = message.run(variables, budget);
+      const trimmed = typeof text === 'string' ? text.trim() : '';
+      return trimmed === '' || trimmed.length > MAX_MESSAGE_BYTES || trimmed.includes('\n')
+        ? undefined
+        : trimmed;
+    } catch (error) {
+      if (error instanceof CelError) return undefined;
+      throw error;
+    } finally {
+      this.#left -= budget.used;
+    }
+  }
+}
+
+function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
+}
+
+const wordsOf = ({ rule }: CompiledRule) => (rule.message ? rule.message.trim() : rule.rule.trim());
+const defaultMessage = (compiled: CompiledRule) =>
+  compiled.rule.message ? wordsOf(compiled) : `failed rule: ${wordsOf(compiled)}`;
+
+const fieldPath = (path: string, { rule }: CompiledRule) => {
+  if (!rule.fieldPath) return path;
+  const own = rule.fieldPath.replace(/\['([^']*)'\]/g, '.$1');
+  return path === '' ? own.replace(/^\./, '') : `${path}${own}`;
+};
+
+function refusal(
+  { rule }: CompiledRule,
+  path: string,
+  { shown, detail }: { readonly shown: unknown; readonly detail: string },
+): Cause {
+  switch (rule.reason) {
+    case 'FieldValueForbidden':
+      return forbiddenField(path, detail);
+    case 'FieldValueRequired':
+      return required(path, detail);
+    case 'FieldValueDuplicate':
+      return duplicate(path, shown ?? null);
+    default:
+      return shown === undefined ? invalidWhole(path, detail) : invalidValue(path, shown, detail);
+  }
+}
+
+const keyOf = (item: unknown, keys: readonly string[]): string =>
+  isMembers(item) ? JSON.stringify(keys.map((key) => item[key] ?? null)) : '';
+
+const itemsByKey = (items: readonly unknown[], keys: readonly string[]): ReadonlyMap<string, unknown> =>
+  new Map(items.map((item) => [keyOf(item, keys), item]));
