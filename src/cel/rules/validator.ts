@@ -10,6 +10,7 @@ import {
   required,
 } from '../../api/causes.js';
 import { isMembers, type Members, sameJson } from '../../api/own.js';
+import { atOnce, type Steps } from '../../api/steps.js';
 import { CelError } from '../error.js';
 import { fromJson } from '../json.js';
 import { Budget } from '../program.js';
@@ -21,23 +22,26 @@ import { type CompiledRule, compileRule, isCompiled, OLD_SELF, SELF } from './ru
 const CALL_LIMIT = 1_000_000;
 const OBJECT_BUDGET = 10_000_000;
 const MAX_MESSAGE_BYTES = 5 * 1024;
+/** Some milliseconds of work. */
+const STEP_COST = 100_000;
 
 export interface Validator {
   /** `old` is undefined where there was nothing. */
   evaluate(value: unknown, old: unknown, path: string): readonly Cause[];
+  /** The same, to be left for a while between rules that cost much. */
+  steps(value: unknown, old: unknown, path: string): Steps<readonly Cause[]>;
 }
 
 /** Undefined when neither the schema nor anything below it has rules. */
 export function makeValidator(schema: JsonSchema): Validator | undefined {
   const node = compileNode(schema, true);
   if (node === undefined) return undefined;
-  return {
-    evaluate(value, old, path) {
-      const run = new Run();
-      run.node(node, { value, old, path, isUnchanged: () => false });
-      return run.causes;
-    },
+  const steps = function* (value: unknown, old: unknown, path: string): Steps<readonly Cause[]> {
+    const run = new Run();
+    yield* run.node(node, { value, old, path, isUnchanged: () => false });
+    return run.causes;
   };
+  return { steps, evaluate: (value, old, path) => atOnce(steps(value, old, path)) };
 }
 
 interface Node {
@@ -110,18 +114,19 @@ class Run {
   readonly causes: Cause[] = [];
   #left = OBJECT_BUDGET;
   #isOver = false;
+  #pausedAt = OBJECT_BUDGET;
 
-  node(node: Node, place: Place): void {
+  *node(node: Node, place: Place): Steps<void> {
     const { value, old } = place;
     if (this.#isOver || value === null || value === undefined) return;
     const isUnchanged = old === undefined ? place.isUnchanged : once(() => sameJson(value, old));
-    this.#rules(node, { ...place, isUnchanged });
-    for (const also of node.allOf) this.#rules(also, { ...place, isUnchanged: place.isUnchanged });
-    if (Array.isArray(value)) this.#items(node, value, { ...place, isUnchanged });
-    else if (isMembers(value)) this.#members(node, value, { ...place, isUnchanged });
+    yield* this.#rules(node, { ...place, isUnchanged });
+    for (const also of node.allOf) yield* this.#rules(also, { ...place, isUnchanged: place.isUnchanged });
+    if (Array.isArray(value)) yield* this.#items(node, value, { ...place, isUnchanged });
+    else if (isMembers(value)) yield* this.#members(node, value, { ...place, isUnchanged });
   }
 
-  #members(node: Node, value: Members, { old, path, isUnchanged }: Place): void {
+  *#members(node: Node, value: Members, { old, path, isUnchanged }: Place): Steps<void> {
     if (node.properties.size === 0 && node.additional === undefined) return;
     const before = isMembers(old) ? old : {};
     for (const name of Object.keys(value)) {
@@ -130,20 +135,20 @@ class Run {
       if (inner === undefined) continue;
       const own = Object.hasOwn(before, name) ? before[name] : undefined;
       const at = property === undefined ? `${path}[${name}]` : path === '' ? name : `${path}.${name}`;
-      this.node(inner, { value: value[name], old: own, path: at, isUnchanged });
+      yield* this.node(inner, { value: value[name], old: own, path: at, isUnchanged });
     }
   }
 
-  #items({ items, keys }: Node, value: readonly unknown[], { old, path, isUnchanged }: Place): void {
+  *#items({ items, keys }: Node, value: readonly unknown[], { old, path, isUnchanged }: Place): Steps<void> {
     if (items === undefined) return;
     const before = keys === undefined || !Array.isArray(old) ? undefined : itemsByKey(old, keys);
     for (const [index, item] of value.entries()) {
       const own = before?.get(keyOf(item, keys ?? []));
-      this.node(items, { value: item, old: own, path: `${path}[${index}]`, isUnchanged });
+      yield* this.node(items, { value: item, old: own, path: `${path}[${index}]`, isUnchanged });
     }
   }
 
-  #rules({ type, isWhole, rules }: Node, { value, old, path, isUnchanged }: Place): void {
+  *#rules({ type, isWhole, rules }: Node, { value, old, path, isUnchanged }: Place): Steps<void> {
     if (type === undefined || rules.length === 0) return;
     const self = once(() => fromJson(value, type));
     const oldSelf = once(() => (old === undefined || old === null ? undefined : fromJson(old, type)));
@@ -156,6 +161,9 @@ class Run {
       if (before !== undefined) variables.set(OLD_SELF, before);
       const cause = this.#judge(compiled, variables, { path, shown: isWhole ? undefined : value });
       if (cause !== undefined && (compiled.usesOldSelf || !isUnchanged())) this.causes.push(cause);
+      if (this.#pausedAt - this.#left < STEP_COST) continue;
+      this.#pausedAt = this.#left;
+      yield;
     }
   }
 

@@ -217,6 +217,16 @@ describe('rules of an object', () => {
   });
 });
 
+test('rules that cost much are left for a while in between', () => {
+  const steps = makeValidator(conformance)?.steps(
+    { spec: { x: 1, y: 1, firstArray: [], largeArray: Array.from({ length: 300 }, () => 1) } },
+    undefined,
+    '',
+  );
+  expect(steps?.next()).toEqual({ done: false, value: undefined });
+  expect(steps?.next()).toEqual({ done: true, value: [] });
+});
+
 test('a schema without rules has no validator', () => {
   expect(makeValidator(object({ a: { type: 'string' } }))).toBeUndefined();
 });
