@@ -32,6 +32,12 @@ export const PROOFS = [
     ...{ project: 'unit', tests: ['scheduler/comparison'] },
   },
   {
+    name: 'expressions',
+    what: '300,000 random expressions, schemas and objects',
+    env: { TRELLIS_CEL_ROUNDS: '300000' },
+    ...{ project: 'unit', tests: ['cel/fuzz'] },
+  },
+  {
     name: 'controllers',
     what: 'controllers with 5,000 nodes and 30,000 pods, killed in the middle',
     env: { TRELLIS_LARGE: '1' },

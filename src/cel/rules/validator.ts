@@ -151,14 +151,14 @@ class Run {
   *#rules({ type, isWhole, rules }: Node, { value, old, path, isUnchanged }: Place): Steps<void> {
     if (type === undefined || rules.length === 0) return;
     const self = once(() => fromJson(value, type));
-    const oldSelf = once(() => (old === undefined || old === null ? undefined : fromJson(old, type)));
+    const hadOld = old !== undefined && old !== null;
+    const oldSelf = once(() => (hadOld ? fromJson(old, type) : undefined));
     for (const compiled of rules) {
       if (this.#isOver) return;
       const isOptional = compiled.rule.optionalOldSelf === true;
-      if (compiled.usesOldSelf && oldSelf() === undefined && !isOptional) continue;
-      const before = isOptional ? new OptionalValue(oldSelf()) : oldSelf();
-      const variables = new Map<string, Value>([[SELF, self()]]);
-      if (before !== undefined) variables.set(OLD_SELF, before);
+      if (compiled.usesOldSelf && !hadOld && !isOptional) continue;
+      const variables = () =>
+        variablesOf(self(), { old: compiled.usesOldSelf ? oldSelf() : undefined, isOptional });
       const cause = this.#judge(compiled, variables, { path, shown: isWhole ? undefined : value });
       if (cause !== undefined && (compiled.usesOldSelf || !isUnchanged())) this.causes.push(cause);
       if (this.#pausedAt - this.#left < STEP_COST) continue;
@@ -170,20 +170,20 @@ class Run {
   /** Undefined when the rule holds. */
   #judge(
     compiled: CompiledRule,
-    variables: ReadonlyMap<string, Value>,
+    variables: () => ReadonlyMap<string, Value>,
     { path, shown }: { readonly path: string; readonly shown: unknown },
   ): Cause | undefined {
     const words = wordsOf(compiled);
     const budget = new Budget(Math.min(CALL_LIMIT, this.#left));
     try {
-      const holds = compiled.condition.run(variables, budget);
+      const holds = compiled.condition.run(variables(), budget);
       this.#left -= budget.used;
       if (holds === true) return undefined;
     } catch (error) {
       this.#left -= budget.used;
       return this.#failed(error, path, words);
     }
-    const detail = this.#message(compiled, variables) ?? defaultMessage(compiled);
+    const detail = this.#message(compiled, variables()) ?? defaultMessage(compiled);
     return refusal(compiled, fieldPath(path, compiled), { shown, detail });
   }
 
@@ -222,6 +222,16 @@ class Run {
       this.#left -= budget.used;
     }
   }
+}
+
+function variablesOf(
+  self: Value,
+  { old, isOptional }: { readonly old: Value | undefined; readonly isOptional: boolean },
+): ReadonlyMap<string, Value> {
+  const variables = new Map<string, Value>([[SELF, self]]);
+  if (isOptional) variables.set(OLD_SELF, new OptionalValue(old));
+  else if (old !== undefined) variables.set(OLD_SELF, old);
+  return variables;
 }
 
 function once<T>(make: () => T): () => T {
