@@ -7,6 +7,7 @@ import { longUsage, PROOFS, parseLongArguments, vitestCall } from '../../../scri
 
 /** Variables that tests read for another reason than their length. */
 const NOT_LONG = [
+  'TRELLIS_CEL_SEED',
   'TRELLIS_CHAOS_SEED',
   'TRELLIS_FUZZ_SEED',
   'TRELLIS_KUBECTLS',
