@@ -165,10 +165,11 @@ function readModel(model: Model, value: unknown, place: Place, reading: Reading)
     const field = model.fields.get(name);
     if (field === undefined) {
       if (reading.unknown.length < MAX_UNKNOWN) reading.unknown.push(place.element(`.${name}`).exactPath);
+    } else if (typeof member === field.plain) {
+      if (member || !field.dropsEmpty || reading.keepsEmpty) result[name] = member;
     } else if (member !== null && member !== undefined) {
-      const isPlain = typeof member === field.plain;
-      const read = isPlain ? member : field.read(member, place.field(model.goName, `.${name}`), reading);
-      if (reading.keepsEmpty || !field.dropsEmpty || !isEmpty(read)) result[name] = read;
+      const read = field.read(member, place.field(model.goName, `.${name}`), reading);
+      if (!field.dropsEmpty || reading.keepsEmpty || !isEmpty(read)) result[name] = read;
     }
   }
   return result;

@@ -19,8 +19,8 @@ export interface ApiRequest {
   body(): Promise<Buffer>;
   /** Aborted when the client has gone away. */
   readonly signal: AbortSignal;
-  /** Asked last before something is written. */
-  readonly isAllowed?: (() => boolean) | undefined;
+  /** Asked last before something is written: false when the client has gone away, or may write no more. */
+  isAllowed?(): boolean;
   /** Of a leader: see registry/terms. */
   readonly term?: Check | undefined;
 }

@@ -40,7 +40,7 @@ async function answer(
     credentials: {},
     ...caller,
     body: async () => bytes,
-    isAllowed,
+    isAllowed: () => !caller.signal.aborted && isAllowed?.() !== false,
   });
   return { status: response.status, headers: response.headers, body: iterate(response.body) };
 }

@@ -198,6 +198,11 @@ class HttpRequest implements ApiRequest {
     return gone.signal;
   }
 
+  /** Without the signal, which costs more than most of a write. */
+  isAllowed(): boolean {
+    return !this.outgoing.closed;
+  }
+
   body(): Promise<Buffer> {
     this.reading ??= readBody(this.incoming, this.outgoing);
     return this.reading;

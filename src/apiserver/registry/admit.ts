@@ -4,6 +4,7 @@ import type { Draft, KindDefinition, Write } from '../../api/kind.js';
 import type { KubeObject } from '../../api/object.js';
 import type { Check } from '../../store/store.js';
 import type { AdmissionRequest } from '../admission.js';
+import type { ApiRequest } from '../exchange.js';
 import type { ManagerId } from '../fields/managers.js';
 import type { UserInfo } from '../identity.js';
 import { type Machinery, timestamp, type Undo } from '../machinery.js';
@@ -22,10 +23,8 @@ export interface WriteContext {
   warn?(text: string): void;
   /** Says something of the request in the audit log. */
   annotate?(key: string, value: string): void;
-  /** Aborted when the caller has gone away. */
-  readonly signal?: AbortSignal;
   /** Asked last before the write. */
-  readonly isAllowed?: (() => boolean) | undefined;
+  readonly request?: Pick<ApiRequest, 'isAllowed'>;
   /** Of a leader: nothing of it is written once another term has begun. */
   readonly term?: Check | undefined;
   /** The size of what the client sent. */

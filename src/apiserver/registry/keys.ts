@@ -37,12 +37,15 @@ export function resourceOfKey(key: string): string | undefined {
   return end === -1 ? undefined : key.slice(ROOT.length, end);
 }
 
-/** Characters beyond 16 bits are pairs whose halves sort before some that the bytes sort before them. */
-const PAIRED = /[\ud800-\udfff]/;
-
 /** In the order of their bytes, which is the store's. */
 export function compareKeys(a: string, b: string): number {
-  if (a === b) return 0;
-  if (PAIRED.test(a) || PAIRED.test(b)) return Buffer.compare(Buffer.from(a), Buffer.from(b));
-  return a < b ? -1 : 1;
+  const shared = Math.min(a.length, b.length);
+  for (let at = 0; at < shared; at += 1) {
+    const [left, right] = [a.charCodeAt(at), b.charCodeAt(at)];
+    if (left !== right) return rank(left) - rank(right);
+  }
+  return a.length - b.length;
 }
+
+/** Halves of pairs are characters beyond 16 bits, whose bytes come after those of all others. */
+const rank = (unit: number) => (unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit);

@@ -48,16 +48,14 @@ async function tries<T>(
       if (!isLate(error)) throw error;
       const isOver = isOwn ? performance.now() >= deadline : tried >= COMPANION_ATTEMPTS;
       if (isOver) throw conflict(kind.type, name, MODIFIED);
-      if (tried > QUICK_ATTEMPTS) await pause(Math.random() * PAUSE_MS, context.signal);
+      if (tried > QUICK_ATTEMPTS) await pause(Math.random() * PAUSE_MS);
     }
   }
 }
 
 /** Called last before a write: whoever closed its client counts on nothing being written from then on. */
-export function checkCaller({ signal, isAllowed }: Pick<WriteContext, 'signal' | 'isAllowed'>): void {
-  if (signal?.aborted === true || isAllowed?.() === false) {
-    throw statusError('Timeout', 'the caller has gone away');
-  }
+export function checkCaller({ request }: Pick<WriteContext, 'request'>): void {
+  if (request?.isAllowed?.() === false) throw statusError('Timeout', 'the caller has gone away');
 }
 
 /** True when what the write was made of had changed by then, its companions included: another look is worth it. */

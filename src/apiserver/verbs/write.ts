@@ -40,8 +40,7 @@ export function writeContext(kind: KindDefinition, call: Call): WriteContext {
     annotate: call.annotate,
     sentBytes: Number(call.request.headers['content-length'] ?? 0),
     step: call.step,
-    signal: call.request.signal,
-    isAllowed: call.request.isAllowed,
+    request: call.request,
     term: call.request.term,
   };
 }
