@@ -247,7 +247,7 @@ class NodeProxy implements RunningProxy {
 
   async #endFlows(written: UdpPorts): Promise<void> {
     try {
-      this.metrics.flowsEnded += (await this.#flows?.follow(written)) ?? 0;
+      this.metrics.flowsEnded += (await this.#flows?.follow(written, this.#serviceCidrs)) ?? 0;
     } catch (error) {
       this.options.log.error('stale UDP flows could not be ended; trying again', { error });
       const timer = setTimeout(() => this.#request(), FLOW_RETRY_MS);
