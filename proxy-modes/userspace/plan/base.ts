@@ -38,8 +38,7 @@ export function rangeRules(ports: readonly ServicePort[], { serviceCidrs = [] }:
   const services = new Map(ports.map(({ clusterIp, family }) => [clusterIp, family]));
   return [
     ...[...services].map(
-      ([ip, family]) =>
-        `-A ${names.CLUSTER_IPS} -d ${ip}/${family === 'ip' ? 32 : 128} ${rejection(family)}`,
+      ([ip, family]) => `-A ${names.CLUSTER_IPS} -d ${ip}/${family === 'ip' ? 32 : 128} ${rejection(family)}`,
     ),
     ...serviceCidrs.map((cidr) => `-A ${names.CLUSTER_IPS} -d ${cidr} -j DROP`),
   ];

@@ -11,10 +11,7 @@ import { OPTIONS, SEMANTIC_CASES } from '../../../support/proxy/semantics.js';
 
 const table = 'trellis-proxy';
 
-async function programmed(
-  port: ServicePort | undefined,
-  traffic: PerFamily<TrafficOptions> = OPTIONS.usual,
-) {
+async function programmed(port: ServicePort | undefined, traffic: PerFamily<TrafficOptions> = OPTIONS.usual) {
   const nft = new FakeNft();
   const mode = nftablesMode({ nft, table, families: ['ip', 'ip6'], traffic });
   await mode.sync(port === undefined ? stateOf() : stateOf(port));
