@@ -1,5 +1,14 @@
 // One address family after another: the trouble of one is not the other's.
-import type { SyncReport } from '../src/proxy/state.js';
+import type { PerFamily, SyncReport, TrafficOptions } from '../src/proxy/state.js';
+
+/** Each family's options with those of the ranges that are its own. */
+export const withServiceCidrs = (
+  traffic: PerFamily<TrafficOptions>,
+  cidrs: readonly string[],
+): PerFamily<TrafficOptions> => ({
+  ip: { ...traffic.ip, serviceCidrs: cidrs.filter((cidr) => !cidr.includes(':')) },
+  ip6: { ...traffic.ip6, serviceCidrs: cidrs.filter((cidr) => cidr.includes(':')) },
+});
 
 /** What was sent and left out in all (a number alone: what was sent); throws the first failure after every family has had its turn. */
 export async function syncEach<Family>(

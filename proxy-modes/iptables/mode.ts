@@ -13,7 +13,7 @@ import type {
   ServicePort,
   TrafficOptions,
 } from '../../src/proxy/state.js';
-import { syncEach } from '../families.js';
+import { syncEach, withServiceCidrs } from '../families.js';
 import { Applied } from './applied.js';
 import { Expectation } from './intact.js';
 import { OWNED } from './plan/base.js';
@@ -32,7 +32,8 @@ export interface IptablesModeOptions {
 /** Events of our own restore may come this long after it. */
 const ECHO_MS = 300;
 
-export function iptablesMode({ ports, traffic, nft }: IptablesModeOptions): ProxyMode {
+export function iptablesMode({ ports, traffic: given, nft }: IptablesModeOptions): ProxyMode {
+  let traffic = given;
   const families = Object.entries(ports) as [IpFamily, IptablesPort][];
   const applied = new Map<IpFamily, Applied>();
   let forgotten = 0;
@@ -120,13 +121,18 @@ export function iptablesMode({ ports, traffic, nft }: IptablesModeOptions): Prox
     }
     return true;
   };
+  const forget = () => {
+    forgotten += 1;
+    applied.clear();
+  };
   return {
     name: 'iptables',
     sync: (state, changed) => syncEach(families, (entry) => syncFamily(entry, state, changed)),
-    forget: () => {
-      forgotten += 1;
-      applied.clear();
+    setServiceCidrs: (cidrs) => {
+      traffic = withServiceCidrs(given, cidrs);
+      forget();
     },
+    forget,
     check,
     // The nft back end tells of changes; the legacy one does not.
     ...(families.some(([, port]) => port.backend === 'legacy') ? { stamp: stamps } : {}),

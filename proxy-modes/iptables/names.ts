@@ -10,6 +10,8 @@ export const POSTROUTING = 'KUBE-POSTROUTING';
 export const MARK_MASQ = 'KUBE-MARK-MASQ';
 export const FORWARD = 'KUBE-FORWARD';
 export const PROXY_FIREWALL = 'KUBE-PROXY-FIREWALL';
+/** What is left of the range of services: ports that a service has not, and addresses that nobody has. Our own. */
+export const CLUSTER_IPS = 'KUBE-CLUSTER-IPS';
 /** Holds nothing: while it is there, nobody has flushed the tables. */
 export const CANARY = 'KUBE-PROXY-CANARY';
 

@@ -77,7 +77,7 @@ function leftOverChains(found: Ruleset, ports: readonly ServicePort[], options: 
 type Place = PlanOptions & { readonly family: IpFamily };
 
 function* filterLines(ports: readonly ServicePort[], place: Place): Generator<string> {
-  for (const port of ports) yield* filterRules(port).map(append);
+  for (const port of ports) yield* filterRules(port, place).map(append);
   yield* baseRules('filter', place);
 }
 

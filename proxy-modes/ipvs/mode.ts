@@ -17,7 +17,7 @@ import type {
   SyncReport,
   TrafficOptions,
 } from '../../src/proxy/state.js';
-import { syncEach } from '../families.js';
+import { syncEach, withServiceCidrs } from '../families.js';
 import { missingJumps, removal, serviceChains, wholeTable } from '../iptables/tables.js';
 import { Drains } from './drains.js';
 import { changeFrom, oursAmong } from './found.js';
@@ -64,11 +64,13 @@ class IpvsMode implements ProxyMode {
   /** The index of our device. */
   #device: number | undefined;
   #isSetUp = false;
+  #traffic: PerFamily<TrafficOptions>;
   #forgotten = 0;
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor(private readonly options: IpvsModeOptions) {
     this.#families = Object.keys(options.iptables) as IpFamily[];
+    this.#traffic = options.traffic;
     const excluded = (options.excludeCidrs ?? []).flatMap((text) => parseCidr(text) ?? []);
     this.#view = new KernelView(options, excluded);
   }
@@ -80,6 +82,11 @@ class IpvsMode implements ProxyMode {
       await this.#drains.finish(this.options.ipvs);
       return report;
     });
+  }
+
+  setServiceCidrs(cidrs: readonly string[]): void {
+    this.#traffic = withServiceCidrs(this.options.traffic, cidrs);
+    this.forget();
   }
 
   forget(): void {
@@ -218,8 +225,8 @@ class IpvsMode implements ProxyMode {
   async #syncOnce(family: IpFamily, state: ProxyState, changed?: ReadonlySet<string>) {
     const before = this.#applied.get(family);
     const start = this.#forgotten;
-    const { scheduler = 'rr', traffic } = this.options;
-    const plan = { ...traffic[family], scheduler, localIps: this.#localIps };
+    const { scheduler = 'rr' } = this.options;
+    const plan = { ...this.#traffic[family], scheduler, localIps: this.#localIps };
     const applied = before ?? nothingApplied();
     const isFirst = before === undefined;
     const change = advance(applied, { family, state, ...(isFirst ? {} : { changed }) }, plan);
@@ -271,7 +278,7 @@ class IpvsMode implements ProxyMode {
     const port = this.options.iptables[family];
     if (port === undefined) return;
     const found = await port.save();
-    const rules = baseRules(family, this.options.traffic[family] ?? {});
+    const rules = baseRules(family, this.#traffic[family] ?? {});
     await port.restore(wholeTables(rules, found));
     this.#printed.set(family, printed(await port.save()));
   }

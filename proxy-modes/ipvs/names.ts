@@ -15,6 +15,8 @@ export const PROXY_FIREWALL = 'KUBE-PROXY-FIREWALL';
 export const SOURCE_RANGES = 'KUBE-SOURCE-RANGES-FIREWALL';
 export const FILTER = 'KUBE-IPVS-FILTER';
 export const OUT_FILTER = 'KUBE-IPVS-OUT-FILTER';
+/** Our own, as in the iptables mode. */
+export const CLUSTER_IPS = 'KUBE-CLUSTER-IPS';
 
 /** Each set, its type, and what its entries are for, as kube-proxy comments them; those of NO-LOCAL are our own. */
 export const SETS = {

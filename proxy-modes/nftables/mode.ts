@@ -4,7 +4,7 @@
 import { KernelError } from '../../src/kernel/error.js';
 import type { GoneObject, NftPort, NftRequest } from '../../src/kernel/nftables/port.js';
 import type { IpFamily, PerFamily, ProxyMode, ProxyState, TrafficOptions } from '../../src/proxy/state.js';
-import { syncEach } from '../families.js';
+import { syncEach, withServiceCidrs } from '../families.js';
 import { isIntact } from './intact.js';
 import { findRemains } from './remains.js';
 import { advance, type Programmed, type Transaction, transaction, type Wanted } from './transaction.js';
@@ -21,7 +21,8 @@ interface Remembered {
   readonly shared: Map<string, number>;
 }
 
-export function nftablesMode({ nft, table, families, traffic }: NftablesModeOptions): ProxyMode {
+export function nftablesMode({ nft, table, families, traffic: given }: NftablesModeOptions): ProxyMode {
+  let traffic = given;
   const applied = new Map<IpFamily, Remembered>();
   const drift = new Drift();
   let forgotten = 0;
@@ -61,6 +62,10 @@ export function nftablesMode({ nft, table, families, traffic }: NftablesModeOpti
       for (const [key, why] of culprits) failed.set(key, why);
     }
   };
+  const forget = () => {
+    forgotten += 1;
+    applied.clear();
+  };
   return {
     name: 'nftables',
     sync: (state, changed) =>
@@ -68,10 +73,11 @@ export function nftablesMode({ nft, table, families, traffic }: NftablesModeOpti
         const before = applied.get(family);
         return before === undefined ? syncAll(family, state) : syncChange(family, before, { state, changed });
       }),
-    forget: () => {
-      forgotten += 1;
-      applied.clear();
+    setServiceCidrs: (cidrs) => {
+      traffic = withServiceCidrs(given, cidrs);
+      forget();
     },
+    forget,
     check: async () => {
       const intact = await Promise.all(
         families.map((family) => {

@@ -15,6 +15,7 @@ export const FIREWALL_IPS = 'firewall-ips';
 export const FIREWALL = 'firewall-check';
 export const ENDPOINTS = 'service-endpoints';
 export const CLUSTER_IPS = 'cluster-ips';
+export const CLUSTER_IPS_CHECK = 'cluster-ips-check';
 export const HAIRPIN = 'hairpin';
 
 const MAX_READABLE = 80;

@@ -10,22 +10,29 @@ import {
   type ServicePort,
   type TrafficOptions,
 } from '../../src/proxy/state.js';
+import { withServiceCidrs } from '../families.js';
 import { compare, Spelling } from '../iptables/spelling.js';
 import { missingJumps, removal, serviceChains, wholeTable } from '../iptables/tables.js';
-import { OWNED } from './plan/base.js';
+import { OWNED, rangeRules } from './plan/base.js';
 import { planService } from './plan/service.js';
 import { openRelay, type Relay } from './relay.js';
 
 export interface UserspaceModeOptions {
   readonly ports: PerFamily<IptablesPort>;
-  /** Of these only the networks of node ports: everything has the node's address anyway. */
+  /** Of these only the networks of node ports and services: everything has the node's address anyway. */
   readonly traffic?: PerFamily<TrafficOptions>;
 }
 
-export function userspaceMode({ ports, traffic = {} }: UserspaceModeOptions): ProxyMode {
+/** The tables that have rules of ours. */
+const TABLES = ['filter', 'nat'] as const;
+type Rules = Readonly<Record<(typeof TABLES)[number], readonly string[]>>;
+const isSame = (a: Rules | undefined, b: Rules) => JSON.stringify(a) === JSON.stringify(b);
+
+export function userspaceMode({ ports, traffic: given = {} }: UserspaceModeOptions): ProxyMode {
+  let traffic = given;
   const families = Object.entries(ports) as [IpFamily, IptablesPort][];
   const relays = new Map<string, Relay>();
-  const written = new Map<IpFamily, string>();
+  const written = new Map<IpFamily, Rules>();
   /** The rules of each service port, as last planned. */
   const planned = new Map<string, string>();
   const spelling = new Spelling();
@@ -51,23 +58,24 @@ export function userspaceMode({ ports, traffic = {} }: UserspaceModeOptions): Pr
     return true;
   };
   const syncFamily = async ([family, iptables]: [IpFamily, IptablesPort], served: readonly ServicePort[]) => {
-    const rules: string[] = [];
-    for (const port of served) {
-      if (port.family !== family) continue;
-      const own = await plan(port);
-      planned.set(port.key, own);
-      if (own !== '') rules.push(own);
+    const own = served.filter((port) => port.family === family);
+    const nat: string[] = [];
+    for (const port of own) {
+      const text = await plan(port);
+      planned.set(port.key, text);
+      if (text !== '') nat.push(...text.split('\n'));
     }
-    const text = rules.join('\n');
-    if (written.get(family) === text) return 0;
+    const rules: Rules = { filter: rangeRules(own, traffic[family] ?? {}), nat };
+    if (isSame(written.get(family), rules)) return 0;
     written.delete(family);
     const found = await iptables.save();
     const [missing, leftOver] = [missingJumps(OWNED, found), serviceChains(OWNED, found)];
     const lines = [
-      ...wholeTable(OWNED, 'nat', { missing, rules: text === '' ? [] : text.split('\n'), leftOver }),
+      ...wholeTable(OWNED, 'filter', { missing, rules: rules.filter }),
+      ...wholeTable(OWNED, 'nat', { missing, rules: nat, leftOver }),
     ];
     await iptables.restore(lines);
-    written.set(family, text);
+    written.set(family, rules);
     return lines.length;
   };
   const closeExcept = async (kept: ReadonlySet<string>) => {
@@ -90,18 +98,24 @@ export function userspaceMode({ ports, traffic = {} }: UserspaceModeOptions): Pr
       await closeExcept(new Set(served.map(({ key }) => key)));
       return { sent };
     },
+    setServiceCidrs: (cidrs) => {
+      traffic = withServiceCidrs(given, cidrs);
+      written.clear();
+    },
     forget: () => written.clear(),
     check: async () => {
-      const saved = await Promise.all(families.map(([, iptables]) => iptables.save('nat')));
-      return saved.every((ruleset, i) => {
-        const family = families[i]?.[0];
-        const text = family === undefined ? undefined : written.get(family);
-        const chains = ruleset.get('nat')?.chains;
-        const rules = OWNED.chains.nat.flatMap((name) => chains?.get(name)?.rules ?? []);
-        if (text === undefined) return true;
-        const isJumpedTo = missingJumps(OWNED, ruleset).nat.length === 0;
-        return isJumpedTo && spelling.accepts(compare(rules, text === '' ? [] : text.split('\n')));
-      });
+      for (const [family, iptables] of families) {
+        const rules = written.get(family);
+        if (rules === undefined) continue;
+        const ruleset = await iptables.save();
+        const missing = missingJumps(OWNED, ruleset);
+        if (TABLES.some((table) => missing[table].length > 0)) return false;
+        const found = TABLES.flatMap((table) =>
+          OWNED.chains[table].flatMap((name) => ruleset.get(table)?.chains.get(name)?.rules ?? []),
+        );
+        if (!spelling.accepts(compare(found, [...rules.filter, ...rules.nat]))) return false;
+      }
+      return true;
     },
     cleanUp: async () => {
       for (const [, iptables] of families) {

@@ -5,3 +5,5 @@ export const PORTALS_CONTAINER = 'KUBE-PORTALS-CONTAINER';
 export const PORTALS_HOST = 'KUBE-PORTALS-HOST';
 export const NODEPORT_CONTAINER = 'KUBE-NODEPORT-CONTAINER';
 export const NODEPORT_HOST = 'KUBE-NODEPORT-HOST';
+/** Our own, as in the iptables mode. */
+export const CLUSTER_IPS = 'KUBE-CLUSTER-IPS';

@@ -12,7 +12,8 @@ export class FlowKeeper {
   readonly #followed = new Map<string, ServicePort>();
   /** Ports whose flows are still to be judged, as they were before. */
   readonly #due = new Map<string, ServicePort | undefined>();
-  #isFirst = true;
+  /** The ranges of services with which all flows were judged last. */
+  #judgedWith: readonly string[] | undefined;
 
   constructor(private readonly conntrack: ConntrackPort) {}
 
@@ -28,22 +29,24 @@ export class FlowKeeper {
   }
 
   /** After its rules are in place: an earlier end would let flows come back the old way. Answers how many it ended. */
-  async follow(written: UdpPorts): Promise<number> {
+  async follow(written: UdpPorts, serviceCidrs: readonly string[]): Promise<number> {
     for (const [key, now] of written) {
       if (!this.#due.has(key)) this.#due.set(key, this.#followed.get(key));
       if (now === undefined) this.#followed.delete(key);
       else this.#followed.set(key, now);
     }
-    const ended = this.#isFirst ? await this.#judgeAll() : await this.#judge([...this.#due]);
-    this.#isFirst = false;
+    const isKnown = this.#judgedWith === serviceCidrs;
+    const ended = isKnown ? await this.#judge([...this.#due]) : await this.#judgeAll(serviceCidrs);
+    this.#judgedWith = serviceCidrs;
     this.#due.clear();
     return ended;
   }
 
-  /** At the start nothing is remembered: whatever goes to a service must go to one of its endpoints. */
-  async #judgeAll(): Promise<number> {
-    if (this.#followed.size === 0) return 0;
-    return this.#end(staleAmong(await this.conntrack.list([{ protocol: 'udp' }]), this.#followed.values()));
+  /** At the start nothing is remembered: whatever goes to a service must go to one of its endpoints, or to nobody. */
+  async #judgeAll(serviceCidrs: readonly string[]): Promise<number> {
+    if (this.#followed.size === 0 && serviceCidrs.length === 0) return 0;
+    const flows = await this.conntrack.list([{ protocol: 'udp' }]);
+    return this.#end(staleAmong(flows, { now: this.#followed.values(), serviceCidrs }));
   }
 
   async #judge(due: readonly (readonly [string, ServicePort | undefined])[]): Promise<number> {
@@ -53,7 +56,7 @@ export class FlowKeeper {
     const now = changes.flatMap((change) => change.now ?? []);
     const gone = changes.flatMap((change) => change.before ?? []);
     if (now.length + gone.length === 0) return 0;
-    return this.#end(staleAmong(await this.conntrack.list(flowsTo([...now, ...gone])), now, gone));
+    return this.#end(staleAmong(await this.conntrack.list(flowsTo([...now, ...gone])), { now, gone }));
   }
 
   async #end(filters: ReturnType<typeof staleAmong>): Promise<number> {

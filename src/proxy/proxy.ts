@@ -70,6 +70,7 @@ class NodeProxy implements RunningProxy {
   #isFull = true;
   #isSyncing = false;
   #syncs = 0;
+  #serviceCidrs: readonly string[] = [];
   /** Since when changes wait that no sync has begun with, and those of the sync that runs. */
   #waitingSince: number | undefined;
   #writingSince: number | undefined;
@@ -187,6 +188,7 @@ class NodeProxy implements RunningProxy {
     this.#waitingSince = undefined;
     const taken = tracker.takeChanged();
     const triggers = tracker.takeTriggers();
+    this.#followRanges();
     const changed = this.#isFull ? undefined : taken;
     const udp = this.#flows?.snapshot(tracker.state, changed);
     this.#isFull = false;
@@ -213,6 +215,15 @@ class NodeProxy implements RunningProxy {
     if (udp !== undefined) await this.#endFlows(udp);
   }
 
+  /** Others than before make other rules of every service. */
+  #followRanges(): void {
+    const { serviceCidrs } = this.tracker;
+    if (serviceCidrs === this.#serviceCidrs) return;
+    this.#serviceCidrs = serviceCidrs;
+    this.options.mode.setServiceCidrs(serviceCidrs);
+    this.#isFull = true;
+  }
+
   #measure(seconds: number, of: { readonly isFull: boolean; readonly triggers: readonly number[] }): void {
     const { metrics, tracker } = this;
     metrics.syncSeconds.observe(seconds);
@@ -236,7 +247,7 @@ class NodeProxy implements RunningProxy {
 
   async #endFlows(written: UdpPorts): Promise<void> {
     try {
-      this.metrics.flowsEnded += (await this.#flows?.follow(written)) ?? 0;
+      this.metrics.flowsEnded += (await this.#flows?.follow(written, this.#serviceCidrs)) ?? 0;
     } catch (error) {
       this.options.log.error('stale UDP flows could not be ended; trying again', { error });
       const timer = setTimeout(() => this.#request(), FLOW_RETRY_MS);

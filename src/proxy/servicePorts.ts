@@ -8,7 +8,7 @@ import { keyOf, type Stored } from '../api/object.js';
 import { categorize, type Found, lingering, type NodeTopology } from './endpoints.js';
 import type { IpFamily, Protocol, ServicePort } from './state.js';
 
-/** Services with one of these, whatever it says, are another proxy's or nobody's. */
+/** Services and slices with one of these, whatever it says, are another proxy's or nobody's. */
 const FOREIGN_LABELS = ['service.kubernetes.io/service-proxy-name', 'service.kubernetes.io/headless'];
 /** A range in which no client is. */
 const NOBODY = { ip: '0.0.0.0/32', ip6: '::/128' } as const;
@@ -67,8 +67,12 @@ export function healthCheckNodePort({ spec }: Stored<V1Service>): number | undef
 
 export function isProxied({ spec, metadata }: Stored<V1Service>): boolean {
   if (spec.type === 'ExternalName' || spec.clusterIP === 'None' || !spec.clusterIP) return false;
-  return FOREIGN_LABELS.every((label) => metadata.labels?.[label] === undefined);
+  return isOurs({ metadata });
 }
+
+/** Whether a Service or EndpointSlice is left to this proxy. */
+export const isOurs = ({ metadata }: Pick<Stored<V1Service | V1EndpointSlice>, 'metadata'>): boolean =>
+  FOREIGN_LABELS.every((label) => metadata.labels?.[label] === undefined);
 
 /** What all ports of a service have in common in one family. */
 function serviceFields({ spec, status }: Stored<V1Service>, family: IpFamily) {

@@ -1,6 +1,7 @@
 // Which UDP flows must end: those that conntrack would keep sending elsewhere than their service does now. Pure.
 // Guarantees: a flow to an endpoint that still serves is never named, whatever policy, topology or an ending pod say of new
 // ones, so that QUIC survives restarts and rollouts; nor is one that passes through the node to somebody else.
+import { type Cidr, contains, parseCidr } from '../api/ip.js';
 import type { Flow, FlowFamily, FlowFilter } from '../kernel/conntrack/port.js';
 import { type Endpoint, outsideIps, type ServicePort } from './state.js';
 
@@ -18,22 +19,38 @@ export function mayLeaveStale(before: ServicePort | undefined, now: ServicePort 
 export const flowsTo = (ports: Iterable<ServicePort>): FlowFilter[] =>
   [...ports].flatMap((port) => destinations(port));
 
-/** Of the flows, those to end: `now` are ports as they are, `gone` ports as they were before. */
+export interface Judgement {
+  /** Ports as they are. */
+  readonly now: Iterable<ServicePort>;
+  /** Ports as they were before. */
+  readonly gone?: Iterable<ServicePort>;
+  /** Ranges of services: what was sent on from one of their addresses was sent by a service. */
+  readonly serviceCidrs?: readonly string[];
+}
+
+/** Of the flows, those to end. */
 export function staleAmong(
   flows: readonly Flow[],
-  now: Iterable<ServicePort>,
-  gone: Iterable<ServicePort> = [],
+  { now, gone = [], serviceCidrs = [] }: Judgement,
 ): FlowFilter[] {
   const former = new Map<string, Set<string>>();
   for (const port of gone) for (const at of destinations(port)) former.set(keyOf(at), places(port));
   const current = new Map<string, Set<string>>();
   for (const port of now) for (const at of destinations(port)) current.set(keyOf(at), places(port));
-  return flows.filter((flow) => flow.protocol === 'udp' && isStale(flow, current, former)).map(filterOf);
+  const ranges = serviceCidrs.flatMap((text) => parseCidr(text) ?? []);
+  const known = { current, former, ranges };
+  return flows.filter((flow) => flow.protocol === 'udp' && isStale(flow, known)).map(filterOf);
 }
 
 type PlacesByDestination = ReadonlyMap<string, ReadonlySet<string>>;
 
-function isStale(flow: Flow, current: PlacesByDestination, former: PlacesByDestination): boolean {
+interface Known {
+  readonly current: PlacesByDestination;
+  readonly former: PlacesByDestination;
+  readonly ranges: readonly Cidr[];
+}
+
+function isStale(flow: Flow, { current, former, ranges }: Known): boolean {
   const { family, original, reply } = flow;
   const port = original.destinationPort;
   const [own, any] = [`${original.destination} ${port}`, `${family} ${port}`];
@@ -41,7 +58,11 @@ function isStale(flow: Flow, current: PlacesByDestination, former: PlacesByDesti
   const isSent = reply.source !== original.destination || reply.sourcePort !== port;
   const serving = current.get(own) ?? current.get(any);
   // Nobody's any more: what it was sent to was an endpoint of the one it belonged to.
-  if (serving === undefined) return (former.get(own) ?? former.get(any))?.has(goesTo) === true;
+  if (serving === undefined)
+    return (
+      (former.get(own) ?? former.get(any))?.has(goesTo) === true ||
+      (isSent && ranges.some((range) => contains(range, original.destination)))
+    );
   if (serving.has(goesTo)) return false;
   if (isSent) return true;
   // What knocked while there was no rule is not sent anywhere as long as the flow lives.

@@ -82,6 +82,8 @@ export interface TrafficOptions {
   readonly nodeIps?: readonly string[];
   /** Node ports on loopback addresses too, where the mode can. */
   readonly localhostNodePorts?: boolean;
+  /** Networks whose every address is a service's or nobody's: what nobody has must not leave the node. */
+  readonly serviceCidrs?: readonly string[];
 }
 
 /** kube-proxy's own (--iptables-masquerade-bit). */
@@ -107,6 +109,8 @@ export interface ProxyMode {
    * that may differ from the state of the last call; without it everything is compared.
    */
   sync(state: ProxyState, changed?: ReadonlySet<string>): Promise<SyncReport>;
+  /** The ranges of services from now on, of both families; the next sync writes everything anew. */
+  setServiceCidrs(cidrs: readonly string[]): void;
   /** Forgets what is in the kernel, so that the next sync writes everything. */
   forget(): void;
   /** Whether what the mode has put into the kernel is still there, as far as one cheap look tells. */

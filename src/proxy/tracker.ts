@@ -2,12 +2,13 @@
 // Guarantees: entries that did not change keep their identity; a change is in `changed` until it is taken.
 import { serviceKeyOf } from '../api/endpointSlice.js';
 import type { V1EndpointSlice, V1Node, V1Service } from '../api/gen/types.js';
+import { formatCidr, parseCidr } from '../api/ip.js';
 import { keyOf, type Stored } from '../api/object.js';
-import { ENDPOINT_SLICES, NODES, SERVICES } from '../api/resources.js';
+import { ENDPOINT_SLICES, NODES, SERVICE_CIDRS, SERVICES } from '../api/resources.js';
 import type { Informer, Informers } from '../client/informer.js';
 import { Claims } from './claims.js';
 import { countLocalReady, type NodeTopology } from './endpoints.js';
-import { healthCheckNodePort, isProxied, servicePorts } from './servicePorts.js';
+import { healthCheckNodePort, isOurs, isProxied, servicePorts } from './servicePorts.js';
 import type { ProxyState, ServicePort } from './state.js';
 
 const BY_SERVICE = 'service';
@@ -28,6 +29,8 @@ export interface ServiceHealth {
 export interface Tracker {
   /** The same map at every call, as it is now. */
   readonly state: ProxyState;
+  /** The ranges of services, in order; the same list until they change. Empty where the API server has no such kind. */
+  readonly serviceCidrs: readonly string[];
   /** The keys that changed since the last call. */
   takeChanged(): Set<string>;
   /** Counts these keys as changed. */
@@ -53,6 +56,7 @@ export function trackServices({ informers, nodeName, onChange }: TrackerOptions)
   const services: Informer<V1Service> = informers.of(SERVICES);
   const slices: Informer<V1EndpointSlice> = informers.of(ENDPOINT_SLICES);
   const nodes: Informer<V1Node> = informers.of(NODES, { fieldSelector: `metadata.name=${nodeName}` });
+  const ranges = informers.of(SERVICE_CIDRS);
   const claims = new Claims();
   const portsOf = new Map<string, readonly ServicePort[]>();
   const state = new Map<string, ServicePort>();
@@ -61,6 +65,7 @@ export function trackServices({ informers, nodeName, onChange }: TrackerOptions)
   let triggers: number[] = [];
   let changed = new Set<string>();
   let topology: NodeTopology = { name: nodeName };
+  let serviceCidrs: readonly string[] = [];
 
   slices.index(BY_SERVICE, (slice) => [serviceKeyOf(slice)]);
   const grant = (keys: ReadonlySet<string>) => {
@@ -74,7 +79,7 @@ export function trackServices({ informers, nodeName, onChange }: TrackerOptions)
   };
   const refresh = (key: string) => {
     const service = services.get(key);
-    const own = slices.byIndex(BY_SERVICE, key);
+    const own = slices.byIndex(BY_SERVICE, key).filter(isOurs);
     const before = portsOf.get(key) ?? [];
     const computed = service === undefined ? [] : servicePorts({ service, slices: own, node: topology });
     const after = computed.map((port) => before.find((old) => isSame(old, port)) ?? port);
@@ -118,7 +123,15 @@ export function trackServices({ informers, nodeName, onChange }: TrackerOptions)
     topology = { name: nodeName, ...(zone === undefined ? {} : { zone }) };
     refreshAll(services.list().map(({ metadata }) => keyOf(metadata)));
   };
+  const onRange = () => {
+    const texts = ranges.list().flatMap(({ spec }) => spec.cidrs ?? []);
+    const now = [...new Set(texts.flatMap((text) => parseCidr(text) ?? []).map(formatCidr))].sort();
+    if (now.join() === serviceCidrs.join()) return;
+    serviceCidrs = now;
+    onChange();
+  };
   const stops = [
+    ranges.on({ added: onRange, updated: onRange, deleted: onRange }),
     nodes.on({ added: onNode, updated: onNode }),
     services.on({ added: onService, updated: onService, deleted: onService }),
     slices.on({
@@ -133,6 +146,9 @@ export function trackServices({ informers, nodeName, onChange }: TrackerOptions)
   ];
   return {
     state,
+    get serviceCidrs() {
+      return serviceCidrs;
+    },
     takeChanged: () => {
       const taken = changed;
       changed = new Set();

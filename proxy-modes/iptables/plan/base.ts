@@ -6,7 +6,10 @@ import type { Ownership, PerTable, Table } from '../tables.js';
 
 /** The chains of each table that are there whatever the services are. */
 const CHAINS: PerTable<readonly string[]> = {
-  filter: [names.SERVICES, names.EXTERNAL_SERVICES, names.FORWARD, names.NODE_PORTS, names.PROXY_FIREWALL],
+  filter: [
+    ...[names.SERVICES, names.EXTERNAL_SERVICES, names.FORWARD, names.NODE_PORTS, names.PROXY_FIREWALL],
+    names.CLUSTER_IPS,
+  ],
   nat: [names.SERVICES, names.NODE_PORTS, names.POSTROUTING, names.MARK_MASQ],
   mangle: [names.CANARY],
 };
@@ -50,6 +53,7 @@ export function baseRules(
       `-A ${names.FORWARD} -m comment --comment "kubernetes forwarding rules" -m mark --mark ${mark}/${mark} -j ACCEPT`,
       `-A ${names.FORWARD} -m comment --comment "kubernetes forwarding conntrack rule" -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT`,
       ...(options.localhostNodePorts === true && options.family === 'ip' ? martians() : []),
+      ...unallocated(options),
     ];
   if (table === 'mangle') return [];
   return [
@@ -69,6 +73,15 @@ export function baseRules(
 function martians(): string[] {
   const incoming = `-A ${names.PROXY_FIREWALL} ! -s 127.0.0.0/8 -d 127.0.0.0/8 -m comment --comment "block incoming localnet connections"`;
   return [`${incoming} -m conntrack --ctstate DNAT -j RETURN`, `${incoming} -j DROP`];
+}
+
+/** What was sent to a service has another destination by now. Last in their chains: rules of services come before. */
+function unallocated({ serviceCidrs = [] }: TrafficOptions): string[] {
+  if (serviceCidrs.length === 0) return [];
+  return [
+    ...serviceCidrs.map((cidr) => `-A ${names.SERVICES} -d ${cidr} -j ${names.CLUSTER_IPS}`),
+    `-A ${names.CLUSTER_IPS} -m comment --comment "unallocated cluster IPs" -j DROP`,
+  ];
 }
 
 const LAST = 'kubernetes service nodeports; NOTE: this must be the last rule in this chain';

@@ -65,7 +65,7 @@ export function planService(port: ServicePort, options: PlanOptions): ServicePla
       ...(internal.length > 0 ? [clusterRule(port)] : []),
       ...(hasExternalChain ? entryRules(port, guarded) : []),
     ],
-    filter: filterRules(port),
+    filter: filterRules(port, options),
   };
 }
 
@@ -79,8 +79,12 @@ export function linesOf(port: ServicePort, options: TrafficOptions): Set<string>
 const isGuarded = (port: ServicePort) => port.sourceRanges.length > 0 && port.loadBalancerIps.length > 0;
 
 /** Its rules in the shared chains of the filter table. */
-export const filterRules = (port: ServicePort): string[] => [
+export const filterRules = (port: ServicePort, { serviceCidrs = [] }: TrafficOptions): string[] => [
   ...refusals(port),
+  // Once for each port of the service, so that the rule goes with the last of them.
+  ...(serviceCidrs.length === 0
+    ? []
+    : [`${names.CLUSTER_IPS} -d ${host(port.clusterIp)} ${rejection(port.family)}`]),
   ...(isGuarded(port) ? firewallDrops(port) : []),
   // The proxy answers there itself; a host that takes nothing else in must let it through.
   ...(port.healthCheckNodePort === undefined
@@ -200,11 +204,13 @@ function endpointRules(port: ServicePort, endpoint: Endpoint, about: string): st
   ];
 }
 
+export const rejection = (family: ServicePort['family']) =>
+  `-j REJECT --reject-with ${family === 'ip' ? 'icmp-port-unreachable' : 'icmp6-port-unreachable'}`;
+
 /** Nobody serves: refused. Somebody does, but not on this node: dropped, for a load balancer tries another node. */
 function refusals(port: ServicePort): string[] {
   const why = `${port.name} has no ${port.served ? 'local ' : ''}endpoints`;
-  const icmp = port.family === 'ip' ? 'icmp-port-unreachable' : 'icmp6-port-unreachable';
-  const end = port.served ? '-j DROP' : `-j REJECT --reject-with ${icmp}`;
+  const end = port.served ? '-j DROP' : rejection(port.family);
   const { protocol, nodePort } = port;
   const inside =
     internalEndpoints(port).length === 0 ? [`${names.SERVICES} ${to(port, port.clusterIp, why)} ${end}`] : [];

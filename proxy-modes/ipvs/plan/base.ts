@@ -23,6 +23,7 @@ export const OWNED: Ownership = {
       names.SOURCE_RANGES,
       names.FILTER,
       names.OUT_FILTER,
+      names.CLUSTER_IPS,
     ],
     nat: [names.SERVICES, names.NODE_PORT, names.LOAD_BALANCER, names.POSTROUTING, names.MARK_MASQ],
     mangle: [names.OUT_FILTER],
@@ -34,6 +35,7 @@ export const OWNED: Ownership = {
       jump('INPUT', names.PROXY_FIREWALL, 'kube-proxy firewall rules'),
       // kube-proxy's own, whose rules must not outlive it; ours are in mangle.
       jump('OUTPUT', names.OUT_FILTER, 'kubernetes ipvs access filter'),
+      ...['FORWARD', 'OUTPUT'].map((chain) => jump(chain, names.CLUSTER_IPS, 'unallocated cluster IPs', NEW)),
       jump('FORWARD', names.PROXY_FIREWALL, 'kube-proxy firewall rules'),
       jump('FORWARD', names.FORWARD, 'kubernetes forwarding rules'),
     ],
@@ -82,6 +84,11 @@ export function baseRules(family: IpFamily, options: TrafficOptions): PerTable<s
       // The proxy itself answers there, on every address.
       `-A ${names.FILTER} ${set('HEALTH-CHECK-NODE-PORT', 'dst')} -j RETURN`,
       `-A ${names.FILTER} ${NEW}${set('IPVS-IPS', 'dst')} -j REJECT --reject-with ${family === 'ip' ? 'icmp-port-unreachable' : 'icmp6-port-unreachable'}`,
+      // Also the node's own packets come by: those to a port that a service has not are refused on their way in.
+      ...(options.serviceCidrs ?? []).map(
+        (cidr) =>
+          `-A ${names.CLUSTER_IPS} -d ${cidr} -m set ! --match-set ${setName(family, 'IPVS-IPS')} dst -j DROP`,
+      ),
     ],
     // IPVS takes the node's own packets between mangle and filter.
     mangle: [

@@ -3,6 +3,7 @@
 import {
   ctState,
   ctStatus,
+  drop,
   fibType,
   flipMarkBits,
   goTo,
@@ -82,7 +83,7 @@ export const baseChains = (place: TableName): string[] => chains(place).map(({ n
 function chains({ family, table }: TableName): Chain[] {
   const plain = [
     ...[names.SERVICES, names.MARK_FOR_MASQUERADE, names.NO_ENDPOINTS, names.REJECT],
-    names.FIREWALL,
+    ...[names.FIREWALL, names.CLUSTER_IPS_CHECK],
   ];
   const hooks = [
     {
@@ -138,8 +139,14 @@ function rules(place: TableName, options: TrafficOptions): NftRequest[] {
     ...checked.map((chain) => inChain(chain, rule(ctState('new'), jump(names.NO_ENDPOINTS)))),
     inChain(names.NO_ENDPOINTS, rule(vmapLookup(names.REJECTED_IPS, daddr, 'meta l4proto', 'th dport'))),
     ...nodePorts(names.NO_ENDPOINTS, names.REJECTED_NODE_PORTS),
-    // A port that no service has: without this the packet would wander by the default route.
-    inChain(names.NO_ENDPOINTS, rule(inSet(names.CLUSTER_IPS, daddr), goTo(names.REJECT))),
+    // Without these a port or an address that no service has would be looked for by the default route.
+    ...['filter-forward', 'filter-output'].map((chain) =>
+      inChain(chain, rule(ctState('new'), jump(names.CLUSTER_IPS_CHECK))),
+    ),
+    inChain(names.CLUSTER_IPS_CHECK, rule(inSet(names.CLUSTER_IPS, daddr), goTo(names.REJECT))),
+    ...(options.serviceCidrs ?? []).map((cidr) =>
+      inChain(names.CLUSTER_IPS_CHECK, rule((family === 'ip' ? ipDaddr : ip6Daddr)(cidr), drop)),
+    ),
     inChain(names.REJECT, rule(reject(family, 'port-unreachable'))),
   ];
 }

@@ -1,4 +1,7 @@
-// The chains of this mode and the jumps to them. Pure.
+// The chains of this mode, the jumps to them, and what becomes of the range of services besides. Pure.
+// Guarantees: rules are spelled as iptables-save prints them.
+import type { ServicePort, TrafficOptions } from '../../../src/proxy/state.js';
+import { rejection } from '../../iptables/plan/service.js';
 import type { Ownership } from '../../iptables/tables.js';
 import * as names from '../names.js';
 
@@ -10,12 +13,14 @@ const LOCAL = '-m addrtype --dst-type LOCAL ';
 
 export const OWNED: Ownership = {
   chains: {
-    filter: [],
+    filter: [names.CLUSTER_IPS],
     nat: [names.PORTALS_CONTAINER, names.PORTALS_HOST, names.NODEPORT_CONTAINER, names.NODEPORT_HOST],
     mangle: [],
   },
   jumps: {
-    filter: [],
+    filter: ['FORWARD', 'OUTPUT'].map((chain) =>
+      jump(chain, names.CLUSTER_IPS, 'unallocated cluster IPs', '-m conntrack --ctstate NEW '),
+    ),
     nat: [
       jump('PREROUTING', names.PORTALS_CONTAINER, portals),
       jump('OUTPUT', names.PORTALS_HOST, portals),
@@ -26,3 +31,15 @@ export const OWNED: Ownership = {
   },
   isServiceChain: () => false,
 };
+
+/** What was sent to a service is redirected by now: the rest is ports that a service has not, and addresses of nobody. */
+export function rangeRules(ports: readonly ServicePort[], { serviceCidrs = [] }: TrafficOptions): string[] {
+  if (serviceCidrs.length === 0) return [];
+  const services = new Map(ports.map(({ clusterIp, family }) => [clusterIp, family]));
+  return [
+    ...[...services].map(
+      ([ip, family]) => `-A ${names.CLUSTER_IPS} -d ${ip}/${family === 'ip' ? 32 : 128} ${rejection(family)}`,
+    ),
+    ...serviceCidrs.map((cidr) => `-A ${names.CLUSTER_IPS} -d ${cidr} -j DROP`),
+  ];
+}

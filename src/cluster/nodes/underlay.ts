@@ -108,8 +108,10 @@ const addressesOn = (dev: string, addresses: readonly string[], prefixes: readon
 
 async function connect({ netns, layout, addresses }: LocalNode, wire: Wire): Promise<void> {
   await createNetNs(netns);
-  const port = { name: layout.underlayPort, up: true, master: wire.bridge } as const;
-  await wire.route.apply([{ do: 'add', kind: 'link', type: 'veth', ...port, peer: { name: DEVICE, netns } }]);
+  // With bridge netfilter what a node sends to a node port of the machine, and the proxy sends to that very node, leaves by the
+  // port it came by.
+  const end = { name: layout.underlayPort, up: true, master: wire.bridge, port: { hairpin: true } } as const;
+  await wire.route.apply([{ do: 'add', kind: 'link', type: 'veth', ...end, peer: { name: DEVICE, netns } }]);
   const inside = await openRoute(netns);
   try {
     await inside.apply([

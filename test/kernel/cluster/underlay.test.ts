@@ -10,8 +10,11 @@ import { defaultSettings } from '../../../src/cluster/settings.js';
 import { removeNetNs } from '../../../src/kernel/netns.js';
 import { openNft } from '../../../src/kernel/nftables/adapter.js';
 import { openRoute } from '../../../src/kernel/route/adapter.js';
+import { openMode } from '../../../src/proxy/modes.js';
 import { netNsPerTest, type TestNetNs } from '../../support/netns.js';
+import { endpoint, servicePort, stateOf } from '../../support/proxy/port.js';
 import { describeWith } from '../../support/requires.js';
+import { until } from '../../support/until.js';
 
 const namespaces = netNsPerTest();
 const settings = {
@@ -60,6 +63,41 @@ describeWith({ root: true, tools: ['nft', 'ip', 'busybox', 'nsenter'] }, 'the wi
     expect((await own.route.links()).map(({ name }) => name)).toEqual(['lo']);
     expect(await host.run('nft', 'list', 'ruleset')).toBe('');
     for (const { netns } of nodes) expect(existsSync(netns)).toBe(false);
+  });
+
+  it('leads back to the node that asked, where a node port of the machine picks its own endpoint', async () => {
+    const own = await ports();
+    const [asking] = localNodes(layout, settings);
+    const [machine = ''] = underlayAddresses(settings, 1);
+    const [address = ''] = asking?.addresses ?? [];
+    await makeUnderlay(layout, settings, own);
+    // As an agent has it: the bridge's own packets meet the rules too, and one that comes back leaves by the port it came by.
+    await host.run('sh', '-c', 'echo 1 > /proc/sys/net/bridge/bridge-nf-call-iptables');
+    await host.run('busybox', 'sysctl', '-q', 'net.ipv4.ip_forward=1');
+    const options = { table: 'trellis-underlay', families: ['ip'], traffic: {}, netns: host.path } as const;
+    const mode = await openMode('nftables', options);
+    await mode.sync(
+      stateOf(servicePort(1, { nodePort: 30_080, endpoints: [endpoint(address, false, 8080)] })),
+    );
+    const inside = ['nsenter', `--net=${asking?.netns}`, 'busybox'] as const;
+    const serving = host.run(
+      ...inside,
+      'timeout',
+      '60',
+      'busybox',
+      'nc',
+      '-l',
+      '-p',
+      '8080',
+      '-e',
+      'echo',
+      'here',
+    );
+    await until(async () =>
+      expect(await host.run(...inside, 'timeout', '5', 'busybox', 'nc', machine, '30080')).toContain('here'),
+    );
+    await serving;
+    mode.close();
   });
 
   it('takes ranges to which the machine has no way yet', async () => {

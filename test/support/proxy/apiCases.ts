@@ -235,7 +235,7 @@ const ROWS: readonly Row[] = [
     { labels: { 'service.kubernetes.io/service-proxy-name': 'other' }, endpoints: [here()] },
     'pod',
     CLUSTER_IP,
-    'untouched',
+    'drop',
   ],
 ];
 

@@ -176,6 +176,7 @@ function modeFor(mode: ProxyMode, state: () => ProxyState): ProxyMode {
   return {
     name: mode.name,
     sync: () => mode.sync(state()),
+    setServiceCidrs: (cidrs) => mode.setServiceCidrs(cidrs),
     forget: () => mode.forget(),
     ...(mode.check && { check: mode.check.bind(mode) }),
     ...(mode.stamp && { stamp: mode.stamp.bind(mode) }),

@@ -32,9 +32,9 @@ export async function nftContents(nft: NftPort, table: string): Promise<unknown>
   };
 }
 
-const SHARED = /^KUBE-(SERVICES|NODEPORTS|EXTERNAL-SERVICES|PROXY-FIREWALL)$/;
-/** The jump to the node ports must come after the services. */
-const LAST = 'must be the last rule';
+const SHARED = /^KUBE-(SERVICES|NODEPORTS|EXTERNAL-SERVICES|PROXY-FIREWALL|CLUSTER-IPS)$/;
+/** The jump to the node ports must come after the services, and so must the end of what no service has. */
+const LAST = /must be the last rule|unallocated cluster IPs/;
 
 /** What the tables hold; the rules of shared chains in any order, unless the last must be the last. */
 export const iptablesContents = (ruleset: Ruleset): string[] =>
@@ -46,7 +46,7 @@ export const iptablesContents = (ruleset: Ruleset): string[] =>
 
 function inOrder(chain: string, rules: readonly string[]): readonly string[] {
   if (!SHARED.test(chain)) return rules;
-  const isOrdered = rules.at(-1)?.includes(LAST) === true;
+  const isOrdered = LAST.test(rules.at(-1) ?? '');
   const free = isOrdered ? rules.slice(0, -1) : rules;
   return [...[...free].sort(), ...rules.slice(free.length)];
 }

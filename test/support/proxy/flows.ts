@@ -2,7 +2,7 @@
 // Guarantees: a proxy started here is stopped when the check ends, also when it fails.
 import { expect } from 'vitest';
 import { silentLog } from '../../../src/api/log.js';
-import { ENDPOINT_SLICES } from '../../../src/api/resources.js';
+import { ENDPOINT_SLICES, SERVICES } from '../../../src/api/resources.js';
 import { openConntrack } from '../../../src/kernel/conntrack/adapter.js';
 import { type RunningProxy, runProxy } from '../../../src/proxy/proxy.js';
 import type { ProxyMode } from '../../../src/proxy/state.js';
@@ -78,6 +78,16 @@ export async function expectFlowsToFollow(
     await until(async () => expect(await ask(3000)).toEqual(all('refused')));
     informers.of(ENDPOINT_SLICES).set(ends(HERE));
     await until(async () => expect(await ask()).toEqual(all(HERE)));
+    await stop();
+    informers.of(ENDPOINT_SLICES).set(ends());
+    await start();
+    await until(async () => expect(await ask(3000)).toEqual(all('refused')));
+    informers.of(ENDPOINT_SLICES).set(ends(HERE));
+    await until(async () => expect(await ask()).toEqual(all(HERE)));
+    await stop();
+    informers.of(SERVICES).remove('default/web');
+    await start();
+    await until(async () => expect(await ask(3000)).toEqual(all('silence')));
   } finally {
     await stop();
   }

@@ -1,6 +1,6 @@
 // Services, their slices and a node as the API tells them, for proxies over informers that a test fills.
 // Guarantees: the same name and addresses make the same object.
-import { ENDPOINT_SLICES, NODES, SERVICES } from '../../../src/api/resources.js';
+import { ENDPOINT_SLICES, NODES, SERVICE_CIDRS, SERVICES } from '../../../src/api/resources.js';
 import { StaticInformers } from '../staticInformers.js';
 
 export const meta = (name: string, more: object = {}) => ({
@@ -29,10 +29,16 @@ export const slice = (name: string, ips: readonly string[], protocol: 'TCP' | 'U
   endpoints: ips.map((ip) => ({ addresses: [ip], nodeName: 'n1' })),
 });
 
-/** Informers that know the node n1, the service and the slice. */
+export const serviceCidr = (...cidrs: readonly string[]) => ({
+  metadata: { ...meta('kubernetes'), namespace: undefined },
+  spec: { cidrs },
+});
+
+/** Informers that know the node n1, the range of services, the service and the slice. */
 export function informersWith(svc: object, endpoints: object): StaticInformers {
   const informers = new StaticInformers();
   informers.of(NODES).set({ metadata: { ...meta('n1'), namespace: undefined }, spec: {}, status: {} });
+  informers.of(SERVICE_CIDRS).set(serviceCidr('10.96.0.0/16'));
   informers.of(SERVICES).set(svc);
   informers.of(ENDPOINT_SLICES).set(endpoints);
   return informers;

@@ -1,5 +1,6 @@
 // What the Service API promises of packets, as cases that every mode is held to.
 // Guarantees: a case names the whole of what may happen: which endpoints, with which source, or how it is refused.
+import { withServiceCidrs } from '../../../proxy-modes/families.js';
 import { type ConfigOverrides, settle, trafficOf } from '../../../src/proxy/config.js';
 import type { IpFamily, PerFamily, Protocol, ServicePort, TrafficOptions } from '../../../src/proxy/state.js';
 import { API_CASES } from './apiCases.js';
@@ -24,7 +25,9 @@ export interface SemanticCase {
 
 const node = { ips: [NODE_IP, NODE_IP6], podCidrs: ['10.244.0.0/24', 'fd00:244::/96'] };
 const clusterCidrs = ['10.244.0.0/16', 'fd00:244::/32'];
-const made = (more: ConfigOverrides) => trafficOf(settle({ clusterCidrs, ...more }), node);
+export const SERVICE_CIDRS = ['10.96.0.0/16', 'fd00:96::/64'];
+const made = (more: ConfigOverrides) =>
+  withServiceCidrs(trafficOf(settle({ clusterCidrs, ...more }), node), SERVICE_CIDRS);
 
 /** What a proxy may be configured with, as the configuration makes it. */
 export const OPTIONS = {
@@ -54,6 +57,7 @@ const WORLDS = {
     clients: '203.0.113.0/24',
     stranger: '203.0.114.1',
     podGateway: '10.244.0.254',
+    nobodysIp: '10.96.9.9',
     elsewhere: '192.168.0.9',
   },
   ip6: {
@@ -66,6 +70,7 @@ const WORLDS = {
     clients: '2001:db8::/64',
     stranger: '2001:db8:0:1::5',
     podGateway: 'fd00:244::fe',
+    nobodysIp: 'fd00:96::9:9',
     elsewhere: 'fd00:1::9',
   },
 } as const;
@@ -337,6 +342,20 @@ function special(family: IpFamily): SemanticCase[] {
       packet: packetFrom('outside', nodeIp, 30_080, { protocol: 'udp' }),
       expected: 'untouched',
     },
+    ...PLACES.flatMap((place): SemanticCase[] => [
+      {
+        name: `a port that the service has not is refused from ${place}`,
+        port: wide,
+        packet: packetFrom(place, clusterIp, 81),
+        expected: 'reject',
+      },
+      {
+        name: `an address of the service range that no service has is dropped from ${place}`,
+        port: undefined,
+        packet: packetFrom(place, world.nobodysIp, 80),
+        expected: 'drop',
+      },
+    ]),
     {
       name: 'node ports are on every address of the node',
       port: wide,

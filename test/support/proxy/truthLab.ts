@@ -126,6 +126,8 @@ export interface TruthLab {
   readonly node: TestNetNs;
   /** The node itself answers on port 8080. */
   serveOnNode(): Promise<void>;
+  /** Another machine, to which the node has a route, has the address and answers on port 8080 (TCP). */
+  giveElsewhere(address: string): Promise<void>;
   /** A mode in a process of its own on the node, where its sockets must be. */
   modeOnNode(
     name: ProxyMode['name'],
@@ -147,7 +149,7 @@ const sctpAnswers = (line: string) =>
     return by === 'refused' ? 'refused' : 'silence';
   });
 
-export type TalkingMode = Pick<ProxyMode, 'sync' | 'forget' | 'cleanUp' | 'close'> &
+export type TalkingMode = Pick<ProxyMode, 'sync' | 'setServiceCidrs' | 'forget' | 'cleanUp' | 'close'> &
   Pick<Required<ProxyMode>, 'check'>;
 const MODE = path.join(import.meta.dirname, 'modeProcess.mjs');
 
@@ -244,6 +246,10 @@ export function truthLab() {
     return {
       node,
       serveOnNode: () => serve(node, NODE_IP, NODE_IP6),
+      giveElsewhere: async (address) => {
+        await there.run('ip', 'addr', 'add', address, 'dev', 'eth0', 'nodad');
+        await node.run('ip', 'route', 'add', address, 'dev', 'veth3');
+      },
       modeOnNode: (name, backend, traffic) => talkingMode(node, { name, backend, traffic }),
       ask: (from, questions) => clients.get(from)?.(questions) ?? Promise.resolve([]),
     };
@@ -261,6 +267,7 @@ export function truthLab() {
         return { sent: 0 };
       },
       check: async () => (await say(JSON.stringify({ ask: 'check' }))) === 'true',
+      setServiceCidrs: (of) => void tell({ ask: 'setServiceCidrs', of }),
       forget: () => void tell({ ask: 'forget' }),
       cleanUp: () => tell({}),
       close: end,

@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { nftablesMode } from '../../../proxy-modes/nftables/mode.js';
 import { silentLog } from '../../../src/api/log.js';
-import { ENDPOINT_SLICES, NODES, SERVICES } from '../../../src/api/resources.js';
+import { ENDPOINT_SLICES, NODES, SERVICE_CIDRS, SERVICES } from '../../../src/api/resources.js';
 import { FakeConntrack } from '../../../src/kernel/conntrack/fake.js';
 import { KernelError } from '../../../src/kernel/error.js';
 import { FakeNft } from '../../../src/kernel/nftables/fake.js';
@@ -11,6 +11,7 @@ import { makeHealth } from '../../../src/proxy/server/health.js';
 import { openSmallServer } from '../../../src/proxy/server/http.js';
 import { metricsAnswer } from '../../../src/proxy/server/metrics.js';
 import { serviceHealthServers } from '../../../src/proxy/server/serviceHealth.js';
+import { serviceCidr } from '../../support/proxy/objects.js';
 import { StaticInformers } from '../../support/staticInformers.js';
 import { until } from '../../support/until.js';
 
@@ -76,6 +77,49 @@ describe('a running proxy', () => {
     await until(async () => expect(await elements('no-endpoint-services')).toEqual(['10.96.0.2 . tcp . 80']));
     informers.of(SERVICES).remove('default/a');
     await until(async () => expect(await elements('service-ips')).toEqual([]));
+  });
+
+  it('leaves to others what is labelled as theirs, from the moment the label comes until it goes', async () => {
+    const { informers, run, elements } = await start();
+    const labels = ['service.kubernetes.io/headless', 'service.kubernetes.io/service-proxy-name'];
+    const labelled = (object: { metadata: object }, label: string) => ({
+      ...object,
+      metadata: { ...object.metadata, labels: { 'kubernetes.io/service-name': 'a', [label]: '' } },
+    });
+    const [plain, ends] = [service('a', '10.96.0.1'), slice('a', ['10.244.0.1'])];
+    informers.of(SERVICES).set(plain);
+    informers.of(ENDPOINT_SLICES).set(ends);
+    await run().synced();
+    const [served, empty] = [
+      () => elements('service-ips'),
+      async () => [await elements('service-ips'), await elements('no-endpoint-services')],
+    ];
+    for (const label of labels) {
+      informers.of(SERVICES).set(labelled(plain, label));
+      await until(async () => expect(await empty()).toEqual([[], []]));
+      informers.of(SERVICES).set(plain);
+      await until(async () => expect(await served()).toEqual(['10.96.0.1 . tcp . 80']));
+      informers.of(ENDPOINT_SLICES).set(labelled(ends, label));
+      await until(async () => expect(await empty()).toEqual([[], ['10.96.0.1 . tcp . 80']]));
+      informers.of(ENDPOINT_SLICES).set(ends);
+      await until(async () => expect(await served()).toEqual(['10.96.0.1 . tcp . 80']));
+    }
+  });
+
+  it('drops what goes to the ranges of services, as they come and go', async () => {
+    const { informers, run, nft } = await start();
+    const dropped = async () =>
+      (await nft.rules({ family: 'ip', table })).filter(
+        ({ chain, expressions }) =>
+          chain === 'cluster-ips-check' && JSON.stringify(expressions).includes('"drop"'),
+      ).length;
+    informers.of(SERVICE_CIDRS).set(serviceCidr('10.96.0.0/16', 'fd00:96::/112', 'not a range'));
+    await run().synced();
+    expect(await dropped()).toBe(1);
+    informers.of(SERVICE_CIDRS).set(serviceCidr('10.96.0.0/16', '10.97.0.0/16'));
+    await until(async () => expect(await dropped()).toBe(2));
+    informers.of(SERVICE_CIDRS).remove('kubernetes');
+    await until(async () => expect(await dropped()).toBe(0));
   });
 
   it('gives an address that two services claim to one of them, and to the other once that is gone', async () => {

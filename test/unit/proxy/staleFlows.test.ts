@@ -21,7 +21,7 @@ const ways = { nodePort: 30_053, externalIps: ['192.0.2.1'] };
 describe('a UDP flow', () => {
   const one = dns(['10.0.0.1'], ways);
   const none = dns([], ways);
-  it.each<[string, Flow, { now?: ServicePort; gone?: ServicePort }, boolean]>([
+  it.each<[string, Flow, { now?: ServicePort; gone?: ServicePort; range?: string }, boolean]>([
     ['to an endpoint of its service lives', flow('10.96.0.1', 53, '10.0.0.1'), { now: one }, false],
     ['to another endpoint ends', flow('10.96.0.1', 53, '10.0.0.9'), { now: one }, true],
     ['by an external IP to another endpoint ends', flow('192.0.2.1', 53, '10.0.0.9'), { now: one }, true],
@@ -69,8 +69,30 @@ describe('a UDP flow', () => {
       { gone: one, now: { ...dns(['10.0.0.2'], ways), clusterIp: '10.96.0.2' } },
       true,
     ],
-  ])('%s', (_, found, { now, gone }, isStale) => {
-    const named = staleAmong([found], now ? [now] : [], gone ? [gone] : []);
+    [
+      'of a service that went unseen ends',
+      flow('10.96.0.9', 53, '10.0.0.1'),
+      { range: '10.96.0.0/16' },
+      true,
+    ],
+    [
+      'of another range than that of services lives',
+      flow('10.97.0.9', 53, '10.0.0.1'),
+      { range: '10.96.0.0/16' },
+      false,
+    ],
+    [
+      'that nobody sent on lives, also in the range of services',
+      flow('10.96.0.9', 53, '10.96.0.9', 53),
+      { range: '10.96.0.0/16' },
+      false,
+    ],
+  ])('%s', (_, found, { now, gone, range }, isStale) => {
+    const named = staleAmong([found], {
+      now: now ? [now] : [],
+      gone: gone ? [gone] : [],
+      serviceCidrs: range ? [range] : [],
+    });
     expect(named).toHaveLength(isStale ? 1 : 0);
     if (isStale) expect(named[0]).toMatchObject({ originalSource: '10.1.1.1', originalSourcePort: 4000 });
   });

@@ -2,37 +2,26 @@
 import { describe, expect, it } from 'vitest';
 import { nftablesMode } from '../../../../proxy-modes/nftables/mode.js';
 import { FakeNft } from '../../../../src/kernel/nftables/fake.js';
-import type { ServicePort } from '../../../../src/proxy/state.js';
+import type { PerFamily, ServicePort, TrafficOptions } from '../../../../src/proxy/state.js';
 import { type Dynamic, traceNft } from '../../../support/proxy/nftTracer.js';
 import { expectOutcomes } from '../../../support/proxy/outcomes.js';
 import { machine, packetFrom } from '../../../support/proxy/packet.js';
 import { endpoint, random, servicePort, stateOf } from '../../../support/proxy/port.js';
-import { optionsOf, SEMANTIC_CASES, TRAFFIC } from '../../../support/proxy/semantics.js';
+import { OPTIONS, SEMANTIC_CASES } from '../../../support/proxy/semantics.js';
 
 const table = 'trellis-proxy';
 
-async function programmed(port: ServicePort | undefined, traffic = TRAFFIC) {
+async function programmed(port: ServicePort | undefined, traffic: PerFamily<TrafficOptions> = OPTIONS.usual) {
   const nft = new FakeNft();
-  const mode = nftablesMode({
-    nft,
-    table,
-    families: ['ip', 'ip6'],
-    traffic: { [port?.family ?? 'ip']: traffic },
-  });
+  const mode = nftablesMode({ nft, table, families: ['ip', 'ip6'], traffic });
   await mode.sync(port === undefined ? stateOf() : stateOf(port));
   return { nft, mode };
 }
 
 describe('a packet to', () => {
   it.each(SEMANTIC_CASES.map((entry) => [entry.name, entry] as const))('%s', async (_, entry) => {
-    const { nft } = await programmed(entry.port, optionsOf(entry));
+    const { nft } = await programmed(entry.port, entry.options);
     await expectOutcomes(entry, (at) => traceNft({ nft, table, machine: machine(at) }, entry.packet));
-  });
-
-  it('a port of a cluster IP that no service has is refused', async () => {
-    const { nft } = await programmed(servicePort(1));
-    const outcome = await traceNft({ nft, table, machine: machine() }, packetFrom('pod', '10.96.0.1', 81));
-    expect(outcome.verdict).toBe('reject');
   });
 });
 
