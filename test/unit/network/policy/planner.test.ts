@@ -24,7 +24,16 @@ const NETWORKS = [
 ];
 const OUTSIDE = ['192.0.2.7', '198.51.100.1', 'fd00:9::1'];
 
+/** Which numbers profiles have depends on what there was before; where they lead does not. */
 function contentsOf(image: TableImage) {
+  const sets = new Map([...image.contents()].map(({ set, elements }) => [set, elements]));
+  const texts = (set: string) => {
+    const profiles = set.endsWith('-pods') ? sets.get(set.replace(/pods$/, 'profiles')) : undefined;
+    return [...(sets.get(set)?.values() ?? [])].map(({ key, data = '', verdict = '' }) => {
+      if (profiles !== undefined) return `${key} ${profiles.get(data)?.verdict}`;
+      return set.endsWith('-profiles') ? verdict : key;
+    });
+  };
   return {
     chains: Object.fromEntries(
       image
@@ -32,14 +41,7 @@ function contentsOf(image: TableImage) {
         .sort()
         .map((name) => [name, image.rulesOf(name)]),
     ),
-    sets: Object.fromEntries(
-      [...image.contents()]
-        .map(({ set, elements }) => [
-          set,
-          [...elements.values()].map((e) => `${e.key} ${e.verdict ?? ''}`).sort(),
-        ])
-        .sort(),
-    ),
+    sets: Object.fromEntries([...sets.keys()].sort().map((set) => [set, texts(set).sort()])),
   };
 }
 const tablesOf = ({ images }: PolicyPlanner) => ({ ip: contentsOf(images.ip), ip6: contentsOf(images.ip6) });
