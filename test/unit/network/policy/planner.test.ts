@@ -124,3 +124,29 @@ it('a pod is compared with selectors of its own namespace and labels, however ma
   expect(comparisonsAmong(10)).toBe(1);
   expect(comparisonsAmong(1000)).toBe(1);
 });
+
+it('a policy is compared with pods that have a label it demands, however many others there are', () => {
+  const comparisonsAmong = (others: number) => {
+    const planner = new PolicyPlanner();
+    const pod = (name: string, labels: Record<string, string>, namespace: string) =>
+      planner.setPod({ namespace, name, labels, ips: [], ports: [], isLocal: true });
+    pod('p', { app: 'web' }, 'a');
+    for (let i = 0; i < others; i++) pod(`o${i}`, { app: `other${i}` }, i % 2 === 0 ? 'a' : 'b');
+    const before = planner.comparisons;
+    planner.setPolicy({
+      ...{ key: 'a/web', tier: 'namespaced', priority: 0 },
+      subject: { namespace: 'a', pods: { matchLabels: { app: 'web' } } },
+      rules: {
+        ingress: [
+          {
+            action: 'accept',
+            peers: { selections: [{ namespaces: {}, pods: { matchLabels: { app: 'web' } } }], blocks: [] },
+          },
+        ],
+      },
+    });
+    return planner.comparisons - before;
+  };
+  expect(comparisonsAmong(10)).toBe(2);
+  expect(comparisonsAmong(1000)).toBe(2);
+});
