@@ -4,20 +4,28 @@ import { textHash } from '../../base/textHash.js';
 import type { Direction } from './model.js';
 
 export const TABLE = 'trellis-policy';
-export const FORWARD = 'forward';
-export const OUTPUT = 'output';
-export const JUDGE_SOURCE = 'judge-source';
-export const JUDGE_DESTINATION = 'judge-destination';
+/** Where packets of a hook meet the policies of one direction. */
+export const hookChain = (hook: 'forward' | 'output', direction: Direction) => `${hook}-${direction}`;
+export const judgeChain = (direction: Direction) => `judge-${direction}`;
+/** Where everything goes that the policies of a pod do not allow. */
+export const refusedChain = (direction: Direction) => `refused-${direction}`;
+/** Where everything goes that is of a pod whose policies are not in place yet. */
+export const UNJUDGED = 'unjudged';
 /** Pods of this node whose policies are in place. */
 export const JUDGED = 'judged';
 /** Networks of which this node gives its pods addresses. */
 export const POD_RANGES = 'pod-ranges';
 /** A pod may always talk to itself, also through a Service. */
 export const SELF = 'self';
-/** From a pod's address to the chain that judges it. */
+/** From a pod's address to the number of its profile: a plain number, since the kernel checks the whole table for a verdict. */
 export const SUBJECTS: Readonly<Record<Direction, string>> = {
   ingress: 'ingress-pods',
   egress: 'egress-pods',
+};
+/** From the number of a profile to its chain. */
+export const PROFILES: Readonly<Record<Direction, string>> = {
+  ingress: 'ingress-profiles',
+  egress: 'egress-profiles',
 };
 
 const MAX_READABLE = 80;

@@ -192,9 +192,9 @@ export class PolicyPlanner {
     for (const family of FAMILIES) {
       const image = this.#images[family];
       const now = new Set(after === undefined ? [] : ipsOf(after.pod, family));
-      const put = (set: string, key: string, isWanted: boolean, verdict?: `goto ${string}`) => {
+      const put = (set: string, key: string, isWanted: boolean, data?: string) => {
         if (!isWanted) image.removeElement(set, key);
-        else image.putElement(set, { key, ...(verdict === undefined ? {} : { verdict }) });
+        else image.putElement(set, data === undefined ? { key } : { key, data });
       };
       for (const ip of new Set([...(before === undefined ? [] : ipsOf(before.pod, family)), ...now])) {
         // Another pod has it by now, and its elements are not this one's to remove.
@@ -203,8 +203,8 @@ export class PolicyPlanner {
         put(names.JUDGED, ip, now.has(ip));
         put(names.SELF, `${ip} . ${ip}`, profiles?.ingress !== undefined || profiles?.egress !== undefined);
         for (const direction of DIRECTIONS) {
-          const chain = profiles?.[direction]?.chain;
-          put(names.SUBJECTS[direction], ip, chain !== undefined, `goto ${chain}`);
+          const number = profiles?.[direction]?.number;
+          put(names.SUBJECTS[direction], ip, number !== undefined, number);
         }
       }
     }

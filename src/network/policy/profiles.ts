@@ -1,11 +1,11 @@
 // The chains that judge pods: pods that the same policies select share one. Pure.
 // Guarantees: a chain is in the tables while a pod uses it; tiers are asked in order, and a pod that a namespaced policy
 // selects is open to nothing but what its policies allow.
-import { counter, drop, goTo, jump, reject } from '../../kernel/nftables/expressions.js';
+import { accept, goTo, jump, reject } from '../../kernel/nftables/expressions.js';
 import type { CompiledPolicy } from './compiledPolicy.js';
 import type { Direction, Tier } from './model.js';
 import * as names from './names.js';
-import { allowed, nftRules } from './rules.js';
+import { nftRules } from './rules.js';
 import type { Images } from './sharedSets.js';
 import { FAMILIES, midStream, type PolicyFamily, shape } from './table.js';
 import type { RuleShape } from './tableImage.js';
@@ -13,6 +13,8 @@ import type { RuleShape } from './tableImage.js';
 export interface Profile {
   readonly direction: Direction;
   readonly chain: string;
+  /** What the tables know it by, as the data of an element. */
+  readonly number: string;
   /** Of its policies, joined: what it is found by. */
   readonly text: string;
   readonly keys: readonly string[];
@@ -28,6 +30,20 @@ export const inOrder = (a: CompiledPolicy, b: CompiledPolicy): number =>
   a.policy.priority - b.policy.priority ||
   (a.policy.key < b.policy.key ? -1 : 1);
 
+/** Small numbers, each in use once, as the kernel tells them back. */
+class Numbers {
+  readonly #free: string[] = [];
+  #next = 1;
+
+  take(): string {
+    return this.#free.pop() ?? `0x${(this.#next++).toString(16).padStart(8, '0')}`;
+  }
+
+  give(number: string): void {
+    this.#free.push(number);
+  }
+}
+
 export class Profiles {
   readonly #images: Images;
   readonly #byText: Readonly<Record<Direction, Map<string, Profile>>> = {
@@ -35,6 +51,7 @@ export class Profiles {
     egress: new Map(),
   };
   readonly #byPolicy = new Map<string, Set<Profile>>();
+  readonly #numbers: Readonly<Record<Direction, Numbers>> = { ingress: new Numbers(), egress: new Numbers() };
 
   constructor(images: Images) {
     this.#images = images;
@@ -51,10 +68,13 @@ export class Profiles {
       return known;
     }
     const chain = names.profileChain(direction, text);
-    const profile: Profile = { direction, chain, text, keys, policies, pods: 1 };
+    const number = this.#numbers[direction].take();
+    const profile: Profile = { direction, chain, number, text, keys, policies, pods: 1 };
     this.#byText[direction].set(text, profile);
     for (const key of keys) this.#byPolicy.set(key, (this.#byPolicy.get(key) ?? new Set()).add(profile));
     this.#fill(profile);
+    for (const family of FAMILIES)
+      this.#images[family].putElement(names.PROFILES[direction], { key: number, verdict: `goto ${chain}` });
     return profile;
   }
 
@@ -66,7 +86,9 @@ export class Profiles {
       users?.delete(profile);
       if (users?.size === 0) this.#byPolicy.delete(key);
     }
+    this.#numbers[profile.direction].give(profile.number);
     for (const family of FAMILIES) {
+      this.#images[family].removeElement(names.PROFILES[profile.direction], profile.number);
       this.#images[family].removeChain(profile.chain);
       this.#images[family].removeChain(names.passedChain(profile.chain));
     }
@@ -103,8 +125,8 @@ function chains({ direction, chain, policies }: Profile, family: PolicyFamily) {
   );
   const rest: RuleShape[] =
     namespaced.length > 0
-      ? [...namespaced, shape(counter, drop)]
-      : [...inline('baseline'), shape(allowed[direction])];
+      ? [...namespaced, shape(goTo(names.refusedChain(direction)))]
+      : [...inline('baseline'), shape(accept)];
   if (of('admin').length === 0) return { first: [begin, ...rest], passed: undefined };
   const passed = names.passedChain(chain);
   return { first: [begin, ...inline('admin', { passed }), shape(goTo(passed))], passed: rest };

@@ -1,6 +1,6 @@
 // From a rule of a policy to rules of nf_tables. Pure.
 // Guarantees: one nf_tables rule per selection of peers (and one for all networks together), however many addresses.
-import { accept, counter, drop, goTo, inSet, type Part } from '../../kernel/nftables/expressions.js';
+import { accept, counter, goTo, inSet, type Part } from '../../kernel/nftables/expressions.js';
 import type { Action, Direction } from './model.js';
 import * as names from './names.js';
 import { destinationField, type PolicyFamily, shape, sourceField } from './table.js';
@@ -21,12 +21,6 @@ export interface Way {
   /** Holds the destination's address, protocol and port. */
   readonly named?: string;
 }
-
-/** Where a packet goes that one direction allows: out of a pod, the other side is still to be judged. */
-export const allowed: Readonly<Record<Direction, Part>> = {
-  ingress: accept,
-  egress: goTo(names.JUDGE_DESTINATION),
-};
 
 export interface RuleTarget {
   readonly family: PolicyFamily;
@@ -50,7 +44,8 @@ function conditions({ peers, ports, named }: Way, { family, direction }: RuleTar
   ];
 }
 
+/** Accepting ends the judgement of this direction only. */
 function verdict(action: Action, { direction, passed }: RuleTarget): Part {
-  if (action === 'deny') return drop;
-  return action === 'pass' && passed !== undefined ? goTo(passed) : allowed[direction];
+  if (action === 'deny') return goTo(names.refusedChain(direction));
+  return action === 'pass' && passed !== undefined ? goTo(passed) : accept;
 }

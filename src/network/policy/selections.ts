@@ -1,6 +1,6 @@
 // Which pods each selection of the policies takes, kept current change by change. Pure.
-// Guarantees: a pod is compared only with selections of its namespace and labels (and those that demand no label), however
-// many others there are; a membership is told exactly when it changes.
+// Guarantees: a pod is compared only with selections of its namespace and labels (and those that demand no label), and a
+// selection only with pods that have its label, however many others there are; a membership is told exactly when it changes.
 import type { V1LabelSelector } from '../../api/gen/types.js';
 import {
   compileLabelSelector,
@@ -28,7 +28,8 @@ export interface MembershipChange {
 interface Entry {
   readonly text: string;
   readonly members: Map<string, PolicyPod>;
-  readonly bucket: string;
+  /** A label that its pods must have; empty when it demands none. */
+  readonly label: string;
   readonly namespace: string | undefined;
   takesNamespace(name: string): boolean;
   takesLabels(labels: Labels): boolean;
@@ -38,10 +39,16 @@ interface Entry {
 const ANY = '*';
 /** A blank is in no label and no namespace. */
 const bucketOf = (namespace: string, label: string) => `${namespace} ${label}`;
+/** What a pod is found by: each of its labels, and nothing at all. */
+const wordsOf = ({ labels }: PolicyPod) => [
+  '',
+  ...Object.entries(labels).map(([key, value]) => `${key}=${value}`),
+];
 
 export class Selections {
   readonly #pods = new Map<string, PolicyPod>();
-  readonly #podsOf = new Map<string, Map<string, PolicyPod>>();
+  /** By namespace, then by word. */
+  readonly #podsOf = new Map<string, Map<string, Set<PolicyPod>>>();
   readonly #namespaces = new Map<string, Labels>();
   readonly #entries = new Map<string, Entry>();
   readonly #buckets = new Map<string, Set<Entry>>();
@@ -63,8 +70,10 @@ export class Selections {
       return known;
     }
     const entry = this.#open(text, wanted);
-    const among = entry.namespace === undefined ? this.#pods : this.#podsOf.get(entry.namespace);
-    for (const [key, pod] of among ?? []) if (this.#takes(entry, pod)) this.#join(entry, key, pod);
+    const places = entry.namespace === undefined ? this.#podsOf.keys() : [entry.namespace];
+    for (const place of places)
+      for (const pod of this.#podsOf.get(place)?.get(entry.label) ?? [])
+        if (this.#takes(entry, pod)) this.#join(entry, podKey(pod), pod);
     return entry;
   }
 
@@ -72,7 +81,7 @@ export class Selections {
     const entry = this.#entries.get(selection.text);
     if (entry === undefined || --entry.users > 0) return;
     this.#entries.delete(entry.text);
-    this.#buckets.get(entry.bucket)?.delete(entry);
+    this.#buckets.get(bucketOf(entry.namespace ?? ANY, entry.label))?.delete(entry);
     for (const key of entry.members.keys()) this.#byPod.get(key)?.delete(entry);
   }
 
@@ -91,8 +100,10 @@ export class Selections {
 
   setPod(pod: PolicyPod): void {
     const key = podKey(pod);
+    this.#unlist(this.#pods.get(key));
     this.#pods.set(key, pod);
-    inner(this.#podsOf, pod.namespace, () => new Map<string, PolicyPod>()).set(key, pod);
+    const siblings = inner(this.#podsOf, pod.namespace, () => new Map<string, Set<PolicyPod>>());
+    for (const word of wordsOf(pod)) inner(siblings, word, () => new Set<PolicyPod>()).add(pod);
     const wanted = new Set(this.#candidates(pod).filter((entry) => this.#takes(entry, pod)));
     for (const entry of [...(this.#byPod.get(key) ?? [])]) if (!wanted.has(entry)) this.#leave(entry, key);
     for (const entry of wanted) {
@@ -108,27 +119,34 @@ export class Selections {
     for (const entry of [...(this.#byPod.get(key) ?? [])]) this.#leave(entry, key);
     this.#byPod.delete(key);
     this.#pods.delete(key);
-    const siblings = this.#podsOf.get(pod.namespace);
-    siblings?.delete(key);
-    if (siblings?.size === 0) this.#podsOf.delete(pod.namespace);
+    this.#unlist(pod);
   }
 
   /** `labels` undefined: the namespace is gone. */
   setNamespace(name: string, labels: Labels | undefined): void {
     if (labels === undefined) this.#namespaces.delete(name);
     else this.#namespaces.set(name, labels);
-    for (const pod of [...(this.#podsOf.get(name)?.values() ?? [])]) this.setPod(pod);
+    for (const pod of [...(this.#podsOf.get(name)?.get('') ?? [])]) this.setPod(pod);
+  }
+
+  #unlist(pod: PolicyPod | undefined): void {
+    const siblings = this.#podsOf.get(pod?.namespace ?? '');
+    if (pod === undefined || siblings === undefined) return;
+    for (const word of wordsOf(pod)) {
+      siblings.get(word)?.delete(pod);
+      if (siblings.get(word)?.size === 0) siblings.delete(word);
+    }
+    if (siblings.size === 0) this.#podsOf.delete(pod.namespace);
   }
 
   #open(text: string, wanted: PodSelection): Entry {
     const takesLabels = matcherOf(wanted.pods);
-    const label = demandedLabel(wanted.pods);
     const namespace = 'namespace' in wanted ? wanted.namespace : undefined;
     const matcher = 'namespace' in wanted ? undefined : matcherOf(wanted.namespaces);
     const entry: Entry = {
       text,
       members: new Map(),
-      bucket: bucketOf(namespace ?? ANY, label),
+      label: demandedLabel(wanted.pods),
       namespace,
       takesNamespace: (name) =>
         matcher === undefined ? name === namespace : matcher(this.#namespaces.get(name) ?? {}),
@@ -136,13 +154,13 @@ export class Selections {
       users: 1,
     };
     this.#entries.set(text, entry);
-    inner(this.#buckets, entry.bucket, () => new Set<Entry>()).add(entry);
+    inner(this.#buckets, bucketOf(namespace ?? ANY, entry.label), () => new Set<Entry>()).add(entry);
     return entry;
   }
 
-  #candidates({ namespace, labels }: PolicyPod): Entry[] {
-    const words = ['', ...Object.entries(labels).map(([key, value]) => `${key}=${value}`)];
-    return [namespace, ANY].flatMap((place) =>
+  #candidates(pod: PolicyPod): Entry[] {
+    const words = wordsOf(pod);
+    return [pod.namespace, ANY].flatMap((place) =>
       words.flatMap((word) => [...(this.#buckets.get(bucketOf(place, word)) ?? [])]),
     );
   }

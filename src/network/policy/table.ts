@@ -3,18 +3,20 @@
 // judged yet neither sends nor receives; the node itself reaches its pods and is reached by them.
 import {
   accept,
+  counter,
   ctState,
   drop,
   fibType,
   goTo,
   inSet,
   l4proto,
+  mapLookup,
   matchPayload,
   notInSet,
   type Part,
   rule,
-  vmapLookup,
 } from '../../kernel/nftables/expressions.js';
+import { DIRECTIONS, type Direction } from './model.js';
 import * as names from './names.js';
 import { type RuleShape, TableImage } from './tableImage.js';
 
@@ -22,7 +24,7 @@ export type PolicyFamily = 'ip' | 'ip6';
 export const FAMILIES: readonly PolicyFamily[] = ['ip', 'ip6'];
 
 /** After a firewall of the host, and after the proxy's own refusals. */
-const PRIORITY = 10;
+const PRIORITY: Readonly<Record<Direction, number>> = { egress: 10, ingress: 11 };
 
 export const addressType = (family: PolicyFamily) => (family === 'ip' ? 'ipv4_addr' : 'ipv6_addr');
 export const sourceField = (family: PolicyFamily) => (family === 'ip' ? 'ip saddr' : 'ip6 saddr');
@@ -37,40 +39,48 @@ const neighbourDiscovery: Part = [
   ...matchPayload({ base: 'transport', offset: 0, length: 1 }, '89', 'lte'),
 ];
 
+/**
+ * Each direction has a base chain of its own: what one accepts goes on to the other, so that no chain of one direction leads
+ * to those of the other, and the kernel, which walks every way through a table when a rule comes, walks each chain once.
+ */
 export function frame(family: PolicyFamily, table: string): TableImage {
   const image = new TableImage({ family, table, comment: 'Trellis: network policies' });
   const address = addressType(family);
   image.putSet({ name: names.JUDGED, type: [address] });
   image.putSet({ name: names.POD_RANGES, type: [address], flags: ['interval'] });
   image.putSet({ name: names.SELF, type: [address, address] });
-  for (const name of Object.values(names.SUBJECTS))
-    image.putSet({ name, type: [address], mapType: ['verdict'] });
-  const source = sourceField(family);
-  const destination = destinationField(family);
-  image.putChain({ name: names.JUDGE_DESTINATION }, [
-    shape(vmapLookup(names.SUBJECTS.ingress, destination)),
-    shape(inSet(names.POD_RANGES, destination), notInSet(names.JUDGED, destination), drop),
-    shape(accept),
-  ]);
-  image.putChain({ name: names.JUDGE_SOURCE }, [
+  image.putChain({ name: names.UNJUDGED }, [shape(counter, drop)]);
+  for (const direction of DIRECTIONS) {
+    image.putSet({ name: names.SUBJECTS[direction], type: [address], mapType: ['mark'] });
+    image.putSet({ name: names.PROFILES[direction], type: ['mark'], mapType: ['verdict'] });
+    image.putChain({ name: names.refusedChain(direction) }, [shape(counter, drop)]);
+    image.putChain({ name: names.judgeChain(direction) }, judging(family, direction));
+    const base = (hook: 'forward' | 'output', exempt: readonly RuleShape[]) =>
+      image.putChain(
+        {
+          name: names.hookChain(hook, direction),
+          ...{ type: 'filter', hook, priority: PRIORITY[direction] },
+        },
+        [shape(ctState('established', 'related'), accept), ...exempt, shape(goTo(names.judgeChain(direction)))],
+      );
+    base('forward', []);
+    // IPVS sends what it forwards through the output hook; the node's own packets have an address of the node.
+    base('output', [shape(fibType(['saddr'], 'local'), accept)]);
+  }
+  return image;
+}
+
+function judging(family: PolicyFamily, direction: Direction): RuleShape[] {
+  const [source, destination] = [sourceField(family), destinationField(family)] as const;
+  const own = direction === 'ingress' ? destination : source;
+  return [
     ...(family === 'ip6' ? [shape(neighbourDiscovery, accept)] : []),
     shape(inSet(names.SELF, source, destination), accept),
-    shape(vmapLookup(names.SUBJECTS.egress, source)),
-    shape(inSet(names.POD_RANGES, source), notInSet(names.JUDGED, source), drop),
-    shape(goTo(names.JUDGE_DESTINATION)),
-  ]);
-  const filter = { type: 'filter', priority: PRIORITY } as const;
-  image.putChain({ name: names.FORWARD, hook: 'forward', ...filter }, [
-    shape(ctState('established', 'related'), accept),
-    shape(goTo(names.JUDGE_SOURCE)),
-  ]);
-  // IPVS sends what it forwards through the output hook; the node's own packets have an address of the node.
-  image.putChain({ name: names.OUTPUT, hook: 'output', ...filter }, [
-    shape(ctState('established', 'related'), accept),
-    shape(fibType(['saddr'], 'local'), accept),
-    shape(goTo(names.JUDGE_SOURCE)),
-  ]);
-  return image;
+    shape(mapLookup(names.SUBJECTS[direction], own), [
+      { lookup: { set: names.PROFILES[direction], sreg: 1, dreg: 0 } },
+    ]),
+    shape(inSet(names.POD_RANGES, own), notInSet(names.JUDGED, own), goTo(names.UNJUDGED)),
+  ];
 }
 
 /** TCP that begins in the middle: of a connection that was cut, or of one that was never judged. */

@@ -40,7 +40,8 @@ export class TableImage {
   readonly comment: string;
   readonly #chains = new Map<string, ImageChain>();
   readonly #sets = new Map<string, ImageSet>();
-  #pending = noPending();
+  /** None until the first commit: everything is to be written then. */
+  #pending: Pending | undefined;
   #version = 0;
 
   constructor(place: { family: NftFamily; table: string; comment: string }) {
@@ -54,7 +55,7 @@ export class TableImage {
     const before = this.#chains.get(shape.name);
     if (before?.text === chain.text) return;
     this.#version += 1;
-    remember(this.#pending.chains, shape.name, before);
+    remember(this.#pending?.chains, shape.name, before);
     this.#chains.set(shape.name, chain);
   }
 
@@ -62,7 +63,7 @@ export class TableImage {
     const before = this.#chains.get(name);
     if (before === undefined) return;
     this.#version += 1;
-    remember(this.#pending.chains, name, before);
+    remember(this.#pending?.chains, name, before);
     this.#chains.delete(name);
   }
 
@@ -70,7 +71,7 @@ export class TableImage {
   putSet(shape: SetShape): void {
     if (this.#sets.has(shape.name)) return;
     this.#version += 1;
-    remember(this.#pending.sets, shape.name, undefined);
+    remember(this.#pending?.sets, shape.name, undefined);
     this.#sets.set(shape.name, { shape, elements: new Map() });
   }
 
@@ -80,7 +81,7 @@ export class TableImage {
     if (before === undefined) return;
     for (const key of [...before.elements.keys()]) this.removeElement(name, key);
     this.#version += 1;
-    remember(this.#pending.sets, name, before.shape);
+    remember(this.#pending?.sets, name, before.shape);
     this.#sets.delete(name);
   }
 
@@ -134,23 +135,20 @@ export class TableImage {
     const none = { chains: new Map<string, undefined>(), sets: new Map<string, undefined>() };
     for (const chain of this.#chains.keys()) none.chains.set(chain, undefined);
     for (const set of this.#sets.keys()) none.sets.set(set, undefined);
-    const elements = new Map(
-      [...this.#sets].map(([set, content]) => [
-        set,
-        new Map([...content.elements.keys()].map((key) => [key, undefined])),
-      ]),
-    );
     return [
       { do: 'add', kind: 'table', family, name },
       { do: 'delete', kind: 'table', family, name },
       { do: 'add', kind: 'table', family, name, comment },
-      ...this.#requests({ ...none, elements }),
+      ...this.#requests({ ...none, elements: new Map() }),
+      ...[...this.#sets.values()]
+        .filter((set) => set.elements.size > 0)
+        .map(({ shape, elements }) => this.#ofElements('add', shape, [...elements.values()])),
     ];
   }
 
-  /** From what was last committed. */
+  /** From what was last committed; all of it when nothing was. */
   changes(): NftRequest[] {
-    return this.#requests(this.#pending);
+    return this.#pending === undefined ? this.whole() : this.#requests(this.#pending);
   }
 
   /** What `whole` or `changes` said is in the kernel. */
@@ -164,9 +162,9 @@ export class TableImage {
     return found.elements;
   }
 
-  #pendingOf(set: string): Map<string, SetElement | undefined> {
-    const known = this.#pending.elements.get(set);
-    if (known !== undefined) return known;
+  #pendingOf(set: string): Map<string, SetElement | undefined> | undefined {
+    const known = this.#pending?.elements.get(set);
+    if (known !== undefined || this.#pending === undefined) return known;
     const made = new Map<string, SetElement | undefined>();
     this.#pending.elements.set(set, made);
     return made;
@@ -207,17 +205,15 @@ export class TableImage {
       const differing = [...keys].filter(([key, old]) => !sameElement(old, content?.elements.get(key)));
       const old = differing.flatMap(([, element]) => element ?? []);
       const now = differing.flatMap(([key]) => content?.elements.get(key) ?? []);
-      const of = {
-        kind: 'element',
-        family: this.family,
-        table: this.table,
-        set,
-        ...keyShape(shape),
-      } as const;
-      if (old.length > 0) gone.push({ do: 'delete', ...of, elements: old });
-      if (now.length > 0) come.push({ do: 'add', ...of, elements: now });
+      if (old.length > 0) gone.push(this.#ofElements('delete', shape, old));
+      if (now.length > 0) come.push(this.#ofElements('add', shape, now));
     }
     return { gone, come };
+  }
+
+  #ofElements(verb: 'add' | 'delete', shape: SetShape, elements: readonly SetElement[]): NftRequest {
+    const { family, table } = this;
+    return { do: verb, kind: 'element', family, table, set: shape.name, ...keyShape(shape), elements };
   }
 }
 
@@ -228,6 +224,10 @@ const keyShape = ({ type, mapType, flags }: SetShape) => ({
 });
 
 /** Only the first change since the commit knows what the kernel has. */
-function remember<V>(pending: Map<string, V | undefined>, key: string, before: V | undefined): void {
-  if (!pending.has(key)) pending.set(key, before);
+function remember<V>(
+  pending: Map<string, V | undefined> | undefined,
+  key: string,
+  before: V | undefined,
+): void {
+  if (pending?.has(key) === false) pending.set(key, before);
 }
