@@ -1,5 +1,6 @@
 // The schedule of a CronJob: five fields, or a word such as @daily. Pure; the API's checks and the controller read it here.
 // Guarantees: what Kubernetes' parser refuses is refused in its words; what passes is the minutes it names, as sets.
+import { DurationError, parseGoDuration } from '../base/goDuration.js';
 
 export class CronError extends Error {
   override readonly name = 'CronError';
@@ -60,20 +61,14 @@ function parseWord(text: string): CronSchedule {
   throw new CronError(`unrecognized descriptor: ${text}`);
 }
 
-const UNIT_SECONDS: Readonly<Record<string, number>> = {
-  ...{ h: 3600, m: 60, s: 1, ms: 1e-3, us: 1e-6, µs: 1e-6, μs: 1e-6, ns: 1e-9 },
-};
-const AMOUNT = String.raw`(\d+\.?\d*|\.\d+)(h|ms|us|µs|μs|ns|m|s)`;
-const DURATION = new RegExp(`^[+-]?(?:0|(?:${AMOUNT})+)$`);
-
 /** A duration as Go writes it: 1h30m. At least a second. */
 function parseEvery(text: string): number {
-  if (!DURATION.test(text))
-    throw new CronError(`failed to parse duration @every ${text}: time: invalid duration "${text}"`);
-  let seconds = 0;
-  for (const [, amount, unit] of text.matchAll(new RegExp(AMOUNT, 'g')))
-    seconds += Number(amount) * (UNIT_SECONDS[unit ?? ''] ?? 0);
-  return Math.max(1, Math.floor(text.startsWith('-') ? 0 : seconds));
+  try {
+    return Math.max(1, Math.floor(parseGoDuration(text) / 1000));
+  } catch (cause) {
+    const why = cause instanceof DurationError ? cause.message : 'unreadable';
+    throw new CronError(`failed to parse duration @every ${text}: ${why}`, { cause });
+  }
 }
 
 function parseFields(text: string): CronFields {

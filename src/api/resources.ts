@@ -37,6 +37,8 @@ export const COMPONENT_STATUSES = define<k.V1ComponentStatus>(
   'componentstatuses',
   'cluster',
 );
+/** What the scheduler posts; nothing of it is kept. */
+export const BINDINGS = define<k.V1Binding>('v1', 'Binding', 'bindings', 'namespaced');
 export const NODES = define<k.V1Node>('v1', 'Node', 'nodes', 'cluster');
 export const PODS = define<k.V1Pod>('v1', 'Pod', 'pods', 'namespaced');
 export const SERVICES = define<k.V1Service>('v1', 'Service', 'services', 'namespaced');

@@ -109,7 +109,7 @@ export function invalid(
   const kind = type.group === '' ? type.kind : `${type.kind}.${type.group}`;
   return statusError('Invalid', `${kind} "${name}" is invalid: ${list}`, {
     name,
-    group: type.group,
+    ...(type.group === '' ? {} : { group: type.group }),
     kind: type.kind,
     causes,
   });

@@ -3,7 +3,7 @@
 
 import type { KindDefinition, KindVersion } from '../api/kind.js';
 import { componentStatusKind } from '../api/kinds/componentStatus.js';
-import { apiVersionOf, COMPONENT_STATUSES, PODS, type ResourceType } from '../api/resources.js';
+import { apiVersionOf, BINDINGS, COMPONENT_STATUSES, PODS, type ResourceType } from '../api/resources.js';
 import { notFound, statusError } from '../api/status.js';
 import { componentStatusHandler } from './componentStatuses.js';
 import { isType } from './discovery/resources.js';
@@ -11,7 +11,7 @@ import { type ApiResponse, jsonResponse } from './exchange.js';
 import type { Call, Machinery, MeasuredResource, VirtualResource } from './machinery.js';
 import { requireObject } from './output/negotiate.js';
 import { readCurrent } from './registry/readAndWrite.js';
-import { bind } from './subresources/binding.js';
+import { bind, bindByBody } from './subresources/binding.js';
 import { connectPod } from './subresources/connect.js';
 import { ephemeralContainers } from './subresources/ephemeralContainers.js';
 import { evict } from './subresources/eviction.js';
@@ -56,6 +56,7 @@ export function dispatch(machinery: Machinery, call: Call): Answer {
   const { group, version, resource } = call.info;
   const isWanted = (type: ResourceType) =>
     type.group === group && type.version === version && type.resource === resource;
+  if (isWanted(BINDINGS)) return createBinding(machinery, call);
   if (isWanted(COMPONENT_STATUSES)) return dispatchComponentStatus(machinery, call);
   const virtual = machinery.virtualResources.find(isWanted);
   if (virtual !== undefined) return createVirtual(virtual, call);
@@ -125,6 +126,14 @@ function subresourceHandler(machinery: Machinery, kind: KindDefinition, { info }
 function modelOf({ group, version, kind }: { group: string; version: string; kind: string }): string {
   const prefix = kind === 'TokenRequest' && group === 'authentication.k8s.io' ? 'Authentication' : '';
   return `${prefix}${version.replace(/^v/, 'V')}${kind}`;
+}
+
+function createBinding(machinery: Machinery, call: Call): Promise<ApiResponse> {
+  const { verb, name, namespace, subresource } = call.info;
+  const pods = machinery.kinds.find(({ type }) => isType(type, PODS));
+  if (namespace === '' || pods === undefined) throw noSuchResource();
+  if (verb !== 'create' || name !== '' || subresource !== '') throw notAllowed();
+  return bindByBody(machinery, pods, call);
 }
 
 function dispatchComponentStatus(machinery: Machinery, call: Call): Promise<ApiResponse> {

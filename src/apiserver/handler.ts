@@ -2,6 +2,7 @@
 // Guarantees: never throws; a fault of ours is logged and answered as 500 without its details.
 import { randomUUID } from 'node:crypto';
 import { ApiError, statusError } from '../api/status.js';
+import { DurationError, parseGoDuration } from '../base/goDuration.js';
 import { StoreError } from '../store/store.js';
 import { authenticate, authorize, type Gate, impersonate } from './access.js';
 import type { PathHandler } from './discovery/paths.js';
@@ -12,7 +13,7 @@ import type { Pacing } from './load/pacing.js';
 import type { Call, Machinery } from './machinery.js';
 import { negotiate } from './output/negotiate.js';
 import { parseRequest } from './requestInfo.js';
-import type { RequestTrace } from './requestTrace.js';
+import { isLongRunning, type RequestTrace } from './requestTrace.js';
 import type { Supervision } from './supervision.js';
 
 export type Handler = (request: ApiRequest) => Promise<ApiResponse>;
@@ -80,6 +81,7 @@ function answer(
   const { pathname, searchParams: query } = parseUrl(request.url);
   const info = parseRequest(request.method, pathname, query);
   trace.info = info;
+  requireTimeout(trace, query);
   const caller = authenticate(options.gate, request);
   const known = { info, query, warnings };
   if (!(caller instanceof Promise)) return answerTo(caller, options, trace, known);
@@ -114,6 +116,19 @@ function answerTo(
   };
   const step = (bytes: number) => pacing.step(caller.name, bytes);
   return dispatch(machinery, { request, info, query, user, negotiated, warnings, demand, annotate, step });
+}
+
+/** How long the client would wait is its own affair, but it has to be a time. */
+function requireTimeout(trace: RequestTrace, query: URLSearchParams): void {
+  const timeout = query.get('timeout') ?? '';
+  if (timeout === '' || isLongRunning(trace)) return;
+  try {
+    parseGoDuration(timeout);
+  } catch (cause) {
+    if (!(cause instanceof DurationError)) throw cause;
+    const message = `invalid timeout specified in the request URL - ${cause.message}`;
+    throw statusError('BadRequest', message, undefined, { cause });
+  }
 }
 
 function parseUrl(url: string): { readonly pathname: string; readonly searchParams: URLSearchParams } {

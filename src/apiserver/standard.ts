@@ -39,7 +39,7 @@ export function standardParts({
     const informers = openInformers(client, { log, ...(shared === undefined ? {} : { shared }) });
     const ports = nodePortRange === undefined ? {} : { nodePortRange };
     try {
-      const security = makeSecurity({ ...options, client, informers });
+      const security = makeSecurity({ ...options, client, informers, log });
       return {
         ...security,
         ready: async () => {

@@ -10,6 +10,7 @@ import { alwaysAdmit, alwaysDeny, alwaysPullImages } from './always.js';
 import { makeCertificateApproval, makeCertificateSigning } from './certificateSigners.js';
 import { certificateSubjectRestriction } from './certificateSubject.js';
 import { type AdmissionChoice, chosenPlugins, type PluginName } from './choice.js';
+import { makeClaimResize } from './claimResize.js';
 import { makeDefaultIngressClass, makeDefaultStorageClass } from './defaultClass.js';
 import { defaultTolerationSeconds } from './defaultTolerationSeconds.js';
 import { denyServiceExternalIps } from './denyServiceExternalIps.js';
@@ -18,7 +19,9 @@ import type { AdmissionLookups } from './lookups.js';
 import { makeNamespaceExists, makeNamespaceLifecycle } from './namespaceLifecycle.js';
 import { nodePodCidr } from './nodePodCidr.js';
 import { makeNodeRestriction } from './nodeRestriction.js';
+import { makePodResizeValidator } from './podResize.js';
 import { makePodSecurity } from './podSecurity/podSecurity.js';
+import { makePodTopologyLabels } from './podTopologyLabels.js';
 import { makePriority } from './priority.js';
 import { makeResourceQuota } from './quota/resourceQuota.js';
 import { makeRuntimeClass } from './runtimeClass.js';
@@ -37,12 +40,15 @@ export interface AdmissionOptions extends AdmissionChoice {
   readonly rbac?: RbacAuthorizer;
 }
 
+/** It judges kinds and fields that Kubernetes 1.36 serves only with a gate that is off: of those there are none here. */
+const withoutSubject = (name: PluginName): AdmissionPlugin => ({ name });
+
 export function makeAdmission(options: AdmissionOptions): readonly AdmissionPlugin[] {
   const { lookups, client, kinds, authorizer, rbac } = options;
   const make: Record<PluginName, () => AdmissionPlugin> = {
     AlwaysAdmit: () => alwaysAdmit,
-    NamespaceExists: () => makeNamespaceExists(lookups),
     NamespaceLifecycle: () => makeNamespaceLifecycle(lookups),
+    NamespaceExists: () => makeNamespaceExists(lookups),
     AlwaysPullImages: () => alwaysPullImages,
     LimitRanger: () => makeLimitRanger(lookups),
     ServiceAccount: () => makeServiceAccount({ lookups }),
@@ -52,13 +58,20 @@ export function makeAdmission(options: AdmissionOptions): readonly AdmissionPlug
     Priority: () => makePriority(lookups),
     DefaultTolerationSeconds: () => defaultTolerationSeconds,
     StorageObjectInUseProtection: () => storageObjectInUseProtection,
+    PodGroupProtection: () => withoutSubject('PodGroupProtection'),
+    PersistentVolumeClaimResize: () => makeClaimResize(lookups),
     RuntimeClass: () => makeRuntimeClass(lookups),
     CertificateApproval: () => makeCertificateApproval(authorizer),
     CertificateSigning: () => makeCertificateSigning(authorizer),
+    ClusterTrustBundleAttest: () => withoutSubject('ClusterTrustBundleAttest'),
     CertificateSubjectRestriction: () => certificateSubjectRestriction,
     DefaultIngressClass: () => makeDefaultIngressClass(lookups),
     DenyServiceExternalIPs: () => denyServiceExternalIps,
     DefaultStorageClass: () => makeDefaultStorageClass(lookups),
+    PodTopologyLabels: () => makePodTopologyLabels(lookups),
+    PodGroupWorkloadExists: () => withoutSubject('PodGroupWorkloadExists'),
+    JobValidation: () => withoutSubject('JobValidation'),
+    PodResizeValidator: () => makePodResizeValidator(lookups),
     ResourceQuota: () => makeResourceQuota({ lookups, client, kinds }),
     AlwaysDeny: () => alwaysDeny,
   };

@@ -1,5 +1,6 @@
 // Attribute-based access control: a file of policies, one JSON object a line, as --authorization-policy-file. Pure.
 // Guarantees: a policy allows only what every one of its properties matches; a file with a wrong line is refused whole.
+import { isMembers, type Members } from '../../api/own.js';
 import type { Attributes, Authorizer, UserInfo } from '../identity.js';
 import { AuthConfigError } from './error.js';
 
@@ -11,14 +12,24 @@ interface Policy {
   readonly resource: string;
   readonly namespace: string;
   readonly nonResourcePath: string;
+  /** Of a line without apiVersion. */
+  readonly isUnversioned: boolean;
 }
 
 const API_VERSION = 'abac.authorization.kubernetes.io/v1beta1';
 const TEXTS = ['user', 'group', 'apiGroup', 'resource', 'namespace', 'nonResourcePath'] as const;
+const UNVERSIONED_TEXTS = ['user', 'group', 'resource', 'namespace'] as const;
 const READING = new Set(['get', 'list', 'watch']);
 
-export function makeAbacAuthorizer(text: string): Authorizer {
+/** The users and groups that `*` stands for: not the one who did not say who they are. */
+const ALL_AUTHENTICATED = 'system:authenticated';
+
+export function makeAbacAuthorizer(text: string, warn: (sentence: string) => void = () => {}): Authorizer {
   const policies = parsePolicyFile(text);
+  if (policies.some(({ isUnversioned }) => isUnversioned))
+    warn(
+      `the policy file contained unversioned rules; say apiVersion ${API_VERSION} and kind Policy, with a spec`,
+    );
   return {
     authorize(attributes) {
       if (policies.some((policy) => matches(policy, attributes))) return { verdict: 'allow', reason: '' };
@@ -34,31 +45,63 @@ export function parsePolicyFile(text: string): readonly Policy[] {
   });
 }
 
+type Fault = (why: string, cause?: unknown) => AuthConfigError;
+
 function readPolicy(line: string, number: number): Policy {
-  const fault = (why: string, cause?: unknown) =>
+  const fault: Fault = (why, cause) =>
     new AuthConfigError('POLICY_FILE', `authorization policy file, line ${number}: ${why}`, { cause });
-  let parsed: { apiVersion?: unknown; kind?: unknown; spec?: Record<string, unknown> };
+  let parsed: unknown;
   try {
     parsed = JSON.parse(line);
   } catch (cause) {
     throw fault('not JSON', cause);
   }
-  if (parsed?.apiVersion !== API_VERSION || parsed.kind !== 'Policy')
+  if (!isMembers(parsed)) throw fault('not an object');
+  const policy =
+    parsed['apiVersion'] === undefined ? readUnversioned(parsed, fault) : readVersioned(parsed, fault);
+  const isForAll = policy.user === '*' || policy.group === '*';
+  return isForAll ? { ...policy, user: '', group: ALL_AUTHENTICATED } : policy;
+}
+
+function readVersioned({ apiVersion, kind, spec }: Members, fault: Fault): Policy {
+  if (apiVersion !== API_VERSION || kind !== 'Policy')
     throw fault(`expected apiVersion ${API_VERSION} and kind Policy`);
-  const { spec } = parsed;
-  if (typeof spec !== 'object' || spec === null) throw fault('it has no spec');
-  const unknown = Object.keys(spec).find(
-    (key) => key !== 'readonly' && !(TEXTS as readonly string[]).includes(key),
+  if (!isMembers(spec)) throw fault('it has no spec');
+  return { ...readTexts(spec, TEXTS, fault), isUnversioned: false };
+}
+
+/** The first form of these files: what a line leaves out matches everything, and it knows no groups of resources. */
+function readUnversioned(line: Members, fault: Fault): Policy {
+  const { user, group, namespace, resource, readonly } = readTexts(line, UNVERSIONED_TEXTS, fault);
+  return {
+    user,
+    group: user === '' && group === '' ? ALL_AUTHENTICATED : group,
+    readonly,
+    apiGroup: '*',
+    resource: resource === '' ? '*' : resource,
+    namespace: namespace === '' ? '*' : namespace,
+    nonResourcePath: namespace === '' && resource === '' ? '*' : '',
+    isUnversioned: true,
+  };
+}
+
+function readTexts(
+  from: Members,
+  names: readonly (typeof TEXTS)[number][],
+  fault: Fault,
+): Omit<Policy, 'isUnversioned'> {
+  const unknown = Object.keys(from).find(
+    (key) => key !== 'readonly' && !(names as readonly string[]).includes(key),
   );
   if (unknown !== undefined) throw fault(`unknown property ${JSON.stringify(unknown)}`);
   const texts = TEXTS.map((key) => {
-    const value = spec[key] ?? '';
+    const value = from[key] ?? '';
     if (typeof value !== 'string') throw fault(`${key} must be text`);
     return [key, value] as const;
   });
-  const { readonly = false } = spec;
+  const { readonly = false } = from;
   if (typeof readonly !== 'boolean') throw fault('readonly must be true or false');
-  return { ...(Object.fromEntries(texts) as Omit<Policy, 'readonly'>), readonly };
+  return { ...(Object.fromEntries(texts) as Record<(typeof TEXTS)[number], string>), readonly };
 }
 
 function matches(policy: Policy, attributes: Attributes): boolean {
@@ -75,8 +118,8 @@ function matches(policy: Policy, attributes: Attributes): boolean {
 /** A policy without user and group speaks of nobody. */
 function subjectMatches({ user, group }: Policy, { name, groups }: UserInfo): boolean {
   if (user === '' && group === '') return false;
-  if (user !== '' && user !== '*' && user !== name) return false;
-  return group === '' || group === '*' || groups.includes(group);
+  if (user !== '' && user !== name) return false;
+  return group === '' || groups.includes(group);
 }
 
 function pathMatches(pattern: string, path: string): boolean {

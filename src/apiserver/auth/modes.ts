@@ -49,8 +49,10 @@ export function makeAuthorization(options: {
   readonly policyFile?: string | undefined;
   /** What the server serves: of nothing else is there anything to know. */
   readonly kinds?: readonly KindDefinition[];
+  /** Told of what is taken, but should be written otherwise. */
+  warn?(sentence: string): void;
 }): Authorization {
-  const { informers, modes, policyFile, kinds = KINDS } = options;
+  const { informers, modes, policyFile, kinds = KINDS, warn } = options;
   if (modes.includes('ABAC') !== (policyFile !== undefined))
     throw new ApiServerError(
       'UNKNOWN_MODE',
@@ -60,7 +62,7 @@ export function makeAuthorization(options: {
   const make: Record<AuthorizationMode, () => Authorizer> = {
     AlwaysAllow: () => always('allow', ''),
     AlwaysDeny: () => always('no opinion', 'Everything is forbidden.'),
-    ABAC: () => makeAbacAuthorizer(policyFile ?? ''),
+    ABAC: () => makeAbacAuthorizer(policyFile ?? '', warn),
     Node: () => makeNodeAuthorizer(informers, kinds),
     RBAC: () => rbac ?? makeRbacAuthorizer(informers),
   };

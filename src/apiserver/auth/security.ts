@@ -3,6 +3,7 @@
 
 import type { KindDefinition } from '../../api/kind.js';
 import { KINDS } from '../../api/kinds/index.js';
+import type { Log } from '../../api/log.js';
 import type { Client } from '../../client/client.js';
 import type { Informers } from '../../client/informer.js';
 import type { AdmissionChoice } from '../admission/choice.js';
@@ -52,6 +53,7 @@ export interface SecurityOptions {
   readonly modes?: readonly AuthorizationMode[];
   /** Content of the ABAC policy file. */
   readonly policyFile?: string;
+  readonly log?: Log;
   /** Which admission plugins run besides and without the defaults. */
   readonly admission?: AdmissionChoice;
   /** Where clients outside find the public keys; below the issuer unless given. */
@@ -102,8 +104,9 @@ export function makeSecurity(options: SecurityOptions): Security {
       node: lookups.node,
     },
   });
-  const { modes = DEFAULT_MODES, policyFile } = options;
-  const authorization = makeAuthorization({ informers, modes, policyFile, kinds });
+  const { modes = DEFAULT_MODES, policyFile, log } = options;
+  const warn = (sentence: string) => log?.warn(sentence);
+  const authorization = makeAuthorization({ informers, modes, policyFile, kinds, warn });
   const { authorizer, rbac } = authorization;
   const admission = makeAdmission({
     ...{ client, kinds, lookups, authorizer, ...options.admission },

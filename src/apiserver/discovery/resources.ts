@@ -2,7 +2,7 @@
 // Guarantees: discovery in all its forms, and routing, read this list, so they cannot disagree.
 import type { KindDefinition } from '../../api/kind.js';
 import { componentStatusKind } from '../../api/kinds/componentStatus.js';
-import { PODS, type ResourceType } from '../../api/resources.js';
+import { BINDINGS, PODS, type ResourceType } from '../../api/resources.js';
 import type { MeasuredResource, SubresourceHook, VirtualResource } from '../machinery.js';
 
 export interface ServedKind {
@@ -68,6 +68,15 @@ const COMPONENT_STATUS: ServedResource = {
   subresources: [],
 };
 
+const BINDING: ServedResource = {
+  type: BINDINGS,
+  singular: 'binding',
+  shortNames: [],
+  categories: [],
+  verbs: ['create'],
+  subresources: [],
+};
+
 export function servedResources({
   kinds,
   virtualResources,
@@ -91,6 +100,7 @@ export function servedResources({
     ...stored,
     ...virtualResources.map(computed(['create'])),
     ...measuredResources.map(computed(['get', 'list'])),
+    BINDING,
     COMPONENT_STATUS,
   ];
 }

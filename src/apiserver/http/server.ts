@@ -35,7 +35,8 @@ export interface HttpsServerOptions {
   readonly log: Log;
 }
 
-const MAX_HEADERS = 64 * 1024;
+/** As Go's: a long command line of exec travels in the URL. */
+const MAX_HEADERS = 1024 * 1024;
 const GZIP_FROM = 128 * 1024;
 const LINGER_MS = 1000;
 

@@ -122,7 +122,8 @@ export function makeServiceAllocator(options: ServiceAllocatorOptions): ServiceA
       refused(draft, [fault('spec.clusterIPs', asked, `failed to allocate IP ${wanted}: ${why}`)]);
     const all = networks();
     if (!all.some((network) => network.has(wanted))) {
-      const ranges = all.map(({ text }) => text).join(', ');
+      // One network may be known by the flag and by its object.
+      const ranges = [...new Set(all.map(({ text }) => text))].join(', ');
       throw refuse(
         `the provided IP (${wanted}) is not in the valid range. The range of valid IPs is ${ranges}`,
       );

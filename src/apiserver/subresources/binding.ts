@@ -3,52 +3,90 @@
 // the version that the binding names, if it names one.
 import type { V1Binding, V1Pod } from '../../api/gen/types.js';
 import type { Draft, KindDefinition } from '../../api/kind.js';
+import type { KubeObject } from '../../api/object.js';
+import { PODS } from '../../api/resources.js';
 import { conflict, invalid, statusError } from '../../api/status.js';
 import { type ApiResponse, jsonResponse } from '../exchange.js';
 import { type Call, type Machinery, timestamp } from '../machinery.js';
+import { mutate, validateAdmission, type WriteContext } from '../registry/admit.js';
 import type { DraftObject } from '../registry/metadata.js';
 import { updateObject } from '../registry/update.js';
 import { decodeOther, readData } from '../verbs/body.js';
 import { writeContext } from '../verbs/write.js';
 
+/** POST /pods/<name>/binding. */
 export async function bind(machinery: Machinery, kind: KindDefinition, call: Call): Promise<ApiResponse> {
-  const { name } = call.info;
   const binding = decodeOther<V1Binding>('V1Binding', await readData(call));
-  if (binding.metadata?.name !== name) {
+  if (binding.metadata?.name !== call.info.name) {
     throw statusError('BadRequest', 'name in URL does not match name in Binding object');
   }
+  return bindPod(machinery, writeContext(kind, call), binding);
+}
+
+/** POST /bindings: the old path, where the body alone names the pod. */
+export async function bindByBody(
+  machinery: Machinery,
+  kind: KindDefinition,
+  call: Call,
+): Promise<ApiResponse> {
+  const binding = decodeOther<V1Binding>('V1Binding', await readData(call));
+  const { namespace } = binding.metadata ?? {};
+  if (namespace !== undefined && namespace !== '' && namespace !== call.info.namespace) {
+    const message = 'the namespace of the provided object does not match the namespace sent on the request';
+    throw statusError('BadRequest', message);
+  }
+  const info = { ...call.info, resource: PODS.resource, subresource: 'binding' };
+  const context = writeContext(kind, { ...call, info: { ...info, name: binding.metadata?.name ?? '' } });
+  return bindPod(machinery, context, binding);
+}
+
+async function bindPod(
+  machinery: Machinery,
+  context: WriteContext,
+  binding: Draft<V1Binding>,
+): Promise<ApiResponse> {
+  const { kind, name } = context;
   const node = checkTarget(name, binding);
-  await updateObject(machinery, writeContext(kind, call), {
+  const subject = { operation: 'create', object: binding as Draft<KubeObject> } as const;
+  await mutate(machinery, context, subject);
+  await validateAdmission(machinery, context, subject);
+  await updateObject(machinery, context, {
     mode: 'server',
     transform: (current) => {
       const pod = current as Draft<V1Pod>;
-      const version = binding.metadata?.resourceVersion ?? '';
-      if (version !== '' && version !== pod.metadata?.resourceVersion) {
-        throw conflict(
-          kind.type,
-          name,
-          `Precondition failed: ResourceVersion in precondition: ${version}, ResourceVersion in object meta: ${pod.metadata?.resourceVersion}`,
-        );
-      }
-      if (binding.metadata?.uid !== undefined && binding.metadata.uid !== pod.metadata?.uid) {
-        throw conflict(
-          kind.type,
-          name,
-          `Precondition failed: UID in precondition: ${binding.metadata.uid}, UID in object meta: ${pod.metadata?.uid}`,
-        );
-      }
-      if (pod.metadata?.deletionTimestamp !== undefined) {
-        throw conflict(kind.type, name, `pod ${name} is being deleted, cannot be assigned to a host`);
-      }
-      const bound = pod.spec?.nodeName ?? '';
-      if (bound !== '') throw conflict(kind.type, name, `pod ${name} is already assigned to node "${bound}"`);
-      if ((pod.spec?.schedulingGates ?? []).length > 0) {
-        throw conflict(kind.type, name, `pod ${name} has non-empty .spec.schedulingGates`);
-      }
+      checkVersion(kind, name, pod, binding);
+      checkUnbound(name, pod);
       return withNode(pod, node, binding, timestamp(machinery.now()));
     },
   });
   return jsonResponse(201, { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 });
+}
+
+function checkVersion(kind: KindDefinition, name: string, pod: Draft<V1Pod>, { metadata }: V1Binding): void {
+  const { resourceVersion, uid } = pod.metadata ?? {};
+  const version = metadata?.resourceVersion ?? '';
+  if (version !== '' && version !== resourceVersion) {
+    throw conflict(
+      kind.type,
+      name,
+      `Precondition failed: ResourceVersion in precondition: ${version}, ResourceVersion in object meta: ${resourceVersion}`,
+    );
+  }
+  const wanted = metadata?.uid ?? '';
+  if (wanted !== '' && wanted !== uid) {
+    const why = `Precondition failed: UID in precondition: ${wanted}, UID in object meta: ${uid}`;
+    throw conflict(kind.type, name, why);
+  }
+}
+
+function checkUnbound(name: string, { metadata, spec }: Draft<V1Pod>): void {
+  const refuse = (why: string) =>
+    conflict({ group: '', resource: 'pods/binding' }, name, `pod ${name} ${why}`);
+  if (metadata?.deletionTimestamp !== undefined)
+    throw refuse('is being deleted, cannot be assigned to a host');
+  const bound = spec?.nodeName ?? '';
+  if (bound !== '') throw refuse(`is already assigned to node "${bound}"`);
+  if ((spec?.schedulingGates ?? []).length > 0) throw refuse('has non-empty .spec.schedulingGates');
 }
 
 function withNode(pod: Draft<V1Pod>, node: string, { metadata }: V1Binding, time: string): DraftObject {
@@ -63,6 +101,7 @@ function withNode(pod: Draft<V1Pod>, node: string, { metadata }: V1Binding, time
       ...(metadata?.annotations === undefined
         ? {}
         : { annotations: { ...pod.metadata?.annotations, ...metadata.annotations } }),
+      ...(metadata?.labels === undefined ? {} : { labels: { ...pod.metadata?.labels, ...metadata.labels } }),
     },
     spec: { ...pod.spec, nodeName: node },
     status: { ...status, conditions: [...conditions, scheduled] },

@@ -6,7 +6,7 @@ import type { Draft, KindDefinition } from '../../api/kind.js';
 import type { KubeObject } from '../../api/object.js';
 import { POD_DISRUPTION_BUDGETS } from '../../api/resources.js';
 import { compileLabelSelector } from '../../api/selectors.js';
-import { statusError } from '../../api/status.js';
+import { ApiError, statusError } from '../../api/status.js';
 import { isType } from '../discovery/resources.js';
 import { type ApiResponse, jsonResponse } from '../exchange.js';
 import { type Call, type Machinery, timestamp } from '../machinery.js';
@@ -20,7 +20,10 @@ import { updateObject } from '../registry/update.js';
 import { decodeOther, readData } from '../verbs/body.js';
 import { deleteRequest } from '../verbs/options.js';
 import { writeContext } from '../verbs/write.js';
-import { judgeEviction, spend } from './budget.js';
+import { type EvictionWay, ignoresBudgets, judgeEviction, spend, stillProcessed } from './budget.js';
+
+/** As often as Kubernetes tries. */
+const ATTEMPTS = 20;
 
 const TARGET = {
   ...{ type: 'DisruptionTarget', status: 'True' },
@@ -39,17 +42,53 @@ export async function evict(machinery: Machinery, kind: KindDefinition, call: Ca
   const subject = { operation: 'create', object: eviction as Draft<KubeObject>, old: pod } as const;
   await mutate(machinery, context, subject);
   await validateAdmission(machinery, context, subject);
-  checkPreconditions(context, options, pod);
-  await spendBudget(machinery, context, pod);
+  await evictPod(machinery, context, options, pod);
+  return jsonResponse(201, { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 });
+}
+
+/** A pod that is judged by being unready may become ready meanwhile: then it is judged anew. */
+async function evictPod(
+  machinery: Machinery,
+  context: WriteContext,
+  options: V1DeleteOptions,
+  first: V1Pod,
+): Promise<void> {
+  const namesVersion = options.preconditions?.resourceVersion !== undefined;
+  for (let pod = first, attempt = 1; ; attempt += 1) {
+    checkPreconditions(context, options, pod);
+    const ignored = ignoresBudgets(pod);
+    const budget = ignored === undefined ? budgetOf(machinery, pod) : undefined;
+    const way =
+      ignored ?? (budget === undefined ? 'free' : await spendBudget(machinery, context, pod, budget));
+    try {
+      return await markAndDelete(machinery, context, way === 'unready' ? asJudged(options, pod) : options);
+    } catch (error) {
+      if (namesVersion || way !== 'unready' || !ApiError.is(error, 'Conflict')) throw error;
+      if (budget !== undefined) throw stillProcessed(budget.metadata?.name ?? '');
+      if (attempt === ATTEMPTS) throw error;
+    }
+    pod = (await readCurrent(machinery, context)).parse<V1Pod>();
+  }
+}
+
+const asJudged = (options: V1DeleteOptions, { metadata }: V1Pod): V1DeleteOptions => ({
+  ...options,
+  preconditions: { resourceVersion: metadata?.resourceVersion, ...options.preconditions },
+});
+
+async function markAndDelete(
+  machinery: Machinery,
+  context: WriteContext,
+  options: V1DeleteOptions,
+): Promise<void> {
   const marked = await tellWhy(machinery, context, options);
   // The version that was asked for is the one before our own mark.
   const { preconditions } = options;
   const moved =
-    preconditions?.resourceVersion === undefined || dryRun
+    preconditions?.resourceVersion === undefined || context.dryRun
       ? options
       : { ...options, preconditions: { ...preconditions, resourceVersion: marked } };
   await deleteObject(machinery, context, moved, { isAdmitted: true });
-  return jsonResponse(201, { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 });
 }
 
 /** A Job's failure policy, for one, asks whether the pod failed or was taken away. */
@@ -75,20 +114,28 @@ async function tellWhy(
   return parseObject(bytes).metadata?.resourceVersion;
 }
 
-async function spendBudget(machinery: Machinery, context: WriteContext, pod: V1Pod): Promise<void> {
+/** The one budget that guards the pod. */
+function budgetOf(machinery: Machinery, pod: V1Pod): V1PodDisruptionBudget | undefined {
   const kind = machinery.kinds.find(({ type }) => isType(type, POD_DISRUPTION_BUDGETS));
-  if (kind === undefined) return;
-  const budgets = budgetsOf(machinery, kind, pod);
-  const [budget] = budgets;
-  if (budget === undefined) return;
-  if (budgets.length > 1) {
-    throw statusError(
-      'InternalError',
-      'This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.',
-    );
-  }
-  if (judgeEviction(pod, budget) === 'free') return;
+  const budgets = kind === undefined ? [] : budgetsOf(machinery, kind, pod);
+  if (budgets.length < 2) return budgets[0];
+  throw statusError(
+    'InternalError',
+    'This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.',
+  );
+}
+
+async function spendBudget(
+  machinery: Machinery,
+  context: WriteContext,
+  pod: V1Pod,
+  budget: V1PodDisruptionBudget,
+): Promise<EvictionWay> {
+  const kind = machinery.kinds.find(({ type }) => isType(type, POD_DISRUPTION_BUDGETS));
+  const way = judgeEviction(pod, budget);
+  if (way === 'unready' || kind === undefined) return way;
   const name = budget.metadata?.name ?? '';
+  let settled: EvictionWay = way;
   await updateObject(
     machinery,
     { ...context, kind, name, subresource: 'status' },
@@ -97,11 +144,13 @@ async function spendBudget(machinery: Machinery, context: WriteContext, pod: V1P
       // Judged again on what is there when it is written: two drains may not spend the same room.
       transform: (current) => {
         const held = current as Draft<V1PodDisruptionBudget>;
-        if (judgeEviction(pod, held) === 'free') return current as DraftObject;
+        settled = judgeEviction(pod, held);
+        if (settled === 'unready') return current as DraftObject;
         return spend(held, pod.metadata?.name ?? '', timestamp(machinery.now())) as DraftObject;
       },
     },
   );
+  return settled;
 }
 
 function budgetsOf({ feed }: Machinery, kind: KindDefinition, pod: V1Pod): readonly V1PodDisruptionBudget[] {

@@ -26,6 +26,8 @@ import { checkNames, writeContext } from '../verbs/write.js';
 export type PodDraft = Draft<V1Pod> & DraftObject;
 
 export interface PodPart {
+  /** What is wrong with what was sent, where that cannot be brought into the pod. */
+  readonly obstacles?: (sent: PodDraft, old: PodDraft) => readonly Cause[];
   /** Brings the part that was sent into the pod as it is. */
   readonly take: (draft: PodDraft, sent: PodDraft) => void;
   /** What is wrong with the change, beside what is wrong with the pod as a whole. */
@@ -40,7 +42,7 @@ interface Wanted {
   readonly managedFields?: V1ManagedFieldsEntry[];
 }
 
-export function podPart({ take, check, partOf }: PodPart) {
+export function podPart({ obstacles, take, check, partOf }: PodPart) {
   return async (machinery: Machinery, kind: KindDefinition, call: Call): Promise<ApiResponse> => {
     if (call.info.verb === 'get') return getObject(machinery, kind, call);
     const context = writeContext(kind, call);
@@ -55,6 +57,8 @@ export function podPart({ take, check, partOf }: PodPart) {
         const old = current as PodDraft;
         const { pod: sent, managedFields } = await wanted(copyJson(old), pause);
         checkNames(context, sent);
+        const unfit = obstacles?.(sent, old) ?? [];
+        if (unfit.length > 0) throw invalid(kind.type, context.name, unfit);
         const draft = copyJson(old);
         metaOf(draft).resourceVersion = sent.metadata?.resourceVersion;
         take(draft, sent);

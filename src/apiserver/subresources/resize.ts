@@ -2,10 +2,11 @@
 // Guarantees: nothing but resources and resize policies changes.
 import type { V1Container } from '../../api/gen/types.js';
 import type { Draft } from '../../api/kind.js';
-import { validatePodResize } from '../../api/kinds/pod/resize.js';
+import { validatePodResize, validateResizedContainers } from '../../api/kinds/pod/resize.js';
 import { podPart } from './podPart.js';
 
 export const resize = podPart({
+  obstacles: (sent, old) => validateResizedContainers(sent.spec, old.spec),
   take: (draft, sent) => {
     takeResources(draft.spec?.initContainers, sent.spec?.initContainers);
     takeResources(draft.spec?.containers, sent.spec?.containers);

@@ -1,7 +1,7 @@
 // What may change of a pod's resources while it runs. Pure.
 // Guarantees: cpu and memory of containers that stay, within the pod's QoS class; nothing that was said is taken back.
 import { type Cause, forbiddenField, invalidValue } from '../../causes.js';
-import type { V1Container, V1Pod, V1ResourceRequirements } from '../../gen/types.js';
+import type { V1Container, V1Pod, V1PodSpec, V1ResourceRequirements } from '../../gen/types.js';
 import { sameMeaning } from '../../meaning.js';
 import { qosClassOf } from './qos.js';
 
@@ -44,6 +44,21 @@ function whole(next: V1ResourceRequirements | undefined, old: V1ResourceRequirem
       ? []
       : [forbiddenField('spec', 'only cpu and memory resources are mutable')]),
   ];
+}
+
+/** Containers are told apart by their places: the sent ones have to be the same, in the same order. */
+export function validateResizedContainers(sent: V1PodSpec | undefined, old: V1PodSpec | undefined): Cause[] {
+  return (['containers', 'initContainers'] as const).flatMap((list) => {
+    const wanted = sent?.[list] ?? [];
+    const held = old?.[list] ?? [];
+    if (wanted.length !== held.length)
+      return [forbiddenField(`spec.${list}`, `${list} may not be added or removed on resize`)];
+    return held.flatMap(({ name }, at) =>
+      wanted[at]?.name === name
+        ? []
+        : [forbiddenField(`spec.${list}[${at}].name`, `${list} may not be renamed or reordered on resize`)],
+    );
+  });
 }
 
 /** A kubelet that can do it shows what each running container has. */

@@ -2,15 +2,26 @@
 import { expect, it } from 'vitest';
 import { chosenPlugins } from '../../../../src/apiserver/admission/choice.js';
 
-it('the defaults are Kubernetes’', () => {
-  const names = chosenPlugins({});
-  expect(names).toContain('ResourceQuota');
-  for (const off of ['AlwaysAdmit', 'AlwaysDeny', 'AlwaysPullImages', 'NamespaceExists'])
-    expect(names).not.toContain(off);
+it('the defaults are Kubernetes’, but for webhooks and policies', () => {
+  expect(chosenPlugins({}).toSorted()).toEqual([
+    ...['CertificateApproval', 'CertificateSigning', 'CertificateSubjectRestriction'],
+    ...['ClusterTrustBundleAttest', 'DefaultIngressClass', 'DefaultStorageClass', 'DefaultTolerationSeconds'],
+    ...[
+      'JobValidation',
+      'LimitRanger',
+      'NamespaceLifecycle',
+      'NodeRestriction',
+      'PersistentVolumeClaimResize',
+    ],
+    ...['PodGroupProtection', 'PodGroupWorkloadExists', 'PodResizeValidator', 'PodSecurity'],
+    ...['PodTopologyLabels', 'Priority', 'ResourceQuota', 'RuntimeClass', 'ServiceAccount'],
+    ...['StorageObjectInUseProtection', 'TaintNodesByCondition'],
+  ]);
 });
 it('flags add and take away, and the order stays', () => {
   const names = chosenPlugins({ enable: ['AlwaysPullImages'], disable: ['PodSecurity', 'LimitRanger'] });
-  expect(names.slice(0, 3)).toEqual(['NamespaceLifecycle', 'AlwaysPullImages', 'ServiceAccount']);
+  expect(names.slice(0, 2)).toEqual(['NamespaceLifecycle', 'ServiceAccount']);
+  expect(names.indexOf('AlwaysPullImages')).toBe(names.indexOf('TaintNodesByCondition') + 1);
   expect(names).not.toContain('PodSecurity');
   expect(names.at(-1)).toBe('ResourceQuota');
 });

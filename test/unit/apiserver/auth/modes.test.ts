@@ -72,11 +72,39 @@ describe('ABAC', () => {
   ])('%s', (_, spec, changes, allowed) => {
     expect(verdict(['ABAC'], asked(changes), line(spec))).toBe(allowed ? 'allow' : 'no opinion');
   });
+  it.each<[string, object, Partial<Attributes>, boolean]>([
+    ['a user', { user: 'jane' }, { group: 'apps' }, true],
+    ['a user and a path', { user: 'jane' }, { path: '/metrics', resource: '' }, true],
+    ['another user', { user: 'joe' }, {}, false],
+    ['a resource', { user: 'jane', resource: 'pods' }, {}, true],
+    ['a resource and a path', { user: 'jane', resource: 'pods' }, { path: '/metrics', resource: '' }, false],
+    ['another namespace', { user: 'jane', namespace: 'b' }, {}, false],
+    ['readonly and a write', { user: 'jane', readonly: true }, { verb: 'create' }, false],
+    ['nobody by name: all who are known', {}, {}, true],
+    ['anonymous', { user: '*' }, { user: { name: 'system:anonymous', groups: [] } }, false],
+  ])('a line without apiVersion: %s', (_, policy, changes, allowed) => {
+    const told: string[] = [];
+    const { authorizer } = makeAuthorization({
+      informers: new StaticInformers(),
+      modes: ['ABAC'],
+      policyFile: JSON.stringify(policy),
+      warn: (sentence) => told.push(sentence),
+    });
+    expect(authorizer.authorize(asked(changes)).verdict).toBe(allowed ? 'allow' : 'no opinion');
+    expect(told).toEqual([expect.stringContaining('unversioned rules')]);
+  });
+  it('a star is nobody who did not say who they are', () => {
+    const anonymous = { name: 'system:anonymous', groups: ['system:unauthenticated'] };
+    const everything = line({ user: '*', namespace: '*', resource: '*', apiGroup: '*' });
+    expect(verdict(['ABAC'], asked({ user: anonymous }), everything)).toBe('no opinion');
+  });
   it.each([
     ['not JSON', '{'],
     ['another kind', '{"kind":"Role"}'],
     ['an unknown property', line({ user: 'a', verbs: ['get'] })],
     ['a wrong type', line({ user: 5 })],
+    ['another version', '{"apiVersion":"v1","kind":"Policy","spec":{}}'],
+    ['a list', '[]'],
   ])('refuses a file with %s', (_, text) => {
     expect(() => parsePolicyFile(`# comment\n${text}`)).toThrow(/line 2/);
   });
