@@ -1,6 +1,7 @@
 // The history of a pod template as ControllerRevisions, shared by DaemonSet and StatefulSet. Planning is pure.
 // Guarantees: equal templates have one revision; going back gives the old one the newest number, never a copy.
 import type { V1ControllerRevision, V1PodTemplateSpec } from '../api/gen/types.js';
+import { goForm, goText } from '../api/goForm.js';
 import { sameMeaning } from '../api/meaning.js';
 import { controllerOf, type KubeObject, keyOf, type Stored } from '../api/object.js';
 import { CONTROLLER_REVISIONS, type ResourceType } from '../api/resources.js';
@@ -9,7 +10,7 @@ import type { Informer } from '../client/informer.js';
 import type { WorkQueue } from '../client/workQueue.js';
 import { controllerReference, ignoring } from './claim.js';
 import type { ControllerContext } from './controller.js';
-import { templateHash } from './deployment/hash.js';
+import { ALPHABET } from './deployment/hash.js';
 import type { Writes } from './writes.js';
 
 export type Revision = Stored<V1ControllerRevision>;
@@ -43,20 +44,19 @@ export function planRevision(wish: RevisionWish): RevisionPlan {
 }
 
 /**
- * What `kubectl rollout undo` sends as a strategic merge patch. With sorted keys: other controllers of Kubernetes compare it byte by
+ * What `kubectl rollout undo` sends as a strategic merge patch. As Go writes it: other controllers of Kubernetes compare it byte by
  * byte with what they would write.
  */
 export function dataOf(template: V1PodTemplateSpec): unknown {
-  return sorted({ spec: { template: { ...template, $patch: 'replace' } } });
+  return { spec: { template: { $patch: 'replace', ...(goForm('V1PodTemplateSpec', template) as object) } } };
 }
 
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted);
-  if (typeof value !== 'object' || value === null) return value;
-  const entries = Object.entries(value).filter(([, each]) => each !== undefined);
-  return Object.fromEntries(
-    entries.sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, each]) => [key, sorted(each)]),
-  );
+/** The name by which pods know their revision. As StatefulSets of Kubernetes have it: 32-bit FNV-1 of data and collisions. */
+export function revisionHash(data: unknown, collisionCount: number): string {
+  let hash = 0x811c9dc5;
+  for (const byte of new TextEncoder().encode(`${goText(data)}${collisionCount}`))
+    hash = (Math.imul(hash, 0x01000193) ^ byte) >>> 0;
+  return [...String(hash)].map((digit) => ALPHABET[digit.charCodeAt(0) % ALPHABET.length]).join('');
 }
 
 /** The template that a revision holds; undefined when it is no revision of ours. */
@@ -79,7 +79,8 @@ function revisionOf(
   { type, owner, template, collisionCount }: RevisionWish,
   number: number,
 ): V1ControllerRevision {
-  const hash = templateHash(template, collisionCount);
+  const data = dataOf(template);
+  const hash = revisionHash(data, collisionCount);
   const { name, namespace, annotations } = owner.metadata;
   return {
     apiVersion: 'apps/v1',
@@ -92,7 +93,7 @@ function revisionOf(
       ...(annotations === undefined ? {} : { annotations }),
       ownerReferences: [controllerReference(type, owner)],
     },
-    data: dataOf(template),
+    data,
     revision: number,
   };
 }

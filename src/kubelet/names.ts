@@ -1,6 +1,7 @@
 // The labels and annotations by which a restarted kubelet knows its sandboxes and containers again. Pure.
 // Guarantees: written and read only here; names are Kubernetes', so tools such as crictl and nerdctl show them.
 import type { V1Container, V1EphemeralContainer, V1PodSpec } from '../api/gen/types.js';
+import { goText } from '../api/goForm.js';
 import type { ContainerStatus, StringMap } from '../cri/runtime.js';
 import type { Pod } from './ports.js';
 
@@ -66,12 +67,16 @@ export function graceSecondsOf({ annotations }: Pick<ContainerStatus, 'annotatio
   return Number.isInteger(grace) && grace >= 0 ? grace : 30;
 }
 
-/** Covers what cannot change under a running container: its name and image. As Kubernetes: 32-bit FNV-1a in hex. */
+/**
+ * Covers what cannot change under a running container: its name and image. Byte for byte that of Kubernetes' kubelet, so that either
+ * takes over what the other started: 32-bit FNV-1a, in hex, of how Go prints the bytes of their JSON.
+ */
 export function containerHash({ name, image }: Pick<V1Container, 'name' | 'image'>): string {
-  return fnv32a(JSON.stringify({ image: image ?? '', name }));
+  const bytes = new TextEncoder().encode(goText({ image: image ?? '', name }));
+  return fnv32a(`([]uint8)[${bytes.join(' ')}]`);
 }
 
-export function fnv32a(text: string): string {
+function fnv32a(text: string): string {
   let hash = 0x811c9dc5;
   for (const byte of new TextEncoder().encode(text)) hash = Math.imul(hash ^ byte, 0x01000193) >>> 0;
   return hash.toString(16);

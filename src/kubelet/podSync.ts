@@ -59,6 +59,8 @@ const START_COUNTS_MS = 2_000;
 export class PodSyncer implements PodSync {
   /** When the last sync of a pod ended: the runtime's state must be newer than that. */
   private readonly syncedAt = new Map<string, number>();
+  /** What the runtime had of the pods that are being stopped. */
+  private readonly endings = new Map<string, { runtimePod: RuntimePod; failure: PodFailure | undefined }>();
   private readonly volumesAt = new Map<string, number>();
   private readonly initWaits = new Map<string, number>();
   private readonly starts = makeGate(STARTS_PER_CPU * availableParallelism(), {
@@ -80,10 +82,11 @@ export class PodSyncer implements PodSync {
     const { cache, killer, probes } = this.options;
     const before = await cache.newerThan(uid, this.syncedAt.get(uid) ?? Number.NEGATIVE_INFINITY);
     if (pod !== undefined) this.tell(pod, before, { isTerminating: false, failure: end.failure });
+    this.endings.set(uid, { runtimePod: before, failure: end.failure });
     await Promise.all([
       killer.killPod(pod, before, { graceSeconds: end.graceSeconds, signal: end.signal }),
       end.failure !== undefined && end.graceSeconds === 0 ? this.endAtOnce(uid) : undefined,
-    ]);
+    ]).finally(() => this.endings.delete(uid));
     // Stopping may have let something slip in that was being made: only an empty look ends this phase.
     const after = await cache.refresh(uid);
     const alive = livingContainers(after);
@@ -91,6 +94,13 @@ export class PodSyncer implements PodSync {
       throw new KubeletError('RunContainerError', `${alive.length} containers are still running`);
     probes.remove(uid);
     if (pod !== undefined) this.tell(pod, after, { isTerminating: true, failure: end.failure });
+  }
+
+  /** A probe goes on while the containers end, and who sends to the pod must hear what it says. */
+  retell(pod: Pod): void {
+    const ending = this.endings.get(pod.metadata.uid);
+    if (ending !== undefined)
+      this.tell(pod, ending.runtimePod, { isTerminating: false, failure: ending.failure });
   }
 
   /**

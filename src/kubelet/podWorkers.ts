@@ -34,6 +34,8 @@ export interface PodTermination {
 export interface PodSync {
   sync(pod: Pod, signal: AbortSignal): Promise<SyncOutcome>;
   terminating(uid: string, pod: Pod | undefined, termination: PodTermination): Promise<void>;
+  /** Something has changed for a pod whose containers are being stopped: its status may say so before they have ended. */
+  retell(pod: Pod): void;
   terminated(uid: string, pod: Pod | undefined, failure: PodFailure | undefined): Promise<void>;
   /** Removes every trace of a pod that has ended, so that another of its uid can begin. */
   erase(uid: string): Promise<void>;
@@ -123,6 +125,7 @@ export class PodWorkers {
     worker.wanted = true;
     clearTimeout(worker.timer);
     if (!worker.running) void this.run(worker);
+    else if (worker.phase === 'terminating' && worker.pod !== undefined) this.work.retell(worker.pod);
   }
 
   /** Forgets workers whose pods are gone from every source; ends those that still run. */

@@ -1,5 +1,6 @@
 // Objects as Kubernetes' protobuf, for Go clients that prefer it. Pure; the inverse of decode.ts.
 // Guarantees: what is written reads back as the same JSON; a field whose number is not known is left out.
+import { goText } from '../../api/goForm.js';
 import type { KubeObject } from '../../api/object.js';
 import { getOwn, type Members } from '../../api/own.js';
 import { type Field, MAGIC, messageOf, modelOf } from './messages.js';
@@ -149,7 +150,7 @@ function writeValue(out: WireWriter, number: number, code: string, value: unknow
       });
       break;
     case 'any':
-      out.message(number, () => out.text(1, JSON.stringify(value)));
+      out.message(number, () => out.text(1, goText(value)));
       break;
     default:
       out.message(number, () => writeMessage(out, code, value as Members));

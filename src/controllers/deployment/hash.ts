@@ -5,7 +5,7 @@ import type { V1PodTemplateSpec } from '../../api/gen/types.js';
 export const TEMPLATE_HASH = 'pod-template-hash';
 
 /** No vowels and no look-alikes, so that no word and no misreading comes out. */
-const ALPHABET = 'bcdfghjklmnpqrstvwxz2456789';
+export const ALPHABET = 'bcdfghjklmnpqrstvwxz2456789';
 
 export function templateHash(template: V1PodTemplateSpec, collisionCount: number): string {
   const text = `${canonical(template)}#${collisionCount}`;

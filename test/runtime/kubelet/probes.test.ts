@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { V1Pod } from '../../../src/api/gen/types.js';
 import type { Stored } from '../../../src/api/object.js';
+import { PODS } from '../../../src/api/resources.js';
 import { SLEEP, shell } from '../../support/kubelet/nodePods.js';
 import { NEEDS, PodNode } from '../../support/kubelet/podNode.js';
 import { ServingPods } from '../../support/kubelet/servingPods.js';
@@ -175,6 +176,33 @@ describeWith(NEEDS, 'probes over the network of pods', () => {
       'Readiness probe failed: command timed out: "/bin/sleep 1000" timed out after 1s',
     );
     await pods.drop('mute', 'sleeper');
+  });
+
+  test('of a pod that is ending: what its readiness probe says is told while its containers have their grace', async () => {
+    const readinessProbe = {
+      ...EVERY_SECOND,
+      ...{ httpGet: { path: '/ready', port: 'web' }, failureThreshold: 1 },
+    };
+    const hook = { preStop: { exec: { command: ['/bin/sleep', '600'] } } };
+    await pods.create(
+      'leaving',
+      serving.spec({}, { readinessProbe, lifecycle: hook }, { terminationGracePeriodSeconds: 600 }),
+    );
+    await ready('leaving');
+    const name = { name: 'leaving', namespace: 'default' };
+    await pods.client.of(PODS).delete(name);
+    await serving.ask('leaving', '/answer?to=/ready&with=503');
+    const leaving = await pods.until(
+      'unready',
+      'leaving',
+      (one) => conditionOf(one, 'Ready')?.status === 'False',
+    );
+    expect(leaving.metadata.deletionTimestamp).toBeDefined();
+    expect(main(leaving)).toMatchObject({ ready: false, state: { running: {} } });
+    await serving.ask('leaving', '/answer?to=/ready&with=200');
+    await ready('leaving');
+    await pods.client.of(PODS).delete(name, { gracePeriodSeconds: 1 });
+    await pods.drop('leaving');
   });
 
   test('gRPC: the health of the service that the probe names', async () => {

@@ -4,7 +4,6 @@ import { REPLICA_SETS } from '../../../src/api/resources.js';
 import { adoptionPatch, planClaims } from '../../../src/controllers/claim.js';
 import { enabledNames } from '../../../src/controllers/enabled.js';
 import { Expectations } from '../../../src/controllers/expectations.js';
-import { dataOf } from '../../../src/controllers/revisions.js';
 import { Settled } from '../../../src/controllers/settled.js';
 import { slowStart } from '../../../src/controllers/slowStart.js';
 import { Writes } from '../../../src/controllers/writes.js';
@@ -101,22 +100,6 @@ describe('Settled', () => {
     settled.begin('k')([at('9')]);
     settled.begin('k');
     expect(settled.isAsLeft('k', [at('9')])).toBe(false);
-  });
-});
-
-describe('the data of a ControllerRevision', () => {
-  it('is written as other controllers of Kubernetes write it', () => {
-    const template = {
-      spec: {
-        restartPolicy: 'Always',
-        containers: [{ name: 'main', image: 'i', env: [{ value: 'b', name: 'a' }] }],
-      },
-      metadata: { labels: { tier: 'x', app: 'web' } },
-    };
-    expect(JSON.stringify(dataOf(template))).toBe(
-      '{"spec":{"template":{"$patch":"replace","metadata":{"labels":{"app":"web","tier":"x"}},' +
-        '"spec":{"containers":[{"env":[{"name":"a","value":"b"}],"image":"i","name":"main"}],"restartPolicy":"Always"}}}}',
-    );
   });
 });
 

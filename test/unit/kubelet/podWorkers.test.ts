@@ -6,6 +6,7 @@ import { podOf } from './support.js';
 /** Records what a worker does; each step may be held open by a test. */
 class FakeSync implements PodSync {
   readonly said: string[] = [];
+  readonly retold: string[] = [];
   outcome: SyncOutcome = { terminal: false };
   failures = 0;
   private readonly held = new Map<string, () => void>();
@@ -27,6 +28,7 @@ class FakeSync implements PodSync {
   };
   terminating: PodSync['terminating'] = (uid, _, { graceSeconds, signal }) =>
     this.step(`terminating ${uid} ${graceSeconds}`, `terminating ${uid}`, signal);
+  retell: PodSync['retell'] = ({ metadata }) => this.retold.push(metadata.uid);
   terminated: PodSync['terminated'] = (uid) => this.step(`terminated ${uid}`, `terminated ${uid}`);
   erase: PodSync['erase'] = (uid) => this.step(`erase ${uid}`, `erase ${uid}`);
 
@@ -188,4 +190,18 @@ test('after stop nothing begins', async () => {
   workers.update(podOf());
   await settle();
   expect(work.said).toEqual([]);
+});
+
+test('what changes while the containers of a pod end is told before they have', async () => {
+  work.hold('terminating u1');
+  workers.update(deleted(7));
+  await settle();
+  const before = work.retold.length;
+  workers.wake('u1');
+  expect(work.retold.slice(before)).toEqual(['u1']);
+  work.release('terminating u1');
+  await settle();
+  workers.wake('u1');
+  expect(work.said).toEqual(['terminating u1 7', 'terminated u1']);
+  expect(work.retold).toHaveLength(before + 1);
 });

@@ -138,6 +138,16 @@ function* events(stream: Buffer): Generator<[string, KubeObject]> {
   }
 }
 
+test('raw values have the escapes of Go, since controllers compare their bytes', () => {
+  const revision = {
+    apiVersion: 'apps/v1',
+    kind: 'ControllerRevision',
+    revision: 1,
+    data: { run: 'a > b & c' },
+  };
+  expect(encodeProtobuf(revision).toString()).toContain('{"run":"a \\u003e b \\u0026 c"}');
+});
+
 test('an apiserver answers objects, lists and watches in protobuf, and errors as JSON', async () => {
   const { transport, close } = await startTestApiServer();
   const client = openClient(transport);
