@@ -56,6 +56,7 @@ export interface Served {
   readonly virtualResources: readonly VirtualResource[];
   readonly measuredResources: readonly MeasuredResource[];
   readonly subresourceHooks: readonly SubresourceHook[];
+  isServed?(type: ResourceType): boolean;
 }
 
 /** Looked up when it is asked for, and only to be read. */
@@ -73,6 +74,7 @@ export function servedResources({
   virtualResources,
   measuredResources,
   subresourceHooks,
+  isServed = () => true,
 }: Served): readonly ServedResource[] {
   const stored = kinds.flatMap((kind) =>
     [kind.type, ...(kind.versions ?? []).map(({ type }) => type)].map((type) => ({
@@ -92,7 +94,7 @@ export function servedResources({
     ...virtualResources.map(computed(['create'])),
     ...measuredResources.map(computed(['get', 'list'])),
     COMPONENT_STATUS,
-  ];
+  ].filter(({ type }) => isServed(type));
 }
 
 function subresourcesOf(
