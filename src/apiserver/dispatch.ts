@@ -47,10 +47,13 @@ const STATUS_VERBS: Readonly<Record<string, Handler>> = {
   patch: patchObject,
 };
 
+/** The name of APISERVER_USER: its parts read what they judge by, whatever others are served. */
+const OWN_USER = 'system:apiserver';
 const CHANGE = new Set(['get', 'update', 'patch']);
 const POD_CONNECTIONS = new Set(['exec', 'attach', 'portforward']);
 
 export function dispatch(machinery: Machinery, call: Call): Answer {
+  if (!machinery.isServed(call.info) && call.user.name !== OWN_USER) throw noSuchResource();
   const found = machinery.served(call.info);
   if (found !== undefined) return dispatchKind(machinery, found.kind, servedCall(call, found.version));
   const { group, version, resource } = call.info;

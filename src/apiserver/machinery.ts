@@ -66,6 +66,8 @@ export interface KubeletConnection {
   readonly cert: string | Buffer;
   readonly key: string | Buffer;
   readonly ca: string | Buffer;
+  /** Which address of a Node leads to its kubelet: the first of these that it has. */
+  readonly addressTypes?: readonly string[];
   /** For kubelets that listen on this machine's loopback alone. */
   readonly allowLoopback?: boolean;
 }
@@ -78,6 +80,8 @@ export interface Machinery {
   readonly kinds: readonly KindDefinition[];
   /** The kind behind a group, version and resource. */
   readonly served: ReturnType<typeof makeServed>;
+  /** What was switched off is found by the server's own parts alone. */
+  isServed(type: Pick<ResourceType, 'group' | 'version' | 'resource'>): boolean;
   readonly admission: readonly AdmissionPlugin[];
   /** By `services` or `deployments.apps`. */
   readonly hooks: ReadonlyMap<string, WriteHooks>;

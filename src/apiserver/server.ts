@@ -7,6 +7,7 @@ import { type Build, gitVersion, UNKNOWN_BUILD } from '../api/build.js';
 import type { KindDefinition } from '../api/kind.js';
 import type { Log } from '../api/log.js';
 import { METRICS_TYPE, metricsText } from '../api/metrics.js';
+import type { ResourceType } from '../api/resources.js';
 import { processMetrics } from '../client/processMetrics.js';
 import type { Transport } from '../client/transport.js';
 import type { Check, Store } from '../store/store.js';
@@ -72,6 +73,8 @@ export interface ApiServerOptions {
   /** Built once the registry can be read, so that authorizers may watch the roles they judge by. */
   readonly parts: (inProcess: InProcess) => ServerParts;
   readonly kubelet?: KubeletConnection;
+  /** What of it all is served; all of it unless given. */
+  isServed?(type: Pick<ResourceType, 'group' | 'version' | 'resource'>): boolean;
   readonly log: Log;
   /** What /version tells; nothing but the Kubernetes level unless given. */
   readonly build?: Build | undefined;
@@ -202,7 +205,7 @@ function requireLoopback({ host }: Address): void {
 }
 
 function machineryOf(
-  { store, kinds, kubelet, log }: ApiServerOptions,
+  { store, kinds, kubelet, log, isServed = () => true }: ApiServerOptions,
   feed: Feed,
   parts: ServerParts,
 ): Omit<Machinery, 'ownPorts'> {
@@ -212,6 +215,7 @@ function machineryOf(
     turns: new KeyTurns(),
     kinds,
     served: makeServed(kinds),
+    isServed,
     admission: parts.admission ?? [],
     hooks: parts.hooks ?? new Map(),
     virtualResources: parts.virtualResources ?? [],

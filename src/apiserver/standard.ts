@@ -6,6 +6,7 @@ import { openInformers } from '../client/sharedInformers.js';
 import type { SharedObjects } from '../client/sharedObjects.js';
 import { openClient } from '../client/typedClient.js';
 import { makeSecurity, type SecurityOptions } from './auth/security.js';
+import { EVENT_TTL_MS, expireEvents } from './eventExpiry.js';
 import type { InProcess, ServerParts } from './server.js';
 import { makeServiceHooks } from './services/serviceHooks.js';
 
@@ -14,6 +15,8 @@ export interface StandardOptions extends Omit<SecurityOptions, 'client' | 'infor
   /** `30000-32767` unless given. */
   readonly nodePortRange?: string;
   readonly log: Log;
+  /** How long an Event is kept after it was last seen: an hour unless given. */
+  readonly eventTtlMs?: number;
   /** Shared with the informers of others in this process. */
   readonly shared?: SharedObjects;
   /** What must be in the cluster before the server says that it is ready, such as its roles. */
@@ -31,12 +34,14 @@ export function standardParts({
   nodePortRange,
   log,
   shared,
+  eventTtlMs = EVENT_TTL_MS,
   prepare,
   ...options
 }: StandardOptions): (inProcess: InProcess) => ServerParts {
   return (inProcess) => {
     const client = openClient(inProcess(APISERVER_USER));
     const informers = openInformers(client, { log, ...(shared === undefined ? {} : { shared }) });
+    let stopExpiring = () => {};
     const ports = nodePortRange === undefined ? {} : { nodePortRange };
     try {
       const security = makeSecurity({ ...options, client, informers, log });
@@ -45,9 +50,13 @@ export function standardParts({
         ready: async () => {
           await security.ready();
           await prepare?.(client);
+          stopExpiring = expireEvents({ client, ttlMs: eventTtlMs, log });
         },
         hooks: new Map([['services', makeServiceHooks({ client, serviceCidrs, ...ports })]]),
-        close: () => informers.stop(),
+        close: () => {
+          stopExpiring();
+          informers.stop();
+        },
       };
     } catch (error) {
       // An option was wrong: what was begun must not keep the process.

@@ -1,10 +1,15 @@
 // `trellis kubelet`: the kubelet alone, with the flag names of its Kubernetes namesake.
 // Guarantees: a wrong flag or field ends it with 1 and its name before anything is touched; TERM leaves every pod running.
 import { readFile } from 'node:fs/promises';
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { FIELDS } from '../kubelet/configuration/fields.js';
 import { boolean } from '../kubelet/configuration/values.js';
 import { levelOf, makeLog } from './log.js';
+import { switchOption } from './stock/booleans.js';
+import { withFixedFlags } from './stock/fixedFlags.js';
+import { KUBELET } from './stock/kubelet.js';
+import { withComponentFlags } from './stock/sharedFlags.js';
+import { withVersionFlag } from './stock/versionFlag.js';
 import type { Terminal } from './terminal.js';
 
 const EXPLANATION = `
@@ -22,11 +27,14 @@ const FLAGS_ALONE: Readonly<Record<string, string>> = {
   'cert-dir': 'where certificates are kept (default: /var/lib/kubelet/pki)',
 };
 
+/** As they were typed; switches as what they come to. */
+type FieldFlags = Readonly<Record<string, string | boolean | number>>;
+
 interface OwnFlags {
   readonly kubeconfig?: string;
   readonly bootstrapKubeconfig?: string;
   readonly config?: string;
-  readonly v?: string;
+  readonly v?: number;
 }
 
 export function kubeletCommand(terminal: Terminal): Command {
@@ -39,18 +47,20 @@ export function kubeletCommand(terminal: Terminal): Command {
       'used to request the first certificate; --kubeconfig is then written',
     )
     .option('--config <file>', 'a KubeletConfiguration (kubelet.config.k8s.io/v1beta1); flags override it')
-    .option('-v, --v <level>', 'log verbosity; 4 and above logs everything')
     .addHelpText('after', EXPLANATION);
-  for (const { flag, path, kind } of FIELDS)
-    if (flag !== undefined)
-      command.option(
-        `--${flag} ${kind === boolean ? '[value]' : '<value>'}`,
-        path === undefined ? FLAGS_ALONE[flag] : `in the file: ${path}`,
-      );
-  return command.action((flags: OwnFlags & Readonly<Record<string, string>>) => run(terminal, flags));
+  for (const { flag, path, kind } of FIELDS) {
+    if (flag === undefined || flag === 'logging-format') continue;
+    const description = path === undefined ? (FLAGS_ALONE[flag] ?? '') : `in the file: ${path}`;
+    const isSwitch = kind === boolean;
+    command.addOption(
+      isSwitch ? switchOption(flag, description) : new Option(`--${flag} <value>`, description),
+    );
+  }
+  withFixedFlags(withComponentFlags(withVersionFlag(command, terminal)), KUBELET);
+  return command.action((flags: OwnFlags & FieldFlags) => run(terminal, flags));
 }
 
-async function run(terminal: Terminal, flags: OwnFlags & Readonly<Record<string, string>>): Promise<void> {
+async function run(terminal: Terminal, flags: OwnFlags & FieldFlags): Promise<void> {
   const { readSettings } = await import('../kubelet/configuration/configuration.js');
   const { KubeletError } = await import('../kubelet/error.js');
   try {
@@ -83,7 +93,7 @@ async function run(terminal: Terminal, flags: OwnFlags & Readonly<Record<string,
 }
 
 /** What was typed, by the names of the flags. */
-function typed(flags: Readonly<Record<string, string>>): Record<string, string> {
+function typed(flags: FieldFlags): Record<string, string> {
   const camel = (flag: string) => flag.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
   return Object.fromEntries(
     FIELDS.flatMap(({ flag }) => {

@@ -8,7 +8,8 @@ import type { Stored } from '../api/object.js';
 import { SERVICES } from '../api/resources.js';
 import { ClientError } from '../client/error.js';
 import { makeEventRecorder, referenceTo } from '../client/eventRecorder.js';
-import { transportOf } from '../client/kubeconfig.js';
+import { openHttps } from '../client/httpTransport.js';
+import { readKubeconfig } from '../client/kubeconfig.js';
 import { openInformers } from '../client/sharedInformers.js';
 import { openClient } from '../client/typedClient.js';
 import {
@@ -22,8 +23,13 @@ import {
 } from '../proxy/config.js';
 import { ProxyError } from '../proxy/error.js';
 import { MODE_NAMES } from '../proxy/modeNames.js';
-import { levelOf, loggingFormatOption, makeLog } from './log.js';
-import { wholeNumber } from './numbers.js';
+import { levelOf, makeLog } from './log.js';
+import { portNumber, wholeNumber } from './numbers.js';
+import { switchOption } from './stock/booleans.js';
+import { withFixedFlags } from './stock/fixedFlags.js';
+import { PROXY } from './stock/proxy.js';
+import { withComponentFlags } from './stock/sharedFlags.js';
+import { withVersionFlag } from './stock/versionFlag.js';
 import type { Terminal } from './terminal.js';
 
 const TABLE = 'trellis-proxy';
@@ -75,10 +81,15 @@ interface Flags {
   readonly conntrackUdpTimeout?: number;
   readonly conntrackUdpTimeoutStream?: number;
   readonly loggingFormat?: ProxyConfig['loggingFormat'];
+  readonly master?: string;
+  readonly bindAddressHardFail?: boolean;
+  readonly healthzPort?: number;
+  readonly metricsPort?: number;
+  readonly oomScoreAdj?: number;
 }
 
 export function proxyCommand(terminal: Terminal): Command {
-  return new Command('proxy')
+  const command = new Command('proxy')
     .summary('run the service proxy of a node, alone')
     .description(
       'Keeps the rules for Services on this machine, from the API server that the kubeconfig names.',
@@ -86,10 +97,17 @@ export function proxyCommand(terminal: Terminal): Command {
     .option('--kubeconfig <file>', 'how to reach the API server')
     .option('--config <file>', 'a KubeProxyConfiguration, version v1alpha1')
     .option('--proxy-mode <mode>', `auto, ${MODE_NAMES.join(', ')} (default: auto)`)
-    .option('--cleanup', 'remove the rules of every mode and end')
-    .option('--init-only', 'make the kernel settings and end')
+    .option('--master <url>', 'address of the API server, in place of that of the kubeconfig')
+    .addOption(switchOption('cleanup', 'remove the rules of every mode and end'))
+    .addOption(switchOption('init-only', 'make the kernel settings and end'))
     .option('--hostname-override <name>', 'the name of this node (default: the host name)')
-    .option('--bind-address <address>', 'taken for compatibility; the proxy serves all addresses')
+    .option('--bind-address <address>', 'address of this node, where it is no wildcard (default: 0.0.0.0)')
+    .addOption(
+      switchOption(
+        'bind-address-hard-fail',
+        'end when a port of health or metrics cannot be had (default: true)',
+      ),
+    )
     .option('--healthz-bind-address <address>', 'where /healthz and /livez are (default: 0.0.0.0:10256)')
     .option('--metrics-bind-address <address>', 'where /metrics is (default: 127.0.0.1:10249)')
     .option('--cluster-cidr <cidrs>', 'addresses of pods, one network of each family')
@@ -97,9 +115,9 @@ export function proxyCommand(terminal: Terminal): Command {
     .option('--pod-bridge-interface <name>', 'the bridge of the pods, for BridgeInterface')
     .option('--pod-interface-name-prefix <prefix>', 'how devices of pods begin, for InterfaceNamePrefix')
     .option('--nodeport-addresses <cidrs>', 'networks whose addresses have node ports, or primary')
-    .option('--masquerade-all', 'masquerade all traffic to cluster IPs')
+    .addOption(switchOption('masquerade-all', 'masquerade all traffic to cluster IPs'))
     .option('--iptables-masquerade-bit <bit>', 'the bit of the packet mark (default: 14)', wholeNumber)
-    .option('--iptables-localhost-nodeports', 'node ports on loopback in the iptables mode')
+    .addOption(switchOption('iptables-localhost-nodeports', 'node ports on loopback in the iptables mode'))
     .option('--iptables-sync-period <duration>', 'how often the rules are checked (default: 30s)', duration)
     .option(
       '--iptables-min-sync-period <duration>',
@@ -110,7 +128,7 @@ export function proxyCommand(terminal: Terminal): Command {
     .option('--ipvs-min-sync-period <duration>', 'the same in the ipvs mode', duration)
     .option('--ipvs-scheduler <name>', 'rr, lc, dh, sh, sed, nq, ... (default: rr)')
     .option('--ipvs-exclude-cidrs <cidrs>', 'networks whose virtual servers belong to others')
-    .option('--ipvs-strict-arp', 'do not answer ARP for service addresses')
+    .addOption(switchOption('ipvs-strict-arp', 'do not answer ARP for service addresses'))
     .option('--ipvs-tcp-timeout <duration>', 'how long IPVS remembers an idle TCP connection', duration)
     .option('--ipvs-tcpfin-timeout <duration>', 'the same after its end', duration)
     .option('--ipvs-udp-timeout <duration>', 'the same of UDP packets', duration)
@@ -126,15 +144,21 @@ export function proxyCommand(terminal: Terminal): Command {
       duration,
     )
     .option('--conntrack-tcp-timeout-close-wait <duration>', 'the same in CLOSE_WAIT (default: 1h)', duration)
-    .option('--conntrack-tcp-be-liberal', 'track packets outside the TCP window too')
+    .addOption(switchOption('conntrack-tcp-be-liberal', 'track packets outside the TCP window too'))
     .option(
       '--conntrack-udp-timeout <duration>',
       'how long a UDP flow without an answer is tracked',
       duration,
     )
     .option('--conntrack-udp-timeout-stream <duration>', 'the same for one that was answered', duration)
-    .option('-v, --v <level>', 'how much to log; from 4 on, every sync', wholeNumber)
-    .addOption(loggingFormatOption())
+    .option('--healthz-port <port>', 'port of /healthz, without --healthz-bind-address', portNumber)
+    .option('--metrics-port <port>', 'port of /metrics, without --metrics-bind-address', portNumber)
+    .option(
+      '--oom-score-adj <score>',
+      "what the kernel's killer is told of this process, -1000 to 1000",
+      score,
+    );
+  return withFixedFlags(withComponentFlags(withVersionFlag(command, terminal)), PROXY)
     .addHelpText('after', EXPLANATION)
     .action((flags: Flags) => reporting(terminal, () => run(flags, terminal)));
 }
@@ -153,7 +177,8 @@ async function run(flags: Flags, terminal: Terminal): Promise<void> {
     level: levelOf(flags.v ?? config.logVerbosity),
     format: config.loggingFormat,
   });
-  const client = openClient(await transportOf(config.kubeconfig));
+  const connection = await readKubeconfig(config.kubeconfig);
+  const client = openClient(openHttps({ ...connection, server: flags.master ?? connection.server }));
   const informers = openInformers(client, { log });
   const nodeName = nodeNameOf(config);
   const { startProxy } = await import('../proxy/standalone.js');
@@ -203,14 +228,17 @@ async function fileOf({ config, proxyMode }: Flags): Promise<ConfigOverrides> {
   return readConfigFile(document, proxyMode as ProxyConfig['mode'] | undefined);
 }
 
+const at = (address: string, port: number | undefined) =>
+  port === undefined ? undefined : `${address}:${port}`;
+
 function overridesOf(flags: Flags): ConfigOverrides {
   return {
     kubeconfig: flags.kubeconfig,
     hostnameOverride: flags.hostnameOverride,
     mode: flags.proxyMode as ProxyConfig['mode'] | undefined,
     bindAddress: flags.bindAddress,
-    healthzBindAddress: flags.healthzBindAddress,
-    metricsBindAddress: flags.metricsBindAddress,
+    healthzBindAddress: flags.healthzBindAddress ?? at('0.0.0.0', flags.healthzPort),
+    metricsBindAddress: flags.metricsBindAddress ?? at('127.0.0.1', flags.metricsPort),
     clusterCidrs: splitList(flags.clusterCidr),
     detectLocalMode: flags.detectLocalMode as ProxyConfig['detectLocalMode'] | undefined,
     bridgeInterface: flags.podBridgeInterface,
@@ -235,6 +263,8 @@ function overridesOf(flags: Flags): ConfigOverrides {
     conntrackUdpMs: flags.conntrackUdpTimeout,
     conntrackUdpStreamMs: flags.conntrackUdpTimeoutStream,
     loggingFormat: flags.loggingFormat,
+    bindAddressHardFail: flags.bindAddressHardFail,
+    oomScoreAdj: flags.oomScoreAdj,
   };
 }
 
@@ -256,6 +286,11 @@ async function reporting(terminal: Terminal, work: () => Promise<void>): Promise
     terminal.writeError(`trellis: ${error.message}\n`);
     terminal.setExitCode(1);
   }
+}
+
+function score(text: string): number {
+  if (!/^-?\d{1,4}$/.test(text)) throw new InvalidArgumentError('expected a whole number from -1000 to 1000');
+  return Number(text);
 }
 
 function duration(text: string): number {

@@ -12,8 +12,13 @@ import type { SchedulerConfiguration } from '../scheduler/configuration/configur
 import { durationMs } from '../scheduler/configuration/durations.js';
 import { SchedulerError } from '../scheduler/timeLimit.js';
 import { endOfProcess } from './cluster/components.js';
-import { levelOf, loggingFormatOption, makeLog } from './log.js';
+import { levelOf, makeLog } from './log.js';
 import { type ServingFlags, servingOf, withServingFlags } from './serving.js';
+import { switchOption } from './stock/booleans.js';
+import { tellFlags, withFixedFlags, withToldFlags } from './stock/fixedFlags.js';
+import { SCHEDULER, SCHEDULER_TOLD } from './stock/scheduler.js';
+import { withComponentFlags } from './stock/sharedFlags.js';
+import { withVersionFlag } from './stock/versionFlag.js';
 import type { Terminal } from './terminal.js';
 
 const COMPONENT = { name: 'kube-scheduler', port: 10_259 };
@@ -22,13 +27,13 @@ export interface SchedulerFlags extends ServingFlags {
   readonly kubeconfig?: string;
   readonly master?: string;
   readonly config?: string;
-  readonly leaderElect?: string;
+  readonly leaderElect?: boolean;
   readonly leaderElectLeaseDuration?: string;
   readonly leaderElectRenewDeadline?: string;
   readonly leaderElectRetryPeriod?: string;
   readonly leaderElectResourceName?: string;
   readonly leaderElectResourceNamespace?: string;
-  readonly v?: string;
+  readonly v?: number;
   readonly loggingFormat?: LogFormat;
 }
 
@@ -41,15 +46,15 @@ export function schedulerCommand(terminal: Terminal): Command {
     .option('--kubeconfig <file>', 'how to reach the apiserver, and as whom')
     .option('--master <url>', 'address of the apiserver, in place of that of the kubeconfig')
     .option('--config <file>', 'a KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1)')
-    .option('--leader-elect [bool]', 'work only while holding the lease (default: true)')
+    .addOption(switchOption('leader-elect', 'work only while holding the lease (default: true)'))
     .option('--leader-elect-lease-duration <duration>', 'how long a lease lasts unrenewed (default: 15s)')
     .option('--leader-elect-renew-deadline <duration>', 'how long to try to renew (default: 10s)')
     .option('--leader-elect-retry-period <duration>', 'how long between tries (default: 2s)')
     .option('--leader-elect-resource-name <name>', 'name of the lease (default: kube-scheduler)')
-    .option('--leader-elect-resource-namespace <namespace>', 'namespace of the lease (default: kube-system)')
-    .option('-v, --v <level>', 'how much to log: 4 and above is everything')
-    .addOption(loggingFormatOption());
-  return withServingFlags(command, COMPONENT).action(async (flags: SchedulerFlags) => {
+    .option('--leader-elect-resource-namespace <namespace>', 'namespace of the lease (default: kube-system)');
+  withComponentFlags(withServingFlags(withVersionFlag(command, terminal), COMPONENT));
+  withToldFlags(withFixedFlags(command, SCHEDULER), SCHEDULER_TOLD);
+  return command.action(async (flags: SchedulerFlags) => {
     try {
       // Whoever lost the lease must not go on with what it believes to know.
       if (!(await run(flags))) terminal.setExitCode(1);
@@ -76,6 +81,7 @@ async function run(flags: SchedulerFlags): Promise<boolean> {
   const openTransport = () => openHttps({ ...connection, server: flags.master ?? connection.server });
   const identity = `${os.hostname()}_${randomUUID()}`;
   const log = makeLog({ component: 'scheduler', level: levelOf(flags.v), format: flags.loggingFormat });
+  tellFlags(flags, SCHEDULER_TOLD, log.warn);
   const serving = await servingOf(flags, COMPONENT);
   const settings = { openTransport, configuration, identity, log, signal: endOfProcess() };
   return runStandalone(serving === undefined ? settings : { ...settings, serving });
@@ -119,7 +125,7 @@ export function withFlags(
   return {
     ...configuration,
     leaderElection: {
-      leaderElect: flagOf(flags.leaderElect, leaderElection.leaderElect),
+      leaderElect: flags.leaderElect ?? leaderElection.leaderElect,
       leaseDurationMs: duration(
         'leader-elect-lease-duration',
         flags.leaderElectLeaseDuration,
@@ -139,12 +145,4 @@ export function withFlags(
       resourceNamespace: flags.leaderElectResourceNamespace ?? leaderElection.resourceNamespace,
     },
   };
-}
-
-/** `--leader-elect` alone is true. */
-function flagOf(value: string | boolean | undefined, otherwise: boolean): boolean {
-  if (value === undefined) return otherwise;
-  if (value === true || value === 'true') return true;
-  if (value === false || value === 'false') return false;
-  throw new SchedulerError('CONFIG', `--leader-elect: must be true or false, not ${JSON.stringify(value)}`);
 }

@@ -8,8 +8,9 @@ import { ClientError, messageOf } from '../client/error.js';
 import { transportOf } from '../client/kubeconfig.js';
 import type { Serving } from '../client/serving.js';
 import { openClient } from '../client/typedClient.js';
+import { type TlsFlags, tlsManner, tlsOptions } from './stock/tls.js';
 
-export interface ServingFlags {
+export interface ServingFlags extends TlsFlags {
   readonly bindAddress?: string;
   readonly securePort?: string;
   readonly tlsCertFile?: string;
@@ -26,7 +27,7 @@ export interface ServedName {
 }
 
 export function withServingFlags(command: Command, { port }: ServedName): Command {
-  return command
+  command
     .option('--bind-address <ip>', 'where health and metrics are served (default: 0.0.0.0)')
     .option('--secure-port <port>', `on which port, over HTTPS; 0 serves nothing (default: ${port})`)
     .option('--tls-cert-file <file>', 'certificate to serve with (default: self-signed, for this run)')
@@ -34,6 +35,8 @@ export function withServingFlags(command: Command, { port }: ServedName): Comman
     .option('--client-ca-file <file>', 'CA used to authenticate client certificates')
     .option('--authentication-kubeconfig <file>', 'as whom to review tokens (default: as in --kubeconfig)')
     .option('--authorization-kubeconfig <file>', 'as whom to review access (default: as in --kubeconfig)');
+  for (const option of tlsOptions()) command.addOption(option);
+  return command;
 }
 
 const wrong = (message: string, cause?: unknown) => new ClientError('CONFIG', message, { cause });
@@ -64,7 +67,7 @@ export async function servingOf(flags: ServingFlags, component: ServedName): Pro
   return {
     host,
     port,
-    tls: { ...pair, ...clientCa },
+    tls: { ...pair, ...clientCa, ...tlsManner(flags) },
     tokens: await reviewer(authenticationKubeconfig),
     rights: await reviewer(authorizationKubeconfig),
   };

@@ -15,7 +15,15 @@ export type HealthCheck = () => string | undefined;
 export interface ComponentServerOptions {
   readonly host: string;
   readonly port: number;
-  readonly tls: { readonly cert: string; readonly key: string; readonly clientCa?: string };
+  readonly tls: {
+    readonly cert: string;
+    readonly key: string;
+    readonly clientCa?: string;
+    /** Of TLS 1.2, by OpenSSL's names; Node's own unless given. */
+    readonly ciphers?: string;
+    /** TLS 1.2 unless given. */
+    readonly minVersion?: 'TLSv1.2' | 'TLSv1.3';
+  };
   readonly access: DelegatedAccess;
   /** By name. `live` are those that a restart could heal; `ready` are asked beside them. */
   readonly checks: {
@@ -37,7 +45,8 @@ export async function openComponentServer(options: ComponentServerOptions): Prom
     // A certificate is asked for and not required: a caller may have a token instead.
     requestCert: tls.clientCa !== undefined,
     rejectUnauthorized: false,
-    minVersion: 'TLSv1.2',
+    minVersion: tls.minVersion ?? 'TLSv1.2',
+    ...(tls.ciphers === undefined ? {} : { ciphers: tls.ciphers }),
   });
   server.on('request', (request, response) => {
     answerOf(options, request)

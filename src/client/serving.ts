@@ -3,7 +3,7 @@
 import type { Log } from '../api/log.js';
 import { type Family, Gauge } from '../api/metrics.js';
 import type { Client } from './client.js';
-import { openComponentServer } from './componentServer.js';
+import { type ComponentServerOptions, openComponentServer } from './componentServer.js';
 import { delegateAccess } from './delegatedAccess.js';
 import type { Listening } from './listen.js';
 import { processMetrics } from './processMetrics.js';
@@ -11,7 +11,7 @@ import { processMetrics } from './processMetrics.js';
 export interface Serving {
   readonly host: string;
   readonly port: number;
-  readonly tls: { readonly cert: string; readonly key: string; readonly clientCa?: string };
+  readonly tls: ComponentServerOptions['tls'];
   /** Ask the apiserver who a caller is, and what it may; the component's own client when absent. */
   readonly tokens?: Client | undefined;
   readonly rights?: Client | undefined;

@@ -97,9 +97,12 @@ async function modeOptionsOf(
   node: Stored<V1Node> | undefined,
 ): Promise<ModeOptions> {
   const { config, table } = options;
-  const ips = (node?.status.addresses ?? [])
+  const own = ['0.0.0.0', '::', ''].includes(config.bindAddress) ? [] : [config.bindAddress];
+  // The first of a family is the primary one: what the configuration says goes before what the Node says.
+  const told = (node?.status.addresses ?? [])
     .filter(({ type }) => type === 'InternalIP')
     .map(({ address }) => address);
+  const ips = [...own, ...told];
   const podCidrs = node?.spec.podCIDRs ?? [];
   return {
     table,

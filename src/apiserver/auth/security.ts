@@ -42,6 +42,8 @@ export interface SecurityOptions {
   readonly olderKeysPem?: readonly string[];
   /** Such as `https://kubernetes.default.svc.cluster.local`. */
   readonly issuer: string;
+  /** The longest life of a token; none unless given. */
+  readonly maxTokenSeconds?: number;
   /** The issuer alone unless given. */
   readonly audiences?: readonly string[];
   /** Content of a token file. */
@@ -90,6 +92,7 @@ export function makeSecurity(options: SecurityOptions): Security {
     privateKeyPem: options.serviceAccountKeyPem,
     issuer,
     audiences,
+    ...(options.maxTokenSeconds === undefined ? {} : { maxExpirationSeconds: options.maxTokenSeconds }),
     ...clock,
   });
   const keys = verificationKeys(tokenIssuer.key, options.olderKeysPem ?? []);

@@ -2,6 +2,7 @@
 // Guarantees: a server that nobody asks for texts never loads them.
 import type { KindDefinition } from '../../api/kind.js';
 import { componentStatusKind } from '../../api/kinds/componentStatus.js';
+import type { ResourceType } from '../../api/resources.js';
 import { type ApiResponse, bytesResponse, jsonResponse } from '../exchange.js';
 import { servedForms } from '../verbs/served.js';
 import { type DocumentOptions, openApiDocument, openApiIndex } from './openapi.js';
@@ -16,10 +17,11 @@ export interface OpenApi {
 interface Options {
   readonly kinds: readonly KindDefinition[];
   readonly version: { readonly gitVersion: string };
+  isServed?(type: ResourceType): boolean;
 }
 
-export function makeOpenApi({ kinds: stored, version }: Options): OpenApi {
-  const kinds = [...servedForms(stored), componentStatusKind];
+export function makeOpenApi({ kinds: stored, version, isServed = () => true }: Options): OpenApi {
+  const kinds = [...servedForms(stored), componentStatusKind].filter(({ type }) => isServed(type));
   const kept = new Map<string, Promise<Buffer | undefined>>();
   const document = (name: string, build: (options: DocumentOptions) => Buffer | undefined) => {
     const known = kept.get(name) ?? described({ kinds, version: version.gitVersion }).then(build);

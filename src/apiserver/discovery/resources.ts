@@ -56,6 +56,7 @@ export interface Served {
   readonly virtualResources: readonly VirtualResource[];
   readonly measuredResources: readonly MeasuredResource[];
   readonly subresourceHooks: readonly SubresourceHook[];
+  isServed?(type: ResourceType): boolean;
 }
 
 /** Looked up when it is asked for, and only to be read. */
@@ -82,6 +83,7 @@ export function servedResources({
   virtualResources,
   measuredResources,
   subresourceHooks,
+  isServed = () => true,
 }: Served): readonly ServedResource[] {
   const stored = kinds.flatMap((kind) =>
     [kind.type, ...(kind.versions ?? []).map(({ type }) => type)].map((type) => ({
@@ -102,7 +104,7 @@ export function servedResources({
     ...measuredResources.map(computed(['get', 'list'])),
     BINDING,
     COMPONENT_STATUS,
-  ];
+  ].filter(({ type }) => isServed(type));
 }
 
 function subresourcesOf(

@@ -27,6 +27,10 @@ export interface TlsFiles {
   readonly key: string | Buffer;
   /** Client certificates of this authority are believed; others are as if none was sent. */
   readonly clientCa?: string | Buffer;
+  /** Of TLS 1.2, by OpenSSL's names; Node's own unless given. */
+  readonly ciphers?: string;
+  /** TLS 1.2 unless given. */
+  readonly minVersion?: 'TLSv1.2' | 'TLSv1.3';
 }
 
 export interface HttpsServerOptions {
@@ -66,7 +70,8 @@ export function createHttpsServer({ tls, handler, log }: HttpsServerOptions): ht
     ...(tls.clientCa === undefined ? {} : { ca: tls.clientCa }),
     requestCert: true,
     rejectUnauthorized: false,
-    minVersion: 'TLSv1.2',
+    minVersion: tls.minVersion ?? 'TLSv1.2',
+    ...(tls.ciphers === undefined ? {} : { ciphers: tls.ciphers }),
     ALPNProtocols: ['http/1.1'],
     handshakeTimeout: 30_000,
   });

@@ -12,6 +12,7 @@ import { objectKey } from '../registry/keys.js';
 import { type Forwarded, forward } from './forward.js';
 
 const KUBELET_PORT = 10250;
+const ADDRESS_TYPES = ['InternalIP', 'Hostname'];
 export interface KubeletAddress {
   readonly host: string;
   readonly port: number;
@@ -33,8 +34,8 @@ export function kubeletOnNode(machinery: Machinery, node: string): KubeletAddres
     throw statusError('NotFound', `nodes "${node}" not found`, { kind: 'nodes', name: node });
   const { status } = held.parse<V1Node>();
   const addresses = status?.addresses ?? [];
-  const address =
-    addresses.find(({ type }) => type === 'InternalIP') ?? addresses.find(({ type }) => type === 'Hostname');
+  const { addressTypes = ADDRESS_TYPES } = machinery.kubelet ?? {};
+  const [address] = addressTypes.flatMap((wanted) => addresses.filter(({ type }) => type === wanted));
   if (address === undefined) {
     throw statusError(
       'InternalError',

@@ -3,10 +3,17 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { ApiServerError } from '../../apiserver/error.js';
 import { ClusterError } from '../../cluster/error.js';
+import { parseDuration } from '../../kubelet/configuration/values.js';
 import { StoreError } from '../../store/store.js';
 import { endOfProcess } from '../cluster/components.js';
 import { withDataDir } from '../cluster/options.js';
-import { loggingFormatOption, makeLog } from '../log.js';
+import { levelOf, makeLog } from '../log.js';
+import { APISERVER, APISERVER_TOLD } from '../stock/apiserver.js';
+import { switchOption } from '../stock/booleans.js';
+import { tellFlags, withFixedFlags, withToldFlags } from '../stock/fixedFlags.js';
+import { listOption, withComponentFlags } from '../stock/sharedFlags.js';
+import { tlsOptions } from '../stock/tls.js';
+import { withVersionFlag } from '../stock/versionFlag.js';
 import type { Terminal } from '../terminal.js';
 import { type ApiServerFlags, checkFlags } from './flags.js';
 
@@ -28,14 +35,19 @@ export function apiserverCommand(terminal: Terminal): Command {
     command.addOption(withDefault(new Option(flags, description), standard));
   for (const [flags, description, standard] of NUMBER_FLAGS)
     command.addOption(withDefault(new Option(flags, description).argParser(numberFrom(0)), standard));
+  for (const [name, description] of LIST_FLAGS) command.addOption(listOption(name, description));
+  for (const [name, description] of SWITCHES) command.addOption(switchOption(name, description));
+  for (const [flags, description] of DURATION_FLAGS)
+    command.addOption(new Option(flags, description).argParser(duration));
+  for (const option of tlsOptions()) command.addOption(option);
+  withFixedFlags(withComponentFlags(withVersionFlag(command, terminal)), APISERVER);
+  withToldFlags(command, APISERVER_TOLD);
   return command
     .option(
       '--service-account-key-file <file>',
       'public key of tokens signed before; may be given again',
       collect,
     )
-    .addOption(loggingFormatOption())
-    .option('--enable-bootstrap-token-auth', 'let nodes join by bootstrap tokens')
     .addHelpText('after', EXPLANATION)
     .action((flags: ApiServerFlags) => run(terminal, flags));
 }
@@ -52,20 +64,11 @@ const TEXT_FLAGS: readonly Row<string>[] = [
   ['--service-account-signing-key-file <file>', 'key that signs tokens of service accounts'],
   ['--service-account-issuer <url>', 'issuer of tokens', 'https://kubernetes.default.svc.cluster.local'],
   ['--service-account-jwks-uri <url>', 'where others find the public keys'],
-  ['--api-audiences <list>', 'audiences of tokens for this server (default: the issuer)'],
   ['--service-cluster-ip-range <cidrs>', 'addresses of services', '10.96.0.0/12'],
   ['--service-node-port-range <range>', 'ports of services on nodes', '30000-32767'],
-  [
-    '--authorization-mode <list>',
-    'AlwaysAllow, AlwaysDeny, ABAC, Node, RBAC, in the order they are asked',
-    'Node,RBAC',
-  ],
   ['--authorization-policy-file <file>', 'policies of ABAC'],
   ['--token-auth-file <file>', 'users by token'],
   ['--basic-auth-file <file>', 'users by password'],
-  ['--anonymous-auth <bool>', 'serve requests without credentials as system:anonymous', 'true'],
-  ['--enable-admission-plugins <list>', 'plugins besides the default ones'],
-  ['--disable-admission-plugins <list>', 'default plugins to do without'],
   ['--audit-log-path <file>', 'record requests there; - is standard output'],
   ['--audit-policy-file <file>', 'what of which request is recorded'],
   [
@@ -76,10 +79,42 @@ const TEXT_FLAGS: readonly Row<string>[] = [
   ['--kubelet-client-certificate <file>', 'certificate shown to kubelets'],
   ['--kubelet-client-key <file>', 'its key'],
   ['--kubelet-certificate-authority <file>', "authority of the kubelets' certificates"],
-  ['--etcd-servers <urls>', 'keep the state in etcd at these addresses'],
   ['--etcd-cafile <file>', 'the authority of the certificates of etcd'],
   ['--etcd-certfile <file>', 'our certificate for etcd'],
   ['--etcd-keyfile <file>', 'its key'],
+];
+
+/** Commas part them, and given again they add up. */
+const LIST_FLAGS: readonly (readonly [name: string, description: string])[] = [
+  ['api-audiences', 'audiences of tokens for this server (default: the issuer)'],
+  [
+    'authorization-mode',
+    'AlwaysAllow, AlwaysDeny, ABAC, Node, RBAC, in the order they are asked (default: Node,RBAC)',
+  ],
+  ['enable-admission-plugins', 'plugins besides the default ones'],
+  ['disable-admission-plugins', 'default plugins to do without'],
+  [
+    'kubelet-preferred-address-types',
+    'which address of a Node leads to its kubelet: the first of these that it has (default: InternalIP,Hostname)',
+  ],
+  ['etcd-servers', 'keep the state in etcd at these addresses'],
+  [
+    'runtime-config',
+    'group/version=false, group/version/resource=false: do not serve it; =true: serve it after all; api/all, api/ga, api/beta, api/alpha speak of many',
+  ],
+];
+
+const SWITCHES: readonly (readonly [name: string, description: string])[] = [
+  ['anonymous-auth', 'serve requests without credentials as system:anonymous (default: true)'],
+  ['enable-bootstrap-token-auth', 'let nodes join by bootstrap tokens (default: false)'],
+];
+
+const DURATION_FLAGS: readonly Row<number>[] = [
+  ['--event-ttl <duration>', 'how long an Event is kept after it was last seen (default: 1h)'],
+  [
+    '--service-account-max-token-expiration <duration>',
+    'longest life of a token: longer wishes are cut to it (default: no limit)',
+  ],
 ];
 
 const NUMBER_FLAGS: readonly Row<number>[] = [
@@ -103,17 +138,25 @@ function numberFrom(least: number): (text: string) => number {
   };
 }
 
+function duration(text: string): number {
+  const value = parseDuration(text);
+  if (value === undefined) throw new InvalidArgumentError('Expected a duration such as 30s or 1h.');
+  return value;
+}
+
 const collect = (file: string, others: readonly string[] = []): readonly string[] => [...others, file];
 
 async function run(terminal: Terminal, flags: ApiServerFlags): Promise<void> {
   try {
     checkFlags(flags);
+    const log = makeLog({ component: 'apiserver', level: levelOf(flags.v), format: flags.loggingFormat });
+    tellFlags(flags, APISERVER_TOLD, log.warn);
     // The store and the server are loaded only when they are wanted.
     const { runApiServer } = await import('./run.js');
     await runApiServer({
       flags,
       signal: endOfProcess(),
-      log: makeLog({ component: 'apiserver', format: flags.loggingFormat }),
+      log,
       told: (text) => terminal.write(text),
     });
   } catch (error) {

@@ -4,9 +4,11 @@ import type { LogFormat } from '../../api/log.js';
 import { AUDIT_LEVELS, type AuditLevel } from '../../apiserver/audit/policy.js';
 import { ClusterError } from '../../cluster/error.js';
 import type { DataDirOption } from '../cluster/options.js';
+import type { TlsFlags } from '../stock/tls.js';
 
-export interface ApiServerFlags extends DataDirOption {
+export interface ApiServerFlags extends DataDirOption, TlsFlags {
   readonly loggingFormat?: LogFormat;
+  readonly v?: number;
   readonly securePort: number;
   readonly bindAddress: string;
   readonly advertiseAddress?: string;
@@ -22,14 +24,17 @@ export interface ApiServerFlags extends DataDirOption {
   readonly apiAudiences?: string;
   readonly serviceClusterIpRange: string;
   readonly serviceNodePortRange: string;
-  readonly authorizationMode: string;
+  readonly authorizationMode?: string;
   readonly authorizationPolicyFile?: string;
   readonly tokenAuthFile?: string;
   readonly basicAuthFile?: string;
   readonly enableBootstrapTokenAuth?: boolean;
-  readonly anonymousAuth: string;
+  readonly anonymousAuth?: boolean;
   readonly enableAdmissionPlugins?: string;
   readonly disableAdmissionPlugins?: string;
+  readonly runtimeConfig?: string;
+  readonly serviceAccountMaxTokenExpiration?: number;
+  readonly eventTtl?: number;
   readonly auditLogPath?: string;
   readonly auditPolicyFile?: string;
   readonly auditLevel: string;
@@ -40,6 +45,7 @@ export interface ApiServerFlags extends DataDirOption {
   readonly kubeletClientCertificate?: string;
   readonly kubeletClientKey?: string;
   readonly kubeletCertificateAuthority?: string;
+  readonly kubeletPreferredAddressTypes?: string;
   readonly etcdServers?: string;
   readonly etcdCafile?: string;
   readonly etcdCertfile?: string;
@@ -69,12 +75,6 @@ export function auditLevelOf({ auditLevel }: ApiServerFlags): AuditLevel {
   const level = AUDIT_LEVELS.find((known) => known === auditLevel);
   if (level !== undefined) return level;
   throw refused(`--audit-level: "${auditLevel}" is none of ${AUDIT_LEVELS.join(', ')}`);
-}
-
-export function truth(flag: string, text: string): boolean {
-  if (text === 'true') return true;
-  if (text === 'false') return false;
-  throw refused(`${flag}: "${text}" is neither true nor false`);
 }
 
 export const listOf = (text: string | undefined): readonly string[] =>

@@ -1,6 +1,7 @@
 // Opens what `trellis apiserver` was asked for, serves until the signal, and closes it.
 // Guarantees: what no flag names is made in the data directory; admin.kubeconfig is written only when its certificate is believed.
 import { readFile } from 'node:fs/promises';
+import { isIP, isIPv6 } from 'node:net';
 import { hostname } from 'node:os';
 import { parse } from 'yaml';
 import { KINDS } from '../../api/kinds/index.js';
@@ -24,8 +25,10 @@ import { serviceAddress } from '../../cluster/serviceAddress.js';
 import { keepIdleMemorySmall } from '../../kernel/idleMemory.js';
 import { openStoreAt } from '../../store/place.js';
 import { makeLayout } from '../cluster/options.js';
+import { tlsManner } from '../stock/tls.js';
 import { trellisBuild } from '../version.js';
-import { type ApiServerFlags, auditLevelOf, listOf, truth } from './flags.js';
+import { type ApiServerFlags, auditLevelOf, listOf } from './flags.js';
+import { readRuntimeConfig } from './runtimeConfig.js';
 
 interface RunOptions {
   readonly flags: ApiServerFlags;
@@ -36,7 +39,7 @@ interface RunOptions {
 
 export async function runApiServer({ flags, signal, log, told }: RunOptions): Promise<void> {
   const layout = makeLayout(flags);
-  const address = flags.advertiseAddress ?? reachableAddress();
+  const address = flags.advertiseAddress ?? advertised(flags);
   const pki = await ensurePki(pkiOptions(flags, layout, address));
   const audit = await openAudit(flags, log);
   await makePrivateDir(layout.storeDir);
@@ -58,6 +61,12 @@ export async function runApiServer({ flags, signal, log, told }: RunOptions): Pr
   }
 }
 
+/** What --runtime-config can speak of. */
+const SERVED = KINDS.flatMap((kind) => [kind, ...(kind.versions ?? [])]).map(({ type }) => type);
+
+const addressTypesOf = ({ kubeletPreferredAddressTypes: list }: ApiServerFlags) =>
+  list === undefined ? {} : { addressTypes: listOf(list) };
+
 const read = (file: string): Promise<string> => readFile(file, 'utf8');
 const readOr = async (file: string | undefined, otherwise: string): Promise<string> =>
   file === undefined ? otherwise : read(file);
@@ -74,13 +83,18 @@ async function serverOptions(flags: ApiServerFlags, pki: Pki, log: Log) {
       cert: await readOr(flags.tlsCertFile, pki.apiserver.cert),
       key: await readOr(flags.tlsPrivateKeyFile, pki.apiserver.key),
       clientCa: await readOr(flags.clientCaFile, pki.ca.cert),
+      ...tlsManner(flags),
     },
     load: { maxReading: flags.maxRequestsInflight, maxMutating: flags.maxMutatingRequestsInflight },
     kubelet: {
       cert: await readOr(flags.kubeletClientCertificate, kubelet.cert),
       key: await readOr(flags.kubeletClientKey, kubelet.key),
       ca: await readOr(flags.kubeletCertificateAuthority, pki.ca.cert),
+      ...addressTypesOf(flags),
     },
+    ...(flags.runtimeConfig === undefined
+      ? {}
+      : { isServed: readRuntimeConfig(flags.runtimeConfig, SERVED) }),
     parts: standardParts({ ...(await securityOptions(flags, pki)), log }),
     log,
     build: trellisBuild(),
@@ -99,13 +113,17 @@ async function securityOptions(flags: ApiServerFlags, pki: Pki) {
     ...(await optional('tokenFile', flags.tokenAuthFile)),
     ...(await optional('basicAuthFile', flags.basicAuthFile)),
     ...(await optional('policyFile', flags.authorizationPolicyFile)),
+    ...(flags.serviceAccountMaxTokenExpiration === undefined || flags.serviceAccountMaxTokenExpiration === 0
+      ? {}
+      : { maxTokenSeconds: flags.serviceAccountMaxTokenExpiration / 1000 }),
     bootstrapTokens: flags.enableBootstrapTokenAuth === true,
-    allowAnonymous: truth('--anonymous-auth', flags.anonymousAuth),
-    modes: parseModes(flags.authorizationMode),
+    allowAnonymous: flags.anonymousAuth ?? true,
+    modes: parseModes(flags.authorizationMode ?? 'Node,RBAC'),
     admission: {
       enable: listOf(flags.enableAdmissionPlugins),
       disable: listOf(flags.disableAdmissionPlugins),
     },
+    ...(flags.eventTtl === undefined ? {} : { eventTtlMs: flags.eventTtl }),
     serviceCidrs: listOf(flags.serviceClusterIpRange),
     nodePortRange: flags.serviceNodePortRange,
   };
@@ -131,6 +149,9 @@ function pkiOptions(flags: ApiServerFlags, layout: Layout, address: string) {
     apiserverHosts: [
       ...[...names, 'kubernetes.default.svc.cluster.local', 'localhost', nodeName],
       ...['127.0.0.1', '::1', address, serviceIp(flags)],
+      ...(isIP(flags.bindAddress) === 0 || UNSPECIFIED.includes(flags.bindAddress)
+        ? []
+        : [flags.bindAddress]),
     ],
     nodeHosts: [nodeName, address, '127.0.0.1', 'localhost'],
     now: Date.now(),
@@ -140,6 +161,10 @@ function pkiOptions(flags: ApiServerFlags, layout: Layout, address: string) {
 function serviceIp({ serviceClusterIpRange }: ApiServerFlags): string {
   return serviceAddress({ serviceCidr: listOf(serviceClusterIpRange)[0] ?? '' }, 1);
 }
+
+/** A server that listens on one address is reached there. */
+const advertised = ({ bindAddress }: ApiServerFlags): string =>
+  isIP(bindAddress) === 0 || UNSPECIFIED.includes(bindAddress) ? reachableAddress() : bindAddress;
 
 /** A machine without a network serves itself. */
 function reachableAddress(): string {
@@ -164,11 +189,11 @@ async function prepare(apiserver: ApiServer, flags: ApiServerFlags, address: str
 
 async function announce(
   { port, insecurePort }: ApiServer,
-  { tlsCertFile, clientCaFile, insecureBindAddress }: ApiServerFlags,
+  { bindAddress, tlsCertFile, clientCaFile, insecureBindAddress }: ApiServerFlags,
   { adminKubeconfig }: Layout,
   { ca, admin }: Pki,
 ): Promise<string> {
-  const server = `https://127.0.0.1:${port}`;
+  const server = `https://${localHost(bindAddress)}:${port}`;
   const plain =
     insecurePort === undefined
       ? ''
@@ -179,6 +204,14 @@ async function announce(
     kubeconfigText({ server, ca: ca.cert, client: admin, user: 'kubernetes-admin' }),
   );
   return `Serving at ${server}\n${plain}Try: kubectl --kubeconfig ${adminKubeconfig} get namespaces\n`;
+}
+
+const UNSPECIFIED = ['', '::', '0.0.0.0'];
+
+/** Where the server is reached from this machine: on loopback, unless it listens elsewhere. */
+export function localHost(bindAddress: string): string {
+  if (UNSPECIFIED.includes(bindAddress)) return '127.0.0.1';
+  return isIPv6(bindAddress) ? `[${bindAddress}]` : bindAddress;
 }
 
 function ended(signal: AbortSignal): Promise<void> {

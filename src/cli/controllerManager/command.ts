@@ -23,6 +23,9 @@ import { ControllersError } from '../../controllers/enabled.js';
 import type { ControllersOptions } from '../../controllers/run.js';
 import { levelOf, makeLog } from '../log.js';
 import { servingOf } from '../serving.js';
+import { CONTROLLER_MANAGER_TOLD } from '../stock/controllerManager.js';
+import { tellFlags } from '../stock/fixedFlags.js';
+import { withVersionFlag } from '../stock/versionFlag.js';
 import type { Terminal } from '../terminal.js';
 import { COMPONENT, controllersOptions, type Flags, withFlags } from './flags.js';
 
@@ -30,7 +33,7 @@ export function controllerManagerCommand(terminal: Terminal): Command {
   const command = new Command('controller-manager')
     .summary('run the controllers alone, against any apiserver')
     .description('Runs the controllers against the apiserver of a kubeconfig, while it holds the lease.');
-  return withFlags(command).action((flags: Flags) => run(terminal, flags));
+  return withFlags(withVersionFlag(command, terminal)).action((flags: Flags) => run(terminal, flags));
 }
 
 async function run(terminal: Terminal, flags: Flags): Promise<void> {
@@ -39,6 +42,7 @@ async function run(terminal: Terminal, flags: Flags): Promise<void> {
     level: levelOf(flags.v),
     format: flags.loggingFormat,
   });
+  tellFlags(flags, CONTROLLER_MANAGER_TOLD, log.warn);
   try {
     const led = await manage(flags, log, endOfProcess());
     // Whoever lost the lease must not go on with what it believes to know.

@@ -1,12 +1,15 @@
 // The flags of `trellis controller-manager`: those of kube-controller-manager, and what they come to.
 // Guarantees: a value that makes no sense is refused by name; a flag that changes nothing here says so in the help.
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { overlaps, parseCidr } from '../../api/ip.js';
 import type { LogFormat } from '../../api/log.js';
 import type { ControllersOptions } from '../../controllers/run.js';
-import { loggingFormatOption } from '../log.js';
 import { wholeNumber } from '../numbers.js';
 import { type ServingFlags, withServingFlags } from '../serving.js';
-import { withoutEffect } from './withoutEffect.js';
+import { switchOption } from '../stock/booleans.js';
+import { CONTROLLER_MANAGER, CONTROLLER_MANAGER_TOLD } from '../stock/controllerManager.js';
+import { withFixedFlags, withToldFlags } from '../stock/fixedFlags.js';
+import { withComponentFlags } from '../stock/sharedFlags.js';
 
 export const COMPONENT = { name: 'kube-controller-manager', port: 10_257 };
 const SECOND_MS = 1000;
@@ -49,6 +52,7 @@ export interface Flags extends ServingFlags {
   readonly clusterSigningCertFile?: string;
   readonly clusterSigningKeyFile?: string;
   readonly clusterSigningDuration: number;
+  readonly serviceClusterIpRange?: string;
 }
 
 /** How many keys at a time: the flag, and the controller it speaks of. */
@@ -76,19 +80,17 @@ export function withFlags(command: Command): Command {
   command
     .requiredOption('--kubeconfig <file>', 'how to reach the apiserver, and as whom')
     .option('--master <url>', 'address of the apiserver, in place of that of the kubeconfig')
-    .option('-v, --v <level>', 'how much to log: 4 and above is everything', wholeNumber)
-    .addOption(loggingFormatOption())
     .addOption(
       new Option('--controllers <list>', '"*" is all, "name" one, "-name" not that one')
         .argParser(list)
         .default(['*'], '*'),
     )
-    .option('--enable-garbage-collector [bool]', 'delete objects whose owners are gone', bool, true)
-    .option(
-      '--use-service-account-credentials [bool]',
-      'each controller acts as its own service account in kube-system',
-      bool,
-      false,
+    .addOption(switchOption('enable-garbage-collector', 'delete objects whose owners are gone').default(true))
+    .addOption(
+      switchOption(
+        'use-service-account-credentials',
+        'each controller acts as its own service account in kube-system',
+      ).default(false),
     );
   electionFlags(command);
   nodeFlags(command);
@@ -99,15 +101,17 @@ export function withFlags(command: Command): Command {
     .option('--cluster-signing-cert-file <file>', 'the CA that signs CertificateSigningRequests')
     .option('--cluster-signing-key-file <file>', 'its key')
     .addOption(time('--cluster-signing-duration', 'longest validity of such certificates', 8760 * 3600))
-    .option('--root-ca-file <file>', 'the CA certificate published to every namespace');
+    .option('--root-ca-file <file>', 'the CA certificate published to every namespace')
+    .option('--service-cluster-ip-range <cidrs>', 'networks of Services, of which no node gets addresses');
   for (const [flag, controller] of WORKERS)
     command.option(`--${flag} <number>`, `objects that the ${controller} works on at a time`, atLeastOne);
-  return withoutEffect(withServingFlags(command, COMPONENT));
+  withFixedFlags(withComponentFlags(withServingFlags(command, COMPONENT)), CONTROLLER_MANAGER);
+  return withToldFlags(command, CONTROLLER_MANAGER_TOLD);
 }
 
 function electionFlags(command: Command): void {
   command
-    .option('--leader-elect [bool]', 'work only while holding the lease', bool, true)
+    .addOption(switchOption('leader-elect', 'work only while holding the lease').default(true))
     .addOption(time('--leader-elect-lease-duration', 'how long a lease lasts unrenewed', 15))
     .addOption(time('--leader-elect-renew-deadline', 'how long the leader tries to renew it', 10))
     .addOption(time('--leader-elect-retry-period', 'how long between attempts', 2))
@@ -121,7 +125,7 @@ function electionFlags(command: Command): void {
 function nodeFlags(command: Command): void {
   command
     .option('--cluster-cidr <cidrs>', 'the networks from which nodes get their pod CIDRs')
-    .option('--allocate-node-cidrs [bool]', 'give every node a pod CIDR', bool, true)
+    .addOption(switchOption('allocate-node-cidrs', 'give every node a pod CIDR').default(true))
     .option('--node-cidr-mask-size <bits>', "prefix length of nodes' pod CIDRs, both families", wholeNumber)
     .option('--node-cidr-mask-size-ipv4 <bits>', 'the same for IPv4 (default: 24)', wholeNumber)
     .option('--node-cidr-mask-size-ipv6 <bits>', 'the same for IPv6 (default: 64)', wholeNumber)
@@ -161,6 +165,7 @@ function autoscalerFlags(command: Command): void {
 export type FromFlags = Omit<ControllersOptions, 'client' | 'clientFor' | 'informers' | 'log' | 'signal'>;
 
 export function controllersOptions(flags: Flags, rootCa: string): FromFlags {
+  checkApart(flags);
   return {
     rootCa,
     enabled: [...switchedOff(flags, rootCa), ...flags.controllers],
@@ -189,6 +194,23 @@ export function controllersOptions(flags: Flags, rootCa: string): FromFlags {
     },
     workers: workersOf(flags),
   };
+}
+
+/** Networks of nodes are cut from --cluster-cidr whole: it may not reach into the addresses of Services. */
+function checkApart({ allocateNodeCidrs, clusterCidr = '', serviceClusterIpRange = '' }: Flags): void {
+  if (!allocateNodeCidrs) return;
+  for (const service of list(serviceClusterIpRange).filter(Boolean))
+    for (const pods of list(clusterCidr).filter(Boolean))
+      if (isOverlapping(service, pods))
+        throw new RangeError(
+          `--service-cluster-ip-range: ${service} and --cluster-cidr ${pods} overlap; give networks apart`,
+        );
+}
+
+function isOverlapping(one: string, other: string): boolean {
+  const [a, b] = [parseCidr(one), parseCidr(other)];
+  if (a === undefined) throw new RangeError(`--service-cluster-ip-range: "${one}" is no network`);
+  return b !== undefined && overlaps(a, b);
 }
 
 function switchedOff({ allocateNodeCidrs, enableGarbageCollector }: Flags, rootCa: string): string[] {
@@ -242,12 +264,6 @@ function positive(text: string): number {
   const value = Number(text);
   if (text.trim() === '' || !(value >= 0)) throw new InvalidArgumentError('must be a number, zero or more.');
   return value;
-}
-
-function bool(text: string): boolean {
-  if (/^(1|t|true)$/i.test(text)) return true;
-  if (/^(0|f|false)$/i.test(text)) return false;
-  throw new InvalidArgumentError('must be true or false.');
 }
 
 const UNITS: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1000, ms: 1 };

@@ -1,13 +1,7 @@
 // The flags of `trellis apiserver`: kube-apiserver's names, and what is refused before anything is opened.
 import { describe, expect, it } from 'vitest';
 import { apiserverCommand } from '../../../src/cli/apiserver/command.js';
-import {
-  type ApiServerFlags,
-  auditLevelOf,
-  checkFlags,
-  listOf,
-  truth,
-} from '../../../src/cli/apiserver/flags.js';
+import { type ApiServerFlags, auditLevelOf, checkFlags, listOf } from '../../../src/cli/apiserver/flags.js';
 import type { Terminal } from '../../../src/cli/terminal.js';
 
 const flags = (changes: Partial<ApiServerFlags>) => changes as ApiServerFlags;
@@ -30,11 +24,9 @@ describe('values', () => {
   it('are read', () => {
     expect(listOf(' a, b,,c')).toEqual(['a', 'b', 'c']);
     expect(listOf(undefined)).toEqual([]);
-    expect([truth('--x', 'true'), truth('--x', 'false')]).toEqual([true, false]);
     expect(auditLevelOf(flags({ auditLevel: 'Request' }))).toBe('Request');
   });
   it('are refused', () => {
-    expect(() => truth('--x', 'yes')).toThrow(/--x: "yes"/);
     expect(() => auditLevelOf(flags({ auditLevel: 'All' }))).toThrow(/--audit-level/);
   });
 });

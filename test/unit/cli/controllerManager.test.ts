@@ -69,7 +69,7 @@ describe('flags of the controller manager', () => {
     ['--concurrent-gc-syncs=0', 'must be at least 1'],
     ['--node-monitor-period=soon', 'must be a duration'],
     ['--leader-elect-resource-lock=endpoints', 'Allowed choices are leases'],
-    ['--cluster-signing-kubelet-serving-cert-file=/x', 'unknown option'],
+    ['--cluster-signing-kubelet-serving-cert-file=/x', 'one CA signs for every signer'],
   ])('%s is refused', (word, message) => {
     expect(() => parse(word)).toThrow(message);
   });
@@ -81,6 +81,8 @@ describe('flags of the controller manager', () => {
 
   it('say in the help which of them change nothing, and why', () => {
     const help = withFlags(new Command('controller-manager')).helpInformation().replace(/\s+/g, ' ');
-    expect(help).toContain('no effect here: tokens are signed by the apiserver');
+    expect(help).toContain(
+      'changes nothing, and the log says so: tokens in Secrets are signed by the apiserver',
+    );
   });
 });

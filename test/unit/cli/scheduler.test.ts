@@ -10,7 +10,7 @@ describe('flags', () => {
     expect(election({})).toEqual(defaultConfiguration().leaderElection);
   });
   it('go before the file', () => {
-    const flags = { leaderElect: 'false', leaderElectLeaseDuration: '1m', leaderElectResourceName: 'mine' };
+    const flags = { leaderElect: false, leaderElectLeaseDuration: '1m', leaderElectResourceName: 'mine' };
     expect(election(flags)).toMatchObject({
       leaderElect: false,
       leaseDurationMs: 60_000,
@@ -18,7 +18,6 @@ describe('flags', () => {
     });
   });
   it.each([
-    [{ leaderElect: 'perhaps' }, '--leader-elect: must be true or false'],
     [{ leaderElectRetryPeriod: 'soon' }, '--leader-elect-retry-period: "soon" is no duration such as 15s'],
   ])('%j is refused', (flags, message) => {
     expect(() => election(flags)).toThrow(message);

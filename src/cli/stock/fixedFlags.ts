@@ -1,0 +1,74 @@
+// Flags of a Kubernetes component for which there is one way here, with the values that say just that.
+// Guarantees: a value that asks for anything else is refused with the flag, the value, the reason and what to do; so no
+// flag is ignored. The help shows them in a part of their own.
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { parseDuration } from '../../kubelet/configuration/values.js';
+import { boolean } from './booleans.js';
+
+export interface FixedFlags {
+  /** Why there is one way, and where else it may be said. A sentence without its end. */
+  readonly because: string;
+  /** By name, with the values that agree. Only true or false: a switch. */
+  readonly flags: Readonly<Record<string, readonly string[]>>;
+}
+
+const HEADING = 'Flags with one way here (another value is refused):';
+
+export function withFixedFlags(command: Command, groups: readonly FixedFlags[]): Command {
+  for (const { because, flags } of groups)
+    for (const [name, agreeing] of Object.entries(flags)) command.addOption(fixed(name, agreeing, because));
+  return command;
+}
+
+function fixed(name: string, agreeing: readonly string[], because: string): Option {
+  const isSwitch = agreeing.every((value): boolean => value === 'true' || value === 'false');
+  const said = agreeing.filter((value) => value !== '');
+  const only = said.length === 0 ? 'leave it out' : `leave it out, or give ${said.join(' or ')}`;
+  const option = new Option(`--${name} ${isSwitch ? '[bool]' : '<value>'}`, `${because}: ${only}`);
+  if (isSwitch) option.preset('true');
+  return option.helpGroup(HEADING).argParser((text: string) => {
+    const agrees = isSwitch
+      ? agreeing.includes(String(boolean(text)))
+      : agreeing.some((value) => isSame(value, text));
+    if (!agrees) throw new InvalidArgumentError(`${because}; ${only}.`);
+    return text;
+  });
+}
+
+/** Flags that kubeadm writes down for what another part sees to here: taken with any value, and told in the log. */
+export interface ToldFlags {
+  readonly because: string;
+  readonly flags: readonly string[];
+}
+
+export function withToldFlags(command: Command, groups: readonly ToldFlags[]): Command {
+  for (const { because, flags } of groups)
+    for (const name of flags)
+      command.addOption(
+        new Option(`--${name} <value>`, `changes nothing, and the log says so: ${because}`).helpGroup(
+          HEADING,
+        ),
+      );
+  return command;
+}
+
+/** One warning for each that was given. */
+export function tellFlags(
+  given: object,
+  groups: readonly ToldFlags[],
+  warn: (message: string, fields: Readonly<Record<string, string>>) => void,
+): void {
+  const values = given as Readonly<Record<string, string | undefined>>;
+  for (const { because, flags } of groups)
+    for (const flag of flags) {
+      const value = values[flag.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase())];
+      if (value !== undefined) warn('a flag changes nothing here', { flag: `--${flag}`, value, because });
+    }
+}
+
+/** Lists are empty as `` and `[]`, durations are what they come to. */
+function isSame(value: string, text: string): boolean {
+  if (value === text || (value === '' && text === '[]')) return true;
+  const duration = parseDuration(value);
+  return duration !== undefined && duration === parseDuration(text);
+}

@@ -1,0 +1,28 @@
+// Flags of kube-scheduler for which there is one way here.
+// Guarantees: with those of src/cli/scheduler.ts every flag of kube-scheduler v1.36 is known.
+import type { FixedFlags, ToldFlags } from './fixedFlags.js';
+import {
+  CLIENT,
+  DELEGATED,
+  METRICS,
+  none,
+  PROFILING,
+  REQUEST_HEADERS,
+  SERVING,
+  VERSIONS,
+} from './sharedFlags.js';
+
+export const SCHEDULER: readonly FixedFlags[] = [
+  {
+    because: 'the configuration in force is not written down; give a file with --config',
+    flags: none('write-config-to'),
+  },
+  {
+    because: 'a pod that no event freed is tried again after five minutes',
+    flags: { 'pod-max-in-unschedulable-pods-duration': ['5m'] },
+  },
+  { because: 'the lock is a Lease', flags: { 'leader-elect-resource-lock': ['leases'] } },
+  ...[...CLIENT, ...DELEGATED, METRICS, PROFILING, SERVING, VERSIONS],
+];
+
+export const SCHEDULER_TOLD: readonly ToldFlags[] = [REQUEST_HEADERS];
