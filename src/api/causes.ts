@@ -50,6 +50,10 @@ export function invalidValue(field: string, value: unknown, why: string): Cause 
   return cause('FieldValueInvalid', field, `Invalid value: ${show(value)}: ${why}`);
 }
 
+export function invalidType(field: string, value: unknown, why: string): Cause {
+  return cause('FieldValueTypeInvalid', field, `Invalid value: ${show(value)}: ${why}`);
+}
+
 /** A whole that is wrong, and too large to be shown. */
 export function invalidWhole(field: string, why: string): Cause {
   return cause('FieldValueInvalid', field, `Invalid value: ${why}`);

@@ -1,0 +1,89 @@
+// A structural schema as a tree of nodes, made once of a definition's OpenAPI schema. Pure.
+// Guarantees: what a node says of pruning, defaults and lists is read here and nowhere else; never changes after it was made.
+import type { V1JSONSchemaProps } from '../gen/types.js';
+import { isMembers } from '../own.js';
+
+export type JsonSchema = V1JSONSchemaProps;
+
+export interface Structural {
+  readonly source: JsonSchema;
+  /** Empty where none is given. */
+  readonly type: string;
+  readonly nullable: boolean;
+  readonly isEmbedded: boolean;
+  readonly keepsUnknown: boolean;
+  readonly properties: ReadonlyMap<string, Structural>;
+  /** Null when additionalProperties is true or false: anything goes, and nothing of it is known. */
+  readonly additional: Structural | null | undefined;
+  readonly items: Structural | undefined;
+  readonly listType: string | undefined;
+  readonly listKeys: readonly string[];
+  readonly isAtomicMap: boolean;
+  readonly default: unknown;
+  /** True when something below, or this, has a default. */
+  readonly hasDefaults: boolean;
+  /** True when something below, or this, is a list that is a set or has keys. */
+  readonly hasKeyedLists: boolean;
+  /** True when something below, or this, is an embedded resource. */
+  readonly hasEmbedded: boolean;
+}
+
+/** The schema of a member that is either a schema or something else. */
+export const subSchema = (value: unknown): JsonSchema | undefined =>
+  isMembers(value) ? (value as JsonSchema) : undefined;
+
+/** The one schema of all items; a list of schemas is not structural, and none. */
+export const itemSchema = ({ items }: JsonSchema): JsonSchema | undefined => subSchema(items);
+
+export const propertiesOf = ({ properties }: JsonSchema): readonly (readonly [string, JsonSchema])[] =>
+  Object.entries(properties ?? {});
+
+export function structural(source: JsonSchema): Structural {
+  const items = itemSchema(source);
+  const below = source.additionalProperties;
+  const additional = subSchema(below);
+  const properties = new Map(propertiesOf(source).map(([name, schema]) => [name, structural(schema)]));
+  const node = {
+    source,
+    type: source.type ?? '',
+    nullable: source.nullable === true,
+    isEmbedded: source['x-kubernetes-embedded-resource'] === true,
+    keepsUnknown: source['x-kubernetes-preserve-unknown-fields'] === true,
+    properties,
+    additional:
+      below === undefined || below === null
+        ? undefined
+        : additional === undefined
+          ? null
+          : structural(additional),
+    items: items === undefined ? undefined : structural(items),
+    listType: source['x-kubernetes-list-type'],
+    listKeys: source['x-kubernetes-list-map-keys'] ?? [],
+    isAtomicMap: source['x-kubernetes-map-type'] === 'atomic',
+    default: source.default ?? undefined,
+  };
+  const parts = [...properties.values(), node.additional, node.items].filter(
+    (part): part is Structural => part !== undefined && part !== null,
+  );
+  const isKeyed = node.listType === 'set' || node.listType === 'map';
+  return {
+    ...node,
+    hasDefaults: node.default !== undefined || parts.some(({ hasDefaults }) => hasDefaults),
+    hasKeyedLists: isKeyed || parts.some(({ hasKeyedLists }) => hasKeyedLists),
+    hasEmbedded: node.isEmbedded || parts.some(({ hasEmbedded }) => hasEmbedded),
+  };
+}
+
+/** Every schema of a tree, the ones of junctors included, with its path below `path`. */
+export function* schemasIn(schema: JsonSchema, path: string): Generator<readonly [JsonSchema, string]> {
+  yield [schema, path];
+  for (const [name, part] of propertiesOf(schema)) yield* schemasIn(part, `${path}.properties[${name}]`);
+  const additional = subSchema(schema.additionalProperties);
+  if (additional !== undefined) yield* schemasIn(additional, `${path}.additionalProperties`);
+  const items = itemSchema(schema);
+  if (items !== undefined) yield* schemasIn(items, `${path}.items`);
+  for (const junctor of ['allOf', 'anyOf', 'oneOf'] as const)
+    for (const [index, part] of (schema[junctor] ?? []).entries())
+      yield* schemasIn(part, `${path}.${junctor}[${index}]`);
+  if (schema.not !== undefined) yield* schemasIn(schema.not, `${path}.not`);
+}
