@@ -10,9 +10,16 @@ const IMPORT = /(?:from|import\(|import)\s*['"](\.[^'"]+)['"]/g;
 /** Names that a source exports of its own; what it passes on from another file is not its own. */
 export function exportsOf(text) {
   const listed = [...text.matchAll(LIST)].flatMap(([, names]) =>
-    names.split(',').map((name) => name.trim().replace(/^type /, '').replace(/^\w+ as /, '')),
+    names.split(',').map((name) =>
+      name
+        .trim()
+        .replace(/^type /, '')
+        .replace(/^\w+ as /, ''),
+    ),
   );
-  return [...[...text.matchAll(DECLARATION)].map(([, name]) => name), ...listed].filter((name) => name !== '');
+  return [...[...text.matchAll(DECLARATION)].map(([, name]) => name), ...listed].filter(
+    (name) => name !== '',
+  );
 }
 
 /** The files of the tree that a source imports, as paths from the root. */
@@ -27,10 +34,12 @@ export function unusedExports(files, isLibrary) {
   const importers = new Map();
   for (const file of files)
     for (const target of importedFiles(file)) importers.set(target, [...(importers.get(target) ?? []), file]);
-  return files.filter(({ path: file }) => isLibrary(file)).flatMap((file) => {
-    const texts = (importers.get(file.path) ?? []).filter((one) => one !== file).map(({ text }) => text);
-    return exportsOf(file.text)
-      .filter((name) => !texts.some((text) => new RegExp(`\\b${name}\\b`).test(text)))
-      .map((name) => `${file.path}: exports ${name}, which nobody imports`);
-  });
+  return files
+    .filter(({ path: file }) => isLibrary(file))
+    .flatMap((file) => {
+      const texts = (importers.get(file.path) ?? []).filter((one) => one !== file).map(({ text }) => text);
+      return exportsOf(file.text)
+        .filter((name) => !texts.some((text) => new RegExp(`\\b${name}\\b`).test(text)))
+        .map((name) => `${file.path}: exports ${name}, which nobody imports`);
+    });
 }
