@@ -142,6 +142,7 @@ const dropsEmpty = (model: string, field: string, code: string): boolean =>
 
 function isEmpty(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return value === '' || value === false || value === 0;
+  if (Array.isArray(value)) return value.length === 0;
   for (const _ in value) return false;
   return true;
 }

@@ -7,26 +7,37 @@ import { isPointer } from './zeros.js';
 
 /** `code` is that of a field in the schemas: a model such as V1PodSpec, `[]V1Container`, `{}s`, `s`. */
 export function sameMeaning(code: string, left: unknown, right: unknown): boolean {
+  // Most are the same to the letter, which needs no look into the schemas.
+  return sameJson(left, right) || sameInGo(code, left, right);
+}
+
+function sameInGo(code: string, left: unknown, right: unknown): boolean {
   if (left === right) return true;
   if (isVoid(code, left) || isVoid(code, right)) return isVoid(code, left) && isVoid(code, right);
   if (code.startsWith('[]')) return sameItems(code.slice(2), left, right);
   if (code.startsWith('{}')) return sameValues(code.slice(2), left, right);
   const schema = getOwn(schemas, code);
   if (schema === undefined || !isMembers(left) || !isMembers(right)) return sameJson(left, right);
-  return namesIn(left, right).every((name) => sameField(code, name, getOwn(left, name), getOwn(right, name)));
+  return namesIn(left, right).every((name) =>
+    sameFieldInGo(code, name, getOwn(left, name), getOwn(right, name)),
+  );
 }
 
 /** Of the field `name` of a model: behind a pointer its absence is a value of its own. */
 export function sameField(model: string, name: string, left: unknown, right: unknown): boolean {
+  return sameJson(left, right) || sameFieldInGo(model, name, left, right);
+}
+
+function sameFieldInGo(model: string, name: string, left: unknown, right: unknown): boolean {
   const code = getOwn(getOwn(schemas, model), name)?.replace(/^!/, '');
   if (code === undefined) return sameJson(left, right);
   if (isPointer(model, name) && isAbsent(left) !== isAbsent(right)) return false;
-  return sameMeaning(code, left, right);
+  return sameInGo(code, left, right);
 }
 
 function sameItems(code: string, left: unknown, right: unknown): boolean {
   if (!Array.isArray(left) || !Array.isArray(right) || left.length !== right.length) return false;
-  return left.every((item, index) => sameMeaning(code, item, right[index]));
+  return left.every((item, index) => sameInGo(code, item, right[index]));
 }
 
 /** A key counts, whatever it holds. */
@@ -35,7 +46,7 @@ function sameValues(code: string, left: unknown, right: unknown): boolean {
   return namesIn(left, right).every(
     (name) =>
       isAbsent(getOwn(left, name)) === isAbsent(getOwn(right, name)) &&
-      sameMeaning(code, getOwn(left, name), getOwn(right, name)),
+      sameInGo(code, getOwn(left, name), getOwn(right, name)),
   );
 }
 

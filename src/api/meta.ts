@@ -36,7 +36,6 @@ const NAME_RULES: Readonly<Record<KindDefinition['nameRule'], NameCheck>> = {
 const MAX_ANNOTATIONS = 256 * 1024;
 /** With its kind and namespace a name is a key of the store, and LMDB's are at most some 2,000 bytes. */
 const MAX_NAME_BYTES = 1500;
-const bytesOf = (text: string): number => new TextEncoder().encode(text).length;
 
 /** The first of what can be wrong with an object: its metadata, then what its kind says. `old` on updates. */
 export function validateObject<T extends KubeObject>(kind: KindDefinition<T>, object: T, old?: T): Causes {
@@ -65,7 +64,7 @@ export function validateMeta(metadata: V1ObjectMeta, { nameRule, namespaced }: M
       ),
     );
   if (name === '') causes.push(required('metadata.name', 'name or generateName is required'));
-  else if (bytesOf(name) > MAX_NAME_BYTES) causes.push(tooLong('metadata.name', MAX_NAME_BYTES));
+  else if (byteLength(name) > MAX_NAME_BYTES) causes.push(tooLong('metadata.name', MAX_NAME_BYTES));
   else causes.push(...checkName('metadata.name', name, rule));
   if (!namespaced && namespace !== '')
     causes.push(forbiddenField('metadata.namespace', 'not allowed on this type'));

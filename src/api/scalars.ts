@@ -2,7 +2,7 @@
 // Guarantees: each value leaves as the apiserver stores it (canonical quantities, UTC times) or is refused in Go's words;
 // a number that JavaScript cannot hold exactly is refused, never rounded.
 import { isInt64, QUANTITY_FIELDS, QUANTITY_MAPS } from './formats.js';
-import { copyJson, isTooDeep } from './own.js';
+import { isMembers, isTooDeep, type Members, setOwn } from './own.js';
 import { canonicalQuantity, QuantityError } from './quantity.js';
 
 /** The value does not fit its schema; the message is the end of the apiserver's sentence. */
@@ -117,19 +117,22 @@ export const TOO_DEEP = 'exceeded max depth';
 
 function readAnything(value: unknown): unknown {
   if (isTooDeep(value)) throw new DecodeError(TOO_DEEP);
-  checkNumbers(value);
-  return copyJson(value);
+  return copyExact(value);
 }
 
 /** What JSON writes with more digits than a double has; beyond that it writes an exponent, which names no digit. */
 const isRounded = (value: number): boolean =>
   Number.isInteger(value) && !Number.isSafeInteger(value) && Math.abs(value) < 1e21;
 
-function checkNumbers(value: unknown): void {
+/** Fields of managers come this way: each is looked at once. */
+function copyExact(value: unknown): unknown {
   if (typeof value === 'number' && isRounded(value))
     throw new DecodeError(`the number ${value} has more digits than can be kept exactly`);
-  if (typeof value === 'object' && value !== null)
-    for (const member of Object.values(value)) checkNumbers(member);
+  if (Array.isArray(value)) return value.map(copyExact);
+  if (!isMembers(value)) return value;
+  const copy: Members = {};
+  for (const key of Object.keys(value)) setOwn(copy, key, copyExact(value[key]));
+  return copy;
 }
 
 const JS_TYPES = { string: 'string', bool: 'boolean', float64: 'number' } as const;
@@ -142,7 +145,7 @@ function expectType(value: unknown, place: Place, goType: keyof typeof JS_TYPES)
 function readQuantity(value: unknown, place: Place): string {
   if (typeof value !== 'string' && typeof value !== 'number')
     throw typeMismatch(value, place, 'resource.Quantity');
-  if (typeof value === 'number') checkNumbers(value);
+  if (typeof value === 'number') copyExact(value);
   try {
     return canonicalQuantity(value);
   } catch (error) {
@@ -159,13 +162,18 @@ function readIntOrString(value: unknown, place: Place): unknown {
 
 const RFC3339 = /^((\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d))(?:[.,](\d+))?(Z|[+-]\d\d:\d\d)$/;
 
+/** Nearly every time: as it is stored, on a day that every month has. */
+const AS_STORED =
+  /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{6})?Z$/;
+const LENGTHS = { 0: '2006-01-02T15:04:05Z'.length, 6: '2006-01-02T15:04:05.000000Z'.length };
+
 /** Times travel in UTC; whole seconds, or microseconds where leases and events need them. */
 function readTime(value: unknown, place: Place, digits: 0 | 6): string {
   if (typeof value !== 'string') throw typeMismatch(value, place, digits === 0 ? 'v1.Time' : 'v1.MicroTime');
+  if (value.length === LENGTHS[digits] && AS_STORED.test(value)) return value;
   const [, local, year, month, day, hour, minute, second, fraction = '', zone] = RFC3339.exec(value) ?? [];
   const isRead = local !== undefined && (digits === 0 || fraction.length === digits);
-  const parts = { year, month, day, hour, minute, second };
-  const wrong = isRead ? outOfRange(parts) : undefined;
+  const wrong = isRead ? outOfRange({ year, month, day, hour, minute, second }) : undefined;
   if (wrong !== undefined)
     throw new DecodeError(`parsing time ${JSON.stringify(value)}: ${wrong} out of range`);
   const time = new Date(isRead ? Date.parse(`${local}${zone}`) : Number.NaN);
