@@ -1,7 +1,7 @@
 // The IPVS mode: the one place of it that touches the kernel.
 // Guarantees: servers of others (excluded networks) are left alone; a refused request does not stop the rest; a port
-// whose server or address is refused is left out and told, unless all are; sync,
-// check and clean-up run one after the other; nothing is removed where nothing tells of this mode.
+// whose server, address or set entry is refused is left out and told, unless all are; sync, check and clean-up run one after the
+// other; nothing is removed where nothing tells of this mode.
 import os from 'node:os';
 import { parseCidr } from '../../src/api/ip.js';
 import { KernelError } from '../../src/kernel/error.js';
@@ -26,7 +26,7 @@ import { KernelView } from './kernelView.js';
 import { entryRequests, hostOf, serverOf } from './listing.js';
 import { DEVICE, formerSetName, newSetName, SET_KINDS, setName } from './names.js';
 import { baseRules, OWNED } from './plan/base.js';
-import { blameAddresses, blameServers, Refusals } from './refusals.js';
+import { blameAddresses, blameEntries, blameServers, Refusals } from './refusals.js';
 import { makeSets } from './sets.js';
 import { ipvsSysctls } from './sysctls.js';
 import { type Applied, advance, type Change, nothingApplied } from './transaction.js';
@@ -263,7 +263,7 @@ class IpvsMode implements ProxyMode {
       ...entryRequests(family, 'delete', entries.removed),
       ...entryRequests(family, 'add', entries.added),
     ];
-    await refusals.take(this.options.ipset.apply(requests));
+    await refusals.take(this.options.ipset.apply(requests), blameEntries(family, requests));
     await refusals.take(this.options.route.apply(addresses.removed.map(on('delete'))));
     for (const drain of draining) this.#drains.add(drain);
   }

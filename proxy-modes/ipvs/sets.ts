@@ -1,5 +1,6 @@
 // The sets of the mode in the kernel: made with one call, and made anew where somebody made them otherwise.
 // Guarantees: a set that differs is replaced by one that already holds its entries, so that no packet meets an empty one.
+import { KernelError } from '../../src/kernel/error.js';
 import type { IpSetHeader, IpSetPort, IpSetRequest } from '../../src/kernel/ipset/port.js';
 import type { IpFamily } from '../../src/proxy/state.js';
 import { entryRequests } from './listing.js';
@@ -43,10 +44,19 @@ export async function makeSets(
     const wanted = [...entries.keys()].filter((entry) => entry.startsWith(`${kind} `));
     await ipset.apply([remove]);
     await ipset.apply([make(kind, beside)]);
-    await ipset.apply(entryRequests(family, 'add', wanted).map((request) => ({ ...request, set: beside })));
+    await ipset
+      .apply(entryRequests(family, 'add', wanted).map((request) => ({ ...request, set: beside })))
+      .catch(unlessOfEntries);
     await ipset.apply([{ do: 'swap', kind: 'set', name, with: beside }]);
     await ipset.apply([remove]);
   }
+}
+
+/** Entries that are refused here are missing afterwards: they are added, refused and told with all others. */
+function unlessOfEntries(error: unknown): void {
+  const isOfEntries =
+    error instanceof KernelError && error.failures.every(({ entry }) => entry !== undefined);
+  if (!isOfEntries) throw error;
 }
 
 /** What the sets of a family hold, each `kind entry`; undefined where one is missing. */

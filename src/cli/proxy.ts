@@ -196,8 +196,10 @@ async function run(flags: Flags, terminal: Terminal): Promise<void> {
 
 async function cleanUp(config: ProxyConfig, terminal: Terminal): Promise<void> {
   const { cleanUpModes } = await import('../proxy/modes.js');
+  const { forgetClaims, SHARED_CHAINS } = await import('../proxy/soleProxy.js');
   const what = { table: TABLE, families: ['ip', 'ip6'], traffic: {}, ipvs: ipvsOf(config) } as const;
   const failed = await cleanUpModes(MODE_NAMES, what);
+  await forgetClaims([TABLE, SHARED_CHAINS]);
   for (const [mode, error] of failed)
     terminal.writeError(`trellis: ${mode}: ${error instanceof Error ? error.message : String(error)}\n`);
   if (failed.size > 0) terminal.setExitCode(1);

@@ -206,7 +206,7 @@ async function startProxy(options: AgentOptions, self: Informer<V1Node>, { clien
   });
   const isByRange = config.detectLocalMode === 'NodeCIDR';
   const node = isByRange ? await when(self, signal, ({ spec }) => spec.podCIDR !== undefined) : undefined;
-  const mode = await openProxyMode(
+  const { mode, release } = await openProxyMode(
     { layout, settings, log: own },
     {
       table: layout.proxyTable,
@@ -229,7 +229,7 @@ async function startProxy(options: AgentOptions, self: Informer<V1Node>, { clien
   });
   return () => {
     endChains();
-    return proxy.stop();
+    return proxy.stop().finally(release);
   };
 }
 

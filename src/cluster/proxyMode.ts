@@ -6,6 +6,7 @@ import { openNft } from '../kernel/nftables/adapter.js';
 import type { NftPort } from '../kernel/nftables/port.js';
 import { MODE_NAMES, type ModeName } from '../proxy/modeNames.js';
 import { cleanUpModes, type ModeOptions, openBestMode, openMode } from '../proxy/modes.js';
+import { claimChains } from '../proxy/soleProxy.js';
 import type { ProxyMode } from '../proxy/state.js';
 import { readIfThere, writePrivate } from './files.js';
 import { removeUnusedTables, tablesOfIptables } from './iptablesTables.js';
@@ -28,11 +29,25 @@ async function readNote(layout: Layout): Promise<Note | undefined> {
   return { mode: MODE_NAMES.find((name) => name === mode), tables };
 }
 
-/** Opens the mode of the settings, after what another mode of this cluster left is removed. */
+export interface OpenOptions {
+  readonly layout: Layout;
+  readonly settings: Pick<Settings, 'proxyMode'>;
+  readonly log: Log;
+  /** Where proxies claim the chains that they share. */
+  readonly lockDir?: string;
+}
+
+export interface OpenedMode {
+  readonly mode: ProxyMode;
+  /** Lets another proxy have the rules; to be called after the mode is closed. */
+  release(): void;
+}
+
+/** Opens the mode of the settings, after what another mode of this cluster left is removed. Rejects where another proxy has them. */
 export async function openProxyMode(
-  { layout, settings, log }: { readonly layout: Layout; readonly settings: Settings; readonly log: Log },
+  { layout, settings, log, lockDir }: OpenOptions,
   options: ModeOptions,
-): Promise<ProxyMode> {
+): Promise<OpenedMode> {
   const { proxyMode } = settings;
   const former = await readNote(layout);
   const tables = former?.tables ?? (await withNft(tablesOfIptables));
@@ -40,10 +55,16 @@ export async function openProxyMode(
     proxyMode === 'auto'
       ? await openBestMode(options)
       : { mode: await openMode(proxyMode, options), why: 'as asked' };
+  const claim = await Promise.resolve(
+    claimChains(chosen.mode.name, { log, ...(lockDir === undefined ? {} : { dir: lockDir }) }),
+  ).catch((error: unknown) => {
+    chosen.mode.close();
+    throw error;
+  });
   if (former?.mode !== undefined && former.mode !== chosen.mode.name) await removeMode(layout, former.mode);
   await writePrivate(fileOf(layout), [chosen.mode.name, ...tables, ''].join('\n'));
   log.info('chose a proxy mode', { mode: chosen.mode.name, why: chosen.why });
-  return chosen.mode;
+  return { mode: chosen.mode, release: () => claim?.release() };
 }
 
 /** Removes the rules of the mode that ran last, if one did. */

@@ -1,7 +1,19 @@
 // A lock on a file, held by one process at a time whatever namespaces the others live in.
-// Guarantees: it ends with its process, also by kill -9; who may not read the file cannot take it. The file stays, with
-// the number of the process that holds it, so that nobody locks one while another makes it anew.
-import { closeSync, constants, fchmodSync, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs';
+// Guarantees: it ends with its process, also by kill -9; who may not read the file cannot take it. The file has the number of the
+// process that holds it. It stays unless it is temporary, and then nobody holds a lock on a file that is no longer there.
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fchmodSync,
+  fstatSync,
+  ftruncateSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
 import { addon } from './addon.js';
 
 export interface FileLock {
@@ -10,13 +22,26 @@ export interface FileLock {
 
 const FLAGS = constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW;
 
+export interface FileLockOptions {
+  /** The file goes with the lock; after kill -9, with the next one. */
+  readonly isTemporary?: boolean;
+}
+
 /** Undefined when it is held already, also by this process. The folder must be there, and private. */
-export function takeFileLock(file: string): FileLock | undefined {
+export function takeFileLock(
+  file: string,
+  { isTemporary = false }: FileLockOptions = {},
+): FileLock | undefined {
   const fd = openSync(file, FLAGS, 0o600);
   try {
     if (!addon().tryLockFile(fd)) {
       closeSync(fd);
       return undefined;
+    }
+    if (isTemporary && statSync(file, { throwIfNoEntry: false })?.ino !== fstatSync(fd).ino) {
+      // Its holder took it away between the two steps.
+      closeSync(fd);
+      return takeFileLock(file, { isTemporary });
     }
     fchmodSync(fd, 0o600);
     ftruncateSync(fd);
@@ -30,7 +55,8 @@ export function takeFileLock(file: string): FileLock | undefined {
     release() {
       if (!isHeld) return;
       isHeld = false;
-      ftruncateSync(fd);
+      if (isTemporary) rmSync(file, { force: true });
+      else ftruncateSync(fd);
       closeSync(fd);
     },
   };
@@ -38,6 +64,7 @@ export function takeFileLock(file: string): FileLock | undefined {
 
 /** The process that holds it, as that process knows itself: in another process namespace it is called otherwise. */
 export function lockHolder(file: string): number | undefined {
+  if (!existsSync(file)) return undefined;
   const pid = Number.parseInt(readFileSync(file, 'utf8'), 10);
   return Number.isInteger(pid) ? pid : undefined;
 }

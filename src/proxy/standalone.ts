@@ -1,20 +1,21 @@
 // A proxy on its own: mode, sync, health, metrics, from one configuration.
 // Guarantees: ends in order on the signal and leaves the rules; with another mode than before, the old one's are removed;
-// where another proxy keeps the same table, nothing is touched.
+// where another proxy keeps the same table or the same chains, nothing of them is touched.
 import { readFile } from 'node:fs/promises';
 import type { V1Node } from '../api/gen/types.js';
 import type { Log } from '../api/log.js';
 import type { Stored } from '../api/object.js';
 import { NODES } from '../api/resources.js';
 import type { Informers } from '../client/informer.js';
+import type { FileLock } from '../kernel/fileLock.js';
 import { ipvsOf, type ProxyConfig, trafficOf } from './config.js';
 import { ProxyError } from './error.js';
 import { applyKernelSettings } from './kernelSettings.js';
 import { MODE_NAMES } from './modeNames.js';
 import { cleanUpModes, type ModeOptions, openBestMode, openMode, sharesChains } from './modes.js';
 import { type ServingOptions, serveProxy } from './serving.js';
-import { claimTable } from './soleProxy.js';
-import type { IpFamily } from './state.js';
+import { claimTable, SHARED_CHAINS } from './soleProxy.js';
+import type { IpFamily, ProxyMode } from './state.js';
 
 export interface StandaloneOptions {
   readonly config: ProxyConfig;
@@ -54,7 +55,7 @@ export async function startProxy(options: StandaloneOptions): Promise<Standalone
 }
 
 async function startAlone(options: StandaloneOptions): Promise<StandaloneProxy> {
-  const { config, informers, nodeName, log } = options;
+  const { config, nodeName, log } = options;
   const isByRange = config.detectLocalMode === 'NodeCIDR';
   const node = await findNode(options, isByRange ? { until: hasPodRange, waitMs: RANGE_WAIT_MS } : {});
   if (isByRange && (node === undefined || !hasPodRange(node)))
@@ -64,7 +65,39 @@ async function startAlone(options: StandaloneOptions): Promise<StandaloneProxy> 
     );
   const modeOptions = await modeOptionsOf(options, node);
   const mode = await chooseMode(config, modeOptions, log);
-  const former = (options.formerModes ?? MODE_NAMES).filter((name) => name !== mode.name);
+  const chains = await chainsFor(mode, options);
+  try {
+    return await startMode({ ...options, mode, modeOptions, chains });
+  } catch (error) {
+    chains?.release();
+    throw error;
+  }
+}
+
+interface Chosen extends StandaloneOptions {
+  readonly mode: ProxyMode;
+  readonly modeOptions: ModeOptions;
+  /** The claim on the chains of the other modes; undefined: somebody else's, which stay as they are. */
+  readonly chains: FileLock | undefined;
+}
+
+/** A mode with a table of its own needs the chains only to remove what is left of them. */
+async function chainsFor(mode: ProxyMode, { log, lockDir }: StandaloneOptions) {
+  const claim = { table: SHARED_CHAINS, log, ...(lockDir === undefined ? {} : { dir: lockDir }) };
+  return claimTable(claim).catch((error: unknown) => {
+    if (mode.name === 'nftables' && error instanceof ProxyError) {
+      log.info('another proxy has rules in iptables or IPVS; they are left alone', { error });
+      return undefined;
+    }
+    mode.close();
+    throw error;
+  });
+}
+
+async function startMode(options: Chosen): Promise<StandaloneProxy> {
+  const { config, informers, nodeName, mode, modeOptions, chains, log } = options;
+  const names = chains === undefined ? [] : (options.formerModes ?? MODE_NAMES);
+  const former = names.filter((name) => name !== mode.name);
   const cleanUp = async (names: typeof former) => {
     for (const [name, error] of await cleanUpModes(names, modeOptions))
       log.warn('what another mode left could not be removed', { mode: name, error });
@@ -80,7 +113,8 @@ async function startAlone(options: StandaloneOptions): Promise<StandaloneProxy> 
   await setUp('after-rules');
   // The new rules are in place: connections go on, new ones go by them.
   await cleanUp(former.filter((name) => !sharesChains(name, mode.name)));
-  return { mode: mode.name, stop: () => serving.stop() };
+  if (mode.name === 'nftables') chains?.release();
+  return { mode: mode.name, stop: () => serving.stop().finally(() => chains?.release()) };
 }
 
 async function chooseMode(config: ProxyConfig, options: ModeOptions, log: Log) {

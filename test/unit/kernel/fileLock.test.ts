@@ -1,7 +1,7 @@
 // A lock on a file: one holder at a time, freed with its process, taken by nobody who may not read the file.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -25,6 +25,21 @@ it('is held once, names its holder, and can be taken again when it was released'
   first?.release();
   expect(lockHolder(file)).toBeUndefined();
   takeFileLock(file)?.release();
+});
+
+it('takes its file away where it is temporary, also one that a killed process left', () => {
+  writeFileSync(file, '1\n', { mode: 0o600 });
+  const first = takeFileLock(file, { isTemporary: true });
+  expect(lockHolder(file)).toBe(process.pid);
+  expect(takeFileLock(file, { isTemporary: true })).toBeUndefined();
+  first?.release();
+  expect(existsSync(file)).toBe(false);
+  expect(lockHolder(file)).toBeUndefined();
+  const second = takeFileLock(file, { isTemporary: true });
+  // It is another's by now.
+  first?.release();
+  expect(existsSync(file)).toBe(true);
+  second?.release();
 });
 
 it('is freed when its process is killed', async () => {

@@ -1,10 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { silentLog } from '../../../src/api/log.js';
 import { settle } from '../../../src/proxy/config.js';
-import { claimTable } from '../../../src/proxy/soleProxy.js';
+import { claimChains, claimTable, forgetClaims } from '../../../src/proxy/soleProxy.js';
 import { startProxy } from '../../../src/proxy/standalone.js';
 import { StaticInformers } from '../../support/staticInformers.js';
 
@@ -25,6 +25,28 @@ it('lets one proxy have a table, and tells the second who has it', async () => {
   (await claim('other')).release();
   first.release();
   (await claim()).release();
+  expect(readdirSync(dir)).toEqual([]);
+});
+
+it('lets one proxy have the chains that all modes but nftables share', async () => {
+  const at = { dir, log: silentLog };
+  expect(claimChains('nftables', at)).toBeUndefined();
+  const first = await claimChains('iptables', at);
+  for (const mode of ['iptables', 'ipvs', 'userspace'] as const)
+    await expect(claimChains(mode, at)).rejects.toMatchObject({ code: 'ALREADY_RUNNING' });
+  first?.release();
+  (await claimChains('ipvs', at))?.release();
+});
+
+it('removes with a clean-up what a killed proxy left, but not the claim of one that runs', async () => {
+  const running = await claim('running');
+  const killed = await claim('killed');
+  const [left = ''] = readdirSync(dir).filter((name) => name.startsWith('killed'));
+  killed.release();
+  writeFileSync(path.join(dir, left), '');
+  await forgetClaims(['running', 'killed'], dir);
+  expect(readdirSync(dir)).toEqual([expect.stringMatching(/^running/)]);
+  running.release();
 });
 
 it('keeps a second proxy from starting before it asks for anything', async () => {

@@ -2,8 +2,9 @@
 import { describe, expect, it } from 'vitest';
 import { type IpvsModeOptions, ipvsMode } from '../../../../proxy-modes/ipvs/mode.js';
 import { ipvsSysctls } from '../../../../proxy-modes/ipvs/sysctls.js';
-import { KernelError } from '../../../../src/kernel/error.js';
+import { type Failure, KernelError } from '../../../../src/kernel/error.js';
 import { FakeIpset } from '../../../../src/kernel/ipset/fake.js';
+import type { IpSetMember, IpSetRequest } from '../../../../src/kernel/ipset/port.js';
 import { FakeIptables } from '../../../../src/kernel/iptables/fake.js';
 import { FakeIpvs } from '../../../../src/kernel/ipvs/fake.js';
 import { FakeRoute } from '../../../../src/kernel/route/fake.js';
@@ -41,6 +42,26 @@ const freshly = async (state: ProxyState, more: Parameters<typeof modeOn>[1] = {
   await modeOn(place, more).sync(state);
   return ipvsContents(place);
 };
+
+/** Does everything but add the entry, which is refused as the port's contract has it. */
+async function applyBut(
+  apply: (requests: readonly IpSetRequest[]) => Promise<void>,
+  requests: readonly IpSetRequest[],
+  refused: string,
+): Promise<void> {
+  const refusals: Failure[] = [];
+  const rest = requests.map((request, index) => {
+    if (request.kind !== 'entry' || request.do !== 'add') return request;
+    const isRefused = (one: string | IpSetMember) => (typeof one === 'string' ? one : one.entry) === refused;
+    const entry = request.entries.findIndex(isRefused);
+    const refusal = { code: 'IPSET_ERR_HASH_FULL', message: 'full', operation: '', kernel: '', errno: 4352 };
+    if (entry !== -1) refusals.push({ ...refusal, index, entry });
+    return { ...request, entries: request.entries.filter((one) => !isRefused(one)) };
+  });
+  await apply(rest);
+  const [first, ...others] = refusals;
+  if (first !== undefined) throw new KernelError([first, ...others]);
+}
 
 describe('the IPVS mode', () => {
   it.each(Array.from({ length: 10 }, (_, seed) => seed))(
@@ -384,6 +405,30 @@ describe('the IPVS mode', () => {
     expect((await mode.sync(all, new Set([two.key]))).failed?.size).toBe(0);
     expect(await ipvsContents(place)).toEqual(await freshly(all));
   });
+
+  it.each(['at first', 'later', 'taking over'])(
+    'leaves out and names a service whose set entry is refused, %s',
+    async (when) => {
+      const place = await kernel();
+      const [one, two, three] = [servicePort(1), servicePort(2), servicePort(3)];
+      // Made otherwise than ours are: it is filled anew beside.
+      if (when === 'taking over')
+        await place.ipset.apply([{ do: 'add', kind: 'set', name: 'KUBE-CLUSTER-IP', type: 'hash:ip,port' }]);
+      const apply = place.ipset.apply.bind(place.ipset);
+      let isFull = true;
+      place.ipset.apply = (requests) => applyBut(apply, requests, isFull ? '10.96.0.2,tcp:80' : '');
+      const mode = modeOn(place);
+      if (when === 'later') await mode.sync(stateOf(one));
+      const all = stateOf(one, two, three);
+      const report = await mode.sync(all, when === 'later' ? new Set([two.key, three.key]) : undefined);
+      expect([...(report.failed ?? [])]).toEqual([[two.key, expect.objectContaining({ message: 'full' })]]);
+      expect(await ipvsContents(place)).toEqual(await freshly(stateOf(one, three)));
+      expect(await mode.check?.()).toBe(true);
+      isFull = false;
+      expect((await mode.sync(all, new Set([two.key]))).failed?.size).toBe(0);
+      expect(await ipvsContents(place)).toEqual(await freshly(all));
+    },
+  );
 
   it('hashes ports too where it schedules by mh, and sets the timeouts it is told', async () => {
     const place = await kernel();
