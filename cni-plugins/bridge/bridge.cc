@@ -162,8 +162,10 @@ Result AddToBridge(const Request& request) {
   if (config.isGateway) MakeGateways(host, bridge, config, result);
   FaultPoint("gateway");
 
-  if (config.macSpoofCheck) {
-    AddSpoofCheck(OwnerOf(request), veth.name, veth.containerMac.ToString());
+  if (config.ChecksSenders()) {
+    GuardedPort port{veth.name, veth.containerMac, {}};
+    if (config.ipSpoofCheck) port.addresses = PodAddresses(result);
+    AddSpoofCheck(OwnerOf(request), port);
     rollback.Push([&] { RemoveSpoofCheck(OwnerOf(request)); });
   }
   if (config.ipMasq) {
@@ -186,7 +188,7 @@ void RemoveFromBridge(const Request& request) {
   const Ipam ipam(request);
   if (ipam) ipam.Del();
   // Rules go first: the kernel frees them while it takes the interface down, and both wait for the same grace period.
-  if (config.macSpoofCheck) RemoveSpoofCheck(OwnerOf(request));
+  if (config.ChecksSenders()) RemoveSpoofCheck(OwnerOf(request));
   if (config.ipMasq) RemoveMasquerade(BackendOf(config), OwnerOf(request));
   if (const auto container = FindContainer(request))
     container->RunHere([&] {
@@ -210,7 +212,7 @@ void CollectBridge(const Request& request) {
   if (ipam) ipam.Gc();
   const std::vector<Owner> valid = ValidOwners(request);
   if (config.ipMasq) CollectMasquerade(BackendOf(config), request.network, valid);
-  if (config.macSpoofCheck) CollectSpoofChecks(request.network, valid);
+  if (config.ChecksSenders()) CollectSpoofChecks(request.network, valid);
 }
 
 void BridgeStatus(const Request& request) {

@@ -67,6 +67,7 @@ BridgeConfig BridgeConfig::Parse(const Request& request) {
   config.hairpin = flag("hairpinMode");
   config.promisc = flag("promiscMode");
   config.macSpoofCheck = flag("macspoofchk");
+  config.ipSpoofCheck = flag("ipspoofchk");
   config.portIsolation = flag("portIsolation");
   config.containerInterface = !flag("disableContainerInterface");
   config.duplicateAddressDetection = flag("enabledad");

@@ -20,7 +20,7 @@ struct VlanRange {
 struct BridgeConfig {
   std::string bridge;
   bool isGateway = false, isDefaultGateway = false, forceAddress = false, ipMasq = false, hairpin = false, promisc = false;
-  bool macSpoofCheck = false, portIsolation = false, containerInterface = true, duplicateAddressDetection = false;
+  bool macSpoofCheck = false, ipSpoofCheck = false, portIsolation = false, containerInterface = true, duplicateAddressDetection = false;
   std::optional<MasqueradeBackend> backend;
   std::optional<uint32_t> mtu;
   uint16_t vlan = 0;
@@ -29,6 +29,7 @@ struct BridgeConfig {
   Dns dns;
 
   static BridgeConfig Parse(const Request& request);
+  bool ChecksSenders() const { return macSpoofCheck || ipSpoofCheck; }
   bool UsesVlans() const { return vlan != 0 || !trunk.empty(); }
 };
 

@@ -168,6 +168,7 @@ async function setUp(
       clusterCidrs,
       nonMasqueradeCidrs: rangesOf(settings.nonMasqueradeCidrs),
       serviceCidrs: rangesOf(settings.serviceCidr),
+      deniesSpoofing: settings.podSpoofing === 'deny',
       nodeIps,
       mtu,
       nftTable: layout.networkTable,

@@ -14,6 +14,9 @@ import type { Layout } from './layout.js';
 export const API_VERSION = 'trellis.local/v1alpha1';
 export const KIND = 'ClusterConfiguration';
 
+export const POD_SPOOFING = ['deny', 'allow'] as const;
+export type PodSpoofing = (typeof POD_SPOOFING)[number];
+
 export interface Settings {
   readonly nodeName: string;
   /** Where the apiserver of the cluster that this machine has joined is; empty where it runs here. */
@@ -23,6 +26,8 @@ export interface Settings {
   readonly serviceCidr: string;
   /** Networks beyond the cluster that know the way back to pods, with commas between; often none. */
   readonly nonMasqueradeCidrs: string;
+  /** Whether pods may send from addresses that are not theirs. */
+  readonly podSpoofing: PodSpoofing;
   readonly clusterDomain: string;
   /** The apiserver's port. */
   readonly securePort: number;
@@ -66,6 +71,7 @@ export const SHARED_SETTINGS = [
   'clusterCidr',
   'serviceCidr',
   'nonMasqueradeCidrs',
+  'podSpoofing',
   'clusterDomain',
   'proxyMode',
   'overlay',
@@ -89,6 +95,7 @@ const ABSENT = {
   },
   ...{ etcdServers: '', etcdCafile: '', etcdCertfile: '', etcdKeyfile: '' },
   loggingFormat: 'text' as LogFormat,
+  podSpoofing: 'deny' as PodSpoofing,
 };
 
 /** Kubernetes' own numbers. */
@@ -132,6 +139,11 @@ export async function settle(
         'BAD_OPTION',
         `nonMasqueradeCidrs: ${JSON.stringify(range)} is not a network such as 10.0.0.0/8`,
       );
+  if (!POD_SPOOFING.includes(settings.podSpoofing))
+    throw new ClusterError(
+      'BAD_OPTION',
+      `podSpoofing: ${JSON.stringify(settings.podSpoofing)} is neither of ${POD_SPOOFING.join(', ')}`,
+    );
   if (rangesOf(settings.clusterCidr).length !== rangesOf(settings.serviceCidr).length)
     throw new ClusterError(
       'BAD_OPTION',

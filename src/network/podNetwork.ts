@@ -20,6 +20,8 @@ export interface PodNetworkOptions {
   readonly clusterCidrs: readonly string[];
   /** Networks beyond the cluster that know the way back to pods: they see a pod's own address. */
   readonly nonMasqueradeCidrs?: readonly string[];
+  /** Whether what pods send from others' addresses is dropped. */
+  readonly deniesSpoofing: boolean;
   /** Ranges of services, and the node's addresses: both at most one a family. */
   readonly serviceCidrs: readonly string[];
   readonly nodeIps: readonly string[];
@@ -57,7 +59,8 @@ const FAMILIES = [
 ] as const;
 
 /** Pods of one bridge: gateway on it, hairpin so that a pod reaches itself through its service, host ports. Pure. */
-export function networkList({ name, bridge, podCidrs, mtu, stateDir }: PodNetworkOptions): unknown {
+export function networkList(options: PodNetworkOptions): unknown {
+  const { name, bridge, podCidrs, mtu, stateDir, deniesSpoofing } = options;
   return {
     cniVersion: '1.0.0',
     name,
@@ -67,6 +70,7 @@ export function networkList({ name, bridge, podCidrs, mtu, stateDir }: PodNetwor
         bridge,
         isDefaultGateway: true,
         hairpinMode: true,
+        ...(deniesSpoofing ? { macspoofchk: true, ipspoofchk: true } : {}),
         ...(mtu === undefined ? {} : { mtu }),
         ipam: { type: 'host-local', dataDir: stateDir, ranges: podCidrs.map((subnet) => [{ subnet }]) },
       },

@@ -6,7 +6,7 @@ import { ClusterError } from '../../cluster/error.js';
 import { type Layout, layoutOf } from '../../cluster/layout.js';
 import { findProgram } from '../../cluster/preflight.js';
 import type { CommandText } from '../../cluster/problems.js';
-import type { WantedSettings } from '../../cluster/settings.js';
+import { POD_SPOOFING, type WantedSettings } from '../../cluster/settings.js';
 import { BACKENDS } from '../../network/overlay/peer.js';
 import { MODE_NAMES } from '../../proxy/modeNames.js';
 import { portNumber, positiveNumber } from '../numbers.js';
@@ -52,6 +52,12 @@ export function withControlPlane(command: Command): Command {
     .option(
       '--non-masquerade-cidrs <cidrs>',
       "networks outside the cluster that have routes to pods, separated by commas: they see a pod's own address",
+    )
+    .addOption(
+      new Option(
+        '--pod-spoofing <what>',
+        'whether pods may send from addresses that are not theirs (default: deny)',
+      ).choices(POD_SPOOFING),
     )
     .option('--cluster-domain <name>', 'domain of the cluster (default: cluster.local)')
     .option(

@@ -61,7 +61,11 @@ export function frame(family: PolicyFamily, table: string): TableImage {
           name: names.hookChain(hook, direction),
           ...{ type: 'filter', hook, priority: PRIORITY[direction] },
         },
-        [shape(ctState('established', 'related'), accept), ...exempt, shape(goTo(names.judgeChain(direction)))],
+        [
+          shape(ctState('established', 'related'), accept),
+          ...exempt,
+          shape(goTo(names.judgeChain(direction))),
+        ],
       );
     base('forward', []);
     // IPVS sends what it forwards through the output hook; the node's own packets have an address of the node.

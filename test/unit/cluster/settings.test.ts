@@ -79,6 +79,11 @@ describe('the settings of a cluster', () => {
 
   it.each([
     ['no network', { clusterCidr: '10.244.0.0' }, /clusterCidr "10.244.0.0": expected a network/],
+    [
+      'a word that says nothing of spoofing',
+      { podSpoofing: 'some' as 'deny' },
+      /podSpoofing: "some" is neither/,
+    ],
     ['no network beyond', { nonMasqueradeCidrs: '10.0.0.0/8,here' }, /nonMasqueradeCidrs: "here" is not/],
     ['two of one family', { serviceCidr: '10.1.0.0/16,10.2.0.0/16' }, /at most one network of each family/],
     ['one family for pods, two for services', { serviceCidr: '10.1.0.0/16,fd00::/112' }, /of each for both/],

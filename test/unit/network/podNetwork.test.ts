@@ -2,8 +2,9 @@ import { expect, it } from 'vitest';
 import { parseList } from '../../../src/cni/config.js';
 import { networkList } from '../../../src/network/podNetwork.js';
 
-it('the list is one that our own reader of CNI lists takes', () => {
-  const list = networkList({
+const listWith = (deniesSpoofing: boolean) =>
+  networkList({
+    deniesSpoofing,
     name: 'trellis-12345678',
     bridge: 'trl-12345678',
     podCidrs: ['10.244.0.0/24', 'fd00:244::/64'],
@@ -14,6 +15,15 @@ it('the list is one that our own reader of CNI lists takes', () => {
     configDir: '/c',
     stateDir: '/s',
   });
+
+it('what pods send from addresses of others is dropped unless that is allowed', () => {
+  const check = { macspoofchk: true, ipspoofchk: true };
+  expect(listWith(true)).toMatchObject({ plugins: [check, {}] });
+  expect(JSON.stringify(listWith(false))).not.toContain('spoof');
+});
+
+it('the list is one that our own reader of CNI lists takes', () => {
+  const list = listWith(true);
   expect(list).toMatchObject({
     name: 'trellis-12345678',
     plugins: [
