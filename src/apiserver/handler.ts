@@ -11,6 +11,7 @@ import { type ApiRequest, type ApiResponse, jsonResponse } from './exchange.js';
 import type { UserInfo } from './identity.js';
 import type { Pacing } from './load/pacing.js';
 import type { Call, Machinery } from './machinery.js';
+import { indented, wantsIndent } from './output/indent.js';
 import { negotiate } from './output/negotiate.js';
 import { parseRequest } from './requestInfo.js';
 import { isLongRunning, type RequestTrace } from './requestTrace.js';
@@ -41,6 +42,7 @@ export function makeHandler(options: HandlerOptions): Handler {
     } catch (error) {
       response = failure(options.machinery, request, error);
     }
+    if (wantsIndent(request) && !isLongRunning(trace) && !isOpenApi(trace)) response = indented(response);
     const headers: Record<string, string> = {
       'audit-id': trace.auditId,
       'cache-control': 'no-cache, private',
@@ -52,6 +54,9 @@ export function makeHandler(options: HandlerOptions): Handler {
     return supervision?.finish(trace, complete) ?? complete;
   };
 }
+
+/** Documents of several megabytes, that nobody reads by eye. */
+const isOpenApi = ({ info }: RequestTrace) => info?.path.startsWith('/openapi/') === true;
 
 /** All fields from the start: an object that grows field by field is slower to make and to read. */
 function traceOf(request: ApiRequest): RequestTrace {

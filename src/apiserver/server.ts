@@ -12,6 +12,7 @@ import { processMetrics } from '../client/processMetrics.js';
 import type { Transport } from '../client/transport.js';
 import type { Check, Store } from '../store/store.js';
 import type { AdmissionPlugin } from './admission.js';
+import { Health } from './discovery/health.js';
 import { makePathHandler, type VersionInfo } from './discovery/paths.js';
 import { ApiServerError, listenError } from './error.js';
 import { type ApiResponse, bytesResponse } from './exchange.js';
@@ -65,6 +66,8 @@ export interface ApiServerOptions {
   readonly store: Store;
   readonly kinds: readonly KindDefinition[];
   readonly listen: Address;
+  /** The host that discovery tells clients; the one it listens on unless given. */
+  readonly externalHost?: string;
   /** Plain HTTP for anybody who reaches it, as system:masters. Refused unless it is loopback. */
   readonly insecure?: Address;
   readonly load?: InFlightOptions;
@@ -124,6 +127,12 @@ export async function openApiServer(options: ApiServerOptions): Promise<ApiServe
   const machinery = withUsage({ ...machineryOf(options, feed, parts), ownPorts });
   for (const hooks of machinery.hooks.values()) hooks.start(machinery);
   let isReady = false;
+  let isEnding = false;
+  const health = new Health({
+    isStoreWatched: () => feed.isWatching,
+    isReady: () => isReady,
+    isEnding: () => isEnding,
+  });
   const inFlight = makeInFlight(options.load);
   const { virtualResources, measuredResources } = machinery;
   const served = [...kinds.map(({ type }) => type), ...virtualResources, ...measuredResources];
@@ -134,9 +143,11 @@ export async function openApiServer(options: ApiServerOptions): Promise<ApiServe
     others: new Map([
       ...(parts.paths ?? []),
       ['/metrics', () => bytesResponse(200, Buffer.from(metricsText(families)), METRICS_TYPE)],
+      ['/metrics/slis', () => bytesResponse(200, Buffer.from(health.metrics()), METRICS_TYPE)],
     ]),
     version: versionInfo(options.build ?? UNKNOWN_BUILD),
-    ready: [{ name: 'informer-sync', failure: () => (isReady ? undefined : 'not synced') }],
+    health,
+    serverAddress: () => hostAndPort(options.externalHost ?? listen.host, portOf(server)),
   });
   const supervision = makeSupervision({ inFlight, metrics, audit: options.audit });
   handler = makeHandler({ machinery, gate: parts, paths, supervision, pacing: makePacing() });
@@ -149,6 +160,7 @@ export async function openApiServer(options: ApiServerOptions): Promise<ApiServe
   const plain =
     insecure === undefined ? undefined : createInsecureServer({ handler, log, user: UNSECURED_USER });
   const close = async () => {
+    isEnding = true;
     for (const hooks of machinery.hooks.values()) hooks.stop();
     parts.close?.();
     feed.close();
@@ -189,6 +201,9 @@ async function closeServer(server: http.Server): Promise<void> {
   server.closeAllConnections();
   await closed;
 }
+
+const hostAndPort = (host: string, port: number): string =>
+  host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 
 const LOOPBACK = new BlockList();
 LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');

@@ -62,6 +62,7 @@ export async function runServer(options: ServerOptions): Promise<void> {
       store,
       kinds: KINDS,
       listen: { host: '::', port: settings.securePort },
+      ...(options.nodeIps[0] === undefined ? {} : { externalHost: options.nodeIps[0] }),
       tls: { cert: pki.apiserver.cert, key: pki.apiserver.key, clientCa: pki.ca.cert },
       parts: standardParts({
         serviceAccountKeyPem: pki.serviceAccountKey,

@@ -1,13 +1,14 @@
 // The discovery documents: groups, resource lists, and both in one (aggregated discovery). Pure.
+import { createHash } from 'node:crypto';
+import type { ResourceType } from '../../api/resources.js';
 import { groupsOf, type ServedResource } from './resources.js';
-
-const CIDRS = [{ clientCIDR: '0.0.0.0/0', serverAddress: '' }];
 
 const groupVersion = (group: string, version: string) => (group === '' ? version : `${group}/${version}`);
 
 /** /api */
-export function apiVersions(): object {
-  return { kind: 'APIVersions', versions: ['v1'], serverAddressByClientCIDRs: CIDRS };
+export function apiVersions(serverAddress: string): object {
+  const serverAddressByClientCIDRs = [{ clientCIDR: '0.0.0.0/0', serverAddress }];
+  return { kind: 'APIVersions', versions: ['v1'], serverAddressByClientCIDRs };
 }
 
 /** /apis */
@@ -44,11 +45,12 @@ export function resourceList(
     kind: 'APIResourceList',
     apiVersion: 'v1',
     groupVersion: groupVersion(group, version),
-    resources: served.flatMap(resourceEntries),
+    resources: served.flatMap(resourceEntries).sort((a, b) => (a.name < b.name ? -1 : 1)),
   };
 }
 
-function resourceEntries({ type, singular, shortNames, categories, verbs, subresources }: ServedResource) {
+function resourceEntries(resource: ServedResource) {
+  const { type, singular, shortNames, categories, verbs, subresources, stored } = resource;
   const { namespaced } = type;
   const main = {
     name: type.resource,
@@ -58,6 +60,7 @@ function resourceEntries({ type, singular, shortNames, categories, verbs, subres
     verbs,
     ...(shortNames.length === 0 ? {} : { shortNames }),
     ...(categories.length === 0 ? {} : { categories }),
+    ...(stored === undefined ? {} : { storageVersionHash: storageVersionHash(stored) }),
   };
   const parts = subresources.map(({ subresource, kind, verbs: partVerbs }) => ({
     name: `${type.resource}/${subresource}`,
@@ -70,6 +73,11 @@ function resourceEntries({ type, singular, shortNames, categories, verbs, subres
     verbs: partVerbs,
   }));
   return [main, ...parts];
+}
+
+/** Changes when objects are kept in another version: clients that migrate them look at it. */
+function storageVersionHash({ group, version, kind }: ResourceType): string {
+  return createHash('sha256').update(`${group}/${version}/${kind}`).digest().toString('base64', 0, 8);
 }
 
 /** /api and /apis for clients that ask for everything at once. */

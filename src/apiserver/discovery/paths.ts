@@ -1,9 +1,11 @@
 // Answers the paths that name no resource: discovery, OpenAPI, version, health.
 // Guarantees: health paths answer from memory; they never wait for the store.
 import { statusError } from '../../api/status.js';
-import { type ApiResponse, bytesResponse, jsonResponse, textResponse } from '../exchange.js';
+import { type ApiResponse, bytesResponse, jsonResponse } from '../exchange.js';
+import { indented } from '../output/indent.js';
 import { type Negotiated, negotiate } from '../output/negotiate.js';
 import { aggregated, apiGroup, apiGroupList, apiVersions, resourceList } from './documents.js';
+import { HEALTH_ROOTS, type Health } from './health.js';
 import { makeOpenApi } from './openapiDocuments.js';
 import { OPENAPI_V2_TYPE, wantsV2Protobuf } from './openapiV2.js';
 import type { Served, ServedResource } from './resources.js';
@@ -21,15 +23,11 @@ export interface VersionInfo {
   readonly platform: string;
 }
 
-export interface HealthCheck {
-  readonly name: string;
-  /** The reason why not, or undefined when all is well. */
-  failure(): string | undefined;
-}
-
 export interface PathsOptions extends Served {
   readonly version: VersionInfo;
-  readonly ready: readonly HealthCheck[];
+  readonly health: Health;
+  /** Where clients reach the server: host and port. */
+  serverAddress(): string;
   /** Paths that other parts answer, such as /metrics. */
   readonly others?: ReadonlyMap<string, () => ApiResponse>;
 }
@@ -39,8 +37,6 @@ export type PathHandler = (
   query: URLSearchParams,
   accept: string | undefined,
 ) => Promise<ApiResponse>;
-
-const HEALTH = new Set(['healthz', 'livez', 'readyz']);
 
 export function makePathHandler(options: PathsOptions): PathHandler {
   const resources = servedResources(options);
@@ -53,10 +49,11 @@ export function makePathHandler(options: PathsOptions): PathHandler {
     const negotiated = negotiate(accept);
     const parts = path.split('/').filter((part) => part !== '');
     const [root = '', first = '', second = ''] = parts;
-    if (HEALTH.has(root)) return health(root, first, query, root === 'readyz' ? options.ready : []);
+    const checked = HEALTH_ROOTS.find((known) => known === root);
+    if (checked !== undefined) return options.health.answer(checked, parts.slice(1).join('/'), query);
     const other = options.others?.get(path);
     if (other !== undefined) return other();
-    if (path === '/version' || path === '/version/') return jsonResponse(200, options.version);
+    if (path === '/version' || path === '/version/') return indented(jsonResponse(200, options.version));
     const document =
       root === 'openapi'
         ? await openApi.answer(parts)
@@ -67,14 +64,14 @@ export function makePathHandler(options: PathsOptions): PathHandler {
 }
 
 function discovery(
-  { others }: PathsOptions,
+  options: PathsOptions,
   resources: readonly ServedResource[],
   { form, version }: Negotiated,
   { root, first, second, length }: { root: string; first: string; second: string; length: number },
 ): ApiResponse | undefined {
   const found = (value: object | undefined) => (value === undefined ? undefined : jsonResponse(200, value));
   if (root === '' && length === 0)
-    return jsonResponse(200, { paths: rootPaths(resources, [...(others?.keys() ?? [])]) });
+    return indented(jsonResponse(200, { paths: rootPaths(resources, options) }));
   if (root !== 'api' && root !== 'apis') return undefined;
   if (length === 1 && form === 'aggregatedDiscovery') {
     const type = `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`;
@@ -82,7 +79,7 @@ function discovery(
     return { ...answer, headers: { 'content-type': type, vary: 'Accept' } };
   }
   if (root === 'api') {
-    if (length === 1) return jsonResponse(200, apiVersions());
+    if (length === 1) return jsonResponse(200, apiVersions(options.serverAddress()));
     return length === 2 ? found(resourceList(resources, '', first)) : undefined;
   }
   if (length === 1) return jsonResponse(200, apiGroupList(resources));
@@ -90,40 +87,23 @@ function discovery(
   return length === 3 ? found(resourceList(resources, first, second)) : undefined;
 }
 
-function rootPaths(resources: readonly ServedResource[], more: readonly string[]): readonly string[] {
+function rootPaths(
+  resources: readonly ServedResource[],
+  { others, health }: PathsOptions,
+): readonly string[] {
   const groups = resources
     .filter(({ type }) => type.group !== '')
     .flatMap(({ type }) => [`/apis/${type.group}`, `/apis/${type.group}/${type.version}`]);
-  const others = [
+  const more = [...(others?.keys() ?? []), ...health.paths];
+  const own = [
     '/api',
     '/api/v1',
     '/apis',
-    '/healthz',
-    '/livez',
+    '/apis/',
     '/openapi/v2',
     '/openapi/v3',
-    '/readyz',
+    '/openapi/v3/',
     '/version',
   ];
-  return [...new Set([...others, ...more, ...groups])].sort();
-}
-
-function health(
-  root: string,
-  one: string,
-  query: URLSearchParams,
-  checks: readonly HealthCheck[],
-): ApiResponse {
-  const all: readonly HealthCheck[] = [{ name: 'ping', failure: () => undefined }, ...checks];
-  const asked = one === '' ? all : all.filter(({ name }) => name === one);
-  if (asked.length === 0) throw statusError('NotFound', `no health check is called ${JSON.stringify(one)}`);
-  const excluded = new Set(query.getAll('exclude'));
-  const lines = asked.map(({ name, failure }) => {
-    if (excluded.has(name)) return `[+]${name} excluded: ok`;
-    return failure() === undefined ? `[+]${name} ok` : `[-]${name} failed: reason withheld`;
-  });
-  if (lines.some((line) => line.startsWith('[-]'))) {
-    return textResponse(500, `${lines.join('\n')}\n${root} check failed\n`);
-  }
-  return textResponse(200, query.has('verbose') ? `${lines.join('\n')}\n${root} check passed\n` : 'ok');
+  return [...new Set([...own, ...more, ...groups])].sort();
 }

@@ -24,6 +24,8 @@ export interface ServedResource {
   readonly categories: readonly string[];
   readonly verbs: readonly string[];
   readonly subresources: readonly ServedSubresource[];
+  /** As what its objects are kept; undefined where none are. */
+  readonly stored?: ResourceType;
 }
 
 const VERBS = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
@@ -93,6 +95,7 @@ export function servedResources({
       categories: kind.categories,
       verbs: VERBS,
       subresources: subresourcesOf(kind, type, subresourceHooks),
+      stored: kind.type,
     })),
   );
   const computed = (verbs: readonly string[]) => (type: VirtualResource | MeasuredResource) => ({

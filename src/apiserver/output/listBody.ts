@@ -82,7 +82,7 @@ export class ListBody implements AsyncIterable<Uint8Array>, FrameSource {
     const object = this.reader.current;
     if (object === undefined) return undefined;
     const { form } = this;
-    if (form.isPlain === true) return object.bytes;
+    if (form.plainFrom !== undefined) return object.bytes.subarray(form.plainFrom);
     if (object.bytes.length < PIECE / 4) return form.item(object);
     return frames.of(object.bytes, `list ${form.name}`, () => form.item(object));
   }

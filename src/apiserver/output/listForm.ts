@@ -6,9 +6,10 @@ import { apiVersionOf } from '../../api/resources.js';
 import type { Call } from '../machinery.js';
 import { encodeProtobufItem, protobufListEnds } from '../protobuf/encode.js';
 import type { CachedObject } from '../registry/cached.js';
+import { parseObject } from '../registry/encode.js';
 import type { ObjectPage } from '../registry/list.js';
 import { PageReader } from '../registry/pageReader.js';
-import { formOf, fromStored, shownBytes } from '../verbs/served.js';
+import { formOf, fromStored } from '../verbs/served.js';
 import { PROTOBUF_TYPE } from './negotiate.js';
 import { columnDefinitions, partialMetadata, tableOptions, tableRow } from './table.js';
 import { toYaml } from './yaml.js';
@@ -23,12 +24,13 @@ export interface ListForm {
   item(object: CachedObject): Buffer;
   /** Of the whole list, when it is known before the items are made. */
   readonly length?: number;
-  /** Set when items are the cached bytes as they are. */
-  readonly isPlain?: boolean;
+  /** Set when items are the cached bytes, from there on. */
+  readonly plainFrom?: number;
 }
 
 const JSON_TYPE = 'application/json';
 const COMMA = Buffer.from(',');
+const BRACE = Buffer.from('{');
 const NOTHING = Buffer.alloc(0);
 /** A slice of the event loop: measuring a list of many megabytes must not hold others up. */
 const SLICE_MS = 5;
@@ -51,11 +53,29 @@ export async function listForm(request: ListRequest): Promise<ListForm> {
   if (form === 'partial') return partialForm(call, page);
   const { type } = formOf(kind, call);
   const head = { kind: `${type.kind}List`, apiVersion: apiVersionOf(type), metadata: listMetadata(page) };
-  const item = ({ bytes }: CachedObject) => shownBytes(call, bytes);
-  const plain = jsonForm('items', head, item);
-  if (call.served !== undefined) return { ...plain, name: `items ${apiVersionOf(type)}` };
-  const commas = COMMA.length * Math.max(0, page.count - 1);
-  return { ...plain, isPlain: true, length: plain.head.length + page.bytes + commas + plain.tail.length };
+  if (call.served !== undefined) {
+    const item = ({ bytes }: CachedObject) =>
+      Buffer.from(JSON.stringify(itemOf(fromStored(call, parseObject(bytes)))));
+    return jsonForm('items', head, item, `items ${apiVersionOf(type)}`);
+  }
+  return plainForm(kind, page, head);
+}
+
+/** The cached bytes without their kind and apiVersion, which come first and are the same in all: see registry/encode. */
+function plainForm({ type }: KindDefinition, page: ObjectPage, list: object): ListForm {
+  const typed = `${JSON.stringify({ kind: type.kind, apiVersion: apiVersionOf(type) }).slice(0, -1)},`;
+  const from = Buffer.byteLength(typed);
+  const plain = jsonForm('items', list, ({ bytes }) => bytes.subarray(from));
+  if (page.count === 0) return plain;
+  const head = Buffer.concat([plain.head, BRACE]);
+  const between = Buffer.concat([COMMA, BRACE]);
+  const itemBytes = page.bytes - page.count * from + (page.count - 1) * between.length;
+  return { ...plain, head, between, plainFrom: from, length: head.length + itemBytes + plain.tail.length };
+}
+
+/** Of a list, which says what its items are. */
+function itemOf({ kind: _k, apiVersion: _a, ...item }: KubeObject): object {
+  return item;
 }
 
 /** `list` with one more member, an array. */
@@ -98,7 +118,7 @@ function yamlForm(kind: KindDefinition, call: Call, page: ObjectPage): ListForm 
     tail: NOTHING,
     // As the one item of a list, so that it has its indentation; the line that names the list goes.
     item: (object) =>
-      toYaml({ items: [fromStored(call, object.parse<KubeObject>())] }).subarray(items.length),
+      toYaml({ items: [itemOf(fromStored(call, object.parse<KubeObject>()))] }).subarray(items.length),
   };
 }
 

@@ -34,6 +34,9 @@ const SHARED: Readonly<Record<string, string>> = {
   'resource.k8s.io/v1/ResourceClaim': 'ResourceV1ResourceClaim',
 };
 
+/** These are the same message in every group and version. */
+const OPTIONS = new Set(['DeleteOptions', 'Status']);
+
 /** The name in the schemas of what a message is. */
 export function modelOf({
   apiVersion,
@@ -42,6 +45,7 @@ export function modelOf({
   readonly apiVersion: string;
   readonly kind: string;
 }): string {
+  if (OPTIONS.has(kind)) return `V1${kind}`;
   const version = apiVersion.split('/').at(-1) ?? '';
   return SHARED[`${apiVersion}/${kind}`] ?? `${version.replace(/^v/, 'V')}${kind}`;
 }

@@ -45,6 +45,11 @@ export class Feed {
     return this.#revision;
   }
 
+  /** Whether the store tells of its changes. */
+  get isWatching(): boolean {
+    return this.#watch !== undefined && !this.#closed;
+  }
+
   /** The claims of node ports, by key. */
   get nodePortClaims(): ReadonlyMap<string, Entry> {
     return this.#nodePorts;

@@ -46,7 +46,12 @@ export async function runApiServer({ flags, signal, log, told }: RunOptions): Pr
   const stopReleasing = keepIdleMemorySmall();
   const store = await openStoreAt(flags, layout.storeDir);
   try {
-    const apiserver = await openApiServer({ ...(await serverOptions(flags, pki, log)), store, ...audit });
+    const apiserver = await openApiServer({
+      ...(await serverOptions(flags, pki, log)),
+      externalHost: address,
+      store,
+      ...audit,
+    });
     try {
       await prepare(apiserver, flags, address);
       told(await announce(apiserver, flags, layout, pki));
