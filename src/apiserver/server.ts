@@ -5,12 +5,15 @@ import type http from 'node:http';
 import { type AddressInfo, BlockList, isIP } from 'node:net';
 import { type Build, gitVersion, UNKNOWN_BUILD } from '../api/build.js';
 import type { KindDefinition } from '../api/kind.js';
+import { customResourceDefinitionKind } from '../api/kinds/customResource/definition.js';
 import type { Log } from '../api/log.js';
 import { METRICS_TYPE, metricsText } from '../api/metrics.js';
 import { processMetrics } from '../client/processMetrics.js';
 import type { Transport } from '../client/transport.js';
 import type { Check, Store } from '../store/store.js';
 import type { AdmissionPlugin } from './admission.js';
+import { DefinitionLoop } from './customResources/definitionLoop.js';
+import { Definitions } from './customResources/definitions.js';
 import { makePathHandler, type VersionInfo } from './discovery/paths.js';
 import { ApiServerError, listenError } from './error.js';
 import { type ApiResponse, bytesResponse } from './exchange.js';
@@ -103,6 +106,7 @@ export async function openApiServer(options: ApiServerOptions): Promise<ApiServe
   if (insecure !== undefined) requireLoopback(insecure);
   const feed = new Feed(store, kinds, log);
   await feed.open();
+  const definitions = await openDefinitions(feed, kinds, log);
 
   let handler: Handler | undefined;
   const inProcess: InProcess = (user, term) =>
@@ -118,8 +122,10 @@ export async function openApiServer(options: ApiServerOptions): Promise<ApiServe
     );
   const parts = partsOf(options, inProcess, feed);
   const ownPorts = () => [server, ...(plain === undefined ? [] : [plain])].flatMap(portsOf);
-  const machinery = withUsage({ ...machineryOf(options, feed, parts), ownPorts });
+  const machinery = withUsage({ ...machineryOf(options, { feed, parts, definitions }), ownPorts });
+  const definitionLoop = definitions === undefined ? undefined : new DefinitionLoop(machinery, definitions);
   for (const hooks of machinery.hooks.values()) hooks.start(machinery);
+  definitionLoop?.start();
   let isReady = false;
   const inFlight = makeInFlight(options.load);
   const { virtualResources, measuredResources } = machinery;
@@ -147,6 +153,8 @@ export async function openApiServer(options: ApiServerOptions): Promise<ApiServe
     insecure === undefined ? undefined : createInsecureServer({ handler, log, user: UNSECURED_USER });
   const close = async () => {
     for (const hooks of machinery.hooks.values()) hooks.stop();
+    definitionLoop?.stop();
+    definitions?.close();
     parts.close?.();
     feed.close();
     await Promise.all([closeServer(server), plain === undefined ? undefined : closeServer(plain)]);
@@ -201,17 +209,36 @@ function requireLoopback({ host }: Address): void {
   );
 }
 
+/** A server that does not serve definitions has no kinds but its own. */
+async function openDefinitions(
+  feed: Feed,
+  kinds: readonly KindDefinition[],
+  log: Log,
+): Promise<Definitions | undefined> {
+  if (!kinds.includes(customResourceDefinitionKind)) return undefined;
+  const definitions = new Definitions(feed, kinds, log);
+  await definitions.open();
+  return definitions;
+}
+
+interface Foundations {
+  readonly feed: Feed;
+  readonly parts: ServerParts;
+  readonly definitions: Definitions | undefined;
+}
+
 function machineryOf(
   { store, kinds, kubelet, log }: ApiServerOptions,
-  feed: Feed,
-  parts: ServerParts,
+  { feed, parts, definitions }: Foundations,
 ): Omit<Machinery, 'ownPorts'> {
+  const builtIn = makeServed(kinds);
   return {
     store,
     feed,
     turns: new KeyTurns(),
     kinds,
-    served: makeServed(kinds),
+    definitions,
+    served: (place) => builtIn(place) ?? definitions?.served(place),
     admission: parts.admission ?? [],
     hooks: parts.hooks ?? new Map(),
     virtualResources: parts.virtualResources ?? [],

@@ -50,7 +50,8 @@ export async function listForm(request: ListRequest): Promise<ListForm> {
   if (form === 'table') return tableForm(kind, call, page, now);
   if (form === 'partial') return partialForm(call, page);
   const { type } = formOf(kind, call);
-  const head = { kind: `${type.kind}List`, apiVersion: apiVersionOf(type), metadata: listMetadata(page) };
+  const listKind = kind.listKind ?? `${type.kind}List`;
+  const head = { kind: listKind, apiVersion: apiVersionOf(type), metadata: listMetadata(page) };
   const item = ({ bytes }: CachedObject) => shownBytes(call, bytes);
   const plain = jsonForm('items', head, item);
   if (call.served !== undefined) return { ...plain, name: `items ${apiVersionOf(type)}` };
@@ -87,7 +88,8 @@ function tableForm(kind: KindDefinition, call: Call, page: ObjectPage, now: numb
 
 function yamlForm(kind: KindDefinition, call: Call, page: ObjectPage): ListForm {
   const { type } = formOf(kind, call);
-  const list = { apiVersion: apiVersionOf(type), kind: `${type.kind}List`, metadata: listMetadata(page) };
+  const listKind = kind.listKind ?? `${type.kind}List`;
+  const list = { apiVersion: apiVersionOf(type), kind: listKind, metadata: listMetadata(page) };
   const items = Buffer.from('items:\n');
   const isEmpty = page.count === 0;
   return {
@@ -106,7 +108,8 @@ async function protobufForm({ kind, call, page, reader }: ListRequest): Promise<
   const { type, model } = formOf(kind, call);
   const item = (object: CachedObject) =>
     encodeProtobufItem(model, fromStored(call, object.parse<KubeObject>()));
-  const head = { kind: `${type.kind}List`, apiVersion: apiVersionOf(type), metadata: listMetadata(page) };
+  const listKind = kind.listKind ?? `${type.kind}List`;
+  const head = { kind: listKind, apiVersion: apiVersionOf(type), metadata: listMetadata(page) };
   // The length is known for what was listed before and has not changed since; it is that of the stored form.
   const size = (object: CachedObject) => {
     if (call.served !== undefined) return item(object).length;
