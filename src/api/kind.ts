@@ -1,8 +1,10 @@
 // What the apiserver must know of a kind, in one declaration: names, defaults, checks, columns. Pure.
 // Guarantees: the machinery above knows no kind by name; a kind is served because its definition is listed.
+import type { Decoded, DecodeOptions } from './decode.js';
 import type { V1StatusCause } from './gen/types.js';
 import type { KubeObject } from './object.js';
 import type { ResourceType } from './resources.js';
+import type { Structural } from './structural/schema.js';
 
 /** An object that may still be changed: what defaults and admission work on. */
 export type Draft<T> = T extends readonly (infer Item)[]
@@ -14,11 +16,13 @@ export type Draft<T> = T extends readonly (infer Item)[]
 export interface Column<T> {
   readonly name: string;
   readonly type: 'string' | 'integer' | 'date';
+  /** The type that clients are told, where it is another: a definition's column may be a number or a boolean. */
+  readonly shownType?: string;
   readonly format?: string;
   readonly description: string;
   /** 0 is always shown, 1 with `-o wide`. */
   readonly priority: 0 | 1;
-  cell(object: T, now: number): string | number;
+  cell(object: T, now: number): string | number | boolean | null;
 }
 
 /** Where a kind keeps what autoscaling/v1 Scale shows. */
@@ -43,6 +47,19 @@ export interface Write {
   readonly time: string;
 }
 
+/** Of a kind that a CustomResourceDefinition made: its schema is its own, not one of the generated ones. */
+export interface CustomForm {
+  /** Made when it is first asked for. */
+  readonly schema: Structural;
+  /** True for what was stored since the definition was as it is now: it has the schema's form already. */
+  isCurrent(revision: number): boolean;
+  /** An object as this form has it, whatever the definition was when it was stored. Undefined when it is so already. */
+  current(object: KubeObject): KubeObject | undefined;
+}
+
+/** Reads a body where the generated schemas do not say all that there is to check. Throws BadRequest. */
+export type BodyReader<T> = (value: unknown, options?: DecodeOptions) => Decoded<T>;
+
 /** Another form in which the same stored objects are served: an older version, or another group's name for them. */
 export interface KindVersion<T extends KubeObject = KubeObject> {
   readonly type: ResourceType;
@@ -52,6 +69,8 @@ export interface KindVersion<T extends KubeObject = KubeObject> {
   toStored(draft: Draft<KubeObject>): Draft<T>;
   /** From the stored form to this one. */
   fromStored(object: T): KubeObject;
+  readonly custom?: CustomForm;
+  readonly decode?: BodyReader<KubeObject>;
   /** Field selectors of this form, by the stored form's name for them: `regarding.name` is `involvedObject.name`. */
   readonly fieldNames?: Readonly<Record<string, string>>;
 }
@@ -67,6 +86,12 @@ export interface KindDefinition<T extends KubeObject = KubeObject> {
   readonly categories: readonly string[];
   /** Its name in src/api/gen/schemas.ts, such as V1Pod. */
   readonly model: string;
+  readonly custom?: CustomForm;
+  readonly decode?: BodyReader<T>;
+  /** The kind's name with List behind it, unless given. */
+  readonly listKind?: string;
+  /** Set while objects go and none may come: why. */
+  readonly closedBecause?: string;
   readonly hasStatus: boolean;
   /** Subresources that change the status as /status does, each for its own part: `approval`. See prepareForUpdate. */
   readonly statusParts?: readonly string[];
@@ -92,6 +117,8 @@ export interface KindDefinition<T extends KubeObject = KubeObject> {
   prepareForCreate?(draft: Draft<T>, write: Write): void;
   /** Keeps what an update may not touch. The machinery has already kept or replaced status as the subresource asks. */
   prepareForUpdate?(draft: Draft<T>, old: T, write: Write): void;
+  /** Changes an object that is to be deleted, before it is decided whether something holds it. */
+  prepareForDelete?(draft: Draft<T>, time: string): void;
   /** Every fault as a cause: field path, reason (FieldValueInvalid...), Kubernetes' message. `old` on updates. */
   validate?(object: T, old?: T): readonly V1StatusCause[];
   readonly columns: readonly Column<T>[];

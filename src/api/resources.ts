@@ -210,3 +210,10 @@ export const CLUSTER_ROLE_BINDINGS = define<k.V1ClusterRoleBinding>(
   'clusterrolebindings',
   'cluster',
 );
+
+export const CUSTOM_RESOURCE_DEFINITIONS = define<k.V1CustomResourceDefinition>(
+  'apiextensions.k8s.io/v1',
+  'CustomResourceDefinition',
+  'customresourcedefinitions',
+  'cluster',
+);

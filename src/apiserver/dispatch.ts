@@ -9,7 +9,7 @@ import { componentStatusHandler } from './componentStatuses.js';
 import { isType } from './discovery/resources.js';
 import { type ApiResponse, jsonResponse } from './exchange.js';
 import type { Call, Machinery, MeasuredResource, VirtualResource } from './machinery.js';
-import { requireObject } from './output/negotiate.js';
+import { negotiateText, PROTOBUF_TYPE, requireObject } from './output/negotiate.js';
 import { readCurrent } from './registry/readAndWrite.js';
 import { bind, bindByBody } from './subresources/binding.js';
 import { connectPod } from './subresources/connect.js';
@@ -84,7 +84,13 @@ function dispatchKind(machinery: Machinery, kind: KindDefinition, call: Call): A
   // All of a kind in all namespaces can be listed and watched, and no more than that.
   if (kind.type.namespaced && namespace === '' && verb === 'deletecollection') throw notAllowed();
   if (kind.deprecation !== undefined) call.warnings.push(kind.deprecation);
-  return handler(machinery, kind, call);
+  return handler(machinery, kind, kind.custom === undefined ? call : withoutProtobuf(call));
+}
+
+/** Only Kubernetes' own types have messages. */
+function withoutProtobuf(call: Call): Call {
+  if (call.negotiated.media !== PROTOBUF_TYPE) return call;
+  return { ...call, negotiated: negotiateText(call.request.headers['accept']) };
 }
 
 function checkScope(kind: KindDefinition, { info }: Call): void {

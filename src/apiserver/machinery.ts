@@ -6,6 +6,7 @@ import type { KubeObject } from '../api/object.js';
 import type { ResourceType } from '../api/resources.js';
 import type { Store, Write } from '../store/store.js';
 import type { AdmissionPlugin } from './admission.js';
+import type { Definitions } from './customResources/definitions.js';
 import type { ApiRequest } from './exchange.js';
 import type { UserInfo } from './identity.js';
 import type { Negotiated } from './output/negotiate.js';
@@ -78,6 +79,8 @@ export interface Machinery {
   /** Of those who read an object and write it again, by its key in the store. */
   readonly turns: KeyTurns;
   readonly kinds: readonly KindDefinition[];
+  /** Kinds that came with definitions; undefined for a server that takes none. */
+  readonly definitions?: Definitions | undefined;
   /** The kind behind a group, version and resource. */
   readonly served: ReturnType<typeof makeServed>;
   /** What was switched off is found by the server's own parts alone. */

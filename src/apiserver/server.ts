@@ -5,13 +5,19 @@ import type http from 'node:http';
 import { type AddressInfo, BlockList, isIP } from 'node:net';
 import { type Build, gitVersion, UNKNOWN_BUILD } from '../api/build.js';
 import type { KindDefinition } from '../api/kind.js';
+import { customResourceDefinitionKind } from '../api/kinds/customResource/definition.js';
 import type { Log } from '../api/log.js';
 import { METRICS_TYPE, metricsText } from '../api/metrics.js';
 import type { ResourceType } from '../api/resources.js';
+import { provideSchemaRules } from '../api/structural/schemaRules.js';
+import { checkRules } from '../cel/rules/checkRules.js';
+import { makeValidator } from '../cel/rules/validator.js';
 import { processMetrics } from '../client/processMetrics.js';
 import type { Transport } from '../client/transport.js';
 import type { Check, Store } from '../store/store.js';
 import type { AdmissionPlugin } from './admission.js';
+import { DefinitionLoop } from './customResources/definitionLoop.js';
+import { Definitions } from './customResources/definitions.js';
 import { Health } from './discovery/health.js';
 import { makePathHandler, type VersionInfo } from './discovery/paths.js';
 import { ApiServerError, listenError } from './error.js';
@@ -109,6 +115,7 @@ export async function openApiServer(options: ApiServerOptions): Promise<ApiServe
   if (insecure !== undefined) requireLoopback(insecure);
   const feed = new Feed(store, kinds, log);
   await feed.open();
+  const definitions = await openDefinitions(feed, kinds, log);
 
   let handler: Handler | undefined;
   const inProcess: InProcess = (user, term) =>
@@ -124,8 +131,10 @@ export async function openApiServer(options: ApiServerOptions): Promise<ApiServe
     );
   const parts = partsOf(options, inProcess, feed);
   const ownPorts = () => [server, ...(plain === undefined ? [] : [plain])].flatMap(portsOf);
-  const machinery = withUsage({ ...machineryOf(options, feed, parts), ownPorts });
+  const machinery = withUsage({ ...machineryOf(options, { feed, parts, definitions }), ownPorts });
+  const definitionLoop = definitions === undefined ? undefined : new DefinitionLoop(machinery, definitions);
   for (const hooks of machinery.hooks.values()) hooks.start(machinery);
+  definitionLoop?.start();
   let isReady = false;
   let isEnding = false;
   const health = new Health({
@@ -162,6 +171,8 @@ export async function openApiServer(options: ApiServerOptions): Promise<ApiServe
   const close = async () => {
     isEnding = true;
     for (const hooks of machinery.hooks.values()) hooks.stop();
+    definitionLoop?.stop();
+    definitions?.close();
     parts.close?.();
     feed.close();
     await Promise.all([closeServer(server), plain === undefined ? undefined : closeServer(plain)]);
@@ -219,17 +230,37 @@ function requireLoopback({ host }: Address): void {
   );
 }
 
+/** A server that does not serve definitions has no kinds but its own. */
+async function openDefinitions(
+  feed: Feed,
+  kinds: readonly KindDefinition[],
+  log: Log,
+): Promise<Definitions | undefined> {
+  if (!kinds.includes(customResourceDefinitionKind)) return undefined;
+  provideSchemaRules({ check: checkRules, compile: makeValidator });
+  const definitions = new Definitions(feed, kinds, log);
+  await definitions.open();
+  return definitions;
+}
+
+interface Foundations {
+  readonly feed: Feed;
+  readonly parts: ServerParts;
+  readonly definitions: Definitions | undefined;
+}
+
 function machineryOf(
   { store, kinds, kubelet, log, isServed = () => true }: ApiServerOptions,
-  feed: Feed,
-  parts: ServerParts,
+  { feed, parts, definitions }: Foundations,
 ): Omit<Machinery, 'ownPorts'> {
+  const builtIn = makeServed(kinds);
   return {
     store,
     feed,
     turns: new KeyTurns(),
     kinds,
-    served: makeServed(kinds),
+    definitions,
+    served: (place) => builtIn(place) ?? definitions?.served(place),
     isServed,
     admission: parts.admission ?? [],
     hooks: parts.hooks ?? new Map(),

@@ -7,6 +7,7 @@ import { jobKind } from './batch/job.js';
 import { certificateSigningRequestKind } from './certificateSigningRequest.js';
 import { configMapKind } from './configMap.js';
 import { controllerRevisionKind } from './controllerRevision.js';
+import { customResourceDefinitionKind } from './customResource/definition.js';
 import { daemonSetKind } from './daemonSet.js';
 import { deploymentKind } from './deployment.js';
 import {
@@ -68,6 +69,7 @@ export const KINDS: readonly KindDefinition[] = [
   secretKind,
   serviceAccountKind,
   serviceKind,
+  customResourceDefinitionKind,
   controllerRevisionKind,
   daemonSetKind,
   deploymentKind,

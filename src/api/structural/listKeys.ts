@@ -23,8 +23,7 @@ export function checkListKeys(value: unknown, schema: Structural | undefined | n
 const join = (path: string, name: string) => (path === '' ? name : `${path}.${name}`);
 
 function listFaults(items: readonly unknown[], { listType, listKeys }: Structural, path: string): Cause[] {
-  if (listType === 'set')
-    return repeated(items).map((index) => duplicate(`${path}[${index}]`, items[index]));
+  if (listType === 'set') return repeated(items).map((index) => duplicate(`${path}[${index}]`, items[index]));
   if (listType !== 'map') return [];
   const wrong = items.findIndex((item) => item !== null && !isMembers(item));
   if (wrong !== -1)

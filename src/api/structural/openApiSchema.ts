@@ -57,9 +57,7 @@ function ownFaults(schema: JsonSchema, path: string, { isInMeta, noDefault }: Pl
     if (schema[name] !== undefined && schema[name] !== '')
       causes.push(forbiddenField(`${path}.${name}`, `${name} is not supported`));
   if (type === 'null')
-    causes.push(
-      forbiddenField(`${path}.type`, 'type cannot be set to null, use nullable as an alternative'),
-    );
+    causes.push(forbiddenField(`${path}.type`, 'type cannot be set to null, use nullable as an alternative'));
   if (Array.isArray(schema.items))
     causes.push(forbiddenField(`${path}.items`, 'items must be a schema object and not an array'));
   if (isInMeta && schema['x-kubernetes-embedded-resource'] === true)
@@ -117,9 +115,7 @@ function junctorFaults(schema: JsonSchema, path: string, place: Place): Cause[] 
       schemaFaults(part, `${path}.${junctor}[${index}]`, place),
     ),
   );
-  return schema.not === undefined
-    ? causes
-    : [...causes, ...schemaFaults(schema.not, `${path}.not`, place)];
+  return schema.not === undefined ? causes : [...causes, ...schemaFaults(schema.not, `${path}.not`, place)];
 }
 
 function itemsFaults(schema: JsonSchema, path: string, place: Place): Cause[] {
@@ -179,8 +175,7 @@ function mapListFaults(schema: JsonSchema, path: string): Cause[] {
   const items = itemSchema(schema);
   const field = `${path}.x-kubernetes-list-map-keys`;
   const causes: Cause[] = [];
-  if (keys.length === 0)
-    causes.push(required(field, 'must not be empty if x-kubernetes-list-type is map'));
+  if (keys.length === 0) causes.push(required(field, 'must not be empty if x-kubernetes-list-type is map'));
   if (schema.items === undefined)
     causes.push(required(`${path}.items`, 'must have a schema if x-kubernetes-list-type is map'));
   if (items === undefined) return causes;
@@ -228,8 +223,7 @@ function keyFaults(schema: JsonSchema, path: string): Cause[] {
     const why = 'this property is in x-kubernetes-list-map-keys, so it';
     if (items.required?.includes(key) !== true && part.default === undefined)
       causes.push(required(`${field}.default`, `${why} must have a default or be a required property`));
-    if (part.nullable === true)
-      causes.push(forbiddenField(`${field}.nullable`, `${why} cannot be nullable`));
+    if (part.nullable === true) causes.push(forbiddenField(`${field}.nullable`, `${why} cannot be nullable`));
   }
   return causes;
 }
@@ -252,13 +246,9 @@ function ruleFaults(schema: JsonSchema, path: string): Cause[] {
     else if (hasBreaks(message))
       causes.push(invalidValue(`${field}.message`, message, 'must not contain line breaks'));
     else if (hasBreaks(rule) && message.trim() === '')
-      causes.push(
-        required(`${field}.message`, 'message must be specified if rule contains line breaks'),
-      );
+      causes.push(required(`${field}.message`, 'message must be specified if rule contains line breaks'));
     if (messageExpression !== '' && messageExpression.trim() === '')
-      causes.push(
-        required(`${field}.messageExpression`, 'messageExpression must be non-empty if specified'),
-      );
+      causes.push(required(`${field}.messageExpression`, 'messageExpression must be non-empty if specified'));
     if (reason !== undefined && !REASONS.includes(reason))
       causes.push(notSupported(`${field}.reason`, reason, REASONS));
     return causes;
@@ -278,5 +268,7 @@ export function checkOpenMembers(schema: unknown, path: string): Cause[] {
   for (const junctor of ['allOf', 'anyOf', 'oneOf'])
     for (const [index, part] of ((schema[junctor] as unknown[] | undefined) ?? []).entries())
       causes.push(...checkOpenMembers(part, `${path}.${junctor}[${index}]`));
-  return schema['not'] === undefined ? causes : [...causes, ...checkOpenMembers(schema['not'], `${path}.not`)];
+  return schema['not'] === undefined
+    ? causes
+    : [...causes, ...checkOpenMembers(schema['not'], `${path}.not`)];
 }

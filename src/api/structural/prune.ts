@@ -40,7 +40,8 @@ function prunedValue(value: unknown, schema: Structural | undefined, pruning: Pr
 }
 
 /** Inside a list that keeps unknown fields, so do its items. */
-const kept = (items: Structural): Structural => (items.keepsUnknown ? items : { ...items, keepsUnknown: true });
+const kept = (items: Structural): Structural =>
+  items.keepsUnknown ? items : { ...items, keepsUnknown: true };
 
 function prunedMembers(members: Members, schema: Structural | undefined, pruning: Pruning): Members {
   const result: Members = {};

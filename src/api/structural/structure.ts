@@ -164,9 +164,7 @@ function nestedFaults(schema: JsonSchema, path: string, skipped: 'anyOf' | undef
   for (const [name, why] of FORBIDDEN)
     if (isSet(schema[name])) causes.push(forbiddenField(`${path}.${name}`, why));
   if (getOwn(schema.properties, 'metadata') !== undefined)
-    causes.push(
-      forbiddenField(`${path}.properties[metadata]`, 'must not be specified in a nested context'),
-    );
+    causes.push(forbiddenField(`${path}.properties[metadata]`, 'must not be specified in a nested context'));
   return causes;
 }
 

@@ -304,10 +304,7 @@ function checkJunctors(node: Node, value: unknown, old: unknown, run: Run): numb
     if (run.found.length > before) failed += 1;
   }
   if (failed > 0)
-    whole(
-      run,
-      `must validate all the schemas (allOf)${failed === allOf.length ? '. None validated' : ''}`,
-    );
+    whole(run, `must validate all the schemas (allOf)${failed === allOf.length ? '. None validated' : ''}`);
   if (not !== undefined && apart(not, value, old, run).found.length === 0)
     whole(run, 'must not validate the schema (not)');
   return fitting;
@@ -325,7 +322,13 @@ function apart(node: Node, value: unknown, old: unknown, run: Run) {
   return { found: other.found, fit };
 }
 
-function alternatives(nodes: readonly Node[], value: unknown, old: unknown, run: Run, isFirstEnough: boolean) {
+function alternatives(
+  nodes: readonly Node[],
+  value: unknown,
+  old: unknown,
+  run: Run,
+  isFirstEnough: boolean,
+) {
   let valid = 0;
   let best: readonly Fault[] = [];
   let most = -1;

@@ -24,6 +24,23 @@ const SCHEMA: Readonly<Record<string, (value: unknown) => Buffer>> = {
   $ref: (value) => text(1, String(value)),
   format: (value) => text(2, String(value)),
   description: (value) => text(4, String(value)),
+  title: (value) => text(3, String(value)),
+  default: (value) => bytes(5, anything(value)),
+  multipleOf: (value) => double(6, value),
+  maximum: (value) => double(7, value),
+  exclusiveMaximum: (value) => count(8, Number(value)),
+  minimum: (value) => double(9, value),
+  exclusiveMinimum: (value) => count(10, Number(value)),
+  maxLength: (value) => count(11, Number(value)),
+  minLength: (value) => count(12, Number(value)),
+  pattern: (value) => text(13, String(value)),
+  maxItems: (value) => count(14, Number(value)),
+  minItems: (value) => count(15, Number(value)),
+  maxProperties: (value) => count(17, Number(value)),
+  minProperties: (value) => count(18, Number(value)),
+  enum: (value) => join(...(value as readonly unknown[]).map((one) => bytes(20, anything(one)))),
+  externalDocs: (value) => bytes(29, externalDocs(value as Data)),
+  example: (value) => bytes(30, anything(value)),
   required: (value) => join(...(value as readonly string[]).map((name) => text(19, name))),
   additionalProperties: (value) => bytes(21, bytes(1, schema(value as Data))),
   type: (value) => bytes(22, text(1, String(value))),
@@ -86,6 +103,18 @@ function known<T>(table: Readonly<Record<string, T>>, name: string): T {
   const found = table[name];
   if (found === undefined) throw new Error(`OpenAPI v2 in protobuf: ${name} has no number here`);
   return found;
+}
+
+/** Any: a value as YAML. */
+const anything = (value: unknown) => text(2, `${JSON.stringify(value)}\n`);
+const externalDocs = ({ description = '', url = '' }: Data) =>
+  join(text(1, String(description)), text(2, String(url)));
+const count = (number: number, value: number) => join(varint(number * 8), varint(Math.max(0, value)));
+
+function double(number: number, value: unknown): Buffer {
+  const out = Buffer.alloc(8);
+  out.writeDoubleLE(Number(value));
+  return join(varint(number * 8 + 1), out);
 }
 
 const join = (...parts: readonly Buffer[]) => Buffer.concat(parts);

@@ -2,6 +2,7 @@
 // Guarantees: the types and texts of all fields, how lists merge, and the options that writes take.
 
 import { schemas } from '../../api/gen/schemas.js';
+import type { CustomModel } from './customOpenApi.js';
 import { modelIn, modelNames } from './modelNames.js';
 import { type Descriptions, type Form, modelSchema } from './openapiModels.js';
 import { operationsOf } from './openapiPaths.js';
@@ -10,7 +11,7 @@ const pathOf = (group: string, version: string) =>
   group === '' ? `api/${version}` : `apis/${group}/${version}`;
 
 /** /openapi/v3 */
-export function openApiIndex(kinds: readonly Form[]): object {
+export function openApiIndex(kinds: readonly Pick<Form, 'type'>[]): object {
   const paths = new Set(kinds.map(({ type }) => pathOf(type.group, type.version)));
   return {
     paths: Object.fromEntries(
@@ -21,20 +22,24 @@ export function openApiIndex(kinds: readonly Form[]): object {
 
 export interface DocumentOptions {
   readonly kinds: readonly Form[];
+  /** Custom kinds, in the form of the document that is made. */
+  readonly custom?: readonly CustomModel[];
   readonly version: string;
   readonly descriptions: Descriptions;
 }
 
 /** /openapi/v3/<path of a group version>; undefined when none of the kinds is in it. */
 export function openApiDocument(
-  { kinds, version, descriptions }: DocumentOptions,
+  { kinds, custom = [], version, descriptions }: DocumentOptions,
   path: string,
 ): object | undefined {
   const served = kinds.filter(({ type }) => pathOf(type.group, type.version) === path);
-  if (served.length === 0) return undefined;
+  const customized = custom.filter(({ type }) => pathOf(type.group, type.version) === path);
+  if (served.length + customized.length === 0) return undefined;
   const dialect = { names: modelNames(kinds), descriptions, v3: true };
   const models = new Set<string>();
   for (const { model } of served) collect(model, models);
+  if (customized.length > 0) for (const model of ['V1ObjectMeta', 'V1ListMeta']) collect(model, models);
   const named = [...models].map((model) => [
     dialect.names.get(model) ?? model,
     modelSchema(model, served, dialect),
@@ -42,10 +47,13 @@ export function openApiDocument(
   return {
     openapi: '3.0.0',
     info: { title: 'Kubernetes', version },
-    paths: Object.fromEntries(
-      served.map((kind) => operationsOf(kind, pathOf(kind.type.group, kind.type.version), dialect)),
-    ),
-    components: { schemas: Object.fromEntries(named) },
+    paths: Object.fromEntries([
+      ...served.map((kind) => operationsOf(kind, pathOf(kind.type.group, kind.type.version), dialect)),
+      ...customized.map((model) => model.path),
+    ]),
+    components: {
+      schemas: Object.fromEntries([...named, ...customized.flatMap((model) => model.schemas)]),
+    },
   };
 }
 

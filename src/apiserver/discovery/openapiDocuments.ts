@@ -3,8 +3,10 @@
 import type { KindDefinition } from '../../api/kind.js';
 import { componentStatusKind } from '../../api/kinds/componentStatus.js';
 import type { ResourceType } from '../../api/resources.js';
+import type { Definitions } from '../customResources/definitions.js';
 import { type ApiResponse, bytesResponse, jsonResponse } from '../exchange.js';
 import { servedForms } from '../verbs/served.js';
+import { customModel } from './customOpenApi.js';
 import { type DocumentOptions, openApiDocument, openApiIndex } from './openapi.js';
 import { openApiV2, openApiV2Protobuf } from './openapiV2.js';
 
@@ -16,19 +18,36 @@ export interface OpenApi {
 
 interface Options {
   readonly kinds: readonly KindDefinition[];
+  readonly definitions?: Pick<Definitions, 'version' | 'forms'> | undefined;
   readonly version: { readonly gitVersion: string };
   isServed?(type: ResourceType): boolean;
 }
 
-export function makeOpenApi({ kinds: stored, version, isServed = () => true }: Options): OpenApi {
+export function makeOpenApi({
+  kinds: stored,
+  definitions,
+  version,
+  isServed = () => true,
+}: Options): OpenApi {
   const kinds = [...servedForms(stored), componentStatusKind].filter(({ type }) => isServed(type));
   const kept = new Map<string, Promise<Buffer | undefined>>();
+  let keptOf = definitions?.version;
+  const forms = () => definitions?.forms ?? [];
   const document = (name: string, build: (options: DocumentOptions) => Buffer | undefined) => {
-    const known = kept.get(name) ?? described({ kinds, version: version.gitVersion }).then(build);
+    // A definition came, changed or went: every document may be another.
+    if (keptOf !== definitions?.version) kept.clear();
+    keptOf = definitions?.version;
+    const custom = () => forms().map((form) => customModel(form, !name.startsWith('v2')));
+    const known =
+      kept.get(name) ??
+      described({ kinds, version: version.gitVersion }).then((options) =>
+        build({ ...options, custom: custom() }),
+      );
     kept.set(name, known);
     return known;
   };
-  const paths = new Set(Object.keys((openApiIndex(kinds) as { paths: object }).paths));
+  const index = () => openApiIndex([...kinds, ...forms().map(({ kind, version }) => version ?? kind)]);
+  const hasDocument = (path: string) => Object.hasOwn((index() as { paths: object }).paths, path);
   const respond = (bytes: Buffer | undefined) =>
     bytes === undefined ? undefined : bytesResponse(200, bytes);
   return {
@@ -37,9 +56,9 @@ export function makeOpenApi({ kinds: stored, version, isServed = () => true }: O
         return respond(await document('v2', (options) => json(openApiV2(options))));
       }
       if (form !== 'v3') return undefined;
-      if (rest.length === 0) return jsonResponse(200, openApiIndex(kinds));
+      if (rest.length === 0) return jsonResponse(200, index());
       const path = rest.join('/');
-      if (!paths.has(path)) return undefined; // nothing is kept for names that clients invent
+      if (!hasDocument(path)) return undefined; // nothing is kept for names that clients invent
       return respond(await document(path, (options) => json(openApiDocument(options, path))));
     },
     async v2Protobuf() {
@@ -52,7 +71,9 @@ export function makeOpenApi({ kinds: stored, version, isServed = () => true }: O
 const json = (value: object | undefined) =>
   value === undefined ? undefined : Buffer.from(JSON.stringify(value));
 
-async function described(options: Omit<DocumentOptions, 'descriptions'>): Promise<DocumentOptions> {
+async function described(
+  options: Omit<DocumentOptions, 'descriptions' | 'custom'>,
+): Promise<Omit<DocumentOptions, 'custom'>> {
   const { descriptions } = await import('../../api/gen/descriptions.js');
   return { ...options, descriptions };
 }

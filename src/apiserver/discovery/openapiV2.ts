@@ -20,15 +20,19 @@ export interface OpenApiV2 {
   readonly definitions: Readonly<Record<string, Schema>>;
 }
 
-export function openApiV2({ kinds, version, descriptions }: DocumentOptions): OpenApiV2 {
+export function openApiV2({ kinds, custom = [], version, descriptions }: DocumentOptions): OpenApiV2 {
   const dialect: Dialect = { names: modelNames(kinds), descriptions, v3: false };
-  const named = [...dialect.names].map(
-    ([model, name]) => [name, modelSchema(model, kinds, dialect)] as const,
-  );
+  const named = [
+    ...[...dialect.names].map(([model, name]) => [name, modelSchema(model, kinds, dialect)] as const),
+    ...custom.flatMap(({ schemas }) => schemas),
+  ];
   return {
     swagger: '2.0',
     info: { title: 'Kubernetes', version },
-    paths: Object.fromEntries(kinds.map((kind) => operationsOf(kind, pathOf(kind), dialect))),
+    paths: Object.fromEntries([
+      ...kinds.map((kind) => operationsOf(kind, pathOf(kind), dialect)),
+      ...custom.map(({ path }) => path),
+    ]),
     definitions: Object.fromEntries(named.sort(([a], [b]) => (a < b ? -1 : 1))),
   };
 }

@@ -39,7 +39,7 @@ export type PathHandler = (
 ) => Promise<ApiResponse>;
 
 export function makePathHandler(options: PathsOptions): PathHandler {
-  const resources = servedResources(options);
+  const served = keptResources(options);
   const openApi = makeOpenApi(options);
   return async (path, query, accept) => {
     // Its own media type, which nothing else here speaks.
@@ -57,9 +57,20 @@ export function makePathHandler(options: PathsOptions): PathHandler {
     const document =
       root === 'openapi'
         ? await openApi.answer(parts)
-        : discovery(options, resources, negotiated, { root, first, second, length: parts.length });
+        : discovery(options, served(), negotiated, { root, first, second, length: parts.length });
     if (document !== undefined) return document;
     throw statusError('NotFound', 'the server could not find the requested resource', {});
+  };
+}
+
+/** Made anew when a definition came, changed or went. */
+function keptResources(options: PathsOptions): () => readonly ServedResource[] {
+  let madeOf = options.definitions?.version;
+  let made = servedResources(options);
+  return () => {
+    if (options.definitions?.version !== madeOf) made = servedResources(options);
+    madeOf = options.definitions?.version;
+    return made;
   };
 }
 

@@ -3,6 +3,7 @@
 import type { KindDefinition } from '../../api/kind.js';
 import { componentStatusKind } from '../../api/kinds/componentStatus.js';
 import { BINDINGS, PODS, type ResourceType } from '../../api/resources.js';
+import type { Definitions } from '../customResources/definitions.js';
 import type { MeasuredResource, SubresourceHook, VirtualResource } from '../machinery.js';
 
 export interface ServedKind {
@@ -55,6 +56,7 @@ export function isProxied({ group, resource }: ResourceType): boolean {
 
 export interface Served {
   readonly kinds: readonly KindDefinition[];
+  readonly definitions?: Pick<Definitions, 'version' | 'forms'> | undefined;
   readonly virtualResources: readonly VirtualResource[];
   readonly measuredResources: readonly MeasuredResource[];
   readonly subresourceHooks: readonly SubresourceHook[];
@@ -82,6 +84,7 @@ const BINDING: ServedResource = {
 
 export function servedResources({
   kinds,
+  definitions,
   virtualResources,
   measuredResources,
   subresourceHooks,
@@ -101,8 +104,21 @@ export function servedResources({
   const computed = (verbs: readonly string[]) => (type: VirtualResource | MeasuredResource) => ({
     ...{ type, singular: type.singular, shortNames: [], categories: [], verbs, subresources: [] },
   });
+  const custom = (definitions?.forms ?? []).map(({ kind, version }) => {
+    const { type } = version ?? kind;
+    const { singular, shortNames, categories } = kind;
+    return {
+      type,
+      singular,
+      shortNames,
+      categories,
+      verbs: VERBS,
+      subresources: subresourcesOf(kind, type, []),
+    };
+  });
   return [
     ...stored,
+    ...custom,
     ...virtualResources.map(computed(['create'])),
     ...measuredResources.map(computed(['get', 'list'])),
     BINDING,

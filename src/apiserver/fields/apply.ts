@@ -30,7 +30,7 @@ export interface Application {
 }
 
 export interface ApplyRequest {
-  readonly kind: Pick<KindDefinition, 'model'>;
+  readonly kind: Pick<KindDefinition, 'model' | 'custom'>;
   /** Undefined when the object is not there yet. */
   readonly live: KubeObject | undefined;
   readonly config: KubeObject;
@@ -40,7 +40,7 @@ export interface ApplyRequest {
 
 /** Throws Conflict with a cause for each field that belongs to another manager. */
 export function* applyConfiguration({ kind, live, config, writer, force }: ApplyRequest): Steps<Application> {
-  const shape = rootShape(kind.model);
+  const shape = rootShape(kind);
   const self = managerKey(writer.id);
   yield;
   const managers = withHistory(live, shape, writer);
@@ -56,7 +56,10 @@ export function* applyConfiguration({ kind, live, config, writer, force }: Apply
   const left = removePaths(shape, merged, difference(last, set), owned);
   yield;
   // As it will be stored: what is not, such as an empty list, is no change either.
-  const object = decodeModel<KubeObject>(kind.model, left).object as KubeObject;
+  const object =
+    kind.custom === undefined
+      ? (decodeModel<KubeObject>(kind.model, left).object as KubeObject)
+      : (left as KubeObject);
 
   yield;
   const { written, removed } = yield* changesBetween(shape, live ?? {}, object);

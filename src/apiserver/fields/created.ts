@@ -13,11 +13,11 @@ import { isAlwaysThere, outlineOf, partsOf, rootShape, type Shape } from './shap
 import type { Writer } from './track.js';
 
 export function trackNew(
-  kind: Pick<KindDefinition, 'model'>,
+  kind: Pick<KindDefinition, 'model' | 'custom'>,
   object: KubeObject,
   { id, time }: Writer,
 ): V1ManagedFieldsEntry[] {
-  const fields = fieldsOfNew(kind.model, object);
+  const fields = fieldsOfNew(kind, object);
   return Object.keys(fields).length === 0 ? [] : [entryOf(id, time, fields)];
 }
 
@@ -29,9 +29,9 @@ const MOST_KNOWN = 256;
 const LONGEST_OUTLINE = 8192;
 
 /** Frozen: it is shared. */
-function fieldsOfNew(model: string, object: KubeObject): Members {
-  const shape = rootShape(model);
-  const outline = `${model}${outlineOf(shape, object)}`;
+function fieldsOfNew(kind: Pick<KindDefinition, 'model' | 'custom'>, object: KubeObject): Members {
+  const shape = rootShape(kind);
+  const outline = `${kind.model}${outlineOf(shape, object)}`;
   const held = known.get(outline);
   if (held !== undefined) return held;
   const fields: Members = {};

@@ -5,8 +5,11 @@ import { pathText } from './fieldSet.js';
 import { hasMembers, partsOf, rootShape, type Shape } from './shape.js';
 
 /** A sentence, or undefined. */
-export function keyFault({ model }: Pick<KindDefinition, 'model'>, config: unknown): string | undefined {
-  return faultIn(rootShape(model), config, []);
+export function keyFault(
+  kind: Pick<KindDefinition, 'model' | 'custom'>,
+  config: unknown,
+): string | undefined {
+  return faultIn(rootShape(kind), config, []);
 }
 
 function faultIn(shape: Shape, value: unknown, path: readonly string[]): string | undefined {

@@ -1,16 +1,26 @@
 // What a value of the API is to server-side apply: one leaf, or parts with paths of their own. Pure.
 // Guarantees: every part of a value has exactly one path element; values that cannot be told apart are one leaf.
 import { schemas } from '../../api/gen/schemas.js';
+import type { KindDefinition } from '../../api/kind.js';
 import { getOwn, isMembers, type Members } from '../../api/own.js';
+import type { Structural } from '../../api/structural/schema.js';
 import { isAtomicMap, isAtomicStruct, isPlainStruct, KEY_DEFAULTS, listType } from './listTypes.js';
 
 type StructShape = { readonly kind: 'struct'; readonly model: string; readonly plain: boolean };
 type MapShape = { readonly kind: 'map'; readonly item: Shape };
+/** Members of a schema that is no model: each with its shape, the others as `rest`. */
+type FieldsShape = {
+  readonly kind: 'fields';
+  readonly fields: ReadonlyMap<string, Shape>;
+  readonly rest: Shape;
+  readonly plain: boolean;
+};
 
 export type Shape =
   | { readonly kind: 'leaf' }
   | StructShape
   | MapShape
+  | FieldsShape
   | {
       readonly kind: 'keyed';
       readonly keys: readonly string[];
@@ -21,13 +31,55 @@ export type Shape =
 
 export const LEAF: Shape = { kind: 'leaf' };
 
-export function rootShape(model: string): Shape {
-  return { kind: 'struct', model, plain: true };
+export function rootShape({ model, custom }: Pick<KindDefinition, 'model' | 'custom'>): Shape {
+  return custom === undefined ? { kind: 'struct', model, plain: true } : customShape(custom.schema);
+}
+
+const ROOT_FIELDS: readonly (readonly [string, Shape])[] = [
+  ['apiVersion', LEAF],
+  ['kind', LEAF],
+  ['metadata', { kind: 'struct', model: 'V1ObjectMeta', plain: true }],
+];
+const customShapes = new WeakMap<Structural, Shape>();
+
+function customShape(schema: Structural): Shape {
+  const held = customShapes.get(schema);
+  if (held !== undefined) return held;
+  const fields = [...schema.properties].map(([name, part]) => [name, schemaShape(part)] as const);
+  const rest = schema.keepsUnknown ? DEDUCED : LEAF;
+  const shape: Shape = { kind: 'fields', fields: new Map([...fields, ...ROOT_FIELDS]), rest, plain: true };
+  customShapes.set(schema, shape);
+  return shape;
+}
+
+/** Of what no schema speaks: objects member by member, lists as wholes. */
+const DEDUCED: Shape = deduced();
+
+function deduced(): Shape {
+  const shape: { kind: 'map'; item: Shape } = { kind: 'map', item: LEAF };
+  shape.item = shape;
+  return shape;
+}
+
+function schemaShape(schema: Structural): Shape {
+  const { type, properties, additional, items, listType, listKeys, keepsUnknown } = schema;
+  if (type === 'array') {
+    if (listType === 'set') return { kind: 'set' };
+    if (listType !== 'map' || items === undefined) return LEAF;
+    return { kind: 'keyed', keys: [...listKeys].sort(), item: schemaShape(items), plain: false };
+  }
+  if (schema.isAtomicMap) return LEAF;
+  if (additional !== undefined && additional !== null) return { kind: 'map', item: schemaShape(additional) };
+  if (properties.size > 0) {
+    const fields = new Map([...properties].map(([name, part]) => [name, schemaShape(part)]));
+    return { kind: 'fields', fields, rest: keepsUnknown ? DEDUCED : LEAF, plain: false };
+  }
+  return keepsUnknown || additional === null ? DEDUCED : LEAF;
 }
 
 /** Kept by value in Go: an object that has none of it has it empty. */
 export const isAlwaysThere = (shape: Shape) =>
-  (shape.kind === 'struct' || shape.kind === 'keyed') && shape.plain;
+  (shape.kind === 'struct' || shape.kind === 'keyed' || shape.kind === 'fields') && shape.plain;
 
 interface Field {
   readonly element: string;
@@ -37,13 +89,14 @@ interface Field {
 const known = new Map<string, Map<string, Field>>();
 
 /** The path element and the shape of a member of a struct or a map. Members that the schemas do not have are leaves. */
-export function memberOf(shape: StructShape | MapShape, name: string): Field {
+export function memberOf(shape: StructShape | MapShape | FieldsShape, name: string): Field {
   if (shape.kind === 'map') return { element: `f:${name}`, shape: shape.item };
+  if (shape.kind === 'fields') return { element: `f:${name}`, shape: shape.fields.get(name) ?? shape.rest };
   return fieldOf(fieldsOf(shape.model), shape.model, name);
 }
 
-export const hasMembers = (shape: Shape): shape is StructShape | MapShape =>
-  shape.kind === 'struct' || shape.kind === 'map';
+export const hasMembers = (shape: Shape): shape is StructShape | MapShape | FieldsShape =>
+  shape.kind === 'struct' || shape.kind === 'map' || shape.kind === 'fields';
 
 function fieldsOf(model: string): Map<string, Field> {
   let fields = known.get(model);
@@ -99,10 +152,11 @@ export function partsOf(shape: Shape, value: unknown): Part[] | undefined {
     case 'struct':
       return isMembers(value) ? structParts(shape.model, value) : undefined;
     case 'map':
+    case 'fields':
       if (!isMembers(value)) return undefined;
       return Object.keys(value)
         .filter((name) => value[name] !== undefined)
-        .map((name) => ({ element: `f:${name}`, shape: shape.item, value: value[name] }));
+        .map((name) => ({ ...memberOf(shape, name), value: value[name] }));
     case 'set':
       if (!Array.isArray(value)) return undefined;
       return value.map((item: unknown) => ({
@@ -155,7 +209,8 @@ export function outlineOf(shape: Shape, value: unknown): string {
     case 'struct':
       return isMembers(value) ? structOutline(shape.model, value) : '';
     case 'map':
-      return isMembers(value) ? mapOutline(shape.item, value) : '';
+    case 'fields':
+      return isMembers(value) ? mapOutline(shape, value) : '';
     case 'set':
       return Array.isArray(value) ? JSON.stringify(value) : '';
     case 'keyed':
@@ -176,10 +231,11 @@ function structOutline(model: string, value: Members): string {
 }
 
 /** Names of members come from outside, so their lengths are told: two names never read as one. */
-function mapOutline(item: Shape, value: Members): string {
+function mapOutline(shape: MapShape | FieldsShape, value: Members): string {
   let text = '{';
   for (const name of Object.keys(value))
-    if (value[name] !== undefined) text += `${name.length}:${name}${outlineOf(item, value[name])}`;
+    if (value[name] !== undefined)
+      text += `${name.length}:${name}${outlineOf(memberOf(shape, name).shape, value[name])}`;
   return `${text}}`;
 }
 

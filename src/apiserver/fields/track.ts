@@ -17,12 +17,12 @@ export interface Writer {
 
 /** The entries after a write that turned `live` into `next`; of new objects see trackNew. */
 export function* trackWrite(
-  kind: Pick<KindDefinition, 'model'>,
+  kind: Pick<KindDefinition, 'model' | 'custom'>,
   live: KubeObject,
   next: KubeObject,
   { id, time }: Writer,
 ): Steps<V1ManagedFieldsEntry[]> {
-  const changes = yield* changesBetween(rootShape(kind.model), live, next);
+  const changes = yield* changesBetween(rootShape(kind), live, next);
   yield;
   const written = without(changes.written, IGNORED);
   const before = readManagers(sentEntries(live, next));

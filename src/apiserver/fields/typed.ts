@@ -128,7 +128,7 @@ export function mergeValues(shape: Shape, live: unknown, config: unknown): unkno
     if (!isMembers(live) || !isMembers(config)) return config;
     const result: Members = { ...live };
     for (const name of Object.keys(config)) {
-      const member = shape.kind === 'map' ? shape.item : memberOf(shape, name).shape;
+      const member = memberOf(shape, name).shape;
       setOwn(result, name, mergeValues(member, getOwn(live, name), config[name]));
     }
     return result;

@@ -52,13 +52,22 @@ export async function listForm(request: ListRequest): Promise<ListForm> {
   if (form === 'table') return tableForm(kind, call, page, now);
   if (form === 'partial') return partialForm(call, page);
   const { type } = formOf(kind, call);
-  const head = { kind: `${type.kind}List`, apiVersion: apiVersionOf(type), metadata: listMetadata(page) };
+  const listKind = kind.listKind ?? `${type.kind}List`;
+  const head = { kind: listKind, apiVersion: apiVersionOf(type), metadata: listMetadata(page) };
   if (call.served !== undefined) {
+    const shown = kind.custom === undefined ? itemOf : (object: KubeObject) => object;
     const item = ({ bytes }: CachedObject) =>
-      Buffer.from(JSON.stringify(itemOf(fromStored(call, parseObject(bytes)))));
+      Buffer.from(JSON.stringify(shown(fromStored(call, parseObject(bytes)))));
     return jsonForm('items', head, item, `items ${apiVersionOf(type)}`);
   }
-  return plainForm(kind, page, head);
+  return kind.custom === undefined ? plainForm(kind, page, head) : wholeForm(page, head);
+}
+
+/** The cached bytes as they are: items of custom kinds say what they are in lists too. */
+function wholeForm(page: ObjectPage, list: object): ListForm {
+  const whole = jsonForm('items', list, ({ bytes }) => bytes);
+  const commas = COMMA.length * Math.max(0, page.count - 1);
+  return { ...whole, plainFrom: 0, length: whole.head.length + page.bytes + commas + whole.tail.length };
 }
 
 /** The cached bytes without their kind and apiVersion, which come first and are the same in all: see registry/encode. */
@@ -107,7 +116,8 @@ function tableForm(kind: KindDefinition, call: Call, page: ObjectPage, now: numb
 
 function yamlForm(kind: KindDefinition, call: Call, page: ObjectPage): ListForm {
   const { type } = formOf(kind, call);
-  const list = { apiVersion: apiVersionOf(type), kind: `${type.kind}List`, metadata: listMetadata(page) };
+  const listKind = kind.listKind ?? `${type.kind}List`;
+  const list = { apiVersion: apiVersionOf(type), kind: listKind, metadata: listMetadata(page) };
   const items = Buffer.from('items:\n');
   const isEmpty = page.count === 0;
   return {
@@ -126,7 +136,8 @@ async function protobufForm({ kind, call, page, reader }: ListRequest): Promise<
   const { type, model } = formOf(kind, call);
   const item = (object: CachedObject) =>
     encodeProtobufItem(model, fromStored(call, object.parse<KubeObject>()));
-  const head = { kind: `${type.kind}List`, apiVersion: apiVersionOf(type), metadata: listMetadata(page) };
+  const listKind = kind.listKind ?? `${type.kind}List`;
+  const head = { kind: listKind, apiVersion: apiVersionOf(type), metadata: listMetadata(page) };
   // The length is known for what was listed before and has not changed since; it is that of the stored form.
   const size = (object: CachedObject) => {
     if (call.served !== undefined) return item(object).length;

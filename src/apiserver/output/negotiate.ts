@@ -29,6 +29,16 @@ export function negotiate(accept: string | undefined): Negotiated {
   throw notAcceptable();
 }
 
+/** For what has no message in protobuf. */
+export function negotiateText(accept: string | undefined): Negotiated {
+  const found = parseAccept(accept ?? '')
+    .map(serve)
+    .find((answer) => answer !== undefined && answer.media !== PROTOBUF_TYPE);
+  if (found !== undefined) return found;
+  const message = 'only the following media types are accepted: application/json, application/yaml';
+  throw statusError('NotAcceptable', message);
+}
+
 /** For what has no other form than its own: a table of it, and nothing else, cannot be had. */
 export function requireObject(accept: string | undefined): void {
   if (accept === undefined || accept.trim() === '') return;

@@ -16,9 +16,9 @@ export interface TableOptions {
 export type Columns = Pick<KindDefinition, 'columns'>;
 
 export function columnDefinitions(kind: Columns) {
-  return kind.columns.map(({ name, type, format, description, priority }) => ({
+  return kind.columns.map(({ name, type, shownType, format, description, priority }) => ({
     name,
-    type: type === 'date' ? 'string' : type,
+    type: shownType ?? (type === 'date' ? 'string' : type),
     format: format ?? (name === 'Name' ? 'name' : ''),
     description,
     priority,

@@ -2,7 +2,7 @@
 // Guarantees: never changes after it was made, so any number of readers and watchers may hold it; its buffer is its own.
 import type { KindDefinition } from '../../api/kind.js';
 import type { KubeObject } from '../../api/object.js';
-import { parseObject, withRevision } from './encode.js';
+import { encodeForStore, parseObject, withRevision } from './encode.js';
 
 /** What selectors look at, without the rest of the object. */
 export interface Summary extends KubeObject {
@@ -28,7 +28,8 @@ function sizeOf({ labels, fields }: Summary): number {
 }
 
 export class CachedObject {
-  readonly bytes: Buffer;
+  #bytes: Buffer;
+  #isCurrent: boolean;
   #summary: Summary | undefined;
   /** Of its protobuf in a list, once that was made: the length of a list goes before its items. */
   protobufBytes: number | undefined;
@@ -39,8 +40,21 @@ export class CachedObject {
     stored: Uint8Array,
     /** Of the change that made this version; for a deletion, of the deletion. */
     readonly revision: number,
+    shared?: Buffer,
   ) {
-    this.bytes = withRevision(stored, revision);
+    this.#bytes = shared ?? withRevision(stored, revision);
+    this.#isCurrent = kind.custom === undefined || kind.custom.isCurrent(revision);
+  }
+
+  /** The same version of the object, of a kind whose definition has changed. */
+  as(kind: KindDefinition): CachedObject {
+    return new CachedObject(kind, this.key, this.#bytes, this.revision, this.#bytes);
+  }
+
+  /** In the form that its kind has now: an older one is brought into it when it is first asked for. */
+  get bytes(): Buffer {
+    if (!this.#isCurrent) this.#bringUp();
+    return this.#bytes;
   }
 
   /** A fresh copy, free to be changed. */
@@ -60,7 +74,13 @@ export class CachedObject {
 
   /** What this version keeps in memory. */
   get heldBytes(): number {
-    return this.bytes.length + OBJECT_BYTES + (this.#summary === undefined ? 0 : sizeOf(this.#summary));
+    return this.#bytes.length + OBJECT_BYTES + (this.#summary === undefined ? 0 : sizeOf(this.#summary));
+  }
+
+  #bringUp(): void {
+    this.#isCurrent = true;
+    const fresh = this.kind.custom?.current(parseObject(this.#bytes));
+    if (fresh !== undefined) this.#bytes = withRevision(encodeForStore(this.kind, fresh), this.revision);
   }
 
   #summarise(): Summary {

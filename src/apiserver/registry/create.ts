@@ -31,6 +31,7 @@ export async function createObject(
   { managedFields }: CreateOptions = {},
 ): Promise<Buffer> {
   const { kind, namespace } = context;
+  if (kind.closedBecause !== undefined) throw statusError('MethodNotAllowed', kind.closedBecause);
   const meta = metaOf(draft);
   if ((meta.resourceVersion ?? '') !== '') {
     throw statusError('BadRequest', 'resourceVersion should not be set on objects to be created');

@@ -29,17 +29,18 @@ interface Finalized {
 
 export function planDeletion(
   kind: KindDefinition,
-  current: KubeObject,
+  held: KubeObject,
   options: V1DeleteOptions,
   now: number,
 ): DeletePlan {
+  const current = prepared(kind, held, now);
   const before = current.metadata?.deletionTimestamp;
   const finalizers = finalizersFor(kind, options, current.metadata?.finalizers ?? []);
   const mark =
     before === undefined ? firstMark(kind, current, options, now) : laterMark(current, options, now);
-  const held = finalizers.length > 0 || namespaceIsHeld(kind, current);
-  if (!held && mark.grace === 0) return { action: 'remove' };
-  const finalizersChanged = finalizers.join() !== (current.metadata?.finalizers ?? []).join();
+  const isHeld = finalizers.length > 0 || namespaceIsHeld(kind, current);
+  if (!isHeld && mark.grace === 0) return { action: 'remove' };
+  const finalizersChanged = finalizers.join() !== (held.metadata?.finalizers ?? []).join();
   if (mark.time === before && !finalizersChanged) return { action: 'keep' };
 
   const marked: DraftObject = copyJson(current as DraftObject);
@@ -50,6 +51,13 @@ export function planDeletion(
   if (kind.hasGeneration && before === undefined) meta.generation = (meta.generation ?? 1) + 1;
   if (isNamespace(kind)) marked.status = { ...(marked.status as object), phase: 'Terminating' };
   return { action: 'mark', marked };
+}
+
+function prepared(kind: KindDefinition, held: KubeObject, now: number): KubeObject {
+  if (kind.prepareForDelete === undefined) return held;
+  const draft = copyJson(held as DraftObject);
+  kind.prepareForDelete(draft, timestamp(now));
+  return draft;
 }
 
 interface Mark {

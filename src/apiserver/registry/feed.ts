@@ -19,6 +19,8 @@ export class Feed {
   readonly #caches = new Map<string, ResourceCache>();
   readonly #nodePorts = new Map<string, Entry>();
   readonly #byKind = new Map<KindDefinition, ResourceCache>();
+  /** What happened to kinds that are still being read. */
+  readonly #filling = new Map<string, StoreEvent[]>();
   readonly #waiting = new Set<{ readonly revision: number; readonly done: () => void }>();
   readonly #expiring: NodeJS.Timeout;
   #revision = 0;
@@ -55,6 +57,35 @@ export class Feed {
     return this.#nodePorts;
   }
 
+  /** A kind that came while the server runs. Resolves when its objects can be read. */
+  async addKind(kind: KindDefinition): Promise<void> {
+    const resource = qualifiedResource(kind.type);
+    const cache = new ResourceCache(kind, this.history);
+    const events: StoreEvent[] = [];
+    this.#caches.set(resource, cache);
+    this.#filling.set(resource, events);
+    const { entries, revision } = await this.#listAllOf(cache.prefix);
+    if (this.#filling.get(resource) !== events) return; // removed, or read anew with everything else
+    this.#filling.delete(resource);
+    cache.fill(
+      entries.map((entry) => cache.objectOf(entry)),
+      revision,
+    );
+    for (const event of events) if (event.revision > revision) cache.apply(event);
+  }
+
+  /** The kind's definition has changed; its objects stay. */
+  changeKind(kind: KindDefinition): void {
+    this.#caches.get(qualifiedResource(kind.type))?.become(kind);
+  }
+
+  removeKind(kind: KindDefinition): void {
+    const resource = qualifiedResource(kind.type);
+    this.#filling.delete(resource);
+    this.#caches.get(resource)?.close();
+    this.#caches.delete(resource);
+  }
+
   cacheOf(kind: KindDefinition): ResourceCache {
     const cache = this.#byKind.get(kind) ?? this.#caches.get(qualifiedResource(kind.type));
     if (cache === undefined) throw new Error(`no cache for ${qualifiedResource(kind.type)}`);
@@ -63,6 +94,7 @@ export class Feed {
 
   async open(): Promise<void> {
     const { objects, claims, revision } = await this.#listAll();
+    this.#filling.clear();
     for (const [resource, cache] of this.#caches) cache.fill(objects.get(resource) ?? [], revision);
     this.#nodePorts.clear();
     for (const claim of claims) this.#nodePorts.set(claim.key, claim);
@@ -124,26 +156,46 @@ export class Feed {
       const cache = this.#caches.get(resource);
       if (cache !== undefined) objects.get(resource)?.push(cache.objectOf(entry));
     };
-    const first = await this.store.list({ prefix: ROOT, limit: PAGE });
+    const revision = await this.#readAll(ROOT, take);
+    return { objects, claims, revision };
+  }
+
+  async #listAllOf(prefix: string): Promise<{ entries: readonly Entry[]; revision: number }> {
+    const entries: Entry[] = [];
+    const revision = await this.#readAll(prefix, (entry) => entries.push(entry));
+    return { entries, revision };
+  }
+
+  /** Everything below the prefix at one revision, which it answers. */
+  async #readAll(prefix: string, take: (entry: Entry) => void): Promise<number> {
+    const first = await this.store.list({ prefix, limit: PAGE });
     first.entries.forEach(take);
     let { remaining } = first;
-    let after = first.entries.at(-1)?.key ?? ROOT;
+    let after = first.entries.at(-1)?.key ?? prefix;
     while (remaining > 0) {
-      const page = await this.store.list({ prefix: ROOT, limit: PAGE, after, revision: first.revision });
+      const page = await this.store.list({ prefix, limit: PAGE, after, revision: first.revision });
       page.entries.forEach(take);
       after = page.entries.at(-1)?.key ?? after;
       remaining = page.entries.length === 0 ? 0 : page.remaining;
     }
-    return { objects, claims, revision: first.revision };
+    return first.revision;
   }
 
   #apply(events: readonly StoreEvent[]): void {
     for (const event of events) {
       const resource = resourceOfKey(event.key);
       if (resource === NODE_PORT_CLAIMS) applyClaim(this.#nodePorts, event);
-      else if (resource !== undefined) this.#caches.get(resource)?.apply(event);
+      else if (resource !== undefined) this.#applyTo(resource, event);
     }
     this.#advance(events.at(-1)?.revision ?? this.#revision);
+  }
+
+  #applyTo(resource: string, event: StoreEvent): void {
+    const cache = this.#caches.get(resource);
+    const filling = this.#filling.get(resource);
+    if (filling !== undefined) filling.push(event);
+    // What a kind's own reading has seen already is not told again.
+    else if (cache !== undefined && event.revision > cache.filledAt) cache.apply(event);
   }
 
   #advance(revision: number): void {

@@ -48,6 +48,13 @@ export class History {
     return window;
   }
 
+  /** Of a resource that is served no more. */
+  closeWindow(window: Window): void {
+    window.reset(0);
+    const at = this.#windows.indexOf(window);
+    if (at !== -1) this.#windows.splice(at, 1);
+  }
+
   /** Drops what has become too old: for resources that no longer change. */
   expire(): void {
     for (const window of this.#windows) window.expire();

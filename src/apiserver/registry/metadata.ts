@@ -23,7 +23,7 @@ export function complete(kind: KindDefinition, draft: DraftObject): void {
   draft.metadata ??= {};
   const schema = schemas[kind.model];
   if (schema?.['spec'] !== undefined) draft.spec ??= {};
-  if (kind.hasStatus) draft.status ??= {};
+  if (kind.hasStatus && kind.custom === undefined) draft.status ??= {};
 }
 
 export interface Birth {
@@ -79,12 +79,13 @@ export function countGeneration(kind: KindDefinition, draft: DraftObject, old: K
   if (!kind.hasGeneration) return;
   const meta = metaOf(draft);
   const before = old.metadata?.generation ?? 1;
-  meta.generation = sameMeaning(kind.model, wanted(draft), wanted(old)) ? before : before + 1;
+  meta.generation = sameMeaning(kind.model, wanted(kind, draft), wanted(kind, old)) ? before : before + 1;
 }
 
-function wanted(object: object): object {
-  const { metadata: _m, status: _s, kind: _k, apiVersion: _a, ...rest } = object as Record<string, unknown>;
-  return rest;
+/** A status that is no subresource is written with the rest, and counts as it does. */
+function wanted({ hasStatus, custom }: KindDefinition, object: object): object {
+  const { metadata: _m, status, kind: _k, apiVersion: _a, ...rest } = object as Record<string, unknown>;
+  return hasStatus || custom === undefined ? rest : { ...rest, status };
 }
 
 export function metaOf(draft: DraftObject) {

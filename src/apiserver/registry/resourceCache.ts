@@ -19,11 +19,13 @@ export class ResourceCache {
   /** Its recent changes. */
   readonly window: Window;
   readonly #listeners = new Set<ChangeListener>();
+  /** The revision of the last reading of everything. */
+  filledAt = 0;
   /** Revision of this resource's newest change. */
   lastChange = 0;
 
   constructor(
-    readonly kind: KindDefinition,
+    private kind: KindDefinition,
     private readonly history: History,
   ) {
     this.window = history.openWindow();
@@ -50,6 +52,24 @@ export class ResourceCache {
     this.#keys = [...this.#objects.keys()].sort(compareKeys);
     this.window.reset(revision);
     this.lastChange = revision;
+    this.filledAt = revision;
+    this.#reset();
+  }
+
+  /** The definition of the kind has changed: watches end, so that clients see the objects as they are now. */
+  become(kind: KindDefinition): void {
+    this.kind = kind;
+    for (const [key, object] of this.#objects) this.#objects.set(key, object.as(kind));
+    this.#reset();
+  }
+
+  /** The kind is served no more. */
+  close(): void {
+    this.#reset();
+    this.history.closeWindow(this.window);
+  }
+
+  #reset(): void {
     for (const listener of [...this.#listeners]) listener.onReset();
   }
 

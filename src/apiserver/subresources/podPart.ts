@@ -86,7 +86,7 @@ async function wantedPod(kind: KindDefinition, call: Call): Promise<MakeWanted> 
     const sent = (await readObject(call, kind)) as PodDraft;
     return async () => ({ pod: copyJson(sent) });
   }
-  const patch = await readPatch(call);
+  const patch = await readPatch(call, kind);
   return async (current, pause) => {
     const work = applyPatch({ ...patch, document: current, model: kind.model });
     return { pod: decodeAs(call, kind, await inSteps(work, pause), patch) as PodDraft };

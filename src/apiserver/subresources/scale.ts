@@ -57,7 +57,7 @@ function shown(found: V1Scale, { negotiated: { form, version }, query }: Call, n
 type Fields = ScaleFields<KubeObject>;
 
 async function changedScale(kind: KindDefinition, fields: Fields, call: Call): Promise<Transform> {
-  const wanted = await wantedScale(call);
+  const wanted = await wantedScale(kind, call);
   return (current) => {
     const next = wanted(scaleOf(fields, current));
     checkScale(kind, call.info.name, next, current);
@@ -89,7 +89,7 @@ async function appliedScale(
   };
 }
 
-async function wantedScale(call: Call): Promise<(current: V1Scale) => V1Scale> {
+async function wantedScale(kind: KindDefinition, call: Call): Promise<(current: V1Scale) => V1Scale> {
   if (call.info.verb === 'update') {
     const sent = decodeOther<V1Scale>('V1Scale', await readData(call));
     return () => sent;
@@ -97,7 +97,7 @@ async function wantedScale(call: Call): Promise<(current: V1Scale) => V1Scale> {
   if (call.info.verb !== 'patch') {
     throw statusError('MethodNotAllowed', 'the server does not allow this method on the requested resource');
   }
-  const patch = await readPatch(call);
+  const patch = await readPatch(call, kind);
   return (current) =>
     decodeOther<V1Scale>('V1Scale', atOnce(applyPatch({ ...patch, document: current, model: 'V1Scale' })));
 }

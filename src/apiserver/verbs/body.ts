@@ -124,6 +124,12 @@ export function decodeUtf8(bytes: Buffer): string {
 
 /** The object that the body holds. */
 export async function readObject(call: Call, kind: KindDefinition): Promise<DraftObject> {
+  const isProtobuf = mediaTypeOf(call.request.headers['content-type']) === PROTOBUF_TYPE;
+  if (isProtobuf && kind.custom !== undefined)
+    throw statusError(
+      'UnsupportedMediaType',
+      'the body of the request was in an unknown format - accepted media types include: application/json, application/yaml',
+    );
   const { data, json } = await readBody(call);
   if (data === undefined) throw statusError('BadRequest', 'the request has no body');
   await call.step(json?.length ?? 0);
@@ -142,7 +148,7 @@ export function decodeAs(
   { duplicates = [], ...options }: BodyOptions = {},
 ): DraftObject {
   const form = formOf(kind, call);
-  const { object, unknownFields } = decodeObject(form, data, options);
+  const { object, unknownFields } = form.decode?.(data, options) ?? decodeObject(form, data, options);
   judgeFields(form, { unknownFields, duplicates }, fieldValidation(call.query), call.warnings);
   return toStored(call, object);
 }

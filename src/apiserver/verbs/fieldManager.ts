@@ -5,6 +5,7 @@ import { apiVersionOf } from '../../api/resources.js';
 import { invalid } from '../../api/status.js';
 import type { ManagerId } from '../fields/managers.js';
 import type { Call } from '../machinery.js';
+import { formOf } from './served.js';
 
 const MAX_LENGTH = 128;
 
@@ -12,7 +13,7 @@ export function managerOf(kind: KindDefinition, call: Call): ManagerId {
   return {
     name: namedManager(call) || nameOfClient(call),
     operation: 'Update',
-    apiVersion: apiVersionOf(kind.type),
+    apiVersion: apiVersionOf((kind.custom === undefined ? kind : formOf(kind, call)).type),
     subresource: call.info.subresource,
   };
 }

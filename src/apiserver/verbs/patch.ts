@@ -24,11 +24,16 @@ export interface Patch {
   readonly duplicates: readonly string[];
 }
 
-export async function readPatch(call: Call): Promise<Patch> {
+export async function readPatch(call: Call, { custom }: KindDefinition): Promise<Patch> {
   const { request } = call;
   const type = getOwn<PatchType>(PATCH_TYPES, mediaTypeOf(request.headers['content-type']));
-  if (type === undefined) {
-    const accepted = [...Object.keys(PATCH_TYPES), APPLY_TYPE].join(', ');
+  // Only Kubernetes' own types say how their lists merge.
+  const isServed = type !== undefined && (custom === undefined || type !== 'strategic');
+  if (!isServed) {
+    const known = Object.keys(PATCH_TYPES).filter(
+      (name) => custom === undefined || !name.includes('strategic'),
+    );
+    const accepted = [...known, APPLY_TYPE].join(', ');
     const message = `the body of the request was in an unknown format - accepted media types include: ${accepted}`;
     throw statusError('UnsupportedMediaType', message);
   }
@@ -51,7 +56,7 @@ export async function patchObject(
     );
   }
   const context = writeContext(kind, call);
-  const patch = await readPatch(call);
+  const patch = await readPatch(call, kind);
   let warned = false;
   const bytes = await updateObject(machinery, context, {
     mode: 'user',

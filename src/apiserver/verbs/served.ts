@@ -35,7 +35,9 @@ export function servedForms(
 }
 
 /** What bodies are read as. */
-export function formOf(kind: KindDefinition, { served }: Call): Pick<KindDefinition, 'type' | 'model'> {
+export type Form = Pick<KindDefinition, 'type' | 'model' | 'decode' | 'custom'>;
+
+export function formOf(kind: KindDefinition, { served }: Call): Form {
   return served ?? kind;
 }
 

@@ -110,12 +110,17 @@ function asNew({ kind, name }: WriteContext, draft: DraftObject): DraftObject {
 
 /** What a client's version of the whole object may change: everything, or with /status and its parts only that. */
 export function replace(
-  { subresource }: WriteContext,
+  { kind, subresource }: WriteContext,
   current: DraftObject,
   wanted: DraftObject,
 ): DraftObject {
   if (subresource === '') return wanted;
   const { labels, annotations, resourceVersion, uid } = wanted.metadata ?? {};
+  if (kind.custom !== undefined) {
+    const { status: _, ...rest } = current;
+    const metadata = { ...current.metadata, resourceVersion, uid };
+    return { ...rest, metadata, ...(wanted.status === undefined ? {} : { status: wanted.status }) };
+  }
   return {
     ...current,
     metadata: {

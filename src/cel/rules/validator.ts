@@ -20,7 +20,8 @@ import { OptionalValue, type Value } from '../values.js';
 import { type CompiledRule, compileRule, isCompiled, OLD_SELF, SELF } from './rule.js';
 
 const CALL_LIMIT = 1_000_000;
-const OBJECT_BUDGET = 10_000_000;
+/** Half of what stock Kubernetes allows: one thread serves everybody. */
+const OBJECT_BUDGET = 5_000_000;
 const MAX_MESSAGE_BYTES = 5 * 1024;
 /** Some milliseconds of work. */
 const STEP_COST = 100_000;

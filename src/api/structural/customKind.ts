@@ -1,0 +1,416 @@
+// The kinds that a definition makes: one for each of its versions, over the same stored objects. Pure.
+// Guarantees: schemas are compiled when a version is first used; every version prunes, fills in and validates by its own.
+import { type Cause, invalidValue } from '../causes.js';
+import { nameColumn } from '../columns.js';
+import { decodeModel } from '../decode.js';
+import { ageOf } from '../duration.js';
+import type {
+  V1CustomResourceDefinition,
+  V1CustomResourceDefinitionVersion,
+  V1ObjectMeta,
+} from '../gen/types.js';
+import type {
+  BodyReader,
+  Column,
+  CustomForm,
+  Draft,
+  KindDefinition,
+  KindVersion,
+  ScaleFields,
+} from '../kind.js';
+import type { KubeObject } from '../object.js';
+import { getOwn, isMembers, isTooDeep, type Members, sameJson, setOwn } from '../own.js';
+import { apiVersionOf, type ResourceType } from '../resources.js';
+import { DecodeError } from '../scalars.js';
+import { statusError } from '../status.js';
+import { fillDefaults } from './defaulting.js';
+import { checkEmbedded, coerceEmbedded } from './embedded.js';
+import { type JsonPath, parseJsonPath, printed } from './jsonPath.js';
+import { checkListKeys } from './listKeys.js';
+import { prunedResource } from './prune.js';
+import { type JsonSchema, type Structural, structural } from './schema.js';
+import { type CompiledRules, schemaRules } from './schemaRules.js';
+import { makeValidator, type Validator } from './validate.js';
+
+type Definition = V1CustomResourceDefinition;
+type Version = V1CustomResourceDefinitionVersion;
+
+export interface CustomKinds {
+  /** By the name of the version. All have the type of the storage version: under it lie the objects. */
+  readonly kinds: ReadonlyMap<string, KindDefinition>;
+  /** How a version is shown; undefined for the one that is stored. */
+  readonly forms: ReadonlyMap<string, KindVersion>;
+  /** The kind in the form in which objects are stored, served or not. */
+  readonly stored: KindDefinition;
+}
+
+const ANY: JsonSchema = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
+
+/** `changedAt` is the revision since which the definition has been as it is. */
+export function customKinds(definition: Definition, changedAt: number): CustomKinds {
+  const { spec } = definition;
+  const storage = spec.versions.find((version) => version.storage) ?? (spec.versions[0] as Version);
+  const compiled = new Map(spec.versions.map((version) => [version.name, new CompiledVersion(version)]));
+  const maker = { definition, storage, compiled, changedAt };
+  const kinds = new Map(spec.versions.map((version) => [version.name, kindOf(maker, version)]));
+  const others = spec.versions.filter(({ name }) => name !== storage.name);
+  return {
+    kinds,
+    forms: new Map(others.map((version) => [version.name, formOf(maker, version)])),
+    stored: { ...(kinds.get(storage.name) as KindDefinition), ...allFields(spec.versions) },
+  };
+}
+
+/** What is kept of objects for selectors is for those of every version. */
+function allFields(versions: readonly Version[]): Pick<KindDefinition, 'fields'> {
+  const paths = versions.flatMap(({ selectableFields = [] }) =>
+    selectableFields.map(({ jsonPath }) => jsonPath),
+  );
+  return paths.length === 0 ? {} : { fields: fieldsOf([...new Set(paths)]) };
+}
+
+/** What is made of a version's schema, once it is needed. */
+class CompiledVersion {
+  #schema: Structural | undefined;
+  #validator: Validator | undefined;
+  #rules: CompiledRules | undefined;
+  #hasRules: boolean | undefined;
+  readonly source: JsonSchema;
+
+  constructor(readonly version: Version) {
+    this.source = version.schema?.openAPIV3Schema ?? ANY;
+  }
+
+  get schema(): Structural {
+    this.#schema ??= structural(this.source);
+    return this.#schema;
+  }
+
+  get validator(): Validator {
+    this.#validator ??= makeValidator(this.source);
+    return this.#validator;
+  }
+
+  get rules(): CompiledRules | undefined {
+    if (this.#hasRules === undefined) {
+      this.#rules = schemaRules()?.compile(this.source);
+      this.#hasRules = this.#rules !== undefined;
+    }
+    return this.#rules;
+  }
+}
+
+interface Maker {
+  readonly definition: Definition;
+  readonly storage: Version;
+  readonly compiled: ReadonlyMap<string, CompiledVersion>;
+  readonly changedAt: number;
+}
+
+function typeOf({ spec }: Definition, version: string): ResourceType {
+  return Object.freeze({
+    group: spec.group,
+    version,
+    resource: spec.names.plural,
+    kind: spec.names.kind,
+    namespaced: spec.scope === 'Namespaced',
+  });
+}
+
+function kindOf(maker: Maker, version: Version): KindDefinition {
+  const { definition, storage, compiled } = maker;
+  const { spec, status } = definition;
+  const own = compiled.get(version.name) as CompiledVersion;
+  const names = status?.acceptedNames ?? spec.names;
+  const hasStatus = version.subresources?.status !== undefined;
+  const scale = scaleOf(version);
+  const selectable = version.selectableFields ?? [];
+  const isGoing = definition.metadata?.deletionTimestamp !== undefined;
+  return {
+    type: typeOf(definition, storage.name),
+    singular: names.singular ?? '',
+    shortNames: names.shortNames ?? [],
+    categories: names.categories ?? [],
+    model: modelOf(definition, version),
+    listKind: spec.names.listKind ?? `${spec.names.kind}List`,
+    custom: customForm(maker, version),
+    decode: reader(typeOf(definition, version.name), own),
+    hasStatus,
+    hasGeneration: true,
+    needsResourceVersion: true,
+    nameRule: 'dnsSubdomain',
+    ...(version.deprecated === true
+      ? { deprecation: version.deprecationWarning ?? deprecationOf(spec, version) }
+      : {}),
+    ...(isGoing ? { closedBecause: GOING } : {}),
+    ...(scale === undefined ? {} : { scale }),
+    ...(selectable.length === 0 ? {} : { fields: fieldsOf(selectable.map(({ jsonPath }) => jsonPath)) }),
+    defaults: (draft) => fillDefaults(draft, own.schema),
+    prepareForCreate: (draft) => {
+      if (hasStatus) delete (draft as Members)['status'];
+      fillDefaults(draft, own.schema);
+    },
+    prepareForUpdate: (draft) => {
+      const members = draft as Members;
+      for (const name of Object.keys(members)) if (members[name] === undefined) delete members[name];
+      fillDefaults(draft, own.schema);
+    },
+    validate: (object, old) => faultsOf(own, object, old),
+    columns: columnsOf(version),
+  };
+}
+
+const GOING = 'create not allowed while custom resource definition is terminating';
+
+const modelOf = ({ spec, metadata }: Definition, { name }: Version) =>
+  `${spec.group}/${name}/${spec.names.kind} ${metadata?.uid ?? ''} ${metadata?.generation ?? 0}`;
+
+/** The newest of the versions that clients should use instead. */
+function deprecationOf({ group, names, versions }: Definition['spec'], { name }: Version): string {
+  const better = versions
+    .filter(({ served, deprecated }) => served && deprecated !== true)
+    .map((v) => v.name);
+  const [newest] = better.sort(compareVersions);
+  const lead = `${group}/${name} ${names.kind} is deprecated`;
+  return newest !== undefined && compareVersions(newest, name) < 0
+    ? `${lead}; use ${group}/${newest} ${names.kind}`
+    : lead;
+}
+
+const KUBE_VERSION = /^v(\d+)(?:(alpha|beta)(\d+))?$/;
+
+/** Kubernetes' order: v2, v1, v1beta2, v1beta1, v1alpha1, then other names. */
+export function compareVersions(a: string, b: string): number {
+  const [left, right] = [a, b].map((text) => KUBE_VERSION.exec(text));
+  if (!left || !right) return left ? -1 : right ? 1 : a < b ? -1 : a > b ? 1 : 0;
+  const rank = (stage: string | undefined) => (stage === undefined ? 2 : stage === 'beta' ? 1 : 0);
+  return (
+    rank(right[2]) - rank(left[2]) ||
+    Number(right[1]) - Number(left[1]) ||
+    Number(right[3] ?? 0) - Number(left[3] ?? 0)
+  );
+}
+
+function customForm({ definition, storage, compiled, changedAt }: Maker, version: Version): CustomForm {
+  const own = compiled.get(version.name) as CompiledVersion;
+  const stored = compiled.get(storage.name) as CompiledVersion;
+  const apiVersion = apiVersionOf(typeOf(definition, storage.name));
+  return {
+    get schema() {
+      return own.schema;
+    },
+    isCurrent: (revision) => revision > changedAt,
+    current: (object) => {
+      const fresh = inForm(object, stored.schema, apiVersion);
+      return sameJson(fresh, object) ? undefined : fresh;
+    },
+  };
+}
+
+/** As a version has it: its fields and its defaults. */
+function inForm(object: KubeObject, schema: Structural, apiVersion: string): KubeObject {
+  const fresh = prunedResource(object as Members, schema, { paths: [] });
+  fresh['apiVersion'] = apiVersion;
+  fillDefaults(fresh, schema);
+  return fresh as KubeObject;
+}
+
+/** Without a webhook all versions have the same fields; each shows those that it knows. */
+function formOf(maker: Maker, version: Version): KindVersion {
+  const { definition, storage, compiled } = maker;
+  const own = compiled.get(version.name) as CompiledVersion;
+  const type = typeOf(definition, version.name);
+  const storedVersion = apiVersionOf(typeOf(definition, storage.name));
+  return {
+    type,
+    model: modelOf(definition, version),
+    custom: customForm(maker, version),
+    decode: reader(type, own),
+    toStored: (draft) => ({ ...draft, apiVersion: storedVersion }),
+    fromStored: (object) => inForm(object, own.schema, apiVersionOf(type)),
+  };
+}
+
+/** The body as an object of that version: pruned, with what was left out told. */
+function reader(type: ResourceType, compiled: CompiledVersion): BodyReader<KubeObject> {
+  const expected = apiVersionOf(type);
+  const lead = `${type.kind} in version "${type.version}" cannot be handled as a ${type.kind}`;
+  return (value, options) => {
+    if (!isMembers(value)) throw statusError('BadRequest', `${lead}: the body is no object`);
+    if (isTooDeep(value)) throw statusError('BadRequest', `${lead}: exceeded max depth`);
+    const { apiVersion = expected, kind = type.kind } = value;
+    if (apiVersion !== expected && apiVersion !== '' && apiVersion !== null)
+      throw statusError(
+        'BadRequest',
+        `the API version in the data (${String(apiVersion)}) does not match the expected API version (${expected})`,
+      );
+    if (kind !== type.kind && kind !== '' && kind !== null)
+      throw statusError(
+        'BadRequest',
+        `${String(kind)} in version "${type.version}" cannot be handled as a ${type.kind}`,
+      );
+    try {
+      const { schema } = compiled;
+      const unknown = { paths: [] as string[] };
+      const { apiVersion: _, kind: __, metadata, ...rest } = value;
+      const meta = decodeModel<V1ObjectMeta>('V1ObjectMeta', metadata ?? {}, options);
+      const body = prunedResource(rest, schema, unknown);
+      const embedded = schema.hasEmbedded ? coerceEmbedded(body, schema) : [];
+      const object = { apiVersion: expected, kind: type.kind, metadata: meta.object, ...body };
+      const lost = meta.unknownFields.map((name) => `metadata.${name}`);
+      return {
+        object: object as Draft<KubeObject>,
+        unknownFields: [...unknown.paths, ...embedded, ...lost].sort(),
+      };
+    } catch (cause) {
+      if (!(cause instanceof DecodeError)) throw cause;
+      throw statusError('BadRequest', `${lead}: ${cause.message}`, undefined, { cause });
+    }
+  };
+}
+
+const BLOCKING = new Set([
+  ...['FieldValueNotSupported', 'FieldValueRequired', 'FieldValueTooLong', 'FieldValueTooMany'],
+  'FieldValueTypeInvalid',
+]);
+
+function faultsOf(compiled: CompiledVersion, object: KubeObject, old: KubeObject | undefined): Cause[] {
+  const { schema, rules, version } = compiled;
+  const causes = [
+    ...compiled.validator.validate(object, old),
+    ...scaleFaults(version, object),
+    ...(schema.hasEmbedded ? checkEmbedded(object, schema) : []),
+    ...(schema.hasKeyedLists && (old === undefined || checkListKeys(old, schema).length === 0)
+      ? checkListKeys(object, schema)
+      : []),
+  ];
+  if (rules === undefined) return causes;
+  if (causes.some(({ reason }) => BLOCKING.has(reason ?? '')))
+    return [
+      ...causes,
+      invalidValue(
+        '<nil>',
+        null,
+        'some validation rules were not checked because the object was invalid; correct the existing errors to complete validation',
+      ),
+    ];
+  return [...causes, ...rules.evaluate(object, old, '')];
+}
+
+const MAX_INT32 = 2 ** 31 - 1;
+
+function scaleFaults({ subresources }: Version, object: KubeObject): Cause[] {
+  const { specReplicasPath, statusReplicasPath } = subresources?.scale ?? {};
+  return [specReplicasPath, statusReplicasPath].flatMap((path) => {
+    const value = path === undefined ? undefined : valueAt(object, path);
+    if (path === undefined || value === undefined) return [];
+    if (typeof value !== 'number' || !Number.isInteger(value))
+      return [invalidValue(path, 0, `${path} accessor error: ${printed(value)} is not an int64`)];
+    if (value < 0) return [invalidValue(path, value, 'should be a non-negative integer')];
+    if (value > MAX_INT32) return [invalidValue(path, value, `should be less than or equal to ${MAX_INT32}`)];
+    return [];
+  });
+}
+
+const namesOf = (path: string) => path.replace(/^\./, '').split('.');
+
+function valueAt(object: unknown, path: string): unknown {
+  return namesOf(path).reduce<unknown>(
+    (value, name) => (isMembers(value) ? getOwn(value, name) : undefined),
+    object,
+  );
+}
+
+function scaleOf({ subresources }: Version): ScaleFields<KubeObject> | undefined {
+  const scale = subresources?.scale;
+  if (scale === undefined) return undefined;
+  const numberAt = (object: KubeObject, path: string) => {
+    const value = valueAt(object, path);
+    return typeof value === 'number' ? value : 0;
+  };
+  return {
+    replicas: (object) => numberAt(object, scale.specReplicasPath),
+    statusReplicas: (object) => numberAt(object, scale.statusReplicasPath),
+    selector: (object) => {
+      const path = scale.labelSelectorPath ?? '';
+      const value = path === '' ? '' : valueAt(object, path);
+      return typeof value === 'string' ? value : '';
+    },
+    setReplicas: (draft, replicas) => {
+      const names = namesOf(scale.specReplicasPath);
+      const last = names.pop() ?? '';
+      let at = draft as Members;
+      for (const name of names) {
+        const next = getOwn(at, name);
+        if (!isMembers(next)) setOwn(at, name, {});
+        at = at[name] as Members;
+      }
+      setOwn(at, last, replicas);
+    },
+  };
+}
+
+/** Selectors name fields as their path, without the dot before it. */
+function fieldsOf(paths: readonly string[]): NonNullable<KindDefinition['fields']> {
+  const compiled = paths.map((path) => [path.replace(/^\./, ''), parseJsonPath(path)] as const);
+  return (object) =>
+    Object.fromEntries(
+      compiled.map(([name, path]) => {
+        const [value] = path.find(object);
+        return [name, value === undefined || value === null ? '' : printed(value)];
+      }),
+    );
+}
+
+const AGE = {
+  name: 'Age',
+  type: 'date',
+  jsonPath: '.metadata.creationTimestamp',
+  description: 'How long ago the object was created.',
+};
+
+function columnsOf({ additionalPrinterColumns: columns = [AGE] }: Version): readonly Column<KubeObject>[] {
+  return [
+    nameColumn,
+    ...columns.map((column): Column<KubeObject> => {
+      const { name, type, jsonPath, description } = column;
+      const { format = '', priority = 0 } = column as { format?: string; priority?: number };
+      const path = parseJsonPath(jsonPath);
+      return {
+        name,
+        type: type === 'integer' || type === 'date' ? type : 'string',
+        shownType: type,
+        format,
+        description: description || `Custom resource definition column (in JSONPath format): ${jsonPath}`,
+        priority: priority as 0 | 1,
+        cell: (object, now) => cellOf(type, path, object, now),
+      };
+    }),
+  ];
+}
+
+function cellOf(
+  type: string,
+  path: JsonPath,
+  object: KubeObject,
+  now: number,
+): string | number | boolean | null {
+  const [value] = path.find(object);
+  if (value === undefined || value === null) return null;
+  switch (type) {
+    case 'string':
+      return printed(value);
+    case 'integer':
+      return typeof value === 'number' ? Math.trunc(value) : null;
+    case 'number':
+      return typeof value === 'number' ? value : null;
+    case 'boolean':
+      return typeof value === 'boolean' ? value : null;
+    default:
+      return typeof value !== 'string'
+        ? null
+        : Number.isNaN(Date.parse(value))
+          ? '<invalid>'
+          : ageOf(value, now);
+  }
+}

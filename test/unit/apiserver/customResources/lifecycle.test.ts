@@ -1,0 +1,166 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import {
+  type CustomServer,
+  DEFINITIONS,
+  definition,
+  GROUP,
+  specOf,
+  startCustomServer,
+  untilTrue,
+  WIDGETS,
+  widget,
+} from '../../../support/customResources.js';
+
+let server: CustomServer;
+beforeEach(async () => {
+  server = await startCustomServer();
+});
+afterEach(() => server.close());
+
+test('a definition is established and its objects live as any other', async () => {
+  const { send, define } = server;
+  expect((await define()).status).toBe(201);
+  const { body: held } = await send('GET', `${DEFINITIONS}/widgets.${GROUP}`);
+  expect(held.status.acceptedNames).toMatchObject({
+    plural: 'widgets',
+    singular: 'widget',
+    listKind: 'WidgetList',
+  });
+  expect(held.status.storedVersions).toEqual(['v1']);
+  expect(
+    held.status.conditions.map((one: { type: string; status: string }) => [one.type, one.status]),
+  ).toEqual([
+    ['NamesAccepted', 'True'],
+    ['Established', 'True'],
+  ]);
+
+  const made = await send('POST', WIDGETS, widget('one', { spec: { size: 1, color: 'red' } }));
+  expect(made.status).toBe(201);
+  expect(made.body.spec).toEqual({ size: 1 });
+  expect(made.body.metadata.generation).toBe(1);
+  expect(made.headers['warning']).toContain('unknown field \\"spec.color\\"');
+  const merged = await send(
+    'PATCH',
+    `${WIDGETS}/one`,
+    { spec: { size: 2 } },
+    { 'content-type': 'application/merge-patch+json' },
+  );
+  expect(merged.body.spec).toEqual({ size: 2 });
+  expect(merged.body.metadata.generation).toBe(2);
+  const strategic = await send(
+    'PATCH',
+    `${WIDGETS}/one`,
+    {},
+    { 'content-type': 'application/strategic-merge-patch+json' },
+  );
+  expect(strategic.status).toBe(415);
+  const put = await send('PUT', `${WIDGETS}/one`, { ...merged.body, spec: { size: 3 } });
+  expect(put.body.spec).toEqual({ size: 3 });
+  const list = await send('GET', `/apis/${GROUP}/v1/widgets`);
+  expect(list.body).toMatchObject({ kind: 'WidgetList', apiVersion: `${GROUP}/v1` });
+  expect(list.body.items).toHaveLength(1);
+  expect((await send('DELETE', `${WIDGETS}/one`)).status).toBe(200);
+  expect((await send('GET', `${WIDGETS}/one`)).status).toBe(404);
+});
+
+test('a value that the schema does not allow is refused in its words', async () => {
+  const { send, define } = server;
+  await define();
+  const refused = await send('POST', WIDGETS, widget('one', { spec: { size: 'x' } }));
+  expect(refused.status).toBe(422);
+  expect(refused.body.message).toBe(
+    'Widget.example.com "one" is invalid: spec.size: Invalid value: "string": spec.size in body must be of type integer: "string"',
+  );
+});
+
+test('server-side apply merges lists by the keys of the schema', async () => {
+  const { send, define } = server;
+  const item = {
+    type: 'object',
+    required: ['name'],
+    properties: { name: { type: 'string' }, value: { type: 'string' } },
+  };
+  await define({
+    schema: specOf({
+      ports: {
+        type: 'array',
+        items: item,
+        'x-kubernetes-list-type': 'map',
+        'x-kubernetes-list-map-keys': ['name'],
+      },
+    }),
+  });
+  const apply = (manager: string, ports: object[]) =>
+    send('PATCH', `${WIDGETS}/one?fieldManager=${manager}`, widget('one', { spec: { ports } }), {
+      'content-type': 'application/apply-patch+yaml',
+    });
+  expect((await apply('a', [{ name: 'x', value: '1' }])).status).toBe(201);
+  const both = await apply('b', [{ name: 'y', value: '2' }]);
+  expect(both.body.spec.ports).toEqual([
+    { name: 'x', value: '1' },
+    { name: 'y', value: '2' },
+  ]);
+  expect((await apply('b', [{ name: 'x', value: '3' }])).status).toBe(409);
+});
+
+test('names that another definition of the group has are not given', async () => {
+  const { send, define } = server;
+  await define({ names: { shortNames: ['wd'] } });
+  await send(
+    'POST',
+    DEFINITIONS,
+    definition({ plural: 'wedges', kind: 'Wedge', names: { shortNames: ['wd'] } }),
+  );
+  const state = async () => {
+    const { body } = await send('GET', `${DEFINITIONS}/wedges.${GROUP}`);
+    return (body.status.conditions ?? []).map(
+      (one: { type: string; reason: string }) => `${one.type} ${one.reason}`,
+    );
+  };
+  await untilTrue('the conflict is told', async () =>
+    (await state()).includes('NamesAccepted ShortNamesConflict'),
+  );
+  await send('DELETE', `${DEFINITIONS}/widgets.${GROUP}`);
+  await untilTrue('the names are given', async () =>
+    (await state()).includes('Established InitialNamesAccepted'),
+  );
+});
+
+test('a definition that is deleted takes its objects with it, and waits for those that are held', async () => {
+  const { send, define } = server;
+  await define();
+  await send(
+    'POST',
+    WIDGETS,
+    widget('held', { metadata: { name: 'held', finalizers: ['example.com/hold'] } }),
+  );
+  await send('POST', WIDGETS, widget('free'));
+  const marked = await send('DELETE', `${DEFINITIONS}/widgets.${GROUP}`);
+  expect(marked.body.metadata.finalizers).toEqual(['customresourcecleanup.apiextensions.k8s.io']);
+  await untilTrue('the free one is gone', async () => (await send('GET', `${WIDGETS}/free`)).status === 404);
+  const late = await send('POST', WIDGETS, widget('late'));
+  expect(late.status).toBe(405);
+  await send(
+    'PATCH',
+    `${WIDGETS}/held`,
+    { metadata: { finalizers: null } },
+    { 'content-type': 'application/merge-patch+json' },
+  );
+  await untilTrue(
+    'the definition is gone',
+    async () => (await send('GET', `${DEFINITIONS}/widgets.${GROUP}`)).status === 404,
+  );
+  expect((await send('GET', `/apis/${GROUP}/v1/widgets`)).status).toBe(404);
+  expect((await send('GET', `/apis/${GROUP}`)).status).toBe(404);
+});
+
+test('what is asked in protobuf is answered in JSON where that is asked too, and refused where not', async () => {
+  const { send, define } = server;
+  await define();
+  const protobuf = 'application/vnd.kubernetes.protobuf';
+  expect((await send('GET', WIDGETS, undefined, { accept: protobuf })).status).toBe(406);
+  expect((await send('GET', WIDGETS, undefined, { accept: `${protobuf},application/json` })).status).toBe(
+    200,
+  );
+  expect((await send('POST', WIDGETS, 'k8s', { 'content-type': protobuf })).status).toBe(415);
+});
