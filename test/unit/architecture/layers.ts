@@ -41,7 +41,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
 
 /** Rooms that compute and never touch the world. */
 const PURE_ROOMS = [FOUNDATION, 'api', 'cel'];
-const ADDON = /\.node['"`]|node-gyp-build|['"]bindings['"]|process\.dlopen/;
+const ADDON = /\.node['"`]|node-gyp-build|(?:from |\()['"]bindings['"]|process\.dlopen/;
 
 /** Each broken rule as a sentence. */
 export function violations(files: readonly SourceFile[]): string[] {
