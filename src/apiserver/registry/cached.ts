@@ -1,5 +1,6 @@
 // One version of an object as the cache holds it: the bytes to send, and what selectors ask, read once when first asked.
 // Guarantees: never changes after it was made, so any number of readers and watchers may hold it; its buffer is its own.
+// Of kinds that are seldom read the bytes may be in the store alone, for as long as they are the newest there.
 import type { KindDefinition } from '../../api/kind.js';
 import type { KubeObject } from '../../api/object.js';
 import { parseObject, withRevision } from './encode.js';
@@ -27,9 +28,15 @@ function sizeOf({ labels, fields }: Summary): number {
   return bytes;
 }
 
+/** Reads what the store was given at that revision. */
+export type ReadValue = (key: string, revision: number) => Uint8Array;
+
 export class CachedObject {
-  readonly bytes: Buffer;
+  #bytes: Buffer | undefined;
+  #read: ReadValue | undefined;
   #summary: Summary | undefined;
+  /** Of the bytes. */
+  readonly size: number;
   /** Of its protobuf in a list, once that was made: the length of a list goes before its items. */
   protobufBytes: number | undefined;
 
@@ -39,8 +46,26 @@ export class CachedObject {
     stored: Uint8Array,
     /** Of the change that made this version; for a deletion, of the deletion. */
     readonly revision: number,
+    read?: ReadValue,
   ) {
-    this.bytes = withRevision(stored, revision);
+    this.#bytes = withRevision(stored, revision);
+    this.#read = read;
+    this.size = this.#bytes.length;
+  }
+
+  get bytes(): Buffer {
+    return this.#bytes ?? withRevision((this.#read as ReadValue)(this.key, this.revision), this.revision);
+  }
+
+  /** Leaves the bytes to the store, when they can be read there. */
+  forgetBytes(): void {
+    if (this.#read !== undefined) this.#bytes = undefined;
+  }
+
+  /** Called with what the store was given, when it holds another value from now on: some may still want this one. */
+  keepBytes(stored: Uint8Array): void {
+    this.#bytes ??= withRevision(stored, this.revision);
+    this.#read = undefined;
   }
 
   /** A fresh copy, free to be changed. */
@@ -52,7 +77,7 @@ export class CachedObject {
     if (this.#summary !== undefined) return this.#summary;
     if (lastSeen?.object === this) return lastSeen.summary;
     const summary = this.#summarise();
-    const isKept = this.kind.isSeldomSelected !== true && sizeOf(summary) <= LARGE_SUMMARY;
+    const isKept = this.kind.isSeldomRead !== true && sizeOf(summary) <= LARGE_SUMMARY;
     if (isKept) this.#summary = summary;
     else lastSeen = { object: this, summary };
     return summary;
@@ -60,7 +85,7 @@ export class CachedObject {
 
   /** What this version keeps in memory. */
   get heldBytes(): number {
-    return this.bytes.length + OBJECT_BYTES + (this.#summary === undefined ? 0 : sizeOf(this.#summary));
+    return this.size + OBJECT_BYTES + (this.#summary === undefined ? 0 : sizeOf(this.#summary));
   }
 
   #summarise(): Summary {
