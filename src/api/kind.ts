@@ -107,8 +107,11 @@ export interface KindDefinition<T extends KubeObject = KubeObject> {
   readonly createdByUpdate?: boolean;
   /** Deleted with no policy, it leaves its dependents; with the warning, if there is one. */
   readonly orphansByDefault?: { readonly warning?: string };
-  /** There are thousands, with many fields, and few ask for some of them: what selectors look at is not kept in memory. */
-  readonly isSeldomSelected?: boolean;
+  /**
+   * There are thousands, and few ask for them: where the store is read as quickly as memory, they are read there. What
+   * selectors look at is not kept either.
+   */
+  readonly isSeldomRead?: boolean;
   /** Names of this kind: DNS subdomain, label, the RBAC kinds' path segment, or an address in its shortest form. */
   readonly nameRule: 'dnsSubdomain' | 'dnsLabel' | 'dnsLabel1035' | 'pathSegment' | 'ipAddress';
   /** Fills in what the user left out; idempotent. */

@@ -73,6 +73,11 @@ export interface Store {
   /** Newest revision that has been committed, at once where the store knows it. 0 for an empty store. */
   revision(): Promise<number> | number;
   get(key: string): Promise<Entry | undefined>;
+  /**
+   * Without a wait, the value written at a revision that watchers have been told of no change of since. Only where reading
+   * is as quick as that; whoever keeps a value itself must do so where it is missing.
+   */
+  valueAt?(key: string, revision: number): Uint8Array;
   list(options: ListOptions): Promise<ListResult>;
   /** Answers the new revision. EXISTS when the key is there. */
   create(key: string, value: Uint8Array): Promise<number>;

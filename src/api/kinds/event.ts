@@ -18,7 +18,7 @@ export const eventKind: KindDefinition<CoreV1Event> = {
   hasStatus: false,
   versions: [groupedEvents],
   hasGeneration: false,
-  isSeldomSelected: true,
+  isSeldomRead: true,
   nameRule: 'dnsSubdomain',
   defaults(draft) {
     draft.involvedObject ??= {};

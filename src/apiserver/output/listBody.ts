@@ -83,7 +83,7 @@ export class ListBody implements AsyncIterable<Uint8Array>, FrameSource {
     if (object === undefined) return undefined;
     const { form } = this;
     if (form.plainFrom !== undefined) return object.bytes.subarray(form.plainFrom);
-    if (object.bytes.length < PIECE / 4) return form.item(object);
+    if (object.size < PIECE / 4) return form.item(object);
     return frames.of(object.bytes, `list ${form.name}`, () => form.item(object));
   }
 }

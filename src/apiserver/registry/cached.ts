@@ -1,5 +1,6 @@
 // One version of an object as the cache holds it: the bytes to send, and what selectors ask, read once when first asked.
 // Guarantees: never changes after it was made, so any number of readers and watchers may hold it; its buffer is its own.
+// Of kinds that are seldom read the bytes may be in the store alone, for as long as they are the newest there.
 import type { KindDefinition } from '../../api/kind.js';
 import type { KubeObject } from '../../api/object.js';
 import { encodeForStore, parseObject, withRevision } from './encode.js';
@@ -27,8 +28,14 @@ function sizeOf({ labels, fields }: Summary): number {
   return bytes;
 }
 
+/** Reads what the store was given at that revision. */
+export type ReadValue = (key: string, revision: number) => Uint8Array;
+
 export class CachedObject {
-  #bytes: Buffer;
+  #bytes: Buffer | undefined;
+  #read: ReadValue | undefined;
+  /** Of the bytes, wherever they are. */
+  #size: number;
   #isCurrent: boolean;
   #summary: Summary | undefined;
   /** Of its protobuf in a list, once that was made: the length of a list goes before its items. */
@@ -40,21 +47,41 @@ export class CachedObject {
     stored: Uint8Array,
     /** Of the change that made this version; for a deletion, of the deletion. */
     readonly revision: number,
+    read?: ReadValue,
     shared?: Buffer,
   ) {
     this.#bytes = shared ?? withRevision(stored, revision);
+    this.#read = read;
+    this.#size = this.#bytes.length;
     this.#isCurrent = kind.custom === undefined || kind.custom.isCurrent(revision);
   }
 
   /** The same version of the object, of a kind whose definition has changed. */
   as(kind: KindDefinition): CachedObject {
-    return new CachedObject(kind, this.key, this.#bytes, this.revision, this.#bytes);
+    const bytes = this.#bytes ?? this.bytes;
+    return new CachedObject(kind, this.key, bytes, this.revision, this.#read, bytes);
   }
 
   /** In the form that its kind has now: an older one is brought into it when it is first asked for. */
   get bytes(): Buffer {
     if (!this.#isCurrent) this.#bringUp();
-    return this.#bytes;
+    return this.#bytes ?? withRevision((this.#read as ReadValue)(this.key, this.revision), this.revision);
+  }
+
+  get size(): number {
+    if (!this.#isCurrent) this.#bringUp();
+    return this.#size;
+  }
+
+  /** Leaves the bytes to the store, when they can be read there. */
+  forgetBytes(): void {
+    if (this.#read !== undefined) this.#bytes = undefined;
+  }
+
+  /** Called with what the store was given, when it holds another value from now on: some may still want this one. */
+  keepBytes(stored: Uint8Array): void {
+    this.#bytes ??= withRevision(stored, this.revision);
+    this.#read = undefined;
   }
 
   /** A fresh copy, free to be changed. */
@@ -66,7 +93,7 @@ export class CachedObject {
     if (this.#summary !== undefined) return this.#summary;
     if (lastSeen?.object === this) return lastSeen.summary;
     const summary = this.#summarise();
-    const isKept = this.kind.isSeldomSelected !== true && sizeOf(summary) <= LARGE_SUMMARY;
+    const isKept = this.kind.isSeldomRead !== true && sizeOf(summary) <= LARGE_SUMMARY;
     if (isKept) this.#summary = summary;
     else lastSeen = { object: this, summary };
     return summary;
@@ -74,13 +101,15 @@ export class CachedObject {
 
   /** What this version keeps in memory. */
   get heldBytes(): number {
-    return this.#bytes.length + OBJECT_BYTES + (this.#summary === undefined ? 0 : sizeOf(this.#summary));
+    return this.#size + OBJECT_BYTES + (this.#summary === undefined ? 0 : sizeOf(this.#summary));
   }
 
   #bringUp(): void {
     this.#isCurrent = true;
-    const fresh = this.kind.custom?.current(parseObject(this.#bytes));
-    if (fresh !== undefined) this.#bytes = withRevision(encodeForStore(this.kind, fresh), this.revision);
+    const fresh = this.kind.custom?.current(this.parse());
+    if (fresh === undefined) return;
+    this.#bytes = withRevision(encodeForStore(this.kind, fresh), this.revision);
+    this.#size = this.#bytes.length;
   }
 
   #summarise(): Summary {

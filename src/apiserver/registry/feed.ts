@@ -35,8 +35,9 @@ export class Feed {
     readonly history = new History(),
   ) {
     this.#expiring = setInterval(() => history.expire(), EXPIRE_MS).unref();
+    const read = store.valueAt?.bind(store);
     for (const kind of kinds) {
-      const cache = new ResourceCache(kind, history);
+      const cache = new ResourceCache(kind, history, read);
       this.#caches.set(qualifiedResource(kind.type), cache);
       this.#byKind.set(kind, cache);
     }

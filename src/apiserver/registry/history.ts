@@ -96,6 +96,7 @@ export class History {
     if (known.changes > 0) return;
     this.#held.delete(object);
     this.#bytes -= known.bytes;
+    object.forgetBytes();
   }
 }
 
@@ -130,7 +131,7 @@ export class Window {
   /** Counted by `hold` when its listeners have been told: what they look at is kept with it. */
   push(change: Change): void {
     this.#changes.push(change);
-    this.#bytes += change.object.bytes.length + CHANGE_BYTES;
+    this.#bytes += change.object.size + CHANGE_BYTES;
     this.expire();
   }
 
@@ -177,7 +178,7 @@ export class Window {
     this.#changes[this.#first] = undefined;
     this.#first += 1;
     this.#start = change.revision;
-    this.#bytes -= change.object.bytes.length + CHANGE_BYTES;
+    this.#bytes -= change.object.size + CHANGE_BYTES;
     this.history.letGo(change);
     if (this.#first * 2 > this.#changes.length) {
       this.#changes = this.#changes.slice(this.#first);

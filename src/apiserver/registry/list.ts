@@ -37,7 +37,7 @@ export async function allOf(page: ObjectPage): Promise<readonly CachedObject[]> 
 /** A page of what is nowhere else. */
 export function pageOf(items: readonly CachedObject[], revision: number): ObjectPage {
   let bytes = 0;
-  for (const item of items) bytes += item.bytes.length;
+  for (const item of items) bytes += item.size;
   return { revision, continueToken: '', bytes, count: items.length, reader: () => new PageReader(items) };
 }
 
@@ -139,7 +139,7 @@ export function fromCache(
       break;
     }
     items.push(object);
-    bytes += object.bytes.length;
+    bytes += object.size;
   }
   const last = items.at(-1)?.key ?? '';
   const readOn = readerOn(machinery, kind, revision, { ...range, last });
@@ -240,7 +240,7 @@ async function fromStore(
     const taken = objects.slice(0, room);
     const isFull = range.limit > 0 && taken.length === room;
     seen.count += taken.length;
-    for (const { bytes } of taken) seen.bytes += bytes.length;
+    for (const { size } of taken) seen.bytes += size;
     if (seen.bytes <= KEPT_BYTES) kept?.push(...taken);
     else kept = undefined;
     seen.last = isFull ? (taken.at(-1)?.key ?? after) : after;

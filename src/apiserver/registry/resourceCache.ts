@@ -1,8 +1,9 @@
 // Everything of one resource in memory: current objects in key order, and its part of the history.
-// Guarantees: objects and changes are those of the store in order of revision.
+// Guarantees: objects and changes are those of the store in order of revision. Of a kind that is seldom read no bytes are in
+// memory but those of recent changes, where the store can be asked for them at once.
 import type { KindDefinition } from '../../api/kind.js';
 import type { Entry, StoreEvent } from '../../store/store.js';
-import { CachedObject } from './cached.js';
+import { CachedObject, type ReadValue } from './cached.js';
 import type { Change, History, Window } from './history.js';
 import { compareKeys, resourcePrefix } from './keys.js';
 
@@ -21,13 +22,16 @@ export class ResourceCache {
   readonly #listeners = new Set<ChangeListener>();
   /** The revision of the last reading of everything. */
   filledAt = 0;
+  readonly #read: ReadValue | undefined;
   /** Revision of this resource's newest change. */
   lastChange = 0;
 
   constructor(
     private kind: KindDefinition,
     private readonly history: History,
+    read?: ReadValue,
   ) {
+    this.#read = kind.isSeldomRead === true ? read : undefined;
     this.window = history.openWindow();
     this.prefix = resourcePrefix(kind.type);
   }
@@ -43,7 +47,10 @@ export class ResourceCache {
   /** What the cache would hold of this entry: the object that is held already, when it is that version. */
   objectOf({ key, value, revision }: Entry): CachedObject {
     const held = this.#objects.get(key);
-    return held?.revision === revision ? held : new CachedObject(this.kind, key, value, revision);
+    if (held?.revision === revision) return held;
+    const object = new CachedObject(this.kind, key, value, revision, this.#read);
+    object.forgetBytes();
+    return object;
   }
 
   /** Everything there is at the revision, in place of what was held. */
@@ -77,7 +84,9 @@ export class ResourceCache {
     const { key, revision } = event;
     const previous = this.#objects.get(key);
     const deleted = event.type === 'delete';
-    const object = new CachedObject(this.kind, key, event.value, revision);
+    // What was deleted can no longer be read.
+    const object = new CachedObject(this.kind, key, event.value, revision, deleted ? undefined : this.#read);
+    if (event.previous !== undefined) previous?.keepBytes(event.previous.value);
     if (deleted) {
       this.#objects.delete(key);
       const at = this.#position(key);

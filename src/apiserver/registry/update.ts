@@ -56,7 +56,7 @@ async function attemptUpdate(
   held: CachedObject,
 ): Promise<Buffer> {
   const { kind, name, dryRun } = context;
-  const pause: Pause = () => turn(context, held.bytes.length);
+  const pause: Pause = () => turn(context, held.size);
   await pause();
   const old = held.parse();
   const draft = await transform(isPure ? (old as Draft<KubeObject>) : held.parse(), pause);

@@ -265,8 +265,9 @@ class Watcher implements WatchSource {
     const { name, encode, isVaried, frame } = this.request.form;
     const shown = { timeMs, isFirst: this.#isFirst };
     const varied = isVaried ? `${timeMs} ${this.#isFirst}` : '';
-    return frames.of(object.bytes, `${name} ${type} ${leftAt ?? ''} ${varied}`, () => {
-      const json = leftAt === undefined ? object.bytes : leaving(object, leftAt);
+    const { bytes } = object;
+    return frames.of(bytes, `${name} ${type} ${leftAt ?? ''} ${varied}`, () => {
+      const json = leftAt === undefined ? bytes : leaving(object, leftAt);
       return frame(type, encode === undefined ? json : encode(json, shown));
     });
   }

@@ -114,6 +114,20 @@ class LmdbStore implements Store {
     return entry;
   }
 
+  valueAt(key: string, revision: number): Uint8Array {
+    const value = this.read((snapshot) => {
+      const held = snapshot.get(key);
+      if (held?.revision === revision) return held.value;
+      // A change that is on disk, and not told yet.
+      for (const change of snapshot.changes(this.published))
+        if (change.key === key && change.previous === revision) return snapshot.replaced(change)?.value;
+      return undefined;
+    });
+    if (value === undefined) throw damaged(`${key} was not written at revision ${revision}`);
+    this.pages.listed([{ value }]);
+    return value;
+  }
+
   async list(options: ListOptions): Promise<ListResult> {
     const { revision } = options;
     const now = this.look((snapshot) =>
@@ -240,8 +254,12 @@ class LmdbStore implements Store {
   }
 
   private look<T>(read: (snapshot: Snapshot) => T): T {
-    this.assertOpen();
     this.pages.looked(1);
+    return this.read(read);
+  }
+
+  private read<T>(read: (snapshot: Snapshot) => T): T {
+    this.assertOpen();
     const snapshot = new Snapshot(this.tables);
     try {
       return read(snapshot);
