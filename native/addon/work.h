@@ -66,7 +66,12 @@ class PoolWork {
     auto* self = new PoolWork(env, std::move(work), std::move(finish));
     Napi::Value promise = self->deferred_.Promise();
     self->done_ = Done::New(env, "trellis.pool", 0, 1, static_cast<void*>(nullptr));
-    pool.Add([self](const Pool::Stop& stop, bool dropped) { self->Execute(stop, dropped); });
+    try {
+      pool.Add([self](const Pool::Stop& stop, bool dropped) { self->Execute(stop, dropped); });
+    } catch (...) {  // no thread could be made
+      self->error_ = CurrentError();
+      self->Tell();
+    }
     return promise;
   }
 
@@ -87,6 +92,10 @@ class PoolWork {
     } catch (...) {
       error_ = CurrentError();
     }
+    Tell();
+  }
+
+  void Tell() {
     work_ = nullptr;
     Done done = done_;
     if (done.NonBlockingCall(this) != napi_ok) delete this;

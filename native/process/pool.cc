@@ -2,6 +2,8 @@
 
 #include <sys/eventfd.h>
 
+#include <system_error>
+
 #include "base/error.h"
 
 namespace trellis {
@@ -17,14 +19,23 @@ void Pool::Add(Task task) {
     lock.unlock();
     return task({&stopping_, stopFd_.get()}, true);
   }
-  ended.swap(ended_);
   waiting_.push_back(std::move(task));
-  if (threads_.size() < most_) {
-    const auto self = threads_.emplace(threads_.end());
-    *self = std::thread([this, self] { Work(self); });
-  }
+  if (threads_.size() < most_) Begin();
+  ended.swap(ended_);
   lock.unlock();
   for (auto& thread : ended) thread.join();
+}
+
+void Pool::Begin() {
+  const auto self = threads_.emplace(threads_.end());
+  try {
+    *self = std::thread([this, self] { Work(self); });
+  } catch (const std::system_error&) {
+    threads_.erase(self);
+    if (!threads_.empty()) return;  // one of them comes to it
+    waiting_.pop_back();
+    throw;
+  }
 }
 
 void Pool::Close() {

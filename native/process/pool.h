@@ -29,12 +29,14 @@ class Pool {
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
+  // Throws std::system_error, with the task not taken, when no thread can be made and none is at work.
   void Add(Task task);
   // What the destructor does, sooner. What is added later is dropped.
   void Close();
 
  private:
   using Threads = std::list<std::thread>;
+  void Begin();
   void Work(Threads::iterator self);
 
   const size_t most_;

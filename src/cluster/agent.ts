@@ -215,7 +215,8 @@ async function startProxy(options: AgentOptions, self: Informer<V1Node>, { clien
     },
   );
   // After the mode has noted which tables were there before the cluster was.
-  const endChains = await keepKubeletChains(layout, { log: own });
+  const { makeIPTablesUtilChains = true } = await savedKubelet(layout);
+  const endChains = makeIPTablesUtilChains ? await keepKubeletChains(layout, { log: own }) : () => {};
   const { nodeName } = settings;
   const recorder = makeEventRecorder(client, { component: 'kube-proxy', host: nodeName, log: own });
   const proxy = await serveProxy({

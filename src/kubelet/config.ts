@@ -30,6 +30,8 @@ export interface KubeletConfig {
   /** Control group above kubepods, as a path from the root of each hierarchy; `/` for the root itself. */
   readonly cgroupRoot: string;
   readonly cgroupsPerQOS: boolean;
+  /** Chains in iptables by which others learn which back end is used. */
+  readonly makeIPTablesUtilChains: boolean;
   readonly cpuCFSQuota: boolean;
   readonly podPidsLimit: number;
   readonly nodeStatusUpdateFrequencyMs: number;
@@ -120,6 +122,7 @@ const DEFAULTS = {
   podLogsDir: '/var/log/pods',
   cgroupRoot: '/',
   cgroupsPerQOS: true,
+  makeIPTablesUtilChains: true,
   cpuCFSQuota: true,
   podPidsLimit: -1,
   nodeStatusUpdateFrequencyMs: 10_000,

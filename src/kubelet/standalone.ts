@@ -21,6 +21,7 @@ import { makeParts } from './parts.js';
 import { type Access, makeAccess } from './server/access.js';
 import { selfSigned } from './server/selfSigned.js';
 import { type KubeletServers, openKubeletServers } from './server/servers.js';
+import { keepChains, makeUtilChains } from './utilChains.js';
 
 export interface StandaloneOptions {
   readonly settings: KubeletSettings;
@@ -61,6 +62,7 @@ export async function runStandalone(options: StandaloneOptions): Promise<void> {
       parts: makeParts({ client, informers, runtime: runtime.runtime, log }),
     });
     closers.push(() => kubelet.stop());
+    if (config.makeIPTablesUtilChains) closers.push(await keepChains(makeUtilChains, log));
     const tls = await servingTls(config, settings.server, await identity?.serving());
     const access = accessOf(settings.server, config, client, log);
     const servers = await openKubeletServers(kubelet, { tls, access, runtime: runtime.runtime, log });

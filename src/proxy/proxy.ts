@@ -218,7 +218,7 @@ class NodeProxy implements RunningProxy {
   /** Others than before make other rules of every service. */
   #followRanges(): void {
     const { serviceCidrs } = this.tracker;
-    if (serviceCidrs === this.#serviceCidrs) return;
+    if (serviceCidrs.join() === this.#serviceCidrs.join()) return;
     this.#serviceCidrs = serviceCidrs;
     this.options.mode.setServiceCidrs(serviceCidrs);
     this.#isFull = true;

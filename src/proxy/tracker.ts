@@ -29,7 +29,7 @@ export interface ServiceHealth {
 export interface Tracker {
   /** The same map at every call, as it is now. */
   readonly state: ProxyState;
-  /** The ranges of services, in order; the same list until they change. Empty where the API server has no such kind. */
+  /** The ranges of services, in order. Empty where the API server has no such kind. */
   readonly serviceCidrs: readonly string[];
   /** The keys that changed since the last call. */
   takeChanged(): Set<string>;

@@ -119,6 +119,7 @@ export const FIELDS: readonly Field[] = [
   row('shutdownGracePeriodByPodPriority', undefined, 'shutdownGracePeriodByPodPriority', is.shutdownPeriods),
   row('allowedUnsafeSysctls', 'allowed-unsafe-sysctls', 'allowedUnsafeSysctls', is.textList),
   row('seccompDefault', 'seccomp-default', 'seccompDefault', is.boolean),
+  row('makeIPTablesUtilChains', 'make-iptables-util-chains', 'makeIPTablesUtilChains', is.boolean),
   row('protectKernelDefaults', 'protect-kernel-defaults', 'protectKernelDefaults', is.boolean),
   row('enableDebuggingHandlers', 'enable-debugging-handlers', 'enableDebuggingHandlers', is.boolean),
   row('tlsMinVersion', 'tls-min-version', 'tlsMinVersion', is.oneOf('', 'VersionTLS12', 'VersionTLS13')),

@@ -48,7 +48,6 @@ export const FIXED: Readonly<Record<string, readonly unknown[]>> = {
   contentType: ['', 'application/json'],
   podsPerCore: [0],
   enableControllerAttachDetach: [true],
-  makeIPTablesUtilChains: OFF,
   iptablesMasqueradeBit: [14],
   iptablesDropBit: [15],
   featureGates: [{}],

@@ -33,7 +33,8 @@ describeWith({ root: true, tools: TOOLS }, 'the chains of a kubelet', () => {
         [...(await ns.run(`${tool}-${backend}-save`)).matchAll(/^:(KUBE-\S+)/gm)]
           .map(([, name]) => name)
           .sort();
-      const both = ['KUBE-IPTABLES-HINT', 'KUBE-KUBELET-CANARY'];
+      // In mangle, nat and filter; the hint in mangle alone.
+      const both = ['KUBE-IPTABLES-HINT', ...Array<string>(3).fill('KUBE-KUBELET-CANARY')];
       await ns.run(`iptables-${backend}`, '-A', 'INPUT', '-j', 'ACCEPT');
       // Somebody else's.
       await ns.run(`ip6tables-${backend}`, '-t', 'mangle', '-N', 'KUBE-KUBELET-CANARY');

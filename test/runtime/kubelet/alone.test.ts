@@ -15,7 +15,11 @@ const answer = await fetch(process.argv[1]).catch((error) => ({ status: 0, text:
 console.log(JSON.stringify({ status: answer.status, text: await answer.text() }));
 `;
 
-const needs = { root: true, tools: ['containerd', 'runc', 'ctr'], files: ['/bin/busybox', MAIN] };
+const needs = {
+  root: true,
+  tools: ['containerd', 'runc', 'ctr', 'iptables-nft', 'iptables-legacy'],
+  files: ['/bin/busybox', MAIN],
+};
 describeWith(needs, 'trellis kubelet without an apiserver', () => {
   let node: CriNode;
   let kubelet: { output(): string };
@@ -125,6 +129,16 @@ describeWith(needs, 'trellis kubelet without an apiserver', () => {
       manifests,
     );
     expect((await get('https://127.0.0.1:10250/logs/..%2f..%2fetc/passwd')).status).toBe(404);
+  });
+
+  test('tells others which iptables is used, by chains of that back end', async () => {
+    for (const tool of ['iptables', 'ip6tables'])
+      await until('told', async () => {
+        const saved = await node.node.run('sh', '-c', `${tool}-nft-save; ${tool}-legacy-save`);
+        const chains = saved.match(/^:KUBE-\S+/gm) ?? [];
+        expect(new Set(chains)).toEqual(new Set([':KUBE-IPTABLES-HINT', ':KUBE-KUBELET-CANARY']));
+        return chains.length === 4 ? true : undefined;
+      });
   });
 
   test("rotates the log by the runtime's own hand", async () => {

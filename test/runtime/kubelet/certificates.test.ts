@@ -35,6 +35,7 @@ describe('the certificates of a kubelet', () => {
     const config = {
       apiVersion: 'kubelet.config.k8s.io/v1beta1',
       kind: 'KubeletConfiguration',
+      makeIPTablesUtilChains: false,
       ...{ address: '127.0.0.1', port: 0, healthzPort: 0, cgroupsPerQOS: false, podLogsDir: at('logs') },
       ...{ rotateCertificates: true, serverTLSBootstrap: true },
       containerRuntimeEndpoint: `unix://${at('no-runtime.sock')}`,

@@ -58,6 +58,8 @@ export class KubeletProcess {
           address: '127.0.0.1',
           staticPodPath: at('manifests'),
           podLogsDir: at('logs'),
+          // It may run in the network of whoever runs the test.
+          makeIPTablesUtilChains: false,
         },
         ...{ cgroupRoot: cgroupParent, containerRuntimeEndpoint: `unix://${at('containerd.sock')}` },
         ...more,

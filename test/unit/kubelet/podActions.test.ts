@@ -38,6 +38,7 @@ const withSidecar = podOf({
   initContainers: [container('side', { restartPolicy: 'Always' }), container('one')],
 });
 const never = podOf({ restartPolicy: 'Never' });
+const neverInit = podOf({ restartPolicy: 'Never', initContainers: [container('one'), container('two')] });
 const ruled = podOf({
   restartPolicy: 'Never',
   initContainers: [container('one')],
@@ -150,6 +151,19 @@ describe('what a pod needs next', () => {
       plain,
       runtimePod([], [sandbox({ id: 'b' }), sandbox()]),
       { sandbox: 1, killPod: true, ...nothing, start: ['web'] },
+    ],
+    [
+      // As Kubernetes has it: the pod stays Pending until somebody deletes it.
+      'with Never a pod whose sandbox went between two init containers is not begun again',
+      neverInit,
+      runtimePod([run(neverInit, 'one', 'exited')], [sandbox({ state: 'SANDBOX_NOTREADY' })]),
+      { killPod: true, ...nothing },
+    ],
+    [
+      'with Never a pod whose sandbox went before its first init container is begun again',
+      neverInit,
+      runtimePod([], [sandbox({ state: 'SANDBOX_NOTREADY' })]),
+      { sandbox: 1, killPod: true, ...nothing, init: ['one'] },
     ],
     [
       'with Never a pod that ran is not begun again',
