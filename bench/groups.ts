@@ -8,6 +8,7 @@ import { hostile } from './hostile/index.js';
 import { kubelet } from './kubelet/index.js';
 import type { Figure } from './lib/figure.js';
 import { native } from './native/index.js';
+import { policy } from './policy/index.js';
 import { proxy } from './proxy/index.js';
 import { scheduler } from './scheduler/index.js';
 
@@ -27,6 +28,7 @@ const groups: Record<string, Record<string, () => Promise<Figure[]>>> = {
   controllers,
   kubelet,
   proxy,
+  policy,
 };
 
 export const BENCHMARKS: readonly Benchmark[] = Object.entries(groups).flatMap(([group, benchmarks]) =>

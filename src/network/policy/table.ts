@@ -74,13 +74,19 @@ export function frame(family: PolicyFamily, table: string): TableImage {
   return image;
 }
 
+/**
+ * nft 1.0.6 dies when it lists a number that goes from one map straight to the next. It need not: the number takes the way
+ * over the priority of the packet, which is the first of its connection and has no use for one.
+ */
+const throughPriority: Part = [{ meta: { key: 'priority', sreg: 1 } }, { meta: { key: 'priority', dreg: 1 } }];
+
 function judging(family: PolicyFamily, direction: Direction): RuleShape[] {
   const [source, destination] = [sourceField(family), destinationField(family)] as const;
   const own = direction === 'ingress' ? destination : source;
   return [
     ...(family === 'ip6' ? [shape(neighbourDiscovery, accept)] : []),
     shape(inSet(names.SELF, source, destination), accept),
-    shape(mapLookup(names.SUBJECTS[direction], own), [
+    shape(mapLookup(names.SUBJECTS[direction], own), throughPriority, [
       { lookup: { set: names.PROFILES[direction], sreg: 1, dreg: 0 } },
     ]),
     shape(inSet(names.POD_RANGES, own), notInSet(names.JUDGED, own), goTo(names.UNJUDGED)),

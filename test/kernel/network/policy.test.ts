@@ -47,7 +47,7 @@ function probes(): Probe[] {
   );
 }
 
-describeWith({ root: true, tools: ['nsenter', 'ip', 'perl'] }, 'network policies', () => {
+describeWith({ root: true, tools: ['nsenter', 'ip', 'perl', 'nft'] }, 'network policies', () => {
   const seed = Number(process.env['TRELLIS_POLICY_SEED'] ?? 3);
   const rounds = Number(process.env['TRELLIS_POLICY_ROUNDS'] ?? 8);
 
@@ -74,6 +74,8 @@ describeWith({ root: true, tools: ['nsenter', 'ip', 'perl'] }, 'network policies
       for (const probe of all) counts[arrived.has(probe) ? 'allowed' : 'refused'] += 1;
     }
     expect(Math.min(counts.allowed, counts.refused)).toBeGreaterThan(rounds * 20);
+    // The tool that people look with can read all of it.
+    expect(await lab.node.run('nft', 'list', 'ruleset')).toContain('map @ingress-pods');
   });
 
   it('are asked by tier and priority: accept, deny and pass', async () => {
