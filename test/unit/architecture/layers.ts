@@ -40,7 +40,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
 
 /** Rooms that compute and never touch the world. */
 const PURE_ROOMS = [FOUNDATION, 'api'];
-const ADDON = /\.node['"`]|node-gyp-build|['"]bindings['"]|process\.dlopen/;
+const ADDON = /\.node['"`]|node-gyp-build|(?:from |require\(|import\()['"]bindings['"]|process\.dlopen/;
 
 /** Each broken rule as a sentence. */
 export function violations(files: readonly SourceFile[]): string[] {
