@@ -124,6 +124,8 @@ export interface KindDefinition<T extends KubeObject = KubeObject> {
   prepareForDelete?(draft: Draft<T>, time: string): void;
   /** Every fault as a cause: field path, reason (FieldValueInvalid...), Kubernetes' message. `old` on updates. */
   validate?(object: T, old?: T): readonly V1StatusCause[];
+  /** What may be said, but better should not: told to the writer in Warning headers. */
+  warnings?(object: T): readonly string[];
   readonly columns: readonly Column<T>[];
   /** What fieldSelector may ask besides metadata.name and metadata.namespace. Answers for an empty object too. */
   fields?(object: T): Readonly<Record<string, string>>;

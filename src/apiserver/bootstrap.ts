@@ -6,6 +6,7 @@ import type { V1EndpointSlice, V1Endpoints, V1Service } from '../api/gen/types.j
 import { SYSTEM_PRIORITY_CLASSES } from '../api/kinds/priorityClass.js';
 import type { KubeObject } from '../api/object.js';
 import {
+  CONFIG_MAPS,
   ENDPOINT_SLICES,
   ENDPOINTS,
   NAMESPACES,
@@ -24,6 +25,10 @@ export interface BootstrapOptions {
   readonly port: number;
   /** The service networks; the `kubernetes` Service has the first address of the first. */
   readonly serviceCidrs: readonly string[];
+  /** The authority of client certificates: servers beside this one authenticate by it too. */
+  readonly clientCa?: string;
+  /** Of today: `2026-01-31`. */
+  readonly today?: string;
 }
 
 const SYSTEM_NAMESPACES = ['default', 'kube-system', 'kube-public', 'kube-node-lease'];
@@ -37,6 +42,7 @@ export async function bootstrap(client: Client, options: BootstrapOptions): Prom
   await ensureServiceCidr(client, options.serviceCidrs);
   await Promise.all(SYSTEM_PRIORITY_CLASSES.map((some) => createMissing(client, PRIORITY_CLASSES, some)));
   await createMissing(client, SERVICES, kubernetesService(options));
+  await ensureConfigMaps(client, options);
   // A server on loopback serves its own machine: no pod could reach it there.
   if (endpointIpFaults(options.address).length > 0) return;
   await createOrCorrect(client, ENDPOINTS, kubernetesEndpoints(options), ({ subsets }) => subsets);
@@ -44,6 +50,22 @@ export async function bootstrap(client: Client, options: BootstrapOptions): Prom
     endpoints,
     ports,
   ]);
+}
+
+/** What others read of the server's authentication, and since when tokens in Secrets are watched for their use. */
+async function ensureConfigMaps(client: Client, { clientCa, today }: BootstrapOptions): Promise<void> {
+  const namespace = 'kube-system';
+  if (clientCa !== undefined) {
+    const metadata = { namespace, name: 'extension-apiserver-authentication' };
+    const data = { 'client-ca-file': clientCa };
+    await createMissing(client, CONFIG_MAPS, { metadata, data });
+    const held = await client.of(CONFIG_MAPS).get(metadata);
+    if (held.data?.['client-ca-file'] !== clientCa)
+      await client.of(CONFIG_MAPS).patch(metadata, 'merge', { data });
+  }
+  const name = 'kube-apiserver-legacy-service-account-token-tracking';
+  const since = today ?? new Date().toISOString().slice(0, 'yyyy-mm-dd'.length);
+  await createMissing(client, CONFIG_MAPS, { metadata: { namespace, name }, data: { since } });
 }
 
 /**

@@ -12,7 +12,11 @@ export interface UserInfo {
 /** What of a request can tell who sent it. */
 export interface Credentials {
   /** The verified client certificate's subject, when the connection had one. */
-  readonly certificate?: CertificateUser & { readonly notAfterMs: number };
+  readonly certificate?: CertificateUser & {
+    readonly notAfterMs: number;
+    /** SHA-256 of the certificate, in hexadecimal. */
+    readonly fingerprint: string;
+  };
   /** The Authorization header as sent. */
   readonly authorization?: string;
 }

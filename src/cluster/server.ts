@@ -147,6 +147,7 @@ async function prepareCluster(
     address,
     port: settings.securePort,
     serviceCidrs: rangesOf(settings.serviceCidr),
+    clientCa: ca,
   });
   await reconcileBootstrapPolicy(client);
   await ensureJoinObjects(client, { settings, ca, server: serverUrl(address, settings.securePort) });

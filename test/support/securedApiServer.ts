@@ -83,6 +83,7 @@ export async function startSecuredApiServer(options: SecuredOptions = {}): Promi
     address: '192.0.2.1',
     port: server.port,
     serviceCidrs: services.serviceCidrs,
+    clientCa: pki.ca,
   });
   await reconcileBootstrapPolicy(client);
   return {

@@ -3,13 +3,27 @@
 import { type Cause, checkNotNegative, invalidValue, notSupported } from '../causes.js';
 import { ageColumn, column, nameColumn } from '../columns.js';
 import type { V1DaemonSet, V1DaemonSetUpdateStrategy } from '../gen/types.js';
-import type { Column, KindDefinition } from '../kind.js';
+import type { Column, Draft, KindDefinition } from '../kind.js';
+import { sameMeaning } from '../meaning.js';
 import { DAEMON_SETS } from '../resources.js';
 import { formatLabels } from '../selectors.js';
 import { isZero, validateIntOrPercent } from './intOrPercent.js';
 import { defaultPodSpec } from './pod/defaults.js';
 import { validateCounts } from './statusChecks.js';
 import { templateColumns, validateWorkload } from './workload.js';
+
+/** How often the template changed: a field of older versions, which clients that know them still read. */
+const TEMPLATE_GENERATION = 'deprecated.daemonset.template.generation';
+
+function templateGeneration({ metadata }: Pick<V1DaemonSet, 'metadata'>): number {
+  const text = metadata?.annotations?.[TEMPLATE_GENERATION] ?? '';
+  return /^\d{1,15}$/.test(text) ? Number(text) : 0;
+}
+
+function setTemplateGeneration(draft: Draft<V1DaemonSet>, generation: number): void {
+  const annotations = { ...draft.metadata?.annotations, [TEMPLATE_GENERATION]: String(generation) };
+  draft.metadata = { ...draft.metadata, annotations };
+}
 
 export const daemonSetKind: KindDefinition<V1DaemonSet> = {
   type: DAEMON_SETS,
@@ -38,6 +52,12 @@ export const daemonSetKind: KindDefinition<V1DaemonSet> = {
       numberMisscheduled: 0,
       numberReady: 0,
     };
+    setTemplateGeneration(draft, Math.max(1, templateGeneration(draft)));
+  },
+  prepareForUpdate(draft, old, { subresource }) {
+    if (subresource !== '') return;
+    const isSame = sameMeaning('V1PodTemplateSpec', draft.spec?.template, old.spec?.template);
+    setTemplateGeneration(draft, templateGeneration(old) + (isSame ? 0 : 1));
   },
   validate: ({ spec, status }, old) => [
     ...validateCounts({ status }, old),

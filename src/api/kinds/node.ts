@@ -65,7 +65,7 @@ export const nodeKind: KindDefinition<V1Node> = {
       description: 'Its operating system.',
       wide: true,
     }),
-    column('Kernel-Version', ({ status }) => orUnknown(status?.nodeInfo?.kernelVersion), {
+    column('Kernel-Version', kernelCell, {
       description: 'Its kernel.',
       wide: true,
     }),
@@ -76,6 +76,11 @@ export const nodeKind: KindDefinition<V1Node> = {
   ],
   fields: ({ spec }) => ({ 'spec.unschedulable': String(spec?.unschedulable ?? false) }),
 };
+
+function kernelCell({ status }: V1Node): string {
+  const { kernelVersion, architecture } = status?.nodeInfo ?? {};
+  return `${orUnknown(kernelVersion)}${architecture ? ` (${architecture})` : ''}`;
+}
 
 const orUnknown = (text: string | undefined) => text || '<unknown>';
 

@@ -7,6 +7,7 @@ import { SERVICES } from '../resources.js';
 import { serviceColumns } from './service/columns.js';
 import { defaultService, prepareServiceUpdate } from './service/defaults.js';
 import { validateService } from './service/validate.js';
+import { serviceWarnings } from './service/warnings.js';
 import { isNewStatus, validateIngresses } from './statusChecks.js';
 
 export const serviceKind: KindDefinition<V1Service> = {
@@ -33,6 +34,7 @@ export const serviceKind: KindDefinition<V1Service> = {
     ...validateService(service.spec ?? {}, old?.spec),
     ...(isNewStatus(service, old) ? validateBalancer(service) : []),
   ],
+  warnings: serviceWarnings,
   columns: serviceColumns,
   fields: ({ spec }) => ({ 'spec.clusterIP': spec?.clusterIP ?? '', 'spec.type': spec?.type ?? '' }),
 };

@@ -1,6 +1,6 @@
 // ServiceAccount: an identity for what runs in pods. Pure.
 // Guarantees: holds nothing secret itself; tokens are asked for, not kept here.
-import { ageColumn, column, nameColumn } from '../columns.js';
+import { ageColumn, nameColumn } from '../columns.js';
 import type { V1ServiceAccount } from '../gen/types.js';
 import type { KindDefinition } from '../kind.js';
 import { SERVICE_ACCOUNTS } from '../resources.js';
@@ -14,11 +14,5 @@ export const serviceAccountKind: KindDefinition<V1ServiceAccount> = {
   hasStatus: false,
   hasGeneration: false,
   nameRule: 'dnsSubdomain',
-  columns: [
-    nameColumn,
-    column('Secrets', ({ secrets }) => secrets?.length ?? 0, {
-      description: 'How many secrets its pods may use.',
-    }),
-    ageColumn,
-  ],
+  columns: [nameColumn, ageColumn],
 };

@@ -2,7 +2,7 @@
 // not there may be replaced and tests equal to null, and a list is also counted from its end. Pure.
 // Guarantees: all operations or none; the document given is never changed; copies cannot grow without bound; a step ends
 // before much has been copied or moved.
-import { copyJson, isMembers, type Members, sameJson, setOwn } from '../own.js';
+import { copyJson, getOwn, isMembers, type Members, sameJson, setOwn } from '../own.js';
 import { type ApiError, statusError } from '../status.js';
 import type { Steps } from '../steps.js';
 
@@ -32,15 +32,15 @@ export function* applyJsonPatch(document: unknown, patch: unknown): Steps<unknow
   let copied = 0;
   let cost = 0;
   for (const operation of operations) {
-    cost += costOf(root, operation);
+    cost += inWords(operation, () => costOf(root, operation));
     if (operation.op === 'copy') {
-      const size = JSON.stringify(read(root, operation.from)).length;
+      const size = JSON.stringify(inWords(operation, () => read(root, operation.from))).length;
       copied += size;
       cost += size * COPY_COST;
     }
     if (copied > MAX_COPIED)
       throw statusError('RequestEntityTooLarge', 'the JSON patch copies more than the allowed size');
-    apply(root, operation);
+    inWords(operation, () => apply(root, operation));
     if (cost < STEP) continue;
     cost = 0;
     yield;
@@ -59,16 +59,19 @@ function costOf(root: Members, { op, path, from }: Operation): number {
 }
 
 function readOperations(patch: unknown): Operation[] {
-  if (!Array.isArray(patch)) throw malformed('a JSON patch must be a list of operations');
+  if (!Array.isArray(patch))
+    throw malformed(`json: cannot unmarshal ${goKind(patch)} into Go value of type jsonpatch.Patch`);
   if (patch.length > MAX_OPERATIONS)
     throw statusError(
       'RequestEntityTooLarge',
       `The allowed maximum operations in a JSON patch is ${MAX_OPERATIONS}, got ${patch.length}`,
     );
   return patch.map((item: unknown) => {
-    if (!isMembers(item)) throw malformed('an operation must be an object');
+    if (!isMembers(item))
+      throw malformed(`json: cannot unmarshal ${goKind(item)} into Go value of type jsonpatch.Operation`);
     const { op, path, from } = item;
-    if (typeof op !== 'string' || !OPERATIONS.includes(op)) throw malformed(`Unexpected kind: ${String(op)}`);
+    if (typeof op !== 'string' || !OPERATIONS.includes(op))
+      throw refusal(`Unexpected kind: ${typeof op === 'string' ? op : 'unknown'}`);
     const needsFrom = op === 'move' || op === 'copy';
     const needsValue = op === 'add' || op === 'replace' || op === 'test';
     if (needsValue && !Object.hasOwn(item, 'value')) throw malformed(`${op} operation has no value`);
@@ -92,6 +95,44 @@ function readPointer(pointer: unknown): string[] {
   return ['document', ...parts.map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))];
 }
 
+/** What does not fit the document is told in the words of the library that Kubernetes applies patches with. */
+function inWords<T>(operation: Operation, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw error instanceof Misfit ? refusal(wordsFor(operation, error), error) : error;
+  }
+}
+
+function wordsFor({ op, path, from }: Operation, { at, isPathMissing, message }: Misfit): string {
+  const isSource = at === from && from.length > 0;
+  const where = textOf(at);
+  if (isPathMissing) {
+    const quoted = op === 'add' || op === 'remove' ? `"${where}"` : where;
+    const role =
+      op === 'test'
+        ? 'is missing'
+        : `doc is missing${isSource ? ' from' : from.length > 0 ? ' destination' : ''}`;
+    return `${op} operation does not apply: ${role} path: ${quoted}: missing value`;
+  }
+  if (op === 'replace')
+    return `replace operation does not apply: doc is missing key: ${where}: missing value`;
+  if (op === 'copy' && isSource) return `error in copy for from: '${where}': ${message}`;
+  return `error in ${op} for path: '${op === 'move' && isSource ? (path.at(-1) ?? '') : where}': ${message}`;
+}
+
+class Misfit extends Error {
+  override readonly name = 'Misfit';
+
+  constructor(
+    message: string,
+    readonly at: readonly string[],
+    readonly isPathMissing = false,
+  ) {
+    super(message);
+  }
+}
+
 function apply(root: Members, { op, path, from, value }: Operation): void {
   switch (op) {
     case 'add':
@@ -108,12 +149,12 @@ function apply(root: Members, { op, path, from, value }: Operation): void {
       break;
     case 'move':
       if (path.length > from.length && from.every((part, index) => part === path[index]))
-        throw misfit(`cannot move ${textOf(from)} below itself`);
+        throw refusal(`cannot move ${textOf(from)} below itself`);
       add(root, path, remove(root, from));
       break;
     default:
       if (!sameJson(readOrNull(root, path), value))
-        throw misfit(`testing value ${textOf(path)} failed: test failed`);
+        throw refusal(`testing value ${textOf(path)} failed: test failed`);
   }
 }
 
@@ -150,32 +191,55 @@ function readOrNull(root: Members, path: readonly string[]): unknown {
 function locate(root: Members, path: readonly string[]): { parent: Members | unknown[]; key: string } {
   let parent: Members | unknown[] = root;
   for (const part of path.slice(0, -1)) {
-    const next: unknown = memberOf(parent, part, path);
-    if (!Array.isArray(next) && !isMembers(next)) throw misfit(`${textOf(path)} leads through a plain value`);
+    const next: unknown = stepInto(parent, part);
+    if (!Array.isArray(next) && !isMembers(next)) throw new Misfit('missing value', path, true);
     parent = next;
   }
   return { parent, key: path.at(-1) ?? '' };
 }
 
+/** Undefined where there is nothing. */
+function stepInto(parent: Members | unknown[], key: string): unknown {
+  if (!Array.isArray(parent)) return getOwn(parent, key);
+  const index = /^[+-]?\d+$/.test(key) ? Number(key) : Number.NaN;
+  return parent[index < 0 ? index + parent.length : index];
+}
+
 function memberOf(parent: Members | unknown[], key: string, path: readonly string[]): unknown {
   if (Array.isArray(parent)) return parent[indexIn(key, path, parent.length)];
-  if (!Object.hasOwn(parent, key)) throw misfit(`${textOf(path)} does not exist`);
+  if (!Object.hasOwn(parent, key))
+    throw new Misfit(`Unable to remove nonexistent key: ${key}: missing value`, path);
   return parent[key];
 }
 
 /** One of `places` places; -1 is the last of them. */
 function indexIn(key: string, path: readonly string[], places: number): number {
   const index = /^[+-]?\d+$/.test(key) ? Number(key) : Number.NaN;
-  if (!(index < places && index >= -places)) throw misfit(`${textOf(path)} is no index of ${places}`);
+  if (Number.isNaN(index))
+    throw new Misfit(
+      `value was not a proper array index: '${key}': strconv.Atoi: parsing ${JSON.stringify(key)}: invalid syntax`,
+      path,
+    );
+  if (!(index < places && index >= -places))
+    throw new Misfit(`Unable to access invalid index: ${index}: invalid index referenced`, path);
   return index < 0 ? index + places : index;
 }
 
 const textOf = (path: readonly string[]) => `/${path.slice(1).join('/')}`;
 
-const malformed = (why: string): ApiError => statusError('BadRequest', `error decoding patch: ${why}`);
+const malformed = (why: string): ApiError => statusError('BadRequest', why);
 
 /** The stock apiserver gives the sentence alone; the cause says which path it was. */
-const misfit = (why: string): ApiError =>
-  statusError('Invalid', 'the server rejected our request due to an error in our request', {
-    causes: [{ reason: 'UnexpectedServerResponse', message: why }],
-  });
+const refusal = (why: string, cause?: unknown): ApiError =>
+  statusError(
+    'Invalid',
+    'the server rejected our request due to an error in our request',
+    { causes: [{ reason: 'UnexpectedServerResponse', message: why }] },
+    { cause },
+  );
+
+/** What Go calls a value of JSON. */
+function goKind(value: unknown): string {
+  if (Array.isArray(value)) return 'array';
+  return typeof value === 'boolean' ? 'bool' : typeof value;
+}

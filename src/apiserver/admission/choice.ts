@@ -28,6 +28,7 @@ export const PLUGIN_NAMES = [
   'DenyServiceExternalIPs',
   'PodTopologyLabels',
   'PodGroupWorkloadExists',
+  'NodeDeclaredFeatureValidator',
   'JobValidation',
   'PodResizeValidator',
   'ResourceQuota',

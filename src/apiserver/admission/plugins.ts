@@ -17,6 +17,7 @@ import { denyServiceExternalIps } from './denyServiceExternalIps.js';
 import { makeLimitRanger } from './limits/limitRanger.js';
 import type { AdmissionLookups } from './lookups.js';
 import { makeNamespaceExists, makeNamespaceLifecycle } from './namespaceLifecycle.js';
+import { makeNodeDeclaredFeatures } from './nodeDeclaredFeatures.js';
 import { nodePodCidr } from './nodePodCidr.js';
 import { makeNodeRestriction } from './nodeRestriction.js';
 import { makePodResizeValidator } from './podResize.js';
@@ -70,6 +71,7 @@ export function makeAdmission(options: AdmissionOptions): readonly AdmissionPlug
     DefaultStorageClass: () => makeDefaultStorageClass(lookups),
     PodTopologyLabels: () => makePodTopologyLabels(lookups),
     PodGroupWorkloadExists: () => withoutSubject('PodGroupWorkloadExists'),
+    NodeDeclaredFeatureValidator: () => makeNodeDeclaredFeatures(lookups),
     JobValidation: () => withoutSubject('JobValidation'),
     PodResizeValidator: () => makePodResizeValidator(lookups),
     ResourceQuota: () => makeResourceQuota({ lookups, client, kinds }),

@@ -15,7 +15,11 @@ export const clientCertificate: Authenticator = {
       throw unauthorized(new Error('the client certificate has expired'));
     const known = users.get(certificate);
     if (known !== undefined) return known;
-    const user = withAuthenticatedGroup({ name: certificate.commonName, groups: certificate.organizations });
+    const user = withAuthenticatedGroup({
+      name: certificate.commonName,
+      groups: certificate.organizations,
+      extra: { 'authentication.kubernetes.io/credential-id': [`X509SHA256=${certificate.fingerprint}`] },
+    });
     users.set(certificate, user);
     return user;
   },

@@ -4,6 +4,7 @@ import { schemas } from '../../api/gen/schemas.js';
 import type { KindDefinition } from '../../api/kind.js';
 import { mergeRule } from '../../api/patch/mergeKeys.js';
 import { isAtomicMap, isAtomicStruct, listType } from '../fields/listTypes.js';
+import { modelIn } from './modelNames.js';
 
 export type Schema = Readonly<Record<string, unknown>>;
 /** By model and field; a model's own text is under the empty name. */
@@ -45,7 +46,7 @@ export function modelSchema(model: string, kinds: readonly Form[], dialect: Dial
   const properties = fields.map(([name, code]): [string, Schema] => [
     name,
     {
-      ...(texts[name] === undefined ? {} : { description: texts[name] }),
+      ...descriptionOf(texts[name], code, dialect),
       ...fieldSchema(code.replace(/^!/, ''), name, dialect),
       ...mergeExtensions(model, name, code),
     },
@@ -59,6 +60,16 @@ export function modelSchema(model: string, kinds: readonly Form[], dialect: Dial
     ...(gvks.length === 0 ? {} : { 'x-kubernetes-group-version-kind': gvks }),
   };
 }
+
+/** A reference without a text of its own has that of what it refers to. */
+function descriptionOf(text: string | undefined, code: string, { descriptions }: Dialect): Schema {
+  const model = modelIn(code);
+  const found = text ?? (model === 'V1ObjectMeta' ? METADATA : descriptions[model]?.['']);
+  return found === undefined || found === '' ? {} : { description: found };
+}
+
+const METADATA =
+  "Standard object's metadata. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata";
 
 function fieldSchema(code: string, field: string, dialect: Dialect): Schema {
   if (code.startsWith('[]')) return { type: 'array', items: fieldSchema(code.slice(2), field, dialect) };

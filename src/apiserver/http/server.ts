@@ -238,6 +238,7 @@ function connectionCredentials(socket: TLSSocket): Credentials {
           certificate: {
             ...subjectUser(certificate.subject),
             notAfterMs: Date.parse(certificate.valid_to),
+            fingerprint: certificate.fingerprint256.replaceAll(':', '').toLowerCase(),
           },
         };
   byConnection.set(socket, found);

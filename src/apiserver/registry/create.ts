@@ -86,6 +86,7 @@ async function createNamed(
     await turn(context);
     const faults = validateObject(kind, draft);
     if (faults.length > 0) throw invalid(kind.type, name, faults);
+    for (const sentence of kind.warnings?.(draft) ?? []) context.warn?.(sentence);
     const subject = { operation: 'create', object: draft } as const;
     await validateAdmission(machinery, context, subject);
     const reserved = await reserveAdmission(machinery, context, subject);

@@ -144,6 +144,8 @@ async function check(machinery: Machinery, context: WriteContext, draft: DraftOb
   const { kind, name } = context;
   const faults = validateObject<KubeObject>(kind, draft, old);
   if (faults.length > 0) throw invalid(kind.type, name, faults);
+  if (context.subresource === '')
+    for (const sentence of kind.warnings?.(draft) ?? []) context.warn?.(sentence);
   await validateAdmission(machinery, context, { operation: 'update', object: draft, old });
 }
 

@@ -92,7 +92,8 @@ export async function putObject(
 }
 
 function requireVersion({ kind, name }: WriteContext, draft: DraftObject): void {
-  if (kind.needsResourceVersion !== true || (draft.metadata?.resourceVersion ?? '') !== '') return;
+  const version = draft.metadata?.resourceVersion ?? '';
+  if (kind.needsResourceVersion !== true || (version !== '' && version !== '0')) return;
   throw invalid({ group: kind.type.group, kind: kind.type.resource }, name, [
     {
       field: 'metadata.resourceVersion',

@@ -53,7 +53,7 @@ export async function runApiServer({ flags, signal, log, told }: RunOptions): Pr
       ...audit,
     });
     try {
-      await prepare(apiserver, flags, address);
+      await prepare(apiserver, flags, { address, clientCa: await readOr(flags.clientCaFile, pki.ca.cert) });
       told(await announce(apiserver, flags, layout, pki));
       await ended(signal);
     } finally {
@@ -181,11 +181,15 @@ function reachableAddress(): string {
   }
 }
 
-async function prepare(apiserver: ApiServer, flags: ApiServerFlags, address: string): Promise<void> {
+async function prepare(
+  apiserver: ApiServer,
+  flags: ApiServerFlags,
+  known: { readonly address: string; readonly clientCa: string },
+): Promise<void> {
   await apiserver.ready();
   const client = openClient(apiserver.inProcess(APISERVER_USER));
   await bootstrap(client, {
-    address,
+    ...known,
     port: apiserver.port,
     serviceCidrs: listOf(flags.serviceClusterIpRange),
   });

@@ -10,7 +10,7 @@ import {
   required,
 } from '../../causes.js';
 import { ageColumn, column, nameColumn } from '../../columns.js';
-import type { V1IngressClass, V1IngressClassParametersReference } from '../../gen/types.js';
+import type { V1IngressClass, V1IngressClassParametersReference, V1ObjectMeta } from '../../gen/types.js';
 import type { KindDefinition } from '../../kind.js';
 import { dnsLabel, dnsSubdomain, pathSegment } from '../../names.js';
 import { INGRESS_CLASSES } from '../../resources.js';
@@ -42,12 +42,18 @@ export const ingressClassKind: KindDefinition<V1IngressClass> = {
         )),
   ],
   columns: [
-    nameColumn,
+    {
+      ...nameColumn,
+      cell: ({ metadata }) => `${metadata?.name ?? ''}${isDefault(metadata) ? ' (default)' : ''}`,
+    },
     column('Controller', ({ spec }) => spec?.controller ?? '', { description: 'Who serves the class.' }),
     column('Parameters', parametersCell, { description: 'Where its settings are.' }),
     ageColumn,
   ],
 };
+
+const isDefault = (metadata: V1ObjectMeta | undefined): boolean =>
+  metadata?.annotations?.['ingressclass.kubernetes.io/is-default-class'] === 'true';
 
 function parametersCell({ spec }: V1IngressClass): string {
   const { parameters } = spec ?? {};

@@ -37,7 +37,7 @@ export const ipAddressKind: KindDefinition<V1IPAddress> = {
       ? []
       : checkImmutable('spec.parentRef', 'V1IPAddressSpec.parentRef', spec?.parentRef, old.spec.parentRef)),
   ],
-  columns: [nameColumn, column('ParentRef', parentCell, { description: 'What has the address.' }), ageColumn],
+  columns: [nameColumn, column('ParentRef', parentCell, { description: 'What has the address.' })],
 };
 
 function validateParent({ group, resource, name, namespace }: V1ParentReference, at: string): Cause[] {

@@ -10,6 +10,7 @@ import type {
   V1Volume,
 } from '../../gen/types.js';
 import type { Draft } from '../../kind.js';
+import { defaultSources } from '../volumeDefaults.js';
 
 const DEFAULT_MODE = 0o644;
 
@@ -96,7 +97,7 @@ function defaultVolume(volume: Draft<V1Volume>): void {
   if (Object.keys(volume).every((key) => key === 'name')) volume.emptyDir = {};
   for (const source of [volume.secret, volume.configMap, volume.downwardAPI, volume.projected])
     if (source !== undefined) source.defaultMode ??= DEFAULT_MODE;
-  if (volume.hostPath !== undefined) volume.hostPath.type ??= '';
+  defaultSources(volume);
   if (volume.image?.reference) volume.image.pullPolicy ||= pullPolicyFor(volume.image.reference);
   const projections = volume.projected?.sources ?? [];
   for (const { serviceAccountToken } of projections)

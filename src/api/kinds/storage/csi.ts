@@ -200,8 +200,7 @@ export const csiStorageCapacityKind: KindDefinition<V1CSIStorageCapacity> = {
     column('StorageClassName', ({ storageClassName }) => storageClassName, {
       description: 'The class it is about.',
     }),
-    column('Capacity', ({ capacity }) => capacity ?? '', { description: 'The room that is left.' }),
-    ageColumn,
+    column('Capacity', ({ capacity }) => capacity ?? '<unset>', { description: 'The room that is left.' }),
   ],
 };
 

@@ -18,6 +18,7 @@ import { dnsSubdomain } from '../../names.js';
 import { PERSISTENT_VOLUMES } from '../../resources.js';
 import { validateNodeSelector } from '../pod/affinity.js';
 import { hasBacksteps } from '../pod/volumes.js';
+import { defaultSources } from '../volumeDefaults.js';
 import { shortAccessModes, VOLUME_MODES, validateAccessModes } from './accessModes.js';
 import { validateStorage } from './claimSpec.js';
 
@@ -48,7 +49,7 @@ export const persistentVolumeKind: KindDefinition<V1PersistentVolume> = {
     if (spec === undefined) return;
     spec.persistentVolumeReclaimPolicy ||= 'Retain';
     spec.volumeMode ??= 'Filesystem';
-    if (spec.hostPath !== undefined) spec.hostPath.type ??= '';
+    defaultSources(spec);
   },
   prepareForCreate(draft, { time }) {
     draft.status = { phase: 'Pending', lastPhaseTransitionTime: time };

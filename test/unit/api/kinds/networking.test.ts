@@ -138,7 +138,7 @@ it('holds a class to its controller, and its parameters to their scope', () => {
 it('names an address by its one spelling', () => {
   const parentRef = { resource: 'services', namespace: 'n', name: 's' };
   const address = (name: string) => ({ metadata: { name, creationTimestamp }, spec: { parentRef } });
-  expect(cellsOf(ipAddressKind, address('2001:db8::1'), now)).toEqual(['2001:db8::1', 'services/n/s', '90s']);
+  expect(cellsOf(ipAddressKind, address('2001:db8::1'), now)).toEqual(['2001:db8::1', 'services/n/s']);
   expect(faultsOf(ipAddressKind, address('2001:db8::1'))).toEqual([]);
   expect(faultsOf(ipAddressKind, address('2001:db8:0::1'))).toEqual([
     'metadata.name: Invalid value: "2001:db8:0::1": must be in canonical form ("2001:db8::1")',

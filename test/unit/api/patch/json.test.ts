@@ -53,7 +53,7 @@ describe('operations', () => {
 describe('refusals', () => {
   it.each([
     ['no list', {}, 400],
-    ['an unknown operation', [{ op: 'jump', path: '/a' }], 400],
+    ['an unknown operation', [{ op: 'jump', path: '/a' }], 422],
     ['a path that is no pointer', [{ op: 'remove', path: 'a' }], 400],
     ['a missing value', [{ op: 'add', path: '/a' }], 400],
     ['removing what is not there', [{ op: 'remove', path: '/nope' }], 422],
@@ -75,6 +75,55 @@ describe('refusals', () => {
     ],
   ])('%s', (_, patch, code) => {
     expect(() => applyJsonPatch(document(), patch)).toThrow(expect.objectContaining({ code }));
+  });
+
+  it.each([
+    [
+      { op: 'remove', path: '/a/nope' },
+      "error in remove for path: '/a/nope': Unable to remove nonexistent key: nope: missing value",
+    ],
+    [
+      { op: 'remove', path: '/no/x' },
+      'remove operation does not apply: doc is missing path: "/no/x": missing value',
+    ],
+    [
+      { op: 'add', path: '/no/x', value: 1 },
+      'add operation does not apply: doc is missing path: "/no/x": missing value',
+    ],
+    [
+      { op: 'add', path: '/a/b/7', value: 1 },
+      "error in add for path: '/a/b/7': Unable to access invalid index: 7: invalid index referenced",
+    ],
+    [
+      { op: 'replace', path: '/no/x', value: 1 },
+      'replace operation does not apply: doc is missing path: /no/x: missing value',
+    ],
+    [
+      { op: 'replace', path: '/a/b/7', value: 1 },
+      'replace operation does not apply: doc is missing key: /a/b/7: missing value',
+    ],
+    [
+      { op: 'test', path: '/no/x', value: 1 },
+      'test operation does not apply: is missing path: /no/x: missing value',
+    ],
+    [{ op: 'test', path: '/a', value: 1 }, 'testing value /a failed: test failed'],
+    [
+      { op: 'copy', from: '/no/x', path: '/y' },
+      'copy operation does not apply: doc is missing from path: /no/x: missing value',
+    ],
+    [
+      { op: 'copy', from: '/a', path: '/no/y' },
+      'copy operation does not apply: doc is missing destination path: /no/y: missing value',
+    ],
+    [{ op: 'jump', path: '/a' }, 'Unexpected kind: jump'],
+  ])('%j in the words of Kubernetes', (operation, message) => {
+    expect(() => applyJsonPatch(document(), [operation])).toThrow(
+      expect.objectContaining({
+        status: expect.objectContaining({
+          details: { causes: [{ reason: 'UnexpectedServerResponse', message }] },
+        }),
+      }),
+    );
   });
 });
 

@@ -10,6 +10,7 @@ it('the defaults are Kubernetes’, but for webhooks and policies', () => {
       'JobValidation',
       'LimitRanger',
       'NamespaceLifecycle',
+      'NodeDeclaredFeatureValidator',
       'NodeRestriction',
       'PersistentVolumeClaimResize',
     ],

@@ -6,6 +6,7 @@ import type { KubeObject, Stored } from '../../../../src/api/object.js';
 import { PERSISTENT_VOLUME_CLAIMS, PODS, type ResourceType } from '../../../../src/api/resources.js';
 import { alwaysDeny } from '../../../../src/apiserver/admission/always.js';
 import { makeClaimResize } from '../../../../src/apiserver/admission/claimResize.js';
+import { makeNodeDeclaredFeatures } from '../../../../src/apiserver/admission/nodeDeclaredFeatures.js';
 import { makePodResizeValidator } from '../../../../src/apiserver/admission/podResize.js';
 import { makePodTopologyLabels } from '../../../../src/apiserver/admission/podTopologyLabels.js';
 import type { AdmissionRequest } from '../../../../src/apiserver/admission.js';
@@ -124,6 +125,38 @@ describe('PodResizeValidator', () => {
     ['another part of the pod', pod('3'), 'status'],
   ])('lets %s pass', async (_, object, part) => {
     await expect(resize(object, part)).resolves.toBeUndefined();
+  });
+});
+
+describe('NodeDeclaredFeatureValidator', () => {
+  const pod = (cpu?: string, nodeName = 'n1') =>
+    ({
+      spec: { nodeName, containers: [], ...(cpu === undefined ? {} : { resources: { requests: { cpu } } }) },
+    }) as object;
+  const change = async (features: readonly string[], object: object) => {
+    const declaring = { ...node, status: { declaredFeatures: features } } as unknown as Stored<V1Node>;
+    const plugin = makeNodeDeclaredFeatures({ node: async () => declaring });
+    return plugin.validate?.(
+      request(PODS, {
+        operation: 'update',
+        subresource: 'resize',
+        object: object as Draft<KubeObject>,
+        old: pod('1') as KubeObject,
+      }),
+    );
+  };
+  const FEATURE = 'InPlacePodLevelResourcesVerticalScaling';
+  it('refuses what the node does not declare', async () => {
+    await expect(change([], pod('2'))).rejects.toThrow(
+      `pods "x" is forbidden: pod update requires features ${FEATURE} which are not available on node "n1"`,
+    );
+  });
+  it.each<[string, readonly string[], object]>([
+    ['what it declares', [FEATURE], pod('2')],
+    ['what needs nothing', [], pod('1')],
+    ['a pod without a node', [], pod('2', '')],
+  ])('lets %s pass', async (_, features, object) => {
+    await expect(change(features, object)).resolves.toBeUndefined();
   });
 });
 

@@ -241,10 +241,12 @@ describe('the union', () => {
       commonName: 'admin',
       organizations: ['system:masters'],
       notAfterMs: Date.now() + 60_000,
+      fingerprint: 'ab12',
     };
     expect(await setUp().union.authenticate({ certificate, authorization: 'Bearer nonsense' })).toEqual({
       name: 'admin',
       groups: ['system:masters', 'system:authenticated'],
+      extra: { 'authentication.kubernetes.io/credential-id': ['X509SHA256=ab12'] },
     });
   });
   it('serves strangers as anonymous, or not at all', async () => {
