@@ -3,13 +3,25 @@
 import { type Cause, checkNotNegative, invalidValue, notSupported } from '../causes.js';
 import { ageColumn, column, nameColumn } from '../columns.js';
 import type { V1DaemonSet, V1DaemonSetUpdateStrategy } from '../gen/types.js';
-import type { Column, KindDefinition } from '../kind.js';
+import type { Column, Draft, KindDefinition } from '../kind.js';
+import { sameMeaning } from '../meaning.js';
 import { DAEMON_SETS } from '../resources.js';
 import { formatLabels } from '../selectors.js';
 import { isZero, validateIntOrPercent } from './intOrPercent.js';
 import { defaultPodSpec } from './pod/defaults.js';
 import { validateCounts } from './statusChecks.js';
 import { templateColumns, validateWorkload } from './workload.js';
+
+/** How often the template was changed: of Kubernetes' first DaemonSets, and still shown by its servers. */
+const TEMPLATE_GENERATION = 'deprecated.daemonset.template.generation';
+
+const templateGeneration = ({ metadata }: Pick<V1DaemonSet, 'metadata'>): number =>
+  Math.max(1, Number.parseInt(metadata?.annotations?.[TEMPLATE_GENERATION] ?? '', 10) || 1);
+
+function setTemplateGeneration(draft: Draft<V1DaemonSet>, generation: number): void {
+  draft.metadata ??= {};
+  draft.metadata.annotations = { ...draft.metadata.annotations, [TEMPLATE_GENERATION]: String(generation) };
+}
 
 export const daemonSetKind: KindDefinition<V1DaemonSet> = {
   type: DAEMON_SETS,
@@ -38,6 +50,11 @@ export const daemonSetKind: KindDefinition<V1DaemonSet> = {
       numberMisscheduled: 0,
       numberReady: 0,
     };
+    setTemplateGeneration(draft, templateGeneration(draft));
+  },
+  prepareForUpdate(draft, old) {
+    const isSame = sameMeaning('V1PodTemplateSpec', draft.spec?.template, old.spec?.template);
+    setTemplateGeneration(draft, templateGeneration(old) + (isSame ? 0 : 1));
   },
   validate: ({ spec, status }, old) => [
     ...validateCounts({ status }, old),
