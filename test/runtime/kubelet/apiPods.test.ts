@@ -195,8 +195,8 @@ describeWith(needs, 'a kubelet with an apiserver', () => {
       .map(({ reason, message }) => `${reason}: ${message}`);
     expect(told).toEqual([
       `Pulled: Container image "${IMAGE}" already present on machine and can be accessed by the pod`,
-      'Created: Created container: web',
-      'Started: Started container web',
+      'Created: Container created',
+      'Started: Container started',
       'Killing: Stopping container web',
     ]);
   });
