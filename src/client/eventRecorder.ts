@@ -14,9 +14,22 @@ export type EventType = 'Normal' | 'Warning';
 
 export interface EventRecorder {
   /** About an object that has its apiVersion and kind, or about `referenceTo(type, object)`. */
-  event(about: KubeObject | V1ObjectReference, type: EventType, reason: string, message: string): void;
+  event(
+    about: KubeObject | V1ObjectReference,
+    type: EventType,
+    reason: string,
+    message: string,
+    more?: EventDetails,
+  ): void;
   /** Resolves when everything recorded so far is written or given up. */
   flush(): Promise<void>;
+}
+
+export interface EventDetails {
+  /** What was being done, such as `Binding`. */
+  readonly action: string;
+  /** Another object that has to do with it. */
+  readonly related?: V1ObjectReference;
 }
 
 export interface EventRecorderOptions {
@@ -88,8 +101,8 @@ export function makeEventRecorder(client: Client, options: EventRecorderOptions)
   };
 
   return {
-    event(about, type, reason, message) {
-      const event = eventOf({ about, type, reason, message, options, time: now() });
+    event(about, type, reason, message, details) {
+      const event = eventOf({ about, type, reason, message, details, options, time: now() });
       if (event === undefined) return log.warn('event about an object without kind or name', { reason });
       if (waiting >= WAITING_LIMIT) {
         if (dropped++ % WAITING_LIMIT === 0)
@@ -112,6 +125,7 @@ interface Recorded {
   readonly type: EventType;
   readonly reason: string;
   readonly message: string;
+  readonly details: EventDetails | undefined;
   readonly options: EventRecorderOptions;
   readonly time: number;
 }
@@ -119,7 +133,15 @@ interface Recorded {
 /** Two events of one millisecond must not share a name; Kubernetes uses nanoseconds. */
 let sequence = 0;
 
-function eventOf({ about, type, reason, message, options, time }: Recorded): CoreV1Event | undefined {
+function eventOf({
+  about,
+  type,
+  reason,
+  message,
+  details,
+  options,
+  time,
+}: Recorded): CoreV1Event | undefined {
   const involvedObject = 'metadata' in about ? referenceOf(about) : (about as V1ObjectReference);
   const { name, kind, namespace } = involvedObject;
   if (name === undefined || name === '' || kind === undefined) return undefined;
@@ -142,6 +164,7 @@ function eventOf({ about, type, reason, message, options, time }: Recorded): Cor
     firstTimestamp: timestamp,
     lastTimestamp: timestamp,
     count: 1,
+    ...details,
   };
 }
 

@@ -1,9 +1,9 @@
 // Which controllers run: the list that `--controllers` takes. Pure.
-// Guarantees: a name that no controller has is told, not ignored; the first entry that speaks of a name decides.
+// Guarantees: a name that no controller has is told, not ignored, and so is a list that leaves none; the first entry that speaks of a name decides.
 
 export class ControllersError extends Error {
   override readonly name = 'ControllersError';
-  readonly code: 'UNKNOWN_CONTROLLER' | 'BAD_CLUSTER_CIDR';
+  readonly code: 'UNKNOWN_CONTROLLER' | 'NO_CONTROLLER' | 'BAD_CLUSTER_CIDR';
 
   constructor(code: ControllersError['code'], message: string) {
     super(message);
@@ -43,14 +43,20 @@ const ABSENT: ReadonlySet<string> = new Set(
   ].flatMap((name) => [name, `${name}-controller`]),
 );
 
-/** `*` is every controller, `name` one, `-name` not that one. Throws ControllersError for an unknown name. */
+/** `*` is every controller, `name` one, `-name` not that one. Throws ControllersError for an unknown name, and where nothing is left. */
 export function enabledNames(known: readonly string[], entries: readonly string[]): string[] {
   const wanted = entries.filter((entry) => !(entry.startsWith('-') && ABSENT.has(entry.slice(1))));
   const named = wanted.map((entry) => (entry === '*' ? entry : newerName(known, entry)));
-  return known.filter((name) => {
+  const on = known.filter((name) => {
     if (named.includes(`-${name}`) && !named.slice(0, named.indexOf(`-${name}`)).includes(name)) return false;
     return named.includes(name) || named.includes('*');
   });
+  if (on.length === 0 && entries.length > 0)
+    throw new ControllersError(
+      'NO_CONTROLLER',
+      `--controllers switches no controller on: begin with "*" for all the others, or name some of ${known.join(', ')}`,
+    );
+  return on;
 }
 
 function newerName(known: readonly string[], entry: string): string {

@@ -99,17 +99,25 @@ export function controllerNames(): string[] {
   return controllersOf({ rootCa: '' }).map(({ name }) => name);
 }
 
-export async function runControllers(options: ControllersOptions): Promise<void> {
-  const { client, informers, log, signal, enabled = ['*'], now = Date.now } = options;
+/** Those that the options switch on. Throws ControllersError for a list that means nothing. */
+export function enabledControllers(
+  options: Parameters<typeof controllersOf>[0] & Pick<ControllersOptions, 'enabled'>,
+): Controller[] {
   const all = controllersOf(options);
   const names = enabledNames(
     all.map(({ name }) => name),
-    enabled,
+    options.enabled ?? ['*'],
   );
+  return all.filter(({ name }) => names.includes(name));
+}
+
+export async function runControllers(options: ControllersOptions): Promise<void> {
+  const { client, informers, log, signal, now = Date.now } = options;
   // A signal each: what listens to one grows with the controller, not with their number.
-  const running = all
-    .filter(({ name }) => names.includes(name))
-    .map((controller) => ({ controller, ending: new AbortController() }));
+  const running = enabledControllers(options).map((controller) => ({
+    controller,
+    ending: new AbortController(),
+  }));
   const end = () => {
     for (const { ending } of running) ending.abort();
   };

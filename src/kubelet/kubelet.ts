@@ -46,7 +46,7 @@ import { RuntimeState } from './runtimeState.js';
 import { type LogindPlace, SYSTEM_LOGIND } from './shutdown/logind.js';
 import { shutdownPeriods } from './shutdown/plan.js';
 import { ShutdownManager } from './shutdown/shutdownManager.js';
-import { followApiserver } from './sources/apiserver.js';
+import { followApiserver, followNode } from './sources/apiserver.js';
 import { ManifestDirectory } from './sources/manifestDirectory.js';
 import { ManifestUrl } from './sources/manifestUrl.js';
 import { PodConfig } from './sources/podConfig.js';
@@ -164,6 +164,7 @@ export async function runKubelet(around: KubeletSurroundings): Promise<RunningKu
     name: config.nodeName,
     labels: { ...nodeLabels(config, machine), ...node?.current()?.metadata.labels },
   });
+  statuses.on((_, status, previous) => metrics.told(status, previous));
   const classes = new RuntimeClasses(informers);
   const handlerOf = (pod: Pod) => {
     const handler = classes.handlerOf(pod);
@@ -291,6 +292,7 @@ export async function runKubelet(around: KubeletSurroundings): Promise<RunningKu
     reclaimDisk: () => imageGC.removeUnused(),
     pressureChanged: () => node?.changed(),
     evicted: (signal) => metrics.evicted(signal),
+    tellNode,
   });
   const janitors = new Janitors({
     ...{ config, runtime, cache, log, now, imageGC, eviction, tellNode },
@@ -327,7 +329,11 @@ export async function runKubelet(around: KubeletSurroundings): Promise<RunningKu
   const unfollow: (() => void)[] = [];
   const started = Promise.all([state.start(), pleg.start()]).then(async () => {
     await pullRecords.settle(cri.images);
-    if (informers !== undefined) unfollow.push(followApiserver(informers, config.nodeName, source));
+    if (informers !== undefined) {
+      // Before the pods: labels and taints that the scheduler goes by are known here as soon as there.
+      unfollow.push(followNode(informers, config.nodeName, (found) => node?.heard(found)));
+      unfollow.push(followApiserver(informers, config.nodeName, source));
+    }
     await manifests?.start();
     void url?.start();
     loop.start();

@@ -11,6 +11,7 @@ export type EventKind =
   | 'node labels'
   | 'node taints'
   | 'node schedulable'
+  | 'node features'
   | 'node removed'
   | 'pod added'
   | 'pod labels'
@@ -34,6 +35,7 @@ export function nodeEvents(node: Stored<V1Node>, previous: Stored<V1Node>): read
   if (differs(node.spec?.taints, previous.spec?.taints)) events.push('node taints');
   if (node.spec?.unschedulable !== true && previous.spec?.unschedulable === true)
     events.push('node schedulable');
+  if (differs(node.status?.declaredFeatures, previous.status?.declaredFeatures)) events.push('node features');
   return events;
 }
 

@@ -6,6 +6,7 @@ import { dynamicResources } from './plugins/dynamicResources.js';
 import { imageLocality } from './plugins/imageLocality.js';
 import { interPodAffinity } from './plugins/interPodAffinity.js';
 import { nodeAffinity } from './plugins/nodeAffinity.js';
+import { nodeDeclaredFeatures } from './plugins/nodeDeclaredFeatures.js';
 import { nodeName } from './plugins/nodeName.js';
 import { nodePorts } from './plugins/nodePorts.js';
 import { nodeResourcesBalancedAllocation } from './plugins/nodeResourcesBalancedAllocation.js';
@@ -43,6 +44,7 @@ export const defaultPlugins = (): readonly Plugin[] => [
   volumeZone,
   podTopologySpread(systemSpread),
   interPodAffinity(),
+  nodeDeclaredFeatures,
   dynamicResources,
   nodeResourcesBalancedAllocation(),
   imageLocality,

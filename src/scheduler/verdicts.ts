@@ -2,6 +2,7 @@
 // Guarantees: a node that changed in any way is asked again; only pods to which nothing but sums matters share; bounded.
 import type { FilterRun } from './filterRun.js';
 import type { Plugin } from './plugin.js';
+import { neededFeatures } from './plugins/nodeDeclaredFeatures.js';
 import type { PodInfo } from './podInfo.js';
 import type { Budgets } from './preemption/budgets.js';
 import type { Found } from './preemption/victims.js';
@@ -94,8 +95,9 @@ export class KnownVerdicts {
 
 /** All that a filter which sees only nodes and sums can ask of a pod, as text. */
 function demandOf({ priority, requests, spec }: PodInfo): string {
-  const { nodeName, nodeSelector, tolerations, affinity } = spec;
+  const { nodeName, nodeSelector, tolerations, affinity, resourceClaims } = spec;
   let amounts = '';
   for (const [name, amount] of requests) amounts += `${name}=${amount},`;
-  return `${priority} ${amounts} ${JSON.stringify([nodeName, nodeSelector, tolerations, affinity?.nodeAffinity])}`;
+  const asked = [nodeName, nodeSelector, tolerations, affinity?.nodeAffinity, resourceClaims];
+  return `${priority} ${amounts} ${JSON.stringify([...asked, neededFeatures(spec)])}`;
 }

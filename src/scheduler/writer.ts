@@ -150,7 +150,7 @@ export class Writer {
     }
     log.debug('pod bound', { pod: key, node: nodeName });
     const message = `Successfully assigned ${key} to ${nodeName}`;
-    recorder.event(referenceTo(PODS, pod), 'Normal', 'Scheduled', message);
+    recorder.event(referenceTo(PODS, pod), 'Normal', 'Scheduled', message, { action: 'Binding' });
   }
 
   /** After a binding without a clear answer: whether it was done all the same. */
@@ -206,7 +206,8 @@ export class Writer {
   }
 
   #recordFailure(pod: Stored<V1Pod>, message: string): void {
-    this.#options.recorder.event(referenceTo(PODS, pod), 'Warning', 'FailedScheduling', message);
+    const about = referenceTo(PODS, pod);
+    this.#options.recorder.event(about, 'Warning', 'FailedScheduling', message, { action: 'Scheduling' });
   }
 
   async #writeFailure(
@@ -232,7 +233,9 @@ export class Writer {
     if (!done) return false;
     state.snapshot.markTerminating(victim.key, victim.pod.metadata.uid);
     const by = `Preempted by pod ${preemptor.pod.metadata.uid} on node ${nodeName}`;
-    recorder.event(referenceTo(PODS, victim.pod), 'Normal', 'Preempted', by);
+    recorder.event(referenceTo(PODS, victim.pod), 'Normal', 'Preempted', by, {
+      ...{ action: 'Preempting', related: referenceTo(PODS, preemptor.pod) },
+    });
     return true;
   }
 

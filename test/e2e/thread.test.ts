@@ -173,7 +173,7 @@ describeWith(NEEDS, 'the quick start', () => {
       const [pod = { name: '' }] = await podsOf(cluster);
       const description = await cluster.kubectl('describe', 'pod', pod.name);
       expect(description).toMatch(/Scheduled .*Successfully assigned default\/web-/);
-      expect(description).toMatch(/Started container/);
+      expect(description).toMatch(/Container started/);
       const typed = await cluster.run(
         [
           process.execPath,

@@ -60,12 +60,14 @@ type Fence = (transport: Transport) => Transport;
 /** Resolves when the signal has ended it; with false when it lost the lease before. */
 async function manage(flags: Flags, log: Log, signal: AbortSignal): Promise<boolean> {
   // Loaded only by the process that needs it.
-  const { runControllers } = await import('../../controllers/run.js');
+  const { enabledControllers, runControllers } = await import('../../controllers/run.js');
   const connection = await connectionOf(flags);
   // A connection of its own: the lease must be renewed however busy the controllers are.
   const leaseClient = openClient(openHttps(connection));
   const rootCa = flags.rootCaFile === undefined ? '' : await readText(flags.rootCaFile);
   const options = { ...controllersOptions(flags, rootCa), ...(await signingOf(flags)) };
+  // Before the lease: who cannot work must not keep others from it.
+  enabledControllers(options);
   const serving = await servingOf(flags, COMPONENT);
   const lease = { name: flags.leaderElectResourceName, namespace: flags.leaderElectResourceNamespace };
   // Each controller waits for its own copies; none holds the others up.

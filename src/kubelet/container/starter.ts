@@ -153,9 +153,9 @@ export class ContainerStarter {
     const id = await this.attempt(request, 'CreateContainerError', () =>
       runtime.createContainer(request.sandboxId, config, request.sandboxConfig),
     );
-    this.tell(request, 'Created', `Created container: ${container.name}`);
+    this.tell(request, 'Created', 'Container created');
     await this.attempt(request, 'RunContainerError', () => runtime.startContainer(id));
-    this.tell(request, 'Started', `Started container ${container.name}`);
+    this.tell(request, 'Started', 'Container started');
     const handler = container.lifecycle?.postStart;
     if (handler === undefined) return;
     const podIp = request.podIps[0];

@@ -38,6 +38,8 @@ export interface EvictionOptions {
   readonly isGone: (uid: string) => boolean;
   readonly pressureChanged: () => void;
   readonly evicted: (signal: string) => void;
+  /** An event of the Node. */
+  readonly tellNode: (type: 'Warning', reason: string, message: string) => void;
   /** For tests; what the machine says otherwise. */
   readonly observe?: (sample: NodeSample) => Observations;
 }
@@ -79,13 +81,14 @@ export class EvictionManager {
 
   /** Answers the pods that it ended. */
   async round(): Promise<readonly Pod[]> {
-    const { now, config, reclaimDisk } = this.options;
+    const { now, config, reclaimDisk, tellNode } = this.options;
     let sample = await this.options.sample();
     const overLimit = this.evictOverLimit(sample);
     if (overLimit.length > 0) return overLimit;
     this.look(sample);
     let [worst] = due(this.crossed, now());
     if (worst === undefined || this.isOneLeaving()) return [];
+    tellNode('Warning', 'EvictionThresholdMet', `Attempting to reclaim ${resourceOf(worst.signal)}`);
     if (worst.signal !== 'memory.available' && worst.signal !== 'pid.available') {
       await reclaimDisk();
       sample = await this.options.sampleAnew();

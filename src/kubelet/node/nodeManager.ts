@@ -65,6 +65,15 @@ export class NodeManager {
     await this.reading;
   }
 
+  /** A watch tells of the node. Answers of requests may be newer: the newest counts. */
+  heard(node: Stored<V1Node>): void {
+    const known = this.node;
+    // Before its registration the node is not known, whatever one of an earlier run says.
+    if (known === undefined || !isNewer(node, known)) return;
+    this.node = node;
+    this.tell(node, schedulingEvents(this.options.config.nodeName, known, node));
+  }
+
   /** Something changed that the node's status shows: look now. */
   changed(): void {
     this.wanted = true;
@@ -198,6 +207,9 @@ export class NodeManager {
     this.leaseOwner = uid;
   }
 }
+
+const isNewer = (one: Stored<V1Node>, other: Stored<V1Node>) =>
+  !(Number(one.metadata.resourceVersion) <= Number(other.metadata.resourceVersion));
 
 /** Whether only heartbeats differ. */
 export function sameStatus(current: V1NodeStatus, wanted: V1NodeStatus): boolean {

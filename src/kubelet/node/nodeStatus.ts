@@ -12,6 +12,13 @@ import type { MachineFacts } from './machine.js';
 
 export const KUBELET_VERSION = `${KUBERNETES_VERSION}+trellis`;
 const MAX_IMAGES = 50;
+/** What this kubelet does beyond what every supported version of Kubernetes does, by Kubernetes' names and in order. */
+const DECLARED_FEATURES = [
+  'ExtendWebSocketsToKubelet',
+  'InPlacePodLevelResourcesVerticalScaling',
+  'InPlacePodVerticalScalingInitContainers',
+  'RestartAllContainersOnContainerExits',
+];
 
 export interface RuntimeFacts extends Pick<RuntimeStatus, 'handlers' | 'features'> {
   readonly version: { readonly runtimeName: string; readonly runtimeVersion: string } | undefined;
@@ -84,6 +91,7 @@ export function nodeStatus(facts: NodeFactsFull): V1NodeStatus {
     daemonEndpoints: { kubeletEndpoint: { Port: config.port } },
     images: imagesOf(runtime.images),
     ...(runtime.handlers.length === 0 ? {} : { runtimeHandlers: runtime.handlers }),
+    declaredFeatures: DECLARED_FEATURES,
     ...(runtime.features === undefined ? {} : { features: runtime.features }),
     nodeInfo: {
       machineID: machine.machineID,

@@ -1,6 +1,8 @@
-// The pods that the API binds to this node.
-// Guarantees: the source is ready only after a complete first list.
-import { PODS } from '../../api/resources.js';
+// What the API tells this node without being asked: the pods that are bound to it, and its own Node.
+// Guarantees: the source of pods is ready only after a complete first list.
+import type { V1Node } from '../../api/gen/types.js';
+import type { Stored } from '../../api/object.js';
+import { NODES, PODS } from '../../api/resources.js';
 import type { Informers } from '../../client/informer.js';
 import type { PodConfig } from './podConfig.js';
 
@@ -18,4 +20,14 @@ export function followApiserver(informers: Informers, nodeName: string, config: 
   });
   void informer.synced().then(() => config.markReady('api'));
   return stop;
+}
+
+/** Answers the function that stops listening. */
+export function followNode(
+  informers: Informers,
+  nodeName: string,
+  heard: (node: Stored<V1Node>) => void,
+): () => void {
+  const informer = informers.of(NODES, { fieldSelector: `metadata.name=${nodeName}` });
+  return informer.on({ added: heard, updated: heard });
 }

@@ -14,11 +14,11 @@ import { messageOf } from '../error.js';
 import { inParallel } from '../pleg.js';
 import type { PodManager } from '../podManager.js';
 import type { Pod } from '../ports.js';
-import { podCgroup } from '../resources.js';
+import { kubepods, podCgroup } from '../resources.js';
 import type { PodCache } from '../runtime/podCache.js';
 import { nanosToMs, type RuntimePod, readySandbox, runningContainers } from '../runtime/runtimePod.js';
 import { volumeDir } from '../volumes/files.js';
-import type { ContainerSample, FilesystemSample, NodeSample, PodSample } from './sample.js';
+import type { ContainerSample, FilesystemSample, GroupSample, NodeSample, PodSample } from './sample.js';
 import { withRate } from './sample.js';
 
 export interface CollectorOptions {
@@ -81,8 +81,9 @@ export class StatsCollector {
       this.disk = await this.lookAtDisks();
     }
     const { imageMount } = this.disk;
-    const [pods, machine, fs, imageFs] = await Promise.all([
+    const [pods, systemGroups, machine, fs, imageFs] = await Promise.all([
       this.samplePods(),
+      this.sampleSystem(),
       sampleMachine(),
       filesystem(config.rootDir),
       filesystem(imageMount === '' ? config.rootDir : imageMount).catch(() => filesystem(config.rootDir)),
@@ -91,8 +92,27 @@ export class StatsCollector {
     const elapsedMs = atMs - (this.last?.atMs ?? atMs);
     const rated = this.withRates(pods, elapsedMs);
     const usage = withRate(machine.usage, this.last?.usage, elapsedMs);
-    this.last = { atMs, bootedAtMs: atMs - os.uptime() * 1000, ...machine, usage, fs, imageFs, pods: rated };
+    this.last = {
+      ...{ atMs, bootedAtMs: atMs - os.uptime() * 1000, ...machine, usage, fs, imageFs, pods: rated },
+      systemGroups: systemGroups.map((group) => {
+        const before = this.last?.systemGroups.find(({ name }) => name === group.name);
+        return { ...group, usage: withRate(group.usage, before?.usage, elapsedMs) };
+      }),
+    };
     return this.last;
+  }
+
+  /** By the names that Kubernetes has for them. What the runtime uses is not known here: it is not ours. */
+  private async sampleSystem(): Promise<readonly GroupSample[]> {
+    const { config, cgroupStats } = this.options;
+    const [pods] = (await cgroupStats?.read([{ group: kubepods(config.cgroupRoot) }])) ?? [];
+    const { user, system } = process.cpuUsage();
+    const { rss } = process.memoryUsage();
+    const own = { cpuNanos: (user + system) * 1000, memoryBytes: rss, rssBytes: rss };
+    return [
+      { name: 'kubelet', startedAtMs: performance.timeOrigin, usage: own },
+      ...(pods === undefined ? [] : [{ name: 'pods', startedAtMs: performance.timeOrigin, usage: pods }]),
+    ];
   }
 
   private withRates(pods: readonly PodSample[], elapsedMs: number): readonly PodSample[] {

@@ -1,5 +1,6 @@
 // The kubelet's metrics about itself: /metrics and /metrics/probes.
 // Guarantees: reading never waits; what hangs shows as a number that grows, not as one that is missing.
+import type { V1PodStatus } from '../../api/gen/types.js';
 import { KUBELET_VERSION } from '../node/nodeStatus.js';
 import type { Pod, ProbeKind } from '../ports.js';
 import type { RuntimePod } from '../runtime/runtimePod.js';
@@ -10,6 +11,11 @@ const STARTS = [
   0.5, 1, 2, 3, 4, 5, 6, 8, 10, 20, 30, 45, 60, 120, 180, 240, 300, 360, 480, 600, 900, 1200, 1800, 2700,
   3600,
 ];
+const STATUS_LISTS = {
+  init_container: 'initContainerStatuses',
+  container: 'containerStatuses',
+  ephemeral_container: 'ephemeralContainerStatuses',
+} as const;
 const STARTED_AT = Date.now() / 1000;
 
 export class KubeletMetrics {
@@ -19,6 +25,7 @@ export class KubeletMetrics {
   private readonly probes = new Counter();
   private readonly evictions = new Counter();
   private readonly relistErrors = new Counter();
+  private readonly terminations = new Counter();
   private lastRelist: number | undefined;
   private lastSeen: number | undefined;
 
@@ -55,6 +62,17 @@ export class KubeletMetrics {
 
   evicted(signal: string): void {
     this.evictions.add({ eviction_signal: signal });
+  }
+
+  /** A pod has another status than before: its containers that have ended meanwhile are counted. */
+  told(status: V1PodStatus, previous: V1PodStatus): void {
+    for (const [container_type, list] of Object.entries(STATUS_LISTS))
+      for (const { name, state } of status[list] ?? []) {
+        const wasEnded = previous[list]?.some((one) => one.name === name && one.state?.terminated);
+        if (state?.terminated === undefined || wasEnded === true) continue;
+        const { exitCode, reason = '' } = state.terminated;
+        this.terminations.add({ container_type, exit_code: String(exitCode), reason });
+      }
   }
 
   forgetPods(isGone: (uid: string) => boolean): void {
@@ -131,6 +149,12 @@ export class KubeletMetrics {
         type: 'counter',
         help: 'Pods evicted by signal.',
         samples: this.evictions.samples(),
+      },
+      {
+        name: 'kubelet_terminated_containers_total',
+        type: 'counter',
+        help: 'Containers that have ended, by exit code and reason.',
+        samples: this.terminations.samples(),
       },
       {
         name: 'process_cpu_seconds_total',

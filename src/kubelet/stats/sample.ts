@@ -42,6 +42,13 @@ export interface FilesystemSample {
   readonly inodesFree: number;
 }
 
+/** Part of the node that is no pod: all pods together, the kubelet itself. */
+export interface GroupSample {
+  readonly name: string;
+  readonly startedAtMs: number;
+  readonly usage: Usage;
+}
+
 export interface NodeSample {
   readonly atMs: number;
   readonly bootedAtMs: number;
@@ -54,6 +61,7 @@ export interface NodeSample {
   readonly pidsUsed: number;
   readonly pidsMax: number;
   readonly pods: readonly PodSample[];
+  readonly systemGroups: readonly GroupSample[];
 }
 
 /** Memory that would not be given back under pressure: usage without what only caches files. */

@@ -19,6 +19,10 @@ export function summaryOf(nodeName: string, sample: NodeSample): object {
     node: {
       nodeName,
       startTime: apiTime(sample.bootedAtMs),
+      systemContainers: sample.systemGroups.map(({ name, startedAtMs, usage }) => ({
+        ...{ name, startTime: apiTime(startedAtMs) },
+        ...{ cpu: cpu(time, usage), memory: memory(time, usage) },
+      })),
       cpu: cpu(time, sample.usage),
       memory: {
         ...memory(time, sample.usage),
@@ -26,7 +30,8 @@ export function summaryOf(nodeName: string, sample: NodeSample): object {
       },
       network: network(time, sample.network),
       fs: filesystem(time, sample.fs),
-      runtime: { imageFs: filesystem(time, sample.imageFs) },
+      // Layers and images are on one file system, whatever the runtime.
+      runtime: { imageFs: filesystem(time, sample.imageFs), containerFs: filesystem(time, sample.imageFs) },
       rlimit: { time, maxpid: sample.pidsMax, curproc: sample.pidsUsed },
     },
     pods: sample.pods.map((pod) => podSummary(time, pod, sample)),

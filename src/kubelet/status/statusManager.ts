@@ -39,9 +39,12 @@ const WRITES_AT_ONCE = 8;
 const STARTING_MS = 1_000;
 const STARTING = new Set(['ContainerCreating', 'PodInitializing']);
 
+/** `previous` is what was known until now: of this kubelet, or of the API. */
+type StatusListener = (pod: Pod, status: V1PodStatus, previous: V1PodStatus) => void;
+
 export class StatusManager {
   private readonly entries = new Map<string, Entry>();
-  private readonly listeners = new Set<(pod: Pod, status: V1PodStatus) => void>();
+  private readonly listeners = new Set<StatusListener>();
   private readonly gate = makeGate(WRITES_AT_ONCE);
   private stopped = false;
 
@@ -58,6 +61,7 @@ export class StatusManager {
 
   set(pod: Pod, status: V1PodStatus): void {
     const entry = this.entries.get(pod.metadata.uid);
+    const previous = this.get(pod);
     if (entry === undefined)
       this.entries.set(pod.metadata.uid, {
         ...{ pod, status, dirty: true, sending: false, failures: 0, timer: undefined, answered: undefined },
@@ -67,7 +71,7 @@ export class StatusManager {
       entry.status = status;
       entry.dirty = true;
     }
-    for (const listener of this.listeners) listener(pod, status);
+    for (const listener of this.listeners) listener(pod, status, previous);
     if (isStarting(status)) this.flushSoon(pod.metadata.uid);
     else this.flush(pod.metadata.uid);
   }
@@ -105,7 +109,7 @@ export class StatusManager {
     this.entries.delete(uid);
   }
 
-  on(listener: (pod: Pod, status: V1PodStatus) => void): () => void {
+  on(listener: StatusListener): () => void {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);
   }

@@ -20,6 +20,8 @@ export interface ClaimRequest {
   readonly client: Client;
   readonly pod: Pod;
   readonly claimName: string;
+  /** The claim must be the pod's own, as that of an ephemeral volume. */
+  readonly isOfPod: boolean;
   /** Undefined where it is not known: any volume is taken then. */
   readonly node?: (() => VolumeNode) | undefined;
   /** Where a volume of NFS would be mounted. */
@@ -37,6 +39,14 @@ export async function setUpClaim(request: ClaimRequest): Promise<string> {
     claimName,
     `persistentvolumeclaim "${claimName}" not found`,
   );
+  const owners = claim.metadata?.ownerReferences ?? [];
+  if (
+    request.isOfPod &&
+    !owners.some(({ uid, controller }) => controller === true && uid === pod.metadata.uid)
+  )
+    throw refused(
+      `PVC ${namespace}/${claimName} was not created for pod ${namespace}/${pod.metadata.name} (pod is not owner)`,
+    );
   const volumeName = claim.spec?.volumeName;
   if (claim.status?.phase !== 'Bound' || !volumeName)
     throw refused(`PVC ${namespace}/${claimName} is not bound`);

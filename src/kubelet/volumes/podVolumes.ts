@@ -83,15 +83,15 @@ export function makePodVolumes(options: PodVolumesOptions): PodVolumes {
   async function setUpVolume(base: string, pod: Pod, volume: V1Volume): Promise<string> {
     const { uid } = pod.metadata;
     const at = (plugin: Plugin) => volumeDir(base, uid, plugin, volume.name);
-    const { emptyDir, hostPath, configMap, secret, downwardAPI, projected, persistentVolumeClaim, nfs } =
-      volume;
+    const { emptyDir, hostPath, configMap, secret, downwardAPI, projected, nfs } = volume;
     if (hostPath) return setUpHostPath(hostPath);
     if (nfs) return setUpNfs(at('nfs'), nfs);
-    if (persistentVolumeClaim) {
-      const { claimName, readOnly = false } = persistentVolumeClaim;
+    const claim = claimOf(pod, volume);
+    if (claim !== undefined) {
+      const { readOnly, ...named } = claim;
       const own = (dir: string) =>
         ownByPod({ trees, log }, { rootDir: base, pod, volume: volume.name, dir, readOnly });
-      return setUpClaim({ client, pod, claimName, node: options.node, nfsDir: at('nfs'), own });
+      return setUpClaim({ client, pod, ...named, node: options.node, nfsDir: at('nfs'), own });
     }
     if (configMap) {
       const payload = await configMapPayload(sources, pod, configMap, configMap.defaultMode);
@@ -166,6 +166,15 @@ export function makePodVolumes(options: PodVolumesOptions): PodVolumes {
       }
     },
   };
+}
+
+/** That of an ephemeral volume was made for this pod, and is called after both. */
+function claimOf({ metadata }: Pod, { name, persistentVolumeClaim, ephemeral }: V1Volume) {
+  if (persistentVolumeClaim !== undefined) {
+    const { claimName, readOnly = false } = persistentVolumeClaim;
+    return { claimName, readOnly, isOfPod: false };
+  }
+  return ephemeral && { claimName: `${metadata.name}-${name}`, readOnly: false, isOfPod: true };
 }
 
 function statusAddresses({ status }: Pod): Addresses {

@@ -2,6 +2,7 @@
 // Guarantees: what is mounted was opened inside the volume, element by element, without following a link.
 import { constants } from 'node:fs';
 import {
+  chmod,
   type FileHandle,
   lstat,
   mkdir,
@@ -75,10 +76,16 @@ async function openOrMake(base: string, elements: readonly string[]): Promise<Fi
   try {
     const { mode } = await stat(base);
     for (const name of rest) {
-      await mkdir(below(handle, name), { mode: mode & 0o777 }).catch((error) => {
-        if (codeOf(error) !== 'EEXIST') throw error;
-      });
+      const isMade = await mkdir(below(handle, name), { mode: mode & 0o777 }).then(
+        () => true,
+        (error) => {
+          if (codeOf(error) !== 'EEXIST') throw error;
+          return false;
+        },
+      );
       handle = await step(handle, name);
+      // By chmod, since what mkdir gives is cut by the umask; by the descriptor, since the name may lead elsewhere by now.
+      if (isMade) await chmod(`/proc/self/fd/${handle.fd}`, mode & 0o2777);
     }
     return handle;
   } catch (error) {

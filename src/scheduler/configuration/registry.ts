@@ -5,6 +5,7 @@ import { dynamicResources } from '../plugins/dynamicResources.js';
 import { imageLocality } from '../plugins/imageLocality.js';
 import { interPodAffinity } from '../plugins/interPodAffinity.js';
 import { nodeAffinity } from '../plugins/nodeAffinity.js';
+import { nodeDeclaredFeatures } from '../plugins/nodeDeclaredFeatures.js';
 import { nodeLabel } from '../plugins/nodeLabel.js';
 import { nodeName } from '../plugins/nodeName.js';
 import { nodePorts } from '../plugins/nodePorts.js';
@@ -58,6 +59,7 @@ export const PLUGINS: ReadonlyMap<string, Make> = new Map<string, Make>([
   ['VolumeZone', () => volumeZone],
   ['PodTopologySpread', (args) => podTopologySpread(spreadArgs(args))],
   ['InterPodAffinity', (args) => interPodAffinity(interPodAffinityArgs(args))],
+  ['NodeDeclaredFeatures', () => nodeDeclaredFeatures],
   ['DynamicResources', () => dynamicResources],
   [
     'NodeResourcesBalancedAllocation',

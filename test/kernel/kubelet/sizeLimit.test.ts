@@ -51,6 +51,7 @@ async function evictions(pods: readonly Pod[]): Promise<Record<string, string>> 
     reclaimDisk: async () => undefined,
     pressureChanged: () => undefined,
     evicted: () => undefined,
+    tellNode: () => undefined,
   });
   await manager.round();
   return ended;

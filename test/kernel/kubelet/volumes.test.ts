@@ -3,6 +3,7 @@
 import { execFileSync } from 'node:child_process';
 import {
   chmod,
+  chown,
   mkdir,
   mkdtemp,
   readdir,
@@ -241,6 +242,22 @@ describeWith({ root: true, tools: ['mount', 'umount'] }, 'volumes of pods', () =
       ]);
       await volumes.tearDown(pod.metadata.uid);
       expect(await mountsHere()).toEqual([]);
+    });
+
+    test('that is made has the mode of the volume, whatever the umask, and its group', async () => {
+      const before = process.umask(0o077);
+      try {
+        const { volume } = await mountsOf('a/b', async (dir) => {
+          await chown(dir, 0, 4321);
+          await chmod(dir, 0o2777);
+        });
+        for (const name of ['a', 'a/b']) {
+          const { mode, gid } = await stat(path.join(volume, name));
+          expect([mode & 0o7777, gid]).toEqual([0o2777, 4321]);
+        }
+      } finally {
+        process.umask(before);
+      }
     });
 
     test('may be a file, and may be reached by a link inside the volume', async () => {

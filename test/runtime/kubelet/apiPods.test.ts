@@ -158,6 +158,7 @@ describeWith(needs, 'a kubelet with an apiserver', () => {
     expect(status.nodeInfo?.containerRuntimeVersion).toMatch(/^containerd:\/\/\d/);
     expect(status.nodeInfo?.kubeletVersion).toBe('v1.36.0+trellis');
     expect(status.capacity?.['pods']).toBe('110');
+    expect(status.declaredFeatures).toContain('RestartAllContainersOnContainerExits');
     expect(status.addresses).toEqual([
       { type: 'InternalIP', address: '127.0.0.1' },
       { type: 'Hostname', address: NODE },
@@ -194,8 +195,8 @@ describeWith(needs, 'a kubelet with an apiserver', () => {
       .map(({ reason, message }) => `${reason}: ${message}`);
     expect(told).toEqual([
       `Pulled: Container image "${IMAGE}" already present on machine and can be accessed by the pod`,
-      'Created: Created container: web',
-      'Started: Started container web',
+      'Created: Container created',
+      'Started: Container started',
       'Killing: Stopping container web',
     ]);
   });

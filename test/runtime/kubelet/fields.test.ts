@@ -214,6 +214,42 @@ describeWith(NEEDS, 'the fields of a pod', () => {
     expect(readFileSync(at('disk-1/after'), 'utf8')).toBe('after\n');
   });
 
+  test('an ephemeral volume is the claim that was made for the pod, and no other of that name', async () => {
+    mkdirSync(at('scratch'));
+    const capacity = { storage: '1Gi' };
+    const claimSpec = { accessModes: ['ReadWriteOnce'], resources: { requests: capacity } };
+    const pod = await create('drafts', {
+      volumes: [{ name: 'own', ephemeral: { volumeClaimTemplate: { spec: claimSpec } } }],
+      containers: [shell('echo kept > /own/file', { volumeMounts: [{ name: 'own', mountPath: '/own' }] })],
+    });
+    const place = { name: 'drafts-own', namespace: 'default' };
+    const head = { apiVersion: 'v1', kind: 'PersistentVolumeClaim' };
+    const spec = { ...claimSpec, storageClassName: '', volumeName: 'scratch' };
+    const claims = client.of(PERSISTENT_VOLUME_CLAIMS);
+    // No controller runs here: the test makes the claim and binds it.
+    const claim = await claims.create({ ...head, metadata: place, spec });
+    await client.of(PERSISTENT_VOLUMES).create({
+      ...{ apiVersion: 'v1', kind: 'PersistentVolume', metadata: { name: 'scratch' } },
+      spec: {
+        ...{ capacity, accessModes: ['ReadWriteOnce'], hostPath: { path: at('scratch') } },
+        claimRef: { kind: 'PersistentVolumeClaim', ...place, uid: claim.metadata.uid },
+      },
+    });
+    await claims.patch(place, 'merge', { status: { phase: 'Bound' } }, { subresource: 'status' });
+    await pods.event(
+      'drafts',
+      ({ reason, message = '' }) =>
+        /FailedMount/.test(reason ?? '') &&
+        message.endsWith('was not created for pod default/drafts (pod is not owner)'),
+    );
+    const { uid } = pod.metadata;
+    const ownerReferences = [{ apiVersion: 'v1', kind: 'Pod', name: 'drafts', uid, controller: true }];
+    await claims.patch(place, 'merge', { metadata: { ownerReferences } });
+    await until('drafts', ({ status }) => status.phase === 'Succeeded');
+    expect(readFileSync(at('scratch/file'), 'utf8')).toBe('kept\n');
+    await remove('drafts');
+  });
+
   test('a running pod sees a changed ConfigMap, and mounts that the host makes later', async () => {
     mkdirSync(at('shared'));
     await node.node.run('mount', '--bind', at('shared'), at('shared'));

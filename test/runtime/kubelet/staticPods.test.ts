@@ -137,7 +137,7 @@ describeWith(
         expect.stringMatching(/^MissingClusterDNS: /),
         `Pulled: Container image "${IMAGE}" already present on machine and can be accessed by the pod`,
       ]);
-      expect(events.slice(2)).toEqual(['Created: Created container: web', 'Started: Started container web']);
+      expect(events.slice(2)).toEqual(['Created: Container created', 'Started: Container started']);
       await untilGone('web');
       expect(events.at(-1)).toBe('Killing: Stopping container web');
     });

@@ -45,6 +45,14 @@ describe('the event recorder', () => {
     expect(events()[1]?.involvedObject.fieldPath).toBe('spec.containers{c}');
   });
 
+  test('says what was being done and what else it concerns, where its writer does', async () => {
+    const { event, flush } = recorder();
+    const related = referenceTo(NODES, { metadata: { name: 'n1' } });
+    event(pod, 'Normal', 'Preempted', 'gone', { action: 'Preempting', related });
+    await flush();
+    expect(events()[0]).toMatchObject({ action: 'Preempting', related: { kind: 'Node', name: 'n1' } });
+  });
+
   test('the same again is counted in the same Event, also after that Event expired', async () => {
     const { event, flush } = recorder();
     for (let i = 0; i < 3; i++) {

@@ -204,6 +204,10 @@ describe('enabledNames', () => {
     const names = ['deployment-controller', 'job-controller', 'pod-garbage-collector-controller'];
     expect(enabledNames(names, entries)).toEqual(wanted);
   });
+  it('refuses a list that switches off and nothing on', () => {
+    const [first = ''] = known;
+    expect(() => enabledNames(known, [`-${first}`])).toThrow(/switches no controller on: begin with "\*"/);
+  });
   it('refuses a name that nobody has', () => {
     expect(() => enabledNames(known, ['*', '-x'])).toThrow('"x" is not in the list of known controllers');
   });

@@ -5,6 +5,7 @@ import type { Stored } from '../../../src/api/object.js';
 import type { Plugin } from '../../../src/scheduler/plugin.js';
 import { dynamicResources } from '../../../src/scheduler/plugins/dynamicResources.js';
 import { nodeAffinity } from '../../../src/scheduler/plugins/nodeAffinity.js';
+import { nodeDeclaredFeatures } from '../../../src/scheduler/plugins/nodeDeclaredFeatures.js';
 import { nodeName } from '../../../src/scheduler/plugins/nodeName.js';
 import { nodePorts } from '../../../src/scheduler/plugins/nodePorts.js';
 import { nodeResourcesFit } from '../../../src/scheduler/plugins/nodeResourcesFit.js';
@@ -40,6 +41,33 @@ table(nodeUnschedulable, [
     cordoned,
     [],
     [],
+  ],
+]);
+
+const rules = [{ action: 'RestartAllContainers', exitCodes: { operator: 'In', values: [3] } }];
+const restarting = makePod('p', { containers: [{ name: 'c', restartPolicyRules: rules }] });
+const mapped = makePod('p', { hostNetwork: true, hostUsers: false });
+const declaring = (...declaredFeatures: string[]) => ({
+  ...node,
+  status: { ...node.status, declaredFeatures },
+});
+const UNDECLARED = ["node(s) didn't match Pod's required features"];
+table(nodeDeclaredFeatures, [
+  ['a pod that needs nothing new', plain, node, [], []],
+  ['a rule that restarts all, and a node that says nothing', restarting, node, [], UNDECLARED],
+  [
+    'a rule that restarts all, and a node that can',
+    restarting,
+    declaring('ExtendWebSocketsToKubelet', 'RestartAllContainersOnContainerExits'),
+    [],
+    [],
+  ],
+  [
+    'users of its own in the network of the node',
+    mapped,
+    declaring('RestartAllContainersOnContainerExits'),
+    [],
+    UNDECLARED,
   ],
 ]);
 

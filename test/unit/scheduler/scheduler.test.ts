@@ -19,19 +19,24 @@ beforeEach(() => {
   client = new MemoryClient();
   informers = new StaticInformers();
   events = [];
+  actions.clear();
   stop = new AbortController();
 });
 afterEach(async () => {
   stop.abort();
   await running;
 });
+const actions = new Map<string, string | undefined>();
 function start(writesInFlight = 4): void {
   running = runScheduler({
     client,
     informers,
     log: silentLog,
     recorder: {
-      event: (_, type, reason, message) => events.push(`${type} ${reason}: ${message}`),
+      event: (_, type, reason, message, details) => {
+        events.push(`${type} ${reason}: ${message}`);
+        actions.set(reason, details?.action);
+      },
       flush: async () => {},
     },
     signal: stop.signal,
@@ -54,6 +59,7 @@ describe('a waiting pod', () => {
     see(makePod('p'));
     start();
     await until(() => expect(events).toEqual(['Normal Scheduled: Successfully assigned ns/p to n1']));
+    expect(actions.get('Scheduled')).toBe('Binding');
     expect(client.writes).toEqual([
       {
         verb: 'post/binding',

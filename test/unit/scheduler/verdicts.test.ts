@@ -20,6 +20,8 @@ const CLUSTERS = 25;
 const STEPS = 50;
 const LOOKS = 3;
 const NODES = ['a', 'b', 'c', 'd'] as const;
+/** No node says that it can restart all containers of a pod. */
+const RULES = [{ action: 'RestartAllContainers' }];
 const profile = defaultProfile();
 
 function randomPod(dice: Dice, name: string): Stored<V1Pod> {
@@ -27,7 +29,10 @@ function randomPod(dice: Dice, name: string): Stored<V1Pod> {
   const term = { topologyKey: 'kubernetes.io/hostname', labelSelector: { matchLabels: { app: 'a' } } };
   const pod = makePod(name, {
     priority: dice.below(3),
-    containers: [{ name: 'c', resources: { requests } }],
+    containers: [
+      { name: 'c', resources: { requests }, ...(dice.chance(0.1) ? { restartPolicyRules: RULES } : {}) },
+    ],
+    ...(dice.chance(0.1) ? { resourceClaims: [{ name: 'device' }] } : {}),
     ...(dice.chance(0.2) ? { tolerations: [{ key: 't', operator: 'Exists' }] } : {}),
     ...(dice.chance(0.1) ? { nodeSelector: { disk: 'ssd' } } : {}),
     ...(dice.chance(0.1)

@@ -1,5 +1,6 @@
 // Deployment, ReplicaSet, StatefulSet, DaemonSet and the older kinds: defaults, selectors, rollouts, columns, scale.
 import { describe, expect, it } from 'vitest';
+import type { V1DaemonSet } from '../../../../src/api/gen/types.js';
 import { controllerRevisionKind } from '../../../../src/api/kinds/controllerRevision.js';
 import { daemonSetKind } from '../../../../src/api/kinds/daemonSet.js';
 import { deploymentKind } from '../../../../src/api/kinds/deployment.js';
@@ -211,6 +212,21 @@ describe('a StatefulSet', () => {
 });
 
 describe('a DaemonSet', () => {
+  it('counts the changes of its template in an annotation that nobody can take away', () => {
+    const countOf = ({ metadata: { annotations } = {} }: V1DaemonSet) =>
+      annotations?.['deprecated.daemonset.template.generation'];
+    const first = create(daemonSetKind, workload());
+    expect(countOf(first)).toBe('1');
+    const updated = (old: V1DaemonSet, spec: object) => {
+      const draft = structuredClone({ ...create(daemonSetKind, workload(spec)), metadata }) as never;
+      daemonSetKind.prepareForUpdate?.(draft, old, { time: '', subresource: '' } as never);
+      return draft as V1DaemonSet;
+    };
+    expect(countOf(updated(first, { minReadySeconds: 3 }))).toBe('1');
+    const second = updated(first, template({ hostNetwork: true }));
+    expect(countOf(second)).toBe('2');
+    expect(countOf(updated(second, template({})))).toBe('3');
+  });
   const strategy = (rollingUpdate: object) =>
     workload({ updateStrategy: { type: 'RollingUpdate', rollingUpdate } });
 

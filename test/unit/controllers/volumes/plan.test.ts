@@ -183,6 +183,11 @@ describe('planVolume', () => {
     ],
     ['is bound', plan(volume('a', '3Gi', { claimRef: mine }), claim({ volumeName: 'a' })), 'Bound'],
     ['is released when its claim is gone', plan(volume('a', '3Gi', { claimRef: mine }, 'Bound')), 'Released'],
+    [
+      'is released also when its own deletion was asked for, so that nothing protects it any more',
+      plan(volume('a', '3Gi', { claimRef: mine }, 'Bound', { deletionTimestamp: ago(1) })),
+      'Released',
+    ],
     ['stays when it is to be retained', plan(released('Retain')), 'nothing'],
     ['goes when it is ours to delete', plan(released('Delete', ours)), 'delete'],
     ['is left to the one who made it', plan(released('Delete')), 'nothing'],

@@ -142,6 +142,7 @@ describe('the manager', () => {
   const manage = (sample: NodeSample, pods = [pod('a'), pod('b', '500Mi')], more: object = {}) => {
     const ended: { uid: string; reason: string; message: string; graceSeconds: number | undefined }[] = [];
     const said: string[] = [];
+    const told: string[] = [];
     let reclaimed = 0;
     const manager = new EvictionManager({
       config: config(more),
@@ -164,15 +165,16 @@ describe('the manager', () => {
       reclaimDisk: async () => void reclaimed++,
       pressureChanged: () => void said.push('pressure'),
       evicted: (signal) => void said.push(signal),
+      tellNode: (type, reason, message) => void told.push(`${type} ${reason}: ${message}`),
     });
-    return { manager, ended, said, reclaimed: () => reclaimed };
+    return { manager, ended, said, told, reclaimed: () => reclaimed };
   };
 
   test('ends one pod a round, at once, and says why', async () => {
     const low = nodeSample([using('a', 300 * MIB), using('b', 400 * MIB)], {
       usage: { memoryBytes: 950 * MIB, inactiveFileBytes: 10 * MIB },
     });
-    const { manager, ended, said } = manage(low);
+    const { manager, ended, said, told } = manage(low);
     await manager.round();
     expect(ended).toEqual([
       {
@@ -182,6 +184,7 @@ describe('the manager', () => {
       },
     ]);
     expect(said).toEqual(['pressure', 'Evicted', 'memory.available']);
+    expect(told).toEqual(['Warning EvictionThresholdMet: Attempting to reclaim memory']);
     expect(manager.has('MemoryPressure')).toBe(true);
     expect(manager.has('DiskPressure')).toBe(false);
   });

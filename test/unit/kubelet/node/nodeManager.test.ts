@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { V1Node } from '../../../../src/api/gen/types.js';
 import { silentLog } from '../../../../src/api/log.js';
+import type { Stored } from '../../../../src/api/object.js';
 import { NODES } from '../../../../src/api/resources.js';
 import { completeConfig } from '../../../../src/kubelet/config.js';
 import { NodeManager } from '../../../../src/kubelet/node/nodeManager.js';
@@ -81,6 +82,22 @@ it('reads the node anew when somebody must know, also while another reading is u
   await manager?.readNow();
   expect(manager?.current()?.metadata.labels).toEqual(labels);
   await early;
+});
+
+it('takes what a watch tells, unless it knows something newer', async () => {
+  const client = new MemoryClient();
+  start(client, 60_000);
+  await until(() => expect(statuses(client)).toBe(1));
+  const current = manager?.current() as Stored<V1Node>;
+  const labelled = (color: string, resourceVersion: string) => ({
+    ...current,
+    metadata: { ...current.metadata, resourceVersion, labels: { color } },
+    spec: { unschedulable: true },
+  });
+  manager?.heard(labelled('red', '1000000'));
+  manager?.heard(labelled('blue', '999999'));
+  expect(manager?.current()?.metadata.labels).toEqual({ color: 'red' });
+  expect(told).toContain('NodeNotSchedulable');
 });
 
 it('the lease names its node from the first renewal on', async () => {

@@ -15,7 +15,7 @@ export function nodeSample(pods: readonly PodSample[] = [], more: Partial<NodeSa
   const fs = { availableBytes: 600, capacityBytes: 1_000, usedBytes: 400, inodes: 100, inodesFree: 90 };
   return {
     ...{ atMs: 60_000, bootedAtMs: 0, cpus: 2, usage: {}, memoryTotalBytes: 1_000 * MIB, network: {} },
-    ...{ fs, imageFs: fs, pidsUsed: 10, pidsMax: 1_000, pods },
+    ...{ fs, imageFs: fs, pidsUsed: 10, pidsMax: 1_000, pods, systemGroups: [] },
     ...more,
   };
 }

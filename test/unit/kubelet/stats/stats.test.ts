@@ -29,6 +29,36 @@ test('the working set is what is used without cached files', () => {
   expect(workingSet({})).toBeUndefined();
 });
 
+test('the summary names what the node runs beside pods, and the disk of their layers', () => {
+  const groups = [{ name: 'kubelet', startedAtMs: 1_000, usage: { cpuNanos: 5, memoryBytes: 7 } }];
+  expect(summaryOf('node-1', nodeSample([], { systemGroups: groups }))).toMatchObject({
+    node: {
+      systemContainers: [
+        {
+          ...{ name: 'kubelet', startTime: '1970-01-01T00:00:01Z' },
+          ...{ cpu: { usageCoreNanoSeconds: 5 }, memory: { usageBytes: 7 } },
+        },
+      ],
+      runtime: { imageFs: { usedBytes: 400 }, containerFs: { usedBytes: 400 } },
+    },
+  });
+});
+
+test('a container that ends is counted once, by code and reason', () => {
+  const metrics = new KubeletMetrics({ nodeName: 'n', runtimePods: () => [] });
+  const ended = (name: string) => ({
+    ...{ name, image: '', imageID: '', ready: false, restartCount: 0 },
+    state: { terminated: { exitCode: 3, reason: 'Error' } },
+  });
+  metrics.told({ initContainerStatuses: [ended('i')], containerStatuses: [ended('a')] }, {});
+  metrics.told({ containerStatuses: [ended('a'), ended('b')] }, { containerStatuses: [ended('a')] });
+  const text = metrics.text();
+  const line = (type: string, count: number) =>
+    `kubelet_terminated_containers_total{container_type="${type}",exit_code="3",reason="Error"} ${count}`;
+  expect(text).toContain(line('container', 2));
+  expect(text).toContain(line('init_container', 1));
+});
+
 test('a rate comes from two moments, and not from a group that was made anew', () => {
   expect(withRate({ cpuNanos: 3e9 }, { cpuNanos: 1e9 }, 1_000).cpuNanoCores).toBe(2e9);
   expect(withRate({ cpuNanos: 3e9 }, undefined, 1_000).cpuNanoCores).toBeUndefined();

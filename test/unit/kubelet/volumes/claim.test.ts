@@ -31,8 +31,9 @@ const clientWith = (objects: Record<string, object>): Client =>
       return objects[at];
     },
   }) as unknown as Client;
-const setUp = (objects: Record<string, object>, own = async (_dir: string) => {}) =>
+const setUp = (objects: Record<string, object>, own = async (_dir: string) => {}, isOfPod = false) =>
   setUpClaim({
+    isOfPod,
     ...{ client: clientWith(objects), pod: podOf(), claimName: 'data', own },
     node: () => ({ name: 'node-1', labels: { zone: 'a' } }),
     nfsDir: path.join(directory, 'nfs'),
@@ -78,6 +79,16 @@ describe('a claim', () => {
     ['an option as a server', withVolume({ nfs: { server: '-osuid', path: '/' } }), 'neither a name nor'],
   ])('%s waits with its reason', async (_, objects, words) => {
     await expect(setUp(objects)).rejects.toThrow(words);
+  });
+
+  test('of an ephemeral volume is taken only where the pod owns it', async () => {
+    const words = `PVC default/data was not created for pod default/${podOf().metadata.name} (pod is not owner)`;
+    const objects = withVolume({ hostPath: { path: directory } });
+    await expect(setUp(objects, undefined, true)).rejects.toThrow(words);
+    const { uid } = podOf().metadata;
+    const owned = { uid: 'c1', ownerReferences: [{ kind: 'Pod', uid, controller: true }] };
+    const ofPod = { ...objects, [claimPath]: { ...bound, metadata: owned } };
+    expect(await setUp(ofPod, undefined, true)).toBe(directory);
   });
 
   test('a local volume is given to the group, one of the host is not', async () => {
