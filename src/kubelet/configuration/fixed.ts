@@ -51,7 +51,6 @@ export const FIXED: Readonly<Record<string, readonly unknown[]>> = {
   makeIPTablesUtilChains: OFF,
   iptablesMasqueradeBit: [14],
   iptablesDropBit: [15],
-  featureGates: [{}],
   failSwapOn: OFF,
   memorySwap: [{}],
   'memorySwap.swapBehavior': ['', 'NoSwap'],
