@@ -93,8 +93,8 @@ export class StockMachine {
     });
   }
 
-  /** Asks an address all the time, in the background, and counts who is greeted; see `answers`. */
-  startLoad(address: string): void {
+  /** Meanwhile an address is asked all the time, and who is greeted is counted; see `answers`. */
+  async underLoad(address: string, work: () => Promise<void>): Promise<void> {
     const script = `
       const fs = require('node:fs'); const net = require('node:net');
       const [, host, file] = process.argv; const seen = { answered: 0, failed: [] };
@@ -114,6 +114,11 @@ export class StockMachine {
       ask();`;
     rmSync(this.at('load.json'), { force: true });
     this.#daemon('load', [process.execPath, '-e', script, address, this.at('load.json')]);
+    try {
+      await work();
+    } finally {
+      await this.endPart('load');
+    }
   }
 
   answers(): { readonly answered: number; readonly failed: readonly string[] } {

@@ -67,11 +67,11 @@ describe.each<Maker>(['stock', 'trellis'])('on the API server of %s', (server) =
   test(`proxy of ${guest}`, () =>
     told(['proxy', 'controller-manager'], async () => {
       await started('proxy', guest);
-      machine.startLoad(SERVICE);
-      await until(() => {
-        expect(machine.answers().answered).toBeGreaterThan(5);
-      });
-      await machine.endPart('load');
+      await machine.underLoad(SERVICE, () =>
+        until(() => {
+          expect(machine.answers().answered).toBeGreaterThan(5);
+        }),
+      );
     }));
 
   describe.each(PARTS)('%s handed over', (part) => {
@@ -82,13 +82,13 @@ describe.each<Maker>(['stock', 'trellis'])('on the API server of %s', (server) =
       told([part, 'apiserver'], async () => {
         const pods = await until(() => readyPods(machine, PODS));
         const made = await revisions(machine);
-        machine.startLoad(SERVICE);
-        await machine.endPart(part);
-        await started(part, next);
-        await works(machine, part);
-        expect(await until(() => readyPods(machine, PODS))).toEqual(pods);
-        expect(await revisions(machine)).toEqual(made);
-        await machine.endPart('load');
+        await machine.underLoad(SERVICE, async () => {
+          await machine.endPart(part);
+          await started(part, next);
+          await works(machine, part);
+          expect(await until(() => readyPods(machine, PODS))).toEqual(pods);
+          expect(await revisions(machine)).toEqual(made);
+        });
         expect(machine.answers()).toEqual({ answered: expect.any(Number), failed: [] });
       }),
     );
