@@ -96,6 +96,18 @@ export function gateFault(name: string, wanted: boolean): string | undefined {
     : `${name} is not built here; leave it out, or say ${name}=false`;
 }
 
+/** The first fault of what a file says, `{A: true}`; undefined when every gate stands as it is here. */
+export function gateMapFault(given: unknown): string | undefined {
+  if (typeof given !== 'object' || given === null || Array.isArray(given))
+    return 'is not a map of names to true or false';
+  for (const [name, wanted] of Object.entries(given)) {
+    if (typeof wanted !== 'boolean') return `${name}: ${JSON.stringify(wanted)} is neither true nor false`;
+    const fault = gateFault(name, wanted);
+    if (fault !== undefined) return fault;
+  }
+  return undefined;
+}
+
 /** The first fault of `A=true,B=false`, as the flag has it; undefined when every gate stands as it is here. */
 export function gatesFault(text: string): string | undefined {
   for (const pair of text.split(',').map((part) => part.trim())) {

@@ -1,6 +1,6 @@
 // The `trellis` command line: its commands, help and errors.
 // Guarantees: never ends the process; a wrong command line gives exit code 2 and says what to type instead.
-import { Command, CommanderError } from 'commander';
+import { Command, CommanderError, Help, type Option } from 'commander';
 import type { Terminal } from './terminal.js';
 import { trellisVersion } from './version.js';
 
@@ -67,10 +67,18 @@ export function createProgram(terminal: Terminal, commands: readonly MakeCommand
   return program;
 }
 
+/** A switch alone is true; that need not be said of each. */
+const described = (option: Option): string =>
+  new Help()
+    .optionDescription(option)
+    .replace(/ \(preset: "true"\)$/, '')
+    .replace(/, preset: "true"\)$/, ')');
+
 /** The same manners for a command and all below it. */
 function govern(command: Command, terminal: Terminal, words: string): void {
   command
     .exitOverride()
+    .configureHelp({ optionDescription: described })
     .showHelpAfterError(`Run "${words} --help" for what can be typed.`)
     .configureOutput({
       writeOut: (text) => terminal.write(text),

@@ -2,6 +2,7 @@
 // Guarantees: a value that asks for anything else than what this proxy does is refused, so nothing in a file is ignored. What
 // Kubernetes reads as "the default" (nothing, a duration of zero) is taken where the default is what this proxy does.
 import { sameJson } from '../api/own.js';
+import { gateMapFault } from '../base/featureGates.js';
 import { ProxyError } from './error.js';
 
 const NONE = [''] as const;
@@ -9,7 +10,6 @@ const OFF = [false] as const;
 
 /** By their path in the file, with the values that say what is done anyway. */
 const FIXED: Readonly<Record<string, readonly unknown[]>> = {
-  featureGates: [{}],
   enableProfiling: OFF,
   showHiddenMetricsForVersion: NONE,
   portRange: NONE,
@@ -59,6 +59,11 @@ export function requireSupported(value: unknown, above = ''): void {
   for (const [name, given] of Object.entries(value)) {
     const path = `${above}${name}`;
     if (READ.has(path) || given === null) continue;
+    if (path === 'featureGates') {
+      const fault = gateMapFault(given);
+      if (fault !== undefined) throw refuse(`${path}:`, fault);
+      continue;
+    }
     const only = Object.hasOwn(FIXED, path) ? FIXED[path] : undefined;
     if (only?.some((one) => sameJson(one, given))) continue;
     if (only !== undefined)

@@ -126,22 +126,27 @@ async function chooseMode(config: ProxyConfig, options: ModeOptions, log: Log) {
   return mode;
 }
 
+/** The first of a family is the primary one: what the configuration says goes before what the Node says. Pure. */
+export function nodeIps(
+  { bindAddress }: Pick<ProxyConfig, 'bindAddress'>,
+  node: Stored<V1Node> | undefined,
+): readonly string[] {
+  const told = (node?.status.addresses ?? [])
+    .filter(({ type }) => type === 'InternalIP')
+    .map(({ address }) => address);
+  return ['0.0.0.0', '::', ''].includes(bindAddress) ? told : [bindAddress, ...told];
+}
+
 async function modeOptionsOf(
   options: StandaloneOptions,
   node: Stored<V1Node> | undefined,
 ): Promise<ModeOptions> {
   const { config, table } = options;
-  const own = ['0.0.0.0', '::', ''].includes(config.bindAddress) ? [] : [config.bindAddress];
-  // The first of a family is the primary one: what the configuration says goes before what the Node says.
-  const told = (node?.status.addresses ?? [])
-    .filter(({ type }) => type === 'InternalIP')
-    .map(({ address }) => address);
-  const ips = [...own, ...told];
   const podCidrs = node?.spec.podCIDRs ?? [];
   return {
     table,
     families: options.families ?? (await familiesHere()),
-    traffic: trafficOf(config, { ips, podCidrs }),
+    traffic: trafficOf(config, { ips: nodeIps(config, node), podCidrs }),
     ipvs: ipvsOf(config),
   };
 }

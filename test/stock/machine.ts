@@ -2,7 +2,7 @@
 // Guarantees: both are started with the same flags and files; stop() leaves no process, namespace, mount or file.
 
 import { generateKeyPairSync } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { kubeconfigText } from '../../src/cluster/kubeconfig.js';
 import { issue, makeAuthority, type Pem } from '../../src/cluster/pki/authority.js';
@@ -93,15 +93,32 @@ export class StockMachine {
     });
   }
 
-  /** Asks an address all the time, in the background; see `answers`. */
-  startLoad(url: string): void {
+  /** Meanwhile an address is asked all the time, and who is greeted is counted; see `answers`. */
+  async underLoad(address: string, work: () => Promise<void>): Promise<void> {
     const script = `
-      const fs = require('node:fs'); const [, url, file] = process.argv; const seen = { answered: 0, failed: [] };
-      const ask = () => fetch(url, { signal: AbortSignal.timeout(5000), headers: { connection: 'close' } }).then((r) => r.text()).then(
-        () => { seen.answered += 1; }, (error) => { seen.failed.push(String(error.cause ?? error)); })
-        .finally(() => { fs.writeFileSync(file, JSON.stringify(seen)); setTimeout(ask, 50); });
+      const fs = require('node:fs'); const net = require('node:net');
+      const [, host, file] = process.argv; const seen = { answered: 0, failed: [] };
+      const ask = () => {
+        let text = '';
+        const socket = net.connect({ host, port: 80, timeout: 5000 });
+        socket.on('data', (chunk) => { text += chunk; });
+        socket.on('timeout', () => socket.destroy(new Error('no answer')));
+        socket.on('error', (error) => { text = ''; seen.failed.push(String(error)); });
+        socket.on('close', () => {
+          if (text.includes('hello')) seen.answered += 1;
+          fs.writeFileSync(file + '.new', JSON.stringify(seen));
+          fs.renameSync(file + '.new', file);
+          setTimeout(ask, 50);
+        });
+      };
       ask();`;
-    this.#daemon('load', [process.execPath, '-e', script, url, this.at('load.json')]);
+    rmSync(this.at('load.json'), { force: true });
+    this.#daemon('load', [process.execPath, '-e', script, address, this.at('load.json')]);
+    try {
+      await work();
+    } finally {
+      await this.endPart('load');
+    }
   }
 
   answers(): { readonly answered: number; readonly failed: readonly string[] } {
@@ -247,6 +264,10 @@ export class StockMachine {
           '--cluster-cidr=10.77.0.0/16',
           `--hostname-override=${NODE}`,
           '--v=2',
+          // A container may not change what the whole machine shares.
+          '--conntrack-max-per-core=0',
+          '--conntrack-tcp-timeout-established=0',
+          '--conntrack-tcp-timeout-close-wait=0',
         ];
     }
   }

@@ -2,7 +2,7 @@
 import { IMAGE } from '../support/imageArchive.js';
 import type { StockMachine } from './machine.js';
 
-const SERVE = 'while true; do echo -e "HTTP/1.0 200 OK\\r\\n\\r\\nhello" | nc -l -p 8080; done';
+const SERVE = ['/bin/nc', '-ll', '-p', '8080', '-e', '/bin/echo', 'hello'];
 const template = (app: string, command: readonly string[]) => ({
   metadata: { labels: { app } },
   spec: {
@@ -24,18 +24,21 @@ const workload = (
   spec: { ...spec, selector: { matchLabels: { app: name } }, template: template(name, command) },
 });
 
+/** Leads to the pods of the Deployment. */
+export const serviceAt = (name: string, clusterIP: string) => ({
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata: { name, namespace: 'default' },
+  spec: { clusterIP, selector: { app: 'web' }, ports: [{ port: 80, targetPort: 8080 }] },
+});
+
 export const WORKLOADS: readonly object[] = [
-  workload('Deployment', 'web', { replicas: 2 }, ['/bin/sh', '-c', SERVE]),
+  workload('Deployment', 'web', { replicas: 2 }, SERVE),
   workload('DaemonSet', 'each', {}),
   workload('StatefulSet', 'one', { replicas: 1, serviceName: 'one' }),
-  {
-    apiVersion: 'v1',
-    kind: 'Service',
-    metadata: { name: 'web', namespace: 'default' },
-    spec: { clusterIP: '10.96.0.80', selector: { app: 'web' }, ports: [{ port: 80, targetPort: 8080 }] },
-  },
+  serviceAt('web', '10.96.0.80'),
 ];
-export const SERVICE_URL = 'http://10.96.0.80/';
+export const SERVICE = '10.96.0.80';
 
 interface Listed {
   readonly items: readonly {

@@ -1,6 +1,7 @@
 // `trellis apiserver`: the API server alone, with kube-apiserver's flags.
 // Guarantees: TERM and INT end it in order; what goes wrong at the start is one sentence and exit code 1.
 import { Command, InvalidArgumentError, Option } from 'commander';
+import { ApiError } from '../../api/status.js';
 import { ApiServerError } from '../../apiserver/error.js';
 import { ClusterError } from '../../cluster/error.js';
 import { parseDuration } from '../../kubelet/configuration/values.js';
@@ -167,8 +168,8 @@ async function run(terminal: Terminal, flags: ApiServerFlags): Promise<void> {
 }
 
 function isForTheUser(error: unknown): error is Error {
-  if (error instanceof ClusterError || error instanceof ApiServerError || error instanceof StoreError)
-    return true;
+  const KINDS = [ClusterError, ApiServerError, StoreError, ApiError];
+  if (KINDS.some((kind) => error instanceof kind)) return true;
   // Files that cannot be read, and their contents: the messages name the file or the line.
   const { syscall, name } = error as NodeJS.ErrnoException;
   return syscall !== undefined || name === 'AuthConfigError' || name === 'AllocationError';

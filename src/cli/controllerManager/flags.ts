@@ -166,6 +166,7 @@ export type FromFlags = Omit<ControllersOptions, 'client' | 'clientFor' | 'infor
 
 export function controllersOptions(flags: Flags, rootCa: string): FromFlags {
   checkApart(flags);
+  checkSome(flags);
   return {
     rootCa,
     enabled: [...switchedOff(flags, rootCa), ...flags.controllers],
@@ -194,6 +195,15 @@ export function controllersOptions(flags: Flags, rootCa: string): FromFlags {
     },
     workers: workersOf(flags),
   };
+}
+
+/** Without "*" only what is named runs: names to leave out alone would leave nothing. */
+function checkSome({ controllers }: Flags): void {
+  if (controllers.some((entry) => !entry.startsWith('-'))) return;
+  const rest = controllers.join(',');
+  throw new RangeError(
+    `--controllers: ${rest} leaves no controller to run; put * before it: --controllers='*,${rest}'`,
+  );
 }
 
 /** Networks of nodes are cut from --cluster-cidr whole: it may not reach into the addresses of Services. */

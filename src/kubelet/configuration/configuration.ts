@@ -3,6 +3,7 @@
 // wins over the file.
 import { parseDocument } from 'yaml';
 import { sameJson } from '../../api/own.js';
+import { gateMapFault } from '../../base/featureGates.js';
 import type { KubeletConfig } from '../config.js';
 import { KubeletError, messageOf } from '../error.js';
 import { FIELDS, type Field, type ServerSettings } from './fields.js';
@@ -91,6 +92,9 @@ function readObject(object: object, above: string, values: Values): void {
     // null says "the default", as everywhere in Kubernetes, and so does what is zero where zero makes no sense.
     if (field !== undefined) {
       if (given !== null && !isDefault(path, given)) values.set(field.target, field.kind.value(given, path));
+    } else if (path === GATES) {
+      const fault = given === null ? undefined : gateMapFault(given);
+      if (fault !== undefined) throw wrong(`${path}: ${fault}`);
     } else if (only?.some((value) => sameJson(value, given)) || (only !== undefined && given === null))
       continue;
     else if (PATHS.some((one) => one.startsWith(`${path}.`))) {
@@ -104,6 +108,9 @@ function readObject(object: object, above: string, values: Values): void {
       );
   }
 }
+
+/** Each gate is a field of its own: see src/base/featureGates.ts. */
+const GATES = 'featureGates';
 
 const PATHS = [...FIELDS.flatMap(({ path }) => path ?? []), ...Object.keys(FIXED)];
 

@@ -50,7 +50,6 @@ export const FIXED: Readonly<Record<string, readonly unknown[]>> = {
   enableControllerAttachDetach: [true],
   iptablesMasqueradeBit: [14],
   iptablesDropBit: [15],
-  featureGates: [{}],
   failSwapOn: OFF,
   memorySwap: [{}],
   'memorySwap.swapBehavior': ['', 'NoSwap'],

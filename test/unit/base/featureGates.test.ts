@@ -1,6 +1,6 @@
 // Kubernetes' feature gates: how each stands here, and what is said to the other way.
 import { expect, test } from 'vitest';
-import { FEATURE_GATES, gateFault, gatesFault } from '../../../src/base/featureGates.js';
+import { FEATURE_GATES, gateFault, gateMapFault, gatesFault } from '../../../src/base/featureGates.js';
 
 test('each gate of v1.36 is named once', () => {
   // 162 are on and 68 off in Kubernetes, and AllAlpha speaks of those that are young.
@@ -28,4 +28,14 @@ test.each([
   ['NodeSwap', '"NodeSwap" is not written as Name=true or Name=false'],
 ])('%j', (text, fault) => {
   expect(gatesFault(text)).toBe(fault);
+});
+
+test.each([
+  [{}, undefined],
+  [{ SidecarContainers: true, NodeSwap: false }, undefined],
+  [{ NodeSwap: 'false' }, 'NodeSwap: "false" is neither true nor false'],
+  [{ NodeSwap: true }, 'NodeSwap is not built here; leave it out, or say NodeSwap=false'],
+  [['NodeSwap'], 'is not a map of names to true or false'],
+])('the file with %j', (given, fault) => {
+  expect(gateMapFault(given)).toBe(fault);
 });

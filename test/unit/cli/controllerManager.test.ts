@@ -73,6 +73,18 @@ describe('flags of the controller manager', () => {
   ])('%s is refused', (word, message) => {
     expect(() => parse(word)).toThrow(message);
   });
+  it('refuse to run nothing', () => {
+    expect(() => options('--controllers=-nodelifecycle')).toThrow(
+      "--controllers: -nodelifecycle leaves no controller to run; put * before it: --controllers='*,-nodelifecycle'",
+    );
+  });
+  it('refuse networks of pods and Services that overlap', () => {
+    const given = (range: string) => () =>
+      options('--cluster-cidr=10.0.0.0/8', `--service-cluster-ip-range=${range}`);
+    expect(given('10.96.0.0/12')).toThrow('10.96.0.0/12 and --cluster-cidr 10.0.0.0/8 overlap');
+    expect(given('services')).toThrow('"services" is no network');
+    expect(given('fd00::/112')).not.toThrow();
+  });
   it('refuse a network smaller than one address', () => {
     expect(() => options('--node-cidr-mask-size=33')).toThrow(
       '--node-cidr-mask-size-ipv4: 33 is not between',

@@ -38,6 +38,12 @@ test.each([[[]], [['--help']], [['help']]])('%j shows the help on standard outpu
   expect([err, code]).toEqual(['', 0]);
 });
 
+test('the help does not say of each switch that alone it is true', async () => {
+  const { out } = await trellis(['controller-manager', '--help']);
+  expect(out).toMatch(/--leader-elect \[bool\] .*\(default: true\)\n/);
+  expect(out).not.toContain('preset');
+});
+
 test("a command's help explains its exit codes", async () => {
   expect((await trellis(['doctor', '--help'])).out).toContain('Exit code: 0');
 });

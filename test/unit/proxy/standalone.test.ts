@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import type { Log } from '../../../src/api/log.js';
 import { silentLog } from '../../../src/api/log.js';
 import { NODES } from '../../../src/api/resources.js';
-import { findNode } from '../../../src/proxy/standalone.js';
+import { findNode, nodeIps } from '../../../src/proxy/standalone.js';
 import { StaticInformers } from '../../support/staticInformers.js';
 
 const node = { metadata: { name: 'n1', uid: 'u', resourceVersion: '1', creationTimestamp: '' } };
@@ -32,4 +32,17 @@ it('says that it waits for its Node, and goes on when that is there', async () =
   expect((await finding)?.metadata.name).toBe('n1');
   await findNode({ informers, nodeName: 'n1', log });
   expect(said).toHaveLength(1);
+});
+
+it.each([
+  ['0.0.0.0', ['10.0.0.1', 'fd00::1']],
+  ['::', ['10.0.0.1', 'fd00::1']],
+  ['10.0.0.9', ['10.0.0.9', '10.0.0.1', 'fd00::1']],
+])('bindAddress %s: the addresses of the node are %j', (bindAddress, expected) => {
+  const addresses = [
+    { type: 'Hostname', address: 'n1' },
+    { type: 'InternalIP', address: '10.0.0.1' },
+    { type: 'InternalIP', address: 'fd00::1' },
+  ];
+  expect(nodeIps({ bindAddress }, { ...node, status: { addresses } } as never)).toEqual(expected);
 });
