@@ -1,5 +1,6 @@
 // The apiserver's benchmarks, by name.
 import type { Figure } from '../lib/figure.js';
+import { crd } from './crd.js';
 import { creates } from './creates.js';
 import { memory } from './memory.js';
 import { reads } from './reads.js';
@@ -12,4 +13,5 @@ export const apiserver: Record<string, () => Promise<Figure[]>> = {
   reads,
   watchers,
   memory,
+  crd,
 };

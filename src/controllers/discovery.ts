@@ -1,8 +1,9 @@
 // What the server serves, asked of the server: resources with the verbs they have.
-// Guarantees: each resource once, in the version that its group prefers; subresources are left out; a group that does not
+// Guarantees: each resource once, in the first version of its group that has it; subresources are left out; a group that does not
 // answer, or not in time, is named and holds up no other one.
 import type { V1APIGroupList, V1APIResourceList } from '../api/gen/types.js';
 import { apiVersionOf, type ResourceType } from '../api/resources.js';
+import { qualifiedResource } from '../api/status.js';
 import type { Client } from '../client/client.js';
 import { messageOf } from '../client/error.js';
 import { pause } from '../client/pause.js';
@@ -22,13 +23,18 @@ const GROUP_TIMEOUT_MS = 10_000;
 /** Throws when the server does not even say which groups it has. */
 export async function discover(client: Client): Promise<Discovery> {
   const { groups } = await client.raw<V1APIGroupList>('GET', '/apis');
-  const preferred = groups.map(({ name, preferredVersion, versions }) => ({
-    group: name,
-    version: preferredVersion?.version ?? versions[0]?.version ?? '',
-  }));
+  // A definition may serve its kind in versions that are not the preferred one of its group.
+  const all = groups.flatMap(({ name, preferredVersion, versions }) => {
+    const preferred = preferredVersion?.version;
+    const others = versions.map(({ version }) => version).filter((version) => version !== preferred);
+    return [...(preferred === undefined ? [] : [preferred]), ...others].map((version) => ({
+      group: name,
+      version,
+    }));
+  });
   const failed = new Map<string, string>();
   const lists = await Promise.all(
-    [{ group: '', version: 'v1' }, ...preferred].map(async ({ group, version }) => {
+    [{ group: '', version: 'v1' }, ...all].map(async ({ group, version }) => {
       const path = group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
       try {
         return servedBy(group, version, await inTime(client.raw<V1APIResourceList>('GET', path)));
@@ -38,7 +44,12 @@ export async function discover(client: Client): Promise<Discovery> {
       }
     }),
   );
-  return { served: lists.flat(), failed };
+  const seen = new Set<string>();
+  const served = lists.flat().filter((type) => {
+    const name = qualifiedResource(type);
+    return !seen.has(name) && seen.add(name);
+  });
+  return { served, failed };
 }
 
 /** What serves a group may be a program of the cluster's own that hangs. */

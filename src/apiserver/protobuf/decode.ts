@@ -142,9 +142,33 @@ function readValue(code: string, value: bigint | Buffer, budget: Budget, depth: 
       return readTexts(bytesOf(value), budget);
     case 'any':
       return readRaw(bytesOf(value));
+    case 'any-e':
+      return {};
+    case 'any-a':
+    case 'any-o':
+    case 'any-d':
+      return readEither(code, bytesOf(value), budget, depth);
     default:
       return readMessage(code, bytesOf(value), budget, depth + 1);
   }
+}
+
+const SCHEMA = 'V1JSONSchemaProps';
+
+/** A schema, or what may stand in its place. */
+function readEither(code: string, bytes: Buffer, budget: Budget, depth: number): unknown {
+  let schema: Members | undefined;
+  let allows = false;
+  const list: unknown[] = [];
+  for (const { number, value } of wireFields(bytes)) {
+    spend(budget);
+    const isSchema = number === (code === 'any-o' ? 2 : 1);
+    if (isSchema) schema = readMessage(SCHEMA, bytesOf(value), budget, depth + 1);
+    else if (code === 'any-o') allows = integerOf(value) !== 0;
+    else if (code === 'any-d') list.push(bytesOf(value).toString('utf8'));
+    else list.push(readMessage(SCHEMA, bytesOf(value), budget, depth + 1));
+  }
+  return schema ?? (code === 'any-o' ? allows : list);
 }
 
 function readTexts(bytes: Buffer, budget: Budget): string[] {

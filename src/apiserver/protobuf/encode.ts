@@ -152,9 +152,30 @@ function writeValue(out: WireWriter, number: number, code: string, value: unknow
     case 'any':
       out.message(number, () => out.text(1, goText(value)));
       break;
+    case 'any-e':
+      out.message(number, () => {});
+      break;
+    case 'any-a':
+    case 'any-o':
+    case 'any-d':
+      out.message(number, () => writeEither(out, code, value));
+      break;
     default:
       out.message(number, () => writeMessage(out, code, value as Members));
   }
+}
+
+const SCHEMA = 'V1JSONSchemaProps';
+
+/** A schema, or what may stand in its place: a boolean, a list of schemas, a list of names. */
+function writeEither(out: WireWriter, code: string, value: unknown): void {
+  const schema = (at: number, one: unknown) =>
+    out.message(at, () => writeMessage(out, SCHEMA, one as Members));
+  if (code === 'any-o') {
+    out.integer(1, value === false ? 0 : 1);
+    if (typeof value === 'object') schema(2, value);
+  } else if (!Array.isArray(value)) schema(1, value);
+  else for (const one of value) code === 'any-d' ? out.text(2, String(one)) : schema(2, one);
 }
 
 function writeTime(out: WireWriter, text: string): void {

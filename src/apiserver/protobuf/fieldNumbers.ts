@@ -1,12 +1,15 @@
 // The numbers of the fields in Kubernetes' protobuf messages: facts of the wire format. Pure data.
 // Guarantees: a number never changes once given. `q` marks a Quantity, `l` a list in a message of its own, `+` a part
-// whose fields belong to the message around it. Types come from the schemas, pointers from src/api/zeros.ts.
+// whose fields belong to the message around it; a schema or a list of them is `a`, or a boolean `o`, or names `d`; `e` is an
+// empty message. Types come from the schemas, pointers from src/api/zeros.ts.
 // The numbers up to 1.32 are those of a stock kubectl's own descriptors; of later ones
 // those of pods and storage were checked against published generated.proto files. Three fields of pods that are alpha
 // (schedulingGroup, nodeAllocatableResourceClaimStatuses, volumeStatus), those that devices got in 1.36 (lists as
 // attributes, nodeAllocatableResourceMappings) and shardInfo of lists still wait for theirs:
 // what a client sends in them is refused by number, and answers leave them out.
 export const fieldNumbers: Readonly<Record<string, string>> = {
+  ApiextensionsV1ServiceReference: 'namespace=1 name=2 path=3 port=4',
+  ApiextensionsV1WebhookClientConfig: 'service=1 caBundle=2 url=3',
   AuthenticationV1TokenRequest: 'metadata=1 spec=2 status=3',
   CoreV1EndpointPort: 'name=1 port=2 protocol=3 appProtocol=4',
   CoreV1Event:
@@ -97,6 +100,25 @@ export const fieldNumbers: Readonly<Record<string, string>> = {
     'schedule=1 startingDeadlineSeconds=2 concurrencyPolicy=3 suspend=4 jobTemplate=5 successfulJobsHistoryLimit=6 failedJobsHistoryLimit=7 timeZone=8',
   V1CronJobStatus: 'active=1 lastScheduleTime=4 lastSuccessfulTime=5',
   V1CrossVersionObjectReference: 'kind=1 name=2 apiVersion=3',
+  V1CustomResourceColumnDefinition: 'name=1 type=2 format=3 description=4 priority=5 jsonPath=6',
+  V1CustomResourceConversion: 'strategy=1 webhook=2',
+  V1CustomResourceDefinition: 'metadata=1 spec=2 status=3',
+  V1CustomResourceDefinitionCondition:
+    'type=1 status=2 lastTransitionTime=3 reason=4 message=5 observedGeneration=6',
+  V1CustomResourceDefinitionNames: 'plural=1 singular=2 shortNames=3 kind=4 listKind=5 categories=6',
+  V1CustomResourceDefinitionSpec: 'group=1 names=3 scope=4 versions=7 conversion=9 preserveUnknownFields=10',
+  V1CustomResourceDefinitionStatus: 'conditions=1 acceptedNames=2 storedVersions=3 observedGeneration=4',
+  V1CustomResourceDefinitionVersion:
+    'name=1 served=2 storage=3 schema=4 subresources=5 additionalPrinterColumns=6 deprecated=7 deprecationWarning=8 selectableFields=9',
+  V1CustomResourceSubresourceScale: 'specReplicasPath=1 statusReplicasPath=2 labelSelectorPath=3',
+  V1CustomResourceSubresources: 'status=1e scale=2',
+  V1CustomResourceValidation: 'openAPIV3Schema=1',
+  V1ExternalDocumentation: 'description=1 url=2',
+  V1JSONSchemaProps:
+    'id=1 $schema=2 $ref=3 description=4 type=5 format=6 title=7 default=8 maximum=9 exclusiveMaximum=10 minimum=11 exclusiveMinimum=12 maxLength=13 minLength=14 pattern=15 maxItems=16 minItems=17 uniqueItems=18 multipleOf=19 enum=20 maxProperties=21 minProperties=22 required=23 items=24a allOf=25 oneOf=26 anyOf=27 not=28 properties=29 additionalProperties=30o patternProperties=31 dependencies=32d additionalItems=33o definitions=34 externalDocs=35 example=36 nullable=37 x-kubernetes-preserve-unknown-fields=38 x-kubernetes-embedded-resource=39 x-kubernetes-int-or-string=40 x-kubernetes-list-map-keys=41 x-kubernetes-list-type=42 x-kubernetes-map-type=43 x-kubernetes-validations=44',
+  V1SelectableField: 'jsonPath=1',
+  V1ValidationRule: 'rule=1 message=2 messageExpression=3 reason=4 fieldPath=5 optionalOldSelf=6',
+  V1WebhookConversion: 'clientConfig=2 conversionReviewVersions=3',
   V1DaemonEndpoint: 'Port=1',
   V1DaemonSet: 'metadata=1 spec=2 status=3',
   V1DaemonSetCondition: 'type=1 status=2 lastTransitionTime=3 reason=4 message=5',

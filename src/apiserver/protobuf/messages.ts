@@ -59,7 +59,7 @@ export function messageOf(model: string): Message {
   const schema = schemas[base] ?? {};
   const fields: Field[] = [];
   for (const entry of (fieldNumbers[model] ?? '').split(' ')) {
-    const [, plus, name = '', number, mark] = /^(\+?)(\w+)=(\d+)([ql]?)$/.exec(entry) ?? [];
+    const [, plus, name = '', number, mark] = /^(\+?)([$\w-]+)=(\d+)([qlaode]?)$/.exec(entry) ?? [];
     if (number === undefined) continue;
     const [, required, code = ''] = /^(!?)(.*)$/.exec(schema[name] ?? '') ?? [];
     const keepsZero = isPointer(base, name) || (required === '!' && /^[sibn]$/.test(code));
@@ -84,8 +84,9 @@ function shapeOf(code: string): Pick<Field, 'code' | 'item' | 'shape'> {
     : { code, item: code, shape: 'one' };
 }
 
-/** A Quantity and an inner list have no code of their own in the schemas. */
+/** A Quantity, an inner list and what may be of two types have no code of their own in the schemas. */
 function marked(code: string, mark: string): string {
   if (mark === 'q') return code.replace(/s$/, 'q');
+  if (mark !== '' && mark !== 'l') return code.replace(/any$/, `any-${mark}`);
   return mark === 'l' ? code.replace(/\[\]s$/, 'l') : code;
 }

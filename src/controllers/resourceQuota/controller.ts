@@ -8,8 +8,10 @@ import { countedTypes, usedBy } from '../../api/quota/total.js';
 import { growth, type Usage, usageOf } from '../../api/quota/usage.js';
 import { PODS, RESOURCE_QUOTAS, type ResourceType, SERVICES } from '../../api/resources.js';
 import { qualifiedResource } from '../../api/status.js';
+import type { Client } from '../../client/client.js';
 import { ignoring } from '../claim.js';
 import { type Controller, type ControllerContext, newQueue, runLoop } from '../controller.js';
+import { discover } from '../discovery.js';
 import { collectorOptions } from '../garbageCollector/metadata.js';
 
 const NAME = 'resourcequota-controller';
@@ -101,7 +103,7 @@ async function recount(
   const fieldSelector = `metadata.name=${known.metadata.name}`;
   const [quota] = (await client.of(RESOURCE_QUOTAS).list({ namespace, fieldSelector })).items;
   if (quota === undefined) return undefined;
-  const types = countedTypes(Object.keys(quota.spec?.hard ?? {}), COUNTED);
+  const types = countedTypes(Object.keys(quota.spec?.hard ?? {}), await servedTypes(client, quota));
   follow(types);
   const lists = await Promise.all(
     types.map(async (type) => ({ type, items: (await client.of(type).list({ namespace })).items })),
@@ -113,6 +115,17 @@ async function recount(
     client.of(RESOURCE_QUOTAS).update({ ...quota, status }, { subresource: 'status' }),
   );
   return RESYNC_MS;
+}
+
+const BUILT_IN: ReadonlySet<string> = new Set(COUNTED.map((type) => `count/${qualifiedResource(type)}`));
+
+/** The server is asked for its kinds only when a quota counts one that is not Kubernetes' own. */
+async function servedTypes(client: Client, { spec }: Quota): Promise<readonly ResourceType[]> {
+  const isKnown = (name: string) => !name.startsWith('count/') || BUILT_IN.has(name);
+  if (Object.keys(spec?.hard ?? {}).every(isKnown)) return COUNTED;
+  const { served } = await discover(client);
+  const custom = served.filter(({ namespaced }) => namespaced).map(({ verbs: _, ...type }) => type);
+  return [...COUNTED, ...custom.filter((type) => !BUILT_IN.has(`count/${qualifiedResource(type)}`))];
 }
 
 function shape(amounts: Usage): string {

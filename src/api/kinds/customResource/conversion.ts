@@ -6,7 +6,12 @@ import { dnsLabel1035, dnsSubdomain } from '../../names.js';
 const REVIEW_VERSIONS = ['v1', 'v1beta1'];
 const FORM = '; desired format: https://host[/path]';
 
-export function checkConversion(conversion: V1CustomResourceConversion | undefined, path: string): Cause[] {
+/** `versions` is how many there are: of one nothing has to be converted. */
+export function checkConversion(
+  conversion: V1CustomResourceConversion | undefined,
+  versions: number,
+  path: string,
+): Cause[] {
   if (conversion === undefined) return [];
   const { strategy, webhook } = conversion;
   const at = `${path}.webhook`;
@@ -18,6 +23,9 @@ export function checkConversion(conversion: V1CustomResourceConversion | undefin
         ? [required(`${path}.webhookClientConfig`, 'required when strategy is set to Webhook')]
         : clientFaults(client, `${path}.webhookClientConfig`)),
       ...reviewFaults(webhook?.conversionReviewVersions ?? [], `${path}.conversionReviewVersions`),
+      ...(versions > 1
+        ? [forbiddenField(`${path}.strategy`, 'conversion by a webhook is not served by this server')]
+        : []),
     ];
   }
   if (strategy !== 'None') return [notSupported(`${path}.strategy`, strategy, ['None', 'Webhook'])];

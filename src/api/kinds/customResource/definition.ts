@@ -169,7 +169,7 @@ function checkSpec({ spec }: Definition, old: Definition | undefined): Cause[] {
   return [
     ...causes,
     ...checkNames(names ?? {}, 'spec.names'),
-    ...checkConversion(spec.conversion, 'spec.conversion'),
+    ...checkConversion(spec.conversion, versions.length, 'spec.conversion'),
   ];
 }
 

@@ -58,6 +58,7 @@ priorityclasses PriorityClass scheduling.k8s.io/v1 c pc
 csidrivers CSIDriver storage.k8s.io/v1 c -
 csinodes CSINode storage.k8s.io/v1 c -
 csistoragecapacities CSIStorageCapacity storage.k8s.io/v1 n -
+customresourcedefinitions CustomResourceDefinition apiextensions.k8s.io/v1 c crd,crds status api-extensions
 storageclasses StorageClass storage.k8s.io/v1 c sc
 volumeattachments VolumeAttachment storage.k8s.io/v1 c - status
 volumeattributesclasses VolumeAttributesClass storage.k8s.io/v1 c vac

@@ -87,6 +87,18 @@ const BODIES: Readonly<Record<string, object>> = {
   'priorityclasses.scheduling.k8s.io': { value: 10 },
   'csidrivers.storage.k8s.io': {},
   'csinodes.storage.k8s.io': { spec: { drivers: [] } },
+  'customresourcedefinitions.apiextensions.k8s.io': {
+    metadata: { name: 'xs.example.com', creationTimestamp, uid: '3f1c2d9e-0000-4000-8000-000000000001' },
+    spec: {
+      group: 'example.com',
+      names: { plural: 'xs', singular: 'x', kind: 'X', listKind: 'XList' },
+      scope: 'Cluster',
+      versions: [
+        { name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } },
+      ],
+    },
+    status: { storedVersions: ['v1'] },
+  },
   'csistoragecapacities.storage.k8s.io': { storageClassName: 'fast' },
   'storageclasses.storage.k8s.io': { provisioner: 'example.com/disk' },
   'volumeattachments.storage.k8s.io': {

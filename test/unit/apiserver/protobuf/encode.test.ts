@@ -64,7 +64,17 @@ function someValue(code: string, chance: Chance, depth: number): unknown {
       return some(() => pick(chance, 'a', 'b'));
     case 'any':
       return { 'f:spec': { 'f:replicas': {} } };
+    case 'any-e':
+      return {};
+    case 'any-a':
+      return pick<unknown>(chance, { type: 'object' }, [{ type: 'object' }]);
+    case 'any-o':
+      return pick<unknown>(chance, { type: 'object' }, true, false);
+    case 'any-d':
+      return pick<unknown>(chance, { type: 'object' }, ['a', 'b']);
     default:
+      // Schemas hold schemas in a dozen fields.
+      if (code === 'V1JSONSchemaProps' && depth > 5) return { type: 'object' };
       return objectOf(code, chance, depth + 1);
   }
 }

@@ -1,0 +1,216 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import {
+  type CustomServer,
+  causesOf,
+  DEFINITIONS,
+  definition,
+  GROUP,
+  OPEN,
+  specOf,
+  startCustomServer,
+  untilTrue,
+  WIDGETS,
+  widget,
+} from '../../../support/customResources.js';
+
+let server: CustomServer;
+beforeEach(async () => {
+  server = await startCustomServer();
+});
+afterEach(() => server.close());
+
+const MERGE = { 'content-type': 'application/merge-patch+json' };
+const OLDER = WIDGETS.replace('/v1/', '/v1beta1/');
+
+test('every served version shows the same objects by its own schema, and a deprecated one warns', async () => {
+  const { send, define } = server;
+  await define({
+    versions: [
+      {
+        name: 'v1',
+        storage: true,
+        schema: { openAPIV3Schema: specOf({ size: { type: 'integer', default: 3 } }) },
+      },
+      {
+        name: 'v1beta1',
+        deprecated: true,
+        schema: { openAPIV3Schema: specOf({ color: { type: 'string' }, size: { type: 'integer' } }) },
+      },
+    ],
+  });
+  await send('POST', WIDGETS, widget('one', { spec: {} }));
+  const older = await send('GET', `${OLDER}/one`);
+  expect(older.body).toMatchObject({ apiVersion: `${GROUP}/v1beta1`, spec: { size: 3 } });
+  expect(older.headers['warning']).toContain(
+    'example.com/v1beta1 Widget is deprecated; use example.com/v1 Widget',
+  );
+  const made = await send('POST', OLDER, {
+    ...widget('two'),
+    apiVersion: `${GROUP}/v1beta1`,
+    spec: { color: 'red' },
+  });
+  expect(made.body).toMatchObject({ apiVersion: `${GROUP}/v1beta1`, spec: { color: 'red' } });
+  const list = await send('GET', OLDER);
+  expect(list.body.items.map((item: { apiVersion: string }) => item.apiVersion)).toEqual(
+    Array(2).fill(`${GROUP}/v1beta1`),
+  );
+  expect((await send('GET', `/apis/${GROUP}`)).body.preferredVersion.version).toBe('v1');
+});
+
+test('objects that were stored before a default or another storage version came are read with it', async () => {
+  const { send, define } = server;
+  await define();
+  await send('POST', WIDGETS, widget('old', { spec: { size: 1 } }));
+  const next = definition({
+    versions: [
+      { name: 'v1', storage: false },
+      {
+        name: 'v2',
+        storage: true,
+        schema: {
+          openAPIV3Schema: specOf({ size: { type: 'integer' }, color: { type: 'string', default: 'red' } }),
+        },
+      },
+    ],
+  });
+  const changed = await send('PATCH', `${DEFINITIONS}/widgets.${GROUP}`, { spec: next.spec }, MERGE);
+  expect(changed.body.status.storedVersions).toEqual(['v1', 'v2']);
+  const newer = WIDGETS.replace('/v1/', '/v2/');
+  await untilTrue('v2 is served', async () => (await send('GET', newer)).status === 200);
+  const read = await send('GET', `${newer}/old`);
+  expect(read.body).toMatchObject({ apiVersion: `${GROUP}/v2`, spec: { size: 1, color: 'red' } });
+  expect((await send('GET', `${WIDGETS}/old`)).body).toMatchObject({
+    apiVersion: `${GROUP}/v1`,
+    spec: { size: 1 },
+  });
+  const gone = definition({ versions: [{ name: 'v2', storage: true }] });
+  const refused = await send('PATCH', `${DEFINITIONS}/widgets.${GROUP}`, { spec: gone.spec }, MERGE);
+  expect(causesOf(refused)[0]).toContain(
+    'status.storedVersions[0]: Invalid value: "v1": missing from spec.versions; v1 was previously a storage version',
+  );
+});
+
+test('status and scale are subresources: each changes its own part, and only the spec counts', async () => {
+  const { send, define } = server;
+  await define({
+    schema: {
+      type: 'object',
+      properties: {
+        spec: { type: 'object', properties: { replicas: { type: 'integer' } } },
+        status: {
+          type: 'object',
+          properties: { replicas: { type: 'integer' }, selector: { type: 'string' } },
+        },
+      },
+    },
+    version: {
+      subresources: {
+        status: {},
+        scale: {
+          specReplicasPath: '.spec.replicas',
+          statusReplicasPath: '.status.replicas',
+          labelSelectorPath: '.status.selector',
+        },
+      },
+    },
+  });
+  const made = await send('POST', WIDGETS, widget('one', { spec: { replicas: 1 }, status: { replicas: 9 } }));
+  expect(made.body.status).toBeUndefined();
+  const told = await send('PUT', `${WIDGETS}/one/status`, {
+    ...made.body,
+    spec: { replicas: 5 },
+    status: { replicas: 1, selector: 'app=x' },
+  });
+  expect(told.body).toMatchObject({
+    spec: { replicas: 1 },
+    status: { replicas: 1 },
+    metadata: { generation: 1 },
+  });
+  const scaled = await send('PATCH', `${WIDGETS}/one/scale`, { spec: { replicas: 3 } }, MERGE);
+  expect(scaled.body).toMatchObject({
+    kind: 'Scale',
+    spec: { replicas: 3 },
+    status: { replicas: 1, selector: 'app=x' },
+  });
+  expect((await send('GET', `${WIDGETS}/one`)).body.metadata.generation).toBe(2);
+  const negative = await send('PATCH', `${WIDGETS}/one`, { spec: { replicas: -1 } }, MERGE);
+  expect(causesOf(negative)).toEqual(['.spec.replicas: Invalid value: -1: should be a non-negative integer']);
+});
+
+test('columns, selectable fields, discovery and OpenAPI are those of the definition', async () => {
+  const { send, define } = server;
+  await define({
+    names: { shortNames: ['wd'], categories: ['all'] },
+    schema: specOf({ color: { type: 'string', description: 'What it looks like.' } }),
+    version: {
+      selectableFields: [{ jsonPath: '.spec.color' }],
+      additionalPrinterColumns: [{ name: 'Color', type: 'string', jsonPath: '.spec.color' }],
+    },
+  });
+  for (const color of ['red', 'blue']) await send('POST', WIDGETS, widget(color, { spec: { color } }));
+  const table = await send('GET', WIDGETS, undefined, {
+    accept: 'application/json;as=Table;v=v1;g=meta.k8s.io',
+  });
+  expect(table.body.columnDefinitions.map(({ name }: { name: string }) => name)).toEqual(['Name', 'Color']);
+  expect(table.body.rows.map(({ cells }: { cells: unknown[] }) => cells)).toEqual([
+    ['blue', 'blue'],
+    ['red', 'red'],
+  ]);
+  const some = await send('GET', `${WIDGETS}?fieldSelector=spec.color%3Dred`);
+  expect(some.body.items).toHaveLength(1);
+  expect((await send('GET', `${WIDGETS}?fieldSelector=spec.size%3D1`)).status).toBe(400);
+  const { body: resources } = await send('GET', `/apis/${GROUP}/v1`);
+  expect(resources.resources[0]).toMatchObject({
+    name: 'widgets',
+    shortNames: ['wd'],
+    categories: ['all'],
+    kind: 'Widget',
+  });
+  const { body: v3 } = await send('GET', `/openapi/v3/apis/${GROUP}/v1`);
+  const schema = v3.components.schemas['com.example.v1.Widget'];
+  expect(schema.properties.spec.properties.color.description).toBe('What it looks like.');
+  expect(schema['x-kubernetes-group-version-kind']).toEqual([
+    { group: GROUP, version: 'v1', kind: 'Widget' },
+  ]);
+  const { body: v2 } = await send('GET', '/openapi/v2');
+  expect(v2.definitions['com.example.v1.Widget'].properties.spec.properties.color.type).toBe('string');
+  const partial = await send('GET', `${WIDGETS}/red`, undefined, {
+    accept: 'application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io',
+  });
+  expect(partial.body).toMatchObject({ kind: 'PartialObjectMetadata', metadata: { name: 'red' } });
+});
+
+test('an update is not refused for what was wrong before it', async () => {
+  const { send, define } = server;
+  await define({ schema: specOf({ size: { type: 'integer' }, color: { type: 'string' } }) });
+  await send('POST', WIDGETS, widget('one', { spec: { size: 100, color: 'red' } }));
+  const tighter = definition({
+    schema: specOf({ size: { type: 'integer', maximum: 10 }, color: { type: 'string' } }),
+  });
+  await send('PATCH', `${DEFINITIONS}/widgets.${GROUP}`, { spec: tighter.spec }, MERGE);
+  await untilTrue(
+    'the bound holds',
+    async () =>
+      (await send('POST', `${WIDGETS}?dryRun=All`, widget('x', { spec: { size: 11 } }))).status === 422,
+  );
+  expect((await send('PATCH', `${WIDGETS}/one`, { spec: { color: 'blue' } }, MERGE)).status).toBe(200);
+  const worse = await send('PATCH', `${WIDGETS}/one`, { spec: { size: 101 } }, MERGE);
+  expect(causesOf(worse)).toEqual([
+    'spec.size: Invalid value: 101: spec.size in body should be less than or equal to 10',
+  ]);
+});
+
+test('watches end when their definition changes or goes, and go on from where they were', async () => {
+  const { send, define, api } = server;
+  await define({ schema: OPEN });
+  const watch = await api.transport.request({ method: 'GET', path: `${WIDGETS}?watch=true` });
+  const events: string[] = [];
+  const ended = (async () => {
+    for await (const part of watch.body) events.push(Buffer.from(part).toString());
+  })();
+  await send('POST', WIDGETS, widget('one'));
+  await untilTrue('the event came', async () => events.join('').includes('"one"'));
+  await send('DELETE', `${DEFINITIONS}/widgets.${GROUP}`);
+  await ended;
+  expect(events.join('')).toContain('"type":"DELETED"');
+});
