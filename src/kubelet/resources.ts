@@ -69,6 +69,12 @@ function requestOf({ resources }: V1Container, name: 'cpu' | 'memory'): number {
   return read(resources?.requests?.[name]) ?? read(resources?.limits?.[name]) ?? 0;
 }
 
+/** The pod's own where the container has none: programs size themselves by what their control group says. */
+function limitOf(spec: V1PodSpec, { resources }: V1Container, name: 'cpu' | 'memory'): number {
+  const read = name === 'cpu' ? milliCpu : bytes;
+  return read(resources?.limits?.[name]) || read(spec.resources?.limits?.[name]) || 0;
+}
+
 export interface MachineLimits {
   readonly memoryCapacity: number;
   readonly cpuCFSQuota: boolean;
@@ -81,11 +87,11 @@ export function containerResources(
   container: V1Container,
   machine: MachineLimits,
 ): LinuxContainerResources {
-  const cpuLimit = milliCpu(container.resources?.limits?.['cpu']) ?? 0;
-  const memoryLimit = bytes(container.resources?.limits?.['memory']) ?? 0;
+  const cpuLimit = limitOf(spec, container, 'cpu');
+  const memoryLimit = limitOf(spec, container, 'memory');
   return {
     ...linuxResources(
-      { request: requestOf(container, 'cpu'), limit: cpuLimit },
+      { request: milliCpu(container.resources?.requests?.['cpu']) ?? cpuLimit, limit: cpuLimit },
       memoryLimit,
       machine.cpuCFSQuota,
     ),

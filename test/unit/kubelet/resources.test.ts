@@ -59,6 +59,21 @@ describe('requests and limits as the kernel takes them', () => {
     });
   });
 
+  test('a container without limits of its own has those of its pod', () => {
+    const machine = { memoryCapacity: GIB, cpuCFSQuota: true, hugePageSizes: [] };
+    const pod = { ...spec({}), resources: { limits: { cpu: '80m', memory: '95Mi' } } };
+    expect(containerResources(pod, pod.containers[0] ?? container('none'), machine)).toMatchObject({
+      cpuShares: 81,
+      cpuQuota: 8_000,
+      memoryLimitInBytes: 95 * 2 ** 20,
+    });
+    const own = { ...pod, containers: spec({ limits: { memory: '10Mi' } }).containers };
+    expect(containerResources(own, own.containers[0] ?? container('none'), machine)).toMatchObject({
+      cpuQuota: 8_000,
+      memoryLimitInBytes: 10 * 2 ** 20,
+    });
+  });
+
   test('the group of a pod is limited only when all its containers are', () => {
     expect(podCgroupResources(spec(both('1', '1Gi')), limits)).toEqual({
       cpuShares: 1024,

@@ -54,7 +54,10 @@ async function onLmdb(use: (place: Place) => Promise<void>): Promise<void> {
 }
 
 /** True when each look makes the bytes anew. */
-const isInStore = (object: CachedObject | undefined) => object?.bytes !== object?.bytes;
+const isInStore = (object: CachedObject | undefined) => {
+  const first = object?.bytes;
+  return object?.bytes !== first;
+};
 
 test('an event that watchers no longer resume from is in the store alone, and reads as before', () =>
   onLmdb(async ({ store, feed, age }) => {
