@@ -101,8 +101,10 @@ test('a change that is on disk and not told yet hides nothing of the version bef
       isDone = true;
     });
     while (!isDone) {
-      seen.add(messageOf(held));
       await new Promise((resolve) => setImmediate(resolve));
+      // The store's own thread goes on; what it tells waits for this one.
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
+      seen.add(messageOf(held));
     }
     await written;
     expect([...seen]).toEqual(['first']);
