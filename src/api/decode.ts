@@ -63,15 +63,13 @@ export function decodeModel<T>(
   return { object: object as Draft<T>, unknownFields: reading.unknown };
 }
 
-/** fieldValidation=Strict: one refusal that names every unknown field, and every one that came twice. */
+/** fieldValidation=Strict: one refusal that names every unknown field, and says what else was found. */
 export function strictDecodingError(
   type: Pick<KindDefinition['type'], 'kind' | 'version'>,
   unknownFields: readonly string[],
-  duplicates: readonly string[] = [],
+  others: readonly string[] = [],
 ): ApiError {
-  const list = [...unknownFields.map(unknownFieldWarning), ...duplicates.map(duplicateFieldWarning)].join(
-    ', ',
-  );
+  const list = [...unknownFields.map(unknownFieldWarning), ...others].join(', ');
   return statusError('BadRequest', `${handledAs(type)}: strict decoding error: ${list}`);
 }
 

@@ -75,6 +75,9 @@ export interface KindVersion<T extends KubeObject = KubeObject> {
   readonly fieldNames?: Readonly<Record<string, string>>;
 }
 
+/** What of an object's metadata its writer decides. */
+export const STATUS_METADATA = ['labels', 'annotations', 'finalizers', 'ownerReferences'] as const;
+
 /**
  * A write goes: decodeObject, defaults, admission that changes, prepareForCreate or prepareForUpdate, validateObject.
  * Subresources that change what an update may not (binding, finalize, ephemeralcontainers, resize) skip the last two.
@@ -93,6 +96,8 @@ export interface KindDefinition<T extends KubeObject = KubeObject> {
   /** Set while objects go and none may come: why. */
   readonly closedBecause?: string;
   readonly hasStatus: boolean;
+  /** What of its metadata a write of the status leaves as it was; the rest goes with the status. */
+  readonly statusKeeps?: readonly (typeof STATUS_METADATA)[number][];
   /** Subresources that change the status as /status does, each for its own part: `approval`. See prepareForUpdate. */
   readonly statusParts?: readonly string[];
   /** Told to every client that uses the kind, in a Warning header. */

@@ -18,6 +18,7 @@ export const deploymentKind: KindDefinition<V1Deployment> = {
   categories: ['all'],
   model: 'V1Deployment',
   hasStatus: true,
+  statusKeeps: ['labels'],
   scale: workloadScale<V1Deployment>(),
   hasGeneration: true,
   nameRule: 'dnsSubdomain',

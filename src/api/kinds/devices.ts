@@ -25,7 +25,7 @@ import type {
   V1ResourceSlice,
   V1ResourceSliceSpec,
 } from '../gen/types.js';
-import type { Draft, KindDefinition } from '../kind.js';
+import { type Draft, type KindDefinition, STATUS_METADATA } from '../kind.js';
 import { dnsLabel, dnsSubdomain } from '../names.js';
 import { DEVICE_CLASSES, RESOURCE_CLAIM_TEMPLATES, RESOURCE_CLAIMS, RESOURCE_SLICES } from '../resources.js';
 import { driverName } from './storage/driverName.js';
@@ -60,6 +60,7 @@ export const resourceClaimKind: KindDefinition<ResourceV1ResourceClaim> = {
   categories: [],
   model: 'ResourceV1ResourceClaim',
   hasStatus: true,
+  statusKeeps: STATUS_METADATA,
   hasGeneration: false,
   nameRule: 'dnsSubdomain',
   defaults: ({ spec }) => defaultRequests(spec),

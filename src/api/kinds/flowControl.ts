@@ -16,7 +16,7 @@ import type {
   V1PolicyRulesWithSubjects,
   V1PriorityLevelConfiguration,
 } from '../gen/types.js';
-import type { KindDefinition } from '../kind.js';
+import { type KindDefinition, STATUS_METADATA } from '../kind.js';
 import { FLOW_SCHEMAS, PRIORITY_LEVEL_CONFIGURATIONS } from '../resources.js';
 
 const DEFAULT_PRECEDENCE = 1000;
@@ -33,6 +33,7 @@ export const flowSchemaKind: KindDefinition<V1FlowSchema> = {
   categories: [],
   model: 'V1FlowSchema',
   hasStatus: true,
+  statusKeeps: STATUS_METADATA,
   hasGeneration: true,
   nameRule: 'dnsSubdomain',
   defaults({ spec }) {
@@ -133,6 +134,7 @@ export const priorityLevelConfigurationKind: KindDefinition<V1PriorityLevelConfi
   categories: [],
   model: 'V1PriorityLevelConfiguration',
   hasStatus: true,
+  statusKeeps: STATUS_METADATA,
   hasGeneration: true,
   nameRule: 'dnsSubdomain',
   defaults({ spec }) {

@@ -21,6 +21,7 @@ export const podKind: KindDefinition<V1Pod> = {
   categories: ['all'],
   model: 'V1Pod',
   hasStatus: true,
+  statusKeeps: ['ownerReferences'],
   hasGeneration: true,
   nameRule: 'dnsSubdomain',
   defaults(draft) {

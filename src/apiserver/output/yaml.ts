@@ -1,6 +1,6 @@
 // YAML in and out, for clients that ask for it.
-// Guarantees: what comes in is plain data: no custom tags, no alias bombs, not deep; duplicate keys are refused; a large text
-// is read in steps.
+// Guarantees: what comes in is plain data: no custom tags, no alias bombs, not deep; of a key that comes twice the last one
+// counts, and the caller is told; a large text is read in steps.
 import { Composer, type Document, LineCounter, stringify, type Tags, type YAMLError } from 'yaml';
 import { statusError } from '../../api/status.js';
 import type { Steps } from '../../api/steps.js';
@@ -23,10 +23,16 @@ const OPTIONS = {
   uniqueKeys: false,
 } as const;
 
-export function* fromYaml(text: string): Steps<unknown> {
+export interface YamlData {
+  readonly data: unknown;
+  /** What is said of the keys that come twice, as Kubernetes' own reader does. */
+  readonly duplicates: readonly string[];
+}
+
+export function* fromYaml(text: string): Steps<YamlData> {
   try {
     const lines = new LineCounter();
-    const tokens = yield* yamlTokens(text, lines.addNewLine);
+    const { tokens, duplicates } = yield* yamlTokens(text, lines.addNewLine);
     yield;
     // A text without a document is one that is empty.
     const [document, another] = new Composer(OPTIONS).compose(tokens, true, text.length);
@@ -34,7 +40,13 @@ export function* fromYaml(text: string): Steps<unknown> {
     const [fault] = (document as Document).errors;
     if (fault !== undefined) throw new Error(faultText(fault, lines));
     yield;
-    return (document as Document).toJS({ maxAliasCount: 100 });
+    return {
+      data: (document as Document).toJS({ maxAliasCount: 100 }),
+      duplicates: duplicates.map(
+        ({ name, offset }) =>
+          `yaml: unmarshal errors: line ${lines.linePos(offset).line}: key ${JSON.stringify(name)} already set in map`,
+      ),
+    };
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : 'not YAML';
     throw statusError('BadRequest', `error converting YAML to JSON: ${why}`, undefined, { cause });

@@ -21,8 +21,22 @@ type Collection = CST.BlockMap | CST.BlockSequence | CST.FlowCollection;
 const TOO_MANY_ALIASES = `it has more than ${MAX_ALIASES} aliases`;
 const TOO_DEEP = `exceeded max depth of ${MAX_DEPTH}`;
 
+export interface YamlTokens {
+  readonly tokens: CST.Token[];
+  /** Keys that are there already, the first few. */
+  readonly duplicates: readonly DuplicateKey[];
+}
+
+export interface DuplicateKey {
+  readonly name: string;
+  readonly offset: number;
+}
+
+/** Beyond these nobody reads on. */
+const MAX_DUPLICATES = 100;
+
 /** What the text is made of, to be composed. Throws an Error that says why it is refused; what passes may still be wrong. */
-export function* yamlTokens(text: string, onNewLine: (offset: number) => void): Steps<CST.Token[]> {
+export function* yamlTokens(text: string, onNewLine: (offset: number) => void): Steps<YamlTokens> {
   if (text.length > MAX_LENGTH) throw new Error(`it has more than ${MAX_LENGTH} characters`);
   const lexemes = yield* boundedLexemes(text);
   const parser = new Parser(onNewLine);
@@ -34,9 +48,10 @@ export function* yamlTokens(text: string, onNewLine: (offset: number) => void): 
   }
   for (const token of parser.end()) tokens.push(token);
   yield;
-  const obstacle = treeObstacle(tokens);
+  const duplicates: DuplicateKey[] = [];
+  const obstacle = treeObstacle(tokens, duplicates);
   if (obstacle !== undefined) throw new Error(obstacle);
-  return tokens;
+  return { tokens, duplicates };
 }
 
 /** All of them first: a text that is refused costs no parsing. */
@@ -72,7 +87,7 @@ class TokenBounds {
 }
 
 /** What only the structure shows. */
-function treeObstacle(tokens: readonly CST.Token[]): string | undefined {
+function treeObstacle(tokens: readonly CST.Token[], duplicates: DuplicateKey[]): string | undefined {
   let aliases = 0;
   let level: Collection[] = [];
   for (const token of tokens) {
@@ -82,8 +97,7 @@ function treeObstacle(tokens: readonly CST.Token[]): string | undefined {
     if (depth === MAX_DEPTH) return TOO_DEEP;
     const below: Collection[] = [];
     for (const collection of level) {
-      const obstacle = keyObstacle(collection.items);
-      if (obstacle !== undefined) return obstacle;
+      if (!hasPlainKeys(collection.items, duplicates)) return 'a key must be a string';
       for (const { value } of collection.items) {
         if (CST.isCollection(value)) below.push(value);
         if (value?.type === 'alias') aliases += 1;
@@ -95,15 +109,15 @@ function treeObstacle(tokens: readonly CST.Token[]): string | undefined {
   return undefined;
 }
 
-function keyObstacle(items: readonly Pair[]): string | undefined {
+function hasPlainKeys(items: readonly Pair[], duplicates: DuplicateKey[]): boolean {
   const seen = new Set<string>();
   for (const { key } of items) {
     if (key === undefined || key === null) continue;
-    if (CST.isCollection(key)) return 'a key must be a string';
+    if (CST.isCollection(key)) return false;
     const name = CST.isScalar(key) ? CST.resolveAsScalar(key)?.value : undefined;
     if (name === undefined) continue;
-    if (seen.has(name)) return `key ${JSON.stringify(name)} already set in map`;
+    if (seen.has(name) && duplicates.length < MAX_DUPLICATES) duplicates.push({ name, offset: key.offset });
     seen.add(name);
   }
-  return undefined;
+  return true;
 }

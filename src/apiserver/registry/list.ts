@@ -70,7 +70,7 @@ export async function listObjects(
   if (exact && revision !== undefined) return exactly(machinery, kind, revision, range);
   if (revision === undefined || revision > feed.revision) await feed.current();
   if (revision !== undefined && revision > feed.revision) throw tooLarge(revision, feed.revision);
-  return fromCache(machinery, kind, feed.revision, range);
+  return ofNow(machinery, kind, feed.revision, range);
 }
 
 async function exactly(machinery: Machinery, kind: KindDefinition, revision: number, range: Range) {
@@ -97,7 +97,7 @@ async function nextPage(
   const rest = { ...range, after: prefix + from.after };
   if (from.revision === NEWEST) {
     await machinery.feed.current();
-    return fromCache(machinery, kind, machinery.feed.revision, rest);
+    return ofNow(machinery, kind, machinery.feed.revision, rest);
   }
   const { feed } = machinery;
   if (from.revision > feed.revision) await feed.current();
@@ -117,25 +117,45 @@ async function at(machinery: Machinery, kind: KindDefinition, revision: number, 
   if (revision > feed.revision) await feed.current();
   if (revision > feed.revision) throw tooLarge(revision, feed.revision);
   // Unchanged since then: what the cache holds is what it was.
-  if (feed.cacheOf(kind).lastChange <= revision) return fromCache(machinery, kind, revision, range);
+  if (feed.cacheOf(kind).lastChange <= revision) return ofNow(machinery, kind, revision, range);
   return fromStore(machinery, kind, revision, range);
 }
 
-export function fromCache(
+/** Everything that the cache holds and the selection wants, read as it is taken. */
+export function readerOfNow(
   machinery: Machinery,
   kind: KindDefinition,
   revision: number,
   range: Range,
+): PageReader {
+  if (!needsSteps(kind, range)) return fromCache(machinery, kind, revision, range).reader();
+  const last = `${range.prefix}\u{10ffff}`;
+  return new PageReader(undefined, readerOn(machinery, kind, revision, { ...range, last }));
+}
+
+async function ofNow(machinery: Machinery, kind: KindDefinition, revision: number, range: Range) {
+  if (!needsSteps(kind, range)) return fromCache(machinery, kind, revision, range);
+  const { limit } = range;
+  const found = await matchingInSteps(machinery, kind, range, limit > 0 ? limit + 1 : undefined);
+  return fromCache(machinery, kind, revision, range, found);
+}
+
+function fromCache(
+  machinery: Machinery,
+  kind: KindDefinition,
+  revision: number,
+  range: Range,
+  found: Iterable<CachedObject> = matching(machinery, kind, range),
 ): ObjectPage {
   const { prefix, limit } = range;
   const cache = machinery.feed.cacheOf(kind);
   const items: CachedObject[] = [];
   let bytes = 0;
   let left = 0;
-  for (const object of matching(machinery, kind, range)) {
+  for (const object of found) {
     // One more match is all there is to know; with a selector the number left is not told.
     if (limit > 0 && items.length === limit) {
-      left = cache.countAfter(prefix, items.at(-1)?.key ?? prefix);
+      left = Math.max(1, cache.countAfter(prefix, items.at(-1)?.key ?? prefix));
       break;
     }
     items.push(object);
@@ -165,6 +185,29 @@ function* matching({ feed }: Machinery, kind: KindDefinition, { prefix, after, s
   for (const object of feed.cacheOf(kind).range(prefix, after)) if (selection.matches(object)) yield object;
 }
 
+/** So many are looked at in one turn of the event loop: a few milliseconds. */
+const LOOKED_AT_ONCE = 200;
+
+/** What selectors look at of these is read from the store and parsed, each time: long work when there are thousands. */
+const needsSteps = (kind: KindDefinition, { selection }: Range): boolean =>
+  kind.isSeldomRead === true && !selection.everything;
+
+/** The matching ones of this moment, whatever changes meanwhile: a version is what it was for whoever holds it. */
+async function matchingInSteps(
+  { feed }: Machinery,
+  kind: KindDefinition,
+  { prefix, after, selection }: Range,
+  most = Number.POSITIVE_INFINITY,
+): Promise<CachedObject[]> {
+  const found: CachedObject[] = [];
+  for (const [index, object] of [...feed.cacheOf(kind).range(prefix, after)].entries()) {
+    if (index > 0 && index % LOOKED_AT_ONCE === 0) await new Promise((resolve) => setImmediate(resolve));
+    if (selection.matches(object)) found.push(object);
+    if (found.length === most) break;
+  }
+  return found;
+}
+
 /** Reads objects up to `last` as they were at the revision: from the cache when nothing has changed since. */
 function readerOn(
   machinery: Machinery,
@@ -185,7 +228,10 @@ function readerOn(
       return [];
     }
     const objects: CachedObject[] = [];
-    for (const object of matching(machinery, kind, range)) {
+    const found = needsSteps(kind, range)
+      ? await matchingInSteps(machinery, kind, range)
+      : matching(machinery, kind, range);
+    for (const object of found) {
       if (compareKeys(object.key, last) > 0) break;
       objects.push(object);
     }

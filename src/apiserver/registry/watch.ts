@@ -9,7 +9,7 @@ import { withinLine } from './encode.js';
 import { frames } from './frames.js';
 import type { Change, Window } from './history.js';
 import { listPrefix } from './keys.js';
-import { fromCache } from './list.js';
+import { readerOfNow } from './list.js';
 import { checkWatchOptions } from './listOptions.js';
 import type { PageReader } from './pageReader.js';
 import { parseRevision, type Selection, selectionOf, tooLarge } from './selection.js';
@@ -166,7 +166,7 @@ class Watcher implements WatchSource {
     }
     const { feed } = this.machinery;
     const range = { prefix: this.#prefix, after: '', limit: 0, selection: this.selection };
-    this.#beginning = fromCache(this.machinery, this.request.kind, feed.revision, range).reader();
+    this.#beginning = readerOfNow(this.machinery, this.request.kind, feed.revision, range);
     this.#number = this.#window.end;
   }
 

@@ -18,7 +18,15 @@ import { objectKey } from '../registry/keys.js';
 import { type DraftObject, metaOf } from '../registry/metadata.js';
 import { type Pause, updateObject } from '../registry/update.js';
 import { isTrue } from '../requestInfo.js';
-import { decodeAs, decodeUtf8, duplicatesIn, mediaTypeOf, parseJson, readYaml } from './body.js';
+import {
+  decodeAs,
+  decodeUtf8,
+  duplicatesIn,
+  mediaTypeOf,
+  parseJson,
+  type ReadBody,
+  readYaml,
+} from './body.js';
 import { namedManager, optionsError } from './fieldManager.js';
 import { checkNames, writeContext } from './write.js';
 
@@ -103,9 +111,9 @@ export async function readConfiguration(
   call: Call,
   context: WriteContext,
 ): Promise<DraftObject> {
-  const { data, json } = await readApplyBody(call);
+  const body = await readApplyBody(call);
   await turn(context);
-  const config = decodeAs(call, kind, data, { duplicates: duplicatesIn(call, json), keepsEmpty: true });
+  const config = decodeAs(call, kind, body.data, { duplicates: duplicatesIn(call, body), keepsEmpty: true });
   if (config.metadata?.managedFields !== undefined) {
     throw statusError('BadRequest', 'metadata.managedFields must be nil');
   }
@@ -120,7 +128,7 @@ export async function readConfiguration(
 }
 
 /** The body as data, and its text when it was JSON. */
-export async function readApplyBody(call: Call): Promise<{ data: unknown; json: string | undefined }> {
+export async function readApplyBody(call: Call): Promise<ReadBody> {
   const bytes = await call.request.body();
   // JSON is YAML too, but far quicker to read as what it is. What only begins like it may still be YAML.
   if (bytes[0] === 0x7b) {
@@ -130,7 +138,7 @@ export async function readApplyBody(call: Call): Promise<{ data: unknown; json: 
       if (jsonObstacle(bytes) !== undefined) throw error;
     }
   }
-  return { data: await readYaml(call, decodeUtf8(bytes)), json: undefined };
+  return readYaml(call, decodeUtf8(bytes));
 }
 
 /** The object without its status, or the status alone: each is applied by its own path. */

@@ -19,7 +19,7 @@ import { ApiError, statusError } from '../../api/status.js';
 import { inSteps } from '../../api/steps.js';
 import type { Call } from '../machinery.js';
 import { PROTOBUF_TYPE } from '../output/negotiate.js';
-import { fromYaml, YAML_COST } from '../output/yaml.js';
+import { fromYaml, YAML_COST, type YamlData } from '../output/yaml.js';
 import { decodeProtobuf } from '../protobuf/decode.js';
 import { ProtobufError } from '../protobuf/wire.js';
 import type { DraftObject } from '../registry/metadata.js';
@@ -33,11 +33,13 @@ export function mediaTypeOf(header: string | undefined): string {
   return (header ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
 }
 
-interface ReadBody {
+export interface ReadBody {
   /** Undefined when there is none. */
   readonly data: unknown;
   /** The text, when it was JSON: the data does not tell what was written twice. */
   readonly json?: string;
+  /** When it was YAML: what is said of the keys that it names twice. */
+  readonly duplicates?: readonly string[];
 }
 
 /** The body as data; undefined when there is none. */
@@ -53,8 +55,7 @@ async function readBody(call: Call): Promise<ReadBody> {
   if (JSON_TYPES.has(type)) {
     return parseJson(bytes);
   }
-  // A YAML text that names a member twice is refused by its parser.
-  if (YAML_TYPES.has(type)) return { data: await readYaml(call, decodeUtf8(bytes)) };
+  if (YAML_TYPES.has(type)) return readYaml(call, decodeUtf8(bytes));
   if (type === PROTOBUF_TYPE) return { data: parseProtobuf(bytes) };
   throw statusError(
     'UnsupportedMediaType',
@@ -62,7 +63,7 @@ async function readBody(call: Call): Promise<ReadBody> {
   );
 }
 
-export function readYaml({ step }: Call, text: string): Promise<unknown> {
+export function readYaml({ step }: Call, text: string): Promise<YamlData> {
   return inSteps(fromYaml(text), () => step(text.length * YAML_COST));
 }
 
@@ -130,14 +131,15 @@ export async function readObject(call: Call, kind: KindDefinition): Promise<Draf
       'UnsupportedMediaType',
       'the body of the request was in an unknown format - accepted media types include: application/json, application/yaml',
     );
-  const { data, json } = await readBody(call);
+  const body = await readBody(call);
+  const { data, json } = body;
   if (data === undefined) throw statusError('BadRequest', 'the request has no body');
   await call.step(json?.length ?? 0);
-  return decodeAs(call, kind, data, { duplicates: duplicatesIn(call, json) });
+  return decodeAs(call, kind, data, { duplicates: duplicatesIn(call, body) });
 }
 
 export interface BodyOptions extends DecodeOptions {
-  /** The members that were written twice, as far as they were looked for: the data does not tell. */
+  /** What is said of members that were written twice, as far as they were looked for: the data does not tell. */
   readonly duplicates?: readonly string[];
 }
 
@@ -153,9 +155,10 @@ export function decodeAs(
   return toStored(call, object);
 }
 
-/** The members that a JSON text names twice, unless nobody wants to know. */
-export function duplicatesIn({ query }: Call, json: string | undefined): readonly string[] {
-  return json === undefined || fieldValidation(query) === 'Ignore' ? [] : duplicateFields(json);
+/** What is said of the members that a body names twice, unless nobody wants to know. */
+export function duplicatesIn({ query }: Call, { json, duplicates = [] }: ReadBody): readonly string[] {
+  if (fieldValidation(query) === 'Ignore') return [];
+  return json === undefined ? duplicates : duplicateFields(json).map(duplicateFieldWarning);
 }
 
 interface DoubtfulFields {
@@ -171,7 +174,7 @@ function judgeFields(
 ): void {
   if (unknownFields.length + duplicates.length === 0 || validation === 'Ignore') return;
   if (validation === 'Strict') throw strictDecodingError(type, unknownFields, duplicates);
-  warnings.push(...unknownFields.map(unknownFieldWarning), ...duplicates.map(duplicateFieldWarning));
+  warnings.push(...unknownFields.map(unknownFieldWarning), ...duplicates);
 }
 
 /** A body that is not one of the kinds: DeleteOptions, Binding, Scale. */

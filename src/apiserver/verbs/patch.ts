@@ -20,7 +20,7 @@ import { checkNames, replace, writeContext } from './write.js';
 export interface Patch {
   readonly type: PatchType;
   readonly patch: unknown;
-  /** Members that the text of the patch names twice. */
+  /** What is said of the members that the text of the patch names twice. */
   readonly duplicates: readonly string[];
 }
 
@@ -37,8 +37,8 @@ export async function readPatch(call: Call, { custom }: KindDefinition): Promise
     const message = `the body of the request was in an unknown format - accepted media types include: ${accepted}`;
     throw statusError('UnsupportedMediaType', message);
   }
-  const { data, json } = parseJson(await request.body());
-  return { type, patch: data, duplicates: duplicatesIn(call, json) };
+  const body = parseJson(await request.body());
+  return { type, patch: body.data, duplicates: duplicatesIn(call, body) };
 }
 
 export async function patchObject(

@@ -1,7 +1,7 @@
 // POST, PUT and DELETE on objects: bodies in, registry calls, answers out.
 // Guarantees: the name and namespace of the URL, which were authorized, are the ones that are written.
 import type { V1DeleteOptions } from '../../api/gen/types.js';
-import type { Draft, KindDefinition } from '../../api/kind.js';
+import { type Draft, type KindDefinition, STATUS_METADATA } from '../../api/kind.js';
 import type { KubeObject } from '../../api/object.js';
 import { copyJson } from '../../api/own.js';
 import { ApiError, invalid, notFound, statusError } from '../../api/status.js';
@@ -109,27 +109,27 @@ function asNew({ kind, name }: WriteContext, draft: DraftObject): DraftObject {
   return { ...draft, metadata: { ...metadata, name } };
 }
 
-/** What a client's version of the whole object may change: everything, or with /status and its parts only that. */
+/** What a client's version of the whole object may change: everything, or with /status and its parts that and what its kind lets go with it. */
 export function replace(
   { kind, subresource }: WriteContext,
   current: DraftObject,
   wanted: DraftObject,
 ): DraftObject {
   if (subresource === '') return wanted;
-  const { labels, annotations, resourceVersion, uid } = wanted.metadata ?? {};
+  const { resourceVersion, uid } = wanted.metadata ?? {};
   if (kind.custom !== undefined) {
     const { status: _, ...rest } = current;
     const metadata = { ...current.metadata, resourceVersion, uid };
     return { ...rest, metadata, ...(wanted.status === undefined ? {} : { status: wanted.status }) };
   }
+  const sent = STATUS_METADATA.filter((field) => kind.statusKeeps?.includes(field) !== true);
   return {
     ...current,
     metadata: {
       ...current.metadata,
       resourceVersion,
       uid,
-      ...(labels === undefined ? {} : { labels }),
-      ...(annotations === undefined ? {} : { annotations }),
+      ...Object.fromEntries(sent.map((field) => [field, wanted.metadata?.[field]])),
     },
     status: wanted.status ?? {},
   };

@@ -261,3 +261,40 @@ describe('options that belong to watches or to lists alone', () => {
     expect([code, object.message]).toEqual([422, expect.stringContaining(message)]);
   });
 });
+
+describe('a PUT of a status', () => {
+  const metadata = (name: string) => ({
+    name,
+    labels: { app: 'x' },
+    annotations: { note: 'y' },
+    finalizers: ['example.com/hold'],
+  });
+  const kept = ({ object }: Awaited<ReturnType<typeof ask>>) =>
+    ['labels', 'annotations', 'finalizers'].filter((field) => object.metadata?.[field] !== undefined);
+  const made = async (path: string, body: object) => {
+    expect(await ask('POST', path, body)).toMatchObject({ code: 201 });
+  };
+
+  test.each<[string, string, object, string[]]>([
+    [
+      'of a Service changes the metadata too',
+      '/api/v1/namespaces/default/services',
+      { ports: [{ port: 1 }] },
+      [],
+    ],
+    [
+      'of a VolumeAttachment leaves the metadata as it is',
+      '/apis/storage.k8s.io/v1/volumeattachments',
+      { attacher: 'a.example.com', nodeName: 'n', source: { persistentVolumeName: 'v' } },
+      ['labels', 'annotations', 'finalizers'],
+    ],
+  ])('%s', async (_, path, spec, stay) => {
+    await made(path, { metadata: metadata('status-put'), spec });
+    const { resourceVersion } = (await ask('GET', `${path}/status-put`)).object.metadata ?? {};
+    const sent = { metadata: { name: 'status-put', resourceVersion, labels: {} }, spec, status: {} };
+    const answer = await ask('PUT', `${path}/status-put/status`, sent);
+    expect([answer.code, kept(answer)]).toEqual([200, stay]);
+    await ask('PATCH', `${path}/status-put`, { metadata: { finalizers: null } });
+    await ask('DELETE', `${path}/status-put`);
+  });
+});

@@ -11,7 +11,7 @@ import {
 import { ageColumn, column, nameColumn } from '../../columns.js';
 import type { V1IPAddress, V1ParentReference, V1ServiceCIDR } from '../../gen/types.js';
 import { formatCidr, parseCidr } from '../../ip.js';
-import type { KindDefinition } from '../../kind.js';
+import { type KindDefinition, STATUS_METADATA } from '../../kind.js';
 import { dnsSubdomain, pathSegment } from '../../names.js';
 import { IP_ADDRESSES, SERVICE_CIDRS } from '../../resources.js';
 
@@ -63,6 +63,7 @@ export const serviceCidrKind: KindDefinition<V1ServiceCIDR> = {
   categories: [],
   model: 'V1ServiceCIDR',
   hasStatus: true,
+  statusKeeps: STATUS_METADATA,
   hasGeneration: false,
   nameRule: 'dnsSubdomain',
   prepareForCreate(draft) {

@@ -3,7 +3,7 @@
 import { type Cause, checkImmutable, checkRequiredName, forbiddenField, required } from '../../causes.js';
 import { ageColumn, column, nameColumn } from '../../columns.js';
 import type { V1VolumeAttachment, V1VolumeAttachmentSpec } from '../../gen/types.js';
-import type { KindDefinition } from '../../kind.js';
+import { type KindDefinition, STATUS_METADATA } from '../../kind.js';
 import { dnsSubdomain } from '../../names.js';
 import { VOLUME_ATTACHMENTS } from '../../resources.js';
 import { driverName } from './driverName.js';
@@ -17,6 +17,7 @@ export const volumeAttachmentKind: KindDefinition<V1VolumeAttachment> = {
   categories: [],
   model: 'V1VolumeAttachment',
   hasStatus: true,
+  statusKeeps: STATUS_METADATA,
   hasGeneration: false,
   nameRule: 'dnsSubdomain',
   prepareForCreate(draft) {

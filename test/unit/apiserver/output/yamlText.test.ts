@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { atOnce } from '../../../../src/api/steps.js';
 import { fromYaml as yamlSteps } from '../../../../src/apiserver/output/yaml.js';
 
-const fromYaml = (text: string) => atOnce(yamlSteps(text));
+const fromYaml = (text: string) => atOnce(yamlSteps(text)).data;
 
 describe('a YAML text', () => {
   test.each<[string, string, RegExp]>([
@@ -16,8 +16,6 @@ describe('a YAML text', () => {
       /depth/,
     ],
     ['whose key is a mapping', '? {a: b}\n: c', /a key must be a string/],
-    ['with a key twice', 'a: 1\nb: 2\n"a": 3', /key "a" already set in map/],
-    ['with a key twice inside', 'x:\n- {a: 1, a: 2}', /key "a" already set in map/],
     ['of too many tokens', 'a: 1\n'.repeat(200_000), /tokens/],
     ['of too many characters', `a: ${'x'.repeat(1_500_000)}`, /characters/],
     ['of two documents', 'a: 1\n---\nb: 2', /more than one document/],
@@ -58,5 +56,15 @@ describe('a YAML text', () => {
 
   test('may name the same key in two mappings, and be JSON', () => {
     expect(fromYaml('[{"a": 1}, {"a": 2}]')).toEqual([{ a: 1 }, { a: 2 }]);
+  });
+});
+
+test.each<[string, string, unknown, string]>([
+  ['in a block', 'a: 1\nb: 2\n"a": 3', { a: 3, b: 2 }, 'line 3'],
+  ['inside', 'x:\n- {a: 1, a: 2}', { x: [{ a: 2 }] }, 'line 2'],
+])('of a key that comes twice %s the last one counts, and it is told where', (_, text, data, line) => {
+  expect(atOnce(yamlSteps(text))).toEqual({
+    data,
+    duplicates: [`yaml: unmarshal errors: ${line}: key "a" already set in map`],
   });
 });

@@ -4,9 +4,11 @@ import type { KindDefinition } from '../../../../src/api/kind.js';
 import { configMapKind } from '../../../../src/api/kinds/configMap.js';
 import { eventKind } from '../../../../src/api/kinds/event.js';
 import { silentLog } from '../../../../src/api/log.js';
+import type { Machinery } from '../../../../src/apiserver/machinery.js';
 import type { CachedObject } from '../../../../src/apiserver/registry/cached.js';
 import { Feed } from '../../../../src/apiserver/registry/feed.js';
 import { History } from '../../../../src/apiserver/registry/history.js';
+import { allOf, listObjects } from '../../../../src/apiserver/registry/list.js';
 import { openLmdbStore } from '../../../../src/store/lmdb/store.js';
 import type { Store } from '../../../../src/store/store.js';
 import { MemoryStore } from '../../../support/memoryStore.js';
@@ -54,10 +56,10 @@ async function onLmdb(use: (place: Place) => Promise<void>): Promise<void> {
 }
 
 /** True when each look makes the bytes anew. */
-const isInStore = (object: CachedObject | undefined) => {
-  const first = object?.bytes;
-  return object?.bytes !== first;
-};
+function isInStore(object: CachedObject | undefined): boolean {
+  const bytes = object?.bytes;
+  return object?.bytes !== bytes;
+}
 
 test('an event that watchers no longer resume from is in the store alone, and reads as before', () =>
   onLmdb(async ({ store, feed, age }) => {
@@ -99,8 +101,10 @@ test('a change that is on disk and not told yet hides nothing of the version bef
       isDone = true;
     });
     while (!isDone) {
-      seen.add(messageOf(held));
       await new Promise((resolve) => setImmediate(resolve));
+      // The store's own thread goes on; what it tells waits for this one.
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
+      seen.add(messageOf(held));
     }
     await written;
     expect([...seen]).toEqual(['first']);
@@ -130,4 +134,38 @@ test('a value that the store never had is an error, not another value', () =>
   onLmdb(async ({ store }) => {
     const revision = await store.create(KEY, stored('first'));
     expect(() => store.valueAt?.(KEY, revision + 1)).toThrow('was not written at revision');
+  }));
+
+test('a selector over thousands of them is answered in steps, as of the moment it was asked', () =>
+  onLmdb(async ({ store, feed, age }) => {
+    const name = (i: number) => `e${String(i).padStart(4, '0')}`;
+    const about = (i: number, pod: string) =>
+      Buffer.from(JSON.stringify({ metadata: { name: name(i) }, involvedObject: { name: pod } }));
+    const revisions = await Promise.all(
+      Array.from({ length: 1000 }, (_, i) =>
+        store.create(`/registry/events/default/${name(i)}`, about(i, i % 500 === 499 ? 'web' : 'other')),
+      ),
+    );
+    age();
+    const machinery = { feed, store } as unknown as Machinery;
+    const query = new URLSearchParams({ fieldSelector: 'involvedObject.name=web' });
+    let turns = 0;
+    let isDone = false;
+    const count = () => {
+      turns += 1;
+      if (!isDone) setImmediate(count);
+    };
+    setImmediate(count);
+    const asked = listObjects(machinery, event, 'default', query);
+    await store.update(`/registry/events/default/${name(999)}`, about(999, 'other'), revisions[999] ?? 0);
+    const page = await asked;
+    isDone = true;
+    expect(turns).toBeGreaterThan(3);
+    expect((await allOf(page)).map(({ key }) => key)).toEqual(
+      [499, 999].map((i) => `/registry/events/default/${name(i)}`),
+    );
+    const limited = new URLSearchParams({ fieldSelector: 'involvedObject.name=other', limit: '2' });
+    const first = await listObjects(machinery, event, 'default', limited);
+    expect(first.count).toBe(2);
+    expect(first.continueToken).not.toBe('');
   }));
