@@ -16,7 +16,6 @@ const MAX_IMAGES = 50;
 const DECLARED_FEATURES = [
   'ExtendWebSocketsToKubelet',
   'InPlacePodLevelResourcesVerticalScaling',
-  'InPlacePodVerticalScalingInitContainers',
   'RestartAllContainersOnContainerExits',
 ];
 

@@ -302,14 +302,6 @@ describe('what a pod needs next', () => {
     expect(brief(pod, status, { given: () => ({ requests: { cpu: '1' } }) })).toEqual(expected);
   });
 
-  test('an init container that runs gets what it is granted, too', () => {
-    const resources = { requests: { cpu: '2' } };
-    const pod = podOf({ initContainers: [container('one', { resources })] });
-    const status = runtimePod([run(pod, 'one', 'running')]);
-    const given = () => ({ requests: { cpu: '1' } });
-    expect(brief(pod, status, { given })).toEqual({ ...nothing, resize: ['one-0'] });
-  });
-
   test('with Never a failed probe kills for good', () => {
     const status = runtimePod([run(never, 'web', 'running')]);
     expect(brief(never, status, { probeFailure: failing('startup') })).toMatchObject({ start: [] });
