@@ -15,7 +15,7 @@ export interface StandardOptions extends Omit<SecurityOptions, 'client' | 'infor
   /** `30000-32767` unless given. */
   readonly nodePortRange?: string;
   readonly log: Log;
-  /** How long an Event is kept after it was last seen: an hour unless given. */
+  /** How long an Event is kept after it was last seen: an hour unless given; 0 is for good. */
   readonly eventTtlMs?: number;
   /** Shared with the informers of others in this process. */
   readonly shared?: SharedObjects;
@@ -41,20 +41,21 @@ export function standardParts({
   return (inProcess) => {
     const client = openClient(inProcess(APISERVER_USER));
     const informers = openInformers(client, { log, ...(shared === undefined ? {} : { shared }) });
-    let stopExpiring = () => {};
     const ports = nodePortRange === undefined ? {} : { nodePortRange };
     try {
       const security = makeSecurity({ ...options, client, informers, log });
+      const hooks = new Map([['services', makeServiceHooks({ client, serviceCidrs, ...ports })]]);
+      // Last: nothing after it can be refused.
+      const stopExpiring = eventTtlMs > 0 ? expireEvents({ client, ttlMs: eventTtlMs, log }) : undefined;
       return {
         ...security,
         ready: async () => {
           await security.ready();
           await prepare?.(client);
-          stopExpiring = expireEvents({ client, ttlMs: eventTtlMs, log });
         },
-        hooks: new Map([['services', makeServiceHooks({ client, serviceCidrs, ...ports })]]),
+        hooks,
         close: () => {
-          stopExpiring();
+          stopExpiring?.();
           informers.stop();
         },
       };

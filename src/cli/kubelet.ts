@@ -1,5 +1,5 @@
 // `trellis kubelet`: the kubelet alone, with the flag names of its Kubernetes namesake.
-// Guarantees: a wrong flag or field ends it with 1 and its name before anything is touched; TERM leaves every pod running.
+// Guarantees: a wrong flag or field ends it with its name and what to do before anything is touched; TERM leaves every pod running.
 import { readFile } from 'node:fs/promises';
 import { Command, Option } from 'commander';
 import { FIELDS } from '../kubelet/configuration/fields.js';

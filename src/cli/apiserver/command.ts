@@ -111,7 +111,7 @@ const SWITCHES: readonly (readonly [name: string, description: string])[] = [
 ];
 
 const DURATION_FLAGS: readonly Row<number>[] = [
-  ['--event-ttl <duration>', 'how long an Event is kept after it was last seen (default: 1h)'],
+  ['--event-ttl <duration>', 'how long an Event is kept after it was last seen; 0 is for good (default: 1h)'],
   [
     '--service-account-max-token-expiration <duration>',
     'longest life of a token: longer wishes are cut to it (default: no limit)',

@@ -34,6 +34,7 @@ const COMMANDS: Record<string, string[][]> = {
   test: [TEST],
   'test:vm': [TEST],
   'test:newer': [TEST],
+  'test:stock': [TEST],
   'test:fresh': [TEST],
   'test:asan': [TEST],
   'test:long': [TEST],
