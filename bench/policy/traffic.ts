@@ -51,10 +51,8 @@ export const peers =
 
 /** Tracks connections as a node's proxy does, and decides nothing. */
 export const none: Rules = async (node) => {
-  await runTool(['nft', '-f', '-'], {
-    netns: node,
-    input: `table ip none { chain forward { type filter hook forward priority 0; ct state established accept; } }\n`,
-  });
+  const rule = ['-A', 'FORWARD', '-m', 'conntrack', '--ctstate', 'ESTABLISHED', '-j', 'ACCEPT'];
+  await runTool(['iptables-legacy', ...rule], { netns: node });
 };
 
 export async function measureTraffic(rules: Rules): Promise<Traffic> {
@@ -74,13 +72,13 @@ export async function measureTraffic(rules: Rules): Promise<Traffic> {
         `ip -n ${pod} addr add ${ip}/32 dev eth0`,
         `ip -n ${pod} route add 169.254.1.1 dev eth0`,
         `ip -n ${pod} route add default via 169.254.1.1`,
-        `echo 1 > /proc/sys/net/ipv4/conf/${port}/proxy_arp`,
+        `ip addr add 169.254.1.1/32 dev ${port}`,
         `ip route add ${ip}/32 dev ${port}`,
       ];
     });
     const script = [
       'echo 1 > /proc/sys/net/ipv4/ip_forward',
-      'ip addr add 192.0.2.1/32 dev lo',
+
       'ip link set lo up',
       ...steps,
     ];
