@@ -1,5 +1,5 @@
 // Network policies: what the kernel is given and when, and what a packet pays, beside iptables with sets as kube-router writes them.
-// Guarantees: both enforce the same policies on the same pods; every run is in fresh namespaces.
+// Guarantees: both are given the same pods and policies (workload.ts says where they differ); every run is in fresh namespaces.
 import { fileURLToPath } from 'node:url';
 import { inTurns, repeated } from '../lib/compare.js';
 import { againstLimit, againstPeer, type Figure } from '../lib/figure.js';

@@ -10,16 +10,21 @@ import { iptablesOf, namespaceOf, type Workload } from './workload.js';
 
 /** Neighbours in the workload: the first's policies let the second in on port 80. */
 const [SERVER, CLIENT] = ['10.244.0.0', '10.244.0.20'];
-const CONNECTIONS = 2000;
-const MEGABYTES = 1500;
+/** Of so many slices the least disturbed one counts: what else the machine does only adds. */
+const SLICES = 12;
+const CONNECTIONS = 200;
+const MEGABYTES = 100;
 
 const SERVE = `use IO::Socket::INET; $| = 1; $SIG{CHLD} = 'IGNORE';
 my $s = IO::Socket::INET->new(LocalPort => 80, Listen => 1000, ReuseAddr => 1) or die $!; print "up\\n";
 while (my $c = $s->accept) { sysread $c, my $w, 1; if ($w eq 'b') { if (!fork) { 1 while sysread $c, my $x, 1 << 20; syswrite $c, 'e'; exit } } close $c }`;
-const CONNECT = `use Socket; use Time::HiRes 'time'; my $a = pack_sockaddr_in(80, inet_aton('${SERVER}')); my $t = time;
-for (1 .. ${CONNECTIONS}) { socket my $s, PF_INET, SOCK_STREAM, 6; connect $s, $a or die $!; close $s } print 1e6 * (time - $t) / ${CONNECTIONS}`;
-const STREAM = `use Socket; use Time::HiRes 'time'; socket my $s, PF_INET, SOCK_STREAM, 6; connect $s, pack_sockaddr_in(80, inet_aton('${SERVER}')) or die $!;
-my $x = 'x' x (1 << 20); syswrite $s, 'b'; my $t = time; syswrite $s, $x for 1 .. ${MEGABYTES}; shutdown $s, 1; sysread $s, my $e, 1; print 1000 * (time - $t) * 1000 / ${MEGABYTES}`;
+const BEGIN = `use Socket; use Time::HiRes 'time'; my $a = pack_sockaddr_in(80, inet_aton('${SERVER}')); my $best = 1e9;
+sub opened { socket my $s, PF_INET, SOCK_STREAM, 6; connect $s, $a or die $!; return $s }
+for (1 .. ${SLICES}) { my $t = time;`;
+const END = '$t = time - $t; $best = $t if $t < $best } print $best';
+const CONNECT = `${BEGIN} close opened() for 1 .. ${CONNECTIONS}; ${END}`;
+const STREAM = `my $x = 'x' x (1 << 20); ${BEGIN} my $s = opened(); syswrite $s, 'b';
+syswrite $s, $x for 1 .. ${MEGABYTES}; shutdown $s, 1; sysread $s, my $e, 1; ${END}`;
 
 export interface Traffic {
   readonly connectUs: number;
@@ -51,10 +56,8 @@ export const peers =
 
 /** Tracks connections as a node's proxy does, and decides nothing. */
 export const none: Rules = async (node) => {
-  await runTool(['nft', '-f', '-'], {
-    netns: node,
-    input: `table ip none { chain forward { type filter hook forward priority 0; ct state established accept; } }\n`,
-  });
+  const rule = ['-A', 'FORWARD', '-m', 'conntrack', '--ctstate', 'ESTABLISHED', '-j', 'ACCEPT'];
+  await runTool(['iptables-legacy', ...rule], { netns: node });
 };
 
 export async function measureTraffic(rules: Rules): Promise<Traffic> {
@@ -74,20 +77,23 @@ export async function measureTraffic(rules: Rules): Promise<Traffic> {
         `ip -n ${pod} addr add ${ip}/32 dev eth0`,
         `ip -n ${pod} route add 169.254.1.1 dev eth0`,
         `ip -n ${pod} route add default via 169.254.1.1`,
-        `echo 1 > /proc/sys/net/ipv4/conf/${port}/proxy_arp`,
+        `ip addr add 169.254.1.1/32 dev ${port}`,
         `ip route add ${ip}/32 dev ${port}`,
       ];
     });
     const script = [
       'echo 1 > /proc/sys/net/ipv4/ip_forward',
-      'ip addr add 192.0.2.1/32 dev lo',
+
       'ip link set lo up',
       ...steps,
     ];
     await runTool(['sh', '-e', '-c', script.join('\n')], { netns: node });
     await rules(node);
-    const number = async (text: string) => Number(await runTool(['perl', '-e', text], { netns: client }));
-    return { connectUs: await number(CONNECT), gigabyteMs: await number(STREAM) };
+    const seconds = async (text: string) => Number(await runTool(['perl', '-e', text], { netns: client }));
+    return {
+      connectUs: ((await seconds(CONNECT)) * 1e6) / CONNECTIONS,
+      gigabyteMs: ((await seconds(STREAM)) * 1e6) / MEGABYTES,
+    };
   } finally {
     serving.kill('SIGKILL');
     for (const ns of [client, server, node]) await removeNetNs(ns);

@@ -1,5 +1,6 @@
 // Policies and pods of a large cluster, seen from one of its nodes; and the same as iptables rules and sets of ipset. Pure.
-// Guarantees: both are made of the same list, and decide the same of every pair of pods.
+// Guarantees: both are made of the same list. The peer's chains do not tell a pod's two directions apart, as kube-router's, and
+// leave out the policies that a label moves a pod between, which select nobody at first.
 import type { Policy, PolicyPod } from '../../src/network/policy/model.js';
 
 export interface Workload {

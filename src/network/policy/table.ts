@@ -75,10 +75,13 @@ export function frame(family: PolicyFamily, table: string): TableImage {
 }
 
 /**
- * nft 1.0.6 dies when it lists a number that goes from one map straight to the next. It need not: the number takes the way
+ * nft 1.0.6 dies when it lists a number that goes from one map straight to the next. So the number takes the way
  * over the priority of the packet, which is the first of its connection and has no use for one.
  */
-const throughPriority: Part = [{ meta: { key: 'priority', sreg: 1 } }, { meta: { key: 'priority', dreg: 1 } }];
+const throughPriority: Part = [
+  { meta: { key: 'priority', sreg: 1 } },
+  { meta: { key: 'priority', dreg: 1 } },
+];
 
 function judging(family: PolicyFamily, direction: Direction): RuleShape[] {
   const [source, destination] = [sourceField(family), destinationField(family)] as const;

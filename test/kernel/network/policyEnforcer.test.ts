@@ -20,6 +20,7 @@ import { until } from '../../support/until.js';
 const A: [string, string] = ['10.244.0.2', 'fd00:244::2'];
 const B: [string, string] = ['10.244.0.3', 'fd00:244::3'];
 const TABLE = 'trellis-policy-test';
+const UPDATES = Number(process.env['TRELLIS_POLICY_UPDATES'] ?? 100);
 
 const { open, closing } = policyLab();
 const enforcers: PolicyEnforcer[] = [];
@@ -143,6 +144,35 @@ describeWith(
         if (last === 'beat') throw new Error('it still beats');
       });
       expect(last).toMatch(/ended/);
+      for (let i = 0; i < 10; i++) expect(await allowed.next()).toBe('beat');
+    });
+
+    it(`leaves an allowed connection alone while policies change ${UPDATES} times`, async () => {
+      const { lab, informers, enforce } = await node();
+      const enforcer = enforce();
+      await enforcer.setPodRanges(['10.244.0.0/24', 'fd00:244::/64']);
+      const pods = informers.of(PODS, { fieldSelector: 'spec.nodeName=here' });
+      pods.set(pod('one', A));
+      pods.set(pod('two', B));
+      enforcer.follow(informers);
+      await enforcer.synced();
+      await talk(lab.placeOf(B[0]), SERVER).next();
+      const allowed = talk(lab.placeOf(A[0]), CLIENT, B[0], '8081');
+      expect(await allowed.next()).toBe('beat');
+      const rules = (i: number) => [
+        { ports: [{ port: 8081 }] },
+        { ports: [{ port: 9000 + (i % 7) }], from: [{ podSelector: { matchLabels: { round: `${i}` } } }] },
+      ];
+      for (let i = 0; i < UPDATES; i++) {
+        const [first, second] = rules(i);
+        // In turns from one policy and from another, so that each comes and goes under the connection.
+        const [kept, changed] = i % 2 === 0 ? ['even', 'odd'] : ['odd', 'even'];
+        const policies = informers.of(NETWORK_POLICIES);
+        policies.set(policy(kept, { podSelector: {}, ingress: [first] }));
+        policies.set(policy(changed, { podSelector: {}, ingress: [second] }));
+        await enforcer.synced();
+        if (i % 10 === 0) expect(await allowed.next()).toBe('beat');
+      }
       for (let i = 0; i < 10; i++) expect(await allowed.next()).toBe('beat');
     });
 
