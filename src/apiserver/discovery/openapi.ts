@@ -3,7 +3,7 @@
 
 import { schemas } from '../../api/gen/schemas.js';
 import { modelIn, modelNames } from './modelNames.js';
-import { type Descriptions, type Form, modelSchema } from './openapiModels.js';
+import { type Descriptions, type Form, modelSchema, valueSchemas } from './openapiModels.js';
 import { operationsOf } from './openapiPaths.js';
 
 const pathOf = (group: string, version: string) =>
@@ -45,7 +45,7 @@ export function openApiDocument(
     paths: Object.fromEntries(
       served.map((kind) => operationsOf(kind, pathOf(kind.type.group, kind.type.version), dialect)),
     ),
-    components: { schemas: Object.fromEntries(named) },
+    components: { schemas: { ...Object.fromEntries(named), ...valueSchemas(true) } },
   };
 }
 
