@@ -4,7 +4,7 @@
 import { schemas } from '../../api/gen/schemas.js';
 import type { CustomModel } from './customOpenApi.js';
 import { modelIn, modelNames } from './modelNames.js';
-import { type Descriptions, type Form, modelSchema } from './openapiModels.js';
+import { type Descriptions, type Form, modelSchema, valueSchemas } from './openapiModels.js';
 import { operationsOf } from './openapiPaths.js';
 
 const pathOf = (group: string, version: string) =>
@@ -52,7 +52,10 @@ export function openApiDocument(
       ...customized.map((model) => model.path),
     ]),
     components: {
-      schemas: Object.fromEntries([...named, ...customized.flatMap((model) => model.schemas)]),
+      schemas: {
+        ...Object.fromEntries([...named, ...customized.flatMap((model) => model.schemas)]),
+        ...valueSchemas(true),
+      },
     },
   };
 }

@@ -4,6 +4,7 @@ import { schemas } from '../../api/gen/schemas.js';
 import type { KindDefinition } from '../../api/kind.js';
 import { mergeRule } from '../../api/patch/mergeKeys.js';
 import { isAtomicMap, isAtomicStruct, listType } from '../fields/listTypes.js';
+import { messageOf } from '../protobuf/messages.js';
 import { modelIn } from './modelNames.js';
 
 export type Schema = Readonly<Record<string, unknown>>;
@@ -30,11 +31,24 @@ const SCALARS: Readonly<Record<string, Schema>> = {
   any: { type: 'object' },
 };
 
-/** What stands for a value that may be either: each version has its own way to say so. */
-const intOrString = (v3: boolean): Schema =>
-  v3
-    ? { format: 'int-or-string', oneOf: [{ type: 'integer' }, { type: 'string' }] }
-    : { type: 'string', format: 'int-or-string' };
+const QUANTITY = 'io.k8s.apimachinery.pkg.api.resource.Quantity';
+const INT_OR_STRING = 'io.k8s.apimachinery.pkg.util.intstr.IntOrString';
+
+/** Values with a form of their own, to which fields refer: each version has its own way to say what they may be. */
+export function valueSchemas(v3: boolean): Readonly<Record<string, Schema>> {
+  return {
+    [INT_OR_STRING]: {
+      description:
+        'IntOrString is a type that can hold an int32 or a string. In JSON and YAML it is the one or the other.',
+      format: 'int-or-string',
+      ...(v3 ? { oneOf: [{ type: 'integer' }, { type: 'string' }] } : { type: 'string' }),
+    },
+    [QUANTITY]: {
+      description: 'Quantity is a fixed-point number with an optional suffix, such as 100m, 2Gi or 5e3.',
+      ...(v3 ? { oneOf: [{ type: 'string' }, { type: 'number' }] } : { type: 'string' }),
+    },
+  };
+}
 
 export function modelSchema(model: string, kinds: readonly Form[], dialect: Dialect): Schema {
   const fields = Object.entries(schemas[model] ?? {});
@@ -43,11 +57,14 @@ export function modelSchema(model: string, kinds: readonly Form[], dialect: Dial
     .filter((kind) => kind.model === model)
     .map(({ type }) => ({ group: type.group, version: type.version, kind: type.kind }));
   const texts = dialect.descriptions[model] ?? {};
+  const quantities = new Set(
+    messageOf(model).fields.flatMap(({ name, item }) => (item === 'q' ? [name] : [])),
+  );
   const properties = fields.map(([name, code]): [string, Schema] => [
     name,
     {
       ...descriptionOf(texts[name], code, dialect),
-      ...fieldSchema(code.replace(/^!/, ''), name, dialect),
+      ...fieldSchema(code.replace(/^!/, '').replace(/s$/, quantities.has(name) ? 'q' : 's'), name, dialect),
       ...mergeExtensions(model, name, code),
     },
   ]);
@@ -76,8 +93,7 @@ function fieldSchema(code: string, field: string, dialect: Dialect): Schema {
   if (code.startsWith('{}')) {
     return { type: 'object', additionalProperties: fieldSchema(code.slice(2), field, dialect) };
   }
-  if (code === 'x') return intOrString(dialect.v3);
-  const name = dialect.names.get(code);
+  const name = code === 'x' ? INT_OR_STRING : code === 'q' ? QUANTITY : dialect.names.get(code);
   if (name === undefined) return SCALARS[code] ?? { type: 'object' };
   return dialect.v3
     ? { allOf: [{ $ref: `#/components/schemas/${name}` }] }

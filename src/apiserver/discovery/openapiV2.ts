@@ -3,7 +3,7 @@
 import { encodeDocument } from './gnostic.js';
 import { modelNames } from './modelNames.js';
 import type { DocumentOptions } from './openapi.js';
-import { type Dialect, type Form, modelSchema, type Schema } from './openapiModels.js';
+import { type Dialect, type Form, modelSchema, type Schema, valueSchemas } from './openapiModels.js';
 import { operationsOf } from './openapiPaths.js';
 
 /** Clients ask with an @, which is no letter of a media type; Go's newer parser refuses it in an answer. */
@@ -33,7 +33,9 @@ export function openApiV2({ kinds, custom = [], version, descriptions }: Documen
       ...kinds.map((kind) => operationsOf(kind, pathOf(kind), dialect)),
       ...custom.map(({ path }) => path),
     ]),
-    definitions: Object.fromEntries(named.sort(([a], [b]) => (a < b ? -1 : 1))),
+    definitions: Object.fromEntries(
+      [...named, ...Object.entries(valueSchemas(false))].sort(([a], [b]) => (a < b ? -1 : 1)),
+    ),
   };
 }
 

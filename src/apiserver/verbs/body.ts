@@ -23,6 +23,7 @@ import { fromYaml, YAML_COST, type YamlData } from '../output/yaml.js';
 import { decodeProtobuf } from '../protobuf/decode.js';
 import { ProtobufError } from '../protobuf/wire.js';
 import type { DraftObject } from '../registry/metadata.js';
+import { jsonFault } from './jsonFault.js';
 import { type FieldValidation, fieldValidation } from './options.js';
 import { formOf, toStored } from './served.js';
 
@@ -84,7 +85,7 @@ function parseText(text: string): unknown {
     const data: unknown = JSON.parse(text);
     return HALF_PAIR.test(text) ? wellFormed(data) : data;
   } catch (cause) {
-    throw notJson(cause instanceof Error ? cause.message : 'not JSON', cause);
+    throw notJson(cause instanceof Error ? jsonFault(text, cause.message) : 'not JSON', cause);
   }
 }
 

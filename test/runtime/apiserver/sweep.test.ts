@@ -42,13 +42,13 @@ function normalised(text: string): string {
   return text
     .replace(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, '<uid>')
     .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, '<time>')
-    .replace(/(resourceVersion"?: )"\d+"/g, '$1"<version>"')
+    .replace(/(resourceVersion"?: ?)"\d+"/g, '$1"<version>"')
     .replace(/(?<=^|\s)\d+(?:d|h|m|s)(?:\d+(?:h|m|s))?(?=\s|$)/gm, '<age>')
     .replace(/127\.0\.0\.1:\d+/g, '<server>')
     .replace(/X509SHA256=[0-9a-f]{64}/g, 'X509SHA256=<hash>')
     .replace(/ deleted from \S+ namespace$/gm, ' deleted')
     .replace(/[ \t]+$/gm, '')
-    .replace(/ {3,}/g, '   ');
+    .replace(/(?<=\S) {3,}/g, '   ');
 }
 
 describeWith({ tools: ['kubectl'] }, 'the sweep of kubectl', () => {

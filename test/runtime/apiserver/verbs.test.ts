@@ -200,7 +200,7 @@ describe('verbs', () => {
       });
       const refused = await evict('e2');
       expect(refused.status).toBe(429);
-      expect(refused.text).toContain('needs 1 healthy pods and has 2 currently');
+      expect(refused.text).toContain('does not allow evicting pods currently');
       expect((await ask('GET', `${pods}/e2`)).status).toBe(200);
     });
 

@@ -17,7 +17,7 @@ import { validatePodSecurity } from './security.js';
 import { validateToleration } from './tolerations.js';
 import { validateVolumes } from './volumes.js';
 
-const RESTART_POLICIES = ['Always', 'OnFailure', 'Never'];
+const RESTART_POLICIES = ['Always', 'Never', 'OnFailure'];
 const DNS_POLICIES = ['ClusterFirst', 'ClusterFirstWithHostNet', 'Default', 'None'];
 const MAX_INT32 = 2 ** 31 - 1;
 
