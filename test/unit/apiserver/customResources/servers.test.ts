@@ -88,3 +88,20 @@ test('many definitions come at once, and a definition changes while clients writ
   });
   await server.close();
 }, 120_000);
+
+test('a definition in the store that cannot be served does not keep the server from starting', async () => {
+  const store = new MemoryStore();
+  const made = definition({
+    version: { additionalPrinterColumns: [{ name: 'x', type: 'string', jsonPath: '.spec[' }] },
+  });
+  const stored = {
+    ...made,
+    status: { storedVersions: ['v1'], conditions: [{ type: 'Established', status: 'True' }] },
+  };
+  const key = `/registry/customresourcedefinitions.apiextensions.k8s.io/widgets.${GROUP}`;
+  await store.create(key, Buffer.from(JSON.stringify(stored)));
+  const server = await startCustomServer({ store });
+  expect((await server.send('GET', '/api/v1/namespaces/default')).status).toBe(200);
+  expect((await server.send('GET', WIDGETS)).status).toBe(404);
+  await server.close();
+});
