@@ -1,31 +1,22 @@
 // The kinds that a definition makes: one for each of its versions, over the same stored objects. Pure.
 // Guarantees: schemas are compiled when a version is first used; every version prunes, fills in and validates by its own.
 import { type Cause, invalidValue } from '../causes.js';
-import { nameColumn } from '../columns.js';
 import { decodeModel } from '../decode.js';
-import { ageOf } from '../duration.js';
 import type {
   V1CustomResourceDefinition,
   V1CustomResourceDefinitionVersion,
   V1ObjectMeta,
 } from '../gen/types.js';
-import type {
-  BodyReader,
-  Column,
-  CustomForm,
-  Draft,
-  KindDefinition,
-  KindVersion,
-  ScaleFields,
-} from '../kind.js';
+import type { BodyReader, CustomForm, Draft, KindDefinition, KindVersion } from '../kind.js';
 import type { KubeObject } from '../object.js';
-import { getOwn, isMembers, isTooDeep, type Members, sameJson, setOwn } from '../own.js';
+import { isMembers, isTooDeep, type Members, sameJson } from '../own.js';
 import { apiVersionOf, type ResourceType } from '../resources.js';
 import { DecodeError } from '../scalars.js';
 import { statusError } from '../status.js';
+import { columnsOf, fieldsOf } from './customColumns.js';
+import { scaleFaults, scaleOf } from './customScale.js';
 import { fillDefaults } from './defaulting.js';
 import { checkEmbedded, coerceEmbedded } from './embedded.js';
-import { type JsonPath, parseJsonPath, printed } from './jsonPath.js';
 import { checkListKeys } from './listKeys.js';
 import { prunedResource } from './prune.js';
 import { type JsonSchema, type Structural, structural } from './schema.js';
@@ -295,122 +286,4 @@ function faultsOf(compiled: CompiledVersion, object: KubeObject, old: KubeObject
       ),
     ];
   return [...causes, ...rules.evaluate(object, old, '')];
-}
-
-const MAX_INT32 = 2 ** 31 - 1;
-
-function scaleFaults({ subresources }: Version, object: KubeObject): Cause[] {
-  const { specReplicasPath, statusReplicasPath } = subresources?.scale ?? {};
-  return [specReplicasPath, statusReplicasPath].flatMap((path) => {
-    const value = path === undefined ? undefined : valueAt(object, path);
-    if (path === undefined || value === undefined) return [];
-    if (typeof value !== 'number' || !Number.isInteger(value))
-      return [invalidValue(path, 0, `${path} accessor error: ${printed(value)} is not an int64`)];
-    if (value < 0) return [invalidValue(path, value, 'should be a non-negative integer')];
-    if (value > MAX_INT32) return [invalidValue(path, value, `should be less than or equal to ${MAX_INT32}`)];
-    return [];
-  });
-}
-
-const namesOf = (path: string) => path.replace(/^\./, '').split('.');
-
-function valueAt(object: unknown, path: string): unknown {
-  return namesOf(path).reduce<unknown>(
-    (value, name) => (isMembers(value) ? getOwn(value, name) : undefined),
-    object,
-  );
-}
-
-function scaleOf({ subresources }: Version): ScaleFields<KubeObject> | undefined {
-  const scale = subresources?.scale;
-  if (scale === undefined) return undefined;
-  const numberAt = (object: KubeObject, path: string) => {
-    const value = valueAt(object, path);
-    return typeof value === 'number' ? value : 0;
-  };
-  return {
-    replicas: (object) => numberAt(object, scale.specReplicasPath),
-    statusReplicas: (object) => numberAt(object, scale.statusReplicasPath),
-    selector: (object) => {
-      const path = scale.labelSelectorPath ?? '';
-      const value = path === '' ? '' : valueAt(object, path);
-      return typeof value === 'string' ? value : '';
-    },
-    setReplicas: (draft, replicas) => {
-      const names = namesOf(scale.specReplicasPath);
-      const last = names.pop() ?? '';
-      let at = draft as Members;
-      for (const name of names) {
-        const next = getOwn(at, name);
-        if (!isMembers(next)) setOwn(at, name, {});
-        at = at[name] as Members;
-      }
-      setOwn(at, last, replicas);
-    },
-  };
-}
-
-/** Selectors name fields as their path, without the dot before it. */
-function fieldsOf(paths: readonly string[]): NonNullable<KindDefinition['fields']> {
-  const compiled = paths.map((path) => [path.replace(/^\./, ''), parseJsonPath(path)] as const);
-  return (object) =>
-    Object.fromEntries(
-      compiled.map(([name, path]) => {
-        const [value] = path.find(object);
-        return [name, value === undefined || value === null ? '' : printed(value)];
-      }),
-    );
-}
-
-const AGE = {
-  name: 'Age',
-  type: 'date',
-  jsonPath: '.metadata.creationTimestamp',
-  description: 'How long ago the object was created.',
-};
-
-function columnsOf({ additionalPrinterColumns: columns = [AGE] }: Version): readonly Column<KubeObject>[] {
-  return [
-    nameColumn,
-    ...columns.map((column): Column<KubeObject> => {
-      const { name, type, jsonPath, description } = column;
-      const { format = '', priority = 0 } = column as { format?: string; priority?: number };
-      const path = parseJsonPath(jsonPath);
-      return {
-        name,
-        type: type === 'integer' || type === 'date' ? type : 'string',
-        shownType: type,
-        format,
-        description: description || `Custom resource definition column (in JSONPath format): ${jsonPath}`,
-        priority: priority as 0 | 1,
-        cell: (object, now) => cellOf(type, path, object, now),
-      };
-    }),
-  ];
-}
-
-function cellOf(
-  type: string,
-  path: JsonPath,
-  object: KubeObject,
-  now: number,
-): string | number | boolean | null {
-  const [value] = path.find(object);
-  if (value === undefined || value === null) return null;
-  switch (type) {
-    case 'string':
-      return printed(value);
-    case 'integer':
-      return typeof value === 'number' ? Math.trunc(value) : null;
-    case 'number':
-      return typeof value === 'number' ? value : null;
-    case 'boolean':
-      return typeof value === 'boolean' ? value : null;
-    default:
-      return typeof value !== 'string'
-        ? null
-        : Number.isNaN(Date.parse(value))
-          ? '<invalid>'
-          : ageOf(value, now);
-  }
 }

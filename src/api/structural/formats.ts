@@ -116,14 +116,3 @@ export function formatCheck(format: string): FormatCheck | undefined {
   const check = CHECKS.get(name);
   return check === undefined ? undefined : (text) => text.length <= LONGEST && check(text);
 }
-
-const NUMBERS: Readonly<Record<string, readonly string[]>> = {
-  integer: ['int32', 'int64'],
-  number: ['float', 'double'],
-};
-
-/** False for those that are ignored, and warned of. */
-export function isKnownFormat(type: string, format: string): boolean {
-  if (type === '' || type === 'string') return formatCheck(format) !== undefined;
-  return NUMBERS[type]?.includes(format) === true;
-}

@@ -1,7 +1,7 @@
 // What an OpenAPI schema of a definition may hold, besides being structural. Pure.
 // Guarantees: Kubernetes' rules and sentences; rules in an expression language are refused while nobody can run them.
 import { type Cause, forbiddenField, invalidValue, notSupported, required } from '../causes.js';
-import { getOwn, isMembers } from '../own.js';
+import { getOwn } from '../own.js';
 import { itemSchema, type JsonSchema, propertiesOf, subSchema } from './schema.js';
 import { schemaRules } from './schemaRules.js';
 
@@ -253,22 +253,4 @@ function ruleFaults(schema: JsonSchema, path: string): Cause[] {
       causes.push(notSupported(`${field}.reason`, reason, REASONS));
     return causes;
   });
-}
-
-/** The types of members that the generated schemas leave open, at every depth: a wrong one would be met later, as a fault. */
-export function checkOpenMembers(schema: unknown, path: string): Cause[] {
-  if (!isMembers(schema)) return [invalidValue(path, schema, 'must be a schema')];
-  const { items, additionalProperties: additional } = schema;
-  const causes: Cause[] = [];
-  if (additional !== undefined && typeof additional !== 'boolean')
-    causes.push(...checkOpenMembers(additional, `${path}.additionalProperties`));
-  if (items !== undefined && !Array.isArray(items)) causes.push(...checkOpenMembers(items, `${path}.items`));
-  for (const [name, part] of Object.entries((schema['properties'] as object | undefined) ?? {}))
-    causes.push(...checkOpenMembers(part, `${path}.properties[${name}]`));
-  for (const junctor of ['allOf', 'anyOf', 'oneOf'])
-    for (const [index, part] of ((schema[junctor] as unknown[] | undefined) ?? []).entries())
-      causes.push(...checkOpenMembers(part, `${path}.${junctor}[${index}]`));
-  return schema['not'] === undefined
-    ? causes
-    : [...causes, ...checkOpenMembers(schema['not'], `${path}.not`)];
 }

@@ -73,17 +73,3 @@ export function structural(source: JsonSchema): Structural {
     hasEmbedded: node.isEmbedded || parts.some(({ hasEmbedded }) => hasEmbedded),
   };
 }
-
-/** Every schema of a tree, the ones of junctors included, with its path below `path`. */
-export function* schemasIn(schema: JsonSchema, path: string): Generator<readonly [JsonSchema, string]> {
-  yield [schema, path];
-  for (const [name, part] of propertiesOf(schema)) yield* schemasIn(part, `${path}.properties[${name}]`);
-  const additional = subSchema(schema.additionalProperties);
-  if (additional !== undefined) yield* schemasIn(additional, `${path}.additionalProperties`);
-  const items = itemSchema(schema);
-  if (items !== undefined) yield* schemasIn(items, `${path}.items`);
-  for (const junctor of ['allOf', 'anyOf', 'oneOf'] as const)
-    for (const [index, part] of (schema[junctor] ?? []).entries())
-      yield* schemasIn(part, `${path}.${junctor}[${index}]`);
-  if (schema.not !== undefined) yield* schemasIn(schema.not, `${path}.not`);
-}

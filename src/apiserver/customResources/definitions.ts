@@ -115,8 +115,17 @@ export class Definitions {
     await Promise.all(present.map((object) => this.#change(object, object.revision)));
   }
 
-  /** `revision` is undefined for a definition that is gone. */
+  /** One that another program wrote to the store may say anything: it is left out, and holds nobody up. */
   async #change(object: CachedObject, revision: number | undefined): Promise<void> {
+    try {
+      await this.#follow(object, revision);
+    } catch (error) {
+      this.log.error('a definition cannot be served', { key: object.key, error: String(error) });
+    }
+  }
+
+  /** `revision` is undefined for a definition that is gone. */
+  async #follow(object: CachedObject, revision: number | undefined): Promise<void> {
     const definition = object.parse<Definition>();
     const name = definition.metadata?.name ?? '';
     if (revision === undefined) this.#remove(name);

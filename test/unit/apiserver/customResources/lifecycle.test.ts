@@ -164,3 +164,35 @@ test('what is asked in protobuf is answered in JSON where that is asked too, and
   );
   expect((await send('POST', WIDGETS, 'k8s', { 'content-type': protobuf })).status).toBe(415);
 });
+
+test('strict field validation refuses unknown and doubled fields at every depth, also of embedded metadata', async () => {
+  const { send, define } = server;
+  const template = {
+    type: 'object',
+    'x-kubernetes-embedded-resource': true,
+    properties: { spec: { type: 'object', properties: { a: { type: 'string' } } } },
+  };
+  await define({ schema: specOf({ template }) });
+  const body = widget('one', {
+    spec: {
+      extra: 1,
+      template: { apiVersion: 'v1', kind: 'X', metadata: { name: 'x', nonsense: 1 }, spec: { b: 1 } },
+    },
+  });
+  const refused = await send('POST', `${WIDGETS}?fieldValidation=Strict`, body);
+  expect(refused.status).toBe(400);
+  for (const path of ['spec.extra', 'spec.template.metadata.nonsense', 'spec.template.spec.b'])
+    expect(refused.body.message).toContain(`unknown field "${path}"`);
+  const doubled = JSON.stringify(widget('two')).replace('{"name"', '{"name":"x","name"');
+  const twice = await send('POST', `${WIDGETS}?fieldValidation=Strict`, doubled);
+  expect(twice.body.message).toContain('duplicate field "metadata.name"');
+  const kept = await send('POST', `${WIDGETS}?fieldValidation=Ignore`, body);
+  expect(kept.body.spec).toEqual({
+    template: { apiVersion: 'v1', kind: 'X', metadata: { name: 'x' }, spec: {} },
+  });
+  const wrong = widget('three', { spec: { template: { kind: 'X', metadata: { labels: { '-': 'x' } } } } });
+  const causes = (await send('POST', WIDGETS, wrong)).body.details.causes.map(
+    ({ field }: { field: string }) => field,
+  );
+  expect(causes).toEqual(['spec.template.apiVersion', 'spec.template.metadata.labels']);
+});

@@ -53,13 +53,13 @@ test('a deletion that a server did not finish is finished by the next', async ()
   await second.close();
 });
 
-test('a thousand definitions come at once, and a definition changes while clients write', async () => {
+test('many definitions come at once, and a definition changes while clients write', async () => {
   const server = await startCustomServer();
   const { send, define } = server;
   await define();
-  const names = Array.from({ length: 1000 }, (_, i) => `things${i}`);
+  const names = Array.from({ length: 150 }, (_, i) => `things${i}`);
   const many = names.map((plural, i) =>
-    send('POST', DEFINITIONS, definition({ plural, kind: `Thing${i}`, group: `g${i % 50}.${GROUP}` })),
+    send('POST', DEFINITIONS, definition({ plural, kind: `Thing${i}`, group: `g${i % 10}.${GROUP}` })),
   );
   const changes = (async () => {
     for (let i = 0; i < 10; i += 1)
@@ -88,3 +88,20 @@ test('a thousand definitions come at once, and a definition changes while client
   });
   await server.close();
 }, 120_000);
+
+test('a definition in the store that cannot be served does not keep the server from starting', async () => {
+  const store = new MemoryStore();
+  const made = definition({
+    version: { additionalPrinterColumns: [{ name: 'x', type: 'string', jsonPath: '.spec[' }] },
+  });
+  const stored = {
+    ...made,
+    status: { storedVersions: ['v1'], conditions: [{ type: 'Established', status: 'True' }] },
+  };
+  const key = `/registry/customresourcedefinitions.apiextensions.k8s.io/widgets.${GROUP}`;
+  await store.create(key, Buffer.from(JSON.stringify(stored)));
+  const server = await startCustomServer({ store });
+  expect((await server.send('GET', '/api/v1/namespaces/default')).status).toBe(200);
+  expect((await server.send('GET', WIDGETS)).status).toBe(404);
+  await server.close();
+});
