@@ -7,7 +7,14 @@ export const MAX_DEPTH = 10_000;
 export const MAX_VALUES = 32_000;
 
 export const TOO_DEEP = 'exceeded max depth';
-export const TOO_MANY = `it holds more than ${MAX_VALUES} values`;
+export const tooMany = (most: number): string => `it holds more than ${most} values`;
+
+/** Definitions carry the schemas of whole kinds: those of well-known projects have up to 60,000 values. */
+const LARGER: Readonly<Record<string, number>> = { customresourcedefinitions: 150_000 };
+
+/** How many values an object of that resource may hold. */
+export const maxValuesOf = (resource: string): number =>
+  (Object.hasOwn(LARGER, resource) ? LARGER[resource] : undefined) ?? MAX_VALUES;
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;
@@ -18,7 +25,7 @@ const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
 /** Why a JSON text is refused unread; undefined when it is not, although it may still be no JSON. */
-export function jsonObstacle(bytes: Uint8Array): string | undefined {
+export function jsonObstacle(bytes: Uint8Array, maxValues: number = MAX_VALUES): string | undefined {
   // Each level and each value takes a byte.
   if (bytes.length <= MAX_DEPTH) return undefined;
   let depth = 0;
@@ -33,7 +40,7 @@ export function jsonObstacle(bytes: Uint8Array): string | undefined {
         depth += 1;
         values += 1;
         if (depth > MAX_DEPTH) return TOO_DEEP;
-        if (values > MAX_VALUES) return TOO_MANY;
+        if (values > maxValues) return tooMany(maxValues);
         break;
       case CLOSE_BRACKET:
       case CLOSE_BRACE:
@@ -41,7 +48,7 @@ export function jsonObstacle(bytes: Uint8Array): string | undefined {
         break;
       case COMMA:
         values += 1;
-        if (values > MAX_VALUES) return TOO_MANY;
+        if (values > maxValues) return tooMany(maxValues);
         break;
     }
   }

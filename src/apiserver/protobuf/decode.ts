@@ -1,6 +1,6 @@
 // Kubernetes' protobuf into the JSON that it stands for, so that typed Go clients can write. Pure.
 // Guarantees: what comes out is checked like any JSON body; a field that is not known is refused, never dropped.
-import { jsonObstacle, MAX_VALUES, TOO_MANY } from '../../api/bodyBounds.js';
+import { jsonObstacle, MAX_VALUES, tooMany } from '../../api/bodyBounds.js';
 import { setOwn } from '../../api/own.js';
 import { fieldNumbers } from './fieldNumbers.js';
 import { type Field, MAGIC, messageOf, modelOf } from './messages.js';
@@ -11,11 +11,12 @@ const MAX_DEPTH = 64;
 /** Fields that may still be read: a message of two bytes an element would become millions of objects. */
 interface Budget {
   left: number;
+  readonly most: number;
 }
 
 function spend(budget: Budget): void {
   budget.left -= 1;
-  if (budget.left < 0) throw new ProtobufError(TOO_MANY);
+  if (budget.left < 0) throw new ProtobufError(tooMany(budget.most));
 }
 
 export interface Envelope {
@@ -44,7 +45,7 @@ export function openEnvelope(bytes: Buffer): Envelope {
 }
 
 /** A body as data. */
-export function decodeProtobuf(bytes: Buffer): unknown {
+export function decodeProtobuf(bytes: Buffer, maxValues: number = MAX_VALUES): unknown {
   const envelope = openEnvelope(bytes);
   const model = modelOf(envelope);
   if (fieldNumbers[model] === undefined) {
@@ -53,7 +54,7 @@ export function decodeProtobuf(bytes: Buffer): unknown {
   return {
     apiVersion: envelope.apiVersion,
     kind: envelope.kind,
-    ...readMessage(model, envelope.raw, { left: MAX_VALUES }),
+    ...readMessage(model, envelope.raw, { left: maxValues, most: maxValues }),
   };
 }
 

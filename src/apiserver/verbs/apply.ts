@@ -1,6 +1,6 @@
 // PATCH with an apply configuration: the object is made when it is not there, else the configuration is merged into it.
 // Guarantees: another manager's fields are changed only by force; making an object needs the right to create it.
-import { jsonObstacle } from '../../api/bodyBounds.js';
+import { jsonObstacle, maxValuesOf } from '../../api/bodyBounds.js';
 import type { KindDefinition } from '../../api/kind.js';
 import type { KubeObject } from '../../api/object.js';
 import { copyJson } from '../../api/own.js';
@@ -133,9 +133,9 @@ export async function readApplyBody(call: Call): Promise<ReadBody> {
   // JSON is YAML too, but far quicker to read as what it is. What only begins like it may still be YAML.
   if (bytes[0] === 0x7b) {
     try {
-      return parseJson(bytes);
+      return parseJson(call, bytes);
     } catch (error) {
-      if (jsonObstacle(bytes) !== undefined) throw error;
+      if (jsonObstacle(bytes, maxValuesOf(call.info.resource)) !== undefined) throw error;
     }
   }
   return readYaml(call, decodeUtf8(bytes));

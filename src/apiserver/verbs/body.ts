@@ -2,7 +2,7 @@
 // Guarantees: a body beyond the bounds is refused before it is parsed; what passes has the types of its schema; unknown
 // fields are refused or warned of, as the client asked.
 import { isUtf8 } from 'node:buffer';
-import { jsonObstacle } from '../../api/bodyBounds.js';
+import { jsonObstacle, maxValuesOf } from '../../api/bodyBounds.js';
 import {
   type Decoded,
   type DecodeOptions,
@@ -54,10 +54,10 @@ async function readBody(call: Call): Promise<ReadBody> {
   if (bytes.length === 0) return { data: undefined };
   const type = mediaTypeOf(request.headers['content-type']);
   if (JSON_TYPES.has(type)) {
-    return parseJson(bytes);
+    return parseJson(call, bytes);
   }
   if (YAML_TYPES.has(type)) return readYaml(call, decodeUtf8(bytes));
-  if (type === PROTOBUF_TYPE) return { data: parseProtobuf(bytes) };
+  if (type === PROTOBUF_TYPE) return { data: parseProtobuf(call, bytes) };
   throw statusError(
     'UnsupportedMediaType',
     `the body of the request was in an unknown format - accepted media types include: application/json, application/yaml, application/vnd.kubernetes.protobuf`,
@@ -69,13 +69,13 @@ export function readYaml({ step }: Call, text: string): Promise<YamlData> {
 }
 
 /** The body as data and as text. */
-export function parseJson(bytes: Buffer): { readonly data: unknown; readonly json: string } {
-  const json = boundedText(bytes);
+export function parseJson(call: Call, bytes: Buffer): { readonly data: unknown; readonly json: string } {
+  const json = boundedText(call, bytes);
   return { data: parseText(json), json };
 }
 
-function boundedText(bytes: Buffer): string {
-  const obstacle = jsonObstacle(bytes);
+function boundedText({ info }: Call, bytes: Buffer): string {
+  const obstacle = jsonObstacle(bytes, maxValuesOf(info.resource));
   if (obstacle !== undefined) throw notJson(obstacle);
   return decodeUtf8(bytes);
 }
@@ -105,9 +105,9 @@ function wellFormed(value: unknown): unknown {
 const notJson = (why: string, cause?: unknown) =>
   statusError('BadRequest', `couldn't get version/kind; json parse error: ${why}`, undefined, { cause });
 
-function parseProtobuf(bytes: Buffer): unknown {
+function parseProtobuf({ info }: Call, bytes: Buffer): unknown {
   try {
-    return decodeProtobuf(bytes);
+    return decodeProtobuf(bytes, maxValuesOf(info.resource));
   } catch (cause) {
     if (!(cause instanceof ProtobufError)) throw cause;
     throw statusError('BadRequest', `the protobuf body cannot be read: ${cause.message}`, undefined, {

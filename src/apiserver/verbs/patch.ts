@@ -37,7 +37,7 @@ export async function readPatch(call: Call, { custom }: KindDefinition): Promise
     const message = `the body of the request was in an unknown format - accepted media types include: ${accepted}`;
     throw statusError('UnsupportedMediaType', message);
   }
-  const body = parseJson(await request.body());
+  const body = parseJson(call, await request.body());
   return { type, patch: body.data, duplicates: duplicatesIn(call, body) };
 }
 

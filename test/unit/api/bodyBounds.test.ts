@@ -1,6 +1,15 @@
 // Bodies that are refused unread, and those at the edge that are not.
 import { describe, expect, it } from 'vitest';
-import { jsonObstacle, MAX_DEPTH, MAX_VALUES, TOO_DEEP, TOO_MANY } from '../../../src/api/bodyBounds.js';
+import {
+  jsonObstacle,
+  MAX_DEPTH,
+  MAX_VALUES,
+  maxValuesOf,
+  TOO_DEEP,
+  tooMany,
+} from '../../../src/api/bodyBounds.js';
+
+const TOO_MANY = tooMany(MAX_VALUES);
 
 const obstacle = (text: string) => jsonObstacle(Buffer.from(text));
 const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels);
@@ -26,4 +35,13 @@ describe('a body', () => {
   ])('%s', (_, text, want) => {
     expect(obstacle(text)).toBe(want);
   });
+});
+
+it('definitions of kinds may be larger than other objects', () => {
+  const most = maxValuesOf('customresourcedefinitions');
+  expect(most).toBeGreaterThan(100_000);
+  expect(maxValuesOf('pods')).toBe(MAX_VALUES);
+  expect(maxValuesOf('constructor')).toBe(MAX_VALUES);
+  expect(jsonObstacle(Buffer.from(list(most)), most)).toBeUndefined();
+  expect(jsonObstacle(Buffer.from(list(most + 1)), most)).toBe(tooMany(most));
 });
