@@ -186,7 +186,8 @@ describe('the file of an LMDB store', () => {
     await once(child.stdout as NodeJS.ReadableStream, 'data');
     child.kill('SIGKILL');
     await once(child, 'exit');
-    expect(await churn()).toBeLessThan(before * 1.5);
+    // What is trimmed later on a busy machine is room for some rounds; a reader that stayed would cost all of them, 7 MB.
+    expect(await churn()).toBeLessThan(before + 3_500_000);
   });
 
   test('a second opening is refused, in this process and from another', async () => {
