@@ -6,6 +6,7 @@ const words = (text: string): readonly string[] => text.trim().split(/\s+/);
 
 /** Kubernetes has them on, and so it is here. */
 const ON = words(`
+  CRDValidationRatcheting CustomResourceFieldSelectors
   AggregatedDiscoveryRemoveBetaType AllowParsingUserUIDFromCertAuth AllowServiceExternalIPs AnyVolumeDataSource
   APIResponseCompression AuthorizeNodeWithSelectors AuthorizePodWebsocketUpgradeCreatePermission AuthorizeWithSelectors
   BtreeWatchCache ClearingNominatedNodeNameAfterBinding ConsistentListFromCache ContainerCheckpoint ContainerRestartRules
@@ -43,7 +44,7 @@ const ON_HERE = words('ContainerStopSignals EventedPLEG MaxUnavailableStatefulSe
 const OFF_HERE = words(`
   AnonymousAuthConfigurableEndpoints APIServerIdentity APIServerTracing ComponentFlagz ComponentStatusz
   ConstrainedImpersonation CPUManagerPolicyBetaOptions CPUManagerPolicyOptions CRDObservedGenerationTracking
-  CRDValidationRatcheting CSIServiceAccountTokenSecrets CustomCPUCFSQuotaPeriod CustomResourceFieldSelectors
+  CSIServiceAccountTokenSecrets CustomCPUCFSQuotaPeriod
   DisableCPUQuotaWithExclusiveCPUs DRAAdminAccess DRAConsumableCapacity DRADeviceBindingConditions DRADeviceTaints
   DRAExtendedResource DRAPartitionableDevices DRAPrioritizedList DRAResourceClaimDeviceStatus
   DRAResourceClaimGranularStatusAuthorization DRASchedulerFilterTimeout DynamicResourceAllocation
