@@ -88,7 +88,9 @@ describeWith({ tools: ['kubectl'] }, 'kubectl and every kind', () => {
 
   test('shows every form that discovery offers', async () => {
     const names = (await ok('api-resources --no-headers -o name --verbs=list')).trim().split('\n');
-    expect(names.sort()).toEqual([...RESOURCES, 'componentstatuses', 'events.events.k8s.io'].sort());
+    expect(names.sort()).toEqual(
+      [...RESOURCES, 'componentstatuses', 'events.events.k8s.io', 'xs.example.com'].sort(),
+    );
     expect(await ok('get events.events.k8s.io x -o jsonpath={.apiVersion}/{.regarding.namespace}')).toBe(
       'events.k8s.io/v1/default',
     );
