@@ -1,5 +1,6 @@
 // What may change of a job that exists. Pure.
-// Guarantees: the pods of one job are made of one template; only before it started may they be sent elsewhere.
+// Guarantees: the pods of one job are made of one template; only while it is suspended and has none may
+// they be sent elsewhere or get other resources.
 import { type Cause, checkImmutable, invalidValue } from '../../causes.js';
 import type { V1Container, V1Job, V1JobSpec, V1PodTemplateSpec } from '../../gen/types.js';
 import { sameMeaning } from '../../meaning.js';
