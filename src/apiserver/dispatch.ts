@@ -87,9 +87,10 @@ function dispatchKind(machinery: Machinery, kind: KindDefinition, call: Call): A
   return handler(machinery, kind, kind.custom === undefined ? call : withoutProtobuf(call));
 }
 
-/** Only Kubernetes' own types have messages. */
+/** Only Kubernetes' own types have messages; metadata are of that kind. */
 function withoutProtobuf(call: Call): Call {
-  if (call.negotiated.media !== PROTOBUF_TYPE) return call;
+  const { media, form } = call.negotiated;
+  if (media !== PROTOBUF_TYPE || form === 'partial') return call;
   return { ...call, negotiated: negotiateText(call.request.headers['accept']) };
 }
 

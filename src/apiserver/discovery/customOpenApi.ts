@@ -53,20 +53,19 @@ const refTo = (name: string, v3: boolean): Schema =>
   v3 ? { allOf: [{ $ref: `#/components/schemas/${name}` }] } : { $ref: `#/definitions/${name}` };
 
 function objectSchema(schema: Schema, gvk: object, v3: boolean): Schema {
+  const ends = { 'x-kubernetes-group-version-kind': [gvk] };
+  // Of a kind that is open at its root v2 names no member: kubectl would refuse every other.
+  if (!v3 && schema['x-kubernetes-preserve-unknown-fields'] === true) return { type: 'object', ...ends };
   const properties = (schema['properties'] ?? {}) as Record<string, Schema>;
   return {
     ...schema,
-    ...(schema['x-kubernetes-preserve-unknown-fields'] === true && !v3 && schema['properties'] === undefined
-      ? {}
-      : {
-          properties: {
-            ...properties,
-            apiVersion: { description: TEXTS.apiVersion, type: 'string' },
-            kind: { description: TEXTS.kind, type: 'string' },
-            metadata: { description: TEXTS.metadata, ...refTo(`${META}.ObjectMeta`, v3) },
-          },
-        }),
-    'x-kubernetes-group-version-kind': [gvk],
+    properties: {
+      ...properties,
+      apiVersion: { description: TEXTS.apiVersion, type: 'string' },
+      kind: { description: TEXTS.kind, type: 'string' },
+      metadata: { description: TEXTS.metadata, ...refTo(`${META}.ObjectMeta`, v3) },
+    },
+    ...ends,
   };
 }
 

@@ -4,7 +4,8 @@ import type { KindDefinition } from '../../api/kind.js';
 import type { KubeObject } from '../../api/object.js';
 import { apiVersionOf } from '../../api/resources.js';
 import type { Call } from '../machinery.js';
-import { encodeProtobufItem, protobufListEnds } from '../protobuf/encode.js';
+import { encodeProtobufItem, type ListHead, protobufListEnds } from '../protobuf/encode.js';
+import { PARTIAL_METADATA } from '../protobuf/messages.js';
 import type { CachedObject } from '../registry/cached.js';
 import { parseObject } from '../registry/encode.js';
 import type { ObjectPage } from '../registry/list.js';
@@ -94,12 +95,16 @@ function jsonForm(member: string, list: object, item: ListForm['item'], name = m
 }
 
 function partialForm({ negotiated: { version } }: Call, page: ObjectPage): ListForm {
-  const apiVersion = `meta.k8s.io/${version}`;
-  const head = { kind: 'PartialObjectMetadataList', apiVersion, metadata: listMetadata(page) };
   const item = (object: CachedObject) =>
     Buffer.from(JSON.stringify(partialMetadata(object.parse(), version)));
-  return jsonForm('items', head, item, `partial ${version}`);
+  return jsonForm('items', partialHead(version, page), item, `partial ${version}`);
 }
+
+const partialHead = (version: string, page: ObjectPage): ListHead => ({
+  kind: 'PartialObjectMetadataList',
+  apiVersion: `meta.k8s.io/${version}`,
+  metadata: listMetadata(page),
+});
 
 function tableForm(kind: KindDefinition, call: Call, page: ObjectPage, now: number): ListForm {
   const { query, negotiated } = call;
@@ -132,7 +137,10 @@ function yamlForm(kind: KindDefinition, call: Call, page: ObjectPage): ListForm 
   };
 }
 
-async function protobufForm({ kind, call, page, reader }: ListRequest): Promise<ListForm> {
+async function protobufForm(request: ListRequest): Promise<ListForm> {
+  const { kind, call, page, reader } = request;
+  const { form, version } = call.negotiated;
+  if (form === 'partial') return partialProtobufForm(request, version);
   const { type, model } = formOf(kind, call);
   const item = (object: CachedObject) =>
     encodeProtobufItem(model, fromStored(call, object.parse<KubeObject>()));
@@ -144,12 +152,33 @@ async function protobufForm({ kind, call, page, reader }: ListRequest): Promise<
     object.protobufBytes ??= item(object).length;
     return object.protobufBytes;
   };
+  return measuredForm({ page, reader }, { head, item, size, name: `protobuf ${apiVersionOf(type)}` });
+}
+
+function partialProtobufForm({ page, reader }: ListRequest, version: string): Promise<ListForm> {
+  const head = partialHead(version, page);
+  const item = (object: CachedObject) =>
+    encodeProtobufItem(PARTIAL_METADATA, partialMetadata(object.parse(), version));
+  const size = (object: CachedObject) => item(object).length;
+  return measuredForm({ page, reader }, { head, item, size, name: `protobuf partial ${version}` });
+}
+
+interface Measured extends Pick<ListForm, 'item' | 'name'> {
+  readonly head: ListHead;
+  size(object: CachedObject): number;
+}
+
+/** A list in protobuf says how long it is before its items. */
+async function measuredForm(
+  { page, reader }: Pick<ListRequest, 'page' | 'reader'>,
+  { head, item, size, name }: Measured,
+): Promise<ListForm> {
   const measured = reader.isWhole ? new PageReader(reader.held) : page.reader();
   const itemBytes = await sumOf(measured, size);
   const ends = protobufListEnds(head, itemBytes);
   return {
     media: PROTOBUF_TYPE,
-    name: `protobuf ${apiVersionOf(type)}`,
+    name,
     between: NOTHING,
     item,
     ...ends,

@@ -5,7 +5,7 @@ import { statusError } from '../../api/status.js';
 export type Form = 'object' | 'table' | 'partial' | 'aggregatedDiscovery';
 
 export interface Negotiated {
-  /** Protobuf is of objects, lists and watches; whatever has no message of its own is sent as JSON. */
+  /** Protobuf is of objects, lists and watches, whole or their metadata; whatever has no message of its own is sent as JSON. */
   readonly media: 'application/json' | 'application/yaml' | typeof PROTOBUF_TYPE;
   readonly form: Form;
   /** v2 or v2beta1 for discovery, v1 or v1beta1 otherwise. */
@@ -87,16 +87,15 @@ function serve({ type, params }: MediaRange): Negotiated | undefined {
   if (media === undefined) return undefined;
   const as = params.get('as');
   if (as === undefined) return { media, form: 'object', version: 'v1' };
-  // Tables and the like have no protobuf here: the client names JSON next.
-  if (media === PROTOBUF_TYPE) return undefined;
   const group = params.get('g');
   const version = params.get('v') ?? 'v1';
-  if (group === 'meta.k8s.io' && (version === 'v1' || version === 'v1beta1')) {
-    if (as === 'Table') return { media, form: 'table', version };
-    if (as === 'PartialObjectMetadata' || as === 'PartialObjectMetadataList') {
-      return { media, form: 'partial', version };
-    }
+  const isMeta = group === 'meta.k8s.io' && (version === 'v1' || version === 'v1beta1');
+  if (isMeta && (as === 'PartialObjectMetadata' || as === 'PartialObjectMetadataList')) {
+    return { media, form: 'partial', version };
   }
+  // Tables and the like have no protobuf here: the client names JSON next.
+  if (media === PROTOBUF_TYPE) return undefined;
+  if (isMeta && as === 'Table') return { media, form: 'table', version };
   if (group === 'apidiscovery.k8s.io' && as === 'APIGroupDiscoveryList' && version.startsWith('v2')) {
     return { media, form: 'aggregatedDiscovery', version };
   }

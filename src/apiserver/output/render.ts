@@ -26,7 +26,9 @@ export function renderObject(
     return bytesResponse(status, toYaml(fromStored(call, parseObject(bytes))), negotiated.media);
   }
   if (negotiated.media === PROTOBUF_TYPE) {
-    return bytesResponse(status, encodeProtobuf(fromStored(call, parseObject(bytes))), negotiated.media);
+    const object = parseObject(bytes);
+    const shown = form === 'partial' ? partialMetadata(object, version) : fromStored(call, object);
+    return bytesResponse(status, encodeProtobuf(shown), negotiated.media);
   }
   if (form === 'table') {
     const object = parseObject(bytes);

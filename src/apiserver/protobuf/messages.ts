@@ -35,7 +35,11 @@ const SHARED: Readonly<Record<string, string>> = {
 };
 
 /** These are the same message in every group and version. */
-const OPTIONS = new Set(['DeleteOptions', 'Status']);
+const OPTIONS = new Set(['DeleteOptions', 'PartialObjectMetadata', 'Status']);
+
+/** Of an object its metadata alone, whatever its kind: what the schemas, which are of kinds, do not have. */
+export const PARTIAL_METADATA = 'V1PartialObjectMetadata';
+const PARTIAL = { schema: { metadata: 'V1ObjectMeta' }, numbers: 'metadata=1' };
 
 /** The name in the schemas of what a message is. */
 export function modelOf({
@@ -50,15 +54,22 @@ export function modelOf({
   return SHARED[`${apiVersion}/${kind}`] ?? `${version.replace(/^v/, 'V')}${kind}`;
 }
 
+/** The types of a message's fields, and their numbers. */
+interface MessageSource {
+  readonly schema: Readonly<Record<string, string>> | undefined;
+  readonly numbers: string | undefined;
+}
+
 const messages = new Map<string, Message>();
 
 export function messageOf(model: string): Message {
   const known = messages.get(model);
   if (known !== undefined) return known;
   const [base = ''] = model.split('+');
-  const schema = schemas[base] ?? {};
+  const { schema = {}, numbers = '' }: MessageSource =
+    model === PARTIAL_METADATA ? PARTIAL : { schema: schemas[base], numbers: fieldNumbers[model] };
   const fields: Field[] = [];
-  for (const entry of (fieldNumbers[model] ?? '').split(' ')) {
+  for (const entry of numbers.split(' ')) {
     const [, plus, name = '', number, mark] = /^(\+?)([$\w-]+)=(\d+)([qlaode]?)$/.exec(entry) ?? [];
     if (number === undefined) continue;
     const [, required, code = ''] = /^(!?)(.*)$/.exec(schema[name] ?? '') ?? [];

@@ -22,6 +22,8 @@ export interface EventForm {
   readonly name: string;
   /** An object as it is shown, without the end of the line. Undefined for objects as they are stored. */
   readonly encode?: ((object: Buffer, at: Shown) => Buffer) | undefined;
+  /** As `encode`, of a bookmark; undefined for bookmarks that are sent as they are. */
+  readonly encodeBookmark?: ((object: Buffer, at: Shown) => Buffer) | undefined;
   /** True when `encode` looks at what it is told. */
   readonly isVaried?: boolean;
   /** The bytes of an event, of its type and its object's JSON. */
@@ -140,8 +142,8 @@ class Watcher implements WatchSource {
   readonly #window: Window;
   readonly #startMs: number;
   #beginning: PageReader | undefined;
-  /** Bookmarks and errors: few and small. */
-  readonly #own: Buffer[] = [];
+  /** Bookmarks and errors: few and small. Written when they are sent, since the first event may look different. */
+  readonly #own: (() => Buffer)[] = [];
   /** Of the change that comes next. */
   #number = 0;
   /** Where it ends, once that is known. */
@@ -177,12 +179,16 @@ class Watcher implements WatchSource {
       creationTimestamp: null,
       ...(Object.keys(annotations).length === 0 ? {} : { annotations }),
     };
-    const object = { ...this.request.shownAs, metadata };
-    this.#own.push(this.request.form.frame('BOOKMARK', Buffer.from(JSON.stringify(object))));
+    const object = Buffer.from(JSON.stringify({ ...this.request.shownAs, metadata }));
+    const timeMs = this.machinery.now();
+    const { encodeBookmark, frame } = this.request.form;
+    this.#own.push(() =>
+      frame('BOOKMARK', encodeBookmark?.(object, { timeMs, isFirst: this.#isFirst }) ?? object),
+    );
   }
 
   error(error: ApiError): void {
-    this.#own.push(this.request.form.frame('ERROR', Buffer.from(JSON.stringify(error.status))));
+    this.#own.push(() => this.request.form.frame('ERROR', Buffer.from(JSON.stringify(error.status))));
   }
 
   /** What happens from now on is not told any more. */
@@ -222,18 +228,18 @@ class Watcher implements WatchSource {
       if (!this.#beginning.ended) return undefined;
       this.#beginning = undefined;
     }
-    if (this.#own.length > 0) return this.#own[0];
+    if (this.#own.length > 0) return this.#own[0]?.();
     const event = this.#nextEvent();
     if (event !== undefined) return this.#frameOf(event, this.#window.at(this.#number)?.timeMs ?? 0);
     if (!this.owesBookmark || this.isLost) return undefined;
     this.owesBookmark = false;
     this.bookmark({});
-    return this.#own[0];
+    return this.#own[0]?.();
   }
 
   sent(): void {
     if (this.#beginning !== undefined) this.#beginning.take();
-    else if (this.#own.length > 0) return void this.#own.shift();
+    else if (this.#own.length > 0) this.#own.shift();
     else this.#number += 1;
     this.#isFirst = false;
   }

@@ -113,7 +113,11 @@ export async function readConfiguration(
 ): Promise<DraftObject> {
   const body = await readApplyBody(call);
   await turn(context);
-  const config = decodeAs(call, kind, body.data, { duplicates: duplicatesIn(call, body), keepsEmpty: true });
+  const config = decodeAs(call, kind, body.data, {
+    duplicates: duplicatesIn(call, body),
+    keepsEmpty: true,
+    strictError: (_, undeclared, doubled) => strictApplyError(kind, context, undeclared, doubled),
+  });
   if (config.metadata?.managedFields !== undefined) {
     throw statusError('BadRequest', 'metadata.managedFields must be nil');
   }
@@ -125,6 +129,21 @@ export async function readConfiguration(
   const fault = keyFault(kind, config);
   if (fault !== undefined) throw statusError('BadRequest', `failed to create typed patch object: ${fault}`);
   return config;
+}
+
+/** What the schema does not declare is no part of a typed object; what is written twice is found behind that. */
+function strictApplyError(
+  { type: { group, version, kind } }: KindDefinition,
+  { namespace, name }: WriteContext,
+  undeclared: readonly string[],
+  doubled: readonly string[] = [],
+): ApiError {
+  const faults = undeclared.map((path) => `.${path}: field not declared in schema`);
+  if (faults.length === 0)
+    return statusError('BadRequest', `error strict decoding YAML: ${doubled.join(', ')}`);
+  const text = faults.length === 1 ? faults[0] : `errors:\n  ${faults.join('\n  ')}`;
+  const object = `${namespace}/${name}; ${group}/${version}, Kind=${kind}`;
+  return statusError('BadRequest', `failed to create typed patch object (${object}): ${text}`);
 }
 
 /** The body as data, and its text when it was JSON. */

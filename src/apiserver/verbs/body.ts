@@ -24,7 +24,7 @@ import { decodeProtobuf } from '../protobuf/decode.js';
 import { ProtobufError } from '../protobuf/wire.js';
 import type { DraftObject } from '../registry/metadata.js';
 import { jsonFault } from './jsonFault.js';
-import { type FieldValidation, fieldValidation } from './options.js';
+import { fieldValidation } from './options.js';
 import { formOf, toStored } from './served.js';
 
 const JSON_TYPES = new Set(['', 'application/json', 'text/json']);
@@ -142,17 +142,22 @@ export async function readObject(call: Call, kind: KindDefinition): Promise<Draf
 export interface BodyOptions extends DecodeOptions {
   /** What is said of members that were written twice, as far as they were looked for: the data does not tell. */
   readonly duplicates?: readonly string[];
+  /** The words of a refusal by fieldValidation=Strict; those of a decoder unless given. */
+  readonly strictError?: typeof strictDecodingError;
 }
 
 export function decodeAs(
   call: Call,
   kind: KindDefinition,
   data: unknown,
-  { duplicates = [], ...options }: BodyOptions = {},
+  { duplicates = [], strictError = strictDecodingError, ...options }: BodyOptions = {},
 ): DraftObject {
   const form = formOf(kind, call);
   const { object, unknownFields } = form.decode?.(data, options) ?? decodeObject(form, data, options);
-  judgeFields(form, { unknownFields, duplicates }, fieldValidation(call.query), call.warnings);
+  const validation = fieldValidation(call.query);
+  if (unknownFields.length + duplicates.length > 0 && validation === 'Strict')
+    throw strictError(form.type, unknownFields, duplicates);
+  if (validation === 'Warn') call.warnings.push(...unknownFields.map(unknownFieldWarning), ...duplicates);
   return toStored(call, object);
 }
 
@@ -160,22 +165,6 @@ export function decodeAs(
 export function duplicatesIn({ query }: Call, { json, duplicates = [] }: ReadBody): readonly string[] {
   if (fieldValidation(query) === 'Ignore') return [];
   return json === undefined ? duplicates : duplicateFields(json).map(duplicateFieldWarning);
-}
-
-interface DoubtfulFields {
-  readonly unknownFields: readonly string[];
-  readonly duplicates: readonly string[];
-}
-
-function judgeFields(
-  { type }: Pick<KindDefinition, 'type'>,
-  { unknownFields, duplicates }: DoubtfulFields,
-  validation: FieldValidation,
-  warnings: string[],
-): void {
-  if (unknownFields.length + duplicates.length === 0 || validation === 'Ignore') return;
-  if (validation === 'Strict') throw strictDecodingError(type, unknownFields, duplicates);
-  warnings.push(...unknownFields.map(unknownFieldWarning), ...duplicates);
 }
 
 /** A body that is not one of the kinds: DeleteOptions, Binding, Scale. */

@@ -9,13 +9,13 @@ import { type ApiResponse, bytesResponse } from '../exchange.js';
 import type { Call, Machinery } from '../machinery.js';
 import { PROTOBUF_TYPE } from '../output/negotiate.js';
 import { renderList, renderObject } from '../output/render.js';
-import { partialMetadata, table, tableOptions } from '../output/table.js';
+import { type IncludeObject, partialMetadata, table, tableOptions } from '../output/table.js';
 import { encodeProtobuf, watchFrame } from '../protobuf/encode.js';
 import { parseObject, withinLine } from '../registry/encode.js';
 import { objectKey } from '../registry/keys.js';
 import { listObjects } from '../registry/list.js';
 import { parseRevision, tooLarge } from '../registry/selection.js';
-import { type EventForm, type EventType, lineFrame, watchObjects } from '../registry/watch.js';
+import { type EventForm, type EventType, lineFrame, type Shown, watchObjects } from '../registry/watch.js';
 import { formOf, shownBytes } from './served.js';
 
 /** Without a promise when the caches are known to be current: the most frequent of all requests. */
@@ -87,13 +87,17 @@ function named(query: URLSearchParams, name: string): URLSearchParams {
 
 function eventForm(kind: KindDefinition, call: Call): EventForm {
   const { media, form, version } = call.negotiated;
+  const isProtobuf = media === PROTOBUF_TYPE;
   if (form === 'partial') {
     const encode = (bytes: Buffer) =>
       Buffer.from(JSON.stringify(partialMetadata(parseObject(bytes), version)));
-    return { name: `partial ${version}`, encode, frame: lineFrame };
+    return {
+      name: `partial ${version} ${media}`,
+      encode,
+      frame: isProtobuf ? protobufFrame : lineFrame,
+    };
   }
   if (form === 'table') return tableForm(kind, call);
-  const isProtobuf = media === PROTOBUF_TYPE;
   return {
     name: `${isProtobuf ? 'protobuf' : 'json'} ${call.served === undefined ? '' : apiVersionOf(call.served.type)}`,
     encode: call.served === undefined ? undefined : (bytes) => withinLine(shownBytes(call, bytes)),
@@ -103,16 +107,21 @@ function eventForm(kind: KindDefinition, call: Call): EventForm {
 
 function tableForm(kind: KindDefinition, { query, negotiated: { version } }: Call): EventForm {
   const { include } = tableOptions(query, version, 0);
+  const encodeWith =
+    (shown: IncludeObject) =>
+    (bytes: Buffer, { timeMs, isFirst }: Shown) => {
+      const object = parseObject(bytes);
+      const metadata = { resourceVersion: object.metadata?.resourceVersion };
+      const rows = table(kind, [object], metadata, { version, include: shown, now: timeMs });
+      // The columns are told once; kubectl would print its head line again for every event.
+      return Buffer.from(JSON.stringify(isFirst ? rows : { ...rows, columnDefinitions: null }));
+    };
   return {
     name: `table ${version} ${include}`,
     isVaried: true,
     frame: lineFrame,
-    encode: (bytes, { timeMs, isFirst }) => {
-      const object = parseObject(bytes);
-      const metadata = { resourceVersion: object.metadata?.resourceVersion };
-      const rows = table(kind, [object], metadata, { version, include, now: timeMs });
-      // The columns are told once; kubectl would print its head line again for every event.
-      return Buffer.from(JSON.stringify(isFirst ? rows : { ...rows, columnDefinitions: null }));
-    },
+    encode: encodeWith(include),
+    // What a bookmark says is in its metadata: without them it could not tell that the state at the start is complete.
+    encodeBookmark: encodeWith(include === 'None' ? 'Metadata' : include),
   };
 }

@@ -1,6 +1,7 @@
 // The sandbox of a pod as CRI asks for it: names, network, DNS, namespaces, host ports. Pure.
 // Guarantees: a pod, an attempt and a node give one configuration, also after a restart of the kubelet.
 import type { IdMapping, PodSandboxConfig } from '../../cri/runtime.js';
+import { domainOf, hostnameOf } from '../environment/hostsFile.js';
 import { podLabels } from '../names.js';
 import type { Pod } from '../ports.js';
 import { type MachineLimits, sandboxResources } from '../resources.js';
@@ -17,8 +18,6 @@ export interface SandboxSurroundings {
   readonly dns: NonNullable<PodSandboxConfig['dnsConfig']>;
   readonly machine: Pick<MachineLimits, 'cpuCFSQuota'>;
 }
-
-const MAX_HOST_NAME = 63;
 
 export function sandboxConfig(pod: Pod, around: SandboxSurroundings): PodSandboxConfig {
   const { name, uid, namespace = 'default', annotations } = pod.metadata;
@@ -46,11 +45,10 @@ export function podLogDirectory(podLogsDir: string, { metadata }: Pick<Pod, 'met
 }
 
 /** The host name inside the pod: short, or with its domain where setHostnameAsFQDN asks for it. */
-export function hostName({ metadata, spec }: Pod, clusterDomain: string): string {
-  if (spec.hostnameOverride !== undefined && spec.hostnameOverride !== '') return spec.hostnameOverride;
-  const short = (spec.hostname ?? metadata.name).slice(0, MAX_HOST_NAME).replace(/[-.]+$/, '');
-  if (spec.setHostnameAsFQDN !== true || spec.subdomain === undefined || spec.subdomain === '') return short;
-  return `${short}.${spec.subdomain}.${metadata.namespace ?? 'default'}.svc.${clusterDomain}`;
+export function hostName(pod: Pod, clusterDomain: string): string {
+  const short = hostnameOf(pod);
+  const domain = pod.spec.setHostnameAsFQDN === true ? domainOf(pod, clusterDomain) : '';
+  return domain === '' ? short : `${short}.${domain}`;
 }
 
 function portMappings(pod: Pod): NonNullable<PodSandboxConfig['portMappings']> {

@@ -11,16 +11,27 @@ fe00::1\tip6-allnodes
 fe00::2\tip6-allrouters
 `;
 
-/** The name inside the pod: its own hostname, or the pod's name cut to what a hostname may be. */
+const MAX_HOSTNAME = 63;
+
+/** The name inside the pod, cut to what a hostname may be: the one that overrides, its own hostname, or the pod's name. */
 export function hostnameOf({ metadata, spec }: Pod): string {
-  if (spec.hostname) return spec.hostname;
-  return metadata.name.slice(0, 63).replace(/[-.]+$/, '');
+  const name = spec.hostnameOverride || spec.hostname || metadata.name;
+  return name.slice(0, MAX_HOSTNAME).replace(/[-.]+$/, '');
+}
+
+/** The domain behind it; empty for a pod without one, and where the hostname is overridden, which says all. */
+export function domainOf({ metadata, spec }: Pod, clusterDomain: string): string {
+  const { subdomain, hostnameOverride } = spec;
+  return subdomain && !hostnameOverride
+    ? `${subdomain}.${metadata.namespace ?? 'default'}.svc.${clusterDomain}`
+    : '';
 }
 
 export function podHostsText(pod: Pod, podIps: readonly string[], clusterDomain: string): string {
   const host = hostnameOf(pod);
-  const { subdomain, hostAliases } = pod.spec;
-  const full = subdomain ? `${host}.${subdomain}.${pod.metadata.namespace ?? ''}.svc.${clusterDomain}\t` : '';
+  const { hostAliases } = pod.spec;
+  const domain = domainOf(pod, clusterDomain);
+  const full = domain === '' ? '' : `${host}.${domain}\t`;
   const own = podIps.map((ip) => `${ip}\t${full}${host}\n`).join('');
   return `# Kubernetes-managed hosts file.\n${LOCAL_NAMES}${own}${aliasText(hostAliases)}`;
 }

@@ -27,6 +27,9 @@ import { runningPods } from './runningPods.js';
 import { joinStream } from './streaming.js';
 import { streamUrl } from './streamUrl.js';
 
+/** As Go's: a long command line of exec travels in the URL. */
+const MAX_HEADER_BYTES = 1024 * 1024;
+
 export interface KubeletServerOptions {
   readonly address: string;
   /** 0 for any that is free. */
@@ -63,7 +66,10 @@ export interface KubeletServer {
 
 export async function openKubeletServer(options: KubeletServerOptions): Promise<KubeletServer> {
   const { address, port, log } = options;
-  const server = https.createServer(secureContext(options, options.tls));
+  const server = https.createServer({
+    ...secureContext(options, options.tls),
+    maxHeaderSize: MAX_HEADER_BYTES,
+  });
   const sockets = new Set<Duplex>();
   server.on('secureConnection', (socket) => {
     sockets.add(socket);

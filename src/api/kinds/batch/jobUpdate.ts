@@ -1,7 +1,8 @@
 // What may change of a job that exists. Pure.
-// Guarantees: the pods of one job are made of one template; only before it started may they be sent elsewhere.
+// Guarantees: the pods of one job are made of one template; only while it is suspended and has none may
+// they be sent elsewhere or get other resources.
 import { type Cause, checkImmutable, invalidValue } from '../../causes.js';
-import type { V1Job, V1JobSpec, V1PodTemplateSpec } from '../../gen/types.js';
+import type { V1Container, V1Job, V1JobSpec, V1PodTemplateSpec } from '../../gen/types.js';
 import { sameMeaning } from '../../meaning.js';
 
 const FIXED = [
@@ -42,19 +43,42 @@ function validateCompletions(spec: V1JobSpec, old: V1JobSpec): Cause[] {
 }
 
 function validateTemplateUpdate(spec: V1JobSpec, old: V1Job, before: V1JobSpec): Cause[] {
-  const neverStarted = before.suspend === true && old.status?.startTime === undefined;
-  const wanted = neverStarted ? withPlacement(spec.template, before.template) : spec.template;
+  const wanted = isAtRest(old) ? withRoom(spec.template, before.template) : spec.template;
   return sameMeaning('V1PodTemplateSpec', wanted, before.template)
     ? []
     : [invalidValue('spec.template', spec.template, 'field is immutable')];
 }
 
-/** The template as if where its pods go had not changed. */
-function withPlacement(template: V1PodTemplateSpec, old: V1PodTemplateSpec): V1PodTemplateSpec {
+/** Suspended without a pod: it never started, or its controller has said that it stands still. */
+function isAtRest({ spec, status }: V1Job): boolean {
+  const isStill =
+    status?.startTime === undefined ||
+    status.conditions?.some((one) => one.type === 'Suspended' && one.status === 'True') === true;
+  return spec?.suspend === true && isStill && (status?.active ?? 0) === 0;
+}
+
+/** The template as if where its pods go, and the room they take, had not changed. */
+function withRoom(template: V1PodTemplateSpec, old: V1PodTemplateSpec): V1PodTemplateSpec {
   if (template.spec === undefined || old.spec === undefined) return template;
-  const { nodeSelector, tolerations, affinity, schedulingGates } = old.spec;
+  const { nodeSelector, tolerations, affinity, schedulingGates, containers, initContainers } = old.spec;
   return {
     metadata: old.metadata,
-    spec: { ...template.spec, nodeSelector, tolerations, affinity, schedulingGates },
+    spec: {
+      ...template.spec,
+      ...{ nodeSelector, tolerations, affinity, schedulingGates },
+      containers: withResources(template.spec.containers, containers),
+      initContainers:
+        template.spec.initContainers && withResources(template.spec.initContainers, initContainers),
+    },
   };
+}
+
+/** The containers with the resources that those of the same place and name had. */
+function withResources(
+  containers: readonly V1Container[],
+  old: readonly V1Container[] = [],
+): readonly V1Container[] {
+  return containers.map((container, index) =>
+    container.name === old[index]?.name ? { ...container, resources: old[index].resources } : container,
+  );
 }

@@ -1,5 +1,6 @@
 // Checks of what a pod is called and what it calls others: DNS settings, host aliases, gates. Pure.
 // Guarantees: every name and address can be written into the files that a kubelet makes of them.
+import { byteLength } from '../../byteLength.js';
 import {
   type Cause,
   checkName,
@@ -8,6 +9,7 @@ import {
   forbiddenField,
   invalidValue,
   required,
+  tooLong,
 } from '../../causes.js';
 import type { V1PodDNSConfig, V1PodSpec } from '../../gen/types.js';
 import { dnsLabel, dnsSubdomain, ipAddress, qualifiedName } from '../../names.js';
@@ -88,7 +90,26 @@ export function validateNames(spec: V1PodSpec, at: string): Cause[] {
     { field: 'priorityClassName', value: priorityClassName, rule: dnsSubdomain },
     { field: 'runtimeClassName', value: runtimeClassName, rule: dnsSubdomain },
   ];
-  return checks.flatMap(({ field, value, rule }) => (value ? checkName(`${at}.${field}`, value, rule) : []));
+  return [
+    ...checks.flatMap(({ field, value, rule }) => (value ? checkName(`${at}.${field}`, value, rule) : [])),
+    ...validateHostnameOverride(spec, at),
+  ];
+}
+
+/** As long as the kernel lets a hostname be. */
+const MAX_HOSTNAME = 64;
+
+/** It is the whole name that the pod sees itself by: nothing else may have a say in it. */
+function validateHostnameOverride(spec: V1PodSpec, at: string): Cause[] {
+  const { hostnameOverride, setHostnameAsFQDN, hostNetwork } = spec;
+  if (hostnameOverride === undefined) return [];
+  const here = `${at}.hostnameOverride`;
+  const others = Object.entries({ setHostnameAsFQDN, hostNetwork }).filter(([, value]) => value === true);
+  return [
+    ...others.map(([name]) => forbiddenField(here, `may not be specified when ${name} is true`)),
+    ...(byteLength(hostnameOverride) > MAX_HOSTNAME ? [tooLong(here, MAX_HOSTNAME)] : []),
+    ...checkName(here, hostnameOverride, dnsSubdomain),
+  ];
 }
 
 export function validateAliases({ hostAliases = [] }: V1PodSpec, at: string): Cause[] {

@@ -1,7 +1,9 @@
 // Job and CronJob: labels by uid, limits, policies, schedules, what may change.
 import { describe, expect, it } from 'vitest';
+import type { V1Job } from '../../../../src/api/gen/types.js';
 import { cronJobKind } from '../../../../src/api/kinds/batch/cronJob.js';
 import { jobKind } from '../../../../src/api/kinds/batch/job.js';
+import { validateObject } from '../../../../src/api/meta.js';
 import { cellsOf, create, faultsOf, faultsOfUpdate } from './support.js';
 
 const creationTimestamp = '2026-01-01T00:00:00Z';
@@ -103,6 +105,46 @@ describe('a job is refused with', () => {
     ],
   ])('%s', (_, spec, faults) => {
     expect(faultsOf(jobKind, job(spec))).toEqual(faults);
+  });
+});
+
+describe('the room that the pods of a suspended job take', () => {
+  const resources = { requests: { cpu: '2' } };
+  const container = { name: 'c', image: 'i' };
+  const roomy = template({
+    containers: [{ ...container, resources }],
+    initContainers: [{ ...container, name: 'first', resources }],
+  });
+  const before = template({ containers: [container], initContainers: [{ ...container, name: 'first' }] });
+  const held = (wanted: object, status: object) =>
+    ({ ...create(jobKind, job({ suspend: true, template: wanted })), status }) as V1Job;
+  const faults = (status: object, wanted: object = roomy) =>
+    validateObject(jobKind, held(wanted, status), held(before, status)).map(({ message }) => message);
+  const startTime = '2026-01-01T00:00:30Z';
+  const conditions = [{ type: 'Suspended', status: 'True' }];
+  const immutable = [expect.stringMatching(/^Invalid value: .*: field is immutable$/)];
+
+  it.each([
+    ['before it started', {}],
+    ['when it stands still again', { startTime, conditions }],
+  ])('may change %s', (_, status) => {
+    expect(faults(status)).toEqual([]);
+  });
+
+  it.each([
+    ['while it is being suspended', { startTime }],
+    ['while it has pods', { startTime, conditions, active: 1 }],
+  ])('may not change %s', (_, status) => {
+    expect(faults(status)).toEqual(immutable);
+  });
+
+  it('may not change with anything else, and not to that of another container', () => {
+    const other = { ...container, image: 'j', resources };
+    expect(
+      faults({}, template({ containers: [other], initContainers: [{ ...other, name: 'first' }] })),
+    ).toEqual(immutable);
+    const renamed = { ...container, name: 'd', resources };
+    expect(faults({}, template({ ...before.spec, containers: [renamed] }))).toEqual(immutable);
   });
 });
 

@@ -201,6 +201,31 @@ describe('a pod is refused with', () => {
       'spec.hostAliases[0].ip: Invalid value: "x": must be a valid IP address',
     ],
     [
+      'an overriding hostname beside the full one',
+      pod({ hostnameOverride: 'a.b', setHostnameAsFQDN: true }),
+      'spec.hostnameOverride: Forbidden: may not be specified when setHostnameAsFQDN is true',
+    ],
+    [
+      "an overriding hostname in the node's network",
+      pod({ hostnameOverride: 'a.b', hostNetwork: true }),
+      'spec.hostnameOverride: Forbidden: may not be specified when hostNetwork is true',
+    ],
+    [
+      'a long overriding hostname',
+      pod({ hostnameOverride: 'a'.repeat(65) }),
+      'spec.hostnameOverride: Too long: may not be more than 64 bytes',
+    ],
+    [
+      'an overriding hostname that is none',
+      pod({ hostnameOverride: 'Not_Valid' }),
+      'spec.hostnameOverride: Invalid value: "Not_Valid": a lowercase RFC 1123 subdomain must consist of',
+    ],
+    [
+      'an empty overriding hostname',
+      pod({ hostnameOverride: '' }),
+      'spec.hostnameOverride: Invalid value: "": a lowercase RFC 1123 subdomain must consist of',
+    ],
+    [
       'a gate and a node',
       pod({ nodeName: 'n', schedulingGates: [{ name: 'g' }] }),
       'spec.nodeName: Forbidden: cannot be set until all schedulingGates have been cleared',

@@ -1,9 +1,11 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { V1JSONSchemaProps } from '../../../../src/api/gen/types.js';
 import {
   type CustomServer,
   DEFINITIONS,
   definition,
   GROUP,
+  OPEN,
   specOf,
   startCustomServer,
   untilTrue,
@@ -101,6 +103,39 @@ test('server-side apply merges lists by the keys of the schema', async () => {
     { name: 'y', value: '2' },
   ]);
   expect((await apply('b', [{ name: 'x', value: '3' }])).status).toBe(409);
+});
+
+test('a strict apply names what the schema does not declare, and the line of what is written twice', async () => {
+  const { send, define } = server;
+  const template: V1JSONSchemaProps = { ...OPEN, 'x-kubernetes-embedded-resource': true };
+  await define({ schema: specOf({ size: { type: 'integer' }, template, open: OPEN }) });
+  const apply = async (text: string) => {
+    const { status, body } = await send(
+      'PATCH',
+      `${WIDGETS}/one?fieldManager=a&fieldValidation=Strict`,
+      text,
+      {
+        'content-type': 'application/apply-patch+yaml',
+      },
+    );
+    return [status, body.message];
+  };
+  const head = `\napiVersion: ${GROUP}/v1\nkind: Widget\nmetadata:\n  name: one\n`;
+  const refused = 'failed to create typed patch object (default/one; example.com/v1, Kind=Widget): ';
+  expect(await apply(`${head}extra: 1\nspec:\n  size: 1`)).toEqual([
+    400,
+    `${refused}.extra: field not declared in schema`,
+  ]);
+  const embedded = '  template: {apiVersion: v1, kind: X, metadata: {name: x, nope: 1}}';
+  expect(await apply(`${head}  nonsense: 1\nspec:\n${embedded}`)).toEqual([
+    400,
+    `${refused}errors:\n  .metadata.nonsense: field not declared in schema\n  .spec.template.metadata.nope: field not declared in schema`,
+  ]);
+  expect(await apply(`${head}spec:\n  open:\n    foo: 1\n    foo: 2`)).toEqual([
+    400,
+    'error strict decoding YAML: yaml: unmarshal errors: line 9: key "foo" already set in map',
+  ]);
+  expect(await apply(`${head}spec:\n  size: 1`)).toEqual([201, undefined]);
 });
 
 test('names that another definition of the group has are not given', async () => {

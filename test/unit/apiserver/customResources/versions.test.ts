@@ -180,6 +180,18 @@ test('columns, selectable fields, discovery and OpenAPI are those of the definit
   expect(partial.body).toMatchObject({ kind: 'PartialObjectMetadata', metadata: { name: 'red' } });
 });
 
+test('of a kind that is open at its root v2 says that it is an object, v3 what the definition says', async () => {
+  const { send, define } = server;
+  await define({ schema: { ...specOf({ size: { type: 'integer' } }), ...OPEN, description: 'Open.' } });
+  const gvk = { 'x-kubernetes-group-version-kind': [{ group: GROUP, version: 'v1', kind: 'Widget' }] };
+  const { body: v2 } = await send('GET', '/openapi/v2');
+  expect(v2.definitions['com.example.v1.Widget']).toEqual({ type: 'object', ...gvk });
+  const { body: v3 } = await send('GET', `/openapi/v3/apis/${GROUP}/v1`);
+  const schema = v3.components.schemas['com.example.v1.Widget'];
+  expect(schema).toMatchObject({ ...OPEN, description: 'Open.', ...gvk });
+  expect(Object.keys(schema.properties).sort()).toEqual(['apiVersion', 'kind', 'metadata', 'spec', 'status']);
+});
+
 test('an update is not refused for what was wrong before it', async () => {
   const { send, define } = server;
   await define({ schema: specOf({ size: { type: 'integer' }, color: { type: 'string' } }) });

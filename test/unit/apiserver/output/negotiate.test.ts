@@ -27,7 +27,7 @@ describe('what is answered to', () => {
     [
       'a metadata client',
       'application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json',
-      { form: 'partial', version: 'v1' },
+      { media: 'application/vnd.kubernetes.protobuf', form: 'partial', version: 'v1' },
     ],
     [
       'aggregated discovery',

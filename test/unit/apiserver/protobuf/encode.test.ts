@@ -135,15 +135,16 @@ describe('protobuf that is written', () => {
 
 /** The events of a watch: type, and the object inside. */
 function* events(stream: Buffer): Generator<[string, KubeObject]> {
+  for (const [type, object] of framed(stream)) yield [type, decodeProtobuf(object) as KubeObject];
+}
+
+function* framed(stream: Buffer): Generator<[string, Buffer]> {
   for (let at = 0; at + 4 <= stream.length; ) {
     const length = stream.readUInt32BE(at);
     if (at + 4 + length > stream.length) return;
     const [type, extension] = [...wireFields(stream.subarray(at + 4, at + 4 + length))];
     const [raw] = [...wireFields(bytesOf(extension?.value as Buffer))];
-    yield [
-      bytesOf(type?.value as Buffer).toString(),
-      decodeProtobuf(bytesOf(raw?.value as Buffer)) as KubeObject,
-    ];
+    yield [bytesOf(type?.value as Buffer).toString(), bytesOf(raw?.value as Buffer)];
     at += 4 + length;
   }
 }
@@ -157,6 +158,59 @@ test('raw values have the escapes of Go, since controllers compare their bytes',
   };
   expect(encodeProtobuf(revision).toString()).toContain('{"run":"a \\u003e b \\u0026 c"}');
 });
+
+test.each(['v1', 'v1beta1'])(
+  'the metadata of objects alone are protobuf too, by %s',
+  async (version) => {
+    const { transport, close } = await startTestApiServer();
+    const client = openClient(transport);
+    const get = async (as: string, path: string) => {
+      const accept = `${PROTOBUF};as=${as};g=meta.k8s.io;v=${version},application/json;as=${as};g=meta.k8s.io;v=${version}`;
+      const answer = await transport.request({ method: 'GET', path, headers: { accept } });
+      const pieces: Uint8Array[] = [];
+      for await (const piece of answer.body) pieces.push(piece);
+      return { type: answer.headers['content-type'], body: Buffer.concat(pieces) };
+    };
+    try {
+      const { metadata } = await client.of(CONFIG_MAPS).create({
+        metadata: { name: 'a', namespace: 'default', labels: { x: 'y' } },
+        data: { n: 'a' },
+      });
+      const apiVersion = `meta.k8s.io/${version}`;
+      const path = '/api/v1/namespaces/default/configmaps';
+      // The message is that of a ConfigMap which has nothing else.
+      const { raw: expected } = openEnvelope(
+        encodeProtobuf({ apiVersion: 'v1', kind: 'ConfigMap', metadata } as KubeObject),
+      );
+      const one = await get('PartialObjectMetadata', `${path}/a`);
+      expect(one.type).toBe(PROTOBUF);
+      expect(openEnvelope(one.body)).toEqual({ apiVersion, kind: 'PartialObjectMetadata', raw: expected });
+
+      const list = await get('PartialObjectMetadataList', path);
+      expect(list.type).toBe(PROTOBUF);
+      const { raw, ...head } = openEnvelope(list.body);
+      expect(head).toEqual({ apiVersion, kind: 'PartialObjectMetadataList' });
+      const [meta, ...items] = [...wireFields(raw)];
+      expect(meta?.number).toBe(1);
+      expect(items.map(({ number, value }) => [number, bytesOf(value)])).toEqual([[2, expected]]);
+
+      const watch = await get(
+        'PartialObjectMetadata',
+        `${path}?watch=1&timeoutSeconds=1&allowWatchBookmarks=1`,
+      );
+      expect(watch.type).toBe(`${PROTOBUF};stream=watch`);
+      const seen = [...framed(watch.body)].map(([type, object]) => [type, openEnvelope(object).kind]);
+      expect(seen).toEqual([
+        ['ADDED', 'PartialObjectMetadata'],
+        ['BOOKMARK', 'PartialObjectMetadata'],
+      ]);
+    } finally {
+      client.close();
+      await close();
+    }
+  },
+  60_000,
+);
 
 test('an apiserver answers objects, lists and watches in protobuf, and errors as JSON', async () => {
   const { transport, close } = await startTestApiServer();

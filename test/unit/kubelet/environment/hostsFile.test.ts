@@ -1,6 +1,7 @@
 // The text of /etc/hosts.
 // Guarantees: the lines that Kubernetes writes, byte by byte.
 import { expect, test } from 'vitest';
+import { hostName } from '../../../../src/kubelet/container/sandboxConfig.js';
 import { hostnameOf, nodeHostsText, podHostsText } from '../../../../src/kubelet/environment/hostsFile.js';
 import { podWith } from '../../../support/kubelet/podparts.js';
 
@@ -29,4 +30,23 @@ test("a pod in the node's network has the node's file, and its aliases below", (
 
 test('a long name is cut to what a hostname may be', () => {
   expect(hostnameOf(podWith({}, { name: `${'a'.repeat(62)}-b` }))).toBe('a'.repeat(62));
+});
+
+test('an overridden hostname stands alone, and is the name of the sandbox too', () => {
+  const pod = podWith({ hostname: 'db-0', subdomain: 'db', hostnameOverride: 'db.example.com' });
+  expect(podHostsText(pod, ['10.0.0.5'], 'cluster.local')).toBe(`${HEAD}10.0.0.5\tdb.example.com\n`);
+  expect(hostName(pod, 'cluster.local')).toBe('db.example.com');
+});
+
+test('an overridden hostname is cut to what a hostname may be', () => {
+  const pod = podWith({ hostnameOverride: `${'a'.repeat(62)}.b` });
+  expect(hostName(pod, 'cluster.local')).toBe('a'.repeat(62));
+});
+
+test.each([
+  [true, 'db-0.db.shop.svc.cluster.local'],
+  [false, 'db-0'],
+])('the name of the sandbox has the domain where that is asked for: %s', (setHostnameAsFQDN, name) => {
+  const pod = podWith({ hostname: 'db-0', subdomain: 'db', setHostnameAsFQDN });
+  expect(hostName(pod, 'cluster.local')).toBe(name);
 });

@@ -228,6 +228,15 @@ test('logs of a pod that is not here', async () => {
   expect(await get('/containerLogs/shop/none/main')).toEqual({ status: 404, body: 'pod does not exist\n' });
 });
 
+test('exec: a command may be as long as the API server lets it be', async () => {
+  const command = 'x'.repeat(500_000);
+  asked.length = 0;
+  const { socket, until } = await stream(`/exec/shop/web/main?command=${command}&output=1`);
+  await until('early');
+  expect(asked[0]).toMatchObject({ cmd: [command] });
+  socket.destroy();
+});
+
 test('exec: the runtime is asked with what the query says, and bytes pass both ways', async () => {
   asked.length = 0;
   const { socket, until, ended } = await stream(
