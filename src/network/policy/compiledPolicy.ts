@@ -1,5 +1,6 @@
 // A policy that follows its subject's pods, and, while it is in force, has its peers and ports as sets of the tables. Pure.
 // Guarantees: what is given back is exactly what was acquired; equal peers and ports of several policies are one set.
+import { onlyRange } from './intervals.js';
 import {
   DIRECTIONS,
   type Direction,
@@ -89,11 +90,16 @@ class RuleCompiler {
   ways(rule: PolicyRule, direction: Direction): Way[] {
     if (rule.ports === undefined) return this.#peerWays(rule);
     const isNumbered = rule.ports.some((port) => !('name' in port));
-    const ports = isNumbered ? this.#hold(this.#sets.ports(rule.ports)) : '';
+    const numbered = isNumbered ? this.#numberedPorts(rule.ports) : {};
     return [
-      ...(isNumbered ? this.#peerWays(rule).map((way) => ({ ...way, ports })) : []),
+      ...(isNumbered ? this.#peerWays(rule).map((way) => ({ ...way, ...numbered })) : []),
       ...rule.ports.flatMap((port) => this.#namedWays(rule, port, direction)),
     ];
+  }
+
+  #numberedPorts(ports: readonly PortMatch[]): Way {
+    const range = onlyRange(ports);
+    return range === undefined ? { ports: this.#hold(this.#sets.ports(ports)) } : { range };
   }
 
   #peerWays({ peers }: PolicyRule): Way[] {

@@ -64,7 +64,7 @@ export class PolicyEnforcer {
     this.#podRanges = cidrs;
     this.planner.setPodRanges(cidrs);
     if (this.#isReady) await this.#judged([]);
-    else if ((await nft.tables({ family: 'ip', name: table })).length === 0) await nft.commit(this.#whole());
+    else if ((await nft.tables({ name: table })).length === 0) await nft.commit(this.#whole());
   }
 
   /** From here on the objects of the API are followed. */
@@ -189,6 +189,7 @@ export class PolicyEnforcer {
     const image = this.planner.images[family];
     const before = image.version;
     const chains = await nft.chains({ family, table });
+    if (!image.isNeeded) return chains.length === 0 || image.version !== before;
     const rules = await nft.rules({ family, table });
     const sizes = new Map<string, number>();
     for (const { set } of image.contents())
