@@ -13,6 +13,7 @@ import type { ConntrackPort } from '../../kernel/conntrack/port.js';
 import type { NftPort, NftRequest } from '../../kernel/nftables/port.js';
 import type { RoutePort } from '../../kernel/route/port.js';
 import { flowsOf, forbiddenFlows } from './flows.js';
+import { policyMetrics } from './metrics.js';
 import * as names from './names.js';
 import { PolicyPlanner } from './planner.js';
 import { PolicyObjects } from './policyObjects.js';
@@ -105,6 +106,11 @@ export class PolicyEnforcer {
           pod: `${pod.metadata.namespace}/${pod.metadata.name}`,
         },
       );
+  }
+
+  /** What was refused since the tables were written, as Prometheus reads it. */
+  metrics(): Promise<string> {
+    return policyMetrics(this.#options.nft, this.#options.table);
   }
 
   async stop(): Promise<void> {
