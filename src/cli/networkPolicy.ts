@@ -37,6 +37,7 @@ Examples:
 interface EngineFlags {
   readonly kubeconfig?: string;
   readonly hostnameOverride?: string;
+  readonly metricsBindAddress?: string;
   readonly cleanup?: boolean;
   readonly v?: number;
   readonly loggingFormat?: 'text' | 'json';
@@ -50,6 +51,10 @@ export function networkPolicyCommand(terminal: Terminal): Command {
     )
     .option('--kubeconfig <file>', 'how to reach the API server')
     .option('--hostname-override <name>', 'the name of this node (default: the host name)')
+    .option(
+      '--metrics-bind-address <address:port>',
+      'serve /metrics over plain HTTP there (default: nowhere)',
+    )
     .option('--cleanup', 'remove the rules and end')
     .option('-v, --v <level>', 'how much to log', wholeNumber)
     .addOption(loggingFormatOption())
@@ -66,12 +71,16 @@ async function enforce(flags: EngineFlags): Promise<void> {
   }
   if (flags.kubeconfig === undefined)
     throw new ClientError('CONFIG', 'say how to reach the API server with --kubeconfig');
+  const { hostAndPort } = await import('../proxy/config.js');
+  const { metricsBindAddress: at } = flags;
+  const asked = at === undefined ? undefined : hostAndPort(at, '--metrics-bind-address');
+  const metrics = asked && { host: asked.address, port: asked.port };
   const log = makeLog({ component: 'network-policy', level: levelOf(flags.v), format: flags.loggingFormat });
   const client = openClient(await transportOf(flags.kubeconfig));
   const informers = openInformers(client, { log });
   const nodeName = (flags.hostnameOverride ?? hostname()).trim().toLowerCase();
   const { startPolicyEngine } = await import('../network/policy/standalone.js');
-  const stop = await startPolicyEngine({ nodeName, informers, table: TABLE, log });
+  const stop = await startPolicyEngine({ nodeName, informers, table: TABLE, metrics, log });
   log.info('enforcing', { node: nodeName });
   await new Promise<void>((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => resolve());

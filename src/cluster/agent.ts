@@ -91,7 +91,12 @@ export async function runAgent(options: AgentOptions): Promise<void> {
     // Before the kubelet: the bridge plugin switches forwarding on too, and what was there before must be noted first.
     await forwardPackets({ layout }, rangesOf(settings.clusterCidr));
     const attached: Attached = (pod, ips) => policies.enforcer.attach(pod, ips);
-    closers.push(...(await startKubelet(options, identity, { ...node, attached })));
+    const otherMetrics = () =>
+      policies.enforcer.metrics().catch((error: unknown) => {
+        log.warn('the counters of network policies could not be read', { error });
+        return '';
+      });
+    closers.push(...(await startKubelet(options, identity, { ...node, attached, otherMetrics })));
     // The kubelet runs what it knows of also without an apiserver; the others have nothing to do before it is ready, and no
     // token before the Node is there.
     const others = Promise.all([apiserverReady(identity, signal), when(self, signal, () => true)]).then(() =>
@@ -151,7 +156,12 @@ async function waitForSocket(file: string, signal: AbortSignal): Promise<void> {
 async function startKubelet(
   options: AgentOptions,
   identity: NodeIdentity,
-  { client, informers, attached }: Access & { readonly attached: Attached },
+  {
+    client,
+    informers,
+    attached,
+    otherMetrics,
+  }: Access & { readonly attached: Attached; readonly otherMetrics: () => Promise<string> },
 ) {
   const { layout, settings, nodeIps, log } = options;
   const own = log.with({ part: 'kubelet' });
@@ -180,6 +190,7 @@ async function startKubelet(
     cgroups: await openCgroups(),
     events: eventsThrough(recorder),
     attached,
+    otherMetrics,
     log: own,
     parts: makeParts({ client, informers, runtime: runtime.runtime, log: own }),
   });

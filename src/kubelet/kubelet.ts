@@ -103,6 +103,8 @@ export interface KubeletSurroundings {
   readonly cgroupStats?: CgroupStatsPort | undefined;
   readonly events?: EventSink | undefined;
   readonly attached?: Attached | undefined;
+  /** What others of this process tell on /metrics beside the kubelet. */
+  readonly otherMetrics?: (() => Promise<string>) | undefined;
   /** The system's own if left out. */
   readonly logind?: LogindPlace;
   readonly log: Log;
@@ -132,7 +134,7 @@ export interface KubeletStats {
   resource(): Promise<string>;
   cadvisor(): Promise<string>;
   probes(): string;
-  own(): string;
+  own(): Promise<string>;
 }
 
 export async function runKubelet(around: KubeletSurroundings): Promise<RunningKubelet> {
@@ -362,7 +364,7 @@ export async function runKubelet(around: KubeletSurroundings): Promise<RunningKu
       resource: async () => resourceMetrics(await collector.sample()),
       cadvisor: async () => cadvisorMetrics(await collector.sample()),
       probes: () => metrics.probesText(),
-      own: () => metrics.text(),
+      own: async () => `${metrics.text()}${(await around.otherMetrics?.()) ?? ''}`,
     },
     unhealthy: () => pleg.unhealthy(),
     async stop() {

@@ -129,6 +129,10 @@ describeWith(
       expect(await asks('default/db', to('db'))).toBe(true);
       expect(await asks('default/db', 'http://database/hostname')).toBe(true);
       expect(await cluster.get(to('db'))).not.toBe('');
+      const node = await cluster.kubectl('get', 'nodes', '-o', 'jsonpath={.items[0].metadata.name}');
+      expect(await cluster.kubectl('get', '--raw', `/api/v1/nodes/${node}/proxy/metrics`)).toMatch(
+        /^trellis_network_policy_refused_packets_total\{direction="ingress",family="ipv4"\} [1-9]/m,
+      );
       await apply(ALLOW_INGRESS);
       await comesTo(true, 'mine/guest', to('db'));
       await clear();

@@ -30,7 +30,7 @@ export function otherRoutes(kubelet: Pick<RunningKubelet, 'config' | 'stats'>) {
     ['/metrics/cadvisor', metrics(() => kubelet.stats.cadvisor())],
     ['/metrics/resource', metrics(() => kubelet.stats.resource())],
     ['/metrics/probes', metrics(async () => kubelet.stats.probes())],
-    ['/metrics', metrics(async () => kubelet.stats.own())],
+    ['/metrics', metrics(() => kubelet.stats.own())],
   ];
   return (request: IncomingMessage, response: ServerResponse): boolean => {
     const pathname = pathOf(request);

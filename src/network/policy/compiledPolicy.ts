@@ -1,5 +1,6 @@
-// A policy whose selections are looked up and whose peers and ports are sets of the tables. Pure.
-// Guarantees: `release` gives back exactly what was acquired; equal peers and ports of several policies are one set.
+// A policy that follows its subject's pods, and, while it is in force, has its peers and ports as sets of the tables. Pure.
+// Guarantees: what is given back is exactly what was acquired; equal peers and ports of several policies are one set.
+import { onlyRange } from './intervals.js';
 import {
   DIRECTIONS,
   type Direction,
@@ -12,37 +13,65 @@ import type { SetRule, Way } from './rules.js';
 import type { Selection } from './selections.js';
 import type { SharedSets } from './sharedSets.js';
 
-export interface CompiledPolicy {
-  readonly policy: Policy;
-  readonly subject: Selection;
-  readonly rules: Readonly<Partial<Record<Direction, readonly SetRule[]>>>;
-  release(): void;
-}
-
 /** Every pod of the cluster that has an address of its own. */
 const EVERY_POD: PodSelection = { namespaces: {}, pods: {} };
 
-export function compilePolicy(policy: Policy, sets: SharedSets): CompiledPolicy {
-  const held: (() => void)[] = [];
-  const hold = <T>({ value, release }: { value: T; release: () => void }): T => {
-    held.push(release);
-    return value;
-  };
-  const compiler = new RuleCompiler(policy.subject, sets, hold);
-  const rules: Partial<Record<Direction, SetRule[]>> = {};
-  for (const direction of DIRECTIONS) {
-    const own = policy.rules[direction];
-    if (own !== undefined)
-      rules[direction] = own.map((rule) => ({ action: rule.action, ways: compiler.ways(rule, direction) }));
+type SetRules = Readonly<Partial<Record<Direction, readonly SetRule[]>>>;
+
+export class CompiledPolicy {
+  readonly policy: Policy;
+  readonly subject: Selection;
+  readonly #sets: SharedSets;
+  readonly #releaseSubject: () => void;
+  readonly #held: (() => void)[] = [];
+  #rules: SetRules | undefined;
+
+  constructor(policy: Policy, sets: SharedSets) {
+    const { value, release } = sets.selection(policy.subject);
+    this.policy = policy;
+    this.subject = value;
+    this.#sets = sets;
+    this.#releaseSubject = release;
   }
-  return {
-    policy,
-    subject: hold(sets.selection(policy.subject)),
-    rules,
-    release: () => {
-      for (const release of held) release();
-    },
-  };
+
+  get isInForce(): boolean {
+    return this.#rules !== undefined;
+  }
+
+  /** Empty while it is not in force. */
+  get rules(): SetRules {
+    return this.#rules ?? {};
+  }
+
+  putInForce(): void {
+    const { subject, rules: own } = this.policy;
+    const compiler = new RuleCompiler(subject, this.#sets, ({ value, release }) => {
+      this.#held.push(release);
+      return value;
+    });
+    const rules: Partial<Record<Direction, SetRule[]>> = {};
+    for (const direction of DIRECTIONS) {
+      const some = own[direction];
+      if (some !== undefined)
+        rules[direction] = some.map((rule) => ({
+          action: rule.action,
+          ways: compiler.ways(rule, direction),
+        }));
+    }
+    this.#rules = rules;
+  }
+
+  /** Gives its sets back, and goes on following its subject. */
+  takeOutOfForce(): void {
+    for (const release of this.#held.splice(0)) release();
+    this.#rules = undefined;
+  }
+
+  /** For good. */
+  release(): void {
+    this.takeOutOfForce();
+    this.#releaseSubject();
+  }
 }
 
 type Hold = <T>(lease: { value: T; release: () => void }) => T;
@@ -61,11 +90,16 @@ class RuleCompiler {
   ways(rule: PolicyRule, direction: Direction): Way[] {
     if (rule.ports === undefined) return this.#peerWays(rule);
     const isNumbered = rule.ports.some((port) => !('name' in port));
-    const ports = isNumbered ? this.#hold(this.#sets.ports(rule.ports)) : '';
+    const numbered = isNumbered ? this.#numberedPorts(rule.ports) : {};
     return [
-      ...(isNumbered ? this.#peerWays(rule).map((way) => ({ ...way, ports })) : []),
+      ...(isNumbered ? this.#peerWays(rule).map((way) => ({ ...way, ...numbered })) : []),
       ...rule.ports.flatMap((port) => this.#namedWays(rule, port, direction)),
     ];
+  }
+
+  #numberedPorts(ports: readonly PortMatch[]): Way {
+    const range = onlyRange(ports);
+    return range === undefined ? { ports: this.#hold(this.#sets.ports(ports)) } : { range };
   }
 
   #peerWays({ peers }: PolicyRule): Way[] {

@@ -13,6 +13,7 @@ import type { ConntrackPort } from '../../kernel/conntrack/port.js';
 import type { NftPort, NftRequest } from '../../kernel/nftables/port.js';
 import type { RoutePort } from '../../kernel/route/port.js';
 import { flowsOf, forbiddenFlows } from './flows.js';
+import { policyMetrics } from './metrics.js';
 import * as names from './names.js';
 import { PolicyPlanner } from './planner.js';
 import { PolicyObjects } from './policyObjects.js';
@@ -64,7 +65,7 @@ export class PolicyEnforcer {
     this.#podRanges = cidrs;
     this.planner.setPodRanges(cidrs);
     if (this.#isReady) await this.#judged([]);
-    else if ((await nft.tables({ family: 'ip', name: table })).length === 0) await nft.commit(this.#whole());
+    else if ((await nft.tables({ name: table })).length === 0) await nft.commit(this.#whole());
   }
 
   /** From here on the objects of the API are followed. */
@@ -105,6 +106,11 @@ export class PolicyEnforcer {
           pod: `${pod.metadata.namespace}/${pod.metadata.name}`,
         },
       );
+  }
+
+  /** What was refused since the tables were written, as Prometheus reads it. */
+  metrics(): Promise<string> {
+    return policyMetrics(this.#options.nft, this.#options.table);
   }
 
   async stop(): Promise<void> {
@@ -189,6 +195,7 @@ export class PolicyEnforcer {
     const image = this.planner.images[family];
     const before = image.version;
     const chains = await nft.chains({ family, table });
+    if (!image.isNeeded) return chains.length === 0 || image.version !== before;
     const rules = await nft.rules({ family, table });
     const sizes = new Map<string, number>();
     for (const { set } of image.contents())

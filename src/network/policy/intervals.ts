@@ -58,6 +58,14 @@ export function addressIntervalKey({ from, to }: Interval, family: Family): stri
   return from === to ? text(from) : `${text(from)}-${text(to)}`;
 }
 
+/** Ports of one protocol that follow each other. */
+export interface PortRange {
+  readonly protocol: PolicyProtocol;
+  readonly from: number;
+  /** Included. */
+  readonly to: number;
+}
+
 const LAST_PORT = 65_535n;
 
 /** The numbered ports of each protocol that any of the matches has; names are left out. */
@@ -75,4 +83,12 @@ export function portIntervals(
     if (interval.to >= interval.from) found.set(protocol, [...(found.get(protocol) ?? []), interval]);
   }
   return new Map([...found].map(([protocol, intervals]) => [protocol, united(intervals)]));
+}
+
+/** The numbered ports of the matches if they are one range of one protocol. */
+export function onlyRange(matches: readonly PortMatch[]): PortRange | undefined {
+  const [first, ...others] = [...portIntervals(matches)].flatMap(([protocol, intervals]) =>
+    intervals.map(({ from, to }) => ({ protocol, from: Number(from), to: Number(to) })),
+  );
+  return others.length === 0 ? first : undefined;
 }

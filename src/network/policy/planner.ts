@@ -2,7 +2,7 @@
 // Guarantees: a change costs what it touches, not what there is; a pod that many changes touch is judged once; an address
 // belongs to the pod that got it last, and late news of its former pod change nothing of it.
 import type { Labels } from '../../api/selectors.js';
-import { type CompiledPolicy, compilePolicy } from './compiledPolicy.js';
+import { CompiledPolicy } from './compiledPolicy.js';
 import { DIRECTIONS, type Direction, type Policy, type PolicyPod, podKey } from './model.js';
 import * as names from './names.js';
 import { inOrder, type Profile, Profiles } from './profiles.js';
@@ -26,6 +26,8 @@ export class PolicyPlanner {
   readonly #bySubject = new Map<string, Set<CompiledPolicy>>();
   readonly #placed = new Map<string, Placed>();
   readonly #unsettled = new Set<string>();
+  /** Selections by their text whose pods of this node, or whose policies, are others than at the last settling. */
+  readonly #unsettledSubjects = new Set<string>();
   /** Policies that are no more, or no more so: what they hold is given back once no pod is judged by them. */
   readonly #retired: CompiledPolicy[] = [];
   /** Who has an address now, and what each pod says of itself. */
@@ -88,12 +90,10 @@ export class PolicyPlanner {
   setPolicy(policy: Policy): void {
     const before = this.#policies.get(policy.key);
     // The new one before the old one goes, so that what both hold stays.
-    const after = compilePolicy(policy, this.#sets);
+    const after = new CompiledPolicy(policy, this.#sets);
     this.#policies.set(policy.key, after);
-    this.#fillChains(after);
     this.#bind(after);
     if (before !== undefined) this.#unbind(before);
-    this.#profiles.replace(after);
     this.mayForbid = true;
   }
 
@@ -125,6 +125,7 @@ export class PolicyPlanner {
 
   /** How often a pod was compared with a selection. */
   get comparisons(): number {
+    this.#settle();
     return this.#sets.selections.comparisons;
   }
 
@@ -139,7 +140,10 @@ export class PolicyPlanner {
 
   #memberChanged({ selection, key, before, after }: MembershipChange): void {
     if (before !== undefined) this.mayForbid = true;
-    if (this.#bySubject.has(selection.text) && (before ?? after)?.isLocal === true) this.#unsettled.add(key);
+    if (!this.#bySubject.has(selection.text)) return;
+    if (before?.isLocal !== true && after?.isLocal !== true) return;
+    this.#unsettled.add(key);
+    this.#unsettledSubjects.add(selection.text);
   }
 
   #bind(policy: CompiledPolicy): void {
@@ -158,11 +162,14 @@ export class PolicyPlanner {
   }
 
   #unsettle({ subject }: CompiledPolicy): void {
+    this.#unsettledSubjects.add(subject.text);
+    if (subject.localMembers === 0) return;
     for (const [key, pod] of subject.members) if (pod.isLocal) this.#unsettled.add(key);
   }
 
   /** Gives every pod whose policies or addresses may have changed its chains. */
   #settle(): void {
+    const idle = this.#putInForce();
     for (const key of this.#unsettled) {
       const before = this.#placed.get(key);
       const pod = this.#sets.selections.pod(key);
@@ -170,10 +177,36 @@ export class PolicyPlanner {
       this.#putAddresses(before, after);
       if (after === undefined) this.#placed.delete(key);
       else this.#placed.set(key, after);
-      for (const direction of DIRECTIONS) this.#profiles.release(before?.profiles[direction]);
+      for (const direction of DIRECTIONS) {
+        // Somebody who may talk to it may no longer, whichever policy took it.
+        if (before !== undefined && before.profiles[direction] !== after?.profiles[direction])
+          this.mayForbid = true;
+        this.#profiles.release(before?.profiles[direction]);
+      }
     }
     this.#unsettled.clear();
-    for (const policy of this.#retired.splice(0)) this.#forget(policy);
+    for (const policy of idle) policy.takeOutOfForce();
+    const retired = this.#retired.splice(0);
+    for (const policy of retired) policy.release();
+    for (const { policy } of [...idle, ...retired]) this.#removeChains(policy.key);
+  }
+
+  /** Policies that have come to restrict a pod of this node; those that no longer do are returned. */
+  #putInForce(): CompiledPolicy[] {
+    const idle: CompiledPolicy[] = [];
+    for (const text of this.#unsettledSubjects)
+      for (const policy of this.#bySubject.get(text) ?? []) {
+        const isNeeded = policy.subject.localMembers > 0;
+        if (isNeeded === policy.isInForce) continue;
+        if (!isNeeded) idle.push(policy);
+        else {
+          policy.putInForce();
+          this.#fillChains(policy);
+          this.#profiles.replace(policy);
+        }
+      }
+    this.#unsettledSubjects.clear();
+    return idle;
   }
 
   #judged(key: string, pod: PolicyPod): Placed {
@@ -221,12 +254,11 @@ export class PolicyPlanner {
     }
   }
 
-  #forget({ policy, release }: CompiledPolicy): void {
-    release();
-    const successor = this.#policies.get(policy.key);
+  /** Those that the policy of this key has no use for now. */
+  #removeChains(key: string): void {
+    const rules = this.#policies.get(key)?.rules;
     for (const direction of DIRECTIONS)
-      if (successor?.rules[direction] === undefined)
-        for (const family of FAMILIES)
-          this.#images[family].removeChain(names.policyChain(direction, policy.key));
+      if (rules?.[direction] === undefined)
+        for (const family of FAMILIES) this.#images[family].removeChain(names.policyChain(direction, key));
   }
 }

@@ -1,6 +1,16 @@
 // From a rule of a policy to rules of nf_tables. Pure.
 // Guarantees: one nf_tables rule per selection of peers (and one for all networks together), however many addresses.
-import { accept, counter, goTo, inSet, type Part } from '../../kernel/nftables/expressions.js';
+import {
+  accept,
+  counter,
+  dport,
+  dportIn,
+  goTo,
+  inSet,
+  l4proto,
+  type Part,
+} from '../../kernel/nftables/expressions.js';
+import type { PortRange } from './intervals.js';
 import type { Action, Direction } from './model.js';
 import * as names from './names.js';
 import { destinationField, type PolicyFamily, shape, sourceField } from './table.js';
@@ -18,6 +28,8 @@ export interface Way {
   readonly peers?: string;
   /** Holds protocol and port. */
   readonly ports?: string;
+  /** In place of `ports`: the kernel compares faster than it looks up, and there is no set to keep. */
+  readonly range?: PortRange;
   /** Holds the destination's address, protocol and port. */
   readonly named?: string;
 }
@@ -35,14 +47,20 @@ export function nftRules(rules: readonly SetRule[], target: RuleTarget): RuleSha
   );
 }
 
-function conditions({ peers, ports, named }: Way, { family, direction }: RuleTarget): Part[] {
+function conditions({ peers, ports, range, named }: Way, { family, direction }: RuleTarget): Part[] {
   const peer = direction === 'ingress' ? sourceField(family) : destinationField(family);
   return [
     ...(peers === undefined ? [] : [inSet(peers, peer)]),
     ...(ports === undefined ? [] : [inSet(ports, 'meta l4proto', 'th dport')]),
+    ...(range === undefined ? [] : inRange(range)),
     ...(named === undefined ? [] : [inSet(named, destinationField(family), 'meta l4proto', 'th dport')]),
   ];
 }
+
+const inRange = ({ protocol, from, to }: PortRange): Part[] => [
+  l4proto(protocol),
+  from === to ? dport(from) : dportIn(from, to),
+];
 
 /** Accepting ends the judgement of this direction only. */
 function verdict(action: Action, { direction, passed }: RuleTarget): Part {

@@ -16,6 +16,8 @@ export interface Selection {
   /** Equal for equal selections. */
   readonly text: string;
   readonly members: ReadonlyMap<string, PolicyPod>;
+  /** How many of them run on this node. */
+  readonly localMembers: number;
 }
 
 export interface MembershipChange {
@@ -33,6 +35,7 @@ interface Entry {
   readonly namespace: string | undefined;
   takesNamespace(name: string): boolean;
   takesLabels(labels: Labels): boolean;
+  localMembers: number;
   users: number;
 }
 
@@ -151,6 +154,7 @@ export class Selections {
       takesNamespace: (name) =>
         matcher === undefined ? name === namespace : matcher(this.#namespaces.get(name) ?? {}),
       takesLabels,
+      localMembers: 0,
       users: 1,
     };
     this.#entries.set(text, entry);
@@ -171,17 +175,21 @@ export class Selections {
   }
 
   #join(entry: Entry, key: string, pod: PolicyPod): void {
+    entry.localMembers += localCount(pod) - localCount(entry.members.get(key));
     entry.members.set(key, pod);
     inner(this.#byPod, key, () => new Set<Entry>()).add(entry);
   }
 
   #leave(entry: Entry, key: string): void {
     const before = entry.members.get(key);
+    entry.localMembers -= localCount(before);
     entry.members.delete(key);
     this.#byPod.get(key)?.delete(entry);
     this.#onChange({ selection: entry, key, before, after: undefined });
   }
 }
+
+const localCount = (pod: PolicyPod | undefined) => (pod?.isLocal === true ? 1 : 0);
 
 function inner<K, V>(map: Map<K, V>, key: K, make: () => V): V {
   const known = map.get(key);

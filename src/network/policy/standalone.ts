@@ -10,11 +10,14 @@ import type { ConntrackPort } from '../../kernel/conntrack/port.js';
 import { openNft } from '../../kernel/nftables/adapter.js';
 import { openRoute } from '../../kernel/route/adapter.js';
 import { PolicyEnforcer } from './enforcer.js';
+import { servePolicyMetrics } from './metrics.js';
 
 export interface PolicyEngineOptions {
   readonly nodeName: string;
   readonly informers: Informers;
   readonly table: string;
+  /** Where metrics are served; nowhere when left out. */
+  readonly metrics?: { readonly host: string; readonly port: number } | undefined;
   readonly log: Log;
 }
 
@@ -25,7 +28,7 @@ export interface PolicyEngine {
 
 /** Enforces nothing yet; what a former process wrote is in force. */
 export async function openPolicyEngine(
-  options: Omit<PolicyEngineOptions, 'informers'>,
+  options: Omit<PolicyEngineOptions, 'informers' | 'metrics'>,
 ): Promise<PolicyEngine> {
   const { log } = options;
   const [nft, route] = await Promise.all([openNft(), openRoute()]);
@@ -45,6 +48,12 @@ export async function openPolicyEngine(
 export async function startPolicyEngine(options: PolicyEngineOptions): Promise<() => Promise<void>> {
   const { nodeName, informers, log } = options;
   const { enforcer, close } = await openPolicyEngine(options);
+  const server =
+    options.metrics &&
+    (await servePolicyMetrics(options.metrics, () => enforcer.metrics()).catch(async (error: unknown) => {
+      await close();
+      throw error;
+    }));
   const nodes = informers.of(NODES, { fieldSelector: `metadata.name=${nodeName}` });
   let known = '';
   const follow = async ({ spec }: Stored<V1Node>) => {
@@ -65,6 +74,7 @@ export async function startPolicyEngine(options: PolicyEngineOptions): Promise<(
   await enforcer.synced();
   return async () => {
     off();
+    await server?.close();
     await close();
   };
 }

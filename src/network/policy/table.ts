@@ -44,7 +44,11 @@ const neighbourDiscovery: Part = [
  * to those of the other, and the kernel, which walks every way through a table when a rule comes, walks each chain once.
  */
 export function frame(family: PolicyFamily, table: string): TableImage {
-  const image = new TableImage({ family, table, comment: 'Trellis: network policies' });
+  const image = new TableImage({
+    ...{ family, table, comment: 'Trellis: network policies' },
+    // Without a pod or a range of pods of this family there is nobody to judge.
+    neededFor: [names.POD_RANGES, names.JUDGED],
+  });
   const address = addressType(family);
   image.putSet({ name: names.JUDGED, type: [address] });
   image.putSet({ name: names.POD_RANGES, type: [address], flags: ['interval'] });

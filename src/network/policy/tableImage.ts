@@ -1,6 +1,6 @@
 // One nf_tables table as it should be, and what of it the kernel has not been given yet. Pure.
 // Guarantees: requests follow the changes, not the size of the table; whatever refers to a chain or a set goes before it
-// and comes after it; what was changed and changed back asks for nothing.
+// and comes after it; what was changed and changed back asks for nothing; a table that would decide nothing is not written.
 import type { Expression } from '../../kernel/nftables/expression.js';
 import type { Chain, NftFamily, NftRequest, NftSet, SetElement } from '../../kernel/nftables/port.js';
 
@@ -38,16 +38,21 @@ export class TableImage {
   readonly family: NftFamily;
   readonly table: string;
   readonly comment: string;
+  readonly #neededFor: readonly string[];
   readonly #chains = new Map<string, ImageChain>();
   readonly #sets = new Map<string, ImageSet>();
   /** None until the first commit: everything is to be written then. */
   #pending: Pending | undefined;
+  /** Whether the kernel was told to have no such table. */
+  #isAbsent = false;
   #version = 0;
 
-  constructor(place: { family: NftFamily; table: string; comment: string }) {
+  /** `neededFor`: sets; while none of them has an element, the table decides nothing. */
+  constructor(place: { family: NftFamily; table: string; comment: string; neededFor: readonly string[] }) {
     this.family = place.family;
     this.table = place.table;
     this.comment = place.comment;
+    this.#neededFor = place.neededFor;
   }
 
   putChain(shape: ChainShape, rules: readonly RuleShape[]): void {
@@ -129,15 +134,24 @@ export class TableImage {
     for (const [set, { elements }] of this.#sets) yield { set, elements };
   }
 
+  /** Whether the kernel is to have the table at all. */
+  get isNeeded(): boolean {
+    return this.#neededFor.some((set) => this.#elementsOf(set).size > 0);
+  }
+
   /** From nothing, whatever the kernel has under this name. */
   whole(): NftRequest[] {
     const { family, table: name, comment } = this;
+    const removal: NftRequest[] = [
+      { do: 'add', kind: 'table', family, name },
+      { do: 'delete', kind: 'table', family, name },
+    ];
+    if (!this.isNeeded) return removal;
     const none = { chains: new Map<string, undefined>(), sets: new Map<string, undefined>() };
     for (const chain of this.#chains.keys()) none.chains.set(chain, undefined);
     for (const set of this.#sets.keys()) none.sets.set(set, undefined);
     return [
-      { do: 'add', kind: 'table', family, name },
-      { do: 'delete', kind: 'table', family, name },
+      ...removal,
       { do: 'add', kind: 'table', family, name, comment },
       ...this.#requests({ ...none, elements: new Map() }),
       ...[...this.#sets.values()]
@@ -148,12 +162,14 @@ export class TableImage {
 
   /** From what was last committed; all of it when nothing was. */
   changes(): NftRequest[] {
+    if (!this.isNeeded) return this.#isAbsent ? [] : this.whole();
     return this.#pending === undefined ? this.whole() : this.#requests(this.#pending);
   }
 
   /** What `whole` or `changes` said is in the kernel. */
   committed(): void {
-    this.#pending = noPending();
+    this.#isAbsent = !this.isNeeded;
+    this.#pending = this.#isAbsent ? undefined : noPending();
   }
 
   #elementsOf(set: string): Map<string, SetElement> {
@@ -191,20 +207,21 @@ export class TableImage {
       if (now === undefined) removed.push({ do: 'delete', kind: 'set', ...place, name });
       else made.unshift({ do: 'add', kind: 'set', ...place, ...now.shape });
     }
-    const { gone, come } = this.#elementRequests(elements, sets);
+    const { gone, come } = this.#elementRequests(elements);
     return [...gone, ...before, ...removed, ...made, ...rules, ...come];
   }
 
-  #elementRequests(changed: Pending['elements'], sets: Pending['sets']) {
+  #elementRequests(changed: Pending['elements']) {
     const gone: NftRequest[] = [];
     const come: NftRequest[] = [];
     for (const [set, keys] of changed) {
       const content = this.#sets.get(set);
-      const shape = content?.shape ?? sets.get(set);
-      if (shape === undefined) continue;
-      const differing = [...keys].filter(([key, old]) => !sameElement(old, content?.elements.get(key)));
+      // A set takes its elements with it.
+      if (content === undefined) continue;
+      const { shape } = content;
+      const differing = [...keys].filter(([key, old]) => !sameElement(old, content.elements.get(key)));
       const old = differing.flatMap(([, element]) => element ?? []);
-      const now = differing.flatMap(([key]) => content?.elements.get(key) ?? []);
+      const now = differing.flatMap(([key]) => content.elements.get(key) ?? []);
       if (old.length > 0) gone.push(this.#ofElements('delete', shape, old));
       if (now.length > 0) come.push(this.#ofElements('add', shape, now));
     }

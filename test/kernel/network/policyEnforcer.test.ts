@@ -10,6 +10,7 @@ import { openConntrack } from '../../../src/kernel/conntrack/adapter.js';
 import { openNft } from '../../../src/kernel/nftables/adapter.js';
 import { openRoute } from '../../../src/kernel/route/adapter.js';
 import { PolicyEnforcer, removePolicies } from '../../../src/network/policy/enforcer.js';
+import { servePolicyMetrics } from '../../../src/network/policy/metrics.js';
 import type { TestNetNs } from '../../support/netns.js';
 import { type Probe, policyLab } from '../../support/policy/lab.js';
 import { podObject } from '../../support/policy/worldPlanner.js';
@@ -94,6 +95,73 @@ describeWith(
       await removePolicies(nft, TABLE);
       expect(await passes(A, B, true)).toBe(2);
       expect(await lab.node.run('nft', 'list', 'tables')).toBe('');
+    });
+
+    it('counts what it refuses, and what is not judged yet, by family', async () => {
+      const { informers, enforce, passes } = await node();
+      const enforcer = enforce();
+      await enforcer.setPodRanges(['10.244.0.0/24', 'fd00:244::/64']);
+      const server = await servePolicyMetrics({ host: '127.0.0.1', port: 0 }, () => enforcer.metrics());
+      try {
+        const counts = async () => {
+          const text = await (await fetch(`http://127.0.0.1:${server.port}/metrics`)).text();
+          const lines = text.matchAll(/^trellis_network_policy_(\w+)_packets_total\{(.*)\} (\d+)$/gm);
+          return Object.fromEntries(
+            [...lines].map(([, what, labels, count]) => [`${what} ${labels}`, count]),
+          );
+        };
+        const [REFUSED, UNJUDGED] = ['refused direction="ingress",family=', 'unjudged family='];
+        expect(await passes(A, B, false)).toBe(0);
+        const early = await counts();
+        expect(early).toMatchObject({ [`${REFUSED}"ipv4"`]: '0', [`${REFUSED}"ipv6"`]: '0' });
+        for (const family of ['ipv4', 'ipv6'])
+          expect(Number(early[`${UNJUDGED}"${family}"`])).toBeGreaterThan(0);
+        const pods = informers.of(PODS, { fieldSelector: 'spec.nodeName=here' });
+        pods.set(pod('one', A));
+        pods.set(pod('two', [B[0]], { closed: 'yes' }));
+        pods.set(pod('three', [B[1]]));
+        informers
+          .of(NETWORK_POLICIES)
+          .set(policy('deny', { podSelector: { matchLabels: { closed: 'yes' } }, policyTypes: ['Ingress'] }));
+        enforcer.follow(informers);
+        await enforcer.synced();
+        expect(await passes([A[0]], [B[0]], false)).toBe(0);
+        expect(await passes([A[1]], [B[1]], true)).toBe(1);
+        const late = await counts();
+        expect(Number(late[`${REFUSED}"ipv4"`])).toBeGreaterThan(0);
+        expect(late).toMatchObject({
+          [`${REFUSED}"ipv6"`]: '0',
+          'refused direction="egress",family="ipv4"': '0',
+        });
+        expect((await fetch(`http://127.0.0.1:${server.port}/`)).status).toBe(404);
+      } finally {
+        await server.close();
+      }
+    });
+
+    it('ends connections of a pod that a label puts under a policy', async () => {
+      const { lab, informers, enforce } = await node();
+      const enforcer = enforce();
+      await enforcer.setPodRanges(['10.244.0.0/24', 'fd00:244::/64']);
+      const pods = informers.of(PODS, { fieldSelector: 'spec.nodeName=here' });
+      pods.set(pod('one', A));
+      pods.set(pod('two', B));
+      informers
+        .of(NETWORK_POLICIES)
+        .set(policy('deny', { podSelector: { matchLabels: { closed: 'yes' } }, policyTypes: ['Ingress'] }));
+      enforcer.follow(informers);
+      await enforcer.synced();
+      await talk(lab.placeOf(B[0]), SERVER).next();
+      const connection = talk(lab.placeOf(A[0]), CLIENT, B[0], '8080');
+      expect(await connection.next()).toBe('beat');
+      pods.set(pod('two', B, { closed: 'yes' }));
+      await enforcer.synced();
+      let last = '';
+      await until(async () => {
+        last = await connection.next();
+        if (last === 'beat') throw new Error('it still beats');
+      });
+      expect(last).toMatch(/ended/);
     });
 
     it('gives an address that is used again to its new pod', async () => {

@@ -150,3 +150,75 @@ it('a policy is compared with pods that have a label it demands, however many ot
   expect(comparisonsAmong(10)).toBe(2);
   expect(comparisonsAmong(1000)).toBe(2);
 });
+
+describe('what the kernel is given', () => {
+  const pod = (labels: Record<string, string>, ips: string[] = ['10.0.0.1'], isLocal = true) => ({
+    ...{ namespace: 'a', name: isLocal ? 'here' : 'there', labels, ips, ports: [], isLocal },
+  });
+  const web: Policy = {
+    ...{ key: 'a/web', tier: 'namespaced', priority: 0 },
+    subject: { namespace: 'a', pods: { matchLabels: { app: 'web' } } },
+    rules: {
+      ingress: [
+        {
+          action: 'accept',
+          peers: { selections: [{ namespace: 'a', pods: { matchLabels: { app: 'shop' } } }], blocks: [] },
+          ports: [
+            { protocol: 'tcp', port: 80 },
+            { protocol: 'udp', port: 53 },
+          ],
+        },
+      ],
+    },
+  };
+  const ofPolicies = ({ images }: PolicyPlanner) => ({
+    chains: images.ip.chainNames().filter((name) => name.includes('-policy-')).length,
+    sets: [...images.ip.contents()].filter(({ set }) => /^(pods|ports)-/.test(set)).length,
+  });
+
+  it('has the chains and sets of a policy while it selects a pod of this node', () => {
+    const planner = new PolicyPlanner();
+    planner.setPolicy(web);
+    planner.setPod(pod({ app: 'web' }, ['10.0.1.1'], false));
+    planner.setPod(pod({}));
+    expect(ofPolicies(planner)).toEqual({ chains: 0, sets: 0 });
+    planner.setPod(pod({ app: 'web' }));
+    expect(ofPolicies(planner)).toEqual({ chains: 1, sets: 2 });
+    planner.setPod(pod({}));
+    expect(ofPolicies(planner)).toEqual({ chains: 0, sets: 0 });
+  });
+
+  it('follows a policy that was changed while it selected nobody here', () => {
+    const planner = new PolicyPlanner();
+    planner.setPolicy(web);
+    planner.setPod(pod({ app: 'web' }));
+    expect(ofPolicies(planner).chains).toBe(1);
+    planner.setPolicy({ ...web, subject: { namespace: 'b', pods: {} }, rules: { ingress: [] } });
+    planner.setPolicy({ ...web, rules: { ingress: [] } });
+    const to = { destination: '10.0.0.1', protocol: 'tcp', port: 80 } as const;
+    planner.setPod(pod({ app: 'shop' }, ['10.0.1.1'], false));
+    expect(judge(planner, { source: '10.0.1.1', ...to }).isAllowed).toBe(false);
+    planner.setPolicy(web);
+    expect(judge(planner, { source: '10.0.1.1', ...to }).isAllowed).toBe(true);
+  });
+
+  it('has no table of a family that no pod and no range here is of', () => {
+    const planner = new PolicyPlanner();
+    const written = () => {
+      const { ip, ip6 } = planner.images;
+      const requests = { ip: ip.changes(), ip6: ip6.changes() };
+      for (const image of [ip, ip6]) image.committed();
+      return { ip: requests.ip.length, ip6: requests.ip6.map((one) => `${one.do} ${one.kind}`) };
+    };
+    planner.setPod(pod({ app: 'web' }));
+    planner.setPolicy(web);
+    // Whatever a former process left there goes.
+    expect(written().ip6).toEqual(['add table', 'delete table']);
+    planner.setPod(pod({}));
+    expect(written()).toEqual({ ip: expect.toSatisfy((count) => count > 0), ip6: [] });
+    planner.setPodRanges(['10.0.0.0/24', 'fd00::/64']);
+    expect(written().ip6).toContain('add rule');
+    planner.setPodRanges(['10.0.0.0/24']);
+    expect(written().ip6).toEqual(['add table', 'delete table']);
+  });
+});
