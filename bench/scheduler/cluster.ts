@@ -9,6 +9,7 @@ import { KINDS } from '../../src/api/kinds/index.js';
 import { silentLog } from '../../src/api/log.js';
 import { NAMESPACES, NODES, PODS, SERVICE_ACCOUNTS } from '../../src/api/resources.js';
 import { reconcileBootstrapPolicy } from '../../src/apiserver/auth/bootstrapPolicy.js';
+import { bootstrap } from '../../src/apiserver/bootstrap.js';
 import { openApiServer } from '../../src/apiserver/server.js';
 import { APISERVER_USER, standardParts } from '../../src/apiserver/standard.js';
 import type { Client } from '../../src/client/client.js';
@@ -55,6 +56,7 @@ export class BenchCluster {
     });
     await server.ready();
     const client = openClient(server.inProcess(APISERVER_USER));
+    await bootstrap(client, { address: '127.0.0.1', port: server.port, serviceCidrs: ['10.96.0.0/16'] });
     await reconcileBootstrapPolicy(client);
     const ending = new AbortController();
     const cluster = new BenchCluster(client, async () => {
