@@ -7,7 +7,7 @@ import { schemas } from './gen/schemas.js';
 import type { Draft, KindDefinition } from './kind.js';
 import type { KubeObject } from './object.js';
 import { getOwn, isMembers, type Members, setOwn } from './own.js';
-import { apiVersionOf } from './resources.js';
+import { apiVersionOf, type ResourceType } from './resources.js';
 import { DecodeError, Place, type Scalar, scalarFor, TOO_DEEP, typeMismatch } from './scalars.js';
 import { type ApiError, statusError } from './status.js';
 import { keepsEmpty } from './zeros.js';
@@ -26,6 +26,22 @@ export interface DecodeOptions {
 /** Beyond these nobody reads on, and a hostile object could name millions. */
 const MAX_UNKNOWN = 100;
 
+/** What a body says of its type is what was asked for; it may also say nothing. Throws BadRequest. */
+export function requireType(type: ResourceType, value: Members): void {
+  const expected = apiVersionOf(type);
+  const { apiVersion = expected, kind = type.kind } = value;
+  if (apiVersion !== expected && apiVersion !== '' && apiVersion !== null)
+    throw statusError(
+      'BadRequest',
+      `the API version in the data (${String(apiVersion)}) does not match the expected API version (${expected})`,
+    );
+  if (kind !== type.kind && kind !== '' && kind !== null)
+    throw statusError(
+      'BadRequest',
+      `${String(kind)} in version "${type.version}" cannot be handled as a ${type.kind}`,
+    );
+}
+
 /** A whole object, as a request's body holds it. apiVersion and kind are filled in when absent. Throws BadRequest. */
 export function decodeObject<T extends KubeObject>(
   { type, model }: Pick<KindDefinition<T>, 'type' | 'model'>,
@@ -33,19 +49,7 @@ export function decodeObject<T extends KubeObject>(
   options?: DecodeOptions,
 ): Decoded<T> {
   const expected = apiVersionOf(type);
-  if (isMembers(value)) {
-    const { apiVersion = expected, kind = type.kind } = value;
-    if (apiVersion !== expected && apiVersion !== '' && apiVersion !== null)
-      throw statusError(
-        'BadRequest',
-        `the API version in the data (${String(apiVersion)}) does not match the expected API version (${expected})`,
-      );
-    if (kind !== type.kind && kind !== '' && kind !== null)
-      throw statusError(
-        'BadRequest',
-        `${String(kind)} in version "${type.version}" cannot be handled as a ${type.kind}`,
-      );
-  }
+  if (isMembers(value)) requireType(type, value);
   const { object, unknownFields } = refusingFor(type, () => decodeModel<T>(model, value, options));
   const { apiVersion: _, kind: __, metadata, ...rest } = object;
   const complete = { apiVersion: expected, kind: type.kind, metadata: metadata ?? {}, ...rest };

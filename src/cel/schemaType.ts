@@ -1,7 +1,6 @@
 // The type that expressions see of data with a structural schema, and how small such data can be.
 // Guarantees: what has no known form (unknown fields that are kept, items without a schema) is not visible at all.
-import type { V1JSONSchemaProps } from '../api/gen/types.js';
-import { isMembers } from '../api/own.js';
+import { type JsonSchema, subSchema } from '../api/structural/schema.js';
 import { MAX_REQUEST_BYTES } from './cost.js';
 import {
   BOOL,
@@ -14,8 +13,6 @@ import {
   type ObjectField,
   STRING,
 } from './types.js';
-
-export type JsonSchema = V1JSONSchemaProps;
 
 export interface SchemaType {
   readonly type: CelType;
@@ -41,9 +38,6 @@ export function escapeField(name: string): string | undefined {
   return name.replace(/__|[-./]/g, (part) => ESCAPES[part] ?? part);
 }
 
-const part = (value: unknown): JsonSchema | undefined =>
-  isMembers(value) ? (value as unknown as JsonSchema) : undefined;
-
 /** Undefined where expressions see nothing. The root of a resource has a name and a type besides what its schema says. */
 export function typeOfSchema(schema: JsonSchema, isRoot: boolean): SchemaType | undefined {
   if (schema['x-kubernetes-int-or-string'] === true)
@@ -52,9 +46,9 @@ export function typeOfSchema(schema: JsonSchema, isRoot: boolean): SchemaType | 
     case 'array':
       return listType(schema);
     case 'object':
-      return part(schema.additionalProperties) === undefined
+      return subSchema(schema.additionalProperties) === undefined
         ? objectType(schema, isRoot)
-        : mapType(schema, part(schema.additionalProperties) as JsonSchema);
+        : mapType(schema, subSchema(schema.additionalProperties) as JsonSchema);
     case 'string':
       return textType(schema);
     case 'boolean':
@@ -72,7 +66,7 @@ const typeOfPart = (schema: JsonSchema) =>
   typeOfSchema(schema, schema['x-kubernetes-embedded-resource'] === true);
 
 function listType(schema: JsonSchema): SchemaType | undefined {
-  const items = part(schema.items);
+  const items = subSchema(schema.items);
   const element = items && typeOfPart(items);
   if (element === undefined) return undefined;
   const maxSize = schema.maxItems ?? Math.floor((MAX_REQUEST_BYTES - 2) / (element.minBytes + 1));

@@ -1,7 +1,7 @@
 // The kinds that a definition makes: one for each of its versions, over the same stored objects. Pure.
 // Guarantees: schemas are compiled when a version is first used; every version prunes, fills in and validates by its own.
 import { type Cause, invalidValue } from '../causes.js';
-import { decodeModel } from '../decode.js';
+import { decodeModel, requireType } from '../decode.js';
 import type {
   V1CustomResourceDefinition,
   V1CustomResourceDefinitionVersion,
@@ -229,17 +229,7 @@ function reader(type: ResourceType, compiled: CompiledVersion): BodyReader<KubeO
   return (value, options) => {
     if (!isMembers(value)) throw statusError('BadRequest', `${lead}: the body is no object`);
     if (isTooDeep(value)) throw statusError('BadRequest', `${lead}: exceeded max depth`);
-    const { apiVersion = expected, kind = type.kind } = value;
-    if (apiVersion !== expected && apiVersion !== '' && apiVersion !== null)
-      throw statusError(
-        'BadRequest',
-        `the API version in the data (${String(apiVersion)}) does not match the expected API version (${expected})`,
-      );
-    if (kind !== type.kind && kind !== '' && kind !== null)
-      throw statusError(
-        'BadRequest',
-        `${String(kind)} in version "${type.version}" cannot be handled as a ${type.kind}`,
-      );
+    requireType(type, value);
     try {
       const { schema } = compiled;
       const unknown = { paths: [] as string[] };

@@ -2,9 +2,9 @@
 // Guarantees: what passes runs within its limits on data that keeps to the schema's bounds; every rule below is looked at.
 import { type Cause, forbiddenField, invalidValue } from '../../api/causes.js';
 import type { V1ValidationRule } from '../../api/gen/types.js';
-import { isMembers } from '../../api/own.js';
+import { type JsonSchema, subSchema } from '../../api/structural/schema.js';
 import { MAX_REQUEST_BYTES } from '../cost.js';
-import { type JsonSchema, typeOfSchema } from '../schemaType.js';
+import { typeOfSchema } from '../schemaType.js';
 import type { CelType } from '../types.js';
 import { type CompiledRule, compileRule, isCompiled } from './rule.js';
 
@@ -58,13 +58,13 @@ class RuleCheck {
     this.#rulesOf(schema, place);
     for (const [name, property] of Object.entries(schema.properties ?? {}))
       this.schema(property, below(place, `properties[${name}]`, property, place.count));
-    const additional = part(schema.additionalProperties);
+    const additional = subSchema(schema.additionalProperties);
     if (additional !== undefined)
       this.schema(
         additional,
         below(place, 'additionalProperties', additional, times(place.count, schema.maxProperties)),
       );
-    const items = part(schema.items);
+    const items = subSchema(schema.items);
     if (items === undefined) return;
     const inner = below(place, 'items', items, times(place.count, schema.maxItems));
     const isKeyed = schema['x-kubernetes-list-type'] === 'map';
@@ -133,9 +133,6 @@ class RuleCheck {
       );
   }
 }
-
-const part = (value: unknown): JsonSchema | undefined =>
-  isMembers(value) ? (value as unknown as JsonSchema) : undefined;
 
 const below = (place: Place, name: string, schema: JsonSchema, count: number | undefined): Place => ({
   ...place,

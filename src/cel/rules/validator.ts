@@ -11,10 +11,11 @@ import {
 } from '../../api/causes.js';
 import { isMembers, type Members, sameJson } from '../../api/own.js';
 import { atOnce, type Steps } from '../../api/steps.js';
+import { type JsonSchema, subSchema } from '../../api/structural/schema.js';
 import { CelError } from '../error.js';
 import { fromJson } from '../json.js';
 import { Budget } from '../program.js';
-import { type JsonSchema, typeOfSchema } from '../schemaType.js';
+import { typeOfSchema } from '../schemaType.js';
 import type { CelType } from '../types.js';
 import { OptionalValue, type Value } from '../values.js';
 import { type CompiledRule, compileRule, isCompiled, OLD_SELF, SELF } from './rule.js';
@@ -57,9 +58,6 @@ interface Node {
   readonly keys: readonly string[] | undefined;
 }
 
-const part = (value: unknown): JsonSchema | undefined =>
-  isMembers(value) ? (value as unknown as JsonSchema) : undefined;
-
 function compileNode(schema: JsonSchema, isRoot: boolean): Node | undefined {
   const type = typeOfSchema(schema, isRoot)?.type;
   const rules = type === undefined ? [] : rulesOf(schema, type);
@@ -71,8 +69,8 @@ function compileNode(schema: JsonSchema, isRoot: boolean): Node | undefined {
       return node === undefined ? [] : [[name, node] as const];
     }),
   );
-  const additional = inner(part(schema.additionalProperties));
-  const items = inner(part(schema.items));
+  const additional = inner(subSchema(schema.additionalProperties));
+  const items = inner(subSchema(schema.items));
   const allOf = type === undefined ? [] : (schema.allOf ?? []).flatMap((one) => alsoNode(one, schema, type));
   if (rules.length + properties.size + allOf.length === 0 && additional === undefined && items === undefined)
     return undefined;

@@ -1,12 +1,12 @@
 // Random expressions and random data: whatever comes, the answer is a value or a CelError, within the budget.
 import { expect, test } from 'vitest';
+import type { JsonSchema } from '../../../src/api/structural/schema.js';
 import { CelError } from '../../../src/cel/error.js';
 import { compileExpression } from '../../../src/cel/expression.js';
 import { fromJson } from '../../../src/cel/json.js';
 import { Budget } from '../../../src/cel/program.js';
 import { checkRules } from '../../../src/cel/rules/checkRules.js';
 import { makeValidator } from '../../../src/cel/rules/validator.js';
-import type { JsonSchema } from '../../../src/cel/schemaType.js';
 import { type CelType, DYN, INT, listOf, mapOf, STRING } from '../../../src/cel/types.js';
 
 const ROUNDS = Number(process.env['TRELLIS_CEL_ROUNDS'] ?? 3_000);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import type { JsonSchema } from '../../../src/api/structural/schema.js';
 import { checkRules } from '../../../src/cel/rules/checkRules.js';
 import { makeValidator } from '../../../src/cel/rules/validator.js';
-import type { JsonSchema } from '../../../src/cel/schemaType.js';
 
 const PATH = 'spec.validation.openAPIV3Schema';
 const object = (properties: Record<string, JsonSchema>, more: Partial<JsonSchema> = {}): JsonSchema => ({
