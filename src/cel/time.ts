@@ -1,19 +1,10 @@
 // Times and durations: their texts, and the parts that expressions ask for.
 // Guarantees: to the nanosecond; a text that is not of the form is refused; linear in the text.
+import { DurationError, parseGoNanoseconds } from '../base/goDuration.js';
 import { evaluationError } from './error.js';
 import { Duration, Timestamp } from './values.js';
 
 const NANOS = 1_000_000_000n;
-const UNITS: Readonly<Record<string, bigint>> = {
-  ns: 1n,
-  us: 1_000n,
-  µs: 1_000n,
-  μs: 1_000n,
-  ms: 1_000_000n,
-  s: NANOS,
-  m: 60n * NANOS,
-  h: 3_600n * NANOS,
-};
 const MAX_INT = 2n ** 63n - 1n;
 /** The years 1 to 9999. */
 const FIRST = -62_135_596_800n * NANOS;
@@ -47,22 +38,12 @@ export function duration(nanos: bigint): Duration {
 
 /** Go's form: 1h30m, -1.5s, 0. */
 export function parseDuration(text: string): Duration {
-  const refuse = () => evaluationError(`time: invalid duration "${text}"`);
-  const unsigned = text.replace(/^[+-]/, '');
-  if (unsigned === '0') return new Duration(0n);
-  if (unsigned === '' || text.length > 64) throw refuse();
-  let nanos = 0n;
-  let rest = unsigned;
-  while (rest !== '') {
-    const match = /^(\d*)(?:\.(\d*))?(ns|us|µs|μs|ms|s|m|h)/.exec(rest);
-    const [whole, digits = '', fraction = '', unit = ''] = match ?? [''];
-    if (match === null || digits + fraction === '') throw refuse();
-    const scale = UNITS[unit] ?? 1n;
-    nanos += BigInt(digits || '0') * scale;
-    if (fraction !== '') nanos += (BigInt(fraction) * scale) / 10n ** BigInt(fraction.length);
-    rest = rest.slice(whole.length);
+  try {
+    return new Duration(parseGoNanoseconds(text));
+  } catch (error) {
+    if (error instanceof DurationError) throw evaluationError(error.message);
+    throw error;
   }
-  return duration(text.startsWith('-') ? -nanos : nanos);
 }
 
 /** In seconds, as CEL writes it. */

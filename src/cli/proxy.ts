@@ -14,7 +14,6 @@ import { openInformers } from '../client/sharedInformers.js';
 import { openClient } from '../client/typedClient.js';
 import {
   type ConfigOverrides,
-  durationMs,
   ipvsOf,
   type ProxyConfig,
   readConfigFile,
@@ -24,7 +23,7 @@ import {
 import { ProxyError } from '../proxy/error.js';
 import { MODE_NAMES } from '../proxy/modeNames.js';
 import { levelOf, makeLog } from './log.js';
-import { portNumber, wholeNumber } from './numbers.js';
+import { durationMs, portNumber, wholeNumber } from './numbers.js';
 import { switchOption } from './stock/booleans.js';
 import { withFixedFlags } from './stock/fixedFlags.js';
 import { PROXY } from './stock/proxy.js';
@@ -118,20 +117,20 @@ export function proxyCommand(terminal: Terminal): Command {
     .addOption(switchOption('masquerade-all', 'masquerade all traffic to cluster IPs'))
     .option('--iptables-masquerade-bit <bit>', 'the bit of the packet mark (default: 14)', wholeNumber)
     .addOption(switchOption('iptables-localhost-nodeports', 'node ports on loopback in the iptables mode'))
-    .option('--iptables-sync-period <duration>', 'how often the rules are checked (default: 30s)', duration)
+    .option('--iptables-sync-period <duration>', 'how often the rules are checked (default: 30s)', durationMs)
     .option(
       '--iptables-min-sync-period <duration>',
       'how often they are written at most (default: 1s)',
-      duration,
+      durationMs,
     )
-    .option('--ipvs-sync-period <duration>', 'the same in the ipvs mode', duration)
-    .option('--ipvs-min-sync-period <duration>', 'the same in the ipvs mode', duration)
+    .option('--ipvs-sync-period <duration>', 'the same in the ipvs mode', durationMs)
+    .option('--ipvs-min-sync-period <duration>', 'the same in the ipvs mode', durationMs)
     .option('--ipvs-scheduler <name>', 'rr, lc, dh, sh, sed, nq, ... (default: rr)')
     .option('--ipvs-exclude-cidrs <cidrs>', 'networks whose virtual servers belong to others')
     .addOption(switchOption('ipvs-strict-arp', 'do not answer ARP for service addresses'))
-    .option('--ipvs-tcp-timeout <duration>', 'how long IPVS remembers an idle TCP connection', duration)
-    .option('--ipvs-tcpfin-timeout <duration>', 'the same after its end', duration)
-    .option('--ipvs-udp-timeout <duration>', 'the same of UDP packets', duration)
+    .option('--ipvs-tcp-timeout <duration>', 'how long IPVS remembers an idle TCP connection', durationMs)
+    .option('--ipvs-tcpfin-timeout <duration>', 'the same after its end', durationMs)
+    .option('--ipvs-udp-timeout <duration>', 'the same of UDP packets', durationMs)
     .option(
       '--conntrack-max-per-core <n>',
       'tracked connections per core (default: 32768; 0 leaves it)',
@@ -141,16 +140,20 @@ export function proxyCommand(terminal: Terminal): Command {
     .option(
       '--conntrack-tcp-timeout-established <duration>',
       'how long an idle TCP connection is tracked (default: 24h; 0 leaves it)',
-      duration,
+      durationMs,
     )
-    .option('--conntrack-tcp-timeout-close-wait <duration>', 'the same in CLOSE_WAIT (default: 1h)', duration)
+    .option(
+      '--conntrack-tcp-timeout-close-wait <duration>',
+      'the same in CLOSE_WAIT (default: 1h)',
+      durationMs,
+    )
     .addOption(switchOption('conntrack-tcp-be-liberal', 'track packets outside the TCP window too'))
     .option(
       '--conntrack-udp-timeout <duration>',
       'how long a UDP flow without an answer is tracked',
-      duration,
+      durationMs,
     )
-    .option('--conntrack-udp-timeout-stream <duration>', 'the same for one that was answered', duration)
+    .option('--conntrack-udp-timeout-stream <duration>', 'the same for one that was answered', durationMs)
     .option('--healthz-port <port>', 'port of /healthz, without --healthz-bind-address', portNumber)
     .option('--metrics-port <port>', 'port of /metrics, without --metrics-bind-address', portNumber)
     .option(
@@ -293,10 +296,4 @@ async function reporting(terminal: Terminal, work: () => Promise<void>): Promise
 function score(text: string): number {
   if (!/^-?\d{1,4}$/.test(text)) throw new InvalidArgumentError('expected a whole number from -1000 to 1000');
   return Number(text);
-}
-
-function duration(text: string): number {
-  const value = durationMs(text);
-  if (value === undefined) throw new InvalidArgumentError('expected a duration such as 30s or 1m30s');
-  return value;
 }

@@ -1,15 +1,16 @@
 // `trellis scheduler`: the scheduler alone, against any apiserver, with kube-scheduler's flags.
 // Guarantees: a wrong file or flag is told before anything starts; TERM gives the lease back; who loses it ends with 1.
+
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import os from 'node:os';
 import { Command } from 'commander';
 import type { LogFormat } from '../api/log.js';
+import { goDurationMs } from '../base/goDuration.js';
 import { ClientError, messageOf } from '../client/error.js';
 import { openHttps } from '../client/httpTransport.js';
 import { readKubeconfig } from '../client/kubeconfig.js';
 import type { SchedulerConfiguration } from '../scheduler/configuration/configuration.js';
-import { durationMs } from '../scheduler/configuration/durations.js';
 import { SchedulerError } from '../scheduler/timeLimit.js';
 import { endOfProcess } from './cluster/components.js';
 import { levelOf, makeLog } from './log.js';
@@ -117,7 +118,7 @@ export function withFlags(
   const { leaderElection } = configuration;
   const duration = (flag: string, text: string | undefined, otherwise: number) => {
     if (text === undefined) return otherwise;
-    const millis = durationMs(text);
+    const millis = goDurationMs(text);
     if (millis === undefined || millis <= 0)
       throw new SchedulerError('CONFIG', `--${flag}: ${JSON.stringify(text)} is no duration such as 15s`);
     return millis;

@@ -1,8 +1,10 @@
 // KubeProxyConfiguration (kubeproxy.config.k8s.io/v1alpha1): defaults, a file, and flags over both. Pure.
 // Guarantees: a field that makes no sense, or asks for what this proxy does not do, is refused by its path before anything
 // starts.
+
 import { parseCidr } from '../api/ip.js';
 import { LOG_FORMATS, type LogFormat } from '../api/log.js';
+import { goDurationMs } from '../base/goDuration.js';
 import { ProxyError } from './error.js';
 import { requireSupported } from './fileFields.js';
 import { MODE_NAMES, type ModeName } from './modeNames.js';
@@ -284,24 +286,6 @@ function detector(
 export const splitList = (text: string | undefined): string[] | undefined =>
   text === undefined || text === '' ? undefined : text.split(',').map((part) => part.trim());
 
-const UNITS: Readonly<Record<string, number>> = {
-  h: 3_600_000,
-  m: 60_000,
-  s: 1000,
-  ms: 1,
-  us: 0.001,
-  µs: 0.001,
-  ns: 1e-6,
-};
-
-/** Go's way to write a duration: 30s, 1m30s, 500ms; undefined when it is none. */
-export function durationMs(text: string): number | undefined {
-  if (text === '0') return 0;
-  if (!/^(\d+(\.\d+)?(h|ms|m|s|us|µs|ns))+$/.test(text)) return undefined;
-  const parts = text.matchAll(/(\d+(?:\.\d+)?)(h|ms|m|s|us|µs|ns)/g);
-  return [...parts].reduce((sum, [, value, unit]) => sum + Number(value) * (UNITS[unit ?? ''] ?? 0), 0);
-}
-
 const refuse = (path: string, why: string) => new ProxyError('BAD_CONFIG', `${path} ${why}`);
 
 /** The members of an object of the file, each with its kind checked. */
@@ -326,7 +310,7 @@ class Fields {
   duration(name: string, { mayBeZero = false } = {}): number | undefined {
     const text = this.text(name);
     if (text === '' || (/^0[a-z]*$/.test(text) && !mayBeZero)) return undefined;
-    const value = durationMs(text);
+    const value = goDurationMs(text);
     if (value === undefined) throw refuse(this.#at(name), `must be a duration such as 30s, not "${text}"`);
     return value;
   }

@@ -1,11 +1,12 @@
 // The settled configuration as a KubeProxyConfiguration, for /configz. Pure.
 // Guarantees: kube-proxy's field names; read back as a file it gives the same configuration.
+import { formatGoDuration } from '../base/goDuration.js';
 import { API_VERSION, KIND, type ProxyConfig } from './config.js';
 
 export function configView(config: ProxyConfig): object {
   const periods = {
-    syncPeriod: duration(config.syncPeriodMs),
-    minSyncPeriod: duration(config.minSyncPeriodMs),
+    syncPeriod: formatGoDuration(config.syncPeriodMs),
+    minSyncPeriod: formatGoDuration(config.minSyncPeriodMs),
   };
   const masquerade = { masqueradeAll: config.masqueradeAll, masqueradeBit: config.masqueradeBit };
   return {
@@ -20,10 +21,10 @@ export function configView(config: ProxyConfig): object {
       maxPerCore: config.conntrackMaxPerCore,
       min: config.conntrackMin,
       tcpBeLiberal: config.conntrackTcpBeLiberal,
-      tcpCloseWaitTimeout: duration(config.conntrackTcpCloseWaitMs),
-      tcpEstablishedTimeout: duration(config.conntrackTcpEstablishedMs),
-      udpStreamTimeout: duration(config.conntrackUdpStreamMs),
-      udpTimeout: duration(config.conntrackUdpMs),
+      tcpCloseWaitTimeout: formatGoDuration(config.conntrackTcpCloseWaitMs),
+      tcpEstablishedTimeout: formatGoDuration(config.conntrackTcpEstablishedMs),
+      udpStreamTimeout: formatGoDuration(config.conntrackUdpStreamMs),
+      udpTimeout: formatGoDuration(config.conntrackUdpMs),
     },
     detectLocal: {
       bridgeInterface: config.bridgeInterface,
@@ -37,9 +38,9 @@ export function configView(config: ProxyConfig): object {
       excludeCIDRs: config.ipvsExcludeCidrs,
       scheduler: config.ipvsScheduler,
       strictARP: config.ipvsStrictArp,
-      tcpFinTimeout: duration(config.ipvsTcpFinMs),
-      tcpTimeout: duration(config.ipvsTcpMs),
-      udpTimeout: duration(config.ipvsUdpMs),
+      tcpFinTimeout: formatGoDuration(config.ipvsTcpFinMs),
+      tcpTimeout: formatGoDuration(config.ipvsTcpMs),
+      udpTimeout: formatGoDuration(config.ipvsUdpMs),
       ...periods,
     },
     logging: { format: config.loggingFormat, verbosity: config.logVerbosity },
@@ -49,6 +50,3 @@ export function configView(config: ProxyConfig): object {
     nodePortAddresses: config.nodePortAddresses,
   };
 }
-
-/** As Go writes it. */
-const duration = (ms: number) => (ms % 1000 === 0 ? `${ms / 1000}s` : `${ms}ms`);

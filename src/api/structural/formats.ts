@@ -1,5 +1,6 @@
 // The formats that a string of a schema may have. Pure.
 // Guarantees: a format that Kubernetes does not know says nothing of a value; each check is linear in the text.
+import { isGoDuration } from '../../base/goDuration.js';
 import { parseCidr, parseIp } from '../ip.js';
 import { dnsLabel, dnsSubdomain } from '../names.js';
 
@@ -15,7 +16,6 @@ const DOTTED_MAC = /^[0-9a-f]{4}(?:\.[0-9a-f]{4}){2}(?:\.[0-9a-f]{4})?$/i;
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 const DATE = /^(\d{4})-(\d\d)-(\d\d)$/;
 const DATE_TIME = /^(\d{4}-\d\d-\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.\d+)?(?:[Zz]|[+-]\d\d:?\d\d)$/;
-const GO_DURATION = /^[-+]?(?:0|(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)$/;
 const LONG_DURATION =
   /^\d+\s*(?:ns|nanos?|nanoseconds?|us|µs|micros?|microseconds?|ms|millis?|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|weeks?)$/i;
 const EMAIL = /^[^\s@<>()[\],;:\\"]+@[^\s@<>()[\],;:\\"]+$/;
@@ -97,7 +97,7 @@ const CHECKS: ReadonlyMap<string, FormatCheck> = new Map<string, FormatCheck>([
   ['rgbcolor', isRgb],
   ['password', () => true],
   ['date', isDate],
-  ['duration', (text) => GO_DURATION.test(text) || LONG_DURATION.test(text)],
+  ['duration', (text) => isGoDuration(text) || LONG_DURATION.test(text)],
   ['datetime', isDateTime],
   ['k8sshortname', (text) => dnsLabel(text).length === 0],
   ['k8slongname', (text) => dnsSubdomain(text).length === 0],

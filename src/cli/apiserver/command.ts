@@ -4,11 +4,11 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { ApiError } from '../../api/status.js';
 import { ApiServerError } from '../../apiserver/error.js';
 import { ClusterError } from '../../cluster/error.js';
-import { parseDuration } from '../../kubelet/configuration/values.js';
 import { StoreError } from '../../store/store.js';
 import { endOfProcess } from '../cluster/components.js';
 import { withDataDir } from '../cluster/options.js';
 import { levelOf, makeLog } from '../log.js';
+import { durationMs } from '../numbers.js';
 import { APISERVER, APISERVER_TOLD } from '../stock/apiserver.js';
 import { switchOption } from '../stock/booleans.js';
 import { tellFlags, withFixedFlags, withToldFlags } from '../stock/fixedFlags.js';
@@ -39,7 +39,7 @@ export function apiserverCommand(terminal: Terminal): Command {
   for (const [name, description] of LIST_FLAGS) command.addOption(listOption(name, description));
   for (const [name, description] of SWITCHES) command.addOption(switchOption(name, description));
   for (const [flags, description] of DURATION_FLAGS)
-    command.addOption(new Option(flags, description).argParser(duration));
+    command.addOption(new Option(flags, description).argParser(durationMs));
   for (const option of tlsOptions()) command.addOption(option);
   withFixedFlags(withComponentFlags(withVersionFlag(command, terminal)), APISERVER);
   withToldFlags(command, APISERVER_TOLD);
@@ -137,12 +137,6 @@ function numberFrom(least: number): (text: string) => number {
     if (/^\d{1,9}$/.test(text) && value >= least) return value;
     throw new InvalidArgumentError(`expected a whole number from ${least} on`);
   };
-}
-
-function duration(text: string): number {
-  const value = parseDuration(text);
-  if (value === undefined) throw new InvalidArgumentError('Expected a duration such as 30s or 1h.');
-  return value;
 }
 
 const collect = (file: string, others: readonly string[] = []): readonly string[] => [...others, file];

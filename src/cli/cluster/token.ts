@@ -1,11 +1,11 @@
 // `trellis token`: the tokens by which machines join a cluster, with the words of `kubeadm token`.
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { ageOf } from '../../api/duration.js';
+import { goDurationMs } from '../../base/goDuration.js';
 import type { Client } from '../../client/client.js';
 import { ClientError } from '../../client/error.js';
 import { ClusterError } from '../../cluster/error.js';
 import type { TokenView } from '../../cluster/join/token.js';
-import { parseDuration } from '../../kubelet/configuration/values.js';
 import type { Terminal } from '../terminal.js';
 import { kubeconfigOf } from './kubectl.js';
 import { type DataDirOption, existingLayout, reporting, withDataDir } from './options.js';
@@ -128,7 +128,7 @@ const remaining = (expires: string, now: number): string =>
   Date.parse(expires) <= now ? '<expired>' : ageOf(new Date(now).toISOString(), Date.parse(expires));
 
 function lifetime(text: string): number {
-  const ms = parseDuration(text);
+  const ms = goDurationMs(text);
   if (ms === undefined)
     throw new InvalidArgumentError('expected a duration such as 24h, 1h30m, or 0 for ever');
   return ms;

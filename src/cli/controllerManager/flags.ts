@@ -4,7 +4,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { overlaps, parseCidr } from '../../api/ip.js';
 import type { LogFormat } from '../../api/log.js';
 import type { ControllersOptions } from '../../controllers/run.js';
-import { wholeNumber } from '../numbers.js';
+import { durationMs, wholeNumber } from '../numbers.js';
 import { type ServingFlags, withServingFlags } from '../serving.js';
 import { switchOption } from '../stock/booleans.js';
 import { CONTROLLER_MANAGER, CONTROLLER_MANAGER_TOLD } from '../stock/controllerManager.js';
@@ -250,7 +250,7 @@ function prefix(family: string, bits: number, most: number): number {
 
 function time(flag: string, description: string, seconds: number): Option {
   return new Option(`${flag} <duration>`, description)
-    .argParser(duration)
+    .argParser(durationMs)
     .default(seconds * SECOND_MS, `${seconds}s`);
 }
 
@@ -274,16 +274,4 @@ function positive(text: string): number {
   const value = Number(text);
   if (text.trim() === '' || !(value >= 0)) throw new InvalidArgumentError('must be a number, zero or more.');
   return value;
-}
-
-const UNITS: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1000, ms: 1 };
-
-/** As Go writes durations: 40s, 1m30s. */
-function duration(text: string): number {
-  if (!/^([0-9]+(\.[0-9]+)?(ms|h|m|s))+$/.test(text))
-    throw new InvalidArgumentError('must be a duration such as 40s or 1m30s.');
-  let total = 0;
-  for (const [, part = '', , unit = ''] of text.matchAll(/([0-9]+(\.[0-9]+)?)(ms|h|m|s)/g))
-    total += Number(part) * (UNITS[unit] ?? 0);
-  return total;
 }

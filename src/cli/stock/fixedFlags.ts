@@ -2,7 +2,7 @@
 // Guarantees: a value that asks for anything else is refused with the flag, the value, the reason and what to do; so no
 // flag is ignored. The help shows them in a part of their own.
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { parseDuration } from '../../kubelet/configuration/values.js';
+import { goDurationMs } from '../../base/goDuration.js';
 import { boolean } from './booleans.js';
 
 export interface FixedFlags {
@@ -69,6 +69,6 @@ export function tellFlags(
 /** Lists are empty as `` and `[]`, durations are what they come to. */
 function isSame(value: string, text: string): boolean {
   if (value === text || (value === '' && text === '[]')) return true;
-  const duration = parseDuration(value);
-  return duration !== undefined && duration === parseDuration(text);
+  const duration = goDurationMs(value);
+  return duration !== undefined && duration === goDurationMs(text);
 }

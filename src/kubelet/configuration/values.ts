@@ -1,7 +1,9 @@
 // The kinds of values in a KubeletConfiguration, read from YAML or from the text of a flag. Pure.
 // Guarantees: a wrong value throws InvalidConfig with the field's name and what was expected; nothing is guessed.
+
 import type { V1Taint } from '../../api/gen/types.js';
 import { integerValue, tryParseQuantity } from '../../api/quantity.js';
+import { goDurationMs } from '../../base/goDuration.js';
 import { KubeletError } from '../error.js';
 import type { ShutdownPeriod } from '../shutdown/plan.js';
 
@@ -71,29 +73,11 @@ export const oneOf = (...words: readonly string[]) =>
     String,
   );
 
-const UNITS: Readonly<Record<string, number>> = {
-  h: 3_600_000,
-  m: 60_000,
-  s: 1000,
-  ms: 1,
-  us: 1e-3,
-  µs: 1e-3,
-  ns: 1e-6,
-};
-
-/** Go's form, `1h2m3.5s`, as milliseconds; `0` needs no unit. Undefined for anything else. */
-export function parseDuration(given: string): number | undefined {
-  if (given === '0') return 0;
-  if (!/^(\d+(\.\d*)?(h|ms|m|us|µs|ns|s))+$/.test(given)) return undefined;
-  const parts = [...given.matchAll(/(\d+(?:\.\d*)?)(h|ms|m|us|µs|ns|s)/g)];
-  return parts.reduce((sum, [, amount, unit = '']) => sum + Number(amount) * (UNITS[unit] ?? 0), 0);
-}
-
 const duration = (low: number, expected: string) =>
   kind<number>(
     expected,
     (given) => {
-      const ms = typeof given === 'string' ? parseDuration(given) : undefined;
+      const ms = typeof given === 'string' ? goDurationMs(given) : undefined;
       return ms !== undefined && ms >= low ? ms : undefined;
     },
     String,
@@ -159,8 +143,8 @@ export const reclaims = mapOf('a map of signals to quantities or percentages', '
 export const durations = mapOf(
   'a map of signals to durations',
   '=',
-  (value) => typeof value === 'string' && parseDuration(value) !== undefined,
-  (value) => parseDuration(value) ?? 0,
+  (value) => typeof value === 'string' && goDurationMs(value) !== undefined,
+  (value) => goDurationMs(value) ?? 0,
 );
 
 export const shutdownPeriods = kind<readonly ShutdownPeriod[]>(

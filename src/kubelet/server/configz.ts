@@ -1,5 +1,6 @@
 // The configuration in use, in the form of a KubeletConfiguration. Pure.
 // Guarantees: fields under the file's names; durations in Go's form; nothing secret is among them.
+import { formatGoDuration } from '../../base/goDuration.js';
 import type { KubeletConfig } from '../config.js';
 import { FIELDS } from '../configuration/fields.js';
 
@@ -30,18 +31,12 @@ const DURATIONS = new Set([
 ]);
 
 function shown(target: string, value: unknown): unknown {
-  if (typeof value === 'number' && (target.endsWith('Ms') || DURATIONS.has(target))) return goDuration(value);
+  if (typeof value === 'number' && (target.endsWith('Ms') || DURATIONS.has(target)))
+    return formatGoDuration(value);
   if (target === 'containerLogMaxBytes') return String(value);
   if (target === 'evictionSoftGrace')
-    return Object.fromEntries(Object.entries(value as object).map(([name, ms]) => [name, goDuration(ms)]));
+    return Object.fromEntries(
+      Object.entries(value as object).map(([name, ms]) => [name, formatGoDuration(ms)]),
+    );
   return value;
-}
-
-/** As Go prints a duration: `10s`, `1m20s`, `5m0s`, `1h0m0s`. */
-export function goDuration(ms: number): string {
-  const seconds = ms / 1000;
-  if (seconds < 60) return `${seconds}s`;
-  const minutes = Math.floor(seconds / 60);
-  const rest = `${minutes % 60}m${seconds % 60}s`;
-  return minutes < 60 ? rest : `${Math.floor(minutes / 60)}h${rest}`;
 }

@@ -1,11 +1,12 @@
 // KubeSchedulerConfiguration v1: the file that says which profiles a scheduler has, and how it behaves.
 // Guarantees: everything is checked before anything starts; the first wrong field is named.
+
 import { parse } from 'yaml';
+import { goDurationMs } from '../../base/goDuration.js';
 import type { Profile } from '../choose.js';
 import type { ExtenderSettings } from '../extenders/extender.js';
 import { DEFAULT_SCHEDULER_NAME } from '../profile.js';
 import { SchedulerError } from '../timeLimit.js';
-import { durationMs } from './durations.js';
 import { readExtenders } from './extenders.js';
 import { Fields, wrong } from './fields.js';
 import { readProfile } from './profiles.js';
@@ -98,7 +99,7 @@ function readLeaderElection(fields: Fields): LeaderElectionSettings {
   const duration = (name: string, fallback: number) => {
     const text = fields.text(name);
     if (text === undefined) return fallback;
-    const millis = durationMs(text);
+    const millis = goDurationMs(text);
     if (millis === undefined || millis <= 0)
       throw wrong(fields.path(name), `Invalid value: ${JSON.stringify(text)}: must be a duration above zero`);
     return millis;

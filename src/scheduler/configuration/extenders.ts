@@ -1,9 +1,10 @@
 // The extenders of the configuration.
 // Guarantees: fields are those of kubescheduler.config.k8s.io/v1; files that a field names are read when it is checked.
+
 import { readFileSync } from 'node:fs';
+import { goDurationMs } from '../../base/goDuration.js';
 import { messageOf } from '../../client/error.js';
 import type { ExtenderSettings } from '../extenders/extender.js';
-import { durationMs } from './durations.js';
 import { type Fields, wrong } from './fields.js';
 
 const DEFAULT_TIMEOUT_MS = 5_000;
@@ -48,7 +49,7 @@ function readExtender(fields: Fields): ExtenderSettings {
 function readTimeout(fields: Fields): number {
   const text = fields.text('httpTimeout');
   if (text === undefined) return DEFAULT_TIMEOUT_MS;
-  const millis = durationMs(text);
+  const millis = goDurationMs(text);
   if (millis === undefined || millis <= 0)
     throw wrong(
       fields.path('httpTimeout'),

@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import {
   API_VERSION,
   DEFAULT_CONFIG,
-  durationMs,
   hostAndPort,
   ipvsOf,
   KIND,
@@ -140,18 +139,6 @@ describe('the configuration of a proxy', () => {
     expect(attempt).toThrow(words);
   });
 
-  it.each([
-    ['30s', 30_000],
-    ['1m30s', 90_000],
-    ['1.5h', 5_400_000],
-    ['250ms', 250],
-    ['0', 0],
-    ['5', undefined],
-    ['', undefined],
-  ])('reads the duration %s', (text, expected) => {
-    expect(durationMs(text)).toBe(expected);
-  });
-
   it('reads addresses of both families', () => {
     expect(hostAndPort('[::]:10256', 'x')).toEqual({ address: '::', port: 10_256 });
     expect(hostAndPort('0.0.0.0:0', 'x')).toEqual({ address: '0.0.0.0', port: 0 });
@@ -210,5 +197,6 @@ describe('the configuration of a proxy', () => {
       expect(config).not.toMatchObject({ [field]: value });
     const view = JSON.parse(JSON.stringify(configView(config)));
     expect(settle(readConfigFile(view))).toEqual(config);
+    expect(view.iptables).toMatchObject({ syncPeriod: '1m1s', minSyncPeriod: '20ms' });
   });
 });

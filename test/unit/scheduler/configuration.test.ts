@@ -4,7 +4,6 @@ import {
   defaultConfiguration,
   parseConfiguration,
 } from '../../../src/scheduler/configuration/configuration.js';
-import { durationMs } from '../../../src/scheduler/configuration/durations.js';
 import { defaultProfile } from '../../../src/scheduler/profile.js';
 
 const file = (rest: string) =>
@@ -142,13 +141,3 @@ describe('what is wrong is named', () => {
     expect(() => parseConfiguration(text)).toThrow(message);
   });
 });
-
-it.each([
-  ['15s', 15_000],
-  ['1m30s', 90_000],
-  ['250ms', 250],
-  ['1.5h', 5_400_000],
-  ['15', undefined],
-  ['', undefined],
-  ['-1s', undefined],
-])('the duration %j is %s ms', (text, expected) => expect(durationMs(text)).toBe(expected));

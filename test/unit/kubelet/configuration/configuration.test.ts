@@ -2,8 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { completeConfig } from '../../../../src/kubelet/config.js';
 import { readSettings } from '../../../../src/kubelet/configuration/configuration.js';
 import { FIELDS } from '../../../../src/kubelet/configuration/fields.js';
-import { parseDuration } from '../../../../src/kubelet/configuration/values.js';
-import { configz, goDuration } from '../../../../src/kubelet/server/configz.js';
+import { configz } from '../../../../src/kubelet/server/configz.js';
 
 const file = (body: string) => ({
   name: 'config.yaml',
@@ -159,26 +158,4 @@ registerWithTaints: [{ key: a, effect: NoSchedule }]
     });
     expect(completeConfig({ nodeName: 'n', ...again.kubelet })).toEqual(config);
   });
-});
-
-test.each([
-  ['0', 0],
-  ['1h2m3s', 3_723_000],
-  ['1.5s', 1_500],
-  ['250ms', 250],
-])('the duration %s', (given, ms) => {
-  expect(parseDuration(given)).toBe(ms);
-});
-
-test.each(['', '5', 's', '1d', '-1s', '1s2'])('"%s" is no duration', (given) => {
-  expect(parseDuration(given)).toBeUndefined();
-});
-
-test.each([
-  [10_000, '10s'],
-  [80_000, '1m20s'],
-  [300_000, '5m0s'],
-  [3_600_000, '1h0m0s'],
-])('%d ms as Go prints them', (ms, text) => {
-  expect(goDuration(ms)).toBe(text);
 });
