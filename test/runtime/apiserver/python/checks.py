@@ -282,6 +282,106 @@ def a_token_speaks_for_its_service_account():
     assert f'User "system:serviceaccount:{SPACE}:bot" cannot list resource "secrets"' in answer["message"]
 
 
+def defined(plural, kind, scope="Namespaced"):
+    """A definition that is served, in the group python.example.com."""
+    schema = {
+        "type": "object",
+        "properties": {
+            "spec": {
+                "type": "object",
+                "properties": {
+                    "size": {"type": "integer", "minimum": 0},
+                    "color": {"type": "string", "default": "blue"},
+                },
+            }
+        },
+    }
+    version = {
+        "name": "v1",
+        "served": True,
+        "storage": True,
+        "schema": {"openAPIV3Schema": schema},
+        "subresources": {"status": {}},
+    }
+    body = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{plural}.python.example.com"},
+        "spec": {
+            "group": "python.example.com",
+            "scope": scope,
+            "names": {"plural": plural, "kind": kind},
+            "versions": [version],
+        },
+    }
+    definitions = client.ApiextensionsV1Api()
+    definitions.create_custom_resource_definition(body)
+    for event in watch.Watch().stream(definitions.list_custom_resource_definition, timeout_seconds=30):
+        if event["object"].metadata.name != body["metadata"]["name"]:
+            continue
+        conditions = {one.type: one.status for one in event["object"].status.conditions or []}
+        if conditions.get("Established") == "True":
+            return
+    raise AssertionError(f"{plural} is not established")
+
+
+def custom(kind, name, **spec):
+    return {"apiVersion": "python.example.com/v1", "kind": kind, "metadata": {"name": name}, "spec": spec}
+
+
+@check
+def the_dynamic_client_finds_and_changes_custom_resources():
+    defined("gears", "Gear")
+    gears = dynamic.DynamicClient(client.ApiClient()).resources.get(api_version="python.example.com/v1", kind="Gear")
+    assert gears.namespaced and gears.name == "gears", gears
+    made = gears.create(body=custom("Gear", "one", size=1), namespace=SPACE)
+    assert made.spec.color == "blue", made
+    gears.create(body=custom("Gear", "two", size=2), namespace=SPACE)
+    listed = gears.get(namespace=SPACE)
+    assert sorted(item.metadata.name for item in listed.items) == ["one", "two"], listed
+    merge = "application/merge-patch+json"
+    patched = gears.patch(body={"spec": {"size": 5}}, name="one", namespace=SPACE, content_type=merge)
+    assert patched.spec.size == 5 and patched.metadata.generation == 2, patched
+    gears.delete(name="two", namespace=SPACE)
+    names = [item.metadata.name for item in gears.get(namespace=SPACE).items]
+    assert names == ["one"], names
+
+
+@check
+def the_dynamic_client_watches_custom_resources():
+    defined("cogs", "Cog")
+    cogs = dynamic.DynamicClient(client.ApiClient()).resources.get(api_version="python.example.com/v1", kind="Cog")
+    begin = cogs.get(namespace=SPACE).metadata.resourceVersion
+    cogs.create(body=custom("Cog", "a", size=1), namespace=SPACE)
+    cogs.patch(
+        body={"spec": {"size": 2}}, name="a", namespace=SPACE, content_type="application/merge-patch+json"
+    )
+    cogs.delete(name="a", namespace=SPACE)
+    seen = []
+    for event in cogs.watch(namespace=SPACE, resource_version=begin, timeout=20):
+        seen.append((event["type"], event["object"].spec.size))
+        if event["type"] == "DELETED":
+            break
+    assert seen == [("ADDED", 1), ("MODIFIED", 2), ("DELETED", 2)], seen
+
+
+@check
+def plain_calls_reach_custom_resources_of_the_cluster():
+    defined("wheels", "Wheel", scope="Cluster")
+    api = client.CustomObjectsApi()
+    place = ("python.example.com", "v1", "wheels")
+    api.create_cluster_custom_object(*place, custom("Wheel", "a", size=1))
+    answer = refused(422, api.create_cluster_custom_object, *place, custom("Wheel", "b", size=-1))
+    assert answer["details"]["causes"][0]["field"] == "spec.size", answer
+    whole = api.get_cluster_custom_object(*place, "a")
+    whole["spec"]["size"] = 7
+    assert api.replace_cluster_custom_object(*place, "a", whole)["spec"]["size"] == 7
+    refused(409, api.replace_cluster_custom_object, *place, "a", dict(whole, spec={"size": 8}))
+    assert [item["metadata"]["name"] for item in api.list_cluster_custom_object(*place)["items"]] == ["a"]
+    assert api.delete_cluster_custom_object(*place, "a")["status"] == "Success"
+    refused(404, api.get_cluster_custom_object, *place, "a")
+
+
 def main():
     config.load_kube_config(sys.argv[1])
     core = client.CoreV1Api()
