@@ -14,18 +14,13 @@ import { makeEventRecorder, referenceTo } from '../client/eventRecorder.js';
 import { openHttps } from '../client/httpTransport.js';
 import type { Informer, Informers } from '../client/informer.js';
 import { openInformers } from '../client/sharedInformers.js';
-import { openRuntime } from '../cri/client.js';
 import { runDns } from '../dns/dns.js';
 import { serversOf } from '../dns/forward.js';
 import { openCgroups } from '../kernel/cgroup/adapter.js';
 import { keepIdleMemorySmall } from '../kernel/idleMemory.js';
-import { openPleg } from '../kernel/pleg/adapter.js';
-import { eventsThrough } from '../kubelet/events.js';
-import { runKubelet } from '../kubelet/kubelet.js';
-import { makeParts } from '../kubelet/parts.js';
 import type { Attached } from '../kubelet/podSandbox.js';
+import { type KubeletProcessOptions, openKubelet } from '../kubelet/process.js';
 import { makeAccess } from '../kubelet/server/access.js';
-import { openKubeletServers } from '../kubelet/server/servers.js';
 import { openPolicyEngine } from '../network/policy/standalone.js';
 import { settle, trafficOf } from '../proxy/config.js';
 import { serveProxy } from '../proxy/serving.js';
@@ -96,7 +91,7 @@ export async function runAgent(options: AgentOptions): Promise<void> {
         log.warn('the counters of network policies could not be read', { error });
         return '';
       });
-    closers.push(...(await startKubelet(options, identity, { ...node, attached, otherMetrics })));
+    closers.push(await startKubelet(options, identity, { ...node, attached, otherMetrics }));
     // The kubelet runs what it knows of also without an apiserver; the others have nothing to do before it is ready, and no
     // token before the Node is there.
     const others = Promise.all([apiserverReady(identity, signal), when(self, signal, () => true)]).then(() =>
@@ -154,20 +149,14 @@ async function waitForSocket(file: string, signal: AbortSignal): Promise<void> {
 }
 
 async function startKubelet(
-  options: AgentOptions,
+  { layout, settings, nodeIps, log: agentLog }: AgentOptions,
   identity: NodeIdentity,
-  {
-    client,
-    informers,
-    attached,
-    otherMetrics,
-  }: Access & { readonly attached: Attached; readonly otherMetrics: () => Promise<string> },
+  around: Access & Required<Pick<KubeletProcessOptions, 'attached' | 'otherMetrics'>>,
 ) {
-  const { layout, settings, nodeIps, log } = options;
-  const own = log.with({ part: 'kubelet' });
-  const runtime = openRuntime(`unix://${layout.containerdSocket}`);
-  const recorder = makeEventRecorder(client, { component: 'kubelet', host: settings.nodeName, log: own });
-  const kubelet = await runKubelet({
+  const log = agentLog.with({ part: 'kubelet' });
+  const { client } = around;
+  const { servers, tls, close } = await openKubelet({
+    ...around,
     config: {
       // Renewed four times in that span.
       nodeLeaseDurationSeconds: settings.nodeGraceSeconds,
@@ -183,26 +172,16 @@ async function startKubelet(
       podLogsDir: layout.podLogDir,
       cgroupRoot: layout.cgroup,
     },
-    client,
-    informers,
-    runtime,
-    pleg: openPleg(),
+    runtimeEndpoint: `unix://${layout.containerdSocket}`,
     cgroups: await openCgroups(),
-    events: eventsThrough(recorder),
-    attached,
-    otherMetrics,
-    log: own,
-    parts: makeParts({ client, informers, runtime: runtime.runtime, log: own }),
-  });
-  const tls = { ...identity.serving, clientCa: identity.ca };
-  const servers = await openKubeletServers(kubelet, {
-    tls,
-    access: makeAccess({ client, nodeName: settings.nodeName, log: own }),
-    runtime: runtime.runtime,
-    log: own,
+    log,
+    serving: async () => ({
+      tls: { ...identity.serving, clientCa: identity.ca },
+      access: makeAccess({ client, nodeName: settings.nodeName, log }),
+    }),
   });
   identity.keepServing((pair) => servers.renew({ ...tls, ...pair }));
-  return [() => runtime.close(), () => recorder.flush(), () => kubelet.stop(), () => servers.close()];
+  return close;
 }
 
 async function startProxy(options: AgentOptions, self: Informer<V1Node>, { client, informers }: Access) {

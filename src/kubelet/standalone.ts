@@ -4,23 +4,18 @@ import { readFile } from 'node:fs/promises';
 import os from 'node:os';
 import type { Log } from '../api/log.js';
 import type { Client } from '../client/client.js';
-import { makeEventRecorder } from '../client/eventRecorder.js';
 import { openInformers } from '../client/sharedInformers.js';
-import { openRuntime } from '../cri/client.js';
 import { openCgroups } from '../kernel/cgroup/adapter.js';
-import { openPleg } from '../kernel/pleg/adapter.js';
 import type { CertificatePair } from './certificates/certificateRequest.js';
 import { addressesOf, openIdentity } from './certificates/identity.js';
 import { completeConfig, type KubeletConfig } from './config.js';
 import type { KubeletSettings } from './configuration/configuration.js';
 import type { ServerSettings } from './configuration/fields.js';
 import { KubeletError } from './error.js';
-import { eventsThrough } from './events.js';
-import { runKubelet } from './kubelet.js';
-import { makeParts } from './parts.js';
+import { openKubelet } from './process.js';
 import { type Access, makeAccess } from './server/access.js';
 import { selfSigned } from './server/selfSigned.js';
-import { type KubeletServers, openKubeletServers } from './server/servers.js';
+import type { KubeletServers } from './server/servers.js';
 import { keepChains, makeUtilChains } from './utilChains.js';
 
 export interface StandaloneOptions {
@@ -45,28 +40,25 @@ export async function runStandalone(options: StandaloneOptions): Promise<void> {
       kubeconfig === undefined ? undefined : await openIdentity({ ...options, kubeconfig, config });
     const client = identity?.client;
     const informers = client && openInformers(client, { log });
-    const runtime = openRuntime(settings.server.containerRuntimeEndpoint);
-    const recorder =
-      client && makeEventRecorder(client, { component: 'kubelet', host: config.nodeName, log });
     closers.push(
       () => identity?.close(),
       () => informers?.stop(),
-      () => runtime.close(),
-      () => recorder?.flush(),
     );
-    const kubelet = await runKubelet({
-      ...{ config, client, informers, runtime, log },
-      pleg: openPleg(),
+    const kubelet = await openKubelet({
+      config,
+      runtimeEndpoint: settings.server.containerRuntimeEndpoint,
       cgroups: config.cgroupsPerQOS ? await openCgroups() : undefined,
-      ...(recorder === undefined ? {} : { events: eventsThrough(recorder) }),
-      parts: makeParts({ client, informers, runtime: runtime.runtime, log }),
+      client,
+      informers,
+      log,
+      serving: async () => ({
+        tls: await servingTls(config, settings.server, await identity?.serving()),
+        access: accessOf(settings.server, config, client, log),
+      }),
     });
-    closers.push(() => kubelet.stop());
+    closers.push(() => kubelet.close());
     if (config.makeIPTablesUtilChains) closers.push(await keepChains(makeUtilChains, log));
-    const tls = await servingTls(config, settings.server, await identity?.serving());
-    const access = accessOf(settings.server, config, client, log);
-    const servers = await openKubeletServers(kubelet, { tls, access, runtime: runtime.runtime, log });
-    closers.push(() => servers.close());
+    const { servers, tls } = kubelet;
     identity?.keepServing((pair) => servers.renew({ ...tls, ...pair }));
     options.started?.(servers);
     log.info('the kubelet runs', { node: config.nodeName, port: servers.port, alone: client === undefined });

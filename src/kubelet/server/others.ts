@@ -5,7 +5,7 @@ import { readdir, realpath, stat } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import path from 'node:path';
 import { messageOf } from '../error.js';
-import type { RunningKubelet } from '../kubelet.js';
+import type { RunningKubelet } from '../surroundings.js';
 import { configz } from './configz.js';
 
 const LOGS = '/var/log';

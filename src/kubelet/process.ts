@@ -1,0 +1,73 @@
+// A kubelet with all that a process has around it: the runtime's connection, its events and its HTTP servers.
+// Guarantees: close() ends them in the reverse order of their start, also when opening failed in the middle; pods stay.
+import type { Log } from '../api/log.js';
+import type { Client } from '../client/client.js';
+import { makeEventRecorder } from '../client/eventRecorder.js';
+import type { Informers } from '../client/informer.js';
+import { openRuntime } from '../cri/client.js';
+import type { CgroupPort } from '../kernel/cgroup/port.js';
+import { openPleg } from '../kernel/pleg/adapter.js';
+import { completeConfig, type KubeletOptions } from './config.js';
+import { eventsThrough } from './events.js';
+import { runKubelet } from './kubelet.js';
+import { makeParts } from './parts.js';
+import type { KubeletServerOptions } from './server/server.js';
+import { type KubeletServers, openKubeletServers } from './server/servers.js';
+import type { KubeletSurroundings } from './surroundings.js';
+
+export interface KubeletProcessOptions extends Pick<KubeletSurroundings, 'attached' | 'otherMetrics'> {
+  readonly config: KubeletOptions;
+  readonly runtimeEndpoint: string;
+  /** Undefined where pods get no control groups of their own. */
+  readonly cgroups: CgroupPort | undefined;
+  /** Both undefined for a kubelet without an apiserver. */
+  readonly client: Client | undefined;
+  readonly informers: Informers | undefined;
+  /** Asked once the kubelet runs. */
+  readonly serving: () => Promise<Pick<KubeletServerOptions, 'tls' | 'access'>>;
+  readonly log: Log;
+}
+
+export interface KubeletProcess {
+  readonly servers: KubeletServers;
+  /** What the servers were opened with. */
+  readonly tls: KubeletServerOptions['tls'];
+  close(): Promise<void>;
+}
+
+export async function openKubelet(options: KubeletProcessOptions): Promise<KubeletProcess> {
+  const { client, informers, log, attached, otherMetrics } = options;
+  const config = completeConfig(options.config);
+  const closers: (() => unknown)[] = [];
+  const close = async () => {
+    for (const closer of closers.splice(0).reverse()) await closer();
+  };
+  try {
+    const runtime = openRuntime(options.runtimeEndpoint);
+    closers.push(() => runtime.close());
+    const recorder =
+      client && makeEventRecorder(client, { component: 'kubelet', host: config.nodeName, log });
+    closers.push(() => recorder?.flush());
+    const kubelet = await runKubelet({
+      config,
+      client,
+      informers,
+      runtime,
+      log,
+      attached,
+      otherMetrics,
+      pleg: openPleg(),
+      cgroups: options.cgroups,
+      events: recorder && eventsThrough(recorder),
+      parts: makeParts({ client, informers, runtime: runtime.runtime, log }),
+    });
+    closers.push(() => kubelet.stop());
+    const { tls, access } = await options.serving();
+    const servers = await openKubeletServers(kubelet, { tls, access, runtime: runtime.runtime, log });
+    closers.push(() => servers.close());
+    return { servers, tls, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
