@@ -78,6 +78,8 @@ it('adds, subtracts and compares exactly', () => {
   expect(addQuantities('1Gi', '512Mi')).toBe('1536Mi');
   expect(addQuantities('0', '1Gi')).toBe('1Gi');
   expect(subtractQuantities('1Gi', '1Ki')).toBe('1048575Ki');
+  // Nothing has no form of its own.
+  expect(subtractQuantities('0', '2Ki')).toBe('-2Ki');
   expect(compareQuantities('1', '1000m')).toBe(0);
   expect(compareQuantities('1Gi', '1G')).toBeGreaterThan(0);
   expect(compareQuantities('1e-3', '2m')).toBeLessThan(0);

@@ -85,18 +85,24 @@ describe('names of the cluster', () => {
     'db-9.db.shop.svc.cluster.local',
     '_ssh._tcp.web.shop.svc.cluster.local',
     'a.b.c.web.shop.svc.cluster.local',
+    'surplus._http._tcp.web.shop.svc.cluster.local',
+    'surplus.10-244-0-9.shop.pod.cluster.local',
+    'surplus.dns-version.cluster.local',
     '10-244-0-9.absent.pod.cluster.local',
     '300-1-1-1.shop.pod.cluster.local',
   ])('%s does not exist', (name) => {
     expect(lookUp(zone, name, 'A')).toMatchObject({ exists: false, answers: [] });
   });
 
-  it.each(['example.com', 'notcluster.local', '8.8.8.8.in-addr.arpa', 'xcluster.local'])(
-    '%s is asked elsewhere',
-    (name) => {
-      expect(lookUp(zone, name, 'A')).toBeUndefined();
-    },
-  );
+  it.each([
+    'example.com',
+    'notcluster.local',
+    '8.8.8.8.in-addr.arpa',
+    '1.7.0.96.10.in-addr.arpa',
+    'xcluster.local',
+  ])('%s is asked elsewhere', (name) => {
+    expect(lookUp(zone, name, 'A')).toBeUndefined();
+  });
 
   it('carries the addresses of SRV targets along', () => {
     expect(

@@ -30,6 +30,16 @@ test('starts over after ten minutes of health', () => {
   expect(backOff.delayMs('a')).toBe(10 * SECOND);
 });
 
+test('starts over when it is reset', () => {
+  const backOff = new BackOff(10 * SECOND, 300 * SECOND);
+  backOff.next('a', 0, 0);
+  backOff.next('a', 0, 0);
+  backOff.reset('a');
+  expect(backOff.remainingMs('a', 0, 0)).toBe(0);
+  backOff.next('a', 0, 0);
+  expect(backOff.delayMs('a')).toBe(10 * SECOND);
+});
+
 test('forgets what belongs to a pod', () => {
   const backOff = new BackOff(10 * SECOND, 300 * SECOND);
   backOff.next('u1_web', 0, 0);

@@ -6,7 +6,7 @@ import type { Stored } from '../../../src/api/object.js';
 import { NODES } from '../../../src/api/resources.js';
 import { FakeNft } from '../../../src/kernel/nftables/fake.js';
 import { FakeRoute } from '../../../src/kernel/route/fake.js';
-import { difference, entriesFor, entriesFound } from '../../../src/network/overlay/entries.js';
+import { difference, entriesFor, entriesFound, overlayMtu } from '../../../src/network/overlay/entries.js';
 import { removeOverlay, runOverlay, subnetFile } from '../../../src/network/overlay/overlay.js';
 import { annotationsOf, peerOf } from '../../../src/network/overlay/peer.js';
 import { MemoryClient } from '../../support/memoryClient.js';
@@ -24,6 +24,12 @@ const node = (n: number, annotations: Record<string, string> = {}, podCIDRs = [`
 const told = (n: number, mac = `02:00:00:00:00:0${n}`) =>
   node(n, annotationsOf('vxlan', [{ family: 'IPv4', underlay: `192.168.0.${n}`, vtep: { vni: 1, mac } }]));
 const wanted = { family: 'IPv4', backend: 'vxlan', vni: 1 } as const;
+
+it('leaves room for the outer header: 50 bytes over IPv4, 70 over IPv6, none without a tunnel', () => {
+  expect(overlayMtu('vxlan', { mtu: 1500, family: 'IPv4' })).toBe(1450);
+  expect(overlayMtu('vxlan', { mtu: 1500, family: 'IPv6' })).toBe(1430);
+  expect(overlayMtu('host-gw', { mtu: 1500, family: 'IPv6' })).toBe(1500);
+});
 
 describe('what a node says', () => {
   test('is as flannel says it', () => {

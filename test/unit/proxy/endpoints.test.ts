@@ -146,4 +146,6 @@ it('a health check counts an endpoint with addresses of both families once', () 
   expect(countLocalReady(dual, 'n1')).toBe(2);
   expect(countLocalReady([at('fd00::1')], 'n1')).toBe(1);
   expect(countLocalReady([], 'n1')).toBe(0);
+  const waiting = { ...at('10.0.0.4'), conditions: unready };
+  expect(countLocalReady([at('10.0.0.1'), waiting], 'n1')).toBe(1);
 });

@@ -184,6 +184,7 @@ table(nodeAffinity(), [
   ['Gt', requiring(term('size', 'Gt', '4')), node, [], []],
   ['Gt of an equal', requiring(term('size', 'Gt', '5')), node, [], mismatch],
   ['Lt', requiring(term('size', 'Lt', '6')), node, [], []],
+  ['Lt of an equal', requiring(term('size', 'Lt', '5')), node, [], mismatch],
   ['Lt of a word', requiring(term('zone', 'Lt', '6')), node, [], mismatch],
   ['an operator that is none', requiring(term('zone', 'Like', 'a')), node, [], mismatch],
   ['a label named like a method of objects', requiring(term('constructor', 'Exists')), node, [], mismatch],

@@ -221,6 +221,13 @@ it('VolumeZone keeps a pod in the zones of its volume', () => {
   expect(both(volumeZone, using('p', 'c'), catalog('one__two'))).toEqual(['', '']);
 });
 
+it('VolumeZone wants the zone and the region of a volume, not one of them', () => {
+  const labels = { [ZONE]: 'two', 'topology.kubernetes.io/region': 'far' };
+  const catalog = catalogOf([claim('c', { volumeName: 'v' })], [volume('v', {}, labels)]);
+  const refused = 'node(s) had no available volume zone';
+  expect(both(volumeZone, using('p', 'c'), catalog)).toEqual([refused, refused]);
+});
+
 it('NodeVolumeLimits counts each volume of a driver once', () => {
   const csi = (name: string) => volume(name, { csi: { driver: 'csi.example.com', volumeHandle: name } });
   const claims = ['v', 'w', 'x'].map((name) => claim(name, { volumeName: name }));

@@ -120,6 +120,14 @@ describe('Priority', () => {
   ])('%s', async (_, spec, expected) => {
     expect((await through(plugin, PODS, { spec })).spec).toMatchObject(expected);
   });
+  it('takes the lowest of several global defaults', async () => {
+    const lower = { metadata: { name: 'lower' }, value: 5, globalDefault: true };
+    const several = makePriority({
+      priorityClass: async () => lower as never,
+      priorityClasses: () => [...classes, lower, { ...lower, value: 7 }] as never,
+    });
+    expect((await through(several, PODS, { spec: {} })).spec).toMatchObject({ priority: 5 });
+  });
   it('refuses a second global default', async () => {
     await expect(through(plugin, PRIORITY_CLASSES, { value: 1, globalDefault: true })).rejects.toThrow(
       'PriorityClass base is already marked as default. Only one default can exist',

@@ -23,6 +23,7 @@ describe('planBudget', () => {
     ['a number that may go, of which one is down', { maxUnavailable: 1 }, pods(2, 1), 3, [0, 2, 2, 3]],
     ['a share that may go, rounded up', { maxUnavailable: '30%' }, pods(4), 4, [2, 2, 4, 4]],
     ['pods that are still to come', { maxUnavailable: 1 }, pods(2), 5, [0, 4, 2, 5]],
+    ['healthy pods that nobody wishes for', { maxUnavailable: 1 }, pods(2), 0, [0, 0, 2, 0]],
     ['no pods at all', { minAvailable: 0 }, [], 0, [0, 0, 0, 0]],
     [
       'a pod that terminates',

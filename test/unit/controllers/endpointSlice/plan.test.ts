@@ -38,6 +38,11 @@ const sizes = (slices: readonly Slice[]) =>
   slices.map(({ endpoints = [] }) => endpoints.length).sort((a, b) => a - b);
 
 describe('planEndpointSlices', () => {
+  it('fills a slice to its last place before it makes another', () => {
+    const held = apply([], plan(many(99)));
+    expect(sizes(apply(held, plan(many(100), held)))).toEqual([100]);
+  });
+
   it('writes down address, conditions, node, target and ports', () => {
     const [action] = plan([up('a', '10.1.0.1')]);
     expect(action).toMatchObject({

@@ -199,3 +199,20 @@ test('a container that the probes have not heard of yet is not ready, if its pod
     true,
   ]);
 });
+
+test('a pod that ends is asked whether it is ready, and no longer whether it lives', async () => {
+  const { clock, runs, probes, pod } = scene({
+    livenessProbe: { ...probe, exec: { command: ['lives'] } },
+    readinessProbe: { ...probe, exec: { command: ['ready'] } },
+  });
+  const state = { running: { startedAt: new Date(clock.ms).toISOString() } };
+  const now = { name: 'main', containerID: 'containerd://a', state } as V1ContainerStatus;
+  probes.update(pod, [now], '10.0.0.5');
+  await clock.pass(11);
+  expect(new Set(runs)).toEqual(new Set(['a lives', 'a ready']));
+  runs.length = 0;
+  const ending = { ...pod, metadata: { ...pod.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } };
+  probes.update(ending, [now], '10.0.0.5');
+  await clock.pass(21);
+  expect(new Set(runs)).toEqual(new Set(['a ready']));
+});

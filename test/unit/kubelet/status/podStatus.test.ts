@@ -118,6 +118,13 @@ describe('the status of a pod', () => {
     });
   });
 
+  test('is initialized neither while its containers wait nor any less once one has ended', () => {
+    expect(conditions(status(withInit, emptyRuntimePod('u1')))['Initialized']).toBe('False');
+    const failures = new Map([['web', { reason: 'CrashLoopBackOff', message: 'back-off 10s' }]]);
+    const ended = runtimePod([run(withInit, 'web', 'exited', { exitCode: 1 })]);
+    expect(conditions(status(withInit, ended, { failures }))['Initialized']).toBe('True');
+  });
+
   test('a crash loop shows why it waits and how it ended', () => {
     const failures = new Map([['web', { reason: 'CrashLoopBackOff', message: 'back-off 10s' }]]);
     const runtime = runtimePod([run(plain, 'web', 'exited', { exitCode: 1, attempt: 2, message: 'oops' })]);
