@@ -6,6 +6,7 @@ import { componentStatusKind } from '../api/kinds/componentStatus.js';
 import { leaseKind } from '../api/kinds/lease.js';
 import { LEASES } from '../api/resources.js';
 import { notFound } from '../api/status.js';
+import { messageOf } from '../base/errorMessage.js';
 import type { ApiResponse } from './exchange.js';
 import type { Call, Machinery } from './machinery.js';
 import { renderList, renderObject } from './output/render.js';
@@ -70,7 +71,7 @@ async function storeStatus({ feed }: Machinery): Promise<V1ComponentStatus> {
     await feed.current();
     return status(STORE, 'ok');
   } catch (error) {
-    return status(STORE, undefined, error instanceof Error ? error.message : String(error));
+    return status(STORE, undefined, messageOf(error));
   }
 }
 

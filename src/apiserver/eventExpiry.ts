@@ -5,8 +5,8 @@ import type { Log } from '../api/log.js';
 import type { KubeObject, Stored } from '../api/object.js';
 import { EVENTS } from '../api/resources.js';
 import { ApiError } from '../api/status.js';
+import { messageOf } from '../base/errorMessage.js';
 import type { Client } from '../client/client.js';
-import { messageOf } from '../client/error.js';
 
 export const EVENT_TTL_MS = 3_600_000;
 const LONGEST_PAUSE_MS = 300_000;

@@ -4,6 +4,7 @@ import { hostname } from 'node:os';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { canonicalIp } from '../api/ip.js';
 import { NAMESPACES, NETWORK_POLICIES, PODS } from '../api/resources.js';
+import { messageOf } from '../base/errorMessage.js';
 import { ClientError } from '../client/error.js';
 import { transportOf } from '../client/kubeconfig.js';
 import { openInformers } from '../client/sharedInformers.js';
@@ -163,7 +164,7 @@ async function telling(terminal: Terminal, work: () => Promise<void>): Promise<v
   try {
     await work();
   } catch (error) {
-    terminal.writeError(`trellis: ${error instanceof Error ? error.message : String(error)}\n`);
+    terminal.writeError(`trellis: ${messageOf(error)}\n`);
     terminal.setExitCode(1);
   }
 }

@@ -6,6 +6,7 @@ import { Command, InvalidArgumentError } from 'commander';
 import type { V1Service } from '../api/gen/types.js';
 import type { Stored } from '../api/object.js';
 import { SERVICES } from '../api/resources.js';
+import { messageOf } from '../base/errorMessage.js';
 import { ClientError } from '../client/error.js';
 import { makeEventRecorder, referenceTo } from '../client/eventRecorder.js';
 import { openHttps } from '../client/httpTransport.js';
@@ -203,8 +204,7 @@ async function cleanUp(config: ProxyConfig, terminal: Terminal): Promise<void> {
   const what = { table: TABLE, families: ['ip', 'ip6'], traffic: {}, ipvs: ipvsOf(config) } as const;
   const failed = await cleanUpModes(MODE_NAMES, what);
   await forgetClaims([TABLE, SHARED_CHAINS]);
-  for (const [mode, error] of failed)
-    terminal.writeError(`trellis: ${mode}: ${error instanceof Error ? error.message : String(error)}\n`);
+  for (const [mode, error] of failed) terminal.writeError(`trellis: ${mode}: ${messageOf(error)}\n`);
   if (failed.size > 0) terminal.setExitCode(1);
 }
 
@@ -212,8 +212,7 @@ async function cleanUp(config: ProxyConfig, terminal: Terminal): Promise<void> {
 async function initialize(config: ProxyConfig, terminal: Terminal): Promise<void> {
   const { applyKernelSettings } = await import('../proxy/kernelSettings.js');
   const failed = await applyKernelSettings(config, config.mode, 'before-rules');
-  for (const [setting, error] of failed)
-    terminal.writeError(`trellis: ${setting}: ${error instanceof Error ? error.message : String(error)}\n`);
+  for (const [setting, error] of failed) terminal.writeError(`trellis: ${setting}: ${messageOf(error)}\n`);
   if (failed.size > 0) terminal.setExitCode(1);
 }
 

@@ -1,17 +1,17 @@
 // `trellis scheduler`: the scheduler alone, against any apiserver, with kube-scheduler's flags.
 // Guarantees: a wrong file or flag is told before anything starts; TERM gives the lease back; who loses it ends with 1.
-
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import os from 'node:os';
 import { Command } from 'commander';
 import type { LogFormat } from '../api/log.js';
+import { messageOf } from '../base/errorMessage.js';
 import { goDurationMs } from '../base/goDuration.js';
-import { ClientError, messageOf } from '../client/error.js';
+import { ClientError } from '../client/error.js';
 import { openHttps } from '../client/httpTransport.js';
 import { readKubeconfig } from '../client/kubeconfig.js';
 import type { SchedulerConfiguration } from '../scheduler/configuration/configuration.js';
-import { SchedulerError } from '../scheduler/timeLimit.js';
+import { SchedulerError } from '../scheduler/error.js';
 import { endOfProcess } from './cluster/components.js';
 import { levelOf, makeLog } from './log.js';
 import { type ServingFlags, servingOf, withServingFlags } from './serving.js';

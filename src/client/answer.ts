@@ -2,7 +2,8 @@
 // Guarantees: a refusal becomes ApiError even when the body is not a Status (a proxy's page); a line is never cut.
 import type { V1Status } from '../api/gen/types.js';
 import { ApiError } from '../api/status.js';
-import { ClientError, messageOf } from './error.js';
+import { messageOf } from '../base/errorMessage.js';
+import { ClientError } from './error.js';
 import type { TransportResponse } from './transport.js';
 
 /** An object is at most a few megabytes; a longer line is no event, and must not fill the memory. */

@@ -5,8 +5,8 @@ import https from 'node:https';
 import type { TLSSocket } from 'node:tls';
 import type { Log } from '../api/log.js';
 import { type Family, METRICS_TYPE, metricsText } from '../api/metrics.js';
+import { messageOf } from '../base/errorMessage.js';
 import { bearerOf, type Caller, certificateCaller, type DelegatedAccess } from './delegatedAccess.js';
-import { messageOf } from './error.js';
 import { type Listening, listen } from './listen.js';
 
 /** What is wrong, or undefined. */

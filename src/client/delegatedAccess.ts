@@ -5,8 +5,8 @@ import type { TLSSocket } from 'node:tls';
 import { subjectUser } from '../api/certificates/subject.js';
 import type { V1SubjectAccessReview, V1SubjectAccessReviewSpec, V1TokenReview } from '../api/gen/types.js';
 import type { Log } from '../api/log.js';
+import { messageOf } from '../base/errorMessage.js';
 import type { Client } from './client.js';
-import { messageOf } from './error.js';
 
 export interface Caller {
   readonly user: string;

@@ -28,7 +28,3 @@ export class ClientError extends Error {
     return error instanceof ClientError && codes.includes(error.code);
   }
 }
-
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}

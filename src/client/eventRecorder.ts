@@ -5,8 +5,9 @@ import { type Log, silentLog } from '../api/log.js';
 import type { KubeObject } from '../api/object.js';
 import { apiVersionOf, EVENTS, type ResourceType } from '../api/resources.js';
 import { ApiError } from '../api/status.js';
+import { messageOf } from '../base/errorMessage.js';
 import type { Client } from './client.js';
-import { ClientError, messageOf } from './error.js';
+import { ClientError } from './error.js';
 import { EventCorrelation, type Verdict } from './eventCorrelation.js';
 import { makeBackoff, pause } from './pause.js';
 

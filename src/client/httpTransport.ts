@@ -3,7 +3,8 @@
 import { readFile } from 'node:fs/promises';
 import http from 'node:http';
 import https from 'node:https';
-import { ClientError, messageOf } from './error.js';
+import { messageOf } from '../base/errorMessage.js';
+import { ClientError } from './error.js';
 import type { Transport, TransportRequest, TransportResponse } from './transport.js';
 
 export interface HttpsOptions {

@@ -2,7 +2,8 @@
 // Guarantees: every refusal names the file and the field; keys and tokens are in no message.
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { ClientError, messageOf } from './error.js';
+import { messageOf } from '../base/errorMessage.js';
+import { ClientError } from './error.js';
 import { type HttpsOptions, openHttps } from './httpTransport.js';
 import type { Transport } from './transport.js';
 

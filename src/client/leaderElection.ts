@@ -6,8 +6,8 @@ import { type Log, silentLog } from '../api/log.js';
 import type { ObjectName, Stored } from '../api/object.js';
 import { LEASES } from '../api/resources.js';
 import { ApiError } from '../api/status.js';
+import { messageOf } from '../base/errorMessage.js';
 import type { Client } from './client.js';
-import { messageOf } from './error.js';
 import { LeaderTerm } from './leaderTerm.js';
 import { pause } from './pause.js';
 

@@ -3,8 +3,9 @@
 import type { Log } from '../api/log.js';
 import type { KubeObject } from '../api/object.js';
 import { ApiError } from '../api/status.js';
+import { messageOf } from '../base/errorMessage.js';
 import type { ObjectList, ResourceClient, WatchEvent } from './client.js';
-import { ClientError, messageOf } from './error.js';
+import { ClientError } from './error.js';
 import type { InformerOptions } from './informer.js';
 import { makeBackoff, pause } from './pause.js';
 

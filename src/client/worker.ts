@@ -3,7 +3,7 @@
 // get their turn however many keys there are.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Log } from '../api/log.js';
-import { messageOf } from './error.js';
+import { messageOf } from '../base/errorMessage.js';
 import type { WorkQueue } from './workQueue.js';
 
 export interface WorkersOptions {

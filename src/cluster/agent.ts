@@ -9,6 +9,7 @@ import type { Log } from '../api/log.js';
 import type { Stored } from '../api/object.js';
 import { NODES, SERVICES } from '../api/resources.js';
 import { VOLUME_DIR_ANNOTATION } from '../api/volumeDir.js';
+import { aborted } from '../base/aborted.js';
 import type { Client } from '../client/client.js';
 import { makeEventRecorder, referenceTo } from '../client/eventRecorder.js';
 import { openHttps } from '../client/httpTransport.js';
@@ -294,12 +295,5 @@ function when(
     };
     const stop = self.on({ added: look, updated: look });
     signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-  });
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    signal.addEventListener('abort', () => resolve(), { once: true });
   });
 }

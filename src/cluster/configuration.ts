@@ -2,6 +2,7 @@
 // components as further documents.
 // Guarantees: everything is checked before anything starts, and what is wrong is named by document and field. Pure.
 import { parseAllDocuments, stringify } from 'yaml';
+import { messageOf } from '../base/errorMessage.js';
 import type { KubeletConfig } from '../kubelet/config.js';
 import { readSettings as readKubelet } from '../kubelet/configuration/configuration.js';
 import { FIELDS } from '../kubelet/configuration/fields.js';
@@ -70,7 +71,7 @@ export function readClusterFile(name: string, text: string): ClusterFile {
       try {
         COMPONENTS[kind](own);
       } catch (cause) {
-        throw refuse(`${kind}: ${cause instanceof Error ? cause.message : String(cause)}`, cause);
+        throw refuse(`${kind}: ${messageOf(cause)}`, cause);
       }
       components.set(kind, own);
     } else {

@@ -2,6 +2,7 @@
 // Guarantees: looks only; answers also when nothing runs.
 import { existsSync, readFileSync } from 'node:fs';
 import { NODES, PODS } from '../api/resources.js';
+import { messageOf } from '../base/errorMessage.js';
 import { openCgroups } from '../kernel/cgroup/adapter.js';
 import { isAlive, type ProcessIdentity } from '../kernel/processIdentity.js';
 import { withApi } from './api.js';
@@ -67,7 +68,7 @@ export async function clusterStatus(layout: Layout): Promise<ClusterStatus> {
       : await askApiserver(layout.adminKubeconfig);
     return { ...base, ...asked };
   } catch (error) {
-    return { ...base, unreachable: error instanceof Error ? error.message : String(error) };
+    return { ...base, unreachable: messageOf(error) };
   }
 }
 

@@ -1,4 +1,5 @@
 // Progress of a start, as values that travel from the components to whoever shows them.
+import { messageOf } from '../base/errorMessage.js';
 
 /** The components that tell of their steps. */
 export type Speaker = 'server' | 'agent';
@@ -29,7 +30,7 @@ export async function step<T>(
     sink({ type: 'done', name, ms: now() - started });
     return result;
   } catch (error) {
-    sink({ type: 'failed', name, text: error instanceof Error ? error.message : String(error) });
+    sink({ type: 'failed', name, text: messageOf(error) });
     throw error;
   }
 }

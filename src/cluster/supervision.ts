@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../api/log.js';
-import { messageOf } from '../client/error.js';
+import { messageOf } from '../base/errorMessage.js';
 import { ClusterError } from './error.js';
 import type { Layout } from './layout.js';
 import { lockForStart } from './lock.js';

@@ -5,7 +5,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import path from 'node:path';
 import type { Log } from '../api/log.js';
-import { messageOf } from '../client/error.js';
+import { messageOf } from '../base/errorMessage.js';
 import { identify, type ProcessIdentity } from '../kernel/processIdentity.js';
 import type { Layout } from './layout.js';
 import { terminate } from './processes.js';

@@ -2,9 +2,10 @@
 // Guarantees: a file is whole or not there; only root can read it; what is not in the format is never taken for an attachment.
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { messageOf } from '../base/errorMessage.js';
 import { type Attachment, ifNameOf } from './attachment.js';
 import type { NetworkList } from './config.js';
-import { CniError, wordsOf } from './error.js';
+import { CniError } from './error.js';
 import { isObject, type JsonObject, type JsonValue } from './json.js';
 import { type CniResult, parseResult, ResultError, renderResult } from './result.js';
 import type { CniVersion } from './version.js';
@@ -64,7 +65,7 @@ export class ResultCache {
         throw error;
       }
     } catch (cause) {
-      throw new CniError('CACHE_FAILED', `the result could not be kept in ${file}: ${wordsOf(cause)}`, {
+      throw new CniError('CACHE_FAILED', `the result could not be kept in ${file}: ${messageOf(cause)}`, {
         cause,
       });
     }
@@ -83,7 +84,7 @@ export class ResultCache {
     const file = this.file(network, attachment);
     if ((await this.otherOwner(network, attachment)) !== undefined) return;
     await rm(file, { force: true }).catch((cause: unknown) => {
-      throw new CniError('CACHE_FAILED', `${file} could not be removed: ${wordsOf(cause)}`, { cause });
+      throw new CniError('CACHE_FAILED', `${file} could not be removed: ${messageOf(cause)}`, { cause });
     });
   }
 
@@ -98,7 +99,7 @@ export class ResultCache {
     const results = path.join(this.dir, 'results');
     const names = await readdir(results).catch((cause: NodeJS.ErrnoException) => {
       if (cause.code === 'ENOENT') return [];
-      throw new CniError('CACHE_FAILED', `${results} could not be read: ${wordsOf(cause)}`, { cause });
+      throw new CniError('CACHE_FAILED', `${results} could not be read: ${messageOf(cause)}`, { cause });
     });
     const texts = await Promise.all(names.sort().map((name) => read(path.join(results, name))));
     return texts.flatMap((text) => (text === undefined ? [] : (parseEntry(text) ?? [])));
@@ -130,7 +131,7 @@ async function read(file: string): Promise<string | undefined> {
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'EISDIR') return undefined;
-    throw new CniError('CACHE_FAILED', `${file} could not be read: ${wordsOf(cause)}`, { cause });
+    throw new CniError('CACHE_FAILED', `${file} could not be read: ${messageOf(cause)}`, { cause });
   }
 }
 

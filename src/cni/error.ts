@@ -79,6 +79,3 @@ export class CniError extends Error {
     });
   }
 }
-
-/** Words of an unknown failure, for a message that wraps it. */
-export const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

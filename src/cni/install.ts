@@ -14,7 +14,8 @@ import {
   symlink,
 } from 'node:fs/promises';
 import path from 'node:path';
-import { CniError, wordsOf } from './error.js';
+import { messageOf } from '../base/errorMessage.js';
+import { CniError } from './error.js';
 
 /** The one executable; each plugin is a link to it. */
 export const EXECUTABLE = 'trellis-cni';
@@ -61,7 +62,7 @@ async function pluginNames(from: string): Promise<string[]> {
   const names = await readdir(from).catch((cause: unknown) => {
     throw new CniError(
       'INSTALL_REFUSED',
-      `${from} holds no plugins (npm run build makes them): ${wordsOf(cause)}`,
+      `${from} holds no plugins (npm run build makes them): ${messageOf(cause)}`,
       { cause },
     );
   });

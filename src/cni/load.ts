@@ -2,6 +2,7 @@
 // Guarantees: the order is that of the names; a broken file never hides another network, and is never passed over in silence.
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
+import { messageOf } from '../base/errorMessage.js';
 import {
   draftList,
   finishList,
@@ -10,7 +11,7 @@ import {
   parsePlugin,
   parseSingle,
 } from './config.js';
-import { CniError, wordsOf } from './error.js';
+import { CniError } from './error.js';
 
 export const DEFAULT_CONF_DIR = '/etc/cni/net.d';
 
@@ -80,7 +81,7 @@ async function filesIn(dir: string, endings: readonly string[]): Promise<string[
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ENOTDIR') return [];
-    throw new CniError('CONFIG_INVALID', `${dir}: cannot be read: ${wordsOf(cause)}`, { cause });
+    throw new CniError('CONFIG_INVALID', `${dir}: cannot be read: ${messageOf(cause)}`, { cause });
   }
 }
 
@@ -88,7 +89,7 @@ async function read(file: string): Promise<string> {
   try {
     return await readFile(file, 'utf8');
   } catch (cause) {
-    throw new CniError('CONFIG_INVALID', `${file}: cannot be read: ${wordsOf(cause)}`, { cause });
+    throw new CniError('CONFIG_INVALID', `${file}: cannot be read: ${messageOf(cause)}`, { cause });
   }
 }
 

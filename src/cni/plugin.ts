@@ -3,9 +3,10 @@
 import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { messageOf } from '../base/errorMessage.js';
 import type { Attachment } from './attachment.js';
 import { type ChildResult, runChild } from './child.js';
-import { CniError, type CniErrorFields, wordsOf } from './error.js';
+import { CniError, type CniErrorFields } from './error.js';
 import { type Command, environment } from './execution.js';
 import { isObject, type JsonObject, type JsonValue } from './json.js';
 
@@ -45,7 +46,7 @@ export async function callPlugin(runner: PluginRunner, call: PluginCall): Promis
       maxOutputBytes: MAX_OUTPUT_BYTES,
     });
   } catch (cause) {
-    const message = `plugin ${plugin} could not be run (${argv.join(' ')}): ${wordsOf(cause)}`;
+    const message = `plugin ${plugin} could not be run (${argv.join(' ')}): ${messageOf(cause)}`;
     throw new CniError('PLUGIN_CRASHED', message, { plugin, command, cause });
   }
   const failure = failureOf(call, result, timeoutMs);

@@ -4,8 +4,8 @@
 import type { V1APIGroupList, V1APIResourceList } from '../api/gen/types.js';
 import { apiVersionOf, type ResourceType } from '../api/resources.js';
 import { qualifiedResource } from '../api/status.js';
+import { messageOf } from '../base/errorMessage.js';
 import type { Client } from '../client/client.js';
-import { messageOf } from '../client/error.js';
 import { pause } from '../client/pause.js';
 
 export interface ServedResource extends ResourceType {

@@ -1,15 +1,6 @@
 // Which controllers run: the list that `--controllers` takes. Pure.
 // Guarantees: a name that no controller has is told, not ignored, and so is a list that leaves none; the first entry that speaks of a name decides.
-
-export class ControllersError extends Error {
-  override readonly name = 'ControllersError';
-  readonly code: 'UNKNOWN_CONTROLLER' | 'NO_CONTROLLER' | 'BAD_CLUSTER_CIDR';
-
-  constructor(code: ControllersError['code'], message: string) {
-    super(message);
-    this.code = code;
-  }
-}
+import { ControllersError } from './error.js';
 
 /** Kubernetes' older names, as far as they are more than the newer ones without `-controller`. */
 const OLDER: Readonly<Record<string, string>> = {

@@ -7,6 +7,7 @@ import type { ResourceType } from '../api/resources.js';
 import { PODS } from '../api/resources.js';
 import type { LabelMatcher } from '../api/selectors.js';
 import { ApiError } from '../api/status.js';
+import { messageOf } from '../base/errorMessage.js';
 import type { Informer } from '../client/informer.js';
 import type { WorkQueue } from '../client/workQueue.js';
 import { candidatesOf, carryOutClaims, controllerReference, planClaims } from './claim.js';
@@ -222,8 +223,4 @@ export function isNamespaceGoing(error: unknown): boolean {
     ApiError.is(error, 'Forbidden') &&
     (error.status.details?.causes ?? []).some(({ reason }) => reason === 'NamespaceTerminating')
   );
-}
-
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -4,8 +4,8 @@
 import type { Log } from '../api/log.js';
 import type { ResourceType } from '../api/resources.js';
 import { qualifiedResource } from '../api/status.js';
+import { messageOf } from '../base/errorMessage.js';
 import type { Client } from '../client/client.js';
-import { messageOf } from '../client/error.js';
 import { pause } from '../client/pause.js';
 import type { Controller } from './controller.js';
 import { discover } from './discovery.js';

@@ -23,15 +23,15 @@ import {
   toPodSandboxStatus,
   toRuntimeStatus,
 } from './decode.js';
+import { CriError } from './error.js';
 import { followEvents } from './events.js';
-import {
-  type ContainerFilter,
-  type ContainerRuntime,
-  CriError,
-  type ImageService,
-  type MetricDescriptor,
-  type RuntimeService,
-  type SandboxFilter,
+import type {
+  ContainerFilter,
+  ContainerRuntime,
+  ImageService,
+  MetricDescriptor,
+  RuntimeService,
+  SandboxFilter,
 } from './runtime.js';
 
 // A sandbox includes its network, which may wait for others on the node.

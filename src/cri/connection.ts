@@ -2,8 +2,9 @@
 // Guarantees: a call ends by its deadline; a failure is a CriError; after the runtime restarts the next calls reconnect.
 import { fileURLToPath } from 'node:url';
 import { loadSync, type MethodDefinition, type ServiceDefinition } from '@grpc/proto-loader';
+import { messageOf } from '../base/errorMessage.js';
+import { CriError } from './error.js';
 import { GrpcChannel, GrpcError } from './grpc.js';
-import { CriError } from './runtime.js';
 
 type Method = MethodDefinition<object, object>;
 export type ServiceName = 'RuntimeService' | 'ImageService' | 'Events';
@@ -120,6 +121,6 @@ const spoken = (code: string): string =>
 /** The sentence is the one that Kubernetes' events show for a failed call. */
 function toCriError(call: string, cause: unknown): CriError {
   const code = cause instanceof GrpcError ? cause.code : 'UNAVAILABLE';
-  const words = cause instanceof Error ? cause.message : String(cause);
+  const words = messageOf(cause);
   return new CriError(call, code, `rpc error: code = ${spoken(code)} desc = ${words}`, { cause });
 }

@@ -2,7 +2,8 @@
 // Guarantees: one stream at a time; UNIMPLEMENTED only when the runtime has neither.
 import type { Connection } from './connection.js';
 import { type RawContainerEvent, toContainerEvent } from './decode.js';
-import { type ContainerEvent, CriError } from './runtime.js';
+import { CriError } from './error.js';
+import type { ContainerEvent } from './runtime.js';
 
 interface RawEnvelope {
   readonly topic: string;

@@ -424,17 +424,3 @@ export interface ContainerRuntime {
   readonly images: ImageService;
   close(): void;
 }
-
-export class CriError extends Error {
-  override readonly name = 'CriError';
-  constructor(
-    /** The CRI call, such as `RunPodSandbox`. */
-    readonly call: string,
-    /** gRPC's name of the code, such as `NOT_FOUND` or `DEADLINE_EXCEEDED`. */
-    readonly code: string,
-    message: string,
-    options?: ErrorOptions,
-  ) {
-    super(message, options);
-  }
-}

@@ -32,8 +32,3 @@ export class KubeletError extends Error {
     super(message, options);
   }
 }
-
-/** The words of whatever was thrown. */
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}

@@ -3,11 +3,11 @@
 // and keeps nothing else from going.
 import { readdir, rm } from 'node:fs/promises';
 import type { Log } from '../api/log.js';
+import { messageOf } from '../base/errorMessage.js';
 import type { RuntimeService } from '../cri/runtime.js';
 import type { CgroupPort } from '../kernel/cgroup/port.js';
 import type { KubeletConfig } from './config.js';
 import { findGarbage } from './containerGC.js';
-import { messageOf } from './error.js';
 import { removeContainerLog } from './logs/containerLog.js';
 import type { PodManager } from './podManager.js';
 import type { PodWorkers } from './podWorkers.js';

@@ -1,9 +1,9 @@
 // Which images may go, and in which order; and the rounds in which they do.
 // Guarantees: an image in use, pinned or too young stays; the one that nobody used for longest goes first.
 import type { Log } from '../api/log.js';
+import { messageOf } from '../base/errorMessage.js';
 import type { ContainerRuntime, Image } from '../cri/runtime.js';
 import type { KubeletConfig } from './config.js';
-import { messageOf } from './error.js';
 import type { PullRecords } from './pullRecords.js';
 import type { RuntimePod } from './runtime/runtimePod.js';
 import type { FilesystemSample } from './stats/sample.js';

@@ -3,9 +3,10 @@
 // may use it; a pod that may not is told the same as if the image were not there; failures carry Kubernetes' reasons.
 import type { V1Container } from '../api/gen/types.js';
 import { pullPolicyFor } from '../api/kinds/pod/defaults.js';
+import { messageOf } from '../base/errorMessage.js';
 import type { Image, ImageService } from '../cri/runtime.js';
 import { BackOff } from './backOff.js';
-import { KubeletError, messageOf } from './error.js';
+import { KubeletError } from './error.js';
 import { type EventSink, fieldPathOf } from './events.js';
 import { type Gate, makeGate } from './gate.js';
 import type { PullCredential } from './imageAccess.js';

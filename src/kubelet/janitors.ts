@@ -1,9 +1,9 @@
 // The rounds that keep a node usable beside its pods: pressure, images, logs, the kernel's out-of-memory kills.
 // Guarantees: none waits for another; a round that fails is logged and tried again in its turn.
 import type { Log } from '../api/log.js';
+import { messageOf } from '../base/errorMessage.js';
 import type { RuntimeService } from '../cri/runtime.js';
 import type { KubeletConfig } from './config.js';
-import { messageOf } from './error.js';
 import type { EvictionManager } from './eviction/evictionManager.js';
 import { IMAGE_GC_PERIOD_MS, type ImageGC } from './imageGC.js';
 import { LogRotator } from './logs/logRotator.js';

@@ -2,9 +2,9 @@
 // tells of changes itself, a pod is looked at when it does, and relists become rare.
 // Guarantees: a change is delivered before the record of it advances; one pod that cannot be read delays no other.
 import type { Log } from '../api/log.js';
+import { messageOf } from '../base/errorMessage.js';
 import type { ContainerEvent, RuntimeService } from '../cri/runtime.js';
 import { sleep } from './abort.js';
-import { messageOf } from './error.js';
 import { Outage } from './outage.js';
 import type { PodCache } from './runtime/podCache.js';
 import { livesIn, shows } from './runtime/runtimePod.js';

@@ -1,13 +1,14 @@
 // What the containers of a pod stand on: its control group, its directories, its sandbox with its addresses.
 // Guarantees: what is there already is kept; a sandbox that cannot be made is told as an event and as the pod's reason.
 import { mkdir } from 'node:fs/promises';
+import { messageOf } from '../base/errorMessage.js';
 import type { IdMapping, PodSandboxConfig, RuntimeService } from '../cri/runtime.js';
 import type { CgroupPort } from '../kernel/cgroup/port.js';
 import { abortable } from './abort.js';
 import type { KubeletConfig } from './config.js';
 import { podLogDirectory, sandboxConfig } from './container/sandboxConfig.js';
 import type { UserNamespaces } from './container/userNamespaces.js';
-import { KubeletError, messageOf } from './error.js';
+import { KubeletError } from './error.js';
 import type { EventSink } from './events.js';
 import { allContainers } from './names.js';
 import type { PodActions } from './podActions.js';

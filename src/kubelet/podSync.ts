@@ -3,11 +3,12 @@
 import { availableParallelism } from 'node:os';
 import type { V1Container, V1PodStatus } from '../api/gen/types.js';
 import type { Log } from '../api/log.js';
+import { messageOf } from '../base/errorMessage.js';
 import type { ContainerStatus, RuntimeService } from '../cri/runtime.js';
 import type { KubeletConfig } from './config.js';
 import type { Killer } from './container/killer.js';
 import type { ContainerStarter } from './container/starter.js';
-import { KubeletError, messageOf } from './error.js';
+import { KubeletError } from './error.js';
 import type { EventSink } from './events.js';
 import { makeGate } from './gate.js';
 import type { PullCredential } from './imageAccess.js';

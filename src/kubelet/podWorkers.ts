@@ -2,7 +2,7 @@
 // Guarantees: a pod that hangs delays no other; sync, terminating, terminated are passed in this order and once; one that
 // its source takes away and gives back begins anew after its end.
 import type { Log } from '../api/log.js';
-import { messageOf } from './error.js';
+import { messageOf } from '../base/errorMessage.js';
 import { isStatic } from './names.js';
 import type { Pod } from './ports.js';
 

@@ -5,9 +5,9 @@ import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Log } from '../api/log.js';
+import { messageOf } from '../base/errorMessage.js';
 import type { ImageService } from '../cri/runtime.js';
 import type { KubeletConfig } from './config.js';
-import { messageOf } from './error.js';
 import {
   mayUse,
   type PullCredential,

@@ -2,8 +2,9 @@
 // Guarantees: listeners hear of a change only; asking never throws.
 import { isDeepStrictEqual } from 'node:util';
 import type { Log } from '../api/log.js';
-import { type ContainerRuntime, CriError, type Image } from '../cri/runtime.js';
-import { messageOf } from './error.js';
+import { messageOf } from '../base/errorMessage.js';
+import { CriError } from '../cri/error.js';
+import type { ContainerRuntime, Image } from '../cri/runtime.js';
 import { networkProblem, type RuntimeFacts, runtimeProblem } from './node/nodeStatus.js';
 
 const READY_PERIOD_MS = 5_000;

@@ -3,6 +3,7 @@
 import { readFile } from 'node:fs/promises';
 import os from 'node:os';
 import type { Log } from '../api/log.js';
+import { aborted } from '../base/aborted.js';
 import type { Client } from '../client/client.js';
 import { openInformers } from '../client/sharedInformers.js';
 import { openCgroups } from '../kernel/cgroup/adapter.js';
@@ -62,8 +63,7 @@ export async function runStandalone(options: StandaloneOptions): Promise<void> {
     identity?.keepServing((pair) => servers.renew({ ...tls, ...pair }));
     options.started?.(servers);
     log.info('the kubelet runs', { node: config.nodeName, port: servers.port, alone: client === undefined });
-    if (!signal.aborted)
-      await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+    await aborted(signal);
   } finally {
     for (const close of closers.reverse()) await close();
   }

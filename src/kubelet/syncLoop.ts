@@ -1,11 +1,10 @@
 // The kubelet's heart: takes the sources' changes in order and hands each pod to its worker.
 // Guarantees: nothing here waits; a pod that is refused gets its status and is never begun, and one that runs already is
 // ended first; a critical pod that finds no room gets it.
-
 import { qosClassOf } from '../api/kinds/pod/qos.js';
 import type { Log } from '../api/log.js';
+import { messageOf } from '../base/errorMessage.js';
 import { type NodeFacts, refusalOf, shortage, shortages } from './admission.js';
-import { messageOf } from './error.js';
 import type { EventSink } from './events.js';
 import { isCritical } from './eviction/rank.js';
 import type { Housekeeping } from './housekeeping.js';

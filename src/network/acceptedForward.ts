@@ -3,6 +3,7 @@
 // Guarantees: in each back end and family only while the policy is DROP, also when it becomes so later; what others remove
 // comes back with the next look; rules of others stay, and those before ours win; a back end that is not installed is none.
 import type { Log } from '../api/log.js';
+import { messageOf } from '../base/errorMessage.js';
 import { KernelError } from '../kernel/error.js';
 import { openIptables } from '../kernel/iptables/adapter.js';
 import type { IptablesPort, Table } from '../kernel/iptables/port.js';
@@ -66,7 +67,7 @@ export class AcceptedForward {
       }
       this.#troubles.delete(port);
     } catch (error) {
-      const trouble = error instanceof Error ? error.message : String(error);
+      const trouble = messageOf(error);
       if (this.#troubles.get(port) !== trouble)
         log.warn('it could not be seen to that FORWARD accepts traffic of pods', { ...where(port), error });
       this.#troubles.set(port, trouble);

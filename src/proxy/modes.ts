@@ -9,6 +9,7 @@ import { ipvsMode } from '../../proxy-modes/ipvs/mode.js';
 import { nftablesMode } from '../../proxy-modes/nftables/mode.js';
 import { userspaceMode } from '../../proxy-modes/userspace/mode.js';
 import { OWNED as USERSPACE_OWNED } from '../../proxy-modes/userspace/plan/base.js';
+import { messageOf } from '../base/errorMessage.js';
 import type { NetNs } from '../kernel/addon.js';
 import { openIpset } from '../kernel/ipset/adapter.js';
 import { openIptables } from '../kernel/iptables/adapter.js';
@@ -145,7 +146,7 @@ export async function openMode(name: ModeName, options: ModeOptions): Promise<Pr
   try {
     return await OPENERS[name](options);
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
+    const why = messageOf(cause);
     throw new ProxyError('MODE_MISSING', `the ${name} mode cannot run on this machine: ${why}`, { cause });
   }
 }

@@ -1,5 +1,6 @@
 // Service ports that the mode could not program: what is told of them, and when they are tried again. Pure.
 // Guarantees: the same reason is told once; ports are tried again ever more seldom, and at once when they change.
+import { messageOf } from '../base/errorMessage.js';
 
 const RETRY_MS = { first: 30_000, most: 600_000 };
 
@@ -24,7 +25,7 @@ export function makeRefusals(): Refusals {
         if (!failed.has(key) && (synced === undefined || synced.has(key))) refused.delete(key);
       const news = new Map<string, string>();
       for (const [key, error] of failed) {
-        const why = error instanceof Error ? error.message : String(error);
+        const why = messageOf(error);
         if (refused.get(key) !== why) news.set(key, why);
         refused.set(key, why);
       }

@@ -2,7 +2,7 @@
 // Guarantees: a choice sees all choices before it; where an extender took its time, the cluster is looked at anew.
 import type { Log } from '../api/log.js';
 import { keyOf } from '../api/object.js';
-import { messageOf } from '../client/error.js';
+import { messageOf } from '../base/errorMessage.js';
 import { type Choice, chooseNode, type Profile, Scratch } from './choose.js';
 import { type Diagnosis, diagnosisMessage } from './diagnosis.js';
 import { consult, consultOnVictims } from './extenders/consult.js';

@@ -4,6 +4,7 @@ import type { V1Pod } from '../api/gen/types.js';
 import type { Log } from '../api/log.js';
 import type { Stored } from '../api/object.js';
 import { POD_DISRUPTION_BUDGETS } from '../api/resources.js';
+import { aborted } from '../base/aborted.js';
 import type { Client } from '../client/client.js';
 import type { EventRecorder } from '../client/eventRecorder.js';
 import type { Informers } from '../client/informer.js';
@@ -158,9 +159,4 @@ class Scheduler {
     }
     this.#bell.ring();
   }
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }

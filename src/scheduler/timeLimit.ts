@@ -1,16 +1,6 @@
 // A limit on waiting for a server that may never answer.
 // Guarantees: leaves no timer behind; a late failure of the work is nobody's unhandled rejection.
-
-export class SchedulerError extends Error {
-  override readonly name = 'SchedulerError';
-  constructor(
-    readonly code: 'TIMEOUT' | 'CONFIG' | 'VOLUME' | 'EXTENDER',
-    message: string,
-    options?: ErrorOptions,
-  ) {
-    super(message, options);
-  }
-}
+import { SchedulerError } from './error.js';
 
 export async function within<T>(work: Promise<T>, limitMs: number, what: string): Promise<T> {
   let timer: NodeJS.Timeout | undefined;

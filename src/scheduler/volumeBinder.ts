@@ -5,10 +5,10 @@ import type { Stored } from '../api/object.js';
 import { PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES } from '../api/resources.js';
 import type { Client } from '../client/client.js';
 import { pause } from '../client/pause.js';
+import { SchedulerError } from './error.js';
 import { isBound } from './plugins/claims.js';
 import { SELECTED_NODE, type VolumePlan } from './plugins/volumeBinding.js';
 import type { Snapshot } from './snapshot/snapshot.js';
-import { SchedulerError } from './timeLimit.js';
 
 const LOOK_EVERY_MS = 100;
 const WAIT_MS = 600_000;

@@ -6,7 +6,7 @@ import { ipAddressKind } from '../../api/kinds/networking/serviceAddresses.js';
 import { serviceKind } from '../../api/kinds/service.js';
 import type { KubeObject, Stored } from '../../api/object.js';
 import { IP_ADDRESSES, SERVICES } from '../../api/resources.js';
-import { messageOf } from '../../client/error.js';
+import { messageOf } from '../../base/errorMessage.js';
 import { StoreError } from '../../store/store.js';
 import type { Machinery } from '../machinery.js';
 import type { CachedObject } from '../registry/cached.js';

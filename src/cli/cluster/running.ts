@@ -9,6 +9,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Command, Option } from 'commander';
 import type { LogFormat } from '../../api/log.js';
+import { aborted } from '../../base/aborted.js';
 import { ClusterError } from '../../cluster/error.js';
 import { makePrivateDir } from '../../cluster/files.js';
 import { TOKEN_VARIABLE } from '../../cluster/join/token.js';
@@ -199,7 +200,3 @@ function interruption(): AbortSignal {
   for (const name of ENDING) process.on(name, () => ending.abort());
   return ending.signal;
 }
-
-const aborted = async (signal: AbortSignal) => {
-  if (!signal.aborted) await once(signal, 'abort');
-};

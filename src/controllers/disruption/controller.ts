@@ -13,10 +13,10 @@ import {
   STATEFUL_SETS,
 } from '../../api/resources.js';
 import { compileLabelSelector } from '../../api/selectors.js';
+import { messageOf } from '../../base/errorMessage.js';
 import type { Informer, Informers } from '../../client/informer.js';
 import { ignoring } from '../claim.js';
 import { type Controller, newQueue, runLoop } from '../controller.js';
-import { messageOf } from '../ownedPods.js';
 import type { Pod } from '../pods.js';
 import { sameStatusMeaning } from '../sameStatus.js';
 import { type Budget, dependsOnScale, failedStatus, planBudget } from './plan.js';

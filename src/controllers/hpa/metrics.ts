@@ -3,8 +3,8 @@
 import type { V2MetricSpec, V2MetricStatus, V2MetricTarget } from '../../api/gen/types.js';
 import { milliValue } from '../../api/quantity.js';
 import { labelSelectorString } from '../../api/selectors.js';
+import { messageOf } from '../../base/errorMessage.js';
 import type { Client } from '../../client/client.js';
-import { messageOf } from '../ownedPods.js';
 import type { Pod } from '../pods.js';
 import type { MetricResult } from './plan.js';
 import {

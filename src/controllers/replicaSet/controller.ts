@@ -9,6 +9,7 @@ import type {
 import { controllerOf, type KubeObject, keyOf, type Stored } from '../../api/object.js';
 import { PODS, REPLICA_SETS, REPLICATION_CONTROLLERS, type ResourceType } from '../../api/resources.js';
 import { compileLabelSelector } from '../../api/selectors.js';
+import { messageOf } from '../../base/errorMessage.js';
 import type { Informer } from '../../client/informer.js';
 import { heldBy, ignoring, indexByController } from '../claim.js';
 import { type Controller, newQueue, runLoop } from '../controller.js';
@@ -17,7 +18,6 @@ import {
   claimPods,
   createPods,
   deletePods,
-  messageOf,
   type PodOwners,
   podFromTemplate,
   watchOwnedPods,

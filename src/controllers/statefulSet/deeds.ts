@@ -4,9 +4,10 @@ import type { V1PersistentVolumeClaim, V1StatefulSet } from '../../api/gen/types
 import { controllerOf, keyOf } from '../../api/object.js';
 import { PERSISTENT_VOLUME_CLAIMS, PODS, STATEFUL_SETS } from '../../api/resources.js';
 import { ApiError } from '../../api/status.js';
+import { messageOf } from '../../base/errorMessage.js';
 import type { Informer } from '../../client/informer.js';
 import { ignoring } from '../claim.js';
-import { admitPods, isNamespaceGoing, messageOf, type PodOwners } from '../ownedPods.js';
+import { admitPods, isNamespaceGoing, type PodOwners } from '../ownedPods.js';
 import { isTerminating, type Pod } from '../pods.js';
 import { claimsOf, ordinalOf, podName, type StatefulSet, statefulPod } from './identity.js';
 import { type StatefulSetAction, type StatefulSetObserved, slotsOf } from './plan.js';

@@ -3,9 +3,9 @@
 import { X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
 import type { Log } from '../../api/log.js';
+import { messageOf } from '../../base/errorMessage.js';
 import type { Client } from '../../client/client.js';
 import { sleep } from '../abort.js';
-import { messageOf } from '../error.js';
 import type { CertificatePair, CertificateWish } from './certificateRequest.js';
 import type { CertificateStore } from './certificateStore.js';
 

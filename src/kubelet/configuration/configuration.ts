@@ -3,9 +3,10 @@
 // wins over the file.
 import { parseDocument } from 'yaml';
 import { sameJson } from '../../api/own.js';
+import { messageOf } from '../../base/errorMessage.js';
 import { gateMapFault } from '../../base/featureGates.js';
 import type { KubeletConfig } from '../config.js';
-import { KubeletError, messageOf } from '../error.js';
+import { KubeletError } from '../error.js';
 import { FIELDS, type Field, type ServerSettings } from './fields.js';
 import { FIXED } from './fixed.js';
 

@@ -3,9 +3,9 @@
 // after the containers it serves have ended or the grace period has.
 import type { V1Container } from '../../api/gen/types.js';
 import type { Log } from '../../api/log.js';
+import { messageOf } from '../../base/errorMessage.js';
 import type { ContainerStatus, RuntimeService } from '../../cri/runtime.js';
 import { abortable, sleep } from '../abort.js';
-import { messageOf } from '../error.js';
 import { type EventSink, fieldPathOf } from '../events.js';
 import { allContainers, graceSecondsOf, isRestartable } from '../names.js';
 import type { Pod, ProbeKind } from '../ports.js';

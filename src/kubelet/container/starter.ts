@@ -1,10 +1,11 @@
 // One run of a container: back-off, image, configuration, create, start, postStart.
 // Guarantees: a failure is remembered as the container's waiting reason and told as an event; it never stops the others.
 import type { V1Container, V1Volume } from '../../api/gen/types.js';
+import { messageOf } from '../../base/errorMessage.js';
 import type { ContainerStatus, PodSandboxConfig, RuntimeService } from '../../cri/runtime.js';
 import { abortable } from '../abort.js';
 import { BackOff } from '../backOff.js';
-import { KubeletError, type KubeletReason, messageOf } from '../error.js';
+import { KubeletError, type KubeletReason } from '../error.js';
 import { type EventSink, fieldPathOf } from '../events.js';
 import type { PullCredential } from '../imageAccess.js';
 import type { ImagePuller, PulledImage } from '../images.js';

@@ -1,8 +1,8 @@
 // Keeps the node alive when memory, disk or processes run short: reclaims first, then ends one pod at a time.
 // Guarantees: at most one pod a round for pressure; a pod that ends this way says why; pressure is told to the node at once.
 import type { Log } from '../../api/log.js';
+import { messageOf } from '../../base/errorMessage.js';
 import type { KubeletConfig } from '../config.js';
-import { messageOf } from '../error.js';
 import type { EventSink } from '../events.js';
 import type { PodWorkers } from '../podWorkers.js';
 import type { Pod } from '../ports.js';

@@ -7,9 +7,9 @@ import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import type { Log } from '../../api/log.js';
+import { messageOf } from '../../base/errorMessage.js';
 import type { ContainerStatus, RuntimeService } from '../../cri/runtime.js';
 import type { KubeletConfig } from '../config.js';
-import { messageOf } from '../error.js';
 import { isMissing } from '../volumes/files.js';
 import { planRotation, rotatedName } from './rotation.js';
 

@@ -4,7 +4,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import os from 'node:os';
 import type { Log } from '../../api/log.js';
-import { messageOf } from '../error.js';
+import { messageOf } from '../../base/errorMessage.js';
 import { type OomKill, parseOomKill, parseRecord } from './oom.js';
 
 const PERIOD_MS = 5_000;

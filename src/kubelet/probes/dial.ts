@@ -1,6 +1,7 @@
 // A probe by opening a TCP connection, and the words of connections that failed.
 // Guarantees: the socket is closed whatever happens.
 import net from 'node:net';
+import { messageOf } from '../../base/errorMessage.js';
 import type { ProbeAnswer } from './result.js';
 
 export function probeTcp(options: {
@@ -39,7 +40,7 @@ export function dialWords(error: unknown, address: string): string {
   const words = WORDS[code];
   if (words !== undefined) return `dial tcp ${address}: ${words}`;
   if (code === 'ECONNRESET') return `read tcp ${address}: read: connection reset by peer`;
-  return error instanceof Error ? error.message : String(error);
+  return messageOf(error);
 }
 
 /** Brackets around an IPv6 address. */

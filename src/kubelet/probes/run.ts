@@ -1,7 +1,7 @@
 // Runs one probe of a container, by whichever means it names.
 // Guarantees: always answers; what could not be asked is `unknown`, and never counts for or against.
 import type { V1Container, V1Probe } from '../../api/gen/types.js';
-import { messageOf } from '../error.js';
+import { messageOf } from '../../base/errorMessage.js';
 import { probeTcp } from './dial.js';
 import { probeHttp } from './http.js';
 import type { ProbeAnswer } from './result.js';

@@ -1,7 +1,7 @@
 // The resizes that are under way: begun when a pod was granted other resources than it has, over when it has them.
 // Guarantees: what could not be given is told on the pod and tried again; what each container has stands in its status alone.
 import type { V1ContainerStatus, V1PodStatus, V1ResourceRequirements } from '../../api/gen/types.js';
-import { messageOf } from '../error.js';
+import { messageOf } from '../../base/errorMessage.js';
 import type { EventSink } from '../events.js';
 import type { ContainerResize, PodActions } from '../podActions.js';
 import type { Pod } from '../ports.js';

@@ -1,6 +1,7 @@
 // Everything the runtime knows of one pod, asked for by its uid.
 // Guarantees: what vanishes between listing and asking is left out; ended containers come with their termination message.
-import { type Container, CriError, type PodSandboxStatus, type RuntimeService } from '../../cri/runtime.js';
+import { CriError } from '../../cri/error.js';
+import type { Container, PodSandboxStatus, RuntimeService } from '../../cri/runtime.js';
 import { POD_UID } from '../names.js';
 import type { ContainerRun, RuntimePod } from './runtimePod.js';
 import { terminationMessage } from './terminationMessage.js';

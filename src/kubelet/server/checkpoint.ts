@@ -2,8 +2,8 @@
 // Guarantees: archives are root's alone; what the runtime cannot do is answered in its own words.
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
+import { messageOf } from '../../base/errorMessage.js';
 import type { RuntimeService } from '../../cri/runtime.js';
-import { messageOf } from '../error.js';
 import { HttpError, hasContainer, type PodLookup, podOf, runningContainer } from './containers.js';
 
 export interface CheckpointRequest {

@@ -4,7 +4,7 @@ import { createReadStream } from 'node:fs';
 import { readdir, realpath, stat } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import path from 'node:path';
-import { messageOf } from '../error.js';
+import { messageOf } from '../../base/errorMessage.js';
 import type { RunningKubelet } from '../surroundings.js';
 import { configz } from './configz.js';
 

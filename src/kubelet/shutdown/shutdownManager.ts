@@ -2,7 +2,7 @@
 // Guarantees: no group waits longer than its period; when logind goes away or comes late, it is asked again.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../../api/log.js';
-import { messageOf } from '../error.js';
+import { messageOf } from '../../base/errorMessage.js';
 import type { PodWorkers } from '../podWorkers.js';
 import type { Pod } from '../ports.js';
 import { openBus } from './bus.js';

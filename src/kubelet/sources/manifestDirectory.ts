@@ -4,7 +4,7 @@ import { type FSWatcher, watch } from 'node:fs';
 import { open, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import type { Log } from '../../api/log.js';
-import { messageOf } from '../error.js';
+import { messageOf } from '../../base/errorMessage.js';
 import type { Pod } from '../ports.js';
 import { parseManifest } from './manifest.js';
 

@@ -1,7 +1,8 @@
 // Static pods from a URL: one pod or a list of them, asked for again and again.
 // Guarantees: an answer that cannot be had or is wrong leaves the pods as they were; at most 1 MiB is read.
 import type { Log } from '../../api/log.js';
-import { KubeletError, messageOf } from '../error.js';
+import { messageOf } from '../../base/errorMessage.js';
+import { KubeletError } from '../error.js';
 import type { Pod } from '../ports.js';
 import { parseManifest, splitManifest } from './manifest.js';
 

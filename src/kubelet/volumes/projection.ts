@@ -9,6 +9,7 @@ import type {
   V1ServiceAccountTokenProjection,
   V1VolumeProjection,
 } from '../../api/gen/types.js';
+import { messageOf } from '../../base/errorMessage.js';
 import { type Addresses, fieldValue } from '../environment/fields.js';
 import { type Resources, resourceValue } from '../environment/resourceField.js';
 import { KubeletError } from '../error.js';
@@ -137,6 +138,6 @@ const requestOf = ({ metadata }: Pod, name: string) => ({
 
 function combined(failures: readonly unknown[]): unknown {
   if (failures.length === 1) return failures[0];
-  const words = failures.map((failure) => (failure instanceof Error ? failure.message : String(failure)));
+  const words = failures.map((failure) => messageOf(failure));
   return new KubeletError('FailedMount', `[${words.join(', ')}]`, { cause: failures[0] });
 }

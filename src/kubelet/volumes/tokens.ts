@@ -2,6 +2,7 @@
 // Guarantees: a token that still works is used while a renewal fails; what belongs to a pod that is gone is dropped.
 import type { AuthenticationV1TokenRequest } from '../../api/gen/types.js';
 import { SERVICE_ACCOUNTS } from '../../api/resources.js';
+import { messageOf } from '../../base/errorMessage.js';
 import type { Client } from '../../client/client.js';
 import { makeGate } from '../gate.js';
 import type { Pod } from '../ports.js';
@@ -74,7 +75,7 @@ export function makeTokenManager(options: {
     } catch (error) {
       if (held !== undefined && now() < held.expiresMs) return held.token;
       const { namespace } = pod.metadata;
-      const words = error instanceof Error ? error.message : String(error);
+      const words = messageOf(error);
       const account = pod.spec.serviceAccountName || 'default';
       throw new Error(`failed to fetch token: ${words} (service account ${namespace}/${account})`, {
         cause: error,

@@ -1,12 +1,11 @@
 // KubeSchedulerConfiguration v1: the file that says which profiles a scheduler has, and how it behaves.
 // Guarantees: everything is checked before anything starts; the first wrong field is named.
-
 import { parse } from 'yaml';
 import { goDurationMs } from '../../base/goDuration.js';
 import type { Profile } from '../choose.js';
+import { SchedulerError } from '../error.js';
 import type { ExtenderSettings } from '../extenders/extender.js';
 import { DEFAULT_SCHEDULER_NAME } from '../profile.js';
-import { SchedulerError } from '../timeLimit.js';
 import { readExtenders } from './extenders.js';
 import { Fields, wrong } from './fields.js';
 import { readProfile } from './profiles.js';

@@ -1,9 +1,8 @@
 // The extenders of the configuration.
 // Guarantees: fields are those of kubescheduler.config.k8s.io/v1; files that a field names are read when it is checked.
-
 import { readFileSync } from 'node:fs';
+import { messageOf } from '../../base/errorMessage.js';
 import { goDurationMs } from '../../base/goDuration.js';
-import { messageOf } from '../../client/error.js';
 import type { ExtenderSettings } from '../extenders/extender.js';
 import { type Fields, wrong } from './fields.js';
 

@@ -1,6 +1,6 @@
 // Reads untrusted configuration field by field.
 // Guarantees: whatever is wrong is refused with the path of the field; a field that nobody asked for is refused too.
-import { SchedulerError } from '../timeLimit.js';
+import { SchedulerError } from '../error.js';
 
 type Raw = Readonly<Record<string, unknown>>;
 

@@ -1,7 +1,7 @@
 // All extenders of a pod, one after the other: which nodes they leave, and what they add to their scores.
 // Guarantees: each sees only what those before it left; one that fails stops the pod, unless it may be ignored.
 import type { Log } from '../../api/log.js';
-import { messageOf } from '../../client/error.js';
+import { messageOf } from '../../base/errorMessage.js';
 import type { PodInfo } from '../podInfo.js';
 import type { Candidates, Extender, Node } from './extender.js';
 

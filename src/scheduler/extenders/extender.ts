@@ -2,12 +2,12 @@
 // Guarantees: no call lasts longer than its time; whatever is not an answer is a failure that names the extender.
 import type { V1Node, V1Pod } from '../../api/gen/types.js';
 import type { Stored } from '../../api/object.js';
+import { messageOf } from '../../base/errorMessage.js';
 import { readBody } from '../../client/answer.js';
-import { messageOf } from '../../client/error.js';
 import { type HttpsOptions, openHttps } from '../../client/httpTransport.js';
 import type { Transport } from '../../client/transport.js';
+import { SchedulerError } from '../error.js';
 import type { PodInfo } from '../podInfo.js';
-import { SchedulerError } from '../timeLimit.js';
 import { filterAnswer, preemptionAnswer, ratings, textAt } from './answers.js';
 
 export interface ExtenderSettings {

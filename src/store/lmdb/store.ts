@@ -1,7 +1,7 @@
 // The embedded store: LMDB in one folder, one process, every write on disk before it is answered.
 // Guarantees: those of Store; history is in the file alone, bounded by age, number and bytes, and forgotten step by step.
-
 import path from 'node:path';
+import { messageOf } from '../../base/errorMessage.js';
 import { CatchUp, type PastWish } from '../catchUp.js';
 import {
   type Check,
@@ -291,7 +291,7 @@ function future(revision: number, newest: number): StoreError {
 
 function refusal(cause: unknown, what: string): Error {
   if (cause instanceof StoreError || cause instanceof RangeError) return cause;
-  const why = cause instanceof Error ? cause.message : String(cause);
+  const why = messageOf(cause);
   if (/MDB_(INVALID|CORRUPTED|PAGE_NOTFOUND|VERSION_MISMATCH)/.test(why)) return damaged(why, cause);
   return new StoreError('UNAVAILABLE', `${what}: ${why}`, { cause });
 }

@@ -1,6 +1,7 @@
 // The one writer: whatever is asked while a commit is under way shares the next one (group commit).
 // Guarantees: a write is answered when it is on disk; a batch is there as a whole or not at all, or on a full disk its
 // deletions alone.
+import { messageOf } from '../../base/errorMessage.js';
 import { decideBatch } from '../batch.js';
 import { type Check, StoreError, type StoreEvent, type Write } from '../store.js';
 import { commit } from './commit.js';
@@ -169,7 +170,7 @@ function nothing(): void {}
 const isDeletion = ({ writes }: Waiting) => writes.every(({ verb }) => verb === 'delete' || verb === 'check');
 
 function refuse(batch: readonly Waiting[], cause: unknown): void {
-  const why = cause instanceof Error ? cause.message : String(cause);
+  const why = messageOf(cause);
   const error =
     cause instanceof StoreError
       ? cause

@@ -15,7 +15,8 @@ import {
 import { loadSync } from '@grpc/proto-loader';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { openRuntime } from '../../../src/cri/client.js';
-import { type ContainerEvent, CriError } from '../../../src/cri/runtime.js';
+import { CriError } from '../../../src/cri/error.js';
+import type { ContainerEvent } from '../../../src/cri/runtime.js';
 
 const proto = loadSync(
   ['cri', 'containerd'].map((name) => path.resolve(`src/cri/proto/${name}.proto`)),

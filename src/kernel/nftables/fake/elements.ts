@@ -1,5 +1,6 @@
 // What the model does with elements of sets.
 // Guarantees: the kernel's refusals: overlaps, other data for the same key, too many, no timeouts in a set without.
+import { messageOf } from '../../../base/errorMessage.js';
 import type { ElementRequest, SetElement } from '../port.js';
 import { isType, type Key, overlaps, parseKey } from './keys.js';
 import { type ElementState, type SetState, type TableState, targetOf } from './model.js';
@@ -31,7 +32,7 @@ function asNonsense<T>(work: () => T): T {
   try {
     return work();
   } catch (error) {
-    throw new Nonsense(error instanceof Error ? error.message : String(error));
+    throw new Nonsense(messageOf(error));
   }
 }
 

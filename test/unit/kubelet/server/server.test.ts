@@ -10,12 +10,8 @@ import path from 'node:path';
 import tls from 'node:tls';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { silentLog } from '../../../../src/api/log.js';
-import {
-  type Container,
-  CriError,
-  type ExecRequest,
-  type RuntimeService,
-} from '../../../../src/cri/runtime.js';
+import { CriError } from '../../../../src/cri/error.js';
+import type { Container, ExecRequest, RuntimeService } from '../../../../src/cri/runtime.js';
 import { openHealthz } from '../../../../src/kubelet/server/healthz.js';
 import { openReadOnly } from '../../../../src/kubelet/server/readOnly.js';
 import { type KubeletServer, openKubeletServer } from '../../../../src/kubelet/server/server.js';

@@ -1,0 +1,19 @@
+import { expect, it } from 'vitest';
+import { aborted } from '../../../src/base/aborted.js';
+
+it('resolves at once for a signal that is aborted already', async () => {
+  await expect(aborted(AbortSignal.abort())).resolves.toBeUndefined();
+});
+
+it('resolves with the abort, and not before', async () => {
+  const controller = new AbortController();
+  let isOver = false;
+  const over = aborted(controller.signal).then(() => {
+    isOver = true;
+  });
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(isOver).toBe(false);
+  controller.abort(new Error('enough'));
+  await over;
+  expect(isOver).toBe(true);
+});

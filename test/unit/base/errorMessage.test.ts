@@ -1,0 +1,12 @@
+import { expect, it } from 'vitest';
+import { messageOf } from '../../../src/base/errorMessage.js';
+
+it.each([
+  [new Error('no room'), 'no room'],
+  [new TypeError(''), ''],
+  ['a word', 'a word'],
+  [undefined, 'undefined'],
+  [7, '7'],
+])('%s says %s', (thrown, expected) => {
+  expect(messageOf(thrown)).toBe(expected);
+});
