@@ -1,5 +1,6 @@
 // A kubelet with all that a process has around it: the runtime's connection, its events and its HTTP servers.
-// Guarantees: close() ends them in the reverse order of their start, also when opening failed in the middle; pods stay.
+// Guarantees: close() ends them in the reverse order of their start, also when opening failed in the middle; one that
+// cannot be ended is logged and keeps none of the others. Pods stay.
 import type { Log } from '../api/log.js';
 import type { Client } from '../client/client.js';
 import { makeEventRecorder } from '../client/eventRecorder.js';
@@ -7,7 +8,7 @@ import type { Informers } from '../client/informer.js';
 import { openRuntime } from '../cri/client.js';
 import type { CgroupPort } from '../kernel/cgroup/port.js';
 import { openPleg } from '../kernel/pleg/adapter.js';
-import { completeConfig, type KubeletOptions } from './config.js';
+import type { KubeletOptions } from './config.js';
 import { eventsThrough } from './events.js';
 import { runKubelet } from './kubelet.js';
 import { makeParts } from './parts.js';
@@ -36,11 +37,15 @@ export interface KubeletProcess {
 }
 
 export async function openKubelet(options: KubeletProcessOptions): Promise<KubeletProcess> {
-  const { client, informers, log, attached, otherMetrics } = options;
-  const config = completeConfig(options.config);
+  const { config, client, informers, log, attached, otherMetrics } = options;
   const closers: (() => unknown)[] = [];
   const close = async () => {
-    for (const closer of closers.splice(0).reverse()) await closer();
+    for (const closer of closers.splice(0).reverse())
+      try {
+        await closer();
+      } catch (error) {
+        log.error('could not end in order', { error });
+      }
   };
   try {
     const runtime = openRuntime(options.runtimeEndpoint);

@@ -14,6 +14,7 @@ import { bootstrap } from '../../apiserver/bootstrap.js';
 import { type ApiServer, openApiServer } from '../../apiserver/server.js';
 import { APISERVER_USER, standardParts } from '../../apiserver/standard.js';
 import type { Audit } from '../../apiserver/supervision.js';
+import { aborted } from '../../base/aborted.js';
 import { openClient } from '../../client/typedClient.js';
 import { ClusterError } from '../../cluster/error.js';
 import { makePrivateDir, writePrivate } from '../../cluster/files.js';
@@ -55,7 +56,7 @@ export async function runApiServer({ flags, signal, log, told }: RunOptions): Pr
     try {
       await prepare(apiserver, flags, { address, clientCa: await readOr(flags.clientCaFile, pki.ca.cert) });
       told(await announce(apiserver, flags, layout, pki));
-      await ended(signal);
+      await aborted(signal);
     } finally {
       await apiserver.close();
     }
@@ -221,9 +222,4 @@ const UNSPECIFIED = ['', '::', '0.0.0.0'];
 export function localHost(bindAddress: string): string {
   if (UNSPECIFIED.includes(bindAddress)) return '127.0.0.1';
   return isIPv6(bindAddress) ? `[${bindAddress}]` : bindAddress;
-}
-
-function ended(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }
