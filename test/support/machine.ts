@@ -64,8 +64,11 @@ export async function lookAtMachine({ netns, dataDir, nodes = [] }: Place): Prom
   const files = DIRECTORIES.flatMap((dir) => walk(dir)).filter(isOurs);
   // A cluster keeps the sockets of shims that have ended for a while; nothing tells whose they are.
   const hasOthers = existsSync(CLUSTERS) && readdirSync(CLUSTERS).some((id) => !ids.includes(id));
+  // Directories that every cluster uses are seen while they are empty, which another cluster's pods make them by turns.
+  const isOfAll = (file: string) =>
+    file.startsWith(SHIM_SOCKETS) || [SHIM_SOCKETS, CNI_RESULTS].some((dir) => dir.startsWith(`${file}/`));
   const areOurs = await Promise.all(
-    files.map(async (file) => !(hasOthers && file.startsWith(SHIM_SOCKETS)) && isOurFile(file, isNamed)),
+    files.map(async (file) => !(hasOthers && isOfAll(file)) && isOurFile(file, isNamed)),
   );
   const inside = async (tool: string, ...args: string[]) =>
     lines((await execute('nsenter', [`--net=${netns}`, tool, ...args])).stdout);

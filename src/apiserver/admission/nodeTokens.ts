@@ -16,6 +16,8 @@ export interface TokenRules {
   readonly authorizer: Authorizer;
 }
 
+/** Of a token for another part of the node: one that was stolen with a kubelet's certificate must not outlast it. */
+const PART_SECONDS = 3600;
 const AUDIENCE_VERB = 'request-serviceaccounts-token-audience';
 
 export async function checkNodeToken(
@@ -24,11 +26,13 @@ export async function checkNodeToken(
   rules: TokenRules,
 ): Promise<void> {
   const refuse = (why: string) => forbidden(SERVICE_ACCOUNTS, request.name, why);
-  const { boundObjectRef: bound, audiences = [] } =
-    (request.object as AuthenticationV1TokenRequest | undefined)?.spec ?? {};
+  const spec = (request.object as AuthenticationV1TokenRequest | undefined)?.spec;
+  const { boundObjectRef: bound, audiences = [] } = spec ?? {};
   if (isOfNodePart(request) && bound?.kind === 'Node') {
     if (bound.name !== node) throw refuse('node requested token bound to another node');
     if (audiences.length > 0) throw refuse('node requested token for an audience of its own choice');
+    if ((spec?.expirationSeconds ?? PART_SECONDS) > PART_SECONDS)
+      throw refuse('node requested token that lasts longer than an hour');
     return;
   }
   if (bound?.apiVersion !== 'v1' || bound.kind !== 'Pod' || !bound.name)

@@ -101,6 +101,10 @@ describe('NodeRestriction, for the kubelet of n1', () => {
     ({
       spec: { boundObjectRef: { apiVersion: 'v1', kind: 'Node', name }, audiences },
     }) as unknown as DraftObject;
+  const lasting = (object: DraftObject, expirationSeconds: number) => ({
+    ...object,
+    spec: { ...(object as { readonly spec?: object }).spec, expirationSeconds },
+  });
   type Case = [string, AdmissionRequest, string | undefined];
   const cases: readonly Case[] = [
     [
@@ -392,6 +396,16 @@ describe('NodeRestriction, for the kubelet of n1', () => {
       'not for another server',
       request(SERVICE_ACCOUNTS, { ...network, object: ofNode('n1', 'vault') }),
       'node requested token for an audience of its own choice',
+    ],
+    [
+      'not for longer than an hour',
+      request(SERVICE_ACCOUNTS, { ...network, object: lasting(ofNode('n1'), 3601) }),
+      'node requested token that lasts longer than an hour',
+    ],
+    [
+      'but for an hour',
+      request(SERVICE_ACCOUNTS, { ...network, object: lasting(ofNode('n1'), 3600) }),
+      undefined,
     ],
     [
       'not bound to its node for another account',
