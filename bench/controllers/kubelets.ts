@@ -7,7 +7,7 @@ import { ApiError } from '../../src/api/status.js';
 import type { Client } from '../../src/client/client.js';
 import { ClientError } from '../../src/client/error.js';
 import type { Informer } from '../../src/client/informer.js';
-import { pause } from '../../src/client/pause.js';
+import { pause } from '../../src/base/deadline.js';
 import { openInformers } from '../../src/client/sharedInformers.js';
 import { inParallel } from './place.js';
 
