@@ -3,7 +3,7 @@
 import type { V1EndpointSlice } from '../../src/api/gen/types.js';
 import type { Stored } from '../../src/api/object.js';
 import { ENDPOINT_SLICES, NODES, PODS, SERVICES } from '../../src/api/resources.js';
-import { pause } from '../../src/client/pause.js';
+import { pause } from '../../src/base/deadline.js';
 import { openInformers } from '../../src/client/sharedInformers.js';
 import { repeated } from '../lib/compare.js';
 import { againstLimit, type Figure } from '../lib/figure.js';

@@ -1,10 +1,13 @@
 // Runs a sync when asked, not more often than allowed, never two at a time, and again after a failure.
 // Guarantees: a request made during a sync leads to another one; `stop` waits for the one that runs.
+import { BackOff, type BackOffBounds } from './backOff.js';
+
 export interface SyncRunnerOptions {
   readonly minPeriodMs: number;
-  readonly retryMs: { readonly first: number; readonly most: number };
-  readonly log: { error(message: string, fields: Readonly<Record<string, unknown>>): void };
+  readonly retry: BackOffBounds;
   sync(): Promise<void>;
+  /** Told of each failure, and after how long the next try comes. */
+  failed(error: unknown, delayMs: number): void;
 }
 
 export interface SyncRunner {
@@ -18,7 +21,7 @@ export function makeSyncRunner(options: SyncRunnerOptions): SyncRunner {
   let wanted = false;
   let stopped = false;
   let lastEnd = Number.NEGATIVE_INFINITY;
-  let backoffMs = options.retryMs.first;
+  const backOff = new BackOff(options.retry);
 
   const schedule = (delayMs: number) => {
     if (timer !== undefined || running !== undefined || stopped) return;
@@ -38,12 +41,11 @@ export function makeSyncRunner(options: SyncRunnerOptions): SyncRunner {
   const attempt = async (): Promise<number | undefined> => {
     try {
       await options.sync();
-      backoffMs = options.retryMs.first;
+      backOff.reset();
       return undefined;
     } catch (error) {
-      const delayMs = backoffMs;
-      backoffMs = Math.min(backoffMs * 2, options.retryMs.most);
-      options.log.error('the rules could not be written; trying again', { error, delayMs });
+      const delayMs = backOff.next();
+      options.failed(error, delayMs);
       return delayMs;
     }
   };

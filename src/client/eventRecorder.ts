@@ -5,11 +5,12 @@ import { type Log, silentLog } from '../api/log.js';
 import type { KubeObject } from '../api/object.js';
 import { apiVersionOf, EVENTS, type ResourceType } from '../api/resources.js';
 import { ApiError } from '../api/status.js';
+import { BackOff } from '../base/backOff.js';
+import { pause } from '../base/deadline.js';
 import { messageOf } from '../base/errorMessage.js';
 import type { Client } from './client.js';
 import { ClientError } from './error.js';
 import { EventCorrelation, type Verdict } from './eventCorrelation.js';
-import { makeBackoff, pause } from './pause.js';
 
 export type EventType = 'Normal' | 'Warning';
 
@@ -85,7 +86,7 @@ export function makeEventRecorder(client: Client, options: EventRecorderOptions)
   };
 
   const persist = async (event: CoreV1Event) => {
-    const backoff = makeBackoff({ firstMs: 1_000, limitMs: 10_000 });
+    const backoff = new BackOff({ firstMs: 1_000, longestMs: 10_000, random: Math.random });
     // Judged once, however often it is sent.
     const verdict = correlation.judge(event, now());
     if (verdict.action === 'drop')

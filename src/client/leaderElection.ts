@@ -6,10 +6,10 @@ import { type Log, silentLog } from '../api/log.js';
 import type { ObjectName, Stored } from '../api/object.js';
 import { LEASES } from '../api/resources.js';
 import { ApiError } from '../api/status.js';
+import { pause, within } from '../base/deadline.js';
 import { messageOf } from '../base/errorMessage.js';
 import type { Client } from './client.js';
 import { LeaderTerm } from './leaderTerm.js';
-import { pause } from './pause.js';
 
 export interface LeaderElectionOptions {
   readonly client: Client;
@@ -71,7 +71,8 @@ export async function runLeaderElection(options: LeaderElectionOptions): Promise
     await wait(Math.min(times.retryPeriodMs, term.leftMs), term.signal);
     if (term.signal.aborted) break;
     const started = now();
-    const held = await within(candidate.tryHold(), term.leftMs, wait);
+    // A server that does not answer is as good as one that refuses.
+    const held = await within(candidate.tryHold(), term.leftMs, () => false, wait);
     // An answer that came too late is none: others may have taken the lease meanwhile.
     if (held && term.isHeld) term.renewed(started);
     else if (candidate.isOthers() || !term.isHeld) {
@@ -87,13 +88,6 @@ export async function runLeaderElection(options: LeaderElectionOptions): Promise
       if (term.isHeld) throw error;
     })
     .finally(() => (term.isLost ? undefined : candidate.release()));
-}
-
-/** A server that does not answer is as good as one that refuses: false at the deadline. */
-async function within(held: Promise<boolean>, leftMs: number, wait: typeof pause): Promise<boolean> {
-  const over = new AbortController();
-  const deadline = wait(Math.max(0, leftMs), over.signal).then(() => false);
-  return Promise.race([held, deadline]).finally(() => over.abort());
 }
 
 function timesOf({

@@ -3,11 +3,12 @@
 import type { Log } from '../api/log.js';
 import type { KubeObject } from '../api/object.js';
 import { ApiError } from '../api/status.js';
+import { BackOff } from '../base/backOff.js';
+import { pause } from '../base/deadline.js';
 import { messageOf } from '../base/errorMessage.js';
 import type { ObjectList, ResourceClient, WatchEvent } from './client.js';
 import { ClientError } from './error.js';
 import type { InformerOptions } from './informer.js';
-import { makeBackoff, pause } from './pause.js';
 
 export interface ReflectorOptions<T extends KubeObject> {
   readonly client: ResourceClient<T>;
@@ -32,7 +33,7 @@ const LONGEST_DELAY_MS = 10_000;
 /** Resolves when the signal is aborted; never rejects. */
 export async function runReflector<T extends KubeObject>(options: ReflectorOptions<T>): Promise<void> {
   const { log, signal, what, now = Date.now, random = Math.random, pause: wait = pause } = options;
-  const backoff = makeBackoff({ firstMs: FIRST_DELAY_MS, limitMs: LONGEST_DELAY_MS, random });
+  const backoff = new BackOff({ firstMs: FIRST_DELAY_MS, longestMs: LONGEST_DELAY_MS, random });
   let version: string | undefined;
   while (!signal.aborted) {
     try {

@@ -1,9 +1,11 @@
 // One request with its retries: what a typed verb and a raw path have in common.
 // Guarantees: only what the server did not act on is sent again; a request never waits for ever.
+
+import { BackOff } from '../base/backOff.js';
+import { pause } from '../base/deadline.js';
 import { readBody, refusalOf } from './answer.js';
 import type { Extent } from './client.js';
 import { ClientError } from './error.js';
-import { makeBackoff, pause } from './pause.js';
 import type { Transport, TransportRequest } from './transport.js';
 
 export interface RequesterOptions {
@@ -68,7 +70,7 @@ export function makeRequester(
   };
 
   return async (call) => {
-    const backoff = makeBackoff({ firstMs: 100, limitMs: 1_000 });
+    const backoff = new BackOff({ firstMs: 100, longestMs: 1_000, random: Math.random });
     let refused = 0;
     let lost = 0;
     for (;;) {

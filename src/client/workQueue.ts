@@ -1,5 +1,7 @@
 // Keys to be looked at: each at most once in the queue, never handed out twice at a time.
 // Guarantees: a key added while it is being worked on is worked on again; back-off grows per key until forgotten.
+import { backOffMs } from '../base/backOff.js';
+import { LONGEST_TIMER_MS } from '../base/deadline.js';
 
 export interface WorkQueue {
   add(key: string): void;
@@ -22,10 +24,7 @@ export interface WorkQueueOptions {
   readonly setTimer?: (callback: () => void, delayMs: number) => () => void;
 }
 
-const FIRST_DELAY_MS = 5;
-const LONGEST_DELAY_MS = 1_000_000;
-/** Longer than this, setTimeout fires at once; a key re-added early is merely looked at again. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
+const RATE_LIMIT = { firstMs: 5, longestMs: 1_000_000 };
 
 export function makeWorkQueue({ now = Date.now, setTimer = systemTimer }: WorkQueueOptions = {}): WorkQueue {
   // A Set keeps the order of insertion, so it is the queue and its de-duplication in one.
@@ -67,12 +66,13 @@ export function makeWorkQueue({ now = Date.now, setTimer = systemTimer }: WorkQu
         delayed.delete(key);
         queue.add(key);
       };
+      // A key that is added early is merely looked at again.
       delayed.set(key, { at, cancel: setTimer(due, Math.min(delayMs, LONGEST_TIMER_MS)) });
     },
     addRateLimited(key) {
       const count = failures.get(key) ?? 0;
       failures.set(key, count + 1);
-      queue.addAfter(key, Math.min(FIRST_DELAY_MS * 2 ** count, LONGEST_DELAY_MS));
+      queue.addAfter(key, backOffMs(count, RATE_LIMIT));
     },
     forget(key) {
       failures.delete(key);

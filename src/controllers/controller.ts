@@ -4,10 +4,10 @@ import type { Log } from '../api/log.js';
 import { type KubeObject, keyOf, type Stored } from '../api/object.js';
 import type { ResourceType } from '../api/resources.js';
 import { ApiError } from '../api/status.js';
+import { pause } from '../base/deadline.js';
 import { messageOf } from '../base/errorMessage.js';
 import type { Client } from '../client/client.js';
 import type { Informers } from '../client/informer.js';
-import { pause } from '../client/pause.js';
 import { runWorkers } from '../client/worker.js';
 import { makeWorkQueue, type WorkQueue } from '../client/workQueue.js';
 

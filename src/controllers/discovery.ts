@@ -4,9 +4,9 @@
 import type { V1APIGroupList, V1APIResourceList } from '../api/gen/types.js';
 import { apiVersionOf, type ResourceType } from '../api/resources.js';
 import { qualifiedResource } from '../api/status.js';
+import { within } from '../base/deadline.js';
 import { messageOf } from '../base/errorMessage.js';
 import type { Client } from '../client/client.js';
-import { pause } from '../client/pause.js';
 
 export interface ServedResource extends ResourceType {
   readonly verbs: readonly string[];
@@ -53,18 +53,10 @@ export async function discover(client: Client): Promise<Discovery> {
 }
 
 /** What serves a group may be a program of the cluster's own that hangs. */
-async function inTime<T>(answer: Promise<T>): Promise<T> {
-  const timeout = new AbortController();
-  const late = pause(GROUP_TIMEOUT_MS, timeout.signal).then(() => {
+const inTime = <T>(answer: Promise<T>): Promise<T> =>
+  within(answer, GROUP_TIMEOUT_MS, () => {
     throw new Error(`no answer within ${GROUP_TIMEOUT_MS / 1000} s`);
   });
-  try {
-    return await Promise.race([answer, late]);
-  } finally {
-    late.catch(() => {}); // the race is over
-    timeout.abort();
-  }
-}
 
 /** Pure: the resources of one group and version, without subresources. */
 export function servedBy(group: string, version: string, { resources }: V1APIResourceList): ServedResource[] {

@@ -1,6 +1,7 @@
 // How fast one owner may make pods: so many a minute, and slower while those that it made fail.
 // Guarantees: within any minute an owner makes at most MADE.base + MADE.each * (pods it wishes for), whatever a user or a fault
 // does; memory is freed for owners that are forgotten, and of failures after a quiet time.
+import { backOffMs } from '../base/backOff.js';
 
 /** Far above what any rollout, scaling or batch of work needs; far below what a loop makes. */
 export const MADE = { windowMs: 60_000, base: 200, each: 3 } as const;
@@ -100,7 +101,7 @@ export class Pace {
     if (now - failedAt > FAILED.forgottenMs) return 0;
     const rounds = Math.floor(failures / Math.max(1, wished)) - FAILED.free;
     if (rounds <= 0) return 0;
-    const delayMs = Math.min(FAILED.firstMs * 2 ** Math.min(rounds - 1, 20), FAILED.longestMs);
+    const delayMs = backOffMs(rounds - 1, FAILED);
     return Math.max(0, failedAt + delayMs - now);
   }
 }

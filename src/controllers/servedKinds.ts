@@ -4,9 +4,9 @@
 import type { Log } from '../api/log.js';
 import type { ResourceType } from '../api/resources.js';
 import { qualifiedResource } from '../api/status.js';
+import { pause } from '../base/deadline.js';
 import { messageOf } from '../base/errorMessage.js';
 import type { Client } from '../client/client.js';
-import { pause } from '../client/pause.js';
 import type { Controller } from './controller.js';
 import { discover } from './discovery.js';
 

@@ -8,6 +8,7 @@ import {
   type IncomingHttpHeaders,
 } from 'node:http2';
 import { connect as connectSocket } from 'node:net';
+import { LONGEST_TIMER_MS } from '../base/deadline.js';
 
 /** In the order of their numbers. */
 const CODES = [
@@ -62,7 +63,6 @@ const LONGEST_MESSAGE = 16 * 1024 * 1024;
 /** A list arrives in one go: with HTTP/2's own 64 KiB each piece of it would wait for a word of ours. */
 const WINDOW_BYTES = 4 * 1024 * 1024;
 /** Node fires a longer timer at once: some 24.8 days. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 interface Link {
   readonly session: ClientHttp2Session;

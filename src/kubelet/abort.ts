@@ -1,9 +1,7 @@
 // Waiting that can be given up: for a pull, a hook or a stop that a newer wish overtakes.
 // Guarantees: the thing waited for goes on by itself and its failure is not lost as an unhandled rejection; no time is too
 // long to wait.
-
-/** Node fires a longer timer at once. Nobody is there any more to see that some 24.8 days were enough. */
-export const LONGEST_TIMER_MS = 2 ** 31 - 1;
+import { LONGEST_TIMER_MS } from '../base/deadline.js';
 
 export function abortable<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return work;

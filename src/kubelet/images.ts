@@ -3,9 +3,9 @@
 // may use it; a pod that may not is told the same as if the image were not there; failures carry Kubernetes' reasons.
 import type { V1Container } from '../api/gen/types.js';
 import { pullPolicyFor } from '../api/kinds/pod/defaults.js';
+import { KeyedBackOff } from '../base/backOff.js';
 import { messageOf } from '../base/errorMessage.js';
 import type { Image, ImageService } from '../cri/runtime.js';
-import { BackOff } from './backOff.js';
 import { KubeletError } from './error.js';
 import { type EventSink, fieldPathOf } from './events.js';
 import { type Gate, makeGate } from './gate.js';
@@ -31,7 +31,7 @@ export interface PulledImage {
 }
 
 export class ImagePuller {
-  private readonly backOff = new BackOff(10_000, 300_000);
+  private readonly backOff = new KeyedBackOff({ firstMs: 10_000, longestMs: 300_000 });
   private readonly lastErrors = new Map<string, { at: number; message: string }>();
   private readonly pulls: Gate;
 
@@ -69,7 +69,7 @@ export class ImagePuller {
   retryAfterMs(pod: Pod, container: V1Container): number {
     const key = keyOf(pod, withDefaultTag(container.image ?? ''));
     const failed = this.lastErrors.get(key);
-    return failed === undefined ? 0 : this.backOff.remainingMs(key, failed.at, this.options.now());
+    return failed === undefined ? 0 : this.backOff.remainingMs(key, this.options.now(), failed.at);
   }
 
   forget(podUid: string): void {
@@ -97,7 +97,7 @@ export class ImagePuller {
     const tell = this.teller(pod, container);
     const key = keyOf(pod, name);
     const failed = this.lastErrors.get(key);
-    if (failed !== undefined && this.backOff.remainingMs(key, failed.at, now()) > 0) {
+    if (failed !== undefined && this.backOff.remainingMs(key, now(), failed.at) > 0) {
       const message = `Back-off pulling image "${container.image}"`;
       tell('Normal', 'BackOff', message);
       throw new KubeletError('ImagePullBackOff', `${message}: ErrImagePull: ${failed.message}`);
@@ -123,7 +123,7 @@ export class ImagePuller {
     } catch (error) {
       const message = messageOf(error);
       tell('Warning', 'Failed', `Failed to pull image "${container.image}": ${message}`);
-      this.backOff.next(key, now(), now());
+      this.backOff.failed(key, now());
       this.lastErrors.set(key, { at: now(), message });
       throw new KubeletError('ErrImagePull', message, { cause: error });
     }

@@ -2,6 +2,7 @@
 // tells of changes itself, a pod is looked at when it does, and relists become rare.
 // Guarantees: a change is delivered before the record of it advances; one pod that cannot be read delays no other.
 import type { Log } from '../api/log.js';
+import { within } from '../base/deadline.js';
 import { messageOf } from '../base/errorMessage.js';
 import type { ContainerEvent, RuntimeService } from '../cri/runtime.js';
 import { sleep } from './abort.js';
@@ -185,7 +186,7 @@ export class Pleg {
       const silentMs = performance.now() - Math.max(begun, this.answeredAt);
       const leftMs = Math.min(patienceMs - silentMs, begun + LONGEST_FETCH_MS - performance.now());
       if (leftMs <= 0) throw new Error(`no answer within ${Math.round(performance.now() - begun) / 1000} s`);
-      if (await within(leftMs, work)) return;
+      if ((await within(work, leftMs, () => 'late')) !== 'late') return;
     }
   }
 
@@ -291,19 +292,6 @@ export class Pleg {
         resolve();
       };
     });
-  }
-}
-
-/** False when the time is over first. */
-async function within(ms: number, work: Promise<void>): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const over = new Promise<boolean>((resolve) => {
-    timer = setTimeout(() => resolve(false), ms);
-  });
-  try {
-    return await Promise.race([work.then(() => true), over]);
-  } finally {
-    clearTimeout(timer);
   }
 }
 

@@ -2,6 +2,7 @@
 // Guarantees: a pod that hangs delays no other; sync, terminating, terminated are passed in this order and once; one that
 // its source takes away and gives back begins anew after its end.
 import type { Log } from '../api/log.js';
+import { backOffMs } from '../base/backOff.js';
 import { messageOf } from '../base/errorMessage.js';
 import { isStatic } from './names.js';
 import type { Pod } from './ports.js';
@@ -60,8 +61,7 @@ interface Worker {
   timer: NodeJS.Timeout | undefined;
 }
 
-const FIRST_RETRY_MS = 500;
-const LONGEST_RETRY_MS = 10_000;
+const RETRY = { firstMs: 500, longestMs: 10_000 };
 
 export class PodWorkers {
   private readonly workers = new Map<string, Worker>();
@@ -212,8 +212,8 @@ export class PodWorkers {
       return delayMs;
     } catch (error) {
       if (this.stopped) return undefined;
-      if (signal.aborted) return FIRST_RETRY_MS;
-      const delayMs = Math.min(FIRST_RETRY_MS * 2 ** worker.failures++, LONGEST_RETRY_MS);
+      if (signal.aborted) return RETRY.firstMs;
+      const delayMs = backOffMs(worker.failures++, RETRY);
       this.options.log.warn('pod sync failed', {
         podUid: uid,
         phase,
@@ -227,7 +227,7 @@ export class PodWorkers {
   private async advance(worker: Worker, signal: AbortSignal): Promise<number | undefined> {
     const { uid, pod } = worker;
     if (worker.phase === 'sync') {
-      if (pod === undefined || this.mustWait(worker)) return FIRST_RETRY_MS;
+      if (pod === undefined || this.mustWait(worker)) return RETRY.firstMs;
       const outcome = await this.work.sync(pod, signal);
       // It may have been told to end while it synced: that wish stands.
       if (worker.phase === 'sync' && (outcome.terminal || outcome.failure !== undefined)) {

@@ -2,6 +2,7 @@
 // Guarantees: close() ends them in the reverse order of their start, also when opening failed in the middle; one that
 // cannot be ended is logged and keeps none of the others. Pods stay.
 import type { Log } from '../api/log.js';
+import { Closers } from '../base/closers.js';
 import type { Client } from '../client/client.js';
 import { makeEventRecorder } from '../client/eventRecorder.js';
 import type { Informers } from '../client/informer.js';
@@ -38,21 +39,13 @@ export interface KubeletProcess {
 
 export async function openKubelet(options: KubeletProcessOptions): Promise<KubeletProcess> {
   const { config, client, informers, log, attached, otherMetrics } = options;
-  const closers: (() => unknown)[] = [];
-  const close = async () => {
-    for (const closer of closers.splice(0).reverse())
-      try {
-        await closer();
-      } catch (error) {
-        log.error('could not end in order', { error });
-      }
-  };
+  const closers = new Closers((error) => log.error('could not end in order', { error }));
   try {
     const runtime = openRuntime(options.runtimeEndpoint);
-    closers.push(() => runtime.close());
+    closers.add(() => runtime.close());
     const recorder =
       client && makeEventRecorder(client, { component: 'kubelet', host: config.nodeName, log });
-    closers.push(() => recorder?.flush());
+    closers.add(() => recorder?.flush());
     const kubelet = await runKubelet({
       config,
       client,
@@ -66,13 +59,13 @@ export async function openKubelet(options: KubeletProcessOptions): Promise<Kubel
       events: recorder && eventsThrough(recorder),
       parts: makeParts({ client, informers, runtime: runtime.runtime, log }),
     });
-    closers.push(() => kubelet.stop());
+    closers.add(() => kubelet.stop());
     const { tls, access } = await options.serving();
     const servers = await openKubeletServers(kubelet, { tls, access, runtime: runtime.runtime, log });
-    closers.push(() => servers.close());
-    return { servers, tls, close };
+    closers.add(() => servers.close());
+    return { servers, tls, close: () => closers.close() };
   } catch (error) {
-    await close();
+    await closers.close();
     throw error;
   }
 }

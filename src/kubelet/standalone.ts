@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import os from 'node:os';
 import type { Log } from '../api/log.js';
 import { aborted } from '../base/aborted.js';
+import { Closers } from '../base/closers.js';
 import type { Client } from '../client/client.js';
 import { openInformers } from '../client/sharedInformers.js';
 import { openCgroups } from '../kernel/cgroup/adapter.js';
@@ -35,13 +36,13 @@ export interface StandaloneOptions {
 export async function runStandalone(options: StandaloneOptions): Promise<void> {
   const { settings, kubeconfig, signal, log } = options;
   const config = completeConfig({ nodeName: os.hostname().toLowerCase(), ...settings.kubelet });
-  const closers: (() => unknown)[] = [];
+  const closers = new Closers((error) => log.error('could not end in order', { error }));
   try {
     const identity =
       kubeconfig === undefined ? undefined : await openIdentity({ ...options, kubeconfig, config });
     const client = identity?.client;
     const informers = client && openInformers(client, { log });
-    closers.push(
+    closers.add(
       () => identity?.close(),
       () => informers?.stop(),
     );
@@ -57,15 +58,15 @@ export async function runStandalone(options: StandaloneOptions): Promise<void> {
         access: accessOf(settings.server, config, client, log),
       }),
     });
-    closers.push(() => kubelet.close());
-    if (config.makeIPTablesUtilChains) closers.push(await keepChains(makeUtilChains, log));
+    closers.add(() => kubelet.close());
+    if (config.makeIPTablesUtilChains) closers.add(await keepChains(makeUtilChains, log));
     const { servers, tls } = kubelet;
     identity?.keepServing((pair) => servers.renew({ ...tls, ...pair }));
     options.started?.(servers);
     log.info('the kubelet runs', { node: config.nodeName, port: servers.port, alone: client === undefined });
     await aborted(signal);
   } finally {
-    for (const close of closers.reverse()) await close();
+    await closers.close();
   }
 }
 

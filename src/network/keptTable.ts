@@ -2,6 +2,7 @@
 // Guarantees: looked at after every event about it, and now and then; our own writes are never taken for others'; a failure
 // is tried again with the next look.
 import type { Log } from '../api/log.js';
+import { Closers } from '../base/closers.js';
 import type { NftEvent, NftPort, NftRequest } from '../kernel/nftables/port.js';
 
 export interface KeptTableOptions {
@@ -20,7 +21,7 @@ const WRITES = 3;
 
 export class KeptTable {
   readonly #parts = new Map<string, readonly NftRequest[]>();
-  readonly #closers: (() => void)[] = [];
+  readonly #closers = new Closers((error) => this.options.log.error('could not end in order', { error }));
   /** What the table was after our last write. */
   #written = '';
   #turn: Promise<unknown> = Promise.resolve();
@@ -34,7 +35,7 @@ export class KeptTable {
     });
     const interval = setInterval(() => this.#soon(), lookEveryMs);
     interval.unref();
-    this.#closers.push(
+    this.#closers.add(
       () => watch.close(),
       () => clearInterval(interval),
       () => clearTimeout(this.#timer),
@@ -52,7 +53,7 @@ export class KeptTable {
   /** Leaves the table as it is. */
   async stop(): Promise<void> {
     this.#isStopped = true;
-    for (const close of this.#closers) close();
+    await this.#closers.close();
     await this.#turn;
   }
 

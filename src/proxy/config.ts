@@ -4,6 +4,7 @@
 
 import { parseCidr } from '../api/ip.js';
 import { LOG_FORMATS, type LogFormat } from '../api/log.js';
+import { ConfigFields } from '../base/configFields.js';
 import { goDurationMs } from '../base/goDuration.js';
 import { ProxyError } from './error.js';
 import { requireSupported } from './fileFields.js';
@@ -111,24 +112,24 @@ export type ConfigOverrides = { readonly [Key in keyof ProxyConfig]?: ProxyConfi
 
 /** What a parsed file says; only what it says. `chosen` is the mode that something else than the file has settled. */
 export function readConfigFile(document: unknown, chosen?: ConfigOverrides['mode']): ConfigOverrides {
-  requireSupported(document);
-  const root = new Fields(document, '');
+  const root = new ConfigFields(document, refuse);
+  requireSupported(document as object);
   if (root.text('apiVersion') !== API_VERSION || root.text('kind') !== KIND)
     throw refuse('apiVersion', `must be ${API_VERSION}, and kind ${KIND}`);
-  const connection = root.under('clientConnection');
-  const iptables = root.under('iptables');
-  const nftables = root.under('nftables');
-  const ipvs = root.under('ipvs');
-  const conntrack = root.under('conntrack');
-  const local = root.under('detectLocal');
-  const logging = root.under('logging');
+  const connection = root.section('clientConnection');
+  const iptables = root.section('iptables');
+  const nftables = root.section('nftables');
+  const ipvs = root.section('ipvs');
+  const conntrack = root.section('conntrack');
+  const local = root.section('detectLocal');
+  const logging = root.section('logging');
   const mode = root.text('mode') as ConfigOverrides['mode'] | '';
   const sections = { nftables: [nftables], iptables: [iptables], ipvs: [ipvs], userspace: [iptables] };
   const settled = chosen || mode || 'auto';
   // Of the mode's own section; where the machine will decide, that of the best mode comes first.
   const own = settled === 'auto' || !(settled in sections) ? [nftables, iptables] : sections[settled];
   const masquerade = settled === 'ipvs' ? [iptables] : own;
-  const first = <T>(from: readonly Fields[], read: (section: Fields) => T | undefined) =>
+  const first = <T>(from: readonly ConfigFields[], read: (section: ConfigFields) => T | undefined) =>
     from.map(read).find((value) => value !== undefined);
   return {
     kubeconfig: connection.text('kubeconfig'),
@@ -141,25 +142,25 @@ export function readConfigFile(document: unknown, chosen?: ConfigOverrides['mode
     detectLocalMode: (root.text('detectLocalMode') || undefined) as ConfigOverrides['detectLocalMode'],
     bridgeInterface: local.text('bridgeInterface'),
     interfaceNamePrefix: local.text('interfaceNamePrefix'),
-    nodePortAddresses: root.list('nodePortAddresses'),
+    nodePortAddresses: root.texts('nodePortAddresses'),
     masqueradeAll: first(masquerade, (section) => section.flag('masqueradeAll')),
     masqueradeBit: first(masquerade, (section) => section.number('masqueradeBit')),
     localhostNodePorts: iptables.flag('localhostNodePorts'),
-    syncPeriodMs: first(own, (section) => section.duration('syncPeriod')),
-    minSyncPeriodMs: first(own, (section) => section.duration('minSyncPeriod')),
+    syncPeriodMs: first(own, (section) => periodOf(section, 'syncPeriod')),
+    minSyncPeriodMs: first(own, (section) => periodOf(section, 'minSyncPeriod')),
     ipvsScheduler: ipvs.text('scheduler'),
-    ipvsExcludeCidrs: ipvs.list('excludeCIDRs'),
+    ipvsExcludeCidrs: ipvs.texts('excludeCIDRs'),
     ipvsStrictArp: ipvs.flag('strictARP'),
-    ipvsTcpMs: ipvs.duration('tcpTimeout', { mayBeZero: true }),
-    ipvsTcpFinMs: ipvs.duration('tcpFinTimeout', { mayBeZero: true }),
-    ipvsUdpMs: ipvs.duration('udpTimeout', { mayBeZero: true }),
+    ipvsTcpMs: durationOf(ipvs, 'tcpTimeout'),
+    ipvsTcpFinMs: durationOf(ipvs, 'tcpFinTimeout'),
+    ipvsUdpMs: durationOf(ipvs, 'udpTimeout'),
     conntrackMaxPerCore: conntrack.number('maxPerCore'),
     conntrackMin: conntrack.number('min'),
-    conntrackTcpEstablishedMs: conntrack.duration('tcpEstablishedTimeout', { mayBeZero: true }),
-    conntrackTcpCloseWaitMs: conntrack.duration('tcpCloseWaitTimeout', { mayBeZero: true }),
+    conntrackTcpEstablishedMs: durationOf(conntrack, 'tcpEstablishedTimeout'),
+    conntrackTcpCloseWaitMs: durationOf(conntrack, 'tcpCloseWaitTimeout'),
     conntrackTcpBeLiberal: conntrack.flag('tcpBeLiberal'),
-    conntrackUdpMs: conntrack.duration('udpTimeout', { mayBeZero: true }),
-    conntrackUdpStreamMs: conntrack.duration('udpStreamTimeout', { mayBeZero: true }),
+    conntrackUdpMs: durationOf(conntrack, 'udpTimeout'),
+    conntrackUdpStreamMs: durationOf(conntrack, 'udpStreamTimeout'),
     loggingFormat: (logging.text('format') || undefined) as ConfigOverrides['loggingFormat'],
     logVerbosity: logging.number('verbosity'),
     bindAddressHardFail: root.flag('bindAddressHardFail'),
@@ -286,49 +287,17 @@ function detector(
 export const splitList = (text: string | undefined): string[] | undefined =>
   text === undefined || text === '' ? undefined : text.split(',').map((part) => part.trim());
 
-const refuse = (path: string, why: string) => new ProxyError('BAD_CONFIG', `${path} ${why}`);
-
-/** The members of an object of the file, each with its kind checked. */
-class Fields {
-  readonly #fields: Readonly<Record<string, unknown>>;
-
-  constructor(
-    value: unknown,
-    private readonly path: string,
-  ) {
-    if (value !== undefined && value !== null && (typeof value !== 'object' || Array.isArray(value)))
-      throw refuse(path === '' ? 'the file' : path, 'must be an object');
-    this.#fields = (value ?? {}) as Readonly<Record<string, unknown>>;
-  }
-
-  under = (name: string) => new Fields(this.#fields[name], this.#at(name));
-  text = (name: string) => this.#typed<string>(name, 'string', 'text') ?? '';
-  flag = (name: string) => this.#typed<boolean>(name, 'boolean', 'true or false');
-  number = (name: string) => this.#typed<number>(name, 'number', 'a number');
-
-  /** An empty duration is the default, and so is one of zero unless that means something. */
-  duration(name: string, { mayBeZero = false } = {}): number | undefined {
-    const text = this.text(name);
-    if (text === '' || (/^0[a-z]*$/.test(text) && !mayBeZero)) return undefined;
-    const value = goDurationMs(text);
-    if (value === undefined) throw refuse(this.#at(name), `must be a duration such as 30s, not "${text}"`);
-    return value;
-  }
-
-  list(name: string): string[] | undefined {
-    const value = this.#fields[name];
-    if (value === undefined || value === null) return undefined;
-    if (!Array.isArray(value) || !value.every((entry) => typeof entry === 'string'))
-      throw refuse(this.#at(name), 'must be a list of texts');
-    return value;
-  }
-
-  #typed<T>(name: string, type: string, words: string): T | undefined {
-    const value = this.#fields[name];
-    if (value === undefined || value === null) return undefined;
-    if (typeof value !== type) throw refuse(this.#at(name), `must be ${words}`);
-    return value as T;
-  }
-
-  #at = (name: string) => (this.path === '' ? name : `${this.path}.${name}`);
+/** An empty one is the default. */
+function durationOf(section: ConfigFields, name: string): number | undefined {
+  const text = section.text(name) ?? '';
+  const ms = goDurationMs(text === '' ? '0' : text);
+  if (ms === undefined) throw refuse(section.path(name), `must be a duration such as 30s, not "${text}"`);
+  return text === '' ? undefined : ms;
 }
+
+/** One of zero is the default too. */
+const periodOf = (section: ConfigFields, name: string): number | undefined =>
+  durationOf(section, name) || undefined;
+
+const refuse = (path: string, why: string) =>
+  new ProxyError('BAD_CONFIG', `${path === '' ? 'the file' : path} ${why}`);

@@ -3,7 +3,12 @@
 // Kubernetes reads as "the default" (nothing, a duration of zero) is taken where the default is what this proxy does.
 import { sameJson } from '../api/own.js';
 import { gateMapFault } from '../base/featureGates.js';
+import { type KnownFields, knownFields } from '../base/knownFields.js';
 import { ProxyError } from './error.js';
+
+/** Each gate is a field of its own: see src/base/featureGates.ts. */
+const GATES = 'featureGates';
+const refuse = (path: string, why: string) => new ProxyError('BAD_CONFIG', `${path} ${why}`);
 
 const NONE = [''] as const;
 const OFF = [false] as const;
@@ -40,6 +45,7 @@ const within = (field: string, names: string): string[] => names.split(' ').map(
 const READ: ReadonlySet<string> = new Set([
   ...'apiVersion kind hostnameOverride bindAddress healthzBindAddress metricsBindAddress mode'.split(' '),
   ...'bindAddressHardFail detectLocalMode clusterCIDR nodePortAddresses oomScoreAdj'.split(' '),
+  GATES,
   'clientConnection.kubeconfig',
   ...within('iptables', 'masqueradeBit masqueradeAll localhostNodePorts syncPeriod minSyncPeriod'),
   ...within('ipvs', 'syncPeriod minSyncPeriod scheduler excludeCIDRs strictARP'),
@@ -51,31 +57,18 @@ const READ: ReadonlySet<string> = new Set([
   ...within('logging', 'format verbosity'),
 ]);
 
-const PATHS = [...READ, ...Object.keys(FIXED)];
+const KNOWN: KnownFields = {
+  read: READ,
+  fixed: FIXED,
+  isSame: sameJson,
+  refuse,
+  unknown: (path, meant) => refuse(path, `is no field of this configuration${meant}`),
+};
 
 /** Throws BAD_CONFIG that names the field and, where there is one, what would be taken. */
-export function requireSupported(value: unknown, above = ''): void {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return;
-  for (const [name, given] of Object.entries(value)) {
-    const path = `${above}${name}`;
-    if (READ.has(path) || given === null) continue;
-    if (path === 'featureGates') {
-      const fault = gateMapFault(given);
-      if (fault !== undefined) throw refuse(`${path}:`, fault);
-      continue;
-    }
-    const only = Object.hasOwn(FIXED, path) ? FIXED[path] : undefined;
-    if (only?.some((one) => sameJson(one, given))) continue;
-    if (only !== undefined)
-      throw refuse(
-        path,
-        `${JSON.stringify(given)} is not supported; leave it out, or say ${only.map((one) => JSON.stringify(one)).join(' or ')}`,
-      );
-    if (!PATHS.some((one) => one.startsWith(`${path}.`)))
-      throw refuse(path, 'is no field of this configuration');
-    if (typeof given !== 'object' || Array.isArray(given)) throw refuse(path, 'must be an object');
-    requireSupported(given, `${path}.`);
+export function requireSupported(document: object): void {
+  for (const [path, given] of knownFields(document, KNOWN)) {
+    const fault = path === GATES ? gateMapFault(given) : undefined;
+    if (fault !== undefined) throw refuse(`${path}:`, fault);
   }
 }
-
-const refuse = (path: string, why: string) => new ProxyError('BAD_CONFIG', `${path} ${why}`);

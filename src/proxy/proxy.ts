@@ -6,6 +6,7 @@ import type { V1Service } from '../api/gen/types.js';
 import type { Log } from '../api/log.js';
 import type { Stored } from '../api/object.js';
 import { SERVICES } from '../api/resources.js';
+import { Closers } from '../base/closers.js';
 import { makeSyncRunner, type SyncRunner } from '../base/syncRunner.js';
 import type { Informers } from '../client/informer.js';
 import type { ConntrackPort } from '../kernel/conntrack/port.js';
@@ -47,7 +48,7 @@ export interface RunningProxy {
 const MIN_SYNC_PERIOD_MS = 20;
 const SYNC_PERIOD_MS = 30_000;
 const GLANCE_PERIOD_MS = 1000;
-const RETRY_MS = { first: 100, most: 30_000 };
+const RETRY = { firstMs: 100, longestMs: 30_000 };
 /** After which flows that could not be ended are looked at again. */
 const FLOW_RETRY_MS = 1000;
 
@@ -61,7 +62,7 @@ class NodeProxy implements RunningProxy {
   readonly #runner: SyncRunner;
   readonly #flows: FlowKeeper | undefined;
   readonly #refusals = makeRefusals();
-  readonly #closers: (() => void)[] = [];
+  readonly #closers = new Closers((error) => this.options.log.error('could not end in order', { error }));
   #first: () => void = () => {};
   readonly #synced = new Promise<void>((resolve) => {
     this.#first = resolve;
@@ -74,6 +75,7 @@ class NodeProxy implements RunningProxy {
   /** Since when changes wait that no sync has begun with, and those of the sync that runs. */
   #waitingSince: number | undefined;
   #writingSince: number | undefined;
+  #flowRetry: NodeJS.Timeout | undefined;
   /** Ends when what the mode does now has ended. */
   #turn: Promise<unknown> = Promise.resolve();
 
@@ -85,7 +87,13 @@ class NodeProxy implements RunningProxy {
       () => withoutLocal(this.tracker.state),
     );
     const sync = () => this.#inTurn(() => this.#sync());
-    this.#runner = makeSyncRunner({ minPeriodMs: minSyncPeriodMs, retryMs: RETRY_MS, log, sync });
+    this.#runner = makeSyncRunner({
+      minPeriodMs: minSyncPeriodMs,
+      retry: RETRY,
+      sync,
+      failed: (error, delayMs) =>
+        log.error('the rules could not be written; trying again', { error, delayMs }),
+    });
     this.tracker = trackServices({
       informers,
       nodeName,
@@ -112,7 +120,7 @@ class NodeProxy implements RunningProxy {
   }
 
   async stop(): Promise<void> {
-    for (const close of this.#closers) close();
+    await this.#closers.close();
     this.tracker.stop();
     await this.#runner.stop();
     await this.#turn;
@@ -132,7 +140,8 @@ class NodeProxy implements RunningProxy {
     });
     const timer = setInterval(() => void this.#inspect(), syncPeriodMs);
     timer.unref();
-    this.#closers.push(
+    this.#closers.add(
+      () => clearTimeout(this.#flowRetry),
       () => clearInterval(timer),
       () => glances.stop(),
       () => unwatch?.(),
@@ -250,9 +259,8 @@ class NodeProxy implements RunningProxy {
       this.metrics.flowsEnded += (await this.#flows?.follow(written, this.#serviceCidrs)) ?? 0;
     } catch (error) {
       this.options.log.error('stale UDP flows could not be ended; trying again', { error });
-      const timer = setTimeout(() => this.#request(), FLOW_RETRY_MS);
-      timer.unref();
-      this.#closers.push(() => clearTimeout(timer));
+      clearTimeout(this.#flowRetry);
+      this.#flowRetry = setTimeout(() => this.#request(), FLOW_RETRY_MS).unref();
     }
   }
 }

@@ -3,10 +3,11 @@
 import type { KubeObject } from '../api/object.js';
 import { apiVersionOf, type ResourceType } from '../api/resources.js';
 import { ApiError } from '../api/status.js';
+import { BackOff } from '../base/backOff.js';
+import { pause } from '../base/deadline.js';
 import type { Client } from '../client/client.js';
 import { ClientError } from '../client/error.js';
 import type { Informer, Informers } from '../client/informer.js';
-import { makeBackoff, pause } from '../client/pause.js';
 
 export class OptionalKinds {
   readonly #informers: Informers;
@@ -44,7 +45,7 @@ async function resourcesOf(
   signal: AbortSignal,
 ): Promise<readonly string[]> {
   const path = apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
-  const backoff = makeBackoff({ firstMs: 200, limitMs: 10_000 });
+  const backoff = new BackOff({ firstMs: 200, longestMs: 10_000, random: Math.random });
   while (!signal.aborted) {
     try {
       const { resources = [] } = await client.raw<{ resources?: { name: string }[] }>('GET', path);

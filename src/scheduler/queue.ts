@@ -2,6 +2,7 @@
 // Guarantees: higher priority first, then who came first; a pod is in one place at a time; none waits for ever; what happens
 // while others are asked about a pod is looked at when they have answered.
 
+import { backOffMs } from '../base/backOff.js';
 import type { ClusterEvent, EventKind } from './events.js';
 import { Heap } from './heap.js';
 
@@ -280,7 +281,7 @@ export class SchedulingQueue {
   }
 
   #delayAfter(attempts: number): number {
-    const { firstBackOffMs = 1_000, longestBackOffMs = 10_000 } = this.#options;
-    return Math.min(firstBackOffMs * 2 ** (attempts - 1), longestBackOffMs);
+    const { firstBackOffMs: firstMs = 1_000, longestBackOffMs: longestMs = 10_000 } = this.#options;
+    return backOffMs(attempts - 1, { firstMs, longestMs });
   }
 }

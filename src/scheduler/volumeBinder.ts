@@ -3,8 +3,8 @@
 import type { V1PersistentVolumeClaim } from '../api/gen/types.js';
 import type { Stored } from '../api/object.js';
 import { PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES } from '../api/resources.js';
+import { pause } from '../base/deadline.js';
 import type { Client } from '../client/client.js';
-import { pause } from '../client/pause.js';
 import { SchedulerError } from './error.js';
 import { isBound } from './plugins/claims.js';
 import { SELECTED_NODE, type VolumePlan } from './plugins/volumeBinding.js';

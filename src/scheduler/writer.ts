@@ -16,7 +16,7 @@ import type { PodInfo } from './podInfo.js';
 import { clearNomination, evict } from './preemption/evict.js';
 import type { Victims } from './preemption/victims.js';
 import type { SchedulerState } from './state.js';
-import { within } from './timeLimit.js';
+import { answeredWithin } from './timeLimit.js';
 import { bindVolumes } from './volumeBinder.js';
 
 export interface WriterOptions {
@@ -137,7 +137,7 @@ export class Writer {
     const { pod, key, nodeName, binder } = chosen;
     try {
       const binding = binder === undefined ? bind(client, pod, nodeName) : binder.bind(pod, nodeName);
-      await within(binding, writeTimeoutMs, `the binding of ${key}`);
+      await answeredWithin(binding, writeTimeoutMs, `the binding of ${key}`);
     } catch (error) {
       log.warn('binding failed', { pod: key, node: nodeName, error: messageOf(error) });
       if (isRefusal(error) || !(await this.#isBound(pod))) await this.#retractBinding(chosen, error);
@@ -157,7 +157,7 @@ export class Writer {
   async #isBound({ metadata: { name, namespace, uid } }: Stored<V1Pod>): Promise<boolean> {
     const { client, writeTimeoutMs } = this.#options;
     try {
-      const seen = await within(
+      const seen = await answeredWithin(
         client.of(PODS).get({ name, namespace }),
         writeTimeoutMs,
         `the state of ${name}`,
@@ -246,7 +246,7 @@ export class Writer {
   ): Promise<boolean> {
     const { client, log, writeTimeoutMs } = this.#options;
     try {
-      await within(write(client), writeTimeoutMs, 'the write');
+      await answeredWithin(write(client), writeTimeoutMs, 'the write');
       return true;
     } catch (error) {
       log.debug(failure, { pod: keyOf(pod.metadata), error: messageOf(error) });

@@ -6,7 +6,7 @@ import type { Draft } from '../../api/kind.js';
 import type { Stored } from '../../api/object.js';
 import { PODS } from '../../api/resources.js';
 import { forbidden } from '../../api/status.js';
-import { pause } from '../../client/pause.js';
+import { pause } from '../../base/deadline.js';
 import type { AdmissionPlugin, AdmissionRequest } from '../admission.js';
 import { isMirror, objectsOf } from '../auth/podReferences.js';
 import { randomSuffix as suffix } from '../randomSuffix.js';

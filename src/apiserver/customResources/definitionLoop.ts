@@ -14,7 +14,7 @@ import type { KubeObject } from '../../api/object.js';
 import { sameJson } from '../../api/own.js';
 import { apiVersionOf } from '../../api/resources.js';
 import { ApiError } from '../../api/status.js';
-import { pause } from '../../client/pause.js';
+import { pause } from '../../base/deadline.js';
 import { type Machinery, timestamp } from '../machinery.js';
 import type { WriteContext } from '../registry/admit.js';
 import { deleteObject } from '../registry/delete.js';

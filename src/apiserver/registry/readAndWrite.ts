@@ -2,7 +2,7 @@
 // Guarantees: writers of one object in this process do not refuse one another; those of other servers are met with another
 // try, until the request has lasted too long; a caller that has gone away writes nothing more.
 import { conflict, notFound, statusError } from '../../api/status.js';
-import { pause } from '../../client/pause.js';
+import { pause } from '../../base/deadline.js';
 import { StoreError } from '../../store/store.js';
 import type { Machinery } from '../machinery.js';
 import type { WriteContext } from './admit.js';

@@ -2,6 +2,7 @@
 // Guarantees: a flag wins over the file; a field that is no flag, or has a value that the flag would refuse, is named.
 import { readFileSync } from 'node:fs';
 import { type Command, InvalidArgumentError, type Option } from 'commander';
+import { didYouMean } from '../../base/nearestName.js';
 import type { ClusterFile } from '../../cluster/configuration.js';
 import { ClusterError } from '../../cluster/error.js';
 import { API_VERSION, KIND } from '../../cluster/settings.js';
@@ -54,8 +55,8 @@ export async function applyConfigFile(command: Command, file: string): Promise<C
   for (const [field, value] of Object.entries(read.cluster)) {
     const option = options.find((one) => one.attributeName() === field);
     if (option === undefined) {
-      const known = options.map((one) => one.attributeName()).join(', ');
-      throw refusal(file, field, `unknown field; known are ${known}`);
+      const known = options.map((one) => one.attributeName());
+      throw refusal(file, field, `unknown field; known are ${known.join(', ')}${didYouMean(field, known)}`);
     }
     const given = command.getOptionValueSource(field);
     if (value === null || given === 'cli' || given === 'env') continue;

@@ -7,6 +7,7 @@ import { parse } from 'yaml';
 import type { V1ConfigMap } from '../../api/gen/types.js';
 import { CONFIG_MAPS } from '../../api/resources.js';
 import { ApiError } from '../../api/status.js';
+import { within } from '../../base/deadline.js';
 import { messageOf } from '../../base/errorMessage.js';
 import type { Client } from '../../client/client.js';
 import { ClientError } from '../../client/error.js';
@@ -104,21 +105,17 @@ async function readInfo(
 /** A few questions to the server; each failure in the words of whoever wants to join. */
 export async function asking<T>(access: HttpsOptions, ask: (client: Client) => Promise<T>): Promise<T> {
   const { server } = access;
-  const silence = new ClientError(
-    'UNREACHABLE',
-    `cannot reach the apiserver at ${server}: no answer in ${ANSWER_MS / 1000} s`,
-  );
-  const given = new AbortController();
-  const late = sleep(ANSWER_MS, undefined, { signal: given.signal }).then(() => Promise.reject(silence));
+  const silence = () => {
+    const text = `cannot reach the apiserver at ${server}: no answer in ${ANSWER_MS / 1000} s`;
+    throw new ClientError('UNREACHABLE', text);
+  };
   let client: Client | undefined;
   try {
     client = openClient(openHttps(access));
-    return await Promise.race([ask(client), late]);
+    return await within(ask(client), ANSWER_MS, silence);
   } catch (error) {
     throw unreadable(server, error);
   } finally {
-    late.catch(() => {}); // given up
-    given.abort();
     client?.close();
   }
 }

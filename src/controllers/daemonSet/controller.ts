@@ -5,8 +5,8 @@ import { keyOf } from '../../api/object.js';
 import { sameJson } from '../../api/own.js';
 import { CONTROLLER_REVISIONS, DAEMON_SETS, NODES, PODS } from '../../api/resources.js';
 import { compileLabelSelector } from '../../api/selectors.js';
+import { KeyedBackOff } from '../../base/backOff.js';
 import type { Informer } from '../../client/informer.js';
-import { Backoff } from '../backoff.js';
 import { heldBy, ignoring, indexByController } from '../claim.js';
 import { type Controller, newQueue, runLoop } from '../controller.js';
 import { Expectations } from '../expectations.js';
@@ -42,7 +42,7 @@ interface Parts extends PodOwners<V1DaemonSet> {
   readonly nodes: Informer<V1Node>;
   readonly revisions: Informer<V1ControllerRevision>;
   readonly writes: Writes;
-  readonly failures: Backoff;
+  readonly failures: KeyedBackOff;
 }
 
 export const daemonSetController: Controller = {
@@ -62,7 +62,7 @@ export const daemonSetController: Controller = {
       pace: new Pace({ failuresCount: false }),
       queue,
       writes: new Writes(now),
-      failures: new Backoff({ firstMs: FAILED_FIRST_MS, longestMs: FAILED_LONGEST_MS }),
+      failures: new KeyedBackOff({ firstMs: FAILED_FIRST_MS, longestMs: FAILED_LONGEST_MS }),
       selectorOf: ({ spec }) => compileLabelSelector(spec.selector),
     };
     indexByController(parts.pods);
@@ -138,7 +138,7 @@ async function act(
 /** How long a pod that ended must stay, so that one which always fails does not spin. */
 function waitFor({ context, failures }: Parts, set: DaemonSet, pod: Pod, now: number): number {
   const key = `${set.metadata.uid}/${set.metadata.generation ?? 0}/${targetNode(pod) ?? ''}`;
-  const wait = failures.waitMs(key, now);
+  const wait = failures.remainingMs(key, now);
   if (wait > 0) return wait;
   failures.failed(key, now);
   const isFailed = pod.status?.phase === 'Failed';

@@ -1,6 +1,7 @@
 // How many pods a Job runs now, which are too many, which indexes come next. Pure.
 // Guarantees: never more at once than parallelism, nor more than are still to be done; one pod an index.
 import type { V1Pod } from '../../api/gen/types.js';
+import { backOffMs } from '../../base/backOff.js';
 import { isActive, isFinished, isTerminating, type Pod } from '../pods.js';
 import { rankForDeletion } from '../replicaSet/rank.js';
 import { type Accounts, lastOfIndex } from './count.js';
@@ -8,8 +9,7 @@ import { judgeFailure } from './failurePolicy.js';
 import { endOf, failuresBefore, indexOf, isIndexed, isSuspended, type Job, jobPod } from './pods.js';
 
 const BURST = 500;
-const FIRST_RETRY_MS = 10_000;
-const LONGEST_RETRY_MS = 600_000;
+const RETRY = { firstMs: 10_000, longestMs: 600_000 };
 
 /** Failures one after the other, and when the last one was. */
 export interface Retry {
@@ -88,8 +88,7 @@ function surplusOf({ job, accounts, now }: WorkersObserved, active: readonly Pod
 
 export function retryInMs({ failures, lastMs }: Pick<Retry, 'failures' | 'lastMs'>, now: number): number {
   if (failures === 0) return 0;
-  const delay = Math.min(FIRST_RETRY_MS * 2 ** Math.min(failures - 1, 20), LONGEST_RETRY_MS);
-  return Math.max(0, lastMs + delay - now);
+  return Math.max(0, lastMs + backOffMs(failures - 1, RETRY) - now);
 }
 
 /** The record after these ends. An ignored failure is none for the Job, but its successor waits like any other. */

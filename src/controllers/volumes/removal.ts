@@ -4,8 +4,8 @@
 import type { V1Pod } from '../../api/gen/types.js';
 import { keyOf } from '../../api/object.js';
 import { PERSISTENT_VOLUMES, PODS } from '../../api/resources.js';
+import { KeyedBackOff } from '../../base/backOff.js';
 import type { Informer } from '../../client/informer.js';
-import { Backoff } from '../backoff.js';
 import { ignoring } from '../claim.js';
 import type { ControllerContext } from '../controller.js';
 import { isTerminating, type Pod } from '../pods.js';
@@ -18,7 +18,7 @@ export class Removals {
   readonly #context: ControllerContext;
   readonly #pods: Informer<V1Pod>;
   readonly #options: LocalPathOptions;
-  readonly #backoff = new Backoff(AGAIN_MS);
+  readonly #backoff = new KeyedBackOff(AGAIN_MS);
   /** Volumes for which a pod was made: one that is missing later was lost. */
   readonly #asked = new Set<string>();
 
@@ -41,7 +41,7 @@ export class Removals {
     const pod = this.#podOf(name);
     if (pod === undefined) {
       if (this.#asked.delete(name)) this.#failed(volume, 'the pod that removes its directory was lost');
-      const wait = this.#backoff.waitMs(name, now());
+      const wait = this.#backoff.remainingMs(name, now());
       if (wait > 0) return wait;
       await this.start(volume);
       return undefined;

@@ -3,6 +3,7 @@
 import { X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
 import type { Log } from '../../api/log.js';
+import { backOffMs } from '../../base/backOff.js';
 import { messageOf } from '../../base/errorMessage.js';
 import type { Client } from '../../client/client.js';
 import { sleep } from '../abort.js';
@@ -10,8 +11,7 @@ import type { CertificatePair, CertificateWish } from './certificateRequest.js';
 import type { CertificateStore } from './certificateStore.js';
 
 const LONGEST_SLEEP_MS = 60 * 60 * 1000;
-const FIRST_RETRY_MS = 1_000;
-const LONGEST_RETRY_MS = 5 * 60 * 1000;
+const RETRY = { firstMs: 1_000, longestMs: 5 * 60 * 1000 };
 
 export interface CertificateManagerOptions {
   readonly client: Client;
@@ -85,7 +85,7 @@ export async function keepCertificate(
       log.warn('a certificate could not be had', { file: store.currentFile, error: messageOf(error) });
     }
     // A signer that answers with what is already due must not be asked in circles either.
-    if (waitMs === 0) waitMs = Math.min(FIRST_RETRY_MS * 2 ** tries++, LONGEST_RETRY_MS);
+    if (waitMs === 0) waitMs = backOffMs(tries++, RETRY);
     else tries = 0;
     await sleep(Math.min(waitMs, LONGEST_SLEEP_MS), signal).catch(() => {}); // the loop's condition sees the signal
   }

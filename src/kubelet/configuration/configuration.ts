@@ -5,6 +5,7 @@ import { parseDocument } from 'yaml';
 import { sameJson } from '../../api/own.js';
 import { messageOf } from '../../base/errorMessage.js';
 import { gateMapFault } from '../../base/featureGates.js';
+import { type KnownFields, knownFields } from '../../base/knownFields.js';
 import type { KubeletConfig } from '../config.js';
 import { KubeletError } from '../error.js';
 import { FIELDS, type Field, type ServerSettings } from './fields.js';
@@ -70,7 +71,7 @@ function readFile({ name, text }: { name: string; text: string }, values: Values
       );
     if (kind !== 'KubeletConfiguration')
       throw wrong(`kind: must be KubeletConfiguration, not ${JSON.stringify(kind) ?? 'nothing'}`);
-    readObject(fields, '', values);
+    readObject(fields, values);
   } catch (cause) {
     throw new KubeletError('InvalidConfig', `${name}: ${messageOf(cause)}`, { cause });
   }
@@ -85,35 +86,29 @@ function parse(text: string): Record<string, unknown> {
   return value as Record<string, unknown>;
 }
 
-function readObject(object: object, above: string, values: Values): void {
-  for (const [name, given] of Object.entries(object)) {
-    const path = `${above}${name}`;
+function readObject(object: object, values: Values): void {
+  for (const [path, given] of knownFields(object, KNOWN)) {
     const field = FIELDS.find((one) => one.path === path);
-    const only = Object.hasOwn(FIXED, path) ? FIXED[path] : undefined;
-    // null says "the default", as everywhere in Kubernetes, and so does what is zero where zero makes no sense.
+    // What is zero says "the default" too, where zero makes no sense.
     if (field !== undefined) {
-      if (given !== null && !isDefault(path, given)) values.set(field.target, field.kind.value(given, path));
-    } else if (path === GATES) {
-      const fault = given === null ? undefined : gateMapFault(given);
-      if (fault !== undefined) throw wrong(`${path}: ${fault}`);
-    } else if (only?.some((value) => sameJson(value, given)) || (only !== undefined && given === null))
+      if (!isDefault(path, given)) values.set(field.target, field.kind.value(given, path));
       continue;
-    else if (PATHS.some((one) => one.startsWith(`${path}.`))) {
-      if (given === null) continue;
-      if (typeof given !== 'object' || Array.isArray(given)) throw wrong(`${path}: is not an object`);
-      readObject(given, `${path}.`, values);
-    } else if (only === undefined) throw wrong(`unknown field "${path}"`);
-    else
-      throw wrong(
-        `${path}: ${JSON.stringify(given)} is not supported; leave it out, or say ${only.map((one) => JSON.stringify(one)).join(' or ')}`,
-      );
+    }
+    const fault = gateMapFault(given);
+    if (fault !== undefined) throw wrong(`${path}: ${fault}`);
   }
 }
 
 /** Each gate is a field of its own: see src/base/featureGates.ts. */
 const GATES = 'featureGates';
 
-const PATHS = [...FIELDS.flatMap(({ path }) => path ?? []), ...Object.keys(FIXED)];
+const KNOWN: KnownFields = {
+  read: new Set([GATES, ...FIELDS.flatMap(({ path }) => path ?? [])]),
+  fixed: FIXED,
+  isSame: sameJson,
+  refuse: (path, why) => wrong(`${path}: ${why}`),
+  unknown: (path, meant) => wrong(`unknown field "${path}"${meant}`),
+};
 
 /** Whose zero Kubernetes replaces by its default; kubeadm writes them all. */
 const ZERO_IS_DEFAULT: ReadonlySet<string> = new Set([

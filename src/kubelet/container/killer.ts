@@ -3,6 +3,7 @@
 // after the containers it serves have ended or the grace period has.
 import type { V1Container } from '../../api/gen/types.js';
 import type { Log } from '../../api/log.js';
+import { within } from '../../base/deadline.js';
 import { messageOf } from '../../base/errorMessage.js';
 import type { ContainerStatus, RuntimeService } from '../../cri/runtime.js';
 import { abortable, sleep } from '../abort.js';
@@ -86,7 +87,7 @@ export class Killer {
     if (pod !== undefined && container?.lifecycle?.preStop !== undefined && grace > 0)
       await this.preStop(pod, container, run, { podIp, grace, signal: kill.signal });
     if (kill.turn !== undefined)
-      await within(grace * 1000 - (now() - begun), abortable(kill.turn, kill.signal));
+      await within(abortable(kill.turn, kill.signal), grace * 1000 - (now() - begun), () => undefined);
     const left = grace - Math.ceil((now() - begun) / 1000);
     const seconds = grace === 0 ? 0 : Math.max(Math.min(grace, MIN_GRACE_SECONDS), left);
     await abortable(runtime.stopContainer(run.id, seconds), kill.signal);
@@ -121,16 +122,6 @@ export class Killer {
     } finally {
       over.abort();
     }
-  }
-}
-
-/** Waits for the work, or for this long. */
-async function within(ms: number, work: Promise<unknown>): Promise<void> {
-  const over = new AbortController();
-  try {
-    await Promise.race([work, sleep(Math.max(0, ms), over.signal).catch(() => {})]);
-  } finally {
-    over.abort();
   }
 }
 

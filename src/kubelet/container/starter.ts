@@ -1,10 +1,10 @@
 // One run of a container: back-off, image, configuration, create, start, postStart.
 // Guarantees: a failure is remembered as the container's waiting reason and told as an event; it never stops the others.
 import type { V1Container, V1Volume } from '../../api/gen/types.js';
+import { KeyedBackOff } from '../../base/backOff.js';
 import { messageOf } from '../../base/errorMessage.js';
 import type { ContainerStatus, PodSandboxConfig, RuntimeService } from '../../cri/runtime.js';
 import { abortable } from '../abort.js';
-import { BackOff } from '../backOff.js';
 import { KubeletError, type KubeletReason } from '../error.js';
 import { type EventSink, fieldPathOf } from '../events.js';
 import type { PullCredential } from '../imageAccess.js';
@@ -58,14 +58,17 @@ const FIRST_BACK_OFF_MS = 10_000;
 const TELL_BACK_OFF_MS = 3_000;
 
 export class ContainerStarter {
-  private readonly backOff: BackOff;
+  private readonly backOff: KeyedBackOff;
   /** By pod uid, then by container name. */
   private readonly failures = new Map<string, Map<string, StartFailure>>();
   /** By pod uid, newest first. */
   private readonly ends = new Map<string, readonly ContainerStatus[]>();
 
   constructor(private readonly options: StarterOptions) {
-    this.backOff = new BackOff(Math.min(FIRST_BACK_OFF_MS, options.maxBackOffMs), options.maxBackOffMs);
+    this.backOff = new KeyedBackOff({
+      firstMs: Math.min(FIRST_BACK_OFF_MS, options.maxBackOffMs),
+      longestMs: options.maxBackOffMs,
+    });
   }
 
   failuresOf(uid: string): ReadonlyMap<string, StartFailure> {
@@ -141,8 +144,8 @@ export class ContainerStarter {
     const key = keyOf(pod, container);
     const endedAt = nanosToMs(lastExit.finishedAt);
     const now = this.options.now();
-    const waitMs = this.backOff.remainingMs(key, endedAt, now);
-    if (waitMs === 0) this.backOff.next(key, endedAt, now);
+    const waitMs = this.backOff.remainingMs(key, now, endedAt);
+    if (waitMs === 0) this.backOff.failed(key, now, endedAt);
     return waitMs;
   }
 

@@ -6,6 +6,7 @@ import type { Log } from '../../api/log.js';
 import type { Stored } from '../../api/object.js';
 import { LEASES, NODES } from '../../api/resources.js';
 import { ApiError } from '../../api/status.js';
+import { backOffMs } from '../../base/backOff.js';
 import { messageOf } from '../../base/errorMessage.js';
 import type { Client, ResourceClient } from '../../client/client.js';
 import { sleep } from '../abort.js';
@@ -26,8 +27,7 @@ export interface NodeManagerOptions {
 }
 
 const LEASE_NAMESPACE = 'kube-node-lease';
-const FIRST_RETRY_MS = 200;
-const LONGEST_RETRY_MS = 7_000;
+const RETRY = { firstMs: 200, longestMs: 7_000 };
 const STARTING: NodeEvent = { type: 'Normal', reason: 'Starting', message: 'Starting kubelet.' };
 
 export class NodeManager {
@@ -94,7 +94,7 @@ export class NodeManager {
         await work();
         failures = 0;
       } catch (error) {
-        delayMs = Math.min(FIRST_RETRY_MS * 2 ** failures++, LONGEST_RETRY_MS, periodMs);
+        delayMs = Math.min(backOffMs(failures++, RETRY), periodMs);
         this.options.log.warn(`cannot update the ${what}`, { error: messageOf(error), retryMs: delayMs });
       }
       await this.pause(delayMs, what === 'node status');

@@ -1,7 +1,7 @@
 // What one probe says, and when enough of them say it. Pure.
 // Guarantees: a result changes only after as many in a row as its threshold; an unknown one changes nothing.
 import type { V1Probe } from '../../api/gen/types.js';
-import { LONGEST_TIMER_MS } from '../abort.js';
+import { LONGEST_TIMER_MS } from '../../base/deadline.js';
 import type { ProbeKind } from '../ports.js';
 
 export type Outcome = 'success' | 'warning' | 'failure' | 'unknown';

@@ -5,6 +5,7 @@ import type { Log } from '../../api/log.js';
 import type { Stored } from '../../api/object.js';
 import { PODS } from '../../api/resources.js';
 import { ApiError } from '../../api/status.js';
+import { backOffMs } from '../../base/backOff.js';
 import { messageOf } from '../../base/errorMessage.js';
 import type { Client } from '../../client/client.js';
 import { makeGate } from '../gate.js';
@@ -32,8 +33,7 @@ interface Entry {
   answered: Pod | undefined;
 }
 
-const FIRST_RETRY_MS = 200;
-const LONGEST_RETRY_MS = 10_000;
+const RETRY = { firstMs: 200, longestMs: 10_000 };
 const WRITES_AT_ONCE = 8;
 /** That a pod is being started is told after this long: most often it runs before, and one write tells all. */
 const STARTING_MS = 1_000;
@@ -129,7 +129,7 @@ export class StatusManager {
         await this.gate(() => this.sendOnce(client, entry));
         entry.failures = 0;
       } catch (error) {
-        const delayMs = Math.min(FIRST_RETRY_MS * 2 ** entry.failures++, LONGEST_RETRY_MS);
+        const delayMs = backOffMs(entry.failures++, RETRY);
         log.warn('cannot write the status of a pod', {
           pod: entry.pod.metadata.name,
           error: messageOf(error),

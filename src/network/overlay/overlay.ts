@@ -7,6 +7,7 @@ import { type Family, formatIp, parseCidr, parseIp } from '../../api/ip.js';
 import type { Log } from '../../api/log.js';
 import type { Stored } from '../../api/object.js';
 import { NODES } from '../../api/resources.js';
+import { Closers } from '../../base/closers.js';
 import type { Client } from '../../client/client.js';
 import type { Informer, Informers } from '../../client/informer.js';
 import type { NftPort } from '../../kernel/nftables/port.js';
@@ -78,7 +79,7 @@ export function runOverlay(options: OverlayOptions): RunningOverlay {
 
 class Overlay implements RunningOverlay {
   readonly #nodes: Informer<V1Node>;
-  readonly #closers: (() => void)[] = [];
+  readonly #closers = new Closers((error) => this.options.log.error('could not end in order', { error }));
   /** What the kernel was last given. */
   readonly #known = new Map<Family, Entries>();
   /** The nodes from which packets are taken, as the kernel was last told. */
@@ -110,7 +111,7 @@ class Overlay implements RunningOverlay {
     const watch = route.watch(['link', 'address', 'route', 'neighbour'], (events) => this.#heard(events));
     const lists = setInterval(() => this.#doubt(), listEveryMs);
     lists.unref();
-    this.#closers.push(
+    this.#closers.add(
       () => watch.close(),
       () => clearInterval(lists),
       this.#nodes.on({
@@ -135,7 +136,7 @@ class Overlay implements RunningOverlay {
   async stop(): Promise<void> {
     this.#stopped = true;
     clearTimeout(this.#timer);
-    for (const close of this.#closers) close();
+    await this.#closers.close();
     await this.#running;
     await this.#carrierTable.stop();
     await this.#offload?.stop();

@@ -29,7 +29,7 @@ export interface EnforcerOptions {
   readonly log: Log;
 }
 
-const RETRY_MS = { first: 100, most: 10_000 };
+const RETRY = { firstMs: 100, longestMs: 10_000 };
 const CHECK_MS = 30_000;
 /** How long a pod's containers wait for their rules; later they start, and reach nobody until the rules are there. */
 const ATTACH_MS = 5_000;
@@ -50,9 +50,13 @@ export class PolicyEnforcer {
     this.planner = new PolicyPlanner(options.table);
     this.#runner = makeSyncRunner({
       minPeriodMs: 0,
-      retryMs: RETRY_MS,
-      log: options.log,
+      retry: RETRY,
       sync: () => this.#sync(),
+      failed: (error, delayMs) =>
+        options.log.error('the rules of network policies could not be written; trying again', {
+          error,
+          delayMs,
+        }),
     });
   }
 

@@ -1,13 +1,13 @@
 // KubeSchedulerConfiguration v1: the file that says which profiles a scheduler has, and how it behaves.
 // Guarantees: everything is checked before anything starts; the first wrong field is named.
 import { parse } from 'yaml';
-import { goDurationMs } from '../../base/goDuration.js';
+import type { ConfigFields } from '../../base/configFields.js';
 import type { Profile } from '../choose.js';
 import { SchedulerError } from '../error.js';
 import type { ExtenderSettings } from '../extenders/extender.js';
 import { DEFAULT_SCHEDULER_NAME } from '../profile.js';
 import { readExtenders } from './extenders.js';
-import { Fields, wrong } from './fields.js';
+import { fieldsOf, wrong } from './fields.js';
 import { readProfile } from './profiles.js';
 
 export interface LeaderElectionSettings {
@@ -37,7 +37,7 @@ export function parseConfiguration(text: string): SchedulerConfiguration {
   } catch (cause) {
     throw new SchedulerError('CONFIG', 'the configuration is not valid YAML', { cause });
   }
-  const fields = new Fields(raw, '');
+  const fields = fieldsOf(raw);
   if (fields.text('apiVersion') !== API_VERSION) throw wrong('apiVersion', `must be ${API_VERSION}`);
   if (fields.text('kind') !== 'KubeSchedulerConfiguration')
     throw wrong('kind', 'must be KubeSchedulerConfiguration');
@@ -46,10 +46,10 @@ export function parseConfiguration(text: string): SchedulerConfiguration {
 
 /** What applies without a file. */
 export function defaultConfiguration(): SchedulerConfiguration {
-  return readConfiguration(new Fields({}, ''));
+  return readConfiguration(fieldsOf({}));
 }
 
-function readConfiguration(fields: Fields): SchedulerConfiguration {
+function readConfiguration(fields: ConfigFields): SchedulerConfiguration {
   // How many goroutines Kubernetes would use; one thread looks at all nodes here.
   fields.number('parallelism', 1, 2 ** 31 - 1);
   for (const name of ['enableProfiling', 'enableContentionProfiling', 'delayCacheUntilActive'])
@@ -66,11 +66,9 @@ function readConfiguration(fields: Fields): SchedulerConfiguration {
   const ignoredResources = extenders.flatMap(({ managedResources }) =>
     managedResources.filter(({ ignoredByScheduler }) => ignoredByScheduler).map(({ name }) => name),
   );
-  const leaderElection = readLeaderElection(
-    fields.part('leaderElection') ?? new Fields({}, 'leaderElection'),
-  );
+  const leaderElection = readLeaderElection(fields.section('leaderElection'));
   const kubeconfig = readConnection(fields.part('clientConnection'));
-  const listed = fields.parts('profiles') ?? [new Fields({}, 'profiles[0]')];
+  const listed = fields.parts('profiles') ?? [fieldsOf({}, 'profiles[0]')];
   const profiles = listed.map((part) => readProfile(part, { percentage, ignoredResources }));
   fields.end();
   checkNames(profiles);
@@ -94,20 +92,12 @@ function checkNames(profiles: readonly Profile[]): void {
   });
 }
 
-function readLeaderElection(fields: Fields): LeaderElectionSettings {
-  const duration = (name: string, fallback: number) => {
-    const text = fields.text(name);
-    if (text === undefined) return fallback;
-    const millis = goDurationMs(text);
-    if (millis === undefined || millis <= 0)
-      throw wrong(fields.path(name), `Invalid value: ${JSON.stringify(text)}: must be a duration above zero`);
-    return millis;
-  };
+function readLeaderElection(fields: ConfigFields): LeaderElectionSettings {
   const settings = {
     leaderElect: fields.flag('leaderElect') ?? true,
-    leaseDurationMs: duration('leaseDuration', 15_000),
-    renewDeadlineMs: duration('renewDeadline', 10_000),
-    retryPeriodMs: duration('retryPeriod', 2_000),
+    leaseDurationMs: fields.duration('leaseDuration') ?? 15_000,
+    renewDeadlineMs: fields.duration('renewDeadline') ?? 10_000,
+    retryPeriodMs: fields.duration('retryPeriod') ?? 2_000,
     resourceName: fields.text('resourceName') ?? 'kube-scheduler',
     resourceNamespace: fields.text('resourceNamespace') ?? 'kube-system',
   };
@@ -121,7 +111,7 @@ function readLeaderElection(fields: Fields): LeaderElectionSettings {
 }
 
 /** The kubeconfig. Rates are the apiserver's to limit; they are accepted and have no effect. */
-function readConnection(fields: Fields | undefined): string | undefined {
+function readConnection(fields: ConfigFields | undefined): string | undefined {
   const kubeconfig = fields?.text('kubeconfig');
   for (const name of ['acceptContentTypes', 'contentType']) fields?.text(name);
   fields?.any('qps');

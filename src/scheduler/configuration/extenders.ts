@@ -1,14 +1,14 @@
 // The extenders of the configuration.
 // Guarantees: fields are those of kubescheduler.config.k8s.io/v1; files that a field names are read when it is checked.
 import { readFileSync } from 'node:fs';
+import type { ConfigFields } from '../../base/configFields.js';
 import { messageOf } from '../../base/errorMessage.js';
-import { goDurationMs } from '../../base/goDuration.js';
 import type { ExtenderSettings } from '../extenders/extender.js';
-import { type Fields, wrong } from './fields.js';
+import { wrong } from './fields.js';
 
 const DEFAULT_TIMEOUT_MS = 5_000;
 
-export function readExtenders(parts: readonly Fields[]): readonly ExtenderSettings[] {
+export function readExtenders(parts: readonly ConfigFields[]): readonly ExtenderSettings[] {
   const extenders = parts.map(readExtender);
   const binders = extenders.filter(({ bindVerb }) => bindVerb !== undefined);
   if (binders.length > 1)
@@ -16,7 +16,7 @@ export function readExtenders(parts: readonly Fields[]): readonly ExtenderSettin
   return extenders;
 }
 
-function readExtender(fields: Fields): ExtenderSettings {
+function readExtender(fields: ConfigFields): ExtenderSettings {
   const urlPrefix = fields.text('urlPrefix') ?? '';
   if (!/^https?:\/\//.test(urlPrefix) || !URL.canParse(urlPrefix))
     throw wrong(
@@ -35,7 +35,7 @@ function readExtender(fields: Fields): ExtenderSettings {
     filterVerb: verb('filterVerb'),
     preemptVerb: verb('preemptVerb'),
     bindVerb: verb('bindVerb'),
-    timeoutMs: readTimeout(fields),
+    timeoutMs: fields.duration('httpTimeout') ?? DEFAULT_TIMEOUT_MS,
     nodeCacheCapable: fields.flag('nodeCacheCapable') ?? false,
     ignorable: fields.flag('ignorable') ?? false,
     managedResources: (fields.parts('managedResources') ?? []).map(readResource),
@@ -45,19 +45,7 @@ function readExtender(fields: Fields): ExtenderSettings {
   return settings;
 }
 
-function readTimeout(fields: Fields): number {
-  const text = fields.text('httpTimeout');
-  if (text === undefined) return DEFAULT_TIMEOUT_MS;
-  const millis = goDurationMs(text);
-  if (millis === undefined || millis <= 0)
-    throw wrong(
-      fields.path('httpTimeout'),
-      `Invalid value: ${JSON.stringify(text)}: must be a duration above zero`,
-    );
-  return millis;
-}
-
-function readResource(fields: Fields): ExtenderSettings['managedResources'][number] {
+function readResource(fields: ConfigFields): ExtenderSettings['managedResources'][number] {
   const name = fields.text('name') ?? '';
   if (!/^[^/]+\/[^/]+$/.test(name))
     throw wrong(
@@ -70,7 +58,7 @@ function readResource(fields: Fields): ExtenderSettings['managedResources'][numb
 }
 
 /** Without an authority a server's certificate is not checked, as in kube-scheduler. */
-function readTls(enabled: boolean, fields: Fields | undefined): ExtenderSettings['tls'] {
+function readTls(enabled: boolean, fields: ConfigFields | undefined): ExtenderSettings['tls'] {
   const insecure = fields?.flag('insecure') ?? false;
   const serverName = fields?.text('serverName') ?? '';
   const ca = pem(fields, 'ca');
@@ -88,7 +76,7 @@ function readTls(enabled: boolean, fields: Fields | undefined): ExtenderSettings
 }
 
 /** Given in the file, in base64, or in a file of its own. */
-function pem(fields: Fields | undefined, name: string): Buffer | undefined {
+function pem(fields: ConfigFields | undefined, name: string): Buffer | undefined {
   const data = fields?.text(`${name}Data`);
   const file = fields?.text(`${name}File`);
   if (data) return Buffer.from(data, 'base64');

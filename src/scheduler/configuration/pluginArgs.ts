@@ -1,6 +1,7 @@
 // The arguments of each plugin, from the configuration's pluginConfig. Pure.
 // Guarantees: arguments are those of kubescheduler.config.k8s.io/v1; a wrong one is refused with its path.
 import type { V1NodeAffinity, V1TopologySpreadConstraint } from '../../api/gen/types.js';
+import type { ConfigFields } from '../../base/configFields.js';
 import type { ResourceWeight } from '../plugins/allocation.js';
 import { listedSpread, systemSpread } from '../plugins/defaultSpread.js';
 import type { InterPodAffinityArgs } from '../plugins/interPodAffinity.js';
@@ -8,9 +9,9 @@ import type { NodeAffinityArgs } from '../plugins/nodeAffinity.js';
 import type { NodeLabelArgs } from '../plugins/nodeLabel.js';
 import type { NodeResourcesFitArgs } from '../plugins/nodeResourcesFit.js';
 import type { PodTopologySpreadArgs } from '../plugins/podTopologySpread.js';
-import { type Fields, wrong } from './fields.js';
+import { wrong } from './fields.js';
 
-export function fitArgs(args: Fields): NodeResourcesFitArgs {
+export function fitArgs(args: ConfigFields): NodeResourcesFitArgs {
   const ignoredResources = args.texts('ignoredResources') ?? [];
   const ignoredResourceGroups = args.texts('ignoredResourceGroups') ?? [];
   const scoring = args.part('scoringStrategy');
@@ -54,7 +55,7 @@ function checkShape(shape: readonly { readonly utilization: number }[] | undefin
   });
 }
 
-export function resourceWeights(fields: Fields): readonly ResourceWeight[] | undefined {
+export function resourceWeights(fields: ConfigFields): readonly ResourceWeight[] | undefined {
   return fields.parts('resources')?.map((part) => {
     const name = part.text('name') ?? '';
     if (name === '') throw wrong(part.path('name'), 'Required value');
@@ -64,14 +65,14 @@ export function resourceWeights(fields: Fields): readonly ResourceWeight[] | und
   });
 }
 
-export function interPodAffinityArgs(args: Fields): InterPodAffinityArgs {
+export function interPodAffinityArgs(args: ConfigFields): InterPodAffinityArgs {
   return {
     hardPodAffinityWeight: args.number('hardPodAffinityWeight', 0, 100) ?? 1,
     ignorePreferredTermsOfExistingPods: args.flag('ignorePreferredTermsOfExistingPods') ?? false,
   };
 }
 
-export function nodeAffinityArgs(args: Fields): NodeAffinityArgs {
+export function nodeAffinityArgs(args: ConfigFields): NodeAffinityArgs {
   const added = args.part('addedAffinity');
   if (added === undefined) return {};
   const required = added.part('requiredDuringSchedulingIgnoredDuringExecution');
@@ -99,7 +100,7 @@ export function nodeAffinityArgs(args: Fields): NodeAffinityArgs {
 
 const OPERATORS = ['In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt'] as const;
 
-function nodeSelectorTerm(term: Fields) {
+function nodeSelectorTerm(term: ConfigFields) {
   const requirements = (name: string) =>
     (term.parts(name) ?? []).map((part) => {
       const key = part.text('key') ?? '';
@@ -117,7 +118,7 @@ function nodeSelectorTerm(term: Fields) {
   return read;
 }
 
-export function spreadArgs(args: Fields): PodTopologySpreadArgs {
+export function spreadArgs(args: ConfigFields): PodTopologySpreadArgs {
   const type = args.oneOf('defaultingType', ['System', 'List']) ?? 'System';
   const constraints = (args.parts('defaultConstraints') ?? []).map((part): V1TopologySpreadConstraint => {
     const topologyKey = part.text('topologyKey') ?? '';
@@ -136,7 +137,7 @@ export function spreadArgs(args: Fields): PodTopologySpreadArgs {
   return type === 'System' ? systemSpread : listedSpread(constraints);
 }
 
-export function nodeLabelArgs(args: Fields): NodeLabelArgs {
+export function nodeLabelArgs(args: ConfigFields): NodeLabelArgs {
   return {
     presentLabels: args.texts('presentLabels') ?? [],
     absentLabels: args.texts('absentLabels') ?? [],

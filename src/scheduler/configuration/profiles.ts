@@ -1,8 +1,10 @@
 // One profile of the configuration: which plugins, with which arguments and weights. Pure.
+
+import type { ConfigFields } from '../../base/configFields.js';
 import type { Profile, WeightedPlugin } from '../choose.js';
 import type { Plugin } from '../plugin.js';
 import { DEFAULT_SCHEDULER_NAME, DEFAULT_WEIGHTS } from '../profile.js';
-import { Fields, wrong } from './fields.js';
+import { fieldsOf, wrong } from './fields.js';
 import { BUILT_IN, OPTIONAL, PLUGINS, type PluginContext } from './registry.js';
 
 const POINTS = [
@@ -36,7 +38,10 @@ export interface ProfileDefaults {
   readonly ignoredResources: readonly string[];
 }
 
-export function readProfile(fields: Fields, { percentage, ignoredResources }: ProfileDefaults): Profile {
+export function readProfile(
+  fields: ConfigFields,
+  { percentage, ignoredResources }: ProfileDefaults,
+): Profile {
   const schedulerName = fields.text('schedulerName') || DEFAULT_SCHEDULER_NAME;
   const percentageOfNodesToScore = fields.number('percentageOfNodesToScore', 0, 100) ?? percentage;
   const points = readPoints(fields.part('plugins'));
@@ -65,13 +70,13 @@ export function readProfile(fields: Fields, { percentage, ignoredResources }: Pr
   };
 }
 
-function readPoints(fields: Fields | undefined): Readonly<Record<Point, PointSet>> {
+function readPoints(fields: ConfigFields | undefined): Readonly<Record<Point, PointSet>> {
   const points = Object.fromEntries(POINTS.map((point) => [point, readPoint(fields?.part(point))]));
   fields?.end();
   return points as Record<Point, PointSet>;
 }
 
-function readPoint(fields: Fields | undefined): PointSet {
+function readPoint(fields: ConfigFields | undefined): PointSet {
   const enabled = new Map<string, number>();
   for (const part of fields?.parts('enabled') ?? []) {
     const name = pluginName(part);
@@ -90,7 +95,7 @@ function readPoint(fields: Fields | undefined): PointSet {
   return { enabled, disabled };
 }
 
-function pluginName(part: Fields): string {
+function pluginName(part: ConfigFields): string {
   const name = part.text('name') ?? '';
   if (PLUGINS.has(name) || BUILT_IN.has(name)) return name;
   const known = [...PLUGINS.keys(), ...BUILT_IN].join(', ');
@@ -101,20 +106,20 @@ function pluginName(part: Fields): string {
 }
 
 function makePlugins(
-  configs: readonly Fields[],
+  configs: readonly ConfigFields[],
   path: string,
   common: PluginContext,
 ): ReadonlyMap<string, Plugin> {
-  const args = new Map<string, Fields>();
+  const args = new Map<string, ConfigFields>();
   configs.forEach((part) => {
     const name = pluginName(part);
     if (args.has(name)) throw wrong(part.path('name'), `Duplicate value: ${JSON.stringify(name)}`);
-    args.set(name, part.part('args') ?? new Fields({}, part.path('args')));
+    args.set(name, part.section('args'));
     part.end();
   });
   const plugins = new Map<string, Plugin>();
   for (const [name, make] of PLUGINS) {
-    const own = args.get(name) ?? new Fields({}, path);
+    const own = args.get(name) ?? fieldsOf({}, path);
     checkKind(own, name);
     plugins.set(name, make(own, common));
     own.end();
@@ -123,7 +128,7 @@ function makePlugins(
 }
 
 /** Arguments may say what they are, as Kubernetes writes them. */
-function checkKind(args: Fields, name: string): void {
+function checkKind(args: ConfigFields, name: string): void {
   args.text('apiVersion');
   const kind = args.text('kind');
   if (kind !== undefined && kind !== `${name}Args`) throw wrong(args.path('kind'), `must be ${name}Args`);

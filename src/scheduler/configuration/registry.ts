@@ -1,5 +1,7 @@
 // Every plugin by name, and how its arguments make it. Pure.
 // Guarantees: names, order and default weights are Kubernetes'; those of the first schedulers are there for who asks.
+
+import type { ConfigFields } from '../../base/configFields.js';
 import type { Plugin } from '../plugin.js';
 import { dynamicResources } from '../plugins/dynamicResources.js';
 import { imageLocality } from '../plugins/imageLocality.js';
@@ -19,7 +21,6 @@ import { taintToleration } from '../plugins/taintToleration.js';
 import { volumeBinding } from '../plugins/volumeBinding.js';
 import { volumeRestrictions } from '../plugins/volumeRestrictions.js';
 import { volumeZone } from '../plugins/volumeZone.js';
-import type { Fields } from './fields.js';
 import {
   fitArgs,
   interPodAffinityArgs,
@@ -34,7 +35,7 @@ export interface PluginContext {
   readonly ignoredResources: readonly string[];
 }
 
-type Make = (args: Fields, context: PluginContext) => Plugin;
+type Make = (args: ConfigFields, context: PluginContext) => Plugin;
 
 /** In the order in which they filter. */
 export const PLUGINS: ReadonlyMap<string, Make> = new Map<string, Make>([
