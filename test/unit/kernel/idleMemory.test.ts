@@ -7,7 +7,7 @@ beforeEach(() => void vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'
 afterEach(() => void vi.useRealTimers());
 
 function played() {
-  const state = { resident: 100, busy: 0, released: 0, afterRelease: 100 };
+  const state = { resident: 100, busy: 0, released: 0, afterRelease: 100, nowMs: 0, tookMs: 1 };
   const stop = keepIdleMemorySmall({
     everyMs: 1000,
     growthBytes: 50,
@@ -15,10 +15,12 @@ function played() {
     quietShare: 0.05,
     quietMs: 3000,
     workMs: 500,
+    nowMs: () => state.nowMs,
     resident: () => state.resident,
     busy: () => state.busy,
     release: () => {
       state.released += 1;
+      state.nowMs += state.tookMs;
       state.resident = state.afterRelease;
     },
   });
@@ -73,6 +75,17 @@ describe('idle memory', () => {
     // Little work adds up as well.
     vi.advanceTimersByTime(20_000);
     expect(state.released).toBe(3);
+    stop();
+  });
+  it('whose collection takes long is collected the less often', () => {
+    const { state, stop } = played();
+    Object.assign(state, { busy: 0.05, tookMs: 20 });
+    vi.advanceTimersByTime(10_000);
+    expect(state.released).toBe(1);
+    vi.advanceTimersByTime(39_000);
+    expect(state.released).toBe(1);
+    vi.advanceTimersByTime(2000);
+    expect(state.released).toBe(2);
     stop();
   });
   it('of buffers that nobody holds is collected', async () => {
