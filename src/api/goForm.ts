@@ -18,8 +18,8 @@ export function goForm(code: string, value: unknown): unknown {
 }
 
 /** Marks that Go's encoder writes as escapes, so that a page cannot take them for its own. */
-export const goText = (value: unknown): string =>
-  JSON.stringify(value).replace(
+export const goText = (value: unknown, indent = 0): string =>
+  JSON.stringify(value, null, indent).replace(
     /[<>&\u2028\u2029]/g,
     (mark) => `\\u${mark.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );

@@ -2,6 +2,7 @@
 // Guarantees: nothing but that list changes; what it holds already is neither changed nor removed.
 import { type Cause, forbiddenField } from '../../api/causes.js';
 import type { V1EphemeralContainer } from '../../api/gen/types.js';
+import { internalDiff } from '../../api/internalForm.js';
 import { sameMeaning } from '../../api/meaning.js';
 import { type PodDraft, podPart } from './podPart.js';
 
@@ -18,7 +19,8 @@ function keptContainers(draft: PodDraft, old: PodDraft): Cause[] {
   return (old.spec?.ephemeralContainers ?? []).flatMap((held) => {
     const same = next.find((container) => container.name === held.name);
     if (same !== undefined && sameMeaning('V1EphemeralContainer', same, held)) return [];
-    const how = same === undefined ? 'removed' : 'changed';
+    const how =
+      same === undefined ? 'removed\n' : `changed\n${internalDiff('V1EphemeralContainer', held, same)}`;
     return [
       forbiddenField(
         'spec.ephemeralContainers',

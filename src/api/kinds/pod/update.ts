@@ -1,7 +1,8 @@
 // What may change of a pod that exists. Pure.
-// Guarantees: images, the deadline and added tolerations only; anything else in the spec is refused in one sentence.
+// Guarantees: images, the deadline and added tolerations only; anything else in the spec is refused, with what differs.
 import { type Cause, forbiddenField, invalidValue } from '../../causes.js';
 import type { V1Container, V1PodSpec, V1Toleration } from '../../gen/types.js';
+import { internalDiff } from '../../internalForm.js';
 import { sameMeaning } from '../../meaning.js';
 
 const MUTABLE =
@@ -33,8 +34,9 @@ export function validatePodUpdate(spec: V1PodSpec, old: V1PodSpec): Cause[] {
         'existing toleration can not be modified except its tolerationSeconds',
       ),
     );
-  if (!sameMeaning('V1PodSpec', frozenPart(spec, old), frozenPart(old, old)))
-    causes.push(forbiddenField('spec', MUTABLE));
+  const [held, wanted] = [frozenPart(old, old), frozenPart(spec, old)];
+  if (!sameMeaning('V1PodSpec', wanted, held))
+    causes.push(forbiddenField('spec', `${MUTABLE}\n${internalDiff('V1PodSpec', held, wanted)}`));
   return causes;
 }
 

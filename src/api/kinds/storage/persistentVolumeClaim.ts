@@ -3,6 +3,7 @@
 import { type Cause, forbiddenField } from '../../causes.js';
 import { ageColumn, column, nameColumn } from '../../columns.js';
 import type { V1PersistentVolumeClaim, V1PersistentVolumeClaimSpec } from '../../gen/types.js';
+import { internalDiff } from '../../internalForm.js';
 import type { Draft, KindDefinition } from '../../kind.js';
 import { sameMeaning } from '../../meaning.js';
 import { compareQuantities, tryParseQuantity } from '../../quantity.js';
@@ -85,8 +86,14 @@ function validateUpdate(spec: V1PersistentVolumeClaimSpec, old: V1PersistentVolu
   const before = old.spec ?? {};
   const isBound = old.status?.phase === 'Bound';
   const causes: Cause[] = [];
-  if (!sameMeaning('V1PersistentVolumeClaimSpec', frozen(spec, before, isBound), before))
-    causes.push(forbiddenField('spec', IMMUTABLE_SPEC));
+  const wanted = frozen(spec, before, isBound);
+  if (!sameMeaning('V1PersistentVolumeClaimSpec', wanted, before))
+    causes.push(
+      forbiddenField(
+        'spec',
+        `${IMMUTABLE_SPEC}\n${internalDiff('V1PersistentVolumeClaimSpec', before, wanted)}`,
+      ),
+    );
   const size = spec.resources?.requests?.['storage'];
   const was = before.resources?.requests?.['storage'];
   const actual = old.status?.capacity?.['storage'];
