@@ -7,6 +7,7 @@ import { isTrue } from '../../api/kinds/customResource/conditions.js';
 import { customResourceDefinitionKind } from '../../api/kinds/customResource/definition.js';
 import type { Log } from '../../api/log.js';
 import { sameJson } from '../../api/own.js';
+import { apiVersionOf } from '../../api/resources.js';
 import { qualifiedResource } from '../../api/status.js';
 import { type CustomKinds, compareVersions, customKinds } from '../../api/structural/customKind.js';
 import type { CachedObject } from '../registry/cached.js';
@@ -187,10 +188,11 @@ export class Definitions {
     const converter = new WebhookConverter({ definition, cluster, metrics: this.conversionMetrics });
     this.#converters.set(name, converter);
     const forms = new Map([...converted.values()].map((form) => [form.apiVersion, form]));
+    const byVersion = new Map([...made.kinds.values()].map((kind) => [apiVersionOf(kind.type), kind]));
     const kinds = new Map(
       [...converted].map(([version, own]) => {
         const kind = made.kinds.get(version) as KindDefinition;
-        const parts = { kind, forms, own, converter, known: this.#known };
+        const parts = { kind, forms, kinds: byVersion, own, converter, known: this.#known };
         return [version, { ...kind, conversion: new VersionConversion(parts) }];
       }),
     );

@@ -21,7 +21,7 @@ import {
 import { IGNORED } from './ignored.js';
 import { type Manager, type ManagerId, managerKey, readManagers, writeManagers } from './managers.js';
 import { rootShape } from './shape.js';
-import type { Writer } from './track.js';
+import { type ChangesByVersion, changesFor, type Writer } from './track.js';
 import { changesBetween, fieldSetOf, mergeValues, removePaths } from './typed.js';
 
 export interface Application {
@@ -39,17 +39,38 @@ export interface ApplyRequest {
 }
 
 /** Throws Conflict with a cause for each field that belongs to another manager. */
-export function* applyConfiguration({ kind, live, config, writer, force }: ApplyRequest): Steps<Application> {
+export function* applyConfiguration(request: ApplyRequest): Steps<Application> {
+  const merged = yield* mergeConfiguration(request, managersBefore(request));
+  return yield* settle(request, merged);
+}
+
+export type Managers = ReadonlyMap<string, Manager>;
+
+/** Whose fields they are before the configuration is applied. */
+export function managersBefore({ kind, live, writer }: ApplyRequest): Managers {
+  return withHistory(live, rootShape(kind), writer);
+}
+
+export interface Merged {
+  readonly object: KubeObject;
+  readonly managers: Managers;
+  /** The fields that the configuration names. */
+  readonly set: FieldSet;
+}
+
+/** `inForm` are the same managers with their fields as the kind at hand has them, where they wrote in another version. */
+export function* mergeConfiguration(
+  { kind, live, config, writer }: ApplyRequest,
+  managers: Managers,
+  inForm: Managers = managers,
+): Steps<Merged> {
   const shape = rootShape(kind);
   const self = managerKey(writer.id);
   yield;
-  const managers = withHistory(live, shape, writer);
-  yield;
   const set = without(fieldSetOf(shape, config), IGNORED);
   yield;
-  const last = managers.get(self)?.set ?? EMPTY;
-  const others = new Map([...managers].filter(([key]) => key !== self));
-  const owned = [...others.values()].reduce((all, manager) => union(all, manager.set), set);
+  const last = inForm.get(self)?.set ?? EMPTY;
+  const owned = [...inForm].reduce((all, [key, one]) => (key === self ? all : union(all, one.set)), set);
   yield;
   const merged = mergeValues(shape, live, config);
   yield;
@@ -60,19 +81,34 @@ export function* applyConfiguration({ kind, live, config, writer, force }: Apply
     kind.custom === undefined
       ? (decodeModel<KubeObject>(kind.model, left).object as KubeObject)
       : (left as KubeObject);
+  return { object, managers, set };
+}
 
+/** Who owns what afterwards. `inVersions` are the same changes as other versions have them: see trackWrite. */
+export function* settle(
+  { kind, live, writer, force }: ApplyRequest,
+  { object, managers, set }: Merged,
+  inVersions?: ChangesByVersion,
+): Steps<Application> {
+  const self = managerKey(writer.id);
+  const own = managers.get(self);
+  const others = new Map([...managers].filter(([key]) => key !== self));
   yield;
-  const { written, removed } = yield* changesBetween(shape, live ?? {}, object);
+  const changes = yield* changesBetween(rootShape(kind), live ?? {}, object);
   yield;
-  const conflicts = conflictsOf(others, written);
+  const of = ({ id }: Manager) => changesFor(id, { own: writer.id, changes, inVersions });
+  const conflicts = conflictsOf(others, (manager) => of(manager)?.written ?? EMPTY);
   if (conflicts.length > 0 && !force) throw conflictError(conflicts);
   const after = new Map<string, Manager>();
   for (const [key, manager] of others) {
-    after.set(key, { ...manager, set: difference(difference(manager.set, removed), written) });
+    const theirs = of(manager);
+    if (theirs === undefined) continue;
+    after.set(key, { ...manager, set: difference(difference(manager.set, theirs.removed), theirs.written) });
   }
   yield;
-  const unchanged = sameSet(last, set) && isEmptySet(without(union(written, removed), IGNORED));
-  const time = unchanged ? managers.get(self)?.time : writer.time;
+  const isNothing = isEmptySet(without(union(changes.written, changes.removed), IGNORED));
+  const isSameSet = own !== undefined && own.id.apiVersion === writer.id.apiVersion && sameSet(own.set, set);
+  const time = isSameSet && isNothing ? own.time : writer.time;
   after.set(self, { id: writer.id, time, set });
   yield;
   return { object, managedFields: writeManagers(after) };
@@ -96,9 +132,12 @@ interface FieldConflict {
   readonly path: string;
 }
 
-function conflictsOf(others: ReadonlyMap<string, Manager>, written: FieldSet): readonly FieldConflict[] {
-  return [...others.values()].flatMap(({ id, set }) =>
-    [...pathsOf(intersection(set, written))].map((path) => ({ manager: id, path: pathText(path) })),
+function conflictsOf(others: Managers, written: (manager: Manager) => FieldSet): readonly FieldConflict[] {
+  return [...others.values()].flatMap((manager) =>
+    [...pathsOf(intersection(manager.set, written(manager)))].map((path) => ({
+      manager: manager.id,
+      path: pathText(path),
+    })),
   );
 }
 

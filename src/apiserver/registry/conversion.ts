@@ -3,6 +3,7 @@
 // kinds without a webhook pass through here without a promise.
 import type { KindDefinition } from '../../api/kind.js';
 import type { KubeObject } from '../../api/object.js';
+import type { Versions } from '../fields/versions.js';
 import type { UserInfo } from '../identity.js';
 import { CachedObject } from './cached.js';
 import { encodeForStore, withRevision } from './encode.js';
@@ -23,6 +24,8 @@ export interface Conversion {
   isAsWritten(object: CachedObject): boolean;
   /** Objects of that version in another one: the storage version unless given. */
   converted(objects: readonly KubeObject[], caller: Caller, to?: string): Promise<readonly KubeObject[]>;
+  /** The kind in another version; undefined for none of its own. */
+  kindOf(apiVersion: string): KindDefinition | undefined;
 }
 
 export interface ConvertedKind extends KindDefinition {
@@ -43,6 +46,17 @@ export const callerOf = ({ user, request }: Omit<Asker, 'kind'>): Caller => ({
   user: user.name,
   signal: request?.signal,
 });
+
+/** The versions in which the fields of an object may be owned; undefined where versions share their fields. */
+export function versionsOf(asker: Asker): Versions | undefined {
+  const conversion = conversionOf(asker.kind);
+  return (
+    conversion && {
+      kindOf: (apiVersion) => conversion.kindOf(apiVersion),
+      convert: (objects, to) => conversion.converted(objects, callerOf(asker), to),
+    }
+  );
+}
 
 /** The object in the version of the kind. */
 export function shownObject(asker: Asker, held: CachedObject): CachedObject | Promise<CachedObject> {

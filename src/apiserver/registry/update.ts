@@ -7,12 +7,11 @@ import { validateObject } from '../../api/meta.js';
 import type { KubeObject } from '../../api/object.js';
 import { copyJson, sameJson } from '../../api/own.js';
 import { conflict, invalid, qualifiedResource } from '../../api/status.js';
-import { inSteps } from '../../api/steps.js';
-import { trackWrite } from '../fields/track.js';
+import { trackAcross } from '../fields/versions.js';
 import { type Machinery, timestamp } from '../machinery.js';
 import { mutate, reserveAdmission, turn, validateAdmission, type WriteContext, writeOf } from './admit.js';
 import type { CachedObject } from './cached.js';
-import { bytesToSend, bytesToStore, conversionOf, shownObject } from './conversion.js';
+import { bytesToSend, bytesToStore, conversionOf, shownObject, versionsOf } from './conversion.js';
 import { guarded } from './create.js';
 import { mayBeRemoved } from './deletion.js';
 import { encodeForStore, withRevision } from './encode.js';
@@ -122,7 +121,7 @@ async function prepare(
   const writer = { id: manager, time: timestamp(machinery.now()) };
   const entries = tracked
     ? draft.metadata?.managedFields
-    : await inSteps(trackWrite(kind, old, draft, writer), pause);
+    : await trackAcross({ kind, live: old, next: draft, writer }, versionsOf(context), pause);
   await pause();
   await mutate(machinery, context, { operation: 'update', object: draft, old });
   keepServerFields(draft, old);

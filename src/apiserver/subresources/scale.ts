@@ -9,10 +9,10 @@ import { applyPatch } from '../../api/patch/patch.js';
 import { conflict, invalid, notFound, statusError } from '../../api/status.js';
 import { atOnce } from '../../api/steps.js';
 import { type ApiResponse, jsonResponse } from '../exchange.js';
-import { applyConfiguration } from '../fields/apply.js';
+import { applyAcross } from '../fields/versions.js';
 import type { Call, Machinery } from '../machinery.js';
 import { table, tableOptions } from '../output/table.js';
-import { shownObject } from '../registry/conversion.js';
+import { shownObject, versionsOf } from '../registry/conversion.js';
 import { parseObject } from '../registry/encode.js';
 import { type DraftObject, metaOf } from '../registry/metadata.js';
 import { MODIFIED, readCurrent } from '../registry/readAndWrite.js';
@@ -78,12 +78,14 @@ async function appliedScale(
   const writer = writerOf(machinery, writeContext(kind, call), call);
   const next = decodeOther<V1Scale>('V1Scale', (await readApplyBody(call)).data);
   const force = isForced(call);
-  return (live) => {
+  const versions = versionsOf({ kind, ...call });
+  return async (live, pause) => {
     checkScale(kind, call.info.name, next, live);
     const { name, namespace } = live.metadata ?? {};
     const config: DraftObject = { metadata: { name, namespace }, spec: {} };
     if (next.spec?.replicas !== undefined) fields.setReplicas(config, next.spec.replicas);
-    const { object, managedFields } = atOnce(applyConfiguration({ kind, live, config, writer, force }));
+    const request = { kind, live, config, writer, force };
+    const { object, managedFields } = await applyAcross(request, versions, pause);
     const draft = structuredClone(object) as DraftObject;
     metaOf(draft).managedFields = managedFields;
     return draft;

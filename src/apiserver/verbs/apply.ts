@@ -5,14 +5,14 @@ import type { KindDefinition } from '../../api/kind.js';
 import type { KubeObject } from '../../api/object.js';
 import { copyJson } from '../../api/own.js';
 import { ApiError, conflict, notFound, statusError } from '../../api/status.js';
-import { inSteps } from '../../api/steps.js';
 import type { ApiResponse } from '../exchange.js';
-import { applyConfiguration } from '../fields/apply.js';
 import { keyFault } from '../fields/keyFault.js';
 import type { Writer } from '../fields/track.js';
+import { applyAcross } from '../fields/versions.js';
 import { type Call, type Machinery, timestamp } from '../machinery.js';
 import { renderObject } from '../output/render.js';
 import { turn, type WriteContext } from '../registry/admit.js';
+import { versionsOf } from '../registry/conversion.js';
 import { createObject } from '../registry/create.js';
 import { objectKey } from '../registry/keys.js';
 import { type DraftObject, metaOf } from '../registry/metadata.js';
@@ -43,9 +43,10 @@ export async function applyObject(
   const writer = writerOf(machinery, context, call);
   const config = await readConfiguration(kind, call, context);
   const force = isForced(call);
+  const versions = versionsOf(context);
   const applied = async (live: KubeObject | undefined, pause: Pause) => {
     const part = forPart(kind, context, config);
-    const application = await inSteps(applyConfiguration({ kind, live, config: part, writer, force }), pause);
+    const application = await applyAcross({ kind, live, config: part, writer, force }, versions, pause);
     await pause();
     const draft = copyJson(application.object) as DraftObject;
     metaOf(draft).managedFields = application.managedFields;

@@ -21,6 +21,7 @@ export interface VersionConversionOptions {
   readonly kind: KindDefinition;
   /** Of all versions of the kind, by apiVersion. */
   readonly forms: ReadonlyMap<string, ConvertedForm>;
+  readonly kinds: ReadonlyMap<string, KindDefinition>;
   readonly own: ConvertedForm;
   readonly converter: Pick<WebhookConverter, 'convert'>;
   readonly known: KnownConversions;
@@ -69,6 +70,10 @@ export class VersionConversion implements Conversion {
     const turned =
       from === to ? objects : await whileWanted(converter.convert(objects, to, caller.user), caller.signal);
     return turned.map((object) => form.inForm(object));
+  }
+
+  kindOf(apiVersion: string): KindDefinition | undefined {
+    return this.options.kinds.get(apiVersion);
   }
 
   #keyOf({ key, revision }: CachedObject): string {

@@ -25,6 +25,7 @@ afterEach(async () => {
 });
 
 const MERGE = { 'content-type': 'application/merge-patch+json' };
+const APPLY = { 'content-type': 'application/apply-patch+yaml' };
 const NEWER = WIDGETS.replace('/v1/', '/v2/');
 const TABLE = { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' };
 
@@ -253,5 +254,28 @@ describe('a webhook converts', () => {
     expect(await storedBytes('one')).toMatchObject({ apiVersion: `${GROUP}/v2`, spec: { port: 1 } });
     const again = await send('PUT', `${NEWER}/one`, same.body);
     expect(again.body.metadata.resourceVersion).toBe(same.body.metadata.resourceVersion);
+  });
+
+  test('an object that is applied, with the fields of whoever applied it in another version', async () => {
+    const { send } = server;
+    await define();
+    const config = { apiVersion: `${GROUP}/v1`, kind: 'Widget', spec: { address: 'a:1' } };
+    const one = await send('PATCH', `${WIDGETS}/one?fieldManager=ann`, config, APPLY);
+    expect(one.status).toBe(201);
+    const theirs = { apiVersion: `${GROUP}/v2`, kind: 'Widget', spec: { host: 'b' } };
+    const refused = await send('PATCH', `${NEWER}/one?fieldManager=bob`, theirs, APPLY);
+    expect(refused.status).toBe(409);
+    expect(refused.body.message).toContain('conflict with "ann"');
+    const forced = await send('PATCH', `${NEWER}/one?fieldManager=bob&force=true`, theirs, APPLY);
+    expect(forced.body.spec).toMatchObject({ host: 'b', port: 1 });
+    expect(
+      forced.body.metadata.managedFields.map((entry: Answer['body']) => [entry.manager, entry.apiVersion]),
+    ).toEqual([['bob', `${GROUP}/v2`]]);
+    const own = { ...theirs, spec: { host: 'c' } };
+    expect((await send('PATCH', `${NEWER}/one?fieldManager=bob`, own, APPLY)).body.spec.host).toBe('c');
+    const back = { ...config, spec: { color: 'blue' } };
+    const other = await send('PATCH', `${WIDGETS}/one?fieldManager=bob&force=true`, back, APPLY);
+    expect(other.status).toBe(200);
+    expect(other.body.spec.color).toBe('blue');
   });
 });
