@@ -4,10 +4,10 @@ import type { V1Node, V1NodeStatus, V1Pod, V1PodStatus } from '../../src/api/gen
 import type { Stored } from '../../src/api/object.js';
 import { LEASES, NODES, PODS } from '../../src/api/resources.js';
 import { ApiError } from '../../src/api/status.js';
+import { pause } from '../../src/base/deadline.js';
 import type { Client } from '../../src/client/client.js';
 import { ClientError } from '../../src/client/error.js';
 import type { Informer } from '../../src/client/informer.js';
-import { pause } from '../../src/base/deadline.js';
 import { openInformers } from '../../src/client/sharedInformers.js';
 import { inParallel } from './place.js';
 
