@@ -1,11 +1,11 @@
 // `npm run bench`: runs benchmarks by name and reports them as a table, as JSON, and into the pages.
 // Guarantees: ends with 1 when a goal was missed, unless that was asked not to count; --help lists every benchmark.
 import { writeFileSync } from 'node:fs';
-import { arch, cpus, release } from 'node:os';
 import { projectRoot } from '../src/kernel/projectRoot.js';
 import { BENCHMARKS, type Benchmark } from './groups.js';
 import { type Asked, parseCommandLine, selected, UsageError, usage } from './lib/commandLine.js';
 import type { Figure } from './lib/figure.js';
+import { machineLine, today } from './lib/machine.js';
 import { writeBlock } from './lib/pages.js';
 import { markdownFigures, renderFigures } from './lib/table.js';
 
@@ -37,12 +37,14 @@ async function measure(chosen: readonly Benchmark[]): Promise<Map<string, Figure
 
 /** Tables of groups that ran whole; one of which a part ran would lose rows. */
 function writeTables(figures: ReadonlyMap<string, readonly Figure[]>, chosen: readonly Benchmark[]): void {
-  const machine = `${cpus().length} cores, Linux ${release().split('-')[0]}, ${arch()}, Node ${process.versions.node}`;
-  const day = new Date().toISOString().slice(0, 10);
   for (const [group, rows] of figures) {
     const isWhole = BENCHMARKS.every((one) => one.group !== group || chosen.includes(one));
     if (!isWhole) continue;
-    const file = writeBlock(projectRoot(), group, `${machine}; ${day}.\n\n${markdownFigures(rows)}`);
+    const file = writeBlock(
+      projectRoot(),
+      group,
+      `${machineLine()}; ${today()}.\n\n${markdownFigures(rows)}`,
+    );
     console.log(`the table of ${group} is in ${file}`);
   }
 }

@@ -1,9 +1,9 @@
 // Shows the rows of a run: a table in the terminal, and all runs of this process as JSON and as one HTML page.
 // Guarantees: where the pages of the project are to be written (--docs), their table and picture are those of this run.
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { arch, cpus, release } from 'node:os';
 import { join } from 'node:path';
 import { projectRoot } from '../../src/kernel/projectRoot.js';
+import { machineLine, today } from '../lib/machine.js';
 import { writeBlock } from '../lib/pages.js';
 import { markdownTable } from '../lib/table.js';
 import { COLUMNS } from './columns.js';
@@ -19,8 +19,7 @@ export function publish(name: 'proxy/host' | 'proxy/vm', section: Section): void
   console.log(`${renderAll(section)}\n`);
   sections.push(section);
   mkdirSync(OUT, { recursive: true });
-  const machine = `Linux ${release()}, ${arch()}, ${cpus().length} cores, Node ${process.versions.node}`;
-  const date = new Date().toISOString().slice(0, 10);
+  const [machine, date] = [machineLine(), today()];
   const [page, data] = [join(OUT, 'proxy.html'), join(OUT, 'proxy.json')];
   writeFileSync(page, renderPage({ machine, date, sections }));
   writeFileSync(data, `${JSON.stringify({ machine, date, sections }, null, 2)}\n`);

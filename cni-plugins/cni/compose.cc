@@ -16,20 +16,20 @@ void WriteReal(json::Writer& to, double value) {
 }  // namespace
 
 void WriteValue(json::Writer& to, const json::Value& value) {
-  switch (value.type) {
+  switch (value.type()) {
     case json::Type::Null:
       return to.Null();
     case json::Type::Bool:
-      return to.Bool(value.boolean);
+      return to.Bool(value.boolean());
     case json::Type::Integer:
-      return to.Integer(value.integer);
+      return to.Integer(value.integer());
     case json::Type::Real:
-      return WriteReal(to, value.real);
+      return WriteReal(to, value.real());
     case json::Type::String:
-      return to.String(value.string);
+      return to.String(value.string());
     case json::Type::Array:
       to.BeginArray();
-      for (const auto& item : value.items) WriteValue(to, item);
+      for (const auto& item : value.items()) WriteValue(to, item);
       return to.EndArray();
     case json::Type::Object:
       to.BeginObject();
@@ -40,7 +40,7 @@ void WriteValue(json::Writer& to, const json::Value& value) {
 
 void CopyMembers(json::Writer& to, const json::Value* object, std::initializer_list<std::string_view> except) {
   if (object == nullptr) return;
-  for (const auto& [name, value] : object->members) {
+  for (const auto& [name, value] : object->members()) {
     if (std::find(except.begin(), except.end(), name) != except.end()) continue;
     to.Key(name);
     WriteValue(to, value);

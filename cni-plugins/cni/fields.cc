@@ -21,10 +21,9 @@ bool SameLetters(std::string_view one, std::string_view other) {
 // Runtimes in Go take names in any case, and containerd writes some, such as HostPort, in its own.
 const json::Value* Find(const json::Value& object, const char* name) {
   const json::Value* value = object.Find(name);
-  if (value == nullptr) {
-    const auto found = std::find_if(object.members.rbegin(), object.members.rend(), [&](const json::Member& one) { return SameLetters(one.first, name); });
-    if (found != object.members.rend()) value = &found->second;
-  }
+  if (value == nullptr)
+    for (const auto& [known, member] : object.members())
+      if (SameLetters(known, name)) value = &member;
   return value != nullptr && value->IsNull() ? nullptr : value;
 }
 
@@ -46,7 +45,7 @@ std::string String(const json::Value& object, const char* name) {
   const json::Value* value = Find(object, name);
   if (value == nullptr) return {};
   if (!value->IsString()) Fail(name, "a string");
-  return std::string(value->string);
+  return std::string(value->string());
 }
 
 std::vector<std::string> Strings(const json::Value& object, const char* name) {
@@ -54,9 +53,9 @@ std::vector<std::string> Strings(const json::Value& object, const char* name) {
   const json::Value* value = Find(object, name);
   if (value == nullptr) return strings;
   if (!value->IsArray()) Fail(name, "a list of strings");
-  for (const auto& item : value->items) {
+  for (const auto& item : value->items()) {
     if (!item.IsString()) Fail(name, "a list of strings");
-    strings.emplace_back(item.string);
+    strings.emplace_back(item.string());
   }
   return strings;
 }
@@ -65,14 +64,14 @@ std::optional<int64_t> Integer(const json::Value& object, const char* name) {
   const json::Value* value = Find(object, name);
   if (value == nullptr) return std::nullopt;
   if (!value->IsInteger()) Fail(name, "a whole number");
-  return value->integer;
+  return value->integer();
 }
 
 std::optional<bool> Bool(const json::Value& object, const char* name) {
   const json::Value* value = Find(object, name);
   if (value == nullptr) return std::nullopt;
-  if (value->type != json::Type::Bool) Fail(name, "true or false");
-  return value->boolean;
+  if (!value->IsBool()) Fail(name, "true or false");
+  return value->boolean();
 }
 
 std::optional<IpAddress> Address(const json::Value& object, const char* name) {
@@ -100,7 +99,7 @@ std::vector<const json::Value*> List(const json::Value& object, const char* name
   const json::Value* value = Find(object, name);
   if (value == nullptr) return list;
   if (!value->IsArray()) Fail(name, "a list of objects");
-  for (const auto& item : value->items) {
+  for (const auto& item : value->items()) {
     if (!item.IsObject()) Fail(name, "a list of objects");
     list.push_back(&item);
   }

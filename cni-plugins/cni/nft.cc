@@ -29,8 +29,8 @@ void QueryNft(const std::string& query, const std::function<void(const json::Val
     if (error.error() != ENOENT) throw;
   }
   for (auto& chunk : sink.Take()) {
-    const json::Document document(std::move(chunk));
-    for (const auto& item : document.root().items) onObject(item);
+    const json::Document document(chunk);
+    for (const auto& item : document.root().items()) onObject(item);
   }
 }
 
@@ -39,7 +39,7 @@ std::vector<std::string> FindElements(const std::string& set, const std::functio
   QueryNft("{\"kind\":\"element\"," + set + "}", [&](const json::Value& item) {
     const json::Value* key = item.Find("key");
     const json::Value* comment = item.Find("comment");
-    if (key != nullptr && wanted(comment != nullptr ? comment->string : std::string_view())) keys.emplace_back(key->string);
+    if (key != nullptr && wanted(comment != nullptr ? comment->string() : std::string_view())) keys.emplace_back(key->string());
   });
   return keys;
 }
@@ -58,14 +58,14 @@ void DropIfEmpty(const std::string& table, const std::vector<std::string>& sets)
 
 int64_t NftGeneration() {
   int64_t generation = 0;
-  QueryNft(R"({"kind":"generation"})", [&](const json::Value& answer) { generation = answer.Find("generation")->integer; });
+  QueryNft(R"({"kind":"generation"})", [&](const json::Value& answer) { generation = answer.Find("generation")->integer(); });
   return generation;
 }
 
 std::vector<Refusal> TryNft(const std::string& text) {
   const json::Document document(text);
   Requests requests;
-  for (const auto& request : document.root().items) requests.push_back(&request);
+  for (const auto& request : document.root().items()) requests.push_back(&request);
   return Session().Apply(requests);
 }
 

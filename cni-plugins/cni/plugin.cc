@@ -16,7 +16,7 @@ namespace trellis::cni {
 
 namespace {
 
-// Room for some ten thousand published ports. What is read costs many times its size.
+// Room for some ten thousand published ports. What is read costs up to five times its size.
 constexpr size_t kMaxConfiguration = 1024 * 1024;
 
 std::string ReadStandardInput() {

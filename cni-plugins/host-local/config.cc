@@ -34,7 +34,7 @@ void AppendSets(const json::Value& object, const char* name, std::vector<RangeSe
   const json::Value* list = object.Find(name);
   if (list == nullptr || list->IsNull()) return;
   if (!list->IsArray()) throw Error(Code::InvalidConfiguration, std::string("\"") + name + "\" must be a list of range sets");
-  for (const auto& item : list->items) sets.push_back(RangeSet::Parse(item));
+  for (const auto& item : list->items()) sets.push_back(RangeSet::Parse(item));
 }
 
 void CheckSets(const std::vector<RangeSet>& sets, Version version) {

@@ -62,9 +62,9 @@ bool Range::Contains(const IpAddress& address) const {
 }
 
 RangeSet RangeSet::Parse(const json::Value& list) {
-  if (!list.IsArray() || list.items.empty()) Refuse("each of \"ranges\" is a list of at least one range");
+  if (!list.IsArray() || list.items().empty()) Refuse("each of \"ranges\" is a list of at least one range");
   RangeSet set;
-  for (const auto& item : list.items) {
+  for (const auto& item : list.items()) {
     if (!item.IsObject()) Refuse("each of \"ranges\" is a list of ranges like {\"subnet\": \"10.1.0.0/16\"}");
     set.ranges.push_back(Range::Parse(item));
     if (set.ranges.back().subnet.address.family() != set.family()) Refuse("mixed address families in one range set");

@@ -45,7 +45,7 @@ std::set<std::string> IntactChains(const Family& family, const std::vector<Chain
   std::map<std::string, std::vector<std::string>> digests;
   QueryNft(std::string(R"({"kind":"rule","family":")") + family.name + R"(","table":")" + kTable + R"("})", [&](const json::Value& rule) {
     const json::Value* comment = rule.Find("comment");
-    digests[std::string(rule.Find("chain")->string)].emplace_back(comment != nullptr ? comment->string : std::string_view());
+    digests[std::string(rule.Find("chain")->string())].emplace_back(comment != nullptr ? comment->string() : std::string_view());
   });
   std::set<std::string> intact;
   for (const Chain& chain : chains)
@@ -65,7 +65,7 @@ void CheckElement(const Family& family, const Element& element, const std::strin
   QueryNft(R"({"kind":"element",)" + NameOf(family, *element.map) + "}", [&](const json::Value& item) {
     const json::Value* value = item.Find(element.map->marks ? "verdict" : "data");
     const json::Value* note = item.Find("comment");
-    found = found || (item.Find("key")->string == element.key && value != nullptr && value->string == element.value && note != nullptr && note->string == comment);
+    found = found || (item.Find("key")->string() == element.key && value != nullptr && value->string() == element.value && note != nullptr && note->string() == comment);
   });
   if (!found) Gone(family, element.key + " of map " + element.map->name);
 }

@@ -99,7 +99,7 @@ bool IsOfNetwork(const std::string& text, const std::string& network) {
   try {
     const json::Document document(text);
     const json::Value* name = document.root().Find("name");
-    return name != nullptr && name->IsString() && name->string == network;
+    return name != nullptr && name->IsString() && name->string() == network;
   } catch (const json::ParseError&) {
     return false;
   }

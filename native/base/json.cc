@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <new>
 
 namespace trellis::json {
 
 namespace {
 
 constexpr int kMaxDepth = 64;
+// So that a distance within a document fits 32 bits and a length 29.
+constexpr size_t kMaxText = 256 * 1024 * 1024;
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
@@ -32,8 +35,8 @@ size_t Utf8Length(std::string_view s) {
   return 0;
 }
 
-void AppendUtf8(std::string& out, uint32_t point) {
-  auto put = [&](uint32_t bits) { out += static_cast<char>(bits); };
+char* PutUtf8(char* to, uint32_t point) {
+  const auto put = [&](uint32_t bits) { *to++ = static_cast<char>(bits); };
   if (point < 0x80) {
     put(point);
   } else if (point < 0x800) {
@@ -49,60 +52,88 @@ void AppendUtf8(std::string& out, uint32_t point) {
     put(0x80 | (point >> 6 & 0x3F));
     put(0x80 | (point & 0x3F));
   }
+  return to;
+}
+
+// Up to 18 digits always fit.
+bool FitsInteger(std::string_view text) {
+  int64_t number = 0;
+  return text.size() <= 18 || std::from_chars(text.data(), text.data() + text.size(), number).ec == std::errc();
+}
+
+// No fewer than the values and names of the text. Each but the first follows a mark of its own, and each has a character
+// of its own, unless it is a list that the text does not close; and of those there are no more than it may be deep.
+size_t CountNodes(std::string_view text) {
+  size_t marks = 0;
+  for (const char c : text) marks += c == ',' || c == ':' || c == '[' || c == '{';
+  return std::min(marks + 1, text.size() / 2 + kMaxDepth);
 }
 
 }  // namespace
 
+// Writes the nodes of a text in one pass. The text ends with a NUL, which no rule allows there: no look needs a bound.
 class Parser {
  public:
-  explicit Parser(Document& document) : document_(document), text_(document.text_) {}
+  Parser(Value* nodes, size_t room, char* text, size_t size) : nodes_(nodes), room_(room), text_(text), size_(size) {}
 
-  Value Parse() {
-    Value value = ParseValue(0);
+  void Parse() {
+    ParseValue(0);
     SkipSpace();
-    if (at_ != text_.size()) Fail("unexpected text after the JSON value");
-    return value;
+    if (at_ != size_) Fail("unexpected text after the JSON value");
   }
 
  private:
-  [[noreturn]] void Fail(const std::string& what) const {
-    const auto before = text_.substr(0, at_);
-    const size_t line = 1 + std::count(before.begin(), before.end(), '\n');
-    const size_t start = before.rfind('\n');
-    throw ParseError(what, line, start == std::string_view::npos ? at_ + 1 : at_ - start);
-  }
+  [[noreturn]] void Fail(const std::string& what) const { throw ParseError(what, line_, at_ - lineStart_ + 1); }
 
-  char Peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
+  char Peek() const { return text_[at_]; }
+  bool IsAtEnd() const { return at_ >= size_; }
 
+  // Line feeds stand between values only, so they are counted here alone.
   void SkipSpace() {
-    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t' || text_[at_] == '\r'))
+    while (true) {
+      const char c = Peek();
+      if (c != ' ' && c != '\n' && c != '\t' && c != '\r') return;
       ++at_;
+      if (c != '\n') continue;
+      ++line_;
+      lineStart_ = at_;
+    }
   }
 
   void Expect(char c) {
     SkipSpace();
     if (Peek() != c) {
-      if (at_ >= text_.size()) Fail("unexpected end of the JSON text");
+      if (IsAtEnd()) Fail("unexpected end of the JSON text");
       Fail(std::string("expected '") + c + "'");
     }
     ++at_;
   }
 
-  Value ParseValue(int depth) {
+  Value* Reserve() {
+    if (used_ == room_) Fail("more values than the text has room for");
+    return nodes_ + used_++;
+  }
+
+  void Put(Type type, uint32_t size) { new (Reserve()) Value(type, size, 0); }
+
+  // A string or a number: `size` bytes of the text from `start` on.
+  void PutText(Type type, size_t start, size_t size) {
+    Value* node = Reserve();
+    const auto reach = (text_ + start) - reinterpret_cast<const char*>(node);
+    new (node) Value(type, static_cast<uint32_t>(size), static_cast<uint32_t>(reach));
+  }
+
+  void ParseValue(int depth) {
     if (depth > kMaxDepth) Fail("nested too deeply");
     SkipSpace();
-    if (at_ >= text_.size()) Fail("unexpected end of the JSON text");
+    if (IsAtEnd()) Fail("unexpected end of the JSON text");
     switch (Peek()) {
       case '{':
-        return ParseObject(depth);
+        return ParseList(Type::Object, '}', [&] { ParseMember(depth); });
       case '[':
-        return ParseArray(depth);
-      case '"': {
-        Value value;
-        value.type = Type::String;
-        value.string = ParseString();
-        return value;
-      }
+        return ParseList(Type::Array, ']', [&] { ParseValue(depth + 1); });
+      case '"':
+        return ParseString();
       case 't':
         return Literal("true", Type::Bool, true);
       case 'f':
@@ -114,168 +145,164 @@ class Parser {
     }
   }
 
-  Value Literal(std::string_view word, Type type, bool boolean) {
-    if (text_.substr(at_, word.size()) != word) Fail("unexpected character");
+  void Literal(std::string_view word, Type type, bool boolean) {
+    if (std::string_view(text_ + at_, size_ - at_).substr(0, word.size()) != word) Fail("unexpected character");
     at_ += word.size();
-    Value value;
-    value.type = type;
-    value.boolean = boolean;
-    return value;
+    Put(type, boolean);
   }
 
-  Value ParseObject(int depth) {
-    Value value;
-    value.type = Type::Object;
+  template <class ParseOne>
+  void ParseList(Type type, char close, ParseOne parseOne) {
+    Value* const list = Reserve();
+    uint32_t count = 0;
     ++at_;
     SkipSpace();
-    if (Peek() == '}') return ++at_, value;
-    while (true) {
-      SkipSpace();
-      if (Peek() != '"') Fail("expected a member name in double quotes");
-      const std::string_view name = ParseString();
-      Expect(':');
-      value.members.push_back({name, ParseValue(depth + 1)});
-      SkipSpace();
-      if (Peek() == ',') {
-        ++at_;
-        continue;
+    if (Peek() == close) {
+      ++at_;
+    } else {
+      for (bool more = true; more; ++count) {
+        parseOne();
+        SkipSpace();
+        more = Peek() == ',';
+        if (more) ++at_;
+        else Expect(close);
       }
-      Expect('}');
-      return value;
     }
+    new (list) Value(type, count, static_cast<uint32_t>(nodes_ + used_ - list));
   }
 
-  Value ParseArray(int depth) {
-    Value value;
-    value.type = Type::Array;
-    ++at_;
+  void ParseMember(int depth) {
     SkipSpace();
-    if (Peek() == ']') return ++at_, value;
-    while (true) {
-      value.items.push_back(ParseValue(depth + 1));
-      SkipSpace();
-      if (Peek() == ',') {
-        ++at_;
-        continue;
-      }
-      Expect(']');
-      return value;
-    }
+    if (Peek() != '"') Fail("expected a member name in double quotes");
+    ParseString();
+    Expect(':');
+    ParseValue(depth + 1);
   }
 
-  std::string_view ParseString() {
+  void ParseString() {
     const size_t start = ++at_;
-    while (at_ < text_.size()) {
+    SkipPlain();
+    if (Peek() == '\\') return ParseEscapedString(start);
+    PutText(Type::String, start, at_++ - start);
+  }
+
+  // To the quote or the backslash that comes next.
+  void SkipPlain() {
+    while (true) {
       const uint8_t c = static_cast<uint8_t>(text_[at_]);
-      if (c == '"') return text_.substr(start, at_++ - start);
-      if (c == '\\') return ParseEscapedString(start);
-      Advance(c);
+      if (c == '"' || c == '\\') return;
+      if (c < 0x20) Fail(IsAtEnd() ? "a string is not closed" : "a control character inside a string must be escaped");
+      const size_t length = c < 0x80 ? 1 : Utf8Length({text_ + at_, size_ - at_});
+      if (length == 0) Fail("a string is not valid UTF-8");
+      at_ += length;
     }
-    Fail("a string is not closed");
   }
 
-  void Advance(uint8_t c) {
-    if (c < 0x20) Fail("a control character inside a string must be escaped");
-    const size_t length = c < 0x80 ? 1 : Utf8Length(text_.substr(at_));
-    if (length == 0) Fail("a string is not valid UTF-8");
-    at_ += length;
-  }
-
-  std::string_view ParseEscapedString(size_t start) {
-    std::string& out = document_.unescaped_.emplace_back(text_.substr(start, at_ - start));
-    while (at_ < text_.size()) {
-      const uint8_t c = static_cast<uint8_t>(text_[at_]);
-      if (c == '"') return ++at_, std::string_view(out);
-      if (c == '\\') {
-        ++at_;
-        ParseEscape(out);
-        continue;
-      }
+  // What an escape stands for is shorter than the escape, so it is written over the text read already.
+  void ParseEscapedString(size_t start) {
+    char* to = text_ + at_;
+    while (Peek() == '\\') {
+      ++at_;
+      to = ParseEscape(to);
       const size_t from = at_;
-      Advance(c);
-      out += text_.substr(from, at_ - from);
+      SkipPlain();
+      to = std::copy(text_ + from, text_ + at_, to);
     }
-    Fail("a string is not closed");
+    ++at_;
+    PutText(Type::String, start, to - (text_ + start));
   }
 
-  void ParseEscape(std::string& out) {
+  char* ParseEscape(char* to) {
     constexpr std::string_view kFrom = "\"\\/bfnrt";
     constexpr std::string_view kTo = "\"\\/\b\f\n\r\t";
     const char c = Peek();
-    if (const size_t i = kFrom.find(c); c != '\0' && i != std::string_view::npos) {
-      out += kTo[i];
+    if (const size_t i = kFrom.find(c); i != std::string_view::npos) {
       ++at_;
-      return;
+      *to = kTo[i];
+      return to + 1;
     }
     if (c != 'u') Fail("unknown escape in a string");
     ++at_;
     uint32_t point = ParseHex4();
     if (point >= 0xDC00 && point <= 0xDFFF) Fail("a lone surrogate in a string");
     if (point >= 0xD800 && point <= 0xDBFF) {
-      if (text_.substr(at_, 2) != "\\u") Fail("a lone surrogate in a string");
+      if (Peek() != '\\' || text_[at_ + 1] != 'u') Fail("a lone surrogate in a string");
       at_ += 2;
       const uint32_t low = ParseHex4();
       if (low < 0xDC00 || low > 0xDFFF) Fail("a lone surrogate in a string");
       point = 0x10000 + ((point - 0xD800) << 10) + (low - 0xDC00);
     }
-    AppendUtf8(out, point);
+    return PutUtf8(to, point);
   }
 
   uint32_t ParseHex4() {
     uint32_t value = 0;
-    if (at_ + 4 > text_.size()) Fail("a \\u escape needs four hexadecimal digits");
-    const char* from = text_.data() + at_;
+    if (at_ + 4 > size_) Fail("a \\u escape needs four hexadecimal digits");
+    const char* from = text_ + at_;
     const auto [end, error] = std::from_chars(from, from + 4, value, 16);
     if (error != std::errc() || end != from + 4) Fail("a \\u escape needs four hexadecimal digits");
     at_ += 4;
     return value;
   }
 
-  Value ParseNumber() {
-    const size_t start = at_;
+  void ParseNumber() {
     size_t end = at_;
-    auto digit = [&] { return end < text_.size() && IsDigit(text_[end]); };
-    if (end < text_.size() && text_[end] == '-') ++end;
+    const auto digit = [&] { return IsDigit(text_[end]); };
+    if (text_[end] == '-') ++end;
     if (!digit()) Fail("unexpected character");
     if (text_[end] == '0') ++end;
     else while (digit()) ++end;
     bool whole = true;
-    if (end < text_.size() && text_[end] == '.') {
+    if (text_[end] == '.') {
       whole = false;
       ++end;
       if (!digit()) Fail("a number needs a digit after its point");
       while (digit()) ++end;
     }
-    if (end < text_.size() && (text_[end] == 'e' || text_[end] == 'E')) {
+    if (text_[end] == 'e' || text_[end] == 'E') {
       whole = false;
       ++end;
-      if (end < text_.size() && (text_[end] == '+' || text_[end] == '-')) ++end;
+      if (text_[end] == '+' || text_[end] == '-') ++end;
       if (!digit()) Fail("a number needs a digit in its exponent");
       while (digit()) ++end;
     }
-    Value value;
-    const char* from = text_.data() + start;
-    const char* to = text_.data() + end;
-    if (whole && std::from_chars(from, to, value.integer).ec == std::errc()) {
-      value.type = Type::Integer;
-    } else {
-      value.type = Type::Real;
-      // Out of range: strtod, unlike from_chars, tells what is too large from what is too small.
-      if (std::from_chars(from, to, value.real).ec != std::errc()) value.real = strtod(std::string(from, to).c_str(), nullptr);
-    }
+    whole = whole && FitsInteger({text_ + at_, end - at_});
+    PutText(whole ? Type::Integer : Type::Real, at_, end - at_);
     at_ = end;
-    return value;
   }
 
-  Document& document_;
-  std::string_view text_;
+  Value* nodes_;
+  size_t room_;
+  size_t used_ = 0;
+  char* text_;
+  size_t size_;
   size_t at_ = 0;
+  size_t line_ = 1;
+  size_t lineStart_ = 0;
 };
 
+int64_t Value::integer() const {
+  int64_t number = 0;
+  if (!IsInteger()) return number;
+  const std::string_view text = Text();
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+double Value::real() const {
+  double number = 0;
+  if (type() != Type::Real) return number;
+  const std::string_view text = Text();
+  // Out of range: strtod, unlike from_chars, tells what is too large from what is too small.
+  if (std::from_chars(text.data(), text.data() + text.size(), number).ec != std::errc()) number = strtod(std::string(text).c_str(), nullptr);
+  return number;
+}
+
 const Value* Value::Find(std::string_view name) const {
-  for (auto it = members.rbegin(); it != members.rend(); ++it)
-    if (it->first == name) return &it->second;
-  return nullptr;
+  const Value* found = nullptr;
+  for (const auto& [known, value] : members())
+    if (known == name) found = &value;
+  return found;
 }
 
 ParseError::ParseError(const std::string& what, size_t line, size_t column)
@@ -283,7 +310,14 @@ ParseError::ParseError(const std::string& what, size_t line, size_t column)
       line_(line),
       column_(column) {}
 
-Document::Document(std::string text) : text_(std::move(text)) { root_ = Parser(*this).Parse(); }
+Document::Document(std::string_view text) {
+  if (text.size() > kMaxText) throw ParseError("the JSON text is larger than 256 MiB", 1, 1);
+  const size_t room = CountNodes(text);
+  memory_ = std::make_unique_for_overwrite<std::byte[]>(room * sizeof(Value) + text.size() + 1);
+  char* const copy = reinterpret_cast<char*>(memory_.get()) + room * sizeof(Value);
+  *std::copy(text.begin(), text.end(), copy) = '\0';
+  Parser(reinterpret_cast<Value*>(memory_.get()), room, copy, text.size()).Parse();
+}
 
 void Writer::Separate() {
   if (afterKey_) {

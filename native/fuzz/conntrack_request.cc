@@ -30,7 +30,7 @@ FUZZ_TARGET {
   using namespace trellis;
   using namespace trellis::netlink;
   fuzz::Accepts([&] {
-    const json::Document document{std::string(fuzz::TextOf(input))};
+    const json::Document document(fuzz::TextOf(input));
     if (!document.root().IsObject()) return;
     conntrack::Flow flow = conntrack::Read(document.root());
     // From here on nothing may be refused: a batch is checked whole before its first message is sent.

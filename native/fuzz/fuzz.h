@@ -41,6 +41,13 @@ namespace trellis::fuzz {
 
 inline std::string_view TextOf(Bytes input) { return {reinterpret_cast<const char*>(input.data()), input.size()}; }
 
+// A JSON string of any bytes.
+inline std::string Quoted(std::string_view text) {
+  json::Writer to;
+  to.String(text);
+  return to.Take();
+}
+
 // Runs a reader of the kernel's bytes, which may refuse them as malformed. False when it did.
 template <class Reader>
 bool Reads(Reader reader) {

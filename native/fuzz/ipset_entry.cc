@@ -10,14 +10,12 @@ FUZZ_TARGET {
   using namespace trellis::netlink;
   constexpr std::string_view kTypes[] = {"hash:ip", "hash:ip,port", "hash:ip,port,ip", "hash:ip,port,net", "hash:ip,mark",
                                          "hash:net", "hash:net,port", "hash:net,iface", "bitmap:port", "list:set"};
-  json::Value value;
-  value.type = json::Type::String;
-  value.string = fuzz::TextOf(input);
+  const json::Document value(fuzz::Quoted(fuzz::TextOf(input)));
   for (const auto name : kTypes)
     for (const uint8_t family : {AF_INET, AF_INET6}) {
       const SetShape shape{FindSetType(name), std::string(name), family};
       fuzz::Accepts([&] {
-        SetEntry entry = SetEntry::Read(value, shape);
+        SetEntry entry = SetEntry::Read(value.root(), shape);
         Batch batch;
         batch.Begin(0, 0);
         entry.Encode(batch);
@@ -25,10 +23,8 @@ FUZZ_TARGET {
         const Bytes message(batch.data() + sizeof(nlmsghdr), batch.size() - sizeof(nlmsghdr));
         ForEachAttribute(message, [&](const Attribute& attribute) {
           const std::string text = SetEntry::Decode(attribute.data).Text();
-          json::Value again;
-          again.type = json::Type::String;
-          again.string = text;
-          MUST(SetEntry::Read(again, shape).Text() == text);
+          const json::Document again(fuzz::Quoted(text));
+          MUST(SetEntry::Read(again.root(), shape).Text() == text);
         });
       });
     }

@@ -7,7 +7,7 @@ FUZZ_TARGET {
   using namespace trellis;
   const auto read = [&] {
     return fuzz::Accepts([&] {
-      const json::Document document{std::string(fuzz::TextOf(input))};
+      const json::Document document(fuzz::TextOf(input));
       if (document.root().IsObject()) netlink::IpvsRequest::Read(document.root());
     });
   };

@@ -12,28 +12,28 @@ namespace trellis::json {
 namespace {
 
 void Write(Writer& to, const Value& value) {
-  switch (value.type) {
+  switch (value.type()) {
     case Type::Null:
       return to.Null();
     case Type::Bool:
-      return to.Bool(value.boolean);
+      return to.Bool(value.boolean());
     case Type::Integer:
-      return to.Integer(value.integer);
+      return to.Integer(value.integer());
     case Type::Real: {
-      if (std::isinf(value.real)) return to.Raw(value.real > 0 ? "1e999" : "-1e999");
+      if (std::isinf(value.real())) return to.Raw(value.real() > 0 ? "1e999" : "-1e999");
       char text[32];
-      const auto end = std::to_chars(text, text + sizeof text, value.real, std::chars_format::scientific).ptr;
+      const auto end = std::to_chars(text, text + sizeof text, value.real(), std::chars_format::scientific).ptr;
       return to.Raw({text, static_cast<size_t>(end - text)});
     }
     case Type::String:
-      return to.String(value.string);
+      return to.String(value.string());
     case Type::Array:
       to.BeginArray();
-      for (const auto& item : value.items) Write(to, item);
+      for (const auto& item : value.items()) Write(to, item);
       return to.EndArray();
     case Type::Object:
       to.BeginObject();
-      for (const auto& [name, member] : value.members) {
+      for (const auto& [name, member] : value.members()) {
         to.Key(name);
         Write(to, member);
       }
@@ -42,13 +42,19 @@ void Write(Writer& to, const Value& value) {
 }
 
 bool Equal(const Value& a, const Value& b) {
-  if (a.type != b.type || a.boolean != b.boolean || a.integer != b.integer || a.string != b.string) return false;
-  if (a.type == Type::Real && a.real != b.real) return false;
-  if (a.items.size() != b.items.size() || a.members.size() != b.members.size()) return false;
-  for (size_t i = 0; i < a.items.size(); ++i)
-    if (!Equal(a.items[i], b.items[i])) return false;
-  for (size_t i = 0; i < a.members.size(); ++i)
-    if (a.members[i].first != b.members[i].first || !Equal(a.members[i].second, b.members[i].second)) return false;
+  if (a.type() != b.type() || a.boolean() != b.boolean() || a.integer() != b.integer() || a.string() != b.string()) return false;
+  if (a.type() == Type::Real && a.real() != b.real()) return false;
+  if (a.items().size() != b.items().size() || a.members().size() != b.members().size()) return false;
+  auto item = b.items().begin();
+  for (const auto& one : a.items()) {
+    if (!Equal(one, *item)) return false;
+    ++item;
+  }
+  auto member = b.members().begin();
+  for (const auto& [name, value] : a.members()) {
+    if (name != (*member).first || !Equal(value, (*member).second)) return false;
+    ++member;
+  }
   return true;
 }
 
@@ -70,7 +76,7 @@ FUZZ_TARGET {
   MUST(json::Document(any.Take()).root().IsString());
 
   fuzz::Accepts([&] {
-    const json::Document first{std::string(fuzz::TextOf(input))};
+    const json::Document first(fuzz::TextOf(input));
     const std::string text = json::Text(first.root());
     const json::Document second(text);
     MUST(json::Equal(first.root(), second.root()));

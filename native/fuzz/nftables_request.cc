@@ -7,7 +7,7 @@ FUZZ_TARGET {
   using namespace trellis;
   using namespace trellis::netlink;
   fuzz::Accepts([&] {
-    const json::Document document{std::string(fuzz::TextOf(input))};
+    const json::Document document(fuzz::TextOf(input));
     if (!document.root().IsObject()) return;
     NftRequest request = NftRequest::Read(document.root());
     Batch batch;

@@ -9,7 +9,7 @@ FUZZ_TARGET {
   using namespace trellis::cni;
   static const Environment env{Command::Add, "c1", "/proc/self/ns/net", "eth0", "/opt/cni/bin", {}, false};
   fuzz::Accepts([&] {
-    const json::Document document{std::string(fuzz::TextOf(input))};
+    const json::Document document(fuzz::TextOf(input));
     if (!document.root().IsObject()) return;
     cni::Reads([&] {
       const Request request = Request::Read(env, document.root(), fuzz::TextOf(input));

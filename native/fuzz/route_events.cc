@@ -6,5 +6,5 @@ FUZZ_TARGET {
   std::string events;
   if (!trellis::fuzz::Reads([&] { events = trellis::netlink::ReadEvents(input); }) || events.empty()) return;
   const trellis::json::Document document(events);
-  MUST(document.root().IsArray() && !document.root().items.empty());
+  MUST(document.root().IsArray() && !document.root().items().empty());
 }

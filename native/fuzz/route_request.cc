@@ -60,12 +60,12 @@ FUZZ_TARGET {
   using namespace trellis;
   using namespace trellis::netlink;
   fuzz::Accepts([&] {
-    const json::Document document{std::string(fuzz::TextOf(input))};
+    const json::Document document(fuzz::TextOf(input));
     if (!document.root().IsObject()) return;
     RouteRequest request = RouteRequest::Read(document.root());
     // From here on nothing may be refused: a batch is checked whole before its first message is sent.
     try {
-      const std::string kind(document.root().Find("kind")->string);
+      const std::string kind(document.root().Find("kind")->string());
       const std::string text = TextOf(request, kind);
       const json::Document written(text);
       RouteRequest again = RouteRequest::Read(written.root());

@@ -45,9 +45,7 @@ FUZZ_TARGET {
   MUST(FromHex(ToHex(input)) == text);
   if (const auto ip = IpAddress::FromBytes(input)) MUST(IpAddress::Parse(ip->ToString()) == ip);
 
-  json::Value value;
-  value.type = json::Type::String;
-  value.string = text;
-  netlink::RoundTrip<netlink::TcHandle>(value);
-  netlink::RoundTrip<netlink::PortRange>(value);
+  const json::Document value(fuzz::Quoted(text));
+  netlink::RoundTrip<netlink::TcHandle>(value.root());
+  netlink::RoundTrip<netlink::PortRange>(value.root());
 }

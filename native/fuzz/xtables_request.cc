@@ -7,7 +7,7 @@ FUZZ_TARGET {
   using namespace trellis;
   using namespace trellis::xtables;
   fuzz::Accepts([&] {
-    const json::Document document{std::string(fuzz::TextOf(input))};
+    const json::Document document(fuzz::TextOf(input));
     const Request request = Request::Read(document.root());
     const Layout& layout = LayoutOf(request.domain);
     const std::string bytes = Return(layout) + ChainHead(layout, "ERROR");

@@ -61,11 +61,12 @@ concept Number = std::is_integral_v<T> && !std::is_same_v<T, bool>;
 
 template <Number T>
 void ReadJson(const json::Value& from, std::string_view name, T& to) {
-  const bool fits = from.IsInteger() && std::in_range<T>(from.integer);
+  const int64_t number = from.integer();
+  const bool fits = from.IsInteger() && std::in_range<T>(number);
   // u64 above 2^63 reaches us as a real; JavaScript cannot express those exactly anyway.
   if (!fits) ThrowField(name, "must be a whole number from " + std::to_string(std::numeric_limits<T>::min()) + " to " +
                                   std::to_string(std::numeric_limits<T>::max()));
-  to = static_cast<T>(from.integer);
+  to = static_cast<T>(number);
 }
 void ReadJson(const json::Value& from, std::string_view name, bool& to);
 void ReadJson(const json::Value& from, std::string_view name, std::string& to);
@@ -82,7 +83,7 @@ inline void ReadJson(const json::Value& from, std::string_view name, Be64& to) {
 template <class T>
 void ReadJson(const json::Value& from, std::string_view name, std::vector<T>& to) {
   if (!from.IsArray()) ThrowField(name, "must be a list");
-  for (const auto& item : from.items) ReadJson(item, name, to.emplace_back());
+  for (const auto& item : from.items()) ReadJson(item, name, to.emplace_back());
 }
 
 uint32_t ReadWord(const json::Value& from, std::string_view name, Names names, uint32_t max);
@@ -219,7 +220,7 @@ class FromJson {
     const auto* value = Take(name);
     if (value == nullptr) return;
     if (!value->IsArray()) ThrowField(name, "must be a list");
-    for (const auto& item : value->items) ReadObject(item, name, field.emplace_back());
+    for (const auto& item : value->items()) ReadObject(item, name, field.emplace_back());
   }
   // Takes a member that is not a field, so that Finish() knows it.
   const json::Value* Take(std::string_view name);

@@ -73,9 +73,9 @@ std::string Channel::Apply(std::vector<std::string> chunks) {
   std::deque<json::Document> documents;
   Requests requests;
   for (auto& chunk : chunks) {
-    const json::Value& root = documents.emplace_back(std::move(chunk)).root();
+    const json::Value& root = documents.emplace_back(std::exchange(chunk, {})).root();
     if (!root.IsArray()) throw InputError("requests come as a list");
-    for (const auto& request : root.items) {
+    for (const auto& request : root.items()) {
       if (!request.IsObject()) throw RequestError(requests.size(), "a request must be an object");
       requests.push_back(&request);
     }
@@ -96,7 +96,7 @@ std::string Channel::Apply(std::vector<std::string> chunks) {
 }
 
 std::vector<std::string> Channel::Query(std::string query) {
-  const json::Document document(std::move(query));
+  const json::Document document(query);
   if (!document.root().IsObject()) throw InputError("a query must be an object");
   const std::lock_guard lock(mutex_);
   ObjectSink sink;

@@ -18,7 +18,7 @@ constexpr size_t kChunkSize = 64 * 1024;
 
 bool IsTrue(const json::Value& request, std::string_view name) {
   const json::Value* value = request.Find(name);
-  return value != nullptr && value->type == json::Type::Bool && value->boolean;
+  return value != nullptr && value->boolean();
 }
 
 }  // namespace
@@ -62,12 +62,12 @@ std::string DescribeRequest(const json::Value& request) {
     for (const char c : part) text += static_cast<unsigned char>(c) < 0x20 ? '?' : c;
   };
   for (const auto word : {"do", "kind"})
-    if (const auto* value = request.Find(word); value != nullptr && value->IsString()) append(value->string);
+    if (const auto* value = request.Find(word); value != nullptr && value->IsString()) append(value->string());
   for (const auto field : {"name", "index", "address", "destination", "mac", "dev", "handle", "priority", "set", "chain", "table"}) {
     const auto* value = request.Find(field);
     if (value == nullptr) continue;
-    if (value->IsString()) append(value->string);
-    else if (value->IsInteger()) append(std::to_string(value->integer));
+    if (value->IsString()) append(value->string());
+    else if (value->IsInteger()) append(std::to_string(value->integer()));
     else continue;
     break;
   }

@@ -1,6 +1,8 @@
 // The JSON reader and writer.
 #include "base/json.h"
 
+#include <sanitizer/allocator_interface.h>
+
 #include <cmath>
 
 #include "test/check.h"
@@ -29,6 +31,32 @@ std::string Quoted(std::string_view text) {
   return to.Take();
 }
 
+// What the body asks of the allocator on this thread.
+class Counted {
+ public:
+  template <class Body>
+  explicit Counted(Body body) {
+    Install();
+    current_ = this;
+    body();
+    current_ = nullptr;
+  }
+  ~Counted() { current_ = nullptr; }
+  size_t allocations = 0;
+  size_t bytes = 0;
+
+ private:
+  static void Install() { [[maybe_unused]] static const int once = __sanitizer_install_malloc_and_free_hooks(OnMalloc, OnFree); }
+  static void OnMalloc(const volatile void*, size_t size) {
+    if (current_ == nullptr) return;
+    ++current_->allocations;
+    current_->bytes += size;
+  }
+  static void OnFree(const volatile void*) {}
+  static thread_local Counted* current_;
+};
+thread_local Counted* Counted::current_ = nullptr;
+
 }  // namespace
 
 TEST("JSON of every type is read") {
@@ -36,37 +64,63 @@ TEST("JSON of every type is read") {
   const auto& root = document.root();
   CHECK(root.IsObject());
   CHECK(root.Find("n")->IsNull());
-  CHECK(root.Find("t")->boolean && !root.Find("f")->boolean);
-  CHECK_EQUAL(root.Find("i")->integer, -12);
-  CHECK_EQUAL(root.Find("r")->real, 15.0);
-  CHECK_EQUAL(root.Find("s")->string, "x");
-  CHECK_EQUAL(root.Find("a")->items.size(), 2u);
-  CHECK(root.Find("o")->IsObject() && root.Find("o")->members.empty());
+  CHECK(root.Find("t")->boolean() && !root.Find("f")->boolean());
+  CHECK_EQUAL(root.Find("i")->integer(), -12);
+  CHECK_EQUAL(root.Find("r")->real(), 15.0);
+  CHECK_EQUAL(root.Find("s")->string(), "x");
+  CHECK_EQUAL(root.Find("a")->items().size(), 2u);
+  CHECK(root.Find("o")->IsObject() && root.Find("o")->members().empty());
   CHECK(root.Find("absent") == nullptr);
 }
 
+TEST("asked for what it is not, a value is empty, zero or false") {
+  const Document document(R"([null,true,7,7.5,"s",[1],{"a":1}])");
+  for (const auto& value : document.root().items()) {
+    CHECK_EQUAL(value.boolean(), value.IsBool());
+    CHECK_EQUAL(value.integer(), value.IsInteger() ? 7 : 0);
+    CHECK_EQUAL(value.real(), value.type() == Type::Real ? 7.5 : 0);
+    CHECK_EQUAL(value.string(), value.IsString() ? "s" : "");
+    CHECK_EQUAL(value.items().size(), value.IsArray() ? 1u : 0u);
+    CHECK_EQUAL(value.members().size(), value.IsObject() ? 1u : 0u);
+    CHECK(value.items().begin() == value.items().end() || value.IsArray());
+    CHECK(value.members().begin() == value.members().end() || value.IsObject());
+    CHECK((value.Find("a") != nullptr) == value.IsObject());
+  }
+}
+
+TEST("items and members are walked in order, over what is nested in them") {
+  const Document document(R"([[1,[2]],{"a":{"b":[]}},3])");
+  std::string walked;
+  for (const auto& item : document.root().items()) walked += std::to_string(item.items().size()) + std::to_string(item.members().size()) + std::to_string(item.integer()) + " ";
+  CHECK_EQUAL(walked, "200 010 003 ");
+  const Document object(R"({"x":[1,2],"y":{"z":0},"x":"\n"})");
+  walked.clear();
+  for (const auto& [name, value] : object.root().members()) walked += std::string(name) + std::to_string(static_cast<int>(value.type())) + " ";
+  CHECK_EQUAL(walked, "x5 y6 x4 ");
+}
+
 TEST("of two members with one name the last counts") {
-  CHECK_EQUAL(Document("{\"a\":1,\"a\":2}").root().Find("a")->integer, 2);
+  CHECK_EQUAL(Document("{\"a\":1,\"a\":2}").root().Find("a")->integer(), 2);
 }
 
 TEST("whole numbers keep 64 bits, larger ones become real") {
-  CHECK_EQUAL(Document("9223372036854775807").root().integer, INT64_MAX);
-  CHECK_EQUAL(Document("-9223372036854775808").root().integer, INT64_MIN);
-  CHECK(Document("9223372036854775808").root().type == Type::Real);
+  CHECK_EQUAL(Document("9223372036854775807").root().integer(), INT64_MAX);
+  CHECK_EQUAL(Document("-9223372036854775808").root().integer(), INT64_MIN);
+  CHECK(Document("9223372036854775808").root().type() == Type::Real);
   CHECK(Document("-0").root().IsInteger());
 }
 
 TEST("reals out of range become infinite or zero, with their sign") {
-  CHECK_EQUAL(Document("1e999").root().real, HUGE_VAL);
-  CHECK_EQUAL(Document("-1e999").root().real, -HUGE_VAL);
-  CHECK_EQUAL(Document("1e-999").root().real, 0.0);
+  CHECK_EQUAL(Document("1e999").root().real(), HUGE_VAL);
+  CHECK_EQUAL(Document("-1e999").root().real(), -HUGE_VAL);
+  CHECK_EQUAL(Document("1e-999").root().real(), 0.0);
 }
 
 TEST("escapes and surrogate pairs become UTF-8") {
   const Document escaped(R"("\"\\\/\b\f\n\r\té\u20ac\ud83d\ude00z")");
-  CHECK_EQUAL(escaped.root().string, "\"\\/\b\f\n\r\t\u00e9\u20ac\U0001F600z");
+  CHECK_EQUAL(escaped.root().string(), "\"\\/\b\f\n\r\t\u00e9\u20ac\U0001F600z");
   const Document nul(R"("a\u0000b")");
-  CHECK_EQUAL(nul.root().string.size(), 3u);
+  CHECK_EQUAL(nul.root().string().size(), 3u);
 }
 
 TEST("every JSON error tells its line and column") {
@@ -118,6 +172,34 @@ TEST("JSON may be nested 65 deep and no deeper") {
   CHECK_EQUAL(ErrorOf(std::string(65, '[') + std::string(65, ']')), "none");
   CHECK_EQUAL(ErrorOf(std::string(66, '[') + std::string(66, ']')), "1:66 nested too deeply");
   CHECK_EQUAL(ErrorOf(std::string(1'000'000, '[')), "1:66 nested too deeply");
+}
+
+TEST("lines are counted behind strings with escapes too") {
+  CHECK_EQUAL(ErrorOf("[\"\\n\\n\\u000a\",\n x]"), "2:2 unexpected character");
+}
+
+TEST("a document costs one allocation, of at most five times its text") {
+  const size_t size = 1 << 20;
+  const auto repeated = [&](const std::string& open, const std::string& one, const std::string& close) {
+    std::string text = open;
+    while (text.size() < size) text += one + ",";
+    return text + one + close;
+  };
+  const std::string inputs[] = {
+      repeated("[", "0", "]"),         repeated("[", "[]", "]"),      repeated("[", "\"\"", "]"),
+      repeated("[", "\"\\n\"", "]"),  repeated("{", "\"\":{}", "}"), repeated("{", "\"\":0", "}"),
+      repeated("[", "{\"\":0}", "]"),  "\"" + std::string(size, ',') + "\"",
+      repeated("[", "true", "]"),      repeated("[", "1e9", "]"),
+  };
+  for (const std::string& text : inputs) {
+    const Counted counted([&] { Document{text}; });
+    CHECK_EQUAL(counted.allocations, 1u);
+    CHECK(counted.bytes <= 5 * text.size() + 1024);
+  }
+  // One that is refused at its end costs the words of the error besides.
+  const std::string open = repeated("[", "0", "");
+  const Counted refused([&] { ErrorOf(open); });
+  CHECK(refused.bytes <= 5 * open.size() + 1024);
 }
 
 TEST("the writer separates, quotes and closes") {

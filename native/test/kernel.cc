@@ -10,6 +10,7 @@
 #include "netlink/route/family.h"
 #include "netlink/route/monitor.h"
 #include "session/channel.h"
+#include "test/item.h"
 #include "test/netns.h"
 
 using namespace trellis;
@@ -26,7 +27,7 @@ class Kernel {
   std::string Apply(const std::string& requests) { return channel_.Apply({requests}); }
   size_t Count(const std::string& query) {
     size_t count = 0;
-    for (const auto& chunk : channel_.Query(query)) count += json::Document(chunk).root().items.size();
+    for (const auto& chunk : channel_.Query(query)) count += json::Document(chunk).root().items().size();
     return count;
   }
 
@@ -60,10 +61,10 @@ TEST("every refusal names its own request, and the others are done") {
   Kernel kernel(made);
   CHECK_EQUAL(kernel.Apply(Routes("add", 1000, 2000)), "[]");
   const json::Document refusals(kernel.Apply(Routes("add", 0, 10'000)));
-  CHECK_EQUAL(refusals.root().items.size(), 1000u);
+  CHECK_EQUAL(refusals.root().items().size(), 1000u);
   for (size_t i = 0; i < 1000; ++i) {
-    CHECK_EQUAL(refusals.root().items[i].Find("index")->integer, static_cast<int64_t>(1000 + i));
-    CHECK_EQUAL(refusals.root().items[i].Find("code")->string, "EEXIST");
+    CHECK_EQUAL(test::ItemOf(refusals.root(), i).Find("index")->integer(), static_cast<int64_t>(1000 + i));
+    CHECK_EQUAL(test::ItemOf(refusals.root(), i).Find("code")->string(), "EEXIST");
   }
   CHECK_EQUAL(kernel.Count(R"({"kind":"route","family":"inet","table":77})"), 10'000u);
 }
@@ -71,15 +72,15 @@ TEST("every refusal names its own request, and the others are done") {
 TEST("ten thousand refusals in one batch all come back") {
   const ThrowAwayNetNs made;
   Kernel kernel(made);
-  CHECK_EQUAL(json::Document(kernel.Apply(Routes("delete", 0, 10'000))).root().items.size(), 10'000u);
+  CHECK_EQUAL(json::Document(kernel.Apply(Routes("delete", 0, 10'000))).root().items().size(), 10'000u);
 }
 
 TEST("a refusal carries the kernel's own text") {
   const ThrowAwayNetNs made;
   Kernel kernel(made);
   const json::Document refusals(kernel.Apply(R"([{"do":"add","kind":"route","destination":"10.0.0.0/8","gateway":"192.0.2.1"}])"));
-  CHECK_EQUAL(refusals.root().items[0].Find("code")->string, "ENETUNREACH");
-  CHECK_EQUAL(refusals.root().items[0].Find("kernel")->string, "Nexthop has invalid gateway");
+  CHECK_EQUAL(test::ItemOf(refusals.root(), 0).Find("code")->string(), "ENETUNREACH");
+  CHECK_EQUAL(test::ItemOf(refusals.root(), 0).Find("kernel")->string(), "Nexthop has invalid gateway");
 }
 
 TEST("a wrong request is found before anything of its batch is sent") {
@@ -131,9 +132,9 @@ TEST("links made in a batch can be named later in it, and their failures stand a
     {"do":"add","kind":"address","dev":"b","address":"10.0.0.1/24"},{"do":"change","kind":"link","name":"a","newName":"c"},
     {"do":"change","kind":"link","name":"c","up":true},{"do":"delete","kind":"link","name":"gone","missingOk":true}])"), "[]");
   const json::Document refusals(kernel.Apply(R"([{"do":"delete","kind":"link","name":"c"},{"do":"add","kind":"address","dev":"b","address":"10.0.0.2/24"}])"));
-  CHECK_EQUAL(refusals.root().items.size(), 1u);
-  CHECK_EQUAL(refusals.root().items[0].Find("index")->integer, 1);
-  CHECK_EQUAL(refusals.root().items[0].Find("code")->string, "ENODEV");
+  CHECK_EQUAL(refusals.root().items().size(), 1u);
+  CHECK_EQUAL(test::ItemOf(refusals.root(), 0).Find("index")->integer(), 1);
+  CHECK_EQUAL(test::ItemOf(refusals.root(), 0).Find("code")->string(), "ENODEV");
 }
 
 TEST("a batch that names more namespaces than there are descriptors is done all the same") {
@@ -148,8 +149,8 @@ TEST("a batch that names more namespaces than there are descriptors is done all 
   for (int i = 0; i < 400; ++i)
     list += std::string(i > 0 ? "," : "") + R"({"do":"change","kind":"link","name":"nosuch","netns":")" + made.path() + "\"}";
   const json::Document refusals(kernel.Apply(list + "]"));
-  CHECK_EQUAL(refusals.root().items.size(), 400u);
-  for (const auto& refusal : refusals.root().items) CHECK_EQUAL(refusal.Find("code")->string, "ENODEV");
+  CHECK_EQUAL(refusals.root().items().size(), 400u);
+  for (const auto& refusal : refusals.root().items()) CHECK_EQUAL(refusal.Find("code")->string(), "ENODEV");
 }
 
 TEST("a monitor tells changes in order and ends when told") {

@@ -37,10 +37,10 @@ std::string Events(Differ& differ, const std::string& sandboxes, const std::stri
   if (commit) differ.Commit(changes.token);
   const json::Document document(changes.json);
   std::string out;
-  for (const auto& pod : document.root().items) {
-    out.append(pod.Find("podUid")->string).append(":");
-    for (const auto& event : pod.Find("events")->items)
-      out.append(" ").append(event.Find("type")->string.substr(9)).append(" ").append(event.Find("id")->string);
+  for (const auto& pod : document.root().items()) {
+    out.append(pod.Find("podUid")->string()).append(":");
+    for (const auto& event : pod.Find("events")->items())
+      out.append(" ").append(event.Find("type")->string().substr(9)).append(" ").append(event.Find("id")->string());
     out += ';';
   }
   return out;

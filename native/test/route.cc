@@ -2,6 +2,7 @@
 #include "netlink/route/family.h"
 #include "netlink/route/monitor.h"
 #include "test/check.h"
+#include "test/item.h"
 
 using namespace trellis;
 using namespace trellis::netlink;
@@ -31,12 +32,12 @@ std::vector<std::string> Encoded(const std::string& text) {
 
 // True when everything `part` says stands in `whole` too.
 bool Contains(const json::Value& whole, const json::Value& part) {
-  if (whole.type != part.type || whole.integer != part.integer || whole.boolean != part.boolean || whole.string != part.string) return false;
-  for (const auto& [name, value] : part.members)
+  if (whole.type() != part.type() || whole.integer() != part.integer() || whole.boolean() != part.boolean() || whole.string() != part.string()) return false;
+  for (const auto& [name, value] : part.members())
     if (const auto* found = whole.Find(name); found == nullptr || !Contains(*found, value)) return false;
-  if (whole.items.size() != part.items.size()) return false;
-  for (size_t i = 0; i < part.items.size(); ++i)
-    if (!Contains(whole.items[i], part.items[i])) return false;
+  if (whole.items().size() != part.items().size()) return false;
+  for (size_t i = 0; i < part.items().size(); ++i)
+    if (!Contains(test::ItemOf(whole, i), test::ItemOf(part, i))) return false;
   return true;
 }
 
@@ -220,9 +221,9 @@ TEST("events tell new from gone and skip what is not ours") {
     batch.End();
   }
   const json::Document events(ReadEvents({batch.data(), batch.size()}));
-  CHECK_EQUAL(events.root().items.size(), 2u);
-  CHECK_EQUAL(events.root().items[0].Find("event")->string, "new");
-  CHECK_EQUAL(events.root().items[1].Find("event")->string, "delete");
-  CHECK_EQUAL(events.root().items[1].Find("object")->Find("kind")->string, "neighbour");
+  CHECK_EQUAL(events.root().items().size(), 2u);
+  CHECK_EQUAL(test::ItemOf(events.root(), 0).Find("event")->string(), "new");
+  CHECK_EQUAL(test::ItemOf(events.root(), 1).Find("event")->string(), "delete");
+  CHECK_EQUAL(test::ItemOf(events.root(), 1).Find("object")->Find("kind")->string(), "neighbour");
   CHECK_EQUAL(ReadEvents({}), "");
 }

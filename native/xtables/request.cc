@@ -21,17 +21,17 @@ const json::Value& Field(const json::Value& from, std::string_view name) {
   return *value;
 }
 
-const std::vector<json::Value>& ListOf(const json::Value& from, std::string_view name) {
+json::Items ListOf(const json::Value& from, std::string_view name) {
   const json::Value& value = Field(from, name);
   if (!value.IsArray()) throw InputError("field '" + std::string(name) + "' must be a list");
-  return value.items;
+  return value.items();
 }
 
 int64_t NumberOf(const json::Value& from, std::string_view name, int64_t most) {
   const json::Value& value = Field(from, name);
-  if (!value.IsInteger() || value.integer < 0 || value.integer > most)
+  if (!value.IsInteger() || value.integer() < 0 || value.integer() > most)
     throw InputError("field '" + std::string(name) + "' must be a number from 0 to " + std::to_string(most));
-  return value.integer;
+  return value.integer();
 }
 
 std::string BytesOf(const json::Value& from, std::string_view name) {
@@ -91,7 +91,7 @@ const Layout& LayoutOf(int domain) { return domain == AF_INET ? kIpv4 : kIpv6; }
 std::string_view TextOf(const json::Value& from, std::string_view field) {
   const json::Value& value = Field(from, field);
   if (!value.IsString()) throw InputError("field '" + std::string(field) + "' must be text");
-  return value.string;
+  return value.string();
 }
 
 int DomainOf(const json::Value& from) {

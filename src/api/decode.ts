@@ -1,6 +1,6 @@
 // Checks a JSON value against the schema of a model and copies it: what comes in from outside becomes a typed draft. Pure.
 // Guarantees: the draft holds known fields of the right types only, and shares nothing with the input; empty values that
-// Kubernetes' own types leave out are not in it, unless they are asked for.
+// Kubernetes' own types leave out are not in it, unless they are asked for; times that those types always write are null.
 
 import { isQuantity } from './formats.js';
 import { schemas } from './gen/schemas.js';
@@ -10,7 +10,7 @@ import { getOwn, isMembers, type Members, setOwn } from './own.js';
 import { apiVersionOf, type ResourceType } from './resources.js';
 import { DecodeError, Place, type Scalar, scalarFor, TOO_DEEP, typeMismatch } from './scalars.js';
 import { type ApiError, statusError } from './status.js';
-import { keepsEmpty } from './zeros.js';
+import { keepsEmpty, nullTimes } from './zeros.js';
 
 export interface Decoded<T> {
   readonly object: Draft<T>;
@@ -120,6 +120,8 @@ interface Field {
 interface Model {
   readonly goName: string;
   readonly fields: ReadonlyMap<string, Field>;
+  /** Members that are null where they are not given. */
+  readonly nulls: readonly string[];
 }
 
 const compiled = new Map<string, Model>();
@@ -133,7 +135,7 @@ function modelOf(name: string): Model {
     field,
     { ...fieldFor(name, field, code.replace(/^!/, '')), dropsEmpty: dropsEmpty(name, field, code) },
   ]);
-  const model = { goName: goName(name), fields: new Map(fields) };
+  const model = { goName: goName(name), fields: new Map(fields), nulls: nullTimes(name) };
   compiled.set(name, model);
   return model;
 }
@@ -175,6 +177,7 @@ function readModel(model: Model, value: unknown, place: Place, reading: Reading)
       if (!field.dropsEmpty || reading.keepsEmpty || !isEmpty(read)) result[name] = read;
     }
   }
+  for (const name of model.nulls) result[name] ??= null;
   return result;
 }
 

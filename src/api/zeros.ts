@@ -2,6 +2,8 @@
 // Guarantees: a field of a v1 or v2 model that is not named here is kept by value, so that its empty value and its
 // absence are one. Of alpha and beta models nothing is known: everything stays.
 
+import { getOwn } from './own.js';
+
 /** Fields that Go keeps behind a pointer: false, 0, '' and {} are values of their own there, other than absence. */
 const POINTERS: Readonly<Record<string, string>> = {
   AdmissionregistrationV1ServiceReference: 'path port',
@@ -279,6 +281,20 @@ const WRITTEN: Readonly<Record<string, string>> = {
   V2HorizontalPodAutoscalerStatus: 'currentMetrics',
 };
 
+/** Times that Go keeps by value: null when nobody has set them, never absent. */
+const NULL_TIMES: Readonly<Record<string, readonly string[]>> = {
+  CoreV1Event: ['firstTimestamp', 'lastTimestamp', 'eventTime'],
+  EventsV1Event: ['deprecatedFirstTimestamp', 'deprecatedLastTimestamp', 'eventTime'],
+  V1ContainerStateTerminated: ['startedAt', 'finishedAt'],
+  V1PersistentVolumeClaimCondition: ['lastProbeTime', 'lastTransitionTime'],
+  V1PodCondition: ['lastProbeTime', 'lastTransitionTime'],
+};
+
+/** Such a time as it is written: the types know only that nobody has set it. */
+export const NO_TIME = null as unknown as undefined;
+
+export const nullTimes = (model: string): readonly string[] => getOwn(NULL_TIMES, model) ?? [];
+
 const namesOf = (table: Readonly<Record<string, string>>): ReadonlySet<string> =>
   new Set(
     Object.entries(table).flatMap(([model, names]) => names.split(' ').map((name) => `${model}.${name}`)),
@@ -298,4 +314,8 @@ export const keepsEmpty = (model: string, field: string, code: string): boolean 
   code.startsWith('!') || isPointer(model, field) || written.has(`${model}.${field}`);
 
 /** Every field named here, so that a test can hold them against the schemas. */
-export const namedFields: readonly string[] = [...pointers, ...written];
+export const namedFields: readonly string[] = [
+  ...pointers,
+  ...written,
+  ...Object.entries(NULL_TIMES).flatMap(([model, names]) => names.map((name) => `${model}.${name}`)),
+];

@@ -1,4 +1,4 @@
-// What a cluster has from the first moment: its own namespaces and priority classes, and the Service by which pods reach the apiserver.
+// What a cluster has from the first moment: its own namespaces, priority classes and flow schemas, and the Service by which pods reach the apiserver.
 // Guarantees: may run at every start; it creates what is missing and corrects only the addresses of the `kubernetes` Service.
 import { endpointIpFaults } from '../api/endpointIp.js';
 import { SERVICE_NAME_LABEL } from '../api/endpointSlice.js';
@@ -17,6 +17,7 @@ import {
 } from '../api/resources.js';
 import { ApiError } from '../api/status.js';
 import type { Client } from '../client/client.js';
+import { ensureFlowControl } from './flowControl/keeper.js';
 import { kubernetesAddress } from './services/addressRange.js';
 
 export interface BootstrapOptions {
@@ -41,6 +42,7 @@ export async function bootstrap(client: Client, options: BootstrapOptions): Prom
   );
   await ensureServiceCidr(client, options.serviceCidrs);
   await Promise.all(SYSTEM_PRIORITY_CLASSES.map((some) => createMissing(client, PRIORITY_CLASSES, some)));
+  await ensureFlowControl(client);
   await createMissing(client, SERVICES, kubernetesService(options));
   await ensureConfigMaps(client, options);
   // A server on loopback serves its own machine: no pod could reach it there.

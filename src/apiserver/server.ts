@@ -146,7 +146,8 @@ export async function openApiServer(options: ApiServerOptions): Promise<ApiServe
   const { virtualResources, measuredResources } = machinery;
   const served = [...kinds.map(({ type }) => type), ...virtualResources, ...measuredResources];
   const metrics = makeRequestMetrics({ served, inFlight });
-  const families = [...metrics.families, ...processMetrics()];
+  const conversions = definitions?.conversionMetrics.families ?? [];
+  const families = [...metrics.families, ...conversions, ...processMetrics()];
   const paths = makePathHandler({
     ...machinery,
     others: new Map([

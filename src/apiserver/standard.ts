@@ -7,6 +7,7 @@ import type { SharedObjects } from '../client/sharedObjects.js';
 import { openClient } from '../client/typedClient.js';
 import { makeSecurity, type SecurityOptions } from './auth/security.js';
 import { EVENT_TTL_MS, expireEvents } from './eventExpiry.js';
+import { keepFlowControl } from './flowControl/keeper.js';
 import type { InProcess, ServerParts } from './server.js';
 import { makeServiceHooks } from './services/serviceHooks.js';
 
@@ -47,6 +48,7 @@ export function standardParts({
       const hooks = new Map([['services', makeServiceHooks({ client, serviceCidrs, ...ports })]]);
       // Last: nothing after it can be refused.
       const stopExpiring = eventTtlMs > 0 ? expireEvents({ client, ttlMs: eventTtlMs, log }) : undefined;
+      const stopFlowControl = keepFlowControl({ client, informers, log });
       return {
         ...security,
         ready: async () => {
@@ -56,6 +58,7 @@ export function standardParts({
         hooks,
         close: () => {
           stopExpiring?.();
+          stopFlowControl();
           informers.stop();
         },
       };

@@ -9,12 +9,14 @@ import type { Log } from '../api/log.js';
 import type { Stored } from '../api/object.js';
 import { NODES, SERVICES } from '../api/resources.js';
 import { VOLUME_DIR_ANNOTATION } from '../api/volumeDir.js';
+import { type NodePart, ofEachPart } from '../apiserver/auth/defaults/nodeParts.js';
 import { aborted } from '../base/aborted.js';
 import type { Client } from '../client/client.js';
 import { makeEventRecorder, referenceTo } from '../client/eventRecorder.js';
 import { openHttps } from '../client/httpTransport.js';
 import type { Informer, Informers } from '../client/informer.js';
 import { openInformers } from '../client/sharedInformers.js';
+import { SharedObjects } from '../client/sharedObjects.js';
 import { runDns } from '../dns/dns.js';
 import { serversOf } from '../dns/forward.js';
 import { openCgroups } from '../kernel/cgroup/adapter.js';
@@ -22,7 +24,7 @@ import { keepIdleMemorySmall } from '../kernel/idleMemory.js';
 import type { Attached } from '../kubelet/podSandbox.js';
 import { type KubeletProcessOptions, openKubelet } from '../kubelet/process.js';
 import { makeAccess } from '../kubelet/server/access.js';
-import { openPolicyEngine } from '../network/policy/standalone.js';
+import { openPolicyEngine, type PolicyEngine } from '../network/policy/standalone.js';
 import { settle, trafficOf } from '../proxy/config.js';
 import { serveProxy } from '../proxy/serving.js';
 import { savedKubelet, savedProxy } from './componentFiles.js';
@@ -32,7 +34,7 @@ import { forwardPackets } from './forwarding.js';
 import { busyboxImage, pauseImage, REGISTRY } from './images/builtin.js';
 import { keepKubeletChains } from './kubeletChains.js';
 import type { Layout } from './layout.js';
-import { type NodeIdentity, openNodeIdentity } from './nodeIdentity.js';
+import { type NodeIdentity, openNodeIdentity, type PartClients } from './nodeIdentity.js';
 import { startNodeNetwork } from './nodeNetwork.js';
 import { openProxyMode } from './proxyMode.js';
 import { openRegistry } from './registry/server.js';
@@ -87,28 +89,27 @@ export async function runAgent(options: AgentOptions): Promise<void> {
     // Before the kubelet: the bridge plugin switches forwarding on too, and what was there before must be noted first.
     await forwardPackets({ layout }, rangesOf(settings.clusterCidr));
     const attached: Attached = (pod, ips) => policies.enforcer.attach(pod, ips);
-    const otherMetrics = () =>
-      policies.enforcer.metrics().catch((error: unknown) => {
-        log.warn('the counters of network policies could not be read', { error });
-        return '';
-      });
+    const otherMetrics = metricsOf(policies, log);
     closers.push(await startKubelet(options, identity, { ...node, attached, otherMetrics }));
     // The kubelet runs what it knows of also without an apiserver; the others have nothing to do before it is ready, and no
-    // token before the Node is there.
+    // tokens before the Node is there.
     const others = Promise.all([apiserverReady(identity, signal), when(self, signal, () => true)]).then(() =>
-      access(identity.network, log),
+      accessOfParts(identity.parts, log),
     );
-    closers.push(async () => (await others).informers.stop());
+    closers.push(async () => {
+      for (const { informers } of Object.values(await others)) informers.stop();
+    });
     const ranges = (podCidrs: readonly string[]) => policies.enforcer.setPodRanges(podCidrs);
+    const reader = others.then(({ overlay }) => overlay);
     const network = step(sink, 'pod network', () =>
-      startNodeNetwork({ ...options, self, client: node.client, reader: others, ranges }),
+      startNodeNetwork({ ...options, self, client: node.client, reader, ranges }),
     );
     const policing = step(sink, 'network policies', async () => {
-      policies.enforcer.follow((await others).informers);
+      policies.enforcer.follow((await others).networkPolicy.informers);
       await policies.enforcer.synced();
     });
-    const rules = step(sink, 'service rules', async () => startProxy(options, self, await others));
-    const names = step(sink, 'cluster DNS', async () => startDns(options, await others));
+    const rules = step(sink, 'service rules', async () => startProxy(options, self, (await others).proxy));
+    const names = step(sink, 'cluster DNS', async () => startDns(options, (await others).nameServer));
     closers.push(tellOfNode(options, self, node, names));
     closers.push(await network, await rules, await names);
     await policing;
@@ -116,15 +117,35 @@ export async function runAgent(options: AgentOptions): Promise<void> {
     sink({ type: 'ready', who: 'agent' });
     await aborted(signal);
   } finally {
-    for (const closer of closers.reverse()) {
-      await Promise.resolve(closer()).catch((error: unknown) =>
-        log.error('could not end in order', { error }),
-      );
-    }
+    await endAll(closers.reverse(), log);
   }
 }
 
-const access = (client: Client, log: Log): Access => ({ client, informers: openInformers(client, { log }) });
+/** One that fails keeps none of the others from ending. */
+async function endAll(closers: readonly (() => unknown)[], log: Log): Promise<void> {
+  for (const closer of closers) {
+    await Promise.resolve(closer()).catch((error: unknown) => log.error('could not end in order', { error }));
+  }
+}
+
+const access = (client: Client, log: Log, shared?: SharedObjects): Access => ({
+  client,
+  informers: openInformers(client, { log, ...(shared === undefined ? {} : { shared }) }),
+});
+
+/** Each watches what it may see by itself; what two of them see is held once. */
+function accessOfParts(parts: PartClients, log: Log): Readonly<Record<NodePart, Access>> {
+  const shared = new SharedObjects();
+  return ofEachPart((part) => access(parts[part], log, shared));
+}
+
+const metricsOf =
+  ({ enforcer }: PolicyEngine, log: Log) =>
+  () =>
+    enforcer.metrics().catch((error: unknown) => {
+      log.warn('the counters of network policies could not be read', { error });
+      return '';
+    });
 
 /** The runtime reads where the registry is at every pull: any free port will do. */
 async function serveImages({ layout, pauseProgram }: AgentOptions, { registry: own }: NodeIdentity) {
@@ -225,7 +246,6 @@ async function startProxy(options: AgentOptions, self: Informer<V1Node>, { clien
   };
 }
 
-/** With the proxy's view of Services: the two never differ, and it is watched once. */
 async function startDns({ settings, nodeIps, log }: AgentOptions, { informers }: Access) {
   const resolvConf = await readFile('/etc/resolv.conf', 'utf8').catch(() => '');
   const at = { address: nodeIps[0], port: settings.dnsPort };

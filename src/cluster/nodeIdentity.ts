@@ -4,7 +4,12 @@
 import { existsSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
 import type { Log } from '../api/log.js';
-import { NODE_NETWORK } from '../apiserver/auth/defaults/ownRules.js';
+import {
+  NODE_PARTS,
+  NODE_PARTS_NAMESPACE,
+  type NodePart,
+  ofEachPart,
+} from '../apiserver/auth/defaults/nodeParts.js';
 import { openAccountTransport } from '../client/accountTransport.js';
 import type { Client } from '../client/client.js';
 import { openHttps } from '../client/httpTransport.js';
@@ -20,8 +25,8 @@ export interface NodeIdentity {
   /** PEM of the cluster's authority. */
   readonly ca: string;
   readonly kubelet: Client;
-  /** As proxy, overlay and name server: by a token that the kubelet asks for, and that ends with its Node. */
-  readonly network: Client;
+  /** Each by tokens of its own account, which the kubelet asks for and which end with its Node. */
+  readonly parts: PartClients;
   /** Of the kubelet's own server; empty as long as the cluster has not issued it. */
   readonly serving: Partial<Pem>;
   keepServing(renewed: (pair: Pem) => void): void;
@@ -29,6 +34,8 @@ export interface NodeIdentity {
   readonly registry: { readonly tls: Pem; readonly caFile: string };
   close(): Promise<void>;
 }
+
+export type PartClients = Readonly<Record<NodePart, Client>>;
 
 export interface NodeIdentityOptions {
   readonly layout: Layout;
@@ -46,14 +53,14 @@ async function madeHere({ layout, settings }: NodeIdentityOptions): Promise<Node
   const server = `https://127.0.0.1:${settings.securePort}`;
   const as = (pem: Pem) => openClient(openHttps({ server, ca: pki.ca.cert, cert: pem.cert, key: pem.key }));
   const kubelet = as(pki.kubelet);
-  const network = openNetworkClient({ server, ca: pki.ca.cert, kubelet, nodeName: settings.nodeName });
+  const { parts, close } = openPartClients({ server, ca: pki.ca.cert, kubelet, nodeName: settings.nodeName });
   return {
-    ...{ server, ca: pki.ca.cert, kubelet, network },
+    ...{ server, ca: pki.ca.cert, kubelet, parts },
     serving: pki.kubeletServer,
     keepServing: () => {}, // made anew by the start that finds it near its end
     registry: { tls: pki.registry, caFile: caFile(layout.pkiDir) },
     close: async () => {
-      network.close();
+      close();
       kubelet.close();
     },
   };
@@ -75,11 +82,11 @@ async function issued(options: NodeIdentityOptions): Promise<NodeIdentity> {
   const { client: kubelet, keepServing } = identity;
   const { server, nodeName } = settings;
   const ca = await readFile(caFile(pkiDir), 'utf8');
-  const network = openNetworkClient({ server, ca, kubelet, nodeName });
+  const { parts, close } = openPartClients({ server, ca, kubelet, nodeName });
   return {
-    ...{ server, ca, kubelet, network, keepServing },
+    ...{ server, ca, kubelet, parts, keepServing },
     close: async () => {
-      network.close();
+      close();
       await identity.close();
     },
     serving: (await identity.serving()) ?? {},
@@ -90,19 +97,25 @@ async function issued(options: NodeIdentityOptions): Promise<NodeIdentity> {
   };
 }
 
-interface NetworkOptions {
+interface PartOptions {
   readonly server: string;
   readonly ca: string;
   readonly kubelet: Client;
   readonly nodeName: string;
 }
 
-/** Its first request asks for the token, which takes the Node to be there. */
-export function openNetworkClient({ server, ca, kubelet, nodeName }: NetworkOptions): Client {
+/** The first request of each asks for its token, which takes the Node to be there. */
+export function openPartClients(options: PartOptions): { readonly parts: PartClients; close(): void } {
+  const { server, ca, kubelet, nodeName } = options;
   const carrier = openHttps({ server, ca });
-  const transport = openAccountTransport({
-    ...{ account: NODE_NETWORK, transport: carrier, issuer: kubelet },
-    boundTo: { apiVersion: 'v1', kind: 'Node', name: nodeName },
-  });
-  return openClient({ ...transport, close: () => carrier.close() });
+  const parts = ofEachPart((part) =>
+    openClient(
+      openAccountTransport({
+        ...{ transport: carrier, issuer: kubelet },
+        account: { namespace: NODE_PARTS_NAMESPACE, name: NODE_PARTS[part].account },
+        boundTo: { apiVersion: 'v1', kind: 'Node', name: nodeName },
+      }),
+    ),
+  );
+  return { parts, close: () => carrier.close() };
 }

@@ -1,5 +1,6 @@
 // Gives memory back when a burst is over: V8 collects only while something is allocated, and malloc keeps what was freed.
-// Guarantees: nothing is collected while the process is busy, nor again before it has grown again.
+// Guarantees: nothing is collected while the process is busy, nor again before it has grown again or, once it is quiet, has
+// worked for a while since: what is in use during a burst is garbage after it.
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { addon } from './addon.js';
@@ -10,6 +11,12 @@ export interface IdleMemoryOptions {
   readonly growthBytes: number;
   /** Of the event loop's time, above which the process is busy. */
   readonly busyShare: number;
+  /** Of that time, below which the process is quiet. */
+  readonly quietShare: number;
+  /** How long it must have been quiet for a collection that growth alone does not call for. */
+  readonly quietMs: number;
+  /** The event loop's work since the last collection that is worth one then. */
+  readonly workMs: number;
   readonly resident: () => number;
   /** The share of time since the last call that the event loop worked. */
   readonly busy: () => number;
@@ -20,6 +27,9 @@ const DEFAULTS: IdleMemoryOptions = {
   everyMs: 15_000,
   growthBytes: 16_000_000,
   busyShare: 0.2,
+  quietShare: 0.05,
+  quietMs: 45_000,
+  workMs: 5_000,
   resident: () => process.memoryUsage.rss(),
   busy: busySince(),
   release: releaseUnused,
@@ -27,15 +37,24 @@ const DEFAULTS: IdleMemoryOptions = {
 
 /** Answers how to stop it. */
 export function keepIdleMemorySmall(options: Partial<IdleMemoryOptions> = {}): () => void {
-  const { everyMs, growthBytes, busyShare, resident, busy, release } = { ...DEFAULTS, ...options };
+  const { everyMs, growthBytes, busyShare, quietShare, quietMs, workMs, resident, busy, release } = {
+    ...DEFAULTS,
+    ...options,
+  };
   let floor = resident();
+  let workedMs = 0;
+  let beenQuietMs = 0;
   const look = () => {
     const share = busy();
     const now = resident();
     floor = Math.min(floor, now);
-    if (now - floor < growthBytes || share > busyShare) return;
+    workedMs += share * everyMs;
+    beenQuietMs = share > quietShare ? 0 : beenQuietMs + everyMs;
+    const isWorthIt = now - floor >= growthBytes || (beenQuietMs >= quietMs && workedMs >= workMs);
+    if (!isWorthIt || share > busyShare) return;
     release();
     floor = resident();
+    workedMs = 0;
   };
   const timer = setInterval(look, everyMs);
   timer.unref();

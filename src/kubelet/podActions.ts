@@ -227,7 +227,10 @@ function initActions(facts: PodFacts): InitActions {
     if (mainsBegan || (run?.state === 'CONTAINER_EXITED' && run.exitCode === 0)) continue;
     if (isRunning(run)) {
       const failure = facts.probeFailure(container, run);
-      if (failure === undefined) return { done: false, failed: false, start, kill, resize };
+      if (failure === undefined) {
+        resize.push(...resized(facts, container, run).resize);
+        return { done: false, failed: false, start, kill, resize };
+      }
     }
     if (run?.state === 'CONTAINER_EXITED' && !restartsAfter(pod.spec, container, run.exitCode))
       return { done: false, failed: true, start: [], kill, resize };

@@ -23,8 +23,8 @@ Flow ReadAdd(const json::Value& request) {
   const json::Value* verb = from.Take("do");
   const json::Value* kind = from.Take("kind");
   from.Take("existsOk");
-  if (verb == nullptr || verb->string != "add") ThrowField("do", "must be add; flows are deleted by a query");
-  if (kind == nullptr || kind->string != "flow") ThrowField("kind", "must be flow");
+  if (verb == nullptr || verb->string() != "add") ThrowField("do", "must be add; flows are deleted by a query");
+  if (kind == nullptr || kind->string() != "flow") ThrowField("kind", "must be flow");
   Flow flow;
   flow.Describe(from);
   from.Finish();
@@ -36,17 +36,18 @@ FilterSet ReadFilters(const json::Value* list) {
   if (list == nullptr) return {};
   std::vector<Filter> filters;
   if (!list->IsArray()) ThrowField("filters", "must be a list");
-  filters.reserve(list->items.size());
-  for (size_t i = 0; i < list->items.size(); ++i) {
+  filters.reserve(list->items().size());
+  for (const auto& item : list->items()) {
+    const size_t index = filters.size();
     try {
-      if (!list->items[i].IsObject()) throw InputError("a filter must be an object");
-      FromJson from(list->items[i]);
+      if (!item.IsObject()) throw InputError("a filter must be an object");
+      FromJson from(item);
       Filter& filter = filters.emplace_back();
       filter.Describe(from);
       from.Finish();
       filter.Complete();
     } catch (const InputError& error) {
-      throw RequestError(i, "filter " + std::to_string(i) + ": " + error.what());
+      throw RequestError(index, "filter " + std::to_string(index) + ": " + error.what());
     }
   }
   return FilterSet(filters);
@@ -100,7 +101,7 @@ void ConntrackFamily::Query(const json::Value& query, ObjectSink& sink) {
   const json::Value* kind = from.Take("kind");
   const json::Value* list = from.Take("filters");
   from.Finish();
-  const std::string_view word = kind != nullptr ? kind->string : std::string_view{};
+  const std::string_view word = kind != nullptr ? kind->string() : std::string_view{};
   const FilterSet filters = ReadFilters(list);
   if (word == "flow") {
     ForEachFlow(filters, [&](const MessageView&, Flow& flow) {

@@ -46,8 +46,8 @@ nfgenmsg Head(uint8_t family) { return {family, NFNETLINK_V0, 0}; }
 
 void ReadJson(const json::Value& from, std::string_view name, StatusBits& to) {
   if (!from.IsArray()) ThrowField(name, "must be a list");
-  for (const auto& word : from.items) {
-    const auto bit = word.IsString() ? ValueOf(kStatus, word.string) : std::nullopt;
+  for (const auto& word : from.items()) {
+    const auto bit = word.IsString() ? ValueOf(kStatus, word.string()) : std::nullopt;
     if (!bit) ThrowField(name, "must hold only words of " + ListWords(kStatus));
     to.value |= *bit;
   }

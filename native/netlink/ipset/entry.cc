@@ -112,7 +112,7 @@ void SetEntry::Describe(C& c) {
 SetEntry SetEntry::Read(const json::Value& value, const SetShape& shape) {
   SetEntry entry;
   if (value.IsString()) {
-    entry.ReadText(value.string, shape);
+    entry.ReadText(value.string(), shape);
   } else if (value.IsObject()) {
     entry.ReadText(TextOf(value), shape);
     entry.ReadExtras(value, shape);
@@ -124,7 +124,7 @@ SetEntry SetEntry::Read(const json::Value& value, const SetShape& shape) {
 
 std::string_view SetEntry::TextOf(const json::Value& value) {
   const json::Value* text = value.IsObject() ? value.Find("entry") : &value;
-  return text != nullptr && text->IsString() ? text->string : std::string_view{};
+  return text != nullptr && text->IsString() ? text->string() : std::string_view{};
 }
 
 void SetEntry::ReadText(std::string_view text, const SetShape& shape) {

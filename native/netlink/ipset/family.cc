@@ -186,7 +186,7 @@ void IpsetFamily::QueryMembership(FromJson& from, ObjectSink& sink) {
   std::vector<bool> member(entries.size(), true);
   for (const Failure& failure : socket_.Exchange(batch)) {
     if (failure.error != IPSET_ERR_EXIST) {
-      const auto text = SetEntry::TextOf(list->items[failure.owner]);
+      const auto text = entries.TextOf(failure.owner);
       throw KernelError(UniqueSetError(failure.error, shape->type->method), operation + " " + std::string(text), failure.text);
     }
     member[failure.owner] = false;
@@ -195,7 +195,7 @@ void IpsetFamily::QueryMembership(FromJson& from, ObjectSink& sink) {
     sink.Add([&](json::Writer& to) {
       to.BeginObject();
       to.Key("entry");
-      to.String(SetEntry::TextOf(list->items[i]));
+      to.String(entries.TextOf(i));
       to.Key("member");
       to.Bool(member[i]);
       to.EndObject();

@@ -12,10 +12,11 @@ constexpr Name kSetVerbs[] = {{"add", static_cast<uint32_t>(SetVerb::Add)},
 
 }  // namespace
 
-void EncodedEntries::Add(SetEntry& entry) {
+void EncodedEntries::Add(SetEntry& entry, const json::Value& source) {
   if (bytes_.empty()) bytes_.Begin(0, 0);
   entry.Encode(bytes_);
   ends_.push_back(bytes_.size());
+  sources_.push_back(&source);
 }
 
 Bytes EncodedEntries::operator[](size_t index) const {
@@ -26,10 +27,10 @@ Bytes EncodedEntries::operator[](size_t index) const {
 EncodedEntries ReadEntryList(const json::Value& list, const SetShape& shape) {
   if (shape.type == nullptr) throw InputError("entries of sets of type " + shape.typeName + " are not known here");
   EncodedEntries entries;
-  for (const json::Value& item : list.items) {
+  for (const json::Value& item : list.items()) {
     try {
       SetEntry entry = SetEntry::Read(item, shape);
-      entries.Add(entry);
+      entries.Add(entry, item);
     } catch (const InputError& error) {
       throw InputError("entry '" + std::string(SetEntry::TextOf(item)) + "': " + error.what());
     }
@@ -122,7 +123,6 @@ void SetCatalog::ReadEntries(FromJson& from, SetRequest& to) {
     ThrowField("family", "goes with 'type'");
   }
   const Opt<SetShape>& shape = given ? given : Find(*to.set.name);
-  to.texts = list;
   to.isMissing = !shape;
   if (!shape) return;
   if (shape->type != nullptr) to.method = shape->type->method;

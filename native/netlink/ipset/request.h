@@ -15,13 +15,17 @@ enum class SetVerb : uint8_t { Add, Delete, Flush, Rename, Swap };
 // Entries of one request as the kernel takes them, one behind the other.
 class EncodedEntries {
  public:
-  void Add(SetEntry& entry);
+  // `source`, which must live on, is what the entry was read from.
+  void Add(SetEntry& entry, const json::Value& source);
   size_t size() const { return ends_.size(); }
   Bytes operator[](size_t index) const;
+  // The entry as it was written by the caller.
+  std::string_view TextOf(size_t index) const { return SetEntry::TextOf(*sources_[index]); }
 
  private:
   Batch bytes_;
   std::vector<size_t> ends_;
+  std::vector<const json::Value*> sources_;
 };
 
 struct SetRequest {
@@ -33,7 +37,6 @@ struct SetRequest {
   std::string other;      // the new name, or the set to swap with
   SetMethod method = SetMethod::Hash;
   bool isMissing = false;  // entries of a set that does not exist
-  const json::Value* texts = nullptr;
   EncodedEntries entries;
 };
 

@@ -161,7 +161,7 @@ void SetRun::Refuse(const Item& item, int error, std::string text) {
   Refusal refusal{item.index, error, std::move(text)};
   if (item.entry) {
     refusal.entry = *item.entry;
-    refusal.detail = SetEntry::TextOf(request.texts->items[*item.entry]);
+    refusal.detail = request.entries.TextOf(*item.entry);
   }
   refusals_.push_back(std::move(refusal));
 }

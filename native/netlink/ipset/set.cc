@@ -8,7 +8,7 @@
 namespace trellis::netlink {
 
 void ReadJson(const json::Value& from, std::string_view name, SetPortRange& to) {
-  const std::string_view text = from.IsString() ? from.string : std::string_view{};
+  const std::string_view text = from.IsString() ? from.string() : std::string_view{};
   const char* end = text.data() + text.size();
   auto at = std::from_chars(text.data(), end, to.first);
   bool good = at.ec == std::errc() && at.ptr != end && *at.ptr == '-';

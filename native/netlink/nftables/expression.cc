@@ -72,10 +72,11 @@ void Encode(Batch& batch, T expression) {
 }  // namespace
 
 void ReadJson(const json::Value& from, std::string_view name, Expression& to) {
-  if (!from.IsObject() || from.members.size() != 1)
+  if (!from.IsObject() || from.members().size() != 1)
     ThrowField(name, "must hold objects of one member, like {\"payload\":{...}}");
-  const std::string_view kind = from.members[0].first;
-  const json::Value& fields = from.members[0].second;
+  const json::Member member = *from.members().begin();
+  const std::string_view kind = member.first;
+  const json::Value& fields = member.second;
   if (!Make(kind, to)) {
     std::string known;
     ListKinds(known);

@@ -26,7 +26,7 @@ std::string_view KindWord(const json::Value& request) {
   const json::Value* word = request.Find("kind");
   if (word != nullptr && word->IsString())
     for (const Kind& kind : kKinds)
-      if (kind.word == word->string) return kind.word;
+      if (kind.word == word->string()) return kind.word;
   throw InputError("field 'kind' must be one of table, chain, rule, set, element, ruleset, generation");
 }
 

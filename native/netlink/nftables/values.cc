@@ -18,7 +18,7 @@ constexpr size_t kMaxComment = 128;
 }  // namespace
 
 void ReadJson(const json::Value& from, std::string_view name, RawValue& to) {
-  auto bytes = from.IsString() ? FromHex(from.string) : std::nullopt;
+  auto bytes = from.IsString() ? FromHex(from.string()) : std::nullopt;
   if (!bytes || bytes->empty() || bytes->size() > NFT_DATA_VALUE_MAXLEN)
     ThrowField(name, "must be 1 to 64 bytes in hexadecimal");
   to.bytes = std::move(*bytes);
@@ -42,7 +42,7 @@ void GetAttribute(Bytes from, RawValue& to) {
 
 void ReadJson(const json::Value& from, std::string_view name, Verdict& to) {
   if (from.IsString()) {
-    const std::string_view text = from.string;
+    const std::string_view text = from.string();
     for (const auto& [word, code] : kVerdicts)
       if (word == text) return void(to.code = code);
     const bool jump = text.starts_with(kJump);

@@ -35,7 +35,7 @@ const Kind& KindOf(const json::Value& request) {
   const json::Value* word = request.Find("kind");
   if (word != nullptr && word->IsString())
     for (const Kind& kind : kKinds)
-      if (kind.word == word->string) return kind;
+      if (kind.word == word->string()) return kind;
   throw InputError("field 'kind' must be one of link, address, route, rule, neighbour, qdisc, class");
 }
 

@@ -4,6 +4,8 @@
 #include <linux/veth.h>
 #include <net/if.h>
 
+#include <algorithm>
+
 #include "netns/netns.h"
 
 namespace trellis::netlink {
@@ -40,7 +42,8 @@ void PutNetNs(Batch& batch, const Opt<NetNsRef>& netns) {
   batch.PutValue<uint32_t>(IFLA_NET_NS_FD, batch.Keep(std::move(fd)));
 }
 
-void PutPeer(Batch& batch, VethPeer& peer) {
+void PutPeer(Batch& batch, Link& link) {
+  VethPeer& peer = *link.peer;
   const size_t nest = batch.BeginNest(VETH_INFO_PEER);
   ifinfomsg head{};
   head.ifi_index = static_cast<int>(peer.index.value_or(0));
@@ -51,37 +54,74 @@ void PutPeer(Batch& batch, VethPeer& peer) {
   batch.EndNest(nest);
 }
 
-void PutVxlan(Batch& batch, VxlanOptions& vxlan) {
+void PutVxlan(Batch& batch, Link& link) {
+  VxlanOptions& vxlan = *link.vxlan;
   ToAttributes to(batch);
   vxlan.Describe(to);
   if (vxlan.local) batch.Put(vxlan.local->length == 4 ? IFLA_VXLAN_LOCAL : IFLA_VXLAN_LOCAL6, vxlan.local->bytes());
   if (vxlan.group) batch.Put(vxlan.group->length == 4 ? IFLA_VXLAN_GROUP : IFLA_VXLAN_GROUP6, vxlan.group->bytes());
 }
 
-// The type whose options the request holds.
-std::string OptionsType(const Link& link) {
-  if (link.bridge) return "bridge";
-  if (link.vxlan) return "vxlan";
-  if (link.macvlan) return "macvlan";
-  if (link.peer) return "veth";
-  return {};
+void GetVxlan(FromAttributes& from, Link& link) {
+  VxlanOptions& vxlan = link.vxlan.emplace();
+  vxlan.Describe(from);
+  for (const uint16_t type : {IFLA_VXLAN_LOCAL, IFLA_VXLAN_LOCAL6}) from("local", type, vxlan.local);
+  for (const uint16_t type : {IFLA_VXLAN_GROUP, IFLA_VXLAN_GROUP6}) from("group", type, vxlan.group);
+}
+
+// A type of link with options of its own.
+struct LinkKind {
+  const char* word;
+  bool (*has)(const Link& link);
+  void (*put)(Batch& batch, Link& link);
+  void (*get)(FromAttributes& from, Link& link);
+};
+
+template <auto Options>
+bool Has(const Link& link) {
+  return (link.*Options).has_value();
+}
+
+// One whose attributes are all told by its Describe().
+template <auto Options>
+constexpr LinkKind Described(const char* word) {
+  return {word, Has<Options>,
+          [](Batch& batch, Link& link) {
+            ToAttributes to(batch);
+            (link.*Options)->Describe(to);
+          },
+          [](FromAttributes& from, Link& link) { (link.*Options).emplace().Describe(from); }};
+}
+
+constexpr LinkKind kLinkKinds[] = {
+    Described<&Link::bridge>("bridge"),
+    {"vxlan", Has<&Link::vxlan>, PutVxlan, GetVxlan},
+    Described<&Link::macvlan>("macvlan"),
+    // The kernel shows a peer as a link of its own.
+    {"veth", Has<&Link::peer>, PutPeer, [](FromAttributes&, Link&) {}},
+};
+
+// The kind whose options the request holds, or null.
+const LinkKind* OptionsKind(const Link& link) {
+  const auto found = std::ranges::find_if(kLinkKinds, [&](const LinkKind& kind) { return kind.has(link); });
+  return found == std::end(kLinkKinds) ? nullptr : &*found;
 }
 
 // The type the options imply, where the request does not name one.
-std::string TypeOf(const Link& link) { return link.type ? *link.type : OptionsType(link); }
+std::string TypeOf(const Link& link) {
+  if (link.type) return *link.type;
+  const LinkKind* kind = OptionsKind(link);
+  return kind == nullptr ? "" : kind->word;
+}
 
 void PutLinkInfo(Batch& batch, Link& link) {
   const std::string type = TypeOf(link);
   if (type.empty()) return;
   const size_t info = batch.BeginNest(IFLA_LINKINFO);
   batch.PutString(IFLA_INFO_KIND, type);
-  if (link.bridge || link.vxlan || link.macvlan || link.peer) {
+  if (const LinkKind* kind = OptionsKind(link)) {
     const size_t data = batch.BeginNest(IFLA_INFO_DATA);
-    ToAttributes to(batch);
-    if (link.bridge) link.bridge->Describe(to);
-    if (link.macvlan) link.macvlan->Describe(to);
-    if (link.vxlan) PutVxlan(batch, *link.vxlan);
-    if (link.peer) PutPeer(batch, *link.peer);
+    kind->put(batch, link);
     batch.EndNest(data);
   }
   batch.EndNest(info);
@@ -127,14 +167,8 @@ void DecodeInfo(Link& link, Bytes bytes) {
   if (info.Has(IFLA_INFO_KIND)) link.type = std::string(ReadString(info.Get(IFLA_INFO_KIND)));
   if (info.Has(IFLA_INFO_DATA)) {
     FromAttributes from(info.Get(IFLA_INFO_DATA));
-    if (link.type == "bridge") link.bridge.emplace().Describe(from);
-    if (link.type == "macvlan") link.macvlan.emplace().Describe(from);
-    if (link.type == "vxlan") {
-      auto& vxlan = link.vxlan.emplace();
-      vxlan.Describe(from);
-      for (const uint16_t type : {IFLA_VXLAN_LOCAL, IFLA_VXLAN_LOCAL6}) from("local", type, vxlan.local);
-      for (const uint16_t type : {IFLA_VXLAN_GROUP, IFLA_VXLAN_GROUP6}) from("group", type, vxlan.group);
-    }
+    for (const LinkKind& kind : kLinkKinds)
+      if (link.type == kind.word) kind.get(from, link);
   }
   if (info.Has(IFLA_INFO_SLAVE_KIND) && ReadString(info.Get(IFLA_INFO_SLAVE_KIND)) == "bridge" &&
       info.Has(IFLA_INFO_SLAVE_DATA)) {
@@ -184,11 +218,11 @@ void Link::Check(Verb verb) const {
   } else if (!name && !index) {
     throw InputError("say which link by its name or index");
   }
-  const int options = bridge.has_value() + vxlan.has_value() + macvlan.has_value() + peer.has_value();
-  if (options > 1) throw InputError("a link has the options of one type only");
+  if (std::ranges::count_if(kLinkKinds, [&](const LinkKind& kind) { return kind.has(*this); }) > 1)
+    throw InputError("a link has the options of one type only");
   // The kernel would read the numbers of one type's options as another's.
-  if (options == 1 && TypeOf(*this) != OptionsType(*this))
-    ThrowField("type", "must be \"" + OptionsType(*this) + "\" with these options; got '" + *type + "'");
+  if (const LinkKind* kind = OptionsKind(*this); kind != nullptr && TypeOf(*this) != kind->word)
+    ThrowField("type", std::string("must be \"") + kind->word + "\" with these options; got '" + *type + "'");
   CheckType(type);
   if (alias && alias->size() > 255) ThrowField("alias", "must be at most 255 bytes long");
   if (vxlan && verb == Verb::Add && !vxlan->vni && !vxlan->collectMetadata.value_or(false))

@@ -128,11 +128,11 @@ std::string TypeOf(const Qdisc& qdisc) {
 void ReadJson(const json::Value& from, std::string_view name, TcHandle& to) {
   constexpr const char* kExpected = "must be \"root\", \"ingress\" or a handle like \"1:\" or \"1:10\"";
   if (!from.IsString()) ThrowField(name, kExpected);
-  if (from.string == "root") return void(to.value = TC_H_ROOT);
-  if (from.string == "ingress") return void(to.value = TC_H_INGRESS);
+  if (from.string() == "root") return void(to.value = TC_H_ROOT);
+  if (from.string() == "ingress") return void(to.value = TC_H_INGRESS);
   uint16_t major = 0, minor = 0;
-  const char* end = from.string.data() + from.string.size();
-  const auto first = std::from_chars(from.string.data(), end, major, 16);
+  const char* end = from.string().data() + from.string().size();
+  const auto first = std::from_chars(from.string().data(), end, major, 16);
   if (first.ec != std::errc() || first.ptr == end || *first.ptr != ':') ThrowField(name, kExpected);
   if (first.ptr + 1 != end) {
     const auto second = std::from_chars(first.ptr + 1, end, minor, 16);

@@ -15,8 +15,8 @@ void ReadJson(const json::Value& from, std::string_view name, PortRange& to) {
     return;
   }
   if (!from.IsString()) ThrowField(name, kExpected);
-  const char* at = from.string.data();
-  const char* end = at + from.string.size();
+  const char* at = from.string().data();
+  const char* end = at + from.string().size();
   auto first = std::from_chars(at, end, to.first);
   to.last = to.first;
   if (first.ec == std::errc() && first.ptr != end && *first.ptr == '-') first = std::from_chars(first.ptr + 1, end, to.last);

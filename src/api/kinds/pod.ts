@@ -5,6 +5,7 @@ import { type Cause, forbiddenField } from '../causes.js';
 import type { V1Pod, V1PodSpec } from '../gen/types.js';
 import type { KindDefinition } from '../kind.js';
 import { PODS } from '../resources.js';
+import { NO_TIME } from '../zeros.js';
 import { podColumns } from './pod/columns.js';
 import { defaultPod } from './pod/defaults.js';
 import { validateGatedNode } from './pod/names.js';
@@ -37,6 +38,8 @@ export const podKind: KindDefinition<V1Pod> = {
         status: 'False',
         reason: 'SchedulingGated',
         message: 'Scheduling is blocked due to non-empty scheduling gates',
+        lastProbeTime: NO_TIME,
+        lastTransitionTime: NO_TIME,
       },
     ];
   },

@@ -27,12 +27,28 @@ type Definition = V1CustomResourceDefinition;
 type Version = V1CustomResourceDefinitionVersion;
 
 export interface CustomKinds {
-  /** By the name of the version. All have the type of the storage version: under it lie the objects. */
+  /**
+   * By the name of the version. All have the type of the storage version: under it lie the objects. Where a webhook
+   * converts, each has its own type.
+   */
   readonly kinds: ReadonlyMap<string, KindDefinition>;
-  /** How a version is shown; undefined for the one that is stored. */
+  /** How a version is shown; undefined for the one that is stored, and for all where a webhook converts. */
   readonly forms: ReadonlyMap<string, KindVersion>;
   /** The kind in the form in which objects are stored, served or not. */
   readonly stored: KindDefinition;
+  /** By the name of the version, where a webhook converts; undefined where it does not. */
+  readonly converted: ReadonlyMap<string, ConvertedForm> | undefined;
+}
+
+/** Of a version that a webhook turns into others: what becomes of its answers, and which objects need none. */
+export interface ConvertedForm {
+  readonly apiVersion: string;
+  /** In which objects are written. */
+  readonly storage: string;
+  /** True for what was stored since the definition was as it is now: in its own version it is as it should be. */
+  isCurrent(revision: number): boolean;
+  /** As this version has it: its fields and its defaults. */
+  inForm(object: KubeObject): KubeObject;
 }
 
 const ANY: JsonSchema = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
@@ -42,13 +58,28 @@ export function customKinds(definition: Definition, changedAt: number): CustomKi
   const { spec } = definition;
   const storage = spec.versions.find((version) => version.storage) ?? (spec.versions[0] as Version);
   const compiled = new Map(spec.versions.map((version) => [version.name, new CompiledVersion(version)]));
-  const maker = { definition, storage, compiled, changedAt };
+  const isConverted = spec.conversion?.strategy === 'Webhook' && spec.versions.length > 1;
+  const maker = { definition, storage, compiled, changedAt, isConverted };
   const kinds = new Map(spec.versions.map((version) => [version.name, kindOf(maker, version)]));
   const others = spec.versions.filter(({ name }) => name !== storage.name);
   return {
     kinds,
-    forms: new Map(others.map((version) => [version.name, formOf(maker, version)])),
+    forms: new Map(isConverted ? [] : others.map((version) => [version.name, formOf(maker, version)])),
     stored: { ...(kinds.get(storage.name) as KindDefinition), ...allFields(spec.versions) },
+    converted: isConverted
+      ? new Map(spec.versions.map((version) => [version.name, convertedForm(maker, version)]))
+      : undefined,
+  };
+}
+
+function convertedForm({ definition, storage, compiled, changedAt }: Maker, version: Version): ConvertedForm {
+  const own = compiled.get(version.name) as CompiledVersion;
+  const apiVersion = apiVersionOf(typeOf(definition, version.name));
+  return {
+    apiVersion,
+    storage: apiVersionOf(typeOf(definition, storage.name)),
+    isCurrent: (revision) => revision > changedAt,
+    inForm: (object) => inForm(object, own.schema, apiVersion),
   };
 }
 
@@ -96,6 +127,7 @@ interface Maker {
   readonly storage: Version;
   readonly compiled: ReadonlyMap<string, CompiledVersion>;
   readonly changedAt: number;
+  readonly isConverted: boolean;
 }
 
 function typeOf({ spec }: Definition, version: string): ResourceType {
@@ -109,7 +141,7 @@ function typeOf({ spec }: Definition, version: string): ResourceType {
 }
 
 function kindOf(maker: Maker, version: Version): KindDefinition {
-  const { definition, storage, compiled } = maker;
+  const { definition, storage, compiled, isConverted } = maker;
   const { spec, status } = definition;
   const own = compiled.get(version.name) as CompiledVersion;
   const names = status?.acceptedNames ?? spec.names;
@@ -118,7 +150,7 @@ function kindOf(maker: Maker, version: Version): KindDefinition {
   const selectable = version.selectableFields ?? [];
   const isGoing = definition.metadata?.deletionTimestamp !== undefined;
   return {
-    type: typeOf(definition, storage.name),
+    type: typeOf(definition, isConverted ? version.name : storage.name),
     singular: names.singular ?? '',
     shortNames: names.shortNames ?? [],
     categories: names.categories ?? [],
@@ -182,7 +214,8 @@ export function compareVersions(a: string, b: string): number {
   );
 }
 
-function customForm({ definition, storage, compiled, changedAt }: Maker, version: Version): CustomForm {
+function customForm(maker: Maker, version: Version): CustomForm {
+  const { definition, storage, compiled, changedAt, isConverted } = maker;
   const own = compiled.get(version.name) as CompiledVersion;
   const stored = compiled.get(storage.name) as CompiledVersion;
   const apiVersion = apiVersionOf(typeOf(definition, storage.name));
@@ -190,7 +223,8 @@ function customForm({ definition, storage, compiled, changedAt }: Maker, version
     get schema() {
       return own.schema;
     },
-    isCurrent: (revision) => revision > changedAt,
+    // What a webhook converts is kept as it lies in the store.
+    isCurrent: (revision) => isConverted || revision > changedAt,
     current: (object) => {
       const fresh = inForm(object, stored.schema, apiVersion);
       return sameJson(fresh, object) ? undefined : fresh;

@@ -1,4 +1,4 @@
-// Which tokens a kubelet may ask for: of its own pods, for the audiences that these pods name, and of the account by which
+// Which tokens a kubelet may ask for: of its own pods, for the audiences that these pods name, and of the accounts by which
 // the other parts of a node read the API.
 // Guarantees: a node gets no token for an audience that nobody but itself has named, unless it was given that right; no token
 // outlives what it is bound to, a pod of the node or the node.
@@ -7,7 +7,7 @@ import type { Stored } from '../../api/object.js';
 import { PODS, SERVICE_ACCOUNTS } from '../../api/resources.js';
 import { forbidden, notFound } from '../../api/status.js';
 import type { AdmissionRequest } from '../admission.js';
-import { NODE_NETWORK } from '../auth/defaults/ownRules.js';
+import { NODE_PART_ACCOUNTS, NODE_PARTS_NAMESPACE } from '../auth/defaults/nodeParts.js';
 import type { Authorizer } from '../identity.js';
 import type { AdmissionLookups } from './lookups.js';
 
@@ -26,7 +26,7 @@ export async function checkNodeToken(
   const refuse = (why: string) => forbidden(SERVICE_ACCOUNTS, request.name, why);
   const { boundObjectRef: bound, audiences = [] } =
     (request.object as AuthenticationV1TokenRequest | undefined)?.spec ?? {};
-  if (isOfNetwork(request) && bound?.kind === 'Node') {
+  if (isOfNodePart(request) && bound?.kind === 'Node') {
     if (bound.name !== node) throw refuse('node requested token bound to another node');
     if (audiences.length > 0) throw refuse('node requested token for an audience of its own choice');
     return;
@@ -49,8 +49,8 @@ export async function checkNodeToken(
   throw refuse(`${request.user.name} is not authorized to request tokens for audience "${audience}"`);
 }
 
-const isOfNetwork = ({ namespace, name }: AdmissionRequest) =>
-  namespace === NODE_NETWORK.namespace && name === NODE_NETWORK.name;
+const isOfNodePart = ({ namespace, name }: AdmissionRequest) =>
+  namespace === NODE_PARTS_NAMESPACE && NODE_PART_ACCOUNTS.includes(name);
 
 function mayAsk(
   { user, namespace, name }: AdmissionRequest,

@@ -13,6 +13,10 @@ import type { CachedObject } from '../registry/cached.js';
 import type { Feed } from '../registry/feed.js';
 import { resourcePrefix } from '../registry/keys.js';
 import type { Served } from '../verbs/served.js';
+import { KnownConversions } from './conversion/knownConversions.js';
+import { ConversionMetrics } from './conversion/metrics.js';
+import { VersionConversion } from './conversion/versionConversion.js';
+import { WebhookConverter } from './conversion/webhookConverter.js';
 
 export type Definition = V1CustomResourceDefinition;
 
@@ -31,13 +35,16 @@ export class Definitions {
   readonly #entries = new Map<string, Entry>();
   readonly #builtIn: ReadonlySet<string>;
   readonly #listeners = new Set<(name: string) => void>();
+  readonly #known = new KnownConversions();
+  readonly #converters = new Map<string, WebhookConverter>();
+  readonly conversionMetrics = new ConversionMetrics();
   #stop: (() => void) | undefined;
   /** Grows with every change of what is served: what was made of it is made anew. */
   version = 0;
 
   constructor(
     private readonly feed: Feed,
-    builtIn: readonly KindDefinition[],
+    private readonly builtIn: readonly KindDefinition[],
     private readonly log: Log,
   ) {
     this.#builtIn = new Set(builtIn.map(({ type }) => qualifiedResource(type)));
@@ -56,6 +63,7 @@ export class Definitions {
   close(): void {
     this.#stop?.();
     this.#listeners.clear();
+    for (const converter of this.#converters.values()) converter.close();
   }
 
   /** Told the name of each definition that came, changed or went. */
@@ -140,6 +148,7 @@ export class Definitions {
   #remove(name: string): void {
     const entry = this.#entries.get(name);
     this.#entries.delete(name);
+    this.#converters.delete(name);
     this.version += 1;
     if (entry !== undefined && isKept(entry.definition) && !this.isBuiltIn(name))
       this.feed.removeKind(entry.kinds.stored);
@@ -150,7 +159,9 @@ export class Definitions {
     const isSame = held !== undefined && isSameSpec(held.definition, definition);
     const changedAt = isSame ? held.changedAt : revision;
     const kinds =
-      isSame && isSameState(held.definition, definition) ? held.kinds : customKinds(definition, changedAt);
+      isSame && isSameState(held.definition, definition)
+        ? held.kinds
+        : this.#kindsOf(name, definition, changedAt);
     const wasKept = held !== undefined && isKept(held.definition);
     this.#entries.set(name, { definition, changedAt, kinds, isReady: held?.isReady ?? false });
     this.version += 1;
@@ -164,6 +175,26 @@ export class Definitions {
       (error: Error) =>
         this.log.error('objects of a definition cannot be read', { name, error: error.message }),
     );
+  }
+
+  #kindsOf(name: string, definition: Definition, changedAt: number): CustomKinds {
+    const made = customKinds(definition, changedAt);
+    const { converted } = made;
+    // Those who wait for the one before are still answered; its connections end when they have been idle.
+    this.#converters.delete(name);
+    if (converted === undefined) return made;
+    const cluster = { feed: this.feed, kinds: this.builtIn };
+    const converter = new WebhookConverter({ definition, cluster, metrics: this.conversionMetrics });
+    this.#converters.set(name, converter);
+    const forms = new Map([...converted.values()].map((form) => [form.apiVersion, form]));
+    const kinds = new Map(
+      [...converted].map(([version, own]) => {
+        const kind = made.kinds.get(version) as KindDefinition;
+        const parts = { kind, forms, own, converter, known: this.#known };
+        return [version, { ...kind, conversion: new VersionConversion(parts) }];
+      }),
+    );
+    return { ...made, kinds };
   }
 
   #ready(name: string): void {

@@ -23,13 +23,23 @@ export interface Vitals {
   isEnding(): boolean;
 }
 
-/** Done once, at the start. */
+/** Done once, at the start: of Kubernetes' hooks those whose work is done here, in its order. */
 const HOOKS = [
+  'start-apiserver-admission-initializer',
   'generic-apiserver-start-informers',
+  'priority-and-fairness-config-consumer',
+  'start-apiextensions-informers',
+  'start-apiextensions-controllers',
+  'crd-informer-synced',
+  'start-system-namespaces-controller',
+  'start-cluster-authentication-info-controller',
+  'start-legacy-token-tracking-controller',
+  'start-service-ip-repair-controllers',
   'rbac/bootstrap-roles',
   'scheduling/bootstrap-system-priority-classes',
-  'start-service-ip-repair-controllers',
-  'start-system-namespaces-controller',
+  'priority-and-fairness-config-producer',
+  'bootstrap-controller',
+  'start-kubernetes-service-cidr-controller',
 ];
 
 export class Health {

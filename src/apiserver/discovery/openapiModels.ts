@@ -5,6 +5,7 @@ import type { KindDefinition } from '../../api/kind.js';
 import { mergeRule } from '../../api/patch/mergeKeys.js';
 import { isAtomicMap, isAtomicStruct, listType } from '../fields/listTypes.js';
 import { messageOf } from '../protobuf/messages.js';
+import { enumOf } from './enums.js';
 import { modelIn } from './modelNames.js';
 
 export type Schema = Readonly<Record<string, unknown>>;
@@ -64,7 +65,10 @@ export function modelSchema(model: string, kinds: readonly Form[], dialect: Dial
     name,
     {
       ...descriptionOf(texts[name], code, dialect),
-      ...fieldSchema(code.replace(/^!/, '').replace(/s$/, quantities.has(name) ? 'q' : 's'), name, dialect),
+      ...fieldSchema(code.replace(/^!/, '').replace(/s$/, quantities.has(name) ? 'q' : 's'), {
+        values: enumOf(model, name),
+        dialect,
+      }),
       ...mergeExtensions(model, name, code),
     },
   ]);
@@ -88,11 +92,17 @@ function descriptionOf(text: string | undefined, code: string, { descriptions }:
 const METADATA =
   "Standard object's metadata. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata";
 
-function fieldSchema(code: string, field: string, dialect: Dialect): Schema {
-  if (code.startsWith('[]')) return { type: 'array', items: fieldSchema(code.slice(2), field, dialect) };
-  if (code.startsWith('{}')) {
-    return { type: 'object', additionalProperties: fieldSchema(code.slice(2), field, dialect) };
-  }
+interface FieldOptions {
+  readonly values: readonly string[] | undefined;
+  readonly dialect: Dialect;
+}
+
+function fieldSchema(code: string, options: FieldOptions): Schema {
+  const { values, dialect } = options;
+  if (code.startsWith('[]')) return { type: 'array', items: fieldSchema(code.slice(2), options) };
+  if (code.startsWith('{}'))
+    return { type: 'object', additionalProperties: fieldSchema(code.slice(2), options) };
+  if (values !== undefined) return { ...SCALARS[code], enum: values };
   const name = code === 'x' ? INT_OR_STRING : code === 'q' ? QUANTITY : dialect.names.get(code);
   if (name === undefined) return SCALARS[code] ?? { type: 'object' };
   return dialect.v3

@@ -48,7 +48,7 @@ export interface ListRequest {
 export async function listForm(request: ListRequest): Promise<ListForm> {
   const { kind, call, page, now } = request;
   const { media, form } = call.negotiated;
-  if (media === 'application/yaml') return yamlForm(kind, call, page);
+  if (media === 'application/yaml') return yamlForm(request);
   if (media === PROTOBUF_TYPE) return protobufForm(request);
   if (form === 'table') return tableForm(kind, call, page, now);
   if (form === 'partial') return partialForm(call, page);
@@ -66,9 +66,10 @@ export async function listForm(request: ListRequest): Promise<ListForm> {
 
 /** The cached bytes as they are: items of custom kinds say what they are in lists too. */
 function wholeForm(page: ObjectPage, list: object): ListForm {
-  const whole = jsonForm('items', list, ({ bytes }) => bytes);
+  const whole = { ...jsonForm('items', list, ({ bytes }) => bytes), plainFrom: 0 };
+  if (page.count === undefined) return whole;
   const commas = COMMA.length * Math.max(0, page.count - 1);
-  return { ...whole, plainFrom: 0, length: whole.head.length + page.bytes + commas + whole.tail.length };
+  return { ...whole, length: whole.head.length + page.bytes + commas + whole.tail.length };
 }
 
 /** The cached bytes without their kind and apiVersion, which come first and are the same in all: see registry/encode. */
@@ -76,7 +77,7 @@ function plainForm({ type }: KindDefinition, page: ObjectPage, list: object): Li
   const typed = `${JSON.stringify({ kind: type.kind, apiVersion: apiVersionOf(type) }).slice(0, -1)},`;
   const from = Buffer.byteLength(typed);
   const plain = jsonForm('items', list, ({ bytes }) => bytes.subarray(from));
-  if (page.count === 0) return plain;
+  if (page.count === undefined || page.count === 0) return plain;
   const head = Buffer.concat([plain.head, BRACE]);
   const between = Buffer.concat([COMMA, BRACE]);
   const itemBytes = page.bytes - page.count * from + (page.count - 1) * between.length;
@@ -119,12 +120,13 @@ function tableForm(kind: KindDefinition, call: Call, page: ObjectPage, now: numb
   return jsonForm('rows', head, item, `table ${options.version} ${options.include} ${now}`);
 }
 
-function yamlForm(kind: KindDefinition, call: Call, page: ObjectPage): ListForm {
+async function yamlForm({ kind, call, page, reader }: ListRequest): Promise<ListForm> {
   const { type } = formOf(kind, call);
   const listKind = kind.listKind ?? `${type.kind}List`;
   const list = { apiVersion: apiVersionOf(type), kind: listKind, metadata: listMetadata(page) };
   const items = Buffer.from('items:\n');
-  const isEmpty = page.count === 0;
+  if (page.count === undefined && reader.current === undefined) await reader.load();
+  const isEmpty = page.count === undefined ? reader.ended : page.count === 0;
   return {
     media: 'application/yaml',
     name: `yaml ${apiVersionOf(type)}`,

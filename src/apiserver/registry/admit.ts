@@ -24,7 +24,7 @@ export interface WriteContext {
   /** Says something of the request in the audit log. */
   annotate?(key: string, value: string): void;
   /** Asked last before the write. */
-  readonly request?: Pick<ApiRequest, 'isAllowed'>;
+  readonly request?: Partial<Pick<ApiRequest, 'isAllowed' | 'signal'>>;
   /** Of a leader: nothing of it is written once another term has begun. */
   readonly term?: Check | undefined;
   /** The size of what the client sent. */

@@ -37,6 +37,8 @@ export class CachedObject {
   /** Of the bytes, wherever they are. */
   #size: number;
   #isCurrent: boolean;
+  /** True once it was brought into another form than it has in the store. */
+  #isChanged = false;
   #summary: Summary | undefined;
   /** Of its protobuf in a list, once that was made: the length of a list goes before its items. */
   protobufBytes: number | undefined;
@@ -59,7 +61,15 @@ export class CachedObject {
   /** The same version of the object, of a kind whose definition has changed. */
   as(kind: KindDefinition): CachedObject {
     const bytes = this.#bytes ?? this.bytes;
-    return new CachedObject(kind, this.key, bytes, this.revision, this.#read, bytes);
+    const same = new CachedObject(kind, this.key, bytes, this.revision, this.#read, bytes);
+    same.#isChanged = this.#isChanged;
+    return same;
+  }
+
+  /** False when it lies in the store in another version, or with other fields, than its kind has now. */
+  get isAsStored(): boolean {
+    if (!this.#isCurrent) this.#bringUp();
+    return !this.#isChanged;
   }
 
   /** In the form that its kind has now: an older one is brought into it when it is first asked for. */
@@ -108,6 +118,7 @@ export class CachedObject {
     this.#isCurrent = true;
     const fresh = this.kind.custom?.current(this.parse());
     if (fresh === undefined) return;
+    this.#isChanged = true;
     this.#bytes = withRevision(encodeForStore(this.kind, fresh), this.revision);
     this.#size = this.#bytes.length;
   }

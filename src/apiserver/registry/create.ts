@@ -10,7 +10,8 @@ import { isRefused, StoreError } from '../../store/store.js';
 import { trackNew } from '../fields/created.js';
 import { type Machinery, timestamp, type Undo } from '../machinery.js';
 import { mutate, reserveAdmission, turn, validateAdmission, type WriteContext, writeOf } from './admit.js';
-import { encodeForStore, withRevision } from './encode.js';
+import { bytesToSend, bytesToStore, conversionOf } from './conversion.js';
+import { encodeForStore } from './encode.js';
 import { objectKey } from './keys.js';
 import { complete, type DraftObject, GENERATED_SUFFIX, generatedName, metaOf, stampNew } from './metadata.js';
 import { checkCaller } from './readAndWrite.js';
@@ -92,18 +93,19 @@ async function createNamed(
     const reserved = await reserveAdmission(machinery, context, subject);
     await turn(context);
     return await guarded(reserved, dryRun, async () => {
-      const stored = encodeForStore(kind, draft);
+      const stored = await bytesToStore(context, draft);
       if (!dryRun) {
         const own = { verb: 'create', key, value: stored } as const;
         checkCaller(context);
         const revision = await writeWith(machinery.store, own, companions?.writes ?? [], context.term);
         const held = machinery.feed.cacheOf(kind).get(key);
         // The embedded store tells its watchers first, so the bytes to send are made already.
-        return held?.revision === revision ? held.bytes : withRevision(stored, revision);
+        const isHeld = held?.revision === revision && conversionOf(kind) === undefined;
+        return isHeld ? held.bytes : await bytesToSend(context, stored, { key, revision });
       }
       await machinery.feed.current();
       if (machinery.feed.cacheOf(kind).get(key) !== undefined) throw alreadyExists(kind.type, name);
-      return stored;
+      return conversionOf(kind) === undefined ? stored : encodeForStore(kind, draft);
     });
   } finally {
     companions?.release?.();

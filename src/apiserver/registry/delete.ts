@@ -6,6 +6,7 @@ import { conflict, qualifiedResource } from '../../api/status.js';
 import type { Machinery } from '../machinery.js';
 import { validateAdmission, type WriteContext } from './admit.js';
 import type { CachedObject } from './cached.js';
+import { bytesToSend, bytesToStore, shownObject } from './conversion.js';
 import { planDeletion } from './deletion.js';
 import { encodeForStore, withRevision } from './encode.js';
 import { checkCaller, readAndWrite } from './readAndWrite.js';
@@ -37,12 +38,13 @@ async function attemptDelete(
   held: CachedObject,
 ): Promise<Deletion> {
   const { kind, dryRun } = context;
-  const old = held.parse();
+  const shown = await shownObject(context, held);
+  const old = shown.parse();
   checkPreconditions(context, options, old);
   await context.admit?.(old);
   const plan = planDeletion(kind, old, options, machinery.now());
   const uid = old.metadata?.uid ?? '';
-  if (plan.action === 'keep') return { removed: false, bytes: held.bytes, uid };
+  if (plan.action === 'keep') return { removed: false, bytes: shown.bytes, uid };
   if (plan.action === 'remove') {
     if (!dryRun) {
       const companions = await machinery.hooks.get(qualifiedResource(kind.type))?.beforeDelete(old);
@@ -50,14 +52,18 @@ async function attemptDelete(
       const own = { verb: 'delete', key: held.key, expected: held.revision } as const;
       await writeWith(machinery.store, own, companions?.writes ?? [], context.term);
     }
-    return { removed: true, bytes: held.bytes, uid };
+    return { removed: true, bytes: shown.bytes, uid };
   }
-  const stored = encodeForStore(kind, plan.marked);
-  if (dryRun) return { removed: false, bytes: withRevision(stored, held.revision), uid };
+  if (dryRun) {
+    const bytes = withRevision(encodeForStore(kind, plan.marked), held.revision);
+    return { removed: false, bytes, uid };
+  }
+  const value = await bytesToStore(context, plan.marked);
   checkCaller(context);
-  const mark = { verb: 'update', key: held.key, value: stored, expected: held.revision } as const;
+  const { key, revision: expected } = held;
+  const mark = { verb: 'update', key, value, expected } as const;
   const revision = await writeWith(machinery.store, mark, [], context.term);
-  return { removed: false, bytes: withRevision(stored, revision), uid };
+  return { removed: false, bytes: await bytesToSend(context, value, { key, revision }), uid };
 }
 
 export function checkPreconditions(

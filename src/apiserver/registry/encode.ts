@@ -10,9 +10,15 @@ const NEW_LINE = 0x0a;
 
 /** The bytes to store: metadata.resourceVersion is left out, the store's revision is the truth. */
 export function encodeForStore(kind: KindDefinition, object: KubeObject): Buffer {
-  const { apiVersion: _a, kind: _k, metadata, ...rest } = object;
+  const { apiVersion: own, kind: _k, metadata, ...rest } = object;
   const { resourceVersion: _r, managedFields = [], ...meta } = metadata ?? {};
-  const head = JSON.stringify({ kind: kind.type.kind, apiVersion: apiVersionOf(kind.type), metadata: meta });
+  // Objects of one custom kind may lie in the store in several versions.
+  const apiVersion = kind.custom === undefined ? undefined : own;
+  const head = JSON.stringify({
+    kind: kind.type.kind,
+    apiVersion: apiVersion ?? apiVersionOf(kind.type),
+    metadata: meta,
+  });
   const tail = JSON.stringify(rest);
   const managers = managedFields.length === 0 ? '' : `"managedFields":${managedFieldsText(managedFields)}`;
   const comma = managers === '' || head.endsWith(`${OPEN}}}`) ? '' : ',';
@@ -39,6 +45,14 @@ export function withRevision(stored: Uint8Array, revision: number): Buffer {
   bytes.copy(out, cut + inserted.length, cut);
   out[out.length - 1] = NEW_LINE;
   return out;
+}
+
+const API_VERSION = /"apiVersion":"([^"\\]*)"/;
+
+/** The version in which an object lies in the store: what comes before its metadata says so. */
+export function storedVersionOf(bytes: Buffer): string {
+  const head = bytes.toString('latin1', 0, Math.max(0, bytes.indexOf(OPEN)));
+  return API_VERSION.exec(head)?.[1] ?? parseObject(bytes).apiVersion ?? '';
 }
 
 /** Without the end of the line, for what is itself part of a line. */

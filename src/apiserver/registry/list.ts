@@ -19,19 +19,25 @@ export interface ObjectPage {
   readonly remaining?: number;
   /** Of its objects together. */
   readonly bytes: number;
-  readonly count: number;
+  /** Undefined when it is not known before they are read; nor are the bytes then. */
+  readonly count: number | undefined;
   /** Reads its objects from the first on. */
   reader(): PageReader;
 }
 
 /** All at once: for those in this process that need no more than a few, or their names. */
 export async function allOf(page: ObjectPage): Promise<readonly CachedObject[]> {
-  const objects: CachedObject[] = [];
+  return eachOf(page, (object) => object);
+}
+
+/** What is made of each; the objects themselves are let go. */
+export async function eachOf<T>(page: ObjectPage, make: (object: CachedObject) => T): Promise<readonly T[]> {
+  const made: T[] = [];
   for (const reader = page.reader(); !reader.ended; ) {
-    for (; reader.current !== undefined; reader.take()) objects.push(reader.current);
+    for (; reader.current !== undefined; reader.take()) made.push(make(reader.current));
     await reader.load();
   }
-  return objects;
+  return made;
 }
 
 /** A page of what is nowhere else. */
@@ -140,7 +146,8 @@ async function ofNow(machinery: Machinery, kind: KindDefinition, revision: numbe
   return fromCache(machinery, kind, revision, range, found);
 }
 
-function fromCache(
+/** What the cache holds, as a page. */
+export function fromCache(
   machinery: Machinery,
   kind: KindDefinition,
   revision: number,
@@ -320,7 +327,7 @@ function pageHead(page: {
   return { revision, continueToken, ...(range.selection.everything ? { remaining: left } : {}) };
 }
 
-function parseLimit(text: string | null): number {
+export function parseLimit(text: string | null): number {
   if (text === null || text === '') return 0;
   const limit = Number(text);
   if (!Number.isSafeInteger(limit) || limit < 0) {

@@ -11,7 +11,7 @@ export interface Selection {
   matches(object: CachedObject): boolean;
 }
 
-const EVERYTHING: Selection = { everything: true, matches: () => true };
+export const EVERYTHING: Selection = { everything: true, matches: () => true };
 
 export function selectionOf(kind: KindDefinition, query: URLSearchParams): Selection {
   const labelText = query.get('labelSelector') ?? '';

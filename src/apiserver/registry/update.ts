@@ -2,7 +2,7 @@
 // Guarantees: no write is lost: a change in between is a conflict, tried again when the caller did not name a revision.
 
 import type { V1ManagedFieldsEntry } from '../../api/gen/types.js';
-import type { Draft } from '../../api/kind.js';
+import type { Draft, KindDefinition } from '../../api/kind.js';
 import { validateObject } from '../../api/meta.js';
 import type { KubeObject } from '../../api/object.js';
 import { copyJson, sameJson } from '../../api/own.js';
@@ -12,6 +12,7 @@ import { trackWrite } from '../fields/track.js';
 import { type Machinery, timestamp } from '../machinery.js';
 import { mutate, reserveAdmission, turn, validateAdmission, type WriteContext, writeOf } from './admit.js';
 import type { CachedObject } from './cached.js';
+import { bytesToSend, bytesToStore, conversionOf, shownObject } from './conversion.js';
 import { guarded } from './create.js';
 import { mayBeRemoved } from './deletion.js';
 import { encodeForStore, withRevision } from './encode.js';
@@ -58,8 +59,9 @@ async function attemptUpdate(
   const { kind, name, dryRun } = context;
   const pause: Pause = () => turn(context, held.size);
   await pause();
-  const old = held.parse();
-  const draft = await transform(isPure ? (old as Draft<KubeObject>) : held.parse(), pause);
+  const shown = await shownObject(context, held);
+  const old = shown.parse();
+  const draft = await transform(isPure ? (old as Draft<KubeObject>) : shown.parse(), pause);
   await pause();
   const sent = draft.metadata?.resourceVersion ?? '';
   // To Kubernetes 0 is no revision: it asks for nothing.
@@ -74,26 +76,25 @@ async function attemptUpdate(
     await pause();
     if (mode === 'user') await check(machinery, context, draft, old);
     await pause();
-    const stored = encodeForStore(kind, draft);
     const { key, revision: expected } = held;
     if (mayBeRemoved(draft)) {
-      if (dryRun) return withRevision(stored, expected);
+      const last = encodeForStore(kind, draft);
+      if (dryRun) return withRevision(last, expected);
       const writes = (await hooks?.beforeDelete(old))?.writes ?? [];
       const own = { verb: 'delete', key, expected } as const;
       checkCaller(context);
-      return withRevision(stored, await writeWith(machinery.store, own, writes, context.term));
+      return withRevision(last, await writeWith(machinery.store, own, writes, context.term));
     }
-    if (isSame(draft, old)) return held.bytes;
+    if (isSame(draft, old) && isAsWritten(kind, held)) return shown.bytes;
+    const stored = await bytesToStore(context, draft);
     const subject = { operation: 'update', object: draft, old } as const;
     const reserved = reserves ? await reserveAdmission(machinery, context, subject) : undefined;
     return await guarded(reserved, dryRun, async () => {
-      if (dryRun) return withRevision(stored, expected);
+      if (dryRun) return withRevision(encodeForStore(kind, draft), expected);
       const own = { verb: 'update', key, value: stored, expected } as const;
       checkCaller(context);
-      return withRevision(
-        stored,
-        await writeWith(machinery.store, own, companions?.writes ?? [], context.term),
-      );
+      const revision = await writeWith(machinery.store, own, companions?.writes ?? [], context.term);
+      return bytesToSend(context, stored, { key, revision });
     });
   } finally {
     companions?.release?.();
@@ -158,6 +159,11 @@ function checkUid({ kind, name }: WriteContext, draft: DraftObject, old: KubeObj
     name,
     `Precondition failed: UID in precondition: ${sent}, UID in object meta: ${held}`,
   );
+}
+
+/** What lies in the store in another version is written again: migrations to another storage version count on it. */
+function isAsWritten(kind: KindDefinition, held: CachedObject): boolean {
+  return conversionOf(kind)?.isAsWritten(held) ?? held.isAsStored;
 }
 
 /** A write that changes nothing is none: it would wake every watcher for nothing. */

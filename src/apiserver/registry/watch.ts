@@ -5,6 +5,9 @@ import { ApiError, statusError } from '../../api/status.js';
 import type { Machinery } from '../machinery.js';
 import { isTrue } from '../requestInfo.js';
 import type { CachedObject } from './cached.js';
+import { conversionOf } from './conversion.js';
+import { type Changes, ConvertedChanges, plainChanges } from './convertedChanges.js';
+import { shownReaderOfNow } from './convertedList.js';
 import { withinLine } from './encode.js';
 import { frames } from './frames.js';
 import type { Change, Window } from './history.js';
@@ -44,6 +47,8 @@ export interface WatchRequest {
   /** What the client takes the objects for: bookmarks must look like them. */
   readonly shownAs: { readonly kind: string; readonly apiVersion: string };
   readonly signal: AbortSignal;
+  /** Of whoever watches. */
+  readonly user: string;
 }
 
 const BOOKMARK_MS = 60_000;
@@ -122,7 +127,10 @@ export async function watchObjects(machinery: Machinery, request: WatchRequest):
     () => signal.removeEventListener('abort', abort),
   );
   if (signal.aborted) stream.cut();
-  return stream;
+  await watcher.loadFirst();
+  if (watcher.failure === undefined) return stream;
+  stream.cut();
+  throw watcher.failure;
 }
 
 interface Event {
@@ -140,6 +148,7 @@ interface Event {
 class Watcher implements WatchSource {
   readonly #prefix: string;
   readonly #window: Window;
+  readonly #changes: Changes;
   readonly #startMs: number;
   #beginning: PageReader | undefined;
   /** Bookmarks and errors: few and small. Written when they are sent, since the first event may look different. */
@@ -150,6 +159,8 @@ class Watcher implements WatchSource {
   #end: { readonly number: number; readonly revision: number } | undefined;
   #isFirst = true;
   owesBookmark = false;
+  /** Why what comes next cannot be shown. As in Kubernetes the watch ends there, without a word. */
+  failure: ApiError | undefined;
 
   constructor(
     private readonly machinery: Machinery,
@@ -159,6 +170,12 @@ class Watcher implements WatchSource {
     this.#prefix = listPrefix(request.kind.type, request.namespace);
     this.#window = machinery.feed.cacheOf(request.kind).window;
     this.#startMs = machinery.now();
+    const conversion = conversionOf(request.kind);
+    const watch = { window: this.#window, prefix: this.#prefix, needsPrevious: !selection.everything };
+    this.#changes =
+      conversion === undefined
+        ? plainChanges(this.#window)
+        : new ConvertedChanges({ ...watch, conversion, caller: request });
   }
 
   begin({ after }: Start): void {
@@ -166,9 +183,12 @@ class Watcher implements WatchSource {
       this.#number = this.#window.numberAfter(after);
       return;
     }
-    const { feed } = this.machinery;
-    const range = { prefix: this.#prefix, after: '', limit: 0, selection: this.selection };
-    this.#beginning = readerOfNow(this.machinery, this.request.kind, feed.revision, range);
+    const { machinery, request, selection } = this;
+    const range = { prefix: this.#prefix, after: '', limit: 0, selection };
+    this.#beginning =
+      conversionOf(request.kind) === undefined
+        ? readerOfNow(machinery, request.kind, machinery.feed.revision, range)
+        : shownReaderOfNow(machinery, request.kind, range, request);
     this.#number = this.#window.end;
   }
 
@@ -197,15 +217,31 @@ class Watcher implements WatchSource {
   }
 
   get isUnloaded(): boolean {
-    return this.#beginning !== undefined && !this.#beginning.ended && this.#beginning.current === undefined;
+    if (this.#beginning !== undefined && !this.#beginning.ended) return this.#beginning.current === undefined;
+    return this.#number < this.#last && this.#changes.isUnloaded(this.#number);
   }
 
   get isLost(): boolean {
-    return this.#window.isLost(this.#number);
+    return this.failure !== undefined || this.#window.isLost(this.#number);
   }
 
   async load(): Promise<void> {
-    await this.#beginning?.load();
+    try {
+      if (this.#beginning === undefined || this.#beginning.ended) await this.#changes.load(this.#number);
+      else await this.#beginning.load();
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      this.failure = error;
+    }
+  }
+
+  /** What has to be converted for the first of the state at the start: who cannot be shown it is refused. */
+  async loadFirst(): Promise<void> {
+    if (conversionOf(this.request.kind) !== undefined && this.isUnloaded) await this.load();
+  }
+
+  get #last(): number {
+    return this.#end?.number ?? Number.POSITIVE_INFINITY;
   }
 
   pause(): void {
@@ -218,7 +254,7 @@ class Watcher implements WatchSource {
 
   /** True when a change is to be told; those that are of no interest are passed over. */
   hasNext(): boolean {
-    return this.#nextEvent() !== undefined;
+    return this.#nextEvent() !== undefined || this.isUnloaded;
   }
 
   frame(): Buffer | undefined {
@@ -230,7 +266,8 @@ class Watcher implements WatchSource {
     }
     if (this.#own.length > 0) return this.#own[0]?.();
     const event = this.#nextEvent();
-    if (event !== undefined) return this.#frameOf(event, this.#window.at(this.#number)?.timeMs ?? 0);
+    if (event !== undefined) return this.#frameOf(event, this.#changes.at(this.#number)?.timeMs ?? 0);
+    if (this.isUnloaded) return undefined;
     if (!this.owesBookmark || this.isLost) return undefined;
     this.owesBookmark = false;
     this.bookmark({});
@@ -245,8 +282,8 @@ class Watcher implements WatchSource {
   }
 
   #nextEvent(): Event | undefined {
-    for (; this.#number < (this.#end?.number ?? Number.POSITIVE_INFINITY); this.#number += 1) {
-      const change = this.#window.at(this.#number);
+    for (; this.#number < this.#last; this.#number += 1) {
+      const change = this.#changes.at(this.#number);
       if (change === undefined) return undefined;
       const event = this.#transition(change);
       if (event !== undefined) return event;

@@ -6,6 +6,7 @@ import type { Draft, KindDefinition } from '../../api/kind.js';
 import type { KubeObject } from '../../api/object.js';
 import { PODS } from '../../api/resources.js';
 import { conflict, invalid, statusError } from '../../api/status.js';
+import { NO_TIME } from '../../api/zeros.js';
 import { type ApiResponse, jsonResponse } from '../exchange.js';
 import { type Call, type Machinery, timestamp } from '../machinery.js';
 import { mutate, validateAdmission, type WriteContext } from '../registry/admit.js';
@@ -93,7 +94,12 @@ function withNode(pod: Draft<V1Pod>, node: string, { metadata }: V1Binding, time
   const conditions = (pod.status?.conditions ?? []).filter(({ type }) => type !== 'PodScheduled');
   // It waits for no place any more.
   const { nominatedNodeName: _, ...status } = pod.status ?? {};
-  const scheduled = { type: 'PodScheduled', status: 'True', lastTransitionTime: time };
+  const scheduled = {
+    type: 'PodScheduled',
+    status: 'True',
+    lastProbeTime: NO_TIME,
+    lastTransitionTime: time,
+  };
   return {
     ...pod,
     metadata: {

@@ -91,7 +91,12 @@ function serviceTarget(machinery: Machinery, service: V1Service, { scheme, name,
   return { ...one, host: ipOf(one.host), what: `service "${name}"`, ...tlsFor(scheme) };
 }
 
-function readyAddresses({ feed, kinds }: Machinery, service: V1Service, portName: string) {
+/** Ready endpoints of that port of the service. */
+export function readyAddresses(
+  { feed, kinds }: Pick<Machinery, 'feed' | 'kinds'>,
+  service: V1Service,
+  portName: string,
+) {
   const kind = kinds.find(({ type }) => isType(type, ENDPOINT_SLICES));
   if (kind === undefined) return [];
   const found: { readonly host: string; readonly port: number }[] = [];

@@ -12,6 +12,7 @@ import { type ApiResponse, jsonResponse } from '../exchange.js';
 import { applyConfiguration } from '../fields/apply.js';
 import type { Call, Machinery } from '../machinery.js';
 import { table, tableOptions } from '../output/table.js';
+import { shownObject } from '../registry/conversion.js';
 import { parseObject } from '../registry/encode.js';
 import { type DraftObject, metaOf } from '../registry/metadata.js';
 import { MODIFIED, readCurrent } from '../registry/readAndWrite.js';
@@ -37,7 +38,7 @@ export async function scale(machinery: Machinery, kind: KindDefinition, call: Ca
   if (fields === undefined) throw notFound(kind.type, call.info.name);
   const context = writeContext(kind, call);
   if (call.info.verb === 'get') {
-    const held = await readCurrent(machinery, context);
+    const held = await shownObject(context, await readCurrent(machinery, context));
     return shown(scaleOf(fields, held.parse()), call, machinery.now());
   }
   const isApplied = call.info.verb === 'patch' && isApply(call);

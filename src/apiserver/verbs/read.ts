@@ -11,9 +11,11 @@ import { PROTOBUF_TYPE } from '../output/negotiate.js';
 import { renderList, renderObject } from '../output/render.js';
 import { type IncludeObject, partialMetadata, table, tableOptions } from '../output/table.js';
 import { encodeProtobuf, watchFrame } from '../protobuf/encode.js';
+import type { CachedObject } from '../registry/cached.js';
+import { callerOf, conversionOf, shownObject } from '../registry/conversion.js';
+import { listShown } from '../registry/convertedList.js';
 import { parseObject, withinLine } from '../registry/encode.js';
 import { objectKey } from '../registry/keys.js';
-import { listObjects } from '../registry/list.js';
 import { parseRevision, tooLarge } from '../registry/selection.js';
 import { type EventForm, type EventType, lineFrame, type Shown, watchObjects } from '../registry/watch.js';
 import { formOf, shownBytes } from './served.js';
@@ -37,16 +39,24 @@ function heldObject(
   kind: KindDefinition,
   call: Call,
   revision: number | undefined,
-): ApiResponse {
+): Promise<ApiResponse> | ApiResponse {
   if (revision !== undefined && revision > feed.revision) throw tooLarge(revision, feed.revision);
   const { namespace, name } = call.info;
   const held = feed.cacheOf(kind).get(objectKey(kind.type, namespace, name));
   if (held === undefined) throw notFound(kind.type, name);
-  return renderObject(kind, call, held.bytes, 200, now());
+  const rendered = ({ bytes }: CachedObject) => renderObject(kind, call, bytes, 200, now());
+  if (conversionOf(kind) === undefined) return rendered(held);
+  const shown = shownObject({ kind, ...call }, held);
+  return shown instanceof Promise ? shown.then(rendered) : rendered(shown);
 }
 
 export async function getList(machinery: Machinery, kind: KindDefinition, call: Call): Promise<ApiResponse> {
-  const page = await listObjects(machinery, kind, call.info.namespace, call.query);
+  const { info, query } = call;
+  const page = await listShown(machinery, kind, {
+    namespace: info.namespace,
+    query,
+    caller: callerOf(call),
+  });
   return renderList(kind, call, page, machinery.now());
 }
 
@@ -60,6 +70,7 @@ export async function getWatch(machinery: Machinery, kind: KindDefinition, call:
     form: eventForm(kind, call),
     shownAs: shownAs(kind, call),
     signal: request.signal,
+    user: call.user.name,
   });
   return isProtobuf ? bytesResponse(200, body, `${PROTOBUF_TYPE};stream=watch`) : bytesResponse(200, body);
 }

@@ -9,10 +9,12 @@ import { type ApiResponse, jsonResponse } from '../exchange.js';
 import type { Call, Machinery } from '../machinery.js';
 import { renderList, renderObject } from '../output/render.js';
 import type { WriteContext } from '../registry/admit.js';
+import { callerOf } from '../registry/conversion.js';
+import { listShown } from '../registry/convertedList.js';
 import { createObject } from '../registry/create.js';
 import { deleteObject } from '../registry/delete.js';
 import { namesPolicy } from '../registry/deletion.js';
-import { allOf, listObjects } from '../registry/list.js';
+import { eachOf } from '../registry/list.js';
 import type { DraftObject } from '../registry/metadata.js';
 import { updateObject } from '../registry/update.js';
 import { decodeOther, readData, readObject } from './body.js';
@@ -183,9 +185,10 @@ export async function removeCollection(
 ): Promise<ApiResponse> {
   const { options, dryRun } = await readDeleteRequest(kind, call);
   const context = { ...writeContext(kind, call), dryRun };
-  const page = await listObjects(machinery, kind, context.namespace, call.query);
+  const { namespace } = context;
+  const page = await listShown(machinery, kind, { namespace, query: call.query, caller: callerOf(call) });
   // Their names alone: what is answered is read again, as it was.
-  const names = (await allOf(page)).map(({ summary }) => summary.metadata ?? {});
+  const names = await eachOf(page, ({ summary }) => summary.metadata ?? {});
   const waiting = names.values();
   const work = async () => {
     for (const { name = '', namespace = '' } of waiting) {

@@ -1,7 +1,7 @@
 // What a cluster tells those who join it, and what it lets them do: by kubeadm's names where kubeadm has one.
 // Guarantees: may run at every start; anonymous callers read `cluster-info` alone, bootstrap tokens may ask for a node's
-// certificate and read the shared settings, nodes get no right beyond a kubelet's but to ask for the token by which their
-// proxy, overlay and name server read the API.
+// certificate and read the shared settings, nodes get no right beyond a kubelet's but to read these, too, and to ask for the
+// tokens by which their other parts read the API.
 import type { RbacV1Subject, V1PolicyRule } from '../../api/gen/types.js';
 import type { KubeObject } from '../../api/object.js';
 import {
@@ -14,7 +14,11 @@ import {
   ROLES,
   SERVICE_ACCOUNTS,
 } from '../../api/resources.js';
-import { NODE_NETWORK } from '../../apiserver/auth/defaults/ownRules.js';
+import {
+  NODE_PART_ACCOUNTS,
+  NODE_PARTS,
+  NODE_PARTS_NAMESPACE,
+} from '../../apiserver/auth/defaults/nodeParts.js';
 import type { Client } from '../../client/client.js';
 import { type Settings, SHARED_SETTINGS } from '../settings.js';
 import { JOIN_GROUP } from './token.js';
@@ -37,7 +41,7 @@ const RBAC = 'rbac.authorization.k8s.io';
 const subject = (kind: 'Group' | 'User', name: string): RbacV1Subject => ({ kind, apiGroup: RBAC, name });
 const JOINING = subject('Group', JOIN_GROUP);
 const NODES_GROUP = subject('Group', 'system:nodes');
-const NETWORK: RbacV1Subject = { kind: 'ServiceAccount', ...NODE_NETWORK };
+const NODE_TOKENS = 'trellis:node-network-token';
 const CSR = 'system:certificates.k8s.io:certificatesigningrequests';
 
 /** Taken back to what they are at each start; an administrator's own roles stand beside them. */
@@ -54,22 +58,17 @@ export async function ensureJoinObjects(client: Client, options: JoinObjectsOpti
     apply(ROLES, reader('kubeadm:bootstrap-signer-clusterinfo', CLUSTER_INFO)),
     apply(ROLES, reader('trellis:node-config', SHARED_CONFIG)),
     apply(CLUSTER_ROLES, { metadata: { name: 'kubeadm:get-nodes' }, rules: [may(['get'], 'nodes')] }),
-    apply(CLUSTER_ROLES, {
-      metadata: { name: 'trellis:name-server' },
-      rules: [may(['list', 'watch'], 'namespaces')],
-    }),
-    apply(SERVICE_ACCOUNTS, { metadata: NODE_NETWORK, automountServiceAccountToken: false }),
     apply(ROLES, {
-      metadata: { name: 'trellis:node-network-token', namespace: NODE_NETWORK.namespace },
-      rules: [{ ...may(['create'], 'serviceaccounts/token'), resourceNames: [NODE_NETWORK.name] }],
+      metadata: { name: NODE_TOKENS, namespace: NODE_PARTS_NAMESPACE },
+      rules: [{ ...may(['create'], 'serviceaccounts/token'), resourceNames: NODE_PART_ACCOUNTS }],
     }),
-    apply(CLUSTER_ROLES, {
-      metadata: { name: 'trellis:network-policy' },
-      rules: [
-        may(['list', 'watch'], 'namespaces', 'pods'),
-        { ...may(['list', 'watch'], 'networkpolicies'), apiGroups: ['networking.k8s.io'] },
-      ],
-    }),
+    ...Object.values(NODE_PARTS).flatMap(({ account, role, rules }) => [
+      apply(SERVICE_ACCOUNTS, {
+        metadata: { namespace: NODE_PARTS_NAMESPACE, name: account },
+        automountServiceAccountToken: false,
+      }),
+      ...(rules === undefined ? [] : [apply(CLUSTER_ROLES, { metadata: { name: role }, rules })]),
+    ]),
     ...roleBindings.map((binding) => apply(ROLE_BINDINGS, binding)),
     ...clusterRoleBindings.map((binding) => apply(CLUSTER_ROLE_BINDINGS, binding)),
   ]);
@@ -84,8 +83,8 @@ const roleBindings = [
   binding('trellis:node-config', {
     ...{ namespace: SHARED_CONFIG.namespace, kind: 'Role', subjects: [JOINING, NODES_GROUP] },
   }),
-  binding('trellis:node-network-token', {
-    ...{ namespace: NODE_NETWORK.namespace, kind: 'Role', subjects: [NODES_GROUP] },
+  binding(NODE_TOKENS, {
+    ...{ namespace: NODE_PARTS_NAMESPACE, kind: 'Role', subjects: [NODES_GROUP] },
   }),
 ];
 
@@ -96,9 +95,11 @@ const clusterRoleBindings = [
   binding('kubeadm:node-autoapprove-certificate-rotation', {
     ...{ role: `${CSR}:selfnodeclient`, subjects: [NODES_GROUP] },
   }),
-  binding('trellis:node-proxier', { role: 'system:node-proxier', subjects: [NETWORK] }),
-  binding('trellis:name-server', { subjects: [NETWORK] }),
-  binding('trellis:network-policy', { subjects: [NETWORK] }),
+  ...Object.values(NODE_PARTS).map(({ account, binding: name, role }) =>
+    binding(name, {
+      ...{ role, subjects: [{ kind: 'ServiceAccount', namespace: NODE_PARTS_NAMESPACE, name: account }] },
+    }),
+  ),
 ];
 
 /** As kubeadm writes it: the way to the server and its authority, and nobody's identity. */
@@ -121,9 +122,9 @@ function reader(name: string, of: { readonly namespace: string; readonly name: s
   return { metadata: { name, namespace: of.namespace }, rules };
 }
 
-const may = (verbs: readonly string[], ...resources: readonly string[]): V1PolicyRule => ({
+const may = (verbs: readonly string[], resource: string): V1PolicyRule => ({
   apiGroups: [''],
-  resources,
+  resources: [resource],
   verbs,
 });
 

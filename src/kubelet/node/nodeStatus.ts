@@ -16,6 +16,7 @@ const MAX_IMAGES = 50;
 const DECLARED_FEATURES = [
   'ExtendWebSocketsToKubelet',
   'InPlacePodLevelResourcesVerticalScaling',
+  'InPlacePodVerticalScalingInitContainers',
   'RestartAllContainersOnContainerExits',
 ];
 

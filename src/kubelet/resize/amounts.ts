@@ -7,16 +7,15 @@ import type {
   V1ResourceRequirements,
 } from '../../api/gen/types.js';
 import { compareQuantities } from '../../api/quantity.js';
-import { isRestartable } from '../names.js';
 
 const RESIZABLE = ['cpu', 'memory'] as const;
 
 /** Undefined keeps what the container has. */
 export type ResourcesByName = (container: V1Container) => V1ResourceRequirements | undefined;
 
-/** Containers that run for as long as their pod does. */
+/** Those that a resize is about: one that has ended keeps what it had. */
 export const resizableContainers = (spec: V1PodSpec): readonly V1Container[] => [
-  ...(spec.initContainers ?? []).filter(isRestartable),
+  ...(spec.initContainers ?? []),
   ...spec.containers,
 ];
 
@@ -70,9 +69,7 @@ function withContainerResources(spec: V1PodSpec, resourcesOf: ResourcesByName): 
   return {
     ...spec,
     containers: spec.containers.map(changed),
-    ...(initContainers === undefined
-      ? {}
-      : { initContainers: initContainers.map((one) => (isRestartable(one) ? changed(one) : one)) }),
+    ...(initContainers === undefined ? {} : { initContainers: initContainers.map(changed) }),
   };
 }
 

@@ -89,14 +89,14 @@ function disruption({ disruption: message }: ConditionFacts): Verdict[] {
 
 function withTimes(verdict: Verdict, { previous, generation, now }: ConditionFacts): V1PodCondition {
   const before = previous.find(({ type }) => type === verdict.type);
-  const same = before?.status === verdict.status && before.lastTransitionTime !== undefined;
+  const since = before?.status === verdict.status ? before.lastTransitionTime : undefined;
   const { type, status, reason, message } = verdict;
   return {
     type,
     status,
     ...(reason === undefined ? {} : { reason }),
     ...(message === undefined ? {} : { message }),
-    lastTransitionTime: same ? before.lastTransitionTime : apiTime(now),
+    lastTransitionTime: since ?? apiTime(now),
     ...(generation === undefined ? {} : { observedGeneration: generation }),
   };
 }

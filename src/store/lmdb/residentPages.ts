@@ -1,6 +1,7 @@
 // Keeps what LMDB's map holds resident small: whatever was read once stays mapped for ever otherwise.
 // The package maps a file that has grown anew and leaves the old maps until it is closed, by the thread that closes it.
-// Guarantees: about LIMIT bytes of the file are resident at most, however much is read; reading is never wrong or held up.
+// Guarantees: about LIMIT bytes of the file are resident at most, however much is read, and next to nothing while nobody reads;
+// reading is never wrong or held up.
 import { releaseMappedPages } from '../../kernel/mappedFile.js';
 import type { StoreEvent } from '../store.js';
 
@@ -38,10 +39,14 @@ export class ResidentPages {
     this.touch(keys * PAGE);
   }
 
-  private touch(bytes: number): void {
-    this.touched += bytes;
-    if (this.touched < LIMIT) return;
+  /** For a clock: what is counted misses what LMDB itself reads to write and to forget history. */
+  release(): void {
     this.touched = 0;
     releaseMappedPages(this.file);
+  }
+
+  private touch(bytes: number): void {
+    this.touched += bytes;
+    if (this.touched >= LIMIT) this.release();
   }
 }

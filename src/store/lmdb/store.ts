@@ -238,6 +238,7 @@ class LmdbStore implements Store {
   private tick(): void {
     this.spare.keep();
     this.pasts.forgetIdle();
+    this.pages.release();
     this.trim();
   }
 

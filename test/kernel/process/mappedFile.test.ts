@@ -6,6 +6,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { releaseMappedPages } from '../../../src/kernel/mappedFile.js';
 import { openLmdbStore } from '../../../src/store/lmdb/store.js';
 import type { Store } from '../../../src/store/store.js';
+import { until } from '../../support/until.js';
 
 const COUNT = 200;
 const value = (i: number) => Buffer.alloc(8_000, i % 256);
@@ -67,6 +68,19 @@ test('the first page of a long list, which tells how many follow, leaves little 
   expect((await store.list({ prefix: '/k/', limit: 1 })).remaining).toBe(objects - 1);
   // The file has fifty megabytes, and counting walks through all of it.
   expect(residentKb(path.join(folder, 'store.mdb'))).toBeLessThan(10_000);
+});
+
+test('a store that nobody reads any more keeps next to nothing of its file resident', async () => {
+  await store.close();
+  store = await openLmdbStore({ path: folder, trimEveryMs: 50 });
+  const file = path.join(folder, 'store.mdb');
+  await Promise.all(Array.from({ length: COUNT }, (_, i) => store.create(`/k/${i}`, value(i))));
+  // Eight kilobytes each, far below what reading may keep resident.
+  await until(async () => {
+    expect((await store.list({ prefix: '/k/' })).entries).toHaveLength(COUNT);
+    expect(residentKb(file)).toBeGreaterThan(COUNT * 4);
+  });
+  await until(() => expect(residentKb(file)).toBeLessThan(500));
 });
 
 test('a file that nobody maps has nothing to release', () => {

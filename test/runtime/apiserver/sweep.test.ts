@@ -3,10 +3,14 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { silentLog } from '../../../src/api/log.js';
+import { FLOW_SCHEMAS } from '../../../src/api/resources.js';
+import { keepFlowControl } from '../../../src/apiserver/flowControl/keeper.js';
 import { type Kubectl, kubectlMinor, openKubectl } from '../../support/kubectl.js';
 import { wordsOf } from '../../support/kubectlScript.js';
 import { describeWith } from '../../support/requires.js';
 import { type SecuredApiServer, startSecuredApiServer } from '../../support/securedApiServer.js';
+import { until } from '../../support/until.js';
 
 const GOLDEN = path.join(import.meta.dirname, 'kubectl/sweep.txt');
 const MINOR = kubectlMinor();
@@ -54,13 +58,21 @@ function normalised(text: string): string {
 describeWith({ tools: ['kubectl'] }, 'the sweep of kubectl', () => {
   let api: SecuredApiServer;
   let kubectl: Kubectl;
+  let stopFlowControl = () => {};
   beforeAll(async () => {
     api = await startSecuredApiServer();
+    const { client, informers } = api;
+    stopFlowControl = keepFlowControl({ client, informers, log: silentLog });
+    await until(async () => {
+      const { items } = await client.of(FLOW_SCHEMAS).list();
+      expect(items.map(({ status }) => status?.conditions?.length)).toEqual(items.map(() => 1));
+    });
     const admin = await api.pki.client('admin', 'system:masters');
     kubectl = await openKubectl(api.url, api.pki.ca, admin);
   });
   afterAll(async () => {
     await kubectl?.close();
+    stopFlowControl();
     await api?.close();
   });
 

@@ -3,7 +3,6 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { AuthenticationV1TokenRequest } from '../../../src/api/gen/types.js';
 import { silentLog } from '../../../src/api/log.js';
 import {
   CERTIFICATE_SIGNING_REQUESTS,
@@ -13,10 +12,8 @@ import {
   NODES,
   PODS,
   SECRETS,
-  SERVICE_ACCOUNTS,
   SERVICES,
 } from '../../../src/api/resources.js';
-import { NODE_NETWORK } from '../../../src/apiserver/auth/defaults/ownRules.js';
 import { openHttps } from '../../../src/client/httpTransport.js';
 import { openClient } from '../../../src/client/typedClient.js';
 import { caHash, discoverAuthority } from '../../../src/cluster/join/discovery.js';
@@ -26,7 +23,6 @@ import { type JoinToken, newToken, tokenSecret, tokenText } from '../../../src/c
 import { createToken, deleteToken, joinCommand, listTokens } from '../../../src/cluster/join/tokens.js';
 import { kubeconfigText } from '../../../src/cluster/kubeconfig.js';
 import { type Layout, layoutOf } from '../../../src/cluster/layout.js';
-import { openNetworkClient } from '../../../src/cluster/nodeIdentity.js';
 import { makeAuthority } from '../../../src/cluster/pki/authority.js';
 import { defaultSettings, saveSettings, settle } from '../../../src/cluster/settings.js';
 import {
@@ -231,9 +227,6 @@ describe('a control plane that can be joined', () => {
       node?.close();
     });
 
-    const network = () =>
-      openNetworkClient({ server: plane.server, ca: plane.pki.ca.cert, kubelet: node, nodeName: name });
-
     it('may do what its kubelet must, and no more', async () => {
       await node.of(NODES).get({ name });
       await node.of(CONFIG_MAPS).get(SHARED_CONFIG);
@@ -248,19 +241,6 @@ describe('a control plane that can be joined', () => {
         reason: 'Forbidden',
       });
       await expect(node.of(PODS).delete({ namespace: 'default', name: 'none' })).resolves.toBeUndefined();
-    });
-
-    it('reads for its proxy, overlay and name server by a token of another account, which may do no more', async () => {
-      const others = network();
-      for (const kind of [SERVICES, ENDPOINT_SLICES, NODES, NAMESPACES])
-        await others.of(kind as typeof NODES).list();
-      for (const kind of [SECRETS, CONFIG_MAPS])
-        await expect(others.of(kind as typeof NODES).list()).rejects.toMatchObject({ reason: 'Forbidden' });
-      const labels = { metadata: { labels: { a: 'b' } } };
-      await expect(others.of(NODES).patch({ name }, 'merge', labels)).rejects.toMatchObject({
-        reason: 'Forbidden',
-      });
-      others.close();
     });
 
     it('renews its own certificate', async () => {
@@ -298,25 +278,6 @@ describe('a control plane that can be joined', () => {
       const open = items.filter((item) => isServing(item) && item.status?.certificate === undefined);
       expect(open.map(({ status }) => status?.conditions ?? [])).toEqual([[]]);
       giveUp.abort();
-    });
-
-    it('has a token for these only as long as its Node is there', async () => {
-      const { status } = await node
-        .of(SERVICE_ACCOUNTS)
-        .post<AuthenticationV1TokenRequest>(NODE_NETWORK, 'token', {
-          spec: { audiences: [], boundObjectRef: { apiVersion: 'v1', kind: 'Node', name } },
-        });
-      const held = plane.as(status?.token ?? '');
-      await held.of(NODES).list();
-      await plane.admin.of(NODES).delete({ name });
-      await until(() => expect(held.of(NODES).list()).rejects.toMatchObject({ reason: 'Unauthorized' }));
-      held.close();
-      await node.of(NODES).create({ metadata: { name } });
-      const addresses = [{ type: 'InternalIP', address: '192.0.2.7' }];
-      await node.of(NODES).patch({ name }, 'merge', { status: { addresses } }, { subresource: 'status' });
-      const again = network();
-      await again.of(NODES).list();
-      again.close();
     });
 
     it('stands behind the DNS Service from when it says that it has a name server until it is gone', async () => {

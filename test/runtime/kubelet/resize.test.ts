@@ -120,6 +120,40 @@ describeWith(needs, 'a resize of a running pod', () => {
     await node.remove('policy');
   });
 
+  test('an init container gets other resources while it runs, and its pod goes on', async () => {
+    const gate = { name: 'gate', emptyDir: {} };
+    const mounts = { volumeMounts: [{ name: 'gate', mountPath: '/gate' }] };
+    const wait = 'while [ ! -e /gate/open ]; do sleep 0.1; done';
+    await node.create('begins', {
+      volumes: [gate],
+      initContainers: [{ ...shell(wait, { resources: burstable('100m', '32Mi'), ...mounts }), name: 'init' }],
+      containers: [shell(SLEEP)],
+    });
+    const init = ({ status }: Stored<V1Pod>) => status.initContainerStatuses?.[0];
+    await node.until('begun', 'begins', (pod) => init(pod)?.state?.running !== undefined);
+    const resources = { requests: { cpu: '100m', memory: '32Mi' }, limits: { cpu: '500m', memory: '192Mi' } };
+    await node.client
+      .of(PODS)
+      .patch(
+        { namespace: 'default', name: 'begins' },
+        'strategic',
+        { spec: { initContainers: [{ name: 'init', resources }] } },
+        { subresource: 'resize' },
+      );
+    const after = await node.until(
+      'resized',
+      'begins',
+      (pod) => init(pod)?.resources?.limits?.['memory'] === '192Mi',
+    );
+    expect(init(after)).toMatchObject({ restartCount: 0, resources, state: { running: {} } });
+    const id = init(after)?.containerID?.split('://')[1] ?? '';
+    expect(memoryLimit(after, id)).toBe(192 * MI);
+    await node.event('begins', ({ reason }) => reason === 'ResizeCompleted');
+    await node.node.cri.runtime.execSync(id, ['/bin/sh', '-c', 'touch /gate/open'], 20);
+    await node.running('begins');
+    await node.remove('begins');
+  });
+
   test('what a pod has as a whole changes in its control group, and its containers stay as they are', async () => {
     const whole = (memory: string) => ({ requests: { cpu: '100m', memory: '32Mi' }, limits: { memory } });
     await node.create('whole', { resources: whole('128Mi'), containers: [shell(SLEEP)] });

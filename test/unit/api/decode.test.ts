@@ -46,6 +46,17 @@ it('writes quantities, times and base64 as they are stored', () => {
   expect(decodeObject(secret, { data: { a: 'aGk=\n', b: null } }).object.data).toEqual({ a: 'aGk=', b: '' });
 });
 
+it('has null for times that Kubernetes writes whether they are set or not', () => {
+  const conditions = [{ type: 'Ready', status: 'True' }];
+  const { object } = decodeObject(pod, { status: { conditions } });
+  expect(object.status?.conditions).toEqual([
+    { type: 'Ready', status: 'True', lastProbeTime: null, lastTransitionTime: null },
+  ]);
+  const time = '2026-01-01T00:00:00Z';
+  const set = { conditions: [{ ...conditions[0], lastProbeTime: time, lastTransitionTime: time }] };
+  expect(decodeObject(pod, { status: set }).object.status).toEqual(set);
+});
+
 describe('refusals', () => {
   const prefix = 'Deployment in version "v1" cannot be handled as a Deployment: ';
   it.each([

@@ -12,6 +12,9 @@ function played() {
     everyMs: 1000,
     growthBytes: 50,
     busyShare: 0.2,
+    quietShare: 0.05,
+    quietMs: 3000,
+    workMs: 500,
     resident: () => state.resident,
     busy: () => state.busy,
     release: () => {
@@ -52,6 +55,24 @@ describe('idle memory', () => {
     state.resident = state.afterRelease = 500;
     vi.advanceTimersByTime(60_000);
     expect(state.released).toBe(1);
+    stop();
+  });
+  it('of a burst is given back after it, once, though it had been collected during the burst', () => {
+    const { state, stop } = played();
+    state.resident = state.afterRelease = 500;
+    state.busy = 0.1;
+    vi.advanceTimersByTime(10_000);
+    expect(state.released).toBe(1);
+    Object.assign(state, { busy: 0.01, afterRelease: 100 });
+    vi.advanceTimersByTime(2000);
+    expect(state.released).toBe(1);
+    vi.advanceTimersByTime(1000);
+    expect(state).toMatchObject({ released: 2, resident: 100 });
+    vi.advanceTimersByTime(40_000);
+    expect(state.released).toBe(2);
+    // Little work adds up as well.
+    vi.advanceTimersByTime(20_000);
+    expect(state.released).toBe(3);
     stop();
   });
   it('of buffers that nobody holds is collected', async () => {

@@ -302,6 +302,16 @@ describe('what a pod needs next', () => {
     expect(brief(pod, status, { given: () => ({ requests: { cpu: '1' } }) })).toEqual(expected);
   });
 
+  test('an init container that runs gets what its pod was granted, and one that has ended is left alone', () => {
+    const resources = { requests: { cpu: '2' } };
+    const pod = podOf({
+      initContainers: [container('one', { resources }), container('two', { resources })],
+    });
+    const status = runtimePod([run(pod, 'one', 'exited'), run(pod, 'two', 'running')]);
+    const given = () => ({ requests: { cpu: '1' } });
+    expect(brief(pod, status, { given })).toEqual({ ...nothing, resize: ['two-0'] });
+  });
+
   test('with Never a failed probe kills for good', () => {
     const status = runtimePod([run(never, 'web', 'running')]);
     expect(brief(never, status, { probeFailure: failing('startup') })).toMatchObject({ start: [] });

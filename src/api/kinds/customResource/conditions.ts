@@ -7,6 +7,7 @@ import type {
 } from '../../gen/types.js';
 import { checkStructural } from '../../structural/structure.js';
 import { approvalOf, isProtectedGroup } from './approval.js';
+import { webhookBundleFault } from './conversion.js';
 import { acceptNames } from './names.js';
 
 type Condition = V1CustomResourceDefinitionCondition;
@@ -38,7 +39,7 @@ export function wantedStatus(
     reason: conflict?.reason ?? 'NoConflicts',
     message: conflict?.message ?? 'no conflicts found',
   });
-  if (!isEstablished) set(conflict === undefined ? ESTABLISHED : NOT_ACCEPTED);
+  if (!isEstablished) set(conflict === undefined ? established(definition) : NOT_ACCEPTED);
   const approval = approvalCondition(definition);
   if (approval !== undefined) set(approval);
   const structure = structureCondition(definition);
@@ -58,6 +59,16 @@ const ESTABLISHED = {
   reason: 'InitialNamesAccepted',
   message: 'the initial names have been accepted',
 };
+
+const INVALID_BUNDLE = {
+  type: 'Established',
+  status: 'False',
+  reason: 'InvalidCABundle',
+  message: 'The conversion webhook CABundle is invalid',
+};
+
+const established = ({ spec }: Definition) =>
+  webhookBundleFault(spec.conversion) === undefined ? ESTABLISHED : INVALID_BUNDLE;
 
 const NOT_ACCEPTED = {
   type: 'Established',

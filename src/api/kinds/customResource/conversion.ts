@@ -1,16 +1,21 @@
 // How a definition's versions become one another: checks of spec.conversion. Pure.
 import { type Cause, forbiddenField, invalidValue, notSupported, required } from '../../causes.js';
+import { bundleFault } from '../../certificates/bundle.js';
 import type { V1CustomResourceConversion, V1WebhookConversion } from '../../gen/types.js';
 import { dnsLabel1035, dnsSubdomain } from '../../names.js';
 
 const REVIEW_VERSIONS = ['v1', 'v1beta1'];
 const FORM = '; desired format: https://host[/path]';
 
-/** `versions` is how many there are: of one nothing has to be converted. */
+export interface ConversionRules {
+  readonly path: string;
+  /** A bundle that cannot be used is let in until the definition is established, and where there was one before. */
+  readonly anyBundle: boolean;
+}
+
 export function checkConversion(
   conversion: V1CustomResourceConversion | undefined,
-  versions: number,
-  path: string,
+  { path, anyBundle }: ConversionRules,
 ): Cause[] {
   if (conversion === undefined) return [];
   const { strategy, webhook } = conversion;
@@ -22,16 +27,25 @@ export function checkConversion(
       ...(client === undefined
         ? [required(`${path}.webhookClientConfig`, 'required when strategy is set to Webhook')]
         : clientFaults(client, `${path}.webhookClientConfig`)),
+      ...(anyBundle ? [] : bundleFaults(client?.caBundle, `${path}.webhookClientConfig.caBundle`)),
       ...reviewFaults(webhook?.conversionReviewVersions ?? [], `${path}.conversionReviewVersions`),
-      ...(versions > 1
-        ? [forbiddenField(`${path}.strategy`, 'conversion by a webhook is not served by this server')]
-        : []),
     ];
   }
   if (strategy !== 'None') return [notSupported(`${path}.strategy`, strategy, ['None', 'Webhook'])];
   return webhook === undefined
     ? []
     : [forbiddenField(at, 'should not be set when strategy is not set to Webhook')];
+}
+
+/** Why the bundle by which the webhook's server is known cannot be used; undefined when it can, or there is none. */
+export function webhookBundleFault(conversion: V1CustomResourceConversion | undefined): string | undefined {
+  const bundle = conversion?.webhook?.clientConfig?.caBundle ?? '';
+  return bundle === '' ? undefined : bundleFault(bundle);
+}
+
+function bundleFaults(bundle: string | undefined, path: string): Cause[] {
+  const fault = bundle === undefined || bundle === '' ? undefined : bundleFault(bundle);
+  return fault === undefined ? [] : [invalidValue(path, bundle, fault)];
 }
 
 type ClientConfig = NonNullable<V1WebhookConversion['clientConfig']>;

@@ -12,7 +12,7 @@ import { DecodeError } from '../../scalars.js';
 import { statusError } from '../../status.js';
 import { checkApproval } from './approval.js';
 import { CLEANUP_FINALIZER, isTrue, storedVersions, withCondition } from './conditions.js';
-import { checkConversion } from './conversion.js';
+import { checkConversion, webhookBundleFault } from './conversion.js';
 import { checkNames } from './names.js';
 import { checkVersion } from './versions.js';
 
@@ -169,7 +169,13 @@ function checkSpec({ spec }: Definition, old: Definition | undefined): Cause[] {
   return [
     ...causes,
     ...checkNames(names ?? {}, 'spec.names'),
-    ...checkConversion(spec.conversion, versions.length, 'spec.conversion'),
+    ...checkConversion(spec.conversion, {
+      path: 'spec.conversion',
+      anyBundle:
+        old === undefined ||
+        !isTrue(old, 'Established') ||
+        webhookBundleFault(old.spec.conversion) !== undefined,
+    }),
   ];
 }
 

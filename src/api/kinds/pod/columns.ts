@@ -104,7 +104,7 @@ const hasCondition = ({ status }: V1Pod, type: string) =>
 const sumRestarts = (statuses: readonly V1ContainerStatus[]) =>
   statuses.reduce((sum, { restartCount }) => sum + restartCount, 0);
 
-const lastFinish = ({ lastState }: V1ContainerStatus) => lastState?.terminated?.finishedAt;
+const lastFinish = ({ lastState }: V1ContainerStatus) => lastState?.terminated?.finishedAt ?? undefined;
 
 /** Times of one form compare as text. */
 const latest = (times: readonly (string | undefined)[]) =>

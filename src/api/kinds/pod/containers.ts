@@ -92,13 +92,32 @@ function validateInitContainers(containers: readonly V1Container[], at: string):
     if (restartPolicy !== undefined && !['Always', 'Never', 'OnFailure'].includes(restartPolicy))
       return [notSupported(`${here}.restartPolicy`, restartPolicy, ['Always', 'Never', 'OnFailure'])];
     if (restartPolicy === 'Always') return [];
-    return runningOnly
-      .filter((field) => container[field] !== undefined)
-      .map((field) =>
-        forbiddenField(`${here}.${field}`, 'may not be set for init containers without restartPolicy=Always'),
-      );
+    return [
+      ...runningOnly
+        .filter((field) => container[field] !== undefined)
+        .map((field) =>
+          forbiddenField(
+            `${here}.${field}`,
+            'may not be set for init containers without restartPolicy=Always',
+          ),
+        ),
+      ...validateInitResize(container.resizePolicy ?? [], `${here}.resizePolicy`),
+    ];
   });
 }
+
+const validateInitResize = (policies: readonly V1ContainerResizePolicy[], at: string): Cause[] =>
+  policies.flatMap(({ restartPolicy }, index) =>
+    restartPolicy === 'RestartContainer'
+      ? [
+          invalidValue(
+            `${at}[${index}].restartPolicy`,
+            restartPolicy,
+            "must not be set to 'RestartContainer' for non-sidecar initContainers",
+          ),
+        ]
+      : [],
+  );
 
 function validatePorts(ports: readonly V1ContainerPort[], at: string): Cause[] {
   const names = new Set<string>();

@@ -16,18 +16,23 @@ export function heldSpec({ spec, status }: Pick<V1Pod, 'spec' | 'status'>): V1Po
   if (spec === undefined) return { containers: [] };
   const { containerStatuses = [], initContainerStatuses = [] } = status ?? {};
   if (containerStatuses.length === 0 && initContainerStatuses.length === 0) return spec;
+  const inits = spec.initContainers ?? [];
+  const once = new Set(
+    inits.flatMap(({ name, restartPolicy }) => (restartPolicy === 'Always' ? [] : [name])),
+  );
   // What the node can never give is not counted: the pod keeps what it has.
   const isRefused = (status?.conditions ?? []).some(
     ({ type, reason }) => type === 'PodResizePending' && reason === 'Infeasible',
   );
+  // An init container that has done its work holds nothing, and nobody will change what it had.
+  const isOver = ({ name, state }: V1ContainerStatus) => state?.terminated?.exitCode === 0 && once.has(name);
   const each = (list: readonly V1Container[], statuses: readonly V1ContainerStatus[]) => {
     const held = list.map((container) => {
       const found = statuses.find(({ name }) => name === container.name);
-      return found === undefined ? container : withHeld(container, found, isRefused);
+      return found === undefined || isOver(found) ? container : withHeld(container, found, isRefused);
     });
     return held.every((container, index) => container === list[index]) ? list : held;
   };
-  const inits = spec.initContainers ?? [];
   const containers = each(spec.containers, containerStatuses);
   const initContainers = each(inits, initContainerStatuses);
   const whole = withHeld(

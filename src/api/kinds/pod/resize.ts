@@ -17,15 +17,14 @@ export function validatePodResize({ spec }: ResizedPod, old: ResizedPod): Cause[
     return [forbiddenField('metadata', 'static pods cannot be resized')];
   if (old.spec.os?.name === 'windows') return [forbiddenField('spec', 'windows pods cannot be resized')];
   const qos = old.status?.qosClass ?? qosClassOf(old.spec);
-  const sidecars = ({ restartPolicy }: V1Container) => restartPolicy === 'Always';
   return [
     ...(qosClassOf(spec) === qos
       ? []
       : [invalidValue('spec', qos, 'Pod QOS Class may not change as a result of resizing')]),
     ...(isSupported(old) ? [] : [forbiddenField('spec', 'Pod running on node without support for resize')]),
     ...whole(spec.resources, old.spec.resources),
-    ...containers(spec.initContainers, old.spec.initContainers, 'spec.initContainers', sidecars),
-    ...containers(spec.containers, old.spec.containers, 'spec.containers', () => true),
+    ...containers(spec.initContainers, old.spec.initContainers, initContainers),
+    ...containers(spec.containers, old.spec.containers, mainContainers),
   ];
 }
 
@@ -68,26 +67,49 @@ function isSupported({ status }: ResizedPod): boolean {
   );
 }
 
+interface ContainerList {
+  readonly at: string;
+  /** What is said of a change of anything else, and where. */
+  readonly immutable: (here: string) => Cause;
+  /** What is wrong with the change of this one. */
+  readonly refuse?: (container: V1Container, here: string) => readonly Cause[];
+}
+
+const mainContainers: ContainerList = {
+  at: 'spec.containers',
+  immutable: () => forbiddenField('spec', 'only cpu and memory resources are mutable'),
+};
+
+const initContainers: ContainerList = {
+  at: 'spec.initContainers',
+  immutable: (here) =>
+    forbiddenField(here, 'only cpu and memory resources for init or sidecar containers are mutable'),
+  // It would have to begin again, and one that ends is not begun again.
+  refuse: ({ restartPolicy, resizePolicy = [] }, here) =>
+    restartPolicy !== 'Always' && resizePolicy.some((policy) => policy.restartPolicy === 'RestartContainer')
+      ? [
+          forbiddenField(
+            here,
+            'non-sidecar init containers with a resize policy of RestartContainer cannot be resized',
+          ),
+        ]
+      : [],
+};
+
 function containers(
   next: readonly V1Container[] = [],
   old: readonly V1Container[] = [],
-  at: string,
-  isResizable: (container: V1Container) => boolean,
+  { at, immutable, refuse = () => [] }: ContainerList,
 ): Cause[] {
   return next.flatMap((container, index) => {
     const before = old[index];
-    if (before === undefined) return [];
-    const here = `${at}[${index}].resources`;
-    if (!isResizable(container))
-      return sameMeaning('V1ResourceRequirements', container.resources, before.resources)
-        ? []
-        : [forbiddenField(here, 'resources of init containers that end cannot be changed')];
+    const here = `${at}[${index}]`;
+    if (before === undefined || sameMeaning('V1Container', container, before)) return [];
     return [
-      ...removed(container, before, 'limits', here),
-      ...removed(container, before, 'requests', here),
-      ...(sameMeaning('V1Container', others(container), others(before))
-        ? []
-        : [forbiddenField('spec', 'only cpu and memory resources are mutable')]),
+      ...removed(container, before, 'limits', `${here}.resources`),
+      ...removed(container, before, 'requests', `${here}.resources`),
+      ...(sameMeaning('V1Container', others(container), others(before)) ? [] : [immutable(here)]),
+      ...refuse(container, here),
     ];
   });
 }

@@ -7,9 +7,6 @@ import { account, group } from './subjects.js';
 /** The group of the certificate by which the apiserver speaks to kubelets. */
 export const KUBELET_CLIENTS = 'trellis:kubelet-clients';
 
-/** As whom proxy, overlay and name server of every node read the API. Its tokens are bound to the node that asks for them. */
-export const NODE_NETWORK = { namespace: 'kube-system', name: 'node-network' };
-
 export interface OwnRole {
   readonly name: string;
   readonly rules: readonly V1PolicyRule[];

@@ -96,7 +96,7 @@ describe('NodeRestriction, for the kubelet of n1', () => {
     old: { metadata: { name: 'x' }, status: {} } as DraftObject,
   });
   const bound = { subresource: 'token', name: 'default' };
-  const network = { subresource: 'token', namespace: 'kube-system', name: 'node-network' };
+  const network = { subresource: 'token', namespace: 'kube-system', name: 'node-proxy' };
   const ofNode = (name: string, ...audiences: readonly string[]) =>
     ({
       spec: { boundObjectRef: { apiVersion: 'v1', kind: 'Node', name }, audiences },

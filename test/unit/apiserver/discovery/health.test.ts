@@ -8,12 +8,22 @@ const said = (health: Health, root: 'livez' | 'readyz' | 'healthz', one = '', qu
   return [status, String(body)];
 };
 const HOOKS = [
-  '[+]poststarthook/generic-apiserver-start-informers ok',
-  '[+]poststarthook/rbac/bootstrap-roles ok',
-  '[+]poststarthook/scheduling/bootstrap-system-priority-classes ok',
-  '[+]poststarthook/start-service-ip-repair-controllers ok',
-  '[+]poststarthook/start-system-namespaces-controller ok',
-];
+  'start-apiserver-admission-initializer',
+  'generic-apiserver-start-informers',
+  'priority-and-fairness-config-consumer',
+  'start-apiextensions-informers',
+  'start-apiextensions-controllers',
+  'crd-informer-synced',
+  'start-system-namespaces-controller',
+  'start-cluster-authentication-info-controller',
+  'start-legacy-token-tracking-controller',
+  'start-service-ip-repair-controllers',
+  'rbac/bootstrap-roles',
+  'scheduling/bootstrap-system-priority-classes',
+  'priority-and-fairness-config-producer',
+  'bootstrap-controller',
+  'start-kubernetes-service-cidr-controller',
+].map((name) => `[+]poststarthook/${name} ok`);
 
 describe('a server that is well', () => {
   it.each(['livez', 'readyz', 'healthz'] as const)('says ok at /%s', (root) => {

@@ -1,7 +1,9 @@
 // The OpenAPI documents of all kinds: whole, consistent between versions, and with the texts that explain prints.
 import { describe, expect, test } from 'vitest';
 import { descriptions } from '../../../../src/api/gen/descriptions.js';
+import { schemas } from '../../../../src/api/gen/schemas.js';
 import { KINDS } from '../../../../src/api/kinds/index.js';
+import { enumFields } from '../../../../src/apiserver/discovery/enums.js';
 import { modelNames } from '../../../../src/apiserver/discovery/modelNames.js';
 import { openApiDocument, openApiIndex } from '../../../../src/apiserver/discovery/openapi.js';
 import { openApiV2, openApiV2Protobuf } from '../../../../src/apiserver/discovery/openapiV2.js';
@@ -16,6 +18,10 @@ const refsIn = (document: object) =>
 interface V3 {
   readonly components: { readonly schemas: Readonly<Record<string, { properties: Record<string, object> }>> };
 }
+
+/** 65 of them, from SIGABRT to SIGXFSZ. */
+const isOfSignals = (names: readonly string[]) =>
+  names.length === 65 && names[0] === 'SIGABRT' && names[64] === 'SIGXFSZ' && names.includes('SIGRTMAX-14');
 
 describe('OpenAPI', () => {
   test.each(paths)('every reference in %s leads somewhere', (path) => {
@@ -49,6 +55,32 @@ describe('OpenAPI', () => {
       'x-kubernetes-patch-strategy': 'merge',
     });
     expect(components.schemas['io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta']).toBeDefined();
+  });
+
+  test('fields with few values tell them, in both versions', () => {
+    const { components } = openApiDocument(options, 'api/v1') as V3;
+    const field = (model: string, name: string) =>
+      components.schemas[`io.k8s.api.core.v1.${model}`]?.properties[name];
+    expect(field('PodSpec', 'restartPolicy')).toMatchObject({
+      type: 'string',
+      enum: ['Always', 'Never', 'OnFailure'],
+    });
+    expect(field('PersistentVolumeClaimSpec', 'accessModes')).toMatchObject({
+      items: { enum: ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod'] },
+    });
+    expect(field('Lifecycle', 'stopSignal')).toMatchObject({ enum: expect.toSatisfy(isOfSignals) });
+    expect(v2.definitions['io.k8s.api.core.v1.ContainerPort']).toMatchObject({
+      properties: { protocol: { enum: ['SCTP', 'TCP', 'UDP'] } },
+    });
+    expect(openApiV2Protobuf(v2).includes('PreferDualStack')).toBe(true);
+  });
+
+  test('every field that is said to have few values is one of the schemas, and a text', () => {
+    const codes = enumFields.map((field) => {
+      const [model = '', name = ''] = field.split('.');
+      return schemas[model]?.[name]?.replace(/^!?(\[\]|\{\})?/, '');
+    });
+    expect(new Set(codes)).toEqual(new Set(['s']));
   });
 
   test('there is no document for a group that is not served', () => {
