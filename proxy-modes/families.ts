@@ -1,5 +1,5 @@
 // One address family after another: the trouble of one is not the other's.
-import type { PerFamily, SyncReport, TrafficOptions } from '../src/proxy/state.js';
+import type { PerFamily, SyncReport, TrafficOptions } from './mode.js';
 
 /** Each family's options with those of the ranges that are its own. */
 export const withServiceCidrs = (

@@ -1,6 +1,6 @@
 // Who may reach a load balancer's addresses, with what follows for the node itself. Pure.
 import { contains, parseCidr } from '../src/api/ip.js';
-import type { ServicePort, TrafficOptions } from '../src/proxy/state.js';
+import type { ServicePort, TrafficOptions } from './mode.js';
 
 /**
  * The port's source ranges. Where one of them holds the node's address the load balancer's own addresses are sources too:

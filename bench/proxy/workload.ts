@@ -1,5 +1,5 @@
 // The services of the comparison: N service ports of two endpoints each, in one family. Pure.
-import type { ServicePort } from '../../src/proxy/state.js';
+import type { ServicePort } from '../../proxy-modes/mode.js';
 
 const octets = (n: number) => `${(n >> 8) & 255}.${n & 255}`;
 

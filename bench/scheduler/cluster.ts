@@ -17,7 +17,7 @@ import { makeEventRecorder } from '../../src/client/eventRecorder.js';
 import { openInformers } from '../../src/client/sharedInformers.js';
 import { openClient } from '../../src/client/typedClient.js';
 import { issue, makeAuthority } from '../../src/cluster/pki/authority.js';
-import { runScheduler } from '../../src/scheduler/scheduler.js';
+import { Scheduler } from '../../src/scheduler/scheduler.js';
 import { openLmdbStore } from '../../src/store/lmdb/store.js';
 import { Activity } from './activity.js';
 
@@ -76,7 +76,14 @@ export class BenchCluster {
     const recorder = makeEventRecorder(own, { component: 'default-scheduler' });
     const { signal } = ending;
     const { metrics } = activity;
-    const running = runScheduler({ client: own, informers, recorder, log: silentLog, signal, metrics });
+    const running = new Scheduler({
+      client: own,
+      informers,
+      recorder,
+      log: silentLog,
+      signal,
+      metrics,
+    }).run();
     const see = ({ metadata, spec }: V1Pod) => {
       if (spec?.nodeName) cluster.#seeBound(metadata?.name ?? '');
     };

@@ -6,7 +6,7 @@ import { openHttps } from '../../src/client/httpTransport.js';
 import { openInformers } from '../../src/client/sharedInformers.js';
 import { openClient } from '../../src/client/typedClient.js';
 import { layoutOf } from '../../src/cluster/layout.js';
-import { runScheduler } from '../../src/scheduler/scheduler.js';
+import { Scheduler } from '../../src/scheduler/scheduler.js';
 import { benchPki } from '../controllers/place.js';
 
 const SETTLE_MS = 2_000;
@@ -16,7 +16,7 @@ const client = openClient(openHttps({ server, ca: ca.cert, ...admin }));
 const informers = openInformers(client);
 const recorder = makeEventRecorder(client, { component: 'default-scheduler' });
 const { signal } = new AbortController();
-void runScheduler({ client, informers, recorder, log: silentLog, signal, slimPods: true });
+void new Scheduler({ client, informers, recorder, log: silentLog, signal, slimPods: true }).run();
 // The scheduler first asks which kinds the server has; only then are all its informers there.
 await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
 await informers.synced();

@@ -1,4 +1,4 @@
-// What a scheduler holds in memory at 5,000 nodes and 30,000 pods: `runScheduler` on informers, as `trellis scheduler` has it.
+// What a scheduler holds in memory at 5,000 nodes and 30,000 pods: `Scheduler` on informers, as `trellis scheduler` has it.
 // Guarantees: a process of its own; nodes and pods as our own server answers them, with defaults, status and managed fields.
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';

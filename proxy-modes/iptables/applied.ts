@@ -1,6 +1,6 @@
 // What the kernel's rules were made of: the rules themselves would take ten times the memory, and follow from it. Pure.
 // Guarantees: counts its endpoints as it changes, so that nobody has to go through all services for that.
-import type { ServicePort } from '../../src/proxy/state.js';
+import type { ServicePort } from '../mode.js';
 
 /** Absent entries are gone. */
 export type Changes = ReadonlyMap<string, ServicePort | undefined>;

@@ -1,7 +1,7 @@
 // Whether the tables still hold what was put there. Pure.
 // Guarantees: every rule of every chain of ours is compared, and every jump to them looked for; rules of others do not matter.
 import type { Ruleset } from '../../src/kernel/iptables/port.js';
-import type { IpFamily, ServicePort, TrafficOptions } from '../../src/proxy/state.js';
+import type { IpFamily, ServicePort, TrafficOptions } from '../mode.js';
 import { baseRules, OWNED } from './plan/base.js';
 import { planService } from './plan/service.js';
 import { fingerprint, type Likeness } from './spelling.js';

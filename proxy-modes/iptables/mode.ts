@@ -5,15 +5,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { KernelError } from '../../src/kernel/error.js';
 import type { IptablesPort } from '../../src/kernel/iptables/port.js';
 import type { NftPort } from '../../src/kernel/nftables/port.js';
-import type {
-  IpFamily,
-  PerFamily,
-  ProxyMode,
-  ProxyState,
-  ServicePort,
-  TrafficOptions,
-} from '../../src/proxy/state.js';
 import { syncEach, withServiceCidrs } from '../families.js';
+import type { IpFamily, PerFamily, ProxyMode, ProxyState, ServicePort, TrafficOptions } from '../mode.js';
 import { Applied } from './applied.js';
 import { Expectation } from './intact.js';
 import { OWNED } from './plan/base.js';

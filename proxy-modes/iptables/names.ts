@@ -1,7 +1,7 @@
 // The names of the chains this mode makes. Pure.
 // Guarantees: kube-proxy's names, hashed as kube-proxy hashes them, so that its tools and its clean-up know them.
 import { createHash } from 'node:crypto';
-import type { Endpoint, ServicePort } from '../../src/proxy/state.js';
+import type { Endpoint, ServicePort } from '../mode.js';
 
 export const SERVICES = 'KUBE-SERVICES';
 export const EXTERNAL_SERVICES = 'KUBE-EXTERNAL-SERVICES';

@@ -2,7 +2,7 @@
 // Guarantees: the lines follow the change, not the number of services; with nothing applied everything is written anew
 // and chains that other runs have left are removed.
 import type { Ruleset } from '../../src/kernel/iptables/port.js';
-import type { IpFamily, ProxyState, ServicePort, TrafficOptions } from '../../src/proxy/state.js';
+import type { IpFamily, ProxyState, ServicePort, TrafficOptions } from '../mode.js';
 import { Applied, type Changes } from './applied.js';
 import { baseRules, OWNED } from './plan/base.js';
 import { filterRules, type PlanOptions, planService } from './plan/service.js';

@@ -1,7 +1,7 @@
 // Destinations that take no new connections and go when their last one has ended.
 // Guarantees: one that serves again, or that somebody gave a weight, is left alone.
 import type { IpvsPort } from '../../src/kernel/ipvs/port.js';
-import type { Endpoint } from '../../src/proxy/state.js';
+import type { Endpoint } from '../mode.js';
 import type { ServerKey } from './plan/service.js';
 import { placeOf, serverName } from './transaction.js';
 

@@ -3,7 +3,7 @@
 // sets know; servers in excluded networks and everything behind others' servers are left alone.
 import { type Cidr, contains } from '../../src/api/ip.js';
 import type { IpvsService } from '../../src/kernel/ipvs/port.js';
-import type { IpFamily } from '../../src/proxy/state.js';
+import type { IpFamily } from '../mode.js';
 import { drainingOf, named, serverOf } from './listing.js';
 import { type Applied, type Change, serverChange } from './transaction.js';
 

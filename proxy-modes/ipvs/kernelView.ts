@@ -5,7 +5,7 @@ import type { Cidr } from '../../src/api/ip.js';
 import type { IpSetPort } from '../../src/kernel/ipset/port.js';
 import type { IpvsPort, IpvsService } from '../../src/kernel/ipvs/port.js';
 import type { RoutePort } from '../../src/kernel/route/port.js';
-import type { IpFamily } from '../../src/proxy/state.js';
+import type { IpFamily } from '../mode.js';
 import type { Found } from './found.js';
 import { sameMembers, serverIntact } from './intact.js';
 import { hostOf, named } from './listing.js';

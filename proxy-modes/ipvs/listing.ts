@@ -1,7 +1,7 @@
 // Between the kernel's lists and the plan's words: servers, destinations, entries of sets. Pure.
 import type { IpSetRequest } from '../../src/kernel/ipset/port.js';
 import type { IpvsDestination, IpvsService } from '../../src/kernel/ipvs/port.js';
-import type { Endpoint, IpFamily } from '../../src/proxy/state.js';
+import type { Endpoint, IpFamily } from '../mode.js';
 import { SETS, type SetKind, setName } from './names.js';
 import type { Destination, VirtualServer } from './plan/service.js';
 import { serverName } from './transaction.js';

@@ -9,16 +9,9 @@ import type { IpSetPort } from '../../src/kernel/ipset/port.js';
 import type { IptablesPort, Ruleset } from '../../src/kernel/iptables/port.js';
 import type { IpvsPort, IpvsTimeouts } from '../../src/kernel/ipvs/port.js';
 import type { RoutePort } from '../../src/kernel/route/port.js';
-import type {
-  IpFamily,
-  PerFamily,
-  ProxyMode,
-  ProxyState,
-  SyncReport,
-  TrafficOptions,
-} from '../../src/proxy/state.js';
 import { syncEach, withServiceCidrs } from '../families.js';
 import { missingJumps, removal, serviceChains, wholeTable } from '../iptables/tables.js';
+import type { IpFamily, PerFamily, ProxyMode, ProxyState, SyncReport, TrafficOptions } from '../mode.js';
 import { Drains } from './drains.js';
 import { changeFrom, oursAmong } from './found.js';
 import { printed } from './intact.js';
@@ -48,11 +41,7 @@ export interface IpvsModeOptions {
   setSysctl(name: string, value: string): Promise<void>;
 }
 
-export function ipvsMode(options: IpvsModeOptions): ProxyMode {
-  return new IpvsMode(options);
-}
-
-class IpvsMode implements ProxyMode {
+export class IpvsMode implements ProxyMode {
   readonly name = 'ipvs';
   readonly #families: readonly IpFamily[];
   readonly #applied = new Map<IpFamily, Applied>();

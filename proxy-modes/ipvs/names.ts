@@ -1,6 +1,6 @@
 // The names of what this mode makes: the device, the sets, the chains. Pure.
 // Guarantees: kube-proxy's own names; the sets of IPv6 are told apart by a 6.
-import type { IpFamily } from '../../src/proxy/state.js';
+import type { IpFamily } from '../mode.js';
 
 /** Holds every service address, so that packets to them are for this machine and meet IPVS. */
 export const DEVICE = 'kube-ipvs0';

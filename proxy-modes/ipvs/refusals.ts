@@ -4,7 +4,7 @@
 import { type Failure, KernelError } from '../../src/kernel/error.js';
 import type { IpSetRequest } from '../../src/kernel/ipset/port.js';
 import type { IpvsRequest } from '../../src/kernel/ipvs/port.js';
-import type { IpFamily } from '../../src/proxy/state.js';
+import type { IpFamily } from '../mode.js';
 import { SET_KINDS, setName } from './names.js';
 import type { ServerKey, ServicePlan } from './plan/service.js';
 import { type Applied, serverName } from './transaction.js';

@@ -2,7 +2,7 @@
 // Guarantees: a set that differs is replaced by one that already holds its entries, so that no packet meets an empty one.
 import { KernelError } from '../../src/kernel/error.js';
 import type { IpSetHeader, IpSetPort, IpSetRequest } from '../../src/kernel/ipset/port.js';
-import type { IpFamily } from '../../src/proxy/state.js';
+import type { IpFamily } from '../mode.js';
 import { entryRequests } from './listing.js';
 import { newSetName, SET_KINDS, SETS, type SetKind, setName } from './names.js';
 

@@ -2,7 +2,7 @@
 // Guarantees: requests follow the change; a destination that goes is first given weight 0, so that its connections end
 // by themselves; an address is there before its server, and goes after it; a server that moves from one port to another stays.
 import type { IpvsRequest } from '../../src/kernel/ipvs/port.js';
-import type { Endpoint, IpFamily, ProxyState, ServicePort } from '../../src/proxy/state.js';
+import type { Endpoint, IpFamily, ProxyState, ServicePort } from '../mode.js';
 import {
   type IpvsOptions,
   planService,

@@ -3,8 +3,8 @@
 // kernel refuses is left out and told, and the others are served; who stays with an endpoint does so over a full write.
 import { KernelError } from '../../src/kernel/error.js';
 import type { GoneObject, NftPort, NftRequest } from '../../src/kernel/nftables/port.js';
-import type { IpFamily, PerFamily, ProxyMode, ProxyState, TrafficOptions } from '../../src/proxy/state.js';
 import { syncEach, withServiceCidrs } from '../families.js';
+import type { IpFamily, PerFamily, ProxyMode, ProxyState, TrafficOptions } from '../mode.js';
 import { isIntact } from './intact.js';
 import { findRemains } from './remains.js';
 import { advance, type Programmed, type Transaction, transaction, type Wanted } from './transaction.js';

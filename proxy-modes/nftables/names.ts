@@ -1,7 +1,7 @@
 // The names of everything this mode makes in its table. Pure.
 // Guarantees: a name fits nf_tables' limit, is stable for a key, and tells a reader of `nft list ruleset` what it is of.
 import { textHash } from '../../src/base/textHash.js';
-import type { Endpoint, ServicePort } from '../../src/proxy/state.js';
+import type { Endpoint, ServicePort } from '../mode.js';
 
 export const SERVICES = 'services';
 export const MARK_FOR_MASQUERADE = 'mark-for-masquerade';

@@ -2,7 +2,7 @@
 // Guarantees: the requests follow the change, not the number of services; with nothing applied the table is made anew, but
 // for the sets that remember clients.
 import type { NftRequest, SetElement } from '../../src/kernel/nftables/port.js';
-import type { ProxyState, ServicePort, TrafficOptions } from '../../src/proxy/state.js';
+import type { ProxyState, ServicePort, TrafficOptions } from '../mode.js';
 import * as names from './names.js';
 import { base, clientSet, sets, type TableName } from './plan/base.js';
 import { chainRules } from './plan/chain.js';

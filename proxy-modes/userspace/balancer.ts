@@ -1,6 +1,6 @@
 // Whose turn it is: round robin over the endpoints of a port, with clients that stay. Pure but for what it remembers.
 // Guarantees: what it remembers of clients is bounded and forgotten after the service's time.
-import type { Endpoint } from '../../src/proxy/state.js';
+import type { Endpoint } from '../mode.js';
 
 const MOST_CLIENTS = 65_536;
 

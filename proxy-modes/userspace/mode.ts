@@ -1,6 +1,9 @@
 // The userspace mode: packets are redirected to sockets of this process, which relay them.
 // Guarantees: a rule leads only to a socket that listens; a socket is closed only after its rules are gone.
 import type { IptablesPort } from '../../src/kernel/iptables/port.js';
+import { withServiceCidrs } from '../families.js';
+import { compare, Spelling } from '../iptables/spelling.js';
+import { missingJumps, removal, serviceChains, wholeTable } from '../iptables/tables.js';
 import {
   type IpFamily,
   internalEndpoints,
@@ -9,10 +12,7 @@ import {
   type ProxyState,
   type ServicePort,
   type TrafficOptions,
-} from '../../src/proxy/state.js';
-import { withServiceCidrs } from '../families.js';
-import { compare, Spelling } from '../iptables/spelling.js';
-import { missingJumps, removal, serviceChains, wholeTable } from '../iptables/tables.js';
+} from '../mode.js';
 import { OWNED, rangeRules } from './plan/base.js';
 import { planService } from './plan/service.js';
 import { openRelay, type Relay } from './relay.js';

@@ -3,7 +3,7 @@
 import { createSocket, type RemoteInfo, type Socket as UdpSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
-import type { Endpoint, ServicePort } from '../../src/proxy/state.js';
+import type { Endpoint, ServicePort } from '../mode.js';
 import { Balancer } from './balancer.js';
 
 export interface Relay {

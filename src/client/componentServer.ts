@@ -4,8 +4,8 @@ import type http from 'node:http';
 import https from 'node:https';
 import type { TLSSocket } from 'node:tls';
 import type { Log } from '../api/log.js';
-import { type Family, METRICS_TYPE, metricsText } from '../api/metrics.js';
 import { messageOf } from '../base/errorMessage.js';
+import { type Family, METRICS_TYPE, metricsText } from '../base/metrics.js';
 import { bearerOf, type Caller, certificateCaller, type DelegatedAccess } from './delegatedAccess.js';
 import { type Listening, listen } from './listen.js';
 

@@ -1,7 +1,7 @@
 // What Prometheus expects of every process: memory, processor time, open files, start.
 // Guarantees: reads /proc only when asked; what cannot be read is left out.
 import { readdirSync, readFileSync } from 'node:fs';
-import { type Family, Gauge } from '../api/metrics.js';
+import { type Family, Gauge } from '../base/metrics.js';
 
 const PAGE = 4096;
 const startedAt = Date.now() / 1000 - process.uptime();

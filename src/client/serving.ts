@@ -1,7 +1,7 @@
 // A component that runs alone tells of itself: who may ask, whether it leads, whether it has read what it needs.
 // Guarantees: one that waits for the lease is ready to take it; one that leads is ready when its copies are whole.
 import type { Log } from '../api/log.js';
-import { type Family, Gauge } from '../api/metrics.js';
+import { type Family, Gauge } from '../base/metrics.js';
 import type { Client } from './client.js';
 import { type ComponentServerOptions, openComponentServer } from './componentServer.js';
 import { delegateAccess } from './delegatedAccess.js';

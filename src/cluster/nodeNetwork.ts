@@ -20,7 +20,7 @@ import { openRoute } from '../kernel/route/adapter.js';
 import type { RoutePort } from '../kernel/route/port.js';
 import { AcceptedForward, openEachIptables } from '../network/acceptedForward.js';
 import { KeptTable } from '../network/keptTable.js';
-import { podMtu, runOverlay, subnetFile } from '../network/overlay/overlay.js';
+import { Overlay, podMtu, subnetFile } from '../network/overlay/overlay.js';
 import { setUpPodNetwork } from '../network/podNetwork.js';
 import type { Layout } from './layout.js';
 import { rangesOf, type Settings } from './settings.js';
@@ -68,7 +68,7 @@ export async function startNodeNetwork(options: NodeNetworkOptions): Promise<() 
   const recorder = makeEventRecorder(reader.client, {
     ...{ component: 'overlay', host: settings.nodeName, log },
   });
-  const overlay = runOverlay({
+  const overlay = new Overlay({
     nodeName: settings.nodeName,
     backend: settings.overlay,
     vni: settings.vni,

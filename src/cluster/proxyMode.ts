@@ -1,13 +1,13 @@
 // Which proxy mode has rules of this cluster in the kernel: the next start and `down` must know it.
 // Guarantees: what it says is kept as long as the kernel keeps the rules: until a reboot, or until they are removed.
 import path from 'node:path';
+import type { ProxyMode } from '../../proxy-modes/mode.js';
 import type { Log } from '../api/log.js';
 import { openNft } from '../kernel/nftables/adapter.js';
 import type { NftPort } from '../kernel/nftables/port.js';
 import { MODE_NAMES, type ModeName } from '../proxy/modeNames.js';
 import { cleanUpModes, type ModeOptions, openBestMode, openMode } from '../proxy/modes.js';
 import { claimChains } from '../proxy/soleProxy.js';
-import type { ProxyMode } from '../proxy/state.js';
 import { readIfThere, writePrivate } from './files.js';
 import { removeUnusedTables, tablesOfIptables } from './iptablesTables.js';
 import type { Layout } from './layout.js';

@@ -20,7 +20,7 @@ import { DNS_SERVICE } from '../dns/zone.js';
 import { keepIdleMemorySmall } from '../kernel/idleMemory.js';
 import { covers } from '../kubelet/certificates/certificateManager.js';
 import { Extender } from '../scheduler/extenders/extender.js';
-import { runScheduler } from '../scheduler/scheduler.js';
+import { Scheduler } from '../scheduler/scheduler.js';
 import { openStoreAt } from '../store/place.js';
 import { savedScheduler } from './componentFiles.js';
 import { ensureDnsService } from './dnsService.js';
@@ -117,7 +117,7 @@ export async function runServer(options: ServerOptions): Promise<void> {
         }),
       ),
       whileLeading(leading, 'kube-scheduler', ({ client, informers, log, signal: stop }) =>
-        runScheduler({
+        new Scheduler({
           client,
           informers,
           log,
@@ -127,7 +127,7 @@ export async function runServer(options: ServerOptions): Promise<void> {
           ...(profiles === undefined ? {} : { profiles }),
           ...(podInitialBackoffMs === undefined ? {} : { podInitialBackoffMs }),
           ...(podMaxBackoffMs === undefined ? {} : { podMaxBackoffMs }),
-        }),
+        }).run(),
       ),
     ]);
     for (const extender of extenders) extender.close();

@@ -2,7 +2,7 @@
 // comes first. Pure.
 // Guarantees: no two ports that it hands out share a place, so that a mode never meets the same key twice; nobody takes a
 // cluster IP from its service; who loses one address keeps the others; work follows the change, not the number of services.
-import type { ServicePort } from './state.js';
+import type { ServicePort } from '../../proxy-modes/mode.js';
 
 export class Claims {
   /** Every port as it was asked for. */

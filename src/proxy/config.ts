@@ -2,6 +2,7 @@
 // Guarantees: a field that makes no sense, or asks for what this proxy does not do, is refused by its path before anything
 // starts.
 
+import type { IpFamily, LocalDetector, PerFamily, TrafficOptions } from '../../proxy-modes/mode.js';
 import { parseCidr } from '../api/ip.js';
 import { LOG_FORMATS, type LogFormat } from '../api/log.js';
 import { ConfigFields } from '../base/configFields.js';
@@ -9,7 +10,6 @@ import { goDurationMs } from '../base/goDuration.js';
 import { ProxyError } from './error.js';
 import { requireSupported } from './fileFields.js';
 import { MODE_NAMES, type ModeName } from './modeNames.js';
-import type { IpFamily, LocalDetector, PerFamily, TrafficOptions } from './state.js';
 
 export const API_VERSION = 'kubeproxy.config.k8s.io/v1alpha1';
 export const KIND = 'KubeProxyConfiguration';

@@ -1,7 +1,8 @@
 // Which endpoints of a port take traffic: readiness, ending ones, policies and topology. Pure.
 // Guarantees: the rules of kube-proxy 1.36; an endpoint is there once; ordered by address and port.
+
+import type { Endpoint } from '../../proxy-modes/mode.js';
 import type { V1Endpoint } from '../api/gen/types.js';
-import type { Endpoint } from './state.js';
 
 /** Where this node is, as far as topology hints speak of it. */
 export interface NodeTopology {

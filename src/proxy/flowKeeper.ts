@@ -1,9 +1,10 @@
 // Ends stale UDP flows as the proxy's state changes; remembers the UDP ports it has followed, and only those.
 // Guarantees: flows are judged by the state that was written, not by one that came meanwhile; what could not be ended is
 // judged anew with the next call.
+
+import type { ProxyState, ServicePort } from '../../proxy-modes/mode.js';
 import type { ConntrackPort } from '../kernel/conntrack/port.js';
 import { flowsTo, mayLeaveStale, staleAmong } from './staleFlows.js';
-import type { ProxyState, ServicePort } from './state.js';
 
 /** UDP ports at one moment; undefined: gone. */
 export type UdpPorts = ReadonlyMap<string, ServicePort | undefined>;

@@ -1,6 +1,6 @@
 // Looks at what a mode has made, often and cheaply, where the kernel tells no events: IPVS, legacy iptables.
 // Guarantees: our own syncs are never taken for somebody else's change; looking takes a fiftieth of the time at most.
-import type { ProxyMode } from './state.js';
+import type { ProxyMode } from '../../proxy-modes/mode.js';
 
 export interface GlanceOptions {
   readonly mode: Pick<ProxyMode, 'check' | 'stamp'>;

@@ -5,7 +5,8 @@ import { writeFile } from 'node:fs/promises';
 import { iptablesMode } from '../../proxy-modes/iptables/mode.js';
 import { OWNED as IPTABLES_OWNED } from '../../proxy-modes/iptables/plan/base.js';
 import { type Ownership, removal } from '../../proxy-modes/iptables/tables.js';
-import { ipvsMode } from '../../proxy-modes/ipvs/mode.js';
+import { IpvsMode } from '../../proxy-modes/ipvs/mode.js';
+import type { IpFamily, PerFamily, ProxyMode, TrafficOptions } from '../../proxy-modes/mode.js';
 import { nftablesMode } from '../../proxy-modes/nftables/mode.js';
 import { userspaceMode } from '../../proxy-modes/userspace/mode.js';
 import { OWNED as USERSPACE_OWNED } from '../../proxy-modes/userspace/plan/base.js';
@@ -20,7 +21,6 @@ import { openNft } from '../kernel/nftables/adapter.js';
 import { openRoute } from '../kernel/route/adapter.js';
 import { ProxyError } from './error.js';
 import { MODE_NAMES, type ModeName } from './modeNames.js';
-import type { IpFamily, PerFamily, ProxyMode, TrafficOptions } from './state.js';
 
 /** The nft back end of iptables needs minutes to write ten thousand services at once. */
 const RESTORE_TIMEOUT_MS = 900_000;
@@ -58,7 +58,7 @@ const OPENERS: Readonly<Record<ModeName, (options: ModeOptions) => Promise<Proxy
   },
   ipvs: async (options) => {
     const ipvs = await openIpvs(options.netns);
-    return ipvsMode({
+    return new IpvsMode({
       ipvs,
       ipset: await openIpset(options.netns),
       route: await openRoute(options.netns),

@@ -2,6 +2,8 @@
 // Guarantees: nothing is written before the first complete view; what others change is put right; the mode does one thing at
 // a time, so that a sync is never taken for somebody else's change; a port that cannot be programmed is left out, told of
 // and tried again, and the others are served; stopping leaves the rules in place.
+
+import { isExternal, type ProxyMode, type ProxyState } from '../../proxy-modes/mode.js';
 import type { V1Service } from '../api/gen/types.js';
 import type { Log } from '../api/log.js';
 import type { Stored } from '../api/object.js';
@@ -14,7 +16,6 @@ import { FlowKeeper, type UdpPorts } from './flowKeeper.js';
 import { keepGlancing } from './glances.js';
 import { ProxyMetrics } from './metrics.js';
 import { makeRefusals } from './refusals.js';
-import { isExternal, type ProxyMode, type ProxyState } from './state.js';
 import { type Tracker, trackServices } from './tracker.js';
 
 export interface ProxyOptions {
@@ -35,16 +36,6 @@ export interface ProxyOptions {
   refused?(service: Stored<V1Service>, why: string): void;
 }
 
-export interface RunningProxy {
-  readonly metrics: ProxyMetrics;
-  readonly tracker: Tracker;
-  /** Resolves after the first state is in the kernel. */
-  synced(): Promise<void>;
-  /** How long a change has been waiting for its sync, in milliseconds; 0 when none is. */
-  waitingMs(): number;
-  stop(): Promise<void>;
-}
-
 const MIN_SYNC_PERIOD_MS = 20;
 const SYNC_PERIOD_MS = 30_000;
 const GLANCE_PERIOD_MS = 1000;
@@ -52,11 +43,7 @@ const RETRY = { firstMs: 100, longestMs: 30_000 };
 /** After which flows that could not be ended are looked at again. */
 const FLOW_RETRY_MS = 1000;
 
-export function runProxy(options: ProxyOptions): RunningProxy {
-  return new NodeProxy(options);
-}
-
-class NodeProxy implements RunningProxy {
+export class NodeProxy {
   readonly metrics: ProxyMetrics;
   readonly tracker: Tracker;
   readonly #runner: SyncRunner;
@@ -110,10 +97,12 @@ class NodeProxy implements RunningProxy {
     });
   }
 
+  /** Resolves after the first state is in the kernel. */
   synced(): Promise<void> {
     return this.#synced;
   }
 
+  /** How long a change has been waiting for its sync, in milliseconds; 0 when none is. */
   waitingMs(): number {
     const since = this.#writingSince ?? this.#waitingSince;
     return since === undefined ? 0 : performance.now() - since;

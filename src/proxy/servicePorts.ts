@@ -2,11 +2,12 @@
 // Guarantees: headless and ExternalName services have none; the order of slices and endpoints does not matter; fields
 // that make no sense (an address of neither family, a port of 0) are left out and do not disturb the rest; an address has
 // one spelling; source ranges that cannot be read let nobody in.
+
+import type { IpFamily, Protocol, ServicePort } from '../../proxy-modes/mode.js';
 import type { V1EndpointSlice, V1Service, V1ServicePort } from '../api/gen/types.js';
 import { formatCidr, formatIp, parseCidr, parseIp } from '../api/ip.js';
 import { keyOf, type Stored } from '../api/object.js';
 import { categorize, type Found, lingering, type NodeTopology } from './endpoints.js';
-import type { IpFamily, Protocol, ServicePort } from './state.js';
 
 /** Services and slices with one of these, whatever it says, are another proxy's or nobody's. */
 const FOREIGN_LABELS = ['service.kubernetes.io/service-proxy-name', 'service.kubernetes.io/headless'];

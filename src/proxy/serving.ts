@@ -1,5 +1,7 @@
 // A proxy at work in one mode: flows tracked, rules synced, health and metrics told.
 // Guarantees: resolves when the kernel has the first state; ending it leaves the rules in place.
+
+import type { ProxyMode } from '../../proxy-modes/mode.js';
 import type { Log } from '../api/log.js';
 import type { Informers } from '../client/informer.js';
 import { openConntrack } from '../kernel/conntrack/adapter.js';
@@ -7,9 +9,8 @@ import type { ConntrackPort } from '../kernel/conntrack/port.js';
 import { setOomScoreAdj } from '../kernel/oomScore.js';
 import { hostAndPort, type ProxyConfig } from './config.js';
 import { configView } from './configView.js';
-import { type ProxyOptions, runProxy } from './proxy.js';
+import { NodeProxy, type ProxyOptions } from './proxy.js';
 import { openProxyServers, type ProxyServers } from './server/servers.js';
-import type { ProxyMode } from './state.js';
 
 export interface ServingOptions {
   readonly config: ProxyConfig;
@@ -29,7 +30,7 @@ export async function serveProxy(options: ServingOptions): Promise<{ stop(): Pro
     return undefined;
   });
   let servers: ProxyServers | undefined;
-  const proxy = runProxy({
+  const proxy = new NodeProxy({
     informers,
     nodeName,
     mode,

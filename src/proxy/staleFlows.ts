@@ -1,9 +1,10 @@
 // Which UDP flows must end: those that conntrack would keep sending elsewhere than their service does now. Pure.
 // Guarantees: a flow to an endpoint that still serves is never named, whatever policy, topology or an ending pod say of new
 // ones, so that QUIC survives restarts and rollouts; nor is one that passes through the node to somebody else.
+
+import { type Endpoint, outsideIps, type ServicePort } from '../../proxy-modes/mode.js';
 import { type Cidr, contains, parseCidr } from '../api/ip.js';
 import type { Flow, FlowFamily, FlowFilter } from '../kernel/conntrack/port.js';
-import { type Endpoint, outsideIps, type ServicePort } from './state.js';
 
 /** Whether flows may be stale after a port has become another: not if it only gained endpoints. */
 export function mayLeaveStale(before: ServicePort | undefined, now: ServicePort | undefined): boolean {

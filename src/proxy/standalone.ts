@@ -2,6 +2,7 @@
 // Guarantees: ends in order on the signal and leaves the rules; with another mode than before, the old one's are removed;
 // where another proxy keeps the same table or the same chains, nothing of them is touched.
 import { readFile } from 'node:fs/promises';
+import type { IpFamily, ProxyMode } from '../../proxy-modes/mode.js';
 import type { V1Node } from '../api/gen/types.js';
 import type { Log } from '../api/log.js';
 import type { Stored } from '../api/object.js';
@@ -15,7 +16,6 @@ import { MODE_NAMES } from './modeNames.js';
 import { cleanUpModes, type ModeOptions, openBestMode, openMode, sharesChains } from './modes.js';
 import { type ServingOptions, serveProxy } from './serving.js';
 import { claimTable, SHARED_CHAINS } from './soleProxy.js';
-import type { IpFamily, ProxyMode } from './state.js';
 
 export interface StandaloneOptions {
   readonly config: ProxyConfig;

@@ -1,5 +1,7 @@
 // Keeps the state of the proxy current: recomputes only the service that an event was about.
 // Guarantees: entries that did not change keep their identity; a change is in `changed` until it is taken.
+
+import type { ProxyState, ServicePort } from '../../proxy-modes/mode.js';
 import { serviceKeyOf } from '../api/endpointSlice.js';
 import type { V1EndpointSlice, V1Node, V1Service } from '../api/gen/types.js';
 import { formatCidr, parseCidr } from '../api/ip.js';
@@ -9,7 +11,6 @@ import type { Informer, Informers } from '../client/informer.js';
 import { Claims } from './claims.js';
 import { countLocalReady, type NodeTopology } from './endpoints.js';
 import { healthCheckNodePort, isOurs, isProxied, servicePorts } from './servicePorts.js';
-import type { ProxyState, ServicePort } from './state.js';
 
 const BY_SERVICE = 'service';
 /** Written by the endpoint slice controller: the change of a pod or service that led to the slice. */

@@ -1,6 +1,6 @@
 // What a scheduler counts, under the names of kube-scheduler.
 // Guarantees: counting costs no allocation a pod beyond its first series; gauges are read only when asked for.
-import { Counter, type Family, Gauge, Histogram, seriesKey } from '../api/metrics.js';
+import { Counter, doublingBounds, type Family, Gauge, Histogram, seriesKey } from '../base/metrics.js';
 import type { SchedulerState } from './state.js';
 
 export type AttemptResult = 'scheduled' | 'unschedulable' | 'error';
@@ -13,22 +13,22 @@ export class SchedulerMetrics {
   readonly #attemptSeconds = new Histogram({
     name: 'scheduler_scheduling_attempt_duration_seconds',
     help: 'Scheduling attempt latency in seconds (scheduling algorithm + binding).',
-    bounds: doubling(0.001, 15),
+    bounds: doublingBounds(0.001, 15),
   });
   readonly #algorithmSeconds = new Histogram({
     name: 'scheduler_scheduling_algorithm_duration_seconds',
     help: 'Scheduling algorithm latency in seconds.',
-    bounds: doubling(0.001, 15),
+    bounds: doublingBounds(0.001, 15),
   });
   readonly #sliSeconds = new Histogram({
     name: 'scheduler_pod_scheduling_sli_duration_seconds',
     help: 'E2e latency for a pod being scheduled, from the time the pod enters the scheduling queue.',
-    bounds: doubling(0.01, 20),
+    bounds: doublingBounds(0.01, 20),
   });
   readonly #podAttempts = new Histogram({
     name: 'scheduler_pod_scheduling_attempts',
     help: 'Number of attempts to successfully schedule a pod.',
-    bounds: doubling(1, 5),
+    bounds: doublingBounds(1, 5),
   });
   readonly #preemptions = new Counter({
     name: 'scheduler_preemption_attempts_total',
@@ -37,7 +37,7 @@ export class SchedulerMetrics {
   readonly #victims = new Histogram({
     name: 'scheduler_preemption_victims',
     help: 'Number of selected preemption victims.',
-    bounds: doubling(1, 7),
+    bounds: doublingBounds(1, 7),
   });
   readonly #keys = new Map<string, string>();
   #state: SchedulerState | undefined;
@@ -112,8 +112,3 @@ export class SchedulerMetrics {
 }
 
 type Series = [labels: Readonly<Record<string, string>>, value: number];
-
-function doubling(first: number, count: number): readonly number[] {
-  // Whole thousandths: 0.001 doubled in floating point stays exact enough to print as people expect.
-  return Array.from({ length: count }, (_, at) => Number((first * 2 ** at).toFixed(3)));
-}

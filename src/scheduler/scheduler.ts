@@ -11,16 +11,16 @@ import type { Informers } from '../client/informer.js';
 import { Attempts } from './attempt.js';
 import { Bell } from './bell.js';
 import type { Profile } from './choose.js';
+import { defaultProfile } from './configuration/profiles.js';
 import type { Extender } from './extenders/extender.js';
 import { CATALOG_KINDS, openCatalog } from './informerCatalog.js';
 import { SchedulerMetrics } from './metrics.js';
 import { OptionalKinds } from './optionalKinds.js';
 import { Budgets } from './preemption/budgets.js';
-import { defaultProfile } from './profile.js';
 import { SchedulerState } from './state.js';
 import { Writer } from './writer.js';
 
-export { DEFAULT_SCHEDULER_NAME } from './profile.js';
+export { DEFAULT_SCHEDULER_NAME } from './configuration/profiles.js';
 
 export interface SchedulerOptions {
   readonly client: Client;
@@ -49,12 +49,7 @@ const OPTIONAL_KINDS = [POD_DISRUPTION_BUDGETS, ...CATALOG_KINDS];
 const TURN_MS = 8;
 const EXPIRY_CHECK_MS = 30_000;
 
-/** Resolves after the signal, when the last write has been answered. */
-export async function runScheduler(options: SchedulerOptions): Promise<void> {
-  await new Scheduler(options).run();
-}
-
-class Scheduler {
+export class Scheduler {
   readonly #options: SchedulerOptions;
   readonly #now: () => number;
   readonly #bell = new Bell();
@@ -107,6 +102,7 @@ class Scheduler {
     });
   }
 
+  /** Resolves after the signal, when the last write has been answered. */
   async run(): Promise<void> {
     const { informers, signal } = this.#options;
     const ring = () => this.#bell.ring();

@@ -13,7 +13,7 @@ import { openClient } from '../client/typedClient.js';
 import type { SchedulerConfiguration } from './configuration/configuration.js';
 import { Extender } from './extenders/extender.js';
 import { SchedulerMetrics } from './metrics.js';
-import { runScheduler } from './scheduler.js';
+import { Scheduler } from './scheduler.js';
 
 export interface StandaloneOptions {
   /** A way to the apiserver: one for the lease and for health, one for each term. */
@@ -75,7 +75,7 @@ async function work(
   const component = profiles[0]?.schedulerName ?? 'default-scheduler';
   const recorder = makeEventRecorder(client, { component, log });
   const extenders = configuration.extenders.map((settings) => new Extender(settings));
-  const running = runScheduler({
+  const running = new Scheduler({
     client,
     extenders,
     informers,
@@ -87,7 +87,7 @@ async function work(
     podInitialBackoffMs,
     podMaxBackoffMs,
     metrics,
-  });
+  }).run();
   try {
     void informers.synced().then(() => {
       progress.hasSynced = true;

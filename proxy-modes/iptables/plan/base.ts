@@ -1,6 +1,6 @@
 // What the tables hold whatever the services are: chains, masquerading, forwarding, and the jumps to them. Pure.
 // Guarantees: rules are spelled as iptables-save prints them.
-import { masqueradeMark, type TrafficOptions } from '../../../src/proxy/state.js';
+import { masqueradeMark, type TrafficOptions } from '../../mode.js';
 import * as names from '../names.js';
 import type { Ownership, PerTable, Table } from '../tables.js';
 

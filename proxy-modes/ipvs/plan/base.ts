@@ -1,12 +1,8 @@
 // The constant number of rules beside IPVS: who is masqueraded, who is kept out. Pure.
 // Guarantees: rules are spelled as iptables-save prints them; none depends on the services, for those are in the sets.
-import {
-  type IpFamily,
-  type LocalDetector,
-  masqueradeMark,
-  type TrafficOptions,
-} from '../../../src/proxy/state.js';
+
 import type { Ownership, PerTable } from '../../iptables/tables.js';
+import { type IpFamily, type LocalDetector, masqueradeMark, type TrafficOptions } from '../../mode.js';
 import * as names from '../names.js';
 import { SETS, type SetKind, setName } from '../names.js';
 

@@ -15,7 +15,7 @@ import {
   internalEndpoints,
   type ServicePort,
   type TrafficOptions,
-} from '../../../src/proxy/state.js';
+} from '../../mode.js';
 import { allowedSources } from '../../sources.js';
 import type { SetKind } from '../names.js';
 

@@ -21,7 +21,7 @@ import {
   vmapLookup,
 } from '../../../src/kernel/nftables/expressions.js';
 import type { Chain, NftRequest, NftSet } from '../../../src/kernel/nftables/port.js';
-import { type IpFamily, masqueradeMark, type TrafficOptions } from '../../../src/proxy/state.js';
+import { type IpFamily, masqueradeMark, type TrafficOptions } from '../../mode.js';
 import * as names from '../names.js';
 
 /** Just after the usual priorities, so that a firewall of the host speaks first. */

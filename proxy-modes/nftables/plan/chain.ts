@@ -20,7 +20,7 @@ import {
   updateSet,
 } from '../../../src/kernel/nftables/expressions.js';
 import type { DataType, NftRequest, NftSet, SetElement } from '../../../src/kernel/nftables/port.js';
-import type { TrafficOptions } from '../../../src/proxy/state.js';
+import type { TrafficOptions } from '../../mode.js';
 import * as names from '../names.js';
 import type { TableName } from './base.js';
 import type { ChainStep, Origin } from './service.js';

@@ -8,7 +8,7 @@ import {
   outsideIps,
   type ServicePort,
   type TrafficOptions,
-} from '../../../src/proxy/state.js';
+} from '../../mode.js';
 import { allowedSources } from '../../sources.js';
 import * as names from '../names.js';
 

@@ -1,8 +1,9 @@
 // The chains of this mode, the jumps to them, and what becomes of the range of services besides. Pure.
 // Guarantees: rules are spelled as iptables-save prints them.
-import type { ServicePort, TrafficOptions } from '../../../src/proxy/state.js';
+
 import { rejection } from '../../iptables/plan/service.js';
 import type { Ownership } from '../../iptables/tables.js';
+import type { ServicePort, TrafficOptions } from '../../mode.js';
 import * as names from '../names.js';
 
 const portals = 'handle ClusterIPs; NOTE: this must be before the NodePort rules';

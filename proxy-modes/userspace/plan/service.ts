@@ -1,6 +1,6 @@
 // The rules of one port of a service: its packets go to the socket that relays for it. Pure.
 // Guarantees: clients outside the source ranges find no rule, and so nobody.
-import type { ServicePort, TrafficOptions } from '../../../src/proxy/state.js';
+import type { ServicePort, TrafficOptions } from '../../mode.js';
 import { allowedSources } from '../../sources.js';
 import * as names from '../names.js';
 

@@ -1,9 +1,9 @@
 // Strategic merge patch: a merge patch that knows which lists are keyed, and takes directives ($patch and others). Pure.
 // Guarantees: neither argument is changed, though the result may share values with both; directives never end up in the result.
 import { schemas } from '../gen/schemas.js';
+import { type MergeRule, mergeRule } from '../mergedLists.js';
 import { getOwn, isMembers, type Members, setOwn } from '../own.js';
 import { type ApiError, statusError } from '../status.js';
-import { type MergeRule, mergeRule } from './mergeKeys.js';
 import { orderMerged } from './order.js';
 
 const DELETE_FROM = '$deleteFromPrimitiveList/';

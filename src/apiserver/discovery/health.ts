@@ -1,7 +1,8 @@
 // /livez, /readyz and /healthz: checks by Kubernetes' names, each with a path of its own; /metrics/slis counts them.
 // Guarantees: answers from memory; why a check failed is not told to whoever asks.
-import { Counter, Gauge, metricsText } from '../../api/metrics.js';
+
 import { statusError } from '../../api/status.js';
+import { Counter, Gauge, metricsText } from '../../base/metrics.js';
 import { type ApiResponse, textResponse } from '../exchange.js';
 
 export interface HealthCheck {

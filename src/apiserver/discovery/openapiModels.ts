@@ -2,8 +2,8 @@
 // Guarantees: v2 and v3 say the same; only the form of references differs.
 import { schemas } from '../../api/gen/schemas.js';
 import type { KindDefinition } from '../../api/kind.js';
-import { mergeRule } from '../../api/patch/mergeKeys.js';
-import { isAtomicMap, isAtomicStruct, listType } from '../fields/listTypes.js';
+import { listType, mergeRule } from '../../api/mergedLists.js';
+import { isAtomicMap, isAtomicStruct } from '../fields/listTypes.js';
 import { messageOf } from '../protobuf/messages.js';
 import { enumOf } from './enums.js';
 import { modelIn } from './modelNames.js';

@@ -2,9 +2,10 @@
 // Guarantees: every part of a value has exactly one path element; values that cannot be told apart are one leaf.
 import { schemas } from '../../api/gen/schemas.js';
 import type { KindDefinition } from '../../api/kind.js';
+import { listType } from '../../api/mergedLists.js';
 import { getOwn, isMembers, type Members } from '../../api/own.js';
 import type { Structural } from '../../api/structural/schema.js';
-import { isAtomicMap, isAtomicStruct, isPlainStruct, KEY_DEFAULTS, listType } from './listTypes.js';
+import { isAtomicMap, isAtomicStruct, isPlainStruct, KEY_DEFAULTS } from './listTypes.js';
 
 type StructShape = { readonly kind: 'struct'; readonly model: string; readonly plain: boolean };
 type MapShape = { readonly kind: 'map'; readonly item: Shape };

@@ -1,6 +1,7 @@
 // Room for the bodies of requests under way: what finds none waits unread in its socket.
 // Guarantees: the bodies of one user, and of all, that are in memory never sum up to more than their rooms; first come, first
 // served among those of one user.
+import { Tally } from '../../base/tally.js';
 
 export interface BodyRoomOptions {
   readonly userBytes: number;
@@ -17,8 +18,7 @@ interface Waiting {
 
 export class BodyRoom {
   readonly #options: BodyRoomOptions;
-  readonly #byUser = new Map<string, number>();
-  #taken = 0;
+  readonly #held = new Tally();
   #waiting: Waiting[] = [];
 
   constructor(options: Partial<BodyRoomOptions> = {}) {
@@ -27,7 +27,7 @@ export class BodyRoom {
 
   /** Bytes that are held for bodies now. */
   get taken(): number {
-    return this.#taken;
+    return this.#held.all;
   }
 
   /** Resolves to how the room is given back. Gives up, with nothing taken, when the signal says that the client has gone. */
@@ -50,16 +50,9 @@ export class BodyRoom {
   }
 
   #hold(user: string, bytes: number): () => void {
-    this.#taken += bytes;
-    this.#byUser.set(user, (this.#byUser.get(user) ?? 0) + bytes);
-    let isHeld = true;
+    const giveBack = this.#held.take(user, bytes);
     return () => {
-      if (!isHeld) return;
-      isHeld = false;
-      this.#taken -= bytes;
-      const left = (this.#byUser.get(user) ?? 0) - bytes;
-      if (left > 0) this.#byUser.set(user, left);
-      else this.#byUser.delete(user);
+      giveBack();
       this.#admit();
     };
   }
@@ -68,11 +61,11 @@ export class BodyRoom {
     const full = new Set<string>();
     const still: Waiting[] = [];
     for (const waiting of this.#waiting) {
-      const own = this.#byUser.get(waiting.user) ?? 0;
+      const own = this.#held.of(waiting.user);
       // One that is larger than the room itself gets in when nobody else is there.
       const fits =
         (own === 0 || own + waiting.bytes <= this.#options.userBytes) &&
-        (this.#taken === 0 || this.#taken + waiting.bytes <= this.#options.allBytes);
+        (this.#held.all === 0 || this.#held.all + waiting.bytes <= this.#options.allBytes);
       if (fits && !full.has(waiting.user)) waiting.enter();
       else {
         full.add(waiting.user);

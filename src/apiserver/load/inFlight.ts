@@ -1,6 +1,7 @@
 // How many requests may be worked on at once: reads and writes apart, as --max-requests-inflight and its sibling say.
 // Guarantees: one user holds at most half of the places; watches and other long requests hold no place; members of system:masters are never refused.
 import { statusError } from '../../api/status.js';
+import { Tally } from '../../base/tally.js';
 import { isLongRunning, isReadOnly, type RequestTrace } from '../requestTrace.js';
 
 export interface InFlightOptions {
@@ -26,11 +27,12 @@ const PRIVILEGED = 'system:masters';
 export function makeInFlight(options: InFlightOptions = {}): InFlight {
   const { maxReading, maxMutating } = { ...DEFAULTS, ...options };
   const limits = { readOnly: maxReading, mutating: maxMutating };
-  const current = { readOnly: 0, mutating: 0 };
+  const held = { readOnly: new Tally(), mutating: new Tally() };
   const dropped = { readOnly: 0, mutating: 0 };
-  const byUser = { readOnly: new Map<string, number>(), mutating: new Map<string, number>() };
   return {
-    current,
+    get current() {
+      return { readOnly: held.readOnly.all, mutating: held.mutating.all };
+    },
     dropped,
     enter(trace) {
       // The server's own callers would wait for places that are held by those who wait for them.
@@ -38,25 +40,14 @@ export function makeInFlight(options: InFlightOptions = {}): InFlight {
       const kind: RequestKind = isReadOnly(trace) ? 'readOnly' : 'mutating';
       const limit = limits[kind];
       const user = trace.caller?.name ?? '';
-      const own = byUser[kind].get(user) ?? 0;
-      const isFull = limit > 0 && (current[kind] >= limit || own >= Math.ceil(limit / 2));
+      const isFull = limit > 0 && (held[kind].all >= limit || held[kind].of(user) >= Math.ceil(limit / 2));
       if (isFull && trace.caller?.groups.includes(PRIVILEGED) !== true) {
         dropped[kind] += 1;
         throw statusError('TooManyRequests', 'Too many requests, please try again later.', {
           retryAfterSeconds: RETRY_AFTER_SECONDS,
         });
       }
-      current[kind] += 1;
-      byUser[kind].set(user, own + 1);
-      let held = true;
-      return () => {
-        if (!held) return;
-        held = false;
-        current[kind] -= 1;
-        const left = (byUser[kind].get(user) ?? 0) - 1;
-        if (left > 0) byUser[kind].set(user, left);
-        else byUser[kind].delete(user);
-      };
+      return held[kind].take(user);
     },
   };
 }

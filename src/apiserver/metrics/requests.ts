@@ -1,6 +1,7 @@
 // Requests counted and timed under Kubernetes' names.
 // Guarantees: labels come from what the server serves, never from what a client wrote.
 
+import type { ResourceType } from '../../api/resources.js';
 import {
   type Count,
   Counter,
@@ -10,8 +11,7 @@ import {
   type Labels,
   type Observations,
   seriesKey,
-} from '../../api/metrics.js';
-import type { ResourceType } from '../../api/resources.js';
+} from '../../base/metrics.js';
 import type { InFlight } from '../load/inFlight.js';
 import type { RequestInfo } from '../requestInfo.js';
 import { isLongRunning, type RequestTrace } from '../requestTrace.js';

@@ -1,10 +1,11 @@
 // The kubelet's metrics about itself: /metrics and /metrics/probes.
 // Guarantees: reading never waits; what hangs shows as a number that grows, not as one that is missing.
 import type { V1PodStatus } from '../../api/gen/types.js';
+import { Counter, Gauge, Histogram, metricsText, type Sample } from '../../base/metrics.js';
+import { processMetrics } from '../../client/processMetrics.js';
 import { KUBELET_VERSION } from '../node/nodeStatus.js';
 import type { Pod, ProbeKind } from '../ports.js';
 import type { RuntimePod } from '../runtime/runtimePod.js';
-import { Counter, type Family, Histogram, metricText, type Sample } from './metricText.js';
 
 const DURATIONS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const STARTS = [
@@ -16,16 +17,37 @@ const STATUS_LISTS = {
   container: 'containerStatuses',
   ephemeral_container: 'ephemeralContainerStatuses',
 } as const;
-const STARTED_AT = Date.now() / 1000;
 
 export class KubeletMetrics {
-  private readonly relists = new Histogram(DURATIONS);
-  private readonly relistGaps = new Histogram(DURATIONS);
-  private readonly starts = new Histogram(STARTS);
-  private readonly probes = new Counter();
-  private readonly evictions = new Counter();
-  private readonly relistErrors = new Counter();
-  private readonly terminations = new Counter();
+  private readonly relists = new Histogram({
+    name: 'kubelet_pleg_relist_duration_seconds',
+    help: 'Duration of a relist.',
+    bounds: DURATIONS,
+  });
+  private readonly relistGaps = new Histogram({
+    name: 'kubelet_pleg_relist_interval_seconds',
+    help: 'Time between the beginnings of two relists.',
+    bounds: DURATIONS,
+  });
+  private readonly starts = new Histogram({
+    name: 'kubelet_pod_start_total_duration_seconds',
+    help: 'From the creation of a pod to the first time it is seen running.',
+    bounds: STARTS,
+  });
+  private readonly probes = new Counter({
+    name: 'prober_probe_total',
+    help: 'Cumulative number of a liveness, readiness or startup probe for a container by result.',
+  });
+  private readonly evictions = new Counter({ name: 'kubelet_evictions', help: 'Pods evicted by signal.' });
+  private readonly relistErrors = new Counter({
+    name: 'kubelet_pleg_relist_errors_total',
+    help: 'Relists that failed.',
+  });
+  private readonly terminations = new Counter({
+    name: 'kubelet_terminated_containers_total',
+    help: 'Containers that have ended, by exit code and reason.',
+  });
+  private readonly ownProcess = processMetrics();
   private lastRelist: number | undefined;
   private lastSeen: number | undefined;
 
@@ -36,21 +58,24 @@ export class KubeletMetrics {
       /** Seconds since 1970. */
       readonly now?: () => number;
     },
-  ) {}
+  ) {
+    // Told from the start, also before the first observation.
+    for (const histogram of [this.relists, this.relistGaps, this.starts]) histogram.series('');
+  }
 
   relisted(startedMs: number, endedMs: number, succeeded: boolean): void {
     if (!succeeded) {
       this.relistErrors.add({});
       return;
     }
-    this.relists.observe((endedMs - startedMs) / 1000);
-    if (this.lastRelist !== undefined) this.relistGaps.observe((startedMs - this.lastRelist) / 1000);
+    this.relists.observe('', (endedMs - startedMs) / 1000);
+    if (this.lastRelist !== undefined) this.relistGaps.observe('', (startedMs - this.lastRelist) / 1000);
     this.lastRelist = startedMs;
     this.lastSeen = this.seconds();
   }
 
   podRuns(createdMs: number, nowMs: number): void {
-    this.starts.observe(Math.max(0, nowMs - createdMs) / 1000);
+    this.starts.observe('', Math.max(0, nowMs - createdMs) / 1000);
   }
 
   probed({ metadata }: Pod, container: string, kind: ProbeKind, outcome: string): void {
@@ -80,91 +105,41 @@ export class KubeletMetrics {
   }
 
   probesText(): string {
-    const help = 'Cumulative number of a liveness, readiness or startup probe for a container by result.';
-    return metricText([
-      { name: 'prober_probe_total', type: 'counter', help, samples: this.probes.samples() },
-    ]);
+    return metricsText([this.probes]);
   }
 
   text(): string {
-    const gauge = (name: string, help: string, ...samples: Sample[]): Family => ({
-      name,
-      type: 'gauge',
-      help,
-      samples,
-    });
-    const states = this.containerStates();
-    const { cpu, rss } = ownUse();
-    return metricText([
-      gauge('kubernetes_build_info', 'The version of this kubelet.', {
-        labels: { git_version: KUBELET_VERSION, platform: 'linux' },
-        value: 1,
-      }),
-      gauge('kubelet_node_name', 'The name of the node.', {
-        labels: { node: this.around.nodeName },
-        value: 1,
-      }),
-      gauge('kubelet_running_pods', 'Number of pods that have a running pod sandbox.', {
-        value: states.sandboxes,
-      }),
+    const { relists, relistGaps, starts, evictions, relistErrors, terminations } = this;
+    const counted = [relists, relistGaps, starts, evictions, relistErrors, terminations];
+    return metricsText([...counted, ...this.nodeFamilies(), ...this.relistFamilies(), ...this.ownProcess]);
+  }
+
+  private nodeFamilies(): Gauge[] {
+    const { sandboxes, containers } = this.containerStates();
+    const version = { git_version: KUBELET_VERSION, platform: 'linux' };
+    return [
+      gauge('kubernetes_build_info', 'The version of this kubelet.', [version, 1]),
+      gauge('kubelet_node_name', 'The name of the node.', [{ node: this.around.nodeName }, 1]),
+      gauge('kubelet_running_pods', 'Number of pods that have a running pod sandbox.', ['', sandboxes]),
       gauge(
         'kubelet_running_containers',
         'Number of containers by state.',
-        ...[...states.containers].map(([container_state, value]) => ({ labels: { container_state }, value })),
+        ...[...containers].map(([container_state, count]): Sample => [{ container_state }, count]),
       ),
-      {
-        name: 'kubelet_pleg_relist_duration_seconds',
-        type: 'histogram',
-        help: 'Duration of a relist.',
-        samples: this.relists.samples(),
-      },
-      {
-        name: 'kubelet_pleg_relist_interval_seconds',
-        type: 'histogram',
-        help: 'Time between the beginnings of two relists.',
-        samples: this.relistGaps.samples(),
-      },
-      gauge('kubelet_pleg_last_seen_seconds', 'When a relist was last complete.', { value: this.lastSeen }),
+    ];
+  }
+
+  private relistFamilies(): Gauge[] {
+    const { lastSeen } = this;
+    const since = lastSeen === undefined ? undefined : this.seconds() - lastSeen;
+    return [
+      gauge('kubelet_pleg_last_seen_seconds', 'When a relist was last complete.', ['', lastSeen]),
       gauge(
         'kubelet_pleg_since_relist_seconds',
         'Time since a relist was last complete; it grows while one hangs.',
-        {
-          value: this.lastSeen === undefined ? undefined : this.seconds() - this.lastSeen,
-        },
+        ['', since],
       ),
-      {
-        name: 'kubelet_pleg_relist_errors_total',
-        type: 'counter',
-        help: 'Relists that failed.',
-        samples: this.relistErrors.samples(),
-      },
-      {
-        name: 'kubelet_pod_start_total_duration_seconds',
-        type: 'histogram',
-        help: 'From the creation of a pod to the first time it is seen running.',
-        samples: this.starts.samples(),
-      },
-      {
-        name: 'kubelet_evictions',
-        type: 'counter',
-        help: 'Pods evicted by signal.',
-        samples: this.evictions.samples(),
-      },
-      {
-        name: 'kubelet_terminated_containers_total',
-        type: 'counter',
-        help: 'Containers that have ended, by exit code and reason.',
-        samples: this.terminations.samples(),
-      },
-      {
-        name: 'process_cpu_seconds_total',
-        type: 'counter',
-        help: 'Processor time of this process.',
-        samples: [{ value: cpu }],
-      },
-      gauge('process_resident_memory_bytes', 'Resident memory of this process.', { value: rss }),
-      gauge('process_start_time_seconds', 'When this process began.', { value: STARTED_AT }),
-    ]);
+    ];
   }
 
   private containerStates() {
@@ -185,7 +160,6 @@ export class KubeletMetrics {
   }
 }
 
-function ownUse() {
-  const { user, system } = process.cpuUsage();
-  return { cpu: (user + system) / 1e6, rss: process.memoryUsage.rss() };
+function gauge(name: string, help: string, ...samples: Sample[]): Gauge {
+  return new Gauge({ name, help }, () => samples);
 }

@@ -1,7 +1,8 @@
 // The bodies of /metrics/resource and /metrics/cadvisor out of one sample. Pure.
 // Guarantees: families and labels are Kubernetes', so that stock dashboards and metrics-server read them.
+
+import { Gauge, metricsText, type Sample, seriesKey } from '../../base/metrics.js';
 import type { CgroupStats } from '../../kernel/cgroup/stats.js';
-import { type Family, type Labels, metricText, type Sample } from './metricText.js';
 import { type ContainerSample, type NodeSample, type PodSample, workingSet } from './sample.js';
 
 const seconds = (nanos: number | undefined) => (nanos === undefined ? undefined : nanos / 1e9);
@@ -9,16 +10,13 @@ const seconds = (nanos: number | undefined) => (nanos === undefined ? undefined 
 export function resourceMetrics(sample: NodeSample): string {
   const ofContainers = (read: (one: ContainerSample) => number | undefined): Sample[] =>
     sample.pods.flatMap(({ name: pod, namespace, containers }) =>
-      containers.map((one) => ({ labels: { container: one.name, namespace, pod }, value: read(one) })),
+      containers.map((one): Sample => [{ container: one.name, namespace, pod }, read(one)]),
     );
   const ofPods = (read: (pod: PodSample) => number | undefined): Sample[] =>
-    sample.pods.map((pod) => ({ labels: { namespace: pod.namespace, pod: pod.name }, value: read(pod) }));
-  const family = (name: string, type: Family['type'], help: string, samples: readonly Sample[]): Family => ({
-    ...{ name, type, help, samples },
-  });
+    sample.pods.map((pod) => [{ namespace: pod.namespace, pod: pod.name }, read(pod)]);
   const cpuHelp = 'Cumulative cpu time consumed by the';
   const memoryHelp = 'Current working set in bytes of the';
-  return metricText([
+  return metricsText([
     family(
       'container_cpu_usage_seconds_total',
       'counter',
@@ -38,11 +36,9 @@ export function resourceMetrics(sample: NodeSample): string {
       ofContainers(({ startedAtMs }) => startedAtMs / 1000),
     ),
     family('node_cpu_usage_seconds_total', 'counter', `${cpuHelp} node in core-seconds`, [
-      { value: seconds(sample.usage.cpuNanos) },
+      ['', seconds(sample.usage.cpuNanos)],
     ]),
-    family('node_memory_working_set_bytes', 'gauge', `${memoryHelp} node`, [
-      { value: workingSet(sample.usage) },
-    ]),
+    family('node_memory_working_set_bytes', 'gauge', `${memoryHelp} node`, [['', workingSet(sample.usage)]]),
     family(
       'pod_cpu_usage_seconds_total',
       'counter',
@@ -59,14 +55,19 @@ export function resourceMetrics(sample: NodeSample): string {
       'resource_scrape_error',
       'gauge',
       '1 if there was an error while getting container metrics, 0 otherwise',
-      [{ value: 0 }],
+      [['', 0]],
     ),
   ]);
 }
 
+type FamilyType = 'counter' | 'gauge';
+
+const family = (name: string, type: FamilyType, help: string, samples: readonly Sample[]): Gauge =>
+  new Gauge({ name, type, help }, () => samples);
+
 type Read = (usage: CgroupStats) => number | undefined;
 
-const BY_GROUP: readonly (readonly [string, Family['type'], string, Read])[] = [
+const BY_GROUP: readonly (readonly [string, FamilyType, string, Read])[] = [
   [
     'container_cpu_usage_seconds_total',
     'counter',
@@ -105,70 +106,55 @@ const BY_NETWORK: readonly (readonly [string, Read])[] = [
 ];
 
 export function cadvisorMetrics(sample: NodeSample): string {
-  const groups = sample.pods.flatMap((pod) => [
-    { labels: labelsOf(pod), usage: pod.usage },
-    ...pod.containers.map((one) => ({ labels: labelsOf(pod, one), usage: one.usage })),
-  ]);
+  const pods = sample.pods.map((pod) => ({ pod, key: keyOf(pod) }));
   const containers = sample.pods.flatMap((pod) =>
-    pod.containers.map((one) => ({ labels: labelsOf(pod, one), one })),
+    pod.containers.map((one) => ({ one, key: keyOf(pod, one) })),
   );
-  const networks = sample.pods.flatMap((pod) =>
-    pod.network === undefined
-      ? []
-      : [{ labels: { ...labelsOf(pod), interface: 'eth0' }, usage: pod.network }],
+  const groups = [
+    ...pods.map(({ pod, key }) => ({ key, usage: pod.usage })),
+    ...containers.map(({ one, key }) => ({ key, usage: one.usage })),
+  ];
+  const networks = pods.flatMap(({ pod, key }) =>
+    pod.network === undefined ? [] : [{ key: `${key},interface="eth0"`, usage: pod.network }],
   );
-  return metricText([
-    ...BY_GROUP.map(
-      ([name, type, help, read]): Family => ({
-        ...{ name, type, help },
-        samples: groups.map(({ labels, usage }) => ({
-          labels: name === 'container_cpu_usage_seconds_total' ? { ...labels, cpu: 'total' } : labels,
-          value: read(usage),
-        })),
-      }),
+  return metricsText([
+    ...BY_GROUP.map(([name, type, help, read]) => {
+      const more = name === 'container_cpu_usage_seconds_total' ? ',cpu="total"' : '';
+      const samples = groups.map(({ key, usage }): Sample => [`${key}${more}`, read(usage)]);
+      return family(name, type, help, samples);
+    }),
+    family(
+      'container_start_time_seconds',
+      'gauge',
+      'Start time of the container since unix epoch in seconds',
+      containers.map(({ one, key }) => [key, one.startedAtMs / 1000]),
     ),
-    {
-      name: 'container_start_time_seconds',
-      type: 'gauge',
-      help: 'Start time of the container since unix epoch in seconds',
-      samples: containers.map(({ labels, one }) => ({ labels, value: one.startedAtMs / 1000 })),
-    },
-    {
-      name: 'container_fs_usage_bytes',
-      type: 'gauge',
-      help: 'Bytes that the container has written over its image',
-      samples: containers.map(({ labels, one }) => ({ labels, value: one.rootfs?.usedBytes })),
-    },
-    ...BY_NETWORK.map(
-      ([name, read]): Family => ({
-        name: `container_network_${name}_total`,
-        type: 'counter',
-        help: `Cumulative count of ${name.replaceAll('_', ' ')}`,
-        samples: networks.map(({ labels, usage }) => ({ labels, value: read(usage) })),
-      }),
+    family(
+      'container_fs_usage_bytes',
+      'gauge',
+      'Bytes that the container has written over its image',
+      containers.map(({ one, key }) => [key, one.rootfs?.usedBytes]),
     ),
-    {
-      name: 'machine_cpu_cores',
-      type: 'gauge',
-      help: 'Number of logical CPU cores',
-      samples: [{ value: sample.cpus }],
-    },
-    {
-      name: 'machine_memory_bytes',
-      type: 'gauge',
-      help: 'Amount of memory installed',
-      samples: [{ value: sample.memoryTotalBytes }],
-    },
+    ...BY_NETWORK.map(([name, read]) =>
+      family(
+        `container_network_${name}_total`,
+        'counter',
+        `Cumulative count of ${name.replaceAll('_', ' ')}`,
+        networks.map(({ key, usage }) => [key, read(usage)]),
+      ),
+    ),
+    family('machine_cpu_cores', 'gauge', 'Number of logical CPU cores', [['', sample.cpus]]),
+    family('machine_memory_bytes', 'gauge', 'Amount of memory installed', [['', sample.memoryTotalBytes]]),
   ]);
 }
 
-function labelsOf(pod: PodSample, container?: ContainerSample): Labels {
-  return {
+/** Written once for all families. */
+const keyOf = (pod: PodSample, container?: ContainerSample): string =>
+  seriesKey({
     container: container?.name ?? '',
     id: container === undefined ? pod.group : `${pod.group}/${container.id}`,
     image: container?.image ?? '',
     name: container?.id ?? '',
     namespace: pod.namespace,
     pod: pod.name,
-  };
-}
+  });

@@ -60,12 +60,6 @@ export interface OverlayOptions {
   readonly log: Log;
 }
 
-export interface RunningOverlay {
-  /** Resolves when the kernel has what the Nodes known so far ask for. */
-  synced(): Promise<void>;
-  stop(): Promise<void>;
-}
-
 const DEFAULT_VNI = 1;
 /** The kernel's own, and flannel's. */
 export const VXLAN_PORT = 8472;
@@ -73,11 +67,7 @@ const SETTLE_MS = 20;
 const LIST_EVERY_MS = 30_000;
 const RETRY_MS = { first: 200, most: 10_000 };
 
-export function runOverlay(options: OverlayOptions): RunningOverlay {
-  return new Overlay(options);
-}
-
-class Overlay implements RunningOverlay {
+export class Overlay {
   readonly #nodes: Informer<V1Node>;
   readonly #closers = new Closers((error) => this.options.log.error('could not end in order', { error }));
   /** What the kernel was last given. */
@@ -124,6 +114,7 @@ class Overlay implements RunningOverlay {
     );
   }
 
+  /** Resolves when the kernel has what the Nodes known so far ask for. */
   async synced(): Promise<void> {
     await this.#nodes.synced();
     this.#soon(0);

@@ -1,7 +1,7 @@
 // What the policies of a node refused, for Prometheus: the counters of its tables, and a small server for whoever runs alone.
 // Guarantees: a handful of series, however many pods and policies; a read asks for three chains a family, not for the table.
 import http from 'node:http';
-import { Gauge, type Labels, METRICS_TYPE, metricsText } from '../../api/metrics.js';
+import { Gauge, type Labels, METRICS_TYPE, metricsText } from '../../base/metrics.js';
 import { type Listening, listen } from '../../client/listen.js';
 import type { NftPort } from '../../kernel/nftables/port.js';
 import { DIRECTIONS } from './model.js';

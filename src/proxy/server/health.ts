@@ -1,13 +1,13 @@
 // Whether the proxy does its work: /healthz for load balancers of the cluster, /livez for whoever may restart it.
 // Guarantees: healthy means that no change has waited longer than two sync periods, and (healthz) that the node stays.
 import type { V1Node } from '../../api/gen/types.js';
-import type { RunningProxy } from '../proxy.js';
+import type { NodeProxy } from '../proxy.js';
 import { type Answer, json, notFound } from './http.js';
 
 const TO_BE_DELETED_TAINT = 'ToBeDeletedByClusterAutoscaler';
 
 export interface HealthOptions {
-  readonly proxy: Pick<RunningProxy, 'waitingMs' | 'metrics' | 'tracker'>;
+  readonly proxy: Pick<NodeProxy, 'waitingMs' | 'metrics' | 'tracker'>;
   readonly syncPeriodMs: number;
   now?(): Date;
 }

@@ -2,7 +2,7 @@
 // Guarantees: everything it opened is closed by `close`, and when one of them cannot be opened.
 import type { Log } from '../../api/log.js';
 import type { Listening } from '../../client/listen.js';
-import type { RunningProxy } from '../proxy.js';
+import type { NodeProxy } from '../proxy.js';
 import { makeHealth } from './health.js';
 import { openSmallServer } from './http.js';
 import { metricsAnswer } from './metrics.js';
@@ -14,7 +14,7 @@ export interface ListenOn {
 }
 
 export interface ProxyServersOptions {
-  readonly proxy: RunningProxy;
+  readonly proxy: NodeProxy;
   readonly mode: string;
   /** For /configz. */
   readonly config: object;

@@ -5,10 +5,9 @@ import type { ConfigFields } from '../../base/configFields.js';
 import type { Profile } from '../choose.js';
 import { SchedulerError } from '../error.js';
 import type { ExtenderSettings } from '../extenders/extender.js';
-import { DEFAULT_SCHEDULER_NAME } from '../profile.js';
 import { readExtenders } from './extenders.js';
 import { fieldsOf, wrong } from './fields.js';
-import { readProfile } from './profiles.js';
+import { DEFAULT_SCHEDULER_NAME, readProfile } from './profiles.js';
 
 export interface LeaderElectionSettings {
   readonly leaderElect: boolean;

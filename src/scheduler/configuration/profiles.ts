@@ -1,11 +1,13 @@
 // One profile of the configuration: which plugins, with which arguments and weights. Pure.
+// Guarantees: what a profile does not say is as the registry of plugins has it.
 
 import type { ConfigFields } from '../../base/configFields.js';
 import type { Profile, WeightedPlugin } from '../choose.js';
 import type { Plugin } from '../plugin.js';
-import { DEFAULT_SCHEDULER_NAME, DEFAULT_WEIGHTS } from '../profile.js';
 import { fieldsOf, wrong } from './fields.js';
-import { BUILT_IN, OPTIONAL, PLUGINS, type PluginContext } from './registry.js';
+import { BUILT_IN, PLUGINS, type PluginContext } from './registry.js';
+
+export const DEFAULT_SCHEDULER_NAME = 'default-scheduler';
 
 const POINTS = [
   'preEnqueue',
@@ -54,21 +56,26 @@ export function readProfile(
     if (own.some((point) => points[point].disabled.has(name) || points[point].disabled.has('*')))
       return false;
     if (multi.enabled.has(name)) return true;
-    return !OPTIONAL.has(name) && !multi.disabled.has(name) && !multi.disabled.has('*');
+    return PLUGINS.get(name)?.isOptional !== true && !multi.disabled.has(name) && !multi.disabled.has('*');
   };
   const weightOf = (name: string) =>
-    points.score.enabled.get(name) || points.multiPoint.enabled.get(name) || DEFAULT_WEIGHTS[name] || 1;
-  const all = [...plugins.values()];
+    points.score.enabled.get(name) || points.multiPoint.enabled.get(name) || (PLUGINS.get(name)?.weight ?? 1);
+  const askedAt = (point: 'filter' | 'score') =>
+    [...plugins].flatMap(([name, plugin]) =>
+      PLUGINS.get(name)?.points.includes(point) === true && isOn(name, point) ? [plugin] : [],
+    );
   return {
     schedulerName,
     percentageOfNodesToScore,
-    filters: all.filter(({ name, filter }) => filter !== undefined && isOn(name, 'filter')),
-    scores: all
-      .filter(({ name, score }) => score !== undefined && isOn(name, 'score'))
-      .map((plugin): WeightedPlugin => ({ plugin, weight: weightOf(plugin.name) })),
+    filters: askedAt('filter'),
+    scores: askedAt('score').map((plugin): WeightedPlugin => ({ plugin, weight: weightOf(plugin.name) })),
     preempts: isOn('DefaultPreemption', 'postFilter'),
   };
 }
+
+/** The profile that applies when no configuration says otherwise. */
+export const defaultProfile = (schedulerName = DEFAULT_SCHEDULER_NAME): Profile =>
+  readProfile(fieldsOf({ schedulerName }), { percentage: 0, ignoredResources: [] });
 
 function readPoints(fields: ConfigFields | undefined): Readonly<Record<Point, PointSet>> {
   const points = Object.fromEntries(POINTS.map((point) => [point, readPoint(fields?.part(point))]));
@@ -118,10 +125,10 @@ function makePlugins(
     part.end();
   });
   const plugins = new Map<string, Plugin>();
-  for (const [name, make] of PLUGINS) {
+  for (const [name, row] of PLUGINS) {
     const own = args.get(name) ?? fieldsOf({}, path);
     checkKind(own, name);
-    plugins.set(name, make(own, common));
+    plugins.set(name, row.make(own, common));
     own.end();
   }
   return plugins;

@@ -1,4 +1,4 @@
-// Every plugin by name, and how its arguments make it. Pure.
+// Every plugin in a row: its name, where it is asked, its weight, and how its arguments make it. Pure.
 // Guarantees: names, order and default weights are Kubernetes'; those of the first schedulers are there for who asks.
 
 import type { ConfigFields } from '../../base/configFields.js';
@@ -35,47 +35,74 @@ export interface PluginContext {
   readonly ignoredResources: readonly string[];
 }
 
-type Make = (args: ConfigFields, context: PluginContext) => Plugin;
+export interface PluginRow {
+  readonly name: string;
+  /** Where it is asked; a test holds this against what `make` makes. */
+  readonly points: readonly ('filter' | 'score')[];
+  /** Of its score; 1 where none is said. */
+  readonly weight?: number;
+  /** Off unless a profile enables it. */
+  readonly isOptional?: true;
+  make(args: ConfigFields, context: PluginContext): Plugin;
+}
+
+const FILTER = ['filter'] as const;
+const SCORE = ['score'] as const;
+const BOTH = ['filter', 'score'] as const;
 
 /** In the order in which they filter. */
-export const PLUGINS: ReadonlyMap<string, Make> = new Map<string, Make>([
-  ['NodeUnschedulable', () => nodeUnschedulable],
-  ['NodeName', () => nodeName],
-  ['TaintToleration', () => taintToleration],
-  ['NodeAffinity', (args) => nodeAffinity(nodeAffinityArgs(args))],
-  ['NodePorts', () => nodePorts],
-  [
-    'NodeResourcesFit',
-    (args, { ignoredResources }) => {
+const ROWS: readonly PluginRow[] = [
+  { name: 'NodeUnschedulable', points: FILTER, make: () => nodeUnschedulable },
+  { name: 'NodeName', points: FILTER, make: () => nodeName },
+  { name: 'TaintToleration', points: BOTH, weight: 3, make: () => taintToleration },
+  { name: 'NodeAffinity', points: BOTH, weight: 2, make: (args) => nodeAffinity(nodeAffinityArgs(args)) },
+  { name: 'NodePorts', points: FILTER, make: () => nodePorts },
+  {
+    name: 'NodeResourcesFit',
+    points: BOTH,
+    make(args, { ignoredResources }) {
       const own = fitArgs(args);
-      return nodeResourcesFit({
-        ...own,
-        ignoredResources: [...(own.ignoredResources ?? []), ...ignoredResources],
-      });
+      const ignored = [...(own.ignoredResources ?? []), ...ignoredResources];
+      return nodeResourcesFit({ ...own, ignoredResources: ignored });
     },
-  ],
-  ['VolumeRestrictions', () => volumeRestrictions],
-  ['NodeVolumeLimits', () => nodeVolumeLimits],
-  ['VolumeBinding', () => volumeBinding],
-  ['VolumeZone', () => volumeZone],
-  ['PodTopologySpread', (args) => podTopologySpread(spreadArgs(args))],
-  ['InterPodAffinity', (args) => interPodAffinity(interPodAffinityArgs(args))],
-  ['NodeDeclaredFeatures', () => nodeDeclaredFeatures],
-  ['DynamicResources', () => dynamicResources],
-  [
-    'NodeResourcesBalancedAllocation',
-    (args) => {
+  },
+  { name: 'VolumeRestrictions', points: FILTER, make: () => volumeRestrictions },
+  { name: 'NodeVolumeLimits', points: FILTER, make: () => nodeVolumeLimits },
+  { name: 'VolumeBinding', points: FILTER, make: () => volumeBinding },
+  { name: 'VolumeZone', points: FILTER, make: () => volumeZone },
+  {
+    name: 'PodTopologySpread',
+    points: BOTH,
+    weight: 2,
+    make: (args) => podTopologySpread(spreadArgs(args)),
+  },
+  {
+    name: 'InterPodAffinity',
+    points: BOTH,
+    weight: 2,
+    make: (args) => interPodAffinity(interPodAffinityArgs(args)),
+  },
+  { name: 'NodeDeclaredFeatures', points: FILTER, make: () => nodeDeclaredFeatures },
+  { name: 'DynamicResources', points: FILTER, make: () => dynamicResources },
+  {
+    name: 'NodeResourcesBalancedAllocation',
+    points: SCORE,
+    make(args) {
       const resources = resourceWeights(args);
       return nodeResourcesBalancedAllocation(resources === undefined ? {} : { resources });
     },
-  ],
-  ['ImageLocality', () => imageLocality],
-  ['NodeLabel', (args) => nodeLabel(nodeLabelArgs(args))],
-  ['ServiceAffinity', (args) => serviceAffinity({ affinityLabels: args.texts('affinityLabels') ?? [] })],
-]);
+  },
+  { name: 'ImageLocality', points: SCORE, make: () => imageLocality },
+  { name: 'NodeLabel', points: BOTH, isOptional: true, make: (args) => nodeLabel(nodeLabelArgs(args)) },
+  {
+    name: 'ServiceAffinity',
+    points: FILTER,
+    isOptional: true,
+    make: (args) => serviceAffinity({ affinityLabels: args.texts('affinityLabels') ?? [] }),
+  },
+];
 
-/** Off unless a profile enables them. */
-export const OPTIONAL: ReadonlySet<string> = new Set(['NodeLabel', 'ServiceAffinity']);
+export const PLUGINS: ReadonlyMap<string, PluginRow> = new Map(ROWS.map((row) => [row.name, row]));
 
 /** Plugins of Kubernetes that are parts of the scheduler here: they may be named, and their arguments are theirs. */
 export const BUILT_IN: ReadonlySet<string> = new Set([

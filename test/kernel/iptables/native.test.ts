@@ -1,12 +1,12 @@
 // The rules of the iptables and userspace modes written natively and by the tool itself: the kernel must hold the same.
 import { describe, expect, it, vi } from 'vitest';
 import { fullTransaction } from '../../../proxy-modes/iptables/transaction.js';
+import type { IpFamily } from '../../../proxy-modes/mode.js';
 import { openIptables } from '../../../src/kernel/iptables/adapter.js';
 import { nativeSteps } from '../../../src/kernel/iptables/native/batch.js';
 import { NotUnderstood } from '../../../src/kernel/iptables/native/sections.js';
 import { openNft } from '../../../src/kernel/nftables/adapter.js';
 import type { NftPort } from '../../../src/kernel/nftables/port.js';
-import type { IpFamily } from '../../../src/proxy/state.js';
 import { netNsPerTest, type TestNetNs } from '../../support/netns.js';
 import { type BothWays, sameRulesBothWays } from '../../support/proxy/bothWays.js';
 import { random, randomPort, stateOf } from '../../support/proxy/port.js';

@@ -11,7 +11,7 @@ import type { NftPort } from '../../../src/kernel/nftables/port.js';
 import { openOffload } from '../../../src/kernel/offload.js';
 import { openRoute } from '../../../src/kernel/route/adapter.js';
 import type { RouteEvent, RoutePort } from '../../../src/kernel/route/port.js';
-import { removeOverlay, runOverlay } from '../../../src/network/overlay/overlay.js';
+import { Overlay, removeOverlay } from '../../../src/network/overlay/overlay.js';
 import { annotationsOf, type Backend } from '../../../src/network/overlay/peer.js';
 import { MemoryClient } from '../../support/memoryClient.js';
 import { netNsPerTest, type TestNetNs } from '../../support/netns.js';
@@ -116,7 +116,7 @@ function start(
   nodeIps = [`192.168.7.${number}`, `fd00:7::${number}`],
   listEveryMs = 600_000,
 ) {
-  const overlay = runOverlay({
+  const overlay = new Overlay({
     nodeName: `n${number}`,
     backend,
     nodeIps,

@@ -6,14 +6,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, it, vi } from 'vitest';
 import { iptablesMode } from '../../../proxy-modes/iptables/mode.js';
+import type { ProxyMode } from '../../../proxy-modes/mode.js';
 import { silentLog } from '../../../src/api/log.js';
 import { ENDPOINT_SLICES, SERVICES } from '../../../src/api/resources.js';
 import { openIptables } from '../../../src/kernel/iptables/adapter.js';
 import type { IptablesBackend } from '../../../src/kernel/iptables/port.js';
 import { openNft } from '../../../src/kernel/nftables/adapter.js';
 import { cleanUpModes, openMode } from '../../../src/proxy/modes.js';
-import { runProxy } from '../../../src/proxy/proxy.js';
-import type { ProxyMode } from '../../../src/proxy/state.js';
+import { NodeProxy } from '../../../src/proxy/proxy.js';
 import type { TestNetNs } from '../../support/netns.js';
 import { iptablesContents, nftContents } from '../../support/proxy/contents.js';
 import { CLUSTER_IP, POD_CIDR, proxyLab, web } from '../../support/proxy/lab.js';
@@ -81,7 +81,7 @@ const endpointsOf = (count: number) =>
 /** A proxy over informers filled by hand, with one service "web" that the pod serves. */
 async function running(mode: ProxyMode) {
   const informers = informersWith(service('web', CLUSTER_IP), slice('web', ['10.244.0.2']));
-  const proxy = runProxy({ informers, nodeName: 'n1', mode, log: silentLog, minSyncPeriodMs: 1 });
+  const proxy = new NodeProxy({ informers, nodeName: 'n1', mode, log: silentLog, minSyncPeriodMs: 1 });
   closers.push(() => proxy.stop());
   await proxy.synced();
   return { informers, proxy };

@@ -2,12 +2,12 @@
 // A few hundred in the usual run; TRELLIS_PROOF=long makes it ten thousand in each mode.
 import { expect, it } from 'vitest';
 import { iptablesMode } from '../../../proxy-modes/iptables/mode.js';
+import type { ProxyMode } from '../../../proxy-modes/mode.js';
 import { nftablesMode } from '../../../proxy-modes/nftables/mode.js';
 import { userspaceMode } from '../../../proxy-modes/userspace/mode.js';
 import { openIptables } from '../../../src/kernel/iptables/adapter.js';
 import type { IptablesBackend } from '../../../src/kernel/iptables/port.js';
 import { openNft } from '../../../src/kernel/nftables/adapter.js';
-import type { ProxyMode } from '../../../src/proxy/state.js';
 import { netNsPerTest, type TestNetNs } from '../../support/netns.js';
 import { iptablesContents, nftContents } from '../../support/proxy/contents.js';
 import { followChanges, modelChanges } from '../../support/proxy/model.js';

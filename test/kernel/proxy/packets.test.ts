@@ -2,10 +2,10 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { iptablesMode } from '../../../proxy-modes/iptables/mode.js';
+import type { ProxyMode, TrafficOptions } from '../../../proxy-modes/mode.js';
 import { nftablesMode } from '../../../proxy-modes/nftables/mode.js';
 import { openIptables } from '../../../src/kernel/iptables/adapter.js';
 import { openNft } from '../../../src/kernel/nftables/adapter.js';
-import type { ProxyMode, TrafficOptions } from '../../../src/proxy/state.js';
 import type { TestNetNs } from '../../support/netns.js';
 import { answers, CLUSTER_IP, get, NODE, POD_CIDR, proxyLab, web } from '../../support/proxy/lab.js';
 import { endpoint, servicePort, stateOf } from '../../support/proxy/port.js';

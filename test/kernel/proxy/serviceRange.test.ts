@@ -1,7 +1,7 @@
 // Addresses of the service range, with real packets: what no service has goes nowhere, also where somebody else would answer.
 import { expect, it, vi } from 'vitest';
+import type { ProxyMode } from '../../../proxy-modes/mode.js';
 import { openMode } from '../../../src/proxy/modes.js';
-import type { ProxyMode } from '../../../src/proxy/state.js';
 import { endpoint, servicePort, stateOf } from '../../support/proxy/port.js';
 import { OPTIONS } from '../../support/proxy/semantics.js';
 import { KERNEL_MODES, type TruthLab, truthLab } from '../../support/proxy/truthLab.js';

@@ -14,7 +14,7 @@ import {
 import { makeEventRecorder } from '../../../src/client/eventRecorder.js';
 import { openHttps } from '../../../src/client/httpTransport.js';
 import { openClient } from '../../../src/client/typedClient.js';
-import { runScheduler } from '../../../src/scheduler/scheduler.js';
+import { Scheduler } from '../../../src/scheduler/scheduler.js';
 import { type Kubectl, openKubectl } from '../../support/kubectl.js';
 import { describeWith } from '../../support/requires.js';
 import { type SecuredApiServer, startSecuredApiServer } from '../../support/securedApiServer.js';
@@ -144,13 +144,13 @@ describe('the scheduler, with its own role only', () => {
     const client = api.as({ name: 'system:kube-scheduler', groups: ['system:authenticated'] });
     const stop = new AbortController();
     const recorder = makeEventRecorder(client, { component: 'default-scheduler' });
-    const running = runScheduler({
+    const running = new Scheduler({
       client,
       informers: api.informers,
       log: silentLog,
       recorder,
       signal: stop.signal,
-    });
+    }).run();
     try {
       const pods = api.client.of(PODS);
       const name = { name: 'web', namespace: 'team' };

@@ -9,7 +9,7 @@ import { openHttps } from '../../../src/client/httpTransport.js';
 import { openInformers } from '../../../src/client/sharedInformers.js';
 import { openClient } from '../../../src/client/typedClient.js';
 import { FakeNft } from '../../../src/kernel/nftables/fake.js';
-import { runProxy } from '../../../src/proxy/proxy.js';
+import { NodeProxy } from '../../../src/proxy/proxy.js';
 import { startTestApiServer } from '../../support/testApiServer.js';
 
 const closers: (() => unknown)[] = [];
@@ -76,7 +76,7 @@ it('keeps the rules while the API server is away, and follows what changed once 
   closers.push(() => informers.stop());
   const nft = new FakeNft();
   const mode = nftablesMode({ nft, table: 't', families: ['ip'], traffic: {} });
-  const proxy = runProxy({ informers, nodeName: 'n1', mode, log: silentLog });
+  const proxy = new NodeProxy({ informers, nodeName: 'n1', mode, log: silentLog });
   closers.push(() => proxy.stop());
   await proxy.synced();
   const served = async () =>

@@ -4,7 +4,7 @@ import { silentLog } from '../../../src/api/log.js';
 import { NODES, PODS, SERVICE_ACCOUNTS } from '../../../src/api/resources.js';
 import { makeEventRecorder } from '../../../src/client/eventRecorder.js';
 import { openInformers } from '../../../src/client/sharedInformers.js';
-import { runScheduler } from '../../../src/scheduler/scheduler.js';
+import { Scheduler } from '../../../src/scheduler/scheduler.js';
 import { type SecuredApiServer, startSecuredApiServer } from '../../support/securedApiServer.js';
 import { until } from '../../support/until.js';
 
@@ -31,14 +31,14 @@ function start(): () => Promise<void> {
   const informers = openInformers(client);
   const recorder = makeEventRecorder(client, { component: 'default-scheduler' });
   const stop = new AbortController();
-  const running = runScheduler({
+  const running = new Scheduler({
     client,
     informers,
     log: silentLog,
     recorder,
     signal: stop.signal,
     writesInFlight: 4,
-  });
+  }).run();
   return async () => {
     stop.abort();
     await running;

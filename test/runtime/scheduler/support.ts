@@ -6,7 +6,7 @@ import { EVENTS, NODES, PODS, SERVICE_ACCOUNTS } from '../../../src/api/resource
 import type { Client } from '../../../src/client/client.js';
 import { makeEventRecorder } from '../../../src/client/eventRecorder.js';
 import { openInformers } from '../../../src/client/sharedInformers.js';
-import { runScheduler, type SchedulerOptions } from '../../../src/scheduler/scheduler.js';
+import { Scheduler, type SchedulerOptions } from '../../../src/scheduler/scheduler.js';
 import { type SecuredApiServer, startSecuredApiServer } from '../../support/securedApiServer.js';
 
 export class Playground {
@@ -27,14 +27,14 @@ export class Playground {
     const informers = openInformers(client);
     const recorder = makeEventRecorder(client, { component: 'default-scheduler' });
     const stop = new AbortController();
-    const running = runScheduler({
+    const running = new Scheduler({
       client: through(client),
       informers,
       log: silentLog,
       recorder,
       signal: stop.signal,
       ...options,
-    });
+    }).run();
     return async () => {
       stop.abort();
       await running;

@@ -1,8 +1,9 @@
 // What the Service API promises of packets, told by its objects: a Service and its EndpointSlice go the whole way.
 // Guarantees: the ports of a case are what the proxy itself makes of the objects.
+
+import type { ServicePort } from '../../../proxy-modes/mode.js';
 import type { V1Endpoint, V1ServiceSpec } from '../../../src/api/gen/types.js';
 import { servicePorts } from '../../../src/proxy/servicePorts.js';
-import type { ServicePort } from '../../../src/proxy/state.js';
 import { NODE_IP, type Place, packetFrom } from './packet.js';
 import type { SemanticCase } from './semantics.js';
 

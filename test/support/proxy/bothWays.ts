@@ -3,9 +3,9 @@ import { it } from 'vitest';
 import { Applied } from '../../../proxy-modes/iptables/applied.js';
 import { planService } from '../../../proxy-modes/iptables/plan/service.js';
 import { fullTransaction, transaction } from '../../../proxy-modes/iptables/transaction.js';
+import type { IpFamily, ProxyState } from '../../../proxy-modes/mode.js';
 import { planService as planRelay } from '../../../proxy-modes/userspace/plan/service.js';
 import type { IptablesPort } from '../../../src/kernel/iptables/port.js';
-import type { IpFamily, ProxyState } from '../../../src/proxy/state.js';
 import { random, randomPort, stateOf } from './port.js';
 import { trafficOf } from './trafficOptions.js';
 

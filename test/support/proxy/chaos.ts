@@ -2,10 +2,11 @@
 // table is asked.
 // Guarantees: the same seed makes the same faults of the same ruleset; questions that begin HOLDS_AGAIN_MS after a fault must be
 // answered as promised, and each failure names the faults so far.
+
+import type { ProxyMode, ProxyState } from '../../../proxy-modes/mode.js';
 import { silentLog } from '../../../src/api/log.js';
 import { SERVICES } from '../../../src/api/resources.js';
-import { runProxy } from '../../../src/proxy/proxy.js';
-import type { ProxyMode, ProxyState } from '../../../src/proxy/state.js';
+import { NodeProxy } from '../../../src/proxy/proxy.js';
 import { StaticInformers } from '../staticInformers.js';
 import { service } from './objects.js';
 import { NODE_IP, NODE_IP6 } from './packet.js';
@@ -198,7 +199,13 @@ export async function runChaos(lab: TruthLab, { mode: name, faults, seed, open }
     const informers = new StaticInformers();
     const mode = modeFor(await open(starts), () => state);
     starts += 1;
-    const proxy = runProxy({ informers, nodeName: 'n1', mode, log: silentLog, syncPeriodMs: SYNC_PERIOD_MS });
+    const proxy = new NodeProxy({
+      informers,
+      nodeName: 'n1',
+      mode,
+      log: silentLog,
+      syncPeriodMs: SYNC_PERIOD_MS,
+    });
     await proxy.synced();
     return { proxy, informers };
   };

@@ -1,11 +1,11 @@
 // UDP flows through restarts of the proxy and changes of endpoints: those that are still right live on, no other does.
 // Guarantees: a proxy started here is stopped when the check ends, also when it fails.
 import { expect } from 'vitest';
+import type { ProxyMode } from '../../../proxy-modes/mode.js';
 import { silentLog } from '../../../src/api/log.js';
 import { ENDPOINT_SLICES, SERVICES } from '../../../src/api/resources.js';
 import { openConntrack } from '../../../src/kernel/conntrack/adapter.js';
-import { type RunningProxy, runProxy } from '../../../src/proxy/proxy.js';
-import type { ProxyMode } from '../../../src/proxy/state.js';
+import { NodeProxy } from '../../../src/proxy/proxy.js';
 import { until } from '../until.js';
 import { informersWith, service, slice } from './objects.js';
 import type { Answer, TruthLab } from './truthLab.js';
@@ -23,10 +23,10 @@ export async function expectFlowsToFollow(
   const udp = service('web', CLUSTER_IP, { ports: [{ port: 80, protocol: 'UDP' }] });
   const ends = (...ips: string[]) => slice('web', ips, 'UDP');
   const informers = informersWith(udp, ends(HERE, THERE));
-  let proxy: RunningProxy | undefined;
+  let proxy: NodeProxy | undefined;
   const start = async () => {
     const conntrack = await openConntrack(lab.node.path);
-    proxy = runProxy({
+    proxy = new NodeProxy({
       informers,
       nodeName: 'n1',
       mode: await open(),

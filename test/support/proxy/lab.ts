@@ -6,8 +6,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach } from 'vitest';
+import type { ProxyState, ServicePort } from '../../../proxy-modes/mode.js';
 import { openRoute } from '../../../src/kernel/route/adapter.js';
-import type { ProxyState, ServicePort } from '../../../src/proxy/state.js';
 import { netNsPerTest, type TestNetNs } from '../netns.js';
 import { servicePort, stateOf } from './port.js';
 

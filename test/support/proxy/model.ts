@@ -1,6 +1,6 @@
 // Random changes to services, and the check that a mode which followed them one by one ends where a fresh one begins.
 // Guarantees: the same seed makes the same changes; every sync is told only the keys that changed, as the proxy does.
-import type { IpFamily, Protocol, ProxyMode, ProxyState, ServicePort } from '../../../src/proxy/state.js';
+import type { IpFamily, Protocol, ProxyMode, ProxyState, ServicePort } from '../../../proxy-modes/mode.js';
 import { Places, random, randomPort, servicePort } from './port.js';
 
 const PROTOCOLS: readonly Protocol[] = ['tcp', 'udp', 'sctp'];

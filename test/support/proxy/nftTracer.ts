@@ -1,10 +1,10 @@
 // Runs simulated packets through the rules of an nf_tables port, expression by expression, as the kernel would.
 // Guarantees: an expression that it does not know is an error, not a match; dynamic sets keep what packets put into them.
 
+import type { IpFamily } from '../../../proxy-modes/mode.js';
 import { addressBytes, bigEndian, hostOrder, textBytes } from '../../../src/kernel/nftables/bytes.js';
 import type { Expression, Verdict } from '../../../src/kernel/nftables/expression.js';
 import type { Chain, ListedRule, NftPort, NftSet, SetElement } from '../../../src/kernel/nftables/port.js';
-import type { IpFamily } from '../../../src/proxy/state.js';
 import { isLocal, type Machine, type Outcome, type Packet } from './packet.js';
 
 const PROTOCOLS: Readonly<Record<string, number>> = { tcp: 6, udp: 17, sctp: 132 };

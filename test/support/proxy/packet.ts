@@ -1,5 +1,5 @@
 // A simulated packet, the machine it meets, and what becomes of it: the common words of the tracers.
-import type { IpFamily, Protocol } from '../../../src/proxy/state.js';
+import type { IpFamily, Protocol } from '../../../proxy-modes/mode.js';
 
 export interface Packet {
   readonly family: IpFamily;

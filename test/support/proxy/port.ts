@@ -1,5 +1,5 @@
 // Service ports for tests of the proxy: one with everything usual, changed as the test needs.
-import type { Endpoint, IpFamily, ProxyState, ServicePort } from '../../../src/proxy/state.js';
+import type { Endpoint, IpFamily, ProxyState, ServicePort } from '../../../proxy-modes/mode.js';
 
 export const endpoint = (ip: string, local = true, port = 8080): Endpoint => ({ ip, port, local });
 

@@ -1,8 +1,14 @@
 // What the Service API promises of packets, as cases that every mode is held to.
 // Guarantees: a case names the whole of what may happen: which endpoints, with which source, or how it is refused.
 import { withServiceCidrs } from '../../../proxy-modes/families.js';
+import type {
+  IpFamily,
+  PerFamily,
+  Protocol,
+  ServicePort,
+  TrafficOptions,
+} from '../../../proxy-modes/mode.js';
 import { type ConfigOverrides, settle, trafficOf } from '../../../src/proxy/config.js';
-import type { IpFamily, PerFamily, Protocol, ServicePort, TrafficOptions } from '../../../src/proxy/state.js';
 import { API_CASES } from './apiCases.js';
 import { NODE_IP, NODE_IP6, type Packet, type Place, packetFrom } from './packet.js';
 import { endpoint, servicePort } from './port.js';

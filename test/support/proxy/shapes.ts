@@ -1,6 +1,6 @@
 // Shapes that a port of a service can have, each by a name that says what is special about it.
 // Guarantees: every shape is there in both families; the three well-known services have their own names and addresses.
-import type { IpFamily, ServicePort } from '../../../src/proxy/state.js';
+import type { IpFamily, ServicePort } from '../../../proxy-modes/mode.js';
 import { endpoint, servicePort } from './port.js';
 
 const ADDRESSES = {

@@ -1,5 +1,5 @@
 // Ways of telling the traffic of pods from other traffic, each of which makes rules of another shape.
-import type { IpFamily, TrafficOptions } from '../../../src/proxy/state.js';
+import type { IpFamily, TrafficOptions } from '../../../proxy-modes/mode.js';
 
 export const trafficOf: Readonly<Record<IpFamily, readonly TrafficOptions[]>> = {
   ip: [

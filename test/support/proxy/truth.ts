@@ -6,7 +6,7 @@ import type {
   ProxyState,
   ServicePort,
   TrafficOptions,
-} from '../../../src/proxy/state.js';
+} from '../../../proxy-modes/mode.js';
 import type { Place } from './packet.js';
 import { stateOf } from './port.js';
 import { OPTIONS, SEMANTIC_CASES, type SemanticCase } from './semantics.js';

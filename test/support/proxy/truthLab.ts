@@ -6,8 +6,8 @@ import { once } from 'node:events';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterEach } from 'vitest';
+import type { PerFamily, Protocol, ProxyMode, TrafficOptions } from '../../../proxy-modes/mode.js';
 import type { IptablesBackend } from '../../../src/kernel/iptables/port.js';
-import type { PerFamily, Protocol, ProxyMode, TrafficOptions } from '../../../src/proxy/state.js';
 import { netNsPerTest, type TestNetNs } from '../netns.js';
 import { NODE_IP, NODE_IP6 } from './packet.js';
 

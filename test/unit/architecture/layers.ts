@@ -29,14 +29,14 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   apiserver: ['client', 'store', 'cel', 'api'],
   cluster: [
     ...['kubelet', 'proxy', 'network', 'dns', 'scheduler', 'controllers', 'apiserver'],
-    ...['client', 'store', 'cri', 'cni', 'kernel', 'api'],
+    ...['proxy-modes', 'client', 'store', 'cri', 'cni', 'kernel', 'api'],
   ],
   doctor: ['kernel', 'api'],
   cli: [
     ...['cluster', 'doctor', 'kubelet', 'proxy', 'network', 'dns', 'scheduler', 'controllers', 'apiserver'],
     ...['client', 'store', 'cri', 'cni', 'kernel', 'api'],
   ],
-  'proxy-modes': ['proxy', 'kernel', 'api'],
+  'proxy-modes': ['kernel', 'api'],
 };
 
 /** Rooms that compute and never touch the world. */

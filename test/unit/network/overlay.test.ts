@@ -7,7 +7,7 @@ import { NODES } from '../../../src/api/resources.js';
 import { FakeNft } from '../../../src/kernel/nftables/fake.js';
 import { FakeRoute } from '../../../src/kernel/route/fake.js';
 import { difference, entriesFor, entriesFound, overlayMtu } from '../../../src/network/overlay/entries.js';
-import { removeOverlay, runOverlay, subnetFile } from '../../../src/network/overlay/overlay.js';
+import { Overlay, removeOverlay, subnetFile } from '../../../src/network/overlay/overlay.js';
 import { annotationsOf, peerOf } from '../../../src/network/overlay/peer.js';
 import { MemoryClient } from '../../support/memoryClient.js';
 import { StaticInformers } from '../../support/staticInformers.js';
@@ -168,7 +168,7 @@ describe('the daemon', () => {
     const refused = (it: Stored<V1Node>, why: string) => void refusals.push(`${it.metadata.name}: ${why}`);
     const nft = new FakeNft();
     const nftTable = 'trellis-nodes-test';
-    const overlay = runOverlay({ ...run, client, informers, route, nft, nftTable, refused, log: silentLog });
+    const overlay = new Overlay({ ...run, client, informers, route, nft, nftTable, refused, log: silentLog });
     closers.push(() => overlay.stop());
     await overlay.synced();
     const routes = async () =>

@@ -7,6 +7,7 @@ import { baseRules as iptablesBase } from '../../../proxy-modes/iptables/plan/ba
 import { planService as planIptables } from '../../../proxy-modes/iptables/plan/service.js';
 import { baseRules as ipvsBase } from '../../../proxy-modes/ipvs/plan/base.js';
 import { planService as planIpvs } from '../../../proxy-modes/ipvs/plan/service.js';
+import type { IpFamily, ServicePort, TrafficOptions } from '../../../proxy-modes/mode.js';
 import { base as nftBase } from '../../../proxy-modes/nftables/plan/base.js';
 import {
   type ChainStep,
@@ -14,7 +15,6 @@ import {
   sharedElements,
 } from '../../../proxy-modes/nftables/plan/service.js';
 import { planService as planUserspace } from '../../../proxy-modes/userspace/plan/service.js';
-import type { IpFamily, ServicePort, TrafficOptions } from '../../../src/proxy/state.js';
 import { NODE_IP, NODE_IP6 } from '../../support/proxy/packet.js';
 import { OPTIONS } from '../../support/proxy/semantics.js';
 import { SHAPES } from '../../support/proxy/shapes.js';

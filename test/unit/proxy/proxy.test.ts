@@ -6,7 +6,7 @@ import { ENDPOINT_SLICES, NODES, SERVICE_CIDRS, SERVICES } from '../../../src/ap
 import { FakeConntrack } from '../../../src/kernel/conntrack/fake.js';
 import { KernelError } from '../../../src/kernel/error.js';
 import { FakeNft } from '../../../src/kernel/nftables/fake.js';
-import { type ProxyOptions, type RunningProxy, runProxy } from '../../../src/proxy/proxy.js';
+import { NodeProxy, type ProxyOptions } from '../../../src/proxy/proxy.js';
 import { makeHealth } from '../../../src/proxy/server/health.js';
 import { openSmallServer } from '../../../src/proxy/server/http.js';
 import { metricsAnswer } from '../../../src/proxy/server/metrics.js';
@@ -47,8 +47,8 @@ async function start() {
   const conntrack = new FakeConntrack();
   informers.of(NODES).set({ metadata: { ...meta('n1'), namespace: undefined }, spec: {}, status: {} });
   const mode = nftablesMode({ nft, table, families: ['ip'], traffic: {} });
-  const run = (refused?: ProxyOptions['refused']): RunningProxy => {
-    const proxy = runProxy({
+  const run = (refused?: ProxyOptions['refused']): NodeProxy => {
+    const proxy = new NodeProxy({
       ...(refused && { refused }),
       informers,
       nodeName: 'n1',

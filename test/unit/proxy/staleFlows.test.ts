@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import type { ServicePort } from '../../../proxy-modes/mode.js';
 import type { Flow } from '../../../src/kernel/conntrack/port.js';
 import { flowsTo, mayLeaveStale, staleAmong } from '../../../src/proxy/staleFlows.js';
-import type { ServicePort } from '../../../src/proxy/state.js';
 import { endpoint, servicePort } from '../../support/proxy/port.js';
 
 const dns = (ips: readonly string[], more: Partial<ServicePort> = {}) =>

@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest';
 import type { V1Pod } from '../../../src/api/gen/types.js';
 import type { Stored } from '../../../src/api/object.js';
 import { chooseNode, feasibleToFind, Scratch } from '../../../src/scheduler/choose.js';
+import { defaultProfile } from '../../../src/scheduler/configuration/profiles.js';
 import { diagnosisMessage } from '../../../src/scheduler/diagnosis.js';
 import { podInfoOf } from '../../../src/scheduler/podInfo.js';
-import { defaultProfile } from '../../../src/scheduler/profile.js';
 import { type Filled, makeNode, makePod, requesting, snapshotOf } from './support.js';
 
 const nodeWith = (...filled: Filled): Filled => filled;

@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest';
 import type { V1Node, V1Pod } from '../../../src/api/gen/types.js';
 import { keyOf, type Stored } from '../../../src/api/object.js';
 import { chooseNode, Scratch } from '../../../src/scheduler/choose.js';
+import { defaultProfile } from '../../../src/scheduler/configuration/profiles.js';
 import { podInfoOf } from '../../../src/scheduler/podInfo.js';
-import { defaultProfile } from '../../../src/scheduler/profile.js';
 import { Snapshot } from '../../../src/scheduler/snapshot/snapshot.js';
 import {
   Dice,

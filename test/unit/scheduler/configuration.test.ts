@@ -4,7 +4,9 @@ import {
   defaultConfiguration,
   parseConfiguration,
 } from '../../../src/scheduler/configuration/configuration.js';
-import { defaultProfile } from '../../../src/scheduler/profile.js';
+import { fieldsOf } from '../../../src/scheduler/configuration/fields.js';
+import { defaultProfile } from '../../../src/scheduler/configuration/profiles.js';
+import { PLUGINS } from '../../../src/scheduler/configuration/registry.js';
 
 const file = (rest: string) =>
   `apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n${rest}`;
@@ -140,4 +142,11 @@ describe('what is wrong is named', () => {
   ])('%j', (text, message) => {
     expect(() => parseConfiguration(text)).toThrow(message);
   });
+});
+
+it.each([...PLUGINS.values()])('the row of $name says where it is asked', ({ name, points, make }) => {
+  const plugin = make(fieldsOf({}), { ignoredResources: [] });
+  expect(plugin.name).toBe(name);
+  const has = (['filter', 'score'] as const).filter((point) => plugin[point] !== undefined);
+  expect(points).toEqual(has);
 });

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { V1Node, V1NodeSelectorTerm, V1Pod, V1Taint, V1Toleration } from '../../../src/api/gen/types.js';
 import type { Stored } from '../../../src/api/object.js';
+import { defaultProfile } from '../../../src/scheduler/configuration/profiles.js';
 import type { Plugin } from '../../../src/scheduler/plugin.js';
 import { dynamicResources } from '../../../src/scheduler/plugins/dynamicResources.js';
 import { nodeAffinity } from '../../../src/scheduler/plugins/nodeAffinity.js';
@@ -11,7 +12,6 @@ import { nodePorts } from '../../../src/scheduler/plugins/nodePorts.js';
 import { nodeResourcesFit } from '../../../src/scheduler/plugins/nodeResourcesFit.js';
 import { nodeUnschedulable } from '../../../src/scheduler/plugins/nodeUnschedulable.js';
 import { taintToleration } from '../../../src/scheduler/plugins/taintToleration.js';
-import { defaultProfile } from '../../../src/scheduler/profile.js';
 import { makeNode, makePod, refusalsOf, requesting, snapshotOf } from './support.js';
 
 type Case = readonly [

@@ -3,12 +3,12 @@ import { describe, expect, it } from 'vitest';
 import type { V1Pod, V1PodDisruptionBudget } from '../../../src/api/gen/types.js';
 import type { Stored } from '../../../src/api/object.js';
 import { chooseNode, Scratch } from '../../../src/scheduler/choose.js';
+import { defaultProfile } from '../../../src/scheduler/configuration/profiles.js';
 import { FilterRun } from '../../../src/scheduler/filterRun.js';
 import { Nominations } from '../../../src/scheduler/nominations.js';
 import { podInfoOf } from '../../../src/scheduler/podInfo.js';
 import { Budgets } from '../../../src/scheduler/preemption/budgets.js';
 import { choosePreemption } from '../../../src/scheduler/preemption/preempt.js';
-import { defaultProfile } from '../../../src/scheduler/profile.js';
 import { type Filled, makeNode, makePod, requesting, snapshotOf } from './support.js';
 
 const profile = defaultProfile();

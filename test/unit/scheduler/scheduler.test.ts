@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { silentLog } from '../../../src/api/log.js';
 import { NODES, PODS } from '../../../src/api/resources.js';
 import { statusError } from '../../../src/api/status.js';
-import { runScheduler } from '../../../src/scheduler/scheduler.js';
+import { Scheduler } from '../../../src/scheduler/scheduler.js';
 import { MemoryClient } from '../../support/memoryClient.js';
 import { StaticInformers } from '../../support/staticInformers.js';
 import { until } from '../../support/until.js';
@@ -28,7 +28,7 @@ afterEach(async () => {
 });
 const actions = new Map<string, string | undefined>();
 function start(writesInFlight = 4): void {
-  running = runScheduler({
+  running = new Scheduler({
     client,
     informers,
     log: silentLog,
@@ -42,7 +42,7 @@ function start(writesInFlight = 4): void {
     signal: stop.signal,
     writesInFlight,
     random: () => 0,
-  });
+  }).run();
 }
 const see = (pod: ReturnType<typeof makePod>) => {
   client.put(PODS, pod);

@@ -2,12 +2,12 @@
 import { expect, it } from 'vitest';
 import type { V1Pod } from '../../../src/api/gen/types.js';
 import type { Stored } from '../../../src/api/object.js';
+import { defaultProfile } from '../../../src/scheduler/configuration/profiles.js';
 import { FilterRun } from '../../../src/scheduler/filterRun.js';
 import { Nominations } from '../../../src/scheduler/nominations.js';
 import { podInfoOf } from '../../../src/scheduler/podInfo.js';
 import { Budgets } from '../../../src/scheduler/preemption/budgets.js';
 import { victimsOn } from '../../../src/scheduler/preemption/victims.js';
-import { defaultProfile } from '../../../src/scheduler/profile.js';
 import { Dice } from '../../support/scheduler/random.js';
 import { type Filled, makeNode, makePod, snapshotOf } from './support.js';
 

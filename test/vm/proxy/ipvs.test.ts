@@ -3,14 +3,14 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { afterEach, expect, it, vi } from 'vitest';
+import type { IpFamily } from '../../../proxy-modes/mode.js';
 import { silentLog } from '../../../src/api/log.js';
 import { ENDPOINT_SLICES, SERVICES } from '../../../src/api/resources.js';
 import { openIpset } from '../../../src/kernel/ipset/adapter.js';
 import { openIpvs } from '../../../src/kernel/ipvs/adapter.js';
 import { openRoute } from '../../../src/kernel/route/adapter.js';
 import { type ModeOptions, openMode } from '../../../src/proxy/modes.js';
-import { runProxy } from '../../../src/proxy/proxy.js';
-import type { IpFamily } from '../../../src/proxy/state.js';
+import { NodeProxy } from '../../../src/proxy/proxy.js';
 import type { TestNetNs } from '../../support/netns.js';
 import { ipvsContents } from '../../support/proxy/contents.js';
 import { CLUSTER_IP, get, type Lab, NODE, POD_CIDR, proxyLab, web } from '../../support/proxy/lab.js';
@@ -279,7 +279,7 @@ describeWith(
       await serve(pod);
       const informers = informersWith(service('web', CLUSTER_IP), slice('web', ['10.244.0.2']));
       informers.of(SERVICES).set(service('flaps', '10.96.0.77'));
-      const proxy = runProxy({ informers, nodeName: 'n1', mode, log: silentLog, minSyncPeriodMs: 1 });
+      const proxy = new NodeProxy({ informers, nodeName: 'n1', mode, log: silentLog, minSyncPeriodMs: 1 });
       let flaps = 0;
       const timer = setInterval(() => {
         informers.of(ENDPOINT_SLICES).set(slice('flaps', flaps % 2 === 0 ? ['10.244.0.2'] : []));
@@ -304,7 +304,7 @@ describeWith(
       if (pod === undefined || from === undefined) throw new Error('no pods');
       await serve(pod);
       const informers = informersWith(service('web', CLUSTER_IP), slice('web', ['10.244.0.2']));
-      const proxy = runProxy({ informers, nodeName: 'n1', mode, log: silentLog });
+      const proxy = new NodeProxy({ informers, nodeName: 'n1', mode, log: silentLog });
       try {
         await proxy.synced();
         // Until it has looked once after its last sync.

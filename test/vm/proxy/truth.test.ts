@@ -1,7 +1,7 @@
 // What the Service API promises of packets, asked of a kernel that has IPVS: the same cases as for every other mode.
 import { expect, it, vi } from 'vitest';
+import type { IpFamily, PerFamily, TrafficOptions } from '../../../proxy-modes/mode.js';
 import { openMode } from '../../../src/proxy/modes.js';
-import type { IpFamily, PerFamily, TrafficOptions } from '../../../src/proxy/state.js';
 import type { TestNetNs } from '../../support/netns.js';
 import { expectFlowsToFollow } from '../../support/proxy/flows.js';
 import { OPTIONS } from '../../support/proxy/semantics.js';

@@ -1,6 +1,6 @@
 // What is counted of conversions by webhooks, under Kubernetes' names.
 // Guarantees: a call is counted once, with the kind of its failure.
-import { Counter, type Family, Histogram, seriesKey } from '../../../api/metrics.js';
+import { Counter, type Family, Histogram, seriesKey } from '../../../base/metrics.js';
 import { ConversionError } from './error.js';
 
 const FAILURES = {

@@ -12,7 +12,7 @@ import { openInformers } from '../../../../src/client/sharedInformers.js';
 import type { Transport } from '../../../../src/client/transport.js';
 import { openClient } from '../../../../src/client/typedClient.js';
 import { runControllers } from '../../../../src/controllers/run.js';
-import { runScheduler } from '../../../../src/scheduler/scheduler.js';
+import { Scheduler } from '../../../../src/scheduler/scheduler.js';
 import {
   accountUser,
   type SecuredApiServer,
@@ -132,7 +132,7 @@ function startScheduler(api: SecuredApiServer, { through = (transport) => transp
   const informers = openInformers(client);
   const recorder = makeEventRecorder(client, { component: 'default-scheduler' });
   const stop = new AbortController();
-  const running = runScheduler({ client, informers, log: silentLog, recorder, signal: stop.signal });
+  const running = new Scheduler({ client, informers, log: silentLog, recorder, signal: stop.signal }).run();
   return async () => {
     stop.abort();
     await running;

@@ -1,7 +1,7 @@
 // Strategic merge patch: keyed lists, directives, and the table against the schemas.
 import { describe, expect, it } from 'vitest';
 import { schemas } from '../../../../src/api/gen/schemas.js';
-import { mergedLists } from '../../../../src/api/patch/mergeKeys.js';
+import { mergedLists } from '../../../../src/api/mergedLists.js';
 import { applyPatch } from '../../../../src/api/patch/patch.js';
 import { atOnce } from '../../../../src/api/steps.js';
 

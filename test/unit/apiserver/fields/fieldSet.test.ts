@@ -1,6 +1,7 @@
 // Sets of field paths: their wire form and their arithmetic.
 import { describe, expect, test } from 'vitest';
 import { schemas } from '../../../../src/api/gen/schemas.js';
+import { mergedLists } from '../../../../src/api/mergedLists.js';
 import {
   decodeSet,
   difference,
@@ -13,7 +14,7 @@ import {
   union,
   without,
 } from '../../../../src/apiserver/fields/fieldSet.js';
-import { namedLists, namedModels } from '../../../../src/apiserver/fields/listTypes.js';
+import { namedMaps, namedModels } from '../../../../src/apiserver/fields/listTypes.js';
 
 const set = (fields: object): FieldSet => decodeSet(fields) ?? EMPTY;
 const paths = (fields: FieldSet) => [...pathsOf(fields)].map(pathText);
@@ -63,7 +64,7 @@ describe('a field set', () => {
 
 describe('the table of list types', () => {
   test('names lists and models that the schemas have', () => {
-    for (const name of namedLists) {
+    for (const name of [...mergedLists, ...namedMaps]) {
       const [model = '', field = ''] = name.split('.');
       expect(schemas[model]?.[field], name).toMatch(/^!?(\[\]|\{\})/);
     }

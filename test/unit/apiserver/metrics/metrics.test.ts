@@ -1,10 +1,10 @@
 // The text that Prometheus reads, and labels that no client can make up.
 import { describe, expect, it } from 'vitest';
-import { Counter, Gauge, Histogram, metricsText } from '../../../../src/api/metrics.js';
 import { PODS } from '../../../../src/api/resources.js';
 import { makeInFlight } from '../../../../src/apiserver/load/inFlight.js';
 import { makeRequestMetrics } from '../../../../src/apiserver/metrics/requests.js';
 import { parseRequest } from '../../../../src/apiserver/requestInfo.js';
+import { Counter, Gauge, Histogram, metricsText } from '../../../../src/base/metrics.js';
 import { processMetrics } from '../../../../src/client/processMetrics.js';
 
 it('families in their text', () => {

@@ -1,8 +1,7 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { nodeNetwork } from '../../../../src/kubelet/stats/collector.js';
 import { KubeletMetrics } from '../../../../src/kubelet/stats/kubeletMetrics.js';
 import { cadvisorMetrics, resourceMetrics } from '../../../../src/kubelet/stats/metrics.js';
-import { Counter, Histogram, metricText } from '../../../../src/kubelet/stats/metricText.js';
 import { withRate, workingSet } from '../../../../src/kubelet/stats/sample.js';
 import { summaryOf } from '../../../../src/kubelet/stats/summary.js';
 import { podOf, run, runtimePod } from '../support.js';
@@ -108,29 +107,6 @@ test('the metrics that dashboards of cAdvisor read', () => {
     'container_network_receive_bytes_total{container="",id="/kubepods/podu1",image="",name="",namespace="default",pod="web",interface="eth0"} 1\n',
   );
   expect(text).toContain('machine_cpu_cores 2\n');
-});
-
-describe('the text of metrics', () => {
-  test('labels are escaped, unknown numbers left out, empty families not told', () => {
-    const samples = [{ labels: { a: 'x"\\\n' }, value: 1 }, { value: Number.NaN }, { value: undefined }];
-    expect(metricText([{ name: 'm', help: 'h', type: 'gauge', samples }])).toBe(
-      '# HELP m h\n# TYPE m gauge\nm{a="x\\"\\\\\\n"} 1\n',
-    );
-    expect(metricText([{ name: 'm', help: 'h', type: 'gauge', samples: [] }])).toBe('');
-  });
-
-  test('a histogram counts each value in every bucket above it', () => {
-    const histogram = new Histogram([1, 10]);
-    for (const value of [0.5, 5, 50]) histogram.observe(value);
-    expect(histogram.samples().map(({ value }) => value)).toEqual([1, 2, 3, 55.5, 3]);
-  });
-
-  test('a counter forgets what is gone', () => {
-    const counter = new Counter();
-    for (const pod of ['a', 'b', 'a']) counter.add({ pod });
-    counter.drop(({ pod }) => pod === 'b');
-    expect(counter.samples()).toEqual([{ labels: { pod: 'a' }, value: 2 }]);
-  });
 });
 
 test('a relist that hangs shows as a time that grows', () => {

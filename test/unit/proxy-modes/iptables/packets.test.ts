@@ -1,8 +1,8 @@
 // Simulated packets through the rules of the iptables mode.
 import { describe, expect, it } from 'vitest';
 import { iptablesMode } from '../../../../proxy-modes/iptables/mode.js';
+import type { ServicePort } from '../../../../proxy-modes/mode.js';
 import { FakeIptables } from '../../../../src/kernel/iptables/fake.js';
-import type { ServicePort } from '../../../../src/proxy/state.js';
 import { type Recent, traceIptables } from '../../../support/proxy/iptablesTracer.js';
 import { expectOutcomes } from '../../../support/proxy/outcomes.js';
 import { machine, packetFrom } from '../../../support/proxy/packet.js';

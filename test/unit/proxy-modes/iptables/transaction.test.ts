@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { iptablesMode } from '../../../../proxy-modes/iptables/mode.js';
 import { planService } from '../../../../proxy-modes/iptables/plan/service.js';
+import type { ProxyState } from '../../../../proxy-modes/mode.js';
 import { FakeIptables } from '../../../../src/kernel/iptables/fake.js';
-import type { ProxyState } from '../../../../src/proxy/state.js';
 import { iptablesContents } from '../../../support/proxy/contents.js';
 import { endpoint, random, randomState, servicePort, stateOf } from '../../../support/proxy/port.js';
 import { TRAFFIC } from '../../../support/proxy/semantics.js';

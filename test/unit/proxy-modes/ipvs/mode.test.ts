@@ -1,14 +1,14 @@
 // The IPVS mode on kernels in memory: what it makes, changes and leaves.
 import { describe, expect, it } from 'vitest';
-import { type IpvsModeOptions, ipvsMode } from '../../../../proxy-modes/ipvs/mode.js';
+import { IpvsMode, type IpvsModeOptions } from '../../../../proxy-modes/ipvs/mode.js';
 import { ipvsSysctls } from '../../../../proxy-modes/ipvs/sysctls.js';
+import type { ProxyState, ServicePort, TrafficOptions } from '../../../../proxy-modes/mode.js';
 import { type Failure, KernelError } from '../../../../src/kernel/error.js';
 import { FakeIpset } from '../../../../src/kernel/ipset/fake.js';
 import type { IpSetMember, IpSetRequest } from '../../../../src/kernel/ipset/port.js';
 import { FakeIptables } from '../../../../src/kernel/iptables/fake.js';
 import { FakeIpvs } from '../../../../src/kernel/ipvs/fake.js';
 import { FakeRoute } from '../../../../src/kernel/route/fake.js';
-import type { ProxyState, ServicePort, TrafficOptions } from '../../../../src/proxy/state.js';
 import { ipvsContents } from '../../../support/proxy/contents.js';
 import { endpoint, random, randomState, servicePort, stateOf } from '../../../support/proxy/port.js';
 import { TRAFFIC } from '../../../support/proxy/semantics.js';
@@ -28,7 +28,7 @@ const modeOn = (
   { iptables, ...ports }: Kernel,
   more: Partial<Omit<IpvsModeOptions, 'traffic'>> & { traffic?: TrafficOptions } = {},
 ) =>
-  ipvsMode({
+  new IpvsMode({
     ...ports,
     iptables: { ip: iptables },
     setSysctl: async (name, value) => void sysctls.set(name, value),

@@ -1,8 +1,8 @@
 // Simulated packets through the rules of the nftables mode.
 import { describe, expect, it } from 'vitest';
+import type { PerFamily, ServicePort, TrafficOptions } from '../../../../proxy-modes/mode.js';
 import { nftablesMode } from '../../../../proxy-modes/nftables/mode.js';
 import { FakeNft } from '../../../../src/kernel/nftables/fake.js';
-import type { PerFamily, ServicePort, TrafficOptions } from '../../../../src/proxy/state.js';
 import { type Dynamic, traceNft } from '../../../support/proxy/nftTracer.js';
 import { expectOutcomes } from '../../../support/proxy/outcomes.js';
 import { machine, packetFrom } from '../../../support/proxy/packet.js';

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import type { ProxyState, TrafficOptions } from '../../../../proxy-modes/mode.js';
 import { nftablesMode } from '../../../../proxy-modes/nftables/mode.js';
 import { advance, type Programmed, transaction } from '../../../../proxy-modes/nftables/transaction.js';
 import { KernelError } from '../../../../src/kernel/error.js';
 import { FakeNft } from '../../../../src/kernel/nftables/fake.js';
-import type { ProxyState, TrafficOptions } from '../../../../src/proxy/state.js';
 import { nftContents } from '../../../support/proxy/contents.js';
 import { servicePort as port, random, randomState, stateOf } from '../../../support/proxy/port.js';
 

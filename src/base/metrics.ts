@@ -1,5 +1,6 @@
 // Counters, gauges and histograms, and how Prometheus reads them: text format 0.0.4. Pure.
-// Guarantees: a family holds a bounded number of series: what comes after the bound is counted in none.
+// Guarantees: a family holds a bounded number of series: what comes after the bound is counted in none; one without
+// numbers is not told.
 
 export type Labels = Readonly<Record<string, string>>;
 
@@ -22,8 +23,12 @@ export interface Count {
   value: number;
 }
 
+interface LabelledCount extends Count {
+  readonly labels?: Labels;
+}
+
 export class Counter implements Family {
-  readonly #series = new Map<string, Count>();
+  readonly #series = new Map<string, LabelledCount>();
   readonly name: string;
 
   constructor(private readonly described: Described) {
@@ -31,38 +36,57 @@ export class Counter implements Family {
   }
 
   add(labels: Labels, amount = 1): void {
-    this.series(seriesKey(labels)).value += amount;
+    this.#hold(seriesKey(labels), labels).value += amount;
+  }
+
+  /** Forgets what is about something that is gone. */
+  drop(isGone: (labels: Labels) => boolean): void {
+    for (const [key, { labels }] of this.#series)
+      if (labels !== undefined && isGone(labels)) this.#series.delete(key);
   }
 
   /** By labels that were written by seriesKey; whoever counts often keeps it. */
   series(key: string): Count {
+    return this.#hold(key);
+  }
+
+  #hold(key: string, labels?: Labels): Count {
     const held = this.#series.get(key);
     if (held !== undefined) return held;
-    const fresh = { value: 0 };
+    const fresh = labels === undefined ? { value: 0 } : { value: 0, labels };
     if (this.#series.size < MAX_SERIES) this.#series.set(key, fresh);
     return fresh;
   }
 
   *lines(): Generator<string> {
-    yield* heading(this.described, 'counter');
+    if (this.#series.size > 0) yield* heading(this.described, 'counter');
     for (const [key, { value }] of this.#series) yield `${this.name}${braced(key)} ${value}`;
   }
 }
 
+/** Labels, or what seriesKey wrote of them; what has no number is left out. */
+export type Sample = readonly [labels: Labels | string, value: number | undefined];
+
+/** Numbers that others keep. */
 export class Gauge implements Family {
   readonly name: string;
 
   /** Asked when the text is made. */
   constructor(
     private readonly described: Described & { readonly type?: 'gauge' | 'counter' },
-    private readonly read: () => Iterable<readonly [labels: Labels, value: number]>,
+    private readonly read: () => Iterable<Sample>,
   ) {
     this.name = described.name;
   }
 
   *lines(): Generator<string> {
-    yield* heading(this.described, this.described.type ?? 'gauge');
-    for (const [labels, value] of this.read()) yield `${this.name}${braced(seriesKey(labels))} ${value}`;
+    let isFirst = true;
+    for (const [labels, value] of this.read()) {
+      if (value === undefined || Number.isNaN(value)) continue;
+      if (isFirst) yield* heading(this.described, this.described.type ?? 'gauge');
+      isFirst = false;
+      yield `${this.name}${braced(typeof labels === 'string' ? labels : seriesKey(labels))} ${value}`;
+    }
   }
 }
 
@@ -109,7 +133,7 @@ export class Histogram implements Family {
   }
 
   *lines(): Generator<string> {
-    yield* heading(this.described, 'histogram');
+    if (this.#series.size > 0) yield* heading(this.described, 'histogram');
     for (const [key, { buckets, sum, count }] of this.#series) {
       const prefix = key === '' ? '' : `${key},`;
       let below = 0;
@@ -128,8 +152,13 @@ export const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 export function metricsText(families: readonly Family[]): string {
   const sorted = [...families].sort((a, b) => (a.name < b.name ? -1 : 1));
-  return `${sorted.flatMap((family) => [...family.lines()]).join('\n')}\n`;
+  return sorted.flatMap((family) => [...family.lines()].map((line) => `${line}\n`)).join('');
 }
+
+/** So many bounds, each twice the one before it. */
+export const doublingBounds = (first: number, count: number): readonly number[] =>
+  // Doubled in floating point, 0.001 stays exact enough to print as people expect.
+  Array.from({ length: count }, (_, at) => Number((first * 2 ** at).toPrecision(6)));
 
 /** `verb="GET",code="200"`, in the order of the names. */
 export function seriesKey(labels: Labels): string {
