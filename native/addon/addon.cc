@@ -11,8 +11,10 @@
 #include "base/error.h"
 #include "cgroup/stats.h"
 #include "netlink/nftables/events.h"
+#include "netlink/nftables/trace.h"
 #include "netlink/route/monitor.h"
 #include "netns/offload.h"
+#include "netns/probe.h"
 #include "pleg/differ.h"
 #include "process/file_lock.h"
 #include "process/mapped_file.h"
@@ -116,9 +118,10 @@ class MonitorObject : public Napi::ObjectWrap<MonitorObject> {
  private:
   static constexpr size_t kQueue = 1024;
 
-  // The kinds of routing events, or undefined for those of nf_tables.
+  // The kinds of routing events; a table whose packets are traced; or undefined for the events of nf_tables.
   static netlink::EventSource ReadSource(const Napi::Value& value) {
     if (value.IsUndefined()) return netlink::NftEvents();
+    if (value.IsString()) return netlink::NftTraces(ReadText(value, "a table"));
     return netlink::RouteEvents(ReadTexts(value, "kinds of events"));
   }
 
@@ -155,6 +158,11 @@ Napi::Value WatchRoutes(const Napi::CallbackInfo& info) {
 
 Napi::Value WatchNft(const Napi::CallbackInfo& info) {
   return info.Env().GetInstanceData<Classes>()->monitor.New({info[0], info.Env().Undefined(), info[1]});
+}
+
+Napi::Value WatchTraces(const Napi::CallbackInfo& info) {
+  ReadText(info[1], "a table");
+  return info.Env().GetInstanceData<Classes>()->monitor.New({info[0], info[1], info[2]});
 }
 
 // The record of the pod lifecycle. A call under way keeps it alive.
@@ -252,6 +260,16 @@ Napi::Value IsRefused(const Napi::CallbackInfo& info) {
         return IsDatagramRefused(spec.Open(), from, to, timeoutMs);
       },
       [](Napi::Env env, bool refused) { return Napi::Boolean::New(env, refused); });
+}
+
+Napi::Value Send(const Napi::CallbackInfo& info) {
+  const auto given = ReadObject(info[1], "a probe");
+  const auto port = [&](const char* name) { return static_cast<in_port_t>(ReadWhole(given.Get(name), name, 0, UINT16_MAX)); };
+  const Probe probe{ReadName(given.Get("protocol"), "protocol"), ReadName(given.Get("from"), "from"), port("fromPort"), ReadName(given.Get("to"), "to"), port("toPort")};
+  const auto timeoutMs = static_cast<int>(ReadWhole(info[2], "timeoutMs", 0, INT32_MAX));
+  return PromiseWork<std::string>::Start(
+      info.Env(), [spec = ReadNetNs(info[0]), probe, timeoutMs] { return SendProbe(spec.Open(), probe, timeoutMs); },
+      [](Napi::Env env, std::string outcome) { return Napi::String::New(env, outcome); });
 }
 
 RunRequest ReadRunRequest(const Napi::CallbackInfo& info) {
@@ -365,6 +383,8 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("open", Napi::Function::New<OpenChannel>(env, "open"));
   exports.Set("watchRoutes", Napi::Function::New<WatchRoutes>(env, "watchRoutes"));
   exports.Set("watchNft", Napi::Function::New<WatchNft>(env, "watchNft"));
+  exports.Set("watchTraces", Napi::Function::New<WatchTraces>(env, "watchTraces"));
+  exports.Set("sendProbe", Napi::Function::New<Send>(env, "sendProbe"));
   exports.Set("openPleg", Napi::Function::New<OpenPleg>(env, "openPleg"));
   exports.Set("readCgroups", Napi::Function::New<ReadCgroups>(env, "readCgroups"));
   exports.Set("createNetNs", Napi::Function::New<CreateNetNs>(env, "createNetNs"));

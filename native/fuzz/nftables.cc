@@ -1,9 +1,10 @@
-// The decoders of nf_tables: tables, chains, rules with every expression, sets, elements, events.
+// The decoders of nf_tables: tables, chains, rules with every expression, sets, elements, events, traces.
 #include <linux/netfilter/nfnetlink.h>
 
 #include "fuzz/fuzz.h"
 #include "netlink/nftables/events.h"
 #include "netlink/nftables/family.h"
+#include "netlink/nftables/trace.h"
 
 namespace {
 
@@ -27,4 +28,5 @@ FUZZ_TARGET {
     const std::string events = ReadNftEvents(input);
     if (!events.empty()) json::Document{events};
   });
+  fuzz::DecodePayload(Type(NFT_MSG_TRACE), input, [](const MessageView& message, json::Writer& to) { WriteNftTrace(message, "", to); });
 }

@@ -6,7 +6,7 @@
 
 namespace trellis::netlink {
 
-std::string WriteEvents(Bytes datagram, void (*write)(const MessageView& message, json::Writer& to)) {
+std::string WriteEvents(Bytes datagram, const std::function<void(const MessageView& message, json::Writer& to)>& write) {
   json::Writer to;
   to.BeginArray();
   const size_t empty = to.size();

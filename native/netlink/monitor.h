@@ -17,7 +17,7 @@ struct EventSource {
   int protocol;
   std::vector<uint32_t> groups;
   // A JSON array of events; empty when the datagram holds none of ours.
-  std::string (*read)(Bytes datagram);
+  std::function<std::string(Bytes datagram)> read;
 };
 
 class Monitor {
@@ -33,13 +33,13 @@ class Monitor {
  private:
   void Loop();
   Socket socket_;
-  std::string (*read_)(Bytes datagram);
+  std::function<std::string(Bytes datagram)> read_;
   Fd stop_;
   OnEvents onEvents_;
   std::thread thread_;
 };
 
 // Writes the events of a datagram, with `write` for each message; it leaves out what is not its own.
-std::string WriteEvents(Bytes datagram, void (*write)(const MessageView& message, json::Writer& to));
+std::string WriteEvents(Bytes datagram, const std::function<void(const MessageView& message, json::Writer& to)>& write);
 
 }  // namespace trellis::netlink

@@ -1,10 +1,8 @@
 #include "netns/offload.h"
 
-#include <arpa/inet.h>
 #include <linux/ethtool.h>
 #include <linux/sockios.h>
 #include <net/if.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -14,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "netns/socket_address.h"
 
 namespace trellis {
 
@@ -38,34 +37,11 @@ uint32_t Ethtool(const NetNs& netns, const std::string& device, uint32_t command
   return value.data;
 }
 
-struct Address {
-  sockaddr_storage storage{};
-  socklen_t length = 0;
-};
-
-Address Read(const std::string& text, in_port_t port) {
-  Address address;
-  auto* four = reinterpret_cast<sockaddr_in*>(&address.storage);
-  auto* six = reinterpret_cast<sockaddr_in6*>(&address.storage);
-  if (inet_pton(AF_INET, text.c_str(), &four->sin_addr) == 1) {
-    four->sin_family = AF_INET;
-    four->sin_port = htons(port);
-    address.length = sizeof *four;
-  } else if (inet_pton(AF_INET6, text.c_str(), &six->sin6_addr) == 1) {
-    six->sin6_family = AF_INET6;
-    six->sin6_port = htons(port);
-    address.length = sizeof *six;
-  } else {
-    throw InputError("\"" + text + "\" is no address");
-  }
-  return address;
-}
-
-bool Ask(const Address& from, const Address& to, int timeoutMs) {
-  const Fd socket(::socket(to.storage.ss_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+bool Ask(const SocketAddress& from, const SocketAddress& to, int timeoutMs) {
+  const Fd socket(::socket(to.family(), SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket) ThrowErrno("open a socket");
-  if (bind(socket.get(), reinterpret_cast<const sockaddr*>(&from.storage), from.length) != 0) ThrowErrno("bind");
-  if (connect(socket.get(), reinterpret_cast<const sockaddr*>(&to.storage), to.length) != 0) ThrowErrno("connect");
+  if (bind(socket.get(), from.get(), from.length) != 0) ThrowErrno("bind");
+  if (connect(socket.get(), to.get(), to.length) != 0) ThrowErrno("connect");
   // Of some length: hardware that is wrong may be right about the shortest.
   const char words[] = "Does a datagram arrive whose checksum was left to the hardware?";
   if (send(socket.get(), words, sizeof words, MSG_NOSIGNAL) < 0) return errno == ECONNREFUSED;
@@ -82,9 +58,8 @@ bool ReadTxChecksum(const NetNs& netns, const std::string& device) { return Etht
 void WriteTxChecksum(const NetNs& netns, const std::string& device, bool on) { Ethtool(netns, device, ETHTOOL_STXCSUM, on ? 1 : 0); }
 
 bool IsDatagramRefused(const NetNs& netns, const std::string& from, const std::string& to, int timeoutMs) {
-  const Address source = Read(from, 0);
-  const Address target = Read(to, kClosedPort);
-  if (source.storage.ss_family != target.storage.ss_family) throw InputError(from + " and " + to + " are of two families");
+  const auto source = SocketAddress::Read(from, 0), target = SocketAddress::Read(to, kClosedPort);
+  NeedOneFamily(source, target);
   bool refused = false;
   netns.Run([&] { refused = Ask(source, target, timeoutMs); });
   return refused;

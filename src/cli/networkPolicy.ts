@@ -39,6 +39,7 @@ interface EngineFlags {
   readonly kubeconfig?: string;
   readonly hostnameOverride?: string;
   readonly metricsBindAddress?: string;
+  readonly logRefused?: boolean;
   readonly cleanup?: boolean;
   readonly v?: number;
   readonly loggingFormat?: 'text' | 'json';
@@ -56,6 +57,7 @@ export function networkPolicyCommand(terminal: Terminal): Command {
       '--metrics-bind-address <address:port>',
       'serve /metrics over plain HTTP there (default: nowhere)',
     )
+    .option('--log-refused', 'log refused connections with the names of their pods')
     .option('--cleanup', 'remove the rules and end')
     .option('-v, --v <level>', 'how much to log', wholeNumber)
     .addOption(loggingFormatOption())
@@ -81,7 +83,10 @@ async function enforce(flags: EngineFlags): Promise<void> {
   const informers = openInformers(client, { log });
   const nodeName = (flags.hostnameOverride ?? hostname()).trim().toLowerCase();
   const { startPolicyEngine } = await import('../network/policy/standalone.js');
-  const stop = await startPolicyEngine({ nodeName, informers, table: TABLE, metrics, log });
+  const stop = await startPolicyEngine({
+    ...{ nodeName, informers, table: TABLE, metrics, log },
+    logsRefused: flags.logRefused === true,
+  });
   log.info('enforcing', { node: nodeName });
   await new Promise<void>((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => resolve());

@@ -83,6 +83,7 @@ export async function runAgent(options: AgentOptions): Promise<void> {
     const policies = await openPolicyEngine({
       nodeName: settings.nodeName,
       table: layout.policyTable,
+      logsRefused: settings.policyLog === 'refused',
       log: log.with({ part: 'network-policy' }),
     });
     closers.push(() => policies.close());

@@ -17,6 +17,10 @@ export const KIND = 'ClusterConfiguration';
 export const POD_SPOOFING = ['deny', 'allow'] as const;
 export type PodSpoofing = (typeof POD_SPOOFING)[number];
 
+/** What of network policies is logged. */
+export const POLICY_LOG = ['none', 'refused'] as const;
+export type PolicyLog = (typeof POLICY_LOG)[number];
+
 export interface Settings {
   readonly nodeName: string;
   /** Where the apiserver of the cluster that this machine has joined is; empty where it runs here. */
@@ -28,6 +32,8 @@ export interface Settings {
   readonly nonMasqueradeCidrs: string;
   /** Whether pods may send from addresses that are not theirs. */
   readonly podSpoofing: PodSpoofing;
+  /** Whether this node logs the connections that network policies refuse. */
+  readonly policyLog: PolicyLog;
   readonly clusterDomain: string;
   /** The apiserver's port. */
   readonly securePort: number;
@@ -96,6 +102,7 @@ const ABSENT = {
   ...{ etcdServers: '', etcdCafile: '', etcdCertfile: '', etcdKeyfile: '' },
   loggingFormat: 'text' as LogFormat,
   podSpoofing: 'deny' as PodSpoofing,
+  policyLog: 'none' as PolicyLog,
 };
 
 /** Kubernetes' own numbers. */
@@ -139,11 +146,8 @@ export async function settle(
         'BAD_OPTION',
         `nonMasqueradeCidrs: ${JSON.stringify(range)} is not a network such as 10.0.0.0/8`,
       );
-  if (!POD_SPOOFING.includes(settings.podSpoofing))
-    throw new ClusterError(
-      'BAD_OPTION',
-      `podSpoofing: ${JSON.stringify(settings.podSpoofing)} is neither of ${POD_SPOOFING.join(', ')}`,
-    );
+  checkChoice(settings, 'podSpoofing', POD_SPOOFING);
+  checkChoice(settings, 'policyLog', POLICY_LOG);
   if (rangesOf(settings.clusterCidr).length !== rangesOf(settings.serviceCidr).length)
     throw new ClusterError(
       'BAD_OPTION',
@@ -182,6 +186,18 @@ function checkNodeName({ nodeName: name, nodes }: Settings): void {
     `nodeName ${JSON.stringify(name)}: a node's name has lower-case letters, digits, "-" and "." only; ` +
       'choose one with --node-name where the host name is none',
   );
+}
+
+function checkChoice<K extends keyof Settings>(
+  settings: Settings,
+  key: K,
+  choices: readonly Settings[K][],
+): void {
+  if (!choices.includes(settings[key]))
+    throw new ClusterError(
+      'BAD_OPTION',
+      `${key}: ${JSON.stringify(settings[key])} is neither of ${choices.join(', ')}`,
+    );
 }
 
 function checkRanges(key: (typeof RANGES)[number], text: string, isDual: boolean): void {

@@ -2,6 +2,7 @@
 // Guarantees: a missing or unbuilt addon is an error that says what to run.
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import type { Probe, ProbeOutcome } from './probe.js';
 import { projectRoot } from './projectRoot.js';
 import type { TreeOwned, TreeOwnership, TreeUse } from './tree/port.js';
 
@@ -42,6 +43,9 @@ export interface Addon {
   open(family: string, netns: NetNs): Promise<AddonChannel>;
   watchRoutes(netns: NetNs, kinds: readonly string[], onEvents: (events: Buffer) => void): AddonMonitor;
   watchNft(netns: NetNs, onEvents: (events: Buffer) => void): AddonMonitor;
+  watchTraces(netns: NetNs, table: string, onEvents: (events: Buffer) => void): AddonMonitor;
+  /** See probe.ts. */
+  sendProbe(netns: NetNs, probe: Probe, timeoutMs: number): Promise<ProbeOutcome>;
   openPleg(): AddonPleg;
   /** One group a line; `network` has a byte a group. Gives rows of doubles as cgroup/stats.ts names them. */
   readCgroups(

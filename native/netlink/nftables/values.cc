@@ -74,10 +74,14 @@ void PutAttribute(Batch& to, uint16_t type, const Verdict& from) {
   to.EndNest(data);
 }
 
-void GetAttribute(Bytes from, Verdict& to) {
-  const AttributeTable verdict(AttributeTable(from).Get(NFTA_DATA_VERDICT));
-  to.code = static_cast<int32_t>(be32toh(ReadValue<uint32_t>(verdict.Get(NFTA_VERDICT_CODE))));
-  to.chain = ReadString(verdict.Get(NFTA_VERDICT_CHAIN));
+void GetAttribute(Bytes from, Verdict& to) { to = ReadVerdict(AttributeTable(from).Get(NFTA_DATA_VERDICT)); }
+
+Verdict ReadVerdict(Bytes from) {
+  const AttributeTable verdict(from);
+  Verdict out;
+  out.code = static_cast<int32_t>(be32toh(ReadValue<uint32_t>(verdict.Get(NFTA_VERDICT_CODE))));
+  out.chain = ReadString(verdict.Get(NFTA_VERDICT_CHAIN));
+  return out;
 }
 
 void UserData::Put(uint8_t type, const void* data, size_t size) {

@@ -32,6 +32,8 @@ void ReadJson(const json::Value& from, std::string_view name, Verdict& to);
 void WriteJson(json::Writer& to, const Verdict& from);
 void PutAttribute(Batch& to, uint16_t type, const Verdict& from);
 void GetAttribute(Bytes from, Verdict& to);
+// From what is inside its attribute, without the attribute of register contents around it.
+Verdict ReadVerdict(Bytes from);
 
 // The kernel tells flags that are zero; the caller did not.
 template <const auto& Words>

@@ -58,8 +58,8 @@ export function agentCommand(terminal: Terminal): Command {
           prepare: async (options) => {
             const { prepareJoin } = await import('../../cluster/join/join.js');
             // What the cluster decides for all its nodes is not taken from here.
-            const { nodeName, kubeletPort, kubeletHealthzPort, dnsPort, loggingFormat } = flags;
-            const wanted = { nodeName, kubeletPort, kubeletHealthzPort, dnsPort, loggingFormat };
+            const { nodeName, kubeletPort, kubeletHealthzPort, dnsPort, policyLog, loggingFormat } = flags;
+            const wanted = { nodeName, kubeletPort, kubeletHealthzPort, dnsPort, policyLog, loggingFormat };
             return prepareJoin({
               ...options,
               wanted,

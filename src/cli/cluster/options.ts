@@ -6,7 +6,7 @@ import { ClusterError } from '../../cluster/error.js';
 import { type Layout, layoutOf } from '../../cluster/layout.js';
 import { findProgram } from '../../cluster/preflight.js';
 import type { CommandText } from '../../cluster/problems.js';
-import { POD_SPOOFING, type WantedSettings } from '../../cluster/settings.js';
+import { POD_SPOOFING, POLICY_LOG, type WantedSettings } from '../../cluster/settings.js';
 import { BACKENDS } from '../../network/overlay/peer.js';
 import { MODE_NAMES } from '../../proxy/modeNames.js';
 import { portNumber, positiveNumber } from '../numbers.js';
@@ -91,7 +91,13 @@ export function withNode(command: Command): Command {
       "port of the kubelet's health check (default: 10248)",
       portNumber,
     )
-    .option('--dns-port <port>', "port of the node's name server (default: 10053)", portNumber);
+    .option('--dns-port <port>', "port of the node's name server (default: 10053)", portNumber)
+    .addOption(
+      new Option(
+        '--policy-log <what>',
+        'which connections that network policies judge are logged (default: none)',
+      ).choices(POLICY_LOG),
+    );
 }
 
 /** Files by their whole path: the next start may be from another directory. */

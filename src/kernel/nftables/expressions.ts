@@ -225,6 +225,13 @@ export const goTo = (chain: string) => verdict(`goto ${chain}`);
 export const counter: Part = [{ counter: {} }];
 export const notrack: Part = [{ notrack: {} }];
 
+/** Goes on for so many packets a second, and as many at once after a pause. */
+export const atMost = (packetsPerSecond: number): Part => [
+  { limit: { rate: packetsPerSecond, perSeconds: 1, burst: packetsPerSecond, type: 'packets' } },
+];
+/** The kernel tells whoever listens every rule that the packet meets from here on: `meta nftrace set 1`. */
+export const traced: Part = [{ immediate: { dreg: 1, value: '01' } }, { meta: { key: 'nftrace', sreg: 1 } }];
+
 const flagsOf = (flags: readonly NatFlag[]) => (flags.length === 0 ? {} : { flags });
 
 /** Register 1 takes the address, register 2 the port: an address may fill 16 bytes. */

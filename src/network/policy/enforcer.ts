@@ -9,14 +9,18 @@ import type { Log } from '../../api/log.js';
 import type { Stored } from '../../api/object.js';
 import { makeSyncRunner, type SyncRunner } from '../../base/syncRunner.js';
 import type { Informers } from '../../client/informer.js';
+import type { NetNs } from '../../kernel/addon.js';
 import type { ConntrackPort } from '../../kernel/conntrack/port.js';
 import type { NftPort, NftRequest } from '../../kernel/nftables/port.js';
+import { watchTraces } from '../../kernel/nftables/trace.js';
 import type { RoutePort } from '../../kernel/route/port.js';
+import type { Watch } from '../../kernel/watch.js';
 import { flowsOf, forbiddenFlows } from './flows.js';
 import { policyMetrics } from './metrics.js';
 import * as names from './names.js';
 import { PolicyPlanner } from './planner.js';
 import { PolicyObjects } from './policyObjects.js';
+import { RefusalLog } from './refusals.js';
 import { FAMILIES } from './table.js';
 
 export interface EnforcerOptions {
@@ -26,6 +30,10 @@ export interface EnforcerOptions {
   /** Without it, connections that a new policy forbids live on. */
   readonly conntrack: ConntrackPort | undefined;
   readonly table: string;
+  /** The log is told of connections that are refused. */
+  readonly logsRefused?: boolean | undefined;
+  /** The network namespace that the ports are of, when it is not our own. */
+  readonly netns?: NetNs;
   readonly log: Log;
 }
 
@@ -43,11 +51,14 @@ export class PolicyEnforcer {
   #isKnown = false;
   #isReady = false;
   #checks: NodeJS.Timeout | undefined;
+  readonly #traces: Watch | undefined;
   readonly #waiting = new Set<{ readonly ips: readonly string[]; resolve(): void }>();
 
   constructor(options: EnforcerOptions) {
     this.#options = options;
-    this.planner = new PolicyPlanner(options.table);
+    const { table, logsRefused = false } = options;
+    this.planner = new PolicyPlanner(table, { tracesRefused: logsRefused });
+    if (logsRefused) this.#traces = this.#logRefused();
     this.#runner = makeSyncRunner({
       minPeriodMs: 0,
       retry: RETRY,
@@ -112,15 +123,22 @@ export class PolicyEnforcer {
       );
   }
 
-  /** What was refused since the tables were written, as Prometheus reads it. */
+  /** What was allowed and refused since the tables were written, as Prometheus reads it. */
   metrics(): Promise<string> {
-    return policyMetrics(this.#options.nft, this.#options.table);
+    return policyMetrics(this.#options.nft, this.#options.table, this.planner.images);
   }
 
   async stop(): Promise<void> {
     clearInterval(this.#checks);
+    this.#traces?.close();
     this.#objects?.stop();
     await this.#runner.stop();
+  }
+
+  #logRefused(): Watch {
+    const { log, table, netns } = this.#options;
+    const refusals = new RefusalLog({ log, planner: this.planner, now: () => performance.now() });
+    return watchTraces(table, (events) => refusals.heard(events), netns);
   }
 
   #changed(): void {

@@ -36,8 +36,10 @@ export class PolicyPlanner {
   /** Whether something that was allowed may be forbidden since somebody last set this to false. */
   mayForbid = false;
 
-  constructor(table = names.TABLE) {
-    this.#images = { ip: frame('ip', table), ip6: frame('ip6', table) };
+  /** `tracesRefused`: the kernel tells of packets that are dropped, which costs a little for each. */
+  constructor(table = names.TABLE, { tracesRefused = false }: { readonly tracesRefused?: boolean } = {}) {
+    const framed = { table, tracesRefused };
+    this.#images = { ip: frame('ip', framed), ip6: frame('ip6', framed) };
     this.#profiles = new Profiles(this.#images);
     this.#sets = new SharedSets(this.#images, (change) => this.#memberChanged(change));
   }
@@ -250,7 +252,7 @@ export class PolicyPlanner {
       if (own === undefined) continue;
       const name = names.policyChain(direction, policy.key);
       for (const family of FAMILIES)
-        this.#images[family].putChain({ name }, nftRules(own, { family, direction }));
+        this.#images[family].putChain({ name }, nftRules(own, { family, direction, policy: policy.key }));
     }
   }
 

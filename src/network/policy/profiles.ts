@@ -1,7 +1,7 @@
 // The chains that judge pods: pods that the same policies select share one. Pure.
 // Guarantees: a chain is in the tables while a pod uses it; tiers are asked in order, and a pod that a namespaced policy
 // selects is open to nothing but what its policies allow.
-import { accept, goTo, jump, reject } from '../../kernel/nftables/expressions.js';
+import { accept, counter, goTo, jump, reject } from '../../kernel/nftables/expressions.js';
 import type { CompiledPolicy } from './compiledPolicy.js';
 import type { Direction, Tier } from './model.js';
 import * as names from './names.js';
@@ -118,15 +118,19 @@ export class Profiles {
 function chains({ direction, chain, policies }: Profile, family: PolicyFamily) {
   const of = (tier: Tier) => policies.filter(({ policy }) => policy.tier === tier);
   const inline = (tier: Tier, target: { passed?: string } = {}) =>
-    of(tier).flatMap(({ rules }) => nftRules(rules[direction] ?? [], { family, direction, ...target }));
+    of(tier).flatMap(({ policy, rules }) =>
+      nftRules(rules[direction] ?? [], { family, direction, policy: policy.key, ...target }),
+    );
   const begin = shape(midStream, reject(family, 'tcp-reset'));
   const namespaced = of('namespaced').map(({ policy }) =>
     shape(jump(names.policyChain(direction, policy.key))),
   );
+  const refusal: RuleShape = {
+    ...shape(counter, goTo(names.refusedChain(direction))),
+    decision: { policies: of('namespaced').map(({ policy }) => policy.key), outcome: 'refused' },
+  };
   const rest: RuleShape[] =
-    namespaced.length > 0
-      ? [...namespaced, shape(goTo(names.refusedChain(direction)))]
-      : [...inline('baseline'), shape(accept)];
+    namespaced.length > 0 ? [...namespaced, refusal] : [...inline('baseline'), shape(accept)];
   if (of('admin').length === 0) return { first: [begin, ...rest], passed: undefined };
   const passed = names.passedChain(chain);
   return { first: [begin, ...inline('admin', { passed }), shape(goTo(passed))], passed: rest };

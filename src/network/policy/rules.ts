@@ -37,15 +37,22 @@ export interface Way {
 export interface RuleTarget {
   readonly family: PolicyFamily;
   readonly direction: Direction;
+  /** The key of the policy whose rules they are. */
+  readonly policy: string;
   /** The chain that rules which pass go to; without one, passing is allowing: there is no further tier. */
   readonly passed?: string;
 }
 
 export function nftRules(rules: readonly SetRule[], target: RuleTarget): RuleShape[] {
-  return rules.flatMap(({ action, ways }) =>
-    ways.map((way) => shape(...conditions(way, target), counter, verdict(action, target))),
+  return rules.flatMap(({ action, ways }, rule) =>
+    ways.map((way) => ({
+      ...shape(...conditions(way, target), counter, verdict(action, target)),
+      decision: { policies: [target.policy], rule, outcome: OUTCOMES[action] },
+    })),
   );
 }
+
+const OUTCOMES = { accept: 'allowed', deny: 'refused', pass: 'passed' } as const;
 
 function conditions({ peers, ports, range, named }: Way, { family, direction }: RuleTarget): Part[] {
   const peer = direction === 'ingress' ? sourceField(family) : destinationField(family);

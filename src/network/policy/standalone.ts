@@ -18,6 +18,8 @@ export interface PolicyEngineOptions {
   readonly table: string;
   /** Where metrics are served; nowhere when left out. */
   readonly metrics?: { readonly host: string; readonly port: number } | undefined;
+  /** Connections that are refused are logged; an error where the kernel cannot tell of them. */
+  readonly logsRefused?: boolean | undefined;
   readonly log: Log;
 }
 
@@ -36,12 +38,16 @@ export async function openPolicyEngine(
     log.warn('connections that a new policy forbids will live on: no connection tracking', { error });
     return undefined;
   });
-  const enforcer = new PolicyEnforcer({ ...options, nft, route, conntrack });
-  const close = async () => {
-    await enforcer.stop();
+  const closePorts = () => {
     for (const port of [nft, route, conntrack]) port?.close();
   };
-  return { enforcer, close };
+  try {
+    const enforcer = new PolicyEnforcer({ ...options, nft, route, conntrack });
+    return { enforcer, close: () => enforcer.stop().finally(closePorts) };
+  } catch (error) {
+    closePorts();
+    throw error;
+  }
 }
 
 /** Resolves when every policy is in place, to the function that ends it. */

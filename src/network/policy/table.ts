@@ -3,6 +3,7 @@
 // judged yet neither sends nor receives; the node itself reaches its pods and is reached by them.
 import {
   accept,
+  atMost,
   counter,
   ctState,
   drop,
@@ -15,6 +16,7 @@ import {
   notInSet,
   type Part,
   rule,
+  traced,
 } from '../../kernel/nftables/expressions.js';
 import { DIRECTIONS, type Direction } from './model.js';
 import * as names from './names.js';
@@ -25,6 +27,9 @@ export const FAMILIES: readonly PolicyFamily[] = ['ip', 'ip6'];
 
 /** After a firewall of the host, and after the proxy's own refusals. */
 const PRIORITY: Readonly<Record<Direction, number>> = { egress: 10, ingress: 11 };
+
+/** Of each chain that drops: what is traced costs the listener a message. */
+const TRACED_PER_SECOND = 100;
 
 export const addressType = (family: PolicyFamily) => (family === 'ip' ? 'ipv4_addr' : 'ipv6_addr');
 export const sourceField = (family: PolicyFamily) => (family === 'ip' ? 'ip saddr' : 'ip6 saddr');
@@ -43,7 +48,10 @@ const neighbourDiscovery: Part = [
  * Each direction has a base chain of its own: what one accepts goes on to the other, so that no chain of one direction leads
  * to those of the other, and the kernel, which walks every way through a table when a rule comes, walks each chain once.
  */
-export function frame(family: PolicyFamily, table: string): TableImage {
+export function frame(
+  family: PolicyFamily,
+  { table, tracesRefused = false }: { readonly table: string; readonly tracesRefused?: boolean },
+): TableImage {
   const image = new TableImage({
     ...{ family, table, comment: 'Trellis: network policies' },
     // Without a pod or a range of pods of this family there is nobody to judge.
@@ -53,11 +61,15 @@ export function frame(family: PolicyFamily, table: string): TableImage {
   image.putSet({ name: names.JUDGED, type: [address] });
   image.putSet({ name: names.POD_RANGES, type: [address], flags: ['interval'] });
   image.putSet({ name: names.SELF, type: [address, address] });
-  image.putChain({ name: names.UNJUDGED }, [shape(counter, drop)]);
+  const dropping = [
+    ...(tracesRefused ? [shape(atMost(TRACED_PER_SECOND), traced, counter, drop)] : []),
+    shape(counter, drop),
+  ];
+  image.putChain({ name: names.UNJUDGED }, dropping);
   for (const direction of DIRECTIONS) {
     image.putSet({ name: names.SUBJECTS[direction], type: [address], mapType: ['mark'] });
     image.putSet({ name: names.PROFILES[direction], type: ['mark'], mapType: ['verdict'] });
-    image.putChain({ name: names.refusedChain(direction) }, [shape(counter, drop)]);
+    image.putChain({ name: names.refusedChain(direction) }, dropping);
     image.putChain({ name: names.judgeChain(direction) }, judging(family, direction));
     const base = (hook: 'forward' | 'output', exempt: readonly RuleShape[]) =>
       image.putChain(

@@ -9,6 +9,17 @@ export type ChainShape = Omit<Chain, 'family' | 'table'>;
 export interface RuleShape {
   readonly expressions: readonly Expression[];
   readonly comment?: string;
+  /** For whoever reads the kernel's counters and traces; the kernel is not told. */
+  readonly decision?: Decision;
+}
+
+/** What it means for a packet to meet a rule. */
+export interface Decision {
+  /** Whose rule it is; several when they refuse together what none of them allows. */
+  readonly policies: readonly string[];
+  /** Which rule of the policy, from 0. */
+  readonly rule?: number;
+  readonly outcome: 'allowed' | 'refused' | 'passed';
 }
 
 interface ImageChain {
@@ -56,7 +67,7 @@ export class TableImage {
   }
 
   putChain(shape: ChainShape, rules: readonly RuleShape[]): void {
-    const chain = { shape, rules, text: JSON.stringify(rules) };
+    const chain = { shape, rules, text: JSON.stringify(rules.map(told)) };
     const before = this.#chains.get(shape.name);
     if (before?.text === chain.text) return;
     this.#version += 1;
@@ -199,7 +210,7 @@ export class TableImage {
       if (now === undefined) removed.push({ do: 'delete', kind: 'chain', ...place, name });
       else if (old === undefined) made.push({ do: 'add', kind: 'chain', ...place, ...now.shape });
       for (const rule of now?.rules ?? [])
-        rules.push({ do: 'add', kind: 'rule', ...place, chain: name, ...rule });
+        rules.push({ do: 'add', kind: 'rule', ...place, chain: name, ...told(rule) });
     }
     for (const [name, old] of sets) {
       const now = this.#sets.get(name);
@@ -233,6 +244,12 @@ export class TableImage {
     return { do: verb, kind: 'element', family, table, set: shape.name, ...keyShape(shape), elements };
   }
 }
+
+/** What the kernel is told of a rule. */
+const told = ({ expressions, comment }: RuleShape) => ({
+  expressions,
+  ...(comment === undefined ? {} : { comment }),
+});
 
 const keyShape = ({ type, mapType, flags }: SetShape) => ({
   type,

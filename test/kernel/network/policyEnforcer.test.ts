@@ -4,7 +4,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { afterEach, expect, it } from 'vitest';
-import { silentLog } from '../../../src/api/log.js';
+import { type LogFields, silentLog } from '../../../src/api/log.js';
 import { NAMESPACES, NETWORK_POLICIES, PODS } from '../../../src/api/resources.js';
 import { openConntrack } from '../../../src/kernel/conntrack/adapter.js';
 import { openNft } from '../../../src/kernel/nftables/adapter.js';
@@ -51,10 +51,10 @@ async function node() {
   const route = closing(await openRoute(lab.node.path));
   const conntrack = closing(await openConntrack(lab.node.path));
   const informers = new StaticInformers();
-  const enforce = () => {
+  const enforce = (options: { logsRefused?: boolean; log?: typeof silentLog } = {}) => {
     const enforcer = new PolicyEnforcer({
-      nodeName: 'here',
-      ...{ nft, route, conntrack, table: TABLE, log: silentLog },
+      ...{ nodeName: 'here', nft, route, conntrack, netns: lab.node.path, table: TABLE, log: silentLog },
+      ...options,
     });
     enforcers.push(enforcer);
     return enforcer;
@@ -137,6 +137,83 @@ describeWith(
       } finally {
         await server.close();
       }
+    });
+
+    it('counts what each policy allows, and what the policies of a pod refuse together', async () => {
+      const { informers, enforce, passes } = await node();
+      const enforcer = enforce();
+      await enforcer.setPodRanges(['10.244.0.0/24', 'fd00:244::/64']);
+      const pods = informers.of(PODS, { fieldSelector: 'spec.nodeName=here' });
+      pods.set(pod('one', A));
+      pods.set(pod('two', B));
+      const policies = informers.of(NETWORK_POLICIES);
+      policies.set(DENY_INGRESS);
+      policies.set(
+        policy('open', { podSelector: {}, ingress: [{ ports: [{ protocol: 'UDP', port: 80 }] }] }),
+      );
+      policies.set(policy('nobody', { podSelector: { matchLabels: { no: 'body' } } }));
+      enforcer.follow(informers);
+      await enforcer.synced();
+      expect(await passes(A, B, true)).toBe(2);
+      const decided = async () => {
+        const lines = (await enforcer.metrics()).matchAll(
+          /^trellis_network_policy_decided_packets_total\{(.*)\} (\d+)$/gm,
+        );
+        return Object.fromEntries([...lines].map(([, labels, count]) => [labels, Number(count)]));
+      };
+      const series = (name: string, outcome: string) =>
+        `direction="ingress",namespace="a",outcome="${outcome}",policy="${name}"`;
+      // Both families together; a policy without a rule that matches, or a pod of its own, has nothing to count.
+      const open = await decided();
+      expect(open).toEqual({
+        [series('deny', 'refused')]: 0,
+        [series('open', 'allowed')]: expect.any(Number),
+        [series('open', 'refused')]: 0,
+      });
+      expect(open[series('open', 'allowed')]).toBeGreaterThanOrEqual(2);
+      policies.set(policy('open', { podSelector: {}, ingress: [{ ports: [{ port: 81 }] }] }));
+      await enforcer.synced();
+      expect(await passes(A, B, false)).toBe(0);
+      const closed = await decided();
+      expect(closed[series('open', 'allowed')]).toBe(0);
+      expect(closed[series('open', 'refused')]).toBeGreaterThanOrEqual(2);
+      expect(closed[series('deny', 'refused')]).toBe(closed[series('open', 'refused')]);
+      expect(await enforcer.metrics()).toContain('trellis_network_policy_uncounted_policies 0');
+    });
+
+    it('logs what it refuses when it is asked to, with the names of the pods', async () => {
+      const { lab, informers, enforce, passes } = await node();
+      const lines: { message: string; fields: LogFields | undefined }[] = [];
+      const log = {
+        ...silentLog,
+        warn: (message: string, fields?: LogFields) => void lines.push({ message, fields }),
+      };
+      const enforcer = enforce({ logsRefused: true, log });
+      await enforcer.setPodRanges(['10.244.0.0/24', 'fd00:244::/64']);
+      const pods = informers.of(PODS, { fieldSelector: 'spec.nodeName=here' });
+      pods.set(pod('one', A));
+      pods.set(pod('two', B));
+      informers.of(NETWORK_POLICIES).set(DENY_INGRESS);
+      enforcer.follow(informers);
+      await enforcer.synced();
+      expect(await passes(['192.0.2.7', ...A], [B[0], ...B], false)).toBe(0);
+      expect(await passes(A, B, false)).toBe(0);
+      const refused = (from: string, to: string) => ({
+        message: 'network policies refused a connection to a pod',
+        fields: { from, to: `a/two (${to})`, protocol: 'udp', port: 80 },
+      });
+      const wanted = [
+        refused('192.0.2.7', B[0]),
+        refused(`a/one (${A[0]})`, B[0]),
+        refused(`a/one (${A[1]})`, B[1]),
+      ];
+      await until(async () => expect(lines).toHaveLength(wanted.length));
+      expect(lines).toEqual(expect.arrayContaining(wanted));
+      expect(await enforcer.metrics()).toMatch(
+        /^trellis_network_policy_refused_packets_total\{direction="ingress",family="ipv4"\} [3-9]/m,
+      );
+      // The tool that people look with can read it.
+      expect(await lab.node.run('nft', 'list', 'ruleset')).toContain('meta nftrace set 1');
     });
 
     it('ends connections of a pod that a label puts under a policy', async () => {

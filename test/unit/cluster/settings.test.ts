@@ -80,6 +80,11 @@ describe('the settings of a cluster', () => {
   it.each([
     ['no network', { clusterCidr: '10.244.0.0' }, /clusterCidr "10.244.0.0": expected a network/],
     [
+      'a word that says nothing of logs',
+      { policyLog: 'all' as 'none' },
+      /policyLog: "all" is neither of none, refused/,
+    ],
+    [
       'a word that says nothing of spoofing',
       { podSpoofing: 'some' as 'deny' },
       /podSpoofing: "some" is neither/,
