@@ -54,7 +54,7 @@
       "type": "executable",
       "dependencies": ["cni", "core"],
       "include_dirs": ["cni-plugins"],
-      "sources": ["cni-plugins/main.cc", "native/test/faults/fault.cpp"],
+      "sources": ["cni-plugins/main.cc", "native/test/faults/fault.cc"],
       "ldflags": ["-static-pie", "-s"],
     },
     {

@@ -10,7 +10,7 @@
 #include "cni/fields.h"
 #include "cni/files.h"
 #include "host-local/config.h"
-#include "host-local/resolvConf.h"
+#include "host-local/resolv_conf.h"
 #include "host-local/store.h"
 
 namespace trellis::cni {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "cni/plugin.h"
-#include "vxlan/subnetFile.h"
+#include "vxlan/subnet_file.h"
 
 namespace trellis::cni {
 

@@ -3,15 +3,13 @@
 #include <cerrno>
 #include <cstring>
 
-#include "base/ipset_error.h"
-
 namespace trellis {
 
 namespace {
 
 std::string Sentence(int error, const std::string& operation, const std::string& text) {
-  const IpsetError* ipset = FindIpsetError(error);
-  std::string sentence = operation + ": " + (ipset != nullptr ? ipset->sentence : strerror(error));
+  const char* meaning = FamilyErrorSentence(error);
+  std::string sentence = operation + ": " + (meaning != nullptr ? meaning : strerror(error));
   if (!text.empty()) sentence += " (" + text + ")";
   return sentence;
 }
@@ -19,8 +17,7 @@ std::string Sentence(int error, const std::string& operation, const std::string&
 }  // namespace
 
 std::string ErrorName(int error) {
-  if (const IpsetError* ipset = FindIpsetError(error)) return ipset->name;
-  if (error >= kIpsetErrors) return std::string("IPSET_ERR_").append(std::to_string(error));
+  if (error >= kFamilyErrors) return FamilyErrorName(error);
   const char* name = strerrorname_np(error);
   return name != nullptr ? name : std::string("ERRNO").append(std::to_string(error));
 }

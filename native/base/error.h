@@ -10,6 +10,12 @@ namespace trellis {
 // The symbolic name of an errno value: ErrorName(17) is "EEXIST".
 std::string ErrorName(int error);
 
+// A family of kernel objects may have numbers of its own, above every errno. ipset has, and its room defines these two.
+inline constexpr int kFamilyErrors = 4096;
+std::string FamilyErrorName(int error);
+// Null for a number that nobody knows.
+const char* FamilyErrorSentence(int error);
+
 // The kernel (or the C library) said no. `text` is the kernel's own extended-ACK sentence, empty if it gave none.
 class KernelError : public std::runtime_error {
  public:

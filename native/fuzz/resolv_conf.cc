@@ -1,7 +1,7 @@
 // resolv.conf(5), as host-local reads it for a result.
 // Property: every word is one word.
 #include "fuzz/fuzz.h"
-#include "host-local/resolvConf.h"
+#include "host-local/resolv_conf.h"
 
 FUZZ_TARGET {
   using namespace trellis;

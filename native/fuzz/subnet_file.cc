@@ -1,7 +1,7 @@
 // The node's subnet file, as an overlay daemon writes it.
 // Property: what is accepted has a subnet inside its network, and an MTU.
 #include "fuzz/cni.h"
-#include "vxlan/subnetFile.h"
+#include "vxlan/subnet_file.h"
 
 FUZZ_TARGET {
   using namespace trellis;

@@ -64,5 +64,8 @@ TEST("an error of the kernel has a name, a sentence and its operation") {
   CHECK_EQUAL(error.operation(), "add link eth0");
   CHECK_EQUAL(ErrorName(17), "EEXIST");
   CHECK_EQUAL(ErrorName(4097), "IPSET_ERR_PROTOCOL");
+  CHECK_EQUAL(ErrorName(4352 + 256), "IPSET_ERR_BITMAP_RANGE");
+  CHECK_EQUAL(ErrorName(4200), "IPSET_ERR_4200");
   CHECK_EQUAL(ErrorName(2000), "ERRNO2000");
+  CHECK_EQUAL(std::string(KernelError(4100, "delete set a").what()), "delete set a: the set is in use by a rule or by a set of type list:set");
 }

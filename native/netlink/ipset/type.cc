@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "base/ipset_error.h"
+#include "netlink/ipset/error.h"
 
 namespace trellis::netlink {
 

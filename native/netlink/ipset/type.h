@@ -29,7 +29,7 @@ const SetType* FindSetType(std::string_view name);
 // "hash:ip, hash:ip,port, ...": for error messages.
 std::string_view KnownSetTypes();
 
-// Makes numbers that count anew for each method one of a kind; see base/ipset_error.h.
+// Makes numbers that count anew for each method one of a kind; see error.h.
 int UniqueSetError(int error, SetMethod method);
 
 }  // namespace trellis::netlink

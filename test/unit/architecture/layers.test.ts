@@ -70,6 +70,12 @@ test('only native/addon includes N-API headers', () => {
   expect(napiOutsideAddon(sources(['native', 'cni-plugins'], /\.(h|cc)$/))).toEqual([]);
 });
 
+test('C++ files are named in small letters with underscores, and end in .cc or .h', () => {
+  const named = sources(['native', 'cni-plugins'], /\.(h|hh|hpp|c|cc|cpp|cxx)$/).map(({ path }) => path);
+  expect(named.length).toBeGreaterThan(200);
+  expect(named.filter((path) => !/\/[a-z0-9_]+\.(cc|h)$/.test(path))).toEqual([]);
+});
+
 describe('the guard catches', () => {
   const cases: [string, string, string, string][] = [
     ['an upward import', 'src/api/pod.ts', "import { x } from '../kernel/link.js';", 'imports kernel'],

@@ -14,7 +14,7 @@ const NODES = '    #0 malloc <null> (/x/libasan.so)\n    #1 v8::Page <null> (/us
 const LOADING = `${NODES}\n    #2 napi_define_class <null> (/usr/bin/node)\n    #3 Init addon.cc:9 (/x/trellis.node)`;
 const THROUGH_LIBRARY =
   '    #0 operator new <null> (/x/libclang_rt.asan.so)\n    #1 std::string <null> (/x/libstdc++.so.6)\n    #2 Read json.cc:7 (/x/trellis.node)';
-const PLANTED = '    #0 malloc <null> (/x/libasan.so)\n    #1 LeakOnPurpose module.cpp:9 (/x/leaks.node)';
+const PLANTED = '    #0 malloc <null> (/x/libasan.so)\n    #1 LeakOnPurpose module.cc:9 (/x/leaks.node)';
 
 describe('readReports', () => {
   it('finds nothing in an empty log', () => {

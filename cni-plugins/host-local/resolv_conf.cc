@@ -1,4 +1,4 @@
-#include "host-local/resolvConf.h"
+#include "host-local/resolv_conf.h"
 
 #include <sstream>
 #include <string>

@@ -1,4 +1,4 @@
-#include "vxlan/subnetFile.h"
+#include "vxlan/subnet_file.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,12 +1,18 @@
-#include "base/ipset_error.h"
+#include "netlink/ipset/error.h"
 
 namespace trellis {
 
 namespace {
 
-constexpr int kHash = kIpsetTypeErrors;
-constexpr int kBitmap = kIpsetTypeErrors + kIpsetBitmapErrors;
-constexpr int kList = kIpsetTypeErrors + kIpsetListErrors;
+struct IpsetError {
+  int number;
+  const char* name;  // "IPSET_ERR_BUSY", as linux/netfilter/ipset/ip_set.h has it
+  const char* sentence;
+};
+
+constexpr int kHash = netlink::kIpsetTypeErrors;
+constexpr int kBitmap = netlink::kIpsetTypeErrors + netlink::kIpsetBitmapErrors;
+constexpr int kList = netlink::kIpsetTypeErrors + netlink::kIpsetListErrors;
 
 constexpr IpsetError kErrors[] = {
     {4097, "IPSET_ERR_PROTOCOL", "the kernel does not understand the request"},
@@ -44,12 +50,23 @@ constexpr IpsetError kErrors[] = {
     {kList + 5, "IPSET_ERR_REF_EXIST", "the set to stand before or after is not in the list, or not at that place"},
 };
 
-}  // namespace
-
-const IpsetError* FindIpsetError(int number) {
+// Null for a number that is not ipset's, or newer than this table.
+const IpsetError* Find(int number) {
   for (const IpsetError& error : kErrors)
     if (error.number == number) return &error;
   return nullptr;
+}
+
+}  // namespace
+
+std::string FamilyErrorName(int error) {
+  const IpsetError* known = Find(error);
+  return known != nullptr ? known->name : "IPSET_ERR_" + std::to_string(error);
+}
+
+const char* FamilyErrorSentence(int error) {
+  const IpsetError* known = Find(error);
+  return known != nullptr ? known->sentence : nullptr;
 }
 
 }  // namespace trellis

@@ -2,23 +2,14 @@
 // Guarantees: numbers that mean different things for different set types are told apart.
 #pragma once
 
-namespace trellis {
+#include "base/error.h"
 
-struct IpsetError {
-  int number;
-  const char* name;  // "IPSET_ERR_BUSY", as linux/netfilter/ipset/ip_set.h has it
-  const char* sentence;
-};
+namespace trellis::netlink {
 
-// ipset's own numbers start here, above every errno.
-inline constexpr int kIpsetErrors = 4096;
 // From here each kind of set type counts anew, so the same number has three meanings.
-inline constexpr int kIpsetTypeErrors = 4352;
+inline constexpr int kIpsetTypeErrors = kFamilyErrors + 256;
 // What is added to a number of bitmap and list types to make it one of a kind.
 inline constexpr int kIpsetBitmapErrors = 256;
 inline constexpr int kIpsetListErrors = 512;
 
-// Null for a number that is not ipset's, or newer than this table.
-const IpsetError* FindIpsetError(int number);
-
-}  // namespace trellis
+}  // namespace trellis::netlink
