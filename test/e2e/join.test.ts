@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import path from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { SERVER_CAPABILITIES } from '../../src/cluster/systemd.js';
 import { describeWith } from '../support/requires.js';
 import { SecondHost } from '../support/secondHost.js';
@@ -60,7 +60,7 @@ describeWith(NEEDS, 'a host that joins', () => {
       (text) => text.startsWith('Running '),
     ).then((text) => text.slice('Running '.length));
 
-  it('is told how by a control plane that runs alone', async () => {
+  test('is told how by a control plane that runs alone', async () => {
     // With no more rights than its service has.
     const rights = `-all,${SERVER_CAPABILITIES.map((name) => `+${name}`).join()}`;
     const fence = ['setpriv', '--bounding-set', rights];
@@ -76,7 +76,7 @@ describeWith(NEEDS, 'a host that joins', () => {
     expect(await cluster.trellis('up', ...DETACHED)).toMatchObject({ code: 0, stderr: '' });
   });
 
-  it('becomes a Ready node', async () => {
+  test('becomes a Ready node', async () => {
     const { stdout: command } = await cluster.trellis('token create', '--print-join-command');
     const [trellis, agent, ...words] = command.trim().split(' ');
     expect([trellis, agent]).toEqual(['trellis', 'agent']);
@@ -97,7 +97,7 @@ describeWith(NEEDS, 'a host that joins', () => {
     expect(execFileSync('ps', ['-e', '-o', 'args'], { encoding: 'utf8' })).not.toContain(token);
   });
 
-  it('runs pods that reach those of the other host, by address, service and name', async () => {
+  test('runs pods that reach those of the other host, by address, service and name', async () => {
     for (const [name, node] of [
       ['one', hostname().toLowerCase()],
       ['two', 'second'],
@@ -112,7 +112,7 @@ describeWith(NEEDS, 'a host that joins', () => {
     expect(await cluster.kubectl('logs', 'two')).toBe('started\n');
   });
 
-  it('goes on without the token and with its pods, and leaves nothing when it is taken down', async () => {
+  test('goes on without the token and with its pods, and leaves nothing when it is taken down', async () => {
     const containers = () => cluster.kubectl('get', 'pod', 'two', '-o', CONTAINERS);
     const before = await containers();
     // As systemd ends a service that is to start again.

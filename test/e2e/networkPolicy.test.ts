@@ -2,7 +2,7 @@
 // A pod asks another over HTTP, directly and through a Service, and is answered or not.
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeWith } from '../support/requires.js';
 import { eventually, TestCluster } from '../support/testCluster.js';
 
@@ -112,14 +112,14 @@ describeWith(
     });
     afterAll(() => cluster?.remove());
 
-    it('without one, everybody reaches everybody', async () => {
+    test('without one, everybody reaches everybody', async () => {
       expect(await asks('default/other', to('db'))).toBe(true);
       expect(await asks('mine/guest', to('db'))).toBe(true);
       expect(await asks('default/other', 'http://database/hostname')).toBe(true);
       expect(await asks('default/db', 'http://database/hostname')).toBe(true);
     });
 
-    it('a namespace that denies ingress is reached by nobody but the node, until one that allows all is added', async () => {
+    test('a namespace that denies ingress is reached by nobody but the node, until one that allows all is added', async () => {
       await apply(DENY_INGRESS);
       await comesTo(false, 'default/other', to('db'));
       expect(await asks('mine/guest', to('db'))).toBe(false);
@@ -138,7 +138,7 @@ describeWith(
       await clear();
     });
 
-    it('a namespace that denies egress reaches nobody, until one that allows all is added', async () => {
+    test('a namespace that denies egress reaches nobody, until one that allows all is added', async () => {
       await apply(DENY_EGRESS);
       await comesTo(false, 'default/other', to('guest'));
       expect(await asks('default/other', to('db'))).toBe(false);
@@ -148,7 +148,7 @@ describeWith(
       await clear();
     });
 
-    it('denied both ways, a pod that comes later is as closed as the others', async () => {
+    test('denied both ways, a pod that comes later is as closed as the others', async () => {
       await apply(DENY_BOTH);
       await comesTo(false, 'mine/guest', to('db'));
       await apply(pod('late'));
@@ -160,7 +160,7 @@ describeWith(
       await comesTo(true, 'mine/guest', `http://${ip}:8080/hostname`);
     });
 
-    it('a policy with networks, namespaces, pods and ports opens exactly what it says', async () => {
+    test('a policy with networks, namespaces, pods and ports opens exactly what it says', async () => {
       await apply(WHOLE);
       await comesTo(false, 'default/other', to('db', 6379));
       expect(await asks('default/frontend', to('db', 6379))).toBe(true);
@@ -174,7 +174,7 @@ describeWith(
       await comesTo(false, 'default/other', to('db', 6379));
     });
 
-    it('policies stay in force while the agent is dead, and nothing of them is left after down', async () => {
+    test('policies stay in force while the agent is dead, and nothing of them is left after down', async () => {
       const { agent } = await cluster.processes();
       if (agent === undefined) throw new Error('the agent has no process');
       process.kill(agent, 'SIGKILL');

@@ -3,7 +3,7 @@
 // the time while it is updated and scaled; TRELLIS_SOAK_ROUNDS=20 starts, uses and ends the cluster as often.
 import { existsSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { layoutOf } from '../../src/cluster/layout.js';
 import { placeOf } from '../../src/cluster/nodes/localNode.js';
 import { differences, lookAtMachine, type MachineState } from '../support/machine.js';
@@ -210,7 +210,7 @@ describeWith(NEEDS, 'three nodes on one machine', () => {
       60_000,
     );
 
-  it('are Ready, each with an address, processes and logs of its own', async () => {
+  test('are Ready, each with an address, processes and logs of its own', async () => {
     const file = path.join(path.dirname(cluster.dataDir), 'cluster.yaml');
     writeFileSync(file, JSON.stringify(kubelet));
     const said = await bringUp(
@@ -237,7 +237,7 @@ describeWith(NEEDS, 'three nodes on one machine', () => {
       expect(now.filter((line) => line.startsWith(kind))).not.toEqual([]);
   });
 
-  it('run pods that reach one another and every node under their own addresses', async () => {
+  test('run pods that reach one another and every node under their own addresses', async () => {
     await apply(everywhere, serviceOf('every'));
     const pods = await podOnEach();
     expect(pods.map(({ node }) => node).sort()).toEqual([...NODES]);
@@ -266,7 +266,7 @@ describeWith(NEEDS, 'three nodes on one machine', () => {
       expect((await inPod(pod, fetchAll(health))).match(/"nodeEligible":true/g)).toHaveLength(NODES.length);
   });
 
-  it('run commands and show logs on every node', async () => {
+  test('run commands and show logs on every node', async () => {
     for (const pod of await podOnEach()) {
       expect(await inPod(pod, 'echo to the log > /proc/1/fd/1; hostname')).toBe(`${pod.name}\n`);
       await eventually(
@@ -276,7 +276,7 @@ describeWith(NEEDS, 'three nodes on one machine', () => {
     }
   });
 
-  it('tell what they and their pods use', async () => {
+  test('tell what they and their pods use', async () => {
     const pods = await podOnEach();
     for (const [what, names] of [
       ['nodes', [...NODES]],
@@ -318,9 +318,9 @@ describeWith(NEEDS, 'three nodes on one machine', () => {
         );
   }
 
-  it('answer through a Service by its name from every node', serviceAnswersEverywhere);
+  test('answer through a Service by its name from every node', serviceAnswersEverywhere);
 
-  it('lose a node whose wire is cut, and have it back with the same containers', async () => {
+  test('lose a node whose wire is cut, and have it back with the same containers', async () => {
     const pods = await podOnEach();
     const wire = placeOf(layout(), 'one-3').layout.underlayPort;
     await cluster.netns.run('ip', 'link', 'set', wire, 'down');
@@ -345,7 +345,7 @@ describeWith(NEEDS, 'three nodes on one machine', () => {
     ).toContain(far?.name);
   });
 
-  it('make the pods of a killed node elsewhere, and take it back when it starts again', async () => {
+  test('make the pods of a killed node elsewhere, and take it back when it starts again', async () => {
     await apply(movable, serviceOf('movable'));
     const placed = await eventually(
       () => readyPods('movable'),
@@ -381,7 +381,7 @@ describeWith(NEEDS, 'three nodes on one machine', () => {
     await serviceAnswersEverywhere();
   });
 
-  it('keep the pod networks of a deleted Node, and make its pods again when it gets others', async () => {
+  test('keep the pod networks of a deleted Node, and make its pods again when it gets others', async () => {
     const ranges = () => kubectl('get', 'node', 'one-3', '-o', 'jsonpath={.spec.podCIDRs}');
     const own = await ranges();
     const answersIn = async (podCidr: string) => {
@@ -416,13 +416,13 @@ describeWith(NEEDS, 'three nodes on one machine', () => {
     expect(await onNode('one-3', 'ip', '-4', 'address')).not.toContain('inet 10.244.2.');
   });
 
-  it('leave nothing after down', async () => {
+  test('leave nothing after down', async () => {
     expect(await cluster.trellis('down')).toMatchObject({ code: 0, stderr: '' });
     await nothingIsLeft();
     expect(existsSync(placeOf(layout(), 'one-3').layout.dataDir)).toBe(true);
   });
 
-  it('become two when so asked, with the pods of the third made elsewhere', async () => {
+  test('become two when so asked, with the pods of the third made elsewhere', async () => {
     await bringUp('--nodes', '2');
     expect(Object.keys(await nodes()).sort()).toEqual(['one', 'one-2']);
     expect(existsSync(placeOf(layout(), 'one-3').layout.dataDir)).toBe(false);
@@ -432,7 +432,7 @@ describeWith(NEEDS, 'three nodes on one machine', () => {
     );
   });
 
-  it('leave nothing after everything was killed, either', async () => {
+  test('leave nothing after everything was killed, either', async () => {
     for (const pid of Object.values(await cluster.processes())) process.kill(pid, 'SIGKILL');
     expect(await cluster.trellis('down', '--purge')).toMatchObject({ code: 0, stderr: '' });
     await nothingIsLeft();
@@ -449,16 +449,16 @@ describeWith(NEEDS, 'three nodes on one machine', () => {
   };
 
   describe.runIf(LONG).each(['iptables', 'userspace'])('with the proxy mode %s', (mode) => {
-    it('answer through a Service, too', () => comeAndGo(async () => {}, '--proxy-mode', mode));
+    test('answer through a Service, too', () => comeAndGo(async () => {}, '--proxy-mode', mode));
   });
 
   describe.runIf(SOAK_ROUNDS > 0)('again and again', () => {
-    it.each(Array.from({ length: SOAK_ROUNDS }, (_, at) => at + 1))('leave nothing in round %i', () =>
+    test.each(Array.from({ length: SOAK_ROUNDS }, (_, at) => at + 1))('leave nothing in round %i', () =>
       comeAndGo(async () => {}),
     );
   });
 
-  it.runIf(LOAD_SECONDS > 0)(
+  test.runIf(LOAD_SECONDS > 0)(
     'answer every request while what serves it is updated and scaled',
     () => comeAndGo(updateUnderLoad),
     LOAD_SECONDS * 1000 + 5 * SETTLE_MS,

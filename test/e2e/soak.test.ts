@@ -4,7 +4,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { lookAtMachine, type MachineState } from '../support/machine.js';
 import { describeWith } from '../support/requires.js';
 import { eventually, TestCluster } from '../support/testCluster.js';
@@ -107,7 +107,7 @@ describeWith(NEEDS, 'ordinary churn for a long time', () => {
     await cluster.kubectl('delete', '-f', file, '--wait=true', '--timeout=100s');
   };
 
-  it.runIf(MINUTES > 0)(
+  test.runIf(MINUTES > 0)(
     'leaves memory, descriptors and the machine as they were',
     async () => {
       expect(await cluster.trellis('up', '--detach')).toMatchObject({ code: 0 });

@@ -1,5 +1,5 @@
 // A control plane and a node as services of a real systemd on two hosts: installed, joined, restarted and taken away.
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { makeNetNs, type TestNetNs } from '../support/netns.js';
 import { describeWith } from '../support/requires.js';
 import { SystemdMachine } from '../support/systemdMachine.js';
@@ -60,7 +60,7 @@ describeWith(NEEDS, 'services of systemd', () => {
       (text) => text.match(/containerd:/g)?.length === 2,
     );
 
-  it('run a control plane behind its fence', async () => {
+  test('run a control plane behind its fence', async () => {
     expect(await server.trellis('install', 'server')).toMatchObject({ code: 0, stderr: '' });
     await becomesHealthy(server);
     expect(await isActive(server, 'trellis-server')).toBe('active');
@@ -74,7 +74,7 @@ describeWith(NEEDS, 'services of systemd', () => {
     expect(fence.stdout).toContain('ProtectSystem=strict');
   });
 
-  it('make a machine a node by a token that is in no unit', async () => {
+  test('make a machine a node by a token that is in no unit', async () => {
     // One that could never start is not installed.
     expect(await node.trellis('install', 'agent')).toMatchObject({
       ...{
@@ -93,7 +93,7 @@ describeWith(NEEDS, 'services of systemd', () => {
     expect(unit.stdout).not.toContain(token);
   });
 
-  it('are restarted without a pod noticing', async () => {
+  test('are restarted without a pod noticing', async () => {
     await kubectl('create', 'deployment', 'web', '--image=trellis.local/busybox', '--replicas=2', ...SERVE);
     const pods = await runningPods();
     const processes = await webProcesses();
@@ -116,7 +116,7 @@ describeWith(NEEDS, 'services of systemd', () => {
     expect(await runningPods()).toBe(pods);
   });
 
-  it('are taken away, and after "trellis down" nothing is left', async () => {
+  test('are taken away, and after "trellis down" nothing is left', async () => {
     expect(await node.trellis('install', '--remove')).toMatchObject({
       ...{ code: 0, stderr: '', stdout: 'Removed trellis-agent.service.\n' },
     });

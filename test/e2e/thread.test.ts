@@ -12,7 +12,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { layoutOf } from '../../src/cluster/layout.js';
 import { differences, lookAtMachine, type MachineState } from '../support/machine.js';
 import { describeWith } from '../support/requires.js';
@@ -116,7 +116,7 @@ describeWith(NEEDS, 'the quick start', () => {
   afterAll(() => cluster.remove());
 
   describe.each([1, 2])('round %i on the same machine', (round) => {
-    it('brings a node up that is Ready', async () => {
+    test('brings a node up that is Ready', async () => {
       await bringUp(cluster);
       expect(await cluster.kubectl('get', 'nodes', '--no-headers')).toMatch(/^\S+\s+Ready\s/);
       const { code, stdout } = await cluster.trellis('status');
@@ -131,7 +131,7 @@ describeWith(NEEDS, 'the quick start', () => {
         expect(now.filter((line) => line.startsWith(kind))).not.toEqual([]);
     });
 
-    it('answers through a service, from the node and from a pod', async () => {
+    test('answers through a service, from the node and from a pod', async () => {
       const watch = cluster.follow('get', 'pods', '-o', 'wide', '-w');
       expect(
         await cluster.kubectl('create', 'deployment', 'web', `--image=${IMAGE}`, '--replicas=3', ...SERVE),
@@ -169,7 +169,7 @@ describeWith(NEEDS, 'the quick start', () => {
       await watch.stop();
     });
 
-    it('describes, logs and runs commands', async () => {
+    test('describes, logs and runs commands', async () => {
       const [pod = { name: '' }] = await podsOf(cluster);
       const description = await cluster.kubectl('describe', 'pod', pod.name);
       expect(description).toMatch(/Scheduled .*Successfully assigned default\/web-/);
@@ -206,7 +206,7 @@ describeWith(NEEDS, 'the quick start', () => {
       await log.stop();
     });
 
-    it('tells what nodes and pods use', async () => {
+    test('tells what nodes and pods use', async () => {
       const top = (what: string) =>
         eventually(
           () => cluster.kubectl('top', what, '--no-headers'),
@@ -216,7 +216,7 @@ describeWith(NEEDS, 'the quick start', () => {
       expect(await top('pods')).toMatch(/^web-/);
     });
 
-    it.runIf(round === 1)('gives a pod users of its own where the runtime can', async () => {
+    test.runIf(round === 1)('gives a pod users of its own where the runtime can', async () => {
       const { containerdState } = layoutOf(cluster.dataDir);
       // The root of such a pod is nobody on the node, and passes through all of these.
       for (let dir = containerdState; dir !== '/'; dir = path.dirname(dir))
@@ -248,14 +248,14 @@ describeWith(NEEDS, 'the quick start', () => {
       await cluster.kubectl('delete', 'pod', 'mapped');
     });
 
-    it('gives a shell a terminal', async () => {
+    test('gives a shell a terminal', async () => {
       const [pod = { name: '' }] = await podsOf(cluster);
       const shell = `${process.execPath} dist/src/cli/main.js kubectl --data-dir ${cluster.dataDir} exec -it ${pod.name} -- tty`;
       const { stdout } = await cluster.run(['script', '-qec', shell, '/dev/null'], { input: '' });
       expect(stdout).toMatch(/\/dev\/pts\/\d+/);
     });
 
-    it.runIf(round === 1)('lets a person look into a running pod', async () => {
+    test.runIf(round === 1)('lets a person look into a running pod', async () => {
       const [pod = { name: '' }] = await podsOf(cluster);
       const kubectl = `${process.execPath} dist/src/cli/main.js kubectl --data-dir ${cluster.dataDir}`;
       if ((await kubectlMinor(cluster)) >= 22) {
@@ -274,7 +274,7 @@ describeWith(NEEDS, 'the quick start', () => {
       expect(seen).toContain('httpd -f -p 8080');
     });
 
-    it('scales and restarts a rollout', async () => {
+    test('scales and restarts a rollout', async () => {
       await cluster.kubectl('scale', 'deployment', 'web', '--replicas=2');
       const kept = await readyPods(cluster, 2);
       await cluster.kubectl('rollout', 'restart', 'deployment', 'web');
@@ -286,7 +286,7 @@ describeWith(NEEDS, 'the quick start', () => {
       expect(await cluster.get(`http://${await serviceAddress(cluster)}/hostname`)).toMatch(/^web-/);
     });
 
-    it.runIf(round === 1)('copies files, forwards a port, goes back and drains', async () => {
+    test.runIf(round === 1)('copies files, forwards a port, goes back and drains', async () => {
       const [pod = { name: '' }] = await readyPods(cluster, 2);
       const file = path.join(path.dirname(cluster.dataDir), 'copied');
       writeFileSync(file, 'carried over\n');
@@ -323,7 +323,7 @@ describeWith(NEEDS, 'the quick start', () => {
       await readyPods(cluster, 2);
     });
 
-    it('deletes what was made, and gives the addresses back', async () => {
+    test('deletes what was made, and gives the addresses back', async () => {
       await cluster.kubectl('delete', 'deployment,service', 'web');
       // The collector asks every pod to end; they would take their whole grace, since their program ignores it.
       const kept = '{{range .items}}{{if not .metadata.deletionTimestamp}}{{.metadata.name}} {{end}}{{end}}';
@@ -341,7 +341,7 @@ describeWith(NEEDS, 'the quick start', () => {
       expect(givenAddresses(cluster)).toEqual([]);
     });
 
-    it('leaves nothing on the machine after down', async () => {
+    test('leaves nothing on the machine after down', async () => {
       const down = await cluster.trellis('down', ...(round === 2 ? ['--purge'] : []));
       expect(down).toMatchObject({ code: 0, stderr: '' });
       await eventually(
@@ -363,7 +363,7 @@ describeWith(NEEDS, 'a cluster of both families, as one file says', () => {
   });
   afterAll(() => cluster.remove());
 
-  it('answers through both addresses of a Service, and keeps what the file said', async () => {
+  test('answers through both addresses of a Service, and keeps what the file said', async () => {
     const file = path.join(path.dirname(cluster.dataDir), 'cluster.yaml');
     const documents = [
       {
@@ -438,7 +438,7 @@ describeWith(NEEDS, 'every process killed in the middle', () => {
     for (const pid of pids) process.kill(pid, 'SIGKILL');
   };
 
-  it('leaves the containers running, and the next start finds them', async () => {
+  test('leaves the containers running, and the next start finds them', async () => {
     const running = await podsOf(cluster);
     const address = await serviceAddress(cluster);
     await killAll();
@@ -451,7 +451,7 @@ describeWith(NEEDS, 'every process killed in the middle', () => {
     expect(givenAddresses(cluster)).toEqual(found.map(({ ip }) => ip).sort());
   });
 
-  it('one by one they come back by themselves, and a connection through the Service goes on', async () => {
+  test('one by one they come back by themselves, and a connection through the Service goes on', async () => {
     await cluster.kubectl('run', 'echo', `--image=${IMAGE}`, '--port=9000', '--', ...ECHO);
     await cluster.kubectl('expose', 'pod', 'echo', '--port=90', '--target-port=9000');
     await cluster.kubectl('wait', '--for=condition=Ready', 'pod/echo', '--timeout=60s');
@@ -497,7 +497,7 @@ describeWith(NEEDS, 'every process killed in the middle', () => {
     await cluster.kubectl('delete', 'pod,service', 'echo', '--grace-period=1');
   });
 
-  it('makes whole what was missing meanwhile', async () => {
+  test('makes whole what was missing meanwhile', async () => {
     const [victim = { name: '' }] = await podsOf(cluster);
     await cluster.kubectl('delete', 'pod', victim.name, '--wait=false', '--grace-period=1');
     await killAll();
@@ -515,7 +515,7 @@ describeWith(NEEDS, 'every process killed in the middle', () => {
     );
   });
 
-  it('is taken away as a whole by down, also with nobody left to ask', async () => {
+  test('is taken away as a whole by down, also with nobody left to ask', async () => {
     await killAll();
     expect(await cluster.trellis('down', '--purge')).toMatchObject({ code: 0, stderr: '' });
     await eventually(
@@ -550,7 +550,7 @@ describeWith(NEEDS, 'what can go wrong says what to do', () => {
   });
   afterAll(() => cluster.remove());
 
-  it('a port that is in use', async () => {
+  test('a port that is in use', async () => {
     const { code, stderr } = await cluster.run([
       'busybox',
       'sh',
@@ -562,7 +562,7 @@ describeWith(NEEDS, 'what can go wrong says what to do', () => {
     expect(stderr).toContain('--secure-port');
   });
 
-  it('no containerd', async () => {
+  test('no containerd', async () => {
     const { code, stderr } = await cluster.run([
       'env',
       'PATH=/nonexistent',
@@ -577,7 +577,7 @@ describeWith(NEEDS, 'what can go wrong says what to do', () => {
     expect(stderr).toContain('apt-get install containerd');
   });
 
-  it('no root', async () => {
+  test('no root', async () => {
     const words = [
       'setpriv',
       '--reuid=65534',
@@ -591,7 +591,7 @@ describeWith(NEEDS, 'what can go wrong says what to do', () => {
     expect(stderr).toContain('run it with sudo');
   });
 
-  it('an end before it is ready', async () => {
+  test('an end before it is ready', async () => {
     const before = await lookAtMachine(cluster.place);
     for (const words of [[], ['--detach']]) {
       const start = await interruptStart(cluster, words);
@@ -604,7 +604,7 @@ describeWith(NEEDS, 'what can go wrong says what to do', () => {
     }
   });
 
-  it('no right to look', async () => {
+  test('no right to look', async () => {
     mkdirSync(cluster.dataDir, { recursive: true, mode: 0o700 });
     chmodSync(path.dirname(cluster.dataDir), 0o755);
     const nobody = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'];
@@ -615,7 +615,7 @@ describeWith(NEEDS, 'what can go wrong says what to do', () => {
     }
   });
 
-  it('a second start on the same data directory, a wrong manifest and a missing image', async () => {
+  test('a second start on the same data directory, a wrong manifest and a missing image', async () => {
     await bringUp(cluster);
     const second = await cluster.trellis('up', '--detach');
     expect(second.code).toBe(1);

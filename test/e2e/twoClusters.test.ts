@@ -1,6 +1,6 @@
 // Two clusters on one machine, each in a data directory of its own: neither notices when the other comes, dies or goes.
 import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { differences, lookAtMachine } from '../support/machine.js';
 import { describeWith } from '../support/requires.js';
 import { eventually, TestCluster } from '../support/testCluster.js';
@@ -71,7 +71,7 @@ describeWith(NEEDS, 'two clusters on one machine', () => {
   const isWell = async (cluster: TestCluster) =>
     expect(await cluster.trellis('status')).toMatchObject({ code: 0 });
 
-  it('that want the same ports: the second is told which flag to give', async () => {
+  test('that want the same ports: the second is told which flag to give', async () => {
     const up = await first.trellis('up', '--detach', '--nodes', '2', '--node-name', 'one');
     expect(up).toMatchObject({ code: 0, stderr: '' });
     // On the further node alone, so that nothing of this cluster is where the other one cleans up.
@@ -82,7 +82,7 @@ describeWith(NEEDS, 'two clusters on one machine', () => {
     await answers(first, 'one');
   });
 
-  it('run beside each other, each with its own pods, services and names', async () => {
+  test('run beside each other, each with its own pods, services and names', async () => {
     const before = await lookAtMachine(second.place);
     expect(await second.trellis('up', '--detach', ...OTHERS)).toMatchObject({ code: 0, stderr: '' });
     const node = (await second.kubectl('get', 'nodes', '-o', 'name')).trim().replace('node/', '');

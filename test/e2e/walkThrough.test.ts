@@ -2,7 +2,7 @@
 // Service by its name from another pod. On one node in every proxy mode that this kernel has, and on three.
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { describeWith, kernelHas } from '../support/requires.js';
 import { eventually, TestCluster } from '../support/testCluster.js';
 
@@ -88,7 +88,7 @@ describeWith(NEEDS, 'the way of a Deployment', () => {
   };
 
   describe.each(CASES)('on %i nodes with %s', (nodes, mode) => {
-    it('goes through every stage', async () => {
+    test('goes through every stage', async () => {
       const up = await cluster.trellis('up', '--detach', '--nodes', String(nodes), '--mode', mode);
       expect(up).toMatchObject({ code: 0, stderr: '' });
       expect(await cluster.get('http://127.0.0.1:10249/proxyMode')).toBe(mode);
@@ -127,7 +127,7 @@ describeWith(NEEDS, 'the way of a Deployment', () => {
       expect(new Set(placed.split(' ')).size).toBe(nodes);
     });
 
-    it('ends with answers from every pod, by the name of the Service', async () => {
+    test('ends with answers from every pod, by the name of the Service', async () => {
       const names = (
         await cluster.kubectl('get', 'pods', '-l', 'app=web', '-o', 'jsonpath={.items[*].metadata.name}')
       ).split(' ');
@@ -142,7 +142,7 @@ describeWith(NEEDS, 'the way of a Deployment', () => {
       }
     });
 
-    it.runIf(mode === 'nftables')('lets a terminal be attached to', async () => {
+    test.runIf(mode === 'nftables')('lets a terminal be attached to', async () => {
       await cluster.kubectl(
         'run',
         'shell',
@@ -161,7 +161,7 @@ describeWith(NEEDS, 'the way of a Deployment', () => {
       expect(stdout).toMatch(/42 on \/dev\/pts\/\d+/);
     });
 
-    it('is undone', async () => {
+    test('is undone', async () => {
       await cluster.kubectl('delete', 'deployment,service,pod', '--all', '--grace-period=1');
       await cluster.kubectl('delete', 'events', '--all');
       expect(await cluster.trellis('down', ...(nodes === 3 ? ['--purge'] : []))).toMatchObject({

@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { removeUnusedTables, tablesOfIptables } from '../../../src/cluster/iptablesTables.js';
 import { openNft } from '../../../src/kernel/nftables/adapter.js';
 import { netNsPerTest } from '../../support/netns.js';
@@ -7,7 +7,7 @@ import { describeWith } from '../../support/requires.js';
 const namespaces = netNsPerTest();
 
 describeWith({ root: true, tools: ['iptables-nft', 'ip6tables-nft', 'nft'] }, 'what iptables leaves', () => {
-  it('goes when nobody uses it and nobody had it before', async () => {
+  test('goes when nobody uses it and nobody had it before', async () => {
     const ns = await namespaces.make();
     const nft = namespaces.closing(await openNft(ns.path));
     for (const tool of ['iptables-nft', 'ip6tables-nft'])
@@ -24,7 +24,7 @@ describeWith({ root: true, tools: ['iptables-nft', 'ip6tables-nft', 'nft'] }, 'w
     expect((await tablesOfIptables(nft)).sort()).toEqual(['ip filter', 'ip6 filter']);
   });
 
-  it('is nothing where iptables was never used', async () => {
+  test('is nothing where iptables was never used', async () => {
     const nft = namespaces.closing(await openNft((await namespaces.make()).path));
     expect(await tablesOfIptables(nft)).toEqual([]);
     await removeUnusedTables(nft, []);

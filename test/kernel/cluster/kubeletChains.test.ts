@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { makeKubeletChains, removeKubeletChains } from '../../../src/cluster/kubeletChains.js';
 import { openIptables } from '../../../src/kernel/iptables/adapter.js';
 import { netNsPerTest } from '../../support/netns.js';
@@ -23,7 +23,7 @@ const cluster = (name: string) => {
 const TOOLS = ['iptables-nft', 'iptables-legacy', 'ip6tables-nft', 'ip6tables-legacy'];
 
 describeWith({ root: true, tools: TOOLS }, 'the chains of a kubelet', () => {
-  it.each(['nft', 'legacy'])(
+  test.each(['nft', 'legacy'])(
     'are in the back end that is used, until the last cluster goes: %s',
     async (backend) => {
       const ns = await namespaces.make();

@@ -5,7 +5,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { layoutOf } from '../../../src/cluster/layout.js';
 import { lockForEnd, lockForStart } from '../../../src/cluster/lock.js';
 
@@ -32,7 +32,7 @@ async function starting() {
   return child;
 }
 
-it('an end finds a start that has written nothing down yet, ends it, and lets no other begin meanwhile', async () => {
+test('an end finds a start that has written nothing down yet, ends it, and lets no other begin meanwhile', async () => {
   const child = await starting();
   const ended = once(child, 'exit');
   const lock = await lockForEnd(layoutOf(dir), 10_000);
@@ -42,7 +42,7 @@ it('an end finds a start that has written nothing down yet, ends it, and lets no
   (await lockForStart(layoutOf(dir))).release();
 });
 
-it('an end makes no directory, and ends nobody that does not hold the lock', async () => {
+test('an end makes no directory, and ends nobody that does not hold the lock', async () => {
   rmSync(dir, { recursive: true });
   expect(await lockForEnd(layoutOf(dir), 10_000)).toBeUndefined();
   expect(existsSync(dir)).toBe(false);

@@ -2,7 +2,7 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type Layout, layoutOf } from '../../../src/cluster/layout.js';
 import { localNodes, underlayAddresses } from '../../../src/cluster/nodes/localNode.js';
 import { chooseUnderlay, makeUnderlay, removeUnderlay } from '../../../src/cluster/nodes/underlay.js';
@@ -44,7 +44,7 @@ const ports = async () => ({
 });
 
 describeWith({ root: true, tools: ['nft', 'ip', 'busybox', 'nsenter'] }, 'the wire between nodes', () => {
-  it('joins the machine and its nodes, and goes away as a whole', async () => {
+  test('joins the machine and its nodes, and goes away as a whole', async () => {
     const own = await ports();
     const nodes = localNodes(layout, settings);
     const addresses = [1, 2, 3].flatMap((number) => underlayAddresses(settings, number));
@@ -65,7 +65,7 @@ describeWith({ root: true, tools: ['nft', 'ip', 'busybox', 'nsenter'] }, 'the wi
     for (const { netns } of nodes) expect(existsSync(netns)).toBe(false);
   });
 
-  it('leads back to the node that asked, where a node port of the machine picks its own endpoint', async () => {
+  test('leads back to the node that asked, where a node port of the machine picks its own endpoint', async () => {
     const own = await ports();
     const [asking] = localNodes(layout, settings);
     const [machine = ''] = underlayAddresses(settings, 1);
@@ -100,7 +100,7 @@ describeWith({ root: true, tools: ['nft', 'ip', 'busybox', 'nsenter'] }, 'the wi
     mode.close();
   });
 
-  it('takes ranges to which the machine has no way yet', async () => {
+  test('takes ranges to which the machine has no way yet', async () => {
     const own = await ports();
     expect(await chooseUnderlay(settings, own.route)).toBe('172.30.0.0/24,fd00:10:30::/64');
     await host.run('ip', 'address', 'add', '172.30.0.9/28', 'dev', 'lo');

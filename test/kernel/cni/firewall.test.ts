@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openRoute } from '../../../src/kernel/route/adapter.js';
 import { callPlugin, PLUGIN_DIR } from '../../support/cniPlugin.js';
 import { netNsPerTest, type TestNetNs } from '../../support/netns.js';
@@ -70,7 +70,7 @@ describeWith(
   () => {
     const namespaces = netNsPerTest();
 
-    it.each(['nftables', 'iptables'])(
+    test.each(['nftables', 'iptables'])(
       'masquerade with %s: the world sees the host, and DEL leaves no rule',
       async (ipMasqBackend) => {
         const host = await setUp(namespaces);
@@ -93,7 +93,7 @@ describeWith(
       },
     );
 
-    it.each(['nftables', 'iptables'])(
+    test.each(['nftables', 'iptables'])(
       'GC with %s takes the rules of containers that are not in the list',
       async (ipMasqBackend) => {
         const host = await namespaces.make();
@@ -116,7 +116,7 @@ describeWith(
       },
     );
 
-    it('macspoofchk drops what a container sends from a hardware address that is not its own', async () => {
+    test('macspoofchk drops what a container sends from a hardware address that is not its own', async () => {
       const host = await setUp(namespaces);
       const pod = await namespaces.make();
       const call = (command: 'ADD' | 'DEL') =>

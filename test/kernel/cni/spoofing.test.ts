@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { addressBytes } from '../../../src/kernel/nftables/bytes.js';
 import { callPlugin, PLUGIN_DIR } from '../../support/cniPlugin.js';
 import { netNsPerTest, type TestNetNs } from '../../support/netns.js';
@@ -190,7 +190,7 @@ describeWith(
         ),
       );
 
-    it('sends from its own addresses alone, and poisons no neighbour', async () => {
+    test('sends from its own addresses alone, and poisons no neighbour', async () => {
       const { host, liar, victim, neighbour } = await three({ ipspoofchk: true });
       const { forbidden, allowed } = frames(liar, victim, neighbour);
       liar.send(...Object.values(forbidden), ...Object.values(allowed));
@@ -214,14 +214,14 @@ describeWith(
       }
     });
 
-    it('sends what it likes where nothing is checked', async () => {
+    test('sends what it likes where nothing is checked', async () => {
       const { liar, victim, neighbour } = await three({});
       const { forbidden } = frames(liar, victim, neighbour);
       liar.send(...Object.values(forbidden));
       await until(() => expect(namesOf(forbidden, victim.got)).toEqual(Object.keys(forbidden)));
     });
 
-    it('is checked again after somebody flushed the rules, once a pod is added', async () => {
+    test('is checked again after somebody flushed the rules, once a pod is added', async () => {
       const { host, liar, victim, neighbour } = await three({ ipspoofchk: true });
       const { forbidden, allowed } = frames(liar, victim, neighbour);
       await host.run('nft', 'flush', 'chain', 'bridge', 'trellis_cni', 'addresses');

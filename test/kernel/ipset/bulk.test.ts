@@ -1,5 +1,5 @@
 // Very many entries: all arrive, failures are told by the caller's own numbers, the event loop keeps turning.
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import type { KernelError } from '../../../src/kernel/error.js';
 import { openIpset } from '../../../src/kernel/ipset/adapter.js';
 import { netNsPerTest } from '../../support/netns.js';
@@ -17,7 +17,7 @@ describeWith({ root: true, tools: ['ipset'] }, 'ipset in bulk', () => {
     return { ns, port };
   };
 
-  it('adds, lists, tests and deletes 10,000 entries', async () => {
+  test('adds, lists, tests and deletes 10,000 entries', async () => {
     const { ns, port } = await make();
     const entries = entriesTo(10_000);
     await port.apply([{ do: 'add', kind: 'entry', set: 's', entries }]);
@@ -29,7 +29,7 @@ describeWith({ root: true, tools: ['ipset'] }, 'ipset in bulk', () => {
     expect(await port.get('s')).toMatchObject({ numentries: 0 });
   });
 
-  it('tells each of many refused entries by its number and does all the others', async () => {
+  test('tells each of many refused entries by its number and does all the others', async () => {
     const { port } = await make();
     const entries = entriesTo(10_000);
     const taken = entries.filter((_, i) => i % 3 === 0);
@@ -45,7 +45,7 @@ describeWith({ root: true, tools: ['ipset'] }, 'ipset in bulk', () => {
     expect(await port.get('s')).toMatchObject({ numentries: 10_000 });
   });
 
-  it('adds a quarter of a million entries in one request while the event loop keeps turning', async () => {
+  test('adds a quarter of a million entries in one request while the event loop keeps turning', async () => {
     const { port } = await make();
     const entries = entriesTo(250_000);
     let turns = 0;
@@ -61,7 +61,7 @@ describeWith({ root: true, tools: ['ipset'] }, 'ipset in bulk', () => {
     expect(turns).toBeGreaterThan(50);
   });
 
-  it('takes a million entries in one request', async () => {
+  test('takes a million entries in one request', async () => {
     const { port } = await make();
     await port.apply([{ do: 'add', kind: 'set', name: 'small', type: 'bitmap:port', range: '0-99' }]);
     const entries = Array.from({ length: 1_000_000 }, (_, i) => String(i % 100));

@@ -1,6 +1,6 @@
 // Sets and entries made here are what ipset(8) makes, and what it makes is read here.
 // Guarantees: each case goes both ways, by the tool's own output.
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { openIpset } from '../../../src/kernel/ipset/adapter.js';
 import type { IpSetMember, IpSetOptions } from '../../../src/kernel/ipset/port.js';
 import { netNsPerTest } from '../../support/netns.js';
@@ -145,7 +145,7 @@ const saved = (text: string) =>
 describeWith({ root: true, tools: ['ipset'] }, 'ipset beside ipset(8)', () => {
   const namespaces = netNsPerTest();
 
-  it.each(CASES)('makes and reads $title', async ({ create, options, entries }) => {
+  test.each(CASES)('makes and reads $title', async ({ create, options, entries }) => {
     const [ours, theirs] = [await namespaces.make(), await namespaces.make()];
     const [our, their] = [
       namespaces.closing(await openIpset(ours.path)),
@@ -174,7 +174,7 @@ describeWith({ root: true, tools: ['ipset'] }, 'ipset beside ipset(8)', () => {
     expect(read).toMatchObject([options]);
   });
 
-  it('makes and reads lists of sets', async () => {
+  test('makes and reads lists of sets', async () => {
     const ns = await namespaces.make();
     const port = namespaces.closing(await openIpset(ns.path));
     await port.apply([
@@ -193,7 +193,7 @@ describeWith({ root: true, tools: ['ipset'] }, 'ipset beside ipset(8)', () => {
     expect((await port.get('l'))?.entries).toEqual([{ entry: 'a' }, { entry: 'b' }]);
   });
 
-  it('reads sets of types that it does not make', async () => {
+  test('reads sets of types that it does not make', async () => {
     const ns = await namespaces.make();
     const port = namespaces.closing(await openIpset(ns.path));
     await ns.run('ipset', 'create', 'm', 'bitmap:ip', 'range', '10.0.0.0/24');
@@ -204,7 +204,7 @@ describeWith({ root: true, tools: ['ipset'] }, 'ipset beside ipset(8)', () => {
     ).rejects.toMatchObject({ code: 'INVALID' });
   });
 
-  it('says of a type that the kernel lacks that it does, and of an unknown field that it is unknown', async () => {
+  test('says of a type that the kernel lacks that it does, and of an unknown field that it is unknown', async () => {
     const ns = await namespaces.make();
     const port = namespaces.closing(await openIpset(ns.path));
     const fields = { do: 'add', kind: 'set', name: 's', type: 'hash:ip', colour: 'red' } as const;

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { expect, it, onTestFinished, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { fullTransaction } from '../../../proxy-modes/iptables/transaction.js';
 import type { IpFamily } from '../../../proxy-modes/mode.js';
 import { Channel } from '../../../src/kernel/channel.js';
@@ -93,7 +93,7 @@ describeWith(
       ],
     };
 
-    it.each(['ip', 'ip6'] as const)(
+    test.each(['ip', 'ip6'] as const)(
       'keep the rules, policies and counters of others (%s)',
       async (family) => {
         const ns = await netns.make();
@@ -119,7 +119,7 @@ describeWith(
       },
     );
 
-    it('are read again after somebody else has changed them, whatever their size', async () => {
+    test('are read again after somebody else has changed them, whatever their size', async () => {
       const ns = await netns.make();
       const [write, other] = [await nativeIn(ns, 'ip'), await nativeIn(ns, 'ip')];
       const rules = async () => (await saved(ns, 'ip')).filter((line) => line.includes(' -A FORWARD'));
@@ -146,7 +146,7 @@ describeWith(
       ]);
     });
 
-    it('are not read again while nobody else held the lock, and keep their counters', async () => {
+    test('are not read again while nobody else held the lock, and keep their counters', async () => {
       const ns = await netns.make();
       const folder = mkdtempSync(path.join(tmpdir(), 'trellis-lock-'));
       onTestFinished(() => rmSync(folder, { recursive: true }));
@@ -169,7 +169,7 @@ describeWith(
       }
     });
 
-    it('are found again by the tool, which can delete each rule', async () => {
+    test('are found again by the tool, which can delete each rule', async () => {
       const ns = await netns.make();
       const write = await nativeIn(ns, 'ip');
       const state = stateOf(...Array.from({ length: 12 }, (_, n) => randomPort(random(n), n)));
@@ -184,7 +184,7 @@ describeWith(
       expect((await saved(ns, 'ip')).filter((line) => line.includes('-A'))).toEqual([]);
     });
 
-    it.each([
+    test.each([
       [['-A NOWHERE -j ACCEPT'], /no chain 'NOWHERE'/],
       [['-A INPUT -j NOWHERE'], /no chain 'NOWHERE'/],
       [['-D INPUT -j DROP'], /no such rule/],

@@ -1,5 +1,5 @@
 // The rules of the iptables and userspace modes written natively and by the tool itself: the kernel must hold the same.
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { fullTransaction } from '../../../proxy-modes/iptables/transaction.js';
 import type { IpFamily } from '../../../proxy-modes/mode.js';
 import { openIptables } from '../../../src/kernel/iptables/adapter.js';
@@ -69,7 +69,7 @@ describeWith(
 
     sameRulesBothWays(both, { rounds: 8 });
 
-    it('are found again by the tool, which can delete each of them', async () => {
+    test('are found again by the tool, which can delete each of them', async () => {
       const ns = await netns.make();
       const port = await openIptables({ family: 'inet', backend: 'nft', netns: ns.path });
       const state = stateOf(...Array.from({ length: 12 }, (_, n) => randomPort(random(n), n)));
@@ -90,7 +90,7 @@ describeWith(
 describe('what is not surely understood', () => {
   const taken = (lines: readonly string[]) => [...nativeSteps('ip', lines)].map((step) => [...step]);
 
-  it.each([
+  test.each([
     '-A X -m set --match-set KUBE-CLUSTER-IP dst,dst -j ACCEPT',
     '-A X -p icmp -j ACCEPT',
     '-A X -p tcp ! --dport 80 -j ACCEPT',
@@ -108,7 +108,7 @@ describe('what is not surely understood', () => {
     expect(() => taken(['*filter', line, 'COMMIT'])).toThrow(NotUnderstood);
   });
 
-  it.each([[['*nope', 'COMMIT']], [['*filter', ':X - [0:0]']], [['-A X -j ACCEPT']]])(
+  test.each([[['*nope', 'COMMIT']], [['*filter', ':X - [0:0]']], [['-A X -j ACCEPT']]])(
     'is left to the tool: %j',
     (lines) => {
       expect(() => taken(lines)).toThrow(NotUnderstood);

@@ -1,9 +1,9 @@
 // On a kernel without IPVS the opening says so, and what to do.
 import { existsSync } from 'node:fs';
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { openIpvs } from '../../../src/kernel/ipvs/adapter.js';
 
-it('says that ip_vs is missing where it is', async () => {
+test('says that ip_vs is missing where it is', async () => {
   const outcome = await openIpvs().then(
     (port) => {
       port.close();

@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { silentLog } from '../../../src/api/log.js';
 import {
   AcceptedForward,
@@ -50,7 +50,7 @@ async function wire() {
 const TOOLS = ['iptables-nft', 'iptables-legacy', 'ip6tables-nft', 'ip6tables-legacy', 'busybox', 'nft'];
 
 describeWith({ root: true, tools: TOOLS }, 'pods where FORWARD drops', () => {
-  it.each(['nft', 'legacy'])('are reached all the same, back end %s', async (backend) => {
+  test.each(['nft', 'legacy'])('are reached all the same, back end %s', async (backend) => {
     const { node, both } = await wire();
     const tools = [`iptables-${backend}`, `ip6tables-${backend}`] as const;
     const rules = async () => (await Promise.all(tools.map((tool) => node.run(tool, '-S')))).join('');

@@ -1,6 +1,6 @@
 // Overlay daemons on hosts of their own, joined by a wire: pods of one reach pods of the others.
 import { spawn } from 'node:child_process';
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import type { V1Node } from '../../../src/api/gen/types.js';
 import { silentLog } from '../../../src/api/log.js';
 import type { Stored } from '../../../src/api/object.js';
@@ -153,7 +153,7 @@ describeWith(
   { root: true, tools: ['bridge', 'busybox', 'ip', 'python3'] },
   'the overlay between hosts',
   () => {
-    it.each(['vxlan', 'host-gw'] as const)(
+    test.each(['vxlan', 'host-gw'] as const)(
       'joins pods of three hosts in both families: %s',
       async (backend) => {
         const hosts = await makeHosts(3);
@@ -187,7 +187,7 @@ describeWith(
       },
     );
 
-    it('takes packets of pods from nodes alone', async () => {
+    test('takes packets of pods from nodes alone', async () => {
       const [one, two, stranger] = (await makeHosts(3)) as [Host, Host, Host];
       const api = makeApi();
       for (const { number } of [one, two]) api.set(node(number));
@@ -231,7 +231,7 @@ describeWith(
     });
 
     // The kernel tells nobody of the IPv4 routes that go with a link.
-    it.each(['vxlan', 'host-gw'] as const)(
+    test.each(['vxlan', 'host-gw'] as const)(
       'is whole again after the link between the hosts was down, and follows its size: %s',
       async (backend) => {
         const hosts = (await makeHosts(2)) as [Host, Host];
@@ -248,7 +248,7 @@ describeWith(
       },
     );
 
-    it.each(['vxlan', 'host-gw'] as const)(
+    test.each(['vxlan', 'host-gw'] as const)(
       'puts back what others removed or replaced: %s',
       async (backend) => {
         const hosts = (await makeHosts(2)) as [Host, Host];
@@ -287,7 +287,7 @@ describeWith(
       },
     );
 
-    it('finds now and then what the kernel tells nobody', async () => {
+    test('finds now and then what the kernel tells nobody', async () => {
       const hosts = (await makeHosts(2)) as [Host, Host];
       const api = makeApi();
       for (const { number } of hosts) api.set(node(number));
@@ -299,7 +299,7 @@ describeWith(
       await until(async () => expect(await one.ns.run('nft', 'list', 'ruleset')).toContain('192.168.7.2'));
     });
 
-    it('joins a host that flannel looks after', async () => {
+    test('joins a host that flannel looks after', async () => {
       const [ours, flannel] = (await makeHosts(2)) as [Host, Host];
       // What flannel does on its host: a device of its own, and its address told by annotations.
       const ip = (...words: string[]) => flannel.ns.run('ip', ...words);
@@ -335,7 +335,7 @@ describeWith(
       ).toBe(true);
     });
 
-    it('does without checksums by the hardware where those do not arrive', async () => {
+    test('does without checksums by the hardware where those do not arrive', async () => {
       const hosts = (await makeHosts(2, true)) as [Host, Host];
       const api = makeApi();
       for (const { number } of hosts) api.set(node(number));
@@ -354,7 +354,7 @@ describeWith(
       await pings(one, two, 4);
     });
 
-    it('leaves checksums to hardware that is right, and asks for no device that is not there', async () => {
+    test('leaves checksums to hardware that is right, and asks for no device that is not there', async () => {
       const hosts = (await makeHosts(2)) as [Host, Host];
       const api = makeApi();
       for (const { number } of hosts) api.set(node(number));
@@ -373,7 +373,7 @@ describeWith(
       await expect(offload.arrives(wrong)).rejects.toThrow('of two families');
     });
 
-    it('holds a thousand nodes, and a restart changes nothing', async () => {
+    test('holds a thousand nodes, and a restart changes nothing', async () => {
       const [host] = (await makeHosts(1)) as [Host];
       const api = makeApi();
       api.set(node(1));

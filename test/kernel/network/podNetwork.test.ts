@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { silentLog } from '../../../src/api/log.js';
 import { openNft } from '../../../src/kernel/nftables/adapter.js';
 import { openRoute } from '../../../src/kernel/route/adapter.js';
@@ -19,7 +19,7 @@ beforeEach(() => {
 afterEach(() => rmSync(dir, { recursive: true }));
 
 describeWith({ root: true, tools: ['nft', 'ip'] }, 'the pod network of a node', () => {
-  it('is made, is the same when made again, and goes away as a whole', async () => {
+  test('is made, is the same when made again, and goes away as a whole', async () => {
     const ns = await namespaces.make();
     const ports = {
       nft: namespaces.closing(await openNft(ns.path)),

@@ -1,5 +1,5 @@
 // Network policies against real packets: what a plain reading of the objects allows arrives, and nothing else does.
-import { expect, it, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { openNft } from '../../../src/kernel/nftables/adapter.js';
 import { judge } from '../../../src/network/policy/judge.js';
 import type { Policy, PolicyRule, Tier } from '../../../src/network/policy/model.js';
@@ -51,7 +51,7 @@ describeWith({ root: true, tools: ['nsenter', 'ip', 'perl', 'nft'] }, 'network p
   const seed = Number(process.env['TRELLIS_POLICY_SEED'] ?? 3);
   const rounds = Number(process.env['TRELLIS_POLICY_ROUNDS'] ?? 8);
 
-  it(`are what packets meet, after every change (seed ${seed})`, async () => {
+  test(`are what packets meet, after every change (seed ${seed})`, async () => {
     const lab = await open(LOCAL, [...REMOTE.flat(), ...WORLD]);
     const nft = closing(await openNft(lab.node.path));
     const steps = new WorldPlanner(new RandomWorld(seeded(seed), NETWORKS), PLACES);
@@ -78,7 +78,7 @@ describeWith({ root: true, tools: ['nsenter', 'ip', 'perl', 'nft'] }, 'network p
     expect(await lab.node.run('nft', 'list', 'ruleset')).toContain('map @ingress-pods');
   });
 
-  it('are asked by tier and priority: accept, deny and pass', async () => {
+  test('are asked by tier and priority: accept, deny and pass', async () => {
     const lab = await open(LOCAL, []);
     const nft = closing(await openNft(lab.node.path));
     const planner = new PolicyPlanner();

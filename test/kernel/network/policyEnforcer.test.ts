@@ -3,7 +3,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { afterEach, expect, it } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
 import { type LogFields, silentLog } from '../../../src/api/log.js';
 import { NAMESPACES, NETWORK_POLICIES, PODS } from '../../../src/api/resources.js';
 import { openConntrack } from '../../../src/kernel/conntrack/adapter.js';
@@ -69,7 +69,7 @@ describeWith(
   { root: true, tools: ['nsenter', 'ip', 'perl'] },
   'a node that enforces network policies',
   () => {
-    it('keeps addresses of its range closed until they are judged, also after its process has gone', async () => {
+    test('keeps addresses of its range closed until they are judged, also after its process has gone', async () => {
       const { lab, nft, informers, enforce, passes } = await node();
       const first = enforce();
       await first.setPodRanges(['10.244.0.0/24', 'fd00:244::/64']);
@@ -97,7 +97,7 @@ describeWith(
       expect(await lab.node.run('nft', 'list', 'tables')).toBe('');
     });
 
-    it('counts what it refuses, and what is not judged yet, by family', async () => {
+    test('counts what it refuses, and what is not judged yet, by family', async () => {
       const { informers, enforce, passes } = await node();
       const enforcer = enforce();
       await enforcer.setPodRanges(['10.244.0.0/24', 'fd00:244::/64']);
@@ -139,7 +139,7 @@ describeWith(
       }
     });
 
-    it('counts what each policy allows, and what the policies of a pod refuse together', async () => {
+    test('counts what each policy allows, and what the policies of a pod refuse together', async () => {
       const { informers, enforce, passes } = await node();
       const enforcer = enforce();
       await enforcer.setPodRanges(['10.244.0.0/24', 'fd00:244::/64']);
@@ -181,7 +181,7 @@ describeWith(
       expect(await enforcer.metrics()).toContain('trellis_network_policy_uncounted_policies 0');
     });
 
-    it('logs what it refuses when it is asked to, with the names of the pods', async () => {
+    test('logs what it refuses when it is asked to, with the names of the pods', async () => {
       const { lab, informers, enforce, passes } = await node();
       const lines: { message: string; fields: LogFields | undefined }[] = [];
       const log = {
@@ -216,7 +216,7 @@ describeWith(
       expect(await lab.node.run('nft', 'list', 'ruleset')).toContain('meta nftrace set 1');
     });
 
-    it('ends connections of a pod that a label puts under a policy', async () => {
+    test('ends connections of a pod that a label puts under a policy', async () => {
       const { lab, informers, enforce } = await node();
       const enforcer = enforce();
       await enforcer.setPodRanges(['10.244.0.0/24', 'fd00:244::/64']);
@@ -241,7 +241,7 @@ describeWith(
       expect(last).toMatch(/ended/);
     });
 
-    it('gives an address that is used again to its new pod', async () => {
+    test('gives an address that is used again to its new pod', async () => {
       const { informers, enforce, passes } = await node();
       const enforcer = enforce();
       await enforcer.setPodRanges(['10.244.0.0/24', 'fd00:244::/64']);
@@ -265,7 +265,7 @@ describeWith(
       expect(await passes(A, B, true)).toBe(2);
     });
 
-    it('ends a connection that a new policy forbids, and leaves the others alone', async () => {
+    test('ends a connection that a new policy forbids, and leaves the others alone', async () => {
       const { lab, informers, enforce } = await node();
       const enforcer = enforce();
       await enforcer.setPodRanges(['10.244.0.0/24', 'fd00:244::/64']);
@@ -292,7 +292,7 @@ describeWith(
       for (let i = 0; i < 10; i++) expect(await allowed.next()).toBe('beat');
     });
 
-    it(`leaves an allowed connection alone while policies change ${UPDATES} times`, async () => {
+    test(`leaves an allowed connection alone while policies change ${UPDATES} times`, async () => {
       const { lab, informers, enforce } = await node();
       const enforcer = enforce();
       await enforcer.setPodRanges(['10.244.0.0/24', 'fd00:244::/64']);

@@ -5,7 +5,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { hostname, tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { netNsPerTest, type TestNetNs } from '../../support/netns.js';
 import { describeWith } from '../../support/requires.js';
 import { until } from '../../support/until.js';
@@ -51,7 +51,7 @@ const marked = (mark: string) =>
     });
 
 describeWith({ root: true, tools: ['ip'] }, 'a machine of its own', () => {
-  it('has a name, processes, devices and an empty /run', async () => {
+  test('has a name, processes, devices and an empty /run', async () => {
     await netns.run('ip', 'link', 'add', 'wire', 'type', 'bridge');
     expect(await run('hostname; echo $PPID; ls /sys/class/net; ls /run; echo -; ls -d /proc/[0-9]*')).toMatch(
       /^node-two\n1\nlo\nwire\n-\n\/proc\/1\n\/proc\/2$/,
@@ -59,7 +59,7 @@ describeWith({ root: true, tools: ['ip'] }, 'a machine of its own', () => {
     expect(hostname()).not.toBe('node-two');
   });
 
-  it('has the control groups of the host, and is in those that were named', async () => {
+  test('has the control groups of the host, and is in those that were named', async () => {
     const name = `trellis-test-space-${process.pid}`;
     const isV1 = readdirSync('/sys/fs/cgroup').includes('pids');
     const group = path.join('/sys/fs/cgroup', isV1 ? 'pids' : '', name);
@@ -72,14 +72,14 @@ describeWith({ root: true, tools: ['ip'] }, 'a machine of its own', () => {
     expect((await run('ls /sys/fs/cgroup')).split('\n')).toEqual(readdirSync('/sys/fs/cgroup').sort());
   });
 
-  it('keeps its mounts to itself, and shares them with what it starts', async () => {
+  test('keeps its mounts to itself, and shares them with what it starts', async () => {
     const mount = `mount -t tmpfs mine ${dir} && touch ${dir}/inside`;
     const seen = await run(`unshare --mount --propagation unchanged sh -c '${mount}'; ls ${dir}`);
     expect(seen).toBe('inside');
     expect(existsSync(path.join(dir, 'inside'))).toBe(false);
   });
 
-  it('lays files over those of the host, also behind a link into its /run', async () => {
+  test('lays files over those of the host, also behind a link into its /run', async () => {
     writeFileSync(path.join(dir, 'own'), 'own words');
     await execute('ln', ['-s', '/run/absent/there', path.join(dir, 'link')]);
     expect(
@@ -87,7 +87,7 @@ describeWith({ root: true, tools: ['ip'] }, 'a machine of its own', () => {
     ).toBe('own wordsown words');
   });
 
-  it('holds no mount below what is hidden, though the host has one', async () => {
+  test('holds no mount below what is hidden, though the host has one', async () => {
     await execute('mount', ['-t', 'tmpfs', 'ours', dir]);
     try {
       expect(await run('cat /proc/self/mountinfo', '--hide', tmpdir())).not.toContain(dir);
@@ -97,25 +97,25 @@ describeWith({ root: true, tools: ['ip'] }, 'a machine of its own', () => {
     }
   });
 
-  it('gives the exit code of its program, and leaves none of its processes', async () => {
+  test('gives the exit code of its program, and leaves none of its processes', async () => {
     const mark = `3${process.pid}`;
     await expect(run(`(setsid sleep ${mark} &); exit 7`)).rejects.toMatchObject({ code: 7 });
     expect(marked(mark)).toEqual([]);
   });
 
-  it('reaps whatever is orphaned', async () => {
+  test('reaps whatever is orphaned', async () => {
     const orphans =
       'for i in 1 2 3; do (sleep 0.1 &); done; sleep 0.5; grep -l "State:.Z" /proc/[0-9]*/status';
     expect(await run(`${orphans} | wc -l`)).toBe('0');
   });
 
-  it('passes a request to end on to its program', async () => {
+  test('passes a request to end on to its program', async () => {
     const child = await start('trap "exit 9" TERM; echo began; while :; do sleep 0.1; done');
     child.kill('SIGTERM');
     expect((await once(child, 'exit'))[0]).toBe(9);
   });
 
-  it('ends as a whole when it is killed', async () => {
+  test('ends as a whole when it is killed', async () => {
     const mark = `4${process.pid}`;
     const child = await start(`(setsid sleep ${mark} &); echo began; sleep ${mark}`);
     await until(() => expect(marked(mark).length).toBeGreaterThanOrEqual(2));
@@ -123,7 +123,7 @@ describeWith({ root: true, tools: ['ip'] }, 'a machine of its own', () => {
     await until(() => expect(marked(mark)).toEqual([]));
   });
 
-  it('ends as a whole when whoever started it is killed', async () => {
+  test('ends as a whole when whoever started it is killed', async () => {
     const mark = `5${process.pid}`;
     const child = await start(`echo began; sleep ${mark}`, ['sh', '-c', '"$@"; true', 'starter']);
     await until(() => expect(marked(mark).length).toBeGreaterThanOrEqual(2));
@@ -131,7 +131,7 @@ describeWith({ root: true, tools: ['ip'] }, 'a machine of its own', () => {
     await until(() => expect(marked(mark)).toEqual([]));
   });
 
-  it.each([
+  test.each([
     [['--netns', '/nowhere', '--hostname', 'x', '--', 'true'], /enter the network of \/nowhere/],
     [['--colour', 'red', '--', 'true'], /unknown option --colour/],
     [['--netns', 'self', '--hostname', 'x', '--'], /no program is named/],

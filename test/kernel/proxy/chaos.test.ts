@@ -1,5 +1,5 @@
 // Chaos: whatever somebody does to rules and addresses, packets are soon treated as promised again.
-import { it, vi } from 'vitest';
+import { test, vi } from 'vitest';
 import type { IptablesBackend } from '../../../src/kernel/iptables/port.js';
 import { openMode } from '../../../src/proxy/modes.js';
 import { CHAOS_ROUNDS, iptablesFaults, nftablesFaults, runChaos } from '../../support/proxy/chaos.js';
@@ -14,7 +14,7 @@ const options = { table: TABLE, families: ['ip', 'ip6'], traffic: OPTIONS.usual 
 const { open } = truthLab();
 const tools = ['nsenter', 'ip', 'perl', 'nft', 'iptables-nft-restore', 'iptables-legacy-restore'];
 describeWith({ root: true, tools }, 'packets are soon treated as promised again', () => {
-  it.runIf(CHAOS_ROUNDS > 0)('in the nftables mode', async () => {
+  test.runIf(CHAOS_ROUNDS > 0)('in the nftables mode', async () => {
     const lab = await open();
     await runChaos(lab, {
       ...{ mode: 'nftables', seed: 1 },
@@ -23,7 +23,7 @@ describeWith({ root: true, tools }, 'packets are soon treated as promised again'
     });
   });
 
-  it.runIf(CHAOS_ROUNDS > 0)('in the iptables mode, with the other back end after each start', async () => {
+  test.runIf(CHAOS_ROUNDS > 0)('in the iptables mode, with the other back end after each start', async () => {
     const lab = await open();
     let backend: IptablesBackend = 'nft';
     await runChaos(lab, {
@@ -36,7 +36,7 @@ describeWith({ root: true, tools }, 'packets are soon treated as promised again'
     });
   });
 
-  it.runIf(CHAOS_ROUNDS > 0)('in the userspace mode', async () => {
+  test.runIf(CHAOS_ROUNDS > 0)('in the userspace mode', async () => {
     const lab = await open();
     await runChaos(lab, {
       ...{ mode: 'userspace', seed: 1 },

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, expect, it, vi } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { iptablesMode } from '../../../proxy-modes/iptables/mode.js';
 import type { ProxyMode } from '../../../proxy-modes/mode.js';
 import { silentLog } from '../../../src/api/log.js';
@@ -91,7 +91,7 @@ describeWith(
   { root: true, tools: ['ip', 'nft', 'nsenter', 'flock', 'iptables-nft-restore'] },
   'a proxy',
   () => {
-    it.each(MODES)(
+    test.each(MODES)(
       'shares out connections evenly, also over a thousand endpoints (%s, %s)',
       async (...written) => {
         const { node, pods } = await manyAddresses();
@@ -112,7 +112,7 @@ describeWith(
       },
     );
 
-    it.each(MODES)(
+    test.each(MODES)(
       'breaks no connection while a thousand changes of others go by (%s, %s)',
       async (...written) => {
         const { node, pods } = await manyAddresses();
@@ -134,7 +134,7 @@ describeWith(
       },
     );
 
-    it.each(MODES)(
+    test.each(MODES)(
       'killed in the middle of a sync leaves what the next one puts right (%s, %s)',
       async (name, backend) => {
         const written = [name, backend] as const;
@@ -165,7 +165,7 @@ describeWith(
       },
     );
 
-    it.each(NFT)('writes anew what somebody flushed (%s, %s)', async (...written) => {
+    test.each(NFT)('writes anew what somebody flushed (%s, %s)', async (...written) => {
       const { node, pods } = await manyAddresses();
       const { proxy } = await running(await openIn(node, written));
       const from = pods[1] ?? node;
@@ -178,7 +178,7 @@ describeWith(
       });
     });
 
-    it.each([
+    test.each([
       ['nftables', 'iptables'],
       ['iptables', 'nftables'],
     ] as const)('in another mode takes over without breaking a connection (%s to %s)', async (from, to) => {
@@ -199,7 +199,7 @@ describeWith(
       expect(left).not.toContain(from === 'nftables' ? TABLE : 'KUBE-');
     });
 
-    it.each(['nft', 'legacy'] as const)(
+    test.each(['nft', 'legacy'] as const)(
       'keeps its back end of iptables, %s, and leaves nothing in the other',
       async (backend) => {
         const { node, pods } = await manyAddresses();
@@ -225,33 +225,36 @@ describeWith(
       },
     );
 
-    it.each(MODES)('serves steadily while endpoints of another service flap (%s, %s)', async (...written) => {
-      const { node, pods } = await manyAddresses();
-      const { informers, proxy } = await running(await openIn(node, written));
-      informers.of(SERVICES).set(service('flaps', '10.96.0.77'));
-      let flaps = 0;
-      const timer = setInterval(() => {
-        const ips = endpointsOf(2 + (flaps % 3)).map(({ ip }) => ip);
-        informers.of(ENDPOINT_SLICES).set(slice('flaps', flaps % 2 === 0 ? ips : []));
-        flaps += 1;
-      }, 10);
-      closers.push(async () => clearInterval(timer));
-      const { failed } = await ask(pods[1] ?? node, CLUSTER_IP, 80, 500, 4);
-      await vi.waitFor(() => expect(flaps).toBeGreaterThan(100), { timeout: 30_000 });
-      clearInterval(timer);
-      expect(failed).toBe(0);
-      expect(proxy.metrics.failures).toBe(0);
-      informers.of(ENDPOINT_SLICES).set(slice('flaps', ['10.244.8.1']));
-      await vi.waitFor(
-        async () => {
-          const { answers } = await ask(pods[1] ?? node, '10.96.0.77', 80, 2);
-          expect(answers).toEqual({ '10.244.8.1:8080': 2 });
-        },
-        { timeout: 30_000 },
-      );
-    });
+    test.each(MODES)(
+      'serves steadily while endpoints of another service flap (%s, %s)',
+      async (...written) => {
+        const { node, pods } = await manyAddresses();
+        const { informers, proxy } = await running(await openIn(node, written));
+        informers.of(SERVICES).set(service('flaps', '10.96.0.77'));
+        let flaps = 0;
+        const timer = setInterval(() => {
+          const ips = endpointsOf(2 + (flaps % 3)).map(({ ip }) => ip);
+          informers.of(ENDPOINT_SLICES).set(slice('flaps', flaps % 2 === 0 ? ips : []));
+          flaps += 1;
+        }, 10);
+        closers.push(async () => clearInterval(timer));
+        const { failed } = await ask(pods[1] ?? node, CLUSTER_IP, 80, 500, 4);
+        await vi.waitFor(() => expect(flaps).toBeGreaterThan(100), { timeout: 30_000 });
+        clearInterval(timer);
+        expect(failed).toBe(0);
+        expect(proxy.metrics.failures).toBe(0);
+        informers.of(ENDPOINT_SLICES).set(slice('flaps', ['10.244.8.1']));
+        await vi.waitFor(
+          async () => {
+            const { answers } = await ask(pods[1] ?? node, '10.96.0.77', 80, 2);
+            expect(answers).toEqual({ '10.244.8.1:8080': 2 });
+          },
+          { timeout: 30_000 },
+        );
+      },
+    );
 
-    it.each(MODES)(
+    test.each(MODES)(
       'leaves out objects that make no sense and serves the others (%s, %s)',
       async (...written) => {
         const { node, pods } = await manyAddresses();
@@ -298,7 +301,7 @@ describeWith(
   { root: true, tools: ['ip', 'nsenter', 'flock', 'iptables-legacy-restore'] },
   'a proxy on the legacy back end',
   () => {
-    it('writes anew what somebody flushed, which the kernel does not tell', async () => {
+    test('writes anew what somebody flushed, which the kernel does not tell', async () => {
       const { node, pods } = await manyAddresses();
       const ip = await openIptables({ family: 'inet', backend: 'legacy', netns: node.path });
       const { proxy } = await running(iptablesMode({ ports: { ip }, traffic: options(node).traffic }));
@@ -311,7 +314,7 @@ describeWith(
       });
     });
 
-    it('serves by the old rules while another program holds the lock, and by the new ones once it lets go', async () => {
+    test('serves by the old rules while another program holds the lock, and by the new ones once it lets go', async () => {
       const { node, pods } = await manyAddresses();
       const directory = mkdtempSync(join(tmpdir(), 'trellis-lock-'));
       closers.push(async () => rmSync(directory, { recursive: true }));

@@ -1,5 +1,5 @@
 // UDP flows are ended exactly when they are stale, in each mode that leaves packets to the kernel.
-import { it, vi } from 'vitest';
+import { test, vi } from 'vitest';
 import { openMode } from '../../../src/proxy/modes.js';
 import { expectFlowsToFollow } from '../../support/proxy/flows.js';
 import { OPTIONS } from '../../support/proxy/semantics.js';
@@ -10,7 +10,7 @@ vi.setConfig({ testTimeout: 300_000 });
 
 const { open } = truthLab();
 describeWith({ root: true, tools: ['nsenter', 'ip', 'perl'] }, 'UDP flows', () => {
-  it.each(KERNEL_MODES)('live through a restart unless they are stale (%s, %s)', async (name, backend) => {
+  test.each(KERNEL_MODES)('live through a restart unless they are stale (%s, %s)', async (name, backend) => {
     const lab = await open();
     await expectFlowsToFollow(lab, () =>
       openMode(name, {

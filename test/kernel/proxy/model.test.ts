@@ -1,6 +1,6 @@
 // Thousands of random changes, each a partial sync: the kernel holds what one fresh full sync would put there.
 // A few hundred in the usual run; TRELLIS_PROOF=long makes it ten thousand in each mode.
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { iptablesMode } from '../../../proxy-modes/iptables/mode.js';
 import type { ProxyMode } from '../../../proxy-modes/mode.js';
 import { nftablesMode } from '../../../proxy-modes/nftables/mode.js';
@@ -60,7 +60,7 @@ describeWith(
       ['userspace', 60, userspace],
     ];
 
-    it.each(cases)(
+    test.each(cases)(
       'the %s mode holds what a fresh sync would',
       async (_, usual, open) => {
         const { mode, contents } = await open(await netns.make());

@@ -1,6 +1,6 @@
 // Packets through the modes that this kernel has, in namespaces.
 import { readFileSync } from 'node:fs';
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { iptablesMode } from '../../../proxy-modes/iptables/mode.js';
 import type { ProxyMode, TrafficOptions } from '../../../proxy-modes/mode.js';
 import { nftablesMode } from '../../../proxy-modes/nftables/mode.js';
@@ -63,7 +63,7 @@ for (const { name, tools, open, rules } of MODES) {
     { root: true, tools: ['busybox', 'nsenter', ...tools] },
     `packets through the ${name} mode`,
     () => {
-      it('reach every endpoint from the node, from pods and from outside', async () => {
+      test('reach every endpoint from the node, from pods and from outside', async () => {
         const { node, pods, outside, mode } = await start();
         await mode.sync(web(['10.244.0.2', '10.244.0.3']));
         for (const pod of pods) expect(await answers(pod, CLUSTER_IP)).toEqual(['one', 'two']);
@@ -72,13 +72,13 @@ for (const { name, tools, open, rules } of MODES) {
         expect(await answers(node, `${NODE}:30080`)).toEqual(['one', 'two']);
       });
 
-      it('let a pod reach itself', async () => {
+      test('let a pod reach itself', async () => {
         const { pods, mode } = await start();
         await mode.sync(web(['10.244.0.2']));
         for (const pod of pods) expect(await get(pod, CLUSTER_IP)).toBe('one');
       });
 
-      it('follow a change, are refused without endpoints, and go nowhere once the service is gone', async () => {
+      test('follow a change, are refused without endpoints, and go nowhere once the service is gone', async () => {
         const { node, pods, outside, mode } = await start();
         await mode.sync(web(['10.244.0.2']));
         expect(await get(node, CLUSTER_IP)).toBe('one');
@@ -93,7 +93,7 @@ for (const { name, tools, open, rules } of MODES) {
         expect(await rules(node)).not.toMatch(/trellis|KUBE/);
       });
 
-      it('keep the client address with policy Local', async () => {
+      test('keep the client address with policy Local', async () => {
         const { outside, mode, node } = await start();
         await mode.sync(web(['10.244.0.2'], { externalLocal: true }));
         expect(await get(outside, `${NODE}:30080`)).toBe('one');
@@ -101,7 +101,7 @@ for (const { name, tools, open, rules } of MODES) {
         expect(flows).toMatch(/src=10\.244\.0\.2 dst=192\.168\.77\.2/);
       });
 
-      it('stay with one endpoint where the service asks for it, and move when it is gone', async () => {
+      test('stay with one endpoint where the service asks for it, and move when it is gone', async () => {
         const { outside, mode, node } = await start();
         const both = ['10.244.0.2', '10.244.0.3'];
         await mode.sync(web(both, { affinitySeconds: 60 }));
@@ -120,7 +120,7 @@ for (const { name, tools, open, rules } of MODES) {
         for (let i = 0; i < 10; i++) expect(await get(outside, `${NODE}:30080`)).toBe(second);
       });
 
-      it('to external and load balancer addresses pass by the source ranges', async () => {
+      test('to external and load balancer addresses pass by the source ranges', async () => {
         const { outside, mode } = await start();
         const more = { externalIps: ['192.0.2.9'], loadBalancerIps: ['198.51.100.9'] };
         await mode.sync(web(['10.244.0.2'], { ...more, sourceRanges: ['192.168.77.0/24'] }));
@@ -131,7 +131,7 @@ for (const { name, tools, open, rules } of MODES) {
         await expect(get(outside, '198.51.100.9')).rejects.toThrow();
       });
 
-      it('are served again after somebody flushed the rules', async () => {
+      test('are served again after somebody flushed the rules', async () => {
         const { node, mode } = await start();
         await mode.sync(web(['10.244.0.2']));
         expect(await mode.check?.()).toBe(true);
@@ -155,7 +155,7 @@ describeWith(
   { root: true, tools: ['busybox', 'nsenter', 'iptables-nft-restore', 'iptables-legacy-restore'] },
   'node ports on loopback',
   () => {
-    it.each(['nft', 'legacy'] as const)(
+    test.each(['nft', 'legacy'] as const)(
       'are there in the iptables mode (%s) if asked for',
       async (backend) => {
         const { node, outside } = await lab();
@@ -186,7 +186,7 @@ describeWith(
   { root: true, tools: ['nsenter', 'iptables-nft-restore', 'iptables-legacy-restore'] },
   'what others replace in the iptables mode',
   () => {
-    it.each(['nft', 'legacy'] as const)('is found by a check (%s)', async (backend) => {
+    test.each(['nft', 'legacy'] as const)('is found by a check (%s)', async (backend) => {
       const { node } = await bare();
       const mode = await openIptablesMode(node, backend);
       const state = web(['10.244.0.2', '10.244.0.3'], { affinitySeconds: 60, externalIps: ['192.0.2.9'] });
@@ -207,7 +207,7 @@ describeWith(
 describeWith({ root: true, tools: ['nft', 'nsenter'] }, 'what others replace in the nftables mode', () => {
   const table = ['ip', 'trellis-proxy'];
 
-  it.each([
+  test.each([
     ['an element', ['service-ips', '{ 10.96.0.10 . tcp . 80 }'], '{ 10.96.0.10 . tcp . 80 : drop }'],
     [
       'an endpoint',
@@ -227,7 +227,7 @@ describeWith({ root: true, tools: ['nft', 'nsenter'] }, 'what others replace in 
     expect(await mode.check?.()).toBe(true);
   });
 
-  it('is told: a rule', async () => {
+  test('is told: a rule', async () => {
     const { node } = await bare();
     const mode = await openNftables(node);
     let drifts = 0;
@@ -243,7 +243,7 @@ describeWith({ root: true, tools: ['nft', 'nsenter'] }, 'what others replace in 
 });
 
 describeWith({ root: true, tools: ['nft', 'nsenter'] }, 'session affinity', () => {
-  it('costs the kernel next to nothing before clients come', async () => {
+  test('costs the kernel next to nothing before clients come', async () => {
     const { node } = await bare();
     const endpoints = Array.from({ length: 300 }, (_, n) => endpoint(`10.244.${8 + (n >> 8)}.${n & 255}`));
     const before = kernelMemoryKb();

@@ -1,5 +1,5 @@
 // Addresses of the service range, with real packets: what no service has goes nowhere, also where somebody else would answer.
-import { expect, it, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import type { ProxyMode } from '../../../proxy-modes/mode.js';
 import { openMode } from '../../../src/proxy/modes.js';
 import { endpoint, servicePort, stateOf } from '../../support/proxy/port.js';
@@ -60,13 +60,13 @@ const { serviceCidrs: _, ...ip } = OPTIONS.usual.ip ?? {};
 const traffic = { ip };
 const tools = ['nsenter', 'ip', 'perl', 'iptables-nft-restore', 'iptables-legacy-restore'];
 describeWith({ root: true, tools }, 'packets to addresses that no service has go nowhere', () => {
-  it.each(KERNEL_MODES)('in the %s mode (%s)', async (name, backend) => {
+  test.each(KERNEL_MODES)('in the %s mode (%s)', async (name, backend) => {
     const lab = await open();
     const options = { table: 'trellis-range', families: ['ip'], traffic, backend } as const;
     await walk(lab, await openMode(name, { ...options, netns: lab.node.path }));
   });
 
-  it('in the userspace mode', async () => {
+  test('in the userspace mode', async () => {
     const lab = await open();
     await walk(lab, lab.modeOnNode('userspace', 'nft', traffic));
   });

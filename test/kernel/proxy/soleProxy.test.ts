@@ -2,7 +2,7 @@
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { silentLog } from '../../../src/api/log.js';
 import { NODES } from '../../../src/api/resources.js';
 import { layoutOf } from '../../../src/cluster/layout.js';
@@ -21,7 +21,7 @@ beforeEach(() => {
 afterEach(() => rmSync(dir, { recursive: true }));
 
 describeWith({ root: true, tools: ['iptables-nft-restore'] }, 'a proxy in the iptables mode', () => {
-  it('gives up beside another that has the chains, before it has written anything', async () => {
+  test('gives up beside another that has the chains, before it has written anything', async () => {
     const other = await claimChains('iptables', { dir, log: silentLog });
     const layout = { ...layoutOf(path.join(dir, 'data')), runDir: path.join(dir, 'run') };
     const cluster = { layout, settings: { proxyMode: 'iptables' }, log: silentLog, lockDir: dir } as const;

@@ -1,6 +1,6 @@
 // What the Service API promises of packets, asked of the kernel itself in each mode that this kernel has: every semantic
 // case is a real connection from a pod, the node or outside, and tells which endpoint got it and which source it saw.
-import { expect, it, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { openMode } from '../../../src/proxy/modes.js';
 import { NODE_IP } from '../../support/proxy/packet.js';
 import { servicePort, stateOf } from '../../support/proxy/port.js';
@@ -22,7 +22,7 @@ const tools = [
   'ip6tables-legacy-restore',
 ];
 describeWith({ root: true, tools }, 'packets are treated as promised', () => {
-  it.each(KERNEL_MODES)('in the %s mode (%s)', async (name, backend) => {
+  test.each(KERNEL_MODES)('in the %s mode (%s)', async (name, backend) => {
     const lab = await open();
     const failures = await brokenPromises(lab, truthGroups(name), (traffic) =>
       openMode(name, {
@@ -36,7 +36,7 @@ describeWith({ root: true, tools }, 'packets are treated as promised', () => {
     expect(failures).toEqual([]);
   });
 
-  it.each(['nft', 'legacy'] as const)(
+  test.each(['nft', 'legacy'] as const)(
     'to the health check of a service, on a node that takes nothing else in (iptables, %s)',
     async (backend) => {
       const lab = await open();
@@ -59,7 +59,7 @@ describeWith({ root: true, tools }, 'packets are treated as promised', () => {
     },
   );
 
-  it('in the userspace mode', async () => {
+  test('in the userspace mode', async () => {
     const lab = await open();
     const failures = await brokenPromises(lab, truthGroups('userspace'), async (traffic) =>
       lab.modeOnNode('userspace', 'nft', traffic),

@@ -1,6 +1,6 @@
 // Addresses made by the core are read back with `ip -j address`, and addresses made by `ip` by the core.
 // Guarantees: flags, labels, lifetimes and peers are compared in both directions, IPv4 and IPv6.
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { openRoute } from '../../../src/kernel/route/adapter.js';
 import type { AddressFields } from '../../../src/kernel/route/objects.js';
 import { netNsPerTest } from '../../support/netns.js';
@@ -87,7 +87,7 @@ async function setUp() {
 }
 
 describeWith({ root: true, tools: ['ip', 'nsenter'] }, 'addresses', () => {
-  it.each(CASES)('$name: ip shows what the core made', async ({ address, fields, shown }) => {
+  test.each(CASES)('$name: ip shows what the core made', async ({ address, fields, shown }) => {
     const { route, show } = await setUp();
     await route.apply([{ do: 'add', kind: 'address', dev: 'eth0', address, ...fields }]);
     const all = await show();
@@ -99,7 +99,7 @@ describeWith({ root: true, tools: ['ip', 'nsenter'] }, 'addresses', () => {
     }
   });
 
-  it.each(CASES)('$name: the core tells what ip made', async ({ address, fields, words }) => {
+  test.each(CASES)('$name: the core tells what ip made', async ({ address, fields, words }) => {
     const { ns, route } = await setUp();
     await ns.run('ip', 'addr', 'add', ...words.split(' '), 'dev', 'eth0');
     const [told, ...more] = await route.addresses({ dev: 'eth0' });
@@ -113,7 +113,7 @@ describeWith({ root: true, tools: ['ip', 'nsenter'] }, 'addresses', () => {
       expect(told?.preferredLifetime).toBeLessThanOrEqual(preferredLifetime);
   });
 
-  it('replace changes the lifetimes of the address that is there, delete takes it away', async () => {
+  test('replace changes the lifetimes of the address that is there, delete takes it away', async () => {
     const { route, show } = await setUp();
     const address = { kind: 'address', dev: 'eth0', address: '10.0.0.1/24' } as const;
     await route.apply([
@@ -127,7 +127,7 @@ describeWith({ root: true, tools: ['ip', 'nsenter'] }, 'addresses', () => {
     expect(await show()).toEqual([]);
   });
 
-  it('lists by link and by family', async () => {
+  test('lists by link and by family', async () => {
     const { route } = await setUp();
     await route.apply([
       { do: 'add', kind: 'address', dev: 'eth0', address: '10.0.0.1/24' },

@@ -1,6 +1,6 @@
 // A watch tells every change of links, addresses, routes, rules and neighbours, in the kernel's order.
 // Guarantees: nothing after watch() is missed; nothing comes after close(); a namespace's events are its own.
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { openRoute } from '../../../src/kernel/route/adapter.js';
 import type { RouteEvent } from '../../../src/kernel/route/port.js';
 import { netNsPerTest } from '../../support/netns.js';
@@ -37,7 +37,7 @@ async function watching(kinds: Parameters<Awaited<ReturnType<typeof openRoute>>[
 }
 
 describeWith({ root: true, tools: ['ip', 'nsenter'] }, 'events', () => {
-  it('tells what ip does', async () => {
+  test('tells what ip does', async () => {
     const { ns, seen } = await watching(['link', 'address', 'route', 'rule', 'neighbour']);
     const ip = (words: string) => ns.run('ip', ...words.split(' '));
     await ip('link add eth0 type veth peer name eth1');
@@ -69,7 +69,7 @@ describeWith({ root: true, tools: ['ip', 'nsenter'] }, 'events', () => {
     ).toEqual(wanted);
   });
 
-  it('keeps to its kinds and its namespace', async () => {
+  test('keeps to its kinds and its namespace', async () => {
     const { route, seen } = await watching(['rule']);
     const elsewhere = await watching(['rule', 'link']);
     await elsewhere.route.apply([{ do: 'add', kind: 'rule', priority: 5, table: 5 }]);
@@ -81,7 +81,7 @@ describeWith({ root: true, tools: ['ip', 'nsenter'] }, 'events', () => {
     await until(() => expect(seen).toEqual(['new rule 6']));
   });
 
-  it('is silent after close, which may be called twice', async () => {
+  test('is silent after close, which may be called twice', async () => {
     const { route, seen, watch } = await watching(['rule']);
     await route.apply([{ do: 'add', kind: 'rule', priority: 5, table: 5 }]);
     await until(() => expect(seen).toHaveLength(1));
@@ -92,7 +92,7 @@ describeWith({ root: true, tools: ['ip', 'nsenter'] }, 'events', () => {
     expect(seen).toHaveLength(1);
   });
 
-  it('keeps up with 5,000 changes, or says that it lost some', async () => {
+  test('keeps up with 5,000 changes, or says that it lost some', async () => {
     const { route, seen } = await watching(['route']);
     await route.apply([{ do: 'change', kind: 'link', name: 'lo', up: true }]);
     await route.apply(
@@ -109,7 +109,7 @@ describeWith({ root: true, tools: ['ip', 'nsenter'] }, 'events', () => {
     });
   });
 
-  it('refuses a kind it does not know', async () => {
+  test('refuses a kind it does not know', async () => {
     const { route } = await watching(['link']);
     expect(() => route.watch(['weather' as 'link'], () => undefined)).toThrow(/no events of kind 'weather'/);
   });

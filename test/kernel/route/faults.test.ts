@@ -1,7 +1,7 @@
 // What the kernel refuses and what makes no sense: clear errors, by index, with nothing left behind.
 // Guarantees: an INVALID request stops its batch before anything is sent; a refused one does not stop the others.
 import { readdirSync } from 'node:fs';
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { Channel } from '../../../src/kernel/channel.js';
 import { createNetNs, removeNetNs } from '../../../src/kernel/netns.js';
 import { openRoute } from '../../../src/kernel/route/adapter.js';
@@ -95,7 +95,7 @@ const NONSENSE: { request: object; says: RegExp }[] = [
 ];
 
 describeWith({ root: true, tools: ['ip', 'nsenter'] }, 'faults', () => {
-  it.each(NONSENSE)('refuses $request', async ({ request, says }) => {
+  test.each(NONSENSE)('refuses $request', async ({ request, says }) => {
     const { ns } = await setUp();
     const channel = namespaces.closing(await Channel.open('route', ns.path));
     const fine = { do: 'add', kind: 'link', name: 'fine', type: 'bridge' };
@@ -109,7 +109,7 @@ describeWith({ root: true, tools: ['ip', 'nsenter'] }, 'faults', () => {
     expect(await ns.json<object[]>('ip', '-j', 'link')).toHaveLength(1);
   });
 
-  it('tells every refused request with its code, the kernel’s words and the operation, and does the others', async () => {
+  test('tells every refused request with its code, the kernel’s words and the operation, and does the others', async () => {
     const { route } = await setUp();
     const error = await route
       .apply([
@@ -142,7 +142,7 @@ describeWith({ root: true, tools: ['ip', 'nsenter'] }, 'faults', () => {
     expect((await route.links()).map(({ name }) => name)).toEqual(['lo', 'br0', 'br1']);
   });
 
-  it('existsOk and missingOk forgive just that', async () => {
+  test('existsOk and missingOk forgive just that', async () => {
     const { route } = await setUp();
     await route.apply([
       { do: 'add', kind: 'link', name: 'br0', type: 'bridge' },
@@ -159,7 +159,7 @@ describeWith({ root: true, tools: ['ip', 'nsenter'] }, 'faults', () => {
     ).rejects.toMatchObject({ code: 'EOPNOTSUPP' });
   });
 
-  it('an opened namespace outlives its pin; one that is gone or is none cannot be opened', async () => {
+  test('an opened namespace outlives its pin; one that is gone or is none cannot be opened', async () => {
     const ns = await makeNetNs();
     const route = await openRoute(ns.path);
     await ns.remove();
@@ -174,7 +174,7 @@ describeWith({ root: true, tools: ['ip', 'nsenter'] }, 'faults', () => {
     await expect(openRoute(2 ** 30)).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
-  it('a peer for a namespace that is not there leaves no half pair', async () => {
+  test('a peer for a namespace that is not there leaves no half pair', async () => {
     const { route } = await setUp();
     await expect(
       route.apply([{ do: 'add', kind: 'link', name: 'v0', peer: { name: 'p', netns: '/run/netns/none' } }]),
@@ -182,7 +182,7 @@ describeWith({ root: true, tools: ['ip', 'nsenter'] }, 'faults', () => {
     expect(await route.links()).toHaveLength(1);
   });
 
-  it('calls after close are refused, and calls under way are finished', async () => {
+  test('calls after close are refused, and calls under way are finished', async () => {
     const { route } = await setUp();
     const under = route.links();
     await new Promise((resolve) => setImmediate(resolve));
@@ -195,7 +195,7 @@ describeWith({ root: true, tools: ['ip', 'nsenter'] }, 'faults', () => {
     route.close();
   });
 
-  it('creating a namespace twice, or where no directory is, leaves nothing', async () => {
+  test('creating a namespace twice, or where no directory is, leaves nothing', async () => {
     const ns = await namespaces.make();
     await expect(createNetNs(ns.path)).rejects.toMatchObject({ code: 'EEXIST' });
     expect(await ns.json<object[]>('ip', '-j', 'link')).toHaveLength(1);
@@ -203,7 +203,7 @@ describeWith({ root: true, tools: ['ip', 'nsenter'] }, 'faults', () => {
     await removeNetNs('/run/netns/never-made');
   });
 
-  it('a million requests in one batch are done or refused one by one', { timeout: 120_000 }, async () => {
+  test('a million requests in one batch are done or refused one by one', { timeout: 120_000 }, async () => {
     const { route } = await setUp();
     const forgiven = { do: 'delete', kind: 'route', destination: '10.0.0.0/8', missingOk: true } as const;
     const requests: Request[] = new Array(1_000_000).fill(forgiven);
@@ -215,7 +215,7 @@ describeWith({ root: true, tools: ['ip', 'nsenter'] }, 'faults', () => {
     expect((await route.links()).map(({ name }) => name)).toEqual(['lo', 'last']);
   });
 
-  it('10,000 cycles of open, create, delete and close leak no descriptor, thread or memory', {
+  test('10,000 cycles of open, create, delete and close leak no descriptor, thread or memory', {
     timeout: 120_000,
   }, async () => {
     const { ns, route } = await setUp();

@@ -1,7 +1,7 @@
 // Links, addresses and routes made by the core, read back by another implementation of rtnetlink: the npm package netlink.
 // Guarantees: what is compared was decoded by code that shares nothing with the core, nor with iproute2.
 import { fileURLToPath } from 'node:url';
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { openRoute } from '../../../src/kernel/route/adapter.js';
 import { netNsPerTest, type TestNetNs } from '../../support/netns.js';
 import { describeWith } from '../../support/requires.js';
@@ -42,7 +42,7 @@ async function setUp() {
 }
 
 describeWith({ root: true, tools: ['nsenter'] }, 'an independent reader', () => {
-  it('sees the links with their mtu, hardware address and bridge', async () => {
+  test('sees the links with their mtu, hardware address and bridge', async () => {
     const { ns } = await setUp();
     const { links } = await read(ns);
     expect(links.find(({ name }) => name === 'eth0')).toEqual({
@@ -54,14 +54,14 @@ describeWith({ root: true, tools: ['nsenter'] }, 'an independent reader', () => 
     expect(links.find(({ name }) => name === 'port')).toMatchObject({ up: true, master: 'br0' });
   });
 
-  it('sees the addresses with their prefix', async () => {
+  test('sees the addresses with their prefix', async () => {
     const { ns } = await setUp();
     const { addresses } = await read(ns);
     expect(addresses).toContainEqual({ dev: 'eth0', address: '10.0.0.1/24' });
     expect(addresses).toContainEqual({ dev: 'eth0', address: `fd00${'0'.repeat(27)}1/64` });
   });
 
-  it('sees the routes with gateway, device, metric, protocol and scope, and no longer once they are deleted', async () => {
+  test('sees the routes with gateway, device, metric, protocol and scope, and no longer once they are deleted', async () => {
     const { ns, route } = await setUp();
     await route.apply([
       { do: 'add', kind: 'route', destination: '10.1.0.0/16', gateway: '10.0.0.2', metric: 50 },

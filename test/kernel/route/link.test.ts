@@ -1,6 +1,6 @@
 // Links made by the core are read back with `ip -j -d link`, and links made by `ip` are read back by the core.
 // Guarantees: each option is compared in both directions.
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { openRoute } from '../../../src/kernel/route/adapter.js';
 import type { Link } from '../../../src/kernel/route/objects.js';
 import type { LinkRequest } from '../../../src/kernel/route/port.js';
@@ -122,7 +122,7 @@ async function setUp() {
 }
 
 describeWith({ root: true, tools: ['ip', 'nsenter'] }, 'links', () => {
-  it.each(CASES)('$name: ip shows what the core made', async ({ request, shown }) => {
+  test.each(CASES)('$name: ip shows what the core made', async ({ request, shown }) => {
     const { ns, route } = await setUp();
     await route.apply([{ do: 'add', kind: 'link', name: 'made', ...request }]);
     const link = await showLink(ns, 'made');
@@ -131,7 +131,7 @@ describeWith({ root: true, tools: ['ip', 'nsenter'] }, 'links', () => {
     if (request.alias !== undefined) expect(link?.ifalias).toBe(request.alias);
   });
 
-  it.each(CASES)('$name: the core tells what ip made', async ({ words, told }) => {
+  test.each(CASES)('$name: the core tells what ip made', async ({ words, told }) => {
     const { ns, route } = await setUp();
     const [before = '', after = ''] = words.split(/\bup\b/);
     await ns.run('ip', ...`link add name made ${before}${after}`.trim().split(/\s+/));
@@ -139,7 +139,7 @@ describeWith({ root: true, tools: ['ip', 'nsenter'] }, 'links', () => {
     expect(await route.link('made')).toMatchObject(told);
   });
 
-  it('a veth pair reaches straight into another namespace, as a port of a bridge', async () => {
+  test('a veth pair reaches straight into another namespace, as a port of a bridge', async () => {
     const { ns, route } = await setUp();
     const inner = await namespaces.make();
     await route.apply([
@@ -181,7 +181,7 @@ describeWith({ root: true, tools: ['ip', 'nsenter'] }, 'links', () => {
     expect(told?.linkNetnsId).toBeTypeOf('number');
   });
 
-  it('changes: rename, mtu, mac, master in and out, promiscuous, down, alias, move to a namespace', async () => {
+  test('changes: rename, mtu, mac, master in and out, promiscuous, down, alias, move to a namespace', async () => {
     const { ns, route } = await setUp();
     const other = await namespaces.make();
     await route.apply([
@@ -209,7 +209,7 @@ describeWith({ root: true, tools: ['ip', 'nsenter'] }, 'links', () => {
     expect(await showLink(other, 'moved')).toMatchObject({ ifname: 'moved' });
   });
 
-  it('replace makes a link or changes the one that is there', async () => {
+  test('replace makes a link or changes the one that is there', async () => {
     const { ns, route } = await setUp();
     for (const mtu of [1400, 1300]) {
       await route.apply([{ do: 'replace', kind: 'link', name: 'br0', type: 'bridge', mtu }]);
@@ -217,7 +217,7 @@ describeWith({ root: true, tools: ['ip', 'nsenter'] }, 'links', () => {
     }
   });
 
-  it('counts packets', async () => {
+  test('counts packets', async () => {
     const { ns, route } = await setUp();
     await ns.run('ip', 'link', 'set', 'lo', 'up');
     await ns.run('ping', '-c', '2', '-i', '0.01', '127.0.0.1').catch(() => undefined);
@@ -235,7 +235,7 @@ describeWith({ root: true, tools: ['ip', 'nsenter'] }, 'links', () => {
     expect(told?.statistics?.rxPackets).toBe(shown.stats64.rx.packets);
   });
 
-  it('deletes by name and by index; both ends of a veth pair go', async () => {
+  test('deletes by name and by index; both ends of a veth pair go', async () => {
     const { ns, route } = await setUp();
     await route.apply([{ do: 'add', kind: 'link', name: 'br0', type: 'bridge' }]);
     const bridge = await route.link('br0');

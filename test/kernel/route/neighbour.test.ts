@@ -1,6 +1,6 @@
 // Neighbours and forwarding databases made by the core are read back with `ip -j neigh` and `bridge -j fdb`.
 // Guarantees: compared in both directions, IPv4, IPv6, bridge ports and VXLAN remotes.
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { openRoute } from '../../../src/kernel/route/adapter.js';
 import type { NeighbourFields } from '../../../src/kernel/route/objects.js';
 import { netNsPerTest } from '../../support/netns.js';
@@ -76,14 +76,14 @@ async function setUp() {
 
 // On a VXLAN: it always has a carrier. A link that loses its carrier forgets every neighbour that is not permanent.
 describeWith({ root: true, tools: ['ip', 'bridge', 'nsenter'] }, 'neighbours', () => {
-  it.each(NEIGHBOURS)('$name: ip shows what the core made', async ({ fields, shown }) => {
+  test.each(NEIGHBOURS)('$name: ip shows what the core made', async ({ fields, shown }) => {
     const { ns, route } = await setUp();
     await route.apply([{ do: 'add', kind: 'neighbour', dev: 'vx4', ...fields }]);
     const all = await ns.json<{ dst: string }[]>('ip', '-j', 'neigh', 'show', 'dev', 'vx4', 'nud', 'all');
     expect(all.filter(({ dst }) => dst === fields.address)).toMatchObject([shown]);
   });
 
-  it.each(NEIGHBOURS)(
+  test.each(NEIGHBOURS)(
     '$name: the core tells what ip made, replaces it and deletes it',
     async ({ fields, words }) => {
       const { ns, route } = await setUp();
@@ -101,7 +101,7 @@ describeWith({ root: true, tools: ['ip', 'bridge', 'nsenter'] }, 'neighbours', (
 });
 
 describeWith({ root: true, tools: ['ip', 'bridge', 'nsenter'] }, 'forwarding databases', () => {
-  it.each(ENTRIES)('$name: bridge shows what the core made', async ({ dev, fields, shown }) => {
+  test.each(ENTRIES)('$name: bridge shows what the core made', async ({ dev, fields, shown }) => {
     const { ns, route } = await setUp();
     await route.apply([{ do: 'replace', kind: 'neighbour', family: 'bridge', dev, ...fields }]);
     const all = await ns.json<{ mac: string; dst?: string }[]>(
@@ -116,7 +116,7 @@ describeWith({ root: true, tools: ['ip', 'bridge', 'nsenter'] }, 'forwarding dat
     expect(all.filter(({ mac, dst }) => mac === fields.mac && dst === fields.address)).toMatchObject([shown]);
   });
 
-  it.each(ENTRIES)(
+  test.each(ENTRIES)(
     '$name: the core tells what bridge made, and deletes it',
     async ({ dev, fields, words }) => {
       const { ns, route } = await setUp();

@@ -1,6 +1,6 @@
 // Routes and rules made by the core are read back with `ip -j`, and those made by `ip` by the core.
 // Guarantees: tables, scopes, sources, multipath, metrics and types are compared in both directions.
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { openRoute } from '../../../src/kernel/route/adapter.js';
 import type { RouteFields, Rule } from '../../../src/kernel/route/objects.js';
 import type { RuleRequest } from '../../../src/kernel/route/port.js';
@@ -195,7 +195,7 @@ const family = (text: string) => (text.includes(':') ? 'inet6' : 'inet');
 const flag = (text: string) => (family(text) === 'inet6' ? '-6' : '-4');
 
 describeWith({ root: true, tools: ['ip', 'nsenter'] }, 'routes', () => {
-  it.each(ROUTES)('$name: ip shows what the core made', async ({ destination, fields, shown }) => {
+  test.each(ROUTES)('$name: ip shows what the core made', async ({ destination, fields, shown }) => {
     const { ns, route } = await setUp();
     await route.apply([{ do: 'add', kind: 'route', destination, ...fields }]);
     const table = String(fields.table ?? 'main');
@@ -213,7 +213,7 @@ describeWith({ root: true, tools: ['ip', 'nsenter'] }, 'routes', () => {
     expect(all.find((entry) => entry.dst === dst)).toMatchObject(shown);
   });
 
-  it.each(ROUTES)('$name: the core tells what ip made', async ({ destination, fields, words, told }) => {
+  test.each(ROUTES)('$name: the core tells what ip made', async ({ destination, fields, words, told }) => {
     const { ns, route } = await setUp();
     await ns.run('ip', flag(destination), 'route', 'add', ...words.split(' '));
     const all = await route.routes({ family: family(destination), table: fields.table ?? 'main' });
@@ -221,7 +221,7 @@ describeWith({ root: true, tools: ['ip', 'nsenter'] }, 'routes', () => {
     expect(all.find((entry) => entry.destination === destination)).toMatchObject(told ?? plain);
   });
 
-  it.each(ROUTES)('$name: replaced and deleted', async ({ destination, fields }) => {
+  test.each(ROUTES)('$name: replaced and deleted', async ({ destination, fields }) => {
     const { route } = await setUp();
     const table = fields.table ?? 'main';
     const count = async () =>
@@ -239,7 +239,7 @@ describeWith({ root: true, tools: ['ip', 'nsenter'] }, 'routes', () => {
     expect(await count()).toBe(0);
   });
 
-  it('lists by link', async () => {
+  test('lists by link', async () => {
     const { route } = await setUp();
     await route.apply([
       { do: 'change', kind: 'link', name: 'lo', up: true },
@@ -252,7 +252,7 @@ describeWith({ root: true, tools: ['ip', 'nsenter'] }, 'routes', () => {
 });
 
 describeWith({ root: true, tools: ['ip', 'nsenter'] }, 'rules', () => {
-  it.each(RULES)('$name: ip shows what the core made', async ({ request, shown }) => {
+  test.each(RULES)('$name: ip shows what the core made', async ({ request, shown }) => {
     const { ns, route } = await setUp();
     await route.apply([{ do: 'add', kind: 'rule', ...request }]);
     const six = request.family === 'inet6' ? '-6' : '-4';
@@ -260,7 +260,7 @@ describeWith({ root: true, tools: ['ip', 'nsenter'] }, 'rules', () => {
     expect(all.find(({ priority }) => priority === request.priority)).toMatchObject(shown);
   });
 
-  it.each(RULES)('$name: the core tells what ip made, and deletes it', async ({ request, words }) => {
+  test.each(RULES)('$name: the core tells what ip made, and deletes it', async ({ request, words }) => {
     const { ns, route } = await setUp();
     const six = request.family === 'inet6' ? '-6' : '-4';
     await ns.run('ip', six, 'rule', 'add', ...words.split(' '));

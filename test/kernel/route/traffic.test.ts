@@ -1,6 +1,6 @@
 // Queueing disciplines and classes made by the core are read back with `tc -j`, and those of `tc` by the core.
 // Guarantees: rates, bursts and limits agree in both directions.
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { openRoute } from '../../../src/kernel/route/adapter.js';
 import { netNsPerTest } from '../../support/netns.js';
 import { describeWith } from '../../support/requires.js';
@@ -29,7 +29,7 @@ async function setUp() {
 const RATE = 1_250_000; // 10 Mbit/s in bytes
 
 describeWith({ root: true, tools: ['tc', 'ip', 'nsenter'] }, 'traffic control', () => {
-  it('tbf: tc shows what the core made', async () => {
+  test('tbf: tc shows what the core made', async () => {
     const { route, show } = await setUp();
     await route.apply([
       {
@@ -45,7 +45,7 @@ describeWith({ root: true, tools: ['tc', 'ip', 'nsenter'] }, 'traffic control', 
     ]);
   });
 
-  it('tbf above 4 GB/s: the wide rate travels too', async () => {
+  test('tbf above 4 GB/s: the wide rate travels too', async () => {
     const { route, show } = await setUp();
     const rate = 5_000_000_000;
     await route.apply([
@@ -55,7 +55,7 @@ describeWith({ root: true, tools: ['tc', 'ip', 'nsenter'] }, 'traffic control', 
     expect(await route.qdiscs({ dev: 'eth0' })).toMatchObject([{ type: 'tbf', tbf: { rate } }]);
   });
 
-  it('tbf: the core tells what tc made, changes and deletes it', async () => {
+  test('tbf: the core tells what tc made, changes and deletes it', async () => {
     const { ns, route } = await setUp();
     await ns.run(
       'tc',
@@ -72,7 +72,7 @@ describeWith({ root: true, tools: ['tc', 'ip', 'nsenter'] }, 'traffic control', 
     expect(await route.qdiscs({ dev: 'eth0' })).toMatchObject([{ type: 'noqueue' }]);
   });
 
-  it('htb with classes: tc shows what the core made', async () => {
+  test('htb with classes: tc shows what the core made', async () => {
     const { ns, route, show } = await setUp();
     await route.apply([
       { do: 'add', kind: 'qdisc', dev: 'eth0', handle: '1:', type: 'htb', htb: { defaultClass: 0x20 } },
@@ -94,7 +94,7 @@ describeWith({ root: true, tools: ['tc', 'ip', 'nsenter'] }, 'traffic control', 
     );
   });
 
-  it('htb with classes: the core tells what tc made, and deletes a class', async () => {
+  test('htb with classes: the core tells what tc made, and deletes a class', async () => {
     const { ns, route } = await setUp();
     await ns.run('tc', ...'qdisc add dev eth0 root handle 1: htb default 20'.split(' '));
     await ns.run(
@@ -119,7 +119,7 @@ describeWith({ root: true, tools: ['tc', 'ip', 'nsenter'] }, 'traffic control', 
     expect(await route.classes({ dev: 'eth0' })).toEqual([]);
   });
 
-  it('ingress: made and told both ways', async () => {
+  test('ingress: made and told both ways', async () => {
     const { ns, route, show } = await setUp();
     await route.apply([{ do: 'add', kind: 'qdisc', dev: 'eth0', type: 'ingress' }]);
     expect((await show('qdisc')).map(({ kind, handle }) => ({ kind, handle }))).toEqual([

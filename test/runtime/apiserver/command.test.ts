@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { NAMESPACES } from '../../../src/api/resources.js';
 import { openHttps } from '../../../src/client/httpTransport.js';
 import { openClient } from '../../../src/client/typedClient.js';
@@ -58,7 +58,7 @@ function adminOf(kubeconfig: string) {
 }
 
 describe('alone', () => {
-  it('serves, keeps its data over a restart, and keeps its files to itself', async () => {
+  test('serves, keeps its data over a restart, and keeps its files to itself', async () => {
     const first = start('--secure-port', '0');
     const admin = adminOf(await serving(first));
     await admin.of(NAMESPACES).create({ metadata: { name: 'kept' } });
@@ -74,7 +74,7 @@ describe('alone', () => {
     client.close();
     expect(await end(again)).toBe(0);
   });
-  it.each<[string, string[], RegExp]>([
+  test.each<[string, string[], RegExp]>([
     ['an unknown plugin', ['--enable-admission-plugins', 'Nope'], /no admission plugin is called Nope/],
     ['an unknown mode', ['--authorization-mode', 'Webhook'], /"Webhook" is no authorization mode/],
     ['an insecure port for all', ['--insecure-port', '0', '--insecure-bind-address', '0.0.0.0'], /loopback/],

@@ -1,5 +1,5 @@
 // Who may write roles on the real server, and still not get more than they hold.
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES } from '../../../src/api/resources.js';
 import type { Client } from '../../../src/client/client.js';
 import { type SecuredApiServer, startSecuredApiServer } from '../../support/securedApiServer.js';
@@ -35,19 +35,19 @@ afterAll(async () => {
   await api.close();
 });
 
-it('a strong role is not labelled into an aggregated one by who does not hold it', async () => {
+test('a strong role is not labelled into an aggregated one by who does not hold it', async () => {
   const labels = { 'rbac.authorization.k8s.io/aggregate-to-view': 'true' };
   const patch = writer.of(CLUSTER_ROLES).patch({ name: 'everything' }, 'merge', { metadata: { labels } });
   await expect(patch).rejects.toThrow(NOT_HELD);
 });
 
-it('an aggregated role is not detached from its selectors by who has not everything', async () => {
+test('an aggregated role is not detached from its selectors by who has not everything', async () => {
   const roles = writer.of(CLUSTER_ROLES);
   const patch = roles.patch({ name: 'admin' }, 'merge', { aggregationRule: null, rules: [] });
   await expect(patch).rejects.toThrow('must have cluster-admin privileges to use the aggregationRule');
 });
 
-it('what the garbage collector changes needs no right to the rules', async () => {
+test('what the garbage collector changes needs no right to the rules', async () => {
   const roles = writer.of(CLUSTER_ROLES);
   const changed = await roles.patch({ name: 'everything' }, 'merge', { metadata: { finalizers: null } });
   expect(changed.metadata.finalizers).toBeUndefined();

@@ -2,7 +2,7 @@
 // Guarantees: a connection that is asked about twice is the same one.
 import { once } from 'node:events';
 import tls from 'node:tls';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { AuthenticationV1TokenRequest, V1SelfSubjectReview } from '../../../src/api/gen/types.js';
 import {
   CLUSTER_ROLE_BINDINGS,
@@ -53,14 +53,14 @@ const lasting = (ms: number) => ({
   notAfter: new Date(Date.now() + ms),
 });
 
-it('of several common names the last is the user, as Go reads a subject', async () => {
+test('of several common names the last is the user, as Go reads a subject', async () => {
   const names = ['first', 'last'].map((name) => named(OID.commonName, text(name)));
   const connection = await connect(await signed(lasting(60_000), ...names));
   expect(await connection.ask()).toMatchObject({ status: 201, user: { username: 'last' } });
   connection.end();
 });
 
-it('a certificate that ends while its connection is open ends the identity', async () => {
+test('a certificate that ends while its connection is open ends the identity', async () => {
   const connection = await connect(await signed(lasting(4_000), named(OID.commonName, text('brief'))));
   expect(await connection.ask()).toMatchObject({ status: 201, user: { username: 'brief' } });
   await until(async () => expect((await connection.ask()).status).toBe(401));
@@ -94,12 +94,12 @@ describe('a bearer token among the subprotocols of a WebSocket', () => {
     return Buffer.concat(pieces).toString();
   }
 
-  it('says who asks', async () => {
+  test('says who asks', async () => {
     const answer = await watch(`${PREFIX}${token}, binary.k8s.io`);
     expect(answer).toContain('403 Forbidden');
     expect(answer).toContain('system:serviceaccount:team:bot');
   });
-  it.each([
+  test.each([
     ['one that nobody knows', () => `${PREFIX}eHg, binary.k8s.io`],
     ['one that is not base64url', () => `${PREFIX}!, binary.k8s.io`],
     ['two of them', () => `${PREFIX}${token}, ${PREFIX}${token}, binary.k8s.io`],
@@ -109,7 +109,7 @@ describe('a bearer token among the subprotocols of a WebSocket', () => {
   });
 });
 
-it('only names that an account can have are accounts to who impersonates', async () => {
+test('only names that an account can have are accounts to who impersonates', async () => {
   const rules = [{ apiGroups: [''], resources: ['serviceaccounts'], verbs: ['impersonate'] }];
   const metadata = { name: 'as-accounts' };
   await api.client.of(CLUSTER_ROLES).create({ metadata, rules });

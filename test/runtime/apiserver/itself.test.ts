@@ -1,7 +1,7 @@
 // What `trellis apiserver` tells of itself: its version, and its log as JSON.
 import { execFileSync } from 'node:child_process';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openClient } from '../../../src/client/typedClient.js';
 import { type ApiServerCommand, startApiServerCommand } from '../../support/apiServerCommand.js';
 import { until } from '../../support/until.js';
@@ -17,7 +17,7 @@ describe('an API server', () => {
   });
   afterAll(() => server.close());
 
-  it('tells the version, the commit and the Node that trellis version tells', async () => {
+  test('tells the version, the commit and the Node that trellis version tells', async () => {
     const own = JSON.parse(
       execFileSync(process.execPath, [MAIN, 'version', '-o', 'json'], { encoding: 'utf8' }),
     );
@@ -30,7 +30,7 @@ describe('an API server', () => {
     expect(own.commit).toMatch(/^[0-9a-f]{40}$/);
   });
 
-  it('writes its log as JSON when it is told to', async () => {
+  test('writes its log as JSON when it is told to', async () => {
     const line = await until(() => {
       const [found] = /^\{.*the audit log cannot be written.*$/m.exec(server.output()) ?? [];
       if (found === undefined) throw new Error(`not yet: ${server.output()}`);

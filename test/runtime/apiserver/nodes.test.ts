@@ -1,5 +1,5 @@
 // What the certificate of a kubelet opens on the real server, and what it does not.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type {
   AuthenticationV1TokenRequest,
   V1Node,
@@ -59,7 +59,7 @@ afterAll(async () => {
 });
 
 describe('reads', () => {
-  it.each([
+  test.each([
     ['all pods', '/api/v1/pods', 403],
     ['all pods of a namespace', `/api/v1/namespaces/${namespace}/pods`, 403],
     ['the pods of another node', '/api/v1/pods?fieldSelector=spec.nodeName%3Dn2', 403],
@@ -77,7 +77,7 @@ describe('reads', () => {
 });
 
 describe('itself', () => {
-  it.each([
+  test.each([
     [
       'its owner',
       { metadata: { ownerReferences: [{ apiVersion: 'v1', kind: 'Pod', name: 'x', uid: 'x' }] } },
@@ -91,7 +91,7 @@ describe('itself', () => {
   ])('may not change %s', async (_, patch) => {
     await expect(kubelet.of(NODES).patch({ name: 'n1' }, 'merge', patch)).rejects.toThrow('is not allowed');
   });
-  it('may not write the CSINode of another', async () => {
+  test('may not write the CSINode of another', async () => {
     const csiNode = (name: string) =>
       kubelet.of(CSI_NODES).create({ metadata: { name }, spec: { drivers: [] } });
     await csiNode('n1');
@@ -111,14 +111,14 @@ describe('mirror pods', () => {
       spec: { nodeName: 'n1', containers: [{ name: 'c', image: 'busybox' }], ...spec },
     } as V1Pod);
 
-  it('are made when their node owns them, and open no token to it', async () => {
+  test('are made when their node owns them, and open no token to it', async () => {
     const { uid } = (await mirror('static-n1', [owner()])).metadata;
     const ask = kubelet.of(SERVICE_ACCOUNTS).post({ name: 'default', namespace }, 'token', {
       spec: { boundObjectRef: { apiVersion: 'v1', kind: 'Pod', name: 'static-n1', uid } },
     });
     await expect(ask).rejects.toMatchObject({ code: 403 });
   });
-  it.each<[string, () => readonly object[], object]>([
+  test.each<[string, () => readonly object[], object]>([
     ['without an owner', () => [], {}],
     [
       'of a ReplicaSet',
@@ -144,14 +144,14 @@ describe('tokens of its pods', () => {
         boundObjectRef: { apiVersion: 'v1', kind: 'Pod', name: 'web', uid: pod.metadata.uid },
       },
     });
-  it('are for the audiences that the pod names', async () => {
+  test('are for the audiences that the pod names', async () => {
     for (const audiences of [[], ['vault']]) expect((await ask(...audiences)).status?.token).toBeDefined();
     await expect(ask('sts.example.com')).rejects.toThrow(
       'system:node:n1 is not authorized to request tokens for audience "sts.example.com"',
     );
     await expect(ask('vault', 'sts.example.com')).rejects.toThrow('node may only request 0 or 1 audiences');
   });
-  it('are for others when the node has the right to ask for them', async () => {
+  test('are for others when the node has the right to ask for them', async () => {
     await api.client.of(CLUSTER_ROLES).create({
       metadata: { name: 'ask-registry' },
       rules: [
@@ -171,7 +171,7 @@ describe('tokens of its pods', () => {
   });
 });
 
-it('an eviction that is refused spends no budget and marks no pod', async () => {
+test('an eviction that is refused spends no budget and marks no pod', async () => {
   const budget = { name: 'web', namespace };
   const budgets = api.client.of(POD_DISRUPTION_BUDGETS);
   await api.client
@@ -199,7 +199,7 @@ it('an eviction that is refused spends no budget and marks no pod', async () => 
   expect(conditions.map(({ type }) => type)).not.toContain('DisruptionTarget');
 });
 
-it.each(['exec', 'attach', 'portforward'])(
+test.each(['exec', 'attach', 'portforward'])(
   '%s needs the right to create, also over a WebSocket',
   async (what) => {
     const grant = (name: string, verb: string) => ({
@@ -234,7 +234,7 @@ it.each(['exec', 'attach', 'portforward'])(
   },
 );
 
-it.each([
+test.each([
   [{ rawSelector: 'spec.nodeName=n1' }, true],
   [{ requirements: [{ key: 'spec.nodeName', operator: 'In', values: ['n1'] }] }, true],
   [{ requirements: [{ key: 'spec.nodeName', operator: 'In', values: ['n1', 'n2'] }] }, false],

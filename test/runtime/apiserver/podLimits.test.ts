@@ -1,5 +1,5 @@
 // What bounds a pod on the real server after it was made: LimitRanges at a resize, Secrets of accounts that enforce them.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { V1PodSpec } from '../../../src/api/gen/types.js';
 import { LIMIT_RANGES, NAMESPACES, PODS, SERVICE_ACCOUNTS } from '../../../src/api/resources.js';
 import { type SecuredApiServer, startSecuredApiServer } from '../../support/securedApiServer.js';
@@ -27,7 +27,7 @@ const create = (name: string, spec: Partial<V1PodSpec>) =>
     spec: { containers: [{ name: 'c', image: 'busybox' }], ...spec },
   });
 
-it('a resize stays within the LimitRange of the namespace', async () => {
+test('a resize stays within the LimitRange of the namespace', async () => {
   const resources = (cpu: string) => ({ requests: { cpu }, limits: { cpu } });
   const containers = (cpu: string) => [{ name: 'c', image: 'busybox', resources: resources(cpu) }];
   await create('sized', { containers: containers('100m') });
@@ -57,7 +57,7 @@ describe('an account that enforces its Secrets', () => {
   const strict = (name: string, spec: Partial<V1PodSpec>) =>
     create(name, { serviceAccountName: 'strict', ...spec });
 
-  it('gives its pods those', async () => {
+  test('gives its pods those', async () => {
     const volumes = [{ name: 'v', secret: { secretName: 'mine' } }];
     const { spec } = await strict('good', {
       volumes,
@@ -65,7 +65,7 @@ describe('an account that enforces its Secrets', () => {
     });
     expect(spec.imagePullSecrets).toEqual([{ name: 'pull' }]);
   });
-  it.each<[string, Partial<V1PodSpec>, string]>([
+  test.each<[string, Partial<V1PodSpec>, string]>([
     [
       'in a volume',
       { volumes: [{ name: 'v', secret: { secretName: 'other' } }] },
@@ -89,7 +89,7 @@ describe('an account that enforces its Secrets', () => {
   ])('gives them no other %s', async (_, spec, message) => {
     await expect(strict('bad', spec)).rejects.toThrow(message);
   });
-  it('gives none to ephemeral containers', async () => {
+  test('gives none to ephemeral containers', async () => {
     await strict('debugged', {});
     const debug = (secret: string) =>
       api.client

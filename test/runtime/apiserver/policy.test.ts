@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import https from 'node:https';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { silentLog } from '../../../src/api/log.js';
 import {
   CONFIG_MAPS,
@@ -149,7 +149,7 @@ describe('identities x verbs x resources', () => {
     kubelet: ['read version', 'ask about themselves', 'list pods of n1'],
     root: Object.keys(asks),
   };
-  it.each(Object.keys(identities) as (keyof typeof identities)[])('%s', async (who) => {
+  test.each(Object.keys(identities) as (keyof typeof identities)[])('%s', async (who) => {
     const ask = await over(identities[who]);
     const found: string[] = [];
     for (const [what, request] of Object.entries(asks)) {
@@ -160,7 +160,7 @@ describe('identities x verbs x resources', () => {
     }
     expect(found.sort()).toEqual([...allowed[who]].sort());
   });
-  it.each([
+  test.each([
     ['a wrong password', basic('jane:wrong')],
     ['an unknown token', 'Bearer nope'],
     ['a bootstrap token nobody made', 'Bearer abcdef.0123456789abcdef'],
@@ -168,7 +168,7 @@ describe('identities x verbs x resources', () => {
     const { status, text } = await (await over({ header }))('GET', '/version');
     expect([status, JSON.parse(text).message]).toEqual([401, 'Unauthorized']);
   });
-  it('a bootstrap token is a bootstrapper', async () => {
+  test('a bootstrap token is a bootstrapper', async () => {
     const data = {
       ...{ 'token-id': 'abcdef', 'token-secret': '0123456789abcdef' },
       'usage-bootstrap-authentication': 'true',
@@ -185,7 +185,7 @@ describe('identities x verbs x resources', () => {
       groups: ['system:bootstrappers', 'system:authenticated'],
     });
   });
-  it('the insecure port is on loopback, and its visitors are administrators', async () => {
+  test('the insecure port is on loopback, and its visitors are administrators', async () => {
     const response = await fetch(`http://127.0.0.1:${api.server.insecurePort}/api/v1/nodes`);
     expect(response.status).toBe(200);
     await expect(
@@ -195,7 +195,7 @@ describe('identities x verbs x resources', () => {
 });
 
 describe('quota', () => {
-  it('of a hundred creates at once, exactly as many pass as are allowed', async () => {
+  test('of a hundred creates at once, exactly as many pass as are allowed', async () => {
     const name = { name: 'q', namespace: 'storm' };
     await api.client.of(RESOURCE_QUOTAS).create({ metadata: name, spec: { hard: { pods: '10' } } });
     await until(() => expect(api.informers.of(RESOURCE_QUOTAS).get('storm/q')).toBeDefined());
@@ -210,7 +210,7 @@ describe('quota', () => {
     expect((await api.client.of(PODS).list({ namespace: 'storm' })).items).toHaveLength(10);
     expect((await api.client.of(RESOURCE_QUOTAS).get(name)).status?.used).toEqual({ pods: '10' });
   });
-  it('what failed writes took is given back, however many fail at once', async () => {
+  test('what failed writes took is given back, however many fail at once', async () => {
     const name = { name: 'q', namespace: 'failing' };
     await api.client.of(NAMESPACES).create({ metadata: { name: 'failing' } });
     await api.client
@@ -225,7 +225,7 @@ describe('quota', () => {
     expect(results.every(({ status }) => status === 'rejected')).toBe(true);
     expect((await api.client.of(RESOURCE_QUOTAS).get(name)).status?.used).toEqual(before?.used);
   });
-  it('a write that fails gives back what it had reserved', async () => {
+  test('a write that fails gives back what it had reserved', async () => {
     const quotas = api.client.of(RESOURCE_QUOTAS);
     const name = { name: 'maps', namespace: 'limits' };
     await quotas.create({ metadata: name, spec: { hard: { 'count/configmaps': '2' } } });
@@ -235,7 +235,7 @@ describe('quota', () => {
     await expect(api.client.of(CONFIG_MAPS).create(map)).rejects.toMatchObject({ reason: 'AlreadyExists' });
     expect((await quotas.get(name)).status?.used).toEqual({ 'count/configmaps': '1' });
   });
-  it('a resize takes no more than is left', async () => {
+  test('a resize takes no more than is left', async () => {
     const namespace = 'limits';
     await api.client
       .of(RESOURCE_QUOTAS)
@@ -259,7 +259,7 @@ describe('quota', () => {
     await api.client.of(PODS).delete({ namespace, name: 'growing' }, { gracePeriodSeconds: 0 });
     await api.client.of(RESOURCE_QUOTAS).delete({ name: 'cores', namespace });
   });
-  it('limits are filled in and kept', async () => {
+  test('limits are filled in and kept', async () => {
     await api.client.of(LIMIT_RANGES).create({
       metadata: { name: 'l', namespace: 'limits' },
       spec: { limits: [{ type: 'Container', max: { cpu: '1' }, defaultRequest: { cpu: '100m' } }] },
@@ -278,7 +278,7 @@ describe('quota', () => {
 });
 
 describe('over HTTPS', () => {
-  it('metrics count requests under Kubernetes’ names', async () => {
+  test('metrics count requests under Kubernetes’ names', async () => {
     const root = await over({ cn: 'root', groups: ['system:masters'] });
     await (await over({}))('GET', '/api/v1/secrets');
     const { status, headers, text } = await root('GET', '/metrics');
@@ -294,7 +294,7 @@ describe('over HTTPS', () => {
     ])
       expect(text).toContain(name);
   });
-  it('the audit log has a line a request, is private, and holds no secret', async () => {
+  test('the audit log has a line a request, is private, and holds no secret', async () => {
     const root = await over({ cn: 'root', groups: ['system:masters'] });
     const secret = {
       metadata: { name: 's', namespace: 'team' },
@@ -325,7 +325,7 @@ describe('over HTTPS', () => {
     for (const word of SECRET_WORDS) expect(text).not.toContain(word);
     expect((await stat(file)).mode & 0o777).toBe(0o600);
   });
-  it('too many at once are asked to come again; watches and administrators are served', async () => {
+  test('too many at once are asked to come again; watches and administrators are served', async () => {
     const small = await startSecuredApiServer({
       server: { load: { maxReading: 1, maxMutating: 1 } },
       security: { modes: ['AlwaysAllow'] },

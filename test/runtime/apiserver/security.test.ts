@@ -1,5 +1,5 @@
 // The real server with its whole security, as kubectl, service accounts, kubelets and the scheduler meet it.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { AuthenticationV1TokenRequest, V1SelfSubjectReview } from '../../../src/api/gen/types.js';
 import { silentLog } from '../../../src/api/log.js';
 import {
@@ -35,7 +35,7 @@ const pod = (name: string, spec = {}) => ({
 });
 
 describe('authorization', () => {
-  it('refuses strangers and says what they lack', async () => {
+  test('refuses strangers and says what they lack', async () => {
     const jane = api.as({ name: 'jane', groups: ['system:authenticated'] });
     await expect(jane.of(PODS).list({ namespace: 'team' })).rejects.toMatchObject({
       code: 403,
@@ -43,7 +43,7 @@ describe('authorization', () => {
         'pods is forbidden: User "jane" cannot list resource "pods" in API group "" in the namespace "team"',
     });
   });
-  it('lets a kubelet register and report only itself', async () => {
+  test('lets a kubelet register and report only itself', async () => {
     const kubelet = api.as({ name: 'system:node:n1', groups: ['system:nodes', 'system:authenticated'] });
     const node = {
       metadata: { name: 'n1' },
@@ -59,7 +59,7 @@ describe('authorization', () => {
 });
 
 describe('a service account', () => {
-  it('authenticates over TLS with the token it was given, until it is deleted', async () => {
+  test('authenticates over TLS with the token it was given, until it is deleted', async () => {
     const accounts = api.client.of(SERVICE_ACCOUNTS);
     const name = { name: 'bot', namespace: 'team' };
     await accounts.create({ metadata: name });
@@ -84,7 +84,7 @@ describe('a service account', () => {
 });
 
 describe('admission', () => {
-  it('completes a pod, and refuses one without a namespace or an account', async () => {
+  test('completes a pod, and refuses one without a namespace or an account', async () => {
     const { spec } = await api.client.of(PODS).create(pod('complete', { schedulerName: 'none' }));
     expect(spec).toMatchObject({
       serviceAccountName: 'default',
@@ -106,7 +106,7 @@ describe('Services', () => {
     metadata: { name, namespace: 'team' },
     spec: { ports: [{ port: 80 }], selector: { app: 'web' }, ...spec },
   });
-  it('get addresses and ports, give them back, and never share them', async () => {
+  test('get addresses and ports, give them back, and never share them', async () => {
     const services = api.client.of(SERVICES);
     const first = await services.create(service('first', { type: 'NodePort' }));
     const { clusterIP = '', ports = [] } = first.spec;
@@ -133,14 +133,14 @@ describe('Services', () => {
     const third = await services.create(service('third', { clusterIP: '10.96.0.77' }));
     expect(third.spec.clusterIPs).toEqual(['10.96.0.77']);
   });
-  it('the kubernetes Service has the first address', async () => {
+  test('the kubernetes Service has the first address', async () => {
     const { spec } = await api.client.of(SERVICES).get({ name: 'kubernetes', namespace: 'default' });
     expect(spec.clusterIP).toBe('10.96.0.1');
   });
 });
 
 describe('the scheduler, with its own role only', () => {
-  it('tells why a pod waits, and binds it when the node is ready', async () => {
+  test('tells why a pod waits, and binds it when the node is ready', async () => {
     const client = api.as({ name: 'system:kube-scheduler', groups: ['system:authenticated'] });
     const stop = new AbortController();
     const recorder = makeEventRecorder(client, { component: 'default-scheduler' });
@@ -196,7 +196,7 @@ describeWith({ tools: ['kubectl'] }, 'stock kubectl', () => {
     await admin.close();
     await jane.close();
   });
-  it('grants, asks and is refused', async () => {
+  test('grants, asks and is refused', async () => {
     expect((await jane('auth', 'can-i', 'list', 'pods', '-n', 'team')).stdout.trim()).toBe('no');
     expect((await jane('get', 'pods', '-n', 'team')).stderr).toContain(
       'Error from server (Forbidden): pods is forbidden: User "jane" cannot list resource "pods" in API group "" in the namespace "team"',

@@ -1,5 +1,5 @@
 // Addresses and node ports of Services where two apiservers share one etcd: nothing is given twice, nothing is lost.
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import type { V1Service } from '../../../src/api/gen/types.js';
 import { IP_ADDRESSES, SERVICES } from '../../../src/api/resources.js';
 import { ApiError } from '../../../src/api/status.js';
@@ -40,7 +40,7 @@ describeWith({ tools: ['etcd'] }, 'two apiservers on one etcd', () => {
     await etcd?.stop();
   }, 60_000);
 
-  it('give no address and no port twice, however many ask at once', async () => {
+  test('give no address and no port twice, however many ask at once', async () => {
     const made = await Promise.all(
       Array.from({ length: 160 }, (_, index) =>
         clientOf(index)
@@ -68,7 +68,7 @@ describeWith({ tools: ['etcd'] }, 'two apiservers on one etcd', () => {
     });
   });
 
-  it('free what deleted Services had, for either of them', async () => {
+  test('free what deleted Services had, for either of them', async () => {
     await Promise.all(
       Array.from({ length: 160 }, (_, index) =>
         clientOf(index + 1)
@@ -88,7 +88,7 @@ describeWith({ tools: ['etcd'] }, 'two apiservers on one etcd', () => {
     expect(new Set(again.flatMap(portsOf)).size).toBe(150);
   });
 
-  it('give an address that many ask for to one of them', async () => {
+  test('give an address that many ask for to one of them', async () => {
     const tries = await Promise.allSettled(
       Array.from({ length: 20 }, (_, index) =>
         clientOf(index)
@@ -104,7 +104,7 @@ describeWith({ tools: ['etcd'] }, 'two apiservers on one etcd', () => {
     }
   });
 
-  it('give an address by hand freed under a Service back to it', async () => {
+  test('give an address by hand freed under a Service back to it', async () => {
     await clientOf(0)
       .of(SERVICES)
       .create(service('robbed', { clusterIP: '10.96.0.5' }));

@@ -1,7 +1,7 @@
 // The client's machinery on real apiservers: ours over HTTPS and by a call in the process, and any other by its kubeconfig.
 // One's own: TRELLIS_TEST_KUBECONFIG=FILE npx vitest run --configLoader runner --project runtime test/runtime/client
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { V1ConfigMap } from '../../../src/api/gen/types.js';
 import type { Stored } from '../../../src/api/object.js';
 import { CONFIG_MAPS, EVENTS, NAMESPACES } from '../../../src/api/resources.js';
@@ -74,7 +74,7 @@ describe.each(doors)('over %s', (_, open) => {
     for (const close of closing) close();
   });
 
-  it('objects are made, read, changed in every way, refused when stale, and deleted', async () => {
+  test('objects are made, read, changed in every way, refused when stale, and deleted', async () => {
     const maps = client.of(CONFIG_MAPS);
     const made = await maps.create(map('a', { k: '1' }));
     expect((await maps.get(at('a'))).metadata.uid).toBe(made.metadata.uid);
@@ -93,7 +93,7 @@ describe.each(doors)('over %s', (_, open) => {
     await expect(maps.get(at('a'))).rejects.toMatchObject({ code: 404, reason: 'NotFound' });
   });
 
-  it('a list comes in pages and whole', async () => {
+  test('a list comes in pages and whole', async () => {
     const names = Array.from({ length: 25 }, (_one, number) => `page-${String(number).padStart(2, '0')}`);
     for (const name of names) await client.of(CONFIG_MAPS).create(map(name, {}, { paged: 'yes' }));
     const pages: string[] = [];
@@ -105,7 +105,7 @@ describe.each(doors)('over %s', (_, open) => {
     expect(pages).toHaveLength(3);
   });
 
-  it('a busy server is asked again after the time it names', async () => {
+  test('a busy server is asked again after the time it names', async () => {
     let refusals = 2;
     const patient = await another((transport) =>
       disturbed(transport, ({ method }) =>
@@ -118,7 +118,7 @@ describe.each(doors)('over %s', (_, open) => {
     expect([made.metadata.name, refusals]).toEqual(['patient', -1]);
   });
 
-  it('a watch tells every change after the list, in order, and ends with its signal', async () => {
+  test('a watch tells every change after the list, in order, and ends with its signal', async () => {
     const maps = client.of(CONFIG_MAPS);
     const { resourceVersion } = await maps.list({ namespace });
     const stop = new AbortController();
@@ -137,7 +137,7 @@ describe.each(doors)('over %s', (_, open) => {
     await watching;
   });
 
-  it('an informer keeps its copy and its indexes, also when it has to list again', async () => {
+  test('an informer keeps its copy and its indexes, also when it has to list again', async () => {
     let gone = false;
     let lists = 0;
     const shaken = await another((transport) =>
@@ -175,7 +175,7 @@ describe.each(doors)('over %s', (_, open) => {
     expect(informer.get(`${namespace}/i`)).toBeUndefined();
   });
 
-  it('the same event again is counted, not written again', async () => {
+  test('the same event again is counted, not written again', async () => {
     const about = await client.of(CONFIG_MAPS).create(map('subject'));
     const recorder = makeEventRecorder(client, { component: 'tester' });
     const subject = { ...about, apiVersion: 'v1', kind: 'ConfigMap' };
@@ -189,7 +189,7 @@ describe.each(doors)('over %s', (_, open) => {
     expect(counts.sort()).toEqual(['Normal once 1', 'Warning again 3']);
   });
 
-  it('one of two leads, and the other when it ends', async () => {
+  test('one of two leads, and the other when it ends', async () => {
     const led: string[] = [];
     const candidate = async (identity: string) => {
       const ending = new AbortController();

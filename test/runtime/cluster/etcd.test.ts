@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, expect, it, vi } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { silentLog } from '../../../src/api/log.js';
 import { LEASES, NAMESPACES } from '../../../src/api/resources.js';
 import { openHttps } from '../../../src/client/httpTransport.js';
@@ -25,7 +25,7 @@ afterEach(async () => {
 });
 
 describeWith({ tools: ['etcd'] }, 'a control plane with etcd', () => {
-  it('keeps everything in etcd, and finds it there again', { timeout: 120_000 }, async () => {
+  test('keeps everything in etcd, and finds it there again', { timeout: 120_000 }, async () => {
     const dir = await mkdtemp(path.join(tmpdir(), 'trellis-etcd-'));
     undo.push(() => rm(dir, { recursive: true, force: true }));
     const authority = await makeAuthority();
@@ -91,7 +91,7 @@ describeWith({ tools: ['etcd'] }, 'a control plane with etcd', () => {
   });
 });
 
-it('a control plane with its own store takes its leases at once, also after a crash', {
+test('a control plane with its own store takes its leases at once, also after a crash', {
   timeout: 120_000,
 }, async () => {
   const dir = await mkdtemp(path.join(tmpdir(), 'trellis-leases-'));
@@ -135,7 +135,7 @@ it('a control plane with its own store takes its leases at once, also after a cr
   });
 });
 
-it('a place is LMDB without addresses, and a certificate that cannot be read is named', () => {
+test('a place is LMDB without addresses, and a certificate that cannot be read is named', () => {
   expect(etcdOptions({})).toBeUndefined();
   expect(etcdOptions({ etcdServers: '' })).toBeUndefined();
   expect(etcdOptions({ etcdServers: 'http://a:1, http://b:2' })).toEqual({

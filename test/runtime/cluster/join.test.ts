@@ -2,7 +2,7 @@
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { silentLog } from '../../../src/api/log.js';
 import {
   CERTIFICATE_SIGNING_REQUESTS,
@@ -51,14 +51,14 @@ describe('a control plane that can be joined', () => {
     discoverAuthority({ server: plane.server, token, caHashes: [], ...wish });
 
   describe('is found', () => {
-    it('by a token, which vouches for its authority', async () => {
+    test('by a token, which vouches for its authority', async () => {
       const ca = plane.pki.ca.cert;
       expect((await discover()).trim()).toBe(ca.trim());
       expect((await discover({ caHashes: [caHash(ca)] })).trim()).toBe(ca.trim());
       expect((await discover({ ca })).trim()).toBe(ca.trim());
     });
 
-    it('but not with the wrong secret', async () => {
+    test('but not with the wrong secret', async () => {
       const wrong = { id: token.id, secret: newToken().secret };
       await expect(discover({ token: wrong })).rejects.toMatchObject({
         code: 'BAD_TOKEN',
@@ -67,7 +67,7 @@ describe('a control plane that can be joined', () => {
       await expect(discover({ token: wrong })).rejects.not.toThrow(wrong.secret);
     });
 
-    it('but not with a token that has expired or was never made', async () => {
+    test('but not with a token that has expired or was never made', async () => {
       const expired = newToken();
       await plane.admin.of(SECRETS).create(tokenSecret({ token: expired, expiresAt: Date.now() - 1000 }));
       const refusal = { code: 'BAD_TOKEN', message: expect.stringMatching(/does not know token .*expired/) };
@@ -77,7 +77,7 @@ describe('a control plane that can be joined', () => {
       ]);
     });
 
-    it('but not when its authority is another than the one that was named', async () => {
+    test('but not when its authority is another than the one that was named', async () => {
       const other = await makeAuthority('other', Date.now());
       await expect(discover({ caHashes: [caHash(other.cert)] })).rejects.toMatchObject({
         code: 'UNTRUSTED',
@@ -87,7 +87,7 @@ describe('a control plane that can be joined', () => {
       await expect(discover({ caHashes: ['sha256:abc'] })).rejects.toMatchObject({ code: 'BAD_OPTION' });
     });
 
-    it('but not by a name that its certificate does not have, nor where nobody listens', async () => {
+    test('but not by a name that its certificate does not have, nor where nobody listens', async () => {
       const server = plane.server.replace('127.0.0.1', 'localhost');
       await expect(discover({ server })).rejects.toMatchObject({
         code: 'UNTRUSTED',
@@ -102,7 +102,7 @@ describe('a control plane that can be joined', () => {
   });
 
   describe('its tokens', () => {
-    it('are listed, give the command to join with, and can be deleted', async () => {
+    test('are listed, give the command to join with, and can be deleted', async () => {
       const made = await createToken(plane.admin, { ttlMs: 0 });
       const listed = await listTokens(plane.admin);
       expect(listed).toContainEqual(expect.objectContaining({ token: tokenText(made), expires: '' }));
@@ -123,7 +123,7 @@ describe('a control plane that can be joined', () => {
   describe('lets', () => {
     const forbidden = (work: Promise<unknown>) => expect(work).rejects.toMatchObject({ reason: 'Forbidden' });
 
-    it('anybody read the cluster-info, and nothing else', async () => {
+    test('anybody read the cluster-info, and nothing else', async () => {
       const nobody = plane.as();
       expect((await nobody.of(CONFIG_MAPS).get(CLUSTER_INFO)).data).toHaveProperty('kubeconfig');
       await forbidden(nobody.of(CONFIG_MAPS).get(SHARED_CONFIG));
@@ -131,7 +131,7 @@ describe('a control plane that can be joined', () => {
       nobody.close();
     });
 
-    it('a token read the settings of the cluster, and no secret', async () => {
+    test('a token read the settings of the cluster, and no secret', async () => {
       const joining = plane.as(tokenText(token));
       const { data = {} } = await joining.of(CONFIG_MAPS).get(SHARED_CONFIG);
       expect(JSON.parse(data['settings'] ?? '')).toMatchObject({
@@ -157,13 +157,13 @@ describe('a control plane that can be joined', () => {
     });
     afterEach(() => rm(layout.dataDir, { recursive: true }));
 
-    it('that has neither a token nor a certificate', async () => {
+    test('that has neither a token nor a certificate', async () => {
       await expect(attempt({})).rejects.toMatchObject({
         message: expect.stringMatching(/has not joined a cluster yet; give --server and a token/),
       });
     });
 
-    it('whose name a Ready node has', async () => {
+    test('whose name a Ready node has', async () => {
       const name = 'taken';
       await plane.admin.of(NODES).create({ metadata: { name } });
       const conditions = [{ type: 'Ready', status: 'True' }];
@@ -177,7 +177,7 @@ describe('a control plane that can be joined', () => {
       expect(await readdir(layout.dataDir)).toEqual([]);
     });
 
-    it('whose name a node has that is not Ready: no token gets its certificate', async () => {
+    test('whose name a node has that is not Ready: no token gets its certificate', async () => {
       await plane.admin.of(NODES).create({ metadata: { name: 'silent' } });
       const wish = { server: plane.server, token: tokenText(token), wanted: { nodeName: 'silent' } };
       await expect(attempt(wish)).rejects.toMatchObject({
@@ -185,7 +185,7 @@ describe('a control plane that can be joined', () => {
       });
     });
 
-    it('that has joined another cluster at the same address', async () => {
+    test('that has joined another cluster at the same address', async () => {
       const { server, pki } = plane;
       const { cert: ca } = await makeAuthority('other', Date.now());
       const config = kubeconfigText({ server, ca, client: pki.admin, user: 'u' });
@@ -199,7 +199,7 @@ describe('a control plane that can be joined', () => {
       });
     });
 
-    it('whose directory holds a cluster of its own', async () => {
+    test('whose directory holds a cluster of its own', async () => {
       await saveSettings(layout, await settle(layout, {}, defaultSettings('n')));
       await expect(attempt({})).rejects.toMatchObject({
         ...{ code: 'BAD_OPTION', message: expect.stringContaining('start it with "trellis up"') },
@@ -227,7 +227,7 @@ describe('a control plane that can be joined', () => {
       node?.close();
     });
 
-    it('may do what its kubelet must, and no more', async () => {
+    test('may do what its kubelet must, and no more', async () => {
       await node.of(NODES).get({ name });
       await node.of(CONFIG_MAPS).get(SHARED_CONFIG);
       for (const kind of [SECRETS, ENDPOINT_SLICES, NODES, NAMESPACES])
@@ -243,18 +243,18 @@ describe('a control plane that can be joined', () => {
       await expect(node.of(PODS).delete({ namespace: 'default', name: 'none' })).resolves.toBeUndefined();
     });
 
-    it('renews its own certificate', async () => {
+    test('renews its own certificate', async () => {
       const renewed = await obtainCertificate(node, { nodeName: name, hosts: [] }, newKey(), ending.signal);
       expect(renewed.cert).not.toBe(own.cert);
     });
 
-    it('gets a serving certificate for its own name and address', async () => {
+    test('gets a serving certificate for its own name and address', async () => {
       const hosts = [name, '192.0.2.7'];
       const { cert } = await obtainCertificate(node, { nodeName: name, hosts }, newKey(), ending.signal);
       expect(cert).toContain('BEGIN CERTIFICATE');
     });
 
-    it("gets none for the apiserver's address by itself", async () => {
+    test("gets none for the apiserver's address by itself", async () => {
       const giveUp = new AbortController();
       const asking = obtainCertificate(
         node,
@@ -280,7 +280,7 @@ describe('a control plane that can be joined', () => {
       giveUp.abort();
     });
 
-    it('stands behind the DNS Service from when it says that it has a name server until it is gone', async () => {
+    test('stands behind the DNS Service from when it says that it has a name server until it is gone', async () => {
       const slices = plane.admin.of(ENDPOINT_SLICES);
       const at = { namespace: 'kube-system', name: `kube-dns-${name}` };
       const annotations = { 'trellis.local/dns-port': '10053' };

@@ -1,7 +1,7 @@
 // The identities of a joined node: its kubelet's certificate, and a token for each of its other parts.
 // Guarantees: `kubectl auth can-i --list` of each is the golden text; what one part may read the others may not.
 import { readFile } from 'node:fs/promises';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { AuthenticationV1TokenRequest } from '../../../src/api/gen/types.js';
 import type { KubeObject } from '../../../src/api/object.js';
 import {
@@ -97,7 +97,7 @@ describeWith({ tools: ['kubectl'] }, 'a node that joined', () => {
       .filter((line) => line !== '');
   };
 
-  it('has identities with exactly the rights of the golden text', async () => {
+  test('has identities with exactly the rights of the golden text', async () => {
     const names = [...NODE_PART_ACCOUNTS.map((name) => `system:serviceaccount:kube-system:${name}`)];
     const asNode = ['--as', `system:node:${NAME}`, '--as-group', 'system:nodes'];
     const anybody = new Set(await rights('--as', 'system:serviceaccount:kube-system:default'));
@@ -112,7 +112,7 @@ describeWith({ tools: ['kubectl'] }, 'a node that joined', () => {
     expect(`${text}\n`).toBe(await readFile(new URL('golden/nodeParts.txt', import.meta.url), 'utf8'));
   });
 
-  it.each(Object.keys(READABLE) as NodePart[])(
+  test.each(Object.keys(READABLE) as NodePart[])(
     'its %s reads what it needs and nothing else',
     async (part) => {
       const client = others.parts[part];
@@ -124,7 +124,7 @@ describeWith({ tools: ['kubectl'] }, 'a node that joined', () => {
     },
   );
 
-  it('has parts that write nothing, read no Secret by name and ask for no tokens', async () => {
+  test('has parts that write nothing, read no Secret by name and ask for no tokens', async () => {
     const at = { namespace: NODE_PARTS_NAMESPACE, name: 'x' };
     await plane.admin.of(SECRETS).create({ metadata: at });
     for (const client of Object.values(others.parts)) {
@@ -140,7 +140,7 @@ describeWith({ tools: ['kubectl'] }, 'a node that joined', () => {
     }
   });
 
-  it("has a kubelet whose certificate reads its own Node and pods, and nobody else's", async () => {
+  test("has a kubelet whose certificate reads its own Node and pods, and nobody else's", async () => {
     await kubelet.of(NODES).get({ name: NAME });
     await kubelet.of(PODS).list({ fieldSelector: `spec.nodeName=${NAME}` });
     const refused = [
@@ -155,7 +155,7 @@ describeWith({ tools: ['kubectl'] }, 'a node that joined', () => {
     for (const one of refused) await expect(one).rejects.toMatchObject(FORBIDDEN);
   });
 
-  it('gets tokens for its parts alone, bound to itself and for the server alone', async () => {
+  test('gets tokens for its parts alone, bound to itself and for the server alone', async () => {
     for (const account of NODE_PART_ACCOUNTS) {
       expect((await tokenFor(account)).status?.token).toMatch(/^ey/);
       await expect(tokenFor(account, 'server')).rejects.toMatchObject(FORBIDDEN);
@@ -165,7 +165,7 @@ describeWith({ tools: ['kubectl'] }, 'a node that joined', () => {
       await expect(tokenFor(account)).rejects.toMatchObject(FORBIDDEN);
   });
 
-  it('loses what earlier versions gave to every node when such a data directory is opened', async () => {
+  test('loses what earlier versions gave to every node when such a data directory is opened', async () => {
     const group = { kind: 'Group', apiGroup: 'rbac.authorization.k8s.io', name: 'system:nodes' };
     const old = { kind: 'ServiceAccount', namespace: NODE_PARTS_NAMESPACE, name: 'node-network' };
     await plane.admin.of(SERVICE_ACCOUNTS).create({ metadata: { namespace: old.namespace, name: old.name } });
@@ -194,7 +194,7 @@ describeWith({ tools: ['kubectl'] }, 'a node that joined', () => {
       for (const type of types) await until(() => others.parts[part as NodePart].of(type).list());
   });
 
-  it('has tokens that end with its Node, and new ones once it is back', async () => {
+  test('has tokens that end with its Node, and new ones once it is back', async () => {
     const { status } = await tokenFor(NODE_PARTS.overlay.account);
     const held = plane.as(status?.token ?? '');
     await held.of(NODES).list();

@@ -2,7 +2,7 @@
 import { createHmac, webcrypto, X509Certificate } from 'node:crypto';
 import 'reflect-metadata'; // before x509, which reads it while loading
 import * as x509 from '@peculiar/x509';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
   CERTIFICATE_SIGNING_REQUESTS,
   CLUSTER_ROLE_BINDINGS,
@@ -102,7 +102,7 @@ async function approve(name: string): Promise<void> {
     .update({ ...request, status: { ...request.status, conditions } }, { subresource: 'approval' });
 }
 
-it('a bootstrap token does not get the certificate of a node that is there, until an administrator says so', async () => {
+test('a bootstrap token does not get the certificate of a node that is there, until an administrator says so', async () => {
   for (const name of ['there', 'gone']) await world.client.of(NODES).create({ metadata: { name } });
   for (const name of ['there', 'gone'])
     await ask(BOOTSTRAPPER, { name: `node-${name}`, subject: `O=system:nodes, CN=system:node:${name}` });
@@ -120,7 +120,7 @@ it('a bootstrap token does not get the certificate of a node that is there, unti
   await issued('node-gone');
 });
 
-it("a bootstrapping kubelet's request is approved and signed, and the certificate opens the API as that node", async () => {
+test("a bootstrapping kubelet's request is approved and signed, and the certificate opens the API as that node", async () => {
   const key = await ask(BOOTSTRAPPER, {
     ...{ name: 'node-n1', subject: 'O=system:nodes, CN=system:node:n1', expirationSeconds: 900 },
   });
@@ -146,7 +146,7 @@ it("a bootstrapping kubelet's request is approved and signed, and the certificat
   }
 }, 60_000);
 
-it('one without the right is left for people to judge, and signed when they approve', async () => {
+test('one without the right is left for people to judge, and signed when they approve', async () => {
   await ask(STRANGER, { name: 'unsure', subject: 'O=system:nodes, CN=system:node:n3' });
   // One that is asked later has its answer: the first was looked at and left.
   await ask(BOOTSTRAPPER, { name: 'sure', subject: 'O=system:nodes, CN=system:node:n3' });
@@ -156,7 +156,7 @@ it('one without the right is left for people to judge, and signed when they appr
   expect(new X509Certificate(await issued('unsure')).subject).toContain('CN=system:node:n3');
 }, 60_000);
 
-it("a request against its signer's rule fails with the reason", async () => {
+test("a request against its signer's rule fails with the reason", async () => {
   await ask(BOOTSTRAPPER, {
     ...{ name: 'serving', subject: 'O=system:nodes, CN=system:node:n4' },
     ...{ signerName: 'kubernetes.io/kubelet-serving', usages: ['digital signature', 'server auth'] },
@@ -176,7 +176,7 @@ const wide = Buffer.concat([...MASTERS].map((char) => Buffer.from([0, 0, 0, char
 const plain = craftRequest(jane);
 const derOf = (pem: string) => Buffer.from(pem.replace(/-----.*-----|\s/g, ''), 'base64');
 
-it.each<[string, string]>([
+test.each<[string, string]>([
   ['a constructed UTF8String', crafted(named(OID.organization, element(0x2c, text(MASTERS))))],
   [
     'a constructed PrintableString',
@@ -203,7 +203,7 @@ function crafted(name: Uint8Array): string {
   return craftRequest(jane, name).pem;
 }
 
-it('a serving certificate has the names that were asked for', async () => {
+test('a serving certificate has the names that were asked for', async () => {
   await ask(BOOTSTRAPPER, {
     ...{ name: 'serving-2', subject: 'O=system:nodes, CN=system:node:n4', hosts: ['n4.local'] },
     ...{ signerName: 'kubernetes.io/kubelet-serving', usages: ['digital signature', 'server auth'] },
@@ -215,7 +215,7 @@ it('a serving certificate has the names that were asked for', async () => {
   expect(certificate.verify(new X509Certificate(world.api.pki.ca).publicKey)).toBe(true);
 }, 60_000);
 
-it('cluster-info is signed by the tokens that may, until they expire and are taken away', async () => {
+test('cluster-info is signed by the tokens that may, until they expire and are taken away', async () => {
   const { client } = world;
   for (const name of ['kube-system', 'kube-public'])
     await client

@@ -1,7 +1,7 @@
 // A whole control plane killed in the middle of its work: what starts on its store goes on, and makes nothing twice.
 // TRELLIS_LARGE=1 does it with 5,000 nodes and 30,000 pods.
 import path from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { web } from '../../../bench/controllers/deployment.js';
 import { type Kubelets, playKubelets } from '../../../bench/controllers/kubelets.js';
 import { type ControlPlane, inParallel, makePlace, type Place } from '../../../bench/controllers/place.js';
@@ -36,7 +36,7 @@ async function begin(): Promise<ControlPlane> {
   return plane;
 }
 
-it(
+test(
   `${PODS} pods on ${NODES} nodes are there once, though the control plane died on the way`,
   async () => {
     const start = performance.now();

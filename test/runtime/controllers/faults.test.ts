@@ -1,7 +1,7 @@
 // Controllers and scheduler behind a bad network: delays, refusals, lost answers, watches that are cut or fall silent.
 // Everything comes to where it should; nothing is made twice but where the maker was not told; nothing is made in a loop.
 // TRELLIS_FUZZ_SEED=S repeats what went wrong, as far as requests come in the same order.
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { controllerOf } from '../../../src/api/object.js';
 import * as kinds from '../../../src/api/resources.js';
 import { Faults } from '../../support/faultyTransport.js';
@@ -45,7 +45,7 @@ const atMost = (resource: string, wanted: number) =>
     wanted + (faults.lost.get(resource) ?? 0),
   );
 
-it(`workloads come up, are updated and go behind a bad network (seed ${faults.seed})`, async () => {
+test(`workloads come up, are updated and go behind a bad network (seed ${faults.seed})`, async () => {
   const { client } = world;
   await client.of(SERVICES).create({
     metadata: named('web'),

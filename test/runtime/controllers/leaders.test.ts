@@ -5,7 +5,7 @@ import https from 'node:https';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { DEPLOYMENTS, LEASES, NAMESPACES, PODS, SERVICE_ACCOUNTS } from '../../../src/api/resources.js';
 import { ApiError } from '../../../src/api/status.js';
@@ -89,7 +89,7 @@ const holder = async () => {
 const podNames = async () =>
   (await api.client.of(PODS).list({ namespace: 'default' })).items.map(({ metadata }) => metadata.name);
 
-it('goes on after the leader is killed, and makes nothing twice', async () => {
+test('goes on after the leader is killed, and makes nothing twice', async () => {
   const port = await freePort();
   const first = startManager(port);
   await until(async () => expect(await holder()).not.toBe(''));
@@ -118,13 +118,13 @@ it('goes on after the leader is killed, and makes nothing twice', async () => {
   expect(await podNames()).toHaveLength(200);
 });
 
-it('makes each controller act as its own service account', async () => {
+test('makes each controller act as its own service account', async () => {
   const accounts = await api.client.of(SERVICE_ACCOUNTS).list({ namespace: 'kube-system' });
   const names = accounts.items.map(({ metadata }) => metadata.name);
   expect(names).toEqual(expect.arrayContaining(['deployment-controller', 'replicaset-controller']));
 });
 
-it('ends in order on TERM and gives the lease back', async () => {
+test('ends in order on TERM and gives the lease back', async () => {
   const [, second] = children;
   if (second === undefined) throw new Error('the second manager is missing');
   const ended = new Promise<number | null>((resolve) => second.once('exit', resolve));

@@ -1,5 +1,5 @@
 // Manifests as people write them, through the real apiserver: each kind does what its description says.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import type { KubeObject } from '../../../src/api/object.js';
 import * as kinds from '../../../src/api/resources.js';
@@ -34,7 +34,7 @@ const scale = (name: string, replicas: number) =>
     .of(kinds.REPLICATION_CONTROLLERS)
     .patch(named(name), 'merge', { spec: { replicas } }, { subresource: 'scale' });
 
-it('a ReplicationController keeps two pods, and three when it is scaled', async () => {
+test('a ReplicationController keeps two pods, and three when it is scaled', async () => {
   await apply(
     kinds.REPLICATION_CONTROLLERS,
     `
@@ -61,7 +61,7 @@ spec:
   await until(async () => expect((await controllers.get(named('httpd'))).status.readyReplicas).toBe(3));
 }, 60_000);
 
-it('a HorizontalPodAutoscaler follows the processor time that pods use', async () => {
+test('a HorizontalPodAutoscaler follows the processor time that pods use', async () => {
   world.cpu = () => '320m';
   await apply(
     kinds.REPLICATION_CONTROLLERS,
@@ -97,7 +97,7 @@ spec:
   expect(autoscaler.status.desiredReplicas).toBe(6);
 }, 60_000);
 
-it('a Deployment replaces its pods by new ones, and never has fewer than three of four', async () => {
+test('a Deployment replaces its pods by new ones, and never has fewer than three of four', async () => {
   await world.client.of(kinds.SERVICE_ACCOUNTS).create({ metadata: named('builder') });
   await apply(
     kinds.DEPLOYMENTS,
@@ -134,7 +134,7 @@ spec:
   expect(new Set(pods.map(({ spec }) => spec.serviceAccountName))).toEqual(new Set(['builder']));
 }, 60_000);
 
-it('a Job runs four pods, one after the other', async () => {
+test('a Job runs four pods, one after the other', async () => {
   world.fate = ({ metadata }) => (metadata.labels?.['app'] === 'pi' ? 'succeeded' : 'ready');
   await apply(
     kinds.JOBS,
@@ -160,7 +160,7 @@ spec:
   expect(world.made.filter((name) => name.startsWith('pi-'))).toHaveLength(4);
 }, 60_000);
 
-it('a DaemonSet has one pod on every node', async () => {
+test('a DaemonSet has one pod on every node', async () => {
   await apply(
     kinds.DAEMON_SETS,
     `
@@ -184,7 +184,7 @@ spec:
   });
 }, 60_000);
 
-it('a Service without selector has the endpoints that are written for it', async () => {
+test('a Service without selector has the endpoints that are written for it', async () => {
   await apply(
     kinds.SERVICES,
     `
@@ -210,7 +210,7 @@ subsets: [{ addresses: [{ ip: 192.168.3.180 }], ports: [{ port: 3060, protocol: 
   });
 }, 60_000);
 
-it('a claim gets the volume that has what it asks for', async () => {
+test('a claim gets the volume that has what it asks for', async () => {
   await apply(
     kinds.PERSISTENT_VOLUMES,
     `
@@ -244,7 +244,7 @@ describe('a namespace of its own', () => {
     await until(() => world.client.of(kinds.SERVICE_ACCOUNTS).get(named('default', IN)));
   }, 60_000);
 
-  it('has a ResourceQuota: pods must say what they need, and it is counted until they are gone', async () => {
+  test('has a ResourceQuota: pods must say what they need, and it is counted until they are gone', async () => {
     await apply(
       kinds.RESOURCE_QUOTAS,
       `
@@ -266,7 +266,7 @@ spec:
     await until(async () => expect(await used()).toMatchObject({ pods: '0', 'requests.cpu': '0' }));
   }, 60_000);
 
-  it('has a LimitRange: who says nothing gets its defaults, who asks for too much is refused', async () => {
+  test('has a LimitRange: who says nothing gets its defaults, who asks for too much is refused', async () => {
     await apply(
       kinds.LIMIT_RANGES,
       `
@@ -292,7 +292,7 @@ spec:
     await expect(pods.create(pod('large', large))).rejects.toSatisfy(refusedAs('Forbidden'));
   }, 60_000);
 
-  it("has a ServiceAccount; a Secret for it is filled with a token that is the account's until the Secret goes", async () => {
+  test("has a ServiceAccount; a Secret for it is filled with a token that is the account's until the Secret goes", async () => {
     const secrets = world.client.of(kinds.SECRETS);
     await secrets.create({
       metadata: {
@@ -327,7 +327,7 @@ spec:
   }, 60_000);
 });
 
-it('a PodDisruptionBudget counts what may go, and keeps the last that must stay', async () => {
+test('a PodDisruptionBudget counts what may go, and keeps the last that must stay', async () => {
   await apply(
     kinds.POD_DISRUPTION_BUDGETS,
     `
@@ -355,7 +355,7 @@ spec: { minAvailable: 2, selector: { matchLabels: { app: httpd } } }
   }
 }, 60_000);
 
-it('Services of type LoadBalancer get addresses of the pool while there are some', async () => {
+test('Services of type LoadBalancer get addresses of the pool while there are some', async () => {
   const services = world.client.of(kinds.SERVICES);
   const make = (name: string) =>
     services.create({

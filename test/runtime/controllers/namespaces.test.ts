@@ -1,5 +1,5 @@
 // A namespace with much in it, deleted through the real apiserver while the controllers are restarted.
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { CONFIG_MAPS, DEPLOYMENTS, NAMESPACES, PODS, SERVICE_ACCOUNTS } from '../../../src/api/resources.js';
 import { until } from '../../support/until.js';
 import { openWorld, type World } from './support/world.js';
@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-it('goes with everything in it, pods first', async () => {
+test('goes with everything in it, pods first', async () => {
   const { client } = world;
   await client.of(NAMESPACES).create({ metadata: { name: 'team' } });
   await until(

@@ -1,5 +1,5 @@
 // Claims and volumes through the real apiserver: bound, provisioned where the pod goes, protected, reclaimed.
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
   NAMESPACES,
   NODES,
@@ -42,7 +42,7 @@ const volume = (name: string, storage: string) => ({
   },
 });
 
-it('gives a claim the smallest volume that fits, and keeps it after the claim', async () => {
+test('gives a claim the smallest volume that fits, and keeps it after the claim', async () => {
   const { client } = world;
   for (const [name, storage] of [
     ['large', '10Gi'],
@@ -70,7 +70,7 @@ it('gives a claim the smallest volume that fits, and keeps it after the claim', 
   );
 });
 
-it('makes a local volume where the pod goes, keeps it while it is used, and removes it afterwards', async () => {
+test('makes a local volume where the pod goes, keeps it while it is used, and removes it afterwards', async () => {
   const { client } = world;
   await until(async () => void (await client.of(STORAGE_CLASSES).get({ name: 'local-path' })));
   const claims = client.of(PERSISTENT_VOLUME_CLAIMS);

@@ -1,5 +1,5 @@
 // The workload controllers through the real apiserver, killed and started while they work: nothing is made twice.
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
   CRON_JOBS,
   DAEMON_SETS,
@@ -38,7 +38,7 @@ async function restartWhile(count: number): Promise<void> {
   }
 }
 
-it('a ReplicationController makes exactly its pods', async () => {
+test('a ReplicationController makes exactly its pods', async () => {
   const spec = { replicas: 5, selector: { app: 'rc' }, template: template('rc') };
   await world.client.of(REPLICATION_CONTROLLERS).create({ metadata: named('rc'), spec });
   await restartWhile(2);
@@ -49,7 +49,7 @@ it('a ReplicationController makes exactly its pods', async () => {
   expect(madeFor('rc-')).toHaveLength(5);
 });
 
-it('a DaemonSet stands on every node, also on one that comes later, and rolls', async () => {
+test('a DaemonSet stands on every node, also on one that comes later, and rolls', async () => {
   const sets = world.client.of(DAEMON_SETS);
   await sets.create({
     metadata: named('agent'),
@@ -80,7 +80,7 @@ it('a DaemonSet stands on every node, also on one that comes later, and rolls', 
   expect(madeFor('agent-')).toHaveLength(6);
 });
 
-it('a StatefulSet brings its pods up in order, each with its claim, and updates them from the top', async () => {
+test('a StatefulSet brings its pods up in order, each with its claim, and updates them from the top', async () => {
   const sets = world.client.of(STATEFUL_SETS);
   await sets.create({
     metadata: named('db'),
@@ -117,7 +117,7 @@ it('a StatefulSet brings its pods up in order, each with its claim, and updates 
   expect(madeFor('db-').slice(3)).toEqual(['db-2', 'db-1', 'db-0']);
 });
 
-it('a Job counts every pod once, over restarts', async () => {
+test('a Job counts every pod once, over restarts', async () => {
   const failing = new Set<string>();
   world.fate = (pod) => {
     if (pod.metadata.labels?.['app'] !== 'sum') return 'ready';
@@ -141,7 +141,7 @@ it('a Job counts every pod once, over restarts', async () => {
   await until(async () => expect(await podsOf('sum')).toEqual([]));
 });
 
-it('an Indexed Job does every index once', async () => {
+test('an Indexed Job does every index once', async () => {
   world.fate = (pod) => (pod.metadata.labels?.['app'] === 'idx' ? 'succeeded' : 'ready');
   const jobs = world.client.of(JOBS);
   await jobs.create({
@@ -162,7 +162,7 @@ it('an Indexed Job does every index once', async () => {
   ).toEqual(Array.from({ length: 8 }, (_, index) => `idx-${index}-`));
 });
 
-it('a CronJob starts a time once', async () => {
+test('a CronJob starts a time once', async () => {
   world.fate = (pod) => (pod.metadata.labels?.['app'] === 'tick' ? 'succeeded' : 'ready');
   await world.client.of(CRON_JOBS).create({
     metadata: named('tick'),
@@ -181,7 +181,7 @@ it('a CronJob starts a time once', async () => {
   await until(async () => expect(await podsOf('tick')).toEqual([]));
 });
 
-it('a node that comes later gets its daemon', async () => {
+test('a node that comes later gets its daemon', async () => {
   await world.client.of(NODES).create({ metadata: { name: 'n3' }, status: {} });
   await world.ready('n3');
   await until(async () => expect(await podsOf('agent')).toHaveLength(4));

@@ -1,7 +1,7 @@
 // A proxy whose API server goes away for a while: the rules stay, and what changed meanwhile arrives afterwards.
 import { once } from 'node:events';
 import net from 'node:net';
-import { afterEach, expect, it, vi } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { nftablesMode } from '../../../proxy-modes/nftables/mode.js';
 import { silentLog } from '../../../src/api/log.js';
 import { ENDPOINT_SLICES, SERVICES } from '../../../src/api/resources.js';
@@ -59,7 +59,7 @@ const slice = (name: string) => ({
   endpoints: [{ addresses: ['10.244.0.2'] }],
 });
 
-it('keeps the rules while the API server is away, and follows what changed once it is back', async () => {
+test('keeps the rules while the API server is away, and follows what changed once it is back', async () => {
   const api = await startTestApiServer();
   closers.push(() => api.close());
   const relay = await relayTo(api.server.port);

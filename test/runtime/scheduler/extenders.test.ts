@@ -1,7 +1,7 @@
 // Extenders at work: a server of the test's own is asked over HTTP as kube-scheduler asks, and what it says happens.
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { V1Node, V1Pod } from '../../../src/api/gen/types.js';
 import { PODS } from '../../../src/api/resources.js';
 import { parseConfiguration } from '../../../src/scheduler/configuration/configuration.js';
@@ -84,7 +84,7 @@ const placed = (expected: Record<string, string>) =>
 const said = (name: string, text: string) =>
   until(async () => expect((await ground.failures(name)).join('\n')).toContain(text));
 
-it('only nodes that it leaves are taken, and it is shown only those that fit', async () => {
+test('only nodes that it leaves are taken, and it is shown only those that fit', async () => {
   for (const name of ['a', 'b', 'c']) await ground.node(name);
   await ground.node('small', { allocatable: { cpu: '100m' } });
   const shown: string[][] = [];
@@ -101,7 +101,7 @@ it('only nodes that it leaves are taken, and it is shown only those that fit', a
   ]);
 });
 
-it('its reasons are told, and any change lets it be asked again', async () => {
+test('its reasons are told, and any change lets it be asked again', async () => {
   for (const name of ['a', 'b']) await ground.node(name);
   let open = false;
   answers['/my/filter'] = (question) =>
@@ -116,7 +116,7 @@ it('its reasons are told, and any change lets it be asked again', async () => {
   await until(async () => expect(Object.keys(await ground.placements())).toEqual(['p']));
 });
 
-it('its ratings count with its weight', async () => {
+test('its ratings count with its weight', async () => {
   for (const name of ['a', 'b', 'c']) await ground.node(name);
   answers['/my/rate'] = (question) =>
     namesIn(question).map((Host) => ({ Host, Score: Host === 'c' ? 10 : 0 }));
@@ -125,7 +125,7 @@ it('its ratings count with its weight', async () => {
   await placed({ p: 'c', q: 'c', r: 'c' });
 });
 
-it('one that fails holds its pods back until it is well; one that may be ignored does not', async () => {
+test('one that fails holds its pods back until it is well; one that may be ignored does not', async () => {
   await ground.node('a');
   schedule({
     filterVerb: 'needed',
@@ -144,7 +144,7 @@ it('one that fails holds its pods back until it is well; one that may be ignored
   expect(asked.every((path) => path === '/my/needed')).toBe(true);
 });
 
-it('an ignorable one that fails, or does not answer in time, is passed over', async () => {
+test('an ignorable one that fails, or does not answer in time, is passed over', async () => {
   await ground.node('a');
   answers['/my/slow'] = () => new Promise(() => {});
   schedule(
@@ -156,7 +156,7 @@ it('an ignorable one that fails, or does not answer in time, is passed over', as
   expect(new Set(asked)).toEqual(new Set(['/my/broken', '/my/slow']));
 });
 
-it('it binds in the place of the scheduler, and a refusal is tried again', async () => {
+test('it binds in the place of the scheduler, and a refusal is tried again', async () => {
   await ground.node('a');
   let refusals = 1;
   answers['/my/bind'] = async ({ PodName = '', PodNamespace = '', PodUID, Node = '' }) => {
@@ -176,7 +176,7 @@ it('it binds in the place of the scheduler, and a refusal is tried again', async
   expect(asked).toEqual(['/my/bind', '/my/bind']);
 });
 
-it('victims are displaced only where it allows', async () => {
+test('victims are displaced only where it allows', async () => {
   for (const name of ['a', 'b']) await ground.node(name, { allocatable: { cpu: '1' } });
   answers['/my/preempt'] = ({ NodeNameToVictims = {} }) => ({
     NodeNameToMetaVictims: Object.fromEntries(

@@ -1,5 +1,5 @@
 // An apiserver that refuses, is busy, fails or does not answer: no pod bound twice, none forgotten, no node over-full.
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { NODES, PODS } from '../../../src/api/resources.js';
 import { statusError } from '../../../src/api/status.js';
 import type { Client, ResourceClient } from '../../../src/client/client.js';
@@ -40,7 +40,7 @@ function faulty(fail: (bind: Bind) => Promise<unknown>): (client: Client) => Cli
 }
 
 describe('bindings that', () => {
-  it.each([
+  test.each([
     ['are refused as a conflict', async () => Promise.reject(statusError('Conflict', 'not now'))],
     ['meet a server that is busy', async () => Promise.reject(statusError('TooManyRequests', 'slow down'))],
     ['meet a server that fails', async () => Promise.reject(statusError('InternalError', 'oh'))],
@@ -83,7 +83,7 @@ describe('a node that vanishes between choice and binding', () => {
     });
   };
 
-  it('and comes back is not filled twice', async () => {
+  test('and comes back is not filled twice', async () => {
     await ground.node('a', { allocatable: { cpu: '1' } });
     const stop = ground.schedule(
       {},
@@ -100,7 +100,7 @@ describe('a node that vanishes between choice and binding', () => {
     await stop();
   });
 
-  it('and refuses loses the pod to another', async () => {
+  test('and refuses loses the pod to another', async () => {
     await ground.node('a', { allocatable: { cpu: '1' } });
     // As often as it is tried: whoever chooses may hear of the end later than the one who refuses.
     const refusing = vanishing((bind, node) =>
@@ -115,7 +115,7 @@ describe('a node that vanishes between choice and binding', () => {
   });
 });
 
-it('two schedulers at once do not bind a pod twice', async () => {
+test('two schedulers at once do not bind a pod twice', async () => {
   for (const name of ['a', 'b']) await ground.node(name);
   const stops = [ground.schedule(), ground.schedule()];
   const COUNT = 20;

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readBody } from '../../../src/client/answer.js';
 import { openHttps } from '../../../src/client/httpTransport.js';
 import { kubeconfigText } from '../../../src/cluster/kubeconfig.js';
@@ -59,7 +59,9 @@ async function readiness(port: number): Promise<string> {
   }
 }
 
-it('fills every node exactly, killed again and again; TERM ends it well', { timeout: 180_000 }, async () => {
+test('fills every node exactly, killed again and again; TERM ends it well', {
+  timeout: 180_000,
+}, async () => {
   for (const name of NODES) await ground.node(name, { allocatable: { pods: String(PODS_PER_NODE) } });
   const port = await freePort();
   start(port);

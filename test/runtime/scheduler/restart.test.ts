@@ -1,5 +1,5 @@
 // The scheduler through the real apiserver, stopped and started while it works: no pod twice, none forgotten, no node over-full.
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { silentLog } from '../../../src/api/log.js';
 import { NODES, PODS, SERVICE_ACCOUNTS } from '../../../src/api/resources.js';
 import { makeEventRecorder } from '../../../src/client/eventRecorder.js';
@@ -53,7 +53,7 @@ const bound = async () => {
   return items.filter(({ spec }) => spec.nodeName !== undefined);
 };
 
-it('fills every node exactly, over restarts', async () => {
+test('fills every node exactly, over restarts', async () => {
   let stop = start();
   const pods = api.client.of(PODS);
   // One more than there is room for.

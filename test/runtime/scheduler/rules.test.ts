@@ -1,5 +1,5 @@
 // The rules of scheduling through the real apiserver: what is asked for in a pod is what happens to it.
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { NODES, POD_DISRUPTION_BUDGETS, PODS } from '../../../src/api/resources.js';
 import { cpu, Playground, until } from './support.js';
 
@@ -22,7 +22,7 @@ const placed = (expected: Record<string, string>) =>
 const said = (name: string, message: string) =>
   until(async () => expect(await ground.failures(name)).toContain(message));
 
-it('a taint keeps pods away until it goes, except those that tolerate it', async () => {
+test('a taint keeps pods away until it goes, except those that tolerate it', async () => {
   await ground.node('a', { spec: { taints: [{ key: 'k', value: 'v', effect: 'NoSchedule' }] } });
   await ground.pod('plain');
   await ground.pod('tolerant', { tolerations: [{ key: 'k', operator: 'Exists' }] });
@@ -35,7 +35,7 @@ it('a taint keeps pods away until it goes, except those that tolerate it', async
   await placed({ tolerant: 'a', plain: 'a' });
 });
 
-it('affinity brings together, anti-affinity keeps apart', async () => {
+test('affinity brings together, anti-affinity keeps apart', async () => {
   await ground.node('a', { labels: { [ZONE]: 'one' } });
   await ground.node('b', { labels: { [ZONE]: 'two' } });
   const term = (app: string) => [{ topologyKey: ZONE, labelSelector: { matchLabels: { app } } }];
@@ -49,7 +49,7 @@ it('affinity brings together, anti-affinity keeps apart', async () => {
   await placed({ web: 'b', near: 'b', far: 'a' });
 });
 
-it('a pod that waits for company is placed when it comes', async () => {
+test('a pod that waits for company is placed when it comes', async () => {
   await ground.node('a');
   const term = { topologyKey: 'kubernetes.io/hostname', labelSelector: { matchLabels: { app: 'web' } } };
   await ground.pod('near', {
@@ -60,7 +60,7 @@ it('a pod that waits for company is placed when it comes', async () => {
   await placed({ web: 'a', near: 'a' });
 });
 
-it('spread pods stay within the skew', async () => {
+test('spread pods stay within the skew', async () => {
   for (const [name, zone] of [
     ['a', 'one'],
     ['b', 'one'],
@@ -83,7 +83,7 @@ it('spread pods stay within the skew', async () => {
   expect(['a', 'c', 'd'].map((zone) => zones.filter((one) => one === zone).length)).toEqual([3, 3, 3]);
 });
 
-it('one host port is given once a node', async () => {
+test('one host port is given once a node', async () => {
   await ground.node('a');
   await ground.node('b');
   const containers = [{ name: 'c', image: 'busybox', ports: [{ containerPort: 80, hostPort: 8080 }] }];
@@ -91,7 +91,7 @@ it('one host port is given once a node', async () => {
   await until(async () => expect(Object.values(await ground.placements()).sort()).toEqual(['a', 'b']));
 });
 
-it('a gated pod waits until the last gate is taken away', async () => {
+test('a gated pod waits until the last gate is taken away', async () => {
   await ground.node('a');
   await ground.pod('gated', { schedulingGates: [{ name: 'example.com/wait' }] });
   await ground.pod('plain');
@@ -102,7 +102,7 @@ it('a gated pod waits until the last gate is taken away', async () => {
   await placed({ plain: 'a', gated: 'a' });
 });
 
-it('a pod that matters more displaces others, but first those that no budget protects', async () => {
+test('a pod that matters more displaces others, but first those that no budget protects', async () => {
   await ground.node('a', { allocatable: { cpu: '1' } });
   await ground.node('b', { allocatable: { cpu: '1' } });
   await ground.pod('kept', { ...cpu('1'), nodeSelector: { 'kubernetes.io/hostname': 'a' } }, { app: 'kept' });
@@ -118,7 +118,7 @@ it('a pod that matters more displaces others, but first those that no budget pro
   await budgets.delete({ name: 'kept', namespace: 'default' });
 });
 
-it('a pod that is bound waits for no place any more', async () => {
+test('a pod that is bound waits for no place any more', async () => {
   await ground.pod('p');
   const status = { nominatedNodeName: 'elsewhere' };
   const name = { name: 'p', namespace: 'default' };
@@ -128,7 +128,7 @@ it('a pod that is bound waits for no place any more', async () => {
   expect((await ground.get('p')).status.nominatedNodeName).toBeUndefined();
 });
 
-it('a node that vanishes takes nothing, and one that comes takes what waits', async () => {
+test('a node that vanishes takes nothing, and one that comes takes what waits', async () => {
   await ground.node('a', { allocatable: { cpu: '1' } });
   await ground.pod('big', cpu('3'));
   await said(

@@ -1,5 +1,5 @@
 // What a scheduler tells about itself: health to everyone, metrics to whom the apiserver says may read them.
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { silentLog } from '../../../src/api/log.js';
 import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, SERVICE_ACCOUNTS } from '../../../src/api/resources.js';
 import { readBody } from '../../../src/client/answer.js';
@@ -51,13 +51,13 @@ async function get(path: string, as: Partial<HttpsOptions> = {}): Promise<{ stat
   }
 }
 
-it('health is told to everyone', async () => {
+test('health is told to everyone', async () => {
   for (const path of ['/healthz', '/livez']) expect(await get(path)).toEqual({ status: 200, text: 'ok' });
   await until(async () => expect((await get('/readyz')).status).toBe(200));
   expect((await get('/readyz?verbose')).text).toBe('[+]ping ok\n[+]informer-sync ok\nreadyz check passed\n');
 });
 
-it('metrics are refused to nobody known, to a stranger and to who has no right', async () => {
+test('metrics are refused to nobody known, to a stranger and to who has no right', async () => {
   const { pki } = ground.api;
   expect((await get('/metrics')).status).toBe(403);
   expect((await get('/metrics', { token: 'made-up' })).status).toBe(401);
@@ -66,7 +66,7 @@ it('metrics are refused to nobody known, to a stranger and to who has no right',
   expect((await get('/nothing-here', await pki.client('root', 'system:masters'))).status).toBe(404);
 });
 
-it('metrics have the names of kube-scheduler, and count what happens', async () => {
+test('metrics have the names of kube-scheduler, and count what happens', async () => {
   await ground.node('a', { allocatable: { cpu: '1' } });
   await ground.pod('small', cpu('500m'));
   await ground.pod('big', cpu('3'));
@@ -97,7 +97,7 @@ it('metrics have the names of kube-scheduler, and count what happens', async () 
   expect(text).toMatch(/^process_resident_memory_bytes \d+$/m);
 });
 
-it('a service account reads them with a right on the path', async () => {
+test('a service account reads them with a right on the path', async () => {
   const { client } = ground.api;
   const name = 'reader';
   await client.of(SERVICE_ACCOUNTS).create({ metadata: { name, namespace: 'default' } });

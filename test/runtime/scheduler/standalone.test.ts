@@ -1,5 +1,5 @@
 // The scheduler as a process has it: over HTTPS with a certificate, from a configuration, one leader among two.
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { silentLog } from '../../../src/api/log.js';
 import { LEASES } from '../../../src/api/resources.js';
 import { openHttps } from '../../../src/client/httpTransport.js';
@@ -50,7 +50,7 @@ const leader = async () => {
   return lease.spec.holderIdentity;
 };
 
-it('packs where its profile says so, and another takes over when it ends', async () => {
+test('packs where its profile says so, and another takes over when it ends', async () => {
   for (const name of ['a', 'b']) await ground.node(name);
   const stopFirst = await start('first');
   await until(async () => expect(await leader()).toBe('first'));
@@ -67,7 +67,7 @@ it('packs where its profile says so, and another takes over when it ends', async
   await stopSecond();
 });
 
-it('says that it lost the lease when another has taken it, and places nothing more', async () => {
+test('says that it lost the lease when another has taken it, and places nothing more', async () => {
   const leases = ground.api.client.of(LEASES);
   const running = await begin('loser');
   await until(async () => expect(await leader()).toBe('loser'));

@@ -1,5 +1,5 @@
 // Volumes that wait for their first pod, through the real apiserver and the real binder: chosen, or made, with the node.
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { silentLog } from '../../../src/api/log.js';
 import { PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, STORAGE_CLASSES } from '../../../src/api/resources.js';
 import { openInformers } from '../../../src/client/sharedInformers.js';
@@ -94,7 +94,7 @@ const volumeOf = async (name: string) => {
 const placed = (expected: Record<string, string>) =>
   until(async () => expect(await ground.placements()).toEqual(expected));
 
-it('a pod goes where a disk is big enough, and gets it', async () => {
+test('a pod goes where a disk is big enough, and gets it', async () => {
   await disk('small', 'a');
   await disk('large', 'b', { storage: '5Gi' });
   await claim('data', '3Gi');
@@ -107,7 +107,7 @@ it('a pod goes where a disk is big enough, and gets it', async () => {
   expect(await volumeOf('data')).toEqual(['Bound', 'large']);
 });
 
-it('two claims of one pod are found on one node', async () => {
+test('two claims of one pod are found on one node', async () => {
   await disk('a1', 'a');
   await disk('b1', 'b');
   await disk('b2', 'b');
@@ -119,7 +119,7 @@ it('two claims of one pod are found on one node', async () => {
   expect(volumes.sort()).toEqual(['b1', 'b2']);
 });
 
-it('one disk is given once: who comes second waits until there is another', async () => {
+test('one disk is given once: who comes second waits until there is another', async () => {
   await disk('only', 'a');
   for (const name of ['x', 'y']) {
     await claim(name);
@@ -138,7 +138,7 @@ it('one disk is given once: who comes second waits until there is another', asyn
   expect(await volumeOf(loser)).toEqual(['Bound', 'another']);
 });
 
-it('a pod follows a claim that was bound before it came', async () => {
+test('a pod follows a claim that was bound before it came', async () => {
   await disk('there', 'b', { className: 'early' });
   await claim('data', '1Gi', 'early');
   await until(async () => expect(await volumeOf('data')).toEqual(['Bound', 'there']));
@@ -152,7 +152,7 @@ it('a pod follows a claim that was bound before it came', async () => {
   );
 });
 
-it('a volume is made for the node that the scheduler chose', async () => {
+test('a volume is made for the node that the scheduler chose', async () => {
   await until(async () => void (await ground.api.client.of(STORAGE_CLASSES).get({ name: 'local-path' })));
   await claim('made', '1Gi', 'local-path');
   await ground.pod('user', { ...using('made'), nodeSelector: { [HOSTNAME]: 'b' } });

@@ -1,6 +1,6 @@
 // What IpSetPort promises, as tests that the fake and the real kernel both pass.
 // Guarantees: whatever is asked here behaves the same in both.
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { KernelError } from '../../../src/kernel/error.js';
 import type { IpSetOptions, IpSetPort, IpSetRequest } from '../../../src/kernel/ipset/port.js';
 
@@ -59,7 +59,7 @@ export function ipsetContract(
       return error.failures.map(({ code, index, entry }) => [code, index, entry]);
     };
 
-    it.each(ROUND_TRIPS)('keeps entries of %j: %j', async (options, entries, listed) => {
+    test.each(ROUND_TRIPS)('keeps entries of %j: %j', async (options, entries, listed) => {
       await port.apply([set('s', options), add('s', ...entries)]);
       expect(await port.get('s')).toMatchObject({
         ...options,
@@ -72,7 +72,7 @@ export function ipsetContract(
       expect(await texts('s')).toEqual([]);
     });
 
-    it('lists options, headers and every set; a list comes last', async () => {
+    test('lists options, headers and every set; a list comes last', async () => {
       await port.apply([
         set('l', { type: 'list:set', size: 4 }),
         set('h', { type: 'hash:ip', hashsize: 2048, maxelem: 10, timeout: 0, comment: true, counters: true }),
@@ -93,7 +93,7 @@ export function ipsetContract(
       expect(await port.get('gone')).toBeUndefined();
     });
 
-    it('keeps comments, timeouts and counters of entries', async () => {
+    test('keeps comments, timeouts and counters of entries', async () => {
       await port.apply([
         set('s', { type: 'hash:ip,port', timeout: 600, comment: true, counters: true }),
         add(
@@ -117,7 +117,7 @@ export function ipsetContract(
       expect(third?.timeout).toBeLessThanOrEqual(600);
     });
 
-    it('replaces the comment of an entry that may exist', async () => {
+    test('replaces the comment of an entry that may exist', async () => {
       await port.apply([
         set('s', { type: 'hash:ip', comment: true }),
         add('s', { entry: '10.0.0.1', comment: 'old' }),
@@ -126,7 +126,7 @@ export function ipsetContract(
       expect((await port.get('s'))?.entries).toContainEqual({ entry: '10.0.0.1', comment: 'new' });
     });
 
-    it('looks hosts up in networks, and heeds nomatch', async () => {
+    test('looks hosts up in networks, and heeds nomatch', async () => {
       await port.apply([
         set('s', { type: 'hash:net' }),
         add('s', '10.0.0.0/8', { entry: '10.1.0.0/16', nomatch: true }),
@@ -135,7 +135,7 @@ export function ipsetContract(
       expect((await port.get('s'))?.entries).toContainEqual({ entry: '10.1.0.0/16', nomatch: true });
     });
 
-    it('refuses entries one by one and does all the others, in order', async () => {
+    test('refuses entries one by one and does all the others, in order', async () => {
       const failures = failing([
         set('s', { type: 'bitmap:port', range: '0-1000' }),
         add('s', '1', '1', '2', '2000', '3', '3', '4'),
@@ -153,7 +153,7 @@ export function ipsetContract(
       expect(await texts('s')).toEqual(['3', '4', '5']);
     });
 
-    it('finishes entries behind a refused one before what comes after them', async () => {
+    test('finishes entries behind a refused one before what comes after them', async () => {
       expect(
         await failing([
           set('a', { type: 'hash:ip' }),
@@ -167,7 +167,7 @@ export function ipsetContract(
       expect(await texts('b')).toEqual(['10.0.0.1', '10.0.0.2']);
     });
 
-    it('allows what exists and what is missing where it is asked to', async () => {
+    test('allows what exists and what is missing where it is asked to', async () => {
       await port.apply([set('s', { type: 'hash:ip' }), add('s', '10.0.0.1')]);
       await port.apply([
         { ...set('s', { type: 'hash:ip' }), existsOk: true },
@@ -183,7 +183,7 @@ export function ipsetContract(
       ]);
     });
 
-    it('renames, swaps, flushes and deletes sets', async () => {
+    test('renames, swaps, flushes and deletes sets', async () => {
       await port.apply([
         set('a', { type: 'hash:ip' }),
         add('a', '10.0.0.1'),
@@ -215,14 +215,14 @@ export function ipsetContract(
       expect(await port.list()).toEqual([]);
     });
 
-    it('refuses to swap sets that differ in family', async () => {
+    test('refuses to swap sets that differ in family', async () => {
       await port.apply([set('a', { type: 'hash:ip' }), set('b', { type: 'hash:ip', family: 'inet6' })]);
       expect(await failing([{ do: 'swap', kind: 'set', name: 'a', with: 'b' }])).toEqual([
         ['IPSET_ERR_TYPE_MISMATCH', 0, undefined],
       ]);
     });
 
-    it('keeps sets in lists, in their places', async () => {
+    test('keeps sets in lists, in their places', async () => {
       await port.apply([
         ...['a', 'b', 'c', 'd'].map((one) => set(one, { type: 'hash:ip' })),
         set('l', { type: 'list:set' }),
@@ -251,7 +251,7 @@ export function ipsetContract(
       await port.apply([remove('l', 'a'), { do: 'delete', kind: 'set', name: 'a' }]);
     });
 
-    it('refuses extras that the set was not made for, full sets and prefixes of no length', async () => {
+    test('refuses extras that the set was not made for, full sets and prefixes of no length', async () => {
       await port.apply([set('s', { type: 'hash:net', maxelem: 2 })]);
       expect(
         await failing([
@@ -273,7 +273,7 @@ export function ipsetContract(
       expect(await texts('s')).toEqual(['10.0.0.1', '10.0.0.2']);
     });
 
-    it.each<[string, IpSetRequest]>([
+    test.each<[string, IpSetRequest]>([
       ['a name of 32 bytes', set('n'.repeat(32), { type: 'hash:ip' })],
       ['no name', set('', { type: 'hash:ip' })],
       ['an unknown type', set('x', { type: 'hash:nothing' as 'hash:ip' })],
@@ -303,7 +303,7 @@ export function ipsetContract(
       ]);
     });
 
-    it('rejects calls after close', async () => {
+    test('rejects calls after close', async () => {
       port.close();
       port.close();
       await expect(port.list()).rejects.toMatchObject({ code: 'CLOSED' });

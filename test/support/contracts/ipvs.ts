@@ -1,6 +1,6 @@
 // What IpvsPort promises, as tests that the fake and the real kernel both pass.
 // Guarantees: whatever is asked here behaves the same in both.
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { KernelError } from '../../../src/kernel/error.js';
 import type {
   IpvsPort,
@@ -59,7 +59,7 @@ export function ipvsContract(
       return error.failures.map(({ code, index }) => [code, index]);
     };
 
-    it('starts with nothing, a version and the default timeouts', async () => {
+    test('starts with nothing, a version and the default timeouts', async () => {
       expect(await port.list()).toEqual([]);
       expect(await port.info()).toEqual({
         version: expect.stringMatching(/^1\.2\.\d+$/),
@@ -68,7 +68,7 @@ export function ipvsContract(
       expect(await port.timeouts()).toEqual({ tcp: 900, tcpFin: 120, udp: 300 });
     });
 
-    it.each(SERVICES)('keeps the service %j with %j', async (key, options) => {
+    test.each(SERVICES)('keeps the service %j with %j', async (key, options) => {
       await port.apply([service(key, options)]);
       const family = 'fwmark' in key ? (key.family ?? 'inet') : key.address.includes(':') ? 'inet6' : 'inet';
       const { statistics, ...kept } = (await port.get(key)) ?? { statistics: undefined };
@@ -81,7 +81,7 @@ export function ipvsContract(
       expect(await port.get(key)).toBeUndefined();
     });
 
-    it('keeps destinations of both families with their options', async () => {
+    test('keeps destinations of both families with their options', async () => {
       await port.apply([
         service(web, { scheduler: 'rr' }),
         service(dns6),
@@ -119,7 +119,7 @@ export function ipvsContract(
       ]);
     });
 
-    it('changes and replaces', async () => {
+    test('changes and replaces', async () => {
       await port.apply([
         service(web, { scheduler: 'rr', persistence: 30 }),
         { do: 'change', kind: 'service', ...web, scheduler: 'wrr' },
@@ -140,7 +140,7 @@ export function ipvsContract(
       expect(await port.get(dns6)).toMatchObject({ scheduler: 'lc' });
     });
 
-    it('refuses what exists and what is missing, by index, and does the rest', async () => {
+    test('refuses what exists and what is missing, by index, and does the rest', async () => {
       expect(
         await failing([
           service(web),
@@ -175,7 +175,7 @@ export function ipvsContract(
       ]);
     });
 
-    it('allows what exists and what is missing where it is asked to', async () => {
+    test('allows what exists and what is missing where it is asked to', async () => {
       await port.apply([
         service(web),
         { ...service(web), existsOk: true },
@@ -187,7 +187,7 @@ export function ipvsContract(
       ]);
     });
 
-    it('flushes, sets counters back and changes timeouts', async () => {
+    test('flushes, sets counters back and changes timeouts', async () => {
       await port.apply([
         service(web),
         destination(web, '10.1.0.1'),
@@ -200,7 +200,7 @@ export function ipvsContract(
       expect(await port.timeouts()).toEqual({ tcp: 1000, tcpFin: 120, udp: 300 });
     });
 
-    it.each<[string, IpvsRequest]>([
+    test.each<[string, IpvsRequest]>([
       ['an address that is none', service({ ...web, address: '10.0.0.256' })],
       ['a port that is none', service({ ...web, port: 65_536 })],
       ['a protocol without ports', service({ ...web, protocol: 'icmp' as 'tcp' })],
@@ -223,7 +223,7 @@ export function ipvsContract(
       expect(await port.list()).toEqual([]);
     });
 
-    it('rejects calls after close', async () => {
+    test('rejects calls after close', async () => {
       port.close();
       port.close();
       await expect(port.list()).rejects.toMatchObject({ code: 'CLOSED' });

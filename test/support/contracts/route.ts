@@ -1,6 +1,6 @@
 // What RoutePort promises, as tests that the fake and the real kernel both pass.
 // Guarantees: whatever is asked here behaves the same in both.
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { RouteEvent, RoutePort } from '../../../src/kernel/route/port.js';
 import { until } from '../until.js';
 
@@ -19,7 +19,7 @@ export function routeContract(
     const names = async () => (await port.links()).map((link) => link.name).sort();
     const bridge = (link = 'br0') => ({ do: 'add', kind: 'link', name: link, type: 'bridge' }) as const;
 
-    it('starts with a loopback that is down', async () => {
+    test('starts with a loopback that is down', async () => {
       expect(await port.links()).toMatchObject([{ index: 1, name: 'lo', loopback: true, up: false }]);
       expect(await port.addresses()).toEqual([]);
       expect(await port.rules({ family: 'inet' })).toMatchObject([
@@ -29,7 +29,7 @@ export function routeContract(
       ]);
     });
 
-    it('adds, finds, changes, renames and deletes links', async () => {
+    test('adds, finds, changes, renames and deletes links', async () => {
       await port.apply([
         { ...bridge(), mtu: 1400 },
         { do: 'change', kind: 'link', name: 'br0', up: true, alias: 'x' },
@@ -41,7 +41,7 @@ export function routeContract(
       expect(await names()).toEqual(['lo']);
     });
 
-    it('makes both ends of a veth pair and takes both away', async () => {
+    test('makes both ends of a veth pair and takes both away', async () => {
       await port.apply([
         bridge(),
         { do: 'add', kind: 'link', name: 'a', peer: { name: 'b' }, master: 'br0' },
@@ -53,7 +53,7 @@ export function routeContract(
       expect(await names()).toEqual(['br0', 'lo']);
     });
 
-    it('refuses what exists and what is missing, by index, and does the rest', async () => {
+    test('refuses what exists and what is missing, by index, and does the rest', async () => {
       const failed = port.apply([
         bridge(),
         bridge(),
@@ -84,7 +84,7 @@ export function routeContract(
       expect(await names()).toEqual(['br0', 'br1', 'lo']);
     });
 
-    it('forgives what existsOk and missingOk say', async () => {
+    test('forgives what existsOk and missingOk say', async () => {
       await port.apply([
         bridge(),
         { ...bridge(), existsOk: true },
@@ -94,7 +94,7 @@ export function routeContract(
       ]);
     });
 
-    it('keeps addresses with their link', async () => {
+    test('keeps addresses with their link', async () => {
       await port.apply([
         bridge(),
         { do: 'add', kind: 'address', dev: 'br0', address: '10.0.0.1/24' },
@@ -109,7 +109,7 @@ export function routeContract(
       expect(await texts()).toEqual([]);
     });
 
-    it('keeps routes by destination and table', async () => {
+    test('keeps routes by destination and table', async () => {
       const route = { kind: 'route', destination: '10.1.0.0/16', type: 'blackhole', table: 77 } as const;
       await port.apply([
         { do: 'add', ...route },
@@ -124,7 +124,7 @@ export function routeContract(
       expect(await port.routes({ table: 77 })).toEqual([]);
     });
 
-    it('keeps rules in the order of their priorities', async () => {
+    test('keeps rules in the order of their priorities', async () => {
       await port.apply([
         { do: 'add', kind: 'rule', priority: 200, source: '10.0.0.0/8', table: 5 },
         { do: 'add', kind: 'rule', priority: 100, mark: 1, mask: 1, table: 6 },
@@ -141,7 +141,7 @@ export function routeContract(
       ]);
     });
 
-    it('keeps neighbours and forwarding entries apart', async () => {
+    test('keeps neighbours and forwarding entries apart', async () => {
       const mac = '02:00:00:00:00:09';
       await port.apply([
         { ...bridge(), up: true },
@@ -162,7 +162,7 @@ export function routeContract(
       ).rejects.toMatchObject({ code: 'EEXIST' });
     });
 
-    it('keeps queueing disciplines and classes', async () => {
+    test('keeps queueing disciplines and classes', async () => {
       await port.apply([
         { do: 'add', kind: 'link', name: 'a', peer: { name: 'b' }, up: true },
         { do: 'add', kind: 'qdisc', dev: 'a', handle: '1:', type: 'htb', htb: { defaultClass: 1 } },
@@ -174,7 +174,7 @@ export function routeContract(
       expect(await port.classes({ dev: 'a' })).toEqual([]);
     });
 
-    it('tells changes to those who watch their kind, until they close', async () => {
+    test('tells changes to those who watch their kind, until they close', async () => {
       const seen: RouteEvent[] = [];
       const watch = port.watch(['rule'], (events) => seen.push(...events));
       await port.apply([bridge(), { do: 'add', kind: 'rule', priority: 9, table: 9 }]);
@@ -189,7 +189,7 @@ export function routeContract(
       expect(seen).toHaveLength(2);
     });
 
-    it('refuses calls after close', async () => {
+    test('refuses calls after close', async () => {
       port.close();
       await expect(port.links()).rejects.toMatchObject({ code: 'CLOSED' });
       await expect(port.apply([bridge()])).rejects.toMatchObject({ code: 'CLOSED' });

@@ -1,5 +1,5 @@
 // What both ways of writing iptables rules are held to: the same lines natively and by the tool leave the same kernel.
-import { it } from 'vitest';
+import { test } from 'vitest';
 import { Applied } from '../../../proxy-modes/iptables/applied.js';
 import { planService } from '../../../proxy-modes/iptables/plan/service.js';
 import { fullTransaction, transaction } from '../../../proxy-modes/iptables/transaction.js';
@@ -26,7 +26,7 @@ export function sameRulesBothWays(
   both: (family: IpFamily, isFirst: boolean) => Promise<BothWays>,
   { rounds }: { readonly rounds: number },
 ): void {
-  it.each(CASES)(
+  test.each(CASES)(
     'are those of the tool, also after changes ($family, $name)',
     async ({ family, traffic, seed }) => {
       const next = random(seed + 1);
@@ -50,7 +50,7 @@ export function sameRulesBothWays(
     },
   );
 
-  it.each(['ip', 'ip6'] as const)('without comments are those of the tool (%s)', async (family) => {
+  test.each(['ip', 'ip6'] as const)('without comments are those of the tool (%s)', async (family) => {
     const place = await both(family, false);
     const next = random(11);
     const chains = Array.from({ length: 20 }, (_, n) => n).flatMap((n) => [
@@ -62,7 +62,7 @@ export function sameRulesBothWays(
     await place.compare();
   });
 
-  it.each(['ip', 'ip6'] as const)('redirect to a relay as the tool does (%s)', async (family) => {
+  test.each(['ip', 'ip6'] as const)('redirect to a relay as the tool does (%s)', async (family) => {
     const place = await both(family, false);
     const port = randomPort(random(7), 1, { family });
     const lines = planRelay({ ...port, nodePort: 30_080 }, { port: 34_567, hostPort: 34_568 });

@@ -1,5 +1,5 @@
 // Bodies that are refused unread, and those at the edge that are not.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import {
   jsonObstacle,
   MAX_DEPTH,
@@ -16,7 +16,7 @@ const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels);
 const list = (values: number) => `[${Array(values).fill('0').join(',')}]`;
 
 describe('a body', () => {
-  it.each([
+  test.each([
     ['of as many levels as Go reads', nested(MAX_DEPTH), undefined],
     ['of one level more', nested(MAX_DEPTH + 1), TOO_DEEP],
     ['of objects in objects', '{"a":'.repeat(MAX_DEPTH + 1), TOO_DEEP],
@@ -37,7 +37,7 @@ describe('a body', () => {
   });
 });
 
-it('definitions of kinds may be larger than other objects', () => {
+test('definitions of kinds may be larger than other objects', () => {
   const most = maxValuesOf('customresourcedefinitions');
   expect(most).toBeGreaterThan(100_000);
   expect(maxValuesOf('pods')).toBe(MAX_VALUES);

@@ -1,10 +1,10 @@
 // Schedules of CronJobs: what is read, and what is refused in which words.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { CronError, parseCron } from '../../../src/api/cronSchedule.js';
 
 const list = (set: Iterable<number>) => [...set].sort((a, b) => a - b);
 
-it('reads numbers, ranges, steps and names', () => {
+test('reads numbers, ranges, steps and names', () => {
   const schedule = parseCron('*/20 1-3,5 1/10 jan,DEC mon-wed');
   if ('everySeconds' in schedule) throw new Error('five fields are no interval');
   expect(list(schedule.minutes)).toEqual([0, 20, 40]);
@@ -15,13 +15,13 @@ it('reads numbers, ranges, steps and names', () => {
   expect(schedule.eitherDay).toBe(true);
 });
 
-it('knows the words, and intervals', () => {
+test('knows the words, and intervals', () => {
   expect(parseCron('@weekly')).toEqual(parseCron('0 0 * * 0'));
   expect(parseCron('@every 1h30m')).toEqual({ everySeconds: 5400 });
   expect(parseCron('@every 5ms')).toEqual({ everySeconds: 1 });
 });
 
-it.each([
+test.each([
   ['1,,2 * * * *', '1,2 * * * *'],
   ['+5 * * * *', '5 * * * *'],
   ['*-5 * * * *', '* * * * *'],
@@ -35,7 +35,7 @@ it.each([
   expect(parseCron(text)).toEqual(parseCron(same));
 });
 
-it.each([
+test.each([
   ['0 0 1 * mon', true],
   ['0 0 */2 * mon', true],
   ['0 0 */1 * mon', false],
@@ -46,7 +46,7 @@ it.each([
 });
 
 describe('refuses', () => {
-  it.each([
+  test.each([
     ['', 'empty spec string'],
     ['* * * *', 'expected exactly 5 fields, found 4: [* * * *]'],
     ['@noon', 'unrecognized descriptor: @noon'],
@@ -66,7 +66,7 @@ describe('refuses', () => {
     expect(() => parseCron(text)).toThrow(new CronError(why));
   });
 
-  it('what is too long to be a schedule', () => {
+  test('what is too long to be a schedule', () => {
     expect(() => parseCron('1,'.repeat(100_000))).toThrow(CronError);
   });
 });

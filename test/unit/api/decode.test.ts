@@ -1,5 +1,5 @@
 // What comes in from outside: types, unknown fields, canonical values.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import {
   decodeModel,
   decodeObject,
@@ -15,7 +15,7 @@ const deployment = { type: DEPLOYMENTS, model: 'V1Deployment' };
 const secret = { type: SECRETS, model: 'V1Secret' };
 const lease = { type: LEASES, model: 'V1Lease' };
 
-it('drops nulls and unknown members, and says which', () => {
+test('drops nulls and unknown members, and says which', () => {
   const body = {
     metadata: { name: 'p', creationTimestamp: null, odd: 1 },
     spec: { containers: [{ name: 'a' }, { name: 'b', imagee: 'x' }] },
@@ -35,7 +35,7 @@ it('drops nulls and unknown members, and says which', () => {
   );
 });
 
-it('writes quantities, times and base64 as they are stored', () => {
+test('writes quantities, times and base64 as they are stored', () => {
   const limits = { cpu: 0.5, memory: '1024Mi' };
   const { object } = decodeObject(pod, { spec: { containers: [{ name: 'a', resources: { limits } }] } });
   expect(object.spec?.containers[0]?.resources?.limits).toEqual({ cpu: '500m', memory: '1Gi' });
@@ -46,7 +46,7 @@ it('writes quantities, times and base64 as they are stored', () => {
   expect(decodeObject(secret, { data: { a: 'aGk=\n', b: null } }).object.data).toEqual({ a: 'aGk=', b: '' });
 });
 
-it('has null for times that Kubernetes writes whether they are set or not', () => {
+test('has null for times that Kubernetes writes whether they are set or not', () => {
   const conditions = [{ type: 'Ready', status: 'True' }];
   const { object } = decodeObject(pod, { status: { conditions } });
   expect(object.status?.conditions).toEqual([
@@ -59,7 +59,7 @@ it('has null for times that Kubernetes writes whether they are set or not', () =
 
 describe('refusals', () => {
   const prefix = 'Deployment in version "v1" cannot be handled as a Deployment: ';
-  it.each([
+  test.each([
     [
       { spec: { replicas: '3' } },
       'json: cannot unmarshal string into Go struct field DeploymentSpec.spec.replicas of type int32',
@@ -99,7 +99,7 @@ describe('refusals', () => {
     );
   });
 
-  it('other kinds and versions', () => {
+  test('other kinds and versions', () => {
     expect(() => decodeObject(deployment, { apiVersion: 'apps/v1beta1' })).toThrow(
       'the API version in the data (apps/v1beta1) does not match the expected API version (apps/v1)',
     );
@@ -108,7 +108,7 @@ describe('refusals', () => {
     );
   });
 
-  it.each([
+  test.each([
     ['2024-02-30T00:00:00Z', 'day out of range'],
     ['2023-02-29T00:00:00Z', 'day out of range'],
     ['2024-13-01T00:00:00Z', 'month out of range'],
@@ -124,19 +124,19 @@ describe('refusals', () => {
     expect(() => decodeObject(lease, { spec: { renewTime: micro } })).toThrow(why);
   });
 
-  it.each(['2024-01-01T00:00:00Z', '2024-01-01T00:00:00.123Z'])(
+  test.each(['2024-01-01T00:00:00Z', '2024-01-01T00:00:00.123Z'])(
     '%s where microseconds belong',
     (renewTime) => {
       expect(() => decodeObject(lease, { spec: { renewTime } })).toThrow('cannot parse it');
     },
   );
 
-  it('takes leap days', () => {
+  test('takes leap days', () => {
     const { object } = decodeObject(pod, { status: { startTime: '2024-02-29T23:59:59Z' } });
     expect(object.status?.startTime).toBe('2024-02-29T23:59:59Z');
   });
 
-  it('whole numbers that would be rounded', () => {
+  test('whole numbers that would be rounded', () => {
     const spec = (seconds: string) =>
       JSON.parse(`{"spec":{"terminationGracePeriodSeconds":${seconds}}}`) as unknown;
     expect(() => decodeObject(pod, spec('9223372036854775807'))).toThrow('of type int64');
@@ -152,7 +152,7 @@ describe('refusals', () => {
     expect(() => decodeObject(pod, huge)).toThrow('more digits');
   });
 
-  it('bad base64, bad times and depth', () => {
+  test('bad base64, bad times and depth', () => {
     expect(() => decodeObject(secret, { data: { a: 'a*b' } })).toThrow('illegal base64 data at input byte 1');
     expect(() => decodeObject(lease, { spec: { renewTime: 'now' } })).toThrow('parsing time "now"');
     const nest = (open: string, close: string) =>
@@ -163,14 +163,14 @@ describe('refusals', () => {
   });
 });
 
-it('keeps __proto__ as data of maps', () => {
+test('keeps __proto__ as data of maps', () => {
   const body = JSON.parse('{"data":{"__proto__":"aGk="},"__proto__":{"x":1}}') as unknown;
   const { object, unknownFields } = decodeObject(secret, body);
   expect(Object.keys(object.data ?? {})).toEqual(['__proto__']);
   expect(unknownFields).toEqual(['__proto__']);
 });
 
-it('names only formats of fields that the schemas have', () => {
+test('names only formats of fields that the schemas have', () => {
   const has = (name: string) => {
     const [model = '', field = ''] = name.split('.');
     return schemas[model]?.[field] !== undefined;

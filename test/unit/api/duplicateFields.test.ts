@@ -1,8 +1,8 @@
 // Members named twice in a JSON text.
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { duplicateFields } from '../../../src/api/duplicateFields.js';
 
-it.each<[string, string[]]>([
+test.each<[string, string[]]>([
   ['{"a":1,"b":{"a":2}}', []],
   ['{"a":1,"a":2}', ['a']],
   ['{"spec":{"list":[{"x":1},{"y":[1,2],"y":{}}]}}', ['spec.list[1].y']],
@@ -16,13 +16,13 @@ it.each<[string, string[]]>([
   expect(duplicateFields(text)).toEqual(paths);
 });
 
-it('in an object of many names, early and late', () => {
+test('in an object of many names, early and late', () => {
   const names = Array.from({ length: 40 }, (_, i) => `n${i}`);
   const text = [...names, 'n3', 'n15', 'n16', 'n39'].map((name) => `"${name}":1`).join(',');
   expect(duplicateFields(`{${text}}`)).toEqual(['n3', 'n15', 'n16', 'n39']);
 });
 
-it('stays quick and small on hostile texts', () => {
+test('stays quick and small on hostile texts', () => {
   expect(duplicateFields(`{${'"a":1,'.repeat(300_000)}"a":1}`)).toHaveLength(100);
   const names = Array.from({ length: 200_000 }, (_, i) => `"n${i}":1`);
   expect(duplicateFields(`{${names.join(',')}}`)).toEqual([]);

@@ -1,12 +1,12 @@
 // Ages as kubectl prints them.
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { ageOf, humanDuration } from '../../../src/api/duration.js';
 
 const M = 60;
 const H = 60 * M;
 const D = 24 * H;
 
-it.each([
+test.each([
   [-5, '<invalid>'],
   [-1, '0s'],
   [0, '0s'],
@@ -30,7 +30,7 @@ it.each([
   expect(humanDuration(seconds * 1000)).toBe(text);
 });
 
-it('counts from a timestamp, or says that it cannot', () => {
+test('counts from a timestamp, or says that it cannot', () => {
   const now = Date.parse('2026-01-01T00:01:00Z');
   expect(ageOf('2026-01-01T00:00:00Z', now)).toBe('60s');
   expect(ageOf(undefined, now)).toBe('<unknown>');

@@ -1,5 +1,5 @@
 // What a refused change shows: the objects as Kubernetes' internal types write them, and the lines that differ.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { schemas } from '../../../src/api/gen/schemas.js';
 import { INTERNAL_FIELDS } from '../../../src/api/internalFields.js';
 import { internalDiff } from '../../../src/api/internalForm.js';
@@ -8,7 +8,7 @@ import { lineDiff } from '../../../src/api/lineDiff.js';
 const container = { name: 'web', image: 'nginx', resources: { limits: { memory: '64Mi', cpu: '1' } } };
 const spec = { containers: [container], nodeName: 'n', dnsPolicy: 'Default' };
 
-it('every field is one of the schemas, and none is missing', () => {
+test('every field is one of the schemas, and none is missing', () => {
   // What is elsewhere inside, or has no place there.
   const elsewhere = [
     'hostIPC',
@@ -33,7 +33,7 @@ it('every field is one of the schemas, and none is missing', () => {
 });
 
 describe('the diff of two pods', () => {
-  it('has the names and the order of the internal types, empty fields too', () => {
+  test('has the names and the order of the internal types, empty fields too', () => {
     const changed = { ...spec, containers: [{ ...container, workingDir: '/tmp', args: ['<a>'] }] };
     expect(internalDiff('V1PodSpec', spec, changed)).toBe(`@@ -6,8 +6,10 @@
     "Name": "web",
@@ -51,13 +51,13 @@ describe('the diff of two pods', () => {
 `);
   });
 
-  it('has what is shared with the node in the security context, which is always there', () => {
+  test('has what is shared with the node in the security context, which is always there', () => {
     const text = internalDiff('V1PodSpec', spec, { ...spec, hostNetwork: true });
     expect(text).toContain('  "SecurityContext": {\n-  "HostNetwork": false,\n+  "HostNetwork": true,\n');
     expect(text).toContain('   "HostPID": false,\n   "HostIPC": false,\n   "ShareProcessNamespace": null,\n');
   });
 
-  it('shows amounts in order, and a selector by its names in JSON', () => {
+  test('shows amounts in order, and a selector by its names in JSON', () => {
     const term = (value: string) => ({
       ...spec,
       topologySpreadConstraints: [
@@ -84,7 +84,7 @@ describe('the diff of two pods', () => {
     );
   });
 
-  it('is left out where it would be too large to be made or read', () => {
+  test('is left out where it would be too large to be made or read', () => {
     const large = {
       ...spec,
       containers: Array.from({ length: 1000 }, (_, at) => ({ name: `c${at}`, image: 'i' })),
@@ -98,7 +98,7 @@ describe('the diff of two pods', () => {
 describe('lines that differ', () => {
   const numbers = (count: number) => Array.from({ length: count }, (_, at) => String(at + 1));
   const without = (list: readonly string[], ...gone: string[]) => list.filter((line) => !gone.includes(line));
-  it.each<[string, readonly string[], readonly string[], string]>([
+  test.each<[string, readonly string[], readonly string[], string]>([
     ['nothing', numbers(9), numbers(9), ''],
     ['all of it', ['a'], ['b'], '@@ -1 +1 @@\n-a\n+b\n'],
     ['the first of none', [], ['a'], '@@ -0,0 +1 @@\n+a\n'],
@@ -119,7 +119,7 @@ describe('lines that differ', () => {
     expect(lineDiff(before, after)).toBe(expected);
   });
 
-  it('one text becomes the other by what is shown, whatever they are', () => {
+  test('one text becomes the other by what is shown, whatever they are', () => {
     let seed = 7;
     const random = (below: number) => {
       seed = (seed * 1103515245 + 12345) % 2 ** 31;
@@ -132,7 +132,7 @@ describe('lines that differ', () => {
     }
   });
 
-  it('gives up on texts that have little in common', () => {
+  test('gives up on texts that have little in common', () => {
     expect(
       lineDiff(
         numbers(500),

@@ -1,5 +1,5 @@
 // Address and network arithmetic.
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import {
   addressAt,
   canonicalIp,
@@ -11,7 +11,7 @@ import {
   subnets,
 } from '../../../src/api/ip.js';
 
-it.each([
+test.each([
   ['10.0.0.1', '10.0.0.1'],
   ['::', '::'],
   ['::1', '::1'],
@@ -25,7 +25,7 @@ it.each([
   expect(canonicalIp(text)).toBe(expected);
 });
 
-it.each([
+test.each([
   '',
   '1.2.3',
   '01.2.3.4',
@@ -41,14 +41,14 @@ it.each([
   expect(canonicalIp(text)).toBeUndefined();
 });
 
-it.each(['10.0.0.0', '10.0.0.0/33', '10.0.0.0/x', '10.0.0.0/08', '::/129', '/8'])(
+test.each(['10.0.0.0', '10.0.0.0/33', '10.0.0.0/x', '10.0.0.0/08', '::/129', '/8'])(
   '%s is no network',
   (text) => {
     expect(parseCidr(text)).toBeUndefined();
   },
 );
 
-it('counts within networks of both families', () => {
+test('counts within networks of both families', () => {
   const v4 = cidr('10.96.3.4/12');
   expect(formatCidr(v4)).toBe('10.96.0.0/12');
   expect(cidrSize(v4)).toBe(1n << 20n);
@@ -61,7 +61,7 @@ it('counts within networks of both families', () => {
   expect(addressAt(cidr('fd00:10:96::/112'), 10)).toBe('fd00:10:96::a');
 });
 
-it('splits a network', () => {
+test('splits a network', () => {
   expect([...subnets(cidr('10.244.0.0/22'), 24)].map(formatCidr)).toEqual([
     '10.244.0.0/24',
     '10.244.1.0/24',

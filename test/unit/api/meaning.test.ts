@@ -1,10 +1,10 @@
 // When two values of a schema mean the same to Kubernetes' own types.
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { schemas } from '../../../src/api/gen/schemas.js';
 import { sameField, sameMeaning } from '../../../src/api/meaning.js';
 import { namedFields } from '../../../src/api/zeros.js';
 
-it.each([
+test.each([
   ['V1PodSpec', { hostNetwork: false, nodeSelector: {}, volumes: [] }, {}, true],
   ['V1PodSpec', { automountServiceAccountToken: false }, {}, false],
   ['V1PodSpec', { nodeSelector: { disk: '' } }, {}, false],
@@ -27,13 +27,13 @@ it.each([
   expect(sameMeaning(code, right, left)).toBe(same);
 });
 
-it('tells an absent pointer from an empty one, and takes null for absent', () => {
+test('tells an absent pointer from an empty one, and takes null for absent', () => {
   expect(sameField('V1PodSpec', 'securityContext', undefined, {})).toBe(false);
   expect(sameField('V1PodSpec', 'securityContext', undefined, null)).toBe(true);
   expect(sameField('V1PodSpec', 'hostname', undefined, '')).toBe(true);
 });
 
-it('knows only fields that the schemas have', () => {
+test('knows only fields that the schemas have', () => {
   const has = (name: string) => {
     const [model = '', field = ''] = name.split('.');
     return schemas[model]?.[field] !== undefined;

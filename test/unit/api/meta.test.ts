@@ -1,5 +1,5 @@
 // Metadata that every object has.
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import type { V1ObjectMeta } from '../../../src/api/gen/types.js';
 import { validateLabelSelector, validateMeta, validateMetaUpdate } from '../../../src/api/meta.js';
 
@@ -7,7 +7,7 @@ const rules = { nameRule: 'dnsSubdomain', namespaced: true } as const;
 const good: V1ObjectMeta = { name: 'a', namespace: 'b' };
 const owner = { apiVersion: 'v1', kind: 'Pod', name: 'p', uid: 'u' };
 
-it.each<[string, V1ObjectMeta, string | undefined]>([
+test.each<[string, V1ObjectMeta, string | undefined]>([
   ['the least', {}, undefined],
   ['a generated name', { generateName: 'a-' }, undefined],
   [
@@ -68,7 +68,7 @@ it.each<[string, V1ObjectMeta, string | undefined]>([
   if (sentence !== undefined) expect(faults[0]?.startsWith(sentence)).toBe(true);
 });
 
-it('keeps identity, and lets no finalizer join what is going', () => {
+test('keeps identity, and lets no finalizer join what is going', () => {
   expect(validateMetaUpdate({ ...good, name: 'c' }, good)).toEqual([
     {
       field: 'metadata.name',
@@ -83,7 +83,7 @@ it('keeps identity, and lets no finalizer join what is going', () => {
   );
 });
 
-it.each([
+test.each([
   [
     { key: 'a', operator: 'In', values: [] },
     "s.matchExpressions[0].values: Required value: must be specified when `operator` is 'In' or 'NotIn'",

@@ -1,8 +1,8 @@
 // Members whose keys came from outside, and when two values are the same.
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { copyJson, getOwn, isTooDeep, sameJson, setOwn } from '../../../src/api/own.js';
 
-it('never reaches a prototype', () => {
+test('never reaches a prototype', () => {
   const target: Record<string, unknown> = {};
   setOwn(target, '__proto__', { x: 1 });
   expect(Object.getPrototypeOf(target)).toBe(Object.prototype);
@@ -12,7 +12,7 @@ it('never reaches a prototype', () => {
   expect(JSON.stringify(copy)).toBe('{"a":[{"__proto__":{"b":1}}]}');
 });
 
-it.each([
+test.each([
   [{ a: 1, b: [2] }, { b: [2], a: 1 }, true],
   [{ a: 1 }, { a: 1, b: undefined }, true],
   [{ a: 1 }, { a: 1, b: '' }, false],
@@ -26,7 +26,7 @@ it.each([
   expect(sameJson(left, right)).toBe(json);
 });
 
-it('measures depth without recursion', () => {
+test('measures depth without recursion', () => {
   const nested = (depth: number) => JSON.parse(`${'['.repeat(depth)}${']'.repeat(depth)}`) as unknown;
   expect(isTooDeep(nested(1000))).toBe(false);
   expect(isTooDeep(nested(1001))).toBe(true);

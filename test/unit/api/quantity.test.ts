@@ -1,5 +1,5 @@
 // Quantities: canonical forms, exact sums, counted values.
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import {
   addQuantities,
   canonicalQuantity,
@@ -11,7 +11,7 @@ import {
   tryParseQuantity,
 } from '../../../src/api/quantity.js';
 
-it.each([
+test.each([
   ['0', '0'],
   ['0.1', '100m'],
   ['1000m', '1'],
@@ -43,7 +43,7 @@ it.each([
   expect(canonicalQuantity(canonical)).toBe(canonical);
 });
 
-it.each([
+test.each([
   ['', 'quantities must match'],
   ['x', 'quantities must match'],
   ['1 Gi', 'quantities must match'],
@@ -57,7 +57,7 @@ it.each([
   expect(tryParseQuantity(amount)).toBeUndefined();
 });
 
-it.each([
+test.each([
   ['1', 1000, 1],
   ['100m', 100, 1],
   ['1m', 1, 1],
@@ -73,7 +73,7 @@ it.each([
   expect(integerValue(amount)).toBe(units);
 });
 
-it('adds, subtracts and compares exactly', () => {
+test('adds, subtracts and compares exactly', () => {
   expect(addQuantities('100m', '0.9')).toBe('1');
   expect(addQuantities('1Gi', '512Mi')).toBe('1536Mi');
   expect(addQuantities('0', '1Gi')).toBe('1Gi');

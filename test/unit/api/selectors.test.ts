@@ -1,5 +1,5 @@
 // Selectors: what they pick, how they print, and how they are refused.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { V1Pod } from '../../../src/api/gen/types.js';
 import {
   compileFieldSelector,
@@ -12,7 +12,7 @@ import {
 import { ApiError } from '../../../src/api/status.js';
 
 describe('label selectors as text', () => {
-  it.each([
+  test.each([
     ['', {}, true],
     ['a=b', { a: 'b' }, true],
     ['a==b', { a: 'c' }, false],
@@ -43,7 +43,7 @@ describe('label selectors as text', () => {
     expect(parseLabelSelector(text)(labels)).toBe(expected);
   });
 
-  it.each([
+  test.each([
     ['a in', "unable to parse requirement: found '' expected: '('"],
     ['a in (b', "unable to parse requirement: found '', expected: ',', or ')'"],
     ['a,', "found '', expected: identifier after ','"],
@@ -60,7 +60,7 @@ describe('label selectors as text', () => {
     expect(refusalOf(() => parseLabelSelector(text)).code).toBe(400);
   });
 
-  it('names the bad key and the bad value', () => {
+  test('names the bad key and the bad value', () => {
     expect(() => parseLabelSelector('-a=b')).toThrow(
       'unable to parse requirement: <nil>: Invalid value: "-a": name part must',
     );
@@ -79,27 +79,27 @@ describe('LabelSelector objects', () => {
     ],
   };
 
-  it('select what every part selects', () => {
+  test('select what every part selects', () => {
     const matches = compileLabelSelector(selector);
     expect(matches({ b: '1', c: 'x' })).toBe(true);
     expect(matches({ b: '1', c: 'x', a: '' })).toBe(false);
     expect(matches(undefined)).toBe(false);
   });
 
-  it('select nothing when absent, everything when empty', () => {
+  test('select nothing when absent, everything when empty', () => {
     expect(compileLabelSelector(undefined)({})).toBe(false);
     expect(compileLabelSelector({})(undefined)).toBe(true);
     expect(selectorFromMap({ a: 'b' })({ a: 'b' })).toBe(true);
   });
 
-  it('print in the order of their keys', () => {
+  test('print in the order of their keys', () => {
     expect(labelSelectorString(selector)).toBe('!a,b=1,c in (x,y)');
     expect(labelSelectorString({})).toBe('');
     expect(formatLabelSelector(undefined)).toBe('<none>');
     expect(formatLabelSelector({ matchExpressions: [{ key: 'a', operator: 'Near' }] })).toBe('<error>');
   });
 
-  it('refuse operators that are none', () => {
+  test('refuse operators that are none', () => {
     const broken = { matchExpressions: [{ key: 'a', operator: 'Near' }] };
     expect(() => compileLabelSelector(broken)).toThrow('"Near" is not a valid label selector operator');
   });
@@ -109,7 +109,7 @@ describe('field selectors', () => {
   const kind = { fields: (pod: V1Pod) => ({ 'spec.nodeName': pod.spec?.nodeName ?? '' }) };
   const pod: V1Pod = { metadata: { name: 'p', namespace: 'd' }, spec: { nodeName: 'n,1', containers: [] } };
 
-  it.each([
+  test.each([
     ['', true],
     ['metadata.name=p', true],
     ['metadata.name==p,metadata.namespace!=d', false],
@@ -120,7 +120,7 @@ describe('field selectors', () => {
     expect(compileFieldSelector(text, kind).matches(pod)).toBe(expected);
   });
 
-  it('refuse fields that the kind does not offer, and text that is no selector', () => {
+  test('refuse fields that the kind does not offer, and text that is no selector', () => {
     expect(() => compileFieldSelector('spec.x=1', kind)).toThrow('field label not supported: spec.x');
     expect(() => compileFieldSelector('constructor=1', kind)).toThrow(
       'field label not supported: constructor',

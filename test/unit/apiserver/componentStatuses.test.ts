@@ -1,5 +1,5 @@
 // ComponentStatus: what is known of the store and of who holds a lease, read-only.
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { COMPONENT_STATUSES, LEASES } from '../../../src/api/resources.js';
 import { MemoryStore } from '../../support/memoryStore.js';
 import { type SecuredApiServer, startSecuredApiServer } from '../../support/securedApiServer.js';
@@ -24,7 +24,7 @@ const lease = (name: string, renewTime: string) =>
     spec: { holderIdentity: 'me', leaseDurationSeconds: 3600, renewTime },
   });
 
-it('speaks of the store, and of those that hold a lease', async () => {
+test('speaks of the store, and of those that hold a lease', async () => {
   expect(await seen()).toEqual(['etcd-0 True ok']);
   await lease('kube-scheduler', new Date().toISOString().replace('Z', '000Z'));
   await lease('kube-controller-manager', '2020-01-01T00:00:00.000000Z');
@@ -35,7 +35,7 @@ it('speaks of the store, and of those that hold a lease', async () => {
   ]);
 });
 
-it('gives one by name, and lets none be written', async () => {
+test('gives one by name, and lets none be written', async () => {
   const components = api.client.of(COMPONENT_STATUSES);
   expect(await components.get({ name: 'etcd-0' })).toMatchObject({
     kind: 'ComponentStatus',

@@ -1,5 +1,5 @@
 // What becomes of bodies when they are stored: what Kubernetes' own types leave out, keep exactly, or cannot read.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startTestApiServer, type TestApiServer } from '../../support/testApiServer.js';
 
 const IN = '/api/v1/namespaces/default';
@@ -59,7 +59,7 @@ async function send(
 const post = (path: string, body: object | string) => send('POST', path, body);
 
 describe('empty members', () => {
-  it('are dropped when stored, so that a write without them changes nothing', async () => {
+  test('are dropped when stored, so that a write without them changes nothing', async () => {
     const spec = { ...pod, nodeSelector: {}, hostNetwork: false, hostname: '', tolerations: [] };
     const sent = { metadata: { name: 'empty', annotations: {}, ownerReferences: [], finalizers: [] }, spec };
     const made = await post(`${IN}/pods`, sent);
@@ -73,7 +73,7 @@ describe('empty members', () => {
     expect(again.body.metadata).toEqual(made.body.metadata);
   });
 
-  it('stay where they say something: behind pointers and as values of maps', async () => {
+  test('stay where they say something: behind pointers and as values of maps', async () => {
     const container = { name: 'c', image: 'i:1', securityContext: { allowPrivilegeEscalation: false } };
     const spec = {
       containers: [container],
@@ -86,7 +86,7 @@ describe('empty members', () => {
     expect(body).toMatchObject({ metadata: { labels: { a: '' } }, spec });
   });
 
-  it('make no new generation when a patch of nothing names them', async () => {
+  test('make no new generation when a patch of nothing names them', async () => {
     const made = await post(`${APPS}/deployments`, {
       metadata: { name: 'web' },
       spec: { selector: { matchLabels: labels }, template },
@@ -97,7 +97,7 @@ describe('empty members', () => {
     expect(patched.body.metadata).toEqual(made.body.metadata);
   });
 
-  it('are owned by whoever applies them, though they are not stored', async () => {
+  test('are owned by whoever applies them, though they are not stored', async () => {
     const path = `${IN}/configmaps/applied?fieldManager=one`;
     const sent = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'applied', labels: {} }, data: {} };
     const { text, status } = await send('PATCH', path, sent, 'application/apply-patch+yaml');
@@ -108,7 +108,7 @@ describe('empty members', () => {
 });
 
 describe('what may not change', () => {
-  it.each([
+  test.each([
     ['/spec/containers/0/securityContext/allowPrivilegeEscalation', 'remove', undefined],
     ['/spec/containers/0/securityContext/runAsNonRoot', 'add', false],
     ['/spec/automountServiceAccountToken', 'remove', undefined],
@@ -124,7 +124,7 @@ describe('server-side apply', () => {
   const head = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'parts' } };
   const entriesOf = ({ body }: Answer) => (body.metadata['managedFields'] ?? []) as readonly object[];
 
-  it('adds ephemeral containers, and owns them alone', async () => {
+  test('adds ephemeral containers, and owns them alone', async () => {
     await post(`${IN}/pods`, { metadata: { name: 'parts' }, spec: pod });
     const spec = { hostname: 'not-mine', ephemeralContainers: [{ name: 'e', image: 'i:1' }] };
     const path = `${IN}/pods/parts/ephemeralcontainers`;
@@ -140,7 +140,7 @@ describe('server-side apply', () => {
     expect(gone.body.message).toContain('existing ephemeral containers "e" may not be removed');
   });
 
-  it('resizes, and leaves the rest of the containers to others', async () => {
+  test('resizes, and leaves the rest of the containers to others', async () => {
     const sized = { name: 'c', image: 'i:1', resources: { requests: { cpu: '1' } } };
     await post(`${IN}/pods`, { metadata: { name: 'sized' }, spec: { containers: [sized] } });
     const container = { name: 'c', image: 'other', resources: { requests: { cpu: '2' } } };
@@ -154,7 +154,7 @@ describe('server-side apply', () => {
     });
   });
 
-  it('takes YAML, also what begins like JSON', async () => {
+  test('takes YAML, also what begins like JSON', async () => {
     const path = `${IN}/configmaps/yaml?fieldManager=one`;
     const bodies = [
       'apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: yaml\ndata:\n  a: "1"\n',
@@ -171,7 +171,7 @@ describe('server-side apply', () => {
 });
 
 describe('doubtful bodies', () => {
-  it('name unknown fields first, then those that came twice, in patches too', async () => {
+  test('name unknown fields first, then those that came twice, in patches too', async () => {
     const twice = '"data":{"a":"1","a":"2"},"odd":1';
     const sentence = 'strict decoding error: unknown field "odd", duplicate field "data.a"';
     const made = await post(
@@ -186,7 +186,7 @@ describe('doubtful bodies', () => {
     expect(warned.warning).toBe('299 - "unknown field \\"odd\\"", 299 - "duplicate field \\"data.a\\""');
   });
 
-  it('a resourceVersion of 0 asks for nothing', async () => {
+  test('a resourceVersion of 0 asks for nothing', async () => {
     await post(`${IN}/configmaps`, { metadata: { name: 'zero' } });
     const sent = { metadata: { name: 'zero', resourceVersion: '0' }, data: { a: '1' } };
     expect(await send('PUT', `${IN}/configmaps/zero`, sent)).toMatchObject({
@@ -201,7 +201,7 @@ describe('doubtful bodies', () => {
 describe('names', () => {
   const ROLES = '/apis/rbac.authorization.k8s.io/v1/clusterroles';
 
-  it('outside of ASCII are on one page each, in the order of their bytes', async () => {
+  test('outside of ASCII are on one page each, in the order of their bytes', async () => {
     const names = ['a', 'z', '\u00e4', '\uffee', '\u{1f600}', '\u{1f600}b'];
     for (const name of names) expect((await post(ROLES, { metadata: { name } })).status).toBe(201);
     const seen: string[] = [];
@@ -217,12 +217,12 @@ describe('names', () => {
     expect(seen).toEqual(names);
   });
 
-  it('with half of a pair are stored, and found, as Go reads them', async () => {
+  test('with half of a pair are stored, and found, as Go reads them', async () => {
     expect((await post(ROLES, '{"metadata":{"name":"half-\\ud800-x"}}')).status).toBe(201);
     expect((await send('GET', `${ROLES}/${encodeURIComponent('half-\ufffd-x')}`)).status).toBe(200);
   });
 
-  it('too long for the store are refused', async () => {
+  test('too long for the store are refused', async () => {
     const { body } = await post(ROLES, { metadata: { name: 'a'.repeat(2500) } });
     expect(body.code).toBe(422);
     expect(body.message).toContain('metadata.name: Too long: may not be more than 1500 bytes');

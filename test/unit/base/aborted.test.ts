@@ -1,11 +1,11 @@
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { aborted } from '../../../src/base/aborted.js';
 
-it('resolves at once for a signal that is aborted already', async () => {
+test('resolves at once for a signal that is aborted already', async () => {
   await expect(aborted(AbortSignal.abort())).resolves.toBeUndefined();
 });
 
-it('resolves with the abort, and not before', async () => {
+test('resolves with the abort, and not before', async () => {
   const controller = new AbortController();
   let isOver = false;
   const over = aborted(controller.signal).then(() => {

@@ -1,7 +1,7 @@
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { messageOf } from '../../../src/base/errorMessage.js';
 
-it.each([
+test.each([
   [new Error('no room'), 'no room'],
   [new TypeError(''), ''],
   ['a word', 'a word'],

@@ -1,5 +1,5 @@
 // Durations in Go's form: what is read, and what is refused in which words.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import {
   formatGoDuration,
   goDurationMs,
@@ -8,7 +8,7 @@ import {
   parseGoNanoseconds,
 } from '../../../src/base/goDuration.js';
 
-it.each([
+test.each([
   ['0', 0],
   ['-0', 0],
   ['10s', 10_000],
@@ -29,7 +29,7 @@ it.each([
 });
 
 describe('refuses', () => {
-  it.each([
+  test.each([
     ['', 'time: invalid duration ""'],
     ['-', 'time: invalid duration "-"'],
     ['abc', 'time: invalid duration "abc"'],
@@ -49,7 +49,7 @@ describe('refuses', () => {
   });
 });
 
-it.each([
+test.each([
   ['9223372036854775807ns', 2n ** 63n - 1n],
   ['-9223372036854775808ns', -(2n ** 63n)],
   ['0.1234567899s', 123_456_789n],
@@ -58,7 +58,7 @@ it.each([
   expect(parseGoNanoseconds(text)).toBe(nanoseconds);
 });
 
-it.each([
+test.each([
   ['0', 0],
   ['15s', 15_000],
   ['.5s', 500],
@@ -69,11 +69,11 @@ it.each([
   expect(goDurationMs(text)).toBe(expected);
 });
 
-it('knows a duration, also a negative one', () => {
+test('knows a duration, also a negative one', () => {
   expect(['1h30m', '-2m', '5', '1d'].map(isGoDuration)).toEqual([true, true, false, false]);
 });
 
-it.each([
+test.each([
   [0, '0s'],
   [0.000_000_25, '0s'],
   [0.0005, '500ns'],

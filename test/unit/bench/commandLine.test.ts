@@ -1,21 +1,21 @@
 // What `npm run bench` understands, and what it refuses.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { BENCHMARKS } from '../../../bench/groups.js';
 import { parseCommandLine, selected, UsageError, usage } from '../../../bench/lib/commandLine.js';
 
 const known = ['native/veth', 'native/routes', 'cni/add'];
 
 describe('the command line of the benchmarks', () => {
-  it('fails for a missed goal unless told otherwise', () => {
+  test('fails for a missed goal unless told otherwise', () => {
     expect(parseCommandLine([], known)).toMatchObject({ fail: true, docs: false, names: [] });
     expect(parseCommandLine(['--no-fail', 'cni'], known)).toMatchObject({ fail: false, names: ['cni'] });
   });
 
-  it('asks for help', () => {
+  test('asks for help', () => {
     for (const flag of ['--help', '-h']) expect(parseCommandLine(['nosuch', flag], known)).toBeUndefined();
   });
 
-  it.each([
+  test.each([
     [['nosuch'], 'no benchmark is called nosuch; there are: native/veth, native/routes, cni/add'],
     [['nati'], 'no benchmark is called nati'],
     [['--nosuch'], '--nosuch'],
@@ -27,13 +27,13 @@ describe('the command line of the benchmarks', () => {
     expect(() => parseCommandLine(args, known)).toThrow(words);
   });
 
-  it('means all, a group or one', () => {
+  test('means all, a group or one', () => {
     expect(selected([], known)).toEqual(known);
     expect(selected(['native'], known)).toEqual(['native/veth', 'native/routes']);
     expect(selected(['cni/add'], known)).toEqual(['cni/add']);
   });
 
-  it('lists every benchmark in its help', () => {
+  test('lists every benchmark in its help', () => {
     const help = usage(BENCHMARKS.map(({ name }) => name));
     for (const { name } of BENCHMARKS) expect(help).toContain(`\n  ${name}\n`);
     expect(BENCHMARKS.length).toBeGreaterThan(30);

@@ -1,5 +1,5 @@
 // A figure tells its runs, their spread and its goal, and what counts is what it says.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import {
   againstLimit,
   againstPeer,
@@ -28,9 +28,9 @@ describe('what counts against a goal', () => {
     ['too little of it', atLeast(runs(499), 500), false],
     ['nothing, where there is no goal', told(runs(1)), true],
   ];
-  it.each(cases)('%s', (_, { met }, wanted) => expect(met).toBe(wanted));
+  test.each(cases)('%s', (_, { met }, wanted) => expect(met).toBe(wanted));
 
-  it('is never nothing', () => expect(() => told(runs())).toThrow('nothing was measured'));
+  test('is never nothing', () => expect(() => told(runs())).toThrow('nothing was measured'));
 });
 
 describe('the table of figures', () => {
@@ -40,7 +40,7 @@ describe('the table of figures', () => {
     told(runs(0.1234)),
   ];
 
-  it('tells spread, runs and whether the goal was met', () => {
+  test('tells spread, runs and whether the goal was met', () => {
     const [, , first, second, third] = renderFigures(figures).split('\n');
     expect(first?.split(/ {2,}/)).toEqual([
       ...['a job (CPU 1 ms)', '11 ms (10–1,235)', '3', 'tool 22 ms (20–24)', '0.5x', 'at most 1.2x', 'yes'],
@@ -49,7 +49,7 @@ describe('the table of figures', () => {
     expect(third?.split(/ {2,}/)).toEqual(['a job', '0.123 ms', '1']);
   });
 
-  it('is the same on a page, a miss in bold', () => {
+  test('is the same on a page, a miss in bold', () => {
     const [header, line, first, second] = markdownFigures(figures).split('\n');
     expect(header?.split('|')).toHaveLength(line?.split('|').length ?? 0);
     expect(first).toBe(

@@ -1,14 +1,14 @@
 // The lean gRPC client of the creates benchmark, against Node's own HTTP/2: what it says is a gRPC call.
 import { createSecureServer, type Http2SecureServer } from 'node:http2';
 import type { AddressInfo } from 'node:net';
-import { afterEach, expect, it } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
 import { GrpcWire, grpcCall } from '../../../bench/apiserver/grpcWire.js';
 import { issue, makeAuthority } from '../../../src/cluster/pki/authority.js';
 
 let server: Http2SecureServer | undefined;
 afterEach(() => server?.close());
 
-it('makes calls one after the other over one connection, and tells a refusal from an answer', async () => {
+test('makes calls one after the other over one connection, and tells a refusal from an answer', async () => {
   const ca = await makeAuthority('ca', Date.now());
   const own = await issue(ca, { commonName: 'localhost', hosts: ['127.0.0.1'] }, Date.now());
   const heard: unknown[] = [];

@@ -1,6 +1,6 @@
 // Tables of a run go between their marks on the pages; every group has such a place.
 import { readdirSync, readFileSync } from 'node:fs';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { BENCHMARKS } from '../../../bench/groups.js';
 import { withBlock } from '../../../bench/lib/pages.js';
 
@@ -10,18 +10,18 @@ const END = '<!-- end of measured -->';
 describe('a table on a page', () => {
   const page = `before\n${mark('cni')}\nold\n${END}\nbetween\n${mark('native')}\nold\n${END}\nafter\n`;
 
-  it('takes the place of the one before, and nothing else', () => {
+  test('takes the place of the one before, and nothing else', () => {
     expect(withBlock(page, 'native', 'new')).toBe(
       `before\n${mark('cni')}\nold\n${END}\nbetween\n${mark('native')}\nnew\n${END}\nafter\n`,
     );
   });
 
-  it('has no place on another page, nor on one whose mark is left open', () => {
+  test('has no place on another page, nor on one whose mark is left open', () => {
     expect(withBlock(page, 'proxy', 'new')).toBeUndefined();
     expect(() => withBlock(mark('cni'), 'cni', 'new')).toThrow('has no');
   });
 
-  it('has a place for every group, and for both kernels of the proxy modes', () => {
+  test('has a place for every group, and for both kernels of the proxy modes', () => {
     const docs = readdirSync('docs').filter((file) => file.endsWith('.md'));
     const pages = ['README.md', ...docs.map((file) => `docs/${file}`)].map((file) =>
       readFileSync(file, 'utf8'),

@@ -1,5 +1,5 @@
 // The goals of the comparison are taken from the sizes they speak of, and say when they are missed.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { hostGoals, vmGoals } from '../../../bench/proxy/goals.js';
 import type { Row, Run } from '../../../bench/proxy/measure.js';
 
@@ -17,7 +17,7 @@ const row = (label: string, services: number, more: Partial<Run> = {}): Row => {
 const told = (figures: ReturnType<typeof hostGoals>) => figures.map(({ name, met }) => [name, met]);
 
 describe('goals of the comparison', () => {
-  it('on the host are the limits and the growth', () => {
+  test('on the host are the limits and the growth', () => {
     const rows = [100, 1000, 10_000, 30_000, 44_000].map((services) => row('nftables', services));
     const slow = ['iptables-nft', 'iptables-legacy'].map((label) =>
       row(label, 10_000, { changeMs: 201, rssMb: 151 }),
@@ -37,7 +37,7 @@ describe('goals of the comparison', () => {
     ]);
   });
 
-  it('that were not measured are left out', () => {
+  test('that were not measured are left out', () => {
     expect(hostGoals([row('nftables', 44_000, { fullMs: 10_001 })])).toMatchObject([
       { met: false, goal: 'at most 10,000 ms' },
     ]);
@@ -45,7 +45,7 @@ describe('goals of the comparison', () => {
     expect(hostGoals([row('nftables', 100), row('iptables-nft', 100)])).toEqual([]);
   });
 
-  it('in the virtual machine are ratios', () => {
+  test('in the virtual machine are ratios', () => {
     const rows = [row('ipvs', 1000), row('ipvs', 10_000, { changeMs: 2 }), row('iptables-legacy', 1000)];
     expect(told(vmGoals(rows))).toEqual([
       ['ipvs: one changed endpoint, 10,000 services', true],

@@ -1,5 +1,5 @@
 // The page of the proxy comparison: whole in itself, every row shown and drawn.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { renderPage } from '../../../bench/proxy/html.js';
 import type { Row, Run } from '../../../bench/proxy/measure.js';
 import { renderPicture } from '../../../bench/proxy/picture.js';
@@ -25,12 +25,12 @@ describe('the page of the comparison', () => {
     row('ip<tables', 1000, 40),
   );
 
-  it('needs nothing from elsewhere', () => {
+  test('needs nothing from elsewhere', () => {
     expect(html).not.toMatch(/<script|<link|<img|https?:|url\(/);
     expect(html).toMatch(/^<!doctype html>/);
   });
 
-  it('draws a line for each mode in each plot, within the plot', () => {
+  test('draws a line for each mode in each plot, within the plot', () => {
     const plots = html.match(/<figure>.*?<\/figure>/gs) ?? [];
     expect(plots).toHaveLength(6);
     for (const plot of plots) {
@@ -48,14 +48,14 @@ describe('the page of the comparison', () => {
     }
   });
 
-  it('tells every row, with its texts escaped', () => {
+  test('tells every row, with its texts escaped', () => {
     expect(html.match(/<tr>/g)).toHaveLength(5);
     expect(html).toContain('ip&lt;tables, 1,000 services: 400 ms');
     expect(html).toContain('Linux &lt;6&gt; &amp; more');
     expect(html).not.toContain('ip<tables');
   });
 
-  it('can be of one size only', () => {
+  test('can be of one size only', () => {
     expect(page(row('ipvs', 100, 1))).not.toMatch(/NaN|Infinity/);
   });
 });
@@ -66,14 +66,14 @@ describe('the picture of the comparison', () => {
     rows: ['ipvs', 'iptables-legacy'].flatMap((label) => [row(label, 100, 1), row(label, 10_000, 7)]),
   });
 
-  it('draws every mode in every plot, IPVS beside iptables', () => {
+  test('draws every mode in every plot, IPVS beside iptables', () => {
     expect(picture.match(/<polyline points="[^"]+ [^"]+"/g)).toHaveLength(6);
     expect(picture).toContain('>ipvs</text>');
     expect(picture).toContain('>iptables-legacy</text>');
     expect(picture).toContain('iptables-legacy, 10,000 services: 2.1 ms');
   });
 
-  it('is whole in itself', () => {
+  test('is whole in itself', () => {
     expect(picture).toMatch(/^<svg xmlns="[^"]+"/);
     expect(picture).toContain('In a &lt;machine&gt;');
     expect(picture).not.toMatch(/<script|<image|url\(|NaN|undefined/);
@@ -81,7 +81,7 @@ describe('the picture of the comparison', () => {
 });
 
 describe('the table in the terminal', () => {
-  it('tells of every row what the page tells: medians, their spread and the number of runs', () => {
+  test('tells of every row what the page tells: medians, their spread and the number of runs', () => {
     const section = { title: 'Here', rows: [row('nftables', 1000, 1)] };
     const [, header, line, first] = renderRows(section).split('\n');
     expect(header?.trim().split(/ {2,}/)).toEqual([

@@ -1,12 +1,12 @@
 // The flags of `trellis apiserver`: kube-apiserver's names, and what is refused before anything is opened.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { apiserverCommand } from '../../../src/cli/apiserver/command.js';
 import { type ApiServerFlags, auditLevelOf, checkFlags, listOf } from '../../../src/cli/apiserver/flags.js';
 import type { Terminal } from '../../../src/cli/terminal.js';
 
 const flags = (changes: Partial<ApiServerFlags>) => changes as ApiServerFlags;
 
-it.each<[string, Partial<ApiServerFlags>, RegExp]>([
+test.each<[string, Partial<ApiServerFlags>, RegExp]>([
   ['a certificate without its key', { tlsCertFile: 'a' }, /--tls-cert-file and --tls-private-key-file/],
   ['a key for kubelets without its certificate', { kubeletClientKey: 'a' }, /--kubelet-client-certificate/],
   ['certificates for no etcd', { etcdCafile: 'a' }, /--etcd-servers/],
@@ -21,17 +21,17 @@ it.each<[string, Partial<ApiServerFlags>, RegExp]>([
 });
 
 describe('values', () => {
-  it('are read', () => {
+  test('are read', () => {
     expect(listOf(' a, b,,c')).toEqual(['a', 'b', 'c']);
     expect(listOf(undefined)).toEqual([]);
     expect(auditLevelOf(flags({ auditLevel: 'Request' }))).toBe('Request');
   });
-  it('are refused', () => {
+  test('are refused', () => {
     expect(() => auditLevelOf(flags({ auditLevel: 'All' }))).toThrow(/--audit-level/);
   });
 });
 
-it('has kube-apiserver’s names', () => {
+test('has kube-apiserver’s names', () => {
   const help = apiserverCommand({} as Terminal).helpInformation();
   for (const name of [
     ...['secure-port', 'bind-address', 'tls-cert-file', 'tls-private-key-file', 'client-ca-file'],

@@ -1,6 +1,6 @@
 // The flags of `trellis controller-manager`: what they come to, what is refused, what is told to change nothing.
 import { Command } from 'commander';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { controllersOptions, type Flags, withFlags } from '../../../src/cli/controllerManager/flags.js';
 import { enabledNames } from '../../../src/controllers/enabled.js';
 import { controllerNames } from '../../../src/controllers/run.js';
@@ -13,7 +13,7 @@ function parse(...words: string[]): Flags {
 const options = (...words: string[]) => controllersOptions(parse(...words), 'PEM');
 
 describe('flags of the controller manager', () => {
-  it("have Kubernetes' defaults", () => {
+  test("have Kubernetes' defaults", () => {
     expect(options()).toMatchObject({
       enabled: ['*'],
       nodePrefixes: { IPv4: 24, IPv6: 64 },
@@ -24,7 +24,7 @@ describe('flags of the controller manager', () => {
     });
   });
 
-  it('reach the controllers', () => {
+  test('reach the controllers', () => {
     const given = options(
       ...['--allocate-node-cidrs=false', '--enable-garbage-collector=false', '--node-cidr-mask-size=25'],
       ...['--node-cidr-mask-size-ipv6', '80', '--terminated-pod-gc-threshold=7'],
@@ -43,14 +43,14 @@ describe('flags of the controller manager', () => {
     expect(Object.keys(given.workers ?? {}).every((name) => controllerNames().includes(name))).toBe(true);
   });
 
-  it('publish no CA when there is none', () => {
+  test('publish no CA when there is none', () => {
     const off = controllersOptions(parse(), '').enabled;
     expect(enabledNames(controllerNames(), off ?? [])).not.toContain(
       'root-ca-certificate-publisher-controller',
     );
   });
 
-  it('take the command line that kubeadm writes', () => {
+  test('take the command line that kubeadm writes', () => {
     const flags = parse(
       ...['--allocate-node-cidrs=true', '--authentication-kubeconfig=/c', '--authorization-kubeconfig=/c'],
       ...['--bind-address=127.0.0.1', '--client-ca-file=/ca', '--cluster-cidr=10.244.0.0/16'],
@@ -65,7 +65,7 @@ describe('flags of the controller manager', () => {
     expect(enabledNames(controllerNames(), enabled)).toEqual(controllerNames());
   });
 
-  it.each([
+  test.each([
     ['--concurrent-gc-syncs=0', 'must be at least 1'],
     ['--node-monitor-period=soon', 'must be a duration'],
     ['--leader-elect-resource-lock=endpoints', 'Allowed choices are leases'],
@@ -73,25 +73,25 @@ describe('flags of the controller manager', () => {
   ])('%s is refused', (word, message) => {
     expect(() => parse(word)).toThrow(message);
   });
-  it('refuse to run nothing', () => {
+  test('refuse to run nothing', () => {
     expect(() => options('--controllers=-nodelifecycle')).toThrow(
       "--controllers: -nodelifecycle leaves no controller to run; put * before it: --controllers='*,-nodelifecycle'",
     );
   });
-  it('refuse networks of pods and Services that overlap', () => {
+  test('refuse networks of pods and Services that overlap', () => {
     const given = (range: string) => () =>
       options('--cluster-cidr=10.0.0.0/8', `--service-cluster-ip-range=${range}`);
     expect(given('10.96.0.0/12')).toThrow('10.96.0.0/12 and --cluster-cidr 10.0.0.0/8 overlap');
     expect(given('services')).toThrow('"services" is no network');
     expect(given('fd00::/112')).not.toThrow();
   });
-  it('refuse a network smaller than one address', () => {
+  test('refuse a network smaller than one address', () => {
     expect(() => options('--node-cidr-mask-size=33')).toThrow(
       '--node-cidr-mask-size-ipv4: 33 is not between',
     );
   });
 
-  it('say in the help which of them change nothing, and why', () => {
+  test('say in the help which of them change nothing, and why', () => {
     const help = withFlags(new Command('controller-manager')).helpInformation().replace(/\s+/g, ' ');
     expect(help).toContain(
       'changes nothing, and the log says so: tokens in Secrets are signed by the apiserver',

@@ -1,5 +1,5 @@
 // The two forms of a log line.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type LogOptions, makeLog } from '../../../src/cli/log.js';
 
 const at = new Date('2026-11-18T01:02:03.456Z');
@@ -11,7 +11,7 @@ function written(options: Partial<LogOptions>, write: (log: ReturnType<typeof ma
 }
 
 describe('a log as text', () => {
-  it('is what Kubernetes’ components write, and the default', () => {
+  test('is what Kubernetes’ components write, and the default', () => {
     expect(written({}, (log) => log.warn('away', { error: new Error('no "socket"') }))).toEqual([
       'W1118 01:02:03.456 kubelet] "away" error="no \\"socket\\""\n',
     ]);
@@ -25,13 +25,13 @@ describe('a log as JSON', () => {
       return JSON.parse(line);
     });
 
-  it('has klog’s names: ts in milliseconds, msg, v, and the fields', () => {
+  test('has klog’s names: ts in milliseconds, msg, v, and the fields', () => {
     expect(json((log) => log.info('pod started', { pod: { name: 'a' }, tries: 2 }))).toEqual([
       { ts: at.getTime(), logger: 'kubelet', msg: 'pod started', v: 0, pod: { name: 'a' }, tries: 2 },
     ]);
   });
 
-  it('tells an error as err, and an error line without a verbosity', () => {
+  test('tells an error as err, and an error line without a verbosity', () => {
     const fail = new Error('refused');
     expect(json((log) => log.error('lost', { error: fail }))).toEqual([
       { ts: at.getTime(), logger: 'kubelet', msg: 'lost', err: 'refused' },
@@ -39,12 +39,12 @@ describe('a log as JSON', () => {
     expect(json((log) => log.warn('away', { error: fail }))).toMatchObject([{ v: 0, err: 'refused' }]);
   });
 
-  it('tells what only -v 4 shows as such', () => {
+  test('tells what only -v 4 shows as such', () => {
     expect(json((log) => log.debug('x'))).toEqual([]);
     expect(json((log) => log.debug('x'), { level: 'debug' })).toMatchObject([{ msg: 'x', v: 4 }]);
   });
 
-  it('keeps an entry on one line, whatever is in it, and its own names from fields of the same name', () => {
+  test('keeps an entry on one line, whatever is in it, and its own names from fields of the same name', () => {
     const lines = json((log) => log.with({ part: 'proxy' }).info('a\n{"msg":"b"}', { msg: 'c', ts: 0 }));
     expect(lines).toEqual([
       { ts: at.getTime(), logger: 'kubelet', msg: 'a\n{"msg":"b"}', v: 0, part: 'proxy' },

@@ -1,5 +1,5 @@
 // The flag by which every process of Trellis is told how to write its log.
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { trellis } from '../../support/trellisCommand.js';
 
 const COMMANDS = [
@@ -13,7 +13,7 @@ const COMMANDS = [
   ['proxy'],
 ];
 
-it.each(COMMANDS)('%s refuses a form that is none of text and json', async (...command) => {
+test.each(COMMANDS)('%s refuses a form that is none of text and json', async (...command) => {
   const { err, code } = await trellis([...command, '--logging-format', 'xml']);
   expect(err).toMatch(/--logging-format.*text, json/);
   expect(code).toBeGreaterThan(0);

@@ -1,19 +1,19 @@
 // The flags by which a component that runs alone tells of itself.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type ServingFlags, servingOf } from '../../../src/cli/serving.js';
 
 const of = (flags: ServingFlags) => servingOf(flags, { name: 'kube-scheduler', port: 10_259 });
 
 describe('where health and metrics are served', () => {
-  it('is nowhere with port 0', async () => {
+  test('is nowhere with port 0', async () => {
     expect(await of({ securePort: '0' })).toBeUndefined();
   });
-  it("is the component's port on all addresses, with a certificate of its own", async () => {
+  test("is the component's port on all addresses, with a certificate of its own", async () => {
     const serving = await of({});
     expect(serving).toMatchObject({ host: '0.0.0.0', port: 10_259 });
     expect(serving?.tls.cert).toContain('BEGIN CERTIFICATE');
   });
-  it.each([
+  test.each([
     [{ securePort: '70000' }, '--secure-port: "70000" is no port'],
     [{ securePort: '-1' }, '--secure-port: "-1" is no port'],
     [{ bindAddress: 'here' }, '--bind-address: "here" is no IP address'],

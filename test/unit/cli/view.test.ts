@@ -1,5 +1,5 @@
 // The steps of a start as a person sees them on a terminal, and as lines elsewhere.
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { makeStepView } from '../../../src/cli/cluster/view.js';
 import type { Terminal } from '../../../src/cli/terminal.js';
 
@@ -19,7 +19,7 @@ beforeEach(() => {
 afterEach(() => void vi.useRealTimers());
 
 describe('the steps of a start', () => {
-  it('are one line each where no person looks on', () => {
+  test('are one line each where no person looks on', () => {
     const view = makeStepView(terminal(), false);
     view.show({ type: 'begin', name: 'store' });
     vi.advanceTimersByTime(1000);
@@ -35,7 +35,7 @@ describe('the steps of a start', () => {
     ]);
   });
 
-  it('turn on a terminal, and leave the same lines behind', () => {
+  test('turn on a terminal, and leave the same lines behind', () => {
     const view = makeStepView(terminal(80), true);
     view.show({ type: 'begin', name: 'store' });
     view.show({ type: 'begin', name: 'apiserver' });
@@ -52,7 +52,7 @@ describe('the steps of a start', () => {
     ]);
   });
 
-  it('never take more than one row', () => {
+  test('never take more than one row', () => {
     const view = makeStepView(terminal(30), true);
     for (let node = 2; node <= 20; node++) view.show({ type: 'begin', name: `node one-${node}` });
     vi.advanceTimersByTime(200);

@@ -1,5 +1,5 @@
 // Requests as a service account: whose token they carry, and when another one is asked for.
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { SERVICE_ACCOUNTS } from '../../../src/api/resources.js';
 import { notFound } from '../../../src/api/status.js';
 import { openAccountTransport } from '../../../src/client/accountTransport.js';
@@ -55,7 +55,7 @@ function world({ exists = true } = {}) {
   };
 }
 
-it('asks for one token for requests that come together, and keeps it', async () => {
+test('asks for one token for requests that come together, and keeps it', async () => {
   const { ask, log, sent } = world();
   await Promise.all([ask(), ask()]);
   await ask();
@@ -63,7 +63,7 @@ it('asks for one token for requests that come together, and keeps it', async () 
   expect(sent).toEqual(['Bearer t1', 'Bearer t1', 'Bearer t1']);
 });
 
-it('renews a token before it ends', async () => {
+test('renews a token before it ends', async () => {
   const { ask, sent, pass } = world();
   await ask();
   pass(HOUR_MS * 0.79);
@@ -73,14 +73,14 @@ it('renews a token before it ends', async () => {
   expect(sent).toEqual(['Bearer t1', 'Bearer t1', 'Bearer t2']);
 });
 
-it('makes an account that is missing', async () => {
+test('makes an account that is missing', async () => {
   const { ask, log, sent } = world({ exists: false });
   await ask();
   expect(log).toEqual(['token', 'create', 'token']);
   expect(sent).toEqual(['Bearer t1']);
 });
 
-it('does not use a token again that was refused', async () => {
+test('does not use a token again that was refused', async () => {
   const { ask, sent, answers } = world();
   answers(401);
   await ask();

@@ -1,5 +1,5 @@
 // One copy of a version for all informers of a process, told apart by kind, uid and version.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { V1Pod } from '../../../src/api/gen/types.js';
 import type { Stored } from '../../../src/api/object.js';
 import { ObjectCache } from '../../../src/client/cache.js';
@@ -17,7 +17,7 @@ describe('shared objects', () => {
     return kinds.map((kind) => new ObjectCache<V1Pod>({ objects, kind }));
   };
 
-  it('is one copy of a version for every cache of the kind', () => {
+  test('is one copy of a version for every cache of the kind', () => {
     const [one, other] = cachesOf('v1 Pod', 'v1 Pod');
     one?.replace([pod('u', '1')]);
     other?.apply({ type: 'ADDED', object: pod('u', '1') });
@@ -25,7 +25,7 @@ describe('shared objects', () => {
     expect(Object.isFrozen(one?.get('n/a')?.spec)).toBe(true);
   });
 
-  it.each([
+  test.each([
     ['another version', ['v1 Pod', 'v1 Pod'], pod('u', '2')],
     ['another object of the name', ['v1 Pod', 'v1 Pod'], pod('w', '1')],
     ['another form of the object', ['v1 Pod', 'v2 Pod'], pod('u', '1')],
@@ -37,7 +37,7 @@ describe('shared objects', () => {
     expect(other?.get('n/a')?.metadata.resourceVersion).toBe(object.metadata.resourceVersion);
   });
 
-  it('keeps nothing of who wrote which field', () => {
+  test('keeps nothing of who wrote which field', () => {
     const cache = new ObjectCache<V1Pod>();
     cache.replace([pod('u', '1')]);
     expect(cache.get('n/a')?.metadata).toEqual({ name: 'a', namespace: 'n', uid: 'u', resourceVersion: '1' });

@@ -1,5 +1,5 @@
 // A watch whose connection is dead without saying so: it is ended and resumed; one that speaks goes on.
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { PODS } from '../../../src/api/resources.js';
 import { openInformers } from '../../../src/client/sharedInformers.js';
 import type { Transport, TransportRequest } from '../../../src/client/transport.js';
@@ -52,7 +52,7 @@ async function* one(chunk: Uint8Array) {
   yield chunk;
 }
 
-it('a watch that says nothing is resumed, and what came meanwhile is heard', async () => {
+test('a watch that says nothing is resumed, and what came meanwhile is heard', async () => {
   const transport = transportOf((async function* () {})(), one(bytes(added)));
   const client = openClient(transport, { watchSilenceMs: 30 });
   const informers = openInformers(client);
@@ -69,7 +69,7 @@ it('a watch that says nothing is resumed, and what came meanwhile is heard', asy
   }
 });
 
-it('bookmarks are words: a watch that gets them goes on for longer than its silence', async () => {
+test('bookmarks are words: a watch that gets them goes on for longer than its silence', async () => {
   const speaking = async function* () {
     for (let count = 0; count < 20; count++) {
       await new Promise((resolve) => setTimeout(resolve, 20));

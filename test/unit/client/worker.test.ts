@@ -1,10 +1,10 @@
 // Workers leave the event loop its turns, however many keys there are to look at.
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { silentLog } from '../../../src/api/log.js';
 import { runWorkers } from '../../../src/client/worker.js';
 import { makeWorkQueue } from '../../../src/client/workQueue.js';
 
-it('lets timers fire while keys that need no waiting follow one another', async () => {
+test('lets timers fire while keys that need no waiting follow one another', async () => {
   const queue = makeWorkQueue();
   queue.add('again');
   let fired = false;

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { applyConfigFile } from '../../../src/cli/cluster/configFile.js';
 import { upCommand } from '../../../src/cli/cluster/up.js';
 import { processTerminal } from '../../../src/cli/terminal.js';
@@ -34,7 +34,7 @@ describe('the documents', () => {
     `${SCHEDULER}podMaxBackoffSeconds: 20\n`,
   ].join('---\n');
 
-  it('are told apart, kept, and gone with the next file', async () => {
+  test('are told apart, kept, and gone with the next file', async () => {
     const layout = layoutOf(dir);
     const read = readClusterFile('c.yaml', documents);
     expect(read.cluster).toEqual({ nodeName: 'one' });
@@ -47,7 +47,7 @@ describe('the documents', () => {
     expect(await savedScheduler(layout)).toEqual({});
   });
 
-  it.each([
+  test.each([
     ['no YAML', 'a: [', /c\.yaml: /],
     ['a list', '- a\n', /not an object/],
     ['a kind that nobody knows', 'kind: Pod\n', /kind: "Pod" is none of ClusterConfiguration, Kubelet/],
@@ -89,7 +89,7 @@ describe('the fields', () => {
     return command.opts();
   }
 
-  it('are the flags, and a flag wins', async () => {
+  test('are the flags, and a flag wins', async () => {
     const text =
       'securePort: 7443\nproxyMode: iptables\ndualStack: true\netcdServers: [https://a, https://b]\nloggingFormat: json\n';
     expect(await optionsOf(text, '--proxy-mode', 'nftables')).toMatchObject({
@@ -101,7 +101,7 @@ describe('the fields', () => {
     });
   });
 
-  it.each([
+  test.each([
     ['securePorts: 1', /securePorts: unknown field; known are .*securePort/],
     ['securePort: 70000', /ClusterConfiguration: securePort: a port is a number/],
     ['proxyMode: fast', /proxyMode: .*auto, /],

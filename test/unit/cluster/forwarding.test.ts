@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { forwardPackets, restoreForwarding } from '../../../src/cluster/forwarding.js';
 import type { Link } from '../../../src/kernel/route/objects.js';
 
@@ -42,7 +42,7 @@ const now = () =>
   Object.keys(SETTINGS).map((name) => readFileSync(path.join(sysctls(), name), 'utf8').trim());
 
 describe('forwarding', () => {
-  it('is switched on for the families of the cluster, and put back at the end', async () => {
+  test('is switched on for the families of the cluster, and put back at the end', async () => {
     const one = cluster('one');
     await one.start(V4);
     expect(now()).toEqual(['1', '0', '1', '0']);
@@ -55,14 +55,14 @@ describe('forwarding', () => {
     expect(now()).toEqual(Object.values(SETTINGS));
   });
 
-  it('is put back also when the agent was started again meanwhile', async () => {
+  test('is put back also when the agent was started again meanwhile', async () => {
     const one = cluster('one');
     for (let start = 0; start < 3; start++) await one.start(BOTH);
     await one.end();
     expect(now()).toEqual(Object.values(SETTINGS));
   });
 
-  it('stays where it was on before', async () => {
+  test('stays where it was on before', async () => {
     writeFileSync(path.join(sysctls(), 'ipv4/ip_forward'), '1\n');
     const one = cluster('one');
     await one.start(V4);
@@ -70,7 +70,7 @@ describe('forwarding', () => {
     expect(now()[0]).toBe('1');
   });
 
-  it('goes with the last cluster that needs it, whoever switched it on', async () => {
+  test('goes with the last cluster that needs it, whoever switched it on', async () => {
     const [one, two] = [cluster('one'), cluster('two')];
     await one.start(V4);
     await two.start(V4);
@@ -80,7 +80,7 @@ describe('forwarding', () => {
     expect(now()[0]).toBe('0');
   });
 
-  it('stays while somebody else has a bridge', async () => {
+  test('stays while somebody else has a bridge', async () => {
     const one = cluster('one');
     await one.start(V4);
     await one.end('bridge');

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { V1Secret } from '../../../src/api/gen/types.js';
 import type { Stored } from '../../../src/api/object.js';
 import { argumentsToPass } from '../../../src/cli/cluster/running.js';
@@ -18,12 +18,12 @@ import { detachedSignature } from '../../../src/controllers/bootstrapTokens/toke
 const TOKEN = { id: 'abcdef', secret: '0123456789abcdef' };
 
 describe('a token', () => {
-  it('has two parts', () => {
+  test('has two parts', () => {
     expect(parseToken(' abcdef.0123456789abcdef\n')).toEqual(TOKEN);
     expect(tokenText(TOKEN)).toBe('abcdef.0123456789abcdef');
   });
 
-  it.each([
+  test.each([
     '',
     'abcdef',
     'qwerty.0123',
@@ -35,19 +35,19 @@ describe('a token', () => {
     if (text.length > 6) expect(() => parseToken(text)).not.toThrow(text);
   });
 
-  it('is known by its first part', () => {
+  test('is known by its first part', () => {
     expect(tokenId('abcdef')).toBe('abcdef');
     expect(tokenId('abcdef.0123456789abcdef')).toBe('abcdef');
     expect(() => tokenId('abc')).toThrow();
   });
 
-  it('is new every time', () => {
+  test('is new every time', () => {
     const made = Array.from({ length: 100 }, newToken);
     expect(new Set(made.map(tokenText)).size).toBe(100);
     for (const token of made) expect(parseToken(tokenText(token))).toEqual(token);
   });
 
-  it('is a Secret in the form of kubeadm, and is read back from one', () => {
+  test('is a Secret in the form of kubeadm, and is read back from one', () => {
     const secret = tokenSecret({
       token: TOKEN,
       expiresAt: Date.parse('2026-01-02T03:04:05.678Z'),
@@ -66,7 +66,7 @@ describe('a token', () => {
     });
   });
 
-  it('is listed with the time it has left', () => {
+  test('is listed with the time it has left', () => {
     const view = { token: 't', usages: 'signing', description: '', groups: '' };
     const table = tokenTable(
       [
@@ -85,7 +85,7 @@ describe('a token', () => {
     ]);
   });
 
-  it('vouches for what it has signed, and for nothing else', () => {
+  test('vouches for what it has signed, and for nothing else', () => {
     const signature = detachedSignature('text', TOKEN);
     expect(isSignedBy(TOKEN, 'text', signature)).toBe(true);
     expect(isSignedBy(TOKEN, 'other', signature)).toBe(false);
@@ -93,7 +93,7 @@ describe('a token', () => {
     expect(isSignedBy(TOKEN, 'text', '')).toBe(false);
   });
 
-  it.each([
+  test.each([
     [
       ['agent', '--token', 'a.b', '--detach', '--server', 'u'],
       ['agent', '--server', 'u'],
@@ -108,7 +108,7 @@ describe('a token', () => {
   });
 });
 
-it("the hash of an authority is that of its public key, as kubeadm's", async () => {
+test("the hash of an authority is that of its public key, as kubeadm's", async () => {
   const { cert } = await makeAuthority('a', Date.now());
   expect(caHash(cert)).toMatch(/^sha256:[0-9a-f]{64}$/);
   expect(caHash(cert)).toBe(caHash(cert.trim()));

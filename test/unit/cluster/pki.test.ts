@@ -2,7 +2,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { issue } from '../../../src/cluster/pki/authority.js';
 import { ensurePki, readPki } from '../../../src/cluster/pki/files.js';
 
@@ -24,7 +24,7 @@ const options = (more: object = {}) => ({
 });
 
 describe('the certificates of a cluster', () => {
-  it('are signed by its own authority, each for its use', async () => {
+  test('are signed by its own authority, each for its use', async () => {
     const pki = await ensurePki(options());
     const ca = new X509Certificate(pki.ca.cert);
     const { ca: _, serviceAccountKey: __, ...leaves } = pki;
@@ -42,20 +42,20 @@ describe('the certificates of a cluster', () => {
     expect(subject.sort()).toEqual(['CN=kube-apiserver-kubelet-client', 'O=trellis:kubelet-clients']);
   });
 
-  it('are for root alone', async () => {
+  test('are for root alone', async () => {
     await ensurePki(options());
     expect(statSync(dir).mode & 0o777).toBe(0o700);
     for (const file of readdirSync(dir))
       expect([file, statSync(path.join(dir, file)).mode & 0o777]).toEqual([file, 0o600]);
   });
 
-  it('are kept as they are at the next start, and read back the same', async () => {
+  test('are kept as they are at the next start, and read back the same', async () => {
     const first = await ensurePki(options());
     expect(await ensurePki(options({ now: NOW + 10 * DAY_MS }))).toEqual(first);
     expect(await readPki(dir)).toEqual(first);
   });
 
-  it('are issued anew when they name another group than they should', async () => {
+  test('are issued anew when they name another group than they should', async () => {
     const { ca, admin } = await ensurePki(options());
     const leaf = { commonName: 'kube-apiserver-kubelet-client', organizations: ['system:masters'] };
     const { cert, key } = await issue(ca, leaf, NOW);
@@ -66,7 +66,7 @@ describe('the certificates of a cluster', () => {
     expect(again.admin).toEqual(admin);
   });
 
-  it('are renewed when they near their end; the authority and the signing key stay', async () => {
+  test('are renewed when they near their end; the authority and the signing key stay', async () => {
     const first = await ensurePki(options());
     const later = await ensurePki(options({ now: NOW + 340 * DAY_MS }));
     expect(later.ca).toEqual(first.ca);
@@ -75,7 +75,7 @@ describe('the certificates of a cluster', () => {
     expect(Date.parse(new X509Certificate(later.kubelet.cert).validTo)).toBeGreaterThan(NOW + 600 * DAY_MS);
   });
 
-  it('are made anew for a server that gets another address', async () => {
+  test('are made anew for a server that gets another address', async () => {
     const first = await ensurePki(options());
     const moved = await ensurePki(options({ nodeHosts: ['node1', '192.168.99.7'] }));
     expect(moved.kubeletServer.cert).not.toBe(first.kubeletServer.cert);
@@ -83,7 +83,7 @@ describe('the certificates of a cluster', () => {
     expect(moved.apiserver).toEqual(first.apiserver);
   });
 
-  it.each([
+  test.each([
     ['ca.key', 'ca.crt is there and its key'],
     ['ca.crt', 'ca.key is there and its certificate'],
     ['sa.key', 'of its tokens is missing'],
@@ -95,20 +95,20 @@ describe('the certificates of a cluster', () => {
     expect(readdirSync(dir).map((file) => [file, readFileSync(path.join(dir, file), 'utf8')])).toEqual(left);
   });
 
-  it('need an authority whose key and certificate fit', async () => {
+  test('need an authority whose key and certificate fit', async () => {
     await ensurePki(options());
     writeFileSync(path.join(dir, 'ca.key'), readFileSync(path.join(dir, 'admin.key')));
     await expect(ensurePki(options())).rejects.toThrow('is not the key of');
   });
 
-  it('are finished by the start after one that was killed in between', async () => {
+  test('are finished by the start after one that was killed in between', async () => {
     await ensurePki(options());
     const cert = readFileSync(path.join(dir, 'ca.crt'), 'utf8');
     renameSync(path.join(dir, 'ca.crt'), path.join(dir, 'ca.crt.new'));
     expect((await ensurePki(options())).ca.cert).toBe(cert);
   });
 
-  it('are issued anew when their key is another', async () => {
+  test('are issued anew when their key is another', async () => {
     const { ca } = await ensurePki(options());
     writeFileSync(path.join(dir, 'admin.key'), readFileSync(path.join(dir, 'kubelet.key')));
     const again = await ensurePki(options());

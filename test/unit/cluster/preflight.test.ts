@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import {
   findProgram,
   nodeAddress,
@@ -30,10 +30,10 @@ describe("the node's address", () => {
     eth1: [address('fe80::1'), address('fd00::1'), address('10.0.0.2')],
   };
 
-  it('is that of the device with the default route', () => {
+  test('is that of the device with the default route', () => {
     expect(nodeAddress('IPv4', HEAD + DEFAULT, interfaces)).toBe('10.0.0.2');
   });
-  it('that was named must be one of its own', () => {
+  test('that was named must be one of its own', () => {
     expect(ownAddresses('10.0.0.2', '10.244.0.0/16', interfaces)).toEqual(['10.0.0.2']);
     const both = ['10.244.0.0/16,fd00:1::/56', interfaces] as const;
     expect(ownAddresses('10.0.0.2,FD00:0::1', ...both)).toEqual(['10.0.0.2', 'FD00:0::1']);
@@ -41,19 +41,19 @@ describe("the node's address", () => {
       'no device of this machine has the address 10.0.0.3; it has 127.0.0.1, 10.0.0.1,',
     );
   });
-  it('is the first that is not loopback without such a route', () => {
+  test('is the first that is not loopback without such a route', () => {
     expect(nodeAddress('IPv4', HEAD, interfaces)).toBe('10.0.0.1');
   });
-  it('of IPv6 is none that is good on one wire only', () => {
+  test('of IPv6 is none that is good on one wire only', () => {
     expect(nodeAddress('IPv6', HEAD + DEFAULT, interfaces)).toBe('fd00::1');
   });
-  it.each([
+  test.each([
     ['10.0.0.1', '10.244.0.0/16'],
     ['10.0.0.1,fd00::1', '10.244.0.0/16,fd00:10:244::/56'],
   ])('may be named: %s', (named, clusterCidr) => {
     expect(nodeAddresses(named, clusterCidr).join()).toBe(named);
   });
-  it.each([
+  test.each([
     ['10.0.0.1', '10.244.0.0/16,fd00:10:244::/56'],
     ['fd00::1,10.0.0.1', '10.244.0.0/16,fd00:10:244::/56'],
     ['10.0.0.1,10.0.0.2', '10.244.0.0/16'],
@@ -61,17 +61,17 @@ describe("the node's address", () => {
   ])('is refused when it does not fit the pods: %s', (named, clusterCidr) => {
     expect(() => nodeAddresses(named, clusterCidr)).toThrow(/--node-ip/);
   });
-  it('is missing on a machine with loopback alone, which says what to do', () => {
+  test('is missing on a machine with loopback alone, which says what to do', () => {
     expect(() => nodeAddress('IPv4', HEAD, { lo: interfaces.lo })).toThrow(/--node-ip/);
   });
 });
 
 describe('programs', () => {
-  it('are found on the path', () => {
+  test('are found on the path', () => {
     expect(findProgram('sh', '/nowhere:/bin:/usr/bin')).toMatch(/\/sh$/);
     expect(findProgram('sh', '/nowhere')).toBeUndefined();
   });
-  it('that are missing are named with how to get them', () => {
+  test('that are missing are named with how to get them', () => {
     expect(() => requirePrograms('/nowhere')).toThrow(
       /containerd was not found .*apt-get install containerd/,
     );
@@ -79,7 +79,7 @@ describe('programs', () => {
 });
 
 describe('ports', () => {
-  it('that are taken are named with who needs them and which flag chooses another', async () => {
+  test('that are taken are named with who needs them and which flag chooses another', async () => {
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;

@@ -1,5 +1,5 @@
 // A start that another process prepares: what the supervisor learns of it, and how it ends.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { prepareApart } from '../../../src/cluster/preparation.js';
 import type { Step } from '../../../src/cluster/steps.js';
 
@@ -14,7 +14,7 @@ const apart = (script: string) =>
 const prepared = { settings: { nodeName: 'n' }, components: [], awaits: ['agent'] };
 
 describe('what is prepared by another process', () => {
-  it('comes with its steps, and the rest once the control plane answers', async () => {
+  test('comes with its steps, and the rest once the control plane answers', async () => {
     const begin = { type: 'begin', name: 'machine' };
     const component = { name: 'n-2', command: ['true'], speaks: true, isOneStep: true };
     const { afterServer, ...rest } = await apart(
@@ -27,25 +27,25 @@ describe('what is prepared by another process', () => {
     expect(await afterServer?.()).toEqual([component]);
   });
 
-  it('is all there is when nothing waits for the control plane', async () => {
+  test('is all there is when nothing waits for the control plane', async () => {
     const script = `${said({ type: 'prepared', prepared, hasMore: false })}process.exit();`;
     expect(await apart(script)).toEqual(prepared);
   });
 
-  it('is refused with the code and the words of the refusal', async () => {
+  test('is refused with the code and the words of the refusal', async () => {
     const script = `if (process.env.WORD) ${said({ type: 'refused', code: 'PORT_IN_USE', message: 'port 1 is taken' })}`;
     await expect(apart(`${script}setTimeout(() => process.exit(), 10_000)`)).rejects.toMatchObject({
       ...{ name: 'ClusterError', code: 'PORT_IN_USE', message: 'port 1 is taken' },
     });
   });
 
-  it('fails when that process ends without a word', async () => {
+  test('fails when that process ends without a word', async () => {
     await expect(apart('process.exit(3)')).rejects.toMatchObject({
       ...{ code: 'COMPONENT_FAILED', message: 'the preparation of the start ended with 3' },
     });
   });
 
-  it('fails when that process ends while the rest is waited for', async () => {
+  test('fails when that process ends while the rest is waited for', async () => {
     const { afterServer } = await apart(
       `${said({ type: 'prepared', prepared, hasMore: true })}process.once('message', () => process.exit(4));`,
     );

@@ -1,5 +1,5 @@
 // What is said of a cluster that is not well, and what to do about it.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { render } from '../../../src/cli/cluster/status.js';
 import { nodeTroubles, podTrouble, problemsOf } from '../../../src/cluster/problems.js';
 import type { ClusterStatus } from '../../../src/cluster/status.js';
@@ -21,12 +21,12 @@ const said = (status: ClusterStatus) =>
   problemsOf(status, command).map(({ what, fix }) => `${what} | ${fix}`);
 
 describe('what is wrong', () => {
-  it('is nothing where all is well, or nothing was ever made', () => {
+  test('is nothing where all is well, or nothing was ever made', () => {
     expect(said(well)).toEqual([]);
     expect(said({ ...well, exists: false, components: [] })).toEqual([]);
   });
 
-  it.each([
+  test.each([
     ['nothing runs', { ...well, components: [] }, ['nothing of it runs | start it: trellis up --detach']],
     [
       'a node that joined does not run',
@@ -68,7 +68,7 @@ describe('what is wrong', () => {
     expect(said(status)).toEqual(expected);
   });
 
-  it('names what a node lacks', () => {
+  test('names what a node lacks', () => {
     const conditions = [
       { type: 'Ready', status: 'Unknown', message: 'Kubelet stopped posting node status.' },
       { type: 'DiskPressure', status: 'True', message: 'kubelet has disk pressure' },
@@ -88,7 +88,7 @@ describe('what is wrong', () => {
     ).toEqual([]);
   });
 
-  it('leads to who knows more of a node that is not Ready', () => {
+  test('leads to who knows more of a node that is not Ready', () => {
     const not = (message: string) => {
       const troubles = [{ condition: 'Ready', message } as const];
       return said({ ...well, nodes: [{ name: 'one', ready: false, message, troubles }] });
@@ -99,7 +99,7 @@ describe('what is wrong', () => {
     expect(not('container runtime is down')[0]).toMatch(/ \| see trellis logs containerd$/);
   });
 
-  it('names pods that do not come to run, but not all of many', () => {
+  test('names pods that do not come to run, but not all of many', () => {
     const metadata = { namespace: 'n', name: 'p' };
     const waiting = { reason: 'ImagePullBackOff', message: 'no such image' };
     const stuck = podTrouble({ metadata, status: { containerStatuses: [{ state: { waiting } }] } } as never);
@@ -121,7 +121,7 @@ describe('what is wrong', () => {
     expect(lines[5]).toBe('2 more pods do not run | trellis kubectl get pods -A');
   });
 
-  it('is shown below what runs', () => {
+  test('is shown below what runs', () => {
     const status = without('agent');
     const text = render(status, problemsOf(status, command), command);
     expect(text).toContain('  agent        not running\n');

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { kubeconfigText } from '../../../src/cluster/kubeconfig.js';
 import { type Layout, layoutOf } from '../../../src/cluster/layout.js';
 import { requireListener } from '../../../src/cluster/reachable.js';
@@ -32,11 +32,11 @@ const close = () => new Promise((resolve) => server.close(resolve));
 const look = () =>
   requireListener(layout, layout.adminKubeconfig, (command) => `trellis ${command} --data-dir ${dir}`);
 
-it('says nothing while somebody listens', async () => {
+test('says nothing while somebody listens', async () => {
   await expect(look()).resolves.toBeUndefined();
 });
 
-it('says that the cluster is not running, and how to start it', async () => {
+test('says that the cluster is not running, and how to start it', async () => {
   await close();
   await expect(look()).rejects.toMatchObject({
     code: 'NOT_RUNNING',
@@ -44,7 +44,7 @@ it('says that the cluster is not running, and how to start it', async () => {
   });
 });
 
-it('says that a cluster whose supervisor runs may be starting', async () => {
+test('says that a cluster whose supervisor runs may be starting', async () => {
   await close();
   writeFileSync(layout.stateFile, JSON.stringify({ components: {}, supervisor: identify(process.pid) }));
   await expect(look()).rejects.toMatchObject({
@@ -52,7 +52,7 @@ it('says that a cluster whose supervisor runs may be starting', async () => {
   });
 });
 
-it('leaves a kubeconfig that is not ours to kubectl', async () => {
+test('leaves a kubeconfig that is not ours to kubectl', async () => {
   await close();
   writeFileSync(layout.adminKubeconfig, `clusters:\n- cluster: {server: "https://127.0.0.1:${port}"}\n`);
   await expect(look()).resolves.toBeUndefined();

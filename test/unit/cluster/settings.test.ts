@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { layoutOf } from '../../../src/cluster/layout.js';
 import {
   defaultSettings,
@@ -27,7 +27,7 @@ const keep: typeof settle = async (layout, wanted, others) => {
 };
 
 describe('the settings of a cluster', () => {
-  it('are the defaults unless asked otherwise, and are kept', async () => {
+  test('are the defaults unless asked otherwise, and are kept', async () => {
     const layout = layoutOf(dir);
     const settled = await keep(layout, { securePort: 7443, nodeName: undefined }, defaults);
     expect(settled).toEqual({ ...defaults, securePort: 7443 });
@@ -36,14 +36,14 @@ describe('the settings of a cluster', () => {
     expect(statSync(layout.settingsFile).mode & 0o777).toBe(0o600);
   });
 
-  it.each(['(none)', 'My_Host', '-a', ''])('refuse the host name %j, and say what to do', async (name) => {
+  test.each(['(none)', 'My_Host', '-a', ''])('refuse the host name %j, and say what to do', async (name) => {
     const settled = settle(layoutOf(dir), {}, defaultSettings(name));
     await expect(settled).rejects.toMatchObject({
       ...{ code: 'BAD_OPTION', message: expect.stringContaining('choose one with --node-name') },
     });
   });
 
-  it('take the longest name that a node may have, and refuse a longer one with the reason', async () => {
+  test('take the longest name that a node may have, and refuse a longer one with the reason', async () => {
     const longest = 'n'.repeat(63);
     expect((await settle(layoutOf(dir), {}, defaultSettings(longest))).nodeName).toBe(longest);
     for (const [name, nodes] of [
@@ -55,7 +55,7 @@ describe('the settings of a cluster', () => {
       );
   });
 
-  it.each([
+  test.each([
     ['clusterCidr', '10.1.0.0/16'],
     ['serviceCidr', '10.2.0.0/16'],
     ['nodeName', 'other'],
@@ -68,7 +68,7 @@ describe('the settings of a cluster', () => {
     });
   });
 
-  it('of both families have a network of each for pods and for services', async () => {
+  test('of both families have a network of each for pods and for services', async () => {
     const layout = layoutOf(dir);
     const settled = await keep(layout, { dualStack: true }, defaults);
     expect(rangesOf(settled.clusterCidr)).toEqual(['10.244.0.0/16', 'fd00:10:244::/56']);
@@ -77,7 +77,7 @@ describe('the settings of a cluster', () => {
     expect(await settle(layout, { dualStack: true }, defaults)).toEqual(settled);
   });
 
-  it.each([
+  test.each([
     ['no network', { clusterCidr: '10.244.0.0' }, /clusterCidr "10.244.0.0": expected a network/],
     [
       'a word that says nothing of logs',
@@ -97,7 +97,7 @@ describe('the settings of a cluster', () => {
     await expect(settle(layoutOf(dir), wanted, defaults)).rejects.toThrow(message);
   });
 
-  it('are as they were after a start that was refused', async () => {
+  test('are as they were after a start that was refused', async () => {
     const layout = layoutOf(dir);
     await settle(layout, { nodes: 300 }, defaults);
     expect(await readSettings(layout)).toBeUndefined();
@@ -106,11 +106,11 @@ describe('the settings of a cluster', () => {
     expect(await readSettings(layout)).toMatchObject({ nodes: 2 });
   });
 
-  it('are absent where there is no cluster', async () => {
+  test('are absent where there is no cluster', async () => {
     expect(await readSettings(layoutOf(dir))).toBeUndefined();
   });
 
-  it.each([
+  test.each([
     ['not JSON', '{'],
     ['of another format', '{"format":99}'],
   ])('are refused when the file is %s', async (_, text) => {

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { silentLog } from '../../../src/api/log.js';
 import { makePrivateDir } from '../../../src/cluster/files.js';
 import { type Layout, layoutOf } from '../../../src/cluster/layout.js';
@@ -60,7 +60,7 @@ const aliveNow = async () =>
   Object.values((await readState(layout)).components).filter((component) => isAlive(component)).length;
 
 describe('a start', () => {
-  it('is not kept out by a foreign process that took a name, but by another start on the same data', async () => {
+  test('is not kept out by a foreign process that took a name, but by another start on the same data', async () => {
     const squatter = createServer().listen(`\0trellis-${layout.id}`);
     await once(squatter, 'listening');
     try {
@@ -77,7 +77,7 @@ describe('a start', () => {
     }
   });
 
-  it('is over when the one says so whose word counts', async () => {
+  test('is over when the one says so whose word counts', async () => {
     const server = speaker('server', { type: 'ready', who: 'server' });
     const agent = speaker(
       'agent',
@@ -89,7 +89,7 @@ describe('a start', () => {
     expect(await aliveNow()).toBe(2);
   });
 
-  it('that a part gives up ends them all, with the reason', async () => {
+  test('that a part gives up ends them all, with the reason', async () => {
     const agent = speaker('agent', { type: 'failed', name: 'join', text: 'no way' });
     await expect(start({ components: [speaker('server'), agent], awaits: ['agent'] })).rejects.toMatchObject({
       ...{ code: 'COMPONENT_FAILED', message: 'join: no way' },
@@ -97,7 +97,7 @@ describe('a start', () => {
     expect(await aliveNow()).toBe(0);
   });
 
-  it('that takes too long ends with what it waits for', async () => {
+  test('that takes too long ends with what it waits for', async () => {
     const agent = speaker('agent', { type: 'begin', name: 'node Ready' });
     await expect(start({ components: [agent], awaits: ['agent'] }, 1_000)).rejects.toMatchObject({
       ...{ code: 'TIMEOUT', message: expect.stringContaining('not every node was Ready within 1 s') },
@@ -105,7 +105,7 @@ describe('a start', () => {
     expect(await aliveNow()).toBe(0);
   });
 
-  it('that says nothing ends with whose word it waited for', async () => {
+  test('that says nothing ends with whose word it waited for', async () => {
     const parts = ['agent', 'one-2'].map((name) => speaker(name));
     const components = [speaker('server', { type: 'ready', who: 'server' }), ...parts];
     await expect(start({ components, awaits: ['agent', 'one-2'] }, 1_000)).rejects.toMatchObject({
@@ -113,7 +113,7 @@ describe('a start', () => {
     });
   });
 
-  it('that somebody interrupts ends them all at once', async () => {
+  test('that somebody interrupts ends them all at once', async () => {
     const ending = new AbortController();
     const agent = speaker('agent', { type: 'begin', name: 'node Ready' });
     const starting = start(
@@ -127,7 +127,7 @@ describe('a start', () => {
     expect(await aliveNow()).toBe(0);
   });
 
-  it('that somebody interrupts while it waits for another machine waits no longer', async () => {
+  test('that somebody interrupts while it waits for another machine waits no longer', async () => {
     const ending = new AbortController();
     const options = {
       layout,
@@ -146,14 +146,14 @@ describe('a start', () => {
     await start({ components: [agent], awaits: ['agent'] });
   });
 
-  it('that was interrupted before it began starts nothing for long', async () => {
+  test('that was interrupted before it began starts nothing for long', async () => {
     const agent = speaker('agent');
     const starting = start({ components: [agent], awaits: ['agent'] }, 60_000, AbortSignal.abort());
     await expect(starting).rejects.toMatchObject({ code: 'INTERRUPTED' });
     expect(await aliveNow()).toBe(0);
   });
 
-  it('of a node that has pods goes on waiting', async () => {
+  test('of a node that has pods goes on waiting', async () => {
     const script = `setTimeout(()=>process.send({type:'ready',who:'agent'}),1000);setInterval(()=>{},1000)`;
     const agent = { name: 'agent', command: [process.execPath, '-e', script], speaks: true };
     await start({ components: [agent], awaits: ['agent'], isPatient: true }, 10);
@@ -162,7 +162,7 @@ describe('a start', () => {
     );
   });
 
-  it('beside another of the same directory is refused', async () => {
+  test('beside another of the same directory is refused', async () => {
     const agent = speaker('agent', { type: 'ready', who: 'agent' });
     await start({ components: [agent], awaits: ['agent'] });
     await expect(start({ components: [agent], awaits: ['agent'] })).rejects.toMatchObject({

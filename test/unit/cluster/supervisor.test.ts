@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { silentLog } from '../../../src/api/log.js';
 import { makePrivateDir } from '../../../src/cluster/files.js';
 import { type Layout, layoutOf } from '../../../src/cluster/layout.js';
@@ -41,7 +41,7 @@ const start = async (command: readonly string[], speaks = false) => {
 };
 
 describe('the supervisor', () => {
-  it('writes down who runs, and ends them', async () => {
+  test('writes down who runs, and ends them', async () => {
     const supervisor = await start(script('echo started; exec sleep 1000'));
     const state = await readState(layout);
     expect(state.supervisor?.pid).toBe(process.pid);
@@ -54,7 +54,7 @@ describe('the supervisor', () => {
     expect(part !== undefined && isAlive(part)).toBe(false);
   });
 
-  it('goes on when it cannot write down who runs, and writes it down once it can', async () => {
+  test('goes on when it cannot write down who runs, and writes it down once it can', async () => {
     const failures: string[] = [];
     const log = { ...silentLog, error: (message: string) => void failures.push(message) };
     const supervisor = new Supervisor(layout, () => {}, log);
@@ -74,7 +74,7 @@ describe('the supervisor', () => {
     await supervisor.stop();
   });
 
-  it('starts again what died, and says so', async () => {
+  test('starts again what died, and says so', async () => {
     const supervisor = await start(script('exec sleep 1000'));
     const first = (await readState(layout)).components['part'];
     process.kill(first?.pid ?? 0, 'SIGKILL');
@@ -89,14 +89,14 @@ describe('the supervisor', () => {
     await supervisor.stop();
   });
 
-  it('says what is wrong with a program that is not there', async () => {
+  test('says what is wrong with a program that is not there', async () => {
     const supervisor = await start(['/nowhere/program']);
     await until(async () => steps.find(({ type }) => type === 'note'));
     expect(steps).toContainEqual(expect.objectContaining({ text: expect.stringContaining('ENOENT') }));
     await supervisor.stop();
   });
 
-  it('passes steps on, and remembers when it was ready', async () => {
+  test('passes steps on, and remembers when it was ready', async () => {
     const supervisor = await start(
       [process.execPath, '-e', "process.send({type:'ready',who:'agent'});setInterval(()=>{},1000)"],
       true,

@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { withWholePaths } from '../../../src/cli/cluster/install.js';
 import {
   install,
@@ -50,7 +50,7 @@ function place() {
 }
 
 describe('a service', () => {
-  it('restarts, and leaves pods alone when it does', () => {
+  test('restarts, and leaves pods alone when it does', () => {
     for (const role of ROLES) {
       const text = unitText(service(role), '/etc/trellis/x.env');
       for (const line of ['Restart=always', 'KillMode=process', 'WantedBy=multi-user.target'])
@@ -70,7 +70,7 @@ describe('a service', () => {
     expect(unitText(below, '')).not.toContain('PrivateTmp');
   });
 
-  it.each([
+  test.each([
     ['plain', 'plain'],
     ['/var/lib/trellis', '/var/lib/trellis'],
     ['two words', '"two words"'],
@@ -82,13 +82,13 @@ describe('a service', () => {
     expect(quoted(word)).toBe(written);
   });
 
-  it('is told files by their whole path', () => {
+  test('is told files by their whole path', () => {
     expect(withWholePaths(['--data-dir', 'd', '--ca-file=c', '--node-name', 'n'])).toEqual([
       ...['--data-dir', path.resolve('d'), `--ca-file=${path.resolve('c')}`, '--node-name', 'n'],
     ]);
   });
 
-  it('is put in place with its secret aside, and taken away again', async () => {
+  test('is put in place with its secret aside, and taken away again', async () => {
     const there = place();
     const file = await install(service('agent'), there);
     expect(readFileSync(file, 'utf8')).not.toContain('0123456789abcdef');
@@ -105,7 +105,7 @@ describe('a service', () => {
     expect(await uninstall(ROLES, there)).toEqual([]);
   });
 
-  it('of the same name that is not ours is left alone', async () => {
+  test('of the same name that is not ours is left alone', async () => {
     const there = place();
     const file = path.join(there.unitDir, 'trellis-up.service');
     writeFileSync(file, '[Unit]\n');
@@ -117,7 +117,7 @@ describe('a service', () => {
 });
 
 describe('trellis install --dry-run', () => {
-  it('prints the unit without the token', async () => {
+  test('prints the unit without the token', async () => {
     const { out, code } = await trellis([
       ...[
         'install',
@@ -139,20 +139,20 @@ describe('trellis install --dry-run', () => {
     afterEach(() => void vi.unstubAllEnvs());
     const other = path.resolve('srv/other');
 
-    it('tells the service that directory, since it has another environment', async () => {
+    test('tells the service that directory, since it has another environment', async () => {
       const { out } = await trellis(['install', '--dry-run', 'server']);
       expect(out).toMatch(new RegExp(`^ExecStart=.* server --data-dir ${other} --keep-pods$`, 'm'));
       expect(out).toContain(`ReadWritePaths=${other}\n`);
     });
 
-    it('prefers --data-dir', async () => {
+    test('prefers --data-dir', async () => {
       const { out } = await trellis(['install', '--dry-run', 'server', '--data-dir', '/srv/own']);
       expect(out).toMatch(/^ExecStart=.* server --data-dir \/srv\/own --keep-pods$/m);
       expect(out).not.toContain('other');
     });
   });
 
-  it.each([
+  test.each([
     [['agent', '--detach'], '--detach'],
     [['server', '--nonsense'], '--nonsense'],
     [['up', 'word'], 'word'],
@@ -164,7 +164,7 @@ describe('trellis install --dry-run', () => {
 });
 
 describeWith({ tools: ['systemd-analyze'] }, 'units in the eyes of systemd', () => {
-  it.each(ROLES)('%s', (role) => {
+  test.each(ROLES)('%s', (role) => {
     const file = path.join(dir, 'units', `trellis-${role}.service`);
     writeFileSync(file, unitText(service(role), '/etc/trellis/x.env'));
     // It complains on either stream, and not always by its exit code.

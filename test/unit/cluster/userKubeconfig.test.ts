@@ -2,7 +2,7 @@
 import { mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { kubeconfigText } from '../../../src/cluster/kubeconfig.js';
 import {
@@ -40,7 +40,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dir, { recursive: true }));
 
-it('is put in beside what is there, and is the current one', () => {
+test('is put in beside what is there, and is the current one', () => {
   const text = withCluster(USERS, own, 'trellis');
   expect(text).toContain('# the one at work');
   const config = parse(text);
@@ -53,7 +53,7 @@ it('is put in beside what is there, and is the current one', () => {
   expect(parse(withCluster(text, own, 'trellis'))).toEqual(config);
 });
 
-it('is taken out without a trace', () => {
+test('is taken out without a trace', () => {
   const text = withoutCluster(withCluster(USERS, own, 'trellis'), 'trellis');
   const { 'current-context': _, ...rest } = parse(USERS);
   expect(parse(text)).toEqual(rest);
@@ -61,15 +61,15 @@ it('is taken out without a trace', () => {
   expect(withoutCluster(USERS, 'trellis')).toBe(USERS);
 });
 
-it.each([['- a list\n'], ['a: [\n'], ['just words']])('what is no kubeconfig is left alone: %j', (text) => {
+test.each([['- a list\n'], ['a: [\n'], ['just words']])('what is no kubeconfig is left alone: %j', (text) => {
   expect(() => withCluster(text, own, 'trellis')).toThrow('not a kubeconfig');
 });
 
-it.each(['', 'clusters: null\nusers: []\n'])('is put into an empty one: %j', (text) => {
+test.each(['', 'clusters: null\nusers: []\n'])('is put into an empty one: %j', (text) => {
   expect(parse(withCluster(text, own, 'trellis')).users).toHaveLength(1);
 });
 
-it('the file is private, also one behind a link, and its directory is made', async () => {
+test('the file is private, also one behind a link, and its directory is made', async () => {
   const file = path.join(dir, 'home', '.kube', 'config');
   await changeKubeconfig(file, (text) => withCluster(text, own, 'trellis'));
   expect(statSync(file).mode & 0o777).toBe(0o600);
@@ -82,7 +82,7 @@ it('the file is private, also one behind a link, and its directory is made', asy
   expect(readFileSync(file, 'utf8')).toBe('');
 });
 
-it('is that of kubectl', () => {
+test('is that of kubectl', () => {
   expect(userKubeconfig({ KUBECONFIG: ':/a/b:/c' })).toBe('/a/b');
   expect(userKubeconfig({})).toMatch(/\/\.kube\/config$/);
 });

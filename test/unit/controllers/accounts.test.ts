@@ -1,5 +1,5 @@
 // Whom each controller acts as: everybody has a name, and every name has rights by the default policy.
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { bootstrapBindings, bootstrapNamespaceBindings } from '../../../src/apiserver/auth/bootstrapRoles.js';
 import { accountOf } from '../../../src/controllers/accounts.js';
 import { controllerNames } from '../../../src/controllers/run.js';
@@ -8,7 +8,7 @@ const bound = [...bootstrapBindings, ...bootstrapNamespaceBindings].flatMap(({ s
   (subjects ?? []).filter(({ kind }) => kind === 'ServiceAccount').map(({ name }) => name),
 );
 
-it.each([...controllerNames(), 'dns-endpoints-controller', 'kubelet-serving-approving-controller'])(
+test.each([...controllerNames(), 'dns-endpoints-controller', 'kubelet-serving-approving-controller'])(
   '%s acts as an account that the default policy knows',
   (controller) => {
     const account = accountOf(controller);

@@ -1,5 +1,5 @@
 // Aggregated roles follow the roles they select.
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { silentLog } from '../../../src/api/log.js';
 import { CLUSTER_ROLES } from '../../../src/api/resources.js';
 import {
@@ -17,7 +17,7 @@ const role = (name: string, rules: object[], labels = {}, extra = {}) => ({
   ...extra,
 });
 
-it('a role gets the rules of those it selects, each once, and loses them again', async () => {
+test('a role gets the rules of those it selects, each once, and loses them again', async () => {
   const client = new MemoryClient();
   const informers = new StaticInformers();
   const roles = informers.of(CLUSTER_ROLES);

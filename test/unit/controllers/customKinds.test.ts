@@ -1,10 +1,10 @@
 // What the controllers find of kinds that came with definitions.
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { openClient } from '../../../src/client/typedClient.js';
 import { discover } from '../../../src/controllers/discovery.js';
 import { startCustomServer } from '../../support/customResources.js';
 
-it('discovery finds kinds that are served only in versions that their group does not prefer', async () => {
+test('discovery finds kinds that are served only in versions that their group does not prefer', async () => {
   const server = await startCustomServer();
   try {
     await server.define();

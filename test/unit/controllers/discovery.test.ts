@@ -1,5 +1,5 @@
 // What the controllers do when one API group does not answer: the others' work goes on, a namespace waits.
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { CONFIG_MAPS, NAMESPACES, PODS, REPLICA_SETS } from '../../../src/api/resources.js';
 import { statusError } from '../../../src/api/status.js';
 import { discover } from '../../../src/controllers/discovery.js';
@@ -18,14 +18,14 @@ const apiWithout = (group: string) => {
   return { api, world };
 };
 
-it('discovery names the groups that failed and answers with the others', async () => {
+test('discovery names the groups that failed and answers with the others', async () => {
   const { served, failed } = await discover(apiWithout('apps').api);
   expect([...failed]).toEqual([['apps/v1', 'no endpoints']]);
   expect(served.map(({ group }) => group)).toContain('batch');
   expect(served.map(({ group }) => group)).not.toContain('apps');
 });
 
-it('a broken group stops no controller of another one', async () => {
+test('a broken group stops no controller of another one', async () => {
   const { api } = apiWithout('autoscaling');
   await withControllers(api, ['replicaset-controller'], async () => {
     await api.of(REPLICA_SETS).create({
@@ -40,7 +40,7 @@ it('a broken group stops no controller of another one', async () => {
   });
 });
 
-it('a namespace loses what is known, and waits for the broken group with the truth in its status', async () => {
+test('a namespace loses what is known, and waits for the broken group with the truth in its status', async () => {
   const { api, world } = apiWithout('autoscaling');
   await api.of(NAMESPACES).create({ metadata: { name: 'n' }, spec: { finalizers: ['kubernetes'] } });
   await api.of(CONFIG_MAPS).create({ metadata: { name: 'c', namespace: 'n' } });

@@ -1,5 +1,5 @@
 // Which nodes stand behind the cluster's DNS Service.
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import type { V1Node } from '../../../src/api/gen/types.js';
 import type { Stored } from '../../../src/api/object.js';
 import { sliceOf } from '../../../src/controllers/dnsEndpoints.js';
@@ -18,7 +18,7 @@ const node = (port: string | undefined, ready: string, address = '10.0.0.1') =>
 const slice = (of: Stored<V1Node>) =>
   sliceOf(of, { namespace: 'kube-system', name: 'kube-dns-n' }, 'kube-dns');
 
-it('a node with a name server, for its own pods first', () => {
+test('a node with a name server, for its own pods first', () => {
   expect(slice(node('10053', 'True'))).toMatchObject({
     metadata: { labels: { 'kubernetes.io/service-name': 'kube-dns' } },
     addressType: 'IPv4',
@@ -36,13 +36,13 @@ it('a node with a name server, for its own pods first', () => {
   expect(slice(node('10053', 'True', 'fd00::1'))?.addressType).toBe('IPv6');
 });
 
-it.each([
+test.each([
   ['False', true],
   ['Unknown', false],
 ])('one whose readiness is %s: %s', (ready, isAsked) => {
   expect(slice(node('10053', ready))?.endpoints?.[0]?.conditions?.ready).toBe(isAsked);
 });
 
-it.each([undefined, '', '0', '65536', 'x', '-1'])('none that tells the port as %j', (port) => {
+test.each([undefined, '', '0', '65536', 'x', '-1'])('none that tells the port as %j', (port) => {
   expect(slice(node(port, 'True'))).toBeUndefined();
 });

@@ -1,5 +1,5 @@
 // Plans that keep house: what every namespace has, what an emptied one says, which pods nobody will finish.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { namespaceConditions } from '../../../src/controllers/namespace/conditions.js';
 import { deletionOrder } from '../../../src/controllers/namespace/controller.js';
 import { planRootCa, planServiceAccount } from '../../../src/controllers/perNamespace.js';
@@ -9,14 +9,14 @@ import { ago, NOW, node, pod } from './support/objects.js';
 const metadata = { name: 'x', uid: 'u', resourceVersion: '1', creationTimestamp: ago(0) };
 
 describe('what every namespace has', () => {
-  it('makes the default service account once', () => {
+  test('makes the default service account once', () => {
     expect(planServiceAccount('ns', undefined)).toMatchObject([
       { do: 'create', object: { metadata: { name: 'default', namespace: 'ns' } } },
     ]);
     expect(planServiceAccount('ns', { metadata })).toEqual([]);
   });
 
-  it.each<[string, Record<string, string> | undefined, string[]]>([
+  test.each<[string, Record<string, string> | undefined, string[]]>([
     ['leaves the right certificate', { 'ca.crt': 'PEM' }, []],
     ['renews another one', { 'ca.crt': 'OLD' }, ['update']],
     ['removes what was added', { 'ca.crt': 'PEM', more: 'x' }, ['update']],
@@ -33,7 +33,7 @@ describe('a namespace that is being emptied', () => {
     ...{ group: '', version: 'v1', resource, kind: resource, namespaced, verbs },
   });
 
-  it('loses its pods first, and only what lives in it and can be deleted', () => {
+  test('loses its pods first, and only what lives in it and can be deleted', () => {
     const served = [
       type('secrets'),
       type('pods'),
@@ -44,7 +44,7 @@ describe('a namespace that is being emptied', () => {
     expect(order).toEqual([['pods'], ['secrets']]);
   });
 
-  it('says what remains and which finalizers it waits for', () => {
+  test('says what remains and which finalizers it waits for', () => {
     const objects = new Map([['pods.', 2]]);
     const finalizers = new Map([['example.com/hold', 1]]);
     const conditions = namespaceConditions([], { objects, finalizers }, NOW);
@@ -86,11 +86,11 @@ describe('planPodGc', () => {
       finishedLimit,
     }).map(({ pod: { metadata: named } }) => named.name);
 
-  it('takes pods of nodes that are gone or out of service, and pods that never had one', () => {
+  test('takes pods of nodes that are gone or out of service, and pods that never had one', () => {
     expect(plan(12_500)).toEqual(['lost', 'never-placed', 'stranded']);
   });
 
-  it('takes the oldest finished pods beyond the limit', () => {
+  test('takes the oldest finished pods beyond the limit', () => {
     expect(plan(1)).toEqual(['lost', 'never-placed', 'stranded', 'done-old']);
     expect(plan(0)).toHaveLength(3);
   });

@@ -1,5 +1,5 @@
 // No controller runs away: pods made and removed at once, pods that fail at once, and what one owner may make of them.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { silentLog } from '../../../src/api/log.js';
 import { PODS, REPLICA_SETS, STATEFUL_SETS } from '../../../src/api/resources.js';
 import { FAILED, MADE, Pace } from '../../../src/controllers/pace.js';
@@ -10,7 +10,7 @@ import { withControllers } from './support/running.js';
 const NOW = 1_000_000_000;
 
 describe('the pace of an owner', () => {
-  it('is a number of pods in any minute that grows with those it wishes for', () => {
+  test('is a number of pods in any minute that grows with those it wishes for', () => {
     const pace = new Pace();
     const limit = MADE.base + MADE.each * 10;
     expect(pace.admit('u', limit - 1, 10, NOW)).toEqual({ count: limit - 1 });
@@ -20,7 +20,7 @@ describe('the pace of an owner', () => {
     expect(pace.admit('u', 5, 10, NOW + 61_000)).toEqual({ count: 5 });
   });
 
-  it('does not count what was not made after all', () => {
+  test('does not count what was not made after all', () => {
     const pace = new Pace();
     for (let round = 0; round < 100; round++) {
       expect(pace.admit('u', 1000, 1000, NOW).count).toBe(1000);
@@ -28,7 +28,7 @@ describe('the pace of an owner', () => {
     }
   });
 
-  it('slows down with failures beyond the first rounds, and forgets them', () => {
+  test('slows down with failures beyond the first rounds, and forgets them', () => {
     const pace = new Pace();
     const waits: (number | undefined)[] = [];
     for (let failure = 0; failure < FAILED.free + 8; failure++) {
@@ -40,7 +40,7 @@ describe('the pace of an owner', () => {
     expect(pace.admit('u', 1, 1, NOW + FAILED.forgottenMs + 1)).toEqual({ count: 1 });
   });
 
-  it('takes the loss of all pods of a large owner for one round', () => {
+  test('takes the loss of all pods of a large owner for one round', () => {
     const pace = new Pace();
     for (let failure = 0; failure < 100; failure++) pace.failed('u', NOW);
     expect(pace.admit('u', 100, 100, NOW)).toEqual({ count: 100 });
@@ -78,7 +78,7 @@ const fail = (api: FakeApi) => {
     if (status?.phase === undefined) api.setStatus(PODS, of, { phase: 'Failed' });
 };
 
-it.each([
+test.each([
   [
     'a ReplicaSet whose pods are removed at once',
     'replicaset-controller',

@@ -1,6 +1,6 @@
 // The data of ControllerRevisions: byte for byte what Kubernetes' own controllers write, so that either can take over.
 // The expected text and hash were printed by a Go program with the types of k8s.io/api v1.36.4.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { V1PodTemplateSpec } from '../../../src/api/gen/types.js';
 import { goText } from '../../../src/api/goForm.js';
 import { dataOf, revisionHash } from '../../../src/controllers/revisions.js';
@@ -83,10 +83,10 @@ const WRITTEN_BY_GO = [
 ].join('');
 
 describe('the data of a ControllerRevision', () => {
-  it('is byte for byte what Go writes: order, escapes, quantities, what is left out and what is kept', () => {
+  test('is byte for byte what Go writes: order, escapes, quantities, what is left out and what is kept', () => {
     expect(goText(dataOf(TEMPLATE))).toBe(WRITTEN_BY_GO);
   });
-  it('has the hash that a StatefulSet of Kubernetes gives it', () => {
+  test('has the hash that a StatefulSet of Kubernetes gives it', () => {
     expect(revisionHash(dataOf(TEMPLATE), 0)).toBe('86bf49d767');
     expect(revisionHash(dataOf(TEMPLATE), 1)).not.toBe('86bf49d767');
   });

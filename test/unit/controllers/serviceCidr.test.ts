@@ -1,5 +1,5 @@
 // A service network is ready from the start and goes only when no address needs it.
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { V1IPAddress, V1ServiceCIDR } from '../../../src/api/gen/types.js';
 import { silentLog } from '../../../src/api/log.js';
 import type { Stored } from '../../../src/api/object.js';
@@ -30,7 +30,7 @@ const address = (name: string, by = 'ipallocator.k8s.io'): Stored<V1IPAddress> =
 const main = network('kubernetes', '10.96.0.0/16');
 
 describe('a network', () => {
-  it('gets the finalizer, then is ready', () => {
+  test('gets the finalizer, then is ready', () => {
     const bare = network('a', '10.1.0.0/24', { finalizers: ['other'] });
     expect(planServiceCidr(bare, [bare], [], NOW)).toEqual({
       set: 'finalizers',
@@ -44,14 +44,14 @@ describe('a network', () => {
     const done = { ...main, status: { conditions: [ready] } };
     expect(planServiceCidr(done, [done], [], NOW)).toEqual({ set: 'nothing' });
   });
-  it('that is deleted stays while an address is only in it', () => {
+  test('that is deleted stays while an address is only in it', () => {
     const one = leaving('a', '10.1.0.0/24');
     expect(planServiceCidr(one, [main, one], [address('10.1.0.7')], NOW)).toMatchObject({
       set: 'ready',
       condition: { status: 'False', reason: 'Terminating' },
     });
   });
-  it.each<[string, Stored<V1ServiceCIDR>[], Stored<V1IPAddress>[]]>([
+  test.each<[string, Stored<V1ServiceCIDR>[], Stored<V1IPAddress>[]]>([
     ['without addresses', [main], [address('10.96.0.1')]],
     ['whose addresses another network has', [network('b', '10.1.0.0/16')], [address('10.1.0.7')]],
     ['with addresses of others than the allocator', [main], [address('10.1.0.7', 'me')]],
@@ -69,7 +69,7 @@ describe('a network', () => {
   });
 });
 
-it('with an apiserver: a new network is used, kept while a Service needs it, and goes with the last one', async () => {
+test('with an apiserver: a new network is used, kept while a Service needs it, and goes with the last one', async () => {
   const { client, informers, close } = await startSecuredApiServer({
     services: { serviceCidrs: ['10.96.0.0/24'] },
   });

@@ -1,5 +1,5 @@
 // What all controllers stand on: expectations, own writes, slow start, claims, the list of names.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { REPLICA_SETS } from '../../../src/api/resources.js';
 import { adoptionPatch, planClaims } from '../../../src/controllers/claim.js';
 import { enabledNames } from '../../../src/controllers/enabled.js';
@@ -12,7 +12,7 @@ import { ago, pod, replicaSet } from './support/objects.js';
 const FIVE_MINUTES = 5 * 60 * 1000;
 
 describe('Expectations', () => {
-  it('waits for each pod that was made, whichever of answer and event comes first', () => {
+  test('waits for each pod that was made, whichever of answer and event comes first', () => {
     const expectations = new Expectations(() => 0);
     expectations.expectCreates('k', 2);
     expectations.observedCreate('k', 'a');
@@ -25,14 +25,14 @@ describe('Expectations', () => {
     expect(expectations.satisfied('k')).toBe(true);
   });
 
-  it('does not wait for what was refused', () => {
+  test('does not wait for what was refused', () => {
     const expectations = new Expectations(() => 0);
     expectations.expectCreates('k', 1);
     expectations.notCreated('k');
     expect(expectations.satisfied('k')).toBe(true);
   });
 
-  it('waits for deletions by uid', () => {
+  test('waits for deletions by uid', () => {
     const expectations = new Expectations(() => 0);
     expectations.expectDeletes('k', ['a', 'b']);
     expectations.observedDelete('k', 'a');
@@ -42,7 +42,7 @@ describe('Expectations', () => {
     expect(expectations.satisfied('k')).toBe(true);
   });
 
-  it('takes events for lost after five minutes', () => {
+  test('takes events for lost after five minutes', () => {
     let now = 0;
     const expectations = new Expectations(() => now);
     expectations.expectDeletes('k', ['a']);
@@ -55,7 +55,7 @@ describe('Expectations', () => {
 
 describe('Writes', () => {
   const at = (resourceVersion: string) => replicaSet('a', 1, { meta: { resourceVersion } });
-  it('waits until the cache shows the revision that was written', () => {
+  test('waits until the cache shows the revision that was written', () => {
     const writes = new Writes(() => 0);
     writes.wrote('k', at('9'));
     expect([writes.seen('k', []), writes.seen('k', [at('8')]), writes.seen('k', [at('10')])]).toEqual([
@@ -64,7 +64,7 @@ describe('Writes', () => {
       true,
     ]);
   });
-  it('does not wait for what is gone, nor for ever', () => {
+  test('does not wait for what is gone, nor for ever', () => {
     let now = 0;
     const writes = new Writes(() => now);
     writes.wrote('k', at('9'));
@@ -78,14 +78,14 @@ describe('Writes', () => {
 
 describe('Settled', () => {
   const at = (resourceVersion: string) => replicaSet('a', 1, { meta: { resourceVersion } });
-  it('knows objects as they were left, and no others', () => {
+  test('knows objects as they were left, and no others', () => {
     const settled = new Settled();
     expect(settled.isAsLeft('k', [])).toBe(false);
     settled.begin('k')([at('9')]);
     expect([settled.isAsLeft('k', [at('9')]), settled.isAsLeft('k', [at('10')])]).toEqual([true, false]);
     expect([settled.isAsLeft('k', []), settled.isAsLeft('other', [at('9')])]).toEqual([false, false]);
   });
-  it('is not settled after a change, not even one that came while the plan was carried out', () => {
+  test('is not settled after a change, not even one that came while the plan was carried out', () => {
     const settled = new Settled();
     settled.begin('k')([at('9')]);
     settled.changed('k');
@@ -95,7 +95,7 @@ describe('Settled', () => {
     leave([at('9')]);
     expect(settled.isAsLeft('k', [at('9')])).toBe(false);
   });
-  it('is not settled while a plan is being carried out, nor when that failed', () => {
+  test('is not settled while a plan is being carried out, nor when that failed', () => {
     const settled = new Settled();
     settled.begin('k')([at('9')]);
     settled.begin('k');
@@ -104,7 +104,7 @@ describe('Settled', () => {
 });
 
 describe('slowStart', () => {
-  it('doubles its batches', async () => {
+  test('doubles its batches', async () => {
     const running: number[] = [];
     let current = 0;
     const result = await slowStart(10, async () => {
@@ -115,14 +115,14 @@ describe('slowStart', () => {
     expect(Math.max(...running)).toBe(4);
     expect(result).toEqual({ done: 10, failed: 0, skipped: 0 });
   });
-  it('stops after a batch that failed', async () => {
+  test('stops after a batch that failed', async () => {
     let calls = 0;
     const result = await slowStart(100, async () => {
       if (++calls === 3) throw new Error('no');
     });
     expect(result).toMatchObject({ done: 2, failed: 1, skipped: 97, error: new Error('no') });
   });
-  it('does nothing for nothing', async () => {
+  test('does nothing for nothing', async () => {
     expect(await slowStart(0, () => Promise.reject(new Error('called')))).toEqual({
       done: 0,
       failed: 0,
@@ -152,7 +152,7 @@ describe('planClaims', () => {
   };
   const going = replicaSet('web', 1, { meta: { deletionTimestamp: ago(1) } });
 
-  it.each([
+  test.each([
     ['holds what it owns and selects', claims(owned({ app: 'web' })), [1, 0, 0]],
     ['releases what it no longer selects', claims(owned({ app: 'x' })), [0, 0, 1]],
     ['takes in what nobody owns', claims(pod('p')), [0, 1, 0]],
@@ -169,7 +169,7 @@ describe('planClaims', () => {
     expect(counts).toEqual(wanted);
   });
 
-  it('names the uid it means when it adopts', () => {
+  test('names the uid it means when it adopts', () => {
     expect(adoptionPatch(REPLICA_SETS, owner, 'uid-p')).toMatchObject({
       metadata: { uid: 'uid-p', ownerReferences: [{ uid: 'uid-web', controller: true }] },
     });
@@ -178,7 +178,7 @@ describe('planClaims', () => {
 
 describe('enabledNames', () => {
   const known = ['a', 'b', 'c'];
-  it.each([
+  test.each([
     [['*'], ['a', 'b', 'c']],
     [
       ['*', '-b'],
@@ -190,7 +190,7 @@ describe('enabledNames', () => {
   ])('%j means %j', (entries, wanted) => {
     expect(enabledNames(known, entries)).toEqual(wanted);
   });
-  it.each([
+  test.each([
     [
       ['deployment', 'podgc'],
       ['deployment-controller', 'pod-garbage-collector-controller'],
@@ -204,11 +204,11 @@ describe('enabledNames', () => {
     const names = ['deployment-controller', 'job-controller', 'pod-garbage-collector-controller'];
     expect(enabledNames(names, entries)).toEqual(wanted);
   });
-  it('refuses a list that switches off and nothing on', () => {
+  test('refuses a list that switches off and nothing on', () => {
     const [first = ''] = known;
     expect(() => enabledNames(known, [`-${first}`])).toThrow(/switches no controller on: begin with "\*"/);
   });
-  it('refuses a name that nobody has', () => {
+  test('refuses a name that nobody has', () => {
     expect(() => enabledNames(known, ['*', '-x'])).toThrow('"x" is not in the list of known controllers');
   });
 });

@@ -1,5 +1,5 @@
 // Deployment and ReplicaSet controllers together, against an API with late caches, refusals and dying pods.
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import type { V1Deployment } from '../../../src/api/gen/types.js';
 import { silentLog } from '../../../src/api/log.js';
 import { controllerOf, type Stored } from '../../../src/api/object.js';
@@ -159,7 +159,7 @@ async function settle(world: World): Promise<void> {
 }
 
 describe('deployments and replica sets with late caches', () => {
-  it.each([1, 2, 3, 4, 5, 6])(
+  test.each([1, 2, 3, 4, 5, 6])(
     'roll, scale, go back and lose pods, never above desired plus surge (run %i)',
     async (seed) => {
       const world = makeWorld(seed, seed % 2 === 0 ? 0.05 : 0);
@@ -185,7 +185,7 @@ describe('deployments and replica sets with late caches', () => {
     },
   );
 
-  it('makes exactly the pods asked for when every cache is late and the controllers restart', async () => {
+  test('makes exactly the pods asked for when every cache is late and the controllers restart', async () => {
     const world = makeWorld(42, 0);
     world.limit = 40;
     const stop = start(world);
@@ -203,7 +203,7 @@ describe('deployments and replica sets with late caches', () => {
     expect(world.api.requests.filter((request) => request === 'create pods')).toHaveLength(40);
   });
 
-  it.each([1, 2, 3])('keeps enough pods available while templates change (run %i)', async (seed) => {
+  test.each([1, 2, 3])('keeps enough pods available while templates change (run %i)', async (seed) => {
     const world = makeWorld(seed, 0);
     start(world);
     await create(world, {
@@ -224,7 +224,7 @@ describe('deployments and replica sets with late caches', () => {
     expect(world.faults).toEqual([]);
   });
 
-  it('recreates only after the last old pod is gone', async () => {
+  test('recreates only after the last old pod is gone', async () => {
     const world = makeWorld(7, 0);
     start(world);
     await create(world, { strategy: { type: 'Recreate' } });

@@ -1,5 +1,5 @@
 // Every controller at once against an API in memory: what a user does, and what becomes of it.
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { silentLog } from '../../../src/api/log.js';
 import type { KubeObject } from '../../../src/api/object.js';
 import * as resources from '../../../src/api/resources.js';
@@ -71,12 +71,12 @@ const endTerminating = () => {
 };
 
 describe('the controllers together', () => {
-  it('knows them by the names of their namesakes', () => {
+  test('knows them by the names of their namesakes', () => {
     expect(controllerNames()).toContain('endpointslice-controller');
     expect(new Set(controllerNames()).size).toBe(controllerNames().length);
   });
 
-  it('brings a deployment up, tells of it, and lists its pods under a service', async () => {
+  test('brings a deployment up, tells of it, and lists its pods under a service', async () => {
     await api.of(SERVICES).create({
       metadata: { name: 'web', namespace: 'default' },
       spec: { selector: { app: 'web' }, ports: [{ port: 80, targetPort: 8080 }], ipFamilies: ['IPv4'] },
@@ -99,7 +99,7 @@ describe('the controllers together', () => {
     await until(() => api.all(ENDPOINT_SLICES).length + api.all(ENDPOINTS).length === 0);
   });
 
-  it('tells the zone of an endpoint when its node tells it later', async () => {
+  test('tells the zone of an endpoint when its node tells it later', async () => {
     await api.of(SERVICES).create({
       metadata: { name: 'web', namespace: 'default' },
       spec: { selector: { app: 'web' }, ports: [{ port: 80 }], ipFamilies: ['IPv4'] },
@@ -116,7 +116,7 @@ describe('the controllers together', () => {
     await until(() => zones()[0] === 'east');
   });
 
-  it('gives back what a quota counted as soon as it is deleted, whatever the kind', async () => {
+  test('gives back what a quota counted as soon as it is deleted, whatever the kind', async () => {
     const make = (type: typeof CONFIG_MAPS | typeof SECRETS, name: string) =>
       api.of<KubeObject>(type).create({ metadata: { name, namespace: 'default' } });
     await make(CONFIG_MAPS, 'a');
@@ -131,7 +131,7 @@ describe('the controllers together', () => {
     await until(() => used()['count/configmaps'] === '1' && used()['secrets'] === '0');
   });
 
-  it('takes back the announcement of a disruption that did not come', async () => {
+  test('takes back the announcement of a disruption that did not come', async () => {
     await makeWeb(1);
     bringUp();
     const [web] = api.all(PODS);
@@ -147,7 +147,7 @@ describe('the controllers together', () => {
     await until(() => target()?.status === 'False');
   });
 
-  it('takes in a pod that fits and lets go of one that no longer does', async () => {
+  test('takes in a pod that fits and lets go of one that no longer does', async () => {
     await api.of(PODS).create({
       metadata: { name: 'stray', namespace: 'default', labels: { app: 'solo' } },
       spec: template.spec,
@@ -168,7 +168,7 @@ describe('the controllers together', () => {
     await until(() => api.get(PODS, 'default/stray')?.metadata.ownerReferences?.length === 0);
   });
 
-  it('clears away what a deleted deployment owned', async () => {
+  test('clears away what a deleted deployment owned', async () => {
     await makeWeb(2);
     await api.of(DEPLOYMENTS).delete({ name: 'web', namespace: 'default' });
     await until(() => {
@@ -177,7 +177,7 @@ describe('the controllers together', () => {
     });
   });
 
-  it('keeps the owner until its dependents are gone, when asked to', async () => {
+  test('keeps the owner until its dependents are gone, when asked to', async () => {
     await makeWeb(2);
     await api
       .of(DEPLOYMENTS)
@@ -191,7 +191,7 @@ describe('the controllers together', () => {
     expect(api.all(PODS).length + api.all(REPLICA_SETS).length).toBe(0);
   });
 
-  it('leaves the dependents behind, when asked to', async () => {
+  test('leaves the dependents behind, when asked to', async () => {
     await makeWeb(2);
     await api.of(DEPLOYMENTS).delete({ name: 'web', namespace: 'default' }, { propagationPolicy: 'Orphan' });
     await until(() => api.all(DEPLOYMENTS).length === 0);
@@ -199,7 +199,7 @@ describe('the controllers together', () => {
     expect(api.all(PODS)).toHaveLength(2);
   });
 
-  it('furnishes every namespace, and empties one that is deleted', async () => {
+  test('furnishes every namespace, and empties one that is deleted', async () => {
     await api.of(NAMESPACES).create({ metadata: { name: 'team' }, spec: { finalizers: ['kubernetes'] } });
     await until(
       () => api.get(SERVICE_ACCOUNTS, 'team/default') && api.get(CONFIG_MAPS, 'team/kube-root-ca.crt'),
@@ -224,7 +224,7 @@ describe('the controllers together', () => {
     expect(api.get(SERVICE_ACCOUNTS, 'team/default')).toBeUndefined();
   });
 
-  it('gives nodes networks, marks a silent one and moves its pods, not the last one', async () => {
+  test('gives nodes networks, marks a silent one and moves its pods, not the last one', async () => {
     for (const name of ['n1', 'n2']) {
       await api.of(NODES).create({ metadata: { name } });
       await api

@@ -1,5 +1,5 @@
 // StatefulSets, DaemonSets and Jobs against an API with late caches and refusals, their controllers restarted at any point.
-import { afterEach, expect, it } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
 import type { V1Pod } from '../../../src/api/gen/types.js';
 import { silentLog } from '../../../src/api/log.js';
 import type { KubeObject, Stored } from '../../../src/api/object.js';
@@ -152,7 +152,7 @@ const template = (image: string, more: object = {}) => ({
 const selector = { matchLabels: { app: 'web' } };
 const imageOf = ({ spec }: Pod) => spec.containers[0]?.image;
 
-it.each(SEEDS)(
+test.each(SEEDS)(
   'a StatefulSet scales and rolls with at most one of its pods away (run %i)',
   async (seed) => {
     const world = await open(seed, 'statefulset-controller');
@@ -187,7 +187,7 @@ it.each(SEEDS)(
   90_000,
 );
 
-it.each(SEEDS)(
+test.each(SEEDS)(
   'a DaemonSet has one pod a node, and rolls one node at a time (run %i)',
   async (seed) => {
     const world = await open(seed, 'daemonset-controller');
@@ -250,7 +250,7 @@ it.each(SEEDS)(
   90_000,
 );
 
-it.each(SEEDS)(
+test.each(SEEDS)(
   'a Job runs as many pods at a time as it may, and counts each once (run %i)',
   async (seed) => {
     const world = await open(seed, 'job-controller');

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import type { V1EndpointSlice, V1Service, V1ServiceSpec } from '../../../src/api/gen/types.js';
 import type { Stored } from '../../../src/api/object.js';
 import { addressOfArpa, lookUp } from '../../../src/dns/lookup.js';
@@ -43,7 +43,7 @@ beforeEach(() => {
 const data = (name: string, type: string) => lookUp(zone, name, type)?.answers.map((record) => record.data);
 
 describe('names of the cluster', () => {
-  it.each<[string, string, unknown[]]>([
+  test.each<[string, string, unknown[]]>([
     ['web.shop.svc.cluster.local', 'A', ['10.96.0.7']],
     ['web.shop.svc.cluster.local', 'AAAA', ['fd00::7']],
     ['web.shop.svc.cluster.local', 'TXT', []],
@@ -70,7 +70,7 @@ describe('names of the cluster', () => {
     expect(data(name, type)).toEqual(expected);
   });
 
-  it.each([
+  test.each([
     'svc.cluster.local',
     'shop.svc.cluster.local',
     'cluster.local',
@@ -79,7 +79,7 @@ describe('names of the cluster', () => {
     expect(lookUp(zone, name, 'A')).toMatchObject({ exists: true, answers: [] });
   });
 
-  it.each([
+  test.each([
     'absent.shop.svc.cluster.local',
     'absent.svc.cluster.local',
     'db-9.db.shop.svc.cluster.local',
@@ -94,7 +94,7 @@ describe('names of the cluster', () => {
     expect(lookUp(zone, name, 'A')).toMatchObject({ exists: false, answers: [] });
   });
 
-  it.each([
+  test.each([
     'example.com',
     'notcluster.local',
     '8.8.8.8.in-addr.arpa',
@@ -104,13 +104,13 @@ describe('names of the cluster', () => {
     expect(lookUp(zone, name, 'A')).toBeUndefined();
   });
 
-  it('carries the addresses of SRV targets along', () => {
+  test('carries the addresses of SRV targets along', () => {
     expect(
       lookUp(zone, '_http._tcp.web.shop.svc.cluster.local', 'SRV')?.additionals.map(({ data }) => data),
     ).toEqual(['10.96.0.7', 'fd00::7']);
   });
 
-  it('names a pod of two families once, and carries both addresses along', () => {
+  test('names a pod of two families once, and carries both addresses along', () => {
     const found = lookUp(zone, '_http._tcp.db.shop.svc.cluster.local', 'SRV');
     expect(found?.additionals).toMatchObject([
       { name: 'db-0.db.shop.svc.cluster.local', type: 'A' },
@@ -119,7 +119,7 @@ describe('names of the cluster', () => {
     ]);
   });
 
-  it('holds ten thousand services, of which one changes without the others', () => {
+  test('holds ten thousand services, of which one changes without the others', () => {
     const many = new Zone('cluster.local');
     const ip = (at: number) => `10.96.${at >> 8}.${at & 255}`;
     const one = (at: number, address = ip(at)) => ({
@@ -143,7 +143,7 @@ describe('names of the cluster', () => {
     expect(many.hasNamespace('n8')).toBe(false);
   });
 
-  it('knows a namespace that has no services', () => {
+  test('knows a namespace that has no services', () => {
     const pod = '10-244-0-9.empty.pod.cluster.local';
     expect(lookUp(zone, pod, 'A')?.exists).toBe(false);
     zone.addNamespace('empty');
@@ -157,7 +157,7 @@ describe('names of the cluster', () => {
     expect(lookUp(zone, 'shop.svc.cluster.local', 'A')?.exists).toBe(true);
   });
 
-  it('forgets a service that is gone, and its reverse names and namespace', () => {
+  test('forgets a service that is gone, and its reverse names and namespace', () => {
     for (const name of ['web', 'db', 'out']) zone.delete({ service: name, namespace: 'shop' });
     expect(lookUp(zone, 'web.shop.svc.cluster.local', 'A')?.exists).toBe(false);
     expect(lookUp(zone, 'shop.svc.cluster.local', 'A')?.exists).toBe(false);
@@ -165,7 +165,7 @@ describe('names of the cluster', () => {
   });
 });
 
-it.each([
+test.each([
   ['4.3.2.1.in-addr.arpa', '1.2.3.4'],
   [`${'2.'}${'0.'.repeat(27)}0.0.d.f.ip6.arpa`, 'fd00::2'],
   ['3.2.1.in-addr.arpa', undefined],

@@ -2,7 +2,7 @@
 import dgram from 'node:dgram';
 import net, { type AddressInfo } from 'node:net';
 import packet, { type Packet } from 'dns-packet';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { silentLog } from '../../../src/api/log.js';
 import { type Forwarder, makeForwarder, serversOf, withLength } from '../../../src/dns/forward.js';
 import type { Reply } from '../../../src/dns/message.js';
@@ -106,7 +106,7 @@ const code = (reply: Packet) => (reply.flags ?? 0) & 0xf;
 const isCut = (reply: Packet) => ((reply.flags ?? 0) & packet.TRUNCATED_RESPONSE) !== 0;
 
 describe('the name server', () => {
-  it('answers with the id and the spelling of the question', async () => {
+  test('answers with the id and the spelling of the question', async () => {
     const port = await server(zoneOf(1));
     const reply = await overUdp(port, ask('MANY.default.svc.Cluster.local'));
     expect(reply).toMatchObject({
@@ -117,7 +117,7 @@ describe('the name server', () => {
     expect(reply.answers).toMatchObject([{ type: 'A', data: '10.244.0.0', ttl: 5 }]);
   });
 
-  it('keeps of an answer what fits, says that it is cut, and gives it whole over TCP', async () => {
+  test('keeps of an answer what fits, says that it is cut, and gives it whole over TCP', async () => {
     const port = await server(zoneOf(300));
     const cut = await overUdp(port, ask('many.default.svc.cluster.local'));
     expect(isCut(cut)).toBe(true);
@@ -128,13 +128,13 @@ describe('the name server', () => {
     expect(isCut(whole)).toBe(false);
   });
 
-  it('keeps what fits over TCP too', async () => {
+  test('keeps what fits over TCP too', async () => {
     const reply = await overTcp(await server(zoneOf(5_000)), ask('many.default.svc.cluster.local'));
     expect(isCut(reply)).toBe(true);
     expect(reply.answers?.length).toBeGreaterThan(4_000);
   });
 
-  it('leaves additional records out without calling the answer cut', async () => {
+  test('leaves additional records out without calling the answer cut', async () => {
     const zone = zoneOf(1);
     const clusterIps = Array.from({ length: 40 }, (_, i) => `10.96.0.${i}`);
     const ports = [{ name: 'http', protocol: 'tcp', port: 80 }];
@@ -146,7 +146,7 @@ describe('the name server', () => {
     expect(reply.additionals?.length).toBeLessThan(40);
   });
 
-  it('has the start of authority and the name server at the top of its domain', async () => {
+  test('has the start of authority and the name server at the top of its domain', async () => {
     const zone = zoneOf(1);
     const dns = { service: 'kube-dns', namespace: 'kube-system', ports: [], endpoints: [] };
     zone.set({ ...dns, clusterIps: ['10.96.0.10'] });
@@ -160,7 +160,7 @@ describe('the name server', () => {
     expect(reply.additionals).toMatchObject([{ type: 'A', name, data: '10.96.0.10' }]);
   });
 
-  it('asks the world for its root', async () => {
+  test('asks the world for its root', async () => {
     const outside = await world((question) => ({
       ...{ id: question.id ?? 0, type: 'response', questions: question.questions ?? [] },
       answers: [{ name: '.', type: 'NS', ttl: 60, data: 'a.root-servers.net' }],
@@ -170,7 +170,7 @@ describe('the name server', () => {
     expect(reply.answers).toMatchObject([{ name: '.', type: 'NS', data: 'a.root-servers.net' }]);
   });
 
-  it('closes although a client keeps its connection open', async () => {
+  test('closes although a client keeps its connection open', async () => {
     const zone = zoneOf(1);
     const forwarder = makeForwarder({ servers: [], log: silentLog });
     const at = { address: '127.0.0.1', port: 0 };
@@ -184,7 +184,7 @@ describe('the name server', () => {
     await ended;
   });
 
-  it('gives larger answers to askers with EDNS', async () => {
+  test('gives larger answers to askers with EDNS', async () => {
     const port = await server(zoneOf(40));
     const opt = { type: 'OPT', name: '.', udpPayloadSize: 4096, flags: 0, options: [] };
     expect((await overUdp(port, ask('many.default.svc.cluster.local'))).answers?.length).toBeLessThan(40);
@@ -192,14 +192,14 @@ describe('the name server', () => {
     expect(reply.answers?.length).toBe(40);
   });
 
-  it('knows what does not exist, and says how long', async () => {
+  test('knows what does not exist, and says how long', async () => {
     const port = await server(zoneOf(1));
     const reply = await overUdp(port, ask('absent.default.svc.cluster.local'));
     expect(code(reply)).toBe(3);
     expect(reply.authorities).toMatchObject([{ type: 'SOA', data: { minimum: 5 } }]);
   });
 
-  it('asks the world for other names, once for as long as the answer may be kept', async () => {
+  test('asks the world for other names, once for as long as the answer may be kept', async () => {
     const outside = await world(echo);
     const port = await server(zoneOf(1), outside);
     for (let time = 0; time < 3; time++)
@@ -207,14 +207,14 @@ describe('the name server', () => {
     expect(outside.asked).toBe(1);
   });
 
-  it('asks once for all who ask at the same time', async () => {
+  test('asks once for all who ask at the same time', async () => {
     const outside = await world(echo);
     const port = await server(zoneOf(1), outside);
     await Promise.all(Array.from({ length: 20 }, () => overUdp(port, ask('example.com'))));
     expect(outside.asked).toBe(1);
   });
 
-  it('keeps for a while that a name does not exist, as its zone says', async () => {
+  test('keeps for a while that a name does not exist, as its zone says', async () => {
     const soa = { mname: 'ns', rname: 'me', serial: 1, refresh: 1, retry: 1, expire: 1, minimum: 60 };
     const outside = await world((question) => ({
       ...{ id: question.id ?? 0, type: 'response', flags: 3, questions: question.questions ?? [] },
@@ -235,7 +235,7 @@ describe('the name server', () => {
     expect(outside.asked).toBe(2);
   });
 
-  it('asks the world again over TCP when an answer was cut', async () => {
+  test('asks the world again over TCP when an answer was cut', async () => {
     const outside = await world((question) => ({
       ...{ id: question.id ?? 0, type: 'response', questions: question.questions ?? [] },
       flags: packet.TRUNCATED_RESPONSE,
@@ -257,7 +257,7 @@ describe('the name server', () => {
     expect(outside.asked).toBe(1);
   });
 
-  it('follows aliases, and not for ever', async () => {
+  test('follows aliases, and not for ever', async () => {
     const zone = zoneOf(1);
     const alias = (service: string, externalName: string) =>
       zone.set({ service, namespace: 'default', clusterIps: [], ports: [], endpoints: [], externalName });
@@ -271,7 +271,7 @@ describe('the name server', () => {
     expect(new Set(await types('one'))).toEqual(new Set(['CNAME']));
   });
 
-  it('takes no answer that does not fit the question', async () => {
+  test('takes no answer that does not fit the question', async () => {
     const outside = await world((question) => ({
       ...echo(question),
       questions: [{ name: 'evil.com', type: 'A' }],
@@ -280,12 +280,12 @@ describe('the name server', () => {
     expect(code(await overUdp(port, ask('example.com')))).toBe(2);
   });
 
-  it('fails clearly when the world does not answer', async () => {
+  test('fails clearly when the world does not answer', async () => {
     const port = await server(zoneOf(1), await world(() => undefined));
     expect(code(await overUdp(port, ask('example.com')))).toBe(2);
   });
 
-  it.each<[string, Buffer, number]>([
+  test.each<[string, Buffer, number]>([
     [
       'two questions',
       packet.encode({
@@ -309,7 +309,7 @@ describe('the name server', () => {
     expect(code(await overUdp(await server(zoneOf(1)), bytes))).toBe(expected);
   });
 
-  it('answers neither noise nor answers, and goes on', async () => {
+  test('answers neither noise nor answers, and goes on', async () => {
     const port = await server(zoneOf(1));
     const socket = dgram.createSocket('udp4');
     for (const bytes of [Buffer.from('short'), packet.encode({ id: 1, type: 'response', questions: [] })])
@@ -319,7 +319,7 @@ describe('the name server', () => {
   });
 });
 
-it('a question over TCP that cannot be answered ends its connection, and nothing else', async () => {
+test('a question over TCP that cannot be answered ends its connection, and nothing else', async () => {
   const forwarder: Forwarder = { ask: () => Promise.reject(new Error('nobody to ask')) };
   const options = { zone: zoneOf(1), forwarder, address: '127.0.0.1', port: 0, serves: [], log: silentLog };
   const opened = await openDnsServer(options);
@@ -332,7 +332,7 @@ it('a question over TCP that cannot be answered ends its connection, and nothing
 });
 
 describe('a flood', () => {
-  it('over one connection has a few questions under way, and the rest waits unread', async () => {
+  test('over one connection has a few questions under way, and the rest waits unread', async () => {
     const outside = await world(() => undefined);
     const port = await server(zoneOf(1), outside);
     const socket = net.connect(port, '127.0.0.1');
@@ -343,7 +343,7 @@ describe('a flood', () => {
     expect(outside.asked).toBeLessThanOrEqual(16);
     socket.destroy();
   });
-  it('of one client over UDP is refused beyond its share', async () => {
+  test('of one client over UDP is refused beyond its share', async () => {
     const waiting: (() => void)[] = [];
     const failed: Reply = { code: 'SERVFAIL', authoritative: false, answers: [] };
     const forwarder: Forwarder = {
@@ -376,7 +376,7 @@ describe('a flood', () => {
   });
 });
 
-it('a server of the world that does not answer is asked after the others, until it is back', async () => {
+test('a server of the world that does not answer is asked after the others, until it is back', async () => {
   let isAway = true;
   const [first, second] = [await world((asked) => (isAway ? undefined : echo(asked))), await world(echo)];
   let clock = 0;
@@ -413,7 +413,7 @@ it('a server of the world that does not answer is asked after the others, until 
 
 const RESOLV_CONF =
   '# c\nnameserver 10.96.0.10\nnameserver 192.0.2.53\n nameserver fe80::1%eth0\nnameserver FD00:0::1\nnameserver nonsense\nsearch x\n';
-it.each([
+test.each([
   ['our own', { address: '192.0.2.53', port: 53 }, ['fe80::1%eth0', 'FD00:0::1']],
   ['our own, spelled differently', { address: 'fd00::1', port: 53 }, ['192.0.2.53', 'fe80::1%eth0']],
   [
@@ -425,7 +425,7 @@ it.each([
   expect(serversOf(RESOLV_CONF, { ...at, serviceAddress: '10.96.0.10' })).toEqual(expected);
 });
 
-it.each([
+test.each([
   ['10.1.2.3', true],
   ['::ffff:10.1.2.3', true],
   ['127.0.0.1', true],

@@ -1,7 +1,7 @@
 // Questions to a name server of the outside, played by a socket of the test.
 import dgram from 'node:dgram';
 import type { AddressInfo } from 'node:net';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { type Asked, MAX_SOCKETS, MAX_WAITING, Upstream } from '../../../src/dns/upstream.js';
 
 const closers: (() => unknown)[] = [];
@@ -53,7 +53,7 @@ const asked: Asked<number> = {
 };
 
 describe('an upstream', () => {
-  it('shares a few sockets among many questions, with ids of their own', async () => {
+  test('shares a few sockets among many questions, with ids of their own', async () => {
     const far = await server({ holds: true });
     const upstream = new Upstream({ server: '127.0.0.1', port: far.port });
     const answers = Array.from({ length: 200 }, () => upstream.ask(asked, 5_000));
@@ -63,7 +63,7 @@ describe('an upstream', () => {
     far.answer();
     expect(await Promise.all(answers)).toHaveLength(200);
   });
-  it('replaces its sockets, and closes the old ones when nobody waits at them', async () => {
+  test('replaces its sockets, and closes the old ones when nobody waits at them', async () => {
     const far = await server();
     let now = 0;
     const upstream = new Upstream({ server: '127.0.0.1', port: far.port, now: () => now });
@@ -74,7 +74,7 @@ describe('an upstream', () => {
     expect(far.ports.size).toBe(5);
     expect(upstream.sockets).toBeLessThanOrEqual(1);
   });
-  it('refuses what is too much, and takes questions again afterwards', async () => {
+  test('refuses what is too much, and takes questions again afterwards', async () => {
     const far = await server({ holds: true });
     const upstream = new Upstream({ server: '127.0.0.1', port: far.port });
     const flood = Array.from({ length: MAX_WAITING }, () => upstream.ask(asked, 300).catch(() => 'late'));
@@ -84,7 +84,7 @@ describe('an upstream', () => {
     // What the flood left in the far socket's queue may still crowd a question out.
     await expect.poll(() => upstream.ask(asked, 500).catch(() => 'late')).not.toBe('late');
   });
-  it('tells at once when nobody listens there, and recovers', async () => {
+  test('tells at once when nobody listens there, and recovers', async () => {
     const far = await server();
     const upstream = new Upstream({ server: '127.0.0.1', port: 9 });
     await expect(upstream.ask(asked, 5_000)).rejects.toThrow('ECONNREFUSED');
@@ -92,7 +92,7 @@ describe('an upstream', () => {
     expect(upstream.sockets).toBeLessThanOrEqual(1);
     expect(far.ids).toEqual([]);
   });
-  it('takes no answer to another question', async () => {
+  test('takes no answer to another question', async () => {
     const far = await server();
     const upstream = new Upstream({ server: '127.0.0.1', port: far.port });
     await expect(upstream.ask({ ...asked, read: () => undefined }, 100)).rejects.toThrow(

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { existsSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { lockHolder, takeFileLock } from '../../../src/kernel/fileLock.js';
 
 let dir = '';
@@ -15,7 +15,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dir, { recursive: true }));
 
-it('is held once, names its holder, and can be taken again when it was released', () => {
+test('is held once, names its holder, and can be taken again when it was released', () => {
   const first = takeFileLock(file);
   expect(first).toBeDefined();
   expect(takeFileLock(file)).toBeUndefined();
@@ -27,7 +27,7 @@ it('is held once, names its holder, and can be taken again when it was released'
   takeFileLock(file)?.release();
 });
 
-it('takes its file away where it is temporary, also one that a killed process left', () => {
+test('takes its file away where it is temporary, also one that a killed process left', () => {
   writeFileSync(file, '1\n', { mode: 0o600 });
   const first = takeFileLock(file, { isTemporary: true });
   expect(lockHolder(file)).toBe(process.pid);
@@ -42,7 +42,7 @@ it('takes its file away where it is temporary, also one that a killed process le
   second?.release();
 });
 
-it('is freed when its process is killed', async () => {
+test('is freed when its process is killed', async () => {
   // util-linux takes the same kind of lock.
   const holder = spawn('flock', ['--no-fork', file, 'sh', '-c', 'echo held; exec sleep 60'], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -56,7 +56,7 @@ it('is freed when its process is killed', async () => {
   lock?.release();
 });
 
-it('follows no link to a file that others can lock', () => {
+test('follows no link to a file that others can lock', () => {
   const elsewhere = path.join(dir, 'elsewhere');
   writeFileSync(elsewhere, '');
   symlinkSync(elsewhere, file);

@@ -1,5 +1,5 @@
 // When memory is given back, with a process that the test plays; and that it really is, in this one.
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { keepIdleMemorySmall } from '../../../src/kernel/idleMemory.js';
 import { until } from '../../support/until.js';
 
@@ -28,7 +28,7 @@ function played() {
 }
 
 describe('idle memory', () => {
-  it('is given back once the process has grown and is idle', () => {
+  test('is given back once the process has grown and is idle', () => {
     const { state, stop } = played();
     state.resident = 149;
     vi.advanceTimersByTime(5000);
@@ -41,7 +41,7 @@ describe('idle memory', () => {
     vi.advanceTimersByTime(5000);
     expect(state.released).toBe(1);
   });
-  it('is left alone while the process is busy', () => {
+  test('is left alone while the process is busy', () => {
     const { state, stop } = played();
     state.resident = 500;
     state.busy = 0.5;
@@ -52,14 +52,14 @@ describe('idle memory', () => {
     expect(state.released).toBe(1);
     stop();
   });
-  it('that is in use is collected once, not again and again', () => {
+  test('that is in use is collected once, not again and again', () => {
     const { state, stop } = played();
     state.resident = state.afterRelease = 500;
     vi.advanceTimersByTime(60_000);
     expect(state.released).toBe(1);
     stop();
   });
-  it('of a burst is given back after it, once, though it had been collected during the burst', () => {
+  test('of a burst is given back after it, once, though it had been collected during the burst', () => {
     const { state, stop } = played();
     state.resident = state.afterRelease = 500;
     state.busy = 0.1;
@@ -77,7 +77,7 @@ describe('idle memory', () => {
     expect(state.released).toBe(3);
     stop();
   });
-  it('whose collection takes long is collected the less often', () => {
+  test('whose collection takes long is collected the less often', () => {
     const { state, stop } = played();
     Object.assign(state, { busy: 0.05, tookMs: 20 });
     vi.advanceTimersByTime(10_000);
@@ -88,7 +88,7 @@ describe('idle memory', () => {
     expect(state.released).toBe(2);
     stop();
   });
-  it('of buffers that nobody holds is collected', async () => {
+  test('of buffers that nobody holds is collected', async () => {
     const held = { buffers: Array.from({ length: 100 }, () => Buffer.alloc(1_000_000, 1)) };
     const full = process.memoryUsage().arrayBuffers;
     held.buffers = [];

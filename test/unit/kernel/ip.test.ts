@@ -1,6 +1,6 @@
 // Addresses as the kernel's tools write them.
 import { createRequire } from 'node:module';
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { formatIp, networkOf, parseIp } from '../../../src/kernel/ip.js';
 
 // The npm package ip6addr reads the same addresses: an independent reader to agree with.
@@ -9,7 +9,7 @@ interface Ip6addr {
 }
 const ip6addr = createRequire(import.meta.url)('ip6addr') as Ip6addr;
 
-it('agrees with ip6addr on a thousand addresses, written out and shortened', () => {
+test('agrees with ip6addr on a thousand addresses, written out and shortened', () => {
   for (let i = 0n; i < 1000n; i++) {
     // Steps that leave runs of zeros in every place.
     const value =
@@ -21,7 +21,7 @@ it('agrees with ip6addr on a thousand addresses, written out and shortened', () 
   }
 });
 
-it.each([
+test.each([
   ['10.0.0.1', '10.0.0.1'],
   ['255.255.255.255', '255.255.255.255'],
   ['::', '::'],
@@ -37,14 +37,14 @@ it.each([
   expect(ip && formatIp(ip)).toBe(written);
 });
 
-it.each(['', '10.0.0', '10.0.0.256', '10.0.0.01', 'fd00::1::2', 'fe80::1%eth0', 'host'])(
+test.each(['', '10.0.0', '10.0.0.256', '10.0.0.01', 'fd00::1::2', 'fe80::1%eth0', 'host'])(
   '%s is no address',
   (text) => {
     expect(parseIp(text)).toBeUndefined();
   },
 );
 
-it('finds the network of an address', () => {
+test('finds the network of an address', () => {
   const network = (text: string, prefix: number) => {
     const ip = parseIp(text);
     return ip && formatIp(networkOf(ip, prefix));

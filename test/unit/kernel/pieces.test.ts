@@ -1,5 +1,5 @@
 // Long requests are cut for the way to the core; what comes back speaks of the requests as they were given.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { IpSetRequest } from '../../../src/kernel/ipset/port.js';
 import { cutRequests, joinFailures } from '../../../src/kernel/pieces.js';
 
@@ -18,7 +18,7 @@ const cut = () => cutRequests(requests, 'entries', 2000);
 const failure = { code: 'EEXIST', message: '', operation: '', kernel: '', errno: 17 };
 
 describe('long requests', () => {
-  it('are cut into pieces that keep order and options', () => {
+  test('are cut into pieces that keep order and options', () => {
     const pieces = cut();
     expect(pieces.map(({ index, offset }) => [index, offset])).toEqual([
       [0, 0],
@@ -34,7 +34,7 @@ describe('long requests', () => {
     expect(pieces[2]?.request).toMatchObject({ do: 'add', set: 's', existsOk: true });
   });
 
-  it('have their failures told by their own numbers', () => {
+  test('have their failures told by their own numbers', () => {
     const pieces = cut();
     const failures = joinFailures(pieces, [
       { ...failure, index: 1, entry: 7 },
@@ -50,7 +50,7 @@ describe('long requests', () => {
     ]);
   });
 
-  it('that fail as a whole fail once', () => {
+  test('that fail as a whole fail once', () => {
     const pieces = cut();
     const failures = joinFailures(
       pieces,

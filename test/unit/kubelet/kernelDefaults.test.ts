@@ -2,7 +2,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { requireKernelDefaults } from '../../../src/kubelet/kernelDefaults.js';
 
 let dir = '';
@@ -21,11 +21,11 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dir, { recursive: true }));
 
-it('is content with a kernel as Kubernetes wants it', async () => {
+test('is content with a kernel as Kubernetes wants it', async () => {
   await expect(requireKernelDefaults(dir)).resolves.toBeUndefined();
 });
 
-it('names every setting that differs', async () => {
+test('names every setting that differs', async () => {
   set('kernel/panic', '0');
   rmSync(path.join(dir, 'vm/overcommit_memory'));
   await expect(requireKernelDefaults(dir)).rejects.toThrow(

@@ -1,5 +1,5 @@
 // How often something that fails again and again is told.
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import type { Log, LogFields } from '../../../src/api/log.js';
 import { Outage } from '../../../src/kubelet/outage.js';
 
@@ -23,7 +23,7 @@ beforeEach(() => {
 });
 
 describe('what fails each second', () => {
-  it('is told at once, then at growing intervals, each time with since when', () => {
+  test('is told at once, then at growing intervals, each time with since when', () => {
     fail(make(), 0, 100);
     expect(lines.map(([second, message]) => [second, message])).toEqual([
       [0, 'it is away'],
@@ -35,14 +35,14 @@ describe('what fails each second', () => {
     expect(lines[3]?.[2]).toEqual({ error: 'refused', forSeconds: 70 });
   });
 
-  it('is told every ten minutes at last', () => {
+  test('is told every ten minutes at last', () => {
     fail(make(), 0, 7200);
     const [before, last] = lines.slice(-2).map(([second]) => second);
     expect((last ?? 0) - (before ?? 0)).toBe(600);
     expect(lines.length).toBeLessThan(20);
   });
 
-  it('is told to be over once, and told anew when it comes back', () => {
+  test('is told to be over once, and told anew when it comes back', () => {
     const outage = make();
     fail(outage, 0, 5);
     outage.ended();
@@ -55,7 +55,7 @@ describe('what fails each second', () => {
     ]);
   });
 
-  it('and never did is not told to be over', () => {
+  test('and never did is not told to be over', () => {
     make().ended();
     expect(lines).toEqual([]);
   });

@@ -1,5 +1,5 @@
 // What the kubelet thinks of a runtime that answers, hangs and comes back.
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { silentLog } from '../../../src/api/log.js';
 import type { ContainerRuntime } from '../../../src/cri/runtime.js';
 import { runtimeProblem } from '../../../src/kubelet/node/nodeStatus.js';
@@ -17,7 +17,7 @@ const WELL = {
   features: undefined,
 };
 
-it('is down when it has been silent for half a minute, and up when it answers after all', async () => {
+test('is down when it has been silent for half a minute, and up when it answers after all', async () => {
   let answer: (() => void) | undefined;
   let hangs = false;
   const status = () =>

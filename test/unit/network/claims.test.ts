@@ -1,5 +1,5 @@
 // Whose word is believed about ranges, addresses and devices of the overlay.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { V1Node } from '../../../src/api/gen/types.js';
 import type { Stored } from '../../../src/api/object.js';
 import { type Claim, judgeClaims } from '../../../src/network/overlay/claims.js';
@@ -28,12 +28,12 @@ const names = (claims: readonly Claim[]) => {
   return { peers: peers.map(({ node }) => node), refused: Object.fromEntries(refused) };
 };
 
-it('nodes with ranges and addresses of their own are all believed', () => {
+test('nodes with ranges and addresses of their own are all believed', () => {
   expect(names([claim(2), claim(3)])).toEqual({ peers: ['n2', 'n3'], refused: {} });
 });
 
 describe('a node is refused', () => {
-  it.each([
+  test.each([
     ['everything', { podCidr: '0.0.0.0/0' }, /not within the cluster's/],
     ['a larger range', { podCidr: '10.0.0.0/8' }, /not within the cluster's/],
     ['a range beside', { podCidr: '10.245.0.0/24' }, /not within the cluster's/],
@@ -51,7 +51,7 @@ describe('a node is refused', () => {
     expect(peers).toEqual(['n3']);
     expect(refused).toEqual({ n2: expect.stringMatching(why) });
   });
-  it.each([
+  test.each([
     ['range', { podCidr: '10.244.3.0/24' }, /overlaps that of node n3/],
     ['address', { underlay: '192.168.0.3' }, /is that of node n3/],
     ['device', { mac: '02:00:00:00:00:03' }, /is that of node n3/],

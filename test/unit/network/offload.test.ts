@@ -1,5 +1,5 @@
 // Checksums between nodes: when a device is told to compute them itself, and when it is left alone.
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { type Log, silentLog } from '../../../src/api/log.js';
 import type { OffloadPort } from '../../../src/kernel/offload.js';
 import { checkOffload, OffloadGuard } from '../../../src/network/overlay/offload.js';
@@ -24,7 +24,7 @@ function machine(it: { isRight: boolean; answering: string[]; isOn?: boolean }) 
 }
 
 describe('a device that leaves checksums to the hardware', () => {
-  it.each([
+  test.each([
     ['is left alone where they arrive', { isRight: true, answering: ['10.244.3.0'] }, 'good', true],
     ['computes them where they do not', { isRight: false, answering: ['10.244.3.0'] }, 'off', false],
     ['is left alone where nobody answers', { isRight: false, answering: [] }, 'unknown', true],
@@ -35,7 +35,7 @@ describe('a device that leaves checksums to the hardware', () => {
     expect(isNow()).toBe(isOn);
   });
 
-  it('is as it was when asking fails', async () => {
+  test('is as it was when asking fails', async () => {
     const { port, isOn } = machine({ isRight: false, answering: [] });
     let calls = 0;
     const failing = {
@@ -61,7 +61,7 @@ describe('the guard', () => {
     return guard;
   };
 
-  it('asks again until somebody answers, says what it did, and then is content', async () => {
+  test('asks again until somebody answers, says what it did, and then is content', async () => {
     const { port, asked, it: hardware, isOn } = machine({ isRight: false, answering: [] });
     const warned: string[] = [];
     const guard = make(port, { ...silentLog, warn: (text: string) => void warned.push(text) });
@@ -79,7 +79,7 @@ describe('the guard', () => {
     expect(asked.length).toBe(before);
   });
 
-  it('asks anew for a device that was made anew, and not for one that is alone', async () => {
+  test('asks anew for a device that was made anew, and not for one that is alone', async () => {
     const { port, asked } = machine({ isRight: true, answering: [...carrier.peers] });
     const guard = make(port);
     guard.look({ ...carrier, peers: [] });

@@ -1,5 +1,5 @@
 // What nodes tell one another, what the kernel must hold for it, and the daemon over a kernel in memory.
-import { afterEach, describe, expect, it, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import type { V1Node } from '../../../src/api/gen/types.js';
 import { silentLog } from '../../../src/api/log.js';
 import type { Stored } from '../../../src/api/object.js';
@@ -25,7 +25,7 @@ const told = (n: number, mac = `02:00:00:00:00:0${n}`) =>
   node(n, annotationsOf('vxlan', [{ family: 'IPv4', underlay: `192.168.0.${n}`, vtep: { vni: 1, mac } }]));
 const wanted = { family: 'IPv4', backend: 'vxlan', vni: 1 } as const;
 
-it('leaves room for the outer header: 50 bytes over IPv4, 70 over IPv6, none without a tunnel', () => {
+test('leaves room for the outer header: 50 bytes over IPv4, 70 over IPv6, none without a tunnel', () => {
   expect(overlayMtu('vxlan', { mtu: 1500, family: 'IPv4' })).toBe(1450);
   expect(overlayMtu('vxlan', { mtu: 1500, family: 'IPv6' })).toBe(1430);
   expect(overlayMtu('host-gw', { mtu: 1500, family: 'IPv6' })).toBe(1500);
@@ -178,7 +178,7 @@ describe('the daemon', () => {
     return { route, nft, nftTable, client, informers, overlay, routes, carriers, refusals };
   }
 
-  it('makes no way to a node that states what it cannot have, and tells of it', async () => {
+  test('makes no way to a node that states what it cannot have, and tells of it', async () => {
     const everything = { ...told(3), spec: { podCIDRs: ['0.0.0.0/0'] } };
     const { routes, carriers, refusals } = await start(node(1), told(2), everything);
     expect(await carriers()).toEqual(['192.168.0.2']);
@@ -186,13 +186,13 @@ describe('the daemon', () => {
     expect(refusals).toEqual(["n3: its range 0.0.0.0/0 is not within the cluster's, 10.244.0.0/16"]);
   });
 
-  it('makes nothing for a node that is alone', async () => {
+  test('makes nothing for a node that is alone', async () => {
     const { route, client } = await start(node(1));
     expect(await route.link('vx4')).toBeUndefined();
     expect(client.writes.filter(({ verb }) => verb !== 'create')).toEqual([]);
   });
 
-  it('tells where it is, follows the others, and puts back what was removed', async () => {
+  test('tells where it is, follows the others, and puts back what was removed', async () => {
     const { route, nft, nftTable, client, informers, routes, carriers, overlay } = await start(
       node(1),
       told(2),

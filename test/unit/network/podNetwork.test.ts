@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { parseList } from '../../../src/cni/config.js';
 import { networkList } from '../../../src/network/podNetwork.js';
 
@@ -16,13 +16,13 @@ const listWith = (deniesSpoofing: boolean) =>
     stateDir: '/s',
   });
 
-it('what pods send from addresses of others is dropped unless that is allowed', () => {
+test('what pods send from addresses of others is dropped unless that is allowed', () => {
   const check = { macspoofchk: true, ipspoofchk: true };
   expect(listWith(true)).toMatchObject({ plugins: [check, {}] });
   expect(JSON.stringify(listWith(false))).not.toContain('spoof');
 });
 
-it('the list is one that our own reader of CNI lists takes', () => {
+test('the list is one that our own reader of CNI lists takes', () => {
   const list = listWith(true);
   expect(list).toMatchObject({
     name: 'trellis-12345678',

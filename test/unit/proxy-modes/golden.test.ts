@@ -2,7 +2,7 @@
 // Guarantees: one more or less rule, server, set entry or map element in any mode is seen as a line of the table's
 // difference. After a change that is meant, `npx vitest run --project unit golden -u` writes the tables anew.
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { baseRules as iptablesBase } from '../../../proxy-modes/iptables/plan/base.js';
 import { planService as planIptables } from '../../../proxy-modes/iptables/plan/service.js';
 import { baseRules as ipvsBase } from '../../../proxy-modes/ipvs/plan/base.js';
@@ -119,11 +119,11 @@ function table(mode: keyof typeof PLANS): string {
 }
 
 describe('the tables of what a service becomes', () => {
-  it('have at least sixty shapes', () => {
+  test('have at least sixty shapes', () => {
     expect(new Set(SHAPES.map(([name]) => name)).size).toBeGreaterThanOrEqual(60);
   });
 
-  it.each(Object.keys(PLANS) as (keyof typeof PLANS)[])('are as they were read (%s)', async (mode) => {
+  test.each(Object.keys(PLANS) as (keyof typeof PLANS)[])('are as they were read (%s)', async (mode) => {
     await expect(table(mode)).toMatchFileSnapshot(join(import.meta.dirname, 'golden', `${mode}.txt`));
   });
 });

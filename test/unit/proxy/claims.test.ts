@@ -1,9 +1,9 @@
 // Which service port has an address that several ask for.
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { Claims } from '../../../src/proxy/claims.js';
 import { servicePort } from '../../support/proxy/port.js';
 
-it('leaves a cluster IP to its service, and the claimant what nobody else asks for', () => {
+test('leaves a cluster IP to its service, and the claimant what nobody else asks for', () => {
   const claims = new Claims();
   const owner = servicePort(2, { nodePort: 30_002, externalIps: ['192.0.2.2'] });
   const greedy = servicePort(1, { nodePort: 30_001, externalIps: [owner.clusterIp, '192.0.2.1'] });
@@ -15,7 +15,7 @@ it('leaves a cluster IP to its service, and the claimant what nobody else asks f
   expect(claims.granted(greedy.key)).toBe(greedy);
 });
 
-it('gives other addresses to the first key, and to the next when that is gone', () => {
+test('gives other addresses to the first key, and to the next when that is gone', () => {
   const claims = new Claims();
   const [one, two] = [1, 2].map((n) => servicePort(n, { nodePort: 30_000, externalIps: ['192.0.2.1'] }));
   if (one === undefined || two === undefined) throw new Error('no ports');

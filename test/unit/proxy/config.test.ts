@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import {
   API_VERSION,
   DEFAULT_CONFIG,
@@ -15,7 +15,7 @@ const file = (fields: object) => readConfigFile({ apiVersion: API_VERSION, kind:
 const node = { ips: ['192.168.0.1', 'fd00::1'], podCidrs: ['10.244.3.0/24', 'fd00:244:3::/64'] };
 
 describe('the configuration of a proxy', () => {
-  it.each([
+  test.each([
     ['clusterCidr', { clusterCidr: '10.0.0.0/8' }],
     ['iptables.masqueradeall', { iptables: { masqueradeall: true } }],
     ['conntrack.max', { conntrack: { max: 1 } }],
@@ -28,11 +28,11 @@ describe('the configuration of a proxy', () => {
     expect(() => readConfigFile(document)).toThrow(`${path} is no field of this configuration`);
   });
 
-  it('is kube-proxy’s own where nothing is said', () => {
+  test('is kube-proxy’s own where nothing is said', () => {
     expect(settle(file({}))).toEqual(DEFAULT_CONFIG);
   });
 
-  it('takes the file over the defaults and the flags over the file', () => {
+  test('takes the file over the defaults and the flags over the file', () => {
     const config = settle(
       file({
         mode: 'ipvs',
@@ -69,7 +69,7 @@ describe('the configuration of a proxy', () => {
     });
   });
 
-  it.each<[string, object]>([
+  test.each<[string, object]>([
     ['oomScoreAdj', { oomScoreAdj: -2000 }],
     ['featureGates', { featureGates: { AllAlpha: true } }],
     ['enableProfiling', { enableProfiling: true }],
@@ -82,7 +82,7 @@ describe('the configuration of a proxy', () => {
     expect(() => settle(file(fields))).toThrow(path);
   });
 
-  it('takes what kubeadm writes, and honours what is left to it', () => {
+  test('takes what kubeadm writes, and honours what is left to it', () => {
     const given = file({
       ...{ bindAddressHardFail: false, configSyncPeriod: '0s', enableProfiling: false, featureGates: null },
       clientConnection: { acceptContentTypes: '', burst: 0, contentType: '', kubeconfig: '/k', qps: 0 },
@@ -102,7 +102,7 @@ describe('the configuration of a proxy', () => {
     });
   });
 
-  it.each<[string, () => unknown, RegExp]>([
+  test.each<[string, () => unknown, RegExp]>([
     ['another kind', () => readConfigFile({ kind: 'Pod' }), /apiVersion must be/],
     ['no object', () => readConfigFile([1]), /the file must be an object/],
     ['a mode nobody has', () => settle({ mode: 'ebpf' as 'auto' }), /mode must be one of auto/],
@@ -139,12 +139,12 @@ describe('the configuration of a proxy', () => {
     expect(attempt).toThrow(words);
   });
 
-  it('reads addresses of both families', () => {
+  test('reads addresses of both families', () => {
     expect(hostAndPort('[::]:10256', 'x')).toEqual({ address: '::', port: 10_256 });
     expect(hostAndPort('0.0.0.0:0', 'x')).toEqual({ address: '0.0.0.0', port: 0 });
   });
 
-  it('finds what each family needs', () => {
+  test('finds what each family needs', () => {
     const config = settle({
       clusterCidrs: ['10.244.0.0/16', 'fd00:244::/48'],
       nodePortAddresses: ['primary'],
@@ -161,7 +161,7 @@ describe('the configuration of a proxy', () => {
     expect(trafficOf(bridge, node).ip6?.local).toEqual({ by: 'interface', name: 'cni0' });
   });
 
-  it.each([
+  test.each([
     ['iptables', undefined, { masqueradeBit: 5, masqueradeAll: undefined, syncPeriodMs: 1000 }],
     ['nftables', undefined, { masqueradeBit: 6, masqueradeAll: true, syncPeriodMs: 2000 }],
     ['ipvs', undefined, { masqueradeBit: 5, masqueradeAll: undefined, syncPeriodMs: 3000 }],
@@ -178,7 +178,7 @@ describe('the configuration of a proxy', () => {
     expect(readConfigFile(document, flag)).toMatchObject(expected);
   });
 
-  it('is told under the names it is read by', () => {
+  test('is told under the names it is read by', () => {
     const config = settle({
       ...{ kubeconfig: '/k', hostnameOverride: 'n', mode: 'ipvs', bindAddress: '127.0.0.1' },
       ...{ bindAddressHardFail: false, oomScoreAdj: 5 },

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { V1Endpoint } from '../../../src/api/gen/types.js';
 import { categorize, countLocalReady, type Policies } from '../../../src/proxy/endpoints.js';
 
@@ -124,7 +124,7 @@ const CASES: readonly Case[] = [
 ];
 
 describe('endpoints that take traffic', () => {
-  it.each(CASES.map((entry) => [entry.name, entry] as const))(
+  test.each(CASES.map((entry) => [entry.name, entry] as const))(
     '%s',
     (_, { found, policies = CLUSTER, all, local = [], served = true }) => {
       const result = categorize(found, node, policies);
@@ -134,13 +134,13 @@ describe('endpoints that take traffic', () => {
     },
   );
 
-  it('ignores zones on a node that has none', () => {
+  test('ignores zones on a node that has none', () => {
     const found = [at('a', 'n2', ready, zones('z1')), at('b', 'n2', ready, zones('z2'))];
     expect(categorize(found, { name: 'n1' }, CLUSTER).endpoints).toHaveLength(2);
   });
 });
 
-it('a health check counts an endpoint with addresses of both families once', () => {
+test('a health check counts an endpoint with addresses of both families once', () => {
   const at = (address: string, nodeName = 'n1') => ({ addresses: [address], nodeName });
   const dual = [at('10.0.0.1'), at('fd00::1'), at('10.0.0.2'), at('fd00::2'), at('10.0.0.3', 'n2')];
   expect(countLocalReady(dual, 'n1')).toBe(2);

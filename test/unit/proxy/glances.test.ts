@@ -1,5 +1,5 @@
 // Looking often where the kernel tells no events.
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { keepGlancing } from '../../../src/proxy/glances.js';
 
 beforeEach(() => void vi.useFakeTimers());
@@ -16,7 +16,7 @@ function start() {
 }
 
 describe('glances at what a mode has made', () => {
-  it('find what somebody has changed, within a period', async () => {
+  test('find what somebody has changed, within a period', async () => {
     const { kernel, onDrift, check } = start();
     await vi.advanceTimersByTimeAsync(3500);
     expect(check).not.toHaveBeenCalled();
@@ -25,7 +25,7 @@ describe('glances at what a mode has made', () => {
     expect(onDrift).toHaveBeenCalledTimes(1);
   });
 
-  it('leave it where the rules that changed were those of others', async () => {
+  test('leave it where the rules that changed were those of others', async () => {
     const { kernel, onDrift, check } = start();
     await vi.advanceTimersByTimeAsync(1500);
     kernel.stamp = 'b';
@@ -34,7 +34,7 @@ describe('glances at what a mode has made', () => {
     expect(onDrift).not.toHaveBeenCalled();
   });
 
-  it('do not take our own syncs for changes of others, and do not look while one runs', async () => {
+  test('do not take our own syncs for changes of others, and do not look while one runs', async () => {
     const { kernel, onDrift, check, stamp } = start();
     await vi.advanceTimersByTimeAsync(1500);
     Object.assign(kernel, { stamp: 'b', syncs: 2, isIntact: false });
@@ -47,7 +47,7 @@ describe('glances at what a mode has made', () => {
     expect(onDrift).not.toHaveBeenCalled();
   });
 
-  it('go on after a look that failed, and end when stopped', async () => {
+  test('go on after a look that failed, and end when stopped', async () => {
     const { kernel, onDrift, stamp, glances } = start();
     await vi.advanceTimersByTimeAsync(1500);
     stamp.mockRejectedValueOnce(new Error('not now'));

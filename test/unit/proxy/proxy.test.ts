@@ -1,5 +1,5 @@
 // The proxy as a whole, over informers filled by hand and a kernel in memory.
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { nftablesMode } from '../../../proxy-modes/nftables/mode.js';
 import { silentLog } from '../../../src/api/log.js';
 import { ENDPOINT_SLICES, NODES, SERVICE_CIDRS, SERVICES } from '../../../src/api/resources.js';
@@ -67,7 +67,7 @@ async function start() {
 }
 
 describe('a running proxy', () => {
-  it('follows services and endpoints', async () => {
+  test('follows services and endpoints', async () => {
     const { informers, run, elements } = await start();
     informers.of(SERVICES).set(service('a', '10.96.0.1'));
     informers.of(ENDPOINT_SLICES).set(slice('a', ['10.244.0.1']));
@@ -79,7 +79,7 @@ describe('a running proxy', () => {
     await until(async () => expect(await elements('service-ips')).toEqual([]));
   });
 
-  it('leaves to others what is labelled as theirs, from the moment the label comes until it goes', async () => {
+  test('leaves to others what is labelled as theirs, from the moment the label comes until it goes', async () => {
     const { informers, run, elements } = await start();
     const labels = ['service.kubernetes.io/headless', 'service.kubernetes.io/service-proxy-name'];
     const labelled = (object: { metadata: object }, label: string) => ({
@@ -106,7 +106,7 @@ describe('a running proxy', () => {
     }
   });
 
-  it('drops what goes to the ranges of services, as they come and go', async () => {
+  test('drops what goes to the ranges of services, as they come and go', async () => {
     const { informers, run, nft } = await start();
     const dropped = async () =>
       (await nft.rules({ family: 'ip', table })).filter(
@@ -122,7 +122,7 @@ describe('a running proxy', () => {
     await until(async () => expect(await dropped()).toBe(0));
   });
 
-  it('gives an address that two services claim to one of them, and to the other once that is gone', async () => {
+  test('gives an address that two services claim to one of them, and to the other once that is gone', async () => {
     const { informers, run, elements, nft } = await start();
     const external = { externalIPs: ['192.0.2.1'] };
     informers.of(SERVICES).set(service('a', '10.96.0.1', external));
@@ -139,7 +139,7 @@ describe('a running proxy', () => {
     await until(async () => expect(await owner()).toContain('default/b'));
   });
 
-  it('writes its rules anew when somebody flushed them', async () => {
+  test('writes its rules anew when somebody flushed them', async () => {
     const { informers, run, nft, elements } = await start();
     informers.of(SERVICES).set(service('a', '10.96.0.1'));
     informers.of(ENDPOINT_SLICES).set(slice('a', ['10.244.0.1']));
@@ -150,7 +150,7 @@ describe('a running proxy', () => {
     expect(proxy.metrics.repairs).toBeGreaterThan(0);
   });
 
-  it('notices at the next check that elements are gone', async () => {
+  test('notices at the next check that elements are gone', async () => {
     const { informers, run, nft, elements } = await start();
     informers.of(SERVICES).set(service('a', '10.96.0.1'));
     informers.of(ENDPOINT_SLICES).set(slice('a', ['10.244.0.1']));
@@ -159,7 +159,7 @@ describe('a running proxy', () => {
     await until(async () => expect(await elements('service-ips')).toHaveLength(1));
   });
 
-  it('ends UDP flows to an endpoint that is gone, and no other', async () => {
+  test('ends UDP flows to an endpoint that is gone, and no other', async () => {
     const { informers, run, conntrack } = await start();
     informers.of(SERVICES).set(service('dns', '10.96.0.1', {}, 'UDP'));
     informers.of(ENDPOINT_SLICES).set(slice('dns', ['10.244.0.1', '10.244.0.2'], 'UDP'));
@@ -178,7 +178,7 @@ describe('a running proxy', () => {
     await until(async () => expect(await servers()).toEqual(['10.244.0.2']));
   });
 
-  it('ends UDP flows that knocked before, when a way in comes and at its start', async () => {
+  test('ends UDP flows that knocked before, when a way in comes and at its start', async () => {
     const { informers, run, conntrack } = await start();
     const outside = (more: object) => service('dns', '10.96.0.1', more, 'UDP');
     informers.of(SERVICES).set(outside({ externalIPs: ['192.0.2.1'] }));
@@ -197,7 +197,7 @@ describe('a running proxy', () => {
     await until(async () => expect(await left()).toEqual(['192.0.2.3']));
   });
 
-  it('ends flows by the state that was written, and tries again what failed', async () => {
+  test('ends flows by the state that was written, and tries again what failed', async () => {
     const { informers, run, conntrack, nft } = await start();
     informers.of(SERVICES).set(service('dns', '10.96.0.1', {}, 'UDP'));
     informers.of(ENDPOINT_SLICES).set(slice('dns', ['10.244.0.1', '10.244.0.2'], 'UDP'));
@@ -232,7 +232,7 @@ describe('a running proxy', () => {
     expect(seen.length).toBeGreaterThan(1);
   });
 
-  it('takes its own sync for nobody else’s change, however long a check takes', async () => {
+  test('takes its own sync for nobody else’s change, however long a check takes', async () => {
     const { informers, run, nft } = await start();
     informers.of(SERVICES).set(service('a', '10.96.0.1'));
     const elements = nft.elements.bind(nft);
@@ -250,7 +250,7 @@ describe('a running proxy', () => {
     expect(proxy.metrics.repairs).toBe(0);
   });
 
-  it('leaves out a service that the kernel refuses, tells of it once, and serves the others', async () => {
+  test('leaves out a service that the kernel refuses, tells of it once, and serves the others', async () => {
     const { informers, run, nft, elements } = await start();
     const commit = nft.commit.bind(nft);
     nft.commit = async (requests, options) => {
@@ -281,7 +281,7 @@ describe('a running proxy', () => {
     expect(proxy.metrics.refused).toBe(0);
   });
 
-  it('prefers endpoints of its zone once the node has one', async () => {
+  test('prefers endpoints of its zone once the node has one', async () => {
     const { informers, run } = await start();
     informers.of(SERVICES).set(service('a', '10.96.0.1'));
     const hinted = slice('a', ['10.244.0.1', '10.244.0.2']);
@@ -304,7 +304,7 @@ describe('a running proxy', () => {
 });
 
 describe('what a proxy tells of itself', () => {
-  it('is healthy when synced, ineligible on a node that goes, and counts its answers', async () => {
+  test('is healthy when synced, ineligible on a node that goes, and counts its answers', async () => {
     const { informers, run } = await start();
     const proxy = run();
     const health = makeHealth({ proxy, syncPeriodMs: 1000 });
@@ -329,7 +329,7 @@ describe('what a proxy tells of itself', () => {
     expect(answer('/other').status).toBe(404);
   });
 
-  it('is not healthy while every sync fails', async () => {
+  test('is not healthy while every sync fails', async () => {
     const { informers, run, nft } = await start();
     const proxy = run();
     await proxy.synced();
@@ -349,7 +349,7 @@ describe('what a proxy tells of itself', () => {
     await until(() => expect(health.answer('/healthz').status).toBe(200));
   });
 
-  it('answers the health check of a service by its local endpoints', async () => {
+  test('answers the health check of a service by its local endpoints', async () => {
     const { informers, run } = await start();
     const probe = await openSmallServer({
       address: '127.0.0.1',

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { V1Endpoint, V1EndpointSlice, V1Service, V1ServiceSpec } from '../../../src/api/gen/types.js';
 import type { Stored } from '../../../src/api/object.js';
 import { healthCheckNodePort, servicePorts } from '../../../src/proxy/servicePorts.js';
@@ -38,7 +38,7 @@ const portsOf = (svc: Stored<V1Service>, slices: Stored<V1EndpointSlice>[] = [])
 const endpointsOf = (slices: Stored<V1EndpointSlice>[]) => portsOf(service({}), slices)[0]?.endpoints;
 
 describe('ports of a service', () => {
-  it('is one entry a port and address family', () => {
+  test('is one entry a port and address family', () => {
     const dual = service({ clusterIPs: ['10.96.0.10', 'fd00::10'] });
     expect(portsOf(dual).map(({ key, clusterIp }) => [key, clusterIp])).toEqual([
       ['default/web:http/tcp/ip', '10.96.0.10'],
@@ -46,7 +46,7 @@ describe('ports of a service', () => {
     ]);
   });
 
-  it.each<[string, Stored<V1Service>]>([
+  test.each<[string, Stored<V1Service>]>([
     ['headless', service({ clusterIP: 'None', clusterIPs: ['None'] })],
     ['an external name', service({ type: 'ExternalName' })],
     ['not yet given an address', service({ clusterIP: '', clusterIPs: [] })],
@@ -56,7 +56,7 @@ describe('ports of a service', () => {
     expect(portsOf(svc)).toEqual([]);
   });
 
-  it('carries the node port and the traffic policies', () => {
+  test('carries the node port and the traffic policies', () => {
     const svc = service({
       type: 'NodePort',
       ports: [{ name: 'http', port: 80, nodePort: 30080 }],
@@ -73,13 +73,13 @@ describe('a service with all of the API', () => {
     status,
   });
 
-  it('has the port of its health check where policy Local asks for one', () => {
+  test('has the port of its health check where policy Local asks for one', () => {
     const spec = { healthCheckNodePort: 31_000 };
     expect(portsOf(balanced({}, { ...spec, externalTrafficPolicy: 'Local' }))).toMatchObject([spec, spec]);
     expect(portsOf(balanced({}, spec))[0]).not.toHaveProperty('healthCheckNodePort');
   });
 
-  it('has external addresses of each family, without nonsense', () => {
+  test('has external addresses of each family, without nonsense', () => {
     const ports = portsOf(
       service({
         clusterIPs: ['10.96.0.10', 'fd00::10'],
@@ -89,7 +89,7 @@ describe('a service with all of the API', () => {
     expect(ports.map(({ externalIps }) => externalIps)).toEqual([['192.0.2.1'], ['fd01::1']]);
   });
 
-  it('has one spelling of each address', () => {
+  test('has one spelling of each address', () => {
     const [port] = portsOf(
       service({
         clusterIPs: ['FD00:0:0::0010'],
@@ -105,7 +105,7 @@ describe('a service with all of the API', () => {
     });
   });
 
-  it('lets nobody in by source ranges that cannot be read', () => {
+  test('lets nobody in by source ranges that cannot be read', () => {
     const of = (...loadBalancerSourceRanges: string[]) =>
       portsOf(balanced({}, { loadBalancerSourceRanges })).map(({ sourceRanges }) => sourceRanges);
     expect(of('010.0.0.0/8')).toEqual([['0.0.0.0/32'], ['::/128']]);
@@ -113,7 +113,7 @@ describe('a service with all of the API', () => {
     expect(of('10.0.0.0/8')).toEqual([['10.0.0.0/8'], []]);
   });
 
-  it('has the load balancer’s addresses unless it hands packets over itself', () => {
+  test('has the load balancer’s addresses unless it hands packets over itself', () => {
     const ingress = [
       { ip: '198.51.100.1' },
       { ip: '198.51.100.2', ipMode: 'Proxy' },
@@ -127,7 +127,7 @@ describe('a service with all of the API', () => {
     );
   });
 
-  it('has the source ranges of its family', () => {
+  test('has the source ranges of its family', () => {
     const ranges = { loadBalancerSourceRanges: [' 10.0.0.0/8', 'fd00::/8', 'nonsense'] };
     expect(portsOf(balanced({}, ranges)).map(({ sourceRanges }) => sourceRanges)).toEqual([
       ['10.0.0.0/8'],
@@ -135,7 +135,7 @@ describe('a service with all of the API', () => {
     ]);
   });
 
-  it.each<[V1ServiceSpec, number | undefined]>([
+  test.each<[V1ServiceSpec, number | undefined]>([
     [{}, undefined],
     [{ sessionAffinity: 'ClientIP' }, 10_800],
     [{ sessionAffinity: 'ClientIP', sessionAffinityConfig: { clientIP: { timeoutSeconds: 60 } } }, 60],
@@ -143,7 +143,7 @@ describe('a service with all of the API', () => {
     expect(portsOf(service(spec))[0]?.affinitySeconds).toBe(expected);
   });
 
-  it.each<[V1ServiceSpec, number | undefined]>([
+  test.each<[V1ServiceSpec, number | undefined]>([
     [{ type: 'LoadBalancer', externalTrafficPolicy: 'Local', healthCheckNodePort: 31_000 }, 31_000],
     [{ type: 'LoadBalancer', externalTrafficPolicy: 'Cluster', healthCheckNodePort: 31_000 }, undefined],
     [{ type: 'NodePort', externalTrafficPolicy: 'Local', healthCheckNodePort: 31_000 }, undefined],
@@ -151,7 +151,7 @@ describe('a service with all of the API', () => {
     expect(healthCheckNodePort(service(spec))).toBe(expected);
   });
 
-  it('leaves out ports that make no sense and keeps the rest', () => {
+  test('leaves out ports that make no sense and keeps the rest', () => {
     const ports = [
       { name: 'a', port: 0 },
       { name: 'b', port: 70_000 },
@@ -166,14 +166,14 @@ describe('endpoints of a port', () => {
   const a = { addresses: ['10.244.0.2'], nodeName: 'n1' };
   const b = { addresses: ['10.244.1.2'], nodeName: 'n2' };
 
-  it('come with the target port, ordered, and say which are local', () => {
+  test('come with the target port, ordered, and say which are local', () => {
     expect(endpointsOf([slice([b, a])])).toEqual([
       { ip: '10.244.0.2', port: 8080, local: true },
       { ip: '10.244.1.2', port: 8080, local: false },
     ]);
   });
 
-  it('of UDP that serve without new traffic linger', () => {
+  test('of UDP that serve without new traffic linger', () => {
     const ending = { ...a, conditions: { ready: false, serving: true, terminating: true } };
     const dead = { ...a, addresses: ['10.244.0.3'], conditions: { ready: false, serving: false } };
     const of = (protocol: string) =>
@@ -184,20 +184,20 @@ describe('endpoints of a port', () => {
     expect(of('TCP')).toBeUndefined();
   });
 
-  it('say where nobody tells on which node they run', () => {
+  test('say where nobody tells on which node they run', () => {
     expect(endpointsOf([slice([{ addresses: ['10.244.0.9'] }])])).toEqual([
       { ip: '10.244.0.9', port: 8080, local: false, unplaced: true },
     ]);
   });
 
-  it('are found in all slices, each once', () => {
+  test('are found in all slices, each once', () => {
     expect(endpointsOf([slice([a]), slice([a, b])])?.map(({ ip }) => ip)).toEqual([
       '10.244.0.2',
       '10.244.1.2',
     ]);
   });
 
-  it.each<[string, V1Endpoint[], string[]]>([
+  test.each<[string, V1Endpoint[], string[]]>([
     ['not ready ones are left out', [{ ...a, conditions: { ready: false } }, b], ['10.244.1.2']],
     ['no condition means ready', [a], ['10.244.0.2']],
     [
@@ -217,7 +217,7 @@ describe('endpoints of a port', () => {
     expect(endpointsOf([slice(endpoints)])?.map(({ ip }) => ip)).toEqual(expected);
   });
 
-  it.each<[string, Partial<Omit<V1EndpointSlice, 'metadata'>>]>([
+  test.each<[string, Partial<Omit<V1EndpointSlice, 'metadata'>>]>([
     ['of another family', { addressType: 'IPv6' }],
     ['of another port name', { ports: [{ name: 'metrics', port: 9 }] }],
     ['of another protocol', { ports: [{ name: 'http', port: 9, protocol: 'UDP' }] }],

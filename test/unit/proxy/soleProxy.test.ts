@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { silentLog } from '../../../src/api/log.js';
 import { settle } from '../../../src/proxy/config.js';
 import { claimChains, claimTable, forgetClaims } from '../../../src/proxy/soleProxy.js';
@@ -16,7 +16,7 @@ afterEach(() => rmSync(dir, { recursive: true }));
 
 const claim = (table = 'one') => claimTable({ table, dir, log: silentLog });
 
-it('lets one proxy have a table, and tells the second who has it', async () => {
+test('lets one proxy have a table, and tells the second who has it', async () => {
   const first = await claim();
   await expect(claim()).rejects.toMatchObject({
     code: 'ALREADY_RUNNING',
@@ -28,7 +28,7 @@ it('lets one proxy have a table, and tells the second who has it', async () => {
   expect(readdirSync(dir)).toEqual([]);
 });
 
-it('lets one proxy have the chains that all modes but nftables share', async () => {
+test('lets one proxy have the chains that all modes but nftables share', async () => {
   const at = { dir, log: silentLog };
   expect(claimChains('nftables', at)).toBeUndefined();
   const first = await claimChains('iptables', at);
@@ -38,7 +38,7 @@ it('lets one proxy have the chains that all modes but nftables share', async () 
   (await claimChains('ipvs', at))?.release();
 });
 
-it('removes with a clean-up what a killed proxy left, but not the claim of one that runs', async () => {
+test('removes with a clean-up what a killed proxy left, but not the claim of one that runs', async () => {
   const running = await claim('running');
   const killed = await claim('killed');
   const [left = ''] = readdirSync(dir).filter((name) => name.startsWith('killed'));
@@ -49,7 +49,7 @@ it('removes with a clean-up what a killed proxy left, but not the claim of one t
   running.release();
 });
 
-it('keeps a second proxy from starting before it asks for anything', async () => {
+test('keeps a second proxy from starting before it asks for anything', async () => {
   const first = await claim();
   const informers = new StaticInformers();
   const config = settle({}, {});
@@ -58,7 +58,7 @@ it('keeps a second proxy from starting before it asks for anything', async () =>
   first.release();
 });
 
-it('runs all the same where no file can be locked, and says so', async () => {
+test('runs all the same where no file can be locked, and says so', async () => {
   const said: string[] = [];
   const log = { ...silentLog, warn: (text: string) => void said.push(text) };
   (await claimTable({ table: 'one', dir: path.join(dir, 'missing'), log })).release();

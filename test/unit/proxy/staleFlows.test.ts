@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { ServicePort } from '../../../proxy-modes/mode.js';
 import type { Flow } from '../../../src/kernel/conntrack/port.js';
 import { flowsTo, mayLeaveStale, staleAmong } from '../../../src/proxy/staleFlows.js';
@@ -21,7 +21,7 @@ const ways = { nodePort: 30_053, externalIps: ['192.0.2.1'] };
 describe('a UDP flow', () => {
   const one = dns(['10.0.0.1'], ways);
   const none = dns([], ways);
-  it.each<[string, Flow, { now?: ServicePort; gone?: ServicePort; range?: string }, boolean]>([
+  test.each<[string, Flow, { now?: ServicePort; gone?: ServicePort; range?: string }, boolean]>([
     ['to an endpoint of its service lives', flow('10.96.0.1', 53, '10.0.0.1'), { now: one }, false],
     ['to another endpoint ends', flow('10.96.0.1', 53, '10.0.0.9'), { now: one }, true],
     ['by an external IP to another endpoint ends', flow('192.0.2.1', 53, '10.0.0.9'), { now: one }, true],
@@ -99,7 +99,7 @@ describe('a UDP flow', () => {
 });
 
 describe('flows are looked at', () => {
-  it.each<[string, ServicePort | undefined, ServicePort | undefined, boolean]>([
+  test.each<[string, ServicePort | undefined, ServicePort | undefined, boolean]>([
     ['when a service comes', undefined, dns(['10.0.0.1']), true],
     ['when a service goes', dns(['10.0.0.1']), undefined, true],
     ['when an endpoint goes', dns(['10.0.0.1', '10.0.0.2']), dns(['10.0.0.1']), true],
@@ -122,7 +122,7 @@ describe('flows are looked at', () => {
     expect(mayLeaveStale(before, now)).toBe(expected);
   });
 
-  it('by every way in', () => {
+  test('by every way in', () => {
     expect(flowsTo([dns([], ways)])).toEqual([
       { family: 'inet', protocol: 'udp', originalDestination: '10.96.0.1', originalDestinationPort: 53 },
       { family: 'inet', protocol: 'udp', originalDestination: '192.0.2.1', originalDestinationPort: 53 },

@@ -1,5 +1,5 @@
 // A proxy that waits for the object of its node says so.
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Log } from '../../../src/api/log.js';
 import { silentLog } from '../../../src/api/log.js';
 import { NODES } from '../../../src/api/resources.js';
@@ -8,7 +8,7 @@ import { StaticInformers } from '../../support/staticInformers.js';
 
 const node = { metadata: { name: 'n1', uid: 'u', resourceVersion: '1', creationTimestamp: '' } };
 
-it('waits for what is needed of its Node, and says so', async () => {
+test('waits for what is needed of its Node, and says so', async () => {
   const said: string[] = [];
   const log: Log = { ...silentLog, info: (text: string) => void said.push(text) };
   const informers = new StaticInformers();
@@ -22,7 +22,7 @@ it('waits for what is needed of its Node, and says so', async () => {
   expect((await finding)?.spec.podCIDRs).toEqual(['10.244.3.0/24']);
 });
 
-it('says that it waits for its Node, and goes on when that is there', async () => {
+test('says that it waits for its Node, and goes on when that is there', async () => {
   const said: string[] = [];
   const log: Log = { ...silentLog, info: (text: string) => void said.push(text) };
   const informers = new StaticInformers();
@@ -34,7 +34,7 @@ it('says that it waits for its Node, and goes on when that is there', async () =
   expect(said).toHaveLength(1);
 });
 
-it.each([
+test.each([
   ['0.0.0.0', ['10.0.0.1', 'fd00::1']],
   ['::', ['10.0.0.1', 'fd00::1']],
   ['10.0.0.9', ['10.0.0.9', '10.0.0.1', 'fd00::1']],

@@ -1,5 +1,5 @@
 // The choice among nodes, and the sentence when there is none.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { V1Pod } from '../../../src/api/gen/types.js';
 import type { Stored } from '../../../src/api/object.js';
 import { chooseNode, feasibleToFind, Scratch } from '../../../src/scheduler/choose.js';
@@ -26,7 +26,7 @@ describe('the chosen node', () => {
     weight: 10,
     preference: { matchExpressions: [{ key: 'disk', operator: 'In', values: ['ssd'] }] },
   };
-  it.each<readonly [string, Stored<V1Pod>, Filled[], string]>([
+  test.each<readonly [string, Stored<V1Pod>, Filled[], string]>([
     ['is the emptier one', makePod('p'), [nodeWith(makeNode('a'), busy), nodeWith(makeNode('b'))], 'b'],
     [
       'is the emptier one though its pods request nothing',
@@ -60,17 +60,17 @@ describe('the chosen node', () => {
   ])('%s', (_, pod, nodes, expected) => {
     expect(chosen(pod, nodes)).toBe(expected);
   });
-  it('is any of equals', () => {
+  test('is any of equals', () => {
     const equals = ['a', 'b', 'c'].map((name) => nodeWith(makeNode(name)));
     expect([0, 0.4, 0.99].map((random) => chosen(makePod('p'), equals, random))).toEqual(['a', 'b', 'c']);
   });
 });
 
 describe('no node', () => {
-  it('because there is none', () => {
+  test('because there is none', () => {
     expect(chosen(makePod('p'), [])).toBe('no nodes available to schedule pods');
   });
-  it('because of several things, counted and in order', () => {
+  test('because of several things, counted and in order', () => {
     const pod = requesting('p', { cpu: '2' }, { nodeSelector: { zone: 'a' } });
     const nodes = [
       nodeWith(makeNode('a')),
@@ -87,7 +87,7 @@ describe('no node', () => {
   });
 });
 
-it.each([
+test.each([
   [50, 0, 50],
   [150, 0, 100],
   [1000, 0, 420],

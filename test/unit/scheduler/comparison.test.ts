@@ -1,6 +1,6 @@
 // The fast choice against the slow, obviously right one, over random clusters that also change while they are looked at.
 // All 20,000: TRELLIS_SCHEDULER_COMPARISONS=20000 npx vitest run --project unit test/unit/scheduler/comparison.test.ts
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { V1Node, V1Pod } from '../../../src/api/gen/types.js';
 import { keyOf, type Stored } from '../../../src/api/object.js';
 import { chooseNode, Scratch } from '../../../src/scheduler/choose.js';
@@ -99,7 +99,7 @@ class Twin {
 }
 
 describe('the feasible nodes and the best score are those of the reference', () => {
-  it.each(Array.from({ length: PARTS }, (_, part) => part))('part %i', { timeout: 600_000 }, (part) => {
+  test.each(Array.from({ length: PARTS }, (_, part) => part))('part %i', { timeout: 600_000 }, (part) => {
     for (let seed = part; seed < COMPARISONS; seed += PARTS) {
       const twin = new Twin(new Dice(seed));
       try {

@@ -1,5 +1,5 @@
 // The configuration file: what it turns on and off, and the field that a refusal names.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import {
   defaultConfiguration,
   parseConfiguration,
@@ -20,7 +20,7 @@ const profileOf = (rest: string) => {
   };
 };
 
-it('without a file is Kubernetes’ default', () => {
+test('without a file is Kubernetes’ default', () => {
   const [profile] = defaultConfiguration().profiles;
   const names = (one: typeof profile) => [
     one?.filters.map(({ name }) => name),
@@ -32,7 +32,7 @@ it('without a file is Kubernetes’ default', () => {
 });
 
 describe('a profile', () => {
-  it('turns plugins off and on, and weighs them', () => {
+  test('turns plugins off and on, and weighs them', () => {
     const profile = profileOf(`schedulerName: packer
   plugins:
     multiPoint: {disabled: [{name: ImageLocality}], enabled: [{name: NodeLabel}]}
@@ -47,7 +47,7 @@ describe('a profile', () => {
     expect(profile.filters).not.toContain('TaintToleration');
     expect(profile.filters).toContain('NodeLabel');
   });
-  it('takes its share of nodes from itself, or from above', () => {
+  test('takes its share of nodes from itself, or from above', () => {
     const { profiles } = parseConfiguration(
       file(
         'percentageOfNodesToScore: 30\nprofiles: [{schedulerName: a}, {schedulerName: b, percentageOfNodesToScore: 70}]',
@@ -55,7 +55,7 @@ describe('a profile', () => {
     );
     expect(profiles.map((profile) => profile.percentageOfNodesToScore)).toEqual([30, 70]);
   });
-  it('takes arguments as Kubernetes writes them', () => {
+  test('takes arguments as Kubernetes writes them', () => {
     const args = `pluginConfig:
   - name: NodeResourcesFit
     args: {apiVersion: kubescheduler.config.k8s.io/v1, kind: NodeResourcesFitArgs, scoringStrategy: {type: MostAllocated, resources: [{name: cpu, weight: 2}]}}
@@ -70,7 +70,7 @@ describe('a profile', () => {
 });
 
 describe('what is wrong is named', () => {
-  it.each([
+  test.each([
     ['[', 'the configuration is not valid YAML'],
     ['kind: Pod', 'apiVersion: must be kubescheduler.config.k8s.io/v1'],
     ['apiVersion: kubescheduler.config.k8s.io/v1\nkind: Pod', 'kind: must be KubeSchedulerConfiguration'],
@@ -144,7 +144,7 @@ describe('what is wrong is named', () => {
   });
 });
 
-it.each([...PLUGINS.values()])('the row of $name says where it is asked', ({ name, points, make }) => {
+test.each([...PLUGINS.values()])('the row of $name says where it is asked', ({ name, points, make }) => {
   const plugin = make(fieldsOf({}), { ignoredResources: [] });
   expect(plugin.name).toBe(name);
   const has = (['filter', 'score'] as const).filter((point) => plugin[point] !== undefined);

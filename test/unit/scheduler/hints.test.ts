@@ -1,5 +1,5 @@
 // Which change could help a pod that was refused: only then is it woken.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type ClusterEvent, type EventKind, onlyReports } from '../../../src/scheduler/events.js';
 import type { Plugin } from '../../../src/scheduler/plugin.js';
 import { interPodAffinity } from '../../../src/scheduler/plugins/interPodAffinity.js';
@@ -31,7 +31,7 @@ const spread = {
 const port = (hostPort: number) => ({ containers: [{ name: 'c', ports: [{ containerPort: 1, hostPort }] }] });
 
 describe('a change helps', () => {
-  it.each<readonly [string, boolean, boolean]>([
+  test.each<readonly [string, boolean, boolean]>([
     [
       'when a pod leaves enough room',
       helps(nodeResourcesFit(), requesting('p', { cpu: '1' }), gone('1'), [small]),
@@ -146,7 +146,7 @@ describe('a bound pod only reports', () => {
     const made = makePod('p', { nodeName: 'a', containers });
     return { ...made, metadata: { ...made.metadata, generation: 1, labels: { app: 'x' }, ...meta }, ...rest };
   };
-  it.each([
+  test.each([
     ['when its status changes', pod({}, { status: { phase: 'Running' } }), true],
     ['when it has what it asks for', pod({}, { status: has('1000m') }), true],
     ['not when it holds more than it asks for', pod({}, { status: has('2') }), false],

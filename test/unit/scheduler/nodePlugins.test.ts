@@ -1,5 +1,5 @@
 // Every filter as a table: which pod fits which node, and the words of a refusal.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { V1Node, V1NodeSelectorTerm, V1Pod, V1Taint, V1Toleration } from '../../../src/api/gen/types.js';
 import type { Stored } from '../../../src/api/object.js';
 import { defaultProfile } from '../../../src/scheduler/configuration/profiles.js';
@@ -23,7 +23,7 @@ type Case = readonly [
 ];
 function table(plugin: Plugin, cases: readonly Case[]): void {
   describe(plugin.name, () => {
-    it.each(cases)('%s', (_, pod, node, held, reasons) => {
+    test.each(cases)('%s', (_, pod, node, held, reasons) => {
       expect(refusalsOf(plugin, pod, snapshotOf([node, ...held]))).toEqual(reasons);
     });
   });
@@ -77,7 +77,7 @@ table(dynamicResources, [
   ['a pod that claims devices', claiming, node, [], ['cannot allocate all claims']],
 ]);
 
-it('a pod that claims devices fits nowhere by default', () => {
+test('a pod that claims devices fits nowhere by default', () => {
   expect(defaultProfile().filters.map(({ name }) => name)).toContain(dynamicResources.name);
 });
 

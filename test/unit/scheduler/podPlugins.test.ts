@@ -1,5 +1,5 @@
 // The plugins that look at other pods, and those that score, as tables.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { V1PodAffinityTerm, V1PodSpec, V1TopologySpreadConstraint } from '../../../src/api/gen/types.js';
 import { imageLocality } from '../../../src/scheduler/plugins/imageLocality.js';
 import { interPodAffinity } from '../../../src/scheduler/plugins/interPodAffinity.js';
@@ -37,7 +37,7 @@ describe('InterPodAffinity', () => {
   const two = (...onA: ReturnType<typeof labelled>[]) =>
     snapshotOf([zoned('a', 'one'), ...onA], [zoned('b', 'one')], [zoned('c', 'two')], [zoned('d')]);
 
-  it.each([
+  test.each([
     ['near a pod: its node', near(term('web')), two(web), 'a', []],
     ['near a pod: its zone', near(term('web')), two(web), 'b', []],
     ['near a pod: another zone', near(term('web')), two(web), 'c', noFriends],
@@ -86,7 +86,7 @@ describe('InterPodAffinity', () => {
     },
   );
 
-  it('forgets a pod that is gone', () => {
+  test('forgets a pod that is gone', () => {
     const snapshot = two(labelled('q', 'q', far(term('p'))), web);
     const pod = labelled('p', 'p', near(term('web')));
     expect(refusalsOf(plugin, pod, snapshot, 'a')).toEqual(unwanted);
@@ -95,7 +95,7 @@ describe('InterPodAffinity', () => {
     snapshot.removePod('ns/web');
     expect(refusalsOf(plugin, pod, snapshot, 'a')).toEqual(noFriends);
   });
-  it('follows the labels of a namespace', () => {
+  test('follows the labels of a namespace', () => {
     const snapshot = two(labelled('web', 'web', {}, 'x'));
     const pod = labelled('p', 'p', near(term('web', { namespaceSelector: { matchLabels: { team: 'a' } } })));
     expect(refusalsOf(plugin, pod, snapshot, 'a')).toEqual(noFriends);
@@ -104,7 +104,7 @@ describe('InterPodAffinity', () => {
     snapshot.classes.setNamespace('x', {});
     expect(refusalsOf(plugin, pod, snapshot, 'a')).toEqual(noFriends);
   });
-  it('scores wishes of both sides', () => {
+  test('scores wishes of both sides', () => {
     const wish = (side: 'podAffinity' | 'podAntiAffinity', app: string, weight: number) => ({
       affinity: {
         [side]: { preferredDuringSchedulingIgnoredDuringExecution: [{ weight, podAffinityTerm: term(app) }] },
@@ -145,7 +145,7 @@ describe('PodTopologySpread', () => {
       [zoned('b', 'two'), labelled('p3', 'p')],
       [zoned('c')],
     );
-  it.each([
+  test.each([
     ['the fuller zone', spread(), 'a', uneven],
     ['the emptier zone', spread(), 'b', []],
     ['no zone at all', spread(), 'c', unlabelled],
@@ -163,13 +163,13 @@ describe('PodTopologySpread', () => {
   ] as [string, Partial<V1PodSpec>, string, string[]][])('%s', (_, spec, node, reasons) => {
     expect(refusalsOf(plugin, labelled('p', 'p', spec), cluster(), node)).toEqual(reasons);
   });
-  it('does not count pods that are being deleted', () => {
+  test('does not count pods that are being deleted', () => {
     const snapshot = cluster();
     const going = labelled('p1', 'p', { nodeName: 'a' });
     snapshot.setPod({ ...going, metadata: { ...going.metadata, deletionTimestamp: 'now' } });
     expect(refusalsOf(plugin, labelled('p', 'p', spread()), snapshot, 'a')).toEqual([]);
   });
-  it('as a wish prefers the emptier zone, and nodes with all labels', () => {
+  test('as a wish prefers the emptier zone, and nodes with all labels', () => {
     const pod = labelled('p', 'p', spread({ whenUnsatisfiable: 'ScheduleAnyway' }));
     expect(scoresOf(plugin, pod, cluster())).toEqual({ a: 33, b: 100, c: 0 });
   });
@@ -183,7 +183,7 @@ describe('NodeResourcesFit scores', () => {
     { utilization: 0, score: 0 },
     { utilization: 100, score: 10 },
   ];
-  it.each([
+  test.each([
     ['least allocated', {}, { empty: 75, half: 25 }],
     ['most allocated', { strategy: 'MostAllocated' }, { empty: 25, half: 75 }],
     ['along a shape', { strategy: 'RequestedToCapacityRatio', shape }, { empty: 25, half: 75 }],
@@ -200,7 +200,7 @@ describe('NodeResourcesFit scores', () => {
   ] as [string, Parameters<typeof nodeResourcesFit>[0], object][])('%s', (_, args, scores) => {
     expect(scoresOf(nodeResourcesFit(args), pod, snapshot())).toEqual(scores);
   });
-  it('leaves out what it is told to ignore', () => {
+  test('leaves out what it is told to ignore', () => {
     const wants = requesting('p', { 'example.com/gpu': '1', cpu: '1' });
     const ignoring = nodeResourcesFit({ ignoredResourceGroups: ['example.com'] });
     expect(refusalsOf(nodeResourcesFit(), wants, snapshot())).toEqual(['Insufficient example.com/gpu']);
@@ -208,7 +208,7 @@ describe('NodeResourcesFit scores', () => {
   });
 });
 
-it('ImageLocality prefers a node that has the image, and more so when others have it too', () => {
+test('ImageLocality prefers a node that has the image, and more so when others have it too', () => {
   const MB = 1024 * 1024;
   const having = (name: string, ...names: string[]) => {
     const node = makeNode(name);
@@ -230,7 +230,7 @@ it('ImageLocality prefers a node that has the image, and more so when others hav
   ]);
 });
 
-it('NodeLabel keeps pods to nodes with a label, and likes others', () => {
+test('NodeLabel keeps pods to nodes with a label, and likes others', () => {
   const plugin = nodeLabel({
     presentLabels: [ZONE],
     presentLabelsPreference: ['disk'],

@@ -1,5 +1,5 @@
 // Who would have to go, where that hurts least, and the words when it does not help.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { V1Pod, V1PodDisruptionBudget } from '../../../src/api/gen/types.js';
 import type { Stored } from '../../../src/api/object.js';
 import { chooseNode, Scratch } from '../../../src/scheduler/choose.js';
@@ -53,7 +53,7 @@ function preempt(
 describe('the victims', () => {
   const high = using('high', '1', 10);
   const started = (name: string, at: string) => using(name, '1', 0, { status: { startTime: at } });
-  it.each<readonly [string, Stored<V1Pod>, Filled[], Stored<V1PodDisruptionBudget>[], string]>([
+  test.each<readonly [string, Stored<V1Pod>, Filled[], Stored<V1PodDisruptionBudget>[], string]>([
     ['are those of lower priority', high, [[one('a'), using('x', '1', 0)]], [], 'a: x'],
     [
       'are as few as fit',
@@ -119,7 +119,7 @@ describe('the victims', () => {
   ])('%s', (_, pod, filled, budgets, expected) => {
     expect(preempt(pod, filled, budgets)).toBe(expected);
   });
-  it('hold an anti-affinity against the pod', () => {
+  test('hold an anti-affinity against the pod', () => {
     const foe = using('x', '100m', 0);
     const term = { topologyKey: 'kubernetes.io/hostname', labelSelector: { matchLabels: { app: 'high' } } };
     const affinity = { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term] } };
@@ -132,7 +132,7 @@ describe('the victims', () => {
 
 describe('there are none', () => {
   const pod = using('p', '1', 0);
-  it.each<readonly [string, Stored<V1Pod>, Filled[], string]>([
+  test.each<readonly [string, Stored<V1Pod>, Filled[], string]>([
     [
       'of lower priority',
       pod,
@@ -168,7 +168,7 @@ describe('there are none', () => {
   });
 });
 
-it('room that was made is kept from pods that matter less, and given to those that matter more', () => {
+test('room that was made is kept from pods that matter less, and given to those that matter more', () => {
   const snapshot = snapshotOf([one('a')]);
   const nominations = new Nominations(snapshot);
   nominations.set(podInfoOf(using('n', '1', 5)), 'a');
@@ -180,7 +180,7 @@ it('room that was made is kept from pods that matter less, and given to those th
   expect(slotFor(0)).toBe(0);
 });
 
-it('a pod that made room goes there once it is free, though other nodes are emptier', () => {
+test('a pod that made room goes there once it is free, though other nodes are emptier', () => {
   const snapshot = snapshotOf([one('a'), using('x', '500m', 0)], [one('b')]);
   const nominations = new Nominations(snapshot);
   const pod = podInfoOf(using('n', '500m', 5));

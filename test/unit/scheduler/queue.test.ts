@@ -1,5 +1,5 @@
 // The queue under a clock that the test turns: order, back-off, who is woken by what.
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import type { EventKind } from '../../../src/scheduler/events.js';
 import { Heap } from '../../../src/scheduler/heap.js';
 import { SchedulingQueue } from '../../../src/scheduler/queue.js';
@@ -26,21 +26,21 @@ const drain = () => {
 };
 
 describe('order', () => {
-  it('is by priority, then by arrival', () => {
+  test('is by priority, then by arrival', () => {
     add('a');
     add('b', 5);
     add('c');
     add('d', 5);
     expect(drain()).toEqual(['b', 'd', 'a', 'c']);
   });
-  it('leaves out what was removed, and has nothing twice', () => {
+  test('leaves out what was removed, and has nothing twice', () => {
     add('a');
     add('b');
     add('a');
     queue.remove('b');
     expect(drain()).toEqual(['a']);
   });
-  it('of a heap is that of a sort', () => {
+  test('of a heap is that of a sort', () => {
     const heap = new Heap<number>((a, b) => a < b);
     const numbers = Array.from({ length: 500 }, (_, at) => (at * 7919) % 101);
     for (const number of numbers) heap.push(number);
@@ -50,7 +50,7 @@ describe('order', () => {
 });
 
 describe('back-off', () => {
-  it('doubles from one second to ten', () => {
+  test('doubles from one second to ten', () => {
     add('a');
     const delays: number[] = [];
     for (let attempt = 0; attempt < 6; attempt += 1) {
@@ -64,7 +64,7 @@ describe('back-off', () => {
     }
     expect(delays).toEqual([1000, 2000, 4000, 8000, 10000, 10000]);
   });
-  it('is forgotten by a pod that changed', () => {
+  test('is forgotten by a pod that changed', () => {
     add('a');
     queue.take();
     queue.backOff('a');
@@ -79,7 +79,7 @@ describe('an unschedulable pod', () => {
     queue.take();
     queue.unschedulable(key, new Set(plugins));
   };
-  it('hears what happened while others were asked about it, as far as it can help', () => {
+  test('hears what happened while others were asked about it, as far as it can help', () => {
     for (const [key, happens, isBack] of [
       ['helped', 'pod removed', true],
       ['other', 'node labels', false],
@@ -94,7 +94,7 @@ describe('an unschedulable pod', () => {
       queue.remove(key);
     }
   });
-  it('is tried again when it changed itself while others were asked about it', () => {
+  test('is tried again when it changed itself while others were asked about it', () => {
     add('changed');
     queue.take();
     queue.listen('changed');
@@ -102,7 +102,7 @@ describe('an unschedulable pod', () => {
     queue.unschedulable('changed', new Set(['Fit']));
     expect(drain()).toEqual(['changed']);
   });
-  it('is woken only by what can help it', () => {
+  test('is woken only by what can help it', () => {
     refuse('fit', 'Fit');
     refuse('taint', 'Taint');
     refuse('both', 'Fit', 'Taint');
@@ -114,33 +114,33 @@ describe('an unschedulable pod', () => {
     queue.wake({ kind: 'pod removed' });
     expect(drain()).toEqual(['fit']);
   });
-  it('is woken by any new node', () => {
+  test('is woken by any new node', () => {
     refuse('a');
     now = 60_000;
     queue.wake({ kind: 'node added' });
     expect(drain()).toEqual(['a']);
   });
-  it('woken early waits behind all others, but not for nothing', () => {
+  test('woken early waits behind all others, but not for nothing', () => {
     refuse('a', 'Fit');
     now = 400;
     queue.wake({ kind: 'pod removed' });
     add('b', -5);
     expect(drain()).toEqual(['b', 'a']);
   });
-  it('is not woken by an event that cannot help it, though others are', () => {
+  test('is not woken by an event that cannot help it, though others are', () => {
     refuse('hopeless', 'Fit');
     refuse('a', 'Fit');
     now = 60_000;
     queue.wake({ kind: 'pod removed' });
     expect(drain()).toEqual(['a']);
   });
-  it('is tried again after five minutes in any case', () => {
+  test('is tried again after five minutes in any case', () => {
     refuse('a', 'Fit');
     expect(queue.nextDueMs()).toBe(300_000);
     now = 300_000;
     expect(drain()).toEqual(['a']);
   });
-  it('that was deleted does not come back', () => {
+  test('that was deleted does not come back', () => {
     refuse('a', 'Fit');
     queue.remove('a');
     now = 300_000;
@@ -150,7 +150,7 @@ describe('an unschedulable pod', () => {
   });
 });
 
-it('a pod that is being worked on is not handed out again by a change', () => {
+test('a pod that is being worked on is not handed out again by a change', () => {
   add('a');
   queue.take();
   add('a');

@@ -1,5 +1,5 @@
 // The scheduler over informers that the test fills: bindings, failures, and what wakes it.
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { silentLog } from '../../../src/api/log.js';
 import { NODES, PODS } from '../../../src/api/resources.js';
 import { statusError } from '../../../src/api/status.js';
@@ -54,7 +54,7 @@ const bindings = () =>
     .map(({ name, body }) => `${name} -> ${(body as { target: { name: string } }).target.name}`);
 
 describe('a waiting pod', () => {
-  it('is bound, and the event says where', async () => {
+  test('is bound, and the event says where', async () => {
     informers.of(NODES).set(makeNode('n1'));
     see(makePod('p'));
     start();
@@ -74,7 +74,7 @@ describe('a waiting pod', () => {
       },
     ]);
   });
-  it('that fits nowhere is told so, and bound when a node comes', async () => {
+  test('that fits nowhere is told so, and bound when a node comes', async () => {
     start();
     see(makePod('p'));
     await until(() => expect(client.writes).toHaveLength(1));
@@ -89,7 +89,7 @@ describe('a waiting pod', () => {
     informers.of(NODES).set(makeNode('n1'));
     await until(() => expect(bindings()).toEqual(['ns/p -> n1']));
   });
-  it('waits for room, and gets it when another pod goes', async () => {
+  test('waits for room, and gets it when another pod goes', async () => {
     informers.of(NODES).set(makeNode('n1', { allocatable: { cpu: '1' } }));
     see(requesting('first', { cpu: '1' }, { nodeName: 'n1' }));
     see(requesting('p', { cpu: '1' }));
@@ -102,7 +102,7 @@ describe('a waiting pod', () => {
     informers.of(PODS).remove('ns/first');
     await until(() => expect(bindings()).toEqual(['ns/p -> n1']));
   });
-  it.each([
+  test.each([
     ['names another scheduler', makePod('p', { schedulerName: 'other' })],
     ['is gated', makePod('p', { schedulingGates: [{ name: 'g' }] })],
     ['is bound already', makePod('p', { nodeName: 'n1' })],
@@ -116,7 +116,7 @@ describe('a waiting pod', () => {
   });
 });
 
-it('choices see each other before any is confirmed: a node is never filled twice', async () => {
+test('choices see each other before any is confirmed: a node is never filled twice', async () => {
   informers.of(NODES).set(makeNode('a', { allocatable: { cpu: '3' } }));
   informers.of(NODES).set(makeNode('b', { allocatable: { cpu: '3' } }));
   for (let number = 0; number < 8; number += 1) see(requesting(`p${number}`, { cpu: '1' }));
@@ -127,7 +127,7 @@ it('choices see each other before any is confirmed: a node is never filled twice
   expect(onA).toHaveLength(3);
 });
 
-it('the pod of higher priority goes first', async () => {
+test('the pod of higher priority goes first', async () => {
   informers.of(NODES).set(makeNode('n1', { allocatable: { pods: '1' } }));
   see(makePod('low'));
   see(makePod('high', { priority: 1000 }));
@@ -136,7 +136,7 @@ it('the pod of higher priority goes first', async () => {
 });
 
 describe('a binding that is refused', () => {
-  it('is tried again, and what it took is free meanwhile', async () => {
+  test('is tried again, and what it took is free meanwhile', async () => {
     let refusals = 1;
     client.refuse = (verb, { name }) => {
       if (verb === 'post/binding' && name === 'p' && refusals-- > 0)
@@ -151,7 +151,7 @@ describe('a binding that is refused', () => {
     });
     await until(() => expect(bindings()).toEqual(['ns/p -> n1']));
   });
-  it('after it was done all the same keeps the room taken, though the watch has not told', async () => {
+  test('after it was done all the same keeps the room taken, though the watch has not told', async () => {
     informers.of(NODES).set(makeNode('n1', { allocatable: { cpu: '1' } }));
     client.refuse = (verb, { name }) => {
       if (verb !== 'post/binding' || name !== 'p') return;
@@ -164,7 +164,7 @@ describe('a binding that is refused', () => {
     await until(() => expect(events).toEqual([expect.stringContaining('1 Insufficient cpu')]));
     expect(bindings()).toEqual([]);
   });
-  it('because the pod is gone is the end of it', async () => {
+  test('because the pod is gone is the end of it', async () => {
     client.refuse = (verb, { name }) => {
       if (verb === 'post/binding' && name === 'p') throw statusError('NotFound', 'pods "p" not found');
     };
@@ -177,7 +177,7 @@ describe('a binding that is refused', () => {
   });
 });
 
-it('a pod made anew under its name is scheduled though the old one was assumed', async () => {
+test('a pod made anew under its name is scheduled though the old one was assumed', async () => {
   informers.of(NODES).set(makeNode('n1', { allocatable: { pods: '1' } }));
   see(makePod('p'));
   start();
@@ -187,7 +187,7 @@ it('a pod made anew under its name is scheduled though the old one was assumed',
   await until(() => expect(bindings()).toHaveLength(2));
 });
 
-it('a preemptor is looked at again only when its last victim is gone', async () => {
+test('a preemptor is looked at again only when its last victim is gone', async () => {
   informers.of(NODES).set(makeNode('n1', { allocatable: { cpu: '2' } }));
   for (const name of ['v1', 'v2', 'v3']) see(requesting(name, { cpu: '500m' }, { nodeName: 'n1' }));
   see(requesting('vip', { cpu: '2' }, { priority: 1000 }));
@@ -203,7 +203,7 @@ it('a preemptor is looked at again only when its last victim is gone', async () 
   expect(tries()).toBe(1);
 });
 
-it.each([
+test.each([
   ['is deleted', (vip: ReturnType<typeof makePod>) => informers.of(PODS).remove(`ns/${vip.metadata.name}`)],
   [
     'is being deleted',
@@ -224,7 +224,7 @@ it.each([
   await until(() => expect(bindings()).toEqual(['ns/p -> n1']));
 });
 
-it('a preemptor whose victims take their time says which node it waits for', async () => {
+test('a preemptor whose victims take their time says which node it waits for', async () => {
   informers.of(NODES).set(makeNode('n1', { allocatable: { cpu: '2' } }));
   see(requesting('victim', { cpu: '2' }, { nodeName: 'n1' }));
   see(requesting('vip', { cpu: '2' }, { priority: 1000 }));

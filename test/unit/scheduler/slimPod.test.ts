@@ -1,5 +1,5 @@
 // What a scheduler of its own informers holds of a pod: less, and every choice the same.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { V1Pod } from '../../../src/api/gen/types.js';
 import type { Stored } from '../../../src/api/object.js';
 import { freesItsNode } from '../../../src/scheduler/events.js';
@@ -60,19 +60,19 @@ const container = (cpu: string) => ({
 });
 
 describe('a pod as a scheduler holds it', () => {
-  it('is whole while it waits: it is the one that is chosen for, and shown to extenders', () => {
+  test('is whole while it waits: it is the one that is chosen for, and shown to extenders', () => {
     const { nodeName: _, ...spec } = bound().spec;
     const waiting = { ...bound(), spec };
     expect(slimPod(waiting)).toBe(waiting);
   });
 
-  it('counts as before once it is bound', () => {
+  test('counts as before once it is bound', () => {
     expect(told(slimPod(bound()))).toEqual(told(bound()));
     expect(claimNames(podInfoOf(slimPod(bound())))).toEqual(claimNames(podInfoOf(bound())));
     expect(claimNames(podInfoOf(bound()))).toHaveLength(2);
   });
 
-  it('holds what it has while it is being resized', () => {
+  test('holds what it has while it is being resized', () => {
     const shrinking = bound({ phase: 'Running', containerStatuses: [container('4')] });
     expect(told(slimPod(shrinking))).toEqual(told(shrinking));
     expect(told(slimPod(shrinking))).not.toEqual(told(bound()));
@@ -84,13 +84,13 @@ describe('a pod as a scheduler holds it', () => {
     expect(freesItsNode(slimPod(bound()), slimPod(shrinking))).toBe(true);
   });
 
-  it('tells its end and its start', () => {
+  test('tells its end and its start', () => {
     const ended = slimPod(bound({ phase: 'Succeeded', startTime: '2026-01-01T00:00:00Z' }));
     expect(hasEnded(ended)).toBe(true);
     expect(ended.status?.startTime).toBe('2026-01-01T00:00:00Z');
   });
 
-  it('has none of what only its node needs', () => {
+  test('has none of what only its node needs', () => {
     const text = JSON.stringify(slimPod(bound({ conditions: [{ type: 'Ready', status: 'True' }] })));
     for (const gone of ['annotations', 'tolerations', 'env', 'volumeMounts', 'projected', 'Ready'])
       expect(text).not.toContain(`"${gone}"`);

@@ -1,5 +1,5 @@
 // What counts on a node, from assumption to confirmation or retreat.
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { podInfoOf } from '../../../src/scheduler/podInfo.js';
 import { Snapshot } from '../../../src/scheduler/snapshot/snapshot.js';
 import { makeNode, makePod, requesting } from './support.js';
@@ -23,7 +23,7 @@ beforeEach(() => {
 });
 
 describe('a newer version of a bound pod that counts as before', () => {
-  it('takes the place of the old one, once', () => {
+  test('takes the place of the old one, once', () => {
     snapshot.setPod(bound('a'));
     const newer = bound('a', { status: { startTime: '2026-01-01T00:00:00Z' } });
     expect(snapshot.refreshPod(newer)).toBe(true);
@@ -33,7 +33,7 @@ describe('a newer version of a bound pod that counts as before', () => {
     snapshot.removePod('ns/p');
     expect(cpuOn('a')).toBe(0);
   });
-  it('is not taken for one that nobody has seen bound, or for a successor', () => {
+  test('is not taken for one that nobody has seen bound, or for a successor', () => {
     expect(snapshot.refreshPod(bound('a'))).toBe(false);
     snapshot.assume(podInfoOf(waiting), 'a');
     expect(snapshot.refreshPod(bound('a'))).toBe(false);
@@ -44,44 +44,44 @@ describe('a newer version of a bound pod that counts as before', () => {
 });
 
 describe('an assumed pod', () => {
-  it('expires when its binding was answered and it is never seen', () => {
+  test('expires when its binding was answered and it is never seen', () => {
     expect(snapshot.expire(Number.MAX_SAFE_INTEGER)).toEqual([]);
     snapshot.expectBy('ns/p', 1000);
     expect([snapshot.expire(999), cpuOn('a')]).toEqual([[], 1000]);
     expect([snapshot.expire(1000), cpuOn('a')]).toEqual([['ns/p'], 0]);
   });
   beforeEach(() => snapshot.assume(podInfoOf(waiting), 'a'));
-  it('counts at once', () => expect(cpuOn('a')).toBe(1000));
-  it('counts once when it is seen bound', () => {
+  test('counts at once', () => expect(cpuOn('a')).toBe(1000));
+  test('counts once when it is seen bound', () => {
     snapshot.setPod(bound('a'));
     expect([cpuOn('a'), snapshot.isAssumed('ns/p')]).toEqual([1000, false]);
   });
-  it('moves when it is seen bound elsewhere', () => {
+  test('moves when it is seen bound elsewhere', () => {
     snapshot.setPod(bound('b'));
     expect([cpuOn('a'), cpuOn('b')]).toEqual([0, 1000]);
   });
-  it('is gone when forgotten', () => {
+  test('is gone when forgotten', () => {
     snapshot.forget('ns/p');
     expect(cpuOn('a')).toBe(0);
   });
-  it('is not forgotten after it was seen bound', () => {
+  test('is not forgotten after it was seen bound', () => {
     snapshot.setPod(bound('a'));
     snapshot.forget('ns/p');
     expect(cpuOn('a')).toBe(1000);
   });
-  it('is gone when deleted', () => {
+  test('is gone when deleted', () => {
     snapshot.removePod('ns/p');
     expect(cpuOn('a')).toBe(0);
   });
 });
 
-it.each(['Succeeded', 'Failed'])('a pod that has %s counts no more', (phase) => {
+test.each(['Succeeded', 'Failed'])('a pod that has %s counts no more', (phase) => {
   snapshot.setPod(bound('a'));
   snapshot.setPod(bound('a', { status: { phase } }));
   expect(cpuOn('a')).toBe(0);
 });
 
-it('pods on a node that is not known count when it comes, and survive its going', () => {
+test('pods on a node that is not known count when it comes, and survive its going', () => {
   snapshot.setPod(bound('c'));
   expect(snapshot.nodeCount).toBe(2);
   snapshot.setNode(makeNode('c'));
@@ -92,7 +92,7 @@ it('pods on a node that is not known count when it comes, and survive its going'
   expect(cpuOn('c')).toBe(1000);
 });
 
-it('an endless request leaves nothing behind', () => {
+test('an endless request leaves nothing behind', () => {
   snapshot.setPod(requesting('p', { cpu: 'much' }, { nodeName: 'a' }));
   snapshot.removePod('ns/p');
   expect(cpuOn('a') ?? 0).toBe(0);
@@ -116,15 +116,15 @@ describe('the order of nodes', () => {
     ] as const)
       snapshot.setNode(zoned(name, zone));
   });
-  it('takes one of each zone in turn', () => expect(names()).toEqual(['a1', 'b1', 'c1', 'a2', 'c2', 'a3']));
-  it('follows a node that goes, and one that changes its zone', () => {
+  test('takes one of each zone in turn', () => expect(names()).toEqual(['a1', 'b1', 'c1', 'a2', 'c2', 'a3']));
+  test('follows a node that goes, and one that changes its zone', () => {
     snapshot.removeNode('a1');
     snapshot.setNode(zoned('a3', 'b'));
     expect(names()).toEqual(['a2', 'a3', 'c1', 'b1', 'c2']);
   });
 });
 
-it('a slot is used again with nothing of its former node', () => {
+test('a slot is used again with nothing of its former node', () => {
   snapshot.setPod(bound('a'));
   snapshot.removeNode('a');
   snapshot.removePod('ns/p');

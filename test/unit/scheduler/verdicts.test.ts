@@ -1,6 +1,6 @@
 // What nodes said to pods alike is believed only while it is true: over clusters that change, choices and victims with
 // remembered verdicts are those without.
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import type { V1Pod, V1PodDisruptionBudget } from '../../../src/api/gen/types.js';
 import type { Stored } from '../../../src/api/object.js';
 import { chooseNode, Scratch } from '../../../src/scheduler/choose.js';
@@ -121,7 +121,7 @@ class Cluster {
   }
 }
 
-it('remembered verdicts change no choice and no victim', () => {
+test('remembered verdicts change no choice and no victim', () => {
   const seen = { refused: 0, victims: 0 };
   for (let seed = 0; seed < CLUSTERS; seed += 1) {
     const dice = new Dice(seed);
@@ -146,7 +146,7 @@ it('remembered verdicts change no choice and no victim', () => {
   expect(seen.victims).toBeGreaterThan(CLUSTERS);
 });
 
-it('a node that stays as it is is asked once', () => {
+test('a node that stays as it is is asked once', () => {
   const cluster = new Cluster(new Dice(1));
   const pod = podInfoOf(
     makePod('big', { containers: [{ name: 'c', resources: { requests: { cpu: '64' } } }] }),
@@ -162,7 +162,7 @@ it('a node that stays as it is is asked once', () => {
   expect(slots.filter((slot) => verdicts.refusal(slot, run) === undefined)).toEqual([first]);
 });
 
-it('the demands that were made longest ago are forgotten', () => {
+test('the demands that were made longest ago are forgotten', () => {
   const { table } = new Snapshot();
   const known = new KnownVerdicts();
   const of = (priority: number) => known.of(podInfoOf(makePod('p', { priority })), profile.filters, table);
@@ -172,7 +172,7 @@ it('the demands that were made longest ago are forgotten', () => {
   expect(of(0)).not.toBe(first);
 });
 
-it('beside a promised pod that minds its neighbours, pods that ask for the same may fare differently', () => {
+test('beside a promised pod that minds its neighbours, pods that ask for the same may fare differently', () => {
   const snapshot = new Snapshot();
   snapshot.setNode(makeNode('a'));
   const nominations = new Nominations(snapshot);

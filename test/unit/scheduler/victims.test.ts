@@ -1,5 +1,5 @@
 // Where only sums matter preemption moves only sums: over random clusters it names the victims that moving whole pods names.
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import type { V1Pod } from '../../../src/api/gen/types.js';
 import type { Stored } from '../../../src/api/object.js';
 import { defaultProfile } from '../../../src/scheduler/configuration/profiles.js';
@@ -59,7 +59,7 @@ function randomBudgets(dice: Dice): Budgets {
   return new Budgets(dice.chance(0.5) ? [budget('a'), budget('b')] : []);
 }
 
-it('sums and whole pods give the same victims', () => {
+test('sums and whole pods give the same victims', () => {
   const seen = { fast: 0, victims: 0 };
   for (let seed = 0; seed < CLUSTERS; seed += 1) {
     const dice = new Dice(seed);

@@ -1,5 +1,5 @@
 // Volumes and the nodes from which they can be had, as tables.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type {
   V1PersistentVolumeClaimSpec,
   V1PersistentVolumeSpec,
@@ -110,7 +110,7 @@ describe('VolumeBinding', () => {
   const affinity = "node(s) didn't match PersistentVolume's node affinity";
   const nothing = "node(s) didn't find available persistent volumes to bind";
   const bound = claim('c', { volumeName: 'v' });
-  it.each<readonly [string, Claim[], Volume[], string, string]>([
+  test.each<readonly [string, Claim[], Volume[], string, string]>([
     ['no such claim', [], [], 'persistentvolumeclaim "c" not found', 'persistentvolumeclaim "c" not found'],
     [
       'a claim that goes',
@@ -173,7 +173,7 @@ describe('VolumeBinding', () => {
   ])('%s', (_, claims, volumes, onA, onB) => {
     expect(both(volumeBinding, using('p', 'c'), catalogOf(claims, volumes))).toEqual([onA, onB]);
   });
-  it.each<readonly [string, object[], string, string]>([
+  test.each<readonly [string, object[], string, string]>([
     ['nothing told', [], 'full', 'full'],
     ['room in one zone', [{ capacity: '5Gi', nodeTopology: { matchLabels: { [ZONE]: 'two' } } }], 'full', ''],
     ['too little room', [{ capacity: '1Mi', nodeTopology: {} }], 'full', 'full'],
@@ -195,7 +195,7 @@ describe('VolumeBinding', () => {
     expect(both(volumeBinding, using('p', 'c'), catalog(true))).toEqual([words(onA), words(onB)]);
     expect(both(volumeBinding, using('p', 'c'), catalog(false))).toEqual(['', '']);
   });
-  it('plans two claims onto two volumes, the smallest that does first, and leaves alone what is promised', () => {
+  test('plans two claims onto two volumes, the smallest that does first, and leaves alone what is promised', () => {
     const claims = [claim('c', { storageClassName: 'local' }), claim('d', { storageClassName: 'local' })];
     const volumes = [
       volume('big', { capacity: { storage: '9Gi' } }),
@@ -211,7 +211,7 @@ describe('VolumeBinding', () => {
   });
 });
 
-it('VolumeZone keeps a pod in the zones of its volume', () => {
+test('VolumeZone keeps a pod in the zones of its volume', () => {
   const catalog = (zone: string) =>
     catalogOf([claim('c', { volumeName: 'v' })], [volume('v', {}, { [ZONE]: zone })]);
   expect(both(volumeZone, using('p', 'c'), catalog('two'))).toEqual([
@@ -221,14 +221,14 @@ it('VolumeZone keeps a pod in the zones of its volume', () => {
   expect(both(volumeZone, using('p', 'c'), catalog('one__two'))).toEqual(['', '']);
 });
 
-it('VolumeZone wants the zone and the region of a volume, not one of them', () => {
+test('VolumeZone wants the zone and the region of a volume, not one of them', () => {
   const labels = { [ZONE]: 'two', 'topology.kubernetes.io/region': 'far' };
   const catalog = catalogOf([claim('c', { volumeName: 'v' })], [volume('v', {}, labels)]);
   const refused = 'node(s) had no available volume zone';
   expect(both(volumeZone, using('p', 'c'), catalog)).toEqual([refused, refused]);
 });
 
-it('NodeVolumeLimits counts each volume of a driver once', () => {
+test('NodeVolumeLimits counts each volume of a driver once', () => {
   const csi = (name: string) => volume(name, { csi: { driver: 'csi.example.com', volumeHandle: name } });
   const claims = ['v', 'w', 'x'].map((name) => claim(name, { volumeName: name }));
   const catalog = catalogOf(claims, ['v', 'w', 'x'].map(csi), 2);
@@ -246,7 +246,7 @@ describe('VolumeRestrictions', () => {
     gcePersistentDisk: { pdName: 'disk', readOnly },
   });
   const noDisk = 'node(s) had no available disk';
-  it.each([
+  test.each([
     ['one writes', true, false, [noDisk, '']],
     ['both write', false, false, [noDisk, '']],
     ['both read', true, true, ['', '']],
@@ -254,7 +254,7 @@ describe('VolumeRestrictions', () => {
     const [pod, held] = [makePod('p', { volumes: [disk(first)] }), makePod('q', { volumes: [disk(second)] })];
     expect(both(volumeRestrictions, pod, emptyCatalog, held)).toEqual(expected);
   });
-  it('a claim for one pod only', () => {
+  test('a claim for one pod only', () => {
     const catalog = catalogOf([claim('c', { volumeName: 'v', accessModes: ['ReadWriteOncePod'] })], []);
     const taken =
       'node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode';

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import {
   fuzzUsage,
   parseFuzzArguments,
@@ -9,7 +9,7 @@ import {
 
 describe('parseFuzzArguments', () => {
   const known = ['json', 'text'];
-  it.each([
+  test.each([
     ['nothing', [], { total: 60, targets: known }],
     ['a target and a time', ['--seconds', '5', 'json'], { total: 5, targets: ['json'] }],
     ['--help', ['--help', 'nonsense'], { help: true }],
@@ -20,11 +20,11 @@ describe('parseFuzzArguments', () => {
     expect(parseFuzzArguments(args, known)).toEqual(expected);
   });
 
-  it('tells its targets', () => expect(fuzzUsage(known)).toContain('Targets: json, text'));
+  test('tells its targets', () => expect(fuzzUsage(known)).toContain('Targets: json, text'));
 });
 
 describe('secondsEach', () => {
-  it.each([
+  test.each([
     ['shares the time among the targets of each turn', { total: 60, targets: 12, atOnce: 2 }, 10],
     ['gives one target all of it', { total: 60, targets: 1, atOnce: 2 }, 60],
     ['gives each at least five seconds', { total: 10, targets: 12, atOnce: 2 }, 5],
@@ -34,18 +34,18 @@ describe('secondsEach', () => {
 });
 
 describe('readStatistics', () => {
-  it('reads runs and the last coverage', () => {
+  test('reads runs and the last coverage', () => {
     const output = '#2 INITED cov: 5 ft: 6\n#9 DONE   cov: 17 ft: 20\nstat::number_of_executed_units: 1234\n';
     expect(readStatistics(output)).toEqual({ runs: 1234, coverage: 17 });
   });
 
-  it('reads nothing from a fuzzer that printed nothing', () => {
+  test('reads nothing from a fuzzer that printed nothing', () => {
     expect(readStatistics('')).toEqual({ runs: 0, coverage: 0 });
   });
 });
 
 describe('table', () => {
-  it('has a line for each target with its find', () => {
+  test('has a line for each target with its find', () => {
     const results = [
       { name: 'json', runs: 10, coverage: 5, failure: undefined },
       { name: 'replies', runs: 7, coverage: 55, failure: '/x/crash-1' },

@@ -2,7 +2,7 @@
 // Guarantees: a variable that makes a test longer has a row, and a row has tests that read its variables.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { describe, expect, it, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { longUsage, PROOFS, parseLongArguments, vitestCall } from '../../../scripts/lib/proofs.mjs';
 
 /** Variables that tests read for another reason than their length. */
@@ -39,11 +39,11 @@ const variablesIn = (text: string) =>
 const filesOf = ({ project, tests }: Proof) => tests.map((name) => `test/${project}/${name}.test.ts`);
 
 describe.each(proofs)('$name', (proof) => {
-  it('names tests that exist', () => {
+  test('names tests that exist', () => {
     expect(filesOf(proof).filter((file) => !existsSync(file))).toEqual([]);
   });
 
-  it('sets variables that each of its files reads, itself or through what it imports', () => {
+  test('sets variables that each of its files reads, itself or through what it imports', () => {
     for (const file of filesOf(proof)) {
       const imports = [...read(file).matchAll(/from '(\.[^']+)\.js'/g)].map(([, name]) =>
         path.join(path.dirname(file), `${name}.ts`),
@@ -55,7 +55,7 @@ describe.each(proofs)('$name', (proof) => {
     }
   });
 
-  it('is told of in CONTRIBUTING', () => {
+  test('is told of in CONTRIBUTING', () => {
     const page = read('CONTRIBUTING.md');
     for (const [name, value] of Object.entries(proof.env)) expect(page).toContain(`${name}=${value}`);
   });
@@ -74,16 +74,16 @@ test('every variable that tests read is in a row, or known to make nothing longe
 describe('the command line', () => {
   const names = ({ proofs: chosen }: { proofs?: { name: string }[] }) => chosen?.map(({ name }) => name);
 
-  it('takes all without a name, and the named ones in their order', () => {
+  test('takes all without a name, and the named ones in their order', () => {
     expect(names(parseLongArguments([]))).toEqual(proofs.map(({ name }) => name));
     expect(names(parseLongArguments(['scheduler', 'store']))).toEqual(['store', 'scheduler']);
   });
 
-  it('refuses a name that it does not know', () => {
+  test('refuses a name that it does not know', () => {
     expect(parseLongArguments(['store', 'nonsense'])).toEqual({ refusal: 'no proof is called nonsense' });
   });
 
-  it('tells each proof and what it sets', () => {
+  test('tells each proof and what it sets', () => {
     expect(parseLongArguments(['--help'])).toEqual({ help: true });
     for (const { name, env } of proofs) {
       expect(longUsage()).toContain(`  ${name} `);

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { readNativeRun, readReports } from '../../../scripts/lib/reports.mjs';
 
 const leakReport = (...stacks: string[]) =>
@@ -17,11 +17,11 @@ const THROUGH_LIBRARY =
 const PLANTED = '    #0 malloc <null> (/x/libasan.so)\n    #1 LeakOnPurpose module.cc:9 (/x/leaks.node)';
 
 describe('readReports', () => {
-  it('finds nothing in an empty log', () => {
+  test('finds nothing in an empty log', () => {
     expect(readReports('')).toEqual({ errors: [], leaks: [], planted: false, foreignLeaks: 0 });
   });
 
-  it('takes a leak for ours when the addon asked for the memory, and counts the others', () => {
+  test('takes a leak for ours when the addon asked for the memory, and counts the others', () => {
     const { errors, leaks, planted, foreignLeaks } = readReports(
       leakReport(NODES, OURS, PLANTED, LOADING, THROUGH_LIBRARY),
     );
@@ -29,11 +29,11 @@ describe('readReports', () => {
     expect({ errors, planted, foreignLeaks }).toEqual({ errors: [], planted: true, foreignLeaks: 2 });
   });
 
-  it('tells a leak once that several checks told', () => {
+  test('tells a leak once that several checks told', () => {
     expect(readReports(leakReport(OURS) + leakReport(OURS)).leaks).toHaveLength(1);
   });
 
-  it.each([
+  test.each([
     ['==7==ERROR: AddressSanitizer: heap-buffer-overflow on address 0x1\n    #0 f (/usr/bin/node)\n'],
     ['native/a.cc:1:2: runtime error: signed integer overflow\n    #0 f (/x/trellis.node)\n'],
   ])('takes every error of memory or behaviour for ours: %s', (text) => {
@@ -42,14 +42,14 @@ describe('readReports', () => {
 });
 
 describe('readNativeRun', () => {
-  it('reads the counts of a run in which all passed', () => {
+  test('reads the counts of a run in which all passed', () => {
     expect(readNativeRun('  a test\n  another\n2 passed, 0 failed, 0 skipped\n', 0)).toEqual({
       ...{ passed: 2, failed: 0, skipped: 0 },
       failures: [],
     });
   });
 
-  it('names the tests that failed, with what they said', () => {
+  test('names the tests that failed, with what they said', () => {
     const output =
       '  a test\n  adds: FAILED\n    x.cc:3: a\n      is 1\n  c: skipped, needs root\n1 passed, 1 failed, 1 skipped\n';
     expect(readNativeRun(output, 1)).toEqual({
@@ -58,7 +58,7 @@ describe('readNativeRun', () => {
     });
   });
 
-  it.each([
+  test.each([
     [
       'a report',
       '  a\n  b==7==ERROR: X\nSUMMARY: AddressSanitizer: heap-use-after-free\n',
@@ -72,13 +72,13 @@ describe('readNativeRun', () => {
     expect(failures).toEqual([expect.stringContaining(failure)]);
   });
 
-  it('a run of nothing is a failure that says why', () => {
+  test('a run of nothing is a failure that says why', () => {
     const output = "no test has 'x' in its name\n0 passed, 0 failed, 0 skipped\n";
     const failures = ["native > before the first test\nno test has 'x' in its name"];
     expect(readNativeRun(output, 1)).toMatchObject({ failed: 1, failures });
   });
 
-  it('a leak found after the last test is a failure', () => {
+  test('a leak found after the last test is a failure', () => {
     const output = '  a\n1 passed, 0 failed, 0 skipped\nSUMMARY: AddressSanitizer: 8 byte(s) leaked\n';
     expect(readNativeRun(output, 1)).toMatchObject({ passed: 1, failed: 1 });
   });

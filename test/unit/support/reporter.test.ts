@@ -3,7 +3,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { TestModule } from 'vitest/node';
 import { CountReporter, type Counts } from '../../support/reporter.js';
 
@@ -41,7 +41,7 @@ function counted(modules: TestModule[], errors: unknown[] = []): Counts {
   return JSON.parse(readFileSync(target, 'utf8')) as Counts;
 }
 
-it('counts, and names what failed, failed at first, or took long', () => {
+test('counts, and names what failed, failed at first, or took long', () => {
   const tests: FakeTest[] = [
     { name: 'adds', ms: 5 },
     { name: 'waits', ms: 900, flaky: true },
@@ -61,7 +61,7 @@ it('counts, and names what failed, failed at first, or took long', () => {
   });
 });
 
-it('counts a file that does not load, and an error outside of a test', () => {
+test('counts a file that does not load, and an error outside of a test', () => {
   const broken = file('b.test.ts', [], [new Error('no such module')]);
   expect(counted([broken], [new Error('unhandled')])).toMatchObject({
     failed: 2,
@@ -69,7 +69,7 @@ it('counts a file that does not load, and an error outside of a test', () => {
   });
 });
 
-it('hands on no more than the slowest twenty', () => {
+test('hands on no more than the slowest twenty', () => {
   const tests = Array.from({ length: 50 }, (_, n) => ({ name: `test ${n}`, ms: n }));
   const { tests: slowest } = counted([file('c.test.ts', tests)]);
   expect(slowest).toHaveLength(20);

@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { callPlugin, PLUGIN_DIR } from '../../support/cniPlugin.js';
 import { netNsPerTest, type TestNetNs } from '../../support/netns.js';
 import { describeWith } from '../../support/requires.js';
@@ -50,14 +50,14 @@ describeWith(needs, 'VLANs of the bridge plugin', () => {
     return portVlans(host);
   };
 
-  it('puts the container into its VLAN as the reference plugin does', async () => {
+  test('puts the container into its VLAN as the reference plugin does', async () => {
     const ours = await added(PLUGIN_DIR, { vlan: 100 });
     expect(ours).toEqual(await added(REFERENCE, { vlan: 100 }));
     expect(ours[0]).toContainEqual({ vlan: 100, flags: ['PVID', 'Egress Untagged'] });
   });
 
   // vlanTrunk is newer than Debian's reference plugin.
-  it('gives the container a trunk of VLANs', async () => {
+  test('gives the container a trunk of VLANs', async () => {
     const [vlans] = await added(PLUGIN_DIR, { vlanTrunk: [{ id: 42 }, { minID: 1000, maxID: 1010 }] });
     const tagged = vlans?.filter(({ flags }) => flags === undefined).map(({ vlan }) => vlan);
     expect(tagged).toEqual([42, ...Array.from({ length: 11 }, (_, i) => 1000 + i)]);

@@ -1,6 +1,6 @@
 // Services and destinations made here are what ipvsadm(8) makes, and what it makes is read here.
 // Guarantees: each case goes both ways, by the tool's own output; counters are those of real connections.
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { openIpvs } from '../../../src/kernel/ipvs/adapter.js';
 import type { IpvsPort, IpvsRequest } from '../../../src/kernel/ipvs/port.js';
 import { netNsPerTest, type TestNetNs } from '../../support/netns.js';
@@ -110,7 +110,7 @@ describeWith({ root: true, tools: ['ipvsadm'], features: ['ip-vs'] }, 'IPVS besi
     return { ns, port: namespaces.closing(await openIpvs(ns.path)) };
   };
 
-  it('makes and reads services and destinations as ipvsadm does', async () => {
+  test('makes and reads services and destinations as ipvsadm does', async () => {
     const [ours, theirs] = [await make(), await make()];
     await ours.port.apply(CASES.map(([, request]) => request));
     for (const [line] of CASES) await theirs.ns.run('ipvsadm', ...line.split(' '));
@@ -121,7 +121,7 @@ describeWith({ root: true, tools: ['ipvsadm'], features: ['ip-vs'] }, 'IPVS besi
       for (const destination of destinations) expect(destination).toMatchObject({ activeConnections: 0 });
   });
 
-  it('sets thresholds that ipvsadm shows, and reads those it sets', async () => {
+  test('sets thresholds that ipvsadm shows, and reads those it sets', async () => {
     const { ns, port } = await make();
     await port.apply([
       { ...add, kind: 'service', ...web },
@@ -144,7 +144,7 @@ describeWith({ root: true, tools: ['ipvsadm'], features: ['ip-vs'] }, 'IPVS besi
     );
   });
 
-  it('changes and deletes as ipvsadm does', async () => {
+  test('changes and deletes as ipvsadm does', async () => {
     const { ns, port } = await make();
     await ns.run('ipvsadm', ...'-A -t 10.0.0.1:80 -s rr'.split(' '));
     await ns.run('ipvsadm', ...'-a -t 10.0.0.1:80 -r 10.1.0.1:80 -m'.split(' '));
@@ -162,7 +162,7 @@ describeWith({ root: true, tools: ['ipvsadm'], features: ['ip-vs'] }, 'IPVS besi
     expect(await saved(ns)).toEqual(['']);
   });
 
-  it('sets and reads timeouts', async () => {
+  test('sets and reads timeouts', async () => {
     const { ns, port } = await make();
     await port.apply([{ do: 'change', kind: 'timeouts', tcp: 100, tcpFin: 50, udp: 25 }]);
     expect(await ns.run('ipvsadm', '-Ln', '--timeout')).toContain('100 50 25');
@@ -172,7 +172,7 @@ describeWith({ root: true, tools: ['ipvsadm'], features: ['ip-vs'] }, 'IPVS besi
     expect(await port.info()).toEqual({ version: '1.2.1', connectionTableSize: Number(size) });
   });
 
-  it('counts what passes through, until the counters are set back', async () => {
+  test('counts what passes through, until the counters are set back', async () => {
     const { ns, port } = await make();
     await ns.run('ip', 'address', 'add', '10.0.0.1/32', 'dev', 'lo');
     await port.apply([
@@ -203,7 +203,7 @@ describeWith({ root: true, tools: ['ipvsadm'], features: ['ip-vs'] }, 'IPVS besi
     expect((await port.get(dns))?.statistics).toMatchObject({ connections: 0, inBytes: 0 });
   });
 
-  it('takes thousands of destinations and services in one batch', async () => {
+  test('takes thousands of destinations and services in one batch', async () => {
     const { ns, port } = await make();
     const services = Array.from({ length: 500 }, (_, i) => ({ ...web, port: i + 1 }) as const);
     await port.apply([
@@ -221,7 +221,7 @@ describeWith({ root: true, tools: ['ipvsadm'], features: ['ip-vs'] }, 'IPVS besi
     );
   });
 
-  it('says why a namespace without its loopback refuses a destination', async () => {
+  test('says why a namespace without its loopback refuses a destination', async () => {
     const ns = await namespaces.make();
     const port = namespaces.closing(await openIpvs(ns.path));
     await port.apply([{ ...add, kind: 'service', ...web }]);
@@ -230,7 +230,7 @@ describeWith({ root: true, tools: ['ipvsadm'], features: ['ip-vs'] }, 'IPVS besi
     ).rejects.toMatchObject({ code: 'EINVAL', kernel: expect.stringContaining('loopback') });
   });
 
-  it('keeps namespaces apart', async () => {
+  test('keeps namespaces apart', async () => {
     const [one, other] = [await make(), await make()];
     await one.port.apply([{ ...add, kind: 'service', ...web }]);
     expect(await other.port.list()).toEqual([]);

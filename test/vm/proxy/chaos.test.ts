@@ -1,5 +1,5 @@
 // Chaos in the IPVS mode: whatever somebody does, packets are soon treated as promised again.
-import { it, vi } from 'vitest';
+import { test, vi } from 'vitest';
 import { openMode } from '../../../src/proxy/modes.js';
 import { CHAOS_ROUNDS, iptablesFaults, ipvsFaults, runChaos } from '../../support/proxy/chaos.js';
 import { OPTIONS } from '../../support/proxy/semantics.js';
@@ -11,7 +11,7 @@ vi.setConfig({ testTimeout: 7_200_000 });
 const { open } = truthLab();
 const needs = { root: true, tools: ['nsenter', 'ip', 'perl', 'ipset', 'ipvsadm'], features: ['ip-vs'] };
 describeWith(needs, 'in the IPVS mode', () => {
-  it.runIf(CHAOS_ROUNDS > 0)('packets are soon treated as promised again', async () => {
+  test.runIf(CHAOS_ROUNDS > 0)('packets are soon treated as promised again', async () => {
     const lab = await open();
     await runChaos(lab, {
       ...{ mode: 'ipvs', seed: 1 },

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { afterEach, expect, it, vi } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import type { IpFamily } from '../../../proxy-modes/mode.js';
 import { silentLog } from '../../../src/api/log.js';
 import { ENDPOINT_SLICES, SERVICES } from '../../../src/api/resources.js';
@@ -74,7 +74,7 @@ describeWith(
   { root: true, tools: ['busybox', 'ipvsadm'], features: ['ip-vs'] },
   'packets through the IPVS mode',
   () => {
-    it('follow a change, are refused without endpoints, and leave nothing when cleaned up', async () => {
+    test('follow a change, are refused without endpoints, and leave nothing when cleaned up', async () => {
       const { node, mode } = await start();
       await mode.sync(web(['10.244.0.2']));
       expect(await get(node, CLUSTER_IP)).toBe('one');
@@ -94,7 +94,7 @@ describeWith(
       expect(await node.run('ipset', 'list', '-n')).toBe('');
     });
 
-    it('go on to the node on its own address, and to its health check on that of a load balancer', async () => {
+    test('go on to the node on its own address, and to its health check on that of a load balancer', async () => {
       const { node, outside, mode } = await start();
       await answer(node, 'node');
       const balancer = '198.51.100.7';
@@ -114,7 +114,7 @@ describeWith(
       expect(await get(outside, `${balancer}:8080`)).toBe('node');
     });
 
-    it('find their way after a kube-proxy, and after somebody has spoiled a part of it', async () => {
+    test('find their way after a kube-proxy, and after somebody has spoiled a part of it', async () => {
       const { node, outside, mode } = await start();
       for (const command of [
         'ipset create KUBE-CLUSTER-IP hash:ip,port family inet hashsize 1024 maxelem 65536',
@@ -152,7 +152,7 @@ describeWith(
       }
     });
 
-    it('of one client are shared out by mh, and forgotten when it was told', async () => {
+    test('of one client are shared out by mh, and forgotten when it was told', async () => {
       const { node, open, pods } = await place(bare);
       const [pod, from] = pods;
       if (pod === undefined || from === undefined) throw new Error('no pods');
@@ -169,14 +169,14 @@ describeWith(
       expect(await node.run('cat', '/proc/sys/net/ipv4/vs/conn_reuse_mode')).toBe('1\n');
     });
 
-    it('stay with one endpoint where the service asks for it', async () => {
+    test('stay with one endpoint where the service asks for it', async () => {
       const { outside, mode } = await start();
       await mode.sync(web(['10.244.0.2', '10.244.0.3'], { affinitySeconds: 60 }));
       const first = await get(outside, `${NODE}:30080`);
       for (let i = 0; i < 5; i++) expect(await get(outside, `${NODE}:30080`)).toBe(first);
     });
 
-    it('leave the servers of excluded networks alone, and keep strict ARP where it is asked for', async () => {
+    test('leave the servers of excluded networks alone, and keep strict ARP where it is asked for', async () => {
       const { node, open } = await place(bare);
       const mode = await open({ excludeCidrs: ['10.200.0.0/16'], strictArp: true });
       await node.run('ip', 'address', 'add', '10.200.0.1/32', 'dev', 'lo');
@@ -199,7 +199,7 @@ describeWith(
       expect(await node.run('ipvsadm', '-Sn')).toContain('10.200.0.1:81');
     });
 
-    it('share out connections, and break none while others change', async () => {
+    test('share out connections, and break none while others change', async () => {
       const { pods, mode } = await start(bare);
       const [pod, from] = pods;
       if (pod === undefined || from === undefined) throw new Error('no pods');
@@ -218,7 +218,7 @@ describeWith(
       expect(await ask(from, CLUSTER_IP, 80, 50)).toEqual({ answers: { '10.244.0.2:8080': 50 }, failed: 0 });
     });
 
-    it('are as a fresh sync would have them after random changes', async () => {
+    test('are as a fresh sync would have them after random changes', async () => {
       const { mode, node } = await start(bare, FAMILIES);
       const changes = modelChanges(200);
       await followChanges(mode, {
@@ -235,7 +235,7 @@ describeWith(
       expect(await mode.check?.()).toBe(true);
     });
 
-    it.runIf(LONG)('are put right after a sync that was killed', async () => {
+    test.runIf(LONG)('are put right after a sync that was killed', async () => {
       const { node, open } = await place(bare);
       const script = join(import.meta.dirname, '../../support/proxy/killedSync.mjs');
       for (const afterMs of [30, 300, 900, 2000]) {
@@ -257,7 +257,7 @@ describeWith(
       mode.close();
     });
 
-    it.runIf(LONG)('reach any of a thousand endpoints', async () => {
+    test.runIf(LONG)('reach any of a thousand endpoints', async () => {
       const { node, pods, mode } = await start(bare);
       const [pod, from] = pods;
       if (pod === undefined || from === undefined) throw new Error('no pods');
@@ -272,7 +272,7 @@ describeWith(
       expect(Object.keys(seen)).toHaveLength(1000);
     });
 
-    it.runIf(LONG)('of the others are served while endpoints flap', async () => {
+    test.runIf(LONG)('of the others are served while endpoints flap', async () => {
       const { pods, mode } = await start(bare);
       const [pod, from] = pods;
       if (pod === undefined || from === undefined) throw new Error('no pods');
@@ -298,7 +298,7 @@ describeWith(
       }
     });
 
-    it('are written anew when somebody cleared them, which the kernel does not tell', async () => {
+    test('are written anew when somebody cleared them, which the kernel does not tell', async () => {
       const { node, pods, mode } = await start(bare);
       const [pod, from] = pods;
       if (pod === undefined || from === undefined) throw new Error('no pods');

@@ -1,5 +1,5 @@
 // What the Service API promises of packets, asked of a kernel that has IPVS: the same cases as for every other mode.
-import { expect, it, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import type { IpFamily, PerFamily, TrafficOptions } from '../../../proxy-modes/mode.js';
 import { openMode } from '../../../src/proxy/modes.js';
 import type { TestNetNs } from '../../support/netns.js';
@@ -35,7 +35,7 @@ function setOnce(node: TestNetNs) {
 
 const needs = { root: true, tools: ['nsenter', 'ip', 'perl'], features: ['ip-vs'] };
 describeWith(needs, 'in the IPVS mode', () => {
-  it('packets are treated as promised, and UDP flows live through a restart unless they are stale', async () => {
+  test('packets are treated as promised, and UDP flows live through a restart unless they are stale', async () => {
     const lab = await open();
     const setSysctl = setOnce(lab.node);
     const ipvs = (families: readonly IpFamily[]) => (traffic: PerFamily<TrafficOptions>) =>

@@ -1,5 +1,5 @@
 // Certificate requests are read in the one form that every reader agrees on, and in no other.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { NO_PEM, readCertificateRequest, UNREADABLE } from '../../../../src/api/certificates/request.js';
 import {
   craftRequest,
@@ -20,7 +20,7 @@ const wide = (bytes: number) =>
   Buffer.concat([...MASTERS].map((char) => Buffer.from([...Buffer.alloc(bytes - 1), char.charCodeAt(0)])));
 
 describe('a subject', () => {
-  it('is read with all its organizations and its last common name', () => {
+  test('is read with all its organizations and its last common name', () => {
     const crafted = craftRequest(
       organization(text('dev')),
       jane,
@@ -32,7 +32,7 @@ describe('a subject', () => {
       organizations: ['dev', 'ops'],
     });
   });
-  it.each<[string, Uint8Array]>([
+  test.each<[string, Uint8Array]>([
     ['a constructed UTF8String', organization(element(0x2c, text(MASTERS)))],
     ['a constructed PrintableString', organization(element(0x33, text(MASTERS, STRING.printable)))],
     ['an object id with a leading zero', named('5504800a', text(MASTERS))],
@@ -56,7 +56,7 @@ describe('a subject', () => {
 
 describe('the encoding', () => {
   const der = derOf(craftRequest(jane).pem);
-  it('is the shortest, whole, and with nothing after it', () => {
+  test('is the shortest, whole, and with nothing after it', () => {
     expect(read(pemOf(der))).toMatchObject({ commonName: 'jane' });
     expect(read(pemOf(Buffer.concat([der, Buffer.from([0x05, 0x00])])))).toBe(UNREADABLE);
     expect(read(pemOf(der.subarray(0, -1)))).toBe(UNREADABLE);
@@ -64,7 +64,7 @@ describe('the encoding', () => {
     const longer = Buffer.concat([Buffer.from([0x30, 0x82, 0x00, body.length]), body]);
     expect(read(pemOf(longer))).toBe(UNREADABLE);
   });
-  it('hostile bytes only fail', () => {
+  test('hostile bytes only fail', () => {
     const outcomes = { refused: 0, read: 0 };
     for (let at = 0; at < der.length; at += 1)
       for (const value of [0x00, 0x1e, 0x7f, 0x80, 0x84, 0xff]) {
@@ -81,10 +81,10 @@ describe('the encoding', () => {
 describe('the PEM', () => {
   const { pem } = craftRequest(jane);
   const other = craftRequest(jane, organization(text(MASTERS)));
-  it('may stand among white space and have lines that end as in Windows', () => {
+  test('may stand among white space and have lines that end as in Windows', () => {
     expect(read(`\n${pem.replaceAll('\n', '\r\n')}\n \n`)).toMatchObject({ commonName: 'jane' });
   });
-  it.each([
+  test.each([
     ['nothing', ''],
     ['a second block', pem + other.pem],
     [
@@ -97,7 +97,7 @@ describe('the PEM', () => {
     ['text after it', `${pem}x`],
     ['headers', pem.replace('-----\n', '-----\nProc-Type: 4,ENCRYPTED\n\n')],
   ])('with %s is refused', (_, text) => expect(read(text)).toBe(NO_PEM));
-  it('with base64 that is none is refused', () => {
+  test('with base64 that is none is refused', () => {
     expect(read(pem.replace('-----\n', '-----\n='))).toBe(UNREADABLE);
     expect(readCertificateRequest('!')).toBe(NO_PEM);
   });

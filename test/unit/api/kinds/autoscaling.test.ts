@@ -1,5 +1,5 @@
 // HorizontalPodAutoscaler: defaults, checks, the cell of targets, and its older form there and back.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { V2HorizontalPodAutoscaler } from '../../../../src/api/gen/types.js';
 import type { Draft } from '../../../../src/api/kind.js';
 import { horizontalPodAutoscalerKind as kind } from '../../../../src/api/kinds/autoscaling/horizontalPodAutoscaler.js';
@@ -18,7 +18,7 @@ const queue = {
   external: { metric: { name: 'queue' }, target: { type: 'AverageValue', averageValue: '30' } },
 };
 
-it('measures the CPU when nothing else was said, and moves at the usual speed', () => {
+test('measures the CPU when nothing else was said, and moves at the usual speed', () => {
   expect(create(kind, body({ behavior: { scaleDown: { selectPolicy: 'Min' } } })).spec).toMatchObject({
     minReplicas: 1,
     metrics: [cpu({ type: 'Utilization', averageUtilization: 80 })],
@@ -38,7 +38,7 @@ it('measures the CPU when nothing else was said, and moves at the usual speed', 
 });
 
 describe('is refused with', () => {
-  it.each<[string, object, string]>([
+  test.each<[string, object, string]>([
     [
       'no most',
       { maxReplicas: 0, minReplicas: undefined },
@@ -79,7 +79,7 @@ describe('is refused with', () => {
   });
 });
 
-it('prints two targets, and how many more there are', () => {
+test('prints two targets, and how many more there are', () => {
   const status = {
     currentReplicas: 2,
     currentMetrics: [{ type: 'Resource', resource: { name: 'cpu', current: { averageUtilization: 20 } } }],
@@ -102,7 +102,7 @@ describe('the older form', () => {
     },
   };
 
-  it('shows the share of the CPU as a number, and carries the rest along', () => {
+  test('shows the share of the CPU as a number, and carries the rest along', () => {
     const shown = autoscalingV1.fromStored(stored);
     expect(shown).toMatchObject({
       apiVersion: 'autoscaling/v1',
@@ -112,12 +112,12 @@ describe('the older form', () => {
     expect(Object.keys(shown.metadata?.annotations ?? {})).toHaveLength(3);
   });
 
-  it('comes back whole', () => {
+  test('comes back whole', () => {
     const shown = structuredClone(autoscalingV1.fromStored(stored)) as Draft<KubeObject>;
     expect(autoscalingV1.toStored(shown)).toEqual(stored);
   });
 
-  it('refuses what it did not carry itself', () => {
+  test('refuses what it did not carry itself', () => {
     const annotations = { 'autoscaling.alpha.kubernetes.io/metrics': '[1]' };
     const draft = { ...body(), metadata: { ...metadata, annotations } };
     expect(() => autoscalingV1.toStored(draft)).toThrow('cannot be read');

@@ -1,5 +1,5 @@
 // Job and CronJob: labels by uid, limits, policies, schedules, what may change.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { V1Job } from '../../../../src/api/gen/types.js';
 import { cronJobKind } from '../../../../src/api/kinds/batch/cronJob.js';
 import { jobKind } from '../../../../src/api/kinds/batch/job.js';
@@ -18,7 +18,7 @@ const cron = (spec: object = {}) => ({
   spec: { schedule: '0 * * * *', jobTemplate: { spec: { template: template() } }, ...spec },
 });
 
-it('gives a job the defaults of Kubernetes, and a selector by its uid', () => {
+test('gives a job the defaults of Kubernetes, and a selector by its uid', () => {
   expect(create(jobKind, job())).toMatchObject({
     metadata: { labels: { 'job-name': 'pi' } },
     spec: {
@@ -48,7 +48,7 @@ it('gives a job the defaults of Kubernetes, and a selector by its uid', () => {
   expect(create(jobKind, job(perIndex)).spec?.backoffLimit).toBe(2 ** 31 - 1);
 });
 
-it('keeps a selector that the user says is theirs', () => {
+test('keeps a selector that the user says is theirs', () => {
   const own = { manualSelector: true, selector: { matchLabels: { a: 'b' } } };
   const labelled = { ...template(), metadata: { labels: { a: 'b' } } };
   expect(faultsOf(jobKind, job({ ...own, template: labelled }))).toEqual([]);
@@ -58,7 +58,7 @@ it('keeps a selector that the user says is theirs', () => {
 });
 
 describe('a job is refused with', () => {
-  it.each<[string, object, string[]]>([
+  test.each<[string, object, string[]]>([
     [
       'pods that never end',
       { template: template({ restartPolicy: 'Always' }) },
@@ -124,21 +124,21 @@ describe('the room that the pods of a suspended job take', () => {
   const conditions = [{ type: 'Suspended', status: 'True' }];
   const immutable = [expect.stringMatching(/^Invalid value: .*: field is immutable$/)];
 
-  it.each([
+  test.each([
     ['before it started', {}],
     ['when it stands still again', { startTime, conditions }],
   ])('may change %s', (_, status) => {
     expect(faults(status)).toEqual([]);
   });
 
-  it.each([
+  test.each([
     ['while it is being suspended', { startTime }],
     ['while it has pods', { startTime, conditions, active: 1 }],
   ])('may not change %s', (_, status) => {
     expect(faults(status)).toEqual(immutable);
   });
 
-  it('may not change with anything else, and not to that of another container', () => {
+  test('may not change with anything else, and not to that of another container', () => {
     const other = { ...container, image: 'j', resources };
     expect(
       faults({}, template({ containers: [other], initContainers: [{ ...other, name: 'first' }] })),
@@ -148,7 +148,7 @@ describe('the room that the pods of a suspended job take', () => {
   });
 });
 
-it('lets a job change its speed, never its pods', () => {
+test('lets a job change its speed, never its pods', () => {
   expect(faultsOfUpdate(jobKind, job(), create(jobKind, job({ parallelism: 5, completions: 1 })))).toEqual(
     [],
   );
@@ -163,7 +163,7 @@ it('lets a job change its speed, never its pods', () => {
   expect(faultsOfUpdate(jobKind, job(elastic), grown)).toEqual([]);
 });
 
-it.each<[string, object, string, string]>([
+test.each<[string, object, string, string]>([
   ['a new one', {}, '0/1', 'Running'],
   ['a finished one', { succeeded: 1, conditions: [{ type: 'Complete', status: 'True' }] }, '1/1', 'Complete'],
   ['a failed one', { conditions: [{ type: 'Failed', status: 'True' }] }, '0/1', 'Failed'],
@@ -176,7 +176,7 @@ it.each<[string, object, string, string]>([
   ]);
 });
 
-it('gives a cron job its defaults, and leaves the defaults of jobs to the jobs', () => {
+test('gives a cron job its defaults, and leaves the defaults of jobs to the jobs', () => {
   const { spec } = create(cronJobKind, cron());
   expect(spec).toMatchObject({
     concurrencyPolicy: 'Allow',
@@ -191,7 +191,7 @@ it('gives a cron job its defaults, and leaves the defaults of jobs to the jobs',
 });
 
 describe('a cron job is refused with', () => {
-  it.each<[string, object, string[]]>([
+  test.each<[string, object, string[]]>([
     ['no schedule', cron({ schedule: '' }), ['spec.schedule: Required value']],
     [
       'a bad schedule',
@@ -229,7 +229,7 @@ describe('a cron job is refused with', () => {
     expect(faultsOf(cronJobKind, body)).toEqual(faults);
   });
 
-  it('no time zone of the real world', () => {
+  test('no time zone of the real world', () => {
     for (const timeZone of ['Etc/UTC', 'Europe/Berlin', 'UTC', 'America/Argentina/Buenos_Aires'])
       expect(faultsOf(cronJobKind, cron({ timeZone }))).toEqual([]);
   });

@@ -1,5 +1,5 @@
 // CertificateSigningRequest: who asks, who approves, and what stays.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { certificateSigningRequestKind as kind } from '../../../../src/api/kinds/certificateSigningRequest.js';
 import { smallest } from './smallest.js';
 import { cellsOf, create, faultsOf, faultsOfUpdate, update } from './support.js';
@@ -9,14 +9,14 @@ const body = smallest(kind) as ReturnType<typeof smallest> & { spec: object };
 const approved = { type: 'Approved', status: 'True', reason: 'KubectlApprove' };
 const withSpec = (fields: object) => ({ ...body, spec: { ...body.spec, ...fields } });
 
-it('is asked for by whoever was authenticated, whatever the body says', () => {
+test('is asked for by whoever was authenticated, whatever the body says', () => {
   const created = create(kind, withSpec({ username: 'root', groups: ['system:masters'], uid: '0' }));
   expect(created.spec).toMatchObject({ username: 'alice', groups: ['system:authenticated'] });
   expect(created.spec).not.toHaveProperty('uid');
   expect(created.status).toEqual({});
 });
 
-it('takes a verdict through approval only, and a certificate through status only', () => {
+test('takes a verdict through approval only, and a certificate through status only', () => {
   const sent = { ...body, status: { conditions: [approved], certificate: 'eA==' } };
   const judged = update(kind, body, sent, 'approval');
   const times = { lastUpdateTime: '2026-01-01T00:00:00Z', lastTransitionTime: '2026-01-01T00:00:00Z' };
@@ -25,7 +25,7 @@ it('takes a verdict through approval only, and a certificate through status only
 });
 
 describe('is refused with', () => {
-  it.each<[string, object, string]>([
+  test.each<[string, object, string]>([
     [
       'no request in it',
       withSpec({ request: 'aGk=' }),
@@ -48,7 +48,7 @@ describe('is refused with', () => {
   });
 });
 
-it('does not take a verdict back', () => {
+test('does not take a verdict back', () => {
   const old = { ...create(kind, body), status: { conditions: [approved] } };
   expect(kind.validate?.({ ...create(kind, body), status: {} }, old)).toEqual([
     {
@@ -60,7 +60,7 @@ it('does not take a verdict back', () => {
   expect(faultsOfUpdate(kind, body, body)).toEqual([]);
 });
 
-it.each<[object, string]>([
+test.each<[object, string]>([
   [{}, 'Pending'],
   [{ conditions: [approved] }, 'Approved'],
   [{ conditions: [approved], certificate: 'eA==' }, 'Approved,Issued'],

@@ -1,5 +1,5 @@
 // Devices and claims on them: what is filled in and what is refused.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type {
   ResourceV1ResourceClaim,
   V1DeviceClass,
@@ -26,7 +26,7 @@ const slice = (more: object) =>
 const fieldsOf = (causes: readonly { readonly field?: string | undefined }[] | undefined) =>
   (causes ?? []).map(({ field }) => field);
 
-it('a request asks for one device unless it says otherwise', () => {
+test('a request asks for one device unless it says otherwise', () => {
   const draft = claim([request({ exactly: { deviceClassName: 'gpu' } })]) as Draft<ResourceV1ResourceClaim>;
   resourceClaimKind.defaults?.(draft);
   expect(draft.spec.devices?.requests).toEqual([request()]);
@@ -34,7 +34,7 @@ it('a request asks for one device unless it says otherwise', () => {
 
 describe('a claim', () => {
   const reservedFor = [{ resource: 'pods', name: 'a', uid: '1' }];
-  it.each<[string, ResourceV1ResourceClaim, string[]]>([
+  test.each<[string, ResourceV1ResourceClaim, string[]]>([
     ['of one device', claim([request()]), []],
     ['of nothing', claim([]), []],
     [
@@ -70,7 +70,7 @@ describe('a claim', () => {
     expect(fieldsOf(resourceClaimKind.validate?.(object))).toEqual(fields);
   });
 
-  it('keeps what it asked for and what it was given', () => {
+  test('keeps what it asked for and what it was given', () => {
     const given = claim([request()], { allocation });
     expect(fieldsOf(resourceClaimKind.validate?.(claim([], { allocation }), given))).toEqual(['spec']);
     const other = claim([request()], { allocation: { devices: { results: [{ device: 'a' }] } } });
@@ -78,7 +78,7 @@ describe('a claim', () => {
     expect(resourceClaimKind.validate?.(claim([request()]), given)).toEqual([]);
   });
 
-  it('has a state', () => {
+  test('has a state', () => {
     const state = (object: ResourceV1ResourceClaim) =>
       resourceClaimKind.columns.find(({ name }) => name === 'State')?.cell(object, 0);
     expect([state(claim([])), state(claim([], { allocation, reservedFor }))]).toEqual([
@@ -88,7 +88,7 @@ describe('a claim', () => {
   });
 });
 
-it('a template keeps what it says', () => {
+test('a template keeps what it says', () => {
   const template = (requests: readonly object[]) =>
     ({ spec: { spec: { devices: { requests } } } }) as unknown as V1ResourceClaimTemplate;
   expect(fieldsOf(resourceClaimTemplateKind.validate?.(template([]), template([request()])))).toEqual([
@@ -96,7 +96,7 @@ it('a template keeps what it says', () => {
   ]);
 });
 
-it('a class without an expression or parameters is refused', () => {
+test('a class without an expression or parameters is refused', () => {
   const spec = { selectors: [{ cel: { expression: '' } }], config: [{ opaque: { driver: 'example.com' } }] };
   expect(fieldsOf(deviceClassKind.validate?.({ spec } as unknown as V1DeviceClass))).toEqual([
     'spec.selectors[0].cel.expression',
@@ -104,7 +104,7 @@ it('a class without an expression or parameters is refused', () => {
   ]);
 });
 
-it.each<[string, V1ResourceSlice, string[]]>([
+test.each<[string, V1ResourceSlice, string[]]>([
   ['of a node', slice({ nodeName: 'n', devices: [{ name: 'a' }] }), []],
   ['of nowhere', slice({}), ['spec']],
   ['of two places', slice({ nodeName: 'n', allNodes: true }), ['spec']],
@@ -118,7 +118,7 @@ it.each<[string, V1ResourceSlice, string[]]>([
   expect(fieldsOf(resourceSliceKind.validate?.(object))).toEqual(fields);
 });
 
-it('a slice stays of its node', () => {
+test('a slice stays of its node', () => {
   const moved = slice({ nodeName: 'm' });
   expect(fieldsOf(resourceSliceKind.validate?.(moved, slice({ nodeName: 'n' })))).toEqual(['spec.nodeName']);
 });

@@ -1,5 +1,5 @@
 // Where a Service's traffic may go, and by which addresses it may come: the three kinds that name such addresses.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { endpointSliceKind } from '../../../../src/api/kinds/endpointSlice.js';
 import { endpointsKind } from '../../../../src/api/kinds/endpoints.js';
 import { serviceKind } from '../../../../src/api/kinds/service.js';
@@ -24,7 +24,7 @@ const faults = (address: string) => [
 ];
 
 describe('an address of an EndpointSlice, of Endpoints or of a Service’s external IPs', () => {
-  it.each([
+  test.each([
     ['127.0.0.1', 'may not be in the loopback range (127.0.0.0/8, ::1/128)'],
     ['127.255.0.1', 'may not be in the loopback range (127.0.0.0/8, ::1/128)'],
     ['::1', 'may not be in the loopback range (127.0.0.0/8, ::1/128)'],
@@ -38,7 +38,7 @@ describe('an address of an EndpointSlice, of Endpoints or of a Service’s exter
   ])('%s: %s', (address, why) => {
     for (const found of faults(address)) expect(found).toEqual([expect.stringContaining(why)]);
   });
-  it.each(['10.0.0.1', '192.0.2.1', '128.0.0.1', '169.253.255.255', 'fd00::1', 'fec0::1', '2001:db8::1'])(
+  test.each(['10.0.0.1', '192.0.2.1', '128.0.0.1', '169.253.255.255', 'fd00::1', 'fec0::1', '2001:db8::1'])(
     '%s is taken',
     (address) => {
       for (const found of faults(address)) expect(found).toEqual([]);
@@ -46,7 +46,7 @@ describe('an address of an EndpointSlice, of Endpoints or of a Service’s exter
   );
 });
 
-it('Endpoints that hold such an address from before may be labelled, not changed', () => {
+test('Endpoints that hold such an address from before may be labelled, not changed', () => {
   const old = endpoints('127.0.0.1');
   const labelled = { ...old, metadata: { ...metadata, labels: { a: 'b' } } };
   expect(faultsOfUpdate(endpointsKind, old, labelled)).toEqual([]);

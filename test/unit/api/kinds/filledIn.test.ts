@@ -1,5 +1,5 @@
 // What the server fills in and says of objects beside their faults: sources of volumes, counts of templates, warnings.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { daemonSetKind } from '../../../../src/api/kinds/daemonSet.js';
 import { nodeKind } from '../../../../src/api/kinds/node.js';
 import { podKind } from '../../../../src/api/kinds/pod.js';
@@ -25,7 +25,7 @@ const SOURCES = {
 } as const;
 
 describe.each(Object.entries(SOURCES))('a volume of %s', (name, [source, filled]) => {
-  it('has its defaults in a pod and in a PersistentVolume', () => {
+  test('has its defaults in a pod and in a PersistentVolume', () => {
     const pod = { spec: { containers: [], volumes: [{ name: 'v', [name]: { ...source } }] } };
     expect(create(podKind, pod)).toMatchObject({ spec: { volumes: [{ [name]: { ...source, ...filled } }] } });
     const volume = { spec: { [name]: { ...source } } };
@@ -44,13 +44,13 @@ describe('a DaemonSet counts its templates', () => {
       template: { metadata: { labels: { a: 'b' } }, spec: { containers: [{ name: 'c', image }] } },
     },
   });
-  it('from one on, or from where it was said to be', () => {
+  test('from one on, or from where it was said to be', () => {
     expect(create(daemonSetKind, set('i')).metadata?.annotations).toEqual({ [ANNOTATION]: '1' });
     expect(create(daemonSetKind, set('i', { [ANNOTATION]: '7' })).metadata?.annotations).toEqual({
       [ANNOTATION]: '7',
     });
   });
-  it('and only by changes of the template, whatever a client says', () => {
+  test('and only by changes of the template, whatever a client says', () => {
     const old = create(daemonSetKind, set('i'));
     const same = update(daemonSetKind, old as object, set('i', { [ANNOTATION]: '9' }));
     expect(same.metadata?.annotations).toEqual({ [ANNOTATION]: '1' });
@@ -60,7 +60,7 @@ describe('a DaemonSet counts its templates', () => {
 });
 
 describe('a Service warns', () => {
-  it.each<[object, readonly string[]]>([
+  test.each<[object, readonly string[]]>([
     [{ clusterIP: '10.0.0.1' }, []],
     [
       { externalIPs: ['192.0.2.1'] },
@@ -84,7 +84,7 @@ describe('a Service warns', () => {
   });
 });
 
-it('a wide table shows the architecture behind the kernel, and what room is not known', () => {
+test('a wide table shows the architecture behind the kernel, and what room is not known', () => {
   const nodeInfo = { kernelVersion: '6.1.0', architecture: 'amd64' };
   expect(cellsOf(nodeKind, { metadata: { name: 'n' }, status: { nodeInfo } }, 0)).toContain('6.1.0 (amd64)');
   const capacity = { metadata: { name: 'c' }, storageClassName: 's' };

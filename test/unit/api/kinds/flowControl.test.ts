@@ -1,5 +1,5 @@
 // Flow schemas and priority levels: what is filled in and what is refused.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { V1FlowSchema, V1PriorityLevelConfiguration } from '../../../../src/api/gen/types.js';
 import type { Draft } from '../../../../src/api/kind.js';
 import { flowSchemaKind, priorityLevelConfigurationKind } from '../../../../src/api/kinds/flowControl.js';
@@ -17,13 +17,13 @@ const reject = { limitResponse: { type: 'Reject' } };
 const queue = (queuing: object) => ({ limited: { limitResponse: { type: 'Queue', queuing } } });
 
 describe('FlowSchema', () => {
-  it('gets a precedence', () => {
+  test('gets a precedence', () => {
     const draft = schema({}) as Draft<V1FlowSchema>;
     flowSchemaKind.defaults?.(draft);
     expect(draft.spec?.matchingPrecedence).toBe(1000);
   });
 
-  it.each<[string, V1FlowSchema, string[]]>([
+  test.each<[string, V1FlowSchema, string[]]>([
     ['a whole one', schema({ rules: [rule], distinguisherMethod: { type: 'ByUser' } }), []],
     ['a precedence out of range', schema({ matchingPrecedence: 10_001 }), ['spec.matchingPrecedence']],
     ['the precedence of another', schema({ matchingPrecedence: 1 }), ['spec.matchingPrecedence']],
@@ -56,7 +56,7 @@ describe('FlowSchema', () => {
 });
 
 describe('PriorityLevelConfiguration', () => {
-  it('gets shares and queues', () => {
+  test('gets shares and queues', () => {
     const draft = limited(queue({})) as Draft<V1PriorityLevelConfiguration>;
     priorityLevelConfigurationKind.defaults?.(draft);
     expect(draft.spec?.limited).toEqual({
@@ -66,7 +66,7 @@ describe('PriorityLevelConfiguration', () => {
     });
   });
 
-  it.each<[string, V1PriorityLevelConfiguration, string[]]>([
+  test.each<[string, V1PriorityLevelConfiguration, string[]]>([
     ['one that rejects', limited({ limited: reject }), []],
     ['a type that is none', limited({ type: 'Free' }), ['spec.type']],
     ['exempt under another name', limited({ type: 'Exempt' }), ['spec.type']],

@@ -1,6 +1,6 @@
 // Every field of what claims to be immutable, one by one: its empty value comes and goes, and whoever can tell the
 // difference in Kubernetes' own types is refused.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Cause } from '../../../../src/api/causes.js';
 import { schemas } from '../../../../src/api/gen/schemas.js';
 import type { KindDefinition } from '../../../../src/api/kind.js';
@@ -141,7 +141,7 @@ describe.each(IMMUTABLE)('$resource $path', ({ resource, path, model, except, al
       !except?.test(step.path.filter((key) => typeof key === 'string').join('.')),
   );
 
-  it('refuses what comes or goes, and nothing else', () => {
+  test('refuses what comes or goes, and nothing else', () => {
     expect(steps.length).toBeGreaterThan(0);
     const wrong = steps.flatMap((step) => {
       const absent = withAt(base, step.path, undefined);

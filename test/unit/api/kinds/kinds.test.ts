@@ -1,5 +1,5 @@
 // Every kind at once, and the small ones in detail.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { schemas } from '../../../../src/api/gen/schemas.js';
 import type { KindDefinition } from '../../../../src/api/kind.js';
 import { configMapKind } from '../../../../src/api/kinds/configMap.js';
@@ -27,32 +27,32 @@ describe.each(KINDS.map((kind): [string, KindDefinition] => [kind.type.kind, kin
   const body = smallest(kind);
   const { name } = body.metadata;
 
-  it('is one of the schemas, with a name first or last', () => {
+  test('is one of the schemas, with a name first or last', () => {
     expect(schemas[kind.model]).toHaveProperty('metadata');
     expect('status' in (schemas[kind.model] ?? {})).toBe(kind.hasStatus);
     expect(kind.columns.map(({ name }) => name)).toContain('Name');
   });
 
-  it('takes its smallest object, and its own answer again', () => {
+  test('takes its smallest object, and its own answer again', () => {
     expect(faultsOf(kind, body)).toEqual([]);
     expect(faultsOfUpdate(kind, body, create(kind, body))).toEqual([]);
   });
 
-  it('has defaults that change nothing the second time', () => {
+  test('has defaults that change nothing the second time', () => {
     const once = create(kind, body);
     const twice = structuredClone(once);
     kind.defaults?.(twice);
     expect(twice).toEqual(once);
   });
 
-  it('prints the smallest object, and offers fields of an empty one', () => {
+  test('prints the smallest object, and offers fields of an empty one', () => {
     const cells = cellsOf(kind, create(kind, body), now);
     expect(cells).toContain(name);
     expect(cells.join()).not.toMatch(/undefined|NaN|\[object/);
     for (const value of Object.values(kind.fields?.({}) ?? {})) expect(value).toBeTypeOf('string');
   });
 
-  it('refuses an object without a name or in the wrong place', () => {
+  test('refuses an object without a name or in the wrong place', () => {
     expect(faultsOf(kind, { ...body, metadata: { namespace: metadata.namespace } })).toContain(
       'metadata.name: Required value: name or generateName is required',
     );
@@ -63,12 +63,12 @@ describe.each(KINDS.map((kind): [string, KindDefinition] => [kind.type.kind, kin
   });
 });
 
-it('lists every resource once', () => {
+test('lists every resource once', () => {
   const names = KINDS.map(({ type }) => qualifiedResource(type));
   expect(new Set(names).size).toBe(names.length);
 });
 
-it('makes namespaces Active, named by a label, with their finalizer', () => {
+test('makes namespaces Active, named by a label, with their finalizer', () => {
   const body = { metadata: clusterWide, status: { phase: 'Terminating' } };
   expect(create(namespaceKind, body)).toMatchObject({
     metadata: { labels: { 'kubernetes.io/metadata.name': 'x' } },
@@ -80,7 +80,7 @@ it('makes namespaces Active, named by a label, with their finalizer', () => {
   });
 });
 
-it('folds a secret text into its data, and keeps its type', () => {
+test('folds a secret text into its data, and keeps its type', () => {
   const secret = create(secretKind, { metadata, data: { a: 'aGk=' }, stringData: { b: 'hé', a: 'new' } });
   expect(secret).toMatchObject({ type: 'Opaque', data: { a: 'bmV3', b: 'aMOp' } });
   expect(secret).not.toHaveProperty('stringData');
@@ -93,7 +93,7 @@ it('folds a secret text into its data, and keeps its type', () => {
   ]);
 });
 
-it('holds config to file names and to its word', () => {
+test('holds config to file names and to its word', () => {
   expect(faultsOf(configMapKind, { metadata, data: { 'a b': '' } })[0]).toMatch(
     /^data\[a b\]: Invalid value: "a b": a valid config key must consist of/,
   );
@@ -104,7 +104,7 @@ it('holds config to file names and to its word', () => {
   ]);
 });
 
-it('prints nodes as kubectl does', () => {
+test('prints nodes as kubectl does', () => {
   const node = {
     metadata: { ...clusterWide, labels: { 'node-role.kubernetes.io/control-plane': '' } },
     spec: { unschedulable: true },
@@ -134,7 +134,7 @@ it('prints nodes as kubectl does', () => {
   ).toEqual(['spec.podCIDRs: Forbidden: node updates may not change podCIDR except from "" to valid']);
 });
 
-it('prints events as kubectl does', () => {
+test('prints events as kubectl does', () => {
   const event = {
     metadata,
     involvedObject: { kind: 'Pod', name: 'p', namespace: 'default', fieldPath: 'spec.containers{c}' },
@@ -155,7 +155,7 @@ it('prints events as kubectl does', () => {
   ]);
 });
 
-it('prints and checks endpoints', () => {
+test('prints and checks endpoints', () => {
   const addresses = ['10.0.0.1', '10.0.0.2', '10.0.0.3', '10.0.0.4'];
   const subsets = [{ addresses: addresses.map((ip) => ({ ip })), ports: [{ port: 80 }] }];
   expect(cellsOf(endpointsKind, { metadata, subsets }, now)[1]).toBe(
@@ -171,7 +171,7 @@ it('prints and checks endpoints', () => {
   ]);
 });
 
-it('checks roles and bindings', () => {
+test('checks roles and bindings', () => {
   expect(
     faultsOf(roleKind, { metadata, rules: [{ verbs: [], apiGroups: [''], resources: ['pods'] }] }),
   ).toEqual(['rules[0].verbs: Required value: verbs must contain at least one value']);
@@ -197,7 +197,7 @@ it('checks roles and bindings', () => {
   ).toEqual([expect.stringContaining('cannot change roleRef')]);
 });
 
-it('answers a hundred thousand faults with some of them', () => {
+test('answers a hundred thousand faults with some of them', () => {
   const ports = Array.from({ length: 1 << 17 }, () => ({}));
   const single = { metadata, spec: { containers: [{ name: 'c', image: 'i', ports }] } };
   expect(faultsOf(podKind, single)).toHaveLength(1000);

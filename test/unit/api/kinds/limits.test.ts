@@ -1,5 +1,5 @@
 // The kinds that bound others: LimitRange, ResourceQuota, PodDisruptionBudget, PriorityClass, RuntimeClass.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { KindDefinition } from '../../../../src/api/kind.js';
 import { limitRangeKind } from '../../../../src/api/kinds/limitRange.js';
 import { podDisruptionBudgetKind } from '../../../../src/api/kinds/podDisruptionBudget.js';
@@ -16,7 +16,7 @@ const limits = (item: object) => ({ metadata, spec: { limits: [{ type: 'Containe
 const quota = (spec: object) => ({ metadata, spec });
 const budget = (spec: object) => ({ metadata, spec });
 
-it('fills the defaults of containers from their bounds', () => {
+test('fills the defaults of containers from their bounds', () => {
   const item = { max: { cpu: '2', memory: '1Gi' }, min: { cpu: '1' }, default: { memory: '512Mi' } };
   expect(create(limitRangeKind, limits(item)).spec?.limits[0]).toMatchObject({
     default: { cpu: '2', memory: '512Mi' },
@@ -28,7 +28,7 @@ it('fills the defaults of containers from their bounds', () => {
 
 describe('refuses', () => {
   const asAny = (kind: unknown) => kind as KindDefinition;
-  it.each<[string, KindDefinition, object, string[]]>([
+  test.each<[string, KindDefinition, object, string[]]>([
     [
       'a least above the most',
       asAny(limitRangeKind),
@@ -109,7 +109,7 @@ describe('refuses', () => {
   });
 });
 
-it('keeps the number behind a priority, the handler behind a runtime, the scopes of a quota', () => {
+test('keeps the number behind a priority, the handler behind a runtime, the scopes of a quota', () => {
   const priority = (value: number) => ({ metadata: cluster, value });
   expect(faultsOfUpdate(priorityClassKind, priority(1), priority(2))).toEqual([
     'value: Forbidden: may not be changed in an update.',
@@ -123,11 +123,11 @@ it('keeps the number behind a priority, the handler behind a runtime, the scopes
   ]);
 });
 
-it('takes the two priority classes that every cluster has', () => {
+test('takes the two priority classes that every cluster has', () => {
   for (const some of SYSTEM_PRIORITY_CLASSES) expect(faultsOf(priorityClassKind, some)).toEqual([]);
 });
 
-it('prints them as kubectl does', () => {
+test('prints them as kubectl does', () => {
   const status = { hard: { pods: '2', 'limits.cpu': '4', cpu: '1' }, used: { pods: '1', cpu: '500m' } };
   expect(cellsOf(resourceQuotaKind, { metadata, status }, now)).toEqual([
     ...['x', 'cpu: 500m/1, pods: 1/2', 'limits.cpu: 0/4', '90s'],

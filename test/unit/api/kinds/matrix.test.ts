@@ -1,5 +1,5 @@
 // Every kind against what the stock server's discovery says of it: a kind that lacks something fails here.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { decodeObject } from '../../../../src/api/decode.js';
 import { schemas } from '../../../../src/api/gen/schemas.js';
 import type { Draft, KindDefinition } from '../../../../src/api/kind.js';
@@ -92,17 +92,17 @@ function lineOf({
     .join(' ');
 }
 
-it('serves what the stock server serves, under the same names', () => {
+test('serves what the stock server serves, under the same names', () => {
   expect(KINDS.map(lineOf).sort()).toEqual([...EXPECTED].sort());
 });
 
-it('gives no short name twice', () => {
+test('gives no short name twice', () => {
   const names = KINDS.flatMap(({ shortNames }) => shortNames);
   expect(new Set(names).size).toBe(names.length);
 });
 
 describe.each(KINDS.map((kind) => [kind.type.kind, kind] as const))('%s', (_, kind) => {
-  it('has a singular name, a model, a rule for names and columns that tell something', () => {
+  test('has a singular name, a model, a rule for names and columns that tell something', () => {
     expect(kind.singular).toBe(kind.type.kind.toLowerCase());
     expect(schemas[kind.model]).toBeDefined();
     expect(kind.nameRule).toBeTypeOf('string');
@@ -113,7 +113,7 @@ describe.each(KINDS.map((kind) => [kind.type.kind, kind] as const))('%s', (_, ki
     expect(new Set(kind.columns.map(({ name }) => name)).size).toBe(kind.columns.length);
   });
 
-  it('offers field selectors that have values', () => {
+  test('offers field selectors that have values', () => {
     const fields = kind.fields?.(create(kind, smallest(kind))) ?? {};
     for (const [name, value] of Object.entries(fields)) expect(value, name).toBeTypeOf('string');
   });
@@ -126,12 +126,12 @@ const FORMS = KINDS.flatMap((kind) =>
 describe.each(FORMS)('the form %s', (_, version, kind) => {
   const stored = { ...create(kind, smallest(kind)), ...smallest(kind) } as KubeObject;
 
-  it('has a model that knows all its fields', () => {
+  test('has a model that knows all its fields', () => {
     const shown = version.fromStored(create(kind, smallest(kind)) as KubeObject);
     expect(decodeObject(version, shown).unknownFields).toEqual([]);
   });
 
-  it('loses nothing there and back', () => {
+  test('loses nothing there and back', () => {
     const shown = JSON.parse(JSON.stringify(version.fromStored(stored))) as Draft<KubeObject>;
     const { object } = decodeObject(version, shown);
     expect(version.toStored(object)).toEqual(stored);

@@ -1,5 +1,5 @@
 // NetworkPolicy, Ingress, IngressClass, IPAddress and ServiceCIDR: defaults, checks, columns.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { ingressKind } from '../../../../src/api/kinds/networking/ingress.js';
 import { ingressClassKind } from '../../../../src/api/kinds/networking/ingressClass.js';
 import { networkPolicyKind } from '../../../../src/api/kinds/networking/networkPolicy.js';
@@ -16,7 +16,7 @@ const ingress = (spec: object) => ({ metadata, spec });
 const path = (fields: object) => ingress({ rules: [{ http: { paths: [{ backend, ...fields }] } }] });
 const HTTP = 'spec.rules[0].http.paths[0]';
 
-it('says which way a policy works when the user does not', () => {
+test('says which way a policy works when the user does not', () => {
   expect(create(networkPolicyKind, policy({})).spec).toEqual({ podSelector: {}, policyTypes: ['Ingress'] });
   const both = create(networkPolicyKind, policy({ egress: [{ ports: [{ port: 53 }] }] }));
   expect(both.spec?.policyTypes).toEqual(['Ingress', 'Egress']);
@@ -26,7 +26,7 @@ it('says which way a policy works when the user does not', () => {
 describe('a policy is refused with', () => {
   const from = (peer: object) => policy({ ingress: [{ from: [peer] }] });
   const ports = (port: object) => policy({ ingress: [{ ports: [port] }] });
-  it.each<[string, object, string]>([
+  test.each<[string, object, string]>([
     ['a peer that is nobody', from({}), 'spec.ingress[0].from[0]: Required value: must specify a peer'],
     [
       'a peer that is two things',
@@ -64,7 +64,7 @@ describe('a policy is refused with', () => {
 });
 
 describe('an ingress is refused with', () => {
-  it.each<[string, object, string]>([
+  test.each<[string, object, string]>([
     [
       'nothing to serve',
       ingress({}),
@@ -106,13 +106,13 @@ describe('an ingress is refused with', () => {
   });
 });
 
-it('takes a star for the first part of a host', () => {
+test('takes a star for the first part of a host', () => {
   const rules = (host: string) => ingress({ defaultBackend: backend, rules: [{ host }] });
   expect(faultsOf(ingressKind, rules('*.example.com'))).toEqual([]);
   expect(faultsOf(ingressKind, rules('a.*.com'))[0]).toContain("must start with '*.'");
 });
 
-it('prints an ingress as kubectl does', () => {
+test('prints an ingress as kubectl does', () => {
   const rules = ['a', 'b', 'c', 'd'].map((name) => ({ host: `${name}.com` }));
   const body = ingress({ ingressClassName: 'nginx', rules, tls: [{}] });
   const status = { loadBalancer: { ingress: [{ ip: '10.0.0.1' }, { hostname: 'h.com' }] } };
@@ -121,7 +121,7 @@ it('prints an ingress as kubectl does', () => {
   ]);
 });
 
-it('holds a class to its controller, and its parameters to their scope', () => {
+test('holds a class to its controller, and its parameters to their scope', () => {
   const body = (spec: object) => ({ metadata: cluster, spec: { controller: 'a.com/c', ...spec } });
   const parameters = { apiGroup: 'k.com', kind: 'P', name: 'p' };
   const created = create(ingressClassKind, body({ parameters }));
@@ -135,7 +135,7 @@ it('holds a class to its controller, and its parameters to their scope', () => {
   ]);
 });
 
-it('names an address by its one spelling', () => {
+test('names an address by its one spelling', () => {
   const parentRef = { resource: 'services', namespace: 'n', name: 's' };
   const address = (name: string) => ({ metadata: { name, creationTimestamp }, spec: { parentRef } });
   expect(cellsOf(ipAddressKind, address('2001:db8::1'), now)).toEqual(['2001:db8::1', 'services/n/s']);
@@ -145,7 +145,7 @@ it('names an address by its one spelling', () => {
   ]);
 });
 
-it.each<[string[], string[]]>([
+test.each<[string[], string[]]>([
   [['10.0.0.0/16', '2001:db8::/64'], []],
   [[], ['spec.cidrs: Required value: at least one CIDR required']],
   [

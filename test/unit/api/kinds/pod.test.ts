@@ -1,5 +1,5 @@
 // Pod: defaults, class, checks, what may change, what is printed.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { V1ContainerStatus, V1Pod } from '../../../../src/api/gen/types.js';
 import { pullPolicyFor } from '../../../../src/api/kinds/pod/defaults.js';
 import { podKind } from '../../../../src/api/kinds/pod.js';
@@ -11,7 +11,7 @@ const pod = (spec: object, container: object = {}) => ({
   spec: { containers: [{ name: 'c', image: 'busybox:1', ...container }], ...spec },
 });
 
-it('gets the defaults of Kubernetes', () => {
+test('gets the defaults of Kubernetes', () => {
   const body = pod(
     {
       volumes: [
@@ -67,7 +67,7 @@ it('gets the defaults of Kubernetes', () => {
   });
 });
 
-it.each([
+test.each([
   ['busybox', 'Always'],
   ['busybox:latest', 'Always'],
   ['busybox:1.2', 'IfNotPresent'],
@@ -78,7 +78,7 @@ it.each([
   expect(pullPolicyFor(image)).toBe(policy);
 });
 
-it.each<[string, object, string]>([
+test.each<[string, object, string]>([
   ['nothing', {}, 'BestEffort'],
   ['other resources only', { limits: { 'example.com/gpu': 1 } }, 'BestEffort'],
   ['a request', { requests: { cpu: '1m' } }, 'Burstable'],
@@ -89,11 +89,11 @@ it.each<[string, object, string]>([
 });
 
 describe('checks', () => {
-  it('pass a good pod', () => {
+  test('pass a good pod', () => {
     expect(faultsOf(podKind, pod({}))).toEqual([]);
   });
 
-  it.each<[string, object, string]>([
+  test.each<[string, object, string]>([
     ['no containers', { metadata, spec: {} }, 'spec.containers: Required value'],
     ['no name', pod({}, { name: '' }), 'spec.containers[0].name: Required value'],
     ['no image', pod({}, { image: '' }), 'spec.containers[0].image: Required value'],
@@ -156,7 +156,7 @@ describe('checks', () => {
     expect(faultsOf(podKind, body)).toEqual([sentence]);
   });
 
-  it('refuse names in the words of RFC 1123', () => {
+  test('refuse names in the words of RFC 1123', () => {
     const [fault] = faultsOf(podKind, { ...pod({}), metadata: { ...metadata, name: 'Web_1' } });
     expect(fault).toMatch(
       /^metadata\.name: Invalid value: "Web_1": a lowercase RFC 1123 subdomain must consist of lower case/,
@@ -165,7 +165,7 @@ describe('checks', () => {
 });
 
 describe('an update', () => {
-  it.each<[string, object]>([
+  test.each<[string, object]>([
     ['of the image', pod({}, { image: 'busybox:2' })],
     ['that adds a toleration', pod({ tolerations: [{ key: 'a', operator: 'Exists' }] })],
     ['of the labels', { ...pod({}), metadata: { ...metadata, labels: { a: 'b' } } }],
@@ -174,7 +174,7 @@ describe('an update', () => {
     expect(faultsOfUpdate(podKind, pod({}), after)).toEqual([]);
   });
 
-  it.each<[string, object]>([
+  test.each<[string, object]>([
     ['of the command', pod({}, { command: ['x'] })],
     ['of the node', pod({ nodeName: 'n' })],
     [
@@ -226,7 +226,7 @@ describe('columns', () => {
     return { ...base, metadata: { ...base.metadata, deletionTimestamp: '2026-01-01T00:59:00Z' } };
   };
 
-  it.each<[string, Partial<V1Pod>, string, string]>([
+  test.each<[string, Partial<V1Pod>, string, string]>([
     ['a running pod', status([running]), '1/1', 'Running'],
     ['a new pod', status([], { phase: 'Pending' }), '0/1', 'Pending'],
     [
@@ -251,7 +251,7 @@ describe('columns', () => {
     expect(cellsOf(podKind, object, now).slice(1, 3)).toEqual([ready, word]);
   });
 
-  it('tell restarts and when the last was', () => {
+  test('tell restarts and when the last was', () => {
     const restarted = statusOf({
       ...running,
       restartCount: 3,
@@ -266,7 +266,7 @@ describe('columns', () => {
     ]);
   });
 
-  it('count sidecars', () => {
+  test('count sidecars', () => {
     const base = status([running]);
     const object: V1Pod = {
       ...base,

@@ -1,5 +1,5 @@
 // The finer checks of pods: where they run, what they may do, what their containers see.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { podKind } from '../../../../src/api/kinds/pod.js';
 import { faultsOf } from './support.js';
 
@@ -23,7 +23,7 @@ const volumes = [{ name: 'v' }];
 const fromFile = (fileKeyRef: object) => ({ name: 'A', valueFrom: { fileKeyRef } });
 
 describe('a pod is refused with', () => {
-  it.each<[string, object, string]>([
+  test.each<[string, object, string]>([
     [
       'a node that need not have anything',
       pod({ affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: {} } } }),
@@ -313,7 +313,7 @@ describe('a pod is refused with', () => {
   });
 });
 
-it('takes a pod that uses all of it well', () => {
+test('takes a pod that uses all of it well', () => {
   const term = { topologyKey: 'kubernetes.io/hostname', labelSelector: { matchLabels: { a: 'b' } } };
   const well = pod({
     affinity: {
@@ -355,7 +355,7 @@ it('takes a pod that uses all of it well', () => {
   expect(faultsOf(podKind, well)).toEqual([]);
 });
 
-it('judges hostile lists in bounded time', () => {
+test('judges hostile lists in bounded time', () => {
   const keys = Array.from({ length: 100_000 }, (_, index) => `k${index}`);
   const term = { topologyKey: 't', labelSelector: {}, matchLabelKeys: keys, mismatchLabelKeys: keys };
   expect(faultsOf(podKind, apart(term))).toHaveLength(1000);

@@ -1,5 +1,5 @@
 // What a resize may change of a pod: cpu and memory of every container, init containers too.
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import type { V1Container, V1PodSpec } from '../../../../src/api/gen/types.js';
 import { validatePodResize } from '../../../../src/api/kinds/pod/resize.js';
 import { podKind } from '../../../../src/api/kinds/pod.js';
@@ -17,7 +17,7 @@ const spec = (init: Partial<V1Container>, main: Partial<V1Container> = {}): V1Po
   containers: [container('web', main)],
 });
 
-it.each<[string, V1PodSpec, V1PodSpec, string[]]>([
+test.each<[string, V1PodSpec, V1PodSpec, string[]]>([
   ['a plain init container', spec({}), spec({ resources: amounts('2') }), []],
   ['a main container', spec({}), spec({}, { resources: amounts('2') }), []],
   [
@@ -65,7 +65,7 @@ it.each<[string, V1PodSpec, V1PodSpec, string[]]>([
   expect(causes.map(({ field, message }) => `${field}: ${message}`)).toEqual(expected);
 });
 
-it('a new pod cannot ask for an init container that begins again when it is resized', () => {
+test('a new pod cannot ask for an init container that begins again when it is resized', () => {
   const fieldsOf = (init: Partial<V1Container>) =>
     (podKind.validate?.({ metadata: { name: 'p' }, spec: spec(init) }) ?? []).flatMap(({ field, message }) =>
       message?.includes('non-sidecar') ? [field] : [],

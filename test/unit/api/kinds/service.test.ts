@@ -1,5 +1,5 @@
 // Service: defaults, ports, addresses that stay, columns.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { serviceKind } from '../../../../src/api/kinds/service.js';
 import { cellsOf, create, faultsOf, faultsOfUpdate, update } from './support.js';
 
@@ -7,7 +7,7 @@ const metadata = { name: 'web', namespace: 'default', creationTimestamp: '2026-0
 const now = Date.parse('2026-01-01T00:01:30Z');
 const service = (spec: object = {}) => ({ metadata, spec: { ports: [{ port: 80 }], ...spec } });
 
-it('gets the defaults of Kubernetes', () => {
+test('gets the defaults of Kubernetes', () => {
   expect(create(serviceKind, service())).toMatchObject({
     spec: {
       type: 'ClusterIP',
@@ -25,7 +25,7 @@ it('gets the defaults of Kubernetes', () => {
 });
 
 describe('checks', () => {
-  it.each<[string, object]>([
+  test.each<[string, object]>([
     ['a plain one', service()],
     ['a headless one without ports', { metadata, spec: { clusterIP: 'None' } }],
     ['a name for another', { metadata, spec: { type: 'ExternalName', externalName: 'example.com' } }],
@@ -38,7 +38,7 @@ describe('checks', () => {
     expect(faultsOf(serviceKind, body)).toEqual([]);
   });
 
-  it.each<[string, object, string]>([
+  test.each<[string, object, string]>([
     ['no ports', { metadata, spec: {} }, 'spec.ports: Required value'],
     [
       'ports without names',
@@ -97,7 +97,7 @@ describe('checks', () => {
     expect(faultsOf(serviceKind, body)).toEqual([sentence]);
   });
 
-  it('refuse names that begin with a digit', () => {
+  test('refuse names that begin with a digit', () => {
     const [fault] = faultsOf(serviceKind, { ...service(), metadata: { ...metadata, name: '1web' } });
     expect(fault).toMatch(/^metadata\.name: Invalid value: "1web": a DNS-1035 label must consist/);
   });
@@ -107,12 +107,12 @@ describe('an update', () => {
   const allocated = { clusterIP: '10.96.0.9', clusterIPs: ['10.96.0.9'], ipFamilies: ['IPv4'] };
   const before = service({ type: 'NodePort', ports: [{ port: 80, nodePort: 30080 }], ...allocated });
 
-  it('keeps what was allocated', () => {
+  test('keeps what was allocated', () => {
     const { spec } = update(serviceKind, before, service({ type: 'NodePort' }));
     expect(spec).toMatchObject({ ...allocated, ports: [{ port: 80, nodePort: 30080 }] });
   });
 
-  it('gives node ports back when the type no longer has them', () => {
+  test('gives node ports back when the type no longer has them', () => {
     const { spec } = update(
       serviceKind,
       before,
@@ -122,7 +122,7 @@ describe('an update', () => {
     expect(spec).not.toHaveProperty('externalTrafficPolicy');
   });
 
-  it('may not change the address', () => {
+  test('may not change the address', () => {
     const after = service({ type: 'NodePort', clusterIP: '10.96.0.10', clusterIPs: ['10.96.0.10'] });
     expect(faultsOfUpdate(serviceKind, before, after)).toEqual([
       'spec.clusterIPs[0]: Invalid value: ["10.96.0.10"]: may not change once set',
@@ -130,7 +130,7 @@ describe('an update', () => {
   });
 });
 
-it.each<[string, object, string[]]>([
+test.each<[string, object, string[]]>([
   [
     'a node port',
     {

@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import type { V1StatefulSet } from '../../../../src/api/gen/types.js';
 import { statefulSetKind } from '../../../../src/api/kinds/statefulSet.js';
 
@@ -30,7 +30,7 @@ const set = (mount: string): V1StatefulSet => ({
   },
 });
 
-it.each<[string, string[]]>([
+test.each<[string, string[]]>([
   ['data', []],
   ['absent', ['spec.template.spec.containers[0].volumeMounts[0].name']],
 ])('a mount of %s, where the claim template is called data', (mount, fields) => {

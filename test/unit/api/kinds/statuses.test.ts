@@ -1,5 +1,5 @@
 // What is refused of a status that changes, and what of one that does not.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Draft, KindDefinition } from '../../../../src/api/kind.js';
 import { KINDS } from '../../../../src/api/kinds/index.js';
 import type { KubeObject } from '../../../../src/api/object.js';
@@ -23,7 +23,7 @@ function faults(resource: string, next: object, before: object = {}, spec: objec
 const WHOLE = 'cannot be greater than status.replicas';
 
 describe('counts', () => {
-  it.each([
+  test.each([
     [
       'deployments.apps',
       { replicas: -1 },
@@ -68,7 +68,7 @@ describe('counts', () => {
     expect(faults(resource, status)).toContain(fault);
   });
 
-  it('that agree are taken, and so are old ones that do not', () => {
+  test('that agree are taken, and so are old ones that do not', () => {
     const good = {
       replicas: 3,
       updatedReplicas: 2,
@@ -81,7 +81,7 @@ describe('counts', () => {
     expect(faults('deployments.apps', bad, bad)).toEqual([]);
   });
 
-  it('of collisions never go back', () => {
+  test('of collisions never go back', () => {
     const fault = 'status.collisionCount: Invalid value: 1: cannot be decremented';
     expect(faults('daemonsets.apps', { collisionCount: 1 }, { collisionCount: 2 })).toEqual([fault]);
   });
@@ -91,7 +91,7 @@ describe('load balancers', () => {
   const ingress = (...list: object[]) => ({ loadBalancer: { ingress: list } });
   const at = 'status.loadBalancer.ingress[0]';
 
-  it.each([
+  test.each([
     [
       'services',
       ingress({ ip: '10.0.0.300' }),
@@ -117,7 +117,7 @@ describe('load balancers', () => {
     expect(faults(resource, status, {}, spec)).toEqual([fault]);
   });
 
-  it('are those of Services that have one, with VIP as their mode', () => {
+  test('are those of Services that have one, with VIP as their mode', () => {
     expect(faults('services', ingress({ ip: '10.0.0.3' }), {}, { type: 'LoadBalancer' })).toEqual([]);
     expect(faults('services', ingress({ ip: '10.0.0.3' }))).toEqual([
       "status.loadBalancer.ingress: Forbidden: may only be used when `spec.type` is 'LoadBalancer'",
@@ -137,7 +137,7 @@ describe('pods', () => {
     [list]: [{ ...running, allocatedResourcesStatus: told }],
   });
 
-  it.each([
+  test.each([
     ['Never', 1, [NO]],
     ['OnFailure', 0, [NO]],
     ['OnFailure', 1, []],
@@ -147,7 +147,7 @@ describe('pods', () => {
     expect(faults('pods', ...change, { restartPolicy })).toEqual(wanted);
   });
 
-  it.each([
+  test.each([
     [
       { podIPs: [{ ip: 'x' }] },
       'status.podIPs[0]: Invalid value: "x": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)',
@@ -169,7 +169,7 @@ describe('pods', () => {
     expect(faults('pods', status)).toEqual([fault]);
   });
 
-  it.each([
+  test.each([
     [{ conditions: [{ type: 'Ready' }, { type: 'example.com/fed' }, { type: 'DisruptionTarget' }] }, []],
     [
       { conditions: [{ type: 'a b', observedGeneration: -1 }] },
@@ -250,13 +250,13 @@ describe('pods', () => {
     expect(faults('pods', status, {}, spec).map((fault) => fault.split(': ')[0])).toEqual(fields);
   });
 
-  it('for debugging have containers that run once', () => {
+  test('for debugging have containers that run once', () => {
     const [again, first] = [running, ended(1)].map((one) => ({ ephemeralContainerStatuses: [one] }));
     expect(faults('pods', again as object, first)).toEqual([NO.replace('containerS', 'ephemeralContainerS')]);
     expect(faults('pods', first as object, again)).toEqual([]);
   });
 
-  it('are nominated by a name of a node, and only while they have none', () => {
+  test('are nominated by a name of a node, and only while they have none', () => {
     expect(faults('pods', { nominatedNodeName: 'node-1' })).toEqual([]);
     expect(faults('pods', { nominatedNodeName: 'node 1' })).toHaveLength(1);
     expect(faults('pods', { nominatedNodeName: 'node-2' }, {}, { nodeName: 'node-1' })).toEqual([
@@ -264,7 +264,7 @@ describe('pods', () => {
     ]);
   });
 
-  it('take a whole status of a kubelet', () => {
+  test('take a whole status of a kubelet', () => {
     const ips = {
       hostIP: '10.0.0.1',
       hostIPs: [{ ip: '10.0.0.1' }],
@@ -284,7 +284,7 @@ describe('jobs', () => {
   const indexed = { completionMode: 'Indexed', completions: 5, parallelism: 2, backoffLimitPerIndex: 1 };
   const C = 'status.conditions: Invalid value: cannot';
 
-  it.each<[object, object, object, readonly string[]]>([
+  test.each<[object, object, object, readonly string[]]>([
     [complete, {}, {}, []],
     [failed, {}, {}, []],
     [{ active: -1 }, {}, {}, ['status.active: Invalid value: -1: must be greater than or equal to 0']],
@@ -436,7 +436,7 @@ describe('jobs', () => {
     expect(faults('jobs.batch', next, before, spec)).toEqual(wanted);
   });
 
-  it.each([
+  test.each([
     ['1,1', 'non-increasing order, previous: 1, current: 1'],
     ['2-1', 'non-increasing order, previous: 2, current: 1'],
     ['5', 'too large index: "5"'],
@@ -456,7 +456,7 @@ describe('amounts and addresses', () => {
   const LEAST = 'must be greater than or equal to 0';
   const address = { type: 'InternalIP', address: '10.0.0.1' };
 
-  it.each<[string, object, readonly string[]]>([
+  test.each<[string, object, readonly string[]]>([
     [
       'nodes',
       { capacity: { cpu: '-1', pods: '1500m' }, allocatable: { 'example.com/gpu': '500m' } },
@@ -532,7 +532,7 @@ describe('amounts and addresses', () => {
     expect(faults(resource, status, status)).toEqual([]);
   });
 
-  it('of a new node, and the names of what it can do', () => {
+  test('of a new node, and the names of what it can do', () => {
     const node = kinds.get('nodes') as KindDefinition;
     const told = (status: object) =>
       (node.validate?.({ ...create(node, {}), status } as KubeObject) ?? []).map(({ field }) => field);

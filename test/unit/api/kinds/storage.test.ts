@@ -1,5 +1,5 @@
 // Volumes, claims, classes and what drivers tell: defaults, checks, what may change, columns.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { KindDefinition } from '../../../../src/api/kind.js';
 import {
   csiDriverKind,
@@ -26,7 +26,7 @@ const volume = (spec: object = {}) => ({
   spec: { accessModes: ['ReadWriteOnce'], capacity: { storage: '1Gi' }, hostPath: { path: '/d' }, ...spec },
 });
 
-it('makes claims and volumes Pending, as file systems', () => {
+test('makes claims and volumes Pending, as file systems', () => {
   expect(create(persistentVolumeClaimKind, claim())).toMatchObject({
     spec: { volumeMode: 'Filesystem' },
     status: { phase: 'Pending' },
@@ -42,13 +42,13 @@ it('makes claims and volumes Pending, as file systems', () => {
   });
 });
 
-it('says the source of a claim in both ways', () => {
+test('says the source of a claim in both ways', () => {
   const dataSource = { kind: 'PersistentVolumeClaim', name: 'old' };
   expect(create(persistentVolumeClaimKind, claim({ dataSource })).spec?.dataSourceRef).toEqual(dataSource);
 });
 
 describe('refuses', () => {
-  it.each<[string, KindDefinition, object, string[]]>([
+  test.each<[string, KindDefinition, object, string[]]>([
     [
       'a claim for nothing',
       persistentVolumeClaimKind as KindDefinition,
@@ -131,7 +131,7 @@ describe('refuses', () => {
   });
 });
 
-it('lets a bound claim grow, and nothing else', () => {
+test('lets a bound claim grow, and nothing else', () => {
   const bound = {
     ...create(persistentVolumeClaimKind, claim({ volumeName: 'v' })),
     status: { phase: 'Bound' },
@@ -149,7 +149,7 @@ it('lets a bound claim grow, and nothing else', () => {
   expect(faultsOfUpdate(persistentVolumeClaimKind, claim(), claim({ volumeName: 'v' }))).toEqual([]);
 });
 
-it('keeps what volumes and classes are made of', () => {
+test('keeps what volumes and classes are made of', () => {
   expect(faultsOfUpdate(persistentVolumeKind, volume(), volume({ hostPath: { path: '/e' } }))).toEqual([
     'spec.persistentvolumesource: Forbidden: spec.persistentvolumesource is immutable after creation',
   ]);
@@ -163,7 +163,7 @@ it('keeps what volumes and classes are made of', () => {
   ]);
 });
 
-it('prints them as kubectl does', () => {
+test('prints them as kubectl does', () => {
   const bound = { ...claim({ volumeName: 'v', volumeMode: 'Block', storageClassName: 'fast' }) };
   const status = {
     phase: 'Bound',

@@ -1,5 +1,5 @@
 // Deployment, ReplicaSet, StatefulSet, DaemonSet and the older kinds: defaults, selectors, rollouts, columns, scale.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { V1DaemonSet } from '../../../../src/api/gen/types.js';
 import { controllerRevisionKind } from '../../../../src/api/kinds/controllerRevision.js';
 import { daemonSetKind } from '../../../../src/api/kinds/daemonSet.js';
@@ -27,7 +27,7 @@ const template = (podSpec: object) => ({
   },
 });
 
-it('gets the defaults of Kubernetes', () => {
+test('gets the defaults of Kubernetes', () => {
   const { spec } = create(deploymentKind, workload({ strategy: {} }));
   expect(spec).toMatchObject({
     replicas: 1,
@@ -42,7 +42,7 @@ it('gets the defaults of Kubernetes', () => {
   });
 });
 
-it('leaves to its pods what is theirs alone', () => {
+test('leaves to its pods what is theirs alone', () => {
   const ports = [{ containerPort: 80 }];
   const container = { name: 'c', image: 'i', ports, resources: { limits: { cpu: '1' } } };
   const spec = { hostNetwork: true, terminationGracePeriodSeconds: -1, containers: [container] };
@@ -65,12 +65,12 @@ it('leaves to its pods what is theirs alone', () => {
 });
 
 describe('checks', () => {
-  it('pass good ones', () => {
+  test('pass good ones', () => {
     expect(faultsOf(deploymentKind, workload())).toEqual([]);
     expect(faultsOf(replicaSetKind, workload())).toEqual([]);
   });
 
-  it.each<[string, object, string[]]>([
+  test.each<[string, object, string[]]>([
     [
       'no spec',
       { metadata },
@@ -122,7 +122,7 @@ describe('checks', () => {
     expect(faultsOf(deploymentKind, body)).toEqual(sentences);
   });
 
-  it('refuse another selector', () => {
+  test('refuse another selector', () => {
     const labels = { app: 'web', v: '2' };
     const after = workload({
       selector: { matchLabels: labels },
@@ -135,7 +135,7 @@ describe('checks', () => {
   });
 });
 
-it('prints what kubectl prints', () => {
+test('prints what kubectl prints', () => {
   const status = { replicas: 3, readyReplicas: 2, updatedReplicas: 3, availableReplicas: 2 };
   const object = { ...create(deploymentKind, workload({ replicas: 3 })), status };
   expect(cellsOf(deploymentKind, object, now)).toEqual([
@@ -154,7 +154,7 @@ it('prints what kubectl prints', () => {
   expect(cellsOf(replicaSetKind, object, now)).toEqual(['web', '3', '3', '2', '90s', 'c', 'i:1', 'app=web']);
 });
 
-it('scales', () => {
+test('scales', () => {
   const draft = create(deploymentKind, workload());
   deploymentKind.scale?.setReplicas(draft, 7);
   expect(deploymentKind.scale?.replicas(draft)).toBe(7);
@@ -165,7 +165,7 @@ it('scales', () => {
 describe('a StatefulSet', () => {
   const set = (spec: object = {}) => workload({ serviceName: 's', ...spec });
 
-  it('gets the defaults of Kubernetes', () => {
+  test('gets the defaults of Kubernetes', () => {
     const claims = [{ metadata: { name: 'data' }, spec: { accessModes: ['ReadWriteOnce'] } }];
     expect(create(statefulSetKind, set({ volumeClaimTemplates: claims })).spec).toMatchObject({
       replicas: 1,
@@ -177,7 +177,7 @@ describe('a StatefulSet', () => {
     });
   });
 
-  it('may change its template and number, not what its pods are known by', () => {
+  test('may change its template and number, not what its pods are known by', () => {
     expect(
       faultsOfUpdate(statefulSetKind, set(), set({ replicas: 3, ...template({ hostname: 'h' }) })),
     ).toEqual([]);
@@ -186,7 +186,7 @@ describe('a StatefulSet', () => {
     ]);
   });
 
-  it.each<[string, object, string]>([
+  test.each<[string, object, string]>([
     ['an order that is none', { podManagementPolicy: 'Odd' }, "must be 'OrderedReady' or 'Parallel'"],
     [
       'a partition without an update',
@@ -202,7 +202,7 @@ describe('a StatefulSet', () => {
     expect(faultsOf(statefulSetKind, set(spec))).toEqual([expect.stringContaining(fault)]);
   });
 
-  it('prints as kubectl does', () => {
+  test('prints as kubectl does', () => {
     const object = {
       ...create(statefulSetKind, set({ replicas: 3 })),
       status: { replicas: 3, readyReplicas: 2 },
@@ -212,7 +212,7 @@ describe('a StatefulSet', () => {
 });
 
 describe('a DaemonSet', () => {
-  it('counts the changes of its template in an annotation that nobody can take away', () => {
+  test('counts the changes of its template in an annotation that nobody can take away', () => {
     const countOf = ({ metadata: { annotations } = {} }: V1DaemonSet) =>
       annotations?.['deprecated.daemonset.template.generation'];
     const first = create(daemonSetKind, workload());
@@ -230,14 +230,14 @@ describe('a DaemonSet', () => {
   const strategy = (rollingUpdate: object) =>
     workload({ updateStrategy: { type: 'RollingUpdate', rollingUpdate } });
 
-  it('replaces one pod after another', () => {
+  test('replaces one pod after another', () => {
     expect(create(daemonSetKind, workload()).spec?.updateStrategy).toEqual({
       type: 'RollingUpdate',
       rollingUpdate: { maxUnavailable: 1, maxSurge: 0 },
     });
   });
 
-  it.each<[string, object, string]>([
+  test.each<[string, object, string]>([
     ['no room to move', strategy({ maxUnavailable: 0 }), 'cannot be 0 when maxSurge is 0'],
     [
       'both ways to move',
@@ -248,7 +248,7 @@ describe('a DaemonSet', () => {
     expect(faultsOf(daemonSetKind, body)).toEqual([expect.stringContaining(fault)]);
   });
 
-  it('prints as kubectl does', () => {
+  test('prints as kubectl does', () => {
     const status = { desiredNumberScheduled: 3, currentNumberScheduled: 2, numberReady: 1 };
     const object = { ...create(daemonSetKind, workload(template({ nodeSelector: { a: 'b' } }))), status };
     expect(cellsOf(daemonSetKind, object, now)).toEqual([
@@ -257,7 +257,7 @@ describe('a DaemonSet', () => {
   });
 });
 
-it('a ReplicationController selects and is labelled as its template is', () => {
+test('a ReplicationController selects and is labelled as its template is', () => {
   const { selector: _, ...spec } = workload().spec;
   const created = create(replicationControllerKind, { metadata, spec });
   expect(created).toMatchObject({
@@ -270,7 +270,7 @@ it('a ReplicationController selects and is labelled as its template is', () => {
   ).toEqual([expect.stringContaining('`selector` does not match template `labels`')]);
 });
 
-it('a ControllerRevision keeps its data and prints its controller', () => {
+test('a ControllerRevision keeps its data and prints its controller', () => {
   const owner = { apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'web', uid: 'u', controller: true };
   const revision = (data: object) => ({
     metadata: { ...metadata, ownerReferences: [owner] },

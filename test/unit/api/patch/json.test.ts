@@ -1,5 +1,5 @@
 // JSON patch: the operations of RFC 6902 and what is refused.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { applyJsonPatch as jsonPatchSteps } from '../../../../src/api/patch/json.js';
 import { atOnce } from '../../../../src/api/steps.js';
 
@@ -8,7 +8,7 @@ const applyJsonPatch = (from: unknown, patch: unknown) => atOnce(jsonPatchSteps(
 const document = () => ({ a: { b: [1, 2, 3] }, 'x/y': 1, 'm~n': 2 });
 
 describe('operations', () => {
-  it.each([
+  test.each([
     ['add to an object', [{ op: 'add', path: '/c', value: 1 }], { ...document(), c: 1 }],
     ['add into a list', [{ op: 'add', path: '/a/b/1', value: 9 }], { ...document(), a: { b: [1, 9, 2, 3] } }],
     [
@@ -41,7 +41,7 @@ describe('operations', () => {
     expect(before).toEqual(document());
   });
 
-  it('treat __proto__ as data', () => {
+  test('treat __proto__ as data', () => {
     const result = applyJsonPatch({}, [{ op: 'add', path: '/__proto__', value: { polluted: true } }]);
     expect(Object.keys(result as object)).toEqual(['__proto__']);
     expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
@@ -51,7 +51,7 @@ describe('operations', () => {
 });
 
 describe('refusals', () => {
-  it.each([
+  test.each([
     ['no list', {}, 400],
     ['an unknown operation', [{ op: 'jump', path: '/a' }], 422],
     ['a path that is no pointer', [{ op: 'remove', path: 'a' }], 400],
@@ -77,7 +77,7 @@ describe('refusals', () => {
     expect(() => applyJsonPatch(document(), patch)).toThrow(expect.objectContaining({ code }));
   });
 
-  it.each([
+  test.each([
     [
       { op: 'remove', path: '/a/nope' },
       "error in remove for path: '/a/nope': Unable to remove nonexistent key: nope: missing value",
@@ -131,7 +131,7 @@ describe('steps', () => {
   const stepsOf = (from: unknown, patch: unknown) => [...jsonPatchSteps(from, patch)].length;
   const few = [{ op: 'add', path: '/l/0', value: 1 }];
 
-  it.each([
+  test.each([
     ['moves of a long list', Array(500).fill({ op: 'add', path: '/l/0', value: 1 })],
     ['moves out of a long list', Array(500).fill({ op: 'move', from: '/l/0', path: '/x' })],
     ['large copies', Array.from({ length: 20 }, (_, i) => ({ op: 'copy', from: '/l', path: `/c${i}` }))],

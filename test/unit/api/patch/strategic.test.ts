@@ -1,5 +1,5 @@
 // Strategic merge patch: keyed lists, directives, and the table against the schemas.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { schemas } from '../../../../src/api/gen/schemas.js';
 import { mergedLists } from '../../../../src/api/mergedLists.js';
 import { applyPatch } from '../../../../src/api/patch/patch.js';
@@ -11,7 +11,7 @@ const strategic = (model: string, document: object, patch: unknown) =>
 const deployment = (podSpec: object) => ({ spec: { replicas: 1, template: { spec: podSpec } } });
 
 describe('lists of a deployment', () => {
-  it.each<[string, object, object, object]>([
+  test.each<[string, object, object, object]>([
     [
       'a container is found by its name and merged',
       { containers: [{ name: 'a', image: '1', env: [{ name: 'X', value: '1' }] }, { name: 'b' }] },
@@ -110,7 +110,7 @@ describe('lists of a deployment', () => {
   });
 });
 
-it('merges and removes plain values', () => {
+test('merges and removes plain values', () => {
   const document = { metadata: { finalizers: ['a', 'b'] } };
   expect(strategic('V1Pod', document, { metadata: { finalizers: ['c'] } })).toEqual({
     metadata: { finalizers: ['c', 'a', 'b'] },
@@ -122,7 +122,7 @@ it('merges and removes plain values', () => {
   });
 });
 
-it('finds service ports by port and conditions by type', () => {
+test('finds service ports by port and conditions by type', () => {
   const service = { spec: { ports: [{ port: 80, nodePort: 30000 }, { port: 443 }] } };
   expect(strategic('V1Service', service, { spec: { ports: [{ port: 80, name: 'http' }] } })).toEqual({
     spec: { ports: [{ port: 80, nodePort: 30000, name: 'http' }, { port: 443 }] },
@@ -137,7 +137,7 @@ it('finds service ports by port and conditions by type', () => {
   });
 });
 
-it('keeps ports that share their number', () => {
+test('keeps ports that share their number', () => {
   const dns = {
     spec: {
       ports: [
@@ -158,13 +158,13 @@ it('keeps ports that share their number', () => {
   });
 });
 
-it('does not empty a list of which only the order is given', () => {
+test('does not empty a list of which only the order is given', () => {
   const pod = { spec: { tolerations: [{ key: 'a' }] } };
   expect(strategic('V1Pod', pod, { spec: { '$setElementOrder/tolerations': [{ key: 'a' }] } })).toEqual(pod);
   expect(strategic('V1Pod', {}, { spec: { '$setElementOrder/containers': [] } })).toEqual({ spec: {} });
 });
 
-it.each([
+test.each([
   [
     'an element without its key',
     deployment({ containers: [{ image: 'x' }] }),
@@ -181,18 +181,18 @@ it.each([
   expect(() => strategic('V1Deployment', {}, patch)).toThrow(message);
 });
 
-it('takes no directive and no prototype into the result', () => {
+test('takes no directive and no prototype into the result', () => {
   const patch = JSON.parse('{"metadata":{"labels":{"$patch":"replace","__proto__":"x"}}}') as unknown;
   const result = strategic('V1Pod', {}, patch) as { metadata: { labels: object } };
   expect(Object.keys(result.metadata.labels)).toEqual(['__proto__']);
 });
 
-it('refuses depth that would exhaust the stack', () => {
+test('refuses depth that would exhaust the stack', () => {
   const deep = JSON.parse(`${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`) as unknown;
   expect(() => strategic('V1Pod', {}, deep)).toThrow('nested too deeply');
 });
 
-it('names only lists that the schemas have', () => {
+test('names only lists that the schemas have', () => {
   const lists = new Set(
     Object.entries(schemas).flatMap(([model, fields]) =>
       Object.entries(fields).flatMap(([field, code]) => (code.includes('[]') ? [`${model}.${field}`] : [])),
@@ -204,7 +204,7 @@ it('names only lists that the schemas have', () => {
   expect(missing).toEqual([]);
 });
 
-it('merges by RFC 7386', () => {
+test('merges by RFC 7386', () => {
   const document = { a: { b: 1, c: 2 }, l: [1] };
   const patch = { a: { b: null, d: { e: null, f: 1 } }, l: [2] };
   expect(atOnce(applyPatch({ type: 'merge', model: 'V1Pod', document, patch }))).toEqual({
@@ -213,7 +213,7 @@ it('merges by RFC 7386', () => {
   });
 });
 
-it('merges long lists in one pass', () => {
+test('merges long lists in one pass', () => {
   const env = (value: string) =>
     Array.from({ length: 50_000 }, (_, i) => ({ name: `${value}${i % 40_000}`, value }));
   const before = { spec: { containers: [{ name: 'c', env: env('a') }] } };

@@ -1,5 +1,5 @@
 // Certificate requests: who may approve and sign, and whom a certificate may name.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { CERTIFICATE_SIGNING_REQUESTS } from '../../../../src/api/resources.js';
 import {
   makeCertificateApproval,
@@ -37,7 +37,7 @@ describe('CertificateSubjectRestriction', () => {
     certificateSubjectRestriction.validate?.(
       ask({ operation: 'create', object: { spec: { signerName, request } } }),
     );
-  it('refuses system:masters of the client signer', () => {
+  test('refuses system:masters of the client signer', () => {
     const masters = requestFor('dev', 'system:masters');
     expect(() => create(CLIENT, masters)).toThrow(
       `use of ${CLIENT} signer with system:masters group is not allowed`,
@@ -49,7 +49,7 @@ describe('CertificateSubjectRestriction', () => {
 });
 
 describe('signers', () => {
-  it.each([
+  test.each([
     ['the signer', only('approve', 'example.com/web'), true],
     ['the whole domain', only('approve', 'example.com/*'), true],
     ['another signer', only('approve', 'example.com/other'), false],
@@ -60,7 +60,7 @@ describe('signers', () => {
     if (isAllowed) expect(approve).not.toThrow();
     else expect(approve).toThrow('user not permitted to approve requests with signerName "example.com/web"');
   });
-  it('a certificate needs the right to sign; other status does not', () => {
+  test('a certificate needs the right to sign; other status does not', () => {
     const plugin = makeCertificateSigning(only('approve', 'example.com/web'));
     const write = (status: object) =>
       plugin.validate?.(ask({ subresource: 'status', object: { ...old, status }, old }));

@@ -1,8 +1,8 @@
 // Which plugins run is a function of two lists of names.
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { chosenPlugins } from '../../../../src/apiserver/admission/choice.js';
 
-it('the defaults are Kubernetes’, but for webhooks and policies', () => {
+test('the defaults are Kubernetes’, but for webhooks and policies', () => {
   expect(chosenPlugins({}).toSorted()).toEqual([
     ...['CertificateApproval', 'CertificateSigning', 'CertificateSubjectRestriction'],
     ...['ClusterTrustBundleAttest', 'DefaultIngressClass', 'DefaultStorageClass', 'DefaultTolerationSeconds'],
@@ -19,14 +19,14 @@ it('the defaults are Kubernetes’, but for webhooks and policies', () => {
     ...['StorageObjectInUseProtection', 'TaintNodesByCondition'],
   ]);
 });
-it('flags add and take away, and the order stays', () => {
+test('flags add and take away, and the order stays', () => {
   const names = chosenPlugins({ enable: ['AlwaysPullImages'], disable: ['PodSecurity', 'LimitRanger'] });
   expect(names.slice(0, 2)).toEqual(['NamespaceLifecycle', 'ServiceAccount']);
   expect(names.indexOf('AlwaysPullImages')).toBe(names.indexOf('TaintNodesByCondition') + 1);
   expect(names).not.toContain('PodSecurity');
   expect(names.at(-1)).toBe('ResourceQuota');
 });
-it.each([
+test.each([
   ['unknown', { enable: ['PodSecurityPolicy'] }, /no admission plugin is called PodSecurityPolicy/],
   ['unknown to disable', { disable: ['nope'] }, /no admission plugin is called nope/],
   ['named in both', { enable: ['Priority'], disable: ['Priority'] }, /overlapped/],

@@ -1,5 +1,5 @@
 // Plugins that look a class up, and those that look at nothing else: each as a table.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import {
   INGRESSES,
   PERSISTENT_VOLUME_CLAIMS,
@@ -38,7 +38,7 @@ describe('DefaultStorageClass', () => {
       marked('new', mark, '2021-01-01T00:00:00Z'),
     ],
   });
-  it.each([
+  test.each([
     ['a claim without a class gets the newest', {}, 'new'],
     ['an empty name is kept', { storageClassName: '' }, ''],
     ['a name is kept', { storageClassName: 'own' }, 'own'],
@@ -56,15 +56,15 @@ describe('DefaultIngressClass', () => {
     makeDefaultIngressClass({
       ingressClasses: () => names.map((name) => marked(name, mark, '2020-01-01T00:00:00Z')),
     });
-  it('gives the only default', async () => {
+  test('gives the only default', async () => {
     expect(await through(classes('a'), INGRESSES, { spec: {} })).toEqual({ spec: { ingressClassName: 'a' } });
   });
-  it('refuses to choose', async () => {
+  test('refuses to choose', async () => {
     await expect(through(classes('a', 'b'), INGRESSES, { spec: {} })).rejects.toThrow(
       'ingresses.networking.k8s.io "x" is forbidden: 2 default IngressClasses were found, only 1 allowed',
     );
   });
-  it('leaves what names one', async () => {
+  test('leaves what names one', async () => {
     const ingress = { spec: { ingressClassName: 'own' } };
     expect(await through(classes('a'), INGRESSES, ingress)).toEqual({ spec: { ingressClassName: 'own' } });
   });
@@ -82,7 +82,7 @@ describe('RuntimeClass', () => {
         : undefined,
   });
   const pod = (spec: object) => ({ spec: { containers: [], ...spec } as Record<string, unknown> });
-  it('adds overhead and scheduling', async () => {
+  test('adds overhead and scheduling', async () => {
     const { spec } = await through(plugin, PODS, pod({ runtimeClassName: 'kata', nodeSelector: { a: 'b' } }));
     expect(spec).toMatchObject({
       overhead: { cpu: '250m' },
@@ -90,7 +90,7 @@ describe('RuntimeClass', () => {
       tolerations: [{ key: 'kata', operator: 'Exists' }],
     });
   });
-  it.each([
+  test.each([
     ['a class that is not there', { runtimeClassName: 'x' }, /RuntimeClass "x" not found/],
     ['overhead without a class', { overhead: { cpu: '1' } }, /Pod Overhead set without/],
     ['another overhead', { runtimeClassName: 'kata', overhead: { cpu: '1' } }, /doesn't match RuntimeClass/],
@@ -109,7 +109,7 @@ describe('Priority', () => {
     priorityClass: async ({ name }) => classes.find(({ metadata }) => metadata.name === name) as never,
     priorityClasses: () => classes as never,
   });
-  it.each([
+  test.each([
     [
       'no name takes the global default',
       {},
@@ -120,7 +120,7 @@ describe('Priority', () => {
   ])('%s', async (_, spec, expected) => {
     expect((await through(plugin, PODS, { spec })).spec).toMatchObject(expected);
   });
-  it('takes the lowest of several global defaults', async () => {
+  test('takes the lowest of several global defaults', async () => {
     const lower = { metadata: { name: 'lower' }, value: 5, globalDefault: true };
     const several = makePriority({
       priorityClass: async () => lower as never,
@@ -128,7 +128,7 @@ describe('Priority', () => {
     });
     expect((await through(several, PODS, { spec: {} })).spec).toMatchObject({ priority: 5 });
   });
-  it('refuses a second global default', async () => {
+  test('refuses a second global default', async () => {
     await expect(through(plugin, PRIORITY_CLASSES, { value: 1, globalDefault: true })).rejects.toThrow(
       'PriorityClass base is already marked as default. Only one default can exist',
     );
@@ -136,14 +136,14 @@ describe('Priority', () => {
 });
 
 describe('the plain ones', () => {
-  it('AlwaysPullImages', async () => {
+  test('AlwaysPullImages', async () => {
     const pod = { spec: { containers: [{ name: 'c', image: 'a', imagePullPolicy: 'Never' }] } };
     expect((await through(alwaysPullImages, PODS, pod)).spec.containers[0]?.imagePullPolicy).toBe('Always');
   });
-  it('AlwaysDeny', async () => {
+  test('AlwaysDeny', async () => {
     await expect(through(alwaysDeny, PODS, {})).rejects.toMatchObject({ code: 403 });
   });
-  it('StorageObjectInUseProtection', async () => {
+  test('StorageObjectInUseProtection', async () => {
     expect(await through(storageObjectInUseProtection, PERSISTENT_VOLUME_CLAIMS, { metadata: {} })).toEqual({
       metadata: { finalizers: ['kubernetes.io/pvc-protection'] },
     });

@@ -1,5 +1,5 @@
 // New external IPs are refused; those that a Service has may stay or go.
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { SERVICES } from '../../../../src/api/resources.js';
 import { chosenPlugins } from '../../../../src/apiserver/admission/choice.js';
 import { denyServiceExternalIps } from '../../../../src/apiserver/admission/denyServiceExternalIps.js';
@@ -13,7 +13,7 @@ const judge = (object: object, old?: object, subresource = '') =>
     user: { name: 'jane', groups: [] },
   } as unknown as AdmissionRequest);
 
-it.each([
+test.each([
   ['a Service without any', service(), undefined],
   ['one that keeps its own', service(['192.0.2.1']), service(['192.0.2.1', '192.0.2.2'])],
   ['one that gives them up', service([]), service(['192.0.2.1'])],
@@ -21,14 +21,14 @@ it.each([
   expect(() => judge(object, old)).not.toThrow();
 });
 
-it.each([
+test.each([
   ['a new one with some', service(['192.0.2.1']), undefined],
   ['one that gets another', service(['192.0.2.1', '192.0.2.9']), service(['192.0.2.1'])],
 ])('%s is refused', (_, object, old) => {
   expect(() => judge(object, old)).toThrow('Use of external IPs is denied by admission control');
 });
 
-it('looks at no subresource, and runs only where it is enabled', () => {
+test('looks at no subresource, and runs only where it is enabled', () => {
   expect(() => judge(service(['192.0.2.1']), service(), 'status')).not.toThrow();
   expect(chosenPlugins({})).not.toContain('DenyServiceExternalIPs');
   expect(chosenPlugins({ enable: ['DenyServiceExternalIPs'] })).toContain('DenyServiceExternalIPs');

@@ -1,5 +1,5 @@
 // Plugins that look at other objects: claims that grow, pods that get their node's zone, pods that outgrow their node.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { V1Node, V1StorageClass } from '../../../../src/api/gen/types.js';
 import type { Draft } from '../../../../src/api/kind.js';
 import type { KubeObject, Stored } from '../../../../src/api/object.js';
@@ -45,7 +45,7 @@ describe('PersistentVolumeClaimResize', () => {
   const NOT_ALLOWED =
     'only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support resize';
 
-  it.each<[string, object, object, string | undefined]>([
+  test.each<[string, object, object, string | undefined]>([
     ['a class that allows it', claim('1Gi', 'elastic'), claim('2Gi', 'elastic'), undefined],
     ['no growth', claim('1Gi', 'fixed'), claim('1024Mi', 'fixed'), undefined],
     ['a class that says nothing', claim('1Gi', 'fixed'), claim('2Gi', 'fixed'), NOT_ALLOWED],
@@ -75,15 +75,15 @@ describe('PodTopologyLabels', () => {
     return (object as { metadata: { labels?: object } }).metadata.labels;
   };
   const zone = { 'topology.kubernetes.io/zone': 'z', 'topology.kubernetes.io/region': 'r' };
-  it('a binding carries the zone and region of the node, over what it said', async () => {
+  test('a binding carries the zone and region of the node, over what it said', async () => {
     const labels = { 'topology.kubernetes.io/zone': 'lie', mine: 'm' };
     const binding = { metadata: { labels }, target: { kind: 'Node', name: 'n1' } };
     expect(await labelled(binding, 'binding')).toEqual({ ...zone, mine: 'm' });
   });
-  it('a pod that is made with its node gets them too', async () => {
+  test('a pod that is made with its node gets them too', async () => {
     expect(await labelled({ metadata: {}, spec: { nodeName: 'n1' } })).toEqual(zone);
   });
-  it.each<[string, object, string]>([
+  test.each<[string, object, string]>([
     ['a pod without a node', { metadata: {}, spec: {} }, ''],
     ['an unknown node', { metadata: {}, spec: { nodeName: 'n2' } }, ''],
     ['a binding to something else', { metadata: {}, target: { kind: 'Rack', name: 'n1' } }, 'binding'],
@@ -109,16 +109,16 @@ describe('PodResizeValidator', () => {
         old: pod('1') as KubeObject,
       }),
     );
-  it('refuses what the node does not have, with the cause', async () => {
+  test('refuses what the node does not have, with the cause', async () => {
     await expect(resize(pod('3'))).rejects.toMatchObject({
       message: `pods "x" is forbidden: node didn't have enough allocatable resources: cpu, requested: 3000, allocatable: 2000`,
       status: { details: { causes: [{ reason: 'NodeCapacity' }] } },
     });
   });
-  it('refuses a node that is gone', async () => {
+  test('refuses a node that is gone', async () => {
     await expect(resize(pod('2', 'n2'))).rejects.toThrow('node "n2" not found');
   });
-  it.each([
+  test.each([
     ['what fits', pod('2'), 'resize'],
     ['what stays', pod('1'), 'resize'],
     ['a pod without a node', pod('3', ''), 'resize'],
@@ -146,12 +146,12 @@ describe('NodeDeclaredFeatureValidator', () => {
     );
   };
   const FEATURE = 'InPlacePodLevelResourcesVerticalScaling';
-  it('refuses what the node does not declare', async () => {
+  test('refuses what the node does not declare', async () => {
     await expect(change([], pod('2'))).rejects.toThrow(
       `pods "x" is forbidden: pod update requires features ${FEATURE} which are not available on node "n1"`,
     );
   });
-  it.each<[string, readonly string[], object]>([
+  test.each<[string, readonly string[], object]>([
     ['what it declares', [FEATURE], pod('2')],
     ['what needs nothing', [], pod('1')],
     ['a pod without a node', [], pod('2', '')],
@@ -160,7 +160,7 @@ describe('NodeDeclaredFeatureValidator', () => {
   });
 });
 
-it('AlwaysDeny refuses everybody but the server itself, which must start', () => {
+test('AlwaysDeny refuses everybody but the server itself, which must start', () => {
   const asked = (name: string) => () => alwaysDeny.mutate?.(request(PODS, { user: { name, groups: [] } }));
   expect(asked('jane')).toThrow('pods "x" is forbidden: admission control is denying all modifications');
   expect(asked('system:apiserver')).not.toThrow();

@@ -1,5 +1,5 @@
 // LimitRanges: what they fill in, what they refuse, in whose words.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { V1LimitRangeItem } from '../../../../src/api/gen/types.js';
 import { PERSISTENT_VOLUME_CLAIMS, PODS } from '../../../../src/api/resources.js';
 import { makeLimitRanger } from '../../../../src/apiserver/admission/limits/limitRanger.js';
@@ -21,7 +21,7 @@ const pod = (...resources: object[]) => ({
   spec: { containers: resources.map((one, at) => ({ name: `c${at}`, resources: one })) },
 });
 
-it('fills in what is missing and says so', () => {
+test('fills in what is missing and says so', () => {
   const item = { type: 'Container', default: { cpu: '1', memory: '1Gi' }, defaultRequest: { cpu: '100m' } };
   expect(run([item], pod({ limits: { memory: '2Gi' } }))).toMatchObject({
     metadata: {
@@ -35,7 +35,7 @@ it('fills in what is missing and says so', () => {
 });
 
 describe('refuses', () => {
-  it.each<[string, object, object[], string]>([
+  test.each<[string, object, object[], string]>([
     [
       'a request below the minimum',
       { type: 'Container', min: { cpu: '100m' } },
@@ -75,13 +75,13 @@ describe('refuses', () => {
   ])('%s', (_, item, resources, why) => {
     expect(() => run([item], pod(...resources))).toThrow(`pods "x" is forbidden: ${why}`);
   });
-  it('everything at once, in one sentence', () => {
+  test('everything at once, in one sentence', () => {
     const item = { type: 'Container', min: { cpu: '1', memory: '1Gi' } };
     expect(() => run([item], pod({}))).toThrow(
       'pods "x" is forbidden: [minimum cpu usage per Container is 1.  No request is specified, minimum memory usage per Container is 1Gi.  No request is specified]',
     );
   });
-  it('a claim that is too large', () => {
+  test('a claim that is too large', () => {
     const claim = { spec: { resources: { requests: { storage: '2Gi' } } } };
     expect(() =>
       run(
@@ -93,7 +93,7 @@ describe('refuses', () => {
   });
 });
 
-it('lets what fits pass', () => {
+test('lets what fits pass', () => {
   const item = { type: 'Container', min: { cpu: '100m' }, max: { cpu: '1' } };
   const fits = { requests: { cpu: '100m' }, limits: { cpu: '1' } };
   expect(run([item], pod(fits))).toEqual(pod(fits));

@@ -1,5 +1,5 @@
 // Who sets the range of pod addresses of a Node: anybody who may write Nodes but the nodes themselves.
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { NODES } from '../../../../src/api/resources.js';
 import { nodePodCidr } from '../../../../src/apiserver/admission/nodePodCidr.js';
 import type { AdmissionRequest } from '../../../../src/apiserver/admission.js';
@@ -13,7 +13,7 @@ const judge = (object: object, old: object | undefined, groups: readonly string[
   } as unknown as AdmissionRequest);
 const NODE = ['system:nodes', 'system:authenticated'];
 
-it.each([
+test.each([
   ['makes itself with a range', node(['0.0.0.0/0']), undefined],
   ['takes a range', node(['10.244.9.0/24']), node()],
   ['gives one up', node(), node(['10.244.9.0/24'])],
@@ -22,7 +22,7 @@ it.each([
   expect(() => judge(object, old, NODE)).toThrow('cannot set its own podCIDRs');
 });
 
-it('a node keeps the range that it was given, and others may give one', () => {
+test('a node keeps the range that it was given, and others may give one', () => {
   expect(() => judge(node(['10.244.1.0/24']), node(['10.244.1.0/24']), NODE)).not.toThrow();
   expect(() => judge(node(), undefined, NODE)).not.toThrow();
   expect(() => judge(node(['10.244.1.0/24']), node(), ['system:serviceaccounts'])).not.toThrow();

@@ -1,5 +1,5 @@
 // NodeRestriction as a table: what a kubelet may write, and in which words it is refused the rest.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Draft } from '../../../../src/api/kind.js';
 import type { KubeObject } from '../../../../src/api/object.js';
 import {
@@ -418,7 +418,7 @@ describe('NodeRestriction, for the kubelet of n1', () => {
       'node requested token not bound to a pod',
     ],
   ];
-  it.each(cases)('%s', async (_, asked, message) => {
+  test.each(cases)('%s', async (_, asked, message) => {
     const answer = Promise.resolve().then(() => plugin.validate?.({ ...asked, user: kubelet }));
     await (message === undefined
       ? expect(answer).resolves.toBeUndefined()

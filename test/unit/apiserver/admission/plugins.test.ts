@@ -1,5 +1,5 @@
 // Each plugin as a table: what it fills in, what it refuses, in whose words.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { V1Pod } from '../../../../src/api/gen/types.js';
 import type { Draft } from '../../../../src/api/kind.js';
 import type { KubeObject } from '../../../../src/api/object.js';
@@ -72,7 +72,7 @@ async function admitPod(spec: object, changes: Partial<AdmissionRequest> = {}): 
 }
 
 describe('NamespaceLifecycle', () => {
-  it.each([
+  test.each([
     ['a missing namespace', 'nowhere', 'namespaces "nowhere" not found', 404],
     [
       'a namespace that is going',
@@ -83,13 +83,13 @@ describe('NamespaceLifecycle', () => {
   ])('refuses %s', async (_, namespace, message, code) => {
     await expect(admitPod({}, { namespace })).rejects.toMatchObject({ message, code });
   });
-  it('lets things in a going namespace be changed and deleted', async () => {
+  test('lets things in a going namespace be changed and deleted', async () => {
     const deleted = request(PODS, { operation: 'delete', namespace: 'going' });
     const changed = request(PODS, { operation: 'update', namespace: 'going', object: {}, old: {} });
     await expect(admit(deleted)).resolves.toBeUndefined();
     await expect(admit(changed)).resolves.toBeUndefined();
   });
-  it.each(['default', 'kube-system', 'kube-public'])('keeps %s', async (name) => {
+  test.each(['default', 'kube-system', 'kube-public'])('keeps %s', async (name) => {
     const asked = request(NAMESPACES, { operation: 'delete', name });
     await expect(admit(asked)).rejects.toThrow(
       `namespaces "${name}" is forbidden: this namespace may not be deleted`,
@@ -98,7 +98,7 @@ describe('NamespaceLifecycle', () => {
 });
 
 describe('ServiceAccount', () => {
-  it('gives a pod the default account, its token and its pull secrets', async () => {
+  test('gives a pod the default account, its token and its pull secrets', async () => {
     const { spec } = await admitPod({ initContainers: [{ name: 'i' }] });
     const name = spec?.volumes?.[0]?.name ?? '';
     expect(name).toMatch(/^kube-api-access-[a-z0-9]{5}$/);
@@ -130,7 +130,7 @@ describe('ServiceAccount', () => {
       },
     ]);
   });
-  it.each([
+  test.each([
     ['the pod says no', { automountServiceAccountToken: false }],
     ['the account says no', { serviceAccountName: 'quiet' }],
     [
@@ -147,12 +147,12 @@ describe('ServiceAccount', () => {
   ])('mounts nothing when %s', async (_, spec) => {
     expect((await admitPod(spec)).spec?.volumes).toBeUndefined();
   });
-  it('refuses an account that is not there', async () => {
+  test('refuses an account that is not there', async () => {
     await expect(admitPod({ serviceAccountName: 'none' })).rejects.toThrow(
       'pods "x" is forbidden: error looking up service account live/none: serviceaccount "none" not found',
     );
   });
-  it('waits for the default account of a new namespace', async () => {
+  test('waits for the default account of a new namespace', async () => {
     let tries = 0;
     const plugin = makeServiceAccount({
       lookups: {
@@ -170,7 +170,7 @@ describe('DefaultTolerationSeconds', () => {
     (await admitPod(tolerations === undefined ? {} : { tolerations })).spec?.tolerations
       ?.filter(({ tolerationSeconds }) => tolerationSeconds === 300)
       .map(({ key }) => key) ?? [];
-  it.each([
+  test.each([
     ['both', undefined, ['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable']],
     [
       'the one that is missing',
@@ -196,7 +196,7 @@ describe('DefaultTolerationSeconds', () => {
 });
 
 describe('Priority', () => {
-  it.each([
+  test.each([
     ['', 0],
     ['system-node-critical', 2000001000],
     ['system-cluster-critical', 2000000000],
@@ -206,7 +206,7 @@ describe('Priority', () => {
       preemptionPolicy: 'PreemptLowerPriority',
     });
   });
-  it('refuses an unknown class, and a number of the user’s own', async () => {
+  test('refuses an unknown class, and a number of the user’s own', async () => {
     await expect(admitPod({ priorityClassName: 'high' })).rejects.toThrow(
       'no PriorityClass with name high was found',
     );
@@ -214,7 +214,7 @@ describe('Priority', () => {
       'the integer value of priority (7) must not be provided in pod spec',
     );
   });
-  it('is kept by an update that leaves it out', async () => {
+  test('is kept by an update that leaves it out', async () => {
     const old = { spec: { priority: 5, preemptionPolicy: 'Never' } } as DraftObject;
     expect((await admitPod({}, { operation: 'update', old })).spec).toMatchObject({
       priority: 5,
@@ -224,7 +224,7 @@ describe('Priority', () => {
 });
 
 describe('TaintNodesByCondition', () => {
-  it('taints a new node, once', async () => {
+  test('taints a new node, once', async () => {
     const taint = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' };
     for (const spec of [undefined, { taints: [taint] }]) {
       const object = { metadata: { name: 'x' }, ...(spec === undefined ? {} : { spec }) } as {

@@ -1,5 +1,5 @@
 // The pod security standards as a table: what each check finds, in Kubernetes' words, and what the plugin does with it.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { DEPLOYMENTS, NAMESPACES, PODS } from '../../../../src/api/resources.js';
 import {
   type Level,
@@ -26,7 +26,7 @@ const found = (level: Level, spec: object, context: object = {}, version = 'late
   );
 
 describe('baseline', () => {
-  it.each<[string, object, object, string]>([
+  test.each<[string, object, object, string]>([
     [
       'host namespaces',
       { hostNetwork: true, hostPID: true },
@@ -110,13 +110,13 @@ describe('baseline', () => {
     expect(found('baseline', spec, context)).toBe(sentence);
     expect(found('privileged', spec, context)).toBe('');
   });
-  it('looks at init and ephemeral containers too', () => {
+  test('looks at init and ephemeral containers too', () => {
     const bad = { name: 'i', securityContext: { privileged: true } };
     expect(
       found('baseline', { initContainers: [bad], ephemeralContainers: [{ ...bad, name: 'e' }] }),
     ).toContain('containers "i", "e"');
   });
-  it('judges by the version that the namespace asks for', () => {
+  test('judges by the version that the namespace asks for', () => {
     const spec = { securityContext: { sysctls: [{ name: 'net.ipv4.tcp_rmem', value: '1' }] } };
     expect(found('baseline', spec, {}, 'v1.31')).toBe('forbidden sysctls (net.ipv4.tcp_rmem)');
     expect(found('baseline', spec, {}, 'v1.32')).toBe('');
@@ -124,8 +124,8 @@ describe('baseline', () => {
 });
 
 describe('restricted', () => {
-  it('a hardened pod passes', () => expect(found('restricted', {}, hardened)).toBe(''));
-  it('a plain pod breaks four', () => {
+  test('a hardened pod passes', () => expect(found('restricted', {}, hardened)).toBe(''));
+  test('a plain pod breaks four', () => {
     expect(found('restricted', {})).toBe(
       'allowPrivilegeEscalation != false (container "c" must set securityContext.allowPrivilegeEscalation=false), ' +
         'unrestricted capabilities (container "c" must set securityContext.capabilities.drop=["ALL"]), ' +
@@ -133,7 +133,7 @@ describe('restricted', () => {
         'seccompProfile (pod or container "c" must set securityContext.seccompProfile.type to "RuntimeDefault" or "Localhost")',
     );
   });
-  it.each<[string, object, object, string]>([
+  test.each<[string, object, object, string]>([
     [
       'volumes',
       {
@@ -159,7 +159,7 @@ describe('restricted', () => {
       'unrestricted capabilities (container "c" must not include "CHOWN" in securityContext.capabilities.add)',
     ],
   ])('finds %s', (_, spec, context, sentence) => expect(found('restricted', spec, context)).toBe(sentence));
-  it('takes what the pod says for its containers', () => {
+  test('takes what the pod says for its containers', () => {
     const securityContext = { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } };
     const { runAsNonRoot: _, seccompProfile: __, ...rest } = hardened;
     expect(found('restricted', { securityContext }, rest)).toBe('');
@@ -167,10 +167,10 @@ describe('restricted', () => {
 });
 
 describe('labels', () => {
-  it('a level that is not known counts as the strictest', () => {
+  test('a level that is not known counts as the strictest', () => {
     expect(policyOf({ 'pod-security.kubernetes.io/enforce': 'basline' }).enforce.level).toBe('restricted');
   });
-  it('are checked', () => {
+  test('are checked', () => {
     const faults = labelFaults({
       'pod-security.kubernetes.io/warn': 'x',
       'pod-security.kubernetes.io/warn-version': '1.30',
@@ -210,14 +210,14 @@ describe('the plugin', () => {
     });
   };
   const bad = { spec: { hostNetwork: true, containers: [{ name: 'c' }] } } as never;
-  it('refuses a pod that breaks what is enforced', async () => {
+  test('refuses a pod that breaks what is enforced', async () => {
     await expect(ask(PODS, { object: bad })).rejects.toMatchObject({
       code: 403,
       message:
         'pods "x" is forbidden: violates PodSecurity "baseline:latest": host namespaces (hostNetwork=true)',
     });
   });
-  it('tells the audit log what judged a pod, and what it would break', async () => {
+  test('tells the audit log what judged a pod, and what it would break', async () => {
     await expect(ask(PODS, { object: bad })).rejects.toThrow('violates PodSecurity');
     expect(Object.fromEntries(annotations)).toEqual({
       'pod-security.kubernetes.io/enforce-policy': 'baseline:latest',
@@ -228,18 +228,18 @@ describe('the plugin', () => {
     await ask(DEPLOYMENTS, { object: { spec: { template: bad } } as never });
     expect([...annotations.keys()]).toEqual(['pod-security.kubernetes.io/audit-violations']);
   });
-  it('warns of a template and lets it be', async () => {
+  test('warns of a template and lets it be', async () => {
     await ask(DEPLOYMENTS, { object: { spec: { template: bad } } as never });
     expect(warnings).toHaveLength(1);
     expect(warnings[0]).toMatch(/^would violate PodSecurity "restricted:latest": host namespaces/);
   });
-  it('lets a pod that was there before be labelled', async () => {
+  test('lets a pod that was there before be labelled', async () => {
     const old = { ...(bad as object), metadata: { labels: {} } } as never;
     const labelled = { ...(bad as object), metadata: { labels: { a: 'b' } } } as never;
     await expect(ask(PODS, { operation: 'update', object: labelled, old })).resolves.toBeUndefined();
     expect(warnings).toEqual([]);
   });
-  it('names the pods that a stricter namespace would refuse', async () => {
+  test('names the pods that a stricter namespace would refuse', async () => {
     await ask(NAMESPACES, {
       operation: 'update',
       name: 'ns',

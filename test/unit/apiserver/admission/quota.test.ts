@@ -1,5 +1,5 @@
 // Quota: what objects use, which quotas speak of them, and a ledger that stays right among conflicts.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { KubeObject } from '../../../../src/api/object.js';
 import { isInScope, missingDemands } from '../../../../src/api/quota/scopes.js';
 import { countedTypes, usedBy } from '../../../../src/api/quota/total.js';
@@ -22,7 +22,7 @@ const container = (requests: Record<string, string>, limits = {}) => ({
 });
 
 describe('usage', () => {
-  it.each<[string, ResourceType, object, object]>([
+  test.each<[string, ResourceType, object, object]>([
     ['a config map', CONFIG_MAPS, {}, { configmaps: '1', 'count/configmaps': '1' }],
     ['a deployment', DEPLOYMENTS, {}, { 'count/deployments.apps': '1' }],
     [
@@ -91,10 +91,10 @@ describe('usage', () => {
       },
     ],
   ])('of %s', (_, type, object, usage) => expect(usageOf(type, object)).toEqual(usage));
-  it('grows by what is more', () => {
+  test('grows by what is more', () => {
     expect(growth({ cpu: '2', pods: '1' }, { cpu: '500m', pods: '1' })).toEqual({ cpu: '1500m' });
   });
-  it('is counted from all objects in scope', () => {
+  test('is counted from all objects in scope', () => {
     const quota = { spec: { hard: { pods: '5', 'requests.cpu': '2' }, scopes: ['NotTerminating'] } };
     const items = [
       { spec: { containers: [container({ cpu: '1' })] } },
@@ -113,7 +113,7 @@ describe('usage', () => {
 
 describe('scopes', () => {
   const plain = { spec: { containers: [{ name: 'c' }] } };
-  it.each<[string, object, object, boolean]>([
+  test.each<[string, object, object, boolean]>([
     ['BestEffort', { scopes: ['BestEffort'] }, plain, true],
     ['NotBestEffort', { scopes: ['NotBestEffort'] }, plain, false],
     ['Terminating', { scopes: ['Terminating'] }, { spec: { ...plain.spec, activeDeadlineSeconds: 0 } }, true],
@@ -135,9 +135,9 @@ describe('scopes', () => {
     ],
     ['unknown', { scopes: ['Whatever'] }, plain, false],
   ])('%s', (_, spec, pod, expected) => expect(isInScope(spec, PODS, pod)).toBe(expected));
-  it('speak of pods alone', () =>
+  test('speak of pods alone', () =>
     expect(isInScope({ scopes: ['NotTerminating'] }, SERVICES, {})).toBe(false));
-  it('demand that containers say what is counted', () => {
+  test('demand that containers say what is counted', () => {
     const pod = { spec: { containers: [container({ cpu: '1' }), { name: 'b' }] } };
     const spec = { hard: { 'limits.memory': '1', 'requests.cpu': '1', pods: '1' } };
     expect(missingDemands(spec, pod)).toEqual(['limits.memory for: b,c', 'requests.cpu for: b']);
@@ -193,7 +193,7 @@ const one = () => ({ pods: '1' });
 const refuse = (why: string) => statusError('Forbidden', why);
 
 describe('the ledger', () => {
-  it('admits exactly the limit of a hundred at once, in few writes', async () => {
+  test('admits exactly the limit of a hundred at once, in few writes', async () => {
     const book = new FakeBook({ pods: '10' }, { pods: '0' });
     const ledger = makeLedger(book);
     const results = await Promise.allSettled(
@@ -203,39 +203,39 @@ describe('the ledger', () => {
     expect(book.used).toEqual({ pods: '10' });
     expect(book.writes).toBeLessThan(5);
   });
-  it('judges again what met a newer version', async () => {
+  test('judges again what met a newer version', async () => {
     const book = new FakeBook({ pods: '1' }, { pods: '0' });
     book.interfere = 3;
     await makeLedger(book).reserve('ns', one, refuse);
     expect(book.used).toEqual({ pods: '1' });
   });
-  it('says what was asked, used and allowed', async () => {
+  test('says what was asked, used and allowed', async () => {
     const book = new FakeBook({ pods: '2' }, { pods: '2' });
     await expect(makeLedger(book).reserve('ns', one, refuse)).rejects.toThrow(
       'exceeded quota: q, requested: pods=1, used: pods=2, limited: pods=2',
     );
   });
-  it('takes back what a failed write had reserved', async () => {
+  test('takes back what a failed write had reserved', async () => {
     const book = new FakeBook({ pods: '2' }, { pods: '0' });
     const undo = await makeLedger(book).reserve('ns', one, refuse);
     await undo();
     expect(book.used).toEqual({ pods: '0' });
   });
-  it('takes nothing back after somebody has counted again', async () => {
+  test('takes nothing back after somebody has counted again', async () => {
     const book = new FakeBook({ pods: '2' }, { pods: '0' });
     const undo = await makeLedger(book).reserve('ns', one, refuse);
     book.count({ pods: '1' });
     await undo();
     expect(book.used).toEqual({ pods: '1' });
   });
-  it('takes back all of many failed writes at once', async () => {
+  test('takes back all of many failed writes at once', async () => {
     const book = new FakeBook({ pods: '50' }, { pods: '1' });
     const ledger = makeLedger(book);
     const fail = async () => (await ledger.reserve('ns', one, refuse))();
     await Promise.all(Array.from({ length: 25 }, fail));
     expect(book.used).toEqual({ pods: '1' });
   });
-  it('takes back all of what failed on two servers, whose ledgers write between each other', async () => {
+  test('takes back all of what failed on two servers, whose ledgers write between each other', async () => {
     const book = new FakeBook({ pods: '100' }, { pods: '0' });
     const ledgers = [makeLedger(book), makeLedger(book)];
     const write = async (at: number) => {
@@ -245,7 +245,7 @@ describe('the ledger', () => {
     await Promise.all(Array.from({ length: 40 }, (_, at) => write(at)));
     expect(book.used).toEqual({ pods: '20' });
   });
-  it('takes from all quotas or from none', async () => {
+  test('takes from all quotas or from none', async () => {
     const books = [
       new FakeBook({ pods: '5' }, { pods: '0' }, 'wide'),
       new FakeBook({ pods: '1' }, { pods: '1' }, 'full'),
@@ -257,7 +257,7 @@ describe('the ledger', () => {
     await expect(ledger.reserve('ns', one, refuse)).rejects.toThrow('exceeded quota: full');
     expect(books[0]?.used).toEqual({ pods: '0' });
   });
-  it('a dry run writes nothing', async () => {
+  test('a dry run writes nothing', async () => {
     const book = new FakeBook({ pods: '1' }, { pods: '0' });
     await makeLedger(book).check('ns', one, refuse);
     expect(book.writes).toBe(0);

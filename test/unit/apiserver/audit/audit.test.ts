@@ -2,7 +2,7 @@
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { silentLog } from '../../../../src/api/log.js';
 import { openAuditLog } from '../../../../src/apiserver/audit/auditLog.js';
 import { auditEvent } from '../../../../src/apiserver/audit/event.js';
@@ -39,7 +39,7 @@ describe('the policy', () => {
       { level: 'Metadata', userGroups: ['dev'] },
     ],
   });
-  it.each([
+  test.each([
     ['by user', trace('GET', POD, 'system:kube-proxy'), 'None'],
     ['by path', trace('GET', '/healthz/ping'), 'None'],
     ['by verb and resource', trace('POST', '/api/v1/namespaces/b/pods'), 'Request'],
@@ -50,7 +50,7 @@ describe('the policy', () => {
     ['secrets, whatever the rule', trace('GET', '/api/v1/namespaces/a/secrets/s'), 'Metadata'],
     ['tokens, whatever the rule', trace('POST', '/api/v1/namespaces/a/serviceaccounts/s/token'), 'Metadata'],
   ])('%s', (_, request, level) => expect(policy(request)).toBe(level));
-  it('one level for all still spares secrets', () => {
+  test('one level for all still spares secrets', () => {
     const all = uniformPolicy('RequestResponse');
     expect(all(trace('GET', POD))).toBe('RequestResponse');
     for (const url of [
@@ -60,7 +60,7 @@ describe('the policy', () => {
     ])
       expect(all(trace('POST', url))).toBe('Metadata');
   });
-  it.each([
+  test.each([
     ['another kind', { kind: 'Role' }, /kind Policy/],
     ['no rules', { apiVersion: 'audit.k8s.io/v1', kind: 'Policy' }, /no rules/],
     [
@@ -72,7 +72,7 @@ describe('the policy', () => {
   ])('refuses %s', (_, document, message) => expect(() => readPolicy(document)).toThrow(message));
 });
 
-it('an event says who did what, and no credentials', () => {
+test('an event says who did what, and no credentials', () => {
   const sent = Buffer.from('{"a":1}');
   const event = auditEvent(
     { ...trace('GET', `${POD}?x=y`), annotations: { 'plugin/said': 'this' } },
@@ -97,7 +97,7 @@ it('an event says who did what, and no credentials', () => {
   expect(JSON.stringify(event)).not.toMatch(/top-secret|responseObject/);
 });
 
-it('the file is private, grows by lines, and is set aside', async () => {
+test('the file is private, grows by lines, and is set aside', async () => {
   const dir = await mkdtemp(path.join(tmpdir(), 'audit-'));
   try {
     const file = path.join(dir, 'audit.log');
@@ -152,7 +152,7 @@ describe('what is set aside', () => {
       await rm(dir, { recursive: true, force: true });
     }
   }
-  it('is the newest of it, and files of others stay whatever they are called', async () => {
+  test('is the newest of it, and files of others stay whatever they are called', async () => {
     const foreign = ['audit-archive.log', 'audit-zz.log', 'audit-server-2020-01-01T00-00-00.000.log'];
     const files = await written(2, foreign);
     for (const name of foreign) expect(files.get(name)).toBe(name);
@@ -161,7 +161,7 @@ describe('what is set aside', () => {
       .map(([, text]) => Number(text.split(' ')[0]));
     expect(own.sort()).toEqual([5, 6, 7]);
   });
-  it('is never overwritten, though many are set aside in one millisecond', async () => {
+  test('is never overwritten, though many are set aside in one millisecond', async () => {
     const lines = [...(await written(0, [])).values()].map((text) => Number(text.split(' ')[0]));
     expect(lines.sort()).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
   });

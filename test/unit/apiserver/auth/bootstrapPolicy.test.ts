@@ -1,5 +1,5 @@
 // The default policy: complete after the first run, untouched by the second, repaired when damaged; who may what by it.
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import type { V1ClusterRole } from '../../../../src/api/gen/types.js';
 import type { Stored } from '../../../../src/api/object.js';
 import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, ROLE_BINDINGS, ROLES } from '../../../../src/api/resources.js';
@@ -25,7 +25,7 @@ describe('reconciling', () => {
     client = new MemoryClient();
     await reconcileBootstrapPolicy(client);
   });
-  it('creates everything, then nothing', async () => {
+  test('creates everything, then nothing', async () => {
     const all = [
       ...[bootstrapRoles, bootstrapBindings],
       ...[bootstrapNamespaceRoles, bootstrapNamespaceBindings],
@@ -33,7 +33,7 @@ describe('reconciling', () => {
     expect(client.writes).toHaveLength(all.length);
     expect(await reconcileBootstrapPolicy(client)).toEqual([]);
   });
-  it('adds a missing rule and keeps what was added', async () => {
+  test('adds a missing rule and keeps what was added', async () => {
     const extra = { verbs: ['get'], apiGroups: ['example.com'], resources: ['things'] };
     const role = await client.of(CLUSTER_ROLES).get({ name: 'system:basic-user' });
     client.put(CLUSTER_ROLES, { ...role, rules: [extra] });
@@ -41,12 +41,12 @@ describe('reconciling', () => {
     const { rules } = await client.of(CLUSTER_ROLES).get({ name: 'system:basic-user' });
     expect(rules).toEqual([extra, ...(role.rules ?? [])]);
   });
-  it('adds a missing subject', async () => {
+  test('adds a missing subject', async () => {
     const binding = await client.of(CLUSTER_ROLE_BINDINGS).get({ name: 'cluster-admin' });
     client.put(CLUSTER_ROLE_BINDINGS, { ...binding, subjects: [] });
     expect(await reconcileBootstrapPolicy(client)).toEqual(['clusterrolebinding/cluster-admin']);
   });
-  it('repairs the roles and bindings of a namespace', async () => {
+  test('repairs the roles and bindings of a namespace', async () => {
     const at = { name: 'system:controller:token-cleaner', namespace: 'kube-system' };
     const role = await client.of(ROLES).get(at);
     const binding = await client.of(ROLE_BINDINGS).get(at);
@@ -59,7 +59,7 @@ describe('reconciling', () => {
     expect((await client.of(ROLES).get(at)).rules).toEqual(role.rules);
     expect((await client.of(ROLE_BINDINGS).get(at)).subjects).toEqual(binding.subjects);
   });
-  it('makes a binding anew that gives another role', async () => {
+  test('makes a binding anew that gives another role', async () => {
     const binding = await client.of(CLUSTER_ROLE_BINDINGS).get({ name: 'system:discovery' });
     const roleRef = { ...binding.roleRef, name: 'cluster-admin' };
     client.put(CLUSTER_ROLE_BINDINGS, { ...binding, roleRef });
@@ -67,7 +67,7 @@ describe('reconciling', () => {
     const made = await client.of(CLUSTER_ROLE_BINDINGS).get({ name: 'system:discovery' });
     expect(made.roleRef.name).toBe('system:discovery');
   });
-  it('takes from the controller manager what an earlier version gave it, and nothing else', async () => {
+  test('takes from the controller manager what an earlier version gave it, and nothing else', async () => {
     const at = { name: 'system:kube-controller-manager' };
     const role = await client.of(CLUSTER_ROLES).get(at);
     const extra = rule('example.com', 'things', 'get');
@@ -76,13 +76,13 @@ describe('reconciling', () => {
     await reconcileBootstrapPolicy(client);
     expect((await client.of(CLUSTER_ROLES).get(at)).rules).toEqual([extra, ...(role.rules ?? [])]);
   });
-  it('keeps the value that an administrator gave a label, and what aggregation wrote', async () => {
+  test('keeps the value that an administrator gave a label, and what aggregation wrote', async () => {
     const role = await client.of(CLUSTER_ROLES).get({ name: 'edit' });
     const labels = { ...role.metadata.labels, 'rbac.authorization.k8s.io/aggregate-to-admin': 'false' };
     client.put(CLUSTER_ROLES, { ...role, metadata: { ...role.metadata, labels }, rules: [] });
     expect(await reconcileBootstrapPolicy(client)).toEqual([]);
   });
-  it('leaves alone what says autoupdate=false', async () => {
+  test('leaves alone what says autoupdate=false', async () => {
     const role = await client.of(CLUSTER_ROLES).get({ name: 'system:basic-user' });
     client.put(CLUSTER_ROLES, {
       ...role,
@@ -93,7 +93,7 @@ describe('reconciling', () => {
   });
 });
 
-it.each(['admin', 'edit', 'view'])(
+test.each(['admin', 'edit', 'view'])(
   'aggregation takes nothing from %s that reconciling would add again',
   (name) => {
     let roles = bootstrapRoles as readonly Stored<V1ClusterRole>[];
@@ -143,7 +143,7 @@ describe('by the default policy', () => {
     ['proxy', 'watch', 'discovery.k8s.io:endpointslices', true],
     ['proxy', 'get', 'secrets', false],
   ];
-  it.each(cases)('%s, %s %s: %s', (who, verb, what, allowed) => {
+  test.each(cases)('%s, %s %s: %s', (who, verb, what, allowed) => {
     const [group = '', full = ''] = what.includes(':') ? what.split(':') : ['', what];
     const [resource = '', subresource = ''] = full.split('/');
     const base = { user: users[who], verb, version: 'v1', namespace: '', name: '' };
@@ -152,7 +152,7 @@ describe('by the default policy', () => {
       : { ...base, group, resource, subresource };
     expect(rbac.authorize(attributes).verdict === 'allow').toBe(allowed);
   });
-  it.each([
+  test.each([
     ['view', 'get', 'secrets', false],
     ['view', 'get', 'pods', true],
     ['view', 'delete', 'pods', false],

@@ -1,5 +1,5 @@
 // Which rules contain which, as a table, and that the comparison does not multiply values out.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { V1PolicyRule } from '../../../../src/api/gen/types.js';
 import { uncoveredRules } from '../../../../src/apiserver/auth/coverage.js';
 
@@ -44,7 +44,7 @@ describe('rules contained in others', () => {
       1,
     ],
   ];
-  it.each(cases)('%s', (_, held, wanted, missing) => {
+  test.each(cases)('%s', (_, held, wanted, missing) => {
     expect(uncoveredRules(held, wanted)).toHaveLength(missing);
   });
 });
@@ -58,10 +58,10 @@ describe('a comparison', () => {
     resources: many(20_000, 'r'),
     resourceNames: many(20_000, 'n'),
   };
-  it('looks once at what the held rules do not tell apart', () => {
+  test('looks once at what the held rules do not tell apart', () => {
     expect(uncoveredRules([rule({ verbs: ['*'], apiGroups: ['*'], resources: ['*'] })], [huge])).toEqual([]);
   });
-  it('names the first thousand of what is missing, in the order of the rule', () => {
+  test('names the first thousand of what is missing, in the order of the rule', () => {
     const missing = uncoveredRules([rule({})], [huge]);
     expect(missing).toHaveLength(1000);
     expect(missing[0]).toEqual({
@@ -72,7 +72,7 @@ describe('a comparison', () => {
     });
     expect(missing[999]?.resourceNames).toEqual(['n999']);
   });
-  it('refuses when the held rules tell everything apart', () => {
+  test('refuses when the held rules tell everything apart', () => {
     const limited = { apiGroups: ['*'], resources: ['*'], resourceNames: ['x'] };
     const held = many(100, '').flatMap((n) => [
       { verbs: ['*'], apiGroups: ['*'], resources: [`r${n}`] },

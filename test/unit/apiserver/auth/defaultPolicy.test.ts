@@ -1,7 +1,7 @@
 // The default policy as text, beside that of Kubernetes v1.36 with our own few lines: every role and binding, and what each
 // identity may do by them, as `kubectl auth can-i --list` would tell it.
 import { readFile } from 'node:fs/promises';
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import type { RbacV1Subject, V1PolicyRule } from '../../../../src/api/gen/types.js';
 import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, ROLE_BINDINGS, ROLES } from '../../../../src/api/resources.js';
 import {
@@ -40,7 +40,7 @@ function linesOf(rules: readonly V1PolicyRule[]): string[] {
   return [...verbs].map(([thing, given]) => `  ${thing}: ${[...given].sort().join(' ')}`).sort();
 }
 
-it('has every role and binding of Kubernetes, and our own beside them', async () => {
+test('has every role and binding of Kubernetes, and our own beside them', async () => {
   const labelsOf = (labels: Readonly<Record<string, string>> = {}) =>
     Object.keys(labels)
       .filter((label) => label.startsWith(AGGREGATE))
@@ -61,7 +61,7 @@ it('has every role and binding of Kubernetes, and our own beside them', async ()
   expect(textOf([...roles, ...bindings])).toBe(await golden('policy'));
 });
 
-it('is labelled and annotated as what is reconciled at each start', () => {
+test('is labelled and annotated as what is reconciled at each start', () => {
   for (const { metadata } of [
     ...bootstrapRoles,
     ...bootstrapNamespaceRoles,
@@ -74,7 +74,7 @@ it('is labelled and annotated as what is reconciled at each start', () => {
     });
 });
 
-it('gives each identity what it needs and no more', async () => {
+test('gives each identity what it needs and no more', async () => {
   const informers = new StaticInformers();
   for (const role of bootstrapRoles) informers.of(CLUSTER_ROLES).set(role);
   for (const role of bootstrapNamespaceRoles) informers.of(ROLES).set(role);

@@ -1,5 +1,5 @@
 // Authorization modes in their order, and the ways to say who one is that are files or Secrets.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { parsePolicyFile } from '../../../../src/apiserver/auth/abac.js';
 import { makeBasicAuthenticator } from '../../../../src/apiserver/auth/basicAuth.js';
 import { makeBootstrapTokenAuthenticator } from '../../../../src/apiserver/auth/bootstrapToken.js';
@@ -23,27 +23,27 @@ const verdict = (modes: readonly AuthorizationMode[], attributes: Attributes, po
     .verdict;
 
 describe('modes', () => {
-  it('keep their order', () => expect(parseModes('ABAC,Node,RBAC')).toEqual(['ABAC', 'Node', 'RBAC']));
-  it.each(['Webhook', '', 'RBAC,RBAC', 'rbac'])('refuse %j', (text) => {
+  test('keep their order', () => expect(parseModes('ABAC,Node,RBAC')).toEqual(['ABAC', 'Node', 'RBAC']));
+  test.each(['Webhook', '', 'RBAC,RBAC', 'rbac'])('refuse %j', (text) => {
     expect(() => parseModes(text)).toThrow(/authorization mode/);
   });
-  it.each<[string, readonly AuthorizationMode[], string]>([
+  test.each<[string, readonly AuthorizationMode[], string]>([
     ['AlwaysAllow allows', ['AlwaysAllow'], 'allow'],
     ['AlwaysDeny allows nothing', ['AlwaysDeny'], 'no opinion'],
     ['RBAC alone knows nobody', ['RBAC'], 'no opinion'],
     ['a later mode is asked when the first has no opinion', ['RBAC', 'AlwaysAllow'], 'allow'],
   ])('%s', (_, modes, expected) => expect(verdict(modes, asked())).toBe(expected));
-  it('never shut out system:masters', () => {
+  test('never shut out system:masters', () => {
     expect(verdict(['AlwaysDeny'], asked({ user: { name: 'a', groups: ['system:masters'] } }))).toBe('allow');
   });
-  it('want a policy file for ABAC, and ABAC for a policy file', () => {
+  test('want a policy file for ABAC, and ABAC for a policy file', () => {
     expect(() => verdict(['ABAC'], asked())).toThrow(/together/);
     expect(() => verdict(['RBAC'], asked(), '')).toThrow(/together/);
   });
 });
 
 describe('ABAC', () => {
-  it.each<[string, object, Partial<Attributes>, boolean]>([
+  test.each<[string, object, Partial<Attributes>, boolean]>([
     ['a user, a namespace, a resource', { user: 'jane', namespace: 'a', resource: 'pods' }, {}, true],
     ['another namespace', { user: 'jane', namespace: 'b', resource: 'pods' }, {}, false],
     ['everything', { user: '*', namespace: '*', resource: '*', apiGroup: '*' }, {}, true],
@@ -72,7 +72,7 @@ describe('ABAC', () => {
   ])('%s', (_, spec, changes, allowed) => {
     expect(verdict(['ABAC'], asked(changes), line(spec))).toBe(allowed ? 'allow' : 'no opinion');
   });
-  it.each<[string, object, Partial<Attributes>, boolean]>([
+  test.each<[string, object, Partial<Attributes>, boolean]>([
     ['a user', { user: 'jane' }, { group: 'apps' }, true],
     ['a user and a path', { user: 'jane' }, { path: '/metrics', resource: '' }, true],
     ['another user', { user: 'joe' }, {}, false],
@@ -93,12 +93,12 @@ describe('ABAC', () => {
     expect(authorizer.authorize(asked(changes)).verdict).toBe(allowed ? 'allow' : 'no opinion');
     expect(told).toEqual([expect.stringContaining('unversioned rules')]);
   });
-  it('a star is nobody who did not say who they are', () => {
+  test('a star is nobody who did not say who they are', () => {
     const anonymous = { name: 'system:anonymous', groups: ['system:unauthenticated'] };
     const everything = line({ user: '*', namespace: '*', resource: '*', apiGroup: '*' });
     expect(verdict(['ABAC'], asked({ user: anonymous }), everything)).toBe('no opinion');
   });
-  it.each([
+  test.each([
     ['not JSON', '{'],
     ['another kind', '{"kind":"Role"}'],
     ['an unknown property', line({ user: 'a', verbs: ['get'] })],
@@ -114,14 +114,14 @@ describe('basic authentication', () => {
   const authenticator = makeBasicAuthenticator('secret,jane,u1,"a,b"\nother:colon,bob,u2');
   const ask = (text: string) =>
     authenticator.authenticate({ authorization: `Basic ${Buffer.from(text).toString('base64')}` });
-  it('knows users by name and password', async () => {
+  test('knows users by name and password', async () => {
     expect(await ask('jane:secret')).toEqual({ name: 'jane', uid: 'u1', groups: ['a', 'b'] });
     expect(await ask('bob:other:colon')).toMatchObject({ name: 'bob' });
   });
-  it.each(['jane:wrong', 'nobody:', 'jane:', 'nobody:secret'])('refuses %s', async (text) => {
+  test.each(['jane:wrong', 'nobody:', 'jane:', 'nobody:secret'])('refuses %s', async (text) => {
     await expect(ask(text)).rejects.toMatchObject({ code: 401 });
   });
-  it('leaves other credentials to others', async () => {
+  test('leaves other credentials to others', async () => {
     expect(await authenticator.authenticate({ authorization: 'Bearer x' })).toBeUndefined();
     expect(await authenticator.authenticate({})).toBeUndefined();
   });
@@ -153,13 +153,13 @@ describe('bootstrap tokens', () => {
       now: () => Date.parse('2026-01-01T00:00:00Z'),
     }).authenticate({ authorization: `Bearer ${token}` });
   };
-  it('name a bootstrapper', async () => {
+  test('name a bootstrapper', async () => {
     expect(await ask({})).toEqual({
       name: 'system:bootstrap:abcdef',
       groups: ['system:bootstrappers', 'system:bootstrappers:kubeadm:default-node-token'],
     });
   });
-  it.each<[string, object, object, string?]>([
+  test.each<[string, object, object, string?]>([
     ['another secret', {}, {}, 'abcdef.0123456789abcdeX'.toLowerCase().replace('x', '0')],
     ['no such token', {}, {}, 'zzzzzz.0123456789abcdef'],
     ['expired', { expiration: '2025-01-01T00:00:00Z' }, {}],
@@ -171,7 +171,7 @@ describe('bootstrap tokens', () => {
   ])('are refused: %s', async (_, data, extra, token) => {
     await expect(ask(data, extra, token)).rejects.toMatchObject({ code: 401, message: 'Unauthorized' });
   });
-  it('are not taken for other tokens', async () => {
+  test('are not taken for other tokens', async () => {
     expect(await ask({}, {}, 'eyJhbGciOi.J9.x')).toBeUndefined();
   });
 });

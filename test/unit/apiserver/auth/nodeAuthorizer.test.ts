@@ -1,5 +1,5 @@
 // A kubelet reaches its own pods' things and nobody else's.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { KINDS } from '../../../../src/api/kinds/index.js';
 import {
   PERSISTENT_VOLUMES,
@@ -116,7 +116,7 @@ const cases: readonly [string, string, string, boolean][] = [
   ['patch', 'nodes/status', 'n1', true],
 ];
 describe('the kubelet of n1', () => {
-  it.each(cases)('%s %s %s: %s', (verb, what, name, allowed) => {
+  test.each(cases)('%s %s %s: %s', (verb, what, name, allowed) => {
     const [kind = '', subresource = ''] = what.split('/');
     const split = kind.lastIndexOf('.');
     const [group, resource] = [kind.slice(0, Math.max(split, 0)), kind.slice(split + 1)];
@@ -132,7 +132,7 @@ describe('the kubelet of n1', () => {
     };
     expect(authorizer.authorize(asked).verdict === 'allow').toBe(allowed);
   });
-  it.each([
+  test.each([
     ['list', '/pods', 'spec.nodeName=n1', true],
     ['watch', '/pods', 'status.phase!=Failed,spec.nodeName=n1', true],
     ['watch', '/pods', 'spec.nodeName=n2', false],
@@ -155,7 +155,7 @@ describe('the kubelet of n1', () => {
     const fieldSelector = demandedFields(selector);
     expect(authorizer.authorize({ ...asked, fieldSelector }).verdict === 'allow').toBe(allowed);
   });
-  it.each([
+  test.each([
     ['n1', 'kube-node-lease', true],
     ['n2', 'kube-node-lease', false],
     ['n1', 'default', false],
@@ -174,7 +174,7 @@ describe('the kubelet of n1', () => {
   });
 });
 
-it('others get no opinion, and a nodes group without a node name gets nothing', () => {
+test('others get no opinion, and a nodes group without a node name gets nothing', () => {
   const asked = {
     verb: 'get',
     resource: 'services',

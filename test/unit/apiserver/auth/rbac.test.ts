@@ -1,5 +1,5 @@
 // RBAC arithmetic as tables: which rule allows what, and how a refusal reads.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { V1PolicyRule } from '../../../../src/api/gen/types.js';
 import { forbiddenMessage, rulesAllow, subjectKey } from '../../../../src/apiserver/auth/rbac.js';
 import type { Attributes } from '../../../../src/apiserver/identity.js';
@@ -81,7 +81,7 @@ describe('a rule', () => {
     ],
     ['of paths allows no resource', { verbs: ['*'], nonResourceURLs: ['*'] }, asked(), false],
   ];
-  it.each(cases)('%s', (_, given, attributes, expected) => {
+  test.each(cases)('%s', (_, given, attributes, expected) => {
     expect(rulesAllow([given], attributes)).toBe(expected);
   });
 });
@@ -102,19 +102,19 @@ describe('a refusal', () => {
     ],
     ['forbidden: User "jane" cannot get path "/metrics"', path('/metrics')],
   ];
-  it.each(cases)('%s', (message, attributes) => {
+  test.each(cases)('%s', (message, attributes) => {
     expect(forbiddenMessage(attributes)).toBe(message);
   });
 });
 
 describe('a subject', () => {
-  it('that is a service account is the user it authenticates as', () => {
+  test('that is a service account is the user it authenticates as', () => {
     expect(subjectKey({ kind: 'ServiceAccount', name: 'sa' }, 'ns')).toBe('User:system:serviceaccount:ns:sa');
     expect(subjectKey({ kind: 'ServiceAccount', name: 'sa', namespace: 'other' }, 'ns')).toBe(
       'User:system:serviceaccount:other:sa',
     );
   });
-  it('of an unknown kind, or a service account of nowhere, is nobody', () => {
+  test('of an unknown kind, or a service account of nowhere, is nobody', () => {
     expect(subjectKey({ kind: 'ServiceAccount', name: 'sa' }, '')).toBeUndefined();
     expect(subjectKey({ kind: 'Robot', name: 'sa' }, 'ns')).toBeUndefined();
   });

@@ -1,5 +1,5 @@
 // Decisions over bindings and roles as they come and go, and what may be granted by whom.
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, ROLE_BINDINGS, ROLES } from '../../../../src/api/resources.js';
 import type { AdmissionRequest } from '../../../../src/apiserver/admission.js';
 import { makeRbacAuthorizer, type RbacAuthorizer } from '../../../../src/apiserver/auth/rbacAuthorizer.js';
@@ -37,13 +37,13 @@ function bind(namespace: string, kind: 'Role' | 'ClusterRole', subject: object):
 }
 
 describe('the authorizer', () => {
-  it('has no opinion while nothing is bound', () => {
+  test('has no opinion while nothing is bound', () => {
     expect(rbac.authorize(listPods(jane, 'a'))).toEqual({ verdict: 'no opinion', reason: '' });
   });
-  it('allows system:masters everything', () => {
+  test('allows system:masters everything', () => {
     expect(rbac.authorize(listPods({ name: 'x', groups: ['system:masters'] }, 'a')).verdict).toBe('allow');
   });
-  it('allows by a role in its namespace only', () => {
+  test('allows by a role in its namespace only', () => {
     informers.of(ROLES).set({ metadata: { name: 'reader', namespace: 'a' }, rules: podReader });
     bind('a', 'Role', { kind: 'User', name: 'jane' });
     expect(rbac.authorize(listPods(jane, 'a'))).toEqual({
@@ -53,7 +53,7 @@ describe('the authorizer', () => {
     expect(rbac.authorize(listPods(jane, 'b')).verdict).toBe('no opinion');
     expect(rbac.authorize(listPods(jane, '')).verdict).toBe('no opinion');
   });
-  it('allows by a cluster role everywhere when bound cluster-wide, and takes it back', () => {
+  test('allows by a cluster role everywhere when bound cluster-wide, and takes it back', () => {
     informers.of(CLUSTER_ROLES).set({ metadata: { name: 'reader' }, rules: podReader });
     bind('', 'ClusterRole', { kind: 'Group', name: 'dev' });
     expect(rbac.authorize(listPods(jane, '')).reason).toBe(
@@ -62,13 +62,13 @@ describe('the authorizer', () => {
     informers.of(CLUSTER_ROLE_BINDINGS).remove('b');
     expect(rbac.authorize(listPods(jane, '')).verdict).toBe('no opinion');
   });
-  it('knows a service account by its subject', () => {
+  test('knows a service account by its subject', () => {
     informers.of(CLUSTER_ROLES).set({ metadata: { name: 'reader' }, rules: podReader });
     bind('a', 'ClusterRole', { kind: 'ServiceAccount', name: 'bot' });
     const bot = { name: 'system:serviceaccount:a:bot', groups: [] };
     expect(rbac.authorize(listPods(bot, 'a')).reason).toContain('to ServiceAccount "bot/a"');
   });
-  it('tells of a role that a binding names in vain', () => {
+  test('tells of a role that a binding names in vain', () => {
     bind('', 'ClusterRole', { kind: 'User', name: 'jane' });
     expect(rbac.authorize(listPods(jane, ''))).toEqual({
       verdict: 'no opinion',
@@ -101,15 +101,15 @@ describe('the escalation check', () => {
     informers.of(CLUSTER_ROLES).set({ metadata: { name: 'reader' }, rules: podReader });
     bind('a', 'ClusterRole', { kind: 'User', name: 'jane' });
   });
-  it('lets a user grant what it has', () => {
+  test('lets a user grant what it has', () => {
     expect(check(request(ROLES, { rules: podReader }))).not.toThrow();
   });
-  it('refuses what it has not, and names it', () => {
+  test('refuses what it has not, and names it', () => {
     expect(check(request(ROLES, { rules: secrets }))).toThrow(
       'roles.rbac.authorization.k8s.io "new" is forbidden: user "jane" (groups=["dev" "system:authenticated"]) is attempting to grant RBAC permissions not currently held:\n{APIGroups:[""], Resources:["secrets"], Verbs:["get"]}',
     );
   });
-  it.each([
+  test.each([
     ['labels', { labels: { a: 'b' } }, 'not currently held'],
     ['annotations', { annotations: { a: 'b' } }, 'not currently held'],
     ['owners and finalizers', { ownerReferences: [], finalizers: ['a/b'] }, undefined],
@@ -118,7 +118,7 @@ describe('the escalation check', () => {
     if (refusal === undefined) expect(changed).not.toThrow();
     else expect(changed).toThrow(refusal);
   });
-  it('refuses to bind a stronger role, unless bind is allowed', () => {
+  test('refuses to bind a stronger role, unless bind is allowed', () => {
     informers.of(CLUSTER_ROLES).set({ metadata: { name: 'strong' }, rules: secrets });
     const binding = request(ROLE_BINDINGS, {
       roleRef: { kind: 'ClusterRole', name: 'strong' },
@@ -134,11 +134,11 @@ describe('the escalation check', () => {
     informers.of(CLUSTER_ROLES).set({ metadata: { name: 'reader' }, rules: [...podReader, mayBind] });
     expect(check(binding)).not.toThrow();
   });
-  it('refuses to bind a role that does not exist', () => {
+  test('refuses to bind a role that does not exist', () => {
     const binding = request(ROLE_BINDINGS, { roleRef: { kind: 'Role', name: 'none' }, subjects: [] });
     expect(check(binding)).toThrow('roles.rbac.authorization.k8s.io "none" not found');
   });
-  it('refuses an aggregated role to one who has not everything', () => {
+  test('refuses an aggregated role to one who has not everything', () => {
     const refusal = 'must have cluster-admin privileges to use the aggregationRule';
     const aggregated = {
       rules: [],
@@ -149,7 +149,7 @@ describe('the escalation check', () => {
     const none = { rules: [], aggregationRule: { clusterRoleSelectors: [] } };
     expect(check(request(CLUSTER_ROLES, none))).not.toThrow();
   });
-  it('a binding’s labels need what it grants', () => {
+  test('a binding’s labels need what it grants', () => {
     informers.of(CLUSTER_ROLES).set({ metadata: { name: 'strong' }, rules: secrets });
     const binding = { roleRef: { kind: 'ClusterRole', name: 'strong' }, subjects: [], metadata: {} };
     const labelled = { ...binding, metadata: { labels: { a: 'b' } } };

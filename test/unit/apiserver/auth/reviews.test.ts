@@ -1,5 +1,5 @@
 // Reviews answer as kubectl auth can-i, whoami and webhooks expect, and refuse nonsense.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { ApiError } from '../../../../src/api/status.js';
 import { makeReviews } from '../../../../src/apiserver/auth/reviews.js';
 import type { UserInfo } from '../../../../src/apiserver/identity.js';
@@ -33,7 +33,7 @@ const ask = (key: string, spec: unknown, namespace = '') =>
 const pods = (verb: string) => ({ resourceAttributes: { verb, resource: 'pods', namespace: 'a' } });
 
 describe('access reviews', () => {
-  it('of oneself', async () => {
+  test('of oneself', async () => {
     const spec = pods('get');
     expect(await ask('authorization.k8s.io/selfsubjectaccessreviews', spec)).toEqual({
       kind: 'SelfSubjectAccessReview',
@@ -46,13 +46,13 @@ describe('access reviews', () => {
       status: { allowed: false },
     });
   });
-  it('of another, of a path', async () => {
+  test('of another, of a path', async () => {
     const spec = { user: 'joe', nonResourceAttributes: { verb: 'get', path: '/x' } };
     expect(await ask('authorization.k8s.io/subjectaccessreviews', spec)).toMatchObject({
       status: { allowed: false, reason: '/x' },
     });
   });
-  it.each([
+  test.each([
     ['nothing asked', 'selfsubjectaccessreviews', {}],
     ['both asked', 'selfsubjectaccessreviews', { ...pods('get'), nonResourceAttributes: {} }],
     ['nobody named', 'subjectaccessreviews', pods('get')],
@@ -62,7 +62,7 @@ describe('access reviews', () => {
   ])('refuse %s', async (_, resource, spec) => {
     await expect(ask(`authorization.k8s.io/${resource}`, spec, 'b')).rejects.toBeInstanceOf(ApiError);
   });
-  it('of rules split resources from paths', async () => {
+  test('of rules split resources from paths', async () => {
     expect(await ask('authorization.k8s.io/selfsubjectrulesreviews', { namespace: 'a' })).toMatchObject({
       status: {
         resourceRules: [{ verbs: ['get'], apiGroups: [''], resources: ['pods'] }],
@@ -74,7 +74,7 @@ describe('access reviews', () => {
 });
 
 describe('identity reviews', () => {
-  it('tell who one is', async () => {
+  test('tell who one is', async () => {
     expect(await ask('authentication.k8s.io/selfsubjectreviews', undefined)).toEqual({
       kind: 'SelfSubjectReview',
       apiVersion: 'authentication.k8s.io/v1',
@@ -82,7 +82,7 @@ describe('identity reviews', () => {
       status: { userInfo: { username: 'jane', groups: ['system:authenticated'] } },
     });
   });
-  it.each([
+  test.each([
     [
       'good',
       { authenticated: true, user: { username: 'sa', groups: ['system:authenticated'] }, audiences: ['api'] },

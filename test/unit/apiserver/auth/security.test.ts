@@ -1,6 +1,6 @@
 // The whole of it together: a service account's token from its request to a decision about what it may do.
 import { generateKeyPairSync } from 'node:crypto';
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { NODES, PODS, ROLE_BINDINGS, ROLES, SERVICE_ACCOUNTS } from '../../../../src/api/resources.js';
 import { makeSecurity } from '../../../../src/apiserver/auth/security.js';
 import { MemoryClient } from '../../../support/memoryClient.js';
@@ -10,7 +10,7 @@ const serviceAccountKeyPem = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   .privateKey.export({ type: 'pkcs8', format: 'pem' })
   .toString();
 
-it('a pod’s token is issued, known, judged, and dies with the pod', async () => {
+test('a pod’s token is issued, known, judged, and dies with the pod', async () => {
   const client = new MemoryClient();
   const informers = new StaticInformers();
   const account = { metadata: { name: 'bot', namespace: 'ns', uid: 'a1' } };

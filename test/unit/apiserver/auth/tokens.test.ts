@@ -1,7 +1,7 @@
 // Who a request is from: service account tokens from issue to refusal, token files, the order of authenticators.
 import { generateKeyPairSync } from 'node:crypto';
 import { decodeJwt, decodeProtectedHeader, SignJWT } from 'jose';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type {
   AuthenticationV1TokenRequest,
   V1Node,
@@ -72,7 +72,7 @@ describe.each([
   ['ES256', ec],
   ['RS256', rsa],
 ])('a token signed with %s', (algorithm, privateKeyPem) => {
-  it('authenticates as its service account, with the pod as an extra', async () => {
+  test('authenticates as its service account, with the pod as an extra', async () => {
     const { issuer, login } = setUp({ privateKeyPem });
     const { token, expirationTimestamp } = await issuer.issue(boundToPod, account, {
       pod,
@@ -101,7 +101,7 @@ describe.each([
 
 describe('a token is refused without a reason', () => {
   const refused = { message: 'Unauthorized', code: 401 };
-  it('after its time', async () => {
+  test('after its time', async () => {
     const { issuer, login, pass } = setUp();
     const { token } = await issuer.issue({ spec: { expirationSeconds: 600 } }, account);
     pass(599);
@@ -109,16 +109,16 @@ describe('a token is refused without a reason', () => {
     pass(2);
     await expect(login(token)).rejects.toMatchObject(refused);
   });
-  it('when a new account has the name', async () => {
+  test('when a new account has the name', async () => {
     const { token } = await setUp().issuer.issue({}, account);
     await expect(setUp({ saUid: 'sa-2' }).login(token)).rejects.toMatchObject(refused);
   });
-  it('when its pod is gone', async () => {
+  test('when its pod is gone', async () => {
     const { token } = await setUp().issuer.issue(boundToPod, account, { pod });
     await expect(setUp({ podUid: '' }).login(token)).rejects.toMatchObject(refused);
   });
 
-  it('dies with the Secret that holds it', async () => {
+  test('dies with the Secret that holds it', async () => {
     const boundObjectRef = { kind: 'Secret', apiVersion: 'v1', name: 's', uid: 'secret-1' };
     const { issuer, login } = setUp();
     const { token } = await issuer.issue(
@@ -129,7 +129,7 @@ describe('a token is refused without a reason', () => {
     expect((await login(token))?.name).toBe('system:serviceaccount:ns:bot');
     await expect(setUp({ secretUid: 'secret-2' }).login(token)).rejects.toMatchObject({ code: 401 });
   });
-  it('dies with the node that it is bound to', async () => {
+  test('dies with the node that it is bound to', async () => {
     const boundObjectRef = { kind: 'Node', apiVersion: 'v1', name: 'n1', uid: 'node-1' };
     const { issuer, login } = setUp();
     const boundNode = { metadata: { name: 'n1', uid: 'node-1' } } as Stored<V1Node>;
@@ -146,7 +146,7 @@ describe('a token is refused without a reason', () => {
     for (const nodeUid of ['node-2', ''])
       await expect(setUp({ nodeUid }).login(token)).rejects.toMatchObject(refused);
   });
-  it.each([
+  test.each([
     ['account', {}, undefined],
     ['pod', boundToPod, { pod }],
   ] as const)(
@@ -161,22 +161,22 @@ describe('a token is refused without a reason', () => {
       await expect(login(token)).rejects.toMatchObject(refused);
     },
   );
-  it('for audiences that read like its own when put together', async () => {
+  test('for audiences that read like its own when put together', async () => {
     const { issuer, verifier } = setUp();
     const { token } = await issuer.issue({ spec: { audiences: ['a', 'b'] } }, account);
     await expect(verifier.verify(token, ['a', 'b'])).resolves.toMatchObject({ audiences: ['a', 'b'] });
     await expect(verifier.verify(token, ['a b'])).rejects.toThrow();
   });
-  it('for another audience', async () => {
+  test('for another audience', async () => {
     const { issuer, login } = setUp();
     const { token } = await issuer.issue({ spec: { audiences: ['vault'] } }, account);
     await expect(login(token)).rejects.toMatchObject(refused);
   });
-  it('signed by another key', async () => {
+  test('signed by another key', async () => {
     const { token } = await setUp({ privateKeyPem: rsa }).issuer.issue({}, account);
     await expect(setUp().login(token)).rejects.toMatchObject(refused);
   });
-  it('with no signature, or one made from the public key as a password', async () => {
+  test('with no signature, or one made from the public key as a password', async () => {
     const { login, issuer } = setUp();
     const { token } = await issuer.issue({}, account);
     const [, payload] = token.split('.');
@@ -189,7 +189,7 @@ describe('a token is refused without a reason', () => {
       );
     await expect(login(forged)).rejects.toMatchObject(refused);
   });
-  it.each(['nonsense', 'a.b.c', '..', `${'x'.repeat(9000)}`])('when it is %.20s', async (token) => {
+  test.each(['nonsense', 'a.b.c', '..', `${'x'.repeat(9000)}`])('when it is %.20s', async (token) => {
     await expect(setUp().login(token)).rejects.toMatchObject(refused);
   });
 });
@@ -217,10 +217,10 @@ describe('the issuer', () => {
       'cannot bind token',
     ],
   ];
-  it.each(cases)('refuses %s', async (_, request, message) => {
+  test.each(cases)('refuses %s', async (_, request, message) => {
     await expect(setUp().issuer.issue(request, account, { pod })).rejects.toThrow(message);
   });
-  it('refuses a pod that is not there, and a pod of another account', async () => {
+  test('refuses a pod that is not there, and a pod of another account', async () => {
     const { issuer } = setUp();
     await expect(issuer.issue(boundToPod, account)).rejects.toThrow('pods "p" not found');
     const other = { ...pod, spec: { serviceAccountName: 'other' } } as Stored<V1Pod>;
@@ -228,7 +228,7 @@ describe('the issuer', () => {
       'different serviceaccount name',
     );
   });
-  it('shows only the public half of its key', () => {
+  test('shows only the public half of its key', () => {
     const [shown] = jsonWebKeySet([setUp().issuer.key]).keys;
     expect(shown).toMatchObject({ kty: 'EC', use: 'sig', alg: 'ES256' });
     expect(shown).not.toHaveProperty('d');
@@ -236,7 +236,7 @@ describe('the issuer', () => {
 });
 
 describe('the union', () => {
-  it('takes a certificate before a token', async () => {
+  test('takes a certificate before a token', async () => {
     const certificate = {
       commonName: 'admin',
       organizations: ['system:masters'],
@@ -249,7 +249,7 @@ describe('the union', () => {
       extra: { 'authentication.kubernetes.io/credential-id': ['X509SHA256=ab12'] },
     });
   });
-  it('serves strangers as anonymous, or not at all', async () => {
+  test('serves strangers as anonymous, or not at all', async () => {
     expect(await setUp().union.authenticate({})).toEqual({
       name: 'system:anonymous',
       groups: ['system:unauthenticated'],
@@ -260,7 +260,7 @@ describe('the union', () => {
 });
 
 describe('a token file', () => {
-  it('gives users with uid and groups', async () => {
+  test('gives users with uid and groups', async () => {
     const file = makeStaticTokenAuthenticator('# comment\nt1,jane,7,"dev,ops"\r\nt2,joe,\n');
     expect(await file.authenticate({ authorization: 'bearer t1' })).toEqual({
       name: 'jane',
@@ -270,7 +270,7 @@ describe('a token file', () => {
     expect(await file.authenticate({ authorization: 'Bearer t2' })).toEqual({ name: 'joe', groups: [] });
     expect(await file.authenticate({ authorization: 'Bearer t3' })).toBeUndefined();
   });
-  it('with a bad line names the line and not the token', () => {
+  test('with a bad line names the line and not the token', () => {
     expect(() => parseUserFile('a,b,c\nsecret-token', 'token')).toThrow(/line 2(?!.*secret-token)/);
   });
 });

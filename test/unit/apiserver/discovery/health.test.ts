@@ -1,5 +1,5 @@
 // The health paths: checks by Kubernetes' names, what is said of them, and how they are counted.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { Health } from '../../../../src/apiserver/discovery/health.js';
 
 const well = { isStoreWatched: () => true, isReady: () => true, isEnding: () => false };
@@ -26,23 +26,23 @@ const HOOKS = [
 ].map((name) => `[+]poststarthook/${name} ok`);
 
 describe('a server that is well', () => {
-  it.each(['livez', 'readyz', 'healthz'] as const)('says ok at /%s', (root) => {
+  test.each(['livez', 'readyz', 'healthz'] as const)('says ok at /%s', (root) => {
     expect(said(new Health(well), root)).toEqual([200, 'ok']);
   });
-  it('names its checks', () => {
+  test('names its checks', () => {
     const lines = ['[+]ping ok', '[+]log ok', '[+]etcd ok', ...HOOKS, 'livez check passed', ''];
     expect(said(new Health(well), 'livez', '', 'verbose')).toEqual([200, lines.join('\n')]);
     const [, ready] = said(new Health(well), 'readyz', '', 'verbose');
     for (const name of ['etcd-readiness', 'informer-sync', 'shutdown'])
       expect(ready).toContain(`[+]${name} ok`);
   });
-  it('answers one check by its path, and knows no others', () => {
+  test('answers one check by its path, and knows no others', () => {
     expect(said(new Health(well), 'livez', 'poststarthook/rbac/bootstrap-roles')).toEqual([200, 'ok']);
     expect(() => said(new Health(well), 'livez', 'nope')).toThrow(/could not find/);
   });
 });
 
-it('what fails is named, and why is not told', () => {
+test('what fails is named, and why is not told', () => {
   const health = new Health({ ...well, isStoreWatched: () => false });
   const [status, text] = said(health, 'readyz');
   expect(status).toBe(500);
@@ -51,7 +51,7 @@ it('what fails is named, and why is not told', () => {
   expect(said(health, 'readyz', 'etcd')).toEqual([500, 'internal server error: reason withheld\n']);
 });
 
-it('a check may be left out, and one that is not there is named', () => {
+test('a check may be left out, and one that is not there is named', () => {
   const health = new Health({ ...well, isStoreWatched: () => false });
   const [status, text] = said(health, 'livez', '', 'exclude=etcd&exclude=nope&verbose');
   expect(status).toBe(200);
@@ -59,12 +59,12 @@ it('a check may be left out, and one that is not there is named', () => {
   expect(text).toContain('warn: some health checks cannot be excluded: no matches for "nope"\n');
 });
 
-it('an ending server is not ready', () => {
+test('an ending server is not ready', () => {
   const [status, text] = said(new Health({ ...well, isEnding: () => true }), 'readyz');
   expect([status, String(text).includes('[-]shutdown failed')]).toEqual([500, true]);
 });
 
-it('/metrics/slis tells the last result of each check and how often it was which', () => {
+test('/metrics/slis tells the last result of each check and how often it was which', () => {
   const health = new Health({ ...well, isStoreWatched: () => false });
   said(health, 'livez');
   said(health, 'livez');

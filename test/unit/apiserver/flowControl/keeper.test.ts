@@ -1,5 +1,5 @@
 // The default flow schemas and priority levels: what is corrected, what stays, and what is said of a level that is missing.
-import { describe, expect, it, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { decodeObject } from '../../../../src/api/decode.js';
 import type { V1FlowSchema, V1FlowSchemaCondition } from '../../../../src/api/gen/types.js';
 import type { KindDefinition } from '../../../../src/api/kind.js';
@@ -43,7 +43,7 @@ describe('an object that is there', () => {
       spec: { ...probes.spec, matchingPrecedence },
     }) as unknown as Stored<V1FlowSchema>;
 
-  it.each<[string, ReturnType<typeof held>, boolean, undefined | { precedence: number; mark: string }]>([
+  test.each<[string, ReturnType<typeof held>, boolean, undefined | { precedence: number; mark: string }]>([
     ['as it ought to be', held('true', 1, 2), false, undefined],
     ['changed, and to be followed', held('true', 2, 7), false, { precedence: 2, mark: 'true' }],
     ['changed, and to be kept', held('false', 2, 7), false, undefined],
@@ -64,7 +64,7 @@ describe('Dangling', () => {
   const other = { type: 'Other', status: 'True' };
   const missing = judged({ ...probes, status: { conditions: [other] } }, () => false, TIME);
 
-  it('says that the level is missing, beside what others say', () => {
+  test('says that the level is missing, beside what others say', () => {
     expect(missing).toEqual([
       other,
       {
@@ -78,7 +78,7 @@ describe('Dangling', () => {
     ]);
   });
 
-  it('says that the level is there, once', () => {
+  test('says that the level is there, once', () => {
     const status = { conditions: missing as V1FlowSchemaCondition[] };
     const found = judged({ ...probes, status }, (name) => name === 'exempt', '2026-01-02T00:00:00Z');
     expect(found?.[1]).toEqual({

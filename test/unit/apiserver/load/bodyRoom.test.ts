@@ -1,5 +1,5 @@
 // Room for bodies: who waits, who goes on, and that all of it comes back.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { BodyRoom } from '../../../../src/apiserver/load/bodyRoom.js';
 
 const { signal } = new AbortController();
@@ -10,7 +10,7 @@ const isWaiting = async (promise: Promise<unknown>) =>
   ])) === true;
 
 describe('room for bodies', () => {
-  it('is limited for each user, and another user is not kept waiting', async () => {
+  test('is limited for each user, and another user is not kept waiting', async () => {
     const room = new BodyRoom({ userBytes: 10, allBytes: 100 });
     const release = await room.take('a', 8, signal);
     const second = room.take('a', 8, signal);
@@ -22,7 +22,7 @@ describe('room for bodies', () => {
     await second;
     expect(room.taken).toBe(16);
   });
-  it('is limited in all', async () => {
+  test('is limited in all', async () => {
     const room = new BodyRoom({ userBytes: 10, allBytes: 12 });
     const release = await room.take('a', 8, signal);
     const other = room.take('b', 8, signal);
@@ -30,7 +30,7 @@ describe('room for bodies', () => {
     release();
     await other;
   });
-  it('is given in the order of asking, so that a large body is not passed over for ever', async () => {
+  test('is given in the order of asking, so that a large body is not passed over for ever', async () => {
     const room = new BodyRoom({ userBytes: 10, allBytes: 100 });
     const release = await room.take('a', 6, signal);
     const large = room.take('a', 9, signal);
@@ -40,12 +40,12 @@ describe('room for bodies', () => {
     await large;
     await small;
   });
-  it('takes one that is larger than itself when nobody else is there', async () => {
+  test('takes one that is larger than itself when nobody else is there', async () => {
     const room = new BodyRoom({ userBytes: 10, allBytes: 10 });
     (await room.take('a', 50, signal))();
     expect(room.taken).toBe(0);
   });
-  it('forgets a client that has gone', async () => {
+  test('forgets a client that has gone', async () => {
     const room = new BodyRoom({ userBytes: 10, allBytes: 100 });
     const release = await room.take('a', 10, signal);
     const gone = new AbortController();

@@ -1,10 +1,10 @@
 // Turns of costly work: one a turn of the event loop, users in rotation.
 import { setImmediate as turnOfLoop } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { CostlySteps } from '../../../../src/apiserver/load/costlySteps.js';
 
 describe('costly steps', () => {
-  it('run one in a turn of the event loop', async () => {
+  test('run one in a turn of the event loop', async () => {
     const steps = new CostlySteps();
     let ran = 0;
     for (let index = 0; index < 5; index += 1) void steps.next('a').then(() => (ran += 1));
@@ -16,7 +16,7 @@ describe('costly steps', () => {
     await turnOfLoop();
     expect(ran).toBe(5);
   });
-  it('of users run in rotation, however many one has waiting', async () => {
+  test('of users run in rotation, however many one has waiting', async () => {
     const steps = new CostlySteps();
     const order: string[] = [];
     const asked = ['a', 'a', 'a', 'a', 'b', 'c', 'b'].map((user) =>

@@ -1,5 +1,5 @@
 // Places for requests: who gets one, who holds none, and what the others are told.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { makeInFlight } from '../../../../src/apiserver/load/inFlight.js';
 import { parseRequest } from '../../../../src/apiserver/requestInfo.js';
 import type { RequestTrace } from '../../../../src/apiserver/requestTrace.js';
@@ -25,7 +25,7 @@ const READ = trace('GET', '/api/v1/pods');
 const WRITE = trace('POST', '/api/v1/namespaces/a/pods');
 
 describe('in flight', () => {
-  it('refuses what is too much, with when to come again, and counts it', () => {
+  test('refuses what is too much, with when to come again, and counts it', () => {
     const inFlight = makeInFlight({ maxReading: 1, maxMutating: 1 });
     const leave = inFlight.enter(READ);
     expect(() => inFlight.enter(READ)).toThrow(
@@ -42,7 +42,7 @@ describe('in flight', () => {
     expect(inFlight.current).toEqual({ readOnly: 0, mutating: 1 });
     inFlight.enter(READ);
   });
-  it.each([
+  test.each([
     ['a watch', trace('GET', '/api/v1/pods?watch=1')],
     ['an exec', trace('POST', '/api/v1/namespaces/a/pods/p/exec')],
     ['a log', trace('GET', '/api/v1/namespaces/a/pods/p/log')],
@@ -52,7 +52,7 @@ describe('in flight', () => {
     for (let n = 0; n < 3; n += 1) expect(inFlight.enter(long)).toBeUndefined();
     expect(inFlight.current).toEqual({ readOnly: 0, mutating: 0 });
   });
-  it('one user holds at most half of the places, and gets one again when one is given back', () => {
+  test('one user holds at most half of the places, and gets one again when one is given back', () => {
     const inFlight = makeInFlight({ maxReading: 10, maxMutating: 10 });
     const leaves = Array.from({ length: 5 }, () => inFlight.enter(READ));
     expect(() => inFlight.enter(READ)).toThrow(expect.objectContaining({ code: 429 }));
@@ -62,13 +62,13 @@ describe('in flight', () => {
     inFlight.enter(READ);
     expect(inFlight.current).toEqual({ readOnly: 10, mutating: 1 });
   });
-  it('never refuses system:masters', () => {
+  test('never refuses system:masters', () => {
     const inFlight = makeInFlight({ maxReading: 1, maxMutating: 1 });
     inFlight.enter(READ);
     inFlight.enter(trace('GET', '/api/v1/pods', ['system:masters']));
     expect(inFlight.current.readOnly).toBe(2);
   });
-  it('zero is no limit', () => {
+  test('zero is no limit', () => {
     const inFlight = makeInFlight({ maxReading: 0, maxMutating: 0 });
     for (let n = 0; n < 1000; n += 1) for (const one of [READ, WRITE]) inFlight.enter(one);
     expect(inFlight.current).toEqual({ readOnly: 1000, mutating: 1000 });

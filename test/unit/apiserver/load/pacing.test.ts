@@ -1,5 +1,5 @@
 // Which requests are paced, and what they hold while they are.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { ApiRequest } from '../../../../src/apiserver/exchange.js';
 import { BodyRoom } from '../../../../src/apiserver/load/bodyRoom.js';
 import { COSTLY_BYTES } from '../../../../src/apiserver/load/costlySteps.js';
@@ -20,7 +20,7 @@ const traceOf = (headers: ApiRequest['headers'], own: Partial<ApiRequest> = {}):
 });
 
 describe('pacing', () => {
-  it.each([
+  test.each([
     ['without a body', {}, {}],
     ['of little', { 'content-length': '100' }, {}],
     [
@@ -32,7 +32,7 @@ describe('pacing', () => {
     const trace = traceOf(headers, own);
     expect(makePacing().paced(trace)).toBe(trace.request);
   });
-  it.each([
+  test.each([
     ['large', { 'content-length': String(COSTLY_BYTES) }, COSTLY_BYTES],
     ['of a size that is not told', { 'transfer-encoding': 'chunked' }, 3 * 1024 * 1024],
   ])('holds room for a body that is %s until the request ends', async (_, headers, bytes) => {
@@ -47,7 +47,7 @@ describe('pacing', () => {
     trace.leave();
     expect([room.taken, left]).toEqual([0, 1]);
   });
-  it('asks for a turn only where there is much to do', async () => {
+  test('asks for a turn only where there is much to do', async () => {
     const { step } = makePacing();
     expect(step('jane', COSTLY_BYTES - 1)).toBeUndefined();
     await expect(step('jane', COSTLY_BYTES)).resolves.toBeUndefined();

@@ -1,5 +1,5 @@
 // The text that Prometheus reads, and labels that no client can make up.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { PODS } from '../../../../src/api/resources.js';
 import { makeInFlight } from '../../../../src/apiserver/load/inFlight.js';
 import { makeRequestMetrics } from '../../../../src/apiserver/metrics/requests.js';
@@ -7,7 +7,7 @@ import { parseRequest } from '../../../../src/apiserver/requestInfo.js';
 import { Counter, Gauge, Histogram, metricsText } from '../../../../src/base/metrics.js';
 import { processMetrics } from '../../../../src/client/processMetrics.js';
 
-it('families in their text', () => {
+test('families in their text', () => {
   const counter = new Counter({ name: 'b_total', help: 'B.' });
   counter.add({ z: 'a"b\\c\nd', a: '1' });
   counter.add({ z: 'a"b\\c\nd', a: '1' }, 2);
@@ -27,7 +27,7 @@ it('families in their text', () => {
   );
 });
 
-it('a process tells what Prometheus expects of one', () => {
+test('a process tells what Prometheus expects of one', () => {
   const text = metricsText(processMetrics());
   for (const name of ['process_cpu_seconds_total', 'process_resident_memory_bytes', 'process_open_fds'])
     expect(text).toMatch(new RegExp(`^${name} [\\d.e+]+$`, 'm'));
@@ -42,7 +42,7 @@ describe('requests', () => {
     metrics.answered(trace, code, 30);
     return trace;
   };
-  it.each([
+  test.each([
     ['GET', '/api/v1/namespaces/a/pods/x', 'verb="GET"', 'scope="resource"'],
     ['GET', '/api/v1/namespaces/a/pods', 'verb="LIST"', 'scope="namespace"'],
     ['GET', '/api/v1/pods?watch=1', 'verb="WATCH"', 'scope="cluster"'],
@@ -60,7 +60,7 @@ describe('requests', () => {
       ),
     ).toBe(true);
   });
-  it('hostile names make no labels', () => {
+  test('hostile names make no labels', () => {
     for (let n = 0; n < 100; n += 1) {
       ask('GET', `/api/v1/evil${n}/x`, 404);
       ask('GET', `/evil${n}`, 404);
@@ -68,7 +68,7 @@ describe('requests', () => {
     }
     expect(metricsText(metrics.families)).not.toContain('evil');
   });
-  it('long requests are counted while they last', () => {
+  test('long requests are counted while they last', () => {
     const end = metrics.longRunning(ask('GET', '/api/v1/pods?watch=1'));
     const now = () => /apiserver_longrunning_requests\{.*\} (\d+)/.exec(metricsText(metrics.families))?.[1];
     expect(now()).toBe('1');

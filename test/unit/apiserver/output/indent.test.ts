@@ -1,5 +1,5 @@
 // Answers indented for people: the same as JSON.stringify makes them, in whatever pieces they come.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { jsonResponse, textResponse } from '../../../../src/apiserver/exchange.js';
 import { Indenter, indented, wantsIndent } from '../../../../src/apiserver/output/indent.js';
 
@@ -12,7 +12,7 @@ const value = {
 };
 const wanted = JSON.stringify(value, undefined, 2);
 
-it.each([1, 2, 3, 7, 1000])('in pieces of %d bytes', (size) => {
+test.each([1, 2, 3, 7, 1000])('in pieces of %d bytes', (size) => {
   const bytes = Buffer.from(`${JSON.stringify(value)}\n`);
   const indenter = new Indenter();
   const out: Buffer[] = [];
@@ -20,14 +20,14 @@ it.each([1, 2, 3, 7, 1000])('in pieces of %d bytes', (size) => {
   expect(Buffer.concat(out).toString()).toBe(wanted);
 });
 
-it('numbers stay as they are written', () => {
+test('numbers stay as they are written', () => {
   expect(new Indenter().take(Buffer.from('{"a":9223372036854775807,"b":1e3}')).toString()).toBe(
     '{\n  "a": 9223372036854775807,\n  "b": 1e3\n}',
   );
 });
 
 describe('an answer', () => {
-  it('that is large is indented as it is read', async () => {
+  test('that is large is indented as it is read', async () => {
     const large = { items: Array.from({ length: 20_000 }, (_, at) => ({ at })) };
     const { body, headers, ends } = indented(jsonResponse(200, large));
     const pieces: Uint8Array[] = [];
@@ -35,7 +35,7 @@ describe('an answer', () => {
     expect([pieces.length > 1, ends, headers['content-length']]).toEqual([true, true, undefined]);
     expect(Buffer.concat(pieces).toString()).toBe(JSON.stringify(large, undefined, 2));
   });
-  it('that is no JSON, or has no end, stays', async () => {
+  test('that is no JSON, or has no end, stays', async () => {
     const text = textResponse(200, '{}');
     expect(indented(text)).toBe(text);
     const watch = { ...jsonResponse(200, {}), body: (async function* () {})() };
@@ -43,7 +43,7 @@ describe('an answer', () => {
   });
 });
 
-it.each<[string, string, string | undefined, boolean]>([
+test.each<[string, string, string | undefined, boolean]>([
   ['a client', '/api', 'kubectl/v1.36.0', false],
   ['nobody', '/api', undefined, false],
   ['curl', '/api', 'curl/8.1', true],

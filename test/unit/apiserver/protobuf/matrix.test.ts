@@ -1,5 +1,5 @@
 // Every verb of every served kind and version, asked in protobuf as typed Go clients ask.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { KindDefinition } from '../../../../src/api/kind.js';
 import { KINDS } from '../../../../src/api/kinds/index.js';
 import type { KubeObject } from '../../../../src/api/object.js';
@@ -66,7 +66,7 @@ describe.each(FORMS.map((form) => [`${apiVersionOf(form.type)} ${form.type.kind}
     const sent = { apiVersion, kind: type.kind, metadata, ...body } as KubeObject;
     const read = (bytes: Buffer) => decodeProtobuf(bytes) as KubeObject;
 
-    it('is created, read, listed, watched, updated and patched', async () => {
+    test('is created, read, listed, watched, updated and patched', async () => {
       const made = await ask('POST', collection, encodeProtobuf(sent));
       expect([made.status, made.status === 201 ? '' : made.bytes.toString()]).toEqual([201, '']);
       expect(read(made.bytes)).toMatchObject({ apiVersion, kind: type.kind, metadata: { name } });
@@ -87,7 +87,7 @@ describe.each(FORMS.map((form) => [`${apiVersionOf(form.type)} ${form.type.kind}
       expect(read(patched.bytes).metadata?.labels).toMatchObject({ patched: 'yes' });
     });
 
-    it('is deleted with options, alone and with all others', async () => {
+    test('is deleted with options, alone and with all others', async () => {
       const deleted = await ask('DELETE', `${collection}/${name}`, options());
       expect([deleted.status, deleted.status === 200 ? '' : deleted.bytes.toString()]).toEqual([200, '']);
       if (type.resource === 'namespaces') return;
@@ -104,7 +104,7 @@ describe('what is sent to a part of an object', () => {
   const spec = { containers: [{ name: 'c', image: 'i' }] };
   const head = { apiVersion: 'v1', kind: 'Pod' };
 
-  it('a binding, an eviction with options inside, a status, a scale', async () => {
+  test('a binding, an eviction with options inside, a status, a scale', async () => {
     await put('POST', pods, { ...head, metadata: { name: 'part' }, spec });
     const target = { kind: 'Node', name: 'n1' };
     const binding = { apiVersion: 'v1', kind: 'Binding', metadata: { name: 'part' }, target };
@@ -131,7 +131,7 @@ describe('what is sent to a part of an object', () => {
     expect((await put('PUT', `${deployments}/part/scale`, scale)).status).toBe(200);
   });
 
-  it('empty texts that must be there are there: a node without a version of its proxy', async () => {
+  test('empty texts that must be there are there: a node without a version of its proxy', async () => {
     const nodeInfo = {
       ...{ machineID: 'm', systemUUID: 's', bootID: 'b', kernelVersion: 'k', osImage: 'o' },
       ...{ containerRuntimeVersion: 'c', kubeletVersion: 'v', kubeProxyVersion: '' },

@@ -1,5 +1,5 @@
 // What the apiserver mends of the claims of Services, on its own and after a restart on a store that is out of step.
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { V1IPAddress, V1Service } from '../../../../src/api/gen/types.js';
 import type { Stored } from '../../../../src/api/object.js';
 import { EVENTS, IP_ADDRESSES, SERVICE_CIDRS, SERVICES } from '../../../../src/api/resources.js';
@@ -58,7 +58,7 @@ const words = (state: Partial<ServiceState>) =>
   plan(state).map((repair) => `${repair.what} ${eventOf(repair)?.reason ?? ''}`.trim());
 
 describe('the plan', () => {
-  it('is empty when Services and claims agree', () => {
+  test('is empty when Services and claims agree', () => {
     const state = {
       services: [service('web', '10.96.0.5', 30001), service('db', 'None')],
       addresses: [address('10.96.0.5', 'web')],
@@ -66,11 +66,11 @@ describe('the plan', () => {
     };
     expect(plan(state)).toEqual([]);
   });
-  it('makes what is missing', () => {
+  test('makes what is missing', () => {
     const services = [service('web', '10.96.0.5', 30001)];
     expect(words({ services })).toEqual(['claimAddress ClusterIPNotAllocated', 'claimPort PortNotAllocated']);
   });
-  it('frees what no Service holds, but not what is young or not the allocator’s', () => {
+  test('frees what no Service holds, but not what is young or not the allocator’s', () => {
     const foreign = { ...address('10.96.0.9', 'x'), metadata: meta('10.96.0.9') };
     const young = address('10.96.0.8', 'x', { time: new Date(NOW - 5_000).toISOString() });
     const state = {
@@ -82,7 +82,7 @@ describe('the plan', () => {
       { what: 'freePort' },
     ]);
   });
-  it('gives a claim that names another to the Service that holds it', () => {
+  test('gives a claim that names another to the Service that holds it', () => {
     const services = [service('web', '10.96.0.5', 30001)];
     for (const addresses of [
       [address('10.96.0.5', 'gone')],
@@ -94,7 +94,7 @@ describe('the plan', () => {
         'replacePort PortNotAllocated',
       ]);
   });
-  it('tells of Services that hold the same, and leaves the claim to whom it names', () => {
+  test('tells of Services that hold the same, and leaves the claim to whom it names', () => {
     const services = [
       service('young', '10.96.0.5', 30001, '2026-01-01T00:30:00Z'),
       service('old', '10.96.0.5', 30001),
@@ -106,7 +106,7 @@ describe('the plan', () => {
       { what: 'claimPort', service: { metadata: { name: 'old' } } },
     ]);
   });
-  it('tells of what is outside every range', () => {
+  test('tells of what is outside every range', () => {
     const state = {
       services: [service('web', '10.1.0.5', 80)],
       addresses: [address('10.1.0.5', 'web')],
@@ -117,7 +117,7 @@ describe('the plan', () => {
 });
 
 describe('an apiserver', () => {
-  it('started on a store without claims makes them before it gives anything, frees leaks, and says so', async () => {
+  test('started on a store without claims makes them before it gives anything, frees leaks, and says so', async () => {
     const store = new MemoryStore();
     const put = (key: string, object: object) =>
       store.create(`/registry/${key}`, Buffer.from(JSON.stringify(object)));
@@ -179,7 +179,7 @@ describe('an apiserver', () => {
     }
   });
 
-  it('has its networks as an object, and gives addresses of others once they are ready', async () => {
+  test('has its networks as an object, and gives addresses of others once they are ready', async () => {
     const { client, close } = await startSecuredApiServer({ services: { serviceCidrs: ['10.96.0.0/29'] } });
     try {
       const networks = client.of(SERVICE_CIDRS);

@@ -1,5 +1,5 @@
 // Addresses and ports of Services through their lives: created, changed, failed, deleted, found after a restart.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { V1Service, V1ServiceSpec } from '../../../../src/api/gen/types.js';
 import type { Draft } from '../../../../src/api/kind.js';
 import { AddressRange, kubernetesAddress } from '../../../../src/apiserver/services/addressRange.js';
@@ -36,7 +36,7 @@ function created({ create, written }: ReturnType<typeof make>, spec: Draft<V1Ser
 }
 
 describe('a new Service', () => {
-  it('gets an address from the upper band, and says its families', () => {
+  test('gets an address from the upper band, and says its families', () => {
     expect(created(make(), { type: 'ClusterIP' }).spec).toEqual({
       type: 'ClusterIP',
       clusterIP: '10.96.0.17',
@@ -45,7 +45,7 @@ describe('a new Service', () => {
       ipFamilyPolicy: 'SingleStack',
     });
   });
-  it('gets the address it asks for, once', () => {
+  test('gets the address it asks for, once', () => {
     const allocator = make();
     expect(created(allocator, { clusterIP: '10.96.0.10' }).spec).toMatchObject({
       clusterIPs: ['10.96.0.10'],
@@ -54,7 +54,7 @@ describe('a new Service', () => {
       'Service "web" is invalid: spec.clusterIPs: Invalid value: ["10.96.0.10"]: failed to allocate IP 10.96.0.10: provided IP is already allocated',
     );
   });
-  it.each([
+  test.each([
     [
       'an address outside the network',
       { clusterIP: '10.97.0.1' },
@@ -81,13 +81,13 @@ describe('a new Service', () => {
   ])('is refused %s', (_, spec, message) => {
     expect(() => created(make(), spec)).toThrow(message);
   });
-  it('named kubernetes gets the first address', () => {
+  test('named kubernetes gets the first address', () => {
     const allocator = make();
     const clusterIP = kubernetesAddress('10.96.0.0/24');
     expect(clusterIP).toBe('10.96.0.1');
     expect(created(allocator, { clusterIP }, 'kubernetes').spec).toMatchObject({ clusterIP });
   });
-  it('that is headless gets None, with its families', () => {
+  test('that is headless gets None, with its families', () => {
     expect(created(make(), { clusterIP: 'None', selector: { a: 'b' } }).spec).toMatchObject({
       clusterIP: 'None',
       clusterIPs: ['None'],
@@ -99,13 +99,13 @@ describe('a new Service', () => {
       ipFamilyPolicy: 'RequireDualStack',
     });
   });
-  it('that is external gets nothing', () => {
+  test('that is external gets nothing', () => {
     expect(created(make(), { type: 'ExternalName', externalName: 'x.y' }).spec).toEqual({
       type: 'ExternalName',
       externalName: 'x.y',
     });
   });
-  it('gets one address of each family when it prefers two', () => {
+  test('gets one address of each family when it prefers two', () => {
     const two = make(['10.96.0.0/24', 'fd00::/112']);
     expect(created(two, { ipFamilyPolicy: 'PreferDualStack' }).spec).toMatchObject({
       clusterIPs: ['10.96.0.17', 'fd00::101'],
@@ -116,25 +116,25 @@ describe('a new Service', () => {
 });
 
 describe('node ports', () => {
-  it('are chosen from the upper band, and kept for explicit wishes below', () => {
+  test('are chosen from the upper band, and kept for explicit wishes below', () => {
     const spec = created(make(), {
       type: 'NodePort',
       ports: [port(), port({ port: 81, nodePort: 30000 })],
     }).spec;
     expect(spec?.ports?.map(({ nodePort }) => nodePort)).toEqual([30086, 30000]);
   });
-  it('are refused when another Service has them', () => {
+  test('are refused when another Service has them', () => {
     const allocator = make();
     created(allocator, { type: 'NodePort', ports: [port({ nodePort: 30080 })] });
     expect(() =>
       created(allocator, { type: 'NodePort', ports: [port(), port({ port: 81, nodePort: 30080 })] }),
     ).toThrow('spec.ports[1].nodePort: Invalid value: 30080: provided port is already allocated');
   });
-  it('are shared by one port in two protocols', () => {
+  test('are shared by one port in two protocols', () => {
     const spec = created(make(), { type: 'NodePort', ports: [port(), port({ protocol: 'UDP' })] }).spec;
     expect(spec?.ports?.map(({ nodePort }) => nodePort)).toEqual([30086, 30086]);
   });
-  it('are not shared with the check of health', () => {
+  test('are not shared with the check of health', () => {
     const local = { type: 'LoadBalancer', externalTrafficPolicy: 'Local', clusterIP: '10.96.0.20' } as const;
     const wish = { ...local, ports: [port({ nodePort: 30500 })], healthCheckNodePort: 30500 };
     expect(() => created(make(), wish)).toThrow(
@@ -148,7 +148,7 @@ describe('node ports', () => {
     const moved = service({ ...rest, ports: [port({ nodePort: own })] });
     expect(() => allocator.update(moved, old as V1Service)).toThrow('spec.healthCheckNodePort');
   });
-  it('are not given to load balancers that decline them', () => {
+  test('are not given to load balancers that decline them', () => {
     const spec = created(make(), {
       type: 'LoadBalancer',
       allocateLoadBalancerNodePorts: false,
@@ -156,7 +156,7 @@ describe('node ports', () => {
     }).spec;
     expect(spec?.ports).toEqual([port()]);
   });
-  it('run out in words', () => {
+  test('run out in words', () => {
     const allocator = make(['10.96.0.0/24'], '30000-30000');
     created(allocator, { type: 'NodePort', ports: [port()] });
     expect(() => created(allocator, { type: 'NodePort', ports: [port()] })).toThrow(
@@ -167,7 +167,7 @@ describe('node ports', () => {
 
 describe('what was taken', () => {
   const asked = { type: 'NodePort', clusterIP: '10.96.0.9', ports: [port({ nodePort: 30001 })] };
-  it('is kept from others while it is being written, and free again when the write fails', () => {
+  test('is kept from others while it is being written, and free again when the write fails', () => {
     const allocator = make();
     const release = allocator.create(service(asked));
     expect(() => created(allocator, { clusterIP: asked.clusterIP })).toThrow('already allocated');
@@ -175,7 +175,7 @@ describe('what was taken', () => {
     release();
     expect(created(allocator, asked).spec).toMatchObject(asked);
   });
-  it('comes back when a later part of the same Service is refused', () => {
+  test('comes back when a later part of the same Service is refused', () => {
     const allocator = make();
     expect(() => created(allocator, { ...asked, ports: [port({ nodePort: 1 })] })).toThrow();
     expect(created(allocator, asked).spec).toMatchObject(asked);
@@ -191,7 +191,7 @@ describe('an update', () => {
     allocator.update(draft, old)();
     return { old, draft };
   }
-  it('that leaves out address and port keeps them', () => {
+  test('that leaves out address and port keeps them', () => {
     const { draft, old } = updated({ type: 'NodePort', ports: [port()] }, (spec) => {
       delete spec.clusterIP;
       delete spec.clusterIPs;
@@ -199,19 +199,19 @@ describe('an update', () => {
     });
     expect(draft.spec).toEqual(old.spec);
   });
-  it('to ClusterIP drops the node port', () => {
+  test('to ClusterIP drops the node port', () => {
     const { draft } = updated({ type: 'NodePort', ports: [port({ nodePort: 30001 })] }, (spec) => {
       spec.type = 'ClusterIP';
     });
     expect(draft.spec?.ports).toEqual([port()]);
   });
-  it('to NodePort takes a port', () => {
+  test('to NodePort takes a port', () => {
     const { draft } = updated({ type: 'ClusterIP', ports: [port()] }, (spec) => {
       spec.type = 'NodePort';
     });
     expect(draft.spec?.ports?.[0]?.nodePort).toBe(30086);
   });
-  it('to ExternalName drops the address; back again takes a new one', () => {
+  test('to ExternalName drops the address; back again takes a new one', () => {
     const { draft } = updated({ clusterIP: '10.96.0.5' }, (spec) => {
       spec.type = 'ExternalName';
       spec.externalName = 'x.y';
@@ -225,7 +225,7 @@ describe('an update', () => {
 });
 
 describe('ranges', () => {
-  it.each([
+  test.each([
     [['10.96.0.0/8'], '30000-32767'],
     [['nonsense'], '30000-32767'],
     [['10.0.0.0/24', '10.1.0.0/24'], '30000-32767'],
@@ -235,13 +235,13 @@ describe('ranges', () => {
   ])('%j with %s are refused', (cidrs, ports) => {
     expect(() => make(cidrs, ports)).toThrow();
   });
-  it('give every address once before the first is refused', () => {
+  test('give every address once before the first is refused', () => {
     const allocator = make(['10.0.0.0/29']);
     const given = Array.from({ length: 5 }, () => created(allocator, {}).spec?.clusterIP);
     expect(new Set(given).size).toBe(5);
     expect(() => created(allocator, {})).toThrow('failed to allocate a serviceIP: range is full');
   });
-  it('are followed by those of other ServiceCIDRs, of which any address may be asked for', () => {
+  test('are followed by those of other ServiceCIDRs, of which any address may be asked for', () => {
     const allocator = make(['10.0.0.0/29'], '30000-32767', ['10.1.0.0/28', 'fd00::/64']);
     const given = Array.from({ length: 19 }, () => created(allocator, {}).spec?.clusterIP ?? '');
     expect(given.filter((address) => address.startsWith('10.1.'))).toHaveLength(14);

@@ -1,7 +1,7 @@
 // What travels through the proxy in either direction, byte by byte.
 import { once } from 'node:events';
 import net, { type AddressInfo } from 'node:net';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { type Forwarded, forward } from '../../../../src/apiserver/subresources/forward.js';
 
 const servers: net.Server[] = [];
@@ -46,7 +46,7 @@ async function ask(answer: string, sent: Partial<Forwarded> = {}) {
 }
 
 describe('an answer', () => {
-  it.each([
+  test.each([
     [
       'says two lengths',
       'HTTP/1.1 200 OK\r\nContent-Length: 0\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n',
@@ -60,7 +60,7 @@ describe('an answer', () => {
   ])('that %s is none', async (_, answer) => {
     await expect(ask(answer)).rejects.toMatchObject({ code: 503 });
   });
-  it('loses what belongs to its connection', async () => {
+  test('loses what belongs to its connection', async () => {
     const { response, text } = await ask(
       'HTTP/1.1 200 OK\r\nConnection: x-own, close\r\nX-Own: a\r\nX-Other: b\r\nKeep-Alive: timeout=5\r\n' +
         'Proxy-Authenticate: Basic\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n',
@@ -71,7 +71,7 @@ describe('an answer', () => {
 });
 
 describe('a request', () => {
-  it('loses credentials and what belongs to its connection', async () => {
+  test('loses credentials and what belongs to its connection', async () => {
     const { headers } = await ask('HTTP/1.1 204 No Content\r\n\r\n', {
       headers: {
         ...{ authorization: 'Bearer a', 'proxy-authorization': 'Basic b', 'impersonate-user': 'c' },
@@ -83,7 +83,7 @@ describe('a request', () => {
       expect(headers).not.toContain(gone);
     expect(headers).toContain('x-other');
   });
-  it('for a WebSocket loses the token among its subprotocols', async () => {
+  test('for a WebSocket loses the token among its subprotocols', async () => {
     const { response, received } = await ask(
       'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n',
       {

@@ -1,6 +1,6 @@
 // Where the server lets itself be sent: by address, by name, and to its own ports.
 import { networkInterfaces } from 'node:os';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import {
   AddressRefused,
   type Reach,
@@ -23,21 +23,21 @@ const resolved = (host: string, reach: Reach = {}, all = false) =>
   });
 
 describe('an address', () => {
-  it.each(['10.0.0.1', '192.168.1.1', '8.8.8.8', 'fd00::1', '2001:db8::1'])('%s is reached', (address) => {
+  test.each(['10.0.0.1', '192.168.1.1', '8.8.8.8', 'fd00::1', '2001:db8::1'])('%s is reached', (address) => {
     expect(allows(address)).toBe(true);
   });
-  it.each([
+  test.each([
     ...['127.0.0.1', '127.9.9.9', '0.0.0.0', '169.254.169.254', '224.0.0.1', '255.255.255.255'],
     ...['::1', '::', 'fe80::1', 'fe80::1%lo', 'ff02::1', '::ffff:127.0.0.1', '::ffff:7f00:1'],
     ...['', 'localhost', '1.2.3'],
   ])('%s is refused', (address) => {
     expect(allows(address)).toBe(false);
   });
-  it('on loopback is reached where that is allowed, and nothing more', () => {
+  test('on loopback is reached where that is allowed, and nothing more', () => {
     expect(allows('127.0.0.1', 10250, { allowLoopback: true })).toBe(true);
     expect(allows('169.254.0.1', 10250, { allowLoopback: true })).toBe(false);
   });
-  it('of this machine is reached, but not on a port of this server', () => {
+  test('of this machine is reached, but not on a port of this server', () => {
     const own = Object.values(networkInterfaces())
       .flatMap((addresses) => addresses ?? [])
       .map(({ address }) => address);
@@ -52,10 +52,10 @@ describe('an address', () => {
 });
 
 describe('a name', () => {
-  it.each([false, true])('that means this machine is refused (all: %s)', async (all) => {
+  test.each([false, true])('that means this machine is refused (all: %s)', async (all) => {
     expect(await resolved('localhost', {}, all)).toBeInstanceOf(AddressRefused);
   });
-  it('is resolved to what is allowed', async () => {
+  test('is resolved to what is allowed', async () => {
     expect(await resolved('localhost', { allowLoopback: true })).toMatch(/^(127\.0\.0\.1|::1)$/);
     expect(await resolved('localhost', { allowLoopback: true }, true)).toEqual(
       expect.arrayContaining([expect.objectContaining({ family: expect.any(Number) })]),

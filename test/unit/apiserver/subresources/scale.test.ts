@@ -1,5 +1,5 @@
 // Server-side apply on the scale subresource: it owns the number of replicas, and asks for force where another owns it.
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { V1Scale } from '../../../../src/api/gen/types.js';
 import { DEPLOYMENTS } from '../../../../src/api/resources.js';
 import { ApiError } from '../../../../src/api/status.js';
@@ -29,7 +29,7 @@ const owners = async () => {
     .map(({ manager, operation, subresource = '' }) => `${manager}/${operation}/${subresource}`);
 };
 
-it('takes the number by force, keeps it, and leaves the rest alone', async () => {
+test('takes the number by force, keeps it, and leaves the rest alone', async () => {
   expect(await owners()).toEqual(['maker/Update/']);
   const refusal = await apply(3, 'scaler').catch((error: unknown) => error);
   expect(ApiError.is(refusal, 'Conflict')).toBe(true);
@@ -41,7 +41,7 @@ it('takes the number by force, keeps it, and leaves the rest alone', async () =>
   expect(spec).toMatchObject({ replicas: 5, template: { spec: { containers: [{ name: 'c' }] } } });
 });
 
-it('refuses what is no number of replicas, and who does not say his name', async () => {
+test('refuses what is no number of replicas, and who does not say his name', async () => {
   await expect(apply(-1, 'scaler', true)).rejects.toThrow('must be greater than or equal to 0');
   await expect(apply(1, '')).rejects.toThrow('is required for apply patch');
 });

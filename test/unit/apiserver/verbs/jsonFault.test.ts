@@ -1,8 +1,8 @@
 // Texts that are no JSON, and what is said of them.
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { jsonFault } from '../../../../src/apiserver/verbs/jsonFault.js';
 
-it.each([
+test.each([
   ['{"kind"', 'unexpected end of JSON input'],
   ['{"a":"b', 'unexpected end of JSON input'],
   ['{', 'unexpected end of JSON input'],

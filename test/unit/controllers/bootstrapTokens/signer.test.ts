@@ -1,6 +1,6 @@
 // Which signatures cluster-info should have.
 import { compactVerify } from 'jose';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { nextExpiryInMs, signedData } from '../../../../src/controllers/bootstrapTokens/signer.js';
 import { signingTokenOf, type TokenSecret } from '../../../../src/controllers/bootstrapTokens/tokens.js';
 
@@ -21,7 +21,7 @@ const secret = (data: Record<string, string>, name = 'bootstrap-token-abcdef') =
   }) as unknown as TokenSecret;
 
 describe('signatures', () => {
-  it('another reader of JWS finds good once the content is put back', async () => {
+  test('another reader of JWS finds good once the content is put back', async () => {
     const data = signedData({ kubeconfig: KUBECONFIG }, [TOKEN]);
     const [header, , signature] = (data?.['jws-kubeconfig-abcdef'] ?? '').split('.');
     const jws = [header, Buffer.from(KUBECONFIG).toString('base64url'), signature].join('.');
@@ -30,7 +30,7 @@ describe('signatures', () => {
     await expect(compactVerify(jws, Buffer.from('another-secret--'))).rejects.toThrow();
   });
 
-  it('are written once, and go with their token or their content', () => {
+  test('are written once, and go with their token or their content', () => {
     const signed = signedData({ kubeconfig: KUBECONFIG }, [TOKEN]) ?? {};
     expect(signedData(signed, [TOKEN])).toBeUndefined();
     expect(signedData(signed, [])).toEqual({ kubeconfig: KUBECONFIG });
@@ -40,7 +40,7 @@ describe('signatures', () => {
 });
 
 describe('tokens that may sign', () => {
-  it.each<[string, TokenSecret, boolean]>([
+  test.each<[string, TokenSecret, boolean]>([
     ['a good one', secret({}), true],
     ['one that ends later', secret({ expiration: '2026-01-01T00:00:01Z' }), true],
     ['not one that has ended', secret({ expiration: '2025-12-31T00:00:00Z' }), false],
@@ -51,7 +51,7 @@ describe('tokens that may sign', () => {
     expect(signingTokenOf(token, NOW)).toEqual(may ? TOKEN : undefined);
   });
 
-  it('are looked at again when the first of them ends', () => {
+  test('are looked at again when the first of them ends', () => {
     const ending = secret({ expiration: '2026-01-01T00:01:00Z' });
     expect(nextExpiryInMs([secret({}), ending], NOW)).toBe(60_000);
     expect(nextExpiryInMs([secret({})], NOW)).toBeUndefined();

@@ -1,5 +1,5 @@
 // What each signer may be asked for, which requests are approved by themselves, and when one is taken away.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { groundOf } from '../../../../src/controllers/certificates/approving.js';
 import { isOutdated } from '../../../../src/controllers/certificates/cleaning.js';
 import type { CertificateRequest } from '../../../../src/controllers/certificates/conditions.js';
@@ -15,7 +15,7 @@ const CLIENT_USAGES = ['digital signature', 'client auth'];
 const SERVER_USAGES = ['digital signature', 'key encipherment', 'server auth'];
 
 describe('signers', () => {
-  it.each<[string, Partial<RequestedCertificate>, readonly string[], string | undefined]>([
+  test.each<[string, Partial<RequestedCertificate>, readonly string[], string | undefined]>([
     ['kube-apiserver-client', { commonName: 'eve' }, ['client auth'], undefined],
     ['kube-apiserver-client', {}, ['server auth'], 'usages did not match'],
     ['kube-apiserver-client', {}, ['client auth', 'server auth'], 'usages did not match'],
@@ -41,7 +41,7 @@ describe('grounds of approval', () => {
   const spec = (username: string, usages = CLIENT_USAGES) => ({
     ...{ request: '', signerName: 'kubernetes.io/kube-apiserver-client-kubelet', usages, username },
   });
-  it.each([
+  test.each([
     ["a node's own", spec('system:node:a'), 'selfnodeclient'],
     ["another's", spec('system:bootstrap:abcdef'), 'nodeclient'],
     ['none for what would not be signed', spec('system:node:a', ['server auth']), undefined],
@@ -51,7 +51,7 @@ describe('grounds of approval', () => {
 });
 
 describe('lifetime', () => {
-  it.each([
+  test.each([
     [undefined, 3_600_000],
     [1_800, 1_800_000],
     [60, 600_000],
@@ -73,7 +73,7 @@ describe('clean-up', () => {
           ? {}
           : { conditions: [{ type: verdict[0], status: 'True', lastUpdateTime: ago(verdict[1]) }] },
     }) as unknown as CertificateRequest;
-  it.each([
+  test.each([
     ['young and open', request(23), false],
     ['open for more than a day', request(25), true],
     ['approved just now', request(30, ['Approved', 0.5]), false],

@@ -1,5 +1,5 @@
 // Which serving certificates a node gets by itself: those that let it pose as nobody but itself.
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import type { V1Node } from '../../../../src/api/gen/types.js';
 import type { Stored } from '../../../../src/api/object.js';
 import { isForItself } from '../../../../src/controllers/certificates/servingApproval.js';
@@ -21,7 +21,7 @@ const RULES = {
 };
 const USAGES = ['digital signature', 'server auth'];
 
-it.each<
+test.each<
   [
     string,
     boolean,

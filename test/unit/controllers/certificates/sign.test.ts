@@ -2,7 +2,7 @@
 import { X509Certificate } from 'node:crypto';
 import 'reflect-metadata'; // before x509, which reads it while loading
 import * as x509 from '@peculiar/x509';
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { readRequest } from '../../../../src/controllers/certificates/request.js';
 import { sign } from '../../../../src/controllers/certificates/sign.js';
 import { craftRequest, named, OID, text } from '../../../support/certificateRequests.js';
@@ -17,7 +17,7 @@ async function authority() {
   return { cert: ca, key: caKey, durationMs: 3_600_000 };
 }
 
-it('a certificate names whom its request names', async () => {
+test('a certificate names whom its request names', async () => {
   const joan = named(OID.commonName, text('joan'));
   const request = await readRequest(craftRequest(jane, dev, joan).request);
   const pem = await sign(await authority(), { request, usages, expirationSeconds: 600, now: Date.now() });
@@ -25,7 +25,7 @@ it('a certificate names whom its request names', async () => {
   expect(new X509Certificate(pem).subject).toBe('CN=jane\nO=dev\nCN=joan');
 });
 
-it('nothing is given out whose holder would be another than was judged', async () => {
+test('nothing is given out whose holder would be another than was judged', async () => {
   const read = await readRequest(craftRequest(jane, dev).request);
   const ca = await authority();
   for (const change of [{ commonName: 'joan' }, { organizations: [] }, { organizations: ['dev', 'ops'] }]) {
@@ -36,7 +36,7 @@ it('nothing is given out whose holder would be another than was judged', async (
   }
 });
 
-it('names of a kind that nobody judges are left out', async () => {
+test('names of a kind that nobody judges are left out', async () => {
   const { pkcs10, asked } = await readRequest(craftRequest(jane).request);
   const names = new x509.SubjectAlternativeNameExtension([
     { type: 'dns', value: 'a.example' },

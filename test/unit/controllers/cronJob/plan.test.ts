@@ -1,5 +1,5 @@
 // Which Jobs a CronJob starts, replaces and forgets.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { V1CronJob, V1Job } from '../../../../src/api/gen/types.js';
 import type { Stored } from '../../../../src/api/object.js';
 import { planCronJob } from '../../../../src/controllers/cronJob/plan.js';
@@ -24,7 +24,7 @@ const plan = (of: Stored<V1CronJob>, jobs: Stored<V1Job>[] = []) => planCronJob(
 const reasons = ({ events }: ReturnType<typeof plan>) => events.map(({ reason }) => reason);
 
 describe('planCronJob', () => {
-  it('starts what is due, under the name of its minute', () => {
+  test('starts what is due, under the name of its minute', () => {
     const { create, againMs } = plan(cron());
     expect(create?.job.metadata).toMatchObject({
       name: `tick-${MINUTE}`,
@@ -34,7 +34,7 @@ describe('planCronJob', () => {
     expect(againMs).toBe(60_100);
   });
 
-  it.each([
+  test.each([
     ['it was started', cron({}, { lastScheduleTime: ago(0) }), []],
     ['its Job is there', cron(), [job(`tick-${MINUTE}`)]],
     ['it is suspended', cron({ suspend: true }), []],
@@ -54,7 +54,7 @@ describe('planCronJob', () => {
     expect(plan(of, jobs).create).toBeUndefined();
   });
 
-  it.each([
+  test.each([
     ['Allow', true, 0],
     ['Forbid', false, 0],
     ['Replace', true, 1],
@@ -63,12 +63,12 @@ describe('planCronJob', () => {
     expect([result.create !== undefined, result.replace.length]).toEqual([starts, replaced]);
   });
 
-  it('starts only the last of many that were missed, and warns', () => {
+  test('starts only the last of many that were missed, and warns', () => {
     const result = plan(cron({}, { lastScheduleTime: ago(7 * 3600) }));
     expect([result.create?.scheduledMs, reasons(result)]).toEqual([NOW, ['TooManyMissedTimes']]);
   });
 
-  it('keeps the list of running Jobs true', () => {
+  test('keeps the list of running Jobs true', () => {
     const of = cron(
       { suspend: true },
       {
@@ -83,7 +83,7 @@ describe('planCronJob', () => {
     expect(reasons(result)).toEqual(['SawCompletedJob', 'MissingJob']);
   });
 
-  it('keeps three that succeeded and one that failed', () => {
+  test('keeps three that succeeded and one that failed', () => {
     const jobs = [
       ...[1, 2, 3, 4].map((number) => job(`ok-${number}`, 'Complete', 1000 - number)),
       ...[1, 2].map((number) => job(`bad-${number}`, 'Failed', 1000 - number)),

@@ -1,5 +1,5 @@
 // When schedules are due: fields, steps, names, day rules, time zones and their changes of the clock.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { parseCron } from '../../../../src/api/cronSchedule.js';
 import { missedTimes, nextTime, openZone } from '../../../../src/controllers/cronJob/times.js';
 
@@ -19,7 +19,7 @@ function next(text: string, after: string, { zone = 'UTC', count = 1 } = {}): st
 }
 
 describe('nextTime', () => {
-  it.each([
+  test.each([
     ['* * * * *', '2026-03-01T00:00:00Z', '2026-03-01T00:01'],
     ['* * * * *', '2026-03-01T00:00:59Z', '2026-03-01T00:01'],
     ['*/15 * * * *', '2026-03-01T00:46:00Z', '2026-03-01T01:00'],
@@ -37,11 +37,11 @@ describe('nextTime', () => {
     expect(next(text, after)).toEqual([wanted]);
   });
 
-  it('never comes for a day that does not exist', () => {
+  test('never comes for a day that does not exist', () => {
     expect(next('0 0 30 2 *', '2026-03-01T00:00:00Z')).toEqual([]);
   });
 
-  it.each([
+  test.each([
     ['an ordinary day', '30 2 * * *', '2026-03-07T00:00:00Z', 'America/New_York', ['2026-03-07T07:30']],
     [
       'the hour that is skipped',
@@ -89,7 +89,7 @@ describe('nextTime', () => {
     expect(next(text, after, { zone, count: wanted.length })).toEqual(wanted);
   });
 
-  it('knows no zone that is none', () => {
+  test('knows no zone that is none', () => {
     expect(openZone('Mars/Olympus')).toBeUndefined();
   });
 });
@@ -102,7 +102,7 @@ describe('missedTimes', () => {
     const { last, tooMany } = missedTimes(schedule, utc, Date.parse(earliest), Date.parse(now));
     return [last === undefined ? undefined : new Date(last).toISOString().slice(0, 16), tooMany];
   };
-  it.each([
+  test.each([
     ['none', '0 * * * *', '2026-03-01T00:00:00Z', '2026-03-01T00:59:00Z', [undefined, false]],
     ['exactly now', '0 * * * *', '2026-03-01T00:00:00Z', '2026-03-01T01:00:00Z', ['2026-03-01T01:00', false]],
     [

@@ -1,5 +1,5 @@
 // Where a DaemonSet's pods come and go, and how an update moves over the nodes.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { V1DaemonSet } from '../../../../src/api/gen/types.js';
 import type { Stored } from '../../../../src/api/object.js';
 import { belongsOn, daemonPod, targetNode } from '../../../../src/controllers/daemonSet/nodes.js';
@@ -40,7 +40,7 @@ const going = { meta: { deletionTimestamp: ago(1) } };
 
 describe('belongsOn', () => {
   const tainted = (key: string, effect: string) => node('a', 'True', { spec: { taints: [{ key, effect }] } });
-  it.each([
+  test.each([
     ['an ordinary node', daemonSet(), node('a', 'True'), [true, true]],
     [
       'a node that its selector leaves out',
@@ -74,7 +74,7 @@ describe('belongsOn', () => {
     expect(belongsOn(set, where)).toEqual({ shouldRun, mayStay });
   });
 
-  it('names the node in the affinity, so that the scheduler binds it', () => {
+  test('names the node in the affinity, so that the scheduler binds it', () => {
     const made = daemonPod(daemonSet(), 'a', 'new');
     expect(made.metadata?.labels?.['controller-revision-hash']).toBe('new');
     expect(made.spec?.nodeName).toBeUndefined();
@@ -83,7 +83,7 @@ describe('belongsOn', () => {
 });
 
 describe('planDaemonSet', () => {
-  it.each([
+  test.each([
     ['makes one on each node that has none', [on('a')], { create: ['b', 'c'], remove: [] }],
     ['waits for one that terminates', [on('a'), on('b'), on('c', 'new', going)], { create: [], remove: [] }],
     [
@@ -101,7 +101,7 @@ describe('planDaemonSet', () => {
     expect(plan(daemonSet(), present)).toEqual(wanted);
   });
 
-  it('leaves a node that a taint now keeps new pods from, and clears one that drives them off', () => {
+  test('leaves a node that a taint now keeps new pods from, and clears one that drives them off', () => {
     const where = [
       node('a', 'True', { spec: { taints: [{ key: 'k', effect: 'NoSchedule' }] } }),
       node('b', 'True', { spec: { taints: [{ key: 'k', effect: 'NoExecute' }] } }),
@@ -109,7 +109,7 @@ describe('planDaemonSet', () => {
     expect(plan(daemonSet(), [on('a'), on('b')], where)).toEqual({ create: [], remove: ['new-b'] });
   });
 
-  it('does nothing when it is being deleted', () => {
+  test('does nothing when it is being deleted', () => {
     const set = daemonSet();
     const doomed = { ...set, metadata: { ...set.metadata, deletionTimestamp: ago(1) } };
     expect(plan(doomed, [])).toEqual({ create: [], remove: [] });
@@ -118,7 +118,7 @@ describe('planDaemonSet', () => {
 
 describe('the update of a DaemonSet', () => {
   const old = ['a', 'b', 'c'].map((name) => on(name, 'old'));
-  it.each([
+  test.each([
     ['takes one at a time by default', {}, old, { create: [], remove: ['old-a'] }],
     [
       'takes as many as may be unavailable, percentages rounded up',
@@ -184,14 +184,14 @@ describe('the update of a DaemonSet', () => {
     expect(plan(daemonSet(more), present)).toEqual(wanted);
   });
 
-  it('can always move', () => {
+  test('can always move', () => {
     const set = daemonSet(rolling({ maxSurge: 0, maxUnavailable: '0%' }));
     expect(limitsOf(set, 3)).toEqual({ maxSurge: 0, maxUnavailable: 1 });
   });
 });
 
 describe('daemonSetStatus', () => {
-  it('counts nodes', () => {
+  test('counts nodes', () => {
     const where = [
       ...nodes('a', 'b', 'c'),
       node('d', 'True', { spec: { taints: [{ key: 'k', effect: 'NoSchedule' }] } }),

@@ -1,5 +1,5 @@
 // What a Deployment does next, and what it says of itself.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { V1DeploymentCondition } from '../../../../src/api/gen/types.js';
 import { templateHash } from '../../../../src/controllers/deployment/hash.js';
 import { type DeploymentAction, planDeployment } from '../../../../src/controllers/deployment/plan.js';
@@ -33,7 +33,7 @@ const progress = (actions: readonly DeploymentAction[]): V1DeploymentCondition |
   only(actions, 'updateStatus')[0]?.status.conditions?.find(({ type }) => type === 'Progressing');
 
 describe('templateHash', () => {
-  it('is stable, safe in names, and differs with the template and with collisions', () => {
+  test('is stable, safe in names, and differs with the template and with collisions', () => {
     const hash = templateHash(template('a'), 0);
     expect(hash).toMatch(/^[bcdfghjklmnpqrstvwxz2456789]{10}$/);
     expect(templateHash({ spec: template('a').spec, metadata: { labels: { app: 'web' } } }, 0)).toBe(hash);
@@ -43,7 +43,7 @@ describe('templateHash', () => {
 });
 
 describe('planDeployment', () => {
-  it('makes the first replica set, whole, with hash, revision and owner', () => {
+  test('makes the first replica set, whole, with hash, revision and owner', () => {
     const wished = deployment(3);
     const actions = plan(wished);
     const [made] = only(actions, 'createReplicaSet');
@@ -65,7 +65,7 @@ describe('planDeployment', () => {
     expect(progress(actions)).toMatchObject({ status: 'True', reason: 'NewReplicaSetCreated' });
   });
 
-  it('counts on from a revision that only 64 bits hold', () => {
+  test('counts on from a revision that only 64 bits hold', () => {
     const adopted = set('old', 3, 1);
     const told = { ...adopted.metadata.annotations, [REVISION]: '3546343826724305832' };
     const sets = [{ ...adopted, metadata: { ...adopted.metadata, annotations: told } }];
@@ -73,7 +73,7 @@ describe('planDeployment', () => {
     expect(made?.replicaSet.metadata?.annotations?.[REVISION]).toBe('3546343826724305833');
   });
 
-  it('starts an update with what the surge allows, one revision on', () => {
+  test('starts an update with what the surge allows, one revision on', () => {
     const [made] = only(plan(deployment(3, { meta: revision(1) }), [set('old', 3, 1)]), 'createReplicaSet');
     expect(made?.replicaSet).toMatchObject({
       metadata: { annotations: { [REVISION]: '2' } },
@@ -81,7 +81,7 @@ describe('planDeployment', () => {
     });
   });
 
-  it('goes back to an old template by making its set the newest again', () => {
+  test('goes back to an old template by making its set the newest again', () => {
     const actions = plan(deployment(3, { meta: revision(2), spec: { template: template('old') } }), [
       set('first', 0, 1),
       set('second', 3, 2, 'new'),
@@ -97,7 +97,7 @@ describe('planDeployment', () => {
     expect(only(actions, 'setRevision')).toEqual([{ do: 'setRevision', revision: '3' }]);
   });
 
-  it('makes nothing new while paused, but scales', () => {
+  test('makes nothing new while paused, but scales', () => {
     const paused = deployment(5, { meta: revision(1), spec: { paused: true } });
     const actions = plan(paused, [set('old', 3, 1)]);
     expect(only(actions, 'createReplicaSet')).toEqual([]);
@@ -105,13 +105,13 @@ describe('planDeployment', () => {
     expect(progress(actions)).toMatchObject({ status: 'Unknown', reason: 'DeploymentPaused' });
   });
 
-  it('waits with the new set of a recreation while old pods live', () => {
+  test('waits with the new set of a recreation while old pods live', () => {
     const recreate = deployment(3, { spec: { strategy: { type: 'Recreate' } } });
     expect(only(plan(recreate, [set('old', 0, 1)], 1), 'createReplicaSet')).toEqual([]);
     expect(only(plan(recreate, [set('old', 0, 1)], 0), 'createReplicaSet')).toHaveLength(1);
   });
 
-  it('hands its annotations down, but not those about itself', () => {
+  test('hands its annotations down, but not those about itself', () => {
     const annotations = { note: 'x', 'kubectl.kubernetes.io/last-applied-configuration': '{}' };
     const [made] = only(plan(deployment(1, { meta: { annotations } })), 'createReplicaSet');
     expect(made?.replicaSet.metadata?.annotations).toMatchObject({ note: 'x' });
@@ -120,7 +120,7 @@ describe('planDeployment', () => {
     );
   });
 
-  it('deletes the lowest revisions beyond the history, once whole', () => {
+  test('deletes the lowest revisions beyond the history, once whole', () => {
     const wished = deployment(3, {
       meta: revision(4),
       spec: { revisionHistoryLimit: 1, template: template('new') },
@@ -130,12 +130,12 @@ describe('planDeployment', () => {
     expect(names).toEqual(['r1', 'r2']);
   });
 
-  it('only reports when it is being deleted', () => {
+  test('only reports when it is being deleted', () => {
     const actions = plan(deployment(3, { meta: { deletionTimestamp: ago(1) } }));
     expect(actions.map((action) => action.do)).toEqual(['updateStatus']);
   });
 
-  it('needs nothing when everything is done', () => {
+  test('needs nothing when everything is done', () => {
     const whole = deployment(3, { meta: revision(1), spec: { template: template('old') } });
     const sets = [set('only', 3, 1)];
     const [first] = only(plan(whole, sets), 'updateStatus');
@@ -171,14 +171,14 @@ describe('conditions of a Deployment', () => {
     status: { availableReplicas: 0, readyReplicas: 0 },
   });
 
-  it.each([
+  test.each([
     ['keeps waiting before the deadline', 599, 'True', 'ReplicaSetUpdated'],
     ['gives up after it', 601, 'False', 'ProgressDeadlineExceeded'],
   ])('%s', (_, since, status, reason) => {
     expect(progress(plan(stuck(since), [unready]))).toMatchObject({ status, reason });
   });
 
-  it('calls a deployment available while enough pods are', () => {
+  test('calls a deployment available while enough pods are', () => {
     const [update] = only(plan(stuck(1), [unready]), 'updateStatus');
     expect(update?.status.conditions).toContainEqual(
       expect.objectContaining({ type: 'Available', status: 'False', reason: 'MinimumReplicasUnavailable' }),
@@ -186,7 +186,7 @@ describe('conditions of a Deployment', () => {
     expect(update?.status).toMatchObject({ replicas: 3, updatedReplicas: 3, unavailableReplicas: 3 });
   });
 
-  it('passes on why pods could not be made', () => {
+  test('passes on why pods could not be made', () => {
     const conditions = [{ type: 'ReplicaFailure', status: 'True', reason: 'FailedCreate', message: 'quota' }];
     const failing = { ...unready, status: { ...unready.status, conditions } };
     const [update] = only(plan(stuck(1), [failing]), 'updateStatus');
@@ -197,7 +197,7 @@ describe('conditions of a Deployment', () => {
 });
 
 describe('failedCreateStatus', () => {
-  it('says that not even the ReplicaSet could be made', () => {
+  test('says that not even the ReplicaSet could be made', () => {
     const { conditions } = failedCreateStatus(deployment(1), 'quota', NOW);
     expect(conditions).toMatchObject([
       { type: 'Progressing', status: 'False', reason: 'ReplicaSetCreateError', message: 'quota' },

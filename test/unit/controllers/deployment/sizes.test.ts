@@ -1,5 +1,5 @@
 // How large each ReplicaSet becomes next.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { fencepostsOf } from '../../../../src/controllers/deployment/fenceposts.js';
 import {
   newSetSize,
@@ -19,7 +19,7 @@ const sizes = (resizes: ReturnType<typeof rollingStep>) =>
   Object.fromEntries(resizes.map(({ set: { metadata }, replicas }) => [metadata.name, replicas]));
 
 describe('fencepostsOf', () => {
-  it.each([
+  test.each([
     [10, '25%', '25%', 3, 2],
     [4, '25%', '25%', 1, 1],
     [1, '25%', '25%', 1, 0],
@@ -37,7 +37,7 @@ describe('fencepostsOf', () => {
 
 describe('rollingStep', () => {
   const ten = deployment(10, { spec: rolling(3, 2) });
-  it.each([
+  test.each([
     ['grows the new set into the surge', set('new', 0), [set('old', 10)], { new: 3 }],
     ['then shrinks the old by what may be unavailable', set('new', 3, 0), [set('old', 10)], { old: 8 }],
     ['waits while the new pods are not available', set('new', 5, 0), [set('old', 8)], {}],
@@ -50,7 +50,7 @@ describe('rollingStep', () => {
     expect(sizes(rollingStep({ deployment: ten, current, old }))).toEqual(wanted);
   });
 
-  it('holds still while an old set has not answered its last change', () => {
+  test('holds still while an old set has not answered its last change', () => {
     const late = set('old', 2, 2, 2, { generation: 2 });
     expect(rollingStep({ deployment: ten, current: set('new', 5), old: [late] })).toEqual([]);
     expect(newSetSize({ deployment: ten, current: undefined, old: [late] })).toBe(0);
@@ -59,16 +59,16 @@ describe('rollingStep', () => {
 
 describe('recreateStep', () => {
   const recreate = deployment(3, { spec: { strategy: { type: 'Recreate' } } });
-  it('first empties the old sets', () => {
+  test('first empties the old sets', () => {
     const step = recreateStep({ deployment: recreate, current: undefined, old: [set('old', 3)] }, 3);
     expect(sizes(step ?? [])).toEqual({ old: 0 });
   });
-  it('waits while old pods live', () => {
+  test('waits while old pods live', () => {
     expect(
       recreateStep({ deployment: recreate, current: set('new', 0), old: [set('old', 0)] }, 1),
     ).toBeUndefined();
   });
-  it('then fills the new set at once', () => {
+  test('then fills the new set at once', () => {
     const step = recreateStep({ deployment: recreate, current: set('new', 0), old: [set('old', 0)] }, 0);
     expect(sizes(step ?? [])).toEqual({ new: 3 });
   });
@@ -81,28 +81,28 @@ describe('scaleStep', () => {
   const scaled = (replicas: number, current: ReturnType<typeof set>, old: ReturnType<typeof set>[]) =>
     sizes(scaleStep({ deployment: deployment(replicas, { spec: rolling(3, 2) }), current, old }, true));
 
-  it('gives the whole number to the only set in use', () => {
+  test('gives the whole number to the only set in use', () => {
     expect(scaled(7, set('new', 5), [set('old', 0)])).toEqual({ new: 7 });
   });
-  it('shares growth in proportion', () => {
+  test('shares growth in proportion', () => {
     expect(scaled(20, set('new', 5, 5, 5, max(13)), [set('old', 8, 8, 8, max(13))])).toEqual({
       old: 14,
       new: 9,
     });
   });
-  it('shares shrinking in proportion', () => {
+  test('shares shrinking in proportion', () => {
     expect(scaled(4, set('new', 5, 5, 5, max(13)), [set('old', 8, 8, 8, max(13))])).toEqual({
       old: 4,
       new: 3,
     });
   });
-  it('empties everything for zero', () => {
+  test('empties everything for zero', () => {
     expect(scaled(0, set('new', 5, 5, 5, max(13)), [set('old', 8, 8, 8, max(13))])).toEqual({
       old: 0,
       new: 0,
     });
   });
-  it('empties the old sets when the new one is whole', () => {
+  test('empties the old sets when the new one is whole', () => {
     expect(scaled(5, set('new', 5), [set('old', 8)])).toEqual({ old: 0 });
   });
 });

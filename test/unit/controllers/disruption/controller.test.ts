@@ -1,5 +1,5 @@
 // Budgets over pods that nobody manages, and over pods of controllers that cannot be asked how many they want.
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { EVENTS, POD_DISRUPTION_BUDGETS, PODS, REPLICA_SETS } from '../../../../src/api/resources.js';
 import { until } from '../../../support/until.js';
 import { FakeApi } from '../support/fakeApi.js';
@@ -21,7 +21,7 @@ const budget = (name: string, spec: object) => ({
 });
 const statusOf = (api: FakeApi, name: string) => api.get(POD_DISRUPTION_BUDGETS, `default/${name}`)?.status;
 
-it('a share counts what controllers wish for, and no pod that nobody manages', async () => {
+test('a share counts what controllers wish for, and no pod that nobody manages', async () => {
   const api = new FakeApi();
   const template = { metadata: { labels: { app: 'web' } }, spec: { containers: [] } };
   const set = await api.of(REPLICA_SETS).create({
@@ -39,7 +39,7 @@ it('a share counts what controllers wish for, and no pod that nobody manages', a
   });
 });
 
-it('a controller of an unknown kind allows nothing, and is told', async () => {
+test('a controller of an unknown kind allows nothing, and is told', async () => {
   const api = new FakeApi();
   await api.of(PODS).create(pod('a', { apiVersion: 'example.com/v1', kind: 'Fleet', name: 'f', uid: 'u' }));
   await api.of(POD_DISRUPTION_BUDGETS).create(budget('share', { maxUnavailable: '50%' }));

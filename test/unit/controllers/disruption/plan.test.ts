@@ -1,5 +1,5 @@
 // How many pods of a budget may go.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { V1PodDisruptionBudget } from '../../../../src/api/gen/types.js';
 import type { Stored } from '../../../../src/api/object.js';
 import { failedStatus, planBudget } from '../../../../src/controllers/disruption/plan.js';
@@ -16,7 +16,7 @@ const pods = (ready: number, unready = 0) => [
 ];
 
 describe('planBudget', () => {
-  it.each([
+  test.each([
     ['a number that must stay', { minAvailable: 2 }, pods(3), 3, [1, 2, 3, 3]],
     ['a share that must stay, rounded up', { minAvailable: '50%' }, pods(3), 3, [1, 2, 3, 3]],
     ['a number that may go', { maxUnavailable: 1 }, pods(3), 3, [1, 2, 3, 3]],
@@ -41,7 +41,7 @@ describe('planBudget', () => {
     });
   });
 
-  it('does not count a pod whose eviction was just allowed, for two minutes', () => {
+  test('does not count a pod whose eviction was just allowed, for two minutes', () => {
     const disruptedPods = { r0: ago(30), r1: ago(121), gone: ago(1) };
     const plan = planBudget({
       budget: budget({ minAvailable: 1 }, { disruptedPods }),
@@ -51,7 +51,7 @@ describe('planBudget', () => {
     expect(plan.againMs).toBe(90_000);
   });
 
-  it('says whether anything may go, and since when', () => {
+  test('says whether anything may go, and since when', () => {
     const since = (status: string) => ({
       conditions: [
         { type: 'DisruptionAllowed', status, lastTransitionTime: ago(99), reason: '', message: '' },
@@ -64,7 +64,7 @@ describe('planBudget', () => {
     expect(condition('False')).toMatchObject({ reason: 'SufficientPods', lastTransitionTime: ago(0) });
   });
 
-  it('allows nothing when it does not know', () => {
+  test('allows nothing when it does not know', () => {
     const status = failedStatus(budget({}, { disruptionsAllowed: 3 }), 'no such selector', NOW);
     expect(status).toMatchObject({ disruptionsAllowed: 0, conditions: [{ reason: 'SyncFailed' }] });
   });

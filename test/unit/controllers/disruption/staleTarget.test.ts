@@ -1,5 +1,5 @@
 // A disruption that was announced and did not come.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { staleInMs, withoutTarget } from '../../../../src/controllers/disruption/staleTarget.js';
 import { ago, NOW, pod } from '../support/objects.js';
 
@@ -14,7 +14,7 @@ const target = (condition: object | undefined, wish: Parameters<typeof pod>[1] =
 };
 
 describe('staleInMs', () => {
-  it.each([
+  test.each([
     ['a pod that was told nothing', target(undefined), undefined],
     ['one that was told just now', target(told(0)), 120_000],
     ['one that was told a minute ago', target(told(60)), 60_000],
@@ -28,7 +28,7 @@ describe('staleInMs', () => {
   });
 });
 
-it('takes back the one condition and leaves the others', () => {
+test('takes back the one condition and leaves the others', () => {
   const [ready, disrupted] = withoutTarget(target(told(600)).status?.conditions ?? [], NOW);
   expect(ready).toMatchObject({ type: 'Ready', status: 'True' });
   expect(disrupted).toEqual({ type: 'DisruptionTarget', status: 'False', lastTransitionTime: ago(0) });

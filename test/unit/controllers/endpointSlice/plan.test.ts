@@ -1,5 +1,5 @@
 // Which slices a Service's pods make, and how few of them change.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { V1EndpointSlice } from '../../../../src/api/gen/types.js';
 import {
   planEndpointSlices,
@@ -38,12 +38,12 @@ const sizes = (slices: readonly Slice[]) =>
   slices.map(({ endpoints = [] }) => endpoints.length).sort((a, b) => a - b);
 
 describe('planEndpointSlices', () => {
-  it('fills a slice to its last place before it makes another', () => {
+  test('fills a slice to its last place before it makes another', () => {
     const held = apply([], plan(many(99)));
     expect(sizes(apply(held, plan(many(100), held)))).toEqual([100]);
   });
 
-  it('writes down address, conditions, node, target and ports', () => {
+  test('writes down address, conditions, node, target and ports', () => {
     const [action] = plan([up('a', '10.1.0.1')]);
     expect(action).toMatchObject({
       do: 'create',
@@ -70,7 +70,7 @@ describe('planEndpointSlices', () => {
     });
   });
 
-  it.each<[string, Parameters<typeof pod>[1], object, object | undefined]>([
+  test.each<[string, Parameters<typeof pod>[1], object, object | undefined]>([
     ['not ready', { ip: '10.1.0.1' }, {}, { ready: false, serving: false, terminating: false }],
     [
       'not ready, but published all the same',
@@ -91,7 +91,7 @@ describe('planEndpointSlices', () => {
     expect(action?.slice.endpoints?.[0]?.conditions).toEqual(conditions);
   });
 
-  it('looks named ports up in each pod', () => {
+  test('looks named ports up in each pod', () => {
     const named = (name: string, port: number, ip: string) =>
       up(name, ip, { spec: { containers: [{ name: 'm', ports: [{ name: 'http', containerPort: port }] }] } });
     const of = service({ ports: [{ name: 'web', port: 80, targetPort: 'http' }] });
@@ -99,7 +99,7 @@ describe('planEndpointSlices', () => {
     expect(actions.map(({ slice }) => slice.ports?.[0]?.port)).toEqual([8080, 9090]);
   });
 
-  it('makes slices of each family', () => {
+  test('makes slices of each family', () => {
     const both = pod('a', { ready: true });
     const dual = { ...both, status: { ...both.status, podIPs: [{ ip: '10.1.0.1' }, { ip: 'fd00::1' }] } };
     const actions = plan([dual], [], service({ ipFamilies: ['IPv4', 'IPv6'] }));
@@ -109,16 +109,16 @@ describe('planEndpointSlices', () => {
     ]);
   });
 
-  it('puts a hundred in a slice', () => {
+  test('puts a hundred in a slice', () => {
     expect(sizes(apply([], plan(many(250))))).toEqual([50, 100, 100]);
   });
 
-  it('changes nothing when nothing changed', () => {
+  test('changes nothing when nothing changed', () => {
     const slices = apply([], plan(many(250)));
     expect(plan(many(250), slices)).toEqual([]);
   });
 
-  it('touches one slice for one pod that came, went or turned', () => {
+  test('touches one slice for one pod that came, went or turned', () => {
     const slices = apply([], plan(many(250)));
     const came = plan(many(251), slices);
     expect(came.map((action) => action.do)).toEqual(['update']);
@@ -128,13 +128,13 @@ describe('planEndpointSlices', () => {
     expect(turned.map((action) => action.do)).toEqual(['update']);
   });
 
-  it('keeps an endpoint in its slice and fills the slice that changes anyway', () => {
+  test('keeps an endpoint in its slice and fills the slice that changes anyway', () => {
     const slices = apply([], plan(many(200)));
     const next = apply(slices, plan([...many(199, 1), up('new', '10.9.9.9')], slices));
     expect(sizes(next)).toEqual([100, 100]);
   });
 
-  it('says that there are none in one empty slice, and keeps it when pods come', () => {
+  test('says that there are none in one empty slice, and keeps it when pods come', () => {
     const empty = apply([], plan([]));
     expect(empty).toHaveLength(1);
     expect(plan([], empty)).toEqual([]);
@@ -145,12 +145,12 @@ describe('planEndpointSlices', () => {
     expect(plan([], full).map((each) => each.do)).toEqual(['update']);
   });
 
-  it('marks the slices of headless services', () => {
+  test('marks the slices of headless services', () => {
     const [action] = plan(many(1), [], service({ clusterIP: 'None' }));
     expect(action?.slice.metadata?.labels).toHaveProperty(['service.kubernetes.io/headless'], '');
   });
 
-  it('converges in one round from anything', () => {
+  test('converges in one round from anything', () => {
     let slices: Slice[] = [];
     for (const [count, from] of [
       [120, 0],
@@ -185,7 +185,7 @@ describe('hints', () => {
     const [action] = planEndpointSlices({ service: of, pods, slices: [], zoneOf: () => 'z1' });
     return action?.slice.endpoints?.[0]?.hints;
   };
-  it.each([
+  test.each([
     ['PreferClose', { forZones: [{ name: 'z1' }] }],
     ['PreferSameZone', { forZones: [{ name: 'z1' }] }],
     ['PreferSameNode', { forZones: [{ name: 'z1' }], forNodes: [{ name: 'n1' }] }],
@@ -193,11 +193,11 @@ describe('hints', () => {
   ])('%s', (distribution, hints) => {
     expect(hintsOf(near(distribution))).toEqual(hints);
   });
-  it('are not given for a pod that is not ready, nor for a Service that does not ask', () => {
+  test('are not given for a pod that is not ready, nor for a Service that does not ask', () => {
     expect(hintsOf(near('PreferClose'), false)).toBeUndefined();
     expect(hintsOf(service())).toBeUndefined();
   });
-  it('go when the Service no longer asks', () => {
+  test('go when the Service no longer asks', () => {
     const pods = [up('a', '10.1.0.1')];
     const zoneOf = () => 'z1';
     const slices = apply([], planEndpointSlices({ service: near('PreferClose'), pods, slices: [], zoneOf }));
@@ -213,7 +213,7 @@ describe('the time of the change', () => {
     const conditions = [{ type: 'Ready', status: 'True', lastTransitionTime: at }];
     return { ...one, status: { ...one.status, conditions } };
   };
-  it('is the earliest of what is new, and is told once', () => {
+  test('is the earliest of what is new, and is told once', () => {
     const times = new TriggerTimes();
     const of = service();
     const made = Date.parse(of.metadata.creationTimestamp ?? '');
@@ -225,7 +225,7 @@ describe('the time of the change', () => {
     times.forget('k');
     expect(times.next('k', of, changed)).toBe(later(0));
   });
-  it('is written with a change, and taken away by a write that answers none', () => {
+  test('is written with a change, and taken away by a write that answers none', () => {
     const at = '2026-01-01T00:00:00.000Z';
     const observed = { service: service(), zoneOf: () => undefined };
     const pods = [up('a', '10.1.0.1')];

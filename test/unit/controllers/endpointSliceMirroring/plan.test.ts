@@ -1,5 +1,5 @@
 // The slices of Endpoints that people write.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Slice } from '../../../../src/controllers/endpointSlice/plan.js';
 import { isMirrored, planMirror } from '../../../../src/controllers/endpointSliceMirroring/plan.js';
 import { pod, service } from '../support/objects.js';
@@ -16,7 +16,7 @@ const made = (ips: string[]): Slice[] =>
   }));
 
 describe('planMirror', () => {
-  it('makes a slice a family, a hundred addresses each', () => {
+  test('makes a slice a family, a hundred addresses each', () => {
     const ips = [...Array.from({ length: 150 }, (_, index) => `10.0.0.${index + 1}`), '2001:db8::1'];
     const slices = made(ips);
     expect(slices.map(({ addressType, endpoints: held }) => [addressType, held?.length])).toEqual([
@@ -29,14 +29,14 @@ describe('planMirror', () => {
       'endpointslice.kubernetes.io/managed-by': 'endpointslicemirroring-controller.k8s.io',
     });
   });
-  it('leaves what is right, changes what is not, deletes what is too much', () => {
+  test('leaves what is right, changes what is not, deletes what is too much', () => {
     const slices = made(['10.0.0.1']);
     expect(planMirror({ endpoints: endpoints(['10.0.0.1']), service: free, slices })).toEqual([]);
     const [change] = planMirror({ endpoints: endpoints(['10.0.0.2']), service: free, slices });
     expect(change).toMatchObject({ do: 'update', slice: { endpoints: [{ addresses: ['10.0.0.2'] }] } });
     expect(planMirror({ endpoints: undefined, service: free, slices })).toMatchObject([{ do: 'delete' }]);
   });
-  it.each([
+  test.each([
     ['a Service with a selector', endpoints([]), service()],
     ['a Service that is not there', endpoints([]), undefined],
     [

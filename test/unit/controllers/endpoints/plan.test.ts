@@ -1,5 +1,5 @@
 // The older form of a Service's endpoints.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { planEndpoints } from '../../../../src/controllers/endpoints/plan.js';
 import { ago, pod, service } from '../support/objects.js';
 
@@ -11,7 +11,7 @@ const plan = (
 ) => planEndpoints({ service: of, pods, present });
 
 describe('planEndpoints', () => {
-  it('lists ready and unready addresses apart, in order', () => {
+  test('lists ready and unready addresses apart, in order', () => {
     const [action] = plan([
       up('b', '10.1.0.2'),
       up('a', '10.1.0.1'),
@@ -26,12 +26,12 @@ describe('planEndpoints', () => {
     ]);
   });
 
-  it('leaves terminating pods out', () => {
+  test('leaves terminating pods out', () => {
     const going = pod('g', { ready: true, ip: '10.1.0.1', meta: { deletionTimestamp: ago(1) } });
     expect(plan([going])[0]?.endpoints.subsets).toEqual([]);
   });
 
-  it('changes nothing when nothing changed', () => {
+  test('changes nothing when nothing changed', () => {
     const [action] = plan([up('a', '10.1.0.1')]);
     const metadata = {
       ...action?.endpoints.metadata,
@@ -45,7 +45,7 @@ describe('planEndpoints', () => {
     expect(plan([], service(), present)).toMatchObject([{ do: 'update', endpoints: { subsets: [] } }]);
   });
 
-  it('says when the change happened that it answers, and writes for no other reason', () => {
+  test('says when the change happened that it answers, and writes for no other reason', () => {
     const TIME = 'endpoints.kubernetes.io/last-change-trigger-time';
     const pods = [up('a', '10.1.0.1')];
     const triggerTime = '2026-01-01T00:00:05.000Z';
@@ -59,7 +59,7 @@ describe('planEndpoints', () => {
     expect(emptied?.endpoints.metadata?.annotations).toEqual({});
   });
 
-  it('stops at a thousand addresses and says so', () => {
+  test('stops at a thousand addresses and says so', () => {
     const pods = Array.from({ length: 1100 }, (_, at) => up(`p${at}`, `10.1.${at >> 8}.${at & 255}`));
     const [action] = plan([...pods, pod('unready', { ip: '10.2.0.1' })]);
     expect(action?.endpoints.subsets?.[0]?.addresses).toHaveLength(1000);

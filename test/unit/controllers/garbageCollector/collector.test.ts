@@ -1,5 +1,5 @@
 // The garbage collector at work: kinds that cannot be listed, owners of unknown kinds and of other namespaces.
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { CONFIG_MAPS, DEPLOYMENTS, EVENTS, REPLICA_SETS, SECRETS } from '../../../../src/api/resources.js';
 import { statusError } from '../../../../src/api/status.js';
 import { until } from '../../../support/until.js';
@@ -17,7 +17,7 @@ const owned = (name: string, ownerReference: object, namespace = 'default') => (
   },
 });
 
-it('goes on after a bounded wait when one kind cannot be listed', async () => {
+test('goes on after a bounded wait when one kind cannot be listed', async () => {
   let skewMs = 0;
   const api = new FakeApi({
     before: (verb, { resource }) => {
@@ -37,7 +37,7 @@ it('goes on after a bounded wait when one kind cannot be listed', async () => {
   );
 });
 
-it('looks again at an owner whose kind is served only later', async () => {
+test('looks again at an owner whose kind is served only later', async () => {
   let isServed = false;
   const api = new FakeApi({ serves: ({ kind }) => kind !== 'ReplicaSet' || isServed });
   await withControllers(api, COLLECTOR, async () => {
@@ -49,7 +49,7 @@ it('looks again at an owner whose kind is served only later', async () => {
   });
 });
 
-it('counts an owner in its own namespace alone', async () => {
+test('counts an owner in its own namespace alone', async () => {
   const api = new FakeApi();
   const { metadata } = await api.of(DEPLOYMENTS).create({ metadata: { name: 'web', namespace: 'a' } });
   const reference = { kind: 'Deployment', name: 'web', uid: metadata.uid, blockOwnerDeletion: true };

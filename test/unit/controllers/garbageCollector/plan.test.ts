@@ -1,5 +1,5 @@
 // What becomes of objects whose owners are gone or going.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import {
   type ItemAction,
   type OwnerState,
@@ -32,7 +32,7 @@ const plan = (
 
 describe('planItem', () => {
   const waiting = dependent('w', { finalizers: ['foregroundDeletion'], deletionTimestamp: ago(1) });
-  it.each<[string, ItemAction[], ItemAction[]]>([
+  test.each<[string, ItemAction[], ItemAction[]]>([
     ['leaves what nobody owns', plan(item([])), []],
     ['leaves what an owner holds', plan(item(['a'])), []],
     [
@@ -73,14 +73,14 @@ describe('planItem', () => {
     expect(actions).toEqual(wanted);
   });
 
-  it('lets an owner in the foreground go when nothing blocks it', () => {
+  test('lets an owner in the foreground go when nothing blocks it', () => {
     const free = plan(item([], ['foregroundDeletion', 'mine'], true), {}, [dependent('d', {}, false)]);
     expect(free).toEqual([{ do: 'setFinalizers', finalizers: ['mine'] }]);
     const d = dependent('d');
     expect(plan(item([], ['foregroundDeletion'], true), {}, [d])).toEqual([{ do: 'visit', dependent: d }]);
   });
 
-  it('orphans the dependents before the owner goes', () => {
+  test('orphans the dependents before the owner goes', () => {
     const d = dependent('d');
     expect(plan(item([], ['orphan'], true), {}, [d])).toEqual([
       { do: 'orphan', dependent: d },

@@ -1,5 +1,5 @@
 // The autoscaler's first looks at a target: what it finds is a wish like any other.
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { EVENTS, HORIZONTAL_POD_AUTOSCALERS } from '../../../../src/api/resources.js';
 import { until } from '../../../support/until.js';
 import { FakeApi } from '../support/fakeApi.js';
@@ -38,7 +38,7 @@ const autoscaler = {
   },
 };
 
-it('a new autoscaler waits its window out before it shrinks its target', async () => {
+test('a new autoscaler waits its window out before it shrinks its target', async () => {
   let skewMs = 0;
   const api = new ScaleApi();
   await api.of(HORIZONTAL_POD_AUTOSCALERS).create(autoscaler);
@@ -56,7 +56,7 @@ it('a new autoscaler waits its window out before it shrinks its target', async (
   );
 });
 
-it('a metric that cannot be had is told as an event', async () => {
+test('a metric that cannot be had is told as an event', async () => {
   const api = new ScaleApi();
   api.metric = undefined;
   await api.of(HORIZONTAL_POD_AUTOSCALERS).create(autoscaler);

@@ -1,5 +1,5 @@
 // How many pods an autoscaler asks for, and how fast it may have them.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { V2HorizontalPodAutoscalerSpec } from '../../../../src/api/gen/types.js';
 import { AUTOSCALER_DEFAULTS } from '../../../../src/controllers/hpa/controller.js';
 import { limitReplicas } from '../../../../src/controllers/hpa/limits.js';
@@ -34,7 +34,7 @@ describe('perPodReplicas', () => {
       requests,
       tolerances,
     })?.replicas;
-  it.each([
+  test.each([
     ['grows', ask([1000, 1000]), 4],
     ['shrinks', ask([200, 200, 200, 200]), 2],
     ['leaves small differences', ask([540, 540]), 2],
@@ -54,12 +54,12 @@ describe('perPodReplicas', () => {
 });
 
 describe('one value for all', () => {
-  it('scales the pods in proportion', () => {
+  test('scales the pods in proportion', () => {
     const base = { current: 3, readyPods: 3, target: 100, tolerances };
     expect([300, 105, 50].map((value) => totalReplicas({ ...base, value }).replicas)).toEqual([9, 3, 2]);
     expect(totalReplicas({ ...base, current: 0, readyPods: 0, value: 250 }).replicas).toBe(3);
   });
-  it('divides it among the pods', () => {
+  test('divides it among the pods', () => {
     const base = { current: 3, targetPerPod: 100, tolerances };
     expect([900, 310, 100].map((value) => sharedReplicas({ ...base, value }).replicas)).toEqual([9, 3, 1]);
   });
@@ -82,7 +82,7 @@ describe('groupPods', () => {
           ? 'missing'
           : 'ignored';
   };
-  it.each([
+  test.each([
     ['an old pod', started(3600, true), 'cpu', 'ready'],
     ['one that has just become ready', started(60, true), 'cpu', 'unready'],
     ['the same, for memory', started(60, true), 'memory', 'ready'],
@@ -114,7 +114,7 @@ describe('limitReplicas', () => {
     return [replicas, reason];
   };
   const policy = (type: string, value: number) => ({ type, value, periodSeconds: 60 });
-  it.each([
+  test.each([
     ['doubles at most', limit(10, 50), [20, 'ScaleUpLimit']],
     ['or adds four', limit(1, 50), [5, 'ScaleUpLimit']],
     ['stops at the most', limit(10, 50, { maxReplicas: 12 }), [12, 'TooManyReplicas']],
@@ -182,7 +182,7 @@ describe('limitReplicas', () => {
 describe('metrics that cannot be had', () => {
   const failed = { error: 'no metrics', reason: 'FailedGetResourceMetric' };
   const found: MetricResult = { replicas: 1, name: 'cpu', status: { type: 'Resource' } };
-  it('are told one by one, and together when there is no other', () => {
+  test('are told one by one, and together when there is no other', () => {
     expect(metricEvents([found, failed]).map(({ reason }) => reason)).toEqual(['FailedGetResourceMetric']);
     expect(metricEvents([failed])).toEqual([
       { reason: 'FailedGetResourceMetric', message: 'no metrics' },
@@ -195,7 +195,7 @@ describe('metrics that cannot be had', () => {
 });
 
 describe('requestsOf', () => {
-  it('takes the request of the pod for those of its containers', () => {
+  test('takes the request of the pod for those of its containers', () => {
     const resources = { requests: { cpu: '2' } };
     expect(requestsOf([pod('p0', { spec: { resources } })], 'cpu').get('p0')).toBe(2000);
     expect(() => requestsOf([pod('p0', { spec: { resources } })], 'cpu', 'main')).toThrow('missing request');
@@ -221,7 +221,7 @@ describe('planAutoscaler', () => {
     });
   const reasonOf = (of: ReturnType<typeof plan>, type: string) =>
     of.status.conditions?.find((condition) => condition.type === type)?.reason;
-  it.each([
+  test.each([
     ['the metric that asks for most', plan(4, [asks(5), asks(6)]), 6],
     ['nothing when all is well', plan(4, [asks(4)]), undefined],
     ['growth also while a metric is missing', plan(4, [asks(6), broken]), 6],
@@ -231,7 +231,7 @@ describe('planAutoscaler', () => {
   ])('%s', (_, { scaleTo }, wanted) => {
     expect(scaleTo).toBe(wanted);
   });
-  it('says why', () => {
+  test('says why', () => {
     expect(reasonOf(plan(4, [broken]), 'ScalingActive')).toBe('FailedGetResourceMetric');
     expect(reasonOf(plan(0, []), 'ScalingActive')).toBe('ScalingDisabled');
     expect(reasonOf(plan(4, [asks(6)]), 'AbleToScale')).toBe('SucceededRescale');

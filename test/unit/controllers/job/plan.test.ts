@@ -1,5 +1,5 @@
 // A Job's pods, accounts and end.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { V1Job, V1JobSpec } from '../../../../src/api/gen/types.js';
 import type { Stored } from '../../../../src/api/object.js';
 import { formatIndexes, parseIndexes } from '../../../../src/controllers/job/indexes.js';
@@ -58,7 +58,7 @@ const reasons = ({ status }: JobPlan) =>
 const indexesOf = ({ create }: JobPlan) => create.map(({ metadata }) => metadata?.annotations?.[INDEX]);
 
 describe('planJob: how many pods', () => {
-  it.each([
+  test.each([
     ['as many as run at once', job({ completions: 5, parallelism: 2 }), [], 2],
     ['no more than are left to do', job({ completions: 5, parallelism: 9 }, { succeeded: 3 }), [], 2],
     ['only the missing ones', job({ completions: 5, parallelism: 3 }), [worker('a', 'Running')], 2],
@@ -85,17 +85,17 @@ describe('planJob: how many pods', () => {
     expect(plan(of, pods).create).toHaveLength(wanted);
   });
 
-  it('makes nothing while its last deeds are not seen', () => {
+  test('makes nothing while its last deeds are not seen', () => {
     expect(plan(job(), [], false).create).toEqual([]);
   });
 
-  it('removes what is too much without counting it, those that do least first', () => {
+  test('removes what is too much without counting it, those that do least first', () => {
     const of = job({ completions: 5, parallelism: 1 });
     const result = plan(of, [worker('a', 'Running'), worker('b', 'Pending')]);
     expect([names(result.remove), result.status.failed]).toEqual([['b'], 0]);
   });
 
-  it('waits longer after each failure', () => {
+  test('waits longer after each failure', () => {
     expect([1, 2, 3, 20].map((failures) => retryInMs({ failures, lastMs: NOW }, NOW))).toEqual([
       10_000, 20_000, 40_000, 600_000,
     ]);
@@ -116,7 +116,7 @@ describe('planJob: failures that a policy ignores', () => {
     return { ...failed, status: { ...failed.status, containerStatuses } };
   };
 
-  it('count for the back-off, each once, and for nothing else', () => {
+  test('count for the back-off, each once, and for nothing else', () => {
     const first = plan(ignoring, [ended('a')]);
     expect([first.create.length, first.againMs, first.status.failed]).toEqual([0, 10_000, 0]);
     // Its finalizer is not seen gone yet.
@@ -132,12 +132,12 @@ describe('planJob: failures that a policy ignores', () => {
 });
 
 describe('planJob: accounts', () => {
-  it('notes a pod that has ended before it lets it go', () => {
+  test('notes a pod that has ended before it lets it go', () => {
     const result = plan(job({ completions: 2 }), [worker('a', 'Succeeded')]);
     expect(result.status).toMatchObject({ succeeded: 0, uncountedTerminatedPods: { succeeded: ['uid-a'] } });
     expect(names(result.release)).toEqual(['a']);
   });
-  it('counts it when its finalizer is gone', () => {
+  test('counts it when its finalizer is gone', () => {
     const of = job(
       { completions: 2 },
       { uncountedTerminatedPods: { succeeded: ['uid-a'], failed: ['uid-b'] } },
@@ -145,7 +145,7 @@ describe('planJob: accounts', () => {
     const result = plan(of, [worker('a', 'Succeeded', { released: true })]);
     expect(result.status).toMatchObject({ succeeded: 1, failed: 1, uncountedTerminatedPods: {} });
   });
-  it('does not count it twice while the cache is late', () => {
+  test('does not count it twice while the cache is late', () => {
     const of = job({ completions: 2 }, { uncountedTerminatedPods: { succeeded: ['uid-a'] } });
     const result = plan(of, [worker('a', 'Succeeded')]);
     expect(result.status).toMatchObject({ succeeded: 0, uncountedTerminatedPods: { succeeded: ['uid-a'] } });
@@ -154,7 +154,7 @@ describe('planJob: accounts', () => {
 
 describe('planJob: the end', () => {
   const done = [worker('a', 'Succeeded', { released: true })];
-  it('says first that it has succeeded, then that it is complete', () => {
+  test('says first that it has succeeded, then that it is complete', () => {
     const first = plan(job(), [worker('a', 'Succeeded')]);
     expect(reasons(first)).toEqual(['SuccessCriteriaMet CompletionsReached']);
     const second = plan(job({}, first.status), done);
@@ -162,7 +162,7 @@ describe('planJob: the end', () => {
     expect(second.status).toMatchObject({ succeeded: 1, completionTime: ago(0) });
     expect(second.events).toEqual([{ type: 'Normal', reason: 'Completed', message: 'Job completed' }]);
   });
-  it('deletes what still runs, counts it as failed, and waits for its end', () => {
+  test('deletes what still runs, counts it as failed, and waits for its end', () => {
     const first = plan(job({ backoffLimit: 0, parallelism: 2, completions: 2 }), [
       worker('a', 'Failed'),
       worker('b', 'Running'),
@@ -175,7 +175,7 @@ describe('planJob: the end', () => {
     expect(third.status).toMatchObject({ failed: 2, terminating: 0 });
     expect(reasons(third)).toContain('Failed BackoffLimitExceeded');
   });
-  it.each([
+  test.each([
     ['its time is over', job({ activeDeadlineSeconds: 30 }), [worker('a', 'Running')], 'DeadlineExceeded'],
     [
       'containers were restarted too often',
@@ -194,18 +194,18 @@ describe('planJob: the end', () => {
   ])('fails when %s', (_, of, pods, reason) => {
     expect(reasons(plan(of, pods))).toEqual([`FailureTarget ${reason}`]);
   });
-  it('does nothing more when it is over, but lets pods go', () => {
+  test('does nothing more when it is over, but lets pods go', () => {
     const over = job({}, { conditions: [{ type: 'Complete', status: 'True' }] });
     const result = plan(over, [worker('a', 'Running')]);
     expect([result.create, names(result.end), names(result.release)]).toEqual([[], ['a'], ['a']]);
   });
-  it('looks again when its deadline comes', () => {
+  test('looks again when its deadline comes', () => {
     expect(plan(job({ activeDeadlineSeconds: 40 }), [worker('a', 'Running')]).againMs).toBe(10_000);
   });
 });
 
 describe('planJob: suspension', () => {
-  it('takes the pods away and says so', () => {
+  test('takes the pods away and says so', () => {
     const result = plan(job({ suspend: true }), [worker('a', 'Running')]);
     expect([names(result.remove), reasons(result), result.status.active]).toEqual([
       ['a'],
@@ -213,12 +213,12 @@ describe('planJob: suspension', () => {
       0,
     ]);
   });
-  it('starts the clock anew when it goes on', () => {
+  test('starts the clock anew when it goes on', () => {
     const before = job({}, { conditions: [{ type: 'Suspended', status: 'True' }] });
     const result = plan(before, []);
     expect([result.status.startTime, reasons(result)]).toEqual([ago(0), ['Suspended JobResumed']]);
   });
-  it('does not fail for a deadline that passed while it was suspended', () => {
+  test('does not fail for a deadline that passed while it was suspended', () => {
     const before = job(
       { activeDeadlineSeconds: 10 },
       { startTime: ago(3600), conditions: [{ type: 'Suspended', status: 'True' }] },
@@ -230,7 +230,7 @@ describe('planJob: suspension', () => {
       10_000,
     ]);
   });
-  it('is over as soon as the Job goes on, also when it ends at once', () => {
+  test('is over as soon as the Job goes on, also when it ends at once', () => {
     const before = job({}, { succeeded: 1, conditions: [{ type: 'Suspended', status: 'True' }] });
     const conditions = plan(before, []).status.conditions ?? [];
     expect(conditions.map(({ type, status }) => `${type} ${status}`)).toEqual([
@@ -242,7 +242,7 @@ describe('planJob: suspension', () => {
 });
 
 describe('planJob: indexes', () => {
-  it.each([
+  test.each([
     [
       'the lowest that nobody works on',
       indexed(4, { parallelism: 2 }),
@@ -259,20 +259,20 @@ describe('planJob: indexes', () => {
   ])('makes %s', (_, of, pods, wanted) => {
     expect(indexesOf(plan(of, pods))).toEqual(wanted);
   });
-  it('keeps one pod an index', () => {
+  test('keeps one pod an index', () => {
     const pods = [worker('a', 'Running', { index: 0 }), worker('b', 'Pending', { index: 0 })];
     expect(names(plan(indexed(2), pods).remove)).toEqual(['b']);
   });
-  it('counts an index once, whatever succeeds', () => {
+  test('counts an index once, whatever succeeds', () => {
     const pods = [worker('a', 'Succeeded', { index: 1 }), worker('b', 'Succeeded', { index: 1 })];
     expect(plan(indexed(3), pods).status).toMatchObject({ succeeded: 1, completedIndexes: '1' });
   });
-  it('gives up an index after its own limit, and the Job when all are over', () => {
+  test('gives up an index after its own limit, and the Job when all are over', () => {
     const of = indexed(2, { backoffLimitPerIndex: 1, backoffLimit: 2 ** 31 - 1 }, { completedIndexes: '0' });
     const result = plan(of, [worker('a', 'Failed', { index: 1, failures: 1 })]);
     expect([result.status.failedIndexes, reasons(result)]).toEqual(['1', ['FailureTarget FailedIndexes']]);
   });
-  it('hands the number of failures on to the next pod of the index', () => {
+  test('hands the number of failures on to the next pod of the index', () => {
     const of = indexed(1, { backoffLimitPerIndex: 3, backoffLimit: 2 ** 31 - 1 });
     const result = plan(of, [worker('a', 'Failed', { index: 0, failures: 1 })]);
     expect(result.create[0]?.metadata?.annotations).toMatchObject({
@@ -280,12 +280,12 @@ describe('planJob: indexes', () => {
     });
     expect(names(result.release)).toEqual([]);
   });
-  it('ends when too many indexes failed', () => {
+  test('ends when too many indexes failed', () => {
     const of = indexed(5, { backoffLimitPerIndex: 0, maxFailedIndexes: 1 }, { failedIndexes: '0' });
     const result = plan(of, [worker('a', 'Failed', { index: 1 })]);
     expect(reasons(result)).toEqual(['FailureTarget MaxFailedIndexesExceeded']);
   });
-  it.each([
+  test.each([
     [{ succeededIndexes: '0' }, '0', true],
     [{ succeededIndexes: '0,2' }, '0', false],
     [{ succeededCount: 2 }, '1-2', true],
@@ -294,7 +294,7 @@ describe('planJob: indexes', () => {
     const of = indexed(6, { successPolicy: { rules: [rule] } }, { completedIndexes });
     expect(reasons(plan(of, [])).includes('SuccessCriteriaMet SuccessPolicy')).toBe(met);
   });
-  it('tells the pod its index', () => {
+  test('tells the pod its index', () => {
     const made = jobPod(indexed(3), { index: 2 });
     expect(made.metadata).toMatchObject({ generateName: 'sum-2-', labels: { [INDEX]: '2' } });
     expect(made.spec?.hostname).toBe('sum-2');
@@ -313,16 +313,16 @@ describe('planJob: failure policy', () => {
     podReplacementPolicy: 'Failed',
     backoffLimitPerIndex: 5,
   });
-  it('ends the Job', () => {
+  test('ends the Job', () => {
     const { conditions } = plan(of, [worker('a', 'Failed', { index: 0, exit: 42 })]).status;
     expect(conditions?.[0]?.message).toBe(
       'Container main for pod default/a failed with exit code 42 matching FailJob rule at index 0',
     );
   });
-  it('ends the index', () => {
+  test('ends the index', () => {
     expect(plan(of, [worker('a', 'Failed', { index: 0, exit: 7 })]).status.failedIndexes).toBe('0');
   });
-  it('does not count a disruption', () => {
+  test('does not count a disruption', () => {
     const a = worker('a', 'Failed', { index: 0, exit: 1 });
     const conditions = [{ type: 'DisruptionTarget', status: 'True' }];
     const result = plan(of, [{ ...a, status: { ...a.status, conditions } }]);
@@ -331,10 +331,10 @@ describe('planJob: failure policy', () => {
 });
 
 describe('index lists', () => {
-  it.each(['', '0', '0,1', '0-2', '0-2,5,7-9'])('"%s" reads back the same', (text) => {
+  test.each(['', '0', '0,1', '0-2', '0-2,5,7-9'])('"%s" reads back the same', (text) => {
     expect(formatIndexes(parseIndexes(text, 10))).toBe(text);
   });
-  it('ignores what is beyond the completions or no number', () => {
+  test('ignores what is beyond the completions or no number', () => {
     expect([...parseIndexes('1-999999999,x,-3', 4)]).toEqual([1, 2, 3]);
   });
 });

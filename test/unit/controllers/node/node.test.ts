@@ -1,5 +1,5 @@
 // Nodes: health by our own clock, taints by condition, zones, eviction times, pod networks.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { V1Taint, V1Toleration } from '../../../../src/api/gen/types.js';
 import { parseCidr } from '../../../../src/api/ip.js';
 import { CidrPool } from '../../../../src/controllers/node/cidrPool.js';
@@ -16,7 +16,7 @@ const lease = (renewTime: string) => ({
 });
 
 describe('health of a node', () => {
-  it('counts from the last change we saw, whatever the clock of the node says', () => {
+  test('counts from the last change we saw, whatever the clock of the node says', () => {
     const a = node('a', 'True');
     const first = observeHealth(undefined, a, lease('1999-01-01T00:00:00Z'), NOW);
     const second = observeHealth(first, a, lease('1999-01-01T00:00:10Z'), NOW + 30_000);
@@ -29,14 +29,14 @@ describe('health of a node', () => {
     );
   });
 
-  it('gives a node that never reported a minute from its birth', () => {
+  test('gives a node that never reported a minute from its birth', () => {
     const born = node('a', undefined, { meta: { creationTimestamp: ago(61) } });
     const health = observeHealth(undefined, born, undefined, NOW);
     expect(silentConditions(born, health, limits, NOW)).toHaveLength(4);
     expect(silentConditions(born, health, limits, NOW)?.[0]?.reason).toBe('NodeStatusNeverUpdated');
   });
 
-  it('marks a silent node once', () => {
+  test('marks a silent node once', () => {
     const a = node('a', 'True');
     const health = { seenMs: NOW - 50_000, heartbeat: undefined, renewTime: undefined };
     const conditions = silentConditions(a, health, limits, NOW) ?? [];
@@ -51,7 +51,7 @@ describe('planTaints', () => {
     names(planTaints({ node: of, mayEvict, now: NOW }));
   const taint = (key: string, effect: string) => ({ key: `node.kubernetes.io/${key}`, effect });
 
-  it.each<[string, string[] | undefined, string[] | undefined]>([
+  test.each<[string, string[] | undefined, string[] | undefined]>([
     ['nothing for a ready node', plan(node('a', 'True')), undefined],
     ['nothing for a node that has not spoken yet', plan(node('a', undefined)), undefined],
     [
@@ -82,7 +82,7 @@ describe('planTaints', () => {
     expect(taints).toEqual(wanted);
   });
 
-  it('keeps the time at which a taint was added', () => {
+  test('keeps the time at which a taint was added', () => {
     const taints = [
       { ...taint('unreachable', 'NoSchedule'), timeAdded: ago(100) },
       { ...taint('unreachable', 'NoExecute'), timeAdded: ago(90) },
@@ -92,7 +92,7 @@ describe('planTaints', () => {
     ).toBeUndefined();
   });
 
-  it('follows pressure', () => {
+  test('follows pressure', () => {
     const a = node('a', 'True');
     const conditions = [...(a.status.conditions ?? []), { type: 'DiskPressure', status: 'True' }];
     expect(plan({ ...a, status: { conditions } })).toEqual(['disk-pressure:NoSchedule']);
@@ -104,7 +104,7 @@ describe('zones', () => {
     ...Array.from({ length: ready }, (_, at) => node(`r${at}`, 'True')),
     ...Array.from({ length: silent }, (_, at) => node(`s${at}`, 'Unknown')),
   ];
-  it.each([
+  test.each([
     [3, 0, 'Normal', 0.1, false],
     [1, 2, 'Normal', 0.1, false],
     [2, 3, 'PartialDisruption', 0, false],
@@ -116,7 +116,7 @@ describe('zones', () => {
     for (const one of nodes(ready, silent)) zones.set(one);
     expect([zones.rateOf(':'), zones.allDown]).toEqual([rate, allDown]);
   });
-  it('counts a node as it is now, and not at all once it is gone', () => {
+  test('counts a node as it is now, and not at all once it is gone', () => {
     const zones = new Zones({ ...EVICTION_RATES, rate: 2, secondaryRate: 1, largeZone: 3 });
     const [one, ...others] = nodes(4, 0);
     for (const each of [one, ...others]) if (each !== undefined) zones.set(each);
@@ -131,7 +131,7 @@ describe('zones', () => {
 
 describe('evictionTime', () => {
   const taint = { key: 'k', value: 'v', effect: 'NoExecute', timeAdded: ago(10) };
-  it.each<[string, V1Toleration[], number | undefined]>([
+  test.each<[string, V1Toleration[], number | undefined]>([
     ['at once without a toleration', [], NOW],
     ['never with one for ever', [{ key: 'k', operator: 'Exists' }], undefined],
     ['never with one for everything', [{ operator: 'Exists' }], undefined],
@@ -143,14 +143,14 @@ describe('evictionTime', () => {
     expect(evictionTime(tolerations, [taint], { seenAt: NOW, arrivedAt: 0 })).toBe(at);
   });
 
-  it('counts the stay of a pod that came after the taint from its own arrival', () => {
+  test('counts the stay of a pod that came after the taint from its own arrival', () => {
     const tolerations = [{ key: 'k', operator: 'Exists', tolerationSeconds: 5 }];
     const old = { ...taint, timeAdded: ago(3600) };
     expect(evictionTime(tolerations, [old], { seenAt: NOW, arrivedAt: NOW - 1_000 })).toBe(NOW + 4_000);
     expect(evictionTime(tolerations, [taint], { seenAt: NOW, arrivedAt: NOW - 60_000 })).toBe(NOW - 5_000);
   });
 
-  it('is undefined without taints', () => {
+  test('is undefined without taints', () => {
     expect(evictionTime([], [], { seenAt: NOW, arrivedAt: 0 })).toBeUndefined();
   });
 });
@@ -158,17 +158,17 @@ describe('evictionTime', () => {
 describe('CidrPool', () => {
   const pool = (...texts: string[]) =>
     new CidrPool(texts.map(parseCidr).filter((cidr) => cidr !== undefined));
-  it('gives each node a network of its own, of each family', () => {
+  test('gives each node a network of its own, of each family', () => {
     const dual = pool('10.244.0.0/16', 'fd00:1::/48');
     expect(dual.allocate('a')).toEqual(['10.244.0.0/24', 'fd00:1::/64']);
     expect(dual.allocate('b')).toEqual(['10.244.1.0/24', 'fd00:1:0:1::/64']);
   });
-  it('steps over what nodes already have', () => {
+  test('steps over what nodes already have', () => {
     const one = pool('10.244.0.0/16');
     one.occupy('x', ['10.244.0.0/24']);
     expect(one.allocate('a')).toEqual(['10.244.1.0/24']);
   });
-  it('ends, and goes on with what is given back', () => {
+  test('ends, and goes on with what is given back', () => {
     const small = pool('10.244.0.0/23');
     expect([small.allocate('a'), small.allocate('b'), small.allocate('c')]).toEqual([
       ['10.244.0.0/24'],
@@ -178,14 +178,14 @@ describe('CidrPool', () => {
     small.release('a');
     expect(small.allocate('c')).toEqual(['10.244.0.0/24']);
   });
-  it('gives a node that comes back what it had, as long as nobody else has it', () => {
+  test('gives a node that comes back what it had, as long as nobody else has it', () => {
     const one = pool('10.244.0.0/16');
     expect([one.allocate('a'), one.allocate('b')]).toEqual([['10.244.0.0/24'], ['10.244.1.0/24']]);
     one.release('a');
     expect(one.allocate('c')).toEqual(['10.244.2.0/24']);
     expect(one.allocate('a')).toEqual(['10.244.0.0/24']);
   });
-  it('prefers what is wished for, and gives nothing that is in use', () => {
+  test('prefers what is wished for, and gives nothing that is in use', () => {
     const small = pool('10.244.0.0/22');
     const inUse = (cidr: string) => cidr === '10.244.0.0/24';
     expect(small.allocate('a', { preferred: ['10.244.0.0/24', '10.244.3.0/24'], inUse })).toEqual([
@@ -198,7 +198,7 @@ describe('CidrPool', () => {
     ]);
     expect(small.allocate('later')).toEqual(['10.244.0.0/24']);
   });
-  it('gives no network that overlaps one of another size, until that one is free', () => {
+  test('gives no network that overlaps one of another size, until that one is free', () => {
     const one = pool('10.244.0.0/22');
     one.occupy('wide', ['10.244.0.0/23']);
     one.occupy('narrow', ['10.244.2.128/25']);
@@ -207,14 +207,14 @@ describe('CidrPool', () => {
     one.release('narrow');
     expect(one.allocate('b')).toEqual(['10.244.2.0/24']);
   });
-  it('gives only subnets of its own, whatever a node brought', () => {
+  test('gives only subnets of its own, whatever a node brought', () => {
     const small = pool('10.244.0.0/24');
     small.occupy('foreign', ['192.168.7.0/24', '10.0.0.0/8']);
     expect(small.allocate('a')).toBeUndefined();
     small.release('foreign');
     expect([small.allocate('a'), small.allocate('b')]).toEqual([['10.244.0.0/24'], undefined]);
   });
-  it('frees a network that two nodes claim only with the last of them', () => {
+  test('frees a network that two nodes claim only with the last of them', () => {
     const small = pool('10.244.0.0/24');
     small.occupy('a', ['10.244.0.0/24']);
     small.occupy('b', ['10.244.0.0/24']);

@@ -1,5 +1,5 @@
 // The controllers of nodes at work on an API in memory: pod networks over deletions, sweeps that one refusal does not stop.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { CERTIFICATE_SIGNING_REQUESTS, NODES, PODS } from '../../../../src/api/resources.js';
 import { statusError } from '../../../../src/api/status.js';
 import { until } from '../../../support/until.js';
@@ -16,7 +16,7 @@ const networks = (api: FakeApi) =>
   Object.fromEntries(api.all(NODES).map(({ metadata, spec }) => [metadata.name, spec.podCIDR]));
 
 describe('pod networks of nodes', () => {
-  it('are kept over a deletion of the Node', async () => {
+  test('are kept over a deletion of the Node', async () => {
     const api = new FakeApi();
     await withControllers(api, ['node-ipam-controller'], async () => {
       await api.of(NODES).create(node('a'));
@@ -29,7 +29,7 @@ describe('pod networks of nodes', () => {
     });
   });
 
-  it('are not given away while pods run in them, also when nobody remembers the node', async () => {
+  test('are not given away while pods run in them, also when nobody remembers the node', async () => {
     const api = new FakeApi();
     await api.of(PODS).create(runningPod('web', 'a', '10.244.0.7'));
     await withControllers(api, ['node-ipam-controller'], async () => {
@@ -52,7 +52,7 @@ describe('one object that the server refuses to change stops no other', () => {
   const silent = { type: 'Ready', status: 'Unknown', lastTransitionTime: '2026-01-01T00:00:00Z' };
   const ready = { ...silent, status: 'True' };
 
-  it('when pods of silent nodes are called unready', async () => {
+  test('when pods of silent nodes are called unready', async () => {
     const api = refusing(['update'], 'bad');
     for (const name of ['a', 'b'])
       await api.of(NODES).create({ ...node(name), status: { conditions: [silent] } });
@@ -77,7 +77,7 @@ describe('one object that the server refuses to change stops no other', () => {
     );
   });
 
-  it('when pods that nobody will finish are removed', async () => {
+  test('when pods that nobody will finish are removed', async () => {
     const api = refusing(['patch', 'delete'], 'bad');
     for (const name of ['bad', 'good'])
       await api.of(PODS).create({
@@ -89,7 +89,7 @@ describe('one object that the server refuses to change stops no other', () => {
     );
   });
 
-  it('when old certificate requests are taken away', async () => {
+  test('when old certificate requests are taken away', async () => {
     const api = refusing(['delete'], 'bad');
     const conditions = [{ type: 'Denied', status: 'True', lastUpdateTime: '2026-01-01T00:00:00Z' }];
     for (const name of ['bad', 'good'])

@@ -1,6 +1,6 @@
 // Pods under a taint that tells no time, as people put them with kubectl.
 // Guarantees: such a pod leaves when its time is over, and stays when the taint goes first.
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { silentLog } from '../../../../src/api/log.js';
 import { NODES, PODS } from '../../../../src/api/resources.js';
 import { taintEvictionController } from '../../../../src/controllers/node/taintEviction.js';
@@ -15,7 +15,7 @@ const pod = (name: string, nodeName: string) => ({
   spec: { nodeName, tolerations: [{ key: 'k', operator: 'Exists', tolerationSeconds: 1 }], containers: [] },
 });
 
-it('the time a pod may stay is counted once, and again after the taint was gone', async () => {
+test('the time a pod may stay is counted once, and again after the taint was gone', async () => {
   const client = new MemoryClient();
   const informers = new StaticInformers();
   for (const name of ['first', 'second']) {

@@ -1,8 +1,8 @@
 // How long kubelets may keep what they have read, by the size of the cluster.
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { nextStep } from '../../../../src/controllers/node/ttl.js';
 
-it.each([
+test.each([
   [0, 100, 0],
   [0, 101, 1],
   [1, 95, 1],

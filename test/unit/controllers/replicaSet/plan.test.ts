@@ -1,5 +1,5 @@
 // What a ReplicaSet makes, deletes and says.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { REPLICA_SETS } from '../../../../src/api/resources.js';
 import { podFromTemplate } from '../../../../src/controllers/ownedPods.js';
 import { planReplicaSet } from '../../../../src/controllers/replicaSet/plan.js';
@@ -17,7 +17,7 @@ const plan = (replicas: number, present: ReturnType<typeof pods>, meta: object =
   planReplicaSet({ set: replicaSet('web', replicas, { meta }), pods: present, family: present, now: NOW });
 
 describe('planReplicaSet', () => {
-  it.each([
+  test.each([
     ['nothing when the number is right', 2, pods(2), []],
     ['the pods that are missing', 3, pods(1), [{ do: 'createPods', count: 2 }]],
     ['a replacement for one that terminates', 1, [going], [{ do: 'createPods', count: 1 }]],
@@ -32,16 +32,16 @@ describe('planReplicaSet', () => {
     expect(plan(replicas, present)).toEqual(wanted);
   });
 
-  it('deletes as many as there are too many, the unready first', () => {
+  test('deletes as many as there are too many, the unready first', () => {
     const [action] = plan(2, [...pods(2), pod('bad', { node: 'a' })]);
     expect(action).toMatchObject({ do: 'deletePods', pods: [{ metadata: { name: 'bad' } }] });
   });
 
-  it('does nothing for a set that is being deleted', () => {
+  test('does nothing for a set that is being deleted', () => {
     expect(plan(3, [], { deletionTimestamp: ago(1) })).toEqual([]);
   });
 
-  it('makes pods that are named by the server and owned by the set', () => {
+  test('makes pods that are named by the server and owned by the set', () => {
     const set = replicaSet('web', 1);
     expect(podFromTemplate(REPLICA_SETS, set, set.spec.template).metadata).toEqual({
       generateName: 'web-',
@@ -70,7 +70,7 @@ describe('replicaSetStatus', () => {
     going,
   ];
 
-  it('counts what is there, what is ready, and what has been ready for long enough', () => {
+  test('counts what is there, what is ready, and what has been ready for long enough', () => {
     expect(replicaSetStatus({ set, pods: seen, now: NOW, actedOn: true })).toEqual({
       replicas: 3,
       fullyLabeledReplicas: 2,
@@ -81,11 +81,11 @@ describe('replicaSetStatus', () => {
     });
   });
 
-  it('does not call a wish observed that it has not acted on', () => {
+  test('does not call a wish observed that it has not acted on', () => {
     expect(replicaSetStatus({ set, pods: seen, now: NOW, actedOn: false }).observedGeneration).toBe(1);
   });
 
-  it('tells of a failure, and forgets it when it is over', () => {
+  test('tells of a failure, and forgets it when it is over', () => {
     const failure = { reason: 'FailedCreate', message: 'quota' } as const;
     const failed = replicaSetStatus({ set, pods: [], now: NOW, actedOn: true, failure });
     expect(failed.conditions).toEqual([
@@ -96,7 +96,7 @@ describe('replicaSetStatus', () => {
     expect(sameStatus(failed, healed)).toBe(false);
   });
 
-  it('says when the next pod becomes available', () => {
+  test('says when the next pod becomes available', () => {
     expect(nextAvailableInMs({ set, pods: seen, now: NOW })).toBe(20_000);
     expect(nextAvailableInMs({ set, pods: [], now: NOW })).toBeUndefined();
   });

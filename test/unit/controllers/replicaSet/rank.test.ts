@@ -1,5 +1,5 @@
 // The order in which surplus pods go.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { deletionCost, rankForDeletion } from '../../../../src/controllers/replicaSet/rank.js';
 import { ago, NOW, type PodWish, pod } from '../support/objects.js';
 
@@ -10,7 +10,7 @@ const cost = (value: string) => ({
 });
 
 describe('rankForDeletion', () => {
-  it.each<[string, PodWish, PodWish]>([
+  test.each<[string, PodWish, PodWish]>([
     ['unassigned before assigned', { phase: 'Pending' }, { phase: 'Pending', node: 'a' }],
     ['pending before running', { phase: 'Pending', node: 'a' }, { phase: 'Running', node: 'a' }],
     ['unknown before running', { phase: 'Unknown', node: 'a' }, { phase: 'Running', node: 'a' }],
@@ -31,7 +31,7 @@ describe('rankForDeletion', () => {
     expect(ranked.map(({ metadata }) => metadata.name)).toEqual(['z-first', 'a-second']);
   });
 
-  it('takes the more often restarted first', () => {
+  test('takes the more often restarted first', () => {
     const calm = pod('calm', up);
     const restless = pod('restless', up);
     const statuses = [{ name: 'main', ready: true, restartCount: 4, image: 'i', imageID: 'i' }];
@@ -40,7 +40,7 @@ describe('rankForDeletion', () => {
     expect(first?.metadata.name).toBe('restless');
   });
 
-  it.each(['+5', '05', 'many', '2147483648', ''])('takes a cost of "%s" for none', (value) => {
+  test.each(['+5', '05', 'many', '2147483648', ''])('takes a cost of "%s" for none', (value) => {
     expect(deletionCost(pod('p', cost(value)))).toBe(0);
   });
 });

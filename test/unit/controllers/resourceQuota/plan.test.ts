@@ -1,8 +1,8 @@
 // When a quota's status is written, and which change of a pod gives something back.
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { isRelief, planQuota } from '../../../../src/controllers/resourceQuota/controller.js';
 
-it.each<[string, object, object | undefined]>([
+test.each<[string, object, object | undefined]>([
   ['nobody has counted', {}, { hard: { cpu: '1' }, used: { cpu: '500m' } }],
   [
     'the limit changed',
@@ -19,7 +19,7 @@ it.each<[string, object, object | undefined]>([
   expect(planQuota({ spec: { hard: { cpu: '1' } }, status }, { cpu: '500m' })).toEqual(expected);
 });
 
-it('a pod that is done gives back what it used, and so does one that has let go of some', () => {
+test('a pod that is done gives back what it used, and so does one that has let go of some', () => {
   const asking = (cpu: string) => ({ containers: [{ name: 'c', resources: { requests: { cpu } } }] });
   const pod = (phase: string, cpu = '1') => ({ spec: asking(cpu), status: { phase } });
   expect(isRelief(pod('Running', '1'), pod('Running', '2'))).toBe(true);

@@ -1,5 +1,5 @@
 // Which address a load-balanced Service gets, and the claims of ephemeral volumes.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { parseCidr } from '../../../../src/api/ip.js';
 import { planBalancer } from '../../../../src/controllers/service/pool.js';
 import { planEphemeral } from '../../../../src/controllers/volumes/ephemeral.js';
@@ -14,7 +14,7 @@ const plan = (of: ReturnType<typeof balanced>, ...others: ReturnType<typeof bala
   planBalancer(of, [of, ...others], pools);
 
 describe('planBalancer', () => {
-  it.each([
+  test.each([
     [
       'the first free one',
       plan(balanced('a'), balanced('b', '192.0.2.1')),
@@ -49,7 +49,7 @@ describe('planBalancer', () => {
   ])('gives %s', (_, result, wanted) => {
     expect(result).toEqual(wanted);
   });
-  it('waits when all are given, and never takes one that is not in the pool', () => {
+  test('waits when all are given, and never takes one that is not in the pool', () => {
     expect(plan(balanced('a'), balanced('b', '192.0.2.1'), balanced('c', '192.0.2.2')).do).toBe('wait');
     expect(plan(balanced('a', undefined, { loadBalancerIP: '10.0.0.1' })).do).toBe('wait');
   });
@@ -61,7 +61,7 @@ describe('planEphemeral', () => {
       volumes: [{ name: 'scratch', ephemeral: { volumeClaimTemplate: { spec: {} } } }, { name: 'other' }],
     },
   });
-  it('makes a claim that the pod owns', () => {
+  test('makes a claim that the pod owns', () => {
     const { create } = planEphemeral(user, () => undefined);
     expect(create[0]?.metadata).toMatchObject({
       name: 'user-scratch',
@@ -69,7 +69,7 @@ describe('planEphemeral', () => {
     });
     expect(create).toHaveLength(1);
   });
-  it('does not use a claim of the same name that it does not own', () => {
+  test('does not use a claim of the same name that it does not own', () => {
     expect(planEphemeral(user, () => pod('user-scratch')).foreign).toEqual(['user-scratch']);
   });
 });

@@ -1,5 +1,5 @@
 // The order in which a StatefulSet makes, removes and updates its pods, and what becomes of their claims.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { V1StatefulSet } from '../../../../src/api/gen/types.js';
 import type { Stored } from '../../../../src/api/object.js';
 import { claimsOf, ordinalOf, statefulPod } from '../../../../src/controllers/statefulSet/identity.js';
@@ -45,7 +45,7 @@ const rolling = (rollingUpdate: object, more: object = {}) => ({
 });
 
 describe('planStatefulSet', () => {
-  it.each([
+  test.each([
     ['begins with the first', statefulSet(3), [], ['make 0 from db-new']],
     ['begins where it is told to', statefulSet(2, { ordinals: { start: 5 } }), [], ['make 5 from db-new']],
     ['waits until the one before is ready', statefulSet(3), [member(0, 'db-new', unready)], []],
@@ -91,7 +91,7 @@ describe('planStatefulSet', () => {
 
 describe('the update of a StatefulSet', () => {
   const three = [0, 1, 2].map((ordinal) => member(ordinal, 'db-old'));
-  it.each([
+  test.each([
     ['begins at the top', statefulSet(3), three, ['delete db-2']],
     ['waits for the new one', statefulSet(3), [...three.slice(0, 2), member(2, 'db-new', unready)], []],
     ['goes down', statefulSet(3), [...three.slice(0, 2), member(2)], ['delete db-1']],
@@ -135,7 +135,7 @@ describe('the update of a StatefulSet', () => {
     expect(plan(set, pods)).toEqual(wanted);
   });
 
-  it.each([
+  test.each([
     [undefined, 1],
     [3, 3],
     ['25%', 2],
@@ -149,7 +149,7 @@ describe('identity', () => {
   const set = statefulSet(1, {
     volumeClaimTemplates: [{ metadata: { name: 'data' }, spec: { accessModes: ['ReadWriteOnce'] } }],
   });
-  it('gives name, host name, labels and claims', () => {
+  test('gives name, host name, labels and claims', () => {
     const made = statefulPod({ set, ordinal: 3, ...fresh });
     expect(made.metadata).toMatchObject({
       name: 'db-3',
@@ -166,7 +166,7 @@ describe('identity', () => {
     });
     expect(claimsOf(set, 3)[0]?.metadata).toMatchObject({ name: 'data-db-3', labels: { app: 'db' } });
   });
-  it.each([
+  test.each([
     ['db-0', 0],
     ['db-12', 12],
     ['db-01', undefined],
@@ -195,7 +195,7 @@ describe('claim retention', () => {
       pod: member(0),
       isCondemned,
     });
-  it.each([
+  test.each([
     ['nobody by default', {}, false, [], undefined],
     ['nobody any more, when that is asked', {}, false, [bySet], []],
     ['the set', { whenDeleted: 'Delete' }, false, [], [bySet]],
@@ -229,7 +229,7 @@ describe('claim retention', () => {
   ])('%s', (_, policy, isCondemned, present, wanted) => {
     expect(owners(policy, isCondemned, present)).toEqual(wanted);
   });
-  it('tells a claim of an earlier pod', () => {
+  test('tells a claim of an earlier pod', () => {
     expect([
       isStale(claim([{ ...byPod, uid: 'x' }]), 'db-0', undefined),
       isStale(claim(), 'db-0', undefined),
@@ -240,13 +240,13 @@ describe('claim retention', () => {
 describe('statefulSetStatus', () => {
   const seen = (pods: ReturnType<typeof pod>[]) =>
     statefulSetStatus({ set: statefulSet(2), pods, current: old, update: fresh, now: NOW, actedOn: true });
-  it('counts by revision', () => {
+  test('counts by revision', () => {
     expect(seen([member(0, 'db-old'), member(1, 'db-new', unready)])).toMatchObject({
       ...{ replicas: 2, readyReplicas: 1, currentReplicas: 1, updatedReplicas: 1 },
       ...{ currentRevision: 'db-old', updateRevision: 'db-new' },
     });
   });
-  it('calls the new revision current when all are of it and ready', () => {
+  test('calls the new revision current when all are of it and ready', () => {
     expect(seen([member(0), member(1)])).toMatchObject({ currentRevision: 'db-new', currentReplicas: 2 });
   });
 });

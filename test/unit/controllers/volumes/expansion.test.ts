@@ -1,5 +1,5 @@
 // When a claim that asks for more gets it.
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { planExpansion } from '../../../../src/controllers/volumes/expansion.js';
 import type { Claim, StorageClass, Volume } from '../../../../src/controllers/volumes/match.js';
 
@@ -18,7 +18,7 @@ const storageClass = (allowVolumeExpansion: boolean, provisioner = 'trellis.dev/
   ({ metadata: { name: 's' }, provisioner, allowVolumeExpansion }) as unknown as StorageClass;
 const foreign = { ...volume(), metadata: { name: 'v' } } as unknown as Volume;
 
-it.each([
+test.each([
   ['more than there is', claim('2Gi'), volume(), storageClass(true), { do: 'grow', storage: '2Gi' }],
   ['what is there', claim('1024Mi'), volume(), storageClass(true), { do: 'nothing' }],
   ['less', claim('1Mi'), volume(), storageClass(true), { do: 'nothing' }],

@@ -1,5 +1,5 @@
 // Which volume a claim gets, and what becomes of either.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { VOLUME_DIR_ANNOTATION, volumeDirOf } from '../../../../src/api/volumeDir.js';
 import { misfitOf, volumesFor } from '../../../../src/api/volumeMatch.js';
 import { localVolume, removalPod } from '../../../../src/controllers/volumes/localPath.js';
@@ -43,7 +43,7 @@ const mine = { name: 'data', namespace: 'default', uid: 'uid-data' };
 const other = { name: 'x', namespace: 'default', uid: 'uid-x' };
 
 describe('volumesFor', () => {
-  it.each([
+  test.each([
     ['the smallest that fits', [volume('a', '9Gi'), volume('b', '3Gi'), volume('c', '1Gi')], 'b'],
     [
       'one that is reserved for it',
@@ -83,12 +83,12 @@ describe('volumesFor', () => {
   ])('takes %s', (_, volumes, wanted) => {
     expect(volumesFor(claim(), volumes)[0]?.metadata.name).toBe(wanted);
   });
-  it('obeys the selector', () => {
+  test('obeys the selector', () => {
     const ssd = volume('b', '3Gi', {}, 'Available', { labels: { disk: 'ssd' } });
     const wanted = claim({ selector: { matchLabels: { disk: 'ssd' } } });
     expect(volumesFor(wanted, [volume('a', '2Gi'), ssd])[0]?.metadata.name).toBe('b');
   });
-  it('says why a named one does not fit', () => {
+  test('says why a named one does not fit', () => {
     expect(misfitOf(volume('a', '1Gi'), claim())).toBe('requested PV is too small');
   });
 });
@@ -108,7 +108,7 @@ describe('planClaim', () => {
   };
   const waits = storageClass({ volumeBindingMode: 'WaitForFirstConsumer' });
   const bound = { 'pv.kubernetes.io/bind-completed': 'yes' };
-  it.each([
+  test.each([
     ['takes what is there', plan(claim(), { volumes: [volume('a', '3Gi')] }), 'bind'],
     ['has one made', plan(claim(), { storage: storageClass() }), 'provision'],
     [
@@ -174,7 +174,7 @@ describe('planVolume', () => {
   const ours = { annotations: { 'pv.kubernetes.io/provisioned-by': 'trellis.dev/local-path' } };
   const released = (policy: string, meta: object = {}) =>
     volume('a', '3Gi', { claimRef: mine, persistentVolumeReclaimPolicy: policy }, 'Released', meta);
-  it.each([
+  test.each([
     ['is available', plan(volume('a', '1Gi', {}, 'Pending')), 'Available'],
     [
       'is available when only reserved',
@@ -200,14 +200,14 @@ describe('planVolume', () => {
 describe('local volumes', () => {
   const options = { directory: '/data', helperImage: 'busybox' };
   const made = localVolume({ claim: claim(), storageClass: storageClass(), node: 'n1', options });
-  it('are named after the claim and pinned to the node', () => {
+  test('are named after the claim and pinned to the node', () => {
     expect(made.metadata?.name).toBe('pvc-uid-data');
     expect(made.spec).toMatchObject({
       hostPath: { path: '/data/pvc-uid-data' },
       claimRef: { uid: 'uid-data' },
     });
   });
-  it('are removed on the node where they are', () => {
+  test('are removed on the node where they are', () => {
     const stored = { ...volume('pvc-uid-data', '2Gi'), spec: made.spec ?? {} };
     const { spec } = removalPod(stored, options);
     expect([spec?.nodeName, spec?.containers[0]?.command, spec?.volumes?.[0]?.hostPath?.path]).toEqual([
@@ -221,7 +221,7 @@ describe('local volumes', () => {
 describe('the directory of local volumes', () => {
   const of = (text?: string) =>
     volumeDirOf({ metadata: text === undefined ? {} : { annotations: { [VOLUME_DIR_ANNOTATION]: text } } });
-  it.each([
+  test.each([
     [undefined, undefined],
     ['/srv/two/volumes', '/srv/two/volumes'],
     ['relative', undefined],
@@ -233,7 +233,7 @@ describe('the directory of local volumes', () => {
 
 describe('protectedFinalizers', () => {
   const going = { deletionTimestamp: ago(1), finalizers: ['f'] };
-  it.each([
+  test.each([
     ['is added', {}, false, ['f']],
     ['stays', { finalizers: ['f'] }, false, undefined],
     ['stays while it is used', going, true, undefined],

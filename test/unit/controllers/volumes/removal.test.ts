@@ -1,5 +1,5 @@
 // Local volumes that are given back: their directories are removed, also when the pod that does it fails or is lost.
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { EVENTS, PERSISTENT_VOLUMES, PODS } from '../../../../src/api/resources.js';
 import { until } from '../../../support/until.js';
 import { FakeApi } from '../support/fakeApi.js';
@@ -30,7 +30,7 @@ const volume = {
 };
 const uidOf = (api: FakeApi) => api.get(PODS, 'kube-system/remove-pvc-1')?.metadata.uid;
 
-it('a pod that failed or was lost is told, and made again until it succeeds', async () => {
+test('a pod that failed or was lost is told, and made again until it succeeds', async () => {
   let skewMs = 0;
   const api = new FakeApi();
   await api.of(PERSISTENT_VOLUMES).create(volume);
@@ -57,7 +57,7 @@ it('a pod that failed or was lost is told, and made again until it succeeds', as
   await withControllers(api, BINDER, work, { ...LOCAL, now: () => Date.now() + skewMs });
 });
 
-it('a volume whose deletion was asked while it was bound goes when its claim does, and its directory too', async () => {
+test('a volume whose deletion was asked while it was bound goes when its claim does, and its directory too', async () => {
   const api = new FakeApi();
   await api.of(PERSISTENT_VOLUMES).create(volume);
   await api.of(PERSISTENT_VOLUMES).delete({ name: 'pvc-1' });

@@ -1,11 +1,11 @@
 // The sets in memory keep the contract of the port, and end entries by the clock they are given.
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { FakeIpset } from '../../../../src/kernel/ipset/fake.js';
 import { ipsetContract } from '../../../support/contracts/ipset.js';
 
 ipsetContract('the fake', async () => ({ port: new FakeIpset(), dispose: async () => undefined }));
 
-it('ends entries when their time has come', async () => {
+test('ends entries when their time has come', async () => {
   let nowMs = 0;
   const port = new FakeIpset(() => nowMs);
   await port.apply([

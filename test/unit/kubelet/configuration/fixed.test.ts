@@ -1,5 +1,5 @@
 // Nothing in a KubeletConfiguration is ignored: what agrees with this kubelet is taken, everything else is refused by name.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { readSettings } from '../../../../src/kubelet/configuration/configuration.js';
 import { FIELDS } from '../../../../src/kubelet/configuration/fields.js';
 import { FIXED } from '../../../../src/kubelet/configuration/fixed.js';
@@ -21,19 +21,22 @@ const at = (path: string, value: unknown): object =>
   path.split('.').reduceRight<unknown>((inner, name) => ({ [name]: inner }), value) as object;
 
 describe.each(Object.entries(FIXED))('%s', (path, values) => {
-  it.each(values.map((value) => [JSON.stringify(value), value]))('%s is what is done anyway', (_, value) => {
-    expect(read(at(path, value)).kubelet).toEqual({});
-  });
-  it('anything else is refused with field and value', () => {
+  test.each(values.map((value) => [JSON.stringify(value), value]))(
+    '%s is what is done anyway',
+    (_, value) => {
+      expect(read(at(path, value)).kubelet).toEqual({});
+    },
+  );
+  test('anything else is refused with field and value', () => {
     expect(() => read(at(path, 'something-else'))).toThrow(`config.yaml: ${path}:`);
     expect(() => read(at(path, 'something-else'))).toThrow(/something-else|is not an object/);
   });
-  it('is in one list alone', () => {
+  test('is in one list alone', () => {
     expect(FIELDS.map((field) => field.path)).not.toContain(path);
   });
 });
 
-it('the file that kubeadm writes by default is taken, its zeros as the defaults', () => {
+test('the file that kubeadm writes by default is taken, its zeros as the defaults', () => {
   const { kubelet, server } = read({
     authentication: {
       anonymous: { enabled: false },
@@ -87,7 +90,7 @@ it('the file that kubeadm writes by default is taken, its zeros as the defaults'
   });
 });
 
-it('the fields of security are settings', () => {
+test('the fields of security are settings', () => {
   const given = {
     seccompDefault: true,
     protectKernelDefaults: true,

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { V1Node } from '../../../../src/api/gen/types.js';
 import { silentLog } from '../../../../src/api/log.js';
 import type { Stored } from '../../../../src/api/object.js';
@@ -33,7 +33,7 @@ function start(client: MemoryClient, nodeStatusUpdateFrequencyMs = 10): void {
 
 const statuses = ({ writes }: MemoryClient) => writes.filter(({ verb }) => verb === 'patch/status').length;
 
-it('says that the node is Ready again after a controller has said that nobody knows', async () => {
+test('says that the node is Ready again after a controller has said that nobody knows', async () => {
   const client = new MemoryClient();
   start(client);
   await until(() => expect(statuses(client)).toBe(1));
@@ -42,7 +42,7 @@ it('says that the node is Ready again after a controller has said that nobody kn
   await until(() => expect(told.slice(0, 3)).toEqual(['Starting', 'NodeReady', 'NodeReady']));
 });
 
-it('tells when somebody closes the node for new pods, and nothing while it stays as it is', async () => {
+test('tells when somebody closes the node for new pods, and nothing while it stays as it is', async () => {
   const client = new MemoryClient();
   start(client);
   await until(() => expect(statuses(client)).toBe(1));
@@ -52,7 +52,7 @@ it('tells when somebody closes the node for new pods, and nothing while it stays
   await until(() => expect(told).toEqual(['Starting', 'NodeReady', 'NodeNotSchedulable', 'NodeSchedulable']));
 });
 
-it('gives out what others have added to the resources', async () => {
+test('gives out what others have added to the resources', async () => {
   const client = new MemoryClient();
   start(client);
   await until(() => expect(statuses(client)).toBe(1));
@@ -62,7 +62,7 @@ it('gives out what others have added to the resources', async () => {
   await until(() => expect(last()).toMatchObject({ status: { capacity, allocatable: capacity } }));
 });
 
-it('registers a node again that somebody has deleted', async () => {
+test('registers a node again that somebody has deleted', async () => {
   const client = new MemoryClient();
   const created = () =>
     client.writes.filter(({ verb, resource }) => verb === 'create' && resource === 'nodes');
@@ -72,7 +72,7 @@ it('registers a node again that somebody has deleted', async () => {
   await until(() => expect(created()).toHaveLength(2));
 });
 
-it('reads the node anew when somebody must know, also while another reading is under way', async () => {
+test('reads the node anew when somebody must know, also while another reading is under way', async () => {
   const client = new MemoryClient();
   start(client, 60_000);
   await until(() => expect(statuses(client)).toBe(1));
@@ -84,7 +84,7 @@ it('reads the node anew when somebody must know, also while another reading is u
   await early;
 });
 
-it('takes what a watch tells, unless it knows something newer', async () => {
+test('takes what a watch tells, unless it knows something newer', async () => {
   const client = new MemoryClient();
   start(client, 60_000);
   await until(() => expect(statuses(client)).toBe(1));
@@ -100,7 +100,7 @@ it('takes what a watch tells, unless it knows something newer', async () => {
   expect(told).toContain('NodeNotSchedulable');
 });
 
-it('the lease names its node from the first renewal on', async () => {
+test('the lease names its node from the first renewal on', async () => {
   const client = new MemoryClient();
   client.put(NODES, { ...node('True'), metadata: { name: 'one', uid: 'n1' } });
   start(client);

@@ -1,7 +1,7 @@
 // What the configuration takes away from the kubelet's API: older TLS, other cipher suites, ways into containers.
 import type http from 'node:http';
 import https from 'node:https';
-import { afterEach, expect, it } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
 import { silentLog } from '../../../../src/api/log.js';
 import type { RuntimeService } from '../../../../src/cri/runtime.js';
 import {
@@ -43,13 +43,13 @@ async function open(more: Partial<KubeletServerOptions>) {
     });
 }
 
-it('speaks nothing older than tlsMinVersion', async () => {
+test('speaks nothing older than tlsMinVersion', async () => {
   const ask = await open({ tlsMinVersion: 'VersionTLS13' });
   expect(await ask('/healthz')).toMatch(/^200 /);
   expect(await ask('/healthz', { maxVersion: 'TLSv1.2' })).toMatch(/protocol version/);
 });
 
-it('offers the cipher suites of tlsCipherSuites alone, and those of TLS 1.3', async () => {
+test('offers the cipher suites of tlsCipherSuites alone, and those of TLS 1.3', async () => {
   const suite = 'TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384';
   const ask = await open({ tlsCipherSuites: [suite] });
   expect(await ask('/healthz', { maxVersion: 'TLSv1.2' })).toBe('200 ECDHE-ECDSA-AES256-GCM-SHA384');
@@ -58,7 +58,7 @@ it('offers the cipher suites of tlsCipherSuites alone, and those of TLS 1.3', as
   expect(await ask('/healthz')).toMatch(/^200 TLS_/);
 });
 
-it('has no way into containers without its debugging handlers', async () => {
+test('has no way into containers without its debugging handlers', async () => {
   const ask = await open({ enableDebuggingHandlers: false });
   expect(await ask('/healthz')).toMatch(/^200 /);
   expect(await ask('/pods')).toMatch(/^200 /);

@@ -1,5 +1,5 @@
 // The planner of network policies: random changes against a fresh plan and against a plain reading of the objects.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { judge } from '../../../../src/network/policy/judge.js';
 import type { Policy } from '../../../../src/network/policy/model.js';
 import { PolicyPlanner } from '../../../../src/network/policy/planner.js';
@@ -62,7 +62,7 @@ const attempts = () => {
 describe('after random changes of pods, namespaces and policies', () => {
   const seed = Number(process.env['TRELLIS_POLICY_SEED'] ?? 20);
 
-  it(`the tables are those of a plan made at once (seed ${seed})`, () => {
+  test(`the tables are those of a plan made at once (seed ${seed})`, () => {
     const steps = new WorldPlanner(new RandomWorld(seeded(seed), NETWORKS), PLACES);
     for (let step = 0; step < STEPS; step++) {
       steps.step();
@@ -70,7 +70,7 @@ describe('after random changes of pods, namespaces and policies', () => {
     }
   });
 
-  it(`a connection is judged as the objects say, wherever its ends are (seed ${seed})`, () => {
+  test(`a connection is judged as the objects say, wherever its ends are (seed ${seed})`, () => {
     const steps = new WorldPlanner(new RandomWorld(seeded(seed + 1), NETWORKS), PLACES);
     const isHere = new Set(PLACES.filter(({ isLocal }) => isLocal).flatMap(({ ips }) => ips));
     const wrong: string[] = [];
@@ -100,7 +100,7 @@ describe('after random changes of pods, namespaces and policies', () => {
   });
 });
 
-it('a pod is compared with selectors of its own namespace and labels, however many others there are', () => {
+test('a pod is compared with selectors of its own namespace and labels, however many others there are', () => {
   const comparisonsAmong = (others: number) => {
     const planner = new PolicyPlanner();
     const policy = (namespace: string, app: string): Policy => ({
@@ -125,7 +125,7 @@ it('a pod is compared with selectors of its own namespace and labels, however ma
   expect(comparisonsAmong(1000)).toBe(1);
 });
 
-it('a policy is compared with pods that have a label it demands, however many others there are', () => {
+test('a policy is compared with pods that have a label it demands, however many others there are', () => {
   const comparisonsAmong = (others: number) => {
     const planner = new PolicyPlanner();
     const pod = (name: string, labels: Record<string, string>, namespace: string) =>
@@ -176,7 +176,7 @@ describe('what the kernel is given', () => {
     sets: [...images.ip.contents()].filter(({ set }) => /^(pods|ports)-/.test(set)).length,
   });
 
-  it('has the chains and sets of a policy while it selects a pod of this node', () => {
+  test('has the chains and sets of a policy while it selects a pod of this node', () => {
     const planner = new PolicyPlanner();
     planner.setPolicy(web);
     planner.setPod(pod({ app: 'web' }, ['10.0.1.1'], false));
@@ -188,7 +188,7 @@ describe('what the kernel is given', () => {
     expect(ofPolicies(planner)).toEqual({ chains: 0, sets: 0 });
   });
 
-  it('follows a policy that was changed while it selected nobody here', () => {
+  test('follows a policy that was changed while it selected nobody here', () => {
     const planner = new PolicyPlanner();
     planner.setPolicy(web);
     planner.setPod(pod({ app: 'web' }));
@@ -202,7 +202,7 @@ describe('what the kernel is given', () => {
     expect(judge(planner, { source: '10.0.1.1', ...to }).isAllowed).toBe(true);
   });
 
-  it('has no table of a family that no pod and no range here is of', () => {
+  test('has no table of a family that no pod and no range here is of', () => {
     const planner = new PolicyPlanner();
     const written = () => {
       const { ip, ip6 } = planner.images;

@@ -1,5 +1,5 @@
 // The log of refused connections: who is named, and how much is said.
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { type LogFields, silentLog } from '../../../../src/api/log.js';
 import { packetOf, type TraceEvent } from '../../../../src/kernel/nftables/trace.js';
 import { RefusalLog } from '../../../../src/network/policy/refusals.js';
@@ -37,7 +37,7 @@ function logged() {
   return { lines, refusals, wait };
 }
 
-it('names the pods, the protocol and the port of what was refused, and of nothing else', () => {
+test('names the pods, the protocol and the port of what was refused, and of nothing else', () => {
   const { lines, refusals } = logged();
   refusals.heard([
     { event: 'lost' },
@@ -64,7 +64,7 @@ it('names the pods, the protocol and the port of what was refused, and of nothin
   ]);
 });
 
-it('says once a minute what is tried again and again, and how often it was', () => {
+test('says once a minute what is tried again and again, and how often it was', () => {
   const { lines, refusals, wait } = logged();
   for (let i = 0; i < 4; i++) refusals.heard([step({ transport: ports(40_000 + i, 5432) })]);
   expect(lines).toHaveLength(1);
@@ -76,7 +76,7 @@ it('says once a minute what is tried again and again, and how often it was', () 
   expect(lines[2]?.fields).not.toHaveProperty('repeated');
 });
 
-it('says ten lines a second, and the next line says how many were left out', () => {
+test('says ten lines a second, and the next line says how many were left out', () => {
   const { lines, refusals, wait } = logged();
   for (let port = 1; port <= 25; port++) refusals.heard([step({ transport: ports(40_000, port) })]);
   expect(lines).toHaveLength(10);
@@ -85,7 +85,7 @@ it('says ten lines a second, and the next line says how many were left out', () 
   expect(lines[10]?.fields).toMatchObject({ port: 26, untold: 15 });
 });
 
-it('forgets the connections that it told longest ago, past five hundred of them', () => {
+test('forgets the connections that it told longest ago, past five hundred of them', () => {
   const { lines, refusals, wait } = logged();
   for (let port = 1; port <= 501; port++) {
     refusals.heard([step({ transport: ports(40_000, port) })]);
@@ -98,7 +98,7 @@ it('forgets the connections that it told longest ago, past five hundred of them'
   expect(lines).toHaveLength(502);
 });
 
-it('reads the headers of both families', () => {
+test('reads the headers of both families', () => {
   const six = (last: number) => [0xfd, 0, ...Array.from({ length: 13 }, () => 0), last];
   const network = hex([0x60, 0, 0, 0, 0, 8, 17, 64, ...six(5), ...six(6)]);
   expect(packetOf({ network, transport: ports(1, 53) })).toEqual({

@@ -1,6 +1,6 @@
 // The cases of Kubernetes' own end-to-end tests for NetworkPolicy, by their names: namespaces x, y, z with pods a, b, c, each
 // on ports 80 and 81 of every protocol; all pairs are judged.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { V1NetworkPolicySpec } from '../../../../src/api/gen/types.js';
 import { judge } from '../../../../src/network/policy/judge.js';
 import { podKey } from '../../../../src/network/policy/model.js';
@@ -328,7 +328,7 @@ const CASES: Case[] = [
 ];
 
 describe("Kubernetes' end-to-end cases", () => {
-  it.each(CASES)('%s', (_, change, isRefused) => {
+  test.each(CASES)('%s', (_, change, isRefused) => {
     // A pod always reaches itself.
     const wanted = attempts().filter((attempt) => attempt.from !== attempt.to && isRefused(attempt));
     expect(change(new Model()).refused()).toEqual(wanted.map(text));

@@ -1,5 +1,5 @@
 // Simulated packets through the rules of the iptables mode.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { iptablesMode } from '../../../../proxy-modes/iptables/mode.js';
 import type { ServicePort } from '../../../../proxy-modes/mode.js';
 import { FakeIptables } from '../../../../src/kernel/iptables/fake.js';
@@ -18,7 +18,7 @@ async function programmed(port: ServicePort | undefined, traffic = TRAFFIC) {
 }
 
 describe('a packet to', () => {
-  it.each(SEMANTIC_CASES.map((entry) => [entry.name, entry] as const))('%s', async (_, entry) => {
+  test.each(SEMANTIC_CASES.map((entry) => [entry.name, entry] as const))('%s', async (_, entry) => {
     const { iptables } = await programmed(entry.port, optionsOf(entry));
     const ruleset = await iptables.save();
     await expectOutcomes(entry, async (at) => {
@@ -32,7 +32,7 @@ describe('a client of a service with affinity', () => {
   const ends = [1, 2, 3, 4].map((n) => endpoint(`10.244.0.${n}`));
   const sticky = servicePort(1, { endpoints: ends, affinitySeconds: 60 });
 
-  it('stays with its endpoint until that is gone', async () => {
+  test('stays with its endpoint until that is gone', async () => {
     const { iptables, mode } = await programmed(sticky);
     const recent: Recent = new Map();
     const next = random(3);

@@ -1,5 +1,5 @@
 // What the tool refuses of one service, and rules that it spells in its own way.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { iptablesMode } from '../../../../proxy-modes/iptables/mode.js';
 import { fingerprint, Spelling } from '../../../../proxy-modes/iptables/spelling.js';
 import { KernelError } from '../../../../src/kernel/error.js';
@@ -21,7 +21,7 @@ describe('a service whose rules are refused', () => {
     traffic: { ip: { local: { by: 'cidr', cidr: '10.0.0.0/8' } } },
   });
 
-  it('is left out and told, each of them, and all others are served', async () => {
+  test('is left out and told, each of them, and all others are served', async () => {
     const { failed } = await mode.sync(stateOf(port(1), port(66), port(2, { endpoints: [] }), port(67)));
     expect([...(failed?.keys() ?? [])]).toEqual([port(66).key, port(67).key]);
     const rules = (await ip.save('nat')).get('nat')?.chains.get('KUBE-SERVICES')?.rules.join() ?? '';
@@ -30,7 +30,7 @@ describe('a service whose rules are refused', () => {
     expect(await mode.check?.()).toBe(true);
   });
 
-  it('does not hide what is nobody’s', async () => {
+  test('does not hide what is nobody’s', async () => {
     const broken = new FakeIptables();
     broken.restore = async () => {
       throw KernelError.invalid('no tables');
@@ -42,14 +42,14 @@ describe('a service whose rules are refused', () => {
 });
 
 describe('rules compared as text', () => {
-  it('are the same without their comments', () => {
+  test('are the same without their comments', () => {
     const rule = '-A X -d 10.0.0.1/32 -p tcp';
     expect(fingerprint(`${rule} -m comment --comment "a \\"b\\" c" -j Y`)).toBe(fingerprint(`${rule} -j Y`));
     expect(fingerprint(`${rule} -m comment --comment one -j Y`)).toBe(fingerprint(`${rule} -j Y`));
     expect(fingerprint(`${rule} -j Z`)).not.toBe(fingerprint(`${rule} -j Y`));
   });
 
-  it('are repaired once, not for ever, where the tool never prints them as we do', () => {
+  test('are repaired once, not for ever, where the tool never prints them as we do', () => {
     const spelling = new Spelling();
     expect(['as-many', 'as-many', 'as-many', 'other'].map((it) => spelling.accepts(it as 'other'))).toEqual([
       false,
@@ -59,7 +59,7 @@ describe('rules compared as text', () => {
     ]);
   });
 
-  it('are repaired each time where the tool has printed them as we do', () => {
+  test('are repaired each time where the tool has printed them as we do', () => {
     const spelling = new Spelling();
     expect(['same', 'as-many', 'as-many', 'same'].map((it) => spelling.accepts(it as 'other'))).toEqual([
       true,

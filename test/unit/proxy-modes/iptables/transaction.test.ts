@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { iptablesMode } from '../../../../proxy-modes/iptables/mode.js';
 import { planService } from '../../../../proxy-modes/iptables/plan/service.js';
 import type { ProxyState } from '../../../../proxy-modes/mode.js';
@@ -10,7 +10,7 @@ import { TRAFFIC } from '../../../support/proxy/semantics.js';
 const modeOn = (ip: FakeIptables) => iptablesMode({ ports: { ip }, traffic: { ip: TRAFFIC } });
 
 describe('transactions of the iptables mode', () => {
-  it.each(Array.from({ length: 20 }, (_, seed) => seed))(
+  test.each(Array.from({ length: 20 }, (_, seed) => seed))(
     'changed step by step, the rules are as if made at once (seed %i)',
     async (seed) => {
       const next = random(seed);
@@ -37,7 +37,7 @@ describe('transactions of the iptables mode', () => {
     },
   );
 
-  it('sends only the chains that changed', async () => {
+  test('sends only the chains that changed', async () => {
     const iptables = new FakeIptables();
     const mode = modeOn(iptables);
     const many = Array.from({ length: 200 }, (_, n) => servicePort(n));
@@ -51,7 +51,7 @@ describe('transactions of the iptables mode', () => {
     expect(iptables.restored).toHaveLength(2);
   });
 
-  it('leaves out the comments of endpoints in large clusters, as kube-proxy does', async () => {
+  test('leaves out the comments of endpoints in large clusters, as kube-proxy does', async () => {
     const iptables = new FakeIptables();
     const mode = modeOn(iptables);
     const many = Array.from({ length: 1000 }, (_, n) =>
@@ -85,7 +85,7 @@ describe('transactions of the iptables mode', () => {
     ]);
   });
 
-  it.each([
+  test.each([
     ['a service is gone from the entries', ['*nat', '-D KUBE-SERVICES 1', 'COMMIT']],
     ["a service's own chain is empty", ['*nat', '-F KUBE-SVC-PYDLJSTVV4PSKMPD', 'COMMIT']],
     ['a jump is gone', ['*nat', '-F PREROUTING', 'COMMIT']],
@@ -104,7 +104,7 @@ describe('transactions of the iptables mode', () => {
     expect(await mode.check?.()).toBe(false);
   });
 
-  it('removes what another run has left, and keeps the rules of others', async () => {
+  test('removes what another run has left, and keeps the rules of others', async () => {
     const iptables = new FakeIptables();
     await modeOn(iptables).sync(stateOf(servicePort(1)));
     await iptables.restore(['*nat', '-A POSTROUTING -s 10.9.0.0/16 -j MASQUERADE', 'COMMIT']);
@@ -125,7 +125,7 @@ describe('transactions of the iptables mode', () => {
 describe('rules of well-known services', () => {
   const pods = ['172.17.0.2', '172.17.0.3'].map((ip) => endpoint(ip, true, 80));
 
-  it('my-nginx: a cluster IP with two endpoints', () => {
+  test('my-nginx: a cluster IP with two endpoints', () => {
     const port = servicePort(1, {
       name: 'default/my-nginx:',
       clusterIp: '20.1.229.191',
@@ -161,7 +161,7 @@ describe('rules of well-known services', () => {
     ]);
   });
 
-  it('httpd: a node port', () => {
+  test('httpd: a node port', () => {
     const port = servicePort(1, {
       name: 'default/httpd:http',
       port: 8000,
@@ -178,7 +178,7 @@ describe('rules of well-known services', () => {
     ]);
   });
 
-  it('extip: an external address', () => {
+  test('extip: an external address', () => {
     const port = servicePort(1, {
       name: 'default/extip:',
       port: 8000,

@@ -1,5 +1,5 @@
 // The IPVS mode on kernels in memory: what it makes, changes and leaves.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { IpvsMode, type IpvsModeOptions } from '../../../../proxy-modes/ipvs/mode.js';
 import { ipvsSysctls } from '../../../../proxy-modes/ipvs/sysctls.js';
 import type { ProxyState, ServicePort, TrafficOptions } from '../../../../proxy-modes/mode.js';
@@ -64,7 +64,7 @@ async function applyBut(
 }
 
 describe('the IPVS mode', () => {
-  it.each(Array.from({ length: 10 }, (_, seed) => seed))(
+  test.each(Array.from({ length: 10 }, (_, seed) => seed))(
     'changed step by step, the kernel is as if set up at once (seed %i)',
     async (seed) => {
       const next = random(seed);
@@ -90,7 +90,7 @@ describe('the IPVS mode', () => {
     },
   );
 
-  it('makes the servers and sets of well-known services', async () => {
+  test('makes the servers and sets of well-known services', async () => {
     const place = await kernel();
     const pods = ['172.17.0.2', '172.17.0.3'].map((ip) => endpoint(ip, true, 80));
     await modeOn(place, { traffic: {} }).sync(
@@ -123,13 +123,16 @@ describe('the IPVS mode', () => {
     expect(sysctls.get('net/ipv4/vs/conntrack')).toBe('1');
   });
 
-  it.each(['rr', 'lc', 'dh', 'sh', 'sed', 'nq'])('schedules by %s where it is told to', async (scheduler) => {
-    const place = await kernel();
-    await modeOn(place, { scheduler }).sync(stateOf(servicePort(1)));
-    expect((await place.ipvs.list()).map((service) => service.scheduler)).toEqual([scheduler]);
-  });
+  test.each(['rr', 'lc', 'dh', 'sh', 'sed', 'nq'])(
+    'schedules by %s where it is told to',
+    async (scheduler) => {
+      const place = await kernel();
+      await modeOn(place, { scheduler }).sync(stateOf(servicePort(1)));
+      expect((await place.ipvs.list()).map((service) => service.scheduler)).toEqual([scheduler]);
+    },
+  );
 
-  it('leaves the servers of others, and removes all of its own', async () => {
+  test('leaves the servers of others, and removes all of its own', async () => {
     const place = await kernel();
     const other = { protocol: 'tcp', address: '10.200.0.1', port: 80 } as const;
     await place.ipvs.apply([{ do: 'add', kind: 'service', ...other, scheduler: 'rr' }]);
@@ -143,7 +146,7 @@ describe('the IPVS mode', () => {
     expect(chains.filter((name) => name.startsWith('KUBE'))).toEqual([]);
   });
 
-  it('takes no address of the node for its device, nor the node’s other ports, also when it becomes the node’s later', async () => {
+  test('takes no address of the node for its device, nor the node’s other ports, also when it becomes the node’s later', async () => {
     const place = await kernel();
     const mode = modeOn(place);
     const state = stateOf(servicePort(1, { externalIps: [NODE], loadBalancerIps: ['192.168.0.2'] }));
@@ -167,7 +170,7 @@ describe('the IPVS mode', () => {
     expect(await mode.check?.()).toBe(true);
   });
 
-  it.each<[string, ServicePort[], ServicePort[]]>([
+  test.each<[string, ServicePort[], ServicePort[]]>([
     [
       'two ports that swap their names',
       [named('a', { port: 80 }), named('b', { port: 81 })],
@@ -201,7 +204,7 @@ describe('the IPVS mode', () => {
     }
   });
 
-  it('takes over the sets of a kube-proxy, which are made otherwise', async () => {
+  test('takes over the sets of a kube-proxy, which are made otherwise', async () => {
     const place = await kernel();
     const set = (name: string, more: object) =>
       ({ do: 'add', kind: 'set', name, ...more }) as Parameters<Kernel['ipset']['apply']>[0][number];
@@ -219,7 +222,7 @@ describe('the IPVS mode', () => {
   });
 
   const deleting = { do: 'delete', kind: 'entry', set: 'KUBE-CLUSTER-IP', entries: ['10.96.0.1,tcp:80'] };
-  it.each<[string, (place: Kernel) => Promise<unknown>]>([
+  test.each<[string, (place: Kernel) => Promise<unknown>]>([
     ['flushed nat rules', ({ iptables }) => iptables.restore(['*nat', ':KUBE-SERVICES - [0:0]', 'COMMIT'])],
     [
       'flushed filter rules',
@@ -304,7 +307,7 @@ describe('the IPVS mode', () => {
     expect(await mode.check?.()).toBe(true);
   });
 
-  it('tells when its device loses an address, and not of its own doing', async () => {
+  test('tells when its device loses an address, and not of its own doing', async () => {
     const place = await kernel();
     const mode = modeOn(place);
     let drifts = 0;
@@ -319,7 +322,7 @@ describe('the IPVS mode', () => {
     await expect.poll(() => drifts).toBe(1);
   });
 
-  it.each(['while it runs', 'over a restart', 'when cleaned up'])(
+  test.each(['while it runs', 'over a restart', 'when cleaned up'])(
     'removes the node port servers of an address that has left the node %s',
     async (when) => {
       const place = await kernel();
@@ -338,7 +341,7 @@ describe('the IPVS mode', () => {
     },
   );
 
-  it.each([[[]], [['10.200.0.0/16']]])(
+  test.each([[[]], [['10.200.0.0/16']]])(
     'leaves destinations of a director’s servers, draining ones too (excluded: %s)',
     async (excludeCidrs) => {
       const place = await kernel();
@@ -356,7 +359,7 @@ describe('the IPVS mode', () => {
     },
   );
 
-  it('cleans up nothing where it was never', async () => {
+  test('cleans up nothing where it was never', async () => {
     const place = await kernel();
     await place.ipvs.apply([
       { do: 'add', kind: 'service', protocol: 'tcp', address: NODE, port: 80, scheduler: 'wlc' },
@@ -371,7 +374,7 @@ describe('the IPVS mode', () => {
     expect(await place.ipvs.list()).toMatchObject([{ address: NODE, scheduler: 'wlc' }]);
   });
 
-  it('goes on with the rest where the kernel refuses a part, and tells', async () => {
+  test('goes on with the rest where the kernel refuses a part, and tells', async () => {
     const place = await kernel();
     const mode = modeOn(place, { scheduler: 'absent' });
     const state = stateOf(servicePort(1), servicePort(2));
@@ -382,7 +385,7 @@ describe('the IPVS mode', () => {
     expect((await place.iptables.save()).get('nat')?.chains.get('KUBE-SERVICES')?.rules).not.toEqual([]);
   });
 
-  it.each(['at first', 'later'])('leaves out and names a service that is refused, %s', async (when) => {
+  test.each(['at first', 'later'])('leaves out and names a service that is refused, %s', async (when) => {
     const place = await kernel();
     const apply = place.ipvs.apply.bind(place.ipvs);
     let isRefusing = true;
@@ -406,7 +409,7 @@ describe('the IPVS mode', () => {
     expect(await ipvsContents(place)).toEqual(await freshly(all));
   });
 
-  it.each(['at first', 'later', 'taking over'])(
+  test.each(['at first', 'later', 'taking over'])(
     'leaves out and names a service whose set entry is refused, %s',
     async (when) => {
       const place = await kernel();
@@ -430,7 +433,7 @@ describe('the IPVS mode', () => {
     },
   );
 
-  it('hashes ports too where it schedules by mh, and sets the timeouts it is told', async () => {
+  test('hashes ports too where it schedules by mh, and sets the timeouts it is told', async () => {
     const place = await kernel();
     const mode = modeOn(place, { scheduler: 'mh', timeouts: { tcp: 7, tcpFin: 0 } });
     await mode.sync(stateOf(servicePort(1)));
@@ -439,7 +442,7 @@ describe('the IPVS mode', () => {
     expect(await mode.check?.()).toBe(true);
   });
 
-  it('syncs only when a check that began before has ended', async () => {
+  test('syncs only when a check that began before has ended', async () => {
     const place = await kernel();
     let [release, reached] = [() => {}, () => {}];
     const held = new Promise<void>((resolve) => {
@@ -468,7 +471,7 @@ describe('the IPVS mode', () => {
   });
 });
 
-it.each([
+test.each([
   ['4.19.0-26-amd64', '0'],
   ['5.8.18', '0'],
   ['5.9.0', undefined],

@@ -1,5 +1,5 @@
 // Simulated packets through the rules of the nftables mode.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { PerFamily, ServicePort, TrafficOptions } from '../../../../proxy-modes/mode.js';
 import { nftablesMode } from '../../../../proxy-modes/nftables/mode.js';
 import { FakeNft } from '../../../../src/kernel/nftables/fake.js';
@@ -19,7 +19,7 @@ async function programmed(port: ServicePort | undefined, traffic: PerFamily<Traf
 }
 
 describe('a packet to', () => {
-  it.each(SEMANTIC_CASES.map((entry) => [entry.name, entry] as const))('%s', async (_, entry) => {
+  test.each(SEMANTIC_CASES.map((entry) => [entry.name, entry] as const))('%s', async (_, entry) => {
     const { nft } = await programmed(entry.port, entry.options);
     await expectOutcomes(entry, (at) => traceNft({ nft, table, machine: machine(at) }, entry.packet));
   });
@@ -29,7 +29,7 @@ describe('a client of a service with affinity', () => {
   const ends = [1, 2, 3, 4].map((n) => endpoint(`10.244.0.${n}`));
   const sticky = servicePort(1, { endpoints: ends, affinitySeconds: 60, nodePort: 30_080 });
 
-  it('stays with its endpoint, by whatever address it comes', async () => {
+  test('stays with its endpoint, by whatever address it comes', async () => {
     const { nft } = await programmed(sticky);
     const dynamic: Dynamic = new Map();
     const next = random(1);
@@ -45,7 +45,7 @@ describe('a client of a service with affinity', () => {
     expect(seen.size).toBe(1);
   });
 
-  it('gets another once its own is gone, and stays with that one', async () => {
+  test('gets another once its own is gone, and stays with that one', async () => {
     const { nft, mode } = await programmed(sticky);
     const dynamic: Dynamic = new Map();
     const next = random(2);

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { ProxyState, TrafficOptions } from '../../../../proxy-modes/mode.js';
 import { nftablesMode } from '../../../../proxy-modes/nftables/mode.js';
 import { advance, type Programmed, transaction } from '../../../../proxy-modes/nftables/transaction.js';
@@ -30,7 +30,7 @@ describe('a service that the kernel refuses', () => {
   const elements = async (set: string) =>
     (await nft.elements({ ...place, set })).map(({ key, verdict }) => `${key} ${verdict}`).sort();
 
-  it('is left out and told, and all others are served, again once it is right', async () => {
+  test('is left out and told, and all others are served, again once it is right', async () => {
     const twin = port(2, { clusterIp: port(1).clusterIp, affinitySeconds: 5, nodePort: 30_002 });
     const six = port(4, { family: 'ip6' });
     const { failed } = await mode.sync(stateOf(port(1), twin, port(3), six));
@@ -47,7 +47,7 @@ describe('a service that the kernel refuses', () => {
     expect(await elements('service-ips')).toHaveLength(3);
   });
 
-  it('does not hide that everything is refused', async () => {
+  test('does not hide that everything is refused', async () => {
     const full = new FakeNft();
     full.commit = async () => {
       throw KernelError.invalid('no memory');
@@ -58,7 +58,7 @@ describe('a service that the kernel refuses', () => {
 });
 
 describe('transactions of the nftables mode', () => {
-  it.each(Array.from({ length: 20 }, (_, seed) => seed))(
+  test.each(Array.from({ length: 20 }, (_, seed) => seed))(
     'changed step by step, the table is as if made at once (seed %i)',
     async (seed) => {
       const next = random(seed);
@@ -81,12 +81,12 @@ describe('transactions of the nftables mode', () => {
     },
   );
 
-  it('is empty when nothing changed', () => {
+  test('is empty when nothing changed', () => {
     const state = stateOf(port(1), port(2));
     expect(transaction(place, { state: new Map(state) }, first(state), options).requests).toEqual([]);
   });
 
-  it('names only the service that changed', () => {
+  test('names only the service that changed', () => {
     const many = Array.from({ length: 200 }, (_, n) => port(n));
     const applied = first(stateOf(...many));
     const changed = port(7, { endpoints: [{ ip: '10.244.0.99', port: 8080, local: false }] });
@@ -96,7 +96,7 @@ describe('transactions of the nftables mode', () => {
     expect(requests.length).toBeLessThan(10);
   });
 
-  it('leaves services of the other family to its own table', () => {
+  test('leaves services of the other family to its own table', () => {
     const six = port(1, {
       key: 'default/s1:http/tcp/ip6',
       family: 'ip6',
@@ -106,7 +106,7 @@ describe('transactions of the nftables mode', () => {
     expect(transaction(place, { state: stateOf(six) }, undefined, options).services.size).toBe(0);
   });
 
-  it('starts from nothing after a refused commit', async () => {
+  test('starts from nothing after a refused commit', async () => {
     const nft = new FakeNft();
     const mode = nftablesMode({ nft, table: TABLE, families: ['ip'], traffic: { ip: options } });
     await mode.sync(stateOf(port(1)));
@@ -120,7 +120,7 @@ describe('transactions of the nftables mode', () => {
     expect(await nft.tables()).toEqual([]);
   });
 
-  it('does not believe what it wrote if it was told to forget meanwhile', async () => {
+  test('does not believe what it wrote if it was told to forget meanwhile', async () => {
     const nft = new FakeNft();
     const mode = nftablesMode({ nft, table: TABLE, families: ['ip'], traffic: { ip: options } });
     const writing = mode.sync(stateOf(port(1)));

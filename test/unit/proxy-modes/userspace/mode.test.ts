@@ -3,7 +3,7 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { Balancer } from '../../../../proxy-modes/userspace/balancer.js';
 import { userspaceMode } from '../../../../proxy-modes/userspace/mode.js';
 import { FakeIptables } from '../../../../src/kernel/iptables/fake.js';
@@ -37,7 +37,7 @@ async function started() {
 const ask = (port: number) => text(connect(port, '127.0.0.1'));
 
 describe('the userspace mode', () => {
-  it('relays TCP in turn to the endpoints, and past one that does not answer', async () => {
+  test('relays TCP in turn to the endpoints, and past one that does not answer', async () => {
     const { mode, relayPort } = await started();
     const ends = [await serve('one'), await serve('two')];
     await mode.sync(stateOf(servicePort(1, { endpoints: ends })));
@@ -48,7 +48,7 @@ describe('the userspace mode', () => {
     for (let i = 0; i < 4; i++) expect(['one', 'two']).toContain(await ask(port));
   });
 
-  it('removes the rule of a service that was deleted while rules were written', async () => {
+  test('removes the rule of a service that was deleted while rules were written', async () => {
     const { mode, iptables, rules } = await started();
     const state = new Map(stateOf(servicePort(1)));
     await mode.sync(state);
@@ -66,7 +66,7 @@ describe('the userspace mode', () => {
     expect((await rules()).join()).not.toContain('default/s2');
   });
 
-  it('breaks no connection while a thousand changes of others go by', async () => {
+  test('breaks no connection while a thousand changes of others go by', async () => {
     const { mode, relayPort } = await started();
     const server = createServer((socket) => void socket.pipe(socket)).listen(0, '127.0.0.1');
     closers.push(() => void server.close());
@@ -88,7 +88,7 @@ describe('the userspace mode', () => {
     expect(await text(socket)).toBe(Array.from({ length: 1000 }, (_, n) => `${n}\n`).join(''));
   });
 
-  it('tells only the relay of other endpoints, and writes rules for other addresses', async () => {
+  test('tells only the relay of other endpoints, and writes rules for other addresses', async () => {
     const { mode, iptables, rules, relayPort } = await started();
     const [one, two] = [await serve('one'), await serve('two')];
     const other = servicePort(2);
@@ -109,7 +109,7 @@ describe('the userspace mode', () => {
     expect(iptables.restored).toHaveLength(4);
   });
 
-  it('relays UDP and brings the answer back', async () => {
+  test('relays UDP and brings the answer back', async () => {
     const { mode, relayPort } = await started();
     const server = createSocket('udp4');
     closers.push(() => server.close());
@@ -125,7 +125,7 @@ describe('the userspace mode', () => {
     expect(String(answer)).toBe('hello!');
   });
 
-  it('redirects every address and the node port, and leaves nothing when cleaned up', async () => {
+  test('redirects every address and the node port, and leaves nothing when cleaned up', async () => {
     const { mode, iptables } = await started();
     await mode.sync(stateOf(servicePort(1, { nodePort: 30_080, externalIps: ['192.0.2.1'] })));
     const chains = (await iptables.save('nat')).get('nat')?.chains;
@@ -146,7 +146,7 @@ describe('the userspace mode', () => {
 describe('the balancer', () => {
   const ends = [1, 2, 3].map((n) => endpoint(`10.0.0.${n}`));
 
-  it('keeps a client with its endpoint for its time, and no longer', () => {
+  test('keeps a client with its endpoint for its time, and no longer', () => {
     const balancer = new Balancer();
     balancer.set(ends, 10);
     const first = balancer.pick('a', 0);
@@ -156,7 +156,7 @@ describe('the balancer', () => {
     expect(balancer.pick('a', 30_000)).not.toBe(first);
   });
 
-  it('forgets clients of an endpoint that is gone', () => {
+  test('forgets clients of an endpoint that is gone', () => {
     const balancer = new Balancer();
     balancer.set(ends, 10);
     const first = balancer.pick('a', 0);
@@ -167,7 +167,7 @@ describe('the balancer', () => {
     expect(balancer.pick('a', 1)).not.toBe(first);
   });
 
-  it('has nobody to offer without endpoints', () => {
+  test('has nobody to offer without endpoints', () => {
     expect(new Balancer().pick('a', 0)).toBeUndefined();
   });
 });

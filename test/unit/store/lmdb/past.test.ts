@@ -1,5 +1,5 @@
 // Lists of an older state of the embedded store: what they cost.
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { Snapshot } from '../../../../src/store/lmdb/snapshot.js';
 import { openLmdbStore } from '../../../../src/store/lmdb/store.js';
 import type { Store } from '../../../../src/store/store.js';
@@ -58,7 +58,7 @@ describe('lists of an older state', () => {
     }
   }
 
-  it('the log is read once for all pages, and each page reads about as many keys as it holds', async () => {
+  test('the log is read once for all pages, and each page reads about as many keys as it holds', async () => {
     const then = await changeAll();
     const read = { log: 0, keys: 0 };
     const { changes, entries } = Snapshot.prototype;
@@ -82,7 +82,7 @@ describe('lists of an older state', () => {
     expect(read.keys).toBeLessThan(4 * KEYS);
   });
 
-  it('changes between two pages do not show, and the loop turns while a page is made', async () => {
+  test('changes between two pages do not show, and the loop turns while a page is made', async () => {
     const then = await changeAll();
     let turns = 0;
     let isDone = false;
@@ -109,7 +109,7 @@ describe('lists of an older state', () => {
     expect(rest.remaining).toBe(KEYS - 15);
   });
 
-  it('a store that closes ends a list, and does not unmap its file beneath it', async () => {
+  test('a store that closes ends a list, and does not unmap its file beneath it', async () => {
     const then = await changeAll();
     const listing = store.list({ prefix: '/registry/', revision: then });
     const closed = store.close();
