@@ -112,7 +112,7 @@ export function makeRequestMetrics(options: {
   };
 }
 
-function loadFamilies({ current, dropped }: InFlight, long: ReadonlyMap<string, number>): readonly Family[] {
+function loadFamilies(inFlight: InFlight, long: ReadonlyMap<string, number>): readonly Family[] {
   const byKind = (counts: Readonly<Record<string, number>>) =>
     Object.entries(counts).map(([kind, count]) => [{ request_kind: kind }, count] as const);
   return [
@@ -121,7 +121,7 @@ function loadFamilies({ current, dropped }: InFlight, long: ReadonlyMap<string, 
         name: 'apiserver_current_inflight_requests',
         help: 'Number of requests that are worked on now, of each kind.',
       },
-      () => byKind(current),
+      () => byKind(inFlight.current),
     ),
     new Gauge(
       {
@@ -129,7 +129,7 @@ function loadFamilies({ current, dropped }: InFlight, long: ReadonlyMap<string, 
         help: 'Number of requests refused because too many were in flight.',
         type: 'counter',
       },
-      () => byKind(dropped),
+      () => byKind(inFlight.dropped),
     ),
     {
       name: 'apiserver_longrunning_requests',
