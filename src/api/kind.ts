@@ -27,7 +27,10 @@ export interface Column<T> {
 
 /** Where a kind keeps what autoscaling/v1 Scale shows. */
 export interface ScaleFields<T> {
-  replicas(object: T): number;
+  /** Undefined where the object does not say it. */
+  replicas(object: T): number | undefined;
+  /** Where that is, as messages name it. */
+  readonly replicasPath: string;
   statusReplicas(object: T): number;
   selector(object: T): string;
   setReplicas(draft: Draft<T>, replicas: number): void;

@@ -22,6 +22,7 @@ export const replicationControllerKind: KindDefinition<V1ReplicationController> 
   hasStatus: true,
   scale: {
     replicas: ({ spec }) => spec?.replicas ?? 0,
+    replicasPath: '.spec.replicas',
     statusReplicas: ({ status }) => status?.replicas ?? 0,
     selector: ({ spec }) => labelSelectorString({ matchLabels: spec?.selector }),
     setReplicas({ spec }, replicas) {

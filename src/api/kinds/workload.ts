@@ -64,6 +64,7 @@ function validateSelector(
 export function workloadScale<T extends Workload>(): ScaleFields<T> {
   return {
     replicas: ({ spec }) => spec?.replicas ?? 0,
+    replicasPath: '.spec.replicas',
     statusReplicas: ({ status }) => status?.replicas ?? 0,
     selector: ({ spec }) => labelSelectorString(spec?.selector),
     setReplicas(draft, replicas) {

@@ -50,6 +50,9 @@ export function columnsOf({
   ];
 }
 
+/** RFC 3339: other texts that Date would read are no times. */
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:\d\d)$/;
+
 function cellOf(
   type: string,
   path: JsonPath,
@@ -57,6 +60,8 @@ function cellOf(
   now: number,
 ): string | number | boolean | null {
   const [value] = path.find(object);
+  // A text that is null is printed as Go's templates print nothing.
+  if (value === null && type === 'string') return '<no value>';
   if (value === undefined || value === null) return null;
   switch (type) {
     case 'string':
@@ -68,10 +73,7 @@ function cellOf(
     case 'boolean':
       return typeof value === 'boolean' ? value : null;
     default:
-      return typeof value !== 'string'
-        ? null
-        : Number.isNaN(Date.parse(value))
-          ? '<invalid>'
-          : ageOf(value, now);
+      if (typeof value !== 'string') return null;
+      return TIME.test(value) && !Number.isNaN(Date.parse(value)) ? ageOf(value, now) : '<invalid>';
   }
 }

@@ -1,5 +1,5 @@
 // Where a custom kind keeps its replicas: the paths that its definition gives for the scale subresource. Pure.
-// Guarantees: a path that leads nowhere reads as 0 and can be written; a number that is no count is a fault.
+// Guarantees: a path that leads nowhere can be written, and reads as 0 in the status; a number that is no count is a fault.
 import { type Cause, invalidValue } from '../causes.js';
 import type { V1CustomResourceDefinitionVersion } from '../gen/types.js';
 import type { ScaleFields } from '../kind.js';
@@ -38,11 +38,12 @@ export function scaleOf({ subresources }: Version): ScaleFields<KubeObject> | un
   if (scale === undefined) return undefined;
   const numberAt = (object: KubeObject, path: string) => {
     const value = valueAt(object, path);
-    return typeof value === 'number' ? value : 0;
+    return typeof value === 'number' ? value : undefined;
   };
   return {
     replicas: (object) => numberAt(object, scale.specReplicasPath),
-    statusReplicas: (object) => numberAt(object, scale.statusReplicasPath),
+    replicasPath: scale.specReplicasPath,
+    statusReplicas: (object) => numberAt(object, scale.statusReplicasPath) ?? 0,
     selector: (object) => {
       const path = scale.labelSelectorPath ?? '';
       const value = path === '' ? '' : valueAt(object, path);

@@ -30,6 +30,8 @@ export function modelNames(kinds: readonly Form[]): ReadonlyMap<string, string> 
     const group = type.group === '' ? 'core' : (type.group.split('.')[0] ?? type.group);
     visit(model, `io.k8s.api.${group}`, names);
   }
+  // No kind reaches it, but the lists of custom kinds do.
+  visit('V1ListMeta', META, names);
   return names;
 }
 

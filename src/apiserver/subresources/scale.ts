@@ -38,8 +38,12 @@ export async function scale(machinery: Machinery, kind: KindDefinition, call: Ca
   if (fields === undefined) throw notFound(kind.type, call.info.name);
   const context = writeContext(kind, call);
   if (call.info.verb === 'get') {
-    const held = await shownObject(context, await readCurrent(machinery, context));
-    return shown(scaleOf(fields, held.parse()), call, machinery.now());
+    const object = (await shownObject(context, await readCurrent(machinery, context))).parse<KubeObject>();
+    if (fields.replicas(object) === undefined) {
+      const why = `the spec replicas field ${JSON.stringify(fields.replicasPath)} does not exist`;
+      throw statusError('InternalError', `Internal error occurred: ${why}`);
+    }
+    return shown(scaleOf(fields, object), call, machinery.now());
   }
   const isApplied = call.info.verb === 'patch' && isApply(call);
   const transform = isApplied
@@ -61,6 +65,7 @@ async function changedScale(kind: KindDefinition, fields: Fields, call: Call): P
   const wanted = await wantedScale(kind, call);
   return (current) => {
     const next = wanted(scaleOf(fields, current));
+    if (next.spec?.replicas === UNSET) throw emptyReplicas(fields);
     checkScale(kind, call.info.name, next, current);
     const draft = structuredClone(current);
     fields.setReplicas(draft, next.spec?.replicas ?? 0);
@@ -86,6 +91,7 @@ async function appliedScale(
     if (next.spec?.replicas !== undefined) fields.setReplicas(config, next.spec.replicas);
     const request = { kind, live, config, writer, force };
     const { object, managedFields } = await applyAcross(request, versions, pause);
+    if (fields.replicas(object as KubeObject) === undefined) throw emptyReplicas(fields);
     const draft = structuredClone(object) as DraftObject;
     metaOf(draft).managedFields = managedFields;
     return draft;
@@ -130,13 +136,20 @@ function checkScale(kind: KindDefinition, name: string, next: V1Scale, current: 
   ]);
 }
 
+/** Stands for a number that was never given: a patch that leaves it alone is refused. */
+const UNSET = -(2 ** 31);
+
+const emptyReplicas = ({ replicasPath }: Fields) =>
+  statusError('BadRequest', `the spec replicas field ${JSON.stringify(replicasPath)} cannot be empty`);
+
 function scaleOf(fields: ScaleFields<KubeObject>, object: KubeObject): V1Scale {
   const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata ?? {};
+  const selector = fields.selector(object);
   return {
     kind: 'Scale',
     apiVersion: 'autoscaling/v1',
     metadata: { name, namespace, uid, resourceVersion, creationTimestamp },
-    spec: { replicas: fields.replicas(object) },
-    status: { replicas: fields.statusReplicas(object), selector: fields.selector(object) },
+    spec: { replicas: fields.replicas(object) ?? UNSET },
+    status: { replicas: fields.statusReplicas(object), ...(selector === '' ? {} : { selector }) },
   };
 }

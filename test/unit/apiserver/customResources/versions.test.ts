@@ -137,6 +137,43 @@ test('status and scale are subresources: each changes its own part, and only the
   expect(causesOf(negative)).toEqual(['.spec.replicas: Invalid value: -1: should be a non-negative integer']);
 });
 
+test('a scale that was never given is an error to whoever asks, and is given by whoever writes it', async () => {
+  const { send, define } = server;
+  const scale = { specReplicasPath: '.spec.replicas', statusReplicasPath: '.status.replicas' };
+  await define({ schema: specOf({ replicas: { type: 'integer' } }), version: { subresources: { scale } } });
+  await send('POST', WIDGETS, widget('one'));
+  expect(await send('GET', `${WIDGETS}/one/scale`)).toMatchObject({
+    status: 500,
+    body: { message: 'Internal error occurred: the spec replicas field ".spec.replicas" does not exist' },
+  });
+  const empty = {
+    status: 400,
+    body: { message: 'the spec replicas field ".spec.replicas" cannot be empty' },
+  };
+  expect(await send('PATCH', `${WIDGETS}/one/scale`, { spec: {} }, MERGE)).toMatchObject(empty);
+  const nothing = { apiVersion: 'autoscaling/v1', kind: 'Scale', spec: {} };
+  const path = `${WIDGETS}/one/scale?fieldManager=me`;
+  const applied = await send('PATCH', path, nothing, { 'content-type': 'application/apply-patch+yaml' });
+  expect(applied).toMatchObject(empty);
+  const given = await send('PATCH', `${WIDGETS}/one/scale`, { spec: { replicas: 2 } }, MERGE);
+  expect(given.body).toMatchObject({ spec: { replicas: 2 }, status: { replicas: 0 } });
+  expect(given.body.status).not.toHaveProperty('selector');
+});
+
+test('every type that the OpenAPI documents of custom kinds name is in them', async () => {
+  const { send, define } = server;
+  await define();
+  for (const path of ['/openapi/v2', `/openapi/v3/apis/${GROUP}/v1`]) {
+    const { body } = await send('GET', path);
+    const known = Object.keys(body.definitions ?? body.components.schemas);
+    const named = [
+      ...JSON.stringify(body).matchAll(/"\$ref":"#\/(?:definitions|components\/schemas)\/([^"]+)"/g),
+    ];
+    expect(named.length).toBeGreaterThan(0);
+    expect(named.map(([, name]) => name).filter((name) => !known.includes(name ?? ''))).toEqual([]);
+  }
+});
+
 test('columns, selectable fields, discovery and OpenAPI are those of the definition', async () => {
   const { send, define } = server;
   await define({
@@ -178,6 +215,36 @@ test('columns, selectable fields, discovery and OpenAPI are those of the definit
     accept: 'application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io',
   });
   expect(partial.body).toMatchObject({ kind: 'PartialObjectMetadata', metadata: { name: 'red' } });
+});
+
+test('a column shows what is of its type: a time by its age, of a list the text, of several values the first', async () => {
+  const { send, define } = server;
+  const cells = {
+    tags: ['["x","y"]', { type: 'string', jsonPath: '.spec.tags' }],
+    first: ['x', { type: 'string', jsonPath: '.spec.tags[*]' }],
+    ready: ['True', { type: 'string', jsonPath: '.spec.list[?(@.type=="Ready")].status' }],
+    nothing: ['<no value>', { type: 'string', jsonPath: '.spec.nothing' }],
+    missing: [null, { type: 'string', jsonPath: '.spec.missing.deep' }],
+    whole: [1, { type: 'integer', jsonPath: '.spec.ratio' }],
+    ratio: [1.5, { type: 'number', jsonPath: '.spec.ratio' }],
+    notWhole: [null, { type: 'integer', jsonPath: '.spec.day' }],
+    on: [true, { type: 'boolean', jsonPath: '.spec.on' }],
+    day: ['<invalid>', { type: 'date', jsonPath: '.spec.day' }],
+    at: [expect.stringMatching(/^\d+y/), { type: 'date', jsonPath: '.spec.at' }],
+  } as const;
+  const additionalPrinterColumns = Object.entries(cells).map(([name, [, column]]) => ({ name, ...column }));
+  await define({
+    schema: { type: 'object', properties: { spec: OPEN } },
+    version: { additionalPrinterColumns },
+  });
+  const list = [{ type: 'Ready', status: 'True' }];
+  const times = { at: '2001-02-03T04:05:06Z', day: '2001-02-03' };
+  const spec = { tags: ['x', 'y'], list, nothing: null, ratio: 1.5, on: true, ...times };
+  await send('POST', WIDGETS, widget('one', { spec }));
+  const table = await send('GET', WIDGETS, undefined, {
+    accept: 'application/json;as=Table;v=v1;g=meta.k8s.io',
+  });
+  expect(table.body.rows[0].cells).toEqual(['one', ...Object.values(cells).map(([cell]) => cell)]);
 });
 
 test('of a kind that is open at its root v2 says that it is an object, v3 what the definition says', async () => {
