@@ -100,8 +100,15 @@ async function boot(files, netns) {
     `--mount=/proc/${holder.pid}/ns/mnt`,
     `--uts=/proc/${holder.pid}/ns/uts`,
     ...(isOutside ? [] : [`--net=/run/netns/${netns}`]),
-    ...['/usr/bin/env', '-i', 'HOME=/root', 'TERM=dumb', `PATH=${PATH}`, ...trust],
-    ...['sh', '-c', `cd /root/trellis && ${line}`],
+    '/usr/bin/env',
+    '-i',
+    'HOME=/root',
+    'TERM=dumb',
+    `PATH=${PATH}`,
+    ...trust,
+    'sh',
+    '-c',
+    `cd /root/trellis && ${line}`,
   ];
   return {
     type: async (line, options) => {

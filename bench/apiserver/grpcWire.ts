@@ -93,8 +93,11 @@ const [AUTHORITY, PATH, POST_HTTPS] = [1, 4, Buffer.from([0x83, 0x87])];
 /** The whole of a call, ready to be sent: its headers, and its message in one frame. */
 export function grpcCall(path: string, message: Buffer): Buffer {
   const headers = [
-    ...[POST_HTTPS, literal(PATH, path), literal(AUTHORITY, 'localhost')],
-    ...[literal('content-type', 'application/grpc'), literal('te', 'trailers')],
+    POST_HTTPS,
+    literal(PATH, path),
+    literal(AUTHORITY, 'localhost'),
+    literal('content-type', 'application/grpc'),
+    literal('te', 'trailers'),
   ];
   const prefix = Buffer.alloc(5);
   prefix.writeUInt32BE(message.length, 1);

@@ -24,32 +24,37 @@ async function oneNode(): Promise<Figure[]> {
   return [
     againstLimit(
       {
-        ...{ name: '`trellis up` until the node is Ready and DNS answers', unit: 'ms' },
+        name: '`trellis up` until the node is Ready and DNS answers',
+        unit: 'ms',
         samples: samples((run) => run.readyMs),
       },
       FIRST_START_MS,
     ),
     againstLimit(
       {
-        ...{ name: 'the same again, after `trellis down`', unit: 'ms' },
+        name: 'the same again, after `trellis down`',
+        unit: 'ms',
         samples: samples((run) => run.againMs),
       },
       SECOND_START_MS,
     ),
     told({
-      ...{
-        name: 'a Deployment and its Service, created until the first answer',
-        note: 'image pull included',
-      },
-      ...{ unit: 'ms', samples: samples((run) => run.firstAnswerMs) },
+      name: 'a Deployment and its Service, created until the first answer',
+      note: 'image pull included',
+      unit: 'ms',
+      samples: samples((run) => run.firstAnswerMs),
     }),
     told({
-      ...{ name: 'a name of the cluster asked of its DNS over UDP', note: 'client in Node included' },
-      ...{ unit: 'µs', samples: runs.flatMap((run) => run.dnsUs) },
+      name: 'a name of the cluster asked of its DNS over UDP',
+      note: 'client in Node included',
+      unit: 'µs',
+      samples: runs.flatMap((run) => run.dnsUs),
     }),
     ...processes.map((name) =>
       told({
-        ...{ name: `memory, ${name}`, note: 'a minute after the start', unit: 'MB' },
+        name: `memory, ${name}`,
+        note: 'a minute after the start',
+        unit: 'MB',
         samples: samples((run) => run.residentMb[name] ?? Number.NaN),
       }),
     ),

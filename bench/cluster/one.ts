@@ -39,7 +39,8 @@ export async function inCluster<T>(
     await trellis(['up', '--detach', ...flags]);
     const readyMs = performance.now() - start;
     return await measure({
-      ...{ dataDir, readyMs },
+      dataDir,
+      readyMs,
       trellis: (...words) => trellis(words),
       inside: (program, ...words) => node(fileURLToPath(program), ...words, dataDir),
     });

@@ -93,11 +93,9 @@ function leaseOf({ metadata }: Stored<KubeObject>): Stored<KubeObject> {
     creationTimestamp,
   };
   const spec = {
-    ...{
-      holderIdentity: name,
-      leaseDurationSeconds: 40,
-      renewTime: `${creationTimestamp?.slice(0, -1)}.000000Z`,
-    },
+    holderIdentity: name,
+    leaseDurationSeconds: 40,
+    renewTime: `${creationTimestamp?.slice(0, -1)}.000000Z`,
   };
   return {
     apiVersion: 'coordination.k8s.io/v1',

@@ -28,7 +28,9 @@ async function measure(): Promise<{ percent: number; mb: number }> {
   const place = await makePlace();
   try {
     const plane = await settledPlane(place, {
-      ...{ deployments: scaled(DEPLOYMENTS), replicas: REPLICAS, nodes: scaled(NODES) },
+      deployments: scaled(DEPLOYMENTS),
+      replicas: REPLICAS,
+      nodes: scaled(NODES),
     });
     const [start, cpu] = [performance.now(), plane.cpuSeconds()];
     await new Promise((resolve) => setTimeout(resolve, WATCH_MS));

@@ -38,7 +38,9 @@ export function makeNode(number: number): V1Node {
     metadata: {
       name,
       labels: {
-        ...{ 'kubernetes.io/hostname': name, 'kubernetes.io/os': 'linux', 'kubernetes.io/arch': 'amd64' },
+        'kubernetes.io/hostname': name,
+        'kubernetes.io/os': 'linux',
+        'kubernetes.io/arch': 'amd64',
         'topology.kubernetes.io/zone': zone,
       },
     },
@@ -49,8 +51,12 @@ export function makeNode(number: number): V1Node {
 function nodeStatus(): NonNullable<V1Node['status']> {
   const stamp = stampNow();
   const condition = (type: string, status: string, reason: string) => ({
-    ...{ type, status, reason, message: `kubelet says ${reason}` },
-    ...{ lastHeartbeatTime: stamp, lastTransitionTime: stamp },
+    type,
+    status,
+    reason,
+    message: `kubelet says ${reason}`,
+    lastHeartbeatTime: stamp,
+    lastTransitionTime: stamp,
   });
   return {
     conditions: [
@@ -112,7 +118,9 @@ export async function playKubelets(client: Client, nodeCount: number): Promise<K
   const nodes = informers.of(NODES);
   const ending = new AbortController();
   void keepAlive(client, {
-    ...{ nodes, count: nodeCount, signal: ending.signal },
+    nodes,
+    count: nodeCount,
+    signal: ending.signal,
     asked: () => {
       requests += 1;
     },
@@ -217,8 +225,13 @@ export function runningStatus(podIP: string): NonNullable<V1Pod['status']> {
     conditions: [holds('PodScheduled'), holds('Initialized'), holds('ContainersReady'), holds('Ready')],
     containerStatuses: [
       {
-        ...{ name: 'main', image: 'registry.local/web:1', imageID: 'registry.local/web@sha256:0' },
-        ...{ ready: true, started: true, restartCount: 0, state: { running: { startedAt: stamp } } },
+        name: 'main',
+        image: 'registry.local/web:1',
+        imageID: 'registry.local/web@sha256:0',
+        ready: true,
+        started: true,
+        restartCount: 0,
+        state: { running: { startedAt: stamp } },
       },
     ],
   };

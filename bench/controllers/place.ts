@@ -66,8 +66,11 @@ export async function makePlace(
 export function benchPki({ pkiDir }: Layout): Promise<Pki> {
   const hosts = ['127.0.0.1', 'localhost'];
   return ensurePki({
-    ...{ dir: pkiDir, nodeName: 'bench', now: Date.now() },
-    ...{ apiserverHosts: hosts, nodeHosts: hosts },
+    dir: pkiDir,
+    nodeName: 'bench',
+    now: Date.now(),
+    apiserverHosts: hosts,
+    nodeHosts: hosts,
   });
 }
 
@@ -87,7 +90,8 @@ async function startPlane(script: string, folder: string, { ca, admin }: Pki): P
     await gone;
   };
   return {
-    ...{ client, server },
+    client,
+    server,
     cpuSeconds: () => cpuSeconds(pid),
     residentMb: () => residentMb(pid),
     async calls() {

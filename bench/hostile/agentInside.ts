@@ -63,10 +63,14 @@ async function makeUser(): Promise<string> {
   ];
   await ask('POST', `/apis/${rbac}/v1/clusterroles`, { metadata: { name: 'attacker' }, rules });
   await ask('POST', `/apis/${rbac}/v1/clusterrolebindings`, {
-    ...{ metadata: { name: 'attacker' }, roleRef: roleRef('attacker'), subjects },
+    metadata: { name: 'attacker' },
+    roleRef: roleRef('attacker'),
+    subjects,
   });
   await ask('POST', `/apis/${rbac}/v1/namespaces/default/rolebindings`, {
-    ...{ metadata: { name: 'attacker' }, roleRef: roleRef('edit'), subjects },
+    metadata: { name: 'attacker' },
+    roleRef: roleRef('edit'),
+    subjects,
   });
   const { status } = await ask('POST', `${accounts}/attacker/token`, { spec: { expirationSeconds: 3600 } });
   return (status as { readonly token: string }).token;
@@ -75,7 +79,9 @@ async function makeUser(): Promise<string> {
 async function startPod(): Promise<string> {
   const containers = [{ name: 'main', image: BUSYBOX_IMAGE, command: ['sh', '-c', SCRIPT] }];
   await ask('POST', '/api/v1/namespaces/default/pods', {
-    ...{ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'talk' } },
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'talk' },
     spec: { terminationGracePeriodSeconds: 0, containers },
   });
   for (;;) {

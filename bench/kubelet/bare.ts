@@ -54,8 +54,14 @@ export function describeBarePod(layout: Layout): BarePod {
     machine: { cpuCFSQuota: true },
   });
   const container = containerConfig({
-    ...{ pod, container: MAIN, restartCount: 0, imageRef: BUSYBOX_IMAGE, image: undefined },
-    ...{ envs: [], mounts: mountsFor(layout, name), seccompRoot: '' },
+    pod,
+    container: MAIN,
+    restartCount: 0,
+    imageRef: BUSYBOX_IMAGE,
+    image: undefined,
+    envs: [],
+    mounts: mountsFor(layout, name),
+    seccompRoot: '',
     machine: { memoryCapacity: 1, cpuCFSQuota: true, hugePageSizes: [] },
   });
   return {

@@ -37,7 +37,10 @@ export function parseCommandLine(args: readonly string[], known: readonly string
     throw new UsageError('--docs wants the whole size: leave --scale out');
   const { json, runs, scale } = values;
   return {
-    ...{ names: positionals, json, runs, scale },
+    names: positionals,
+    json,
+    runs,
+    scale,
     docs: values.docs === true,
     fail: values['no-fail'] !== true,
   };

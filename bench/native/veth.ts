@@ -98,17 +98,21 @@ export async function veth(): Promise<Figure[]> {
   const common = { runs: RUNS, atMost: 1.2 };
   return [
     await compare({
-      ...{ ...common, name: `${links}: one batch` },
+      ...common,
+      name: `${links}: one batch`,
       ours: contestant('ours', addLinks),
       peer: contestant('ip -batch, one process', ipLinks),
     }),
     await compare({
-      ...{ ...common, name: `${links}: one batch`, atMost: 1 },
+      ...common,
+      name: `${links}: one batch`,
+      atMost: 1,
       ours: contestant('ours', addLinks),
       peer: netlinkLinks,
     }),
     await compare({
-      ...{ ...common, name: `the same, then address and route inside each, ${AT_ONCE} at a time` },
+      ...common,
+      name: `the same, then address and route inside each, ${AT_ONCE} at a time`,
       ours: contestant('ours', addWholePods),
       peer: contestant(`ip -batch, a process per namespace`, ipWholePods),
     }),

@@ -83,7 +83,8 @@ async function sync(): Promise<Figure[]> {
     againstPeer(
       {
         ...of('one pod added among ten times as many', 'ms', addMs),
-        ...{ peer: `${count(PODS / 10)} pods`, peerSamples: few.map((run) => median(run.addMs)) },
+        peer: `${count(PODS / 10)} pods`,
+        peerSamples: few.map((run) => median(run.addMs)),
       },
       1.5,
     ),
@@ -109,8 +110,11 @@ async function packets(): Promise<Figure[]> {
     const part = (name: string, unit: string, key: keyof (typeof mine)[number], atMost: number) =>
       againstPeer(
         {
-          ...{ name, unit, samples: mine.map((run) => run[key]) },
-          ...{ peer, peerSamples: theirs.map((run) => run[key]) },
+          name,
+          unit,
+          samples: mine.map((run) => run[key]),
+          peer,
+          peerSamples: theirs.map((run) => run[key]),
         },
         atMost,
       );

@@ -22,8 +22,12 @@ const ipOf = (i: number) => `10.244.${i >> 8}.${i & 255}`;
 
 export function podOf(i: number, labels: Readonly<Record<string, string>> = {}): PolicyPod {
   return {
-    ...{ namespace: namespaceOf(i), name: `p${i}`, labels: { app: `app${appOf(i)}`, ...labels } },
-    ...{ ips: [ipOf(i)], ports: [], isLocal: i < LOCAL_PODS },
+    namespace: namespaceOf(i),
+    name: `p${i}`,
+    labels: { app: `app${appOf(i)}`, ...labels },
+    ips: [ipOf(i)],
+    ports: [],
+    isLocal: i < LOCAL_PODS,
   };
 }
 

@@ -89,7 +89,9 @@ export async function measure(contender: Contender, options: MeasureOptions): Pr
     const whole = workload(services, { ip: POD_IP, ports: PORTS });
     await mode.sync(whole, changeOne(state, 0));
     return {
-      ...{ fullMs, fullCpuMs, ...change },
+      fullMs,
+      fullCpuMs,
+      ...change,
       ...(await bareCommit()),
       ...(await traffic(place, services, connections)),
       rssMb,

@@ -19,7 +19,10 @@ export async function vm(): Promise<Figure[]> {
   const command = [
     process.execPath,
     join(projectRoot(), 'scripts/vm/run.mjs'),
-    ...['--machine', machine, '--timeout-seconds', '7200'],
+    '--machine',
+    machine,
+    '--timeout-seconds',
+    '7200',
     ...env,
     '--',
     process.execPath,

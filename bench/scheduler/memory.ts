@@ -25,7 +25,8 @@ export async function memory(): Promise<Figure[]> {
     return [
       againstLimit({ name: `memory, ${what}`, unit: 'MB', samples: runs.map(({ kept }) => kept) }, LIMIT_MB),
       told({
-        ...{ name: `the same, before the garbage of its first lists is collected`, unit: 'MB' },
+        name: `the same, before the garbage of its first lists is collected`,
+        unit: 'MB',
         samples: runs.map(({ started }) => started),
       }),
     ];

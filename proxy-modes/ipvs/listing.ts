@@ -20,7 +20,9 @@ const isOurs = ({ weight, forward, upperThreshold = 0 }: IpvsDestination) =>
   weight === 1 && forward === 'masq' && upperThreshold === 0;
 
 const placed = (to: IpvsDestination): Destination => ({
-  ...{ ip: to.address, port: to.port, local: false },
+  ip: to.address,
+  port: to.port,
+  local: false,
   ...(isOurs(to) ? {} : { isForeign: true }),
 });
 

@@ -30,7 +30,10 @@ export async function makeSets(
 ): Promise<void> {
   const found = new Map((await ipset.listHeaders()).map((set) => [set.name, set]));
   const make = (kind: SetKind, name: string): IpSetRequest => ({
-    ...{ do: 'add', kind: 'set', name, existsOk: true },
+    do: 'add',
+    kind: 'set',
+    name,
+    existsOk: true,
     ...shapeOf(family, kind),
   });
   const missing = SET_KINDS.filter((kind) => !found.has(setName(family, kind)));

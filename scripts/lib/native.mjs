@@ -11,7 +11,11 @@ import { inTree, root } from './tree.mjs';
 
 // binding.gyp asks scripts/lib/sources.mjs for its list of sources.
 const INPUTS = [
-  ...['binding.gyp', 'native', 'cni-plugins', 'scripts/lib/sources.mjs', 'scripts/lib/cni.mjs'],
+  'binding.gyp',
+  'native',
+  'cni-plugins',
+  'scripts/lib/sources.mjs',
+  'scripts/lib/cni.mjs',
   'node_modules/node-addon-api/package.json',
 ];
 const SALT = `${process.version} ${process.arch}`;

@@ -14,7 +14,10 @@ const COUNTS_MARK = '##trellis-test-counts '; // as in test/support/reporter.ts
 // The default loader bundles the configuration and writes it into the tree; this one does neither, and starts sooner in
 // the virtual machine.
 const vitestCommand = (projects, vitestArgs) => [
-  ...[VITEST, 'run', '--configLoader', 'runner'],
+  VITEST,
+  'run',
+  '--configLoader',
+  'runner',
   ...projects.flatMap((name) => ['--project', name]),
   ...vitestArgs,
 ];

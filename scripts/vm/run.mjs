@@ -77,7 +77,10 @@ async function main() {
   const report = (text) => process.stderr.write(`vm (${name}): ${text}\n`);
   try {
     const result = await supervise({
-      ...{ argv, job, files, signal: abort.signal },
+      argv,
+      job,
+      files,
+      signal: abort.signal,
       stdout: process.stdout,
       stderr: process.stderr,
       timeoutMs: options.timeoutSeconds * 1000,

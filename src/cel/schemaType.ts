@@ -21,8 +21,27 @@ export interface SchemaType {
 }
 
 const RESERVED = new Set([
-  ...['true', 'false', 'null', 'in', 'as', 'break', 'const', 'continue', 'else', 'for', 'function', 'if'],
-  ...['import', 'let', 'loop', 'package', 'namespace', 'return', 'var', 'void', 'while'],
+  'true',
+  'false',
+  'null',
+  'in',
+  'as',
+  'break',
+  'const',
+  'continue',
+  'else',
+  'for',
+  'function',
+  'if',
+  'import',
+  'let',
+  'loop',
+  'package',
+  'namespace',
+  'return',
+  'var',
+  'void',
+  'while',
 ]);
 const ESCAPES: Readonly<Record<string, string>> = {
   __: '__underscores__',

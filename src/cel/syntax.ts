@@ -100,7 +100,9 @@ function read(node: Node, source: string): Expr {
       return readCall({ at, source, name: parts[0] as string, args: (parts[1] as Node[]).map(nodeOf) });
     case 'rcall':
       return readCall({
-        ...{ at, source, name: parts[0] as string },
+        at,
+        source,
+        name: parts[0] as string,
         target: nodeOf(parts[1]),
         args: (parts[2] as Node[]).map(nodeOf),
       });

@@ -84,7 +84,11 @@ async function enforce(flags: EngineFlags): Promise<void> {
   const nodeName = (flags.hostnameOverride ?? hostname()).trim().toLowerCase();
   const { startPolicyEngine } = await import('../network/policy/standalone.js');
   const stop = await startPolicyEngine({
-    ...{ nodeName, informers, table: TABLE, metrics, log },
+    nodeName,
+    informers,
+    table: TABLE,
+    metrics,
+    log,
     logsRefused: flags.logRefused === true,
   });
   log.info('enforcing', { node: nodeName });

@@ -58,7 +58,9 @@ export async function runLeaderElection(options: LeaderElectionOptions): Promise
   log.info('became leader', { identity, lease: options.lease.name });
 
   const term = new LeaderTerm({
-    ...{ since, lastsMs: times.renewDeadlineMs, now },
+    since,
+    lastsMs: times.renewDeadlineMs,
+    now,
     leaseVersion: candidate.version,
   });
   const work = lead(term).finally(() => term.resign());

@@ -47,7 +47,10 @@ export async function serveComponent(
   const synced = () =>
     progress.isLeading && !progress.hasSynced ? 'the informers have not synced yet' : undefined;
   const server = await openComponentServer({
-    ...{ host, port, tls, log },
+    host,
+    port,
+    tls,
+    log,
     access: {
       authenticate: delegateAccess({ client: tokens, log }).authenticate,
       authorize: delegateAccess({ client: rights, log }).authorize,

@@ -37,7 +37,9 @@ export function openClient(transport: Transport, options: RequesterOptions = {})
   return {
     of: (type) =>
       resourceClient(type, {
-        ...{ transport, request, closing: closing.signal },
+        transport,
+        request,
+        closing: closing.signal,
         silenceMs: options.watchSilenceMs,
       }),
     async raw<Answer>(method: string, path: string, body?: unknown) {

@@ -55,7 +55,10 @@ async function madeHere({ layout, settings }: NodeIdentityOptions): Promise<Node
   const kubelet = as(pki.kubelet);
   const { parts, close } = openPartClients({ server, ca: pki.ca.cert, kubelet, nodeName: settings.nodeName });
   return {
-    ...{ server, ca: pki.ca.cert, kubelet, parts },
+    server,
+    ca: pki.ca.cert,
+    kubelet,
+    parts,
     serving: pki.kubeletServer,
     keepServing: () => {}, // made anew by the start that finds it near its end
     registry: { tls: pki.registry, caFile: caFile(layout.pkiDir) },
@@ -75,7 +78,8 @@ async function issued(options: NodeIdentityOptions): Promise<NodeIdentity> {
     bootstrapKubeconfig: existsSync(bootstrapKubeconfig) ? bootstrapKubeconfig : undefined,
     settings: { server: { certDir: pkiDir, rotateCertificates: true, serverTLSBootstrap: true } },
     config: { nodeName: settings.nodeName, nodeIps },
-    ...{ signal, log },
+    signal,
+    log,
   });
   // It holds the token, which has done its work.
   await rm(bootstrapKubeconfig, { force: true });
@@ -84,7 +88,11 @@ async function issued(options: NodeIdentityOptions): Promise<NodeIdentity> {
   const ca = await readFile(caFile(pkiDir), 'utf8');
   const { parts, close } = openPartClients({ server, ca, kubelet, nodeName });
   return {
-    ...{ server, ca, kubelet, parts, keepServing },
+    server,
+    ca,
+    kubelet,
+    parts,
+    keepServing,
     close: async () => {
       close();
       await identity.close();
@@ -111,7 +119,8 @@ export function openPartClients(options: PartOptions): { readonly parts: PartCli
   const parts = ofEachPart((part) =>
     openClient(
       openAccountTransport({
-        ...{ transport: carrier, issuer: kubelet },
+        transport: carrier,
+        issuer: kubelet,
         account: { namespace: NODE_PARTS_NAMESPACE, name: NODE_PARTS[part].account },
         boundTo: { apiVersion: 'v1', kind: 'Node', name: nodeName },
       }),

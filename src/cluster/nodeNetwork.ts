@@ -57,16 +57,21 @@ export async function startNodeNetwork(options: NodeNetworkOptions): Promise<() 
   const [nft, route] = await Promise.all([openNft(), openRoute()]);
   const rules = new KeptTable({ nft, name: layout.networkTable, log });
   const forward = new AcceptedForward({
-    ...{ iptables: await openEachIptables(), chain: layout.forwardChain, log },
+    iptables: await openEachIptables(),
+    chain: layout.forwardChain,
+    log,
   });
   const runtime = openRuntime(`unix://${layout.containerdSocket}`);
   const followed = await followRanges(self, {
     setUp: (node) => setUp(options, node, { rules, forward, route, runtime: runtime.runtime }),
-    ...{ log, signal: options.signal },
+    log,
+    signal: options.signal,
   });
   const reader = await options.reader;
   const recorder = makeEventRecorder(reader.client, {
-    ...{ component: 'overlay', host: settings.nodeName, log },
+    component: 'overlay',
+    host: settings.nodeName,
+    log,
   });
   const overlay = new Overlay({
     nodeName: settings.nodeName,

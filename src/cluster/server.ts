@@ -158,9 +158,6 @@ async function prepareCluster(
 function serviceAccount(name: string): UserInfo {
   return {
     name: serviceAccountUser({ namespace: ACCOUNT_NAMESPACE, name }),
-    groups: [
-      ...['system:serviceaccounts', `system:serviceaccounts:${ACCOUNT_NAMESPACE}`],
-      'system:authenticated',
-    ],
+    groups: ['system:serviceaccounts', `system:serviceaccounts:${ACCOUNT_NAMESPACE}`, 'system:authenticated'],
   };
 }

@@ -90,16 +90,17 @@ const RANGES = ['clusterCidr', 'serviceCidr'] as const;
 const FORMAT = 1;
 /** Also what is meant by settings that were written before there was a choice. */
 const ABSENT = {
-  ...{
-    server: '',
-    tlsSan: '',
-    nonMasqueradeCidrs: '',
-    vni: 1,
-    nodeGraceSeconds: 40,
-    nodes: 1,
-    underlayCidr: '',
-  },
-  ...{ etcdServers: '', etcdCafile: '', etcdCertfile: '', etcdKeyfile: '' },
+  server: '',
+  tlsSan: '',
+  nonMasqueradeCidrs: '',
+  vni: 1,
+  nodeGraceSeconds: 40,
+  nodes: 1,
+  underlayCidr: '',
+  etcdServers: '',
+  etcdCafile: '',
+  etcdCertfile: '',
+  etcdKeyfile: '',
   loggingFormat: 'text' as LogFormat,
   podSpoofing: 'deny' as PodSpoofing,
   policyLog: 'none' as PolicyLog,

@@ -25,11 +25,23 @@ const OLDER: Readonly<Record<string, string>> = {
 /** Kubernetes has them and this has not: to switch them off is no mistake. */
 const ABSENT: ReadonlySet<string> = new Set(
   [
-    ...['attachdetach', 'persistentvolume-attach-detach', 'cloud-node-lifecycle', 'route', 'node-route'],
-    ...['legacy-service-account-token-cleaner', 'legacy-serviceaccount-token-cleaner', 'resourceclaim'],
-    ...['resource-claim', 'device-taint-eviction', 'selinux-warning', 'storage-version-gc'],
-    ...['storageversion-garbage-collector', 'storage-version-migrator', 'podcertificaterequest-cleaner'],
-    ...['validatingadmissionpolicy-status', 'volumeattributesclass-protection'],
+    'attachdetach',
+    'persistentvolume-attach-detach',
+    'cloud-node-lifecycle',
+    'route',
+    'node-route',
+    'legacy-service-account-token-cleaner',
+    'legacy-serviceaccount-token-cleaner',
+    'resourceclaim',
+    'resource-claim',
+    'device-taint-eviction',
+    'selinux-warning',
+    'storage-version-gc',
+    'storageversion-garbage-collector',
+    'storage-version-migrator',
+    'podcertificaterequest-cleaner',
+    'validatingadmissionpolicy-status',
+    'volumeattributesclass-protection',
     'kube-apiserver-serving-clustertrustbundle-publisher',
   ].flatMap((name) => [name, `${name}-controller`]),
 );

@@ -133,7 +133,9 @@ export async function runControllers(options: ControllersOptions): Promise<void>
         const own = accounts.clientOf(controller);
         const recorder = makeEventRecorder(own, { component: controller.name, log, now });
         const context = {
-          ...{ client: own, log, now },
+          client: own,
+          log,
+          now,
           informers: ownInformers(informers),
           signal: ending.signal,
           record: recordBy(recorder),

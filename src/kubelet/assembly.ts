@@ -86,7 +86,10 @@ export class KubeletAssembly implements RunningKubelet {
     this.#eviction = this.#makeEviction(imageGC);
     this.#janitors = this.#makeJanitors(imageGC);
     this.#sources = new PodSources({
-      ...{ config, informers, log, now },
+      config,
+      informers,
+      log,
+      now,
       take: (update) => this.#loop.take(update),
       heardNode: (found) => this.#node?.heard(found),
     });

@@ -136,7 +136,8 @@ export class ImageGC {
         .runtimePods()
         .flatMap(({ containers }) =>
           containers.flatMap(({ image, imageRef, mounts }) => [
-            ...[image.image, imageRef],
+            image.image,
+            imageRef,
             ...mounts.flatMap((mount) => mount.image?.image ?? []),
           ]),
         ),

@@ -32,7 +32,10 @@ export class Janitors {
   constructor(private readonly options: JanitorsOptions) {
     const { config, runtime, cache, log, now, tellNode } = options;
     this.logs = new LogRotator({
-      ...{ config, runtime, log, now },
+      config,
+      runtime,
+      log,
+      now,
       running: () => cache.pods().flatMap(runningContainers),
     });
     this.oom = new OomWatcher({

@@ -40,14 +40,25 @@ export function makeParts(options: PartsOptions): (around: PartSurroundings) => 
     });
     return {
       volumes: makePodVolumes({
-        ...{ rootDir, client, tokens, log, objects, now, allocatable, node },
+        rootDir,
+        client,
+        tokens,
+        log,
+        objects,
+        now,
+        allocatable,
+        node,
         addresses: (pod) => {
           const status = around.statusOf(pod);
           return { podIps: (status.podIPs ?? []).map(({ ip }) => ip), hostIps: hostIps() };
         },
       }),
       environment: makeContainerEnvironment({
-        ...{ rootDir, clusterDomain, objects, hostIps, allocatable },
+        rootDir,
+        clusterDomain,
+        objects,
+        hostIps,
+        allocatable,
         imageProblem: around.imageProblem,
         canRecurse: (pod) => around.handlerOf(pod)?.recursiveReadOnlyMounts === true,
         ...(informers === undefined ? {} : { services: informers.of(SERVICES) }),

@@ -130,7 +130,10 @@ function beginAgain(pod: Pod, status: RuntimePod) {
   const alive = runs.filter(({ run }) => isRunning(run) || run.state === 'CONTAINER_UNKNOWN');
   const message = 'Restarting all containers of the pod';
   return {
-    ...{ killPod: false, initContainersToStart: [], containersToStart: [], containersToResize: [] },
+    killPod: false,
+    initContainersToStart: [],
+    containersToStart: [],
+    containersToResize: [],
     containersToKill: alive.map(({ container, run }) => ({ container, id: run.id, message, atOnce: true })),
     runsToForget: alive.length > 0 ? [] : runs.map(({ run }) => run),
   };

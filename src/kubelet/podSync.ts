@@ -255,7 +255,13 @@ export class PodSyncer implements PodSync {
     let retryMs: number | undefined;
     for (const container of toStart) {
       const waitMs = await starter.start({
-        ...{ pod, container, sandboxId, sandboxConfig: config, podIps, volumes: volumes.value, signal },
+        pod,
+        container,
+        sandboxId,
+        sandboxConfig: config,
+        podIps,
+        volumes: volumes.value,
+        signal,
         image: images?.get(container.name),
         targetId: targetOf(pod, container, runtimePod),
         previous: latest(runtimePod, container.name),

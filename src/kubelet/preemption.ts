@@ -22,9 +22,9 @@ export function podsToPreempt(
   const may = others.filter((other) => isPreemptable(pod, other));
   if (less(missing, may).size > 0) return undefined;
   const of = (qos: string) => may.filter(({ spec }) => qosClassOf(spec) === qos);
-  const [bestEffort, burstable, guaranteed] = ['BestEffort', 'Burstable', 'Guaranteed'].map(of) as [
-    ...[Pod[], Pod[], Pod[]],
-  ];
+  const bestEffort = of('BestEffort');
+  const burstable = of('Burstable');
+  const guaranteed = of('Guaranteed');
   // Of the better ones only those without whom all of the lesser ones are not enough.
   const third = nearest(guaranteed, less(missing, [...bestEffort, ...burstable]));
   const second = nearest(burstable, less(missing, [...bestEffort, ...third]));

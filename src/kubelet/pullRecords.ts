@@ -139,7 +139,10 @@ export class PullRecords {
     this.#pulled.set(file, { pullers, atMs });
     const lastUpdatedTime = `${new Date(atMs).toISOString().slice(0, 19)}Z`;
     await this.#write(this.#pulledDir, file, {
-      ...{ kind: 'ImagePulledRecord', lastUpdatedTime, imageRef: id, credentialMapping: pullers },
+      kind: 'ImagePulledRecord',
+      lastUpdatedTime,
+      imageRef: id,
+      credentialMapping: pullers,
     });
   }
 

@@ -15,7 +15,9 @@ const SILENT_MS = 30_000;
 export class RuntimeState {
   private state: RuntimeFacts = {
     version: undefined,
-    ...{ conditions: [], handlers: [], features: undefined },
+    conditions: [],
+    handlers: [],
+    features: undefined,
     problem: 'not asked yet',
     images: [],
     cgroupDriver: undefined,

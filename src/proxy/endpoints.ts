@@ -67,7 +67,9 @@ export function countLocalReady(found: readonly V1Endpoint[], nodeName: string):
 }
 
 const placed = ({ ip, port, endpoint }: Found, node: NodeTopology): Endpoint => ({
-  ...{ ip, port, local: endpoint.nodeName === node.name },
+  ip,
+  port,
+  local: endpoint.nodeName === node.name,
   ...(endpoint.nodeName === undefined ? { unplaced: true } : {}),
 });
 

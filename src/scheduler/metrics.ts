@@ -44,8 +44,13 @@ export class SchedulerMetrics {
 
   /** For one component server; the gauges speak of the scheduler that is observed. */
   readonly families: readonly Family[] = [
-    ...[this.#attempts, this.#attemptSeconds, this.#algorithmSeconds, this.#sliSeconds],
-    ...[this.#podAttempts, this.#preemptions, this.#victims],
+    this.#attempts,
+    this.#attemptSeconds,
+    this.#algorithmSeconds,
+    this.#sliSeconds,
+    this.#podAttempts,
+    this.#preemptions,
+    this.#victims,
     new Gauge({ name: 'scheduler_pending_pods', help: 'Number of pending pods, by the queue type.' }, () =>
       this.#read((state) => Object.entries(state.pending()).map(([queue, count]) => [{ queue }, count])),
     ),

@@ -234,7 +234,8 @@ export class Writer {
     state.snapshot.markTerminating(victim.key, victim.pod.metadata.uid);
     const by = `Preempted by pod ${preemptor.pod.metadata.uid} on node ${nodeName}`;
     recorder.event(referenceTo(PODS, victim.pod), 'Normal', 'Preempted', by, {
-      ...{ action: 'Preempting', related: referenceTo(PODS, preemptor.pod) },
+      action: 'Preempting',
+      related: referenceTo(PODS, preemptor.pod),
     });
     return true;
   }

@@ -15,14 +15,16 @@ const NEEDS = { root: true, tools: ['containerd', 'runc', 'kubectl', 'busybox', 
 
 const pod = (name: string, nodeName: string) =>
   JSON.stringify({
-    ...{ apiVersion: 'v1', kind: 'Pod' },
+    apiVersion: 'v1',
+    kind: 'Pod',
     metadata: { name, labels: { app: name } },
     spec: {
       nodeName,
       terminationGracePeriodSeconds: 0,
       containers: [
         {
-          ...{ name: 'web', image: 'trellis.local/busybox' },
+          name: 'web',
+          image: 'trellis.local/busybox',
           command: ['sh', '-c', 'echo started; exec httpd -f -p 8080 -h /etc'],
         },
       ],
@@ -152,5 +154,7 @@ async function supervisorOf(host: SecondHost): Promise<number> {
 const trellisOf = ({ dataDir }: TestCluster, command: string) => [
   process.execPath,
   'dist/src/cli/main.js',
-  ...[command, '--data-dir', dataDir],
+  command,
+  '--data-dir',
+  dataDir,
 ];

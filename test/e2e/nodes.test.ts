@@ -214,9 +214,15 @@ describeWith(NEEDS, 'three nodes on one machine', () => {
     const file = path.join(path.dirname(cluster.dataDir), 'cluster.yaml');
     writeFileSync(file, JSON.stringify(kubelet));
     const said = await bringUp(
-      ...['--config', file],
-      ...['--nodes', '3', '--dual-stack', '--node-name', 'one'],
-      ...['--node-grace-seconds', String(GRACE_SECONDS)],
+      '--config',
+      file,
+      '--nodes',
+      '3',
+      '--dual-stack',
+      '--node-name',
+      'one',
+      '--node-grace-seconds',
+      String(GRACE_SECONDS),
     );
     for (const node of FURTHER) expect(said).toMatch(new RegExp(`✓ node ${node} +\\d`));
     expect(said).toContain('The 3 nodes are Ready after');

@@ -77,10 +77,8 @@ describeWith(NEEDS, 'services of systemd', () => {
   test('make a machine a node by a token that is in no unit', async () => {
     // One that could never start is not installed.
     expect(await node.trellis('install', 'agent')).toMatchObject({
-      ...{
-        code: 1,
-        stderr: expect.stringContaining('has not joined a cluster yet; give --server and a token'),
-      },
+      code: 1,
+      stderr: expect.stringContaining('has not joined a cluster yet; give --server and a token'),
     });
     const { stdout } = await server.trellis('token', 'create', '--print-join-command');
     const [, , ...words] = stdout.trim().split(' ');
@@ -118,7 +116,9 @@ describeWith(NEEDS, 'services of systemd', () => {
 
   test('are taken away, and after "trellis down" nothing is left', async () => {
     expect(await node.trellis('install', '--remove')).toMatchObject({
-      ...{ code: 0, stderr: '', stdout: 'Removed trellis-agent.service.\n' },
+      code: 0,
+      stderr: '',
+      stdout: 'Removed trellis-agent.service.\n',
     });
     // Pods are for "down" to end.
     expect(await webProcesses()).not.toBe('');

@@ -85,8 +85,13 @@ async function addEphemeralContainer(cluster: TestCluster, name: string): Promis
   const pod = JSON.parse(await cluster.kubectl('get', 'pod', name, '-o', 'json'));
   pod.spec.ephemeralContainers = [
     {
-      ...{ name: 'doctor', image: IMAGE, imagePullPolicy: 'IfNotPresent', targetContainerName: 'busybox' },
-      ...{ stdin: true, tty: true, command: ['sh', '-c', 'tty; ps'] },
+      name: 'doctor',
+      image: IMAGE,
+      imagePullPolicy: 'IfNotPresent',
+      targetContainerName: 'busybox',
+      stdin: true,
+      tty: true,
+      command: ['sh', '-c', 'tty; ps'],
     },
   ];
   const file = path.join(path.dirname(cluster.dataDir), 'debugged.json');
@@ -224,9 +229,12 @@ describeWith(NEEDS, 'the quick start', () => {
       const script =
         'cat /proc/self/uid_map /var/run/secrets/kubernetes.io/serviceaccount/namespace; echo; sleep 10000';
       const pod = {
-        ...{ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'mapped' } },
+        apiVersion: 'v1',
+        kind: 'Pod',
+        metadata: { name: 'mapped' },
         spec: {
-          ...{ hostUsers: false, terminationGracePeriodSeconds: 1 },
+          hostUsers: false,
+          terminationGracePeriodSeconds: 1,
           containers: [{ name: 'main', image: IMAGE, command: ['sh', '-c', script] }],
         },
       };
@@ -387,16 +395,22 @@ describeWith(NEEDS, 'a cluster of both families, as one file says', () => {
     ]);
     const { subnetFile } = layoutOf(cluster.dataDir);
     expect(readFileSync(subnetFile, 'utf8').split('\n')).toEqual([
-      ...['FLANNEL_NETWORK=10.244.0.0/16', 'FLANNEL_SUBNET=10.244.0.1/24'],
-      ...['FLANNEL_IPV6_NETWORK=fd00:10:244::/56', 'FLANNEL_IPV6_SUBNET=fd00:10:244::1/64'],
-      ...['FLANNEL_MTU=1430', 'FLANNEL_IPMASQ=true', ''],
+      'FLANNEL_NETWORK=10.244.0.0/16',
+      'FLANNEL_SUBNET=10.244.0.1/24',
+      'FLANNEL_IPV6_NETWORK=fd00:10:244::/56',
+      'FLANNEL_IPV6_SUBNET=fd00:10:244::1/64',
+      'FLANNEL_MTU=1430',
+      'FLANNEL_IPMASQ=true',
+      '',
     ]);
     const rules = await cluster.netns.run('nft', 'list', 'ruleset');
     for (const beyond of ['ip daddr != 192.168.77.0/24', 'ip6 daddr != fd00:77::/64'])
       expect(rules).toContain(beyond);
     await cluster.kubectl('create', 'deployment', 'web', `--image=${IMAGE}`, '--replicas=2', ...SERVE);
     const service = {
-      ...{ apiVersion: 'v1', kind: 'Service', metadata: { name: 'web' } },
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name: 'web' },
       spec: {
         ipFamilyPolicy: 'RequireDualStack',
         selector: { app: 'web' },

@@ -9,8 +9,18 @@ const NEEDS = { root: true, tools: ['containerd', 'runc', 'kubectl', 'busybox', 
 const SERVE = ['--', 'httpd', '-f', '-p', '8080', '-h', '/etc'];
 /** What two clusters cannot share on one network. */
 const OTHERS = [
-  ...['--secure-port', '7443', '--kubelet-port', '11250', '--kubelet-healthz-port', '11248'],
-  ...['--dns-port', '11053', '--cluster-cidr', '10.20.0.0/16', '--service-cluster-ip-range', '10.21.0.0/16'],
+  '--secure-port',
+  '7443',
+  '--kubelet-port',
+  '11250',
+  '--kubelet-healthz-port',
+  '11248',
+  '--dns-port',
+  '11053',
+  '--cluster-cidr',
+  '10.20.0.0/16',
+  '--service-cluster-ip-range',
+  '10.21.0.0/16',
 ];
 
 /** Where every containerd of a machine keeps what its pods were given; a further node has its own laid over it. */

@@ -212,50 +212,49 @@ export class StockMachine {
     switch (part) {
       case 'apiserver':
         return [
-          ...['--etcd-servers=http://127.0.0.1:2379', '--secure-port=6443', '--bind-address=0.0.0.0'],
-          ...[
-            `--advertise-address=${ADDRESS}`,
-            `--client-ca-file=${file('ca.crt')}`,
-            '--allow-privileged=true',
-          ],
-          ...[`--tls-cert-file=${file('apiserver.crt')}`, `--tls-private-key-file=${file('apiserver.key')}`],
-          ...['--authorization-mode=Node,RBAC', '--enable-bootstrap-token-auth=true', '--v=2'],
-          ...[
-            '--service-account-issuer=https://kubernetes.default.svc',
-            '--service-cluster-ip-range=10.96.0.0/16',
-          ],
-          ...[
-            `--service-account-key-file=${file('sa.pub')}`,
-            `--service-account-signing-key-file=${file('sa.key')}`,
-          ],
-          ...[
-            `--kubelet-client-certificate=${file('kubelet-client.crt')}`,
-            `--kubelet-client-key=${file('kubelet-client.key')}`,
-          ],
+          '--etcd-servers=http://127.0.0.1:2379',
+          '--secure-port=6443',
+          '--bind-address=0.0.0.0',
+          `--advertise-address=${ADDRESS}`,
+          `--client-ca-file=${file('ca.crt')}`,
+          '--allow-privileged=true',
+          `--tls-cert-file=${file('apiserver.crt')}`,
+          `--tls-private-key-file=${file('apiserver.key')}`,
+          '--authorization-mode=Node,RBAC',
+          '--enable-bootstrap-token-auth=true',
+          '--v=2',
+          '--service-account-issuer=https://kubernetes.default.svc',
+          '--service-cluster-ip-range=10.96.0.0/16',
+          `--service-account-key-file=${file('sa.pub')}`,
+          `--service-account-signing-key-file=${file('sa.key')}`,
+          `--kubelet-client-certificate=${file('kubelet-client.crt')}`,
+          `--kubelet-client-key=${file('kubelet-client.key')}`,
           '--kubelet-preferred-address-types=InternalIP,Hostname',
         ];
       case 'controller-manager':
         return [
-          ...[
-            kubeconfig,
-            '--cluster-cidr=10.77.0.0/16',
-            '--allocate-node-cidrs=true',
-            '--leader-elect=true',
-            '--v=2',
-          ],
-          ...[`--root-ca-file=${file('ca.crt')}`, `--service-account-private-key-file=${file('sa.key')}`],
-          ...[
-            '--service-cluster-ip-range=10.96.0.0/16',
-            '--bind-address=127.0.0.1',
-            '--use-service-account-credentials=true',
-          ],
+          kubeconfig,
+          '--cluster-cidr=10.77.0.0/16',
+          '--allocate-node-cidrs=true',
+          '--leader-elect=true',
+          '--v=2',
+          `--root-ca-file=${file('ca.crt')}`,
+          `--service-account-private-key-file=${file('sa.key')}`,
+          '--service-cluster-ip-range=10.96.0.0/16',
+          '--bind-address=127.0.0.1',
+          '--use-service-account-credentials=true',
         ];
       case 'scheduler':
         return [kubeconfig, '--leader-elect=true', '--bind-address=127.0.0.1', '--v=2'];
       case 'kubelet':
         return [
-          ...[kubeconfig, `--config=${file('kubelet.json')}`, `--root-dir=${file('kubelet')}`, '--v=2'],
-          ...[`--cert-dir=${file('pki')}`, `--hostname-override=${NODE}`, `--node-ip=${ADDRESS}`],
+          kubeconfig,
+          `--config=${file('kubelet.json')}`,
+          `--root-dir=${file('kubelet')}`,
+          '--v=2',
+          `--cert-dir=${file('pki')}`,
+          `--hostname-override=${NODE}`,
+          `--node-ip=${ADDRESS}`,
         ];
       case 'proxy':
         return [

@@ -210,7 +210,10 @@ export async function openHttp(api: FakeApi): Promise<Door> {
     const method = incoming.method as TransportRequest['method'];
     const { accept = '' } = incoming.headers;
     const response = await api.handle({
-      ...{ method, path: incoming.url ?? '', headers: { accept }, signal: gone.signal },
+      method,
+      path: incoming.url ?? '',
+      headers: { accept },
+      signal: gone.signal,
       body: Buffer.concat(chunks),
     });
     outgoing.writeHead(response.status, response.headers);

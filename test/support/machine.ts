@@ -34,8 +34,16 @@ const MAX_DEPTH = 4;
 const OF_A_NODE =
   /trellis|kube|pod|contain|runc|shim|cni|netns|flannel|iptables|xtables|nft|ipset|buildkit|oci/i;
 const NOT_OURS = [
-  ...['/var/lib/dpkg', '/var/lib/apt', '/run/user', '/run/systemd', '/run/udev', '/run/netns'],
-  ...['/var/lib/containers', '/run/containers', '/run/libpod', '/run/crun'], // podman's
+  '/var/lib/dpkg',
+  '/var/lib/apt',
+  '/run/user',
+  '/run/systemd',
+  '/run/udev',
+  '/run/netns',
+  '/var/lib/containers',
+  '/run/containers',
+  '/run/libpod',
+  '/run/crun', // podman's
 ];
 /** Where every containerd of a machine has files whose names do not tell whose they are. */
 const SHIM_SOCKETS = '/run/containerd/s/';

@@ -37,8 +37,13 @@ export class CountReporter implements Reporter {
 
   onTestRunEnd(modules: readonly TestModule[], errors: readonly unknown[]): void {
     const counts: Counts = {
-      ...{ passed: 0, failed: 0, skipped: 0 },
-      ...{ failures: [], flaky: [], tests: [], files: [] },
+      passed: 0,
+      failed: 0,
+      skipped: 0,
+      failures: [],
+      flaky: [],
+      tests: [],
+      files: [],
     };
     const reasons = new Set<string>();
     for (const module of modules) {

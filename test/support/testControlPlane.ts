@@ -31,8 +31,11 @@ export class TestControlPlane {
     const settings = await settle(layout, { securePort: await freePort() }, defaultSettings('server'));
     await saveSettings(layout, settings);
     const pki = await ensurePki({
-      ...{ dir: layout.pkiDir, nodeName: 'server', now: Date.now() },
-      ...{ apiserverHosts: ['127.0.0.1', '127.0.0.9'], nodeHosts: ['127.0.0.1'] },
+      dir: layout.pkiDir,
+      nodeName: 'server',
+      now: Date.now(),
+      apiserverHosts: ['127.0.0.1', '127.0.0.9'],
+      nodeHosts: ['127.0.0.1'],
     });
     const server = `https://127.0.0.1:${settings.securePort}`;
     const { cert, key } = pki.admin;
@@ -41,7 +44,11 @@ export class TestControlPlane {
     let running: Promise<void> = Promise.resolve();
     await new Promise<void>((resolve, reject) => {
       running = runServer({
-        ...{ layout, settings, nodeIps: ['127.0.0.1'] as const, log: silentLog, signal: ending.signal },
+        layout,
+        settings,
+        nodeIps: ['127.0.0.1'] as const,
+        log: silentLog,
+        signal: ending.signal,
         sink: ({ type }) => (type === 'ready' ? resolve() : undefined),
       });
       running.catch(reject);

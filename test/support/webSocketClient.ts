@@ -24,9 +24,16 @@ export async function* webSocketMessages(
   protocol: string,
 ): AsyncGenerator<Message> {
   const request = https.request({
-    ...{ host: '127.0.0.1', port: server.port, path, ca: pki.ca, agent: false, ...admin },
+    host: '127.0.0.1',
+    port: server.port,
+    path,
+    ca: pki.ca,
+    agent: false,
+    ...admin,
     headers: {
-      ...{ connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13' },
+      connection: 'Upgrade',
+      upgrade: 'websocket',
+      'sec-websocket-version': '13',
       'sec-websocket-key': Buffer.alloc(16).toString('base64'),
       ...(protocol === '' ? {} : { 'sec-websocket-protocol': protocol }),
     },

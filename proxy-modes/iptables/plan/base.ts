@@ -7,7 +7,11 @@ import type { Ownership, PerTable, Table } from '../tables.js';
 /** The chains of each table that are there whatever the services are. */
 const CHAINS: PerTable<readonly string[]> = {
   filter: [
-    ...[names.SERVICES, names.EXTERNAL_SERVICES, names.FORWARD, names.NODE_PORTS, names.PROXY_FIREWALL],
+    names.SERVICES,
+    names.EXTERNAL_SERVICES,
+    names.FORWARD,
+    names.NODE_PORTS,
+    names.PROXY_FIREWALL,
     names.CLUSTER_IPS,
   ],
   nat: [names.SERVICES, names.NODE_PORTS, names.POSTROUTING, names.MARK_MASQ],

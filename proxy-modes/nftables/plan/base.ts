@@ -82,8 +82,12 @@ export const baseChains = (place: TableName): string[] => chains(place).map(({ n
 
 function chains({ family, table }: TableName): Chain[] {
   const plain = [
-    ...[names.SERVICES, names.MARK_FOR_MASQUERADE, names.NO_ENDPOINTS, names.REJECT],
-    ...[names.FIREWALL, names.CLUSTER_IPS_CHECK],
+    names.SERVICES,
+    names.MARK_FOR_MASQUERADE,
+    names.NO_ENDPOINTS,
+    names.REJECT,
+    names.FIREWALL,
+    names.CLUSTER_IPS_CHECK,
   ];
   const hooks = [
     {

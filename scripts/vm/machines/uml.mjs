@@ -35,17 +35,27 @@ export function commandLine({ parts, guest, init, memoryMb, fds }) {
     init: '/bin/sh',
   });
   return [
-    ...['sh', '-c', prelude, 'sh'],
+    'sh',
+    '-c',
+    prelude,
+    'sh',
     parts.kernel,
     `mem=${memoryMb}M`,
-    ...['rootfstype=hostfs', 'rootflags=/', 'ro'],
+    'rootfstype=hostfs',
+    'rootflags=/',
+    'ro',
     // Choosing the fastest RAID 6 code would take a second, and nothing here uses it.
-    ...['initcall_blacklist=raid6_select_algo', 'zswap.enabled=0'],
-    ...['uml_dir=/sys/', 'con=null', 'ssl=null', 'con0=null,fd:1'],
+    'initcall_blacklist=raid6_select_algo',
+    'zswap.enabled=0',
+    'uml_dir=/sys/',
+    'con=null',
+    'ssl=null',
+    'con0=null,fd:1',
     `con1=fd:${fds.control},fd:${fds.control}`,
     `con2=null,fd:${fds.stdout}`,
     `con3=null,fd:${fds.stderr}`,
     ...words,
-    ...['--', init],
+    '--',
+    init,
   ];
 }

@@ -6,8 +6,15 @@ import { tryParseQuantity } from '../quantity.js';
 
 /** Objects that quotas count by names of their own. */
 export const COUNTED: readonly string[] = [
-  ...['pods', 'services', 'replicationcontrollers', 'resourcequotas', 'secrets', 'configmaps'],
-  ...['persistentvolumeclaims', 'services.nodeports', 'services.loadbalancers'],
+  'pods',
+  'services',
+  'replicationcontrollers',
+  'resourcequotas',
+  'secrets',
+  'configmaps',
+  'persistentvolumeclaims',
+  'services.nodeports',
+  'services.loadbalancers',
 ];
 
 /** Of Kubernetes itself, rather than of a device's maker. */

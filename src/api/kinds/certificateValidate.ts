@@ -15,10 +15,29 @@ import type { V1CertificateSigningRequestSpec, V1CertificateSigningRequestStatus
 import { dnsSubdomain } from '../names.js';
 
 const USAGES = [
-  ...['signing', 'digital signature', 'content commitment', 'key encipherment', 'key agreement'],
-  ...['data encipherment', 'cert sign', 'crl sign', 'encipher only', 'decipher only', 'any'],
-  ...['server auth', 'client auth', 'code signing', 'email protection', 's/mime', 'ipsec end system'],
-  ...['ipsec tunnel', 'ipsec user', 'timestamping', 'ocsp signing', 'microsoft sgc', 'netscape sgc'],
+  'signing',
+  'digital signature',
+  'content commitment',
+  'key encipherment',
+  'key agreement',
+  'data encipherment',
+  'cert sign',
+  'crl sign',
+  'encipher only',
+  'decipher only',
+  'any',
+  'server auth',
+  'client auth',
+  'code signing',
+  'email protection',
+  's/mime',
+  'ipsec end system',
+  'ipsec tunnel',
+  'ipsec user',
+  'timestamping',
+  'ocsp signing',
+  'microsoft sgc',
+  'netscape sgc',
 ];
 const MIN_SECONDS = 600;
 const MAX_SIGNER = 571;

@@ -57,7 +57,8 @@ export const flowSchemaKind: KindDefinition<V1FlowSchema> = {
       description: 'The level of the requests that it matches.',
     }),
     column('MatchingPrecedence', ({ spec }) => spec?.matchingPrecedence ?? 0, {
-      ...{ type: 'integer', description: 'The lowest of those that match a request counts.' },
+      type: 'integer',
+      description: 'The lowest of those that match a request counts.',
     }),
     column('DistinguisherMethod', ({ spec }) => orNone(spec?.distinguisherMethod?.type), {
       description: 'What makes flows of its requests.',

@@ -16,14 +16,17 @@ import { isNewStatus } from './statusChecks.js';
 
 const STANDARD = new Set([
   ...COUNTED,
-  ...['cpu', 'memory', 'ephemeral-storage', 'storage', 'requests.cpu', 'requests.memory'],
-  ...[
-    'requests.storage',
-    'requests.ephemeral-storage',
-    'limits.cpu',
-    'limits.memory',
-    'limits.ephemeral-storage',
-  ],
+  'cpu',
+  'memory',
+  'ephemeral-storage',
+  'storage',
+  'requests.cpu',
+  'requests.memory',
+  'requests.storage',
+  'requests.ephemeral-storage',
+  'limits.cpu',
+  'limits.memory',
+  'limits.ephemeral-storage',
 ]);
 const PLAIN_SCOPES = ['Terminating', 'NotTerminating', 'BestEffort', 'NotBestEffort'];
 const SCOPES = [...PLAIN_SCOPES, 'PriorityClass', 'CrossNamespacePodAffinity', 'VolumeAttributesClass'];

@@ -13,14 +13,12 @@ type Named = Pick<ResourceType, 'group' | 'resource'>;
 
 /** Core kinds that are counted under their own name too. */
 const COUNTED = new Set([
-  ...[
-    'configmaps',
-    'persistentvolumeclaims',
-    'replicationcontrollers',
-    'resourcequotas',
-    'secrets',
-    'services',
-  ],
+  'configmaps',
+  'persistentvolumeclaims',
+  'replicationcontrollers',
+  'resourcequotas',
+  'secrets',
+  'services',
 ]);
 const STORAGE_CLASS = '.storageclass.storage.k8s.io';
 /** These have a name of their own beside `requests.` and `limits.`. */

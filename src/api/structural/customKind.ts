@@ -285,7 +285,10 @@ function reader(type: ResourceType, compiled: CompiledVersion): BodyReader<KubeO
 }
 
 const BLOCKING = new Set([
-  ...['FieldValueNotSupported', 'FieldValueRequired', 'FieldValueTooLong', 'FieldValueTooMany'],
+  'FieldValueNotSupported',
+  'FieldValueRequired',
+  'FieldValueTooLong',
+  'FieldValueTooMany',
   'FieldValueTypeInvalid',
 ]);
 

@@ -44,8 +44,14 @@ function demand(authorizer: Authorizer, request: AdmissionRequest, verb: 'approv
   const isAllowed = [signer, `${domain}/*`].some(
     (name) =>
       authorizer.authorize({
-        ...{ user: request.user, verb, group: 'certificates.k8s.io', version: '*', resource: 'signers' },
-        ...{ subresource: '', namespace: '', name },
+        user: request.user,
+        verb,
+        group: 'certificates.k8s.io',
+        version: '*',
+        resource: 'signers',
+        subresource: '',
+        namespace: '',
+        name,
       }).verdict === 'allow',
   );
   if (isAllowed) return;

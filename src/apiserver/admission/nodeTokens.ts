@@ -62,8 +62,14 @@ function mayAsk(
   authorizer: Authorizer,
 ): boolean {
   const { verdict } = authorizer.authorize({
-    ...{ user, verb: AUDIENCE_VERB, group: '', version: 'v1', resource: audience, subresource: '' },
-    ...{ namespace, name },
+    user,
+    verb: AUDIENCE_VERB,
+    group: '',
+    version: 'v1',
+    resource: audience,
+    subresource: '',
+    namespace,
+    name,
   });
   return verdict === 'allow';
 }

@@ -20,7 +20,11 @@ function placeOf(pod: Stored<V1Pod>): Stored<PlacedPod> {
   const { metadata, spec } = pod;
   const { name, namespace = '', uid, resourceVersion, creationTimestamp, deletionTimestamp } = metadata;
   const identity = {
-    ...{ name, namespace, uid, resourceVersion, creationTimestamp },
+    name,
+    namespace,
+    uid,
+    resourceVersion,
+    creationTimestamp,
     ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
   };
   const { nodeName = '' } = spec;

@@ -45,7 +45,12 @@ type Answer = (spec: Record<string, unknown>, context: ReviewContext) => Promise
 function review(group: string, kind: string, namespaced: boolean, status: Answer): VirtualResource {
   const singular = kind.toLowerCase();
   return {
-    ...{ group, version: 'v1', kind, resource: `${singular}s`, namespaced, singular },
+    group,
+    version: 'v1',
+    kind,
+    resource: `${singular}s`,
+    namespaced,
+    singular,
     async answer(body, context) {
       const sent = isRecord(body) ? body : {};
       const spec = isRecord(sent['spec']) ? sent['spec'] : {};
@@ -142,7 +147,9 @@ function rules(
     resourceRules: held
       .filter((rule) => (rule.resources ?? []).length > 0)
       .map(({ verbs, apiGroups = [], resources = [], resourceNames = [] }) => ({
-        ...{ verbs, apiGroups, resources },
+        verbs,
+        apiGroups,
+        resources,
         ...(resourceNames.length === 0 ? {} : { resourceNames }),
       })),
     nonResourceRules: held

@@ -112,7 +112,11 @@ export function makeSecurity(options: SecurityOptions): Security {
   const authorization = makeAuthorization({ informers, modes, policyFile, kinds, warn });
   const { authorizer, rbac } = authorization;
   const admission = makeAdmission({
-    ...{ client, kinds, lookups, authorizer, ...options.admission },
+    client,
+    kinds,
+    lookups,
+    authorizer,
+    ...options.admission,
     ...(rbac === undefined ? {} : { rbac }),
   });
   const otherTokens = otherTokenAuthenticators(options, lookups);

@@ -57,8 +57,14 @@ export function makeTokenSubresource({ issuer, lookups, admission }: Deps): Subr
       const { name: accountName, namespace = '' } = account.metadata;
       for (const plugin of admission)
         await plugin.validate?.({
-          ...{ operation: 'create', type: SERVICE_ACCOUNTS, subresource: 'token', namespace },
-          ...{ name: accountName, user, dryRun, object: request as Draft<KubeObject> },
+          operation: 'create',
+          type: SERVICE_ACCOUNTS,
+          subresource: 'token',
+          namespace,
+          name: accountName,
+          user,
+          dryRun,
+          object: request as Draft<KubeObject>,
         });
       const { boundObjectRef } = request.spec ?? {};
       const bound = await boundObject(namespace, boundObjectRef);

@@ -102,7 +102,12 @@ export function servedResources({
     })),
   );
   const computed = (verbs: readonly string[]) => (type: VirtualResource | MeasuredResource) => ({
-    ...{ type, singular: type.singular, shortNames: [], categories: [], verbs, subresources: [] },
+    type,
+    singular: type.singular,
+    shortNames: [],
+    categories: [],
+    verbs,
+    subresources: [],
   });
   const custom = (definitions?.forms ?? []).map(({ kind, version }) => {
     const { type } = version ?? kind;

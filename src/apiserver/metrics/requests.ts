@@ -34,12 +34,33 @@ const SECONDS = [
   0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60,
 ];
 const VERBS: Readonly<Record<string, string>> = {
-  ...{ get: 'GET', list: 'LIST', watch: 'WATCH', create: 'POST', update: 'PUT', patch: 'PATCH' },
-  ...{ delete: 'DELETE', deletecollection: 'DELETECOLLECTION', head: 'HEAD', post: 'POST', put: 'PUT' },
+  get: 'GET',
+  list: 'LIST',
+  watch: 'WATCH',
+  create: 'POST',
+  update: 'PUT',
+  patch: 'PATCH',
+  delete: 'DELETE',
+  deletecollection: 'DELETECOLLECTION',
+  head: 'HEAD',
+  post: 'POST',
+  put: 'PUT',
 };
 const SUBRESOURCES = new Set([
-  ...['approval', 'attach', 'binding', 'ephemeralcontainers', 'eviction', 'exec', 'finalize', 'log'],
-  ...['portforward', 'proxy', 'resize', 'scale', 'status', 'token'],
+  'approval',
+  'attach',
+  'binding',
+  'ephemeralcontainers',
+  'eviction',
+  'exec',
+  'finalize',
+  'log',
+  'portforward',
+  'proxy',
+  'resize',
+  'scale',
+  'status',
+  'token',
 ]);
 const CONNECTIONS = new Set(['attach', 'exec', 'portforward', 'proxy']);
 const PATHS = [
@@ -151,7 +172,11 @@ function labelsOf(served: ReadonlySet<string>, info: RequestInfo | undefined): L
   const { group, version, resource } = info;
   const subresource = SUBRESOURCES.has(info.subresource) ? info.subresource : '';
   return {
-    ...{ group, version, resource, subresource, scope: scopeOf(info) },
+    group,
+    version,
+    resource,
+    subresource,
+    scope: scopeOf(info),
     verb: CONNECTIONS.has(subresource) ? 'CONNECT' : verb,
   };
 }

@@ -53,7 +53,9 @@ function refuse(faults: readonly V1StatusCause[]): void {
 }
 
 const forbidden = (field: string, why: string): V1StatusCause => ({
-  ...{ field, reason: 'FieldValueForbidden', message: `Forbidden: ${why}` },
+  field,
+  reason: 'FieldValueForbidden',
+  message: `Forbidden: ${why}`,
 });
 
 function unsupported(match: string, supported: readonly string[]): V1StatusCause {

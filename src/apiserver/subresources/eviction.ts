@@ -26,8 +26,10 @@ import { type EvictionWay, ignoresBudgets, judgeEviction, spend, stillProcessed 
 const ATTEMPTS = 20;
 
 const TARGET = {
-  ...{ type: 'DisruptionTarget', status: 'True' },
-  ...{ reason: 'EvictionByEvictionAPI', message: 'Eviction API: evicting' },
+  type: 'DisruptionTarget',
+  status: 'True',
+  reason: 'EvictionByEvictionAPI',
+  message: 'Eviction API: evicting',
 };
 
 export async function evict(machinery: Machinery, kind: KindDefinition, call: Call): Promise<ApiResponse> {

@@ -11,8 +11,15 @@ import { AddressRefused, type Reach, reachableLookup, requireReachable } from '.
 
 /** Of the connection itself (RFC 9110, 7.6.1), besides what its Connection header names. */
 const OF_CONNECTION = new Set([
-  ...['connection', 'keep-alive', 'te', 'trailer', 'transfer-encoding', 'upgrade'],
-  ...['proxy-connection', 'proxy-authenticate', 'proxy-authorization'],
+  'connection',
+  'keep-alive',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'proxy-connection',
+  'proxy-authenticate',
+  'proxy-authorization',
 ]);
 /** For us alone, or made anew. */
 const OWN_HEADERS = new Set(['authorization', 'host', 'content-length', 'accept-encoding']);

@@ -3,12 +3,31 @@
 
 /** Which attributes of which elements hold an address. */
 const ATTRIBUTES: Readonly<Record<string, readonly string[]>> = {
-  ...{ a: ['href'], area: ['href'], base: ['href'], link: ['href'], applet: ['codebase'] },
-  ...{ audio: ['src'], embed: ['src'], script: ['src'], source: ['src'], video: ['poster', 'src'] },
-  ...{ blockquote: ['cite'], del: ['cite'], ins: ['cite'], q: ['cite'], body: ['background'] },
-  ...{ button: ['formaction'], form: ['action'], command: ['icon'], head: ['profile'], html: ['manifest'] },
-  ...{ frame: ['longdesc', 'src'], iframe: ['longdesc', 'src'], img: ['longdesc', 'src', 'usemap'] },
-  ...{ input: ['src', 'usemap', 'formaction'], object: ['classid', 'codebase', 'data', 'usemap'] },
+  a: ['href'],
+  area: ['href'],
+  base: ['href'],
+  link: ['href'],
+  applet: ['codebase'],
+  audio: ['src'],
+  embed: ['src'],
+  script: ['src'],
+  source: ['src'],
+  video: ['poster', 'src'],
+  blockquote: ['cite'],
+  del: ['cite'],
+  ins: ['cite'],
+  q: ['cite'],
+  body: ['background'],
+  button: ['formaction'],
+  form: ['action'],
+  command: ['icon'],
+  head: ['profile'],
+  html: ['manifest'],
+  frame: ['longdesc', 'src'],
+  iframe: ['longdesc', 'src'],
+  img: ['longdesc', 'src', 'usemap'],
+  input: ['src', 'usemap', 'formaction'],
+  object: ['classid', 'codebase', 'data', 'usemap'],
 };
 
 export interface LinkRules {

@@ -25,10 +25,12 @@ import { writeContext } from '../verbs/write.js';
 const COLUMNS = [
   nameColumn,
   column<V1Scale>('Desired', ({ spec }) => spec?.replicas ?? 0, {
-    ...{ type: 'integer', description: 'How many replicas there should be.' },
+    type: 'integer',
+    description: 'How many replicas there should be.',
   }),
   column<V1Scale>('Available', ({ status }) => status?.replicas ?? 0, {
-    ...{ type: 'integer', description: 'How many replicas there are.' },
+    type: 'integer',
+    description: 'How many replicas there are.',
   }),
   ageColumn,
 ] as KindDefinition['columns'];

@@ -26,7 +26,11 @@ function nodeUse(machinery: Machinery, summaries: Summaries): MeasuredResource {
     return [{ metadata: metadataOf(machinery, node), ...timeOf(summary?.node), usage }];
   };
   return {
-    ...{ ...GROUP, resource: 'nodes', kind: 'NodeMetrics', singular: '', namespaced: false },
+    ...GROUP,
+    resource: 'nodes',
+    kind: 'NodeMetrics',
+    singular: '',
+    namespaced: false,
     list: async (_namespace, query) => inParallel(await find(machinery, NODES, '', query), measure),
   };
 }
@@ -44,7 +48,11 @@ function podUse(machinery: Machinery, summaries: Summaries): MeasuredResource {
     return [{ metadata: metadataOf(machinery, pod), ...timeOf(own?.containers?.[0]), containers }];
   };
   return {
-    ...{ ...GROUP, resource: 'pods', kind: 'PodMetrics', singular: '', namespaced: true },
+    ...GROUP,
+    resource: 'pods',
+    kind: 'PodMetrics',
+    singular: '',
+    namespaced: true,
     list: async (namespace, query) => inParallel(await find(machinery, PODS, namespace, query), measure),
   };
 }

@@ -76,15 +76,13 @@ function compileNode(schema: JsonSchema, isRoot: boolean): Node | undefined {
     return undefined;
   const isKeyed = schema['x-kubernetes-list-type'] === 'map';
   return {
-    ...{
-      type,
-      isWhole: schema.type === 'object' || schema.type === 'array',
-      rules,
-      allOf,
-      properties,
-      additional,
-      items,
-    },
+    type,
+    isWhole: schema.type === 'object' || schema.type === 'array',
+    rules,
+    allOf,
+    properties,
+    additional,
+    items,
     keys: isKeyed ? (schema['x-kubernetes-list-map-keys'] ?? []) : undefined,
   };
 }

@@ -153,8 +153,14 @@ function pkiOptions(flags: ApiServerFlags, layout: Layout, address: string) {
     dir: layout.pkiDir,
     nodeName,
     apiserverHosts: [
-      ...[...names, 'kubernetes.default.svc.cluster.local', 'localhost', nodeName],
-      ...['127.0.0.1', '::1', address, serviceIp(flags)],
+      ...names,
+      'kubernetes.default.svc.cluster.local',
+      'localhost',
+      nodeName,
+      '127.0.0.1',
+      '::1',
+      address,
+      serviceIp(flags),
       ...(isIP(flags.bindAddress) === 0 || UNSPECIFIED.includes(flags.bindAddress)
         ? []
         : [flags.bindAddress]),

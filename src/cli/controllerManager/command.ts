@@ -93,7 +93,10 @@ async function manage(flags: Flags, log: Log, signal: AbortSignal): Promise<bool
     if (!flags.leaderElect) await lead(signal, (transport) => transport);
     else
       await runLeaderElection({
-        ...{ client: leaseClient, signal, log, lease },
+        client: leaseClient,
+        signal,
+        log,
+        lease,
         lead: (term) => lead(term.signal, (transport) => term.fence(transport)),
         identity: `${hostname()}_${randomUUID()}`,
         leaseDurationMs: flags.leaderElectLeaseDuration,

@@ -229,8 +229,14 @@ const CLUSTER: readonly FixedFlags[] = [
 ];
 
 export const APISERVER: readonly FixedFlags[] = [
-  ...[...AUDIT, ...CALLERS, ...STORAGE, ...REQUESTS, ...CLUSTER],
-  ...[METRICS, PROFILING, VERSIONS],
+  ...AUDIT,
+  ...CALLERS,
+  ...STORAGE,
+  ...REQUESTS,
+  ...CLUSTER,
+  METRICS,
+  PROFILING,
+  VERSIONS,
 ];
 
 export const APISERVER_TOLD: readonly ToldFlags[] = [

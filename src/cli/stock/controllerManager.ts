@@ -108,8 +108,15 @@ const CONTROLLERS: readonly FixedFlags[] = [
 ];
 
 export const CONTROLLER_MANAGER: readonly FixedFlags[] = [
-  ...[...VOLUMES, ...CLOUD, ...CONTROLLERS, ...CLIENT, ...DELEGATED],
-  ...[METRICS, PROFILING, SERVING, VERSIONS],
+  ...VOLUMES,
+  ...CLOUD,
+  ...CONTROLLERS,
+  ...CLIENT,
+  ...DELEGATED,
+  METRICS,
+  PROFILING,
+  SERVING,
+  VERSIONS,
 ];
 
 export const CONTROLLER_MANAGER_TOLD: readonly ToldFlags[] = [

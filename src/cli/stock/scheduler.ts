@@ -22,7 +22,12 @@ export const SCHEDULER: readonly FixedFlags[] = [
     flags: { 'pod-max-in-unschedulable-pods-duration': ['5m'] },
   },
   { because: 'the lock is a Lease', flags: { 'leader-elect-resource-lock': ['leases'] } },
-  ...[...CLIENT, ...DELEGATED, METRICS, PROFILING, SERVING, VERSIONS],
+  ...CLIENT,
+  ...DELEGATED,
+  METRICS,
+  PROFILING,
+  SERVING,
+  VERSIONS,
 ];
 
 export const SCHEDULER_TOLD: readonly ToldFlags[] = [REQUEST_HEADERS];

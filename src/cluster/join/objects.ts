@@ -78,13 +78,19 @@ const BY_US = { fieldManager: 'trellis-server', force: true };
 
 const roleBindings = [
   binding('kubeadm:bootstrap-signer-clusterinfo', {
-    ...{ namespace: CLUSTER_INFO.namespace, kind: 'Role', subjects: [subject('User', 'system:anonymous')] },
+    namespace: CLUSTER_INFO.namespace,
+    kind: 'Role',
+    subjects: [subject('User', 'system:anonymous')],
   }),
   binding('trellis:node-config', {
-    ...{ namespace: SHARED_CONFIG.namespace, kind: 'Role', subjects: [JOINING, NODES_GROUP] },
+    namespace: SHARED_CONFIG.namespace,
+    kind: 'Role',
+    subjects: [JOINING, NODES_GROUP],
   }),
   binding(NODE_TOKENS, {
-    ...{ namespace: NODE_PARTS_NAMESPACE, kind: 'Role', subjects: [NODES_GROUP] },
+    namespace: NODE_PARTS_NAMESPACE,
+    kind: 'Role',
+    subjects: [NODES_GROUP],
   }),
 ];
 
@@ -93,11 +99,13 @@ const clusterRoleBindings = [
   binding('kubeadm:get-nodes', { subjects: [JOINING] }),
   binding('kubeadm:node-autoapprove-bootstrap', { role: `${CSR}:nodeclient`, subjects: [JOINING] }),
   binding('kubeadm:node-autoapprove-certificate-rotation', {
-    ...{ role: `${CSR}:selfnodeclient`, subjects: [NODES_GROUP] },
+    role: `${CSR}:selfnodeclient`,
+    subjects: [NODES_GROUP],
   }),
   ...Object.values(NODE_PARTS).map(({ account, binding: name, role }) =>
     binding(name, {
-      ...{ role, subjects: [{ kind: 'ServiceAccount', namespace: NODE_PARTS_NAMESPACE, name: account }] },
+      role,
+      subjects: [{ kind: 'ServiceAccount', namespace: NODE_PARTS_NAMESPACE, name: account }],
     }),
   ),
 ];
@@ -106,8 +114,13 @@ const clusterRoleBindings = [
 function clusterInfo({ server, ca }: JoinObjectsOptions) {
   const cluster = { 'certificate-authority-data': Buffer.from(ca).toString('base64'), server };
   const kubeconfig = {
-    ...{ apiVersion: 'v1', kind: 'Config', 'current-context': '', preferences: {} },
-    ...{ clusters: [{ name: '', cluster }], contexts: [], users: [] },
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': '',
+    preferences: {},
+    clusters: [{ name: '', cluster }],
+    contexts: [],
+    users: [],
   };
   return { metadata: CLUSTER_INFO, data: { [INFO_KEY]: `${JSON.stringify(kubeconfig, null, 2)}\n` } };
 }

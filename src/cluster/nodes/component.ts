@@ -54,10 +54,23 @@ async function nodeComponent(options: Options, { node, settings, env = {} }: Wis
   const { addresses, name } = node;
   const [server] = underlayAddresses(settings, 1);
   const words = [
-    ...['agent', '--supervise', '--keep-pods', '--timeout', String(Math.ceil(timeoutMs / 1000))],
-    ...['--data-dir', node.layout.dataDir, '--node-name', name, '--node-ip', addresses.join()],
-    ...['--server', serverUrl(server, settings.securePort)],
-    ...['--ca-file', caFile(layout.pkiDir), '--logging-format', settings.loggingFormat],
+    'agent',
+    '--supervise',
+    '--keep-pods',
+    '--timeout',
+    String(Math.ceil(timeoutMs / 1000)),
+    '--data-dir',
+    node.layout.dataDir,
+    '--node-name',
+    name,
+    '--node-ip',
+    addresses.join(),
+    '--server',
+    serverUrl(server, settings.securePort),
+    '--ca-file',
+    caFile(layout.pkiDir),
+    '--logging-format',
+    settings.loggingFormat,
   ];
   const space = await makeSpace(layout, node);
   await shareComponents(layout, node.layout);

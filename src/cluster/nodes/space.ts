@@ -39,7 +39,12 @@ export async function makeSpace(layout: Layout, node: LocalNode): Promise<readon
   ]);
   return [
     path.join(projectRoot(), 'build', 'Release', 'trellis-node'),
-    ...['--netns', node.netns, '--hostname', node.name, '--hide', layout.kubeletDir],
+    '--netns',
+    node.netns,
+    '--hostname',
+    node.name,
+    '--hide',
+    layout.kubeletDir,
     ...[...binds, ...groups].flat(),
     '--',
   ];

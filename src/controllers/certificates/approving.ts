@@ -108,7 +108,10 @@ export async function approve(
   message: string,
 ): Promise<void> {
   const condition = {
-    ...{ type: 'Approved', status: 'True', reason: 'AutoApproved', message },
+    type: 'Approved',
+    status: 'True',
+    reason: 'AutoApproved',
+    message,
     lastUpdateTime: stampOf(context.now()),
   };
   const status = { ...request.status, conditions: [...(request.status?.conditions ?? []), condition] };
@@ -134,8 +137,11 @@ async function isAllowed(
       ...(groups === undefined ? {} : { groups }),
       ...(extra === undefined ? {} : { extra }),
       resourceAttributes: {
-        ...{ group: 'certificates.k8s.io', version: '*', resource: 'certificatesigningrequests' },
-        ...{ verb: 'create', subresource },
+        group: 'certificates.k8s.io',
+        version: '*',
+        resource: 'certificatesigningrequests',
+        verb: 'create',
+        subresource,
       },
     },
   };

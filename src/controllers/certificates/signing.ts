@@ -68,7 +68,10 @@ async function statusOf(
     conditions: [
       ...(status?.conditions ?? []),
       {
-        ...{ type: 'Failed', status: 'True', reason: 'SignerValidationFailure', message },
+        type: 'Failed',
+        status: 'True',
+        reason: 'SignerValidationFailure',
+        message,
         lastUpdateTime: stampOf(now()),
       },
     ],

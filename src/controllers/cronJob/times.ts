@@ -29,7 +29,11 @@ export function openZone(name: string | undefined): Zone | undefined {
   try {
     format = new Intl.DateTimeFormat('en-US', {
       ...(name === undefined ? {} : { timeZone: name }),
-      ...{ weekday: 'short', month: 'numeric', day: 'numeric', hour: 'numeric', minute: 'numeric' },
+      weekday: 'short',
+      month: 'numeric',
+      day: 'numeric',
+      hour: 'numeric',
+      minute: 'numeric',
       hourCycle: 'h23',
     });
   } catch (error) {

@@ -179,8 +179,14 @@ function withCondition(
 }
 
 const COUNTS = [
-  ...['observedGeneration', 'replicas', 'updatedReplicas', 'readyReplicas', 'availableReplicas'],
-  ...['unavailableReplicas', 'terminatingReplicas', 'collisionCount'],
+  'observedGeneration',
+  'replicas',
+  'updatedReplicas',
+  'readyReplicas',
+  'availableReplicas',
+  'unavailableReplicas',
+  'terminatingReplicas',
+  'collisionCount',
 ] as const;
 
 /** The server drops zero counts, so an absent count equals zero. */

@@ -77,7 +77,9 @@ export const disruptionController: Controller = {
           .filter(({ metadata }) => matches(metadata.labels));
         const isShare = dependsOnScale(budget);
         plan = planBudget({
-          ...{ budget, pods: selected, now: now() },
+          budget,
+          pods: selected,
+          now: now(),
           expected: isShare ? expected(selected) : selected.length,
         });
         if (isShare && selected.some((pod) => controllerOf(pod) === undefined))

@@ -37,7 +37,10 @@ export function planBudget({ budget, pods, expected, now }: BudgetObserved): Bud
     status: {
       ...(generation === undefined ? {} : { observedGeneration: generation }),
       ...(Object.keys(disruptedPods).length === 0 ? {} : { disruptedPods }),
-      ...{ currentHealthy, desiredHealthy, expectedPods, disruptionsAllowed },
+      currentHealthy,
+      desiredHealthy,
+      expectedPods,
+      disruptionsAllowed,
       conditions: conditionsOf(budget, disruptionsAllowed > 0, now),
     },
     ...(againMs === undefined ? {} : { againMs }),

@@ -73,7 +73,9 @@ export const endpointSliceController: Controller = {
       const leave = settled.begin(key);
       const pods = podsOfService(parts, service);
       const actions = planEndpointSlices({
-        ...{ service, pods, triggerTime: times.next(key, service, pods) },
+        service,
+        pods,
+        triggerTime: times.next(key, service, pods),
         slices: present.filter(({ metadata }) => metadata.deletionTimestamp === undefined),
         zoneOf: (node) => zoneOf(nodes.get(node)),
       });

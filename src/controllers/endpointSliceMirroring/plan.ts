@@ -118,7 +118,9 @@ function sliceOf(
     endpoints: members,
     // A slice's port has a name, if an empty one.
     ports: (subset.ports ?? []).map(({ name: portName = '', port, protocol = 'TCP', appProtocol }) => ({
-      ...{ name: portName, port, protocol },
+      name: portName,
+      port,
+      protocol,
       ...(appProtocol === undefined ? {} : { appProtocol }),
     })),
   };

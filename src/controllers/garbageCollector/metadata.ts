@@ -7,12 +7,30 @@ import type { InformerOptions } from '../../client/informer.js';
 /** Watched by other controllers anyway: a copy of their metadata would be one more, and its watch another. */
 const HELD_WHOLE: ReadonlySet<string> = new Set(
   [
-    ...[held.PODS, held.NODES, held.SERVICES, held.ENDPOINTS, held.ENDPOINT_SLICES, held.NAMESPACES],
-    ...[held.DEPLOYMENTS, held.REPLICA_SETS, held.REPLICATION_CONTROLLERS, held.STATEFUL_SETS],
-    ...[held.DAEMON_SETS, held.JOBS, held.CRON_JOBS, held.CONTROLLER_REVISIONS],
-    ...[held.PERSISTENT_VOLUMES, held.PERSISTENT_VOLUME_CLAIMS, held.STORAGE_CLASSES],
-    ...[held.IP_ADDRESSES, held.SERVICE_CIDRS, held.SERVICE_ACCOUNTS, held.CLUSTER_ROLES],
-    ...[held.CERTIFICATE_SIGNING_REQUESTS, held.RESOURCE_QUOTAS, held.POD_DISRUPTION_BUDGETS],
+    held.PODS,
+    held.NODES,
+    held.SERVICES,
+    held.ENDPOINTS,
+    held.ENDPOINT_SLICES,
+    held.NAMESPACES,
+    held.DEPLOYMENTS,
+    held.REPLICA_SETS,
+    held.REPLICATION_CONTROLLERS,
+    held.STATEFUL_SETS,
+    held.DAEMON_SETS,
+    held.JOBS,
+    held.CRON_JOBS,
+    held.CONTROLLER_REVISIONS,
+    held.PERSISTENT_VOLUMES,
+    held.PERSISTENT_VOLUME_CLAIMS,
+    held.STORAGE_CLASSES,
+    held.IP_ADDRESSES,
+    held.SERVICE_CIDRS,
+    held.SERVICE_ACCOUNTS,
+    held.CLUSTER_ROLES,
+    held.CERTIFICATE_SIGNING_REQUESTS,
+    held.RESOURCE_QUOTAS,
+    held.POD_DISRUPTION_BUDGETS,
     held.HORIZONTAL_POD_AUTOSCALERS,
   ].map(({ group, resource }) => `${resource}.${group}`),
 );
@@ -29,7 +47,10 @@ function ownership({ metadata }: Stored<KubeObject>): Stored<KubeObject> {
   const { deletionTimestamp, finalizers, ownerReferences } = metadata;
   return {
     metadata: {
-      ...{ name, uid, resourceVersion, creationTimestamp },
+      name,
+      uid,
+      resourceVersion,
+      creationTimestamp,
       ...(namespace === undefined ? {} : { namespace }),
       ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
       ...(finalizers === undefined ? {} : { finalizers }),

@@ -126,14 +126,26 @@ async function autoscale(
     down: tolerance(behavior?.scaleDown?.tolerance),
   };
   const request = {
-    ...{ client, namespace, selector, pods, current, tolerances, times: options, now: now() },
+    client,
+    namespace,
+    selector,
+    pods,
+    current,
+    tolerances,
+    times: options,
+    now: now(),
     resourceOf: (apiVersion: string | undefined, kind: string) => resourceName(context, apiVersion, kind),
   };
   const results = await Promise.all(metrics.map((metric) => readMetric(request, metric)));
   for (const { reason, message } of metricEvents(results))
     context.record(HORIZONTAL_POD_AUTOSCALERS, autoscaler, { type: 'Warning', reason, message });
   const plan = planAutoscaler({
-    ...{ autoscaler, specReplicas: current, metrics: results, recommendations, events, now: now() },
+    autoscaler,
+    specReplicas: current,
+    metrics: results,
+    recommendations,
+    events,
+    now: now(),
     statusReplicas: scale.status?.replicas ?? 0,
   });
   if (plan.scaleTo !== undefined) {

@@ -75,7 +75,10 @@ export function limitReplicas(observed: LimitsObserved): LimitedWish {
   const { maxReplicas } = spec;
   const stabilized = stable !== observed.desired;
   const outcome = (replicas: number, reason: string, message: string): LimitedWish => ({
-    ...{ replicas, stabilized, reason, message },
+    replicas,
+    stabilized,
+    reason,
+    message,
     isLimited: reason !== 'DesiredWithinRange',
   });
   if (stable > current) {

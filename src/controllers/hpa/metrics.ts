@@ -108,7 +108,10 @@ function byPods(
   const shares = target.averageUtilization !== undefined;
   const requests = shares ? requestsOf(pods, resource, container) : undefined;
   const proposal = perPodReplicas({
-    ...{ current, groups, measured, tolerances },
+    current,
+    groups,
+    measured,
+    tolerances,
     target: shares ? (target.averageUtilization ?? 100) / 100 : milliValue(target.averageValue ?? '0'),
     ...(requests === undefined ? {} : { requests }),
   });

@@ -107,7 +107,9 @@ async function reconcile(parts: Parts, key: string): Promise<number | undefined>
   const pods = await claimPods(parts, job);
   const { uid } = job.metadata;
   const plan = planJob({
-    ...{ job, pods, now: context.now() },
+    job,
+    pods,
+    now: context.now(),
     retry: retries.get(uid) ?? NO_RETRY,
     mayAct,
   });

@@ -60,8 +60,13 @@ export function planJob(observed: JobObserved): JobPlan {
     (wait) => wait !== undefined,
   );
   return {
-    ...{ create: workers.create, remove: workers.remove, end, status, release: accounts.release },
-    ...{ events, retry },
+    create: workers.create,
+    remove: workers.remove,
+    end,
+    status,
+    release: accounts.release,
+    events,
+    retry,
     ...(waits.length === 0 || target !== undefined ? {} : { againMs: Math.min(...waits) }),
   };
 }

@@ -77,7 +77,11 @@ function replicaController<T extends KubeObject>(flavour: Flavour<T>): Controlle
       indexByController(owners);
       const queue = newQueue(context);
       const parts: Parts<T> = {
-        ...{ context, type, owners, pods, flavour },
+        context,
+        type,
+        owners,
+        pods,
+        flavour,
         expectations: new Expectations(context.now),
         pace: new Pace(),
         queue,

@@ -58,7 +58,8 @@ export function volumeBinder(localPath?: LocalPathOptions): Controller {
       const { informers, client } = context;
       const helpers = informers.of(PODS);
       const parts: Parts = {
-        ...{ context, localPath },
+        context,
+        localPath,
         removals: localPath === undefined ? undefined : new Removals(context, helpers, localPath),
         volumes: informers.of(PERSISTENT_VOLUMES),
         claims: informers.of(PERSISTENT_VOLUME_CLAIMS),
@@ -160,7 +161,9 @@ async function reconcileClaim(parts: Parts, key: string): Promise<number | undef
   if (claim === undefined || claim.metadata.deletionTimestamp !== undefined) return undefined;
   const named = claim.spec.volumeName ? volumes.get(claim.spec.volumeName) : undefined;
   const action = planClaim({
-    ...{ claim, named, volumes: volumes.list() },
+    claim,
+    named,
+    volumes: volumes.list(),
     storageClass: classes.get(classOf(claim)),
     hasConsumer: pods.byIndex(BY_CLAIM, key).length > 0,
   });

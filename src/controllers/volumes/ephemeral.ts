@@ -43,7 +43,8 @@ export function planEphemeral(
         ...(template.metadata?.annotations === undefined
           ? {}
           : { annotations: template.metadata.annotations }),
-        ...{ name, namespace },
+        name,
+        namespace,
         ownerReferences: [controllerReference(PODS, pod)],
       },
       spec: template.spec,

@@ -14,8 +14,23 @@ const unescapeOctal = (text: string): string =>
 
 // Options of a v1 mount that are neither controllers nor a name.
 const MOUNT_OPTIONS = new Set([
-  ...['rw', 'ro', 'nosuid', 'nodev', 'noexec', 'relatime', 'noatime', 'nodiratime', 'strictatime', 'sync'],
-  ...['seclabel', 'xattr', 'clone_children', 'noprefix', 'cpuset_v2_mode', 'none', 'favordynmods'],
+  'rw',
+  'ro',
+  'nosuid',
+  'nodev',
+  'noexec',
+  'relatime',
+  'noatime',
+  'nodiratime',
+  'strictatime',
+  'sync',
+  'seclabel',
+  'xattr',
+  'clone_children',
+  'noprefix',
+  'cpuset_v2_mode',
+  'none',
+  'favordynmods',
 ]);
 const isController = (option: string): boolean =>
   !MOUNT_OPTIONS.has(option) && (!option.includes('=') || option.startsWith('name='));

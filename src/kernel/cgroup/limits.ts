@@ -41,7 +41,9 @@ export function planWrites(resources: CgroupResources, kind: 'v1' | 'v2'): reado
 function planHugePages(limits: Readonly<Record<string, number>>, file: string): Write[] {
   return Object.entries(limits).flatMap(([size, bytes]) =>
     ['', 'rsvd.'].map((kind) => ({
-      ...{ controller: 'hugetlb' as const, file: `hugetlb.${size}.${kind}${file}`, text: String(bytes) },
+      controller: 'hugetlb' as const,
+      file: `hugetlb.${size}.${kind}${file}`,
+      text: String(bytes),
       isOptional: true,
     })),
   );

@@ -8,9 +8,25 @@ import { segmentsOf } from './path.js';
 
 /** As native/cgroup/stats.h has them. */
 const COLUMNS = [
-  ...['cpuNanos', 'memoryBytes', 'inactiveFileBytes', 'rssBytes', 'pageFaults', 'majorPageFaults'],
-  ...['memoryLimitBytes', 'processes', 'periods', 'throttledPeriods', 'throttledNanos'],
-  ...['rxBytes', 'rxPackets', 'rxErrors', 'rxDropped', 'txBytes', 'txPackets', 'txErrors', 'txDropped'],
+  'cpuNanos',
+  'memoryBytes',
+  'inactiveFileBytes',
+  'rssBytes',
+  'pageFaults',
+  'majorPageFaults',
+  'memoryLimitBytes',
+  'processes',
+  'periods',
+  'throttledPeriods',
+  'throttledNanos',
+  'rxBytes',
+  'rxPackets',
+  'rxErrors',
+  'rxDropped',
+  'txBytes',
+  'txPackets',
+  'txErrors',
+  'txDropped',
 ] as const;
 
 export interface CgroupStats {

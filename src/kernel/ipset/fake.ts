@@ -278,8 +278,14 @@ export class FakeIpset implements IpSetPort {
         ? { size: 8 }
         : {};
     return {
-      ...{ name, type, revision: 0, ...defaults, ...given },
-      ...{ references: this.#references(name), memsize: 0, numentries: set.members.size },
+      name,
+      type,
+      revision: 0,
+      ...defaults,
+      ...given,
+      references: this.#references(name),
+      memsize: 0,
+      numentries: set.members.size,
     };
   }
 }

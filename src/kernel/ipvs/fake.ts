@@ -20,9 +20,16 @@ import type {
 const SCHEDULERS = 'rr wrr lc wlc sh dh sed nq mh lblc lblcr fo ovf'.split(' ');
 const FLAGS = ['ops', 'sh-fallback', 'sh-port', 'mh-fallback', 'mh-port', 'flag-1', 'flag-2', 'flag-3'];
 const NO_STATISTICS: IpvsStatistics = {
-  ...{ connections: 0, inPackets: 0, outPackets: 0, inBytes: 0, outBytes: 0 },
-  ...{ connectionsPerSecond: 0, inPacketsPerSecond: 0, outPacketsPerSecond: 0 },
-  ...{ inBytesPerSecond: 0, outBytesPerSecond: 0 },
+  connections: 0,
+  inPackets: 0,
+  outPackets: 0,
+  inBytes: 0,
+  outBytes: 0,
+  connectionsPerSecond: 0,
+  inPacketsPerSecond: 0,
+  outPacketsPerSecond: 0,
+  inBytesPerSecond: 0,
+  outBytesPerSecond: 0,
 };
 
 type DestinationRequest = Extract<IpvsRequest, { kind: 'destination' }>;
@@ -142,12 +149,18 @@ function destinationOf(request: NewDestination): IpvsDestination {
   const positive = (name: 'upperThreshold' | 'lowerThreshold') =>
     (request[name] ?? 0) === 0 ? {} : { [name]: request[name] };
   return {
-    ...{ address: canonical(request.address), port: request.port, forward, weight: request.weight ?? 1 },
+    address: canonical(request.address),
+    port: request.port,
+    forward,
+    weight: request.weight ?? 1,
     ...positive('upperThreshold'),
     ...positive('lowerThreshold'),
     ...(forward === 'tunnel' ? { tunnelType: request.tunnelType ?? 'ipip' } : {}),
     ...(request.tunnelPort === undefined ? {} : { tunnelPort: request.tunnelPort }),
-    ...{ activeConnections: 0, inactiveConnections: 0, persistentConnections: 0, statistics: NO_STATISTICS },
+    activeConnections: 0,
+    inactiveConnections: 0,
+    persistentConnections: 0,
+    statistics: NO_STATISTICS,
   };
 }
 

@@ -56,7 +56,9 @@ function kubeconfigOf(
     ...(insecureSkipTlsVerify === true ? { 'insecure-skip-tls-verify': true } : {}),
   };
   return {
-    ...{ apiVersion: 'v1', kind: 'Config', 'current-context': 'default-context' },
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': 'default-context',
     clusters: [{ name: 'default-cluster', cluster }],
     users: [{ name: 'default-auth', user: { 'client-certificate': file, 'client-key': file } }],
     contexts: [

@@ -41,8 +41,12 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
   const own = new CertificateStore(certDir, 'kubelet-client');
   if (options.bootstrapKubeconfig !== undefined)
     await bootstrapKubeconfig({
-      ...{ kubeconfig, bootstrapKubeconfig: options.bootstrapKubeconfig, nodeName },
-      ...{ store: own, log, signal: options.signal },
+      kubeconfig,
+      bootstrapKubeconfig: options.bootstrapKubeconfig,
+      nodeName,
+      store: own,
+      log,
+      signal: options.signal,
     });
   const access = await readKubeconfig(kubeconfig);
   const transport = makeRotatingTransport(openHttps(access));
@@ -53,7 +57,10 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
     kept.push(
       keepCertificate(
         {
-          ...{ client, store: own, log, wish: () => ({ nodeName, hosts: [] }) },
+          client,
+          store: own,
+          log,
+          wish: () => ({ nodeName, hosts: [] }),
           renewed: (pair) => transport.exchange(openHttps({ ...access, ...pair })),
         },
         ending.signal,

@@ -112,9 +112,16 @@ const KNOWN: KnownFields = {
 
 /** Whose zero Kubernetes replaces by its default; kubeadm writes them all. */
 const ZERO_IS_DEFAULT: ReadonlySet<string> = new Set([
-  ...['fileCheckFrequency', 'httpCheckFrequency', 'syncFrequency', 'nodeStatusUpdateFrequency'],
-  ...['nodeStatusReportFrequency', 'imageMinimumGCAge', 'evictionPressureTransitionPeriod'],
-  ...['containerRuntimeEndpoint', 'containerLogMonitorInterval', 'imagePullCredentialsVerificationPolicy'],
+  'fileCheckFrequency',
+  'httpCheckFrequency',
+  'syncFrequency',
+  'nodeStatusUpdateFrequency',
+  'nodeStatusReportFrequency',
+  'imageMinimumGCAge',
+  'evictionPressureTransitionPeriod',
+  'containerRuntimeEndpoint',
+  'containerLogMonitorInterval',
+  'imagePullCredentialsVerificationPolicy',
 ]);
 
 const isDefault = (path: string, given: unknown): boolean =>

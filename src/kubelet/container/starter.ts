@@ -203,12 +203,20 @@ export class ContainerStarter {
       const [envs, mounts] = await Promise.all([
         environment.variables({ pod, container, volumes, podIps }),
         environment.mounts({
-          ...{ pod, container, volumes, podIps, attempt: restartCount },
+          pod,
+          container,
+          volumes,
+          podIps,
+          attempt: restartCount,
           images: new Map(volumeImages),
         }),
       ]);
       return containerConfig({
-        ...{ pod, container, restartCount, envs, mounts },
+        pod,
+        container,
+        restartCount,
+        envs,
+        mounts,
         imageRef: pulled.imageRef,
         image: pulled.image,
         targetId: request.targetId,

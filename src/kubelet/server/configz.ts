@@ -26,8 +26,11 @@ function put(object: Record<string, unknown>, [head = '', ...rest]: readonly str
 }
 
 const DURATIONS = new Set([
-  ...['imageMinimumGCAge', 'imageMaximumGCAge', 'evictionPressureTransition'],
-  ...['shutdownGracePeriod', 'shutdownGracePeriodCriticalPods'],
+  'imageMinimumGCAge',
+  'imageMaximumGCAge',
+  'evictionPressureTransition',
+  'shutdownGracePeriod',
+  'shutdownGracePeriodCriticalPods',
 ]);
 
 function shown(target: string, value: unknown): unknown {

@@ -43,7 +43,9 @@ export async function openKubeletServers(
     const readOnly = readOnlyPort && kept(await openReadOnly({ ...shared, port: readOnlyPort })).port;
     const healthz = kept(await openHealthz({ address: healthzBindAddress, port: healthzPort, health }));
     return {
-      ...{ port: server.port, healthzPort: healthz.port, readOnlyPort: readOnly },
+      port: server.port,
+      healthzPort: healthz.port,
+      readOnlyPort: readOnly,
       renew: (tls) => server.renew(tls),
       close,
     };

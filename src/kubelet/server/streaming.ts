@@ -93,8 +93,16 @@ function newerProtocol({ headers }: http.IncomingMessage, protocol: string): str
 }
 
 const spdyHeaders = (protocol: string, host: string) => [
-  ...['Host', host, 'Connection', 'Upgrade', 'Upgrade', 'SPDY/3.1'],
-  ...['X-Stream-Protocol-Version', protocol, 'Content-Length', '0'],
+  'Host',
+  host,
+  'Connection',
+  'Upgrade',
+  'Upgrade',
+  'SPDY/3.1',
+  'X-Stream-Protocol-Version',
+  protocol,
+  'Content-Length',
+  '0',
 ];
 
 /** Ends one side when the other has ended, and frees both when one is gone. */

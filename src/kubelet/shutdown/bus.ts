@@ -25,11 +25,9 @@ export interface Bus {
 
 const CALL_TIMEOUT_MS = 25_000;
 const BROKER = {
-  ...{
-    destination: 'org.freedesktop.DBus',
-    path: '/org/freedesktop/DBus',
-    interface: 'org.freedesktop.DBus',
-  },
+  destination: 'org.freedesktop.DBus',
+  path: '/org/freedesktop/DBus',
+  interface: 'org.freedesktop.DBus',
 };
 
 /** `address` as in DBUS_SYSTEM_BUS_ADDRESS: `unix:path=/run/dbus/system_bus_socket`. */

@@ -38,9 +38,12 @@ export async function allowDelay(bus: Bus, neededMs: number, configDir: string):
   await writeFile(path.join(configDir, '99-kubelet.conf'), text, { mode: 0o644 });
   // logind reads its configuration anew on SIGHUP.
   await bus.call({
-    ...{ destination: 'org.freedesktop.systemd1', path: '/org/freedesktop/systemd1' },
-    ...{ interface: 'org.freedesktop.systemd1.Manager', member: 'KillUnit' },
-    ...{ signature: 'ssi', body: ['systemd-logind.service', 'all', 1] },
+    destination: 'org.freedesktop.systemd1',
+    path: '/org/freedesktop/systemd1',
+    interface: 'org.freedesktop.systemd1.Manager',
+    member: 'KillUnit',
+    signature: 'ssi',
+    body: ['systemd-logind.service', 'all', 1],
   });
   const delayMs = await longestDelayMs(bus);
   if (delayMs < neededMs)
@@ -52,8 +55,11 @@ export async function allowDelay(bus: Bus, neededMs: number, configDir: string):
 
 async function longestDelayMs(bus: Bus): Promise<number> {
   const [delayUs] = await bus.call({
-    ...{ ...LOGIN, interface: 'org.freedesktop.DBus.Properties', member: 'Get' },
-    ...{ signature: 'ss', body: [MANAGER, 'InhibitDelayMaxUSec'] },
+    ...LOGIN,
+    interface: 'org.freedesktop.DBus.Properties',
+    member: 'Get',
+    signature: 'ss',
+    body: [MANAGER, 'InhibitDelayMaxUSec'],
   });
   return Number(delayUs as bigint) / 1000;
 }

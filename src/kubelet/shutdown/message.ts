@@ -37,7 +37,17 @@ const FIELDS = [
 ] as const;
 /** What each type is aligned to. */
 const ALIGN: Readonly<Record<string, number>> = {
-  ...{ y: 1, g: 1, v: 1, b: 4, i: 4, u: 4, h: 4, s: 4, o: 4, x: 8, t: 8 },
+  y: 1,
+  g: 1,
+  v: 1,
+  b: 4,
+  i: 4,
+  u: 4,
+  h: 4,
+  s: 4,
+  o: 4,
+  x: 8,
+  t: 8,
 };
 const FIXED = 16;
 const LITTLE = 'l'.charCodeAt(0);

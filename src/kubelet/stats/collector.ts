@@ -93,7 +93,13 @@ export class StatsCollector {
     const rated = this.withRates(pods, elapsedMs);
     const usage = withRate(machine.usage, this.last?.usage, elapsedMs);
     this.last = {
-      ...{ atMs, bootedAtMs: atMs - os.uptime() * 1000, ...machine, usage, fs, imageFs, pods: rated },
+      atMs,
+      bootedAtMs: atMs - os.uptime() * 1000,
+      ...machine,
+      usage,
+      fs,
+      imageFs,
+      pods: rated,
       systemGroups: systemGroups.map((group) => {
         const before = this.last?.systemGroups.find(({ name }) => name === group.name);
         return { ...group, usage: withRate(group.usage, before?.usage, elapsedMs) };

@@ -20,8 +20,10 @@ export function summaryOf(nodeName: string, sample: NodeSample): object {
       nodeName,
       startTime: apiTime(sample.bootedAtMs),
       systemContainers: sample.systemGroups.map(({ name, startedAtMs, usage }) => ({
-        ...{ name, startTime: apiTime(startedAtMs) },
-        ...{ cpu: cpu(time, usage), memory: memory(time, usage) },
+        name,
+        startTime: apiTime(startedAtMs),
+        cpu: cpu(time, usage),
+        memory: memory(time, usage),
       })),
       cpu: cpu(time, sample.usage),
       memory: {

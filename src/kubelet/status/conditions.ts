@@ -9,7 +9,11 @@ import { apiTime } from './time.js';
 /** There only while a resize waits or is under way. */
 export const PASSING = ['PodResizePending', 'PodResizeInProgress'];
 const OWNED = [
-  ...['PodReadyToStartContainers', 'Initialized', 'Ready', 'ContainersReady', 'PodScheduled'],
+  'PodReadyToStartContainers',
+  'Initialized',
+  'Ready',
+  'ContainersReady',
+  'PodScheduled',
   'AllContainersRestarting',
   ...PASSING,
 ];
@@ -74,7 +78,8 @@ function resizes({ pendingResize, resizing }: ConditionFacts): Verdict[] {
       ? []
       : [
           {
-            ...{ type: 'PodResizeInProgress', status: 'True' },
+            type: 'PodResizeInProgress',
+            status: 'True',
             ...(error === undefined ? {} : { reason: 'Error', message: error }),
           },
         ]),

@@ -148,7 +148,9 @@ export function withNextRun({ spec }: Pod, status: V1PodStatus): V1PodStatus {
       state: { waiting: { reason: 'RestartingAllContainers' } },
       // How an init container ended says whether initialisation is over, which it is no more.
       lastState: keepsLast(one) ? (one.state ?? {}) : {},
-      ...{ ready: false, started: false, restartCount: one.restartCount + 1 },
+      ready: false,
+      started: false,
+      restartCount: one.restartCount + 1,
     }));
   const isSidecar = ({ name }: V1ContainerStatus) =>
     (spec.initContainers ?? []).some((one) => one.name === name && isRestartable(one));

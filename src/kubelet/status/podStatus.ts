@@ -38,7 +38,11 @@ export function podStatus(facts: StatusFacts): V1PodStatus {
   const wasEnded = previous.phase === 'Succeeded' || previous.phase === 'Failed';
   const isRestartingAll = restartsAll(pod, runtime);
   const computed = phaseOf({
-    ...{ spec: pod.spec, initStatuses, statuses, isTerminating: facts.isTerminating, isRestartingAll },
+    spec: pod.spec,
+    initStatuses,
+    statuses,
+    isTerminating: facts.isTerminating,
+    isRestartingAll,
   });
   // Whoever waits for the end must not find it running: a pod that has to end says so when its containers have.
   const isAlive = [...initStatuses, ...statuses, ...ephemeral].some(

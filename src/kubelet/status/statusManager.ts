@@ -64,7 +64,13 @@ export class StatusManager {
     const previous = this.get(pod);
     if (entry === undefined)
       this.entries.set(pod.metadata.uid, {
-        ...{ pod, status, dirty: true, sending: false, failures: 0, timer: undefined, answered: undefined },
+        pod,
+        status,
+        dirty: true,
+        sending: false,
+        failures: 0,
+        timer: undefined,
+        answered: undefined,
       });
     else {
       entry.pod = pod;

@@ -87,7 +87,9 @@ export class PolicyEnforcer {
   follow(informers: Informers): void {
     const { nodeName } = this.#options;
     const objects = new PolicyObjects({
-      ...{ nodeName, informers, planner: this.planner },
+      nodeName,
+      informers,
+      planner: this.planner,
       onChange: () => this.#changed(),
     });
     this.#objects = objects;

@@ -53,7 +53,9 @@ export function frame(
   { table, tracesRefused = false }: { readonly table: string; readonly tracesRefused?: boolean },
 ): TableImage {
   const image = new TableImage({
-    ...{ family, table, comment: 'Trellis: network policies' },
+    family,
+    table,
+    comment: 'Trellis: network policies',
     // Without a pod or a range of pods of this family there is nobody to judge.
     neededFor: [names.POD_RANGES, names.JUDGED],
   });
@@ -75,7 +77,9 @@ export function frame(
       image.putChain(
         {
           name: names.hookChain(hook, direction),
-          ...{ type: 'filter', hook, priority: PRIORITY[direction] },
+          type: 'filter',
+          hook,
+          priority: PRIORITY[direction],
         },
         [
           shape(ctState('established', 'related'), accept),

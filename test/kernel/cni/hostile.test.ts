@@ -42,19 +42,21 @@ function isRunning(pid: string): boolean {
   }
 }
 const config = (more: object = {}) => ({
-  ...{
-    cniVersion: '1.1.0',
-    name: 'net',
-    type: 'bridge',
-    bridge: 'br0',
-    isDefaultGateway: true,
-    ipMasq: true,
-  },
+  cniVersion: '1.1.0',
+  name: 'net',
+  type: 'bridge',
+  bridge: 'br0',
+  isDefaultGateway: true,
+  ipMasq: true,
   ipam: { type: 'host-local', dataDir: root, ranges: [[{ subnet: '10.9.0.0/24' }]] },
   ...more,
 });
 const addresses = (command: Call['command'], more: Partial<Call> = {}): Call => ({
-  ...{ bin: OURS, plugin: 'host-local', command, netns: '/run/netns/none', config: config() },
+  bin: OURS,
+  plugin: 'host-local',
+  command,
+  netns: '/run/netns/none',
+  config: config(),
   ...more,
 });
 
@@ -140,14 +142,12 @@ describeWith(
     const make = async (conf: object = {}) => {
       const [host, container] = [await namespaces.make(), await namespaces.make()];
       const call = (command: Call['command'], more: Partial<Call> = {}): Call => ({
-        ...{
-          bin: OURS,
-          plugin: 'bridge',
-          command,
-          host: host.path,
-          netns: container.path,
-          config: config(conf),
-        },
+        bin: OURS,
+        plugin: 'bridge',
+        command,
+        host: host.path,
+        netns: container.path,
+        config: config(conf),
         ...more,
       });
       const rules = async () =>
@@ -207,8 +207,10 @@ describeWith(
         'vxlan',
         'bridge',
         () => ({
-          ...{ subnetFile: at('subnet.env'), dataDir: at('saved') },
-          ...{ ipam: { dataDir: root }, delegate: { type: 'slow', bridge: 'br0', isGateway: true } },
+          subnetFile: at('subnet.env'),
+          dataDir: at('saved'),
+          ipam: { dataDir: root },
+          delegate: { type: 'slow', bridge: 'br0', isGateway: true },
         }),
       ],
     ])('%s dies with the plugin that ran it, and DEL leaves nothing', async (_, plugin, real, conf) => {

@@ -201,7 +201,10 @@ describeWith(
         process.execPath,
         '-e',
         CONNECT,
-        ...[victim.four, victim.six, '10.88.0.1', 'fd88::1'],
+        victim.four,
+        victim.six,
+        '10.88.0.1',
+        'fd88::1',
       );
       expect(answers.trim().split('\n')).toEqual(Array(4).fill('ECONNREFUSED'));
       // The rules of one pod go with it, and all with the last.

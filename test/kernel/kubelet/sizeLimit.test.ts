@@ -30,7 +30,11 @@ async function evictions(pods: readonly Pod[]): Promise<Record<string, string>> 
   const cache = new PodCache(async (uid) => started.get(uid) ?? runtimePod([]), Date.now);
   for (const { metadata } of pods) await cache.refresh(metadata.uid);
   const collector = new StatsCollector({
-    ...{ config, cache, cgroupStats: undefined, now: Date.now, log: silentLog },
+    config,
+    cache,
+    cgroupStats: undefined,
+    now: Date.now,
+    log: silentLog,
     cri: {
       runtime: { listContainerStats: async () => [] },
       images: { imageFsInfo: async () => [] },
@@ -39,7 +43,11 @@ async function evictions(pods: readonly Pod[]): Promise<Record<string, string>> 
   });
   const ended: Record<string, string> = {};
   const manager = new EvictionManager({
-    ...{ config, now: Date.now, log: silentLog, isGone: () => true, pods: () => pods },
+    config,
+    now: Date.now,
+    log: silentLog,
+    isGone: () => true,
+    pods: () => pods,
     sample: () => collector.sample(),
     sampleAnew: () => collector.sampleAnew(),
     workers: {

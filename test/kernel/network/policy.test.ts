@@ -99,7 +99,10 @@ describeWith({ root: true, tools: ['nsenter', 'ip', 'perl', 'nft'] }, 'network p
     });
     const subject = { namespace: 'a', pods: { matchLabels: { name: 'target' } } };
     const policy = (key: string, tier: Tier, priority: number, ingress: PolicyRule[]): Policy => ({
-      ...{ key, tier, priority, subject },
+      key,
+      tier,
+      priority,
+      subject,
       rules: { ingress },
     });
     const reaching = async () => {
@@ -107,8 +110,11 @@ describeWith({ root: true, tools: ['nsenter', 'ip', 'perl', 'nft'] }, 'network p
       await nft.commit([...ip.whole(), ...ip6.whole()]);
       const all = LOCAL.slice(0, 3).flatMap((ips, i) =>
         ips.map((source, family) => ({
-          ...{ name: names[i] ?? '', source, destination: LOCAL[3]?.[family] ?? '' },
-          ...{ protocol: 'tcp' as const, port: 80 },
+          name: names[i] ?? '',
+          source,
+          destination: LOCAL[3]?.[family] ?? '',
+          protocol: 'tcp' as const,
+          port: 80,
         })),
       );
       const isJudged = (probe: Probe) => judge(planner, probe).isAllowed;

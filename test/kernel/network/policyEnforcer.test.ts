@@ -53,7 +53,13 @@ async function node() {
   const informers = new StaticInformers();
   const enforce = (options: { logsRefused?: boolean; log?: typeof silentLog } = {}) => {
     const enforcer = new PolicyEnforcer({
-      ...{ nodeName: 'here', nft, route, conntrack, netns: lab.node.path, table: TABLE, log: silentLog },
+      nodeName: 'here',
+      nft,
+      route,
+      conntrack,
+      netns: lab.node.path,
+      table: TABLE,
+      log: silentLog,
       ...options,
     });
     enforcers.push(enforcer);

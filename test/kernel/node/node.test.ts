@@ -23,8 +23,15 @@ beforeEach(async () => {
 afterEach(() => rmSync(dir, { recursive: true }));
 
 const wordsFor = (script: string, more: readonly string[] = []) => [
-  ...['--netns', netns.path, '--hostname', 'node-two', ...more],
-  ...['--', 'sh', '-c', script],
+  '--netns',
+  netns.path,
+  '--hostname',
+  'node-two',
+  ...more,
+  '--',
+  'sh',
+  '-c',
+  script,
 ];
 
 const run = async (script: string, ...more: string[]) =>

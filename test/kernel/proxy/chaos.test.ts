@@ -17,7 +17,8 @@ describeWith({ root: true, tools }, 'packets are soon treated as promised again'
   test.runIf(CHAOS_ROUNDS > 0)('in the nftables mode', async () => {
     const lab = await open();
     await runChaos(lab, {
-      ...{ mode: 'nftables', seed: 1 },
+      mode: 'nftables',
+      seed: 1,
       faults: () => nftablesFaults(TABLE),
       open: () => openMode('nftables', { ...options, netns: lab.node.path }),
     });
@@ -27,7 +28,8 @@ describeWith({ root: true, tools }, 'packets are soon treated as promised again'
     const lab = await open();
     let backend: IptablesBackend = 'nft';
     await runChaos(lab, {
-      ...{ mode: 'iptables', seed: 1 },
+      mode: 'iptables',
+      seed: 1,
       faults: () => iptablesFaults(backend),
       open: (starts) => {
         backend = starts % 2 === 0 ? 'nft' : 'legacy';
@@ -39,7 +41,8 @@ describeWith({ root: true, tools }, 'packets are soon treated as promised again'
   test.runIf(CHAOS_ROUNDS > 0)('in the userspace mode', async () => {
     const lab = await open();
     await runChaos(lab, {
-      ...{ mode: 'userspace', seed: 1 },
+      mode: 'userspace',
+      seed: 1,
       faults: () => iptablesFaults('nft'),
       open: async () => ({ name: 'userspace', ...lab.modeOnNode('userspace', 'nft', OPTIONS.usual) }),
     });

@@ -64,13 +64,19 @@ describe('@kubernetes/client-node and custom resources', () => {
     expect(made.spec).toEqual({ size: 1, color: 'blue' });
     const patched = (await objects.patch(
       widgetOf('by-object', { size: 2 }),
-      ...[undefined, undefined, undefined, undefined],
+      undefined,
+      undefined,
+      undefined,
+      undefined,
       PatchStrategy.MergePatch,
     )) as Widget;
     expect([patched.spec, patched.metadata.generation]).toEqual([{ size: 2, color: 'blue' }, 2]);
     const applied = (await objects.patch(
       widgetOf('applied', { size: 3 }),
-      ...[undefined, undefined, 'node', true],
+      undefined,
+      undefined,
+      'node',
+      true,
       PatchStrategy.ServerSideApply,
     )) as Widget;
     expect(applied.spec).toEqual({ size: 3, color: 'blue' });

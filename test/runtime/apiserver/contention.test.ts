@@ -91,7 +91,10 @@ describe('many writers of one object', () => {
       spec: { maxUnavailable: 30, selector: { matchLabels: labels } },
     });
     const status = {
-      ...{ disruptionsAllowed: 30, currentHealthy: 30, desiredHealthy: 0, expectedPods: 30 },
+      disruptionsAllowed: 30,
+      currentHealthy: 30,
+      desiredHealthy: 0,
+      expectedPods: 30,
       observedGeneration: budget.metadata.generation ?? 1,
     };
     await client.of(POD_DISRUPTION_BUDGETS).update({ ...budget, status }, { subresource: 'status' });

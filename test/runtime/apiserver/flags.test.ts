@@ -19,9 +19,16 @@ let client: Client;
 beforeAll(async () => {
   server = await startApiServerCommand({
     args: [
-      ...['--bind-address', ADDRESS, '--event-ttl=2s', '--v=4', '--requestheader-allowed-names=front'],
-      ...['--runtime-config=autoscaling/v1=false', '--runtime-config=apps/v1/daemonsets=false'],
-      ...['--tls-min-version=VersionTLS13', '--enable-bootstrap-token-auth=true', '--anonymous-auth=false'],
+      '--bind-address',
+      ADDRESS,
+      '--event-ttl=2s',
+      '--v=4',
+      '--requestheader-allowed-names=front',
+      '--runtime-config=autoscaling/v1=false',
+      '--runtime-config=apps/v1/daemonsets=false',
+      '--tls-min-version=VersionTLS13',
+      '--enable-bootstrap-token-auth=true',
+      '--anonymous-auth=false',
       '--service-account-max-token-expiration=1h',
     ],
   });
@@ -70,7 +77,8 @@ test('TLS 1.2 is refused where 1.3 is the least', async () => {
 test('no token lives longer than the longest life', async () => {
   await client.of(SERVICE_ACCOUNTS).create({ metadata: { name: 'a', namespace: 'default' } });
   const request = {
-    ...{ apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest' },
+    apiVersion: 'authentication.k8s.io/v1',
+    kind: 'TokenRequest',
     spec: { expirationSeconds: 7200, audiences: ['x'] },
   };
   const path = '/api/v1/namespaces/default/serviceaccounts/a/token';

@@ -23,8 +23,12 @@ describe('an API server', () => {
     );
     const client = openClient(server.transport);
     expect(await client.raw('GET', '/version')).toMatchObject({
-      ...{ major: '1', minor: '36', gitVersion: `${own.kubernetes}+trellis.${own.version}` },
-      ...{ gitCommit: own.commit, gitTreeState: own.treeState, buildDate: own.commitDate },
+      major: '1',
+      minor: '36',
+      gitVersion: `${own.kubernetes}+trellis.${own.version}`,
+      gitCommit: own.commit,
+      gitTreeState: own.treeState,
+      buildDate: own.commitDate,
       compiler: `node ${own.node}`,
     });
     expect(own.commit).toMatch(/^[0-9a-f]{40}$/);
@@ -37,7 +41,9 @@ describe('an API server', () => {
       return found;
     });
     expect(JSON.parse(line)).toEqual({
-      ...{ ts: expect.any(Number), logger: 'apiserver', msg: 'the audit log cannot be written' },
+      ts: expect.any(Number),
+      logger: 'apiserver',
+      msg: 'the audit log cannot be written',
       err: expect.stringContaining('ENOSPC'),
     });
   });

@@ -35,7 +35,9 @@ async function ask(method: TransportRequest['method'], path: string, body?: obje
     headers,
     body: pieces,
   } = await api.transport.request({
-    ...{ method, path, headers: { 'content-type': type } },
+    method,
+    path,
+    headers: { 'content-type': type },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
   let text = '';
@@ -95,7 +97,10 @@ describe('an eviction with a version as precondition', () => {
     });
     await ask('PATCH', `${budget}/b/status`, {
       status: {
-        ...{ disruptionsAllowed: 1, currentHealthy: 1, desiredHealthy: 0, expectedPods: 1 },
+        disruptionsAllowed: 1,
+        currentHealthy: 1,
+        desiredHealthy: 0,
+        expectedPods: 1,
         observedGeneration: 1,
       },
     });
@@ -147,7 +152,9 @@ describe('a PUT', () => {
     const limited = openHttps({ server: other.url, ca: pki.ca, ...(await pki.client('limited')) });
     const put = async () => {
       const { status, body } = await limited.request({
-        ...{ method: 'PUT', path: `${leases}/mine`, headers: { 'content-type': 'application/json' } },
+        method: 'PUT',
+        path: `${leases}/mine`,
+        headers: { 'content-type': 'application/json' },
         body: JSON.stringify({ metadata: { name: 'mine' }, spec: {} }),
       });
       for await (const _ of body);
@@ -211,7 +218,8 @@ test('a Scale is of the object of its URL', async () => {
   const path = '/apis/apps/v1/namespaces/default/deployments';
   const labels = { app: 'd' };
   const spec = {
-    ...{ replicas: 1, selector: { matchLabels: labels } },
+    replicas: 1,
+    selector: { matchLabels: labels },
     template: { metadata: { labels }, spec: { containers: CONTAINERS } },
   };
   await ask('POST', path, { metadata: { name: 'd' }, spec });

@@ -103,7 +103,11 @@ describe('itself', () => {
 
 describe('mirror pods', () => {
   const owner = () => ({
-    ...{ apiVersion: 'v1', kind: 'Node', name: 'n1', uid: own.metadata.uid, controller: true },
+    apiVersion: 'v1',
+    kind: 'Node',
+    name: 'n1',
+    uid: own.metadata.uid,
+    controller: true,
   });
   const mirror = (name: string, ownerReferences: readonly object[], spec = {}) =>
     kubelet.of(PODS).create({

@@ -139,12 +139,27 @@ describe('identities x verbs x resources', () => {
     jane: ['read version', 'ask about themselves'],
     bob: ['read version', 'ask about themselves', 'list pods', 'watch pods'],
     eve: [
-      ...['read version', 'ask about themselves', 'list pods', 'watch pods', 'read secrets', 'exec'],
-      ...['create config maps', 'delete config maps', 'get a token'],
+      'read version',
+      'ask about themselves',
+      'list pods',
+      'watch pods',
+      'read secrets',
+      'exec',
+      'create config maps',
+      'delete config maps',
+      'get a token',
     ],
     ada: [
-      ...['read version', 'ask about themselves', 'list pods', 'watch pods', 'read secrets', 'exec'],
-      ...['create config maps', 'delete config maps', 'get a token', 'create roles'],
+      'read version',
+      'ask about themselves',
+      'list pods',
+      'watch pods',
+      'read secrets',
+      'exec',
+      'create config maps',
+      'delete config maps',
+      'get a token',
+      'create roles',
     ],
     kubelet: ['read version', 'ask about themselves', 'list pods of n1'],
     root: Object.keys(asks),
@@ -170,7 +185,8 @@ describe('identities x verbs x resources', () => {
   });
   test('a bootstrap token is a bootstrapper', async () => {
     const data = {
-      ...{ 'token-id': 'abcdef', 'token-secret': '0123456789abcdef' },
+      'token-id': 'abcdef',
+      'token-secret': '0123456789abcdef',
       'usage-bootstrap-authentication': 'true',
     };
     await api.client.of(SECRETS).create({
@@ -289,8 +305,10 @@ describe('over HTTPS', () => {
     );
     expect(Number(count?.[1])).toBeGreaterThan(0);
     for (const name of [
-      ...['apiserver_request_duration_seconds_bucket', 'apiserver_current_inflight_requests'],
-      ...['apiserver_longrunning_requests', 'process_resident_memory_bytes'],
+      'apiserver_request_duration_seconds_bucket',
+      'apiserver_current_inflight_requests',
+      'apiserver_longrunning_requests',
+      'process_resident_memory_bytes',
     ])
       expect(text).toContain(name);
   });
@@ -314,7 +332,10 @@ describe('over HTTPS', () => {
       return mine;
     });
     expect(lines[0]).toMatchObject({
-      ...{ level: 'RequestResponse', verb: 'create', stage: 'ResponseComplete', sourceIPs: ['127.0.0.1'] },
+      level: 'RequestResponse',
+      verb: 'create',
+      stage: 'ResponseComplete',
+      sourceIPs: ['127.0.0.1'],
       user: { username: 'root', groups: ['system:masters', 'system:authenticated'] },
       objectRef: { resource: 'configmaps', namespace: 'team', apiVersion: 'v1' },
       responseStatus: { code: 201 },
@@ -335,7 +356,9 @@ describe('over HTTPS', () => {
       const url = '/api/v1/namespaces/default/configmaps';
       // A body that does not come holds the only place for writes.
       const held = https.request(`${small.url}${url}`, {
-        ...{ method: 'POST', ca: small.pki.ca, ...certificate },
+        method: 'POST',
+        ca: small.pki.ca,
+        ...certificate,
         headers: { 'content-type': 'application/json', 'content-length': 2 },
       });
       held.on('error', () => {});

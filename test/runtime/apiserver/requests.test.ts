@@ -160,7 +160,10 @@ describe('an eviction', () => {
 
   test('by a budget whose count failed says so', async () => {
     const failed = {
-      ...{ type: 'DisruptionAllowed', status: 'False', reason: 'SyncFailed', message: 'no scale' },
+      type: 'DisruptionAllowed',
+      status: 'False',
+      reason: 'SyncFailed',
+      message: 'no scale',
       lastTransitionTime: '2026-01-01T00:00:00Z',
     };
     await budget('failed', { ...NONE, observedGeneration: 1, conditions: [failed] });

@@ -100,7 +100,10 @@ test('a control plane with its own store takes its leases at once, also after a 
   await makePrivateDir(layout.storeDir);
   const settings = await settle(layout, { securePort: await freePort() }, defaultSettings('node1'));
   const pki = await ensurePki({
-    ...{ dir: layout.pkiDir, nodeName: 'node1', apiserverHosts: ['127.0.0.1'], nodeHosts: ['127.0.0.1'] },
+    dir: layout.pkiDir,
+    nodeName: 'node1',
+    apiserverHosts: ['127.0.0.1'],
+    nodeHosts: ['127.0.0.1'],
     now: Date.now(),
   });
   await saveSettings(layout, settings);

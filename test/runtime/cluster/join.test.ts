@@ -149,8 +149,14 @@ describe('a control plane that can be joined', () => {
     let layout: Layout;
     const attempt = (wish: Partial<JoinOptions>) =>
       prepareJoin({
-        ...{ layout, self: [], cniBinDir: '', timeoutMs: 1000, sink: () => {}, log: silentLog },
-        ...{ wanted: {}, ...wish },
+        layout,
+        self: [],
+        cniBinDir: '',
+        timeoutMs: 1000,
+        sink: () => {},
+        log: silentLog,
+        wanted: {},
+        ...wish,
       });
     beforeEach(async () => {
       layout = layoutOf(await mkdtemp(path.join(tmpdir(), 'trellis-join-')));
@@ -172,7 +178,8 @@ describe('a control plane that can be joined', () => {
         .patch({ name }, 'merge', { status: { conditions } }, { subresource: 'status' });
       const wish = { server: plane.server, token: tokenText(token), wanted: { nodeName: name } };
       await expect(attempt(wish)).rejects.toMatchObject({
-        ...{ code: 'NAME_TAKEN', message: expect.stringMatching(/node "taken" that is Ready.*--node-name/) },
+        code: 'NAME_TAKEN',
+        message: expect.stringMatching(/node "taken" that is Ready.*--node-name/),
       });
       expect(await readdir(layout.dataDir)).toEqual([]);
     });
@@ -181,7 +188,8 @@ describe('a control plane that can be joined', () => {
       await plane.admin.of(NODES).create({ metadata: { name: 'silent' } });
       const wish = { server: plane.server, token: tokenText(token), wanted: { nodeName: 'silent' } };
       await expect(attempt(wish)).rejects.toMatchObject({
-        ...{ code: 'NAME_TAKEN', message: expect.stringMatching(/not Ready.*delete node silent/) },
+        code: 'NAME_TAKEN',
+        message: expect.stringMatching(/not Ready.*delete node silent/),
       });
     });
 
@@ -192,7 +200,8 @@ describe('a control plane that can be joined', () => {
       await writeFile(layout.nodeKubeconfig, config);
       await saveSettings(layout, await settle(layout, { server }, defaultSettings('n')));
       await expect(attempt({})).rejects.toMatchObject({
-        ...{ code: 'UNTRUSTED', message: expect.stringContaining('trellis down --purge') },
+        code: 'UNTRUSTED',
+        message: expect.stringContaining('trellis down --purge'),
       });
       await expect(attempt({ server: 'https://192.0.2.1:6443' })).rejects.toMatchObject({
         code: 'BAD_OPTION',
@@ -202,7 +211,8 @@ describe('a control plane that can be joined', () => {
     test('whose directory holds a cluster of its own', async () => {
       await saveSettings(layout, await settle(layout, {}, defaultSettings('n')));
       await expect(attempt({})).rejects.toMatchObject({
-        ...{ code: 'BAD_OPTION', message: expect.stringContaining('start it with "trellis up"') },
+        code: 'BAD_OPTION',
+        message: expect.stringContaining('start it with "trellis up"'),
       });
     });
   });

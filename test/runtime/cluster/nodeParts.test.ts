@@ -176,8 +176,11 @@ describeWith({ tools: ['kubectl'] }, 'a node that joined', () => {
         { name: binding },
         'apply',
         {
-          ...{ apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRoleBinding' },
-          ...{ metadata: { name: binding }, roleRef, subjects: [group, old] },
+          apiVersion: 'rbac.authorization.k8s.io/v1',
+          kind: 'ClusterRoleBinding',
+          metadata: { name: binding },
+          roleRef,
+          subjects: [group, old],
         },
         by,
       );

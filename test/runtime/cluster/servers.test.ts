@@ -113,7 +113,10 @@ describeWith({ tools: ['etcd'] }, 'two servers on one etcd', () => {
 
   const pkiIn = (dir: string) =>
     ensurePki({
-      ...{ dir, nodeName: 'node1', apiserverHosts: ['127.0.0.1'], nodeHosts: ['127.0.0.1'] },
+      dir,
+      nodeName: 'node1',
+      apiserverHosts: ['127.0.0.1'],
+      nodeHosts: ['127.0.0.1'],
       now: Date.now(),
     });
   const holders = async ({ client }: TestServer) => {

@@ -74,7 +74,8 @@ async function ask(as: typeof BOOTSTRAPPER, asked: Asked): Promise<webcrypto.Cry
     metadata: { name: asked.name },
     spec: {
       request: Buffer.from(request.toString('pem')).toString('base64'),
-      ...{ signerName, usages: [...usages] },
+      signerName,
+      usages: [...usages],
       ...(expirationSeconds === undefined ? {} : { expirationSeconds }),
     },
   });
@@ -122,7 +123,9 @@ test('a bootstrap token does not get the certificate of a node that is there, un
 
 test("a bootstrapping kubelet's request is approved and signed, and the certificate opens the API as that node", async () => {
   const key = await ask(BOOTSTRAPPER, {
-    ...{ name: 'node-n1', subject: 'O=system:nodes, CN=system:node:n1', expirationSeconds: 900 },
+    name: 'node-n1',
+    subject: 'O=system:nodes, CN=system:node:n1',
+    expirationSeconds: 900,
   });
   const cert = await issued('node-n1');
   const { validTo, subject } = new X509Certificate(cert);
@@ -134,7 +137,9 @@ test("a bootstrapping kubelet's request is approved and signed, and the certific
   try {
     // A node may make itself; another's it may not.
     const made = await client.raw<{ metadata: { name: string } }>('POST', '/api/v1/nodes', {
-      ...{ apiVersion: 'v1', kind: 'Node', metadata: { name: 'n1' } },
+      apiVersion: 'v1',
+      kind: 'Node',
+      metadata: { name: 'n1' },
     });
     expect(made.metadata.name).toBe('n1');
     const other = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n2' } };
@@ -158,8 +163,10 @@ test('one without the right is left for people to judge, and signed when they ap
 
 test("a request against its signer's rule fails with the reason", async () => {
   await ask(BOOTSTRAPPER, {
-    ...{ name: 'serving', subject: 'O=system:nodes, CN=system:node:n4' },
-    ...{ signerName: 'kubernetes.io/kubelet-serving', usages: ['digital signature', 'server auth'] },
+    name: 'serving',
+    subject: 'O=system:nodes, CN=system:node:n4',
+    signerName: 'kubernetes.io/kubelet-serving',
+    usages: ['digital signature', 'server auth'],
   });
   await approve('serving');
   await until(async () => expect(await conditionsOf('serving')).toContain('Failed'));
@@ -205,8 +212,11 @@ function crafted(name: Uint8Array): string {
 
 test('a serving certificate has the names that were asked for', async () => {
   await ask(BOOTSTRAPPER, {
-    ...{ name: 'serving-2', subject: 'O=system:nodes, CN=system:node:n4', hosts: ['n4.local'] },
-    ...{ signerName: 'kubernetes.io/kubelet-serving', usages: ['digital signature', 'server auth'] },
+    name: 'serving-2',
+    subject: 'O=system:nodes, CN=system:node:n4',
+    hosts: ['n4.local'],
+    signerName: 'kubernetes.io/kubelet-serving',
+    usages: ['digital signature', 'server auth'],
   });
   await approve('serving-2');
   const certificate = new X509Certificate(await issued('serving-2'));

@@ -147,7 +147,10 @@ test('an Indexed Job does every index once', async () => {
   await jobs.create({
     metadata: named('idx'),
     spec: {
-      ...{ completions: 8, parallelism: 3, completionMode: 'Indexed', ttlSecondsAfterFinished: 0 },
+      completions: 8,
+      parallelism: 3,
+      completionMode: 'Indexed',
+      ttlSecondsAfterFinished: 0,
       template: template('idx', { restartPolicy: 'Never' }),
     },
   });

@@ -97,7 +97,9 @@ describeWith(needs, 'trellis kubelet without an apiserver', () => {
           terminationGracePeriodSeconds: 1,
           containers: [
             {
-              ...{ name: 'web', image: IMAGE, imagePullPolicy: 'IfNotPresent' },
+              name: 'web',
+              image: IMAGE,
+              imagePullPolicy: 'IfNotPresent',
               command: ['/bin/sh', '-c', 'while true; do echo a line of the log that will be rotated; done'],
               resources: { limits: { memory: '64Mi', cpu: '50m' } },
             },
@@ -170,7 +172,9 @@ describeWith(needs, 'trellis kubelet without an apiserver', () => {
     writeFileSync(path.join(records, 'pulling', file), JSON.stringify(intent));
     kubelet = start();
     const late = {
-      ...{ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'late' } },
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: 'late' },
       spec: { containers: [{ name: 'late', image: IMAGE, imagePullPolicy: 'Never' }] },
     };
     writeFileSync(path.join(manifests, 'late.json'), JSON.stringify(late));

@@ -58,7 +58,9 @@ describeWith(needs, 'a kubelet with an apiserver', () => {
         plegRelistPeriodMs: 200,
         housekeepingPeriodMs: 200,
       },
-      ...{ client, informers, log },
+      client,
+      informers,
+      log,
       runtime: node.cri,
       pleg: openPleg(),
       cgroups: await openCgroups(),
@@ -67,7 +69,10 @@ describeWith(needs, 'a kubelet with an apiserver', () => {
     });
 
   const shell = (name: string, script: string, more: Partial<V1Container> = {}): V1Container => ({
-    ...{ name, image: IMAGE, imagePullPolicy: 'IfNotPresent', command: ['/bin/sh', '-c', script] },
+    name,
+    image: IMAGE,
+    imagePullPolicy: 'IfNotPresent',
+    command: ['/bin/sh', '-c', script],
     ...more,
   });
   const create = (name: string, spec: Partial<V1PodSpec>) =>
@@ -283,7 +288,8 @@ describeWith(needs, 'a kubelet with an apiserver', () => {
       volumes: [{ name: 'data', emptyDir: {} }],
       containers: [
         shell('ruled', 'if [ -e /data/ran ]; then exit 7; fi; echo > /data/ran; exit 42', {
-          ...{ restartPolicy: 'Never', restartPolicyRules },
+          restartPolicy: 'Never',
+          restartPolicyRules,
           volumeMounts: [{ name: 'data', mountPath: '/data' }],
         }),
       ],

@@ -36,20 +36,30 @@ describe('the certificates of a kubelet', () => {
       apiVersion: 'kubelet.config.k8s.io/v1beta1',
       kind: 'KubeletConfiguration',
       makeIPTablesUtilChains: false,
-      ...{ address: '127.0.0.1', port: 0, healthzPort: 0, cgroupsPerQOS: false, podLogsDir: at('logs') },
-      ...{ rotateCertificates: true, serverTLSBootstrap: true },
+      address: '127.0.0.1',
+      port: 0,
+      healthzPort: 0,
+      cgroupsPerQOS: false,
+      podLogsDir: at('logs'),
+      rotateCertificates: true,
+      serverTLSBootstrap: true,
       containerRuntimeEndpoint: `unix://${at('no-runtime.sock')}`,
     };
     const flags = {
-      ...{ 'hostname-override': 'node-1', 'node-ip': '127.0.0.1' },
-      ...{ 'root-dir': at('kubelet'), 'cert-dir': at('pki') },
+      'hostname-override': 'node-1',
+      'node-ip': '127.0.0.1',
+      'root-dir': at('kubelet'),
+      'cert-dir': at('pki'),
     };
     ending = new AbortController();
     const started = new Promise<{ port: number }>((resolve, reject) => {
       ended = runStandalone({
         settings: readSettings({ file: { name: 'config', text: JSON.stringify(config) }, flags }),
-        ...{ kubeconfig: at('kubelet.conf'), bootstrapKubeconfig: at('bootstrap.conf') },
-        ...{ signal: ending.signal, log: silentLog, started: resolve },
+        kubeconfig: at('kubelet.conf'),
+        bootstrapKubeconfig: at('bootstrap.conf'),
+        signal: ending.signal,
+        log: silentLog,
+        started: resolve,
       });
       ended.catch(reject);
     });
@@ -105,7 +115,8 @@ describe('the certificates of a kubelet', () => {
     directory = mkdtempSync(path.join(tmpdir(), 'trellis-certificates-'));
     api = await startSecuredApiServer();
     await api.client.of(CLUSTER_ROLE_BINDINGS).create({
-      ...{ apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRoleBinding' },
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'ClusterRoleBinding',
       metadata: { name: 'bootstrappers' },
       roleRef: {
         apiGroup: 'rbac.authorization.k8s.io',
@@ -117,7 +128,9 @@ describe('the certificates of a kubelet', () => {
     const { cert, key } = await api.pki.client('system:bootstrap:abcdef', 'system:bootstrappers');
     const data = (text: string) => Buffer.from(text).toString('base64');
     const kubeconfig = {
-      ...{ apiVersion: 'v1', kind: 'Config', 'current-context': 'x' },
+      apiVersion: 'v1',
+      kind: 'Config',
+      'current-context': 'x',
       contexts: [{ name: 'x', context: { cluster: 'x', user: 'x' } }],
       clusters: [{ name: 'x', cluster: { server: api.url, 'certificate-authority-data': data(api.pki.ca) } }],
       users: [{ name: 'x', user: { 'client-certificate-data': data(cert), 'client-key-data': data(key) } }],

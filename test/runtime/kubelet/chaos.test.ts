@@ -136,7 +136,8 @@ describeWith(NEEDS, 'a node on which things die', () => {
         const pod = (await pods.get(name)) as Stored<V1Pod>;
         const journal = journalOf(name);
         const counted = [...(pod.status.initContainerStatuses ?? []), ...mainsOf(pod)].map((status) => ({
-          ...{ name: status.name, restartCount: status.restartCount },
+          name: status.name,
+          restartCount: status.restartCount,
           isRunning: status.state?.running !== undefined,
         }));
         return [

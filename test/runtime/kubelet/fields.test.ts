@@ -53,15 +53,21 @@ describeWith(NEEDS, 'the fields of a pod', () => {
     ({ node, client } = pods);
     const metadata = (name: string) => ({ name, namespace: 'default' });
     await client.of(CONFIG_MAPS).create({
-      ...{ apiVersion: 'v1', kind: 'ConfigMap', metadata: metadata('settings') },
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: metadata('settings'),
       data: { color: 'red', size: 'big' },
     });
     await client.of(SECRETS).create({
-      ...{ apiVersion: 'v1', kind: 'Secret', metadata: metadata('login') },
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: metadata('login'),
       data: { user: Buffer.from('eve').toString('base64') },
     });
     await client.of(SERVICES).create({
-      ...{ apiVersion: 'v1', kind: 'Service', metadata: metadata('shop') },
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: metadata('shop'),
       spec: { clusterIP: '10.96.0.77', ports: [{ port: 80, name: 'http' }] },
     });
     mkdirSync(at('kubelet/seccomp'), { recursive: true });
@@ -160,14 +166,14 @@ describeWith(NEEDS, 'the fields of a pod', () => {
     writeFileSync(at('disk-1/before'), 'there');
     const capacity = { storage: '1Gi' };
     const volume = await client.of(PERSISTENT_VOLUMES).create({
-      ...{ apiVersion: 'v1', kind: 'PersistentVolume', metadata: { name: 'disk-1' } },
+      apiVersion: 'v1',
+      kind: 'PersistentVolume',
+      metadata: { name: 'disk-1' },
       spec: {
-        ...{
-          capacity,
-          accessModes: ['ReadWriteOnce'],
-          storageClassName: 'local',
-          local: { path: at('disk-1') },
-        },
+        capacity,
+        accessModes: ['ReadWriteOnce'],
+        storageClassName: 'local',
+        local: { path: at('disk-1') },
         nodeAffinity: {
           required: {
             nodeSelectorTerms: [
@@ -178,13 +184,13 @@ describeWith(NEEDS, 'the fields of a pod', () => {
       },
     });
     const claim = await client.of(PERSISTENT_VOLUME_CLAIMS).create({
-      ...{
-        apiVersion: 'v1',
-        kind: 'PersistentVolumeClaim',
-        metadata: { name: 'data', namespace: 'default' },
-      },
+      apiVersion: 'v1',
+      kind: 'PersistentVolumeClaim',
+      metadata: { name: 'data', namespace: 'default' },
       spec: {
-        ...{ accessModes: ['ReadWriteOnce'], storageClassName: 'local', volumeName: 'disk-1' },
+        accessModes: ['ReadWriteOnce'],
+        storageClassName: 'local',
+        volumeName: 'disk-1',
         resources: { requests: capacity },
       },
     });
@@ -229,9 +235,13 @@ describeWith(NEEDS, 'the fields of a pod', () => {
     // No controller runs here: the test makes the claim and binds it.
     const claim = await claims.create({ ...head, metadata: place, spec });
     await client.of(PERSISTENT_VOLUMES).create({
-      ...{ apiVersion: 'v1', kind: 'PersistentVolume', metadata: { name: 'scratch' } },
+      apiVersion: 'v1',
+      kind: 'PersistentVolume',
+      metadata: { name: 'scratch' },
       spec: {
-        ...{ capacity, accessModes: ['ReadWriteOnce'], hostPath: { path: at('scratch') } },
+        capacity,
+        accessModes: ['ReadWriteOnce'],
+        hostPath: { path: at('scratch') },
         claimRef: { kind: 'PersistentVolumeClaim', ...place, uid: claim.metadata.uid },
       },
     });
@@ -371,7 +381,9 @@ describeWith(NEEDS, 'the fields of a pod', () => {
       'busybox hostname; cat /etc/resolv.conf; busybox grep -E "names|example" /etc/hosts | busybox tr "\\t" " " | busybox cut -d" " -f2-',
       {},
       {
-        ...{ hostname: 'first', subdomain: 'sub', setHostnameAsFQDN: true },
+        hostname: 'first',
+        subdomain: 'sub',
+        setHostnameAsFQDN: true,
         hostAliases: [{ ip: '10.1.2.3', hostnames: ['example.org', 'www.example.org'] }],
         dnsConfig: {
           searches: ['more.example'],
@@ -399,7 +411,9 @@ describeWith(NEEDS, 'the fields of a pod', () => {
       `busybox id -u; busybox id -G; ${status}; (echo x > /file) 2>/dev/null || echo read-only; busybox mkdir /dev/shm/x 2>/dev/null || echo no mkdir`,
       {
         securityContext: {
-          ...{ runAsUser: 1234, readOnlyRootFilesystem: true, allowPrivilegeEscalation: false },
+          runAsUser: 1234,
+          readOnlyRootFilesystem: true,
+          allowPrivilegeEscalation: false,
           capabilities: { drop: ['ALL'] },
           seccompProfile: { type: 'Localhost', localhostProfile: 'no-mkdir.json' },
         },
@@ -543,7 +557,8 @@ describeWith(NEEDS, 'the fields of a pod', () => {
   test('life: a deadline, a policy, probes of each start, gates of readiness, a class', async () => {
     const probing = (script: string) => ({
       exec: { command: ['/bin/sh', '-c', script] },
-      ...{ periodSeconds: 1, timeoutSeconds: 30 },
+      periodSeconds: 1,
+      timeoutSeconds: 30,
     });
     await create('late', { activeDeadlineSeconds: 1, containers: [shell(SLEEP)] });
     await create('twice', {
@@ -569,7 +584,10 @@ describeWith(NEEDS, 'the fields of a pod', () => {
       ],
     });
     await client.of(RUNTIME_CLASSES).create({
-      ...{ apiVersion: 'node.k8s.io/v1', kind: 'RuntimeClass', metadata: { name: 'plain' }, handler: 'runc' },
+      apiVersion: 'node.k8s.io/v1',
+      kind: 'RuntimeClass',
+      metadata: { name: 'plain' },
+      handler: 'runc',
     });
     await create('classless', { runtimeClassName: 'none', containers: [shell(SLEEP)] });
     const conditionOf = ({ status }: Stored<V1Pod>, type: string) =>

@@ -51,7 +51,8 @@ describeWith(NEEDS, 'hooks of containers', () => {
     await pods.running('speaker');
     const [post] = await serving.asked('listener', '/post', (all) => all.length > 0);
     expect(post).toMatchObject({
-      ...{ status: 500, isSecure: false },
+      status: 500,
+      isSecure: false,
       headers: { 'x-hook': 'start', 'user-agent': 'kube-lifecycle/1.36', accept: '*/*' },
     });
     expect(await serving.asked('listener', '/pre', () => true)).toEqual([]);
@@ -88,7 +89,8 @@ describeWith(NEEDS, 'hooks of containers', () => {
     expect(status.containerStatuses?.[0]?.state?.terminated?.exitCode).toBe(137);
     expect(existsSync(pods.at('stopped'))).toBe(true);
     expect(await event('broken', 'FailedPostStartHook')).toMatchObject({
-      ...{ type: 'Warning', message: 'PostStartHook failed' },
+      type: 'Warning',
+      message: 'PostStartHook failed',
       involvedObject: { fieldPath: 'spec.containers{main}' },
     });
     expect((await event('broken', 'Killing')).message).toBe('FailedPostStartHook');
@@ -103,7 +105,8 @@ describeWith(NEEDS, 'hooks of containers', () => {
     await pods.running('clumsy');
     await pods.remove('clumsy');
     expect(await event('clumsy', 'FailedPreStopHook')).toMatchObject({
-      ...{ type: 'Warning', message: 'PreStopHook failed' },
+      type: 'Warning',
+      message: 'PreStopHook failed',
       involvedObject: { fieldPath: 'spec.containers{main}' },
     });
     expect(existsSync(pods.at('obeyed'))).toBe(true);

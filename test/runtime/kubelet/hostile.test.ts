@@ -74,7 +74,9 @@ describeWith(needs, 'a kubelet among enemies', () => {
   test('a registry that refuses, one that has no such image, and a name that is none', async () => {
     const image = '127.0.0.1:5000/private/thing:1';
     await node.client.of(SECRETS).create({
-      ...{ apiVersion: 'v1', kind: 'Secret', type: 'kubernetes.io/dockerconfigjson' },
+      apiVersion: 'v1',
+      kind: 'Secret',
+      type: 'kubernetes.io/dockerconfigjson',
       metadata: { name: 'login', namespace: 'default' },
       data: {
         '.dockerconfigjson': Buffer.from(

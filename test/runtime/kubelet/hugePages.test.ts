@@ -86,7 +86,8 @@ describeWith({ ...NEEDS, files: [...NEEDS.files, PAGES] }, 'huge pages', () => {
     expect((await pods.inside('huge', `${seen} /pages/any /pages/sized`)).split('\n')).toEqual([
       expect.stringMatching(/^\/pages\/any hugetlbfs .*pagesize=2M/),
       expect.stringMatching(/^\/pages\/sized hugetlbfs .*pagesize=2M/),
-      ...['2777:2000', '2777:2000'],
+      '2777:2000',
+      '2777:2000',
     ]);
     const dir = pods.at(`kubelet/pods/${pod.metadata.uid}/volumes/kubernetes.io~empty-dir/any`);
     expect(await pods.node.node.run('stat', '-f', '-c', '%T', dir)).toBe('hugetlbfs\n');

@@ -84,7 +84,8 @@ describeWith(needs, 'a node under pressure', () => {
     vi.stubEnv('TMPDIR', disk);
     try {
       node = await ApiNode.start({
-        ...{ evictionHard: { 'nodefs.available': '20%' }, evictionPeriodMs: 500 },
+        evictionHard: { 'nodefs.available': '20%' },
+        evictionPeriodMs: 500,
         evictionPressureTransition: 1_000,
       });
       const volumes = [{ name: 'data', emptyDir: {} }];

@@ -31,7 +31,8 @@ describeWith(NEEDS, 'probes over the network of pods', () => {
 
   test('readiness by HTTP: a named port, headers, and as many answers in a row as the threshold says', async () => {
     const httpGet = {
-      ...{ path: '/ready', port: 'web' },
+      path: '/ready',
+      port: 'web',
       httpHeaders: [
         { name: 'X-Twice', value: 'one' },
         { name: 'X-Twice', value: 'two' },
@@ -50,12 +51,14 @@ describeWith(NEEDS, 'probes over the network of pods', () => {
     const waiting = await pods.until('told', 'reader', (one) => main(one)?.started === true);
     expect(main(waiting)).toMatchObject({ ready: false, started: true, restartCount: 0 });
     expect(conditionOf(waiting, 'Ready')).toMatchObject({
-      ...{ status: 'False', reason: 'ContainersNotReady' },
+      status: 'False',
+      reason: 'ContainersNotReady',
       message: 'containers with unready status: [main]',
     });
     const event = await unhealthy('reader', 'Readiness probe failed: HTTP');
     expect(event).toMatchObject({
-      ...{ type: 'Warning', message: 'Readiness probe failed: HTTP probe failed with statuscode: 503' },
+      type: 'Warning',
+      message: 'Readiness probe failed: HTTP probe failed with statuscode: 503',
       involvedObject: { fieldPath: 'spec.containers{main}' },
       source: { component: 'kubelet', host: 'node-1' },
     });
@@ -75,7 +78,8 @@ describeWith(NEEDS, 'probes over the network of pods', () => {
         },
         livenessProbe: {
           ...EVERY_SECOND,
-          ...{ httpGet: { path: '/live', port: 'web' }, failureThreshold: 3 },
+          httpGet: { path: '/live', port: 'web' },
+          failureThreshold: 3,
           // The pod's own is longer than this test waits, and the first process of a container hears no TERM.
           terminationGracePeriodSeconds: 1,
         },
@@ -127,7 +131,9 @@ describeWith(NEEDS, 'probes over the network of pods', () => {
 
   test('who does not start in time is ended with the grace of that probe, and begins again', async () => {
     const startupProbe = {
-      ...{ ...EVERY_SECOND, tcpSocket: { port: 1 }, failureThreshold: 2 },
+      ...EVERY_SECOND,
+      tcpSocket: { port: 1 },
+      failureThreshold: 2,
       terminationGracePeriodSeconds: 1,
     };
     await pods.create('unborn', {
@@ -169,7 +175,8 @@ describeWith(NEEDS, 'probes over the network of pods', () => {
     // That it answers at all shows that it lives.
     const warning = await pods.event('mute', ({ reason }) => reason === 'ProbeWarning');
     expect(warning).toMatchObject({
-      ...{ type: 'Warning', message: 'Liveness probe warning: Probe terminated redirects, Response body: ' },
+      type: 'Warning',
+      message: 'Liveness probe warning: Probe terminated redirects, Response body: ',
     });
     expect(main(await pods.running('mute'))).toMatchObject({ restartCount: 0, ready: false });
     expect((await unhealthy('sleeper', 'Readiness')).message).toBe(
@@ -181,7 +188,8 @@ describeWith(NEEDS, 'probes over the network of pods', () => {
   test('of a pod that is ending: what its readiness probe says is told while its containers have their grace', async () => {
     const readinessProbe = {
       ...EVERY_SECOND,
-      ...{ httpGet: { path: '/ready', port: 'web' }, failureThreshold: 1 },
+      httpGet: { path: '/ready', port: 'web' },
+      failureThreshold: 1,
     };
     const hook = { preStop: { exec: { command: ['/bin/sleep', '600'] } } };
     await pods.create(
@@ -214,7 +222,9 @@ describeWith(NEEDS, 'probes over the network of pods', () => {
         readinessProbe: { ...EVERY_SECOND, grpc: { port: 9090, service: 'shop' }, failureThreshold: 1 },
         livenessProbe: {
           ...EVERY_SECOND,
-          ...{ grpc: { port: 9090, service: 'life' }, failureThreshold: 2, terminationGracePeriodSeconds: 1 },
+          grpc: { port: 9090, service: 'life' },
+          failureThreshold: 2,
+          terminationGracePeriodSeconds: 1,
         },
       },
     );

@@ -44,7 +44,10 @@ describeWith(needs, 'a kubelet under stress', () => {
   let kubelet: KubeletProcess;
 
   const shell = (script: string, more: Partial<V1Container> = {}): V1Container => ({
-    ...{ name: 'main', image: IMAGE, imagePullPolicy: 'IfNotPresent', command: ['/bin/sh', '-c', script] },
+    name: 'main',
+    image: IMAGE,
+    imagePullPolicy: 'IfNotPresent',
+    command: ['/bin/sh', '-c', script],
     ...more,
   });
   const create = (name: string, spec: Partial<V1PodSpec> = {}) =>
@@ -53,7 +56,9 @@ describeWith(needs, 'a kubelet under stress', () => {
       kind: 'Pod',
       metadata: { name, namespace: 'default' },
       spec: {
-        ...{ nodeName: 'node-1', terminationGracePeriodSeconds: 1, automountServiceAccountToken: false },
+        nodeName: 'node-1',
+        terminationGracePeriodSeconds: 1,
+        automountServiceAccountToken: false,
         containers: [shell('exec sleep 10000')],
         ...spec,
       } as V1PodSpec,
@@ -178,7 +183,9 @@ describeWith(needs, 'a kubelet under stress', () => {
       writeFileSync(
         path.join(kubelet.manifests, 'alone.json'),
         JSON.stringify({
-          ...{ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'alone' } },
+          apiVersion: 'v1',
+          kind: 'Pod',
+          metadata: { name: 'alone' },
           spec: { terminationGracePeriodSeconds: 1, containers: [shell('exec sleep 10000')] },
         }),
       );

@@ -24,15 +24,19 @@ describeWith(NEEDS, 'what is run again', () => {
   test('by policy: always, after a failure, never', async () => {
     await pods.create('always', { ...seen(), containers: [noting('always', 'exit 0')] });
     await pods.create('failed', {
-      ...{ ...seen(), restartPolicy: 'OnFailure' },
+      ...seen(),
+      restartPolicy: 'OnFailure',
       containers: [noting('failed', 'busybox test $(busybox wc -l < /seen/failed) -gt 1')],
     });
     await pods.create('never', {
-      ...{ ...seen(), restartPolicy: 'Never', containers: [noting('never', 'exit 5')] },
+      ...seen(),
+      restartPolicy: 'Never',
+      containers: [noting('never', 'exit 5')],
     });
     const always = await pods.until('run again', 'always', (pod) => restarts(pod) > 0);
     expect(always.status.containerStatuses?.[0]?.lastState?.terminated).toMatchObject({
-      ...{ exitCode: 0, reason: 'Completed' },
+      exitCode: 0,
+      reason: 'Completed',
     });
     expect(runs('always')).toBeGreaterThan(1);
     const failed = await pods.ended('failed');
@@ -52,7 +56,8 @@ describeWith(NEEDS, 'what is run again', () => {
       message: expect.stringMatching(/^back-off \d+s restarting failed container=main pod=crash_default\(/),
     });
     expect(await pods.event('crash', ({ reason }) => reason === 'BackOff')).toMatchObject({
-      ...{ type: 'Warning', message: `Back-off restarting failed container main in pod ${name}` },
+      type: 'Warning',
+      message: `Back-off restarting failed container main in pod ${name}`,
       involvedObject: { fieldPath: 'spec.containers{main}' },
     });
     await pods.drop('crash');
@@ -62,7 +67,10 @@ describeWith(NEEDS, 'what is run again', () => {
     const failing = (file: string) => ({ ...noting(file, 'exit 4'), name: 'prepare' });
     const main = [shell(`echo run >> /seen/main; ${SLEEP}`, { volumeMounts })];
     await pods.create('over', {
-      ...{ ...seen(), restartPolicy: 'Never', initContainers: [failing('once')], containers: main },
+      ...seen(),
+      restartPolicy: 'Never',
+      initContainers: [failing('once')],
+      containers: main,
     });
     await pods.create('again', { ...seen(), initContainers: [failing('often')], containers: main });
     const over = await pods.ended('over');
@@ -77,11 +85,13 @@ describeWith(NEEDS, 'what is run again', () => {
       ({ status }) => status.initContainerStatuses?.[0]?.state?.waiting?.reason === 'CrashLoopBackOff',
     );
     expect(again.status).toMatchObject({
-      ...{ phase: 'Pending', containerStatuses: [{ state: { waiting: { reason: 'PodInitializing' } } }] },
+      phase: 'Pending',
+      containerStatuses: [{ state: { waiting: { reason: 'PodInitializing' } } }],
     });
     const initialized = again.status.conditions?.find(({ type }) => type === 'Initialized');
     expect(initialized).toMatchObject({
-      ...{ status: 'False', reason: 'ContainersNotInitialized' },
+      status: 'False',
+      reason: 'ContainersNotInitialized',
       message: 'containers with incomplete status: [prepare]',
     });
     expect(() => runs('main')).toThrow('ENOENT');

@@ -125,14 +125,17 @@ describeWith(needs, 'a machine that goes down', () => {
       ),
     );
     expect(late.status).toMatchObject({
-      ...{ phase: 'Failed', reason: 'NodeShutdown' },
+      phase: 'Failed',
+      reason: 'NodeShutdown',
       message: 'Pod was rejected: Pod was rejected as the node is shutting down.',
     });
     const message = 'Pod was terminated in response to imminent node shutdown.';
     for (const ended of [plain, critical]) {
       expect(ended?.status).toMatchObject({ phase: 'Failed', reason: 'Terminated', message });
       expect(ended?.status.conditions?.find(({ type }) => type === 'DisruptionTarget')).toMatchObject({
-        ...{ status: 'True', reason: 'TerminationByKubelet', message },
+        status: 'True',
+        reason: 'TerminationByKubelet',
+        message,
       });
     }
     const endOf = (pod: typeof plain) => Date.parse((pod && stateOf(pod))?.terminated?.finishedAt ?? '');

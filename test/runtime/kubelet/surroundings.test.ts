@@ -28,7 +28,9 @@ describeWith(NEEDS, 'what containers find around them', () => {
       },
     );
     await pods.client.of(CONFIG_MAPS).create({
-      ...{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'settings', namespace: 'default' } },
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'settings', namespace: 'default' },
       data: { first: 'map', second: 'map' },
     });
   });
@@ -49,11 +51,15 @@ describeWith(NEEDS, 'what containers find around them', () => {
           { configMapRef: { name: 'absent', optional: true } },
         ],
         env: [
-          ...[field('NAME', 'metadata.name'), field('SPACE', 'metadata.namespace')],
-          ...[field('UID', 'metadata.uid'), field('LABEL', "metadata.labels['app']")],
-          ...[field('NOTE', "metadata.annotations['example.com/note']")],
-          ...[field('ACCOUNT', 'spec.serviceAccountName'), field('IP', 'status.podIP')],
-          ...[field('IPS', 'status.podIPs'), field('HOSTS', 'status.hostIPs')],
+          field('NAME', 'metadata.name'),
+          field('SPACE', 'metadata.namespace'),
+          field('UID', 'metadata.uid'),
+          field('LABEL', "metadata.labels['app']"),
+          field('NOTE', "metadata.annotations['example.com/note']"),
+          field('ACCOUNT', 'spec.serviceAccountName'),
+          field('IP', 'status.podIP'),
+          field('IPS', 'status.podIPs'),
+          field('HOSTS', 'status.hostIPs'),
           { name: 'NONE', valueFrom: { configMapKeyRef: key('absent', { optional: true }) } },
           { name: 'first', value: 'own' },
         ],
@@ -72,8 +78,17 @@ describeWith(NEEDS, 'what containers find around them', () => {
     const ip = lines.at(-1)?.split('/')[0];
     expect(ip).toMatch(/^10\.77\.0\.\d+$/);
     expect(lines.slice(0, -1)).toEqual([
-      ...['NAME=fields', 'SPACE=default', `UID=${made.uid}`, 'LABEL=shop', 'NOTE=a note', 'ACCOUNT=worker'],
-      ...[`IP=${ip}`, `IPS=${ip}`, 'HOSTS=127.0.0.1', 'first=own', 'fields-default $(NAME) $(ABSENT)'],
+      'NAME=fields',
+      'SPACE=default',
+      `UID=${made.uid}`,
+      'LABEL=shop',
+      'NOTE=a note',
+      'ACCOUNT=worker',
+      `IP=${ip}`,
+      `IPS=${ip}`,
+      'HOSTS=127.0.0.1',
+      'first=own',
+      'fields-default $(NAME) $(ABSENT)',
     ]);
     await pods.create('lacking', {
       containers: [shell(SLEEP, { env: [{ name: 'A', valueFrom: { configMapKeyRef: key('absent', {}) } }] })],
@@ -122,12 +137,14 @@ describeWith(NEEDS, 'what containers find around them', () => {
     const own = { runAsUser: 3, runAsGroup: 4, seccompProfile: { type: 'Unconfined' } };
     expect(await pods.told('of-pod', status, {}, { securityContext: shared })).toEqual([
       'CapEff: 0000000000000000 NoNewPrivs: 0 Seccomp: 2',
-      ...['1', '2'],
+      '1',
+      '2',
     ]);
     const otherwise = { securityContext: { ...own, allowPrivilegeEscalation: false } };
     expect(await pods.told('of-container', status, otherwise, { securityContext: shared })).toEqual([
       'CapEff: 0000000000000000 NoNewPrivs: 1 Seccomp: 0',
-      ...['3', '4'],
+      '3',
+      '4',
     ]);
     await pods.create('unsafe', {
       securityContext: { sysctls: [{ name: 'kernel.msgmax', value: '65536' }] },
@@ -142,19 +159,27 @@ describeWith(NEEDS, 'what containers find around them', () => {
     writeFileSync(pods.at('disk/file'), '');
     const capacity = { storage: '1Gi' };
     const claim = await pods.client.of(PERSISTENT_VOLUME_CLAIMS).create({
-      ...{ apiVersion: 'v1', kind: 'PersistentVolumeClaim' },
+      apiVersion: 'v1',
+      kind: 'PersistentVolumeClaim',
       metadata: { name: 'data', namespace: 'default' },
       spec: {
-        ...{ accessModes: ['ReadWriteOnce'], storageClassName: 'local', volumeName: 'disk' },
+        accessModes: ['ReadWriteOnce'],
+        storageClassName: 'local',
+        volumeName: 'disk',
         resources: { requests: capacity },
       },
     });
     const claimRef = { namespace: 'default', name: 'data', uid: claim.metadata.uid };
     const here = { key: 'kubernetes.io/hostname', operator: 'In', values: ['node-1'] };
     await pods.client.of(PERSISTENT_VOLUMES).create({
-      ...{ apiVersion: 'v1', kind: 'PersistentVolume', metadata: { name: 'disk' } },
+      apiVersion: 'v1',
+      kind: 'PersistentVolume',
+      metadata: { name: 'disk' },
       spec: {
-        ...{ capacity, claimRef, accessModes: ['ReadWriteOnce'], storageClassName: 'local' },
+        capacity,
+        claimRef,
+        accessModes: ['ReadWriteOnce'],
+        storageClassName: 'local',
         local: { path: pods.at('disk') },
         nodeAffinity: { required: { nodeSelectorTerms: [{ matchExpressions: [here] }] } },
       },
@@ -214,7 +239,8 @@ describeWith(NEEDS, 'what containers find around them', () => {
     const own = { memory: String(32 << 20), quota: '20000' };
     expect(await groupOf('sure', '')).toEqual({ qosClass: 'Guaranteed', pod: own, container: own });
     expect(await groupOf('costly', '')).toEqual({
-      ...{ qosClass: 'Guaranteed', container: own },
+      qosClass: 'Guaranteed',
+      container: own,
       pod: { memory: String(48 << 20), quota: '30000' },
     });
     const any = await groupOf('any', '/besteffort');
@@ -237,7 +263,9 @@ describeWith(NEEDS, 'what containers find around them', () => {
       `trap '${note(`${name} ends`)}; exit 0' TERM; ${note(`${name} starts`)}; echo > /tmp/up; while true; do sleep 0.1; done`;
     const sidecar = (name: string) =>
       shell(lasting(name), {
-        ...{ name, volumeMounts, restartPolicy: 'Always' },
+        name,
+        volumeMounts,
+        restartPolicy: 'Always',
         startupProbe: { exec: { command: ['/bin/cat', '/tmp/up'] }, periodSeconds: 1, timeoutSeconds: 20 },
       });
     const spec: Partial<V1PodSpec> = {
@@ -258,8 +286,13 @@ describeWith(NEEDS, 'what containers find around them', () => {
     );
     await pods.remove('ordered');
     expect(log()).toEqual([
-      ...['first starts', 'init', 'second starts', 'main starts'],
-      ...['main ends', 'second ends', 'first ends'],
+      'first starts',
+      'init',
+      'second starts',
+      'main starts',
+      'main ends',
+      'second ends',
+      'first ends',
     ]);
   });
 

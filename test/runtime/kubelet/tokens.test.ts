@@ -22,7 +22,9 @@ describeWith(NEEDS, 'tokens of service accounts', () => {
     const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const issuer = makeTokenIssuer({
       privateKeyPem: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
-      ...{ issuer: ISSUER, audiences: [ISSUER], maxExpirationSeconds: LIFE_SECONDS },
+      issuer: ISSUER,
+      audiences: [ISSUER],
+      maxExpirationSeconds: LIFE_SECONDS,
     });
     const lookups = {
       pod: (at: ObjectName) => pods.client.of(PODS).get(at),
@@ -32,7 +34,9 @@ describeWith(NEEDS, 'tokens of service accounts', () => {
     const hook = makeTokenSubresource({ issuer, lookups, admission: [] });
     pods = await PodNode.start({ syncFrequency: '1s' }, { server: { parts: { subresourceHooks: [hook] } } });
     await pods.client.of(SERVICE_ACCOUNTS).create({
-      ...{ apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'worker', namespace: 'default' } },
+      apiVersion: 'v1',
+      kind: 'ServiceAccount',
+      metadata: { name: 'worker', namespace: 'default' },
     });
   });
   afterAll(() => pods?.stop());
@@ -50,7 +54,9 @@ describeWith(NEEDS, 'tokens of service accounts', () => {
     const first = await read();
     const claims = decodeJwt(first);
     expect(claims).toMatchObject({
-      ...{ iss: ISSUER, sub: 'system:serviceaccount:default:worker', aud: ['vault'] },
+      iss: ISSUER,
+      sub: 'system:serviceaccount:default:worker',
+      aud: ['vault'],
       'kubernetes.io': {
         pod: { name: 'bearer', uid: metadata.uid },
         node: { name: 'node-1' },

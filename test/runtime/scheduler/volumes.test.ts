@@ -16,7 +16,11 @@ beforeAll(async () => {
   const informers = openInformers(client);
   const ending = new AbortController();
   const ended = runControllers({
-    ...{ client, informers, log: silentLog, signal: ending.signal, rootCa: 'PEM' },
+    client,
+    informers,
+    log: silentLog,
+    signal: ending.signal,
+    rootCa: 'PEM',
     enabled: ['persistentvolume-binder-controller'],
     clientFor: (account) => ground.api.asAccount(account),
     localPath: { directory: '/var/lib/volumes', helperImage: 'busybox' },

@@ -80,8 +80,16 @@ export function ipsetContract(
       ]);
       expect(await port.list()).toMatchObject([
         {
-          ...{ name: 'h', type: 'hash:ip', family: 'inet', hashsize: 2048, maxelem: 10, timeout: 0 },
-          ...{ comment: true, counters: true, references: 0, numentries: 1 },
+          name: 'h',
+          type: 'hash:ip',
+          family: 'inet',
+          hashsize: 2048,
+          maxelem: 10,
+          timeout: 0,
+          comment: true,
+          counters: true,
+          references: 0,
+          numentries: 1,
           entries: [{ entry: '10.0.0.1', timeout: 0, packets: 0, bytes: 0 }],
         },
         { name: 'l', type: 'list:set', size: 4, entries: [] },

@@ -23,7 +23,9 @@ export interface Garden {
 
 const GROUP = 4242;
 const wanted = (more: Partial<TreeOwnership> = {}): TreeOwnership => ({
-  ...{ gid: GROUP, writable: true, unlessRootMatches: false },
+  gid: GROUP,
+  writable: true,
+  unlessRootMatches: false,
   ...more,
 });
 

@@ -83,15 +83,24 @@ export class ApiNode extends NodePods {
     const { client, informers, cri } = this;
     this.kubelet = await runKubelet({
       config: {
-        ...{ nodeName: NODE, nodeIps: ['127.0.0.1'], staticPodPath: this.manifests },
-        ...{ clusterDNS: ['10.96.0.10'], clusterDomain: 'cluster.local', cgroupRoot: cgroupParent },
-        ...{ rootDir: path.join(directory, 'kubelet'), podLogsDir: path.join(directory, 'logs') },
-        ...{ plegRelistPeriodMs: 200, housekeepingPeriodMs: 200 },
+        nodeName: NODE,
+        nodeIps: ['127.0.0.1'],
+        staticPodPath: this.manifests,
+        clusterDNS: ['10.96.0.10'],
+        clusterDomain: 'cluster.local',
+        cgroupRoot: cgroupParent,
+        rootDir: path.join(directory, 'kubelet'),
+        podLogsDir: path.join(directory, 'logs'),
+        plegRelistPeriodMs: 200,
+        housekeepingPeriodMs: 200,
         // The machine that runs the tests may be short of disk; only what a test asks for is evicted.
         evictionHard: {},
         ...config,
       },
-      ...{ client, informers, log, runtime: cri },
+      client,
+      informers,
+      log,
+      runtime: cri,
       // Never the machine's own.
       logind: this.logind,
       pleg: openPleg(),

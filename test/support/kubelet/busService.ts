@@ -15,11 +15,9 @@ import {
 export type Answer = (call: BusMessage) => readonly [signature: string, body: readonly unknown[]] | undefined;
 
 const BROKER = {
-  ...{
-    destination: 'org.freedesktop.DBus',
-    path: '/org/freedesktop/DBus',
-    interface: 'org.freedesktop.DBus',
-  },
+  destination: 'org.freedesktop.DBus',
+  path: '/org/freedesktop/DBus',
+  interface: 'org.freedesktop.DBus',
 };
 
 /** Ends with the daemon, or by the socket that it answers. */

@@ -51,17 +51,17 @@ export class KubeletProcess {
     writeFileSync(
       at('kubelet.json'),
       JSON.stringify({
-        ...{ apiVersion: 'kubelet.config.k8s.io/v1beta1', kind: 'KubeletConfiguration' },
-        ...{
-          port: 0,
-          healthzPort: 0,
-          address: '127.0.0.1',
-          staticPodPath: at('manifests'),
-          podLogsDir: at('logs'),
-          // It may run in the network of whoever runs the test.
-          makeIPTablesUtilChains: false,
-        },
-        ...{ cgroupRoot: cgroupParent, containerRuntimeEndpoint: `unix://${at('containerd.sock')}` },
+        apiVersion: 'kubelet.config.k8s.io/v1beta1',
+        kind: 'KubeletConfiguration',
+        port: 0,
+        healthzPort: 0,
+        address: '127.0.0.1',
+        staticPodPath: at('manifests'),
+        podLogsDir: at('logs'),
+        // It may run in the network of whoever runs the test.
+        makeIPTablesUtilChains: false,
+        cgroupRoot: cgroupParent,
+        containerRuntimeEndpoint: `unix://${at('containerd.sock')}`,
         ...more,
       }),
     );
@@ -202,7 +202,9 @@ class Door {
 function kubeconfig({ pki, admin }: TestApiServer, port: number): string {
   const data = (text: string) => Buffer.from(text).toString('base64');
   return JSON.stringify({
-    ...{ apiVersion: 'v1', kind: 'Config', 'current-context': 'test' },
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': 'test',
     contexts: [{ name: 'test', context: { cluster: 'test', user: 'test' } }],
     clusters: [
       {

@@ -27,7 +27,9 @@ export abstract class NodePods {
       kind: 'Pod',
       metadata: { ...metadata, name, namespace: 'default' },
       spec: {
-        ...{ nodeName: NODE, terminationGracePeriodSeconds: 1, automountServiceAccountToken: false },
+        nodeName: NODE,
+        terminationGracePeriodSeconds: 1,
+        automountServiceAccountToken: false,
         ...spec,
       } as V1PodSpec,
     });
@@ -122,7 +124,10 @@ export async function makeNamespaces(client: Client): Promise<void> {
 }
 
 export const shell = (script: string, more: Partial<V1Container> = {}): V1Container => ({
-  ...{ name: 'main', image: IMAGE, imagePullPolicy: 'IfNotPresent', command: ['/bin/sh', '-c', script] },
+  name: 'main',
+  image: IMAGE,
+  imagePullPolicy: 'IfNotPresent',
+  command: ['/bin/sh', '-c', script],
   ...more,
 });
 

@@ -49,12 +49,10 @@ export class PodNode extends NodePods {
     const proxy = await CriProxy.open(at('containerd.sock'), at('proxy.sock'));
     const kubelet = await KubeletProcess.make(node, api, {
       containerRuntimeEndpoint: proxy.endpoint,
-      ...{
-        clusterDNS: ['10.96.0.10'],
-        clusterDomain: 'cluster.local',
-        evictionHard: {},
-        syncFrequency: '2s',
-      },
+      clusterDNS: ['10.96.0.10'],
+      clusterDomain: 'cluster.local',
+      evictionHard: {},
+      syncFrequency: '2s',
       ...config,
     });
     const made = new PodNode(node, client, api, kubelet, proxy);

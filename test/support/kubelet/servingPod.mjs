@@ -26,7 +26,9 @@ function serve(request, response) {
   else {
     const status = next(url.pathname, 200);
     journal.push({
-      ...{ path: url.pathname, status, headers: request.headers },
+      path: url.pathname,
+      status,
+      headers: request.headers,
       isSecure: request.socket.encrypted === true,
     });
     if (status === 0) return undefined; // heard, and never answered
@@ -39,7 +41,9 @@ function serve(request, response) {
 /** HealthCheckRequest and HealthCheckResponse have one field each: the service's name, its state. */
 const health = {
   Check: {
-    ...{ path: '/grpc.health.v1.Health/Check', requestStream: false, responseStream: false },
+    path: '/grpc.health.v1.Health/Check',
+    requestStream: false,
+    responseStream: false,
     requestDeserialize: (bytes) => ({ service: bytes.subarray(2).toString() }),
     responseSerialize: (state) => Buffer.from([0x08, state]),
   },

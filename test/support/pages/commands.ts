@@ -8,7 +8,9 @@ const SPELLING =
   /^(?:\$ )?(?:[A-Z_]+=\S+ )*(?:npx trellis|trellis|node dist\/src\/cli\/main\.js)(?=$| )(.*)$/;
 /** A terminal that nobody reads. */
 export const SILENT = {
-  ...{ colour: false, live: false, machine: thisMachine },
+  colour: false,
+  live: false,
+  machine: thisMachine,
   write: () => {},
   writeError: () => {},
   setExitCode: () => {},

@@ -4,8 +4,12 @@ import { ENDPOINT_SLICES, NODES, SERVICE_CIDRS, SERVICES } from '../../../src/ap
 import { StaticInformers } from '../staticInformers.js';
 
 export const meta = (name: string, more: object = {}) => ({
-  ...{ namespace: 'default', name, uid: name, resourceVersion: '1' },
-  ...{ creationTimestamp: '2026-01-01T00:00:00Z', ...more },
+  namespace: 'default',
+  name,
+  uid: name,
+  resourceVersion: '1',
+  creationTimestamp: '2026-01-01T00:00:00Z',
+  ...more,
 });
 
 /** One port, 80 over TCP unless told otherwise. */

@@ -5,10 +5,22 @@ import type { Row, Run } from '../../../bench/proxy/measure.js';
 
 const row = (label: string, services: number, more: Partial<Run> = {}): Row => {
   const run: Run = {
-    ...{ fullMs: 100, fullCpuMs: 50, changeMs: 1, changeCpuMs: 1, changeSent: 2, rssMb: 100 },
-    ...{ firstUs: 200, middleUs: 200, lastUs: 200, kernelRules: 4 * services },
-    ...{ firstP99Us: 900, middleP99Us: 900, lastP99Us: 900 },
-    ...{ connectionsPerSecond: 1000, requestsPerSecond: 9000, bareMs: 0.3 },
+    fullMs: 100,
+    fullCpuMs: 50,
+    changeMs: 1,
+    changeCpuMs: 1,
+    changeSent: 2,
+    rssMb: 100,
+    firstUs: 200,
+    middleUs: 200,
+    lastUs: 200,
+    kernelRules: 4 * services,
+    firstP99Us: 900,
+    middleP99Us: 900,
+    lastP99Us: 900,
+    connectionsPerSecond: 1000,
+    requestsPerSecond: 9000,
+    bareMs: 0.3,
     ...more,
   };
   // One run among three that met a busy machine does not decide.

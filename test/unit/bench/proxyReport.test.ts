@@ -7,10 +7,22 @@ import { renderRows } from '../../../bench/proxy/report.js';
 
 const row = (label: string, services: number, factor: number): Row => {
   const run = (times: number): Run => ({
-    ...{ fullMs: 10 * factor * times, fullCpuMs: 5 * factor, changeMs: 0.3 * factor, changeCpuMs: 0.2 },
-    ...{ changeSent: 2, firstUs: 200, middleUs: 210, lastUs: 220 * factor, rssMb: 60, bareMs: 0.1 },
-    ...{ firstP99Us: 900, middleP99Us: 900, lastP99Us: 900 },
-    ...{ connectionsPerSecond: 1000, requestsPerSecond: 9000, kernelRules: 4 * services },
+    fullMs: 10 * factor * times,
+    fullCpuMs: 5 * factor,
+    changeMs: 0.3 * factor,
+    changeCpuMs: 0.2,
+    changeSent: 2,
+    firstUs: 200,
+    middleUs: 210,
+    lastUs: 220 * factor,
+    rssMb: 60,
+    bareMs: 0.1,
+    firstP99Us: 900,
+    middleP99Us: 900,
+    lastP99Us: 900,
+    connectionsPerSecond: 1000,
+    requestsPerSecond: 9000,
+    kernelRules: 4 * services,
   });
   return { label, services, runs: [run(0.9), run(1), run(4)] };
 };
@@ -85,13 +97,40 @@ describe('the table in the terminal', () => {
     const section = { title: 'Here', rows: [row('nftables', 1000, 1)] };
     const [, header, line, first] = renderRows(section).split('\n');
     expect(header?.trim().split(/ {2,}/)).toEqual([
-      ...['services', 'mode', 'runs', 'full sync, ms', 'its CPU, ms', 'one change, ms', 'its CPU, ms'],
-      ...['sent', 'bare commits', 'connect first, µs', 'middle, µs', 'last, µs'],
-      ...['new conn/s', 'requests/s', 'memory, MB', 'rules'],
+      'services',
+      'mode',
+      'runs',
+      'full sync, ms',
+      'its CPU, ms',
+      'one change, ms',
+      'its CPU, ms',
+      'sent',
+      'bare commits',
+      'connect first, µs',
+      'middle, µs',
+      'last, µs',
+      'new conn/s',
+      'requests/s',
+      'memory, MB',
+      'rules',
     ]);
     expect(first?.trim().split(/ {2,}/)).toEqual([
-      ...['1,000', 'nftables', '3', '10 (9–40)', '5 (5–5)', '0.3 (0.3–0.3)', '0.2 (0.2–0.2)', '2', '3'],
-      ...['200 / 900', '210 / 900', '220 / 900', '1,000', '9,000', '60', '4,000'],
+      '1,000',
+      'nftables',
+      '3',
+      '10 (9–40)',
+      '5 (5–5)',
+      '0.3 (0.3–0.3)',
+      '0.2 (0.2–0.2)',
+      '2',
+      '3',
+      '200 / 900',
+      '210 / 900',
+      '220 / 900',
+      '1,000',
+      '9,000',
+      '60',
+      '4,000',
     ]);
     expect(first).toHaveLength(line?.length ?? 0);
   });

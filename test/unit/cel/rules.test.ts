@@ -145,12 +145,10 @@ describe('rules of an object', () => {
       rules('self.size >= oldSelf.size'),
     );
     const list: JsonSchema = {
-      ...{
-        type: 'array',
-        items: item,
-        'x-kubernetes-list-type': 'map',
-        'x-kubernetes-list-map-keys': ['name'],
-      },
+      type: 'array',
+      items: item,
+      'x-kubernetes-list-type': 'map',
+      'x-kubernetes-list-map-keys': ['name'],
     };
     const old = {
       list: [

@@ -26,9 +26,14 @@ describe('flags of the controller manager', () => {
 
   test('reach the controllers', () => {
     const given = options(
-      ...['--allocate-node-cidrs=false', '--enable-garbage-collector=false', '--node-cidr-mask-size=25'],
-      ...['--node-cidr-mask-size-ipv6', '80', '--terminated-pod-gc-threshold=7'],
-      ...['--horizontal-pod-autoscaler-sync-period=5s', '--concurrent-service-endpoint-syncs=40'],
+      '--allocate-node-cidrs=false',
+      '--enable-garbage-collector=false',
+      '--node-cidr-mask-size=25',
+      '--node-cidr-mask-size-ipv6',
+      '80',
+      '--terminated-pod-gc-threshold=7',
+      '--horizontal-pod-autoscaler-sync-period=5s',
+      '--concurrent-service-endpoint-syncs=40',
       '--mirroring-concurrent-service-endpoint-syncs=3',
     );
     expect(given).toMatchObject({
@@ -52,12 +57,21 @@ describe('flags of the controller manager', () => {
 
   test('take the command line that kubeadm writes', () => {
     const flags = parse(
-      ...['--allocate-node-cidrs=true', '--authentication-kubeconfig=/c', '--authorization-kubeconfig=/c'],
-      ...['--bind-address=127.0.0.1', '--client-ca-file=/ca', '--cluster-cidr=10.244.0.0/16'],
-      ...['--cluster-name=kubernetes', '--cluster-signing-cert-file=/ca', '--cluster-signing-key-file=/key'],
-      ...['--controllers=*,bootstrapsigner,tokencleaner', '--leader-elect=true'],
-      ...['--requestheader-client-ca-file=/front', '--root-ca-file=/ca'],
-      ...['--service-account-private-key-file=/sa', '--service-cluster-ip-range=10.96.0.0/12'],
+      '--allocate-node-cidrs=true',
+      '--authentication-kubeconfig=/c',
+      '--authorization-kubeconfig=/c',
+      '--bind-address=127.0.0.1',
+      '--client-ca-file=/ca',
+      '--cluster-cidr=10.244.0.0/16',
+      '--cluster-name=kubernetes',
+      '--cluster-signing-cert-file=/ca',
+      '--cluster-signing-key-file=/key',
+      '--controllers=*,bootstrapsigner,tokencleaner',
+      '--leader-elect=true',
+      '--requestheader-client-ca-file=/front',
+      '--root-ca-file=/ca',
+      '--service-account-private-key-file=/sa',
+      '--service-cluster-ip-range=10.96.0.0/12',
       '--use-service-account-credentials=true',
     );
     expect(flags).toMatchObject({ bindAddress: '127.0.0.1', clusterCidr: '10.244.0.0/16' });

@@ -39,7 +39,10 @@ test('trellis version tells version, Kubernetes level, commit and Node, as text 
   ]);
   const { out: json } = await trellis(['version', '-o', 'json']);
   expect(JSON.parse(json)).toMatchObject({
-    ...{ version, kubernetes: 'v1.36.0', commit, node: process.version },
+    version,
+    kubernetes: 'v1.36.0',
+    commit,
+    node: process.version,
   });
 });
 

@@ -45,7 +45,9 @@ function world({ exists = true } = {}) {
   });
   const ask = () => transport.request({ method: 'GET', path: '/api', headers: { accept: 'a' } });
   return {
-    ...{ ask, log, sent },
+    ask,
+    log,
+    sent,
     pass: (ms: number) => {
       now += ms;
     },

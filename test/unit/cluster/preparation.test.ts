@@ -35,13 +35,16 @@ describe('what is prepared by another process', () => {
   test('is refused with the code and the words of the refusal', async () => {
     const script = `if (process.env.WORD) ${said({ type: 'refused', code: 'PORT_IN_USE', message: 'port 1 is taken' })}`;
     await expect(apart(`${script}setTimeout(() => process.exit(), 10_000)`)).rejects.toMatchObject({
-      ...{ name: 'ClusterError', code: 'PORT_IN_USE', message: 'port 1 is taken' },
+      name: 'ClusterError',
+      code: 'PORT_IN_USE',
+      message: 'port 1 is taken',
     });
   });
 
   test('fails when that process ends without a word', async () => {
     await expect(apart('process.exit(3)')).rejects.toMatchObject({
-      ...{ code: 'COMPONENT_FAILED', message: 'the preparation of the start ended with 3' },
+      code: 'COMPONENT_FAILED',
+      message: 'the preparation of the start ended with 3',
     });
   });
 

@@ -39,7 +39,8 @@ describe('the settings of a cluster', () => {
   test.each(['(none)', 'My_Host', '-a', ''])('refuse the host name %j, and say what to do', async (name) => {
     const settled = settle(layoutOf(dir), {}, defaultSettings(name));
     await expect(settled).rejects.toMatchObject({
-      ...{ code: 'BAD_OPTION', message: expect.stringContaining('choose one with --node-name') },
+      code: 'BAD_OPTION',
+      message: expect.stringContaining('choose one with --node-name'),
     });
   });
 

@@ -46,7 +46,12 @@ async function start(
 ): Promise<RunningCluster> {
   const cluster = await startComponents(
     {
-      ...{ layout, self: [], cniBinDir: '', timeoutMs, signal, log: silentLog },
+      layout,
+      self: [],
+      cniBinDir: '',
+      timeoutMs,
+      signal,
+      log: silentLog,
       keepPods: true, // there are none, so nothing of the machine is touched
       sink: (step) => steps.push(step),
     },
@@ -92,7 +97,8 @@ describe('a start', () => {
   test('that a part gives up ends them all, with the reason', async () => {
     const agent = speaker('agent', { type: 'failed', name: 'join', text: 'no way' });
     await expect(start({ components: [speaker('server'), agent], awaits: ['agent'] })).rejects.toMatchObject({
-      ...{ code: 'COMPONENT_FAILED', message: 'join: no way' },
+      code: 'COMPONENT_FAILED',
+      message: 'join: no way',
     });
     expect(await aliveNow()).toBe(0);
   });
@@ -100,7 +106,8 @@ describe('a start', () => {
   test('that takes too long ends with what it waits for', async () => {
     const agent = speaker('agent', { type: 'begin', name: 'node Ready' });
     await expect(start({ components: [agent], awaits: ['agent'] }, 1_000)).rejects.toMatchObject({
-      ...{ code: 'TIMEOUT', message: expect.stringContaining('not every node was Ready within 1 s') },
+      code: 'TIMEOUT',
+      message: expect.stringContaining('not every node was Ready within 1 s'),
     });
     expect(await aliveNow()).toBe(0);
   });
@@ -109,7 +116,8 @@ describe('a start', () => {
     const parts = ['agent', 'one-2'].map((name) => speaker(name));
     const components = [speaker('server', { type: 'ready', who: 'server' }), ...parts];
     await expect(start({ components, awaits: ['agent', 'one-2'] }, 1_000)).rejects.toMatchObject({
-      ...{ code: 'TIMEOUT', message: expect.stringContaining('still waiting for agent, one-2') },
+      code: 'TIMEOUT',
+      message: expect.stringContaining('still waiting for agent, one-2'),
     });
   });
 

@@ -43,7 +43,8 @@ const service = (role: ServiceOptions['role']): ServiceOptions => ({
 function place() {
   const said: string[] = [];
   return {
-    ...{ unitDir: path.join(dir, 'units'), environmentDir: path.join(dir, 'etc') },
+    unitDir: path.join(dir, 'units'),
+    environmentDir: path.join(dir, 'etc'),
     said,
     systemctl: async (...words: string[]) => said.push(words.join(' ')),
   };
@@ -84,7 +85,11 @@ describe('a service', () => {
 
   test('is told files by their whole path', () => {
     expect(withWholePaths(['--data-dir', 'd', '--ca-file=c', '--node-name', 'n'])).toEqual([
-      ...['--data-dir', path.resolve('d'), `--ca-file=${path.resolve('c')}`, '--node-name', 'n'],
+      '--data-dir',
+      path.resolve('d'),
+      `--ca-file=${path.resolve('c')}`,
+      '--node-name',
+      'n',
     ]);
   });
 
@@ -97,8 +102,11 @@ describe('a service', () => {
     expect(readFileSync(secret, 'utf8')).toBe('TRELLIS_TOKEN=abcdef.0123456789abcdef\n');
     expect(await uninstall(ROLES, there)).toEqual(['trellis-agent.service']);
     expect(there.said).toEqual([
-      ...['daemon-reload', 'enable trellis-agent.service', 'restart trellis-agent.service'],
-      ...['disable --now trellis-agent.service', 'daemon-reload'],
+      'daemon-reload',
+      'enable trellis-agent.service',
+      'restart trellis-agent.service',
+      'disable --now trellis-agent.service',
+      'daemon-reload',
     ]);
     expect(readdirSync(there.unitDir)).toEqual([]);
     expect(existsSync(there.environmentDir)).toBe(false);
@@ -119,15 +127,13 @@ describe('a service', () => {
 describe('trellis install --dry-run', () => {
   test('prints the unit without the token', async () => {
     const { out, code } = await trellis([
-      ...[
-        'install',
-        '--dry-run',
-        'agent',
-        '--server',
-        'https://a:6443',
-        '--token',
-        'abcdef.0123456789abcdef',
-      ],
+      'install',
+      '--dry-run',
+      'agent',
+      '--server',
+      'https://a:6443',
+      '--token',
+      'abcdef.0123456789abcdef',
     ]);
     expect(code).toBe(0);
     expect(out).toMatch(/^ExecStart=.* agent --server https:\/\/a:6443 --keep-pods$/m);

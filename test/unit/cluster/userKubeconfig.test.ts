@@ -13,7 +13,10 @@ import {
 } from '../../../src/cluster/userKubeconfig.js';
 
 const own = kubeconfigText({
-  ...{ server: 'https://127.0.0.1:6443', ca: 'ca', client: { cert: 'cert', key: 'key' }, user: 'admin' },
+  server: 'https://127.0.0.1:6443',
+  ca: 'ca',
+  client: { cert: 'cert', key: 'key' },
+  user: 'admin',
 });
 const USERS = `apiVersion: v1
 kind: Config

@@ -24,7 +24,9 @@ test('a node with a name server, for its own pods first', () => {
     addressType: 'IPv4',
     endpoints: [
       {
-        ...{ addresses: ['10.0.0.1'], nodeName: 'n', conditions: { ready: true } },
+        addresses: ['10.0.0.1'],
+        nodeName: 'n',
+        conditions: { ready: true },
         hints: { forNodes: [{ name: 'n' }] },
       },
     ],

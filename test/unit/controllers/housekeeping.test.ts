@@ -30,7 +30,12 @@ describe('what every namespace has', () => {
 
 describe('a namespace that is being emptied', () => {
   const type = (resource: string, verbs = ['list', 'delete'], namespaced = true) => ({
-    ...{ group: '', version: 'v1', resource, kind: resource, namespaced, verbs },
+    group: '',
+    version: 'v1',
+    resource,
+    kind: resource,
+    namespaced,
+    verbs,
   });
 
   test('loses its pods first, and only what lives in it and can be deleted', () => {

@@ -13,7 +13,9 @@ import { startSecuredApiServer } from '../../support/securedApiServer.js';
 
 const NOW = Date.parse('2026-01-01T01:00:00Z');
 const meta = (name: string) => ({
-  ...{ name, uid: name, resourceVersion: '1' },
+  name,
+  uid: name,
+  resourceVersion: '1',
   creationTimestamp: '2026-01-01T00:00:00Z',
 });
 const network = (name: string, cidr: string, more: object = {}): Stored<V1ServiceCIDR> => ({

@@ -54,7 +54,10 @@ async function open(seed: number, controller: string): Promise<World> {
   });
   let stop = start(api, controller);
   const world: World = {
-    ...{ api, chance, faults, fault: () => undefined },
+    api,
+    chance,
+    faults,
+    fault: () => undefined,
     async restart() {
       await stop();
       stop = start(api, controller);
@@ -68,8 +71,12 @@ function start(api: FakeApi, controller: string): () => Promise<void> {
   const ending = new AbortController();
   const informers = openInformers(api);
   const ended = runControllers({
-    ...{ client: api, informers, log: silentLog, signal: ending.signal },
-    ...{ enabled: [controller], rootCa: '' },
+    client: api,
+    informers,
+    log: silentLog,
+    signal: ending.signal,
+    enabled: [controller],
+    rootCa: '',
   });
   return async () => {
     ending.abort();
@@ -204,7 +211,8 @@ test.each(SEEDS)(
     let image = 'v0';
     const rollingUpdate = { maxUnavailable: 1, maxSurge: 0 };
     await create(world, DAEMON_SETS, {
-      ...{ selector, template: free(image) },
+      selector,
+      template: free(image),
       updateStrategy: { type: 'RollingUpdate', rollingUpdate },
     });
     const placeOf = ({ spec }: Pod) =>
@@ -266,12 +274,17 @@ test.each(SEEDS)(
       ended[fails ? 'failed' : 'succeeded'].add(metadata.uid);
       // Long ago: failures are then not waited for.
       const state = { terminated: { exitCode: fails ? 1 : 0, finishedAt: '2020-01-01T00:00:00Z' } };
-      const containerStatuses = [{ ...{ name: 'main', state, ready: false, restartCount: 0 } }];
+      const containerStatuses = [{ name: 'main', state, ready: false, restartCount: 0 }];
       return { phase: fails ? 'Failed' : 'Succeeded', containerStatuses };
     };
     await create(world, JOBS, {
-      ...{ completions, parallelism, backoffLimit: 10, completionMode: 'NonIndexed' },
-      ...{ selector, manualSelector: true, template: template('v0', { restartPolicy: 'Never' }) },
+      completions,
+      parallelism,
+      backoffLimit: 10,
+      completionMode: 'NonIndexed',
+      selector,
+      manualSelector: true,
+      template: template('v0', { restartPolicy: 'Never' }),
     });
     await go(world, 60, end);
     const isWhole = () => {

@@ -180,10 +180,14 @@ describe('the CRI client', () => {
       },
     });
     const config = {
-      ...{ metadata: { name: 'a', uid: 'u', namespace: 'n', attempt: 0 }, hostname: 'a', logDirectory: '' },
-      ...{ labels: {}, annotations: {} },
+      metadata: { name: 'a', uid: 'u', namespace: 'n', attempt: 0 },
+      hostname: 'a',
+      logDirectory: '',
+      labels: {},
+      annotations: {},
       linux: {
-        ...{ cgroupParent: '', sysctls: {} },
+        cgroupParent: '',
+        sysctls: {},
         securityContext: {
           namespaceOptions: { network: 'POD', pid: 'POD', ipc: 'POD' },
           selinuxOptions: { level: 's0:c1' },
@@ -214,7 +218,8 @@ describe('the CRI client', () => {
   test('events of containers are told until the runtime or the caller ends them', async () => {
     const server = new Server();
     const event = (id: string, containerEventType: string, uid?: string) => ({
-      ...{ containerId: id, containerEventType },
+      containerId: id,
+      containerEventType,
       podSandboxStatus: uid === undefined ? undefined : { metadata: { uid } },
     });
     let cancelled = false;
@@ -248,13 +253,40 @@ describe('the CRI client', () => {
 
   test('every call of CRI v1 is there, and a list in pieces is one list', async () => {
     const runtimeCalls = [
-      ...['Version', 'Status', 'RunPodSandbox', 'StopPodSandbox', 'RemovePodSandbox', 'PodSandboxStatus'],
-      ...['ListPodSandbox', 'StreamPodSandboxes', 'CreateContainer', 'StartContainer', 'StopContainer'],
-      ...['RemoveContainer', 'ListContainers', 'StreamContainers', 'ContainerStatus', 'ReopenContainerLog'],
-      ...['UpdateContainerResources', 'ExecSync', 'Exec', 'Attach', 'PortForward', 'ContainerStats'],
-      ...['ListContainerStats', 'StreamContainerStats', 'PodSandboxStats', 'ListPodSandboxStats'],
-      ...['StreamPodSandboxStats', 'UpdateRuntimeConfig', 'CheckpointContainer', 'GetContainerEvents'],
-      ...['ListMetricDescriptors', 'ListPodSandboxMetrics', 'StreamPodSandboxMetrics', 'RuntimeConfig'],
+      'Version',
+      'Status',
+      'RunPodSandbox',
+      'StopPodSandbox',
+      'RemovePodSandbox',
+      'PodSandboxStatus',
+      'ListPodSandbox',
+      'StreamPodSandboxes',
+      'CreateContainer',
+      'StartContainer',
+      'StopContainer',
+      'RemoveContainer',
+      'ListContainers',
+      'StreamContainers',
+      'ContainerStatus',
+      'ReopenContainerLog',
+      'UpdateContainerResources',
+      'ExecSync',
+      'Exec',
+      'Attach',
+      'PortForward',
+      'ContainerStats',
+      'ListContainerStats',
+      'StreamContainerStats',
+      'PodSandboxStats',
+      'ListPodSandboxStats',
+      'StreamPodSandboxStats',
+      'UpdateRuntimeConfig',
+      'CheckpointContainer',
+      'GetContainerEvents',
+      'ListMetricDescriptors',
+      'ListPodSandboxMetrics',
+      'StreamPodSandboxMetrics',
+      'RuntimeConfig',
       'UpdatePodSandboxResources',
     ];
     const imageCalls = [
@@ -312,13 +344,14 @@ describe('the CRI client', () => {
     expect(ids(await images.streamImages())).toEqual(['i']);
     expect(await runtime.streamContainerStats()).toMatchObject([{ id: 'c', cpuCoreNanoSeconds: 7 }]);
     expect(await runtime.streamPodSandboxStats()).toMatchObject([
-      { ...{ id: 's', podUid: 'u', workingSetBytes: 8, rxBytes: 9, txBytes: 0, processCount: 2 } },
+      { id: 's', podUid: 'u', workingSetBytes: 8, rxBytes: 9, txBytes: 0, processCount: 2 },
     ]);
     expect(await runtime.streamPodSandboxMetrics()).toMatchObject([
       { podSandboxId: 's', metrics: [{ name: 'm', metricType: 'GAUGE', value: 3 }] },
     ]);
     await expect(runtime.checkpointContainer('c', '/x', 1)).rejects.toMatchObject({
-      ...{ call: 'CheckpointContainer', code: 'UNIMPLEMENTED' },
+      call: 'CheckpointContainer',
+      code: 'UNIMPLEMENTED',
     });
   });
 

@@ -17,13 +17,13 @@ import { until } from '../../support/until.js';
 
 const bytes = (value: Buffer) => value;
 const method = (name: string, responseStream = false) => ({
-  ...{ path: `/test.Test/${name}`, requestStream: false, responseStream },
-  ...{
-    requestSerialize: bytes,
-    requestDeserialize: bytes,
-    responseSerialize: bytes,
-    responseDeserialize: bytes,
-  },
+  path: `/test.Test/${name}`,
+  requestStream: false,
+  responseStream,
+  requestSerialize: bytes,
+  requestDeserialize: bytes,
+  responseSerialize: bytes,
+  responseDeserialize: bytes,
 });
 const MEGABYTE = 1 << 20;
 
@@ -69,7 +69,10 @@ async function ask(name: string, request = '', more: { timeoutMs?: number; signa
   const messages: Buffer[] = [];
   const heard = (message: Buffer) => messages.push(message);
   await channel.call({
-    ...{ path: `/test.Test/${name}`, request: Buffer.from(request), decode: bytes, heard },
+    path: `/test.Test/${name}`,
+    request: Buffer.from(request),
+    decode: bytes,
+    heard,
     ...more,
   });
   return messages;

@@ -123,7 +123,11 @@ describe('names of the cluster', () => {
     const many = new Zone('cluster.local');
     const ip = (at: number) => `10.96.${at >> 8}.${at & 255}`;
     const one = (at: number, address = ip(at)) => ({
-      ...{ service: `s${at}`, namespace: `n${at % 100}`, clusterIps: [address], ports: [], endpoints: [] },
+      service: `s${at}`,
+      namespace: `n${at % 100}`,
+      clusterIps: [address],
+      ports: [],
+      endpoints: [],
     });
     const answers = (at: number) =>
       lookUp(many, `s${at}.n${at % 100}.svc.cluster.local`, 'A')?.answers.map(({ data }) => data);

@@ -162,7 +162,9 @@ describe('the name server', () => {
 
   test('asks the world for its root', async () => {
     const outside = await world((question) => ({
-      ...{ id: question.id ?? 0, type: 'response', questions: question.questions ?? [] },
+      id: question.id ?? 0,
+      type: 'response',
+      questions: question.questions ?? [],
       answers: [{ name: '.', type: 'NS', ttl: 60, data: 'a.root-servers.net' }],
     }));
     const reply = await overUdp(await server(zoneOf(1), outside), ask('.', 'NS'));
@@ -217,12 +219,17 @@ describe('the name server', () => {
   test('keeps for a while that a name does not exist, as its zone says', async () => {
     const soa = { mname: 'ns', rname: 'me', serial: 1, refresh: 1, retry: 1, expire: 1, minimum: 60 };
     const outside = await world((question) => ({
-      ...{ id: question.id ?? 0, type: 'response', flags: 3, questions: question.questions ?? [] },
+      id: question.id ?? 0,
+      type: 'response',
+      flags: 3,
+      questions: question.questions ?? [],
       authorities: [{ name: 'com', type: 'SOA', ttl: 60, data: soa }],
     }));
     let clock = 0;
     const forwarder = makeForwarder({
-      ...{ servers: ['127.0.0.1'], port: outside.port, log: silentLog },
+      servers: ['127.0.0.1'],
+      port: outside.port,
+      log: silentLog,
       now: () => clock,
     });
     for (const at of [0, 29_000]) {
@@ -237,11 +244,15 @@ describe('the name server', () => {
 
   test('asks the world again over TCP when an answer was cut', async () => {
     const outside = await world((question) => ({
-      ...{ id: question.id ?? 0, type: 'response', questions: question.questions ?? [] },
+      id: question.id ?? 0,
+      type: 'response',
+      questions: question.questions ?? [],
       flags: packet.TRUNCATED_RESPONSE,
     }));
     const many = Array.from({ length: 200 }, (_, i) => ({
-      ...{ name: 'example.com', type: 'A' as const, ttl: 60 },
+      name: 'example.com',
+      type: 'A' as const,
+      ttl: 60,
       data: `192.0.2.${i}`,
     }));
     const tcp = net.createServer((socket) =>
@@ -435,7 +446,8 @@ test.each([
   ['fd00::1', false],
 ])('serves pods, nodes and its own machine: %s is answered: %s', (from, isAnswered) => {
   const mayAsk = askers({
-    ...{ serves: ['10.0.0.0/8'], address: '192.0.2.1' },
+    serves: ['10.0.0.0/8'],
+    address: '192.0.2.1',
     alsoServes: (address) => address === '192.0.2.7',
   });
   expect(mayAsk(from)).toBe(isAnswered);

@@ -42,7 +42,8 @@ test('a dead sandbox stays with the dead run that stays', () => {
   const ended = run(pod, 'web', 'exited', { attempt: 1, sandboxId: 's1' });
   const next = run(pod, 'web', 'running', { attempt: 2, sandboxId: 's1' });
   expect(names([runtimePod([next, ended, before], sandboxes)])).toEqual({
-    ...{ containers: ['web-0'], sandboxes: ['s0'] },
+    containers: ['web-0'],
+    sandboxes: ['s0'],
   });
 });
 

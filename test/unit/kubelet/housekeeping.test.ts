@@ -59,7 +59,9 @@ test('what cannot be removed is told, and keeps nothing else from going', async 
   expect(done).toEqual(['container web-1', 'sandbox s1', 'volumes b', 'group /kubepods/podb']);
   expect(readdirSync(podLogsDir)).toEqual([]);
   expect(complaints).toEqual([
-    ...['cannot remove a container', 'cannot remove a sandbox', 'cannot remove volumes'],
+    'cannot remove a container',
+    'cannot remove a sandbox',
+    'cannot remove volumes',
     'cannot remove a control group',
   ]);
 });

@@ -26,7 +26,11 @@ describe('huge pages', () => {
 
   test('the pages of a volume are some that the pod asks for', () => {
     expect(['', 'Memory', 'HugePages', 'HugePages-2Mi', 'HugePagesX'].map(isHugePages)).toEqual([
-      ...[false, false, true, true, false],
+      false,
+      false,
+      true,
+      true,
+      false,
     ]);
     expect(pageSizeOf('HugePages', asking('hugepages-2Mi', 'hugepages-2Mi'))).toBe(2 * MIB);
     expect(pageSizeOf('HugePages-1Gi', asking('hugepages-2Mi', 'hugepages-1Gi'))).toBe(2 ** 30);

@@ -12,14 +12,22 @@ import {
 const IMAGE = 'registry.example.com/team/app:v1';
 const REPOSITORY = 'registry.example.com/team/app';
 const secret = (more: Partial<PullSecret> = {}): PullSecret => ({
-  ...{ uid: 'u1', namespace: 'shop', name: 'pull', credentialHash: 'h1' },
+  uid: 'u1',
+  namespace: 'shop',
+  name: 'pull',
+  credentialHash: 'h1',
   ...more,
 });
 const STRANGER = secret({ uid: 'u9', namespace: 'other', credentialHash: 'h9' });
 const ask = (more: Partial<AccessQuestion>) =>
   mayUse({
-    ...{ policy: 'NeverVerifyPreloadedImages', allowlist: [], image: IMAGE, pulled: undefined },
-    ...{ intended: false, secrets: [], ...more },
+    policy: 'NeverVerifyPreloadedImages',
+    allowlist: [],
+    image: IMAGE,
+    pulled: undefined,
+    intended: false,
+    secrets: [],
+    ...more,
   });
 const bySecret = { [REPOSITORY]: { kubernetesSecrets: [secret()] } };
 

@@ -3,7 +3,12 @@ import type { Image } from '../../../src/cri/runtime.js';
 import { bytesToFree, recordImages, removable } from '../../../src/kubelet/imageGC.js';
 
 const image = (id: string, more: Partial<Image> = {}): Image => ({
-  ...{ id, repoTags: [`${id}:1`], repoDigests: [], size: 10, username: '', pinned: false },
+  id,
+  repoTags: [`${id}:1`],
+  repoDigests: [],
+  size: 10,
+  username: '',
+  pinned: false,
   ...more,
 });
 const MINUTE = 60_000;
@@ -21,7 +26,11 @@ test('images in use, pinned, too young and of sandboxes stay; the rest goes by l
   const begun = recordImages(new Map(), old, new Set(['used', 'just-unused']), 0);
   const later = recordImages(begun, images, new Set(['used', 'just-unused']), 5 * MINUTE);
   const left = removable({
-    ...{ images, records: later, inUse: new Set(['used']), nowMs: 5 * MINUTE, minimumAgeMs: 2 * MINUTE },
+    images,
+    records: later,
+    inUse: new Set(['used']),
+    nowMs: 5 * MINUTE,
+    minimumAgeMs: 2 * MINUTE,
   });
   expect(left.map(({ id }) => id)).toEqual(['long-unused', 'just-unused']);
 });

@@ -33,7 +33,10 @@ const setUp = (
   let relists = 0;
   let tell: ((event: ContainerEvent) => void) | undefined;
   const pleg = new Pleg({
-    ...{ cache, log, periodMs, now: () => ++clock },
+    cache,
+    log,
+    periodMs,
+    now: () => ++clock,
     runtime: {
       listPodSandboxBytes: async () => {
         relists++;
@@ -60,7 +63,13 @@ const setUp = (
     isBusy: (uid) => busy.has(uid),
   });
   return {
-    ...{ said, pleg, cache, busy, ended, stream, relists: () => relists },
+    said,
+    pleg,
+    cache,
+    busy,
+    ended,
+    stream,
+    relists: () => relists,
     happens: (podUid: string, type: string) => {
       pending = [{ podUid, events: [{ type, id: `${podUid}-sandbox` }] }];
     },

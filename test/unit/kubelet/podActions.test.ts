@@ -7,7 +7,11 @@ import { container, podOf, run, runtimePod, sandbox } from './support.js';
 
 const actions = (pod: Pod, status: RuntimePod, more: Partial<PodFacts> = {}) =>
   computePodActions({
-    ...{ pod, status, probeFailure: () => undefined, isStarted: () => true, given: () => undefined },
+    pod,
+    status,
+    probeFailure: () => undefined,
+    isStarted: () => true,
+    given: () => undefined,
     ...more,
   });
 

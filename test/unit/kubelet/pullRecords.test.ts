@@ -72,7 +72,10 @@ class Registry implements Pick<ImageService, 'imageStatus' | 'pullImage'> {
 const pullerOf = (records: PullRecords, registry: Registry) => {
   const images = registry as unknown as ImageService;
   const puller = new ImagePuller({
-    ...{ images, records, now: () => time, maxParallel: 1 },
+    images,
+    records,
+    now: () => time,
+    maxParallel: 1,
     events: { event: () => {} },
   });
   return (uid: string, imagePullPolicy: string, pullSecrets = OWN) =>
@@ -119,7 +122,9 @@ test('the intent is on the disk while the pull lasts, then the record, with a ha
   const [file = ''] = files('pulled');
   const text = readFileSync(file, 'utf8');
   expect(JSON.parse(text)).toMatchObject({
-    ...{ apiVersion: 'kubelet.config.k8s.io/v1beta1', kind: 'ImagePulledRecord', imageRef: ID },
+    apiVersion: 'kubelet.config.k8s.io/v1beta1',
+    kind: 'ImagePulledRecord',
+    imageRef: ID,
     credentialMapping: { 'registry.example.com/team/app': { kubernetesSecrets: [CREDENTIAL?.secret] } },
   });
   for (const word of [PASSWORD, Buffer.from(PASSWORD).toString('base64'), `me:${PASSWORD}`])

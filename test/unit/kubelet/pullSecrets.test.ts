@@ -35,7 +35,9 @@ test.each([
 test('the longest comes first', () => {
   const registries = ['*.example.com', 'registry.example.com/shop', 'registry.example.com'];
   expect(found('registry.example.com/shop/web', registries)).toEqual([
-    ...['registry.example.com/shop', 'registry.example.com', '*.example.com'],
+    'registry.example.com/shop',
+    'registry.example.com',
+    '*.example.com',
   ]);
 });
 

@@ -49,7 +49,9 @@ describe('requests and limits as the kernel takes them', () => {
   test('a container', () => {
     const pod = spec({ requests: { cpu: '250m' }, limits: { cpu: '500m', memory: '64Mi' } });
     const made = containerResources(pod, pod.containers[0] ?? container('none'), {
-      ...{ memoryCapacity: GIB, cpuCFSQuota: true, hugePageSizes: [] },
+      memoryCapacity: GIB,
+      cpuCFSQuota: true,
+      hugePageSizes: [],
     });
     expect(made).toMatchObject({
       cpuShares: 256,
@@ -108,7 +110,9 @@ describe('requests and limits as the kernel takes them', () => {
   test('overhead comes on top of the pod, and is told to the runtime apart from it', () => {
     const pod = spec(both('1', '1Gi'), { overhead: { cpu: '500m', memory: '1Gi' } });
     expect(podCgroupResources(pod, limits)).toMatchObject({
-      ...{ cpuShares: 1536, cpuQuotaUs: 150_000, memoryLimitBytes: 2 * GIB },
+      cpuShares: 1536,
+      cpuQuotaUs: 150_000,
+      memoryLimitBytes: 2 * GIB,
     });
     const open = spec({ requests: { cpu: '1' } }, { overhead: { cpu: '500m', memory: '1Gi' } });
     expect(podCgroupResources(open, limits)).toEqual({ cpuShares: 1536, ...NO_PAGES });

@@ -65,7 +65,8 @@ test('one that runs already when it is refused is ended, and has failed only the
   const { add, did, statuses } = scene({ alive: ['a'] });
   add(asking('a', '3'));
   expect(did).toEqual([
-    ...['OutOfcpu a', 'run a'],
+    'OutOfcpu a',
+    'run a',
     expect.stringMatching(/^end a OutOfcpu: Pod was rejected: Node didn't have enough resource: cpu/),
   ]);
   expect(statuses.get('a')).toBeUndefined();

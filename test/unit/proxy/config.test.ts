@@ -64,7 +64,9 @@ describe('the configuration of a proxy', () => {
       conntrackMaxPerCore: 0,
     });
     expect(ipvsOf(config)).toEqual({
-      ...{ scheduler: 'lc', excludeCidrs: ['10.9.0.0/16'], strictArp: true },
+      scheduler: 'lc',
+      excludeCidrs: ['10.9.0.0/16'],
+      strictArp: true,
       timeouts: { tcp: 900, tcpFin: 0, udp: 90 },
     });
   });
@@ -84,15 +86,22 @@ describe('the configuration of a proxy', () => {
 
   test('takes what kubeadm writes, and honours what is left to it', () => {
     const given = file({
-      ...{ bindAddressHardFail: false, configSyncPeriod: '0s', enableProfiling: false, featureGates: null },
+      bindAddressHardFail: false,
+      configSyncPeriod: '0s',
+      enableProfiling: false,
+      featureGates: null,
       clientConnection: { acceptContentTypes: '', burst: 0, contentType: '', kubeconfig: '/k', qps: 0 },
       conntrack: { maxPerCore: null, min: null, tcpBeLiberal: false, tcpCloseWaitTimeout: null },
       ipvs: { excludeCIDRs: null, tcpFinTimeout: '0s', tcpTimeout: '0s', udpTimeout: '0s' },
       logging: {
-        ...{ flushFrequency: 0, verbosity: 0 },
+        flushFrequency: 0,
+        verbosity: 0,
         options: { json: { infoBufferSize: '0' }, text: { infoBufferSize: '0' } },
       },
-      ...{ nodePortAddresses: null, oomScoreAdj: null, portRange: '', showHiddenMetricsForVersion: '' },
+      nodePortAddresses: null,
+      oomScoreAdj: null,
+      portRange: '',
+      showHiddenMetricsForVersion: '',
       winkernel: { enableDSR: false, forwardHealthCheckVip: false, networkName: '', sourceVip: '' },
     });
     expect(settle(given)).toMatchObject({ bindAddressHardFail: false, kubeconfig: '/k' });
@@ -170,7 +179,9 @@ describe('the configuration of a proxy', () => {
     ['', undefined, { masqueradeBit: 6, masqueradeAll: true, syncPeriodMs: 2000 }],
   ] as const)('in mode "%s" of the file and %s of the flag reads its own section', (mode, flag, expected) => {
     const document = {
-      ...{ apiVersion: API_VERSION, kind: KIND, mode },
+      apiVersion: API_VERSION,
+      kind: KIND,
+      mode,
       iptables: { masqueradeBit: 5, syncPeriod: '1s' },
       nftables: { masqueradeBit: 6, masqueradeAll: true, syncPeriod: '2s' },
       ipvs: { syncPeriod: '3s' },
@@ -180,17 +191,39 @@ describe('the configuration of a proxy', () => {
 
   test('is told under the names it is read by', () => {
     const config = settle({
-      ...{ kubeconfig: '/k', hostnameOverride: 'n', mode: 'ipvs', bindAddress: '127.0.0.1' },
-      ...{ bindAddressHardFail: false, oomScoreAdj: 5 },
-      ...{ healthzBindAddress: '[::]:1', metricsBindAddress: '127.0.0.1:2' },
-      ...{ clusterCidrs: ['10.0.0.0/8', 'fd00::/48'], detectLocalMode: 'BridgeInterface' },
-      ...{ bridgeInterface: 'br0', interfaceNamePrefix: 'veth', nodePortAddresses: ['192.168.0.0/16'] },
-      ...{ masqueradeAll: true, masqueradeBit: 3, localhostNodePorts: true, syncPeriodMs: 61_000 },
-      ...{ minSyncPeriodMs: 20, ipvsScheduler: 'lc', ipvsExcludeCidrs: ['10.1.0.0/16'], ipvsStrictArp: true },
-      ...{ ipvsTcpMs: 900_000, ipvsTcpFinMs: 30_000, ipvsUdpMs: 1500 },
-      ...{ conntrackMaxPerCore: 7, conntrackMin: 8, conntrackTcpEstablishedMs: 0 },
-      ...{ conntrackTcpCloseWaitMs: 60_000, conntrackTcpBeLiberal: true },
-      ...{ conntrackUdpMs: 30_000, conntrackUdpStreamMs: 1500, loggingFormat: 'json', logVerbosity: 4 },
+      kubeconfig: '/k',
+      hostnameOverride: 'n',
+      mode: 'ipvs',
+      bindAddress: '127.0.0.1',
+      bindAddressHardFail: false,
+      oomScoreAdj: 5,
+      healthzBindAddress: '[::]:1',
+      metricsBindAddress: '127.0.0.1:2',
+      clusterCidrs: ['10.0.0.0/8', 'fd00::/48'],
+      detectLocalMode: 'BridgeInterface',
+      bridgeInterface: 'br0',
+      interfaceNamePrefix: 'veth',
+      nodePortAddresses: ['192.168.0.0/16'],
+      masqueradeAll: true,
+      masqueradeBit: 3,
+      localhostNodePorts: true,
+      syncPeriodMs: 61_000,
+      minSyncPeriodMs: 20,
+      ipvsScheduler: 'lc',
+      ipvsExcludeCidrs: ['10.1.0.0/16'],
+      ipvsStrictArp: true,
+      ipvsTcpMs: 900_000,
+      ipvsTcpFinMs: 30_000,
+      ipvsUdpMs: 1500,
+      conntrackMaxPerCore: 7,
+      conntrackMin: 8,
+      conntrackTcpEstablishedMs: 0,
+      conntrackTcpCloseWaitMs: 60_000,
+      conntrackTcpBeLiberal: true,
+      conntrackUdpMs: 30_000,
+      conntrackUdpStreamMs: 1500,
+      loggingFormat: 'json',
+      logVerbosity: 4,
     });
     // Every field is another than the usual one, or the comparison would show nothing.
     for (const [field, value] of Object.entries(settle()))

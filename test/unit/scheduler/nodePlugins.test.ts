@@ -86,8 +86,13 @@ const shrinking = {
   status: {
     containerStatuses: [
       {
-        ...{ name: 'c', image: '', imageID: '', ready: true, restartCount: 0 },
-        ...{ resources: { requests: { cpu: '3' } }, allocatedResources: { cpu: '1' } },
+        name: 'c',
+        image: '',
+        imageID: '',
+        ready: true,
+        restartCount: 0,
+        resources: { requests: { cpu: '3' } },
+        allocatedResources: { cpu: '1' },
       },
     ],
   },

@@ -13,13 +13,21 @@ const selector = { labelSelector: { matchLabels: { app: 'web' } }, topologyKey: 
 
 const bound = (status: V1Pod['status'] = {}): Stored<V1Pod> => ({
   metadata: {
-    ...{ name: 'web', namespace: 'default', uid: 'u', resourceVersion: '7', generation: 1 },
-    ...{ creationTimestamp: '2026-01-01T00:00:00Z' },
-    ...{ labels: { app: 'web' }, annotations: { note: 'long' } },
+    name: 'web',
+    namespace: 'default',
+    uid: 'u',
+    resourceVersion: '7',
+    generation: 1,
+    creationTimestamp: '2026-01-01T00:00:00Z',
+    labels: { app: 'web' },
+    annotations: { note: 'long' },
     deletionTimestamp: '2026-01-01T00:00:00Z',
   },
   spec: {
-    ...{ nodeName: 'node-1', priority: 5, overhead: { cpu: '10m' }, schedulerName: 'default-scheduler' },
+    nodeName: 'node-1',
+    priority: 5,
+    overhead: { cpu: '10m' },
+    schedulerName: 'default-scheduler',
     tolerations: [{ key: 'node.kubernetes.io/not-ready', operator: 'Exists' }],
     containers: [
       { name: 'main', image: 'i', ports: [{ containerPort: 80, hostPort: 80 }], ...mounts, ...requests('1') },
@@ -55,8 +63,13 @@ const told = (pod: Stored<V1Pod>) => {
   return info;
 };
 const container = (cpu: string) => ({
-  ...{ name: 'main', image: 'i', imageID: 'i', ready: true, restartCount: 0 },
-  ...{ resources: { requests: { cpu } }, allocatedResources: { cpu } },
+  name: 'main',
+  image: 'i',
+  imageID: 'i',
+  ready: true,
+  restartCount: 0,
+  resources: { requests: { cpu } },
+  allocatedResources: { cpu },
 });
 
 describe('a pod as a scheduler holds it', () => {

@@ -44,7 +44,9 @@ describe('readReports', () => {
 describe('readNativeRun', () => {
   test('reads the counts of a run in which all passed', () => {
     expect(readNativeRun('  a test\n  another\n2 passed, 0 failed, 0 skipped\n', 0)).toEqual({
-      ...{ passed: 2, failed: 0, skipped: 0 },
+      passed: 2,
+      failed: 0,
+      skipped: 0,
       failures: [],
     });
   });
@@ -53,7 +55,9 @@ describe('readNativeRun', () => {
     const output =
       '  a test\n  adds: FAILED\n    x.cc:3: a\n      is 1\n  c: skipped, needs root\n1 passed, 1 failed, 1 skipped\n';
     expect(readNativeRun(output, 1)).toEqual({
-      ...{ passed: 1, failed: 1, skipped: 1 },
+      passed: 1,
+      failed: 1,
+      skipped: 1,
       failures: ['native > adds\nx.cc:3: a\n  is 1'],
     });
   });

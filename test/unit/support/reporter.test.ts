@@ -49,7 +49,9 @@ test('counts, and names what failed, failed at first, or took long', () => {
     { name: 'flies', state: 'skipped' },
   ];
   expect(counted([file('a.test.ts', tests)])).toEqual({
-    ...{ passed: 2, failed: 1, skipped: 1 },
+    passed: 2,
+    failed: 1,
+    skipped: 1,
     failures: ['a.test.ts > divides\nexpected 3'],
     flaky: ['a.test.ts > waits'],
     tests: [

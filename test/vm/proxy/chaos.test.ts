@@ -14,11 +14,15 @@ describeWith(needs, 'in the IPVS mode', () => {
   test.runIf(CHAOS_ROUNDS > 0)('packets are soon treated as promised again', async () => {
     const lab = await open();
     await runChaos(lab, {
-      ...{ mode: 'ipvs', seed: 1 },
+      mode: 'ipvs',
+      seed: 1,
       faults: () => [...ipvsFaults, ...iptablesFaults('legacy')],
       open: () =>
         openMode('ipvs', {
-          ...{ table: '', families: ['ip', 'ip6'], traffic: OPTIONS.usual, backend: 'legacy' },
+          table: '',
+          families: ['ip', 'ip6'],
+          traffic: OPTIONS.usual,
+          backend: 'legacy',
           netns: lab.node.path,
           setSysctl: async (name, value) =>
             void (await lab.node.run('sh', '-c', `echo ${value} > /proc/sys/${name}`)),

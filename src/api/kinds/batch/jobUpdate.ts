@@ -65,7 +65,10 @@ function withRoom(template: V1PodTemplateSpec, old: V1PodTemplateSpec): V1PodTem
     metadata: old.metadata,
     spec: {
       ...template.spec,
-      ...{ nodeSelector, tolerations, affinity, schedulingGates },
+      nodeSelector,
+      tolerations,
+      affinity,
+      schedulingGates,
       containers: withResources(template.spec.containers, containers),
       initContainers:
         template.spec.initContainers && withResources(template.spec.initContainers, initContainers),

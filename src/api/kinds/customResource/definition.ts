@@ -67,7 +67,8 @@ export const customResourceDefinitionKind: KindDefinition<Definition> = {
   columns: [
     nameColumn,
     column('Created At', ({ metadata }) => metadata?.creationTimestamp ?? '', {
-      ...{ type: 'date', description: 'When the definition was created.' },
+      type: 'date',
+      description: 'When the definition was created.',
     }),
   ],
 };

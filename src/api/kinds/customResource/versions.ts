@@ -12,7 +12,16 @@ type Version = V1CustomResourceDefinitionVersion;
 
 const COLUMN_TYPES = ['boolean', 'date', 'integer', 'number', 'string'];
 const COLUMN_FORMATS = [
-  ...['binary', 'bool', 'byte', 'date', 'date-time', 'double', 'float', 'int32', 'int64', 'password'],
+  'binary',
+  'bool',
+  'byte',
+  'date',
+  'date-time',
+  'double',
+  'float',
+  'int32',
+  'int64',
+  'password',
 ];
 const MOST_SELECTABLE = 8;
 /** What a schema may say at its root when the status is a subresource: the status is judged without the rest. */

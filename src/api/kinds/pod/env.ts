@@ -22,8 +22,15 @@ import { configKey, dnsSubdomain, envName } from '../../names.js';
 import { validateInside } from './volumes.js';
 
 const FIELDS = [
-  ...['metadata.name', 'metadata.namespace', 'metadata.uid', 'spec.nodeName', 'spec.serviceAccountName'],
-  ...['status.hostIP', 'status.hostIPs', 'status.podIP', 'status.podIPs'],
+  'metadata.name',
+  'metadata.namespace',
+  'metadata.uid',
+  'spec.nodeName',
+  'spec.serviceAccountName',
+  'status.hostIP',
+  'status.hostIPs',
+  'status.podIP',
+  'status.podIPs',
 ];
 /** One label or annotation: metadata.labels['key']. */
 const SUBSCRIPTED = /^metadata\.(labels|annotations)\['([^']+)'\]$/;

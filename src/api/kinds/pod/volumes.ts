@@ -14,7 +14,14 @@ import { dnsLabel } from '../../names.js';
 import { tryParseQuantity } from '../../quantity.js';
 
 const HOST_PATH_TYPES = [
-  ...['', 'DirectoryOrCreate', 'Directory', 'FileOrCreate', 'File', 'Socket', 'CharDevice', 'BlockDevice'],
+  '',
+  'DirectoryOrCreate',
+  'Directory',
+  'FileOrCreate',
+  'File',
+  'Socket',
+  'CharDevice',
+  'BlockDevice',
 ];
 const MAX_MODE = 0o777;
 export const PULL_POLICIES = ['Always', 'IfNotPresent', 'Never'];

@@ -13,15 +13,29 @@ import {
 } from './check.js';
 
 const CAPABILITIES = new Set([
-  ...['AUDIT_WRITE', 'CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'FSETID', 'KILL', 'MKNOD', 'NET_BIND_SERVICE'],
-  ...['SETFCAP', 'SETGID', 'SETPCAP', 'SETUID', 'SYS_CHROOT'],
+  'AUDIT_WRITE',
+  'CHOWN',
+  'DAC_OVERRIDE',
+  'FOWNER',
+  'FSETID',
+  'KILL',
+  'MKNOD',
+  'NET_BIND_SERVICE',
+  'SETFCAP',
+  'SETGID',
+  'SETPCAP',
+  'SETUID',
+  'SYS_CHROOT',
 ]);
 const SELINUX_TYPES = ['', 'container_t', 'container_init_t', 'container_kvm_t'];
 /** From policy version 1.31 on. */
 const SELINUX_ENGINE = 'container_engine_t';
 const SYSCTLS = [
-  ...['kernel.shm_rmid_forced', 'net.ipv4.ip_local_port_range', 'net.ipv4.ip_unprivileged_port_start'],
-  ...['net.ipv4.ping_group_range', 'net.ipv4.tcp_syncookies'],
+  'kernel.shm_rmid_forced',
+  'net.ipv4.ip_local_port_range',
+  'net.ipv4.ip_unprivileged_port_start',
+  'net.ipv4.ping_group_range',
+  'net.ipv4.tcp_syncookies',
 ];
 /** Each with the policy version that allowed it. */
 const NEWER_SYSCTLS: ReadonlyMap<string, number> = new Map([

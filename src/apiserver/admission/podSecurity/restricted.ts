@@ -12,8 +12,15 @@ import {
 } from './check.js';
 
 const VOLUMES = [
-  ...['configMap', 'csi', 'downwardAPI', 'emptyDir', 'ephemeral', 'image'],
-  ...['persistentVolumeClaim', 'projected', 'secret'],
+  'configMap',
+  'csi',
+  'downwardAPI',
+  'emptyDir',
+  'ephemeral',
+  'image',
+  'persistentVolumeClaim',
+  'projected',
+  'secret',
 ];
 /** The policy version from which checks that Windows cannot meet spare its pods. */
 const WINDOWS_SINCE = 25;

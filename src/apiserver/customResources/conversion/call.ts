@@ -2,6 +2,7 @@
 // Guarantees: the certificate is checked, by the bundle when there is one; an answer larger than the bound, or later than
 // the deadline, is none; connections are kept and used again, and ended with the client.
 import https from 'node:https';
+import type { ConnectionOptions } from 'node:tls';
 import { jsonObstacle } from '../../../api/bodyBounds.js';
 import type { Endpoint } from './endpoint.js';
 import { ConversionError } from './error.js';
@@ -57,9 +58,14 @@ export class WebhookClient {
   #once(endpoint: Endpoint, body: string, { deadline, isFresh = false }: Attempt): Promise<Answer> {
     const { host, port, path, servername, authority } = endpoint;
     return new Promise((resolve, reject) => {
-      const request = https.request({
-        ...{ host, port, path, method: 'POST', signal: deadline },
-        ...{ agent: isFresh ? false : this.#agent, ALPNProtocols: ['http/1.1'] },
+      const options: https.RequestOptions & TlsOptions = {
+        host,
+        port,
+        path,
+        method: 'POST',
+        signal: deadline,
+        agent: isFresh ? false : this.#agent,
+        ALPNProtocols: ['http/1.1'],
         ...(servername === undefined ? {} : { servername }),
         ...(this.#ca === undefined ? {} : { ca: this.#ca }),
         headers: {
@@ -68,7 +74,8 @@ export class WebhookClient {
           'content-type': 'application/json',
           'content-length': Buffer.byteLength(body),
         },
-      });
+      };
+      const request = https.request(options);
       const fail = (cause: Error) => {
         const isStale = request.reusedSocket && !deadline.aborted && !isFresh;
         reject(isStale ? new StaleSocket() : callError(endpoint, cause, deadline.aborted));
@@ -81,6 +88,9 @@ export class WebhookClient {
     });
   }
 }
+
+/** Node hands it to TLS; the types of its https leave it out. */
+type TlsOptions = Pick<ConnectionOptions, 'ALPNProtocols'>;
 
 interface Attempt {
   readonly deadline: AbortSignal;
@@ -108,8 +118,11 @@ async function collect(response: AsyncIterable<Buffer>): Promise<Buffer> {
 }
 
 const UNKNOWN_AUTHORITY = new Set([
-  ...['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY'],
-  ...['SELF_SIGNED_CERT_IN_CHAIN', 'DEPTH_ZERO_SELF_SIGNED_CERT', 'UNABLE_TO_GET_ISSUER_CERT'],
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT',
 ]);
 
 /** In the words of Go's client, which operators search for. */

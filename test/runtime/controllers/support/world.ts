@@ -105,7 +105,11 @@ function startControllers(
   const informers = openInformers(client);
   const ending = new AbortController();
   const ended = runControllers({
-    ...{ client, informers, log: silentLog, signal: ending.signal, rootCa: 'PEM' },
+    client,
+    informers,
+    log: silentLog,
+    signal: ending.signal,
+    rootCa: 'PEM',
     clientFor: (account) => {
       const transport = through(noting403(api.server.inProcess(accountUser(account)), refused));
       return withMetrics(openClient(transport), metrics);
@@ -175,7 +179,9 @@ function withMetrics(client: Client, { cpu }: Pick<World, 'cpu'>): Client {
         .of(PODS)
         .list({ namespace, labelSelector: decodeURIComponent(selector) });
       const measured = items.map(({ metadata, spec }) => ({
-        ...{ metadata: { name: metadata.name }, timestamp: new Date().toISOString(), window: '10s' },
+        metadata: { name: metadata.name },
+        timestamp: new Date().toISOString(),
+        window: '10s',
         containers: spec.containers.map(({ name }) => ({ name, usage: { cpu: cpu(metadata.name) } })),
       }));
       return { items: measured } as Answer;
@@ -240,7 +246,12 @@ async function step({ client, fate, address }: World, nodes: readonly string[], 
     // Long ago: failures are then not waited for.
     const state = { terminated: { exitCode, finishedAt: '2020-01-01T00:00:00Z' } };
     const containerStatuses = spec.containers.map(({ name }) => ({
-      ...{ name, state, image: 'i', imageID: '', ready: false, restartCount: 0 },
+      name,
+      state,
+      image: 'i',
+      imageID: '',
+      ready: false,
+      restartCount: 0,
     }));
     await setPhase(client, pod, { phase: next === 'failed' ? 'Failed' : 'Succeeded', containerStatuses });
   }

@@ -86,7 +86,13 @@ test('prints two targets, and how many more there are', () => {
   };
   const object = { ...body({ minReplicas: 1, metrics: [half, queue, queue] }), status };
   expect(cellsOf(kind, object, now)).toEqual([
-    ...['x', 'Deployment/web', 'cpu: 20%/50%, <unknown>/30 (avg) + 1 more...', '1', '3', '2', '90s'],
+    'x',
+    'Deployment/web',
+    'cpu: 20%/50%, <unknown>/30 (avg) + 1 more...',
+    '1',
+    '3',
+    '2',
+    '90s',
   ]);
 });
 

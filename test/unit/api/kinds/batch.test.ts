@@ -172,7 +172,14 @@ test.each<[string, object, string, string]>([
   const startTime = '2026-01-01T00:00:30Z';
   const cells = cellsOf(jobKind, { ...create(jobKind, job()), status: { ...status, startTime } }, now);
   expect(cells).toEqual([
-    ...['pi', word, completions, '60s', '90s', 'c', 'i:1', 'batch.kubernetes.io/controller-uid=u-1'],
+    'pi',
+    word,
+    completions,
+    '60s',
+    '90s',
+    'c',
+    'i:1',
+    'batch.kubernetes.io/controller-uid=u-1',
   ]);
 });
 
@@ -186,7 +193,13 @@ test('gives a cron job its defaults, and leaves the defaults of jobs to the jobs
   });
   expect(spec?.jobTemplate.spec).not.toHaveProperty('backoffLimit');
   expect(cellsOf(cronJobKind, create(cronJobKind, cron()), now).slice(0, 7)).toEqual([
-    ...['pi', '0 * * * *', '<none>', 'False', '0', '<none>', '90s'],
+    'pi',
+    '0 * * * *',
+    '<none>',
+    'False',
+    '0',
+    '<none>',
+    '90s',
   ]);
 });
 

@@ -67,7 +67,5 @@ test.each<[object, string]>([
   [{ conditions: [{ type: 'Denied', status: 'True' }] }, 'Denied'],
 ])('prints %j', (status, condition) => {
   const object = { ...create(kind, withSpec({ expirationSeconds: 3600 })), status };
-  expect(cellsOf(kind, object, now)).toEqual([
-    ...['x', '90s', 'example.com/signer', 'alice', '60m', condition],
-  ]);
+  expect(cellsOf(kind, object, now)).toEqual(['x', '90s', 'example.com/signer', 'alice', '60m', condition]);
 });

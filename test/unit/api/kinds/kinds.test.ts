@@ -120,8 +120,16 @@ test('prints nodes as kubectl does', () => {
     },
   };
   expect(cellsOf(nodeKind, node, now)).toEqual([
-    ...['x', 'Ready,SchedulingDisabled', 'control-plane', '90s', 'v1.36.0'],
-    ...['10.0.0.1', '<none>', 'Debian', '6.18', 'containerd://1.6'],
+    'x',
+    'Ready,SchedulingDisabled',
+    'control-plane',
+    '90s',
+    'v1.36.0',
+    '10.0.0.1',
+    '<none>',
+    'Debian',
+    '6.18',
+    'containerd://1.6',
   ]);
   const spec = { podCIDR: '10.244.0.0/24' };
   expect(create(nodeKind, { metadata: clusterWide, spec }).spec?.podCIDRs).toEqual(['10.244.0.0/24']);
@@ -147,8 +155,16 @@ test('prints events as kubectl does', () => {
     source: { component: 'kubelet', host: 'n1' },
   };
   expect(cellsOf(eventKind, event, now)).toEqual([
-    ...['5s (x4 over 90s)', 'Warning', 'BackOff', 'pod/p', 'spec.containers{c}', 'kubelet, n1', 'Back-off'],
-    ...['90s', '4', 'x'],
+    '5s (x4 over 90s)',
+    'Warning',
+    'BackOff',
+    'pod/p',
+    'spec.containers{c}',
+    'kubelet, n1',
+    'Back-off',
+    '90s',
+    '4',
+    'x',
   ]);
   expect(faultsOf(eventKind, { ...event, involvedObject: { namespace: 'other' } })).toEqual([
     'involvedObject.namespace: Invalid value: "other": does not match event.namespace',
@@ -163,7 +179,11 @@ test('prints and checks endpoints', () => {
   );
   const slice = { metadata, addressType: 'IPv4', ports: [{ port: 80 }], endpoints: [{ addresses }] };
   expect(cellsOf(endpointSliceKind, create(endpointSliceKind, slice), now)).toEqual([
-    ...['x', 'IPv4', '80', '10.0.0.1,10.0.0.2,10.0.0.3 + 1 more...', '90s'],
+    'x',
+    'IPv4',
+    '80',
+    '10.0.0.1,10.0.0.2,10.0.0.3 + 1 more...',
+    '90s',
   ]);
   expect(faultsOf(endpointSliceKind, { ...slice, addressType: 'IPv6' })).toHaveLength(4);
   expect(faultsOfUpdate(endpointSliceKind, slice, { ...slice, endpoints: [], addressType: 'IPv6' })).toEqual([

@@ -130,7 +130,10 @@ test('takes the two priority classes that every cluster has', () => {
 test('prints them as kubectl does', () => {
   const status = { hard: { pods: '2', 'limits.cpu': '4', cpu: '1' }, used: { pods: '1', cpu: '500m' } };
   expect(cellsOf(resourceQuotaKind, { metadata, status }, now)).toEqual([
-    ...['x', 'cpu: 500m/1, pods: 1/2', 'limits.cpu: 0/4', '90s'],
+    'x',
+    'cpu: 500m/1, pods: 1/2',
+    'limits.cpu: 0/4',
+    '90s',
   ]);
   const pdb = { ...budget({ maxUnavailable: '20%' }), status: { disruptionsAllowed: 3 } };
   expect(cellsOf(podDisruptionBudgetKind, pdb, now)).toEqual(['x', 'N/A', '20%', '3', '90s']);

@@ -117,7 +117,12 @@ test('prints an ingress as kubectl does', () => {
   const body = ingress({ ingressClassName: 'nginx', rules, tls: [{}] });
   const status = { loadBalancer: { ingress: [{ ip: '10.0.0.1' }, { hostname: 'h.com' }] } };
   expect(cellsOf(ingressKind, { ...body, status }, now)).toEqual([
-    ...['x', 'nginx', 'a.com,b.com,c.com + 1 more...', '10.0.0.1,h.com', '80, 443', '90s'],
+    'x',
+    'nginx',
+    'a.com,b.com,c.com + 1 more...',
+    '10.0.0.1,h.com',
+    '80, 443',
+    '90s',
   ]);
 });
 

@@ -259,10 +259,26 @@ describe('columns', () => {
     });
     const object = status([restarted], { podIP: '10.0.0.1', podIPs: [{ ip: '10.0.0.1' }] });
     expect(cellsOf(podKind, object, now)).toEqual([
-      ...['web', '1/1', 'Running', '3 (5m ago)', '5m', '10.0.0.1', '<none>', '<none>', '<none>'],
+      'web',
+      '1/1',
+      'Running',
+      '3 (5m ago)',
+      '5m',
+      '10.0.0.1',
+      '<none>',
+      '<none>',
+      '<none>',
     ]);
     expect(podKind.columns.map(({ name }) => name.toUpperCase())).toEqual([
-      ...['NAME', 'READY', 'STATUS', 'RESTARTS', 'AGE', 'IP', 'NODE', 'NOMINATED NODE', 'READINESS GATES'],
+      'NAME',
+      'READY',
+      'STATUS',
+      'RESTARTS',
+      'AGE',
+      'IP',
+      'NODE',
+      'NOMINATED NODE',
+      'READINESS GATES',
     ]);
   });
 

@@ -36,7 +36,8 @@ test('sidecars and the pod as a whole are counted the same way, and nothing else
       initContainers: [{ name: 's', restartPolicy: 'Always', resources: { limits: { memory: '1Gi' } } }],
     },
     status: {
-      ...{ resources: { requests: { cpu: '5' } }, allocatedResources: { cpu: '2' } },
+      resources: { requests: { cpu: '5' } },
+      allocatedResources: { cpu: '2' },
       containerStatuses: [{ name: 'c' }],
       initContainerStatuses: [{ name: 's', resources: { limits: { memory: '2Gi' } } }],
     },

@@ -56,8 +56,13 @@ const BODIES: Readonly<Record<string, object>> = {
     spec: { type: 'Limited', limited: { limitResponse: { type: 'Reject' } } },
   },
   'events.events.k8s.io': {
-    ...{ eventTime: '2026-01-01T00:00:00.000000Z', reportingController: 'c', reportingInstance: 'i' },
-    ...{ action: 'Look', reason: 'Seen', type: 'Normal', regarding: { namespace: 'default' } },
+    eventTime: '2026-01-01T00:00:00.000000Z',
+    reportingController: 'c',
+    reportingInstance: 'i',
+    action: 'Look',
+    reason: 'Seen',
+    type: 'Normal',
+    regarding: { namespace: 'default' },
   },
   'ingressclasses.networking.k8s.io': { spec: { controller: 'example.com/ingress' } },
   'ingresses.networking.k8s.io': {

@@ -171,15 +171,38 @@ test('prints them as kubectl does', () => {
     accessModes: ['ReadWriteMany', 'ReadWriteOnce'],
   };
   expect(cellsOf(persistentVolumeClaimKind, { ...bound, status }, now)).toEqual([
-    ...['x', 'Bound', 'v', '2Gi', 'RWO,RWX', 'fast', '<unset>', '90s', 'Block'],
+    'x',
+    'Bound',
+    'v',
+    '2Gi',
+    'RWO,RWX',
+    'fast',
+    '<unset>',
+    '90s',
+    'Block',
   ]);
   const pv = volume({ claimRef: { namespace: 'n', name: 'c' } });
   expect(cellsOf(persistentVolumeKind, create(persistentVolumeKind, pv), now)).toEqual([
-    ...['x', '1Gi', 'RWO', 'Retain', 'Pending', 'n/c', '', '<unset>', '', '90s', 'Filesystem'],
+    'x',
+    '1Gi',
+    'RWO',
+    'Retain',
+    'Pending',
+    'n/c',
+    '',
+    '<unset>',
+    '',
+    '90s',
+    'Filesystem',
   ]);
   const annotations = { 'storageclass.kubernetes.io/is-default-class': 'true' };
   const storage = create(storageClassKind, { metadata: { ...cluster, annotations }, provisioner: 'a.com/p' });
   expect(cellsOf(storageClassKind, storage, now)).toEqual([
-    ...['x (default)', 'a.com/p', 'Delete', 'Immediate', 'false', '90s'],
+    'x (default)',
+    'a.com/p',
+    'Delete',
+    'Immediate',
+    'false',
+    '90s',
   ]);
 });

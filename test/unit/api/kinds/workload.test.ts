@@ -149,7 +149,14 @@ test('prints what kubectl prints', () => {
     'app=web',
   ]);
   expect(deploymentKind.columns.map(({ name }) => name.toUpperCase())).toEqual([
-    ...['NAME', 'READY', 'UP-TO-DATE', 'AVAILABLE', 'AGE', 'CONTAINERS', 'IMAGES', 'SELECTOR'],
+    'NAME',
+    'READY',
+    'UP-TO-DATE',
+    'AVAILABLE',
+    'AGE',
+    'CONTAINERS',
+    'IMAGES',
+    'SELECTOR',
   ]);
   expect(cellsOf(replicaSetKind, object, now)).toEqual(['web', '3', '3', '2', '90s', 'c', 'i:1', 'app=web']);
 });
@@ -252,7 +259,17 @@ describe('a DaemonSet', () => {
     const status = { desiredNumberScheduled: 3, currentNumberScheduled: 2, numberReady: 1 };
     const object = { ...create(daemonSetKind, workload(template({ nodeSelector: { a: 'b' } }))), status };
     expect(cellsOf(daemonSetKind, object, now)).toEqual([
-      ...['web', '3', '2', '1', '0', '0', 'a=b', '90s', 'c', 'i:1', 'app=web'],
+      'web',
+      '3',
+      '2',
+      '1',
+      '0',
+      '0',
+      'a=b',
+      '90s',
+      'c',
+      'i:1',
+      'app=web',
     ]);
   });
 });

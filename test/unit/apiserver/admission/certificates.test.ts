@@ -19,8 +19,13 @@ const requestFor = (...organizations: readonly string[]) =>
   ).request;
 const ask = (changes: object) =>
   ({
-    ...{ operation: 'update', type: CERTIFICATE_SIGNING_REQUESTS, subresource: '', namespace: '', name: 'x' },
-    ...{ user: { name: 'jane', groups: [] }, dryRun: false },
+    operation: 'update',
+    type: CERTIFICATE_SIGNING_REQUESTS,
+    subresource: '',
+    namespace: '',
+    name: 'x',
+    user: { name: 'jane', groups: [] },
+    dryRun: false,
     ...changes,
   }) as AdmissionRequest;
 const old = { spec: { signerName: 'example.com/web' } };

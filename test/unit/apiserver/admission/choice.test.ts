@@ -4,19 +4,30 @@ import { chosenPlugins } from '../../../../src/apiserver/admission/choice.js';
 
 test('the defaults are Kubernetes’, but for webhooks and policies', () => {
   expect(chosenPlugins({}).toSorted()).toEqual([
-    ...['CertificateApproval', 'CertificateSigning', 'CertificateSubjectRestriction'],
-    ...['ClusterTrustBundleAttest', 'DefaultIngressClass', 'DefaultStorageClass', 'DefaultTolerationSeconds'],
-    ...[
-      'JobValidation',
-      'LimitRanger',
-      'NamespaceLifecycle',
-      'NodeDeclaredFeatureValidator',
-      'NodeRestriction',
-      'PersistentVolumeClaimResize',
-    ],
-    ...['PodGroupProtection', 'PodGroupWorkloadExists', 'PodResizeValidator', 'PodSecurity'],
-    ...['PodTopologyLabels', 'Priority', 'ResourceQuota', 'RuntimeClass', 'ServiceAccount'],
-    ...['StorageObjectInUseProtection', 'TaintNodesByCondition'],
+    'CertificateApproval',
+    'CertificateSigning',
+    'CertificateSubjectRestriction',
+    'ClusterTrustBundleAttest',
+    'DefaultIngressClass',
+    'DefaultStorageClass',
+    'DefaultTolerationSeconds',
+    'JobValidation',
+    'LimitRanger',
+    'NamespaceLifecycle',
+    'NodeDeclaredFeatureValidator',
+    'NodeRestriction',
+    'PersistentVolumeClaimResize',
+    'PodGroupProtection',
+    'PodGroupWorkloadExists',
+    'PodResizeValidator',
+    'PodSecurity',
+    'PodTopologyLabels',
+    'Priority',
+    'ResourceQuota',
+    'RuntimeClass',
+    'ServiceAccount',
+    'StorageObjectInUseProtection',
+    'TaintNodesByCondition',
   ]);
 });
 test('flags add and take away, and the order stays', () => {

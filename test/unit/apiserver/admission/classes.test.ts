@@ -19,7 +19,13 @@ import type { AdmissionPlugin, AdmissionRequest } from '../../../../src/apiserve
 
 async function through<T>(plugin: AdmissionPlugin, type: ResourceType, object: T, changes = {}): Promise<T> {
   const request = {
-    ...{ operation: 'create', type, subresource: '', namespace: 'ns', name: 'x', dryRun: false, object },
+    operation: 'create',
+    type,
+    subresource: '',
+    namespace: 'ns',
+    name: 'x',
+    dryRun: false,
+    object,
     user: { name: 'jane', groups: [] },
     ...changes,
   } as unknown as AdmissionRequest;

@@ -8,7 +8,12 @@ import type { AdmissionRequest } from '../../../../src/apiserver/admission.js';
 const service = (externalIPs?: readonly string[]) => ({ metadata: { name: 'web' }, spec: { externalIPs } });
 const judge = (object: object, old?: object, subresource = '') =>
   denyServiceExternalIps.validate?.({
-    ...{ type: SERVICES, name: 'web', namespace: 'default', subresource, object, old },
+    type: SERVICES,
+    name: 'web',
+    namespace: 'default',
+    subresource,
+    object,
+    old,
     operation: old === undefined ? 'create' : 'update',
     user: { name: 'jane', groups: [] },
   } as unknown as AdmissionRequest);

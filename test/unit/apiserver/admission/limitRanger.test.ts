@@ -9,7 +9,13 @@ const run = (limits: readonly object[], object: object, type = PODS as never) =>
     limitRanges: () => [{ metadata: { name: 'l' }, spec: { limits: limits as V1LimitRangeItem[] } }] as never,
   });
   const request = {
-    ...{ operation: 'create', type, subresource: '', namespace: 'ns', name: 'x', dryRun: false, object },
+    operation: 'create',
+    type,
+    subresource: '',
+    namespace: 'ns',
+    name: 'x',
+    dryRun: false,
+    object,
     user: { name: 'jane', groups: [] },
   } as never;
   plugin.mutate?.(request);

@@ -7,7 +7,12 @@ import type { AdmissionRequest } from '../../../../src/apiserver/admission.js';
 const node = (podCIDRs?: readonly string[]) => ({ metadata: { name: 'n1' }, spec: { podCIDRs } });
 const judge = (object: object, old: object | undefined, groups: readonly string[]) =>
   nodePodCidr.validate?.({
-    ...{ type: NODES, name: 'n1', namespace: '', subresource: '', object, old },
+    type: NODES,
+    name: 'n1',
+    namespace: '',
+    subresource: '',
+    object,
+    old,
     operation: old === undefined ? 'create' : 'update',
     user: { name: 'system:node:n1', groups },
   } as unknown as AdmissionRequest);

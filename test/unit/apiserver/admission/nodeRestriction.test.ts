@@ -48,15 +48,23 @@ const find =
     objects[[kind, namespace, name].filter((part) => part !== undefined).join('/')] as never;
 const plugin = makeNodeRestriction({
   lookups: {
-    ...{ pod: find('pod'), node: find('node'), claim: find('claim'), volume: find('volume') },
+    pod: find('pod'),
+    node: find('node'),
+    claim: find('claim'),
+    volume: find('volume'),
     csiDriver: find('driver'),
   },
   authorizer: { authorize: () => ({ verdict: 'no opinion', reason: '' }) },
 });
 const kubelet = { name: 'system:node:n1', groups: ['system:nodes'] };
 const request = (type: ResourceType, changes: Partial<AdmissionRequest> = {}): AdmissionRequest => ({
-  ...{ operation: 'create', type, subresource: '', namespace: type.namespaced ? 'live' : '', name: 'x' },
-  ...{ user: { name: 'jane', groups: [] }, dryRun: false },
+  operation: 'create',
+  type,
+  subresource: '',
+  namespace: type.namespaced ? 'live' : '',
+  name: 'x',
+  user: { name: 'jane', groups: [] },
+  dryRun: false,
   ...changes,
 });
 
@@ -325,7 +333,10 @@ describe('NodeRestriction, for the kubelet of n1', () => {
     [
       'no claims of devices of its pods',
       request(PODS, {
-        ...{ operation: 'update', subresource: 'status', name: 'mine', old: old('mine') },
+        operation: 'update',
+        subresource: 'status',
+        name: 'mine',
+        old: old('mine'),
         object: { ...old('mine'), status: { resourceClaimStatuses: [{ name: 'c' }] } } as DraftObject,
       }),
       'node "n1" cannot update resource claim statues',

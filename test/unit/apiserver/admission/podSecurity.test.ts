@@ -202,7 +202,12 @@ describe('the plugin', () => {
     warnings.length = 0;
     annotations.clear();
     return plugin.validate?.({
-      ...{ operation: 'create', type, subresource: '', namespace: 'ns', name: 'x', dryRun: false },
+      operation: 'create',
+      type,
+      subresource: '',
+      namespace: 'ns',
+      name: 'x',
+      dryRun: false,
       user: { name: 'jane', groups: [] },
       warn: (text) => void warnings.push(text),
       annotate: (key, value) => void annotations.set(key, value),

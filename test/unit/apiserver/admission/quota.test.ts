@@ -30,8 +30,12 @@ describe('usage', () => {
       PODS,
       { spec: { containers: [container({ cpu: '100m', 'example.com/gpu': '1' }, { memory: '1Gi' })] } },
       {
-        ...{ 'count/pods': '1', pods: '1', cpu: '100m', 'requests.cpu': '100m' },
-        ...{ 'requests.example.com/gpu': '1', 'limits.memory': '1Gi' },
+        'count/pods': '1',
+        pods: '1',
+        cpu: '100m',
+        'requests.cpu': '100m',
+        'requests.example.com/gpu': '1',
+        'limits.memory': '1Gi',
       },
     ],
     [
@@ -60,7 +64,8 @@ describe('usage', () => {
         status: {
           containerStatuses: [
             {
-              ...{ name: 'c', allocatedResources: { cpu: '1' } },
+              name: 'c',
+              allocatedResources: { cpu: '1' },
               resources: { requests: { cpu: '4' }, limits: { cpu: '5' } },
             },
           ],
@@ -85,7 +90,9 @@ describe('usage', () => {
       PERSISTENT_VOLUME_CLAIMS,
       { spec: { storageClassName: 'gold', resources: { requests: { storage: '1Gi' } } } },
       {
-        ...{ persistentvolumeclaims: '1', 'count/persistentvolumeclaims': '1', 'requests.storage': '1Gi' },
+        persistentvolumeclaims: '1',
+        'count/persistentvolumeclaims': '1',
+        'requests.storage': '1Gi',
         'gold.storageclass.storage.k8s.io/requests.storage': '1Gi',
         'gold.storageclass.storage.k8s.io/persistentvolumeclaims': '1',
       },
@@ -158,7 +165,10 @@ class FakeBook implements QuotaBook {
   get quota(): Quota {
     return {
       metadata: {
-        ...{ name: this.name, namespace: 'ns', uid: this.name, resourceVersion: String(this.version) },
+        name: this.name,
+        namespace: 'ns',
+        uid: this.name,
+        resourceVersion: String(this.version),
         managedFields: [{ manager: this.manager, fieldsV1: { 'f:status': { 'f:used': { 'f:pods': {} } } } }],
       },
       spec: { hard: this.hard },

@@ -81,8 +81,15 @@ test('an event says who did what, and no credentials', () => {
     1000,
   );
   expect(event).toMatchObject({
-    ...{ kind: 'Event', apiVersion: 'audit.k8s.io/v1', level: 'Request', auditID: 'id', verb: 'get' },
-    ...{ stage: 'ResponseComplete', requestURI: `${POD}?x=y`, sourceIPs: ['10.0.0.9'], userAgent: 'kubectl' },
+    kind: 'Event',
+    apiVersion: 'audit.k8s.io/v1',
+    level: 'Request',
+    auditID: 'id',
+    verb: 'get',
+    stage: 'ResponseComplete',
+    requestURI: `${POD}?x=y`,
+    sourceIPs: ['10.0.0.9'],
+    userAgent: 'kubectl',
     user: { username: 'jane', groups: ['dev'] },
     objectRef: { resource: 'pods', namespace: 'a', name: 'x', apiVersion: 'v1' },
     responseStatus: { code: 200 },

@@ -27,8 +27,10 @@ describe('reconciling', () => {
   });
   test('creates everything, then nothing', async () => {
     const all = [
-      ...[bootstrapRoles, bootstrapBindings],
-      ...[bootstrapNamespaceRoles, bootstrapNamespaceBindings],
+      bootstrapRoles,
+      bootstrapBindings,
+      bootstrapNamespaceRoles,
+      bootstrapNamespaceBindings,
     ].flat();
     expect(client.writes).toHaveLength(all.length);
     expect(await reconcileBootstrapPolicy(client)).toEqual([]);

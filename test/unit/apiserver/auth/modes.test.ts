@@ -13,7 +13,13 @@ import { StaticInformers } from '../../../support/staticInformers.js';
 
 const asked = (changes: Partial<Attributes> = {}): Attributes => ({
   user: { name: 'jane', groups: ['system:authenticated'] },
-  ...{ verb: 'get', group: '', version: 'v1', resource: 'pods', subresource: '', namespace: 'a', name: 'x' },
+  verb: 'get',
+  group: '',
+  version: 'v1',
+  resource: 'pods',
+  subresource: '',
+  namespace: 'a',
+  name: 'x',
   ...changes,
 });
 const line = (spec: object) =>

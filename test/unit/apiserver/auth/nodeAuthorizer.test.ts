@@ -35,7 +35,9 @@ const volume = (name: string, claim: string, secret: string) => ({
   spec: {
     claimRef: { namespace: 'ns', name: claim },
     csi: {
-      ...{ driver: 'd', volumeHandle: 'h', nodeStageSecretRef: { namespace: 'ns', name: secret } },
+      driver: 'd',
+      volumeHandle: 'h',
+      nodeStageSecretRef: { namespace: 'ns', name: secret },
       controllerPublishSecretRef: { namespace: 'ns', name: 'attach' },
     },
   },

@@ -81,7 +81,10 @@ test.each([
     const { body, asked } = pieces(lines);
     const { socket, taken, readOn } = lazySocket();
     const sent = sendOverWebSocket(socket, Buffer.alloc(0), {
-      ...{ key: 'k', protocol, type: 'application/json', body },
+      key: 'k',
+      protocol,
+      type: 'application/json',
+      body,
     });
     await turns();
     expect(asked.count).toBe(1);

@@ -16,11 +16,18 @@ test('families in their text', () => {
   const gauge = new Gauge({ name: 'a', help: 'A.' }, () => [[{}, 7]]);
   expect(metricsText([counter, histogram, gauge])).toBe(
     [
-      ...['# HELP a A.', '# TYPE a gauge', 'a 7'],
-      ...['# HELP b_total B.', '# TYPE b_total counter', 'b_total{a="1",z="a\\"b\\\\c\\nd"} 3'],
-      ...['# HELP c_seconds C.', '# TYPE c_seconds histogram'],
-      ...['c_seconds_bucket{verb="GET",le="0.1"} 1', 'c_seconds_bucket{verb="GET",le="1"} 2'],
-      ...['c_seconds_bucket{verb="GET",le="+Inf"} 3', 'c_seconds_sum{verb="GET"} 5.55'],
+      '# HELP a A.',
+      '# TYPE a gauge',
+      'a 7',
+      '# HELP b_total B.',
+      '# TYPE b_total counter',
+      'b_total{a="1",z="a\\"b\\\\c\\nd"} 3',
+      '# HELP c_seconds C.',
+      '# TYPE c_seconds histogram',
+      'c_seconds_bucket{verb="GET",le="0.1"} 1',
+      'c_seconds_bucket{verb="GET",le="1"} 2',
+      'c_seconds_bucket{verb="GET",le="+Inf"} 3',
+      'c_seconds_sum{verb="GET"} 5.55',
       'c_seconds_count{verb="GET"} 3',
       '',
     ].join('\n'),

@@ -112,14 +112,18 @@ describe('what is sent to a part of an object', () => {
     const status = { ...head, metadata: { name: 'part' }, status: { phase: 'Running' } };
     expect((await put('PUT', `${pods}/part/status`, status)).status).toBe(200);
     const eviction = {
-      ...{ apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name: 'part' } },
+      apiVersion: 'policy/v1',
+      kind: 'Eviction',
+      metadata: { name: 'part' },
       deleteOptions: { gracePeriodSeconds: 0 },
     };
     expect((await put('POST', `${pods}/part/eviction`, eviction)).status).toBe(201);
     const deployments = '/apis/apps/v1/namespaces/default/deployments';
     const labels = { a: 'b' };
     await put('POST', deployments, {
-      ...{ apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'part' } },
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata: { name: 'part' },
       spec: { selector: { matchLabels: labels }, template: { metadata: { labels }, spec } },
     });
     const scale = {
@@ -133,9 +137,16 @@ describe('what is sent to a part of an object', () => {
 
   test('empty texts that must be there are there: a node without a version of its proxy', async () => {
     const nodeInfo = {
-      ...{ machineID: 'm', systemUUID: 's', bootID: 'b', kernelVersion: 'k', osImage: 'o' },
-      ...{ containerRuntimeVersion: 'c', kubeletVersion: 'v', kubeProxyVersion: '' },
-      ...{ operatingSystem: 'linux', architecture: 'amd64' },
+      machineID: 'm',
+      systemUUID: 's',
+      bootID: 'b',
+      kernelVersion: 'k',
+      osImage: 'o',
+      containerRuntimeVersion: 'c',
+      kubeletVersion: 'v',
+      kubeProxyVersion: '',
+      operatingSystem: 'linux',
+      architecture: 'amd64',
     };
     const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'empty' } };
     await put('POST', '/api/v1/nodes', node);

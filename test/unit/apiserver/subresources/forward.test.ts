@@ -22,7 +22,9 @@ async function ask(answer: string, sent: Partial<Forwarded> = {}) {
   servers.push(server.listen(0, '127.0.0.1'));
   await once(server, 'listening');
   const target = {
-    ...{ host: '127.0.0.1', port: (server.address() as AddressInfo).port, what: 'pod "web"' },
+    host: '127.0.0.1',
+    port: (server.address() as AddressInfo).port,
+    what: 'pod "web"',
     isProxied: true,
     reach: { allowLoopback: true },
   };
@@ -74,9 +76,15 @@ describe('a request', () => {
   test('loses credentials and what belongs to its connection', async () => {
     const { headers } = await ask('HTTP/1.1 204 No Content\r\n\r\n', {
       headers: {
-        ...{ authorization: 'Bearer a', 'proxy-authorization': 'Basic b', 'impersonate-user': 'c' },
-        ...{ connection: 'keep-alive, X-Own', 'x-own': 'd', te: 'trailers', 'keep-alive': 'timeout=5' },
-        ...{ 'x-other': 'e', upgrade: 'h2c' },
+        authorization: 'Bearer a',
+        'proxy-authorization': 'Basic b',
+        'impersonate-user': 'c',
+        connection: 'keep-alive, X-Own',
+        'x-own': 'd',
+        te: 'trailers',
+        'keep-alive': 'timeout=5',
+        'x-other': 'e',
+        upgrade: 'h2c',
       },
     });
     for (const gone of ['authorization', 'proxy-authorization', 'impersonate-user', 'x-own', 'te', 'upgrade'])
@@ -89,7 +97,8 @@ describe('a request', () => {
       {
         upgrade: true,
         headers: {
-          ...{ connection: 'keep-alive, Upgrade', upgrade: 'websocket' },
+          connection: 'keep-alive, Upgrade',
+          upgrade: 'websocket',
           'sec-websocket-protocol': 'base64url.bearer.authorization.k8s.io.c2VjcmV0, v5.channel.k8s.io',
         },
       },

@@ -14,7 +14,9 @@ const secret = (data: Record<string, string>, name = 'bootstrap-token-abcdef') =
     type: 'bootstrap.kubernetes.io/token',
     data: Object.fromEntries(
       Object.entries({
-        ...{ 'token-id': TOKEN.id, 'token-secret': TOKEN.secret, 'usage-bootstrap-signing': 'true' },
+        'token-id': TOKEN.id,
+        'token-secret': TOKEN.secret,
+        'usage-bootstrap-signing': 'true',
         ...data,
       }).map(([key, value]) => [key, Buffer.from(value).toString('base64')]),
     ),

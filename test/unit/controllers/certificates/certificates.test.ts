@@ -8,8 +8,12 @@ import { lifetimeMs } from '../../../../src/controllers/certificates/sign.js';
 import { SIGNERS } from '../../../../src/controllers/certificates/signers.js';
 
 const NODE: RequestedCertificate = {
-  ...{ commonName: 'system:node:a', organizations: ['system:nodes'] },
-  ...{ dnsNames: [], ipAddresses: [], emails: [], uris: [] },
+  commonName: 'system:node:a',
+  organizations: ['system:nodes'],
+  dnsNames: [],
+  ipAddresses: [],
+  emails: [],
+  uris: [],
 };
 const CLIENT_USAGES = ['digital signature', 'client auth'];
 const SERVER_USAGES = ['digital signature', 'key encipherment', 'server auth'];
@@ -39,7 +43,10 @@ describe('signers', () => {
 
 describe('grounds of approval', () => {
   const spec = (username: string, usages = CLIENT_USAGES) => ({
-    ...{ request: '', signerName: 'kubernetes.io/kube-apiserver-client-kubelet', usages, username },
+    request: '',
+    signerName: 'kubernetes.io/kube-apiserver-client-kubelet',
+    usages,
+    username,
   });
   test.each([
     ["a node's own", spec('system:node:a'), 'selfnodeclient'],

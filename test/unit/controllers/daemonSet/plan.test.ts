@@ -11,8 +11,12 @@ import { ago, NOW, node, pod } from '../support/objects.js';
 function daemonSet(more: object = {}, spec: object = {}): Stored<V1DaemonSet> {
   return {
     metadata: {
-      ...{ name: 'agent', namespace: 'default', uid: 'uid-agent', resourceVersion: '1' },
-      ...{ generation: 1, creationTimestamp: ago(60) },
+      name: 'agent',
+      namespace: 'default',
+      uid: 'uid-agent',
+      resourceVersion: '1',
+      generation: 1,
+      creationTimestamp: ago(60),
     },
     spec: {
       selector: { matchLabels: { app: 'web' } },

@@ -9,7 +9,9 @@ const selector = { matchLabels: { app: 'web' } };
 const ready = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] };
 const pod = (name: string, owner?: { apiVersion: string; kind: string; name: string; uid: string }) => ({
   metadata: {
-    ...{ name, namespace: 'default', labels: { app: 'web' } },
+    name,
+    namespace: 'default',
+    labels: { app: 'web' },
     ...(owner === undefined ? {} : { ownerReferences: [{ ...owner, controller: true }] }),
   },
   spec: { containers: [] },

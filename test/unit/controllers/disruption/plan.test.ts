@@ -45,7 +45,9 @@ describe('planBudget', () => {
     const disruptedPods = { r0: ago(30), r1: ago(121), gone: ago(1) };
     const plan = planBudget({
       budget: budget({ minAvailable: 1 }, { disruptedPods }),
-      ...{ pods: pods(3), expected: 3, now: NOW },
+      pods: pods(3),
+      expected: 3,
+      now: NOW,
     });
     expect(plan.status).toMatchObject({ disruptedPods: { r0: ago(30) }, currentHealthy: 2 });
     expect(plan.againMs).toBe(90_000);

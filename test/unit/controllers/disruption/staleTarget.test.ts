@@ -4,7 +4,10 @@ import { staleInMs, withoutTarget } from '../../../../src/controllers/disruption
 import { ago, NOW, pod } from '../support/objects.js';
 
 const told = (seconds: number, more: { status?: string; reason?: string } = {}) => ({
-  ...{ type: 'DisruptionTarget', status: 'True', reason: 'EvictionByEvictionAPI', ...more },
+  type: 'DisruptionTarget',
+  status: 'True',
+  reason: 'EvictionByEvictionAPI',
+  ...more,
   lastTransitionTime: ago(seconds),
 });
 const target = (condition: object | undefined, wish: Parameters<typeof pod>[1] = {}) => {

@@ -10,7 +10,8 @@ const COLLECTOR = ['garbage-collector-controller'];
 const names = (api: FakeApi) => api.all(CONFIG_MAPS).map(({ metadata }) => metadata.name);
 const owned = (name: string, ownerReference: object, namespace = 'default') => ({
   metadata: {
-    ...{ name, namespace },
+    name,
+    namespace,
     ownerReferences: [
       { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'rs', uid: 'gone', ...ownerReference },
     ],

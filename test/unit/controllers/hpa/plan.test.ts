@@ -72,7 +72,9 @@ describe('groupPods', () => {
   };
   const groupOf = (of: ReturnType<typeof pod>, resource = 'cpu') => {
     const { ready, unready, missing } = groupPods([of], measured(1), {
-      ...{ resource, now: NOW, times: AUTOSCALER_DEFAULTS },
+      resource,
+      now: NOW,
+      times: AUTOSCALER_DEFAULTS,
     });
     return ready.length > 0
       ? 'ready'
@@ -216,8 +218,12 @@ describe('planAutoscaler', () => {
         spec: { minReplicas, maxReplicas: 10, scaleTargetRef: { kind: 'Deployment', name: 'web' } },
         status: { desiredReplicas: 0 },
       },
-      ...{ specReplicas, statusReplicas: specReplicas, metrics },
-      ...{ recommendations: [], events: [], now: NOW },
+      specReplicas,
+      statusReplicas: specReplicas,
+      metrics,
+      recommendations: [],
+      events: [],
+      now: NOW,
     });
   const reasonOf = (of: ReturnType<typeof plan>, type: string) =>
     of.status.conditions?.find((condition) => condition.type === type)?.reason;

@@ -14,8 +14,12 @@ const INDEX = 'batch.kubernetes.io/job-completion-index';
 function job(spec: Partial<V1JobSpec> = {}, status: object = {}): Stored<V1Job> {
   return {
     metadata: {
-      ...{ name: 'sum', namespace: 'default', uid: 'uid-sum', resourceVersion: '1' },
-      ...{ generation: 1, creationTimestamp: ago(60) },
+      name: 'sum',
+      namespace: 'default',
+      uid: 'uid-sum',
+      resourceVersion: '1',
+      generation: 1,
+      creationTimestamp: ago(60),
     },
     spec: { completions: 1, parallelism: 1, backoffLimit: 6, template, ...spec },
     status: { startTime: ago(30), ...status },
@@ -121,11 +125,19 @@ describe('planJob: failures that a policy ignores', () => {
     expect([first.create.length, first.againMs, first.status.failed]).toEqual([0, 10_000, 0]);
     // Its finalizer is not seen gone yet.
     const again = planJob({
-      ...{ job: ignoring, pods: [ended('a')], retry: first.retry, now: NOW, mayAct: true },
+      job: ignoring,
+      pods: [ended('a')],
+      retry: first.retry,
+      now: NOW,
+      mayAct: true,
     });
     expect([again.create.length, again.againMs]).toEqual([0, 10_000]);
     const next = planJob({
-      ...{ job: ignoring, pods: [ended('b')], retry: again.retry, now: NOW, mayAct: true },
+      job: ignoring,
+      pods: [ended('b')],
+      retry: again.retry,
+      now: NOW,
+      mayAct: true,
     });
     expect([next.create.length, next.againMs, next.status.failed]).toEqual([0, 20_000, 0]);
   });

@@ -26,7 +26,11 @@ test('the time a pod may stay is counted once, and again after the taint was gon
   const stop = new AbortController();
   const clock = { now: 0 };
   const running = taintEvictionController.run({
-    ...{ client, informers, log: silentLog, signal: stop.signal, record: () => {} },
+    client,
+    informers,
+    log: silentLog,
+    signal: stop.signal,
+    record: () => {},
     now: () => clock.now,
   });
   const left = async () => (await client.of(PODS).list()).items.map(({ metadata }) => metadata.name);

@@ -13,8 +13,12 @@ const template = { metadata: { labels: { app: 'db' } }, spec: { containers: [] }
 function statefulSet(replicas: number, more: object = {}, status: object = {}): Stored<V1StatefulSet> {
   return {
     metadata: {
-      ...{ name: 'db', namespace: 'default', uid: 'uid-db', resourceVersion: '1' },
-      ...{ generation: 1, creationTimestamp: ago(60) },
+      name: 'db',
+      namespace: 'default',
+      uid: 'uid-db',
+      resourceVersion: '1',
+      generation: 1,
+      creationTimestamp: ago(60),
     },
     spec: { replicas, serviceName: 'db', selector: { matchLabels: { app: 'db' } }, template, ...more },
     status: { replicas: 0, ...status },
@@ -242,8 +246,12 @@ describe('statefulSetStatus', () => {
     statefulSetStatus({ set: statefulSet(2), pods, current: old, update: fresh, now: NOW, actedOn: true });
   test('counts by revision', () => {
     expect(seen([member(0, 'db-old'), member(1, 'db-new', unready)])).toMatchObject({
-      ...{ replicas: 2, readyReplicas: 1, currentReplicas: 1, updatedReplicas: 1 },
-      ...{ currentRevision: 'db-old', updateRevision: 'db-new' },
+      replicas: 2,
+      readyReplicas: 1,
+      currentReplicas: 1,
+      updatedReplicas: 1,
+      currentRevision: 'db-old',
+      updateRevision: 'db-new',
     });
   });
   test('calls the new revision current when all are of it and ready', () => {

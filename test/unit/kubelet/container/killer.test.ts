@@ -45,8 +45,15 @@ test("sidecars' hooks run at once, and their TERM waits for the containers they 
   await vi.runAllTimersAsync();
   await killed;
   expect(said).toEqual([
-    ...['0 TERM web-0 20', '0 hook second-0', '0 hook first-0', '5 end web-0'],
-    ...['5 TERM second-0 15', '7 end second-0', '7 TERM first-0 13', '7 end first-0', '7 sandbox'],
+    '0 TERM web-0 20',
+    '0 hook second-0',
+    '0 hook first-0',
+    '5 end web-0',
+    '5 TERM second-0 15',
+    '7 end second-0',
+    '7 TERM first-0 13',
+    '7 end first-0',
+    '7 sandbox',
   ]);
 });
 
@@ -64,7 +71,9 @@ test('without grace nothing waits and no hook runs', async () => {
   await vi.runAllTimersAsync();
   await killed;
   expect(said.filter((one) => one.includes('TERM'))).toEqual([
-    ...['0 TERM web-0 0', '0 TERM second-0 0', '0 TERM first-0 0'],
+    '0 TERM web-0 0',
+    '0 TERM second-0 0',
+    '0 TERM first-0 0',
   ]);
 });
 

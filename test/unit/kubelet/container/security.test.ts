@@ -32,7 +32,8 @@ describe('security contexts', () => {
     const group = { runAsGroup: { value: 3000 } };
     expect(security({ runAsGroup: 3000 })).toMatchObject({ ...group, runAsUser: { value: 0 } });
     expect(security({}, { securityContext: { runAsGroup: 3000 } })).toMatchObject({
-      ...{ ...group, runAsUser: { value: 0 } },
+      ...group,
+      runAsUser: { value: 0 },
     });
     expect(security({ runAsGroup: 3000 }, {}, image({ uid: 3 }))).toMatchObject({ runAsUser: { value: 3 } });
     expect(security({}, {}, image({ username: 'www' }))).not.toHaveProperty('runAsUser');
@@ -41,7 +42,8 @@ describe('security contexts', () => {
   test('without a profile of its own a container gets the runtime’s where that is the default', () => {
     const seccompOf = (own: V1SecurityContext, seccompDefault: boolean) =>
       containerSecurity(podOf({}), container('web', { securityContext: own }), image(), {
-        ...{ seccompRoot: '/s', seccompDefault },
+        seccompRoot: '/s',
+        seccompDefault,
       }).seccomp?.profileType;
     expect(seccompOf({}, false)).toBe('Unconfined');
     expect(seccompOf({}, true)).toBe('RuntimeDefault');

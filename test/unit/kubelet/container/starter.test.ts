@@ -17,10 +17,18 @@ test('after each failed pull the next look comes soon, to tell of the back-off, 
     forget: () => {},
   };
   const starter = new ContainerStarter({
-    ...{ images, events: noEvents, now: () => 0, maxBackOffMs: 300_000, seccompRoot: '' },
+    images,
+    events: noEvents,
+    now: () => 0,
+    maxBackOffMs: 300_000,
+    seccompRoot: '',
   } as never);
   const request = {
-    ...{ pod, container: web, podIps: [], volumes: new Map(), restartsShown: 0 },
+    pod,
+    container: web,
+    podIps: [],
+    volumes: new Map(),
+    restartsShown: 0,
     pullSecrets: async () => [],
     signal: new AbortController().signal,
   } as unknown as StartRequest;
@@ -28,14 +36,10 @@ test('after each failed pull the next look comes soon, to tell of the back-off, 
   for (const _ of answers)
     seen.push([await starter.start(request), starter.failuresOf('u1').get('web')?.reason]);
   expect(seen).toEqual([
-    ...[
-      [3_000, 'ErrImagePull'],
-      [20_000, 'ImagePullBackOff'],
-    ],
-    ...[
-      [3_000, 'ErrImagePull'],
-      [20_000, 'ImagePullBackOff'],
-    ],
+    [3_000, 'ErrImagePull'],
+    [20_000, 'ImagePullBackOff'],
+    [3_000, 'ErrImagePull'],
+    [20_000, 'ImagePullBackOff'],
   ]);
 });
 
@@ -47,10 +51,18 @@ test('no back-off is longer than the longest that the node allows, the first inc
     forget: () => {},
   };
   const starter = new ContainerStarter({
-    ...{ images, events: noEvents, now: () => 3_000, maxBackOffMs: 1_000, seccompRoot: '' },
+    images,
+    events: noEvents,
+    now: () => 3_000,
+    maxBackOffMs: 1_000,
+    seccompRoot: '',
   } as never);
   const request = {
-    ...{ pod, container: pod.spec.containers[0], podIps: [], volumes: new Map(), restartsShown: 0 },
+    pod,
+    container: pod.spec.containers[0],
+    podIps: [],
+    volumes: new Map(),
+    restartsShown: 0,
     lastExit: run(pod, 'web', 'exited'),
     pullSecrets: async () => [],
     signal: new AbortController().signal,

@@ -75,8 +75,14 @@ test('the sandbox, the container and its mounts carry the range; other pods carr
     users,
   );
   const parts = {
-    ...{ pod, container: container('web'), restartCount: 0, imageRef: 'i', image: undefined, envs: [] },
-    ...{ machine: { memoryCapacity: 1, cpuCFSQuota: true, hugePageSizes: [] }, seccompRoot: '/s' },
+    pod,
+    container: container('web'),
+    restartCount: 0,
+    imageRef: 'i',
+    image: undefined,
+    envs: [],
+    machine: { memoryCapacity: 1, cpuCFSQuota: true, hugePageSizes: [] },
+    seccompRoot: '/s',
     mounts: [{ containerPath: '/a', hostPath: '/b', readonly: false }],
   };
   const config = containerConfig({ ...parts, ids });

@@ -94,7 +94,11 @@ describe('the order of evictions', () => {
       { pod: pod('unmeasured'), sample: undefined },
     ];
     expect(rankPods(candidates, 'memory.available').map((one) => one.pod.metadata.name)).toEqual([
-      ...['over-much', 'over-little', 'over-important', 'unmeasured', 'within'],
+      'over-much',
+      'over-little',
+      'over-important',
+      'unmeasured',
+      'within',
     ]);
   });
 
@@ -128,7 +132,12 @@ describe('limits of disk', () => {
     const writer = podOf({ containers: [container('main', { resources: { limits } })] });
     const containers = [
       {
-        ...{ name: 'main', id: 'c', image: 'i', startedAtMs: 0, usage: {}, logBytes: MIB },
+        name: 'main',
+        id: 'c',
+        image: 'i',
+        startedAtMs: 0,
+        usage: {},
+        logBytes: MIB,
         rootfs: { usedBytes: MIB, inodesUsed: 1 },
       },
     ];
@@ -178,7 +187,9 @@ describe('the manager', () => {
     await manager.round();
     expect(ended).toEqual([
       {
-        ...{ uid: 'a', graceSeconds: 0, reason: 'Evicted' },
+        uid: 'a',
+        graceSeconds: 0,
+        reason: 'Evicted',
         message:
           'The node was low on resource: memory. Threshold quantity: 102400Ki, available: 61440Ki. Container main was using 307200Ki, request is 0, has larger consumption of memory. ',
       },

@@ -8,16 +8,18 @@ const condition = (type: string, status: boolean, message = '') => ({ type, stat
 const facts: NodeFactsFull = {
   config: completeConfig({ nodeName: 'node-1', kubeReserved: { cpu: '100m' } }),
   machine: {
-    ...{ hostname: 'h', architecture: 'amd64', kernelVersion: '6', osImage: 'Debian', machineID: 'm' },
-    ...{
-      systemUUID: 's',
-      bootID: 'b',
-      cpus: 2,
-      memoryBytes: GIB,
-      ephemeralBytes: 10 * GIB,
-      hasAppArmor: false,
-      hugePages: [],
-    },
+    hostname: 'h',
+    architecture: 'amd64',
+    kernelVersion: '6',
+    osImage: 'Debian',
+    machineID: 'm',
+    systemUUID: 's',
+    bootID: 'b',
+    cpus: 2,
+    memoryBytes: GIB,
+    ephemeralBytes: 10 * GIB,
+    hasAppArmor: false,
+    hugePages: [],
   },
   hasPressure: () => false,
   runtime: {
@@ -25,7 +27,9 @@ const facts: NodeFactsFull = {
     conditions: [condition('RuntimeReady', true), condition('NetworkReady', true)],
     problem: undefined,
     images: [],
-    ...{ handlers: [], features: undefined, cgroupDriver: undefined },
+    handlers: [],
+    features: undefined,
+    cgroupDriver: undefined,
   },
   plegProblem: undefined,
   shutdownProblem: undefined,
@@ -87,7 +91,9 @@ describe('the status of a node', () => {
       'container runtime is down: refused',
     );
     expect(readyOf({ shutdownProblem: 'node is shutting down' })).toMatchObject({
-      ...{ status: 'False', reason: 'KubeletNotReady', message: 'node is shutting down' },
+      status: 'False',
+      reason: 'KubeletNotReady',
+      message: 'node is shutting down',
     });
     expect(readyOf({ plegProblem: 'pleg has yet to be successful' })?.message).toBe(
       'PLEG is not healthy: pleg has yet to be successful',

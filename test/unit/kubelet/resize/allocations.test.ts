@@ -47,8 +47,13 @@ describe('what a node has promised', () => {
       status: {
         containerStatuses: [
           {
-            ...{ name: 'web', image: '', imageID: '', ready: true, restartCount: 0 },
-            ...{ resources, allocatedResources: { cpu: '2' } },
+            name: 'web',
+            image: '',
+            imageID: '',
+            ready: true,
+            restartCount: 0,
+            resources,
+            allocatedResources: { cpu: '2' },
           },
         ],
       },

@@ -26,7 +26,9 @@ function messageOf({ file = '', log = '', exitCode = 1, policy = 'FallbackToLogs
       'io.kubernetes.container.terminationMessagePolicy': policy,
     },
     mounts: [{ containerPath: '/dev/termination-log', hostPath }],
-    ...{ exitCode, logPath, message: '' },
+    exitCode,
+    logPath,
+    message: '',
   };
   return terminationMessage(run as unknown as ContainerStatus, folder);
 }

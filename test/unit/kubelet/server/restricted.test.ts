@@ -19,7 +19,10 @@ afterEach(async () => {
 async function open(more: Partial<KubeletServerOptions>) {
   const ca = await makeAuthority();
   server = await openKubeletServer({
-    ...{ address: '127.0.0.1', port: 0, log: silentLog, checkpointsDir: '/nowhere' },
+    address: '127.0.0.1',
+    port: 0,
+    log: silentLog,
+    checkpointsDir: '/nowhere',
     tls: { ...(await ca.server()), clientCa: ca.cert },
     access: { authenticate: async () => ({ user: 'u', groups: [] }), authorize: async () => true },
     runtime: {} as RuntimeService,

@@ -7,7 +7,9 @@ import { neededMs, shutdownGroups, shutdownPeriods } from '../../../../src/kubel
 import { podWith } from '../../../support/kubelet/podparts.js';
 
 const NONE = {
-  ...{ shutdownGracePeriod: 0, shutdownGracePeriodCriticalPods: 0, shutdownGracePeriodByPodPriority: [] },
+  shutdownGracePeriod: 0,
+  shutdownGracePeriodCriticalPods: 0,
+  shutdownGracePeriodByPodPriority: [],
 };
 const pods = [-5, 0, 99, 100, 5_000, 2_000_000_000, 2_000_001_000].map((priority) =>
   podWith({ priority }, { name: String(priority) }),
@@ -70,8 +72,14 @@ test.each([
 });
 
 const call: BusMessage = {
-  ...{ type: 1, serial: 7, path: '/a/b', interface: 'a.B', member: 'C', destination: 'd.E' },
-  ...{ signature: 'susbti', body: ['text', 3, '', true, 5_000_000n, -1] },
+  type: 1,
+  serial: 7,
+  path: '/a/b',
+  interface: 'a.B',
+  member: 'C',
+  destination: 'd.E',
+  signature: 'susbti',
+  body: ['text', 3, '', true, 5_000_000n, -1],
 };
 
 test('what is written is read again, also in pieces and one after the other', () => {
@@ -106,7 +114,10 @@ test('a signal as logind sends it, in the byte order of a big machine', () => {
   const padding = Buffer.alloc((8 - (fields.length % 8)) % 8);
   const bytes = Buffer.concat([head, Buffer.from(fields), padding, Buffer.from([0, 0, 0, 1])]);
   expect(decode(bytes)?.message).toMatchObject({
-    ...{ type: 4, path: '/org/freedesktop/login1', member: 'PrepareForShutdown', body: [true] },
+    type: 4,
+    path: '/org/freedesktop/login1',
+    member: 'PrepareForShutdown',
+    body: [true],
   });
 });
 

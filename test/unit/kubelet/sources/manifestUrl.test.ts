@@ -24,14 +24,19 @@ beforeEach(async () => {
 afterEach(() => new Promise((resolve) => server.close(resolve)));
 
 const pod = (name: string) => ({
-  ...{ apiVersion: 'v1', kind: 'Pod', metadata: { name } },
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name },
   spec: { containers: [{ name: 'a', image: 'busybox' }] },
 });
 let authorization: string | undefined;
 const source = (who = '') =>
   new ManifestUrl({
     url: `http://${who}127.0.0.1:${(server.address() as AddressInfo).port}/pods`,
-    ...{ nodeName: 'n', checkFrequencyMs: 1_000, now: () => 0, log },
+    nodeName: 'n',
+    checkFrequencyMs: 1_000,
+    now: () => 0,
+    log,
     changed: (pods: readonly Pod[]) =>
       void told.push(
         pods.map(

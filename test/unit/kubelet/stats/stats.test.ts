@@ -13,7 +13,11 @@ const web = podSample('u1', {
   network: { rxBytes: 1, rxErrors: 2, txBytes: 3, txErrors: 4 },
   containers: [
     {
-      ...{ name: 'main', id: 'c1', image: 'busybox:1', startedAtMs: 5_000, logBytes: 7 },
+      name: 'main',
+      id: 'c1',
+      image: 'busybox:1',
+      startedAtMs: 5_000,
+      logBytes: 7,
       usage: { cpuNanos: 1e9, memoryBytes: 200, cpuNanoCores: 5, memoryLimitBytes: 500 },
       rootfs: { usedBytes: 11, inodesUsed: 2 },
     },
@@ -34,8 +38,10 @@ test('the summary names what the node runs beside pods, and the disk of their la
     node: {
       systemContainers: [
         {
-          ...{ name: 'kubelet', startTime: '1970-01-01T00:00:01Z' },
-          ...{ cpu: { usageCoreNanoSeconds: 5 }, memory: { usageBytes: 7 } },
+          name: 'kubelet',
+          startTime: '1970-01-01T00:00:01Z',
+          cpu: { usageCoreNanoSeconds: 5 },
+          memory: { usageBytes: 7 },
         },
       ],
       runtime: { imageFs: { usedBytes: 400 }, containerFs: { usedBytes: 400 } },
@@ -46,7 +52,11 @@ test('the summary names what the node runs beside pods, and the disk of their la
 test('a container that ends is counted once, by code and reason', () => {
   const metrics = new KubeletMetrics({ nodeName: 'n', runtimePods: () => [] });
   const ended = (name: string) => ({
-    ...{ name, image: '', imageID: '', ready: false, restartCount: 0 },
+    name,
+    image: '',
+    imageID: '',
+    ready: false,
+    restartCount: 0,
     state: { terminated: { exitCode: 3, reason: 'Error' } },
   });
   metrics.told({ initContainerStatuses: [ended('i')], containerStatuses: [ended('a')] }, {});
@@ -128,6 +138,9 @@ test('a relist that hangs shows as a time that grows', () => {
 test("a node's network is that of its own devices", () => {
   const line = (name: string) => `${name}: 5 0 1 0 0 0 0 0 7 0 2 0 0 0 0 0`;
   expect(nodeNetwork(['Inter-|', line('    lo'), line('  eth0'), line('veth12')].join('\n'))).toEqual({
-    ...{ rxBytes: 5, rxErrors: 1, txBytes: 7, txErrors: 2 },
+    rxBytes: 5,
+    rxErrors: 1,
+    txBytes: 7,
+    txErrors: 2,
   });
 });

@@ -8,7 +8,12 @@ import { container, podOf, run, runtimePod, sandbox } from '../support.js';
 const NOW = Date.parse('2026-01-01T00:00:10Z');
 const status = (pod: Pod, runtime: RuntimePod, more: Partial<StatusFacts> = {}): V1PodStatus =>
   podStatus({
-    ...{ pod, runtime, previous: {}, hostIps: ['192.0.2.1'], isTerminating: false, now: NOW },
+    pod,
+    runtime,
+    previous: {},
+    hostIps: ['192.0.2.1'],
+    isTerminating: false,
+    now: NOW,
     failures: new Map(),
     isReady: () => true,
     isStarted: () => true,

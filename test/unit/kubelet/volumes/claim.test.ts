@@ -34,7 +34,10 @@ const clientWith = (objects: Record<string, object>): Client =>
 const setUp = (objects: Record<string, object>, own = async (_dir: string) => {}, isOfPod = false) =>
   setUpClaim({
     isOfPod,
-    ...{ client: clientWith(objects), pod: podOf(), claimName: 'data', own },
+    client: clientWith(objects),
+    pod: podOf(),
+    claimName: 'data',
+    own,
     node: () => ({ name: 'node-1', labels: { zone: 'a' } }),
     nfsDir: path.join(directory, 'nfs'),
   });

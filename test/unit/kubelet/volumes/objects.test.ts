@@ -20,7 +20,10 @@ async function scene() {
   const color = async (podUid: string) =>
     (await objects.configMap({ podUid, namespace: 'n', name: 'c' }))?.data?.['color'];
   return {
-    ...{ objects, color, asked: () => asked, release: () => held.splice(0).map((go) => go()) },
+    objects,
+    color,
+    asked: () => asked,
+    release: () => held.splice(0).map((go) => go()),
     hold: (holds: boolean) => {
       isHeld = holds;
     },

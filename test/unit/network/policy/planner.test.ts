@@ -104,7 +104,9 @@ test('a pod is compared with selectors of its own namespace and labels, however 
   const comparisonsAmong = (others: number) => {
     const planner = new PolicyPlanner();
     const policy = (namespace: string, app: string): Policy => ({
-      ...{ key: `${namespace}/${app}`, tier: 'namespaced', priority: 0 },
+      key: `${namespace}/${app}`,
+      tier: 'namespaced',
+      priority: 0,
       subject: { namespace, pods: { matchLabels: { app } } },
       rules: { ingress: [] },
     });
@@ -134,7 +136,9 @@ test('a policy is compared with pods that have a label it demands, however many 
     for (let i = 0; i < others; i++) pod(`o${i}`, { app: `other${i}` }, i % 2 === 0 ? 'a' : 'b');
     const before = planner.comparisons;
     planner.setPolicy({
-      ...{ key: 'a/web', tier: 'namespaced', priority: 0 },
+      key: 'a/web',
+      tier: 'namespaced',
+      priority: 0,
       subject: { namespace: 'a', pods: { matchLabels: { app: 'web' } } },
       rules: {
         ingress: [
@@ -153,10 +157,17 @@ test('a policy is compared with pods that have a label it demands, however many 
 
 describe('what the kernel is given', () => {
   const pod = (labels: Record<string, string>, ips: string[] = ['10.0.0.1'], isLocal = true) => ({
-    ...{ namespace: 'a', name: isLocal ? 'here' : 'there', labels, ips, ports: [], isLocal },
+    namespace: 'a',
+    name: isLocal ? 'here' : 'there',
+    labels,
+    ips,
+    ports: [],
+    isLocal,
   });
   const web: Policy = {
-    ...{ key: 'a/web', tier: 'namespaced', priority: 0 },
+    key: 'a/web',
+    tier: 'namespaced',
+    priority: 0,
     subject: { namespace: 'a', pods: { matchLabels: { app: 'web' } } },
     rules: {
       ingress: [

@@ -13,8 +13,14 @@ const WEB = [10, 244, 0, 5];
 const DB = [10, 244, 0, 6];
 const step = (change: Partial<TraceEvent> = {}): TraceEvent =>
   ({
-    ...{ id: 1, family: 'ip', table: 't', chain: 'refused-ingress', type: 'rule', verdict: 'drop' },
-    ...{ network: ipv4(WEB, DB), transport: ports(40_000, 5432) },
+    id: 1,
+    family: 'ip',
+    table: 't',
+    chain: 'refused-ingress',
+    type: 'rule',
+    verdict: 'drop',
+    network: ipv4(WEB, DB),
+    transport: ports(40_000, 5432),
     ...change,
   }) as TraceEvent;
 
@@ -102,10 +108,16 @@ test('reads the headers of both families', () => {
   const six = (last: number) => [0xfd, 0, ...Array.from({ length: 13 }, () => 0), last];
   const network = hex([0x60, 0, 0, 0, 0, 8, 17, 64, ...six(5), ...six(6)]);
   expect(packetOf({ network, transport: ports(1, 53) })).toEqual({
-    ...{ source: 'fd00::5', destination: 'fd00::6', protocol: 17, sourcePort: 1, port: 53 },
+    source: 'fd00::5',
+    destination: 'fd00::6',
+    protocol: 17,
+    sourcePort: 1,
+    port: 53,
   });
   expect(packetOf({ network, transport: '00' })).toEqual({
-    ...{ source: 'fd00::5', destination: 'fd00::6', protocol: 17 },
+    source: 'fd00::5',
+    destination: 'fd00::6',
+    protocol: 17,
   });
   expect(packetOf({ network: network.slice(0, 60) })).toBeUndefined();
   expect(packetOf({})).toBeUndefined();

@@ -59,8 +59,10 @@ class Model {
       .filter(
         ({ from, to, protocol, port }) =>
           !judge(this.planner, {
-            ...{ source: ipOf(from), destination: ipOf(to) },
-            ...{ protocol: protocol.toLowerCase() as 'tcp', port },
+            source: ipOf(from),
+            destination: ipOf(to),
+            protocol: protocol.toLowerCase() as 'tcp',
+            port,
           }).isAllowed,
       )
       .map(text);
@@ -222,7 +224,8 @@ const CASES: Case[] = [
     (m) =>
       m.policy({
         ...egress(named('a'), { ports: [{ port: 80 }] }),
-        ...{ policyTypes: ['Ingress', 'Egress'], ingress: [{ from: [{ podSelector: named('b') }] }] },
+        policyTypes: ['Ingress', 'Egress'],
+        ingress: [{ from: [{ podSelector: named('b') }] }],
       }),
     (attempt) =>
       into(({ from }) => from === 'x/b')(attempt) ||

@@ -131,8 +131,10 @@ test.each([
 test('a tunnel hands on bytes, and both ends close together', async () => {
   const [caller, backend] = [end(), end()];
   joinTunnel({
-    ...{ caller: caller.socket, callerHead: frame(0x82, Buffer.from('early ')) },
-    ...{ backend: backend.socket, backendHead: Buffer.from('hello') },
+    caller: caller.socket,
+    callerHead: frame(0x82, Buffer.from('early ')),
+    backend: backend.socket,
+    backendHead: Buffer.from('hello'),
   });
   caller.socket.push(frame(0x82, Buffer.from('later')));
   backend.socket.push(Buffer.from('!'));
