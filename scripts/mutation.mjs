@@ -17,10 +17,11 @@ import { createSteps } from './lib/steps.mjs';
 import { inTree, root } from './lib/tree.mjs';
 
 const FOLDER = '.cache/mutation';
+const addonFile = inTree('build', 'Release', 'trellis.node');
 const PROGRAM = inTree(FOLDER, 'node_modules', '@stryker-mutator', 'core', 'bin', 'stryker.js');
 
 async function main(args) {
-  const { help, refusal, rooms, only } = parseMutationArguments(args);
+  const { help, refusal, rooms, only, isWhole } = parseMutationArguments(args);
   if (help) return void process.stdout.write(mutationUsage());
   if (refusal !== undefined) {
     process.stderr.write(`${refusal}\n\n${mutationUsage()}`);
@@ -29,7 +30,7 @@ async function main(args) {
   }
   await bringStryker();
   const scores = [];
-  for (const room of rooms) scores.push({ room: room.name, score: await scoreOf(room, only) });
+  for (const room of rooms) scores.push({ room: room.name, score: await scoreOf(room, { only, isWhole }) });
   for (const { room, score } of scores)
     process.stdout.write(`${room.padEnd(12)}  ${score === undefined ? 'failed' : `${score.toFixed(1)} %`}\n`);
   process.exitCode = scores.every(({ score }) => score !== undefined && score >= GOAL) ? 0 : 1;
@@ -47,7 +48,7 @@ async function bringStryker() {
 }
 
 /** Noticed mistakes of all that a test reached or should have, in percent; undefined when the run itself failed. */
-async function scoreOf(room, only) {
+async function scoreOf(room, { only, isWhole }) {
   createSteps().note(`\n== ${room.name}`);
   const vitestConfig = `${FOLDER}/${room.name}.config.mjs`;
   const configuration = inTree(FOLDER, `${room.name}.json`);
@@ -57,9 +58,11 @@ async function scoreOf(room, only) {
   writeFileSync(inTree(vitestConfig), vitestConfiguration(room));
   writeFileSync(
     configuration,
-    JSON.stringify(strykerConfiguration(room, { only, vitestConfig, concurrency })),
+    JSON.stringify(strykerConfiguration(room, { only, isWhole, vitestConfig, concurrency })),
   );
-  await runVisibly(process.execPath, [PROGRAM, 'run', configuration], { cwd: root });
+  // The tree that Stryker tests is a copy without what is built.
+  const env = { TRELLIS_ADDON: addonFile, ...process.env };
+  await runVisibly(process.execPath, [PROGRAM, 'run', configuration], { cwd: root, env });
   if (!existsSync(report)) return undefined;
   const mutants = Object.values(JSON.parse(readFileSync(report, 'utf8')).files).flatMap(
     (file) => file.mutants,

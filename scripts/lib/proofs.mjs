@@ -1,6 +1,6 @@
 // The long proofs, one row each, and the command line that chooses among them. Pure.
 // Guarantees: every variable that makes a test longer is in a row, and every row names tests that read its variables
-// (test/unit/scripts/proofs.test.ts compares them with the tests).
+// (test/unit/scripts/lib/proofs.test.ts compares them with the tests).
 
 /**
  * `env` is what makes the tests long; a value that is set already stays. `project` and `tests` name what is run, and
