@@ -67,6 +67,12 @@ export class TestCluster {
     return this.run([process.execPath, MAIN, ...command.split(' '), '--data-dir', this.dataDir, ...more]);
   }
 
+  /** kubectl with that on its standard input; never rejects for its exit code. */
+  kubectlOf(input: string, ...words: string[]): Promise<Answer> {
+    const command = [process.execPath, MAIN, 'kubectl', '--data-dir', this.dataDir];
+    return this.run([...command, ...words], { input });
+  }
+
   /** Rejects with both outputs when kubectl fails. */
   async kubectl(...words: string[]): Promise<string> {
     const answer = await this.trellis('kubectl', ...words);

@@ -58,19 +58,19 @@ export interface Merged {
   readonly set: FieldSet;
 }
 
-/** `inForm` are the same managers with their fields as the kind at hand has them, where they wrote in another version. */
-export function* mergeConfiguration(
-  { kind, live, config, writer }: ApplyRequest,
-  managers: Managers,
-  inForm: Managers = managers,
-): Steps<Merged> {
+/** The fields that a configuration names. */
+export const namedFields = ({ kind, config }: ApplyRequest): FieldSet =>
+  without(fieldSetOf(rootShape(kind), config), IGNORED);
+
+function* mergeConfiguration(request: ApplyRequest, managers: Managers): Steps<Merged> {
+  const { kind, live, config, writer } = request;
   const shape = rootShape(kind);
   const self = managerKey(writer.id);
   yield;
-  const set = without(fieldSetOf(shape, config), IGNORED);
+  const set = namedFields(request);
   yield;
-  const last = inForm.get(self)?.set ?? EMPTY;
-  const owned = [...inForm].reduce((all, [key, one]) => (key === self ? all : union(all, one.set)), set);
+  const last = managers.get(self)?.set ?? EMPTY;
+  const owned = [...managers].reduce((all, [key, one]) => (key === self ? all : union(all, one.set)), set);
   yield;
   const merged = mergeValues(shape, live, config);
   yield;

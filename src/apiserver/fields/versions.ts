@@ -10,14 +10,14 @@ import {
   type ApplyRequest,
   applyConfiguration,
   managersBefore,
-  mergeConfiguration,
+  namedFields,
   settle,
 } from './apply.js';
-import { EMPTY, type FieldSet, union } from './fieldSet.js';
-import { type Manager, readManagers } from './managers.js';
+import { type Manager, managerKey, readManagers } from './managers.js';
+import { pruneAcross } from './prune.js';
 import { rootShape } from './shape.js';
 import { type ChangesByVersion, sentEntries, trackWrite, type Writer } from './track.js';
-import { type Changes, changesBetween, mergeValues, removePaths } from './typed.js';
+import { type Changes, changesBetween, mergeValues } from './typed.js';
 
 type Form = Pick<KindDefinition, 'model' | 'custom'>;
 type Pause = () => Promise<void> | undefined;
@@ -49,14 +49,18 @@ export async function applyAcross(
   pause: Pause,
 ): Promise<Application> {
   if (versions === undefined) return inSteps(applyConfiguration(request), pause);
-  const { live, writer } = request;
+  const { kind, live, config, writer } = request;
   const managers = managersBefore(request);
   const others = otherVersions(managers.values(), writer);
-  const inForm = others.size === 0 ? managers : await managersInForm(request, managers, versions);
-  const merged = await inSteps(mergeConfiguration(request, managers, inForm), pause);
-  const before = live ?? {};
-  const inVersions = await changesIn(versions, others, { before, after: merged.object });
-  return inSteps(settle(request, merged, inVersions), pause);
+  if (others.size === 0) return inSteps(applyConfiguration(request), pause);
+  const self = managerKey(writer.id);
+  const last = managers.get(self);
+  const set = namedFields(request);
+  const now = new Map(managers).set(self, { id: writer.id, time: writer.time, set }).values();
+  const merged = mergeValues(rootShape(kind), live, config) as KubeObject;
+  const object = await pruneAcross({ merged, last, managers: now }, versions);
+  const inVersions = await changesIn(versions, others, { before: live ?? {}, after: object });
+  return inSteps(settle(request, { object, managers, set }, inVersions), pause);
 }
 
 function otherVersions(managers: Iterable<Manager>, { id }: Writer): ReadonlySet<string> {
@@ -83,32 +87,4 @@ async function changesIn(
     found.set(apiVersion, atOnce(changesBetween(rootShape(kind), old, next)));
   }
   return found;
-}
-
-/** Each manager with its fields as the version at hand has them: what goes from the object when they go. */
-async function managersInForm(
-  { kind, live, config }: ApplyRequest,
-  managers: ReadonlyMap<string, Manager>,
-  versions: Versions,
-): Promise<ReadonlyMap<string, Manager>> {
-  const shape = rootShape(kind);
-  const merged = mergeValues(shape, live, config) as KubeObject;
-  const own = merged.apiVersion ?? '';
-  const result = new Map<string, Manager>();
-  for (const [key, manager] of managers) {
-    const { apiVersion } = manager.id;
-    const set = apiVersion === own ? manager.set : await setInForm(manager.set, apiVersion);
-    result.set(key, { ...manager, set });
-  }
-  return result;
-
-  async function setInForm(set: FieldSet, apiVersion: string): Promise<FieldSet> {
-    const theirs = versions.kindOf(apiVersion);
-    if (theirs === undefined) return EMPTY;
-    const [whole] = await versions.convert([merged], apiVersion);
-    const without = removePaths(rootShape(theirs), whole, set, EMPTY) as KubeObject;
-    const [back = {}] = await versions.convert([without], own);
-    const { removed, written } = atOnce(changesBetween(shape, merged, back));
-    return union(removed, written);
-  }
 }

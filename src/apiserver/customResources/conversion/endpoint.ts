@@ -35,14 +35,15 @@ export interface Cluster {
 const TIMEOUT = '?timeout=30s';
 const HTTPS_PORT = 443;
 
-export function endpointOf(cluster: Cluster, { url, service }: ClientConfig): Endpoint {
-  if (service === undefined) return ofUrl(url ?? '');
+export function endpointOf(cluster: Cluster, { url: given = '', service }: ClientConfig): Endpoint {
+  if (service === undefined) return ofUrl(given);
   const { name, namespace, port = HTTPS_PORT, path = '' } = service;
   const servername = `${name}.${namespace}.svc`;
   const authority = `${servername}:${port}`;
   const below = `${path.startsWith('/') ? '' : '/'}${path}${TIMEOUT}`;
-  const { host, port: target } = addressOf(cluster, { name, namespace, port });
-  return { url: `https://${authority}${below}`, host, port: target, path: below, servername, authority };
+  const url = `https://${authority}${below}`;
+  const { host, port: target } = addressOf(cluster, { name, namespace, port, url });
+  return { url, host, port: target, path: below, servername, authority };
 }
 
 function ofUrl(text: string): Endpoint {
@@ -57,22 +58,24 @@ interface ServicePort {
   readonly name: string;
   readonly namespace: string;
   readonly port: number;
+  readonly url: string;
 }
 
 /** As stock servers that route to endpoints: this server may run where no proxy serves cluster addresses. */
-function addressOf(cluster: Cluster, { name, namespace, port }: ServicePort) {
+function addressOf(cluster: Cluster, { name, namespace, port, url }: ServicePort) {
   const { feed, kinds } = cluster;
+  const failure = (why: string) => new ConversionError('CALL', `Post ${JSON.stringify(url)}: ${why}`);
   const kind = kinds.find(({ type }) => isType(type, SERVICES));
   const held = kind && feed.cacheOf(kind).get(objectKey(kind.type, namespace, name));
-  if (held === undefined) throw new ConversionError('CALL', `service "${name}" not found`);
+  if (held === undefined) throw failure(`service "${name}" not found`);
   const service = held.parse<V1Service>();
   const { type, externalName = '', ports = [] } = service.spec ?? {};
   if (type === 'ExternalName') return { host: externalName, port };
   const chosen = ports.find((one) => one.port === port);
   if (chosen === undefined)
-    throw new ConversionError('CALL', `no service port ${port} found for service "${name}"`);
+    throw failure(`no service port ${port} found for service "${name}"`);
   const found = readyAddresses(cluster, service, chosen.name ?? '');
   const one = found[found.length === 0 ? 0 : randomInt(found.length)];
-  if (one === undefined) throw new ConversionError('CALL', `no endpoints available for service "${name}"`);
+  if (one === undefined) throw failure(`no endpoints available for service "${name}"`);
   return one;
 }

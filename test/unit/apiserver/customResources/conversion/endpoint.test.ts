@@ -42,7 +42,8 @@ test.each([
   ['it has no such port', cluster({ ...SERVICE, spec: { ports: [] } }), 'no service port 8443 found'],
   ['no endpoint is ready', cluster(SERVICE, false), 'no endpoints available for service "hook"'],
 ])('a call fails in the words of Kubernetes when %s', (_, made, words) => {
-  expect(() => endpointOf(made, reference)).toThrow(words);
+  const call = 'Post "https://hook.ops.svc:8443/convert?timeout=30s": ';
+  expect(() => endpointOf(made, reference)).toThrow(call + words);
 });
 
 test('a name outside is called as it is, and so is a URL', () => {

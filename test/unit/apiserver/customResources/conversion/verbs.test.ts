@@ -278,4 +278,23 @@ describe('a webhook converts', () => {
     expect(other.status).toBe(200);
     expect(other.body.spec.color).toBe('blue');
   });
+
+  test('an object that is applied without sending the webhook one that lacks what others own', async () => {
+    const { send } = server;
+    await define();
+    const apply = (path: string, manager: string, version: string, spec: object) => {
+      const config = { apiVersion: `${GROUP}/${version}`, kind: 'Widget', spec };
+      return send('PATCH', `${path}/one?fieldManager=${manager}&force=true`, config, APPLY);
+    };
+    await apply(NEWER, 'ann', 'v2', { host: 'a', port: 1 });
+    await apply(WIDGETS, 'bob', 'v1', { color: 'blue', replicas: 2 });
+    const less = await apply(WIDGETS, 'bob', 'v1', { color: 'blue' });
+    expect(less.body.spec).toEqual({ address: 'a:1', color: 'blue' });
+    // What was given up in one version goes from an object that is applied in the other.
+    const other = await apply(NEWER, 'bob', 'v2', { replicas: 3 });
+    expect(other.body.spec).toEqual({ host: 'a', port: 1, color: 'red', replicas: 3 });
+    expect((await apply(NEWER, 'bob', 'v2', {})).body.spec).toEqual({ host: 'a', port: 1, color: 'red' });
+    const objects = webhook.asked.flatMap((review) => review.objects);
+    expect(objects.filter(({ spec }) => spec.address === undefined && spec.host === undefined)).toEqual([]);
+  });
 });
