@@ -5,12 +5,7 @@ import { EvictionManager } from '../../../src/kubelet/eviction/evictionManager.j
 import { brokenLimit } from '../../../src/kubelet/eviction/limits.js';
 import { rankPods } from '../../../src/kubelet/eviction/rank.js';
 import type { Signal } from '../../../src/kubelet/eviction/signals.js';
-import {
-  conditionsAfter,
-  crossedNow,
-  due,
-  thresholdsOf,
-} from '../../../src/kubelet/eviction/thresholds.js';
+import { conditionsAfter, crossedNow, due, thresholdsOf } from '../../../src/kubelet/eviction/thresholds.js';
 import type { NodeSample, PodSample } from '../../../src/kubelet/stats/sample.js';
 import { MIB, nodeSample, podSample } from './stats/samples.js';
 import { container, podOf } from './support.js';

@@ -4,8 +4,8 @@ import { KubeletMetrics } from '../../../src/kubelet/stats/kubeletMetrics.js';
 import { cadvisorMetrics, resourceMetrics } from '../../../src/kubelet/stats/metrics.js';
 import { withRate, workingSet } from '../../../src/kubelet/stats/sample.js';
 import { summaryOf } from '../../../src/kubelet/stats/summary.js';
-import { podOf, run, runtimePod } from './support.js';
 import { nodeSample, podSample } from './stats/samples.js';
+import { podOf, run, runtimePod } from './support.js';
 
 const web = podSample('u1', {
   name: 'web',
