@@ -1,6 +1,8 @@
 // Requests that an ordinary user may send and that are meant to hold the server's thread. Pure.
-// Guarantees: each is at most the 3 MiB that the server reads, and needs no more rights than `edit` in one namespace.
+// Guarantees: each is at most the 3 MiB that the server reads, and needs no more rights than `edit` in one namespace,
+// or, where its name says so, the right to make definitions.
 import { KINDS } from '../../src/api/kinds/index.js';
+import { definitionRequests, instanceRequests } from './definitions.js';
 import { wideBodies } from './wideBodies.js';
 
 export const NAMESPACE = 'hostile';
@@ -316,6 +318,8 @@ export function corpus(): HostileRequest[] {
     ...values(),
     ...selectors(),
     ...managedFields(),
+    ...definitionRequests(),
+    ...instanceRequests(NAMESPACE),
     ...wide(),
   ];
 }

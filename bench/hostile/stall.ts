@@ -56,7 +56,8 @@ async function oneByOne(place: Place, port: number, user: Asker): Promise<Figure
 }
 
 const kindOf = ({ name }: HostileRequest): string =>
-  /^(YAML|protobuf|value|selector|managed fields|wide|\w+ patch):/.exec(name)?.[1] ?? 'shape of JSON';
+  /^(YAML|protobuf|value|selector|managed fields|definition|custom object|wide|\w+ patch):/.exec(name)?.[1] ??
+  'shape of JSON';
 
 function tellWorst(waits: readonly Wait[]): void {
   const worst = [...waits].sort((a, b) => b.ms - a.ms).slice(0, TOLD);

@@ -1,7 +1,9 @@
 // An ordinary user of a benchmark's server: `edit` in one namespace, where large objects are to send requests against.
 import https from 'node:https';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClientTls, Place } from '../apiserver/place.js';
 import { type HostileRequest, NAMESPACE } from './corpus.js';
+import { collectionOf, DEFINITIONS, definition, prepared } from './definitions.js';
 
 export interface Answer {
   readonly status: number;
@@ -68,5 +70,34 @@ export async function prepare(place: Place, port: number): Promise<{ admin: Aske
   await make(admin, `${inside}/configmaps`, { metadata: { name: 'listed', finalizers } });
   const containers = Array.from({ length: 3_000 }, (_, index) => ({ name: `c${index}`, image: 'b' }));
   await make(admin, `${inside}/pods`, { metadata: { name: 'large' }, spec: { containers } });
+  await allowDefinitions(admin, place.user.name);
+  for (const { plural, schema } of prepared) {
+    await make(admin, DEFINITIONS, definition(plural, schema));
+    await served(admin, collectionOf(plural, NAMESPACE));
+  }
   return { admin, user };
+}
+
+/** The user may make definitions, and objects of the kinds that come of them. */
+async function allowDefinitions(admin: Asker, name: string): Promise<void> {
+  const rbac = 'rbac.authorization.k8s.io';
+  const rules = [
+    { apiGroups: ['apiextensions.k8s.io'], resources: ['customresourcedefinitions'], verbs: ['create'] },
+    { apiGroups: ['hostile.example.com'], resources: ['*'], verbs: ['create'] },
+  ];
+  await make(admin, `/apis/${rbac}/v1/clusterroles`, { metadata: { name: 'definer' }, rules });
+  await make(admin, `/apis/${rbac}/v1/clusterrolebindings`, {
+    metadata: { name: 'definer' },
+    roleRef: { apiGroup: rbac, kind: 'ClusterRole', name: 'definer' },
+    subjects: [{ kind: 'User', apiGroup: rbac, name }],
+  });
+}
+
+async function served(admin: Asker, path: string): Promise<void> {
+  for (let attempt = 0; attempt < 100; attempt += 1) {
+    const { status } = await admin.ask({ method: 'GET', path, type: JSON_TYPE }, Buffer.alloc(0));
+    if (status === 200) return;
+    await sleep(100);
+  }
+  throw new Error(`${path} is not served`);
 }

@@ -1,6 +1,6 @@
 // The faults that validation finds, as Status causes in Kubernetes' words. Pure.
 // Guarantees: each sentence is what the stock apiserver says for that kind of fault; the field path is the caller's;
-// within firstCauses a check ends with its MAX_CAUSES-th fault, however much it had left to look at.
+// within firstCauses a check ends with its MAX_CAUSES-th fault or some megabytes of sentences, however much was left.
 import type { V1StatusCause } from './gen/types.js';
 import { sameField } from './meaning.js';
 import type { NameCheck } from './names.js';
@@ -11,17 +11,22 @@ export type Causes = readonly Cause[];
 /** Nobody reads on beyond these, and a hostile object could have a million. */
 export const MAX_CAUSES = 1000;
 
+/** Of all sentences together: a sentence may show a value of megabytes. */
+const MAX_BYTES = 4 * 1024 * 1024;
+
 /** Ends a check from wherever it stands. */
 class Enough extends Error {}
 const enough = new Enough();
 
 /** Of the check that runs now: checks are synchronous, so there is one at a time. */
 let found: Cause[] | undefined;
+let foundBytes = 0;
 
 /** What a check finds, as far as anybody wants to know. */
 export function firstCauses(check: () => Causes): Causes {
   const causes: Cause[] = [];
   found = causes;
+  foundBytes = 0;
   try {
     return check();
   } catch (error) {
@@ -34,7 +39,9 @@ export function firstCauses(check: () => Causes): Causes {
 
 function cause(reason: string, field: string, message: string): Cause {
   const made = { reason, message, field };
-  if (found !== undefined && found.push(made) >= MAX_CAUSES) throw enough;
+  if (found === undefined) return made;
+  foundBytes += message.length;
+  if (found.push(made) >= MAX_CAUSES || foundBytes > MAX_BYTES) throw enough;
   return made;
 }
 

@@ -94,6 +94,10 @@ export interface KindDefinition<T extends KubeObject = KubeObject> {
   readonly model: string;
   readonly custom?: CustomForm;
   readonly decode?: BodyReader<T>;
+  /** Where the kind comes from, when it was a definition. */
+  readonly definition?: { readonly source: KubeObject; readonly version: string };
+  /** What its objects are held against was written by others: its check keeps to a limit of work. */
+  readonly mayTakeLong?: boolean;
   /** The kind's name with List behind it, unless given. */
   readonly listKind?: string;
   /** Set while objects go and none may come: why. */

@@ -9,6 +9,7 @@ import type { AdmissionPlugin } from './admission.js';
 import type { Definitions } from './customResources/definitions.js';
 import type { ApiRequest } from './exchange.js';
 import type { UserInfo } from './identity.js';
+import type { SlowChecks } from './load/slowChecks.js';
 import type { Negotiated } from './output/negotiate.js';
 import type { Feed } from './registry/feed.js';
 import type { KeyTurns } from './registry/keyTurns.js';
@@ -79,6 +80,8 @@ export interface Machinery {
   /** Of those who read an object and write it again, by its key in the store. */
   readonly turns: KeyTurns;
   readonly kinds: readonly KindDefinition[];
+  /** For checks that take long. */
+  readonly slowChecks: SlowChecks;
   /** Kinds that came with definitions; undefined for a server that takes none. */
   readonly definitions?: Definitions | undefined;
   /** The kind behind a group, version and resource. */

@@ -28,6 +28,7 @@ import type { Authenticator, Authorizer, UserInfo } from './identity.js';
 import { openInProcess } from './inProcess.js';
 import { type InFlightOptions, makeInFlight } from './load/inFlight.js';
 import { makePacing } from './load/pacing.js';
+import { SlowChecks } from './load/slowChecks.js';
 import type {
   KubeletConnection,
   Machinery,
@@ -174,6 +175,7 @@ export async function openApiServer(options: ApiServerOptions): Promise<ApiServe
     for (const hooks of machinery.hooks.values()) hooks.stop();
     definitionLoop?.stop();
     definitions?.close();
+    machinery.slowChecks.close();
     parts.close?.();
     feed.close();
     await Promise.all([closeServer(server), plain === undefined ? undefined : closeServer(plain)]);
@@ -259,6 +261,7 @@ function machineryOf(
     store,
     feed,
     turns: new KeyTurns(),
+    slowChecks: new SlowChecks(),
     kinds,
     definitions,
     served: (place) => builtIn(place) ?? definitions?.served(place),

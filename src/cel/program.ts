@@ -1,6 +1,7 @@
 // A checked expression as a function that runs it.
 // Guarantees: never more than its limit of work, whatever the data; an error on one side of && or || yields to an answer on
 // the other side; too much work is never taken for an answer.
+import { spendWork } from '../api/workLimit.js';
 import type { Checked } from './check.js';
 import { kindOf } from './compare.js';
 import { CelError, evaluationError } from './error.js';
@@ -32,6 +33,7 @@ export class Budget implements Meter {
     this.#used += cost;
     if (this.#used > this.limit)
       throw new CelError('COST', 'operation cancelled: actual cost limit exceeded');
+    spendWork(cost);
   }
 }
 

@@ -1,6 +1,7 @@
 // The type that expressions see of data with a structural schema, and how small such data can be.
 // Guarantees: what has no known form (unknown fields that are kept, items without a schema) is not visible at all.
 import { type JsonSchema, subSchema } from '../api/structural/schema.js';
+import { spendWork } from '../api/workLimit.js';
 import { MAX_REQUEST_BYTES } from './cost.js';
 import {
   BOOL,
@@ -13,6 +14,9 @@ import {
   type ObjectField,
   STRING,
 } from './types.js';
+
+/** Of one schema, without those below it. */
+const TYPE_WORK = 10;
 
 export interface SchemaType {
   readonly type: CelType;
@@ -57,8 +61,21 @@ export function escapeField(name: string): string | undefined {
   return name.replace(/__|[-./]/g, (part) => ESCAPES[part] ?? part);
 }
 
+/** What was made of a schema, which never changes: a type is asked for by every rule above it. */
+const knownTypes = new WeakMap<JsonSchema, { readonly type: SchemaType | undefined }>();
+
 /** Undefined where expressions see nothing. The root of a resource has a name and a type besides what its schema says. */
 export function typeOfSchema(schema: JsonSchema, isRoot: boolean): SchemaType | undefined {
+  if (isRoot) return makeType(schema, isRoot);
+  const known = knownTypes.get(schema);
+  if (known !== undefined) return known.type;
+  const type = makeType(schema, isRoot);
+  knownTypes.set(schema, { type });
+  return type;
+}
+
+function makeType(schema: JsonSchema, isRoot: boolean): SchemaType | undefined {
+  spendWork(TYPE_WORK);
   if (schema['x-kubernetes-int-or-string'] === true)
     return { type: { ...DYN, maxSize: textSize(schema) }, minBytes: 1 };
   switch (schema.type) {

@@ -168,19 +168,26 @@ function kindOf(maker: Maker, version: Version): KindDefinition {
     ...(isGoing ? { closedBecause: GOING } : {}),
     ...(scale === undefined ? {} : { scale }),
     ...(selectable.length === 0 ? {} : { fields: fieldsOf(selectable.map(({ jsonPath }) => jsonPath)) }),
-    defaults: (draft) => fillDefaults(draft, own.schema),
+    definition: { source: definition, version: version.name },
+    mayTakeLong: true,
+    defaults: (draft) => fillIn(draft, own.schema),
     prepareForCreate: (draft) => {
       if (hasStatus) delete (draft as Members)['status'];
-      fillDefaults(draft, own.schema);
+      fillIn(draft, own.schema);
     },
     prepareForUpdate: (draft) => {
       const members = draft as Members;
       for (const name of Object.keys(members)) if (members[name] === undefined) delete members[name];
-      fillDefaults(draft, own.schema);
+      fillIn(draft, own.schema);
     },
     validate: (object, old) => faultsOf(own, object, old),
     columns: columnsOf(version),
   };
+}
+
+function fillIn(draft: Draft<KubeObject>, schema: Structural): void {
+  if (!fillDefaults(draft, schema))
+    throw statusError('RequestEntityTooLarge', 'the defaults of its schema make the object too large');
 }
 
 const GOING = 'create not allowed while custom resource definition is terminating';

@@ -2,15 +2,20 @@
 // Guarantees: a default that would be pruned or refused is found when the definition is written.
 import { type Cause, invalidValue } from '../causes.js';
 import { copyJson, sameJson } from '../own.js';
+import { spendWork } from '../workLimit.js';
 import { checkEmbedded } from './embedded.js';
 import { pruned } from './prune.js';
 import type { Structural } from './schema.js';
 import { makeValidator } from './validate.js';
 
+/** Of one schema, without those below it. */
+const SCHEMA_WORK = 20;
+
 const META = new Set(['metadata', 'apiVersion', 'kind']);
 
 export function checkDefaults(schema: Structural, path: string, isResource = true): Cause[] {
   if (!schema.hasDefaults) return [];
+  spendWork(SCHEMA_WORK);
   const causes: Cause[] = [];
   if (schema.default !== undefined) causes.push(...defaultFaults(schema, `${path}.default`));
   if (schema.items !== undefined)

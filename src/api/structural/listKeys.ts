@@ -2,10 +2,12 @@
 // Guarantees: linear in the instance; each doubled item is told once, where it comes the second time.
 import { type Cause, duplicate, invalidValue } from '../causes.js';
 import { getOwn, isMembers, type Members, setOwn } from '../own.js';
+import { spendWork } from '../workLimit.js';
 import type { Structural } from './schema.js';
 
 export function checkListKeys(value: unknown, schema: Structural | undefined | null, path = ''): Cause[] {
   if (schema === undefined || schema === null || !schema.hasKeyedLists) return [];
+  spendWork(2);
   if (Array.isArray(value)) {
     return [
       ...listFaults(value, schema, path),
@@ -46,6 +48,7 @@ function keyOf(item: unknown, names: readonly string[]): Members {
 /** Where an item comes the second time. */
 function repeated(items: readonly unknown[]): number[] {
   const times = new Map<string, number>();
+  spendWork(items.length * 10);
   return items.flatMap((item, index) => {
     const text = sortedJson(item);
     const before = times.get(text) ?? 0;

@@ -2,11 +2,15 @@
 // Guarantees: Kubernetes' rules and sentences; rules in an expression language are refused while nobody can run them.
 import { type Cause, forbiddenField, invalidValue, notSupported, required } from '../causes.js';
 import { getOwn } from '../own.js';
+import { spendWork } from '../workLimit.js';
 import { itemSchema, type JsonSchema, propertiesOf, subSchema } from './schema.js';
 import { schemaRules } from './schemaRules.js';
 
 const TYPES = ['string', 'number', 'integer', 'boolean', 'array', 'object'];
 const META = new Set(['metadata', 'kind', 'apiVersion']);
+
+/** Of one schema, without those below it. */
+const SCHEMA_WORK = 30;
 
 /** What holds for a schema by where it stands. */
 interface Place {
@@ -24,6 +28,7 @@ export function checkOpenApiSchema(schema: JsonSchema, path: string): Cause[] {
 }
 
 function schemaFaults(schema: JsonSchema, path: string, place: Place): Cause[] {
+  spendWork(SCHEMA_WORK);
   const inner = { ...place, isRoot: false };
   return [
     ...ownFaults(schema, path, place),

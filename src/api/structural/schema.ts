@@ -20,6 +20,10 @@ export interface Structural {
   readonly listKeys: readonly string[];
   readonly isAtomicMap: boolean;
   readonly default: unknown;
+  /** Of the default as JSON; 0 without one. */
+  readonly defaultBytes: number;
+  /** The properties that have a default themselves. */
+  readonly defaulted: readonly (readonly [string, Structural])[];
   /** True when something below, or this, has a default. */
   readonly hasDefaults: boolean;
   /** True when something below, or this, is a list that is a set or has keys. */
@@ -61,6 +65,8 @@ export function structural(source: JsonSchema): Structural {
     listKeys: source['x-kubernetes-list-map-keys'] ?? [],
     isAtomicMap: source['x-kubernetes-map-type'] === 'atomic',
     default: source.default ?? undefined,
+    defaultBytes: source.default === undefined ? 0 : JSON.stringify(source.default).length,
+    defaulted: [...properties].filter(([, property]) => property.default !== undefined),
   };
   const parts = [...properties.values(), node.additional, node.items].filter(
     (part): part is Structural => part !== undefined && part !== null,

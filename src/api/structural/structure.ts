@@ -2,8 +2,12 @@
 // Guarantees: Kubernetes' rules and sentences; faults in order of their text, as Kubernetes sorts them.
 import { type Cause, forbiddenField, invalidValue, required } from '../causes.js';
 import { getOwn, sameJson } from '../own.js';
-import { compilePattern } from './pattern.js';
+import { spendWork } from '../workLimit.js';
+import { compilePattern, PatternError } from './pattern.js';
 import { itemSchema, type JsonSchema, propertiesOf, subSchema } from './schema.js';
+
+/** Of one schema, without those below it. */
+const SCHEMA_WORK = 20;
 
 type Level = 'root' | 'item' | 'field';
 
@@ -21,6 +25,7 @@ export function checkStructural(schema: JsonSchema, path: string): Cause[] {
 }
 
 function invariants(schema: JsonSchema, level: Level, path: string): Cause[] {
+  spendWork(SCHEMA_WORK);
   const items = itemSchema(schema);
   const additional = subSchema(schema.additionalProperties);
   const hasAdditional = schema.additionalProperties !== undefined;
@@ -131,7 +136,8 @@ function valueFaults(schema: JsonSchema, path: string, skipped: 'anyOf' | 'allOf
   try {
     compilePattern(pattern);
   } catch (error) {
-    const why = `must be a valid regular expression, but isn't: ${(error as Error).message}`;
+    if (!(error instanceof PatternError)) throw error;
+    const why = `must be a valid regular expression, but isn't: ${error.message}`;
     causes.push(invalidValue(`${path}.pattern`, pattern, why));
   }
   return causes;
@@ -156,6 +162,7 @@ const FORBIDDEN: readonly (readonly [keyof JsonSchema, string])[] = [
 const isSet = (value: unknown) => value !== undefined && value !== '' && value !== false;
 
 function nestedFaults(schema: JsonSchema, path: string, skipped: 'anyOf' | undefined): Cause[] {
+  spendWork(SCHEMA_WORK);
   const items = itemSchema(schema);
   const causes = valueFaults(schema, path, skipped);
   if (items !== undefined) causes.push(...nestedFaults(items, `${path}.items`, undefined));
@@ -176,6 +183,7 @@ function incomplete(
   nestedPath: string,
 ): Cause[] {
   if (schema === undefined) return [required(path, `because it is defined in ${nestedPath}`)];
+  spendWork(SCHEMA_WORK);
   const causes: Cause[] = [];
   const visit = (part: JsonSchema, at: string) => {
     causes.push(...incomplete(part, schema, path, at));

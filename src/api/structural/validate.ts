@@ -5,16 +5,18 @@ import {
   type Cause,
   invalidType,
   invalidValue,
+  MAX_CAUSES,
   notSupported,
   required,
   tooLong,
   tooMany,
 } from '../causes.js';
 import { getOwn, isMembers, type Members, sameJson } from '../own.js';
+import { spendWork } from '../workLimit.js';
 import { formatCheck } from './formats.js';
 import { sortedJson } from './listKeys.js';
-import { compilePattern, type Pattern } from './pattern.js';
-import { itemSchema, type JsonSchema, propertiesOf, subSchema } from './schema.js';
+import { compilePattern } from './pattern.js';
+import { itemSchema, type JsonSchema, subSchema } from './schema.js';
 
 /** A schema made ready to be held against values. */
 export interface Validator {
@@ -26,13 +28,15 @@ export function makeValidator(schema: JsonSchema, prefix = ''): Validator {
   const node = nodeOf(schema);
   return {
     validate(value, old) {
-      const run: Run = { path: prefix === '' ? [] : [prefix], found: [], whole: prefix };
+      const run: Run = { path: prefix === '' ? [] : [prefix], found: [], differs: false, whole: prefix };
       check(node, value, old === undefined ? NOTHING : old, run);
       return unique(run.found);
     },
   };
 }
 
+/** Comparing a value with the one before: of some thousands of fields. */
+const COMPARE = 5000;
 const NOTHING = Symbol('no old value');
 
 /** Made into a cause only when it is told: most faults of a junctor's schemas are not. */
@@ -41,71 +45,88 @@ type Fault = () => Cause;
 interface Run {
   readonly path: string[];
   found: Fault[];
+  /** True when a member of the value that is checked has been found to be another than before: so is the value. */
+  differs: boolean;
   /** Where faults of junctors are told. */
   readonly whole: string;
 }
 
-interface Node {
+/** What is made of each schema, which never changes; parts of it are made when an instance first has something there. */
+const nodes = new WeakMap<JsonSchema, Node>();
+
+function nodeOf(schema: JsonSchema): Node {
+  const known = nodes.get(schema);
+  if (known !== undefined) return known;
+  const node = new Node(schema);
+  nodes.set(schema, node);
+  return node;
+}
+
+const partOf = (schema: JsonSchema | undefined) => (schema === undefined ? undefined : nodeOf(schema));
+
+class Node {
   /** Empty when any will do. */
   readonly types: readonly string[];
   readonly nullable: boolean;
   readonly format: string;
   readonly isFormat: ((text: string) => boolean) | undefined;
-  readonly pattern: { readonly source: string; readonly compiled: Pattern } | undefined;
-  readonly schema: JsonSchema;
-  readonly allowed: ReadonlySet<string> | undefined;
-  readonly properties: ReadonlyMap<string, Node>;
-  readonly additional: Node | undefined;
+  readonly pattern: string;
+  readonly hasProperties: boolean;
   readonly isClosed: boolean;
-  readonly items: Node | undefined;
   readonly keys: readonly string[] | undefined;
   readonly isAtomicMap: boolean;
-  readonly allOf: readonly Node[];
-  readonly anyOf: readonly Node[];
-  readonly oneOf: readonly Node[];
-  readonly not: Node | undefined;
   readonly hasJunctors: boolean;
-}
+  readonly #properties = new Map<string, Node | undefined>();
+  #allowed: ReadonlySet<string> | undefined;
 
-function nodeOf(schema: JsonSchema): Node {
-  const { type = '', format = '', pattern, enum: allowed } = schema;
-  const isEither = schema['x-kubernetes-int-or-string'] === true;
-  const additional = subSchema(schema.additionalProperties);
-  const items = itemSchema(schema);
-  const nodes = (list: readonly JsonSchema[] | undefined) => (list ?? []).map(nodeOf);
-  const junctors = {
-    allOf: nodes(schema.allOf),
-    anyOf: nodes(schema.anyOf),
-    oneOf: nodes(schema.oneOf),
-    not: schema.not === undefined ? undefined : nodeOf(schema.not),
-  };
-  const isText = (type === '' || type === 'string') && format !== '';
-  return {
-    schema,
-    types: isEither ? ['integer', 'string'] : type === '' ? [] : [type],
-    nullable: schema.nullable === true,
-    format,
-    isFormat: isText && !isEither ? formatCheck(format) : undefined,
-    pattern:
-      pattern === undefined || pattern === ''
-        ? undefined
-        : { source: pattern, compiled: compilePattern(pattern) },
-    allowed: allowed === undefined ? undefined : new Set(allowed.map(sortedJson)),
-    properties: new Map(propertiesOf(schema).map(([name, part]) => [name, nodeOf(part)])),
-    additional: additional === undefined ? undefined : nodeOf(additional),
-    isClosed: schema.additionalProperties === false,
-    items: items === undefined ? undefined : nodeOf(items),
-    keys: schema['x-kubernetes-list-type'] === 'map' ? schema['x-kubernetes-list-map-keys'] : undefined,
-    isAtomicMap: schema['x-kubernetes-map-type'] === 'atomic',
-    ...junctors,
-    hasJunctors:
-      junctors.allOf.length + junctors.anyOf.length + junctors.oneOf.length > 0 || junctors.not !== undefined,
-  };
+  constructor(readonly schema: JsonSchema) {
+    const { type = '', format = '', pattern = '', allOf, anyOf, oneOf, not } = schema;
+    const isEither = schema['x-kubernetes-int-or-string'] === true;
+    const isText = (type === '' || type === 'string') && format !== '';
+    const isKeyed = schema['x-kubernetes-list-type'] === 'map';
+    this.types = isEither ? ['integer', 'string'] : type === '' ? [] : [type];
+    this.nullable = schema.nullable === true;
+    this.format = format;
+    this.isFormat = isText && !isEither ? formatCheck(format) : undefined;
+    this.pattern = pattern;
+    this.hasProperties = Object.keys(schema.properties ?? {}).length > 0;
+    this.isClosed = schema.additionalProperties === false;
+    this.keys = isKeyed ? schema['x-kubernetes-list-map-keys'] : undefined;
+    this.isAtomicMap = schema['x-kubernetes-map-type'] === 'atomic';
+    this.hasJunctors =
+      (allOf?.length ?? 0) + (anyOf?.length ?? 0) + (oneOf?.length ?? 0) > 0 || not !== undefined;
+  }
+
+  property(name: string): Node | undefined {
+    const { properties } = this.schema;
+    if (properties === undefined || !Object.hasOwn(properties, name)) return undefined;
+    if (!this.#properties.has(name)) this.#properties.set(name, partOf(properties[name]));
+    return this.#properties.get(name);
+  }
+
+  get additional(): Node | undefined {
+    return partOf(subSchema(this.schema.additionalProperties));
+  }
+
+  get items(): Node | undefined {
+    return partOf(itemSchema(this.schema));
+  }
+
+  get allowed(): ReadonlySet<string> | undefined {
+    const values = this.schema.enum;
+    if (values === undefined || this.#allowed !== undefined) return this.#allowed;
+    spendWork(values.length * 5);
+    this.#allowed = new Set(values.map(sortedJson));
+    return this.#allowed;
+  }
 }
 
 /** Answers how much of the schema fitted: of several that do not fit, the best is told. */
 function check(node: Node, value: unknown, old: unknown, run: Run): number {
+  spendWork(2);
   const before = run.found.length;
+  const differed = run.differs;
+  run.differs = false;
   let fitting = checkType(node, value, run) ? 1 : 0;
   if (value === null) checkEnum(node, value, run);
   else {
@@ -117,8 +138,18 @@ function check(node: Node, value: unknown, old: unknown, run: Run): number {
     if (isMembers(value)) fitting += checkMembers(node, value, old, run);
   }
   // An error that was there before is not the writer's.
-  if (run.found.length > before && old !== NOTHING && sameJson(old, value)) run.found.length = before;
+  if (run.found.length > before && old !== NOTHING && !run.differs) {
+    spendWork(COMPARE);
+    if (sameJson(old, value)) run.found.length = before;
+    else run.differs = true;
+  }
+  run.differs ||= differed;
   return fitting;
+}
+
+/** Nobody reads on beyond these. */
+function tell(run: Run, fault: Fault): void {
+  if (run.found.length < MAX_CAUSES) run.found.push(fault);
 }
 
 const pathOf = ({ path }: Run): string => path.join('').replace(/^\./, '');
@@ -137,7 +168,7 @@ function checkType({ types, nullable }: Node, value: unknown, run: Run): boolean
   if (found === 'integer' && types.includes('number')) return true;
   const path = pathOf(run);
   const why = `${path} in body must be of type ${types.join(',')}: ${JSON.stringify(found)}`;
-  run.found.push(() => invalidType(path, found, why));
+  tell(run, () => invalidType(path, found, why));
   return false;
 }
 
@@ -147,17 +178,17 @@ function checkText(node: Node, text: string, run: Run): void {
     const length = maxLength !== undefined && text.length > maxLength ? runes(text) : text.length;
     if (maxLength !== undefined && length > maxLength) {
       const path = pathOf(run);
-      run.found.push(() => tooLong(path, maxLength));
+      tell(run, () => tooLong(path, maxLength));
     }
     if (minLength !== undefined && runes(text) < minLength)
       fault(run, text, `should be at least ${minLength} chars long`);
   }
-  if (node.pattern !== undefined && !node.pattern.compiled.test(text))
-    fault(run, text, `should match '${node.pattern.source}'`);
+  if (node.pattern !== '' && !compilePattern(node.pattern).test(text))
+    fault(run, text, `should match '${node.pattern}'`);
   if (node.isFormat !== undefined && !node.isFormat(text)) {
     const path = pathOf(run);
     const why = `${path} in body must be of type ${node.format}: ${JSON.stringify(text)}`;
-    run.found.push(() => invalidType(path, text, why));
+    tell(run, () => invalidType(path, text, why));
   }
 }
 
@@ -170,7 +201,7 @@ function runes(text: string): number {
 
 function fault(run: Run, value: unknown, why: string): void {
   const path = pathOf(run);
-  run.found.push(() => invalidValue(path, value, `${path} in body ${why}`));
+  tell(run, () => invalidValue(path, value, `${path} in body ${why}`));
 }
 
 const INT32 = 2 ** 31;
@@ -180,7 +211,7 @@ function checkNumber({ schema, types }: Node, value: number, run: Run): void {
   if (format === 'int32' && types.includes('integer') && (value >= INT32 || value < -INT32)) {
     const path = pathOf(run);
     const why = `Checked value must be of type integer with format int32 in ${path}`;
-    run.found.push(() => invalidValue('<nil>', '', why));
+    tell(run, () => invalidValue('<nil>', '', why));
   }
   if (maximum !== undefined && (schema.exclusiveMaximum === true ? value >= maximum : value > maximum))
     fault(
@@ -198,22 +229,28 @@ function checkNumber({ schema, types }: Node, value: number, run: Run): void {
     fault(run, value, `should be a multiple of ${multipleOf}`);
 }
 
-function checkEnum({ allowed, schema }: Node, value: unknown, run: Run): void {
+function checkEnum(node: Node, value: unknown, run: Run): void {
+  const { schema } = node;
+  if (schema.enum === undefined) return;
+  const { allowed } = node;
   if (allowed === undefined || allowed.has(sortedJson(value))) return;
   if (value === null && schema.nullable === true) return;
-  const values = (schema.enum ?? []).map((one) => (typeof one === 'string' ? one : JSON.stringify(one)));
+  spendWork(schema.enum.length * 5);
+  const values = schema.enum.map((one) => (typeof one === 'string' ? one : JSON.stringify(one)));
   const path = pathOf(run);
-  run.found.push(() => notSupported(path, value, values));
+  tell(run, () => notSupported(path, value, values));
 }
 
 function checkItems(node: Node, items: readonly unknown[], old: unknown, run: Run): number {
   const { minItems, maxItems } = node.schema;
   let fitting = 0;
-  if (node.items !== undefined) {
+  const inner = node.items;
+  if (inner !== undefined) {
     const before = oldItems(node, old);
     for (const [index, item] of items.entries()) {
       run.path.push(`[${index}]`);
-      fitting += check(node.items, item, before(item), run);
+      fitting += check(inner, item, before(item), run);
+      run.differs = false;
       run.path.pop();
     }
   }
@@ -246,10 +283,10 @@ function checkMembers(node: Node, members: Members, old: unknown, run: Run): num
       fault(run, count, `should have at least ${minProperties} properties`);
     if (maxProperties !== undefined && count > maxProperties) many(run, count, maxProperties);
   }
-  const { properties, additional, isClosed } = node;
-  if (properties.size > 0 || additional !== undefined || isClosed)
+  const { additional, isClosed } = node;
+  if (node.hasProperties || additional !== undefined || isClosed)
     for (const name of Object.keys(members)) {
-      const part = properties.get(name) ?? additional;
+      const part = node.property(name) ?? additional;
       if (part === undefined) {
         if (isClosed) closed(run, name);
         continue;
@@ -259,33 +296,34 @@ function checkMembers(node: Node, members: Members, old: unknown, run: Run): num
       fitting += check(part, members[name], was, run);
       run.path.pop();
     }
+  spendWork(names?.length ?? 0);
   for (const name of names ?? []) {
     if (Object.hasOwn(members, name)) continue;
     const path = `${pathOf(run)}.${name}`.replace(/^\./, '');
-    run.found.push(() => required(path));
+    tell(run, () => required(path));
   }
   return fitting;
 }
 
 function many(run: Run, count: number, most: number): void {
   const path = pathOf(run);
-  run.found.push(() => tooMany(path, count, most));
+  tell(run, () => tooMany(path, count, most));
 }
 
 function closed(run: Run, name: string): void {
   const path = pathOf(run);
-  run.found.push(() => invalidValue(path, '', `${path}.${name} in body is a forbidden property`));
+  tell(run, () => invalidValue(path, '', `${path}.${name} in body is a forbidden property`));
 }
 
-function checkJunctors(node: Node, value: unknown, old: unknown, run: Run): number {
-  const { allOf, anyOf, oneOf, not } = node;
+function checkJunctors({ schema }: Node, value: unknown, old: unknown, run: Run): number {
+  const { allOf = [], anyOf = [], oneOf = [], not } = schema;
   let fitting = 0;
   if (anyOf.length > 0) {
     const { valid, best, fit } = alternatives(anyOf, value, old, run, true);
     fitting += fit;
     if (valid === 0) {
       whole(run, 'must validate at least one schema (anyOf)');
-      run.found.push(...best);
+      for (const one of best) tell(run, one);
     }
   }
   if (oneOf.length > 0) {
@@ -294,18 +332,18 @@ function checkJunctors(node: Node, value: unknown, old: unknown, run: Run): numb
     if (valid !== 1) {
       const found = valid === 0 ? 'Found none valid' : `Found ${valid} valid alternatives`;
       whole(run, `must validate one and only one schema (oneOf). ${found}`);
-      if (valid === 0) run.found.push(...best);
+      if (valid === 0) for (const one of best) tell(run, one);
     }
   }
   let failed = 0;
   for (const part of allOf) {
     const before = run.found.length;
-    fitting += check(part, value, old, run);
+    fitting += check(nodeOf(part), value, old, run);
     if (run.found.length > before) failed += 1;
   }
   if (failed > 0)
     whole(run, `must validate all the schemas (allOf)${failed === allOf.length ? '. None validated' : ''}`);
-  if (not !== undefined && apart(not, value, old, run).found.length === 0)
+  if (not !== undefined && apart(nodeOf(not), value, old, run).found.length === 0)
     whole(run, 'must not validate the schema (not)');
   return fitting;
 }
@@ -313,17 +351,17 @@ function checkJunctors(node: Node, value: unknown, old: unknown, run: Run): numb
 /** A fault of the whole value: Kubernetes tells it without a field. */
 function whole(run: Run, why: string): void {
   const sentence = `${JSON.stringify(pathOf(run))} ${why}`;
-  run.found.push(() => invalidValue(run.whole === '' ? '<nil>' : run.whole, '', sentence));
+  tell(run, () => invalidValue(run.whole === '' ? '<nil>' : run.whole, '', sentence));
 }
 
 function apart(node: Node, value: unknown, old: unknown, run: Run) {
-  const other: Run = { ...run, found: [] };
+  const other: Run = { ...run, found: [], differs: false };
   const fit = check(node, value, old, other);
   return { found: other.found, fit };
 }
 
 function alternatives(
-  nodes: readonly Node[],
+  schemas: readonly JsonSchema[],
   value: unknown,
   old: unknown,
   run: Run,
@@ -332,8 +370,8 @@ function alternatives(
   let valid = 0;
   let best: readonly Fault[] = [];
   let most = -1;
-  for (const node of nodes) {
-    const { found, fit } = apart(node, value, old, run);
+  for (const schema of schemas) {
+    const { found, fit } = apart(nodeOf(schema), value, old, run);
     if (found.length === 0) {
       valid += 1;
       most = Math.max(most, fit);

@@ -3,7 +3,6 @@
 // refused, and kept when only its answer was lost.
 import type { V1ManagedFieldsEntry } from '../../api/gen/types.js';
 import type { Draft, KindDefinition } from '../../api/kind.js';
-import { validateObject } from '../../api/meta.js';
 import { copyJson } from '../../api/own.js';
 import { alreadyExists, conflict, invalid, qualifiedResource, statusError } from '../../api/status.js';
 import { isRefused, StoreError } from '../../store/store.js';
@@ -12,6 +11,7 @@ import { type Machinery, timestamp, type Undo } from '../machinery.js';
 import { mutate, reserveAdmission, turn, validateAdmission, type WriteContext, writeOf } from './admit.js';
 import { bytesToSend, bytesToStore, conversionOf } from './conversion.js';
 import { encodeForStore } from './encode.js';
+import { judge } from './judge.js';
 import { objectKey } from './keys.js';
 import { complete, type DraftObject, GENERATED_SUFFIX, generatedName, metaOf, stampNew } from './metadata.js';
 import { checkCaller } from './readAndWrite.js';
@@ -85,7 +85,7 @@ async function createNamed(
   const companions = await machinery.hooks.get(qualifiedResource(kind.type))?.beforeCreate(draft);
   try {
     await turn(context);
-    const faults = validateObject(kind, draft);
+    const faults = await judge(machinery, context, draft);
     if (faults.length > 0) throw invalid(kind.type, name, faults);
     for (const sentence of kind.warnings?.(draft) ?? []) context.warn?.(sentence);
     const subject = { operation: 'create', object: draft } as const;

@@ -3,7 +3,6 @@
 
 import type { V1ManagedFieldsEntry } from '../../api/gen/types.js';
 import type { Draft, KindDefinition } from '../../api/kind.js';
-import { validateObject } from '../../api/meta.js';
 import type { KubeObject } from '../../api/object.js';
 import { copyJson, sameJson } from '../../api/own.js';
 import { conflict, invalid, qualifiedResource } from '../../api/status.js';
@@ -15,6 +14,7 @@ import { bytesToSend, bytesToStore, conversionOf, shownObject, versionsOf } from
 import { guarded } from './create.js';
 import { mayBeRemoved } from './deletion.js';
 import { encodeForStore, withRevision } from './encode.js';
+import { judge } from './judge.js';
 import { complete, countGeneration, type DraftObject, keepServerFields, metaOf } from './metadata.js';
 import { checkCaller, MODIFIED, readAndWrite } from './readAndWrite.js';
 import { writeWith } from './transaction.js';
@@ -142,7 +142,7 @@ function setManagedFields(draft: DraftObject, old: KubeObject, entries: readonly
 
 async function check(machinery: Machinery, context: WriteContext, draft: DraftObject, old: KubeObject) {
   const { kind, name } = context;
-  const faults = validateObject<KubeObject>(kind, draft, old);
+  const faults = await judge(machinery, context, draft, old);
   if (faults.length > 0) throw invalid(kind.type, name, faults);
   if (context.subresource === '')
     for (const sentence of kind.warnings?.(draft) ?? []) context.warn?.(sentence);

@@ -1,29 +1,16 @@
 // Regular expressions: RE2's syntax, as Go has it.
-// Guarantees: linear in the text; an expression that cannot be read is an error; at most a bounded number stay compiled.
-import { RE2JS } from 're2js';
+// Guarantees: linear in the text; an expression that cannot be read is an error; what stays compiled is bounded.
+import { PatternError, type Search, searchFor } from '../../api/structural/pattern.js';
 import { evaluationError } from '../error.js';
 import { lengthOf, type Meter, type Overload, overload, traversal } from '../signature.js';
 import { ListValue } from '../values.js';
 
-const MAX_KNOWN = 256;
-const MAX_PATTERN = 10_000;
-const known = new Map<string, RE2JS>();
-
-export function regexOf(pattern: string): RE2JS {
-  const before = known.get(pattern);
-  if (before !== undefined) return before;
-  if (pattern.length > MAX_PATTERN) throw evaluationError('error parsing regexp: expression is too long');
-  const compiled = compile(pattern);
-  if (known.size >= MAX_KNOWN) known.clear();
-  known.set(pattern, compiled);
-  return compiled;
-}
-
-function compile(pattern: string): RE2JS {
+function search(text: string, pattern: string): Search {
   try {
-    return RE2JS.compile(pattern);
+    return searchFor(pattern, text);
   } catch (error) {
-    throw evaluationError(error instanceof Error ? error.message : `error parsing regexp: ${pattern}`);
+    if (error instanceof PatternError) throw evaluationError(error.message);
+    throw error;
   }
 }
 
@@ -39,19 +26,19 @@ const searches: Pick<Overload, 'estimate' | 'cost'> = {
   cost: ([text, pattern]) => traversal(lengthOf(text) + 1) * Math.max(1, Math.ceil(lengthOf(pattern) * 0.25)),
 };
 
-const isFound = (text: string, pattern: string): boolean => regexOf(pattern).matcher(text).find();
+const isFound = (text: string, pattern: string): boolean => search(text, pattern).find();
 
 function find(text: string, pattern: string): string {
-  const matcher = regexOf(pattern).matcher(text);
-  return matcher.find() ? (matcher.group() ?? '') : '';
+  const matcher = search(text, pattern);
+  return matcher.find() ? matcher.group() : '';
 }
 
 function findAll(text: string, pattern: string, limit: bigint, meter: Meter): ListValue {
-  const matcher = regexOf(pattern).matcher(text);
+  const matcher = search(text, pattern);
   const found: string[] = [];
   while ((limit < 0n || BigInt(found.length) < limit) && matcher.find()) {
     meter.spend(1);
-    found.push(matcher.group() ?? '');
+    found.push(matcher.group());
   }
   return ListValue.of(found);
 }

@@ -3,6 +3,7 @@
 import { type Cause, forbiddenField, invalidValue } from '../../api/causes.js';
 import type { V1ValidationRule } from '../../api/gen/types.js';
 import { type JsonSchema, subSchema } from '../../api/structural/schema.js';
+import { spendWork } from '../../api/workLimit.js';
 import { MAX_REQUEST_BYTES } from '../cost.js';
 import { typeOfSchema } from '../schemaType.js';
 import type { CelType } from '../types.js';
@@ -55,6 +56,7 @@ class RuleCheck {
   }
 
   schema(schema: JsonSchema, place: Place): void {
+    spendWork(10);
     this.#rulesOf(schema, place);
     for (const [name, property] of Object.entries(schema.properties ?? {}))
       this.schema(property, below(place, `properties[${name}]`, property, place.count));

@@ -1,12 +1,17 @@
 // One rule of a schema (x-kubernetes-validations), compiled: its condition and its message.
 // Guarantees: a rule that compiles gives a truth and a text; faults are said in Kubernetes' words.
 import type { V1ValidationRule } from '../../api/gen/types.js';
+import { spendWork } from '../../api/workLimit.js';
 import { CelError } from '../error.js';
 import { compileExpression, type Expression } from '../expression.js';
 import { type CelType, optionalOf } from '../types.js';
 
 export const SELF = 'self';
 export const OLD_SELF = 'oldSelf';
+
+/** Units of work: reading, checking and estimating an expression. */
+const COMPILE = 300;
+const COMPILE_CHARACTER = 10;
 
 export interface CompiledRule {
   readonly rule: V1ValidationRule;
@@ -39,6 +44,7 @@ export function compileRule(rule: V1ValidationRule, type: CelType): CompiledRule
 export const isCompiled = (rule: CompiledRule | RuleFaults): rule is CompiledRule => 'condition' in rule;
 
 function compile(source: string, variables: ReadonlyMap<string, CelType>): Expression | string {
+  spendWork(COMPILE + source.length * COMPILE_CHARACTER);
   try {
     return compileExpression(source, variables);
   } catch (error) {

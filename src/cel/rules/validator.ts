@@ -9,9 +9,10 @@ import {
   invalidWhole,
   required,
 } from '../../api/causes.js';
+import type { V1ValidationRule } from '../../api/gen/types.js';
 import { isMembers, type Members, sameJson } from '../../api/own.js';
-import { atOnce, type Steps } from '../../api/steps.js';
 import { type JsonSchema, subSchema } from '../../api/structural/schema.js';
+import { spendWork } from '../../api/workLimit.js';
 import { CelError } from '../error.js';
 import { fromJson } from '../json.js';
 import { Budget } from '../program.js';
@@ -24,33 +25,32 @@ const CALL_LIMIT = 1_000_000;
 /** Half of what stock Kubernetes allows: one thread serves everybody. */
 const OBJECT_BUDGET = 5_000_000;
 const MAX_MESSAGE_BYTES = 5 * 1024;
-/** Some milliseconds of work. */
-const STEP_COST = 100_000;
+/** Comparing a value with the one before: of some thousands of fields. */
+const COMPARE = 5000;
 
 export interface Validator {
   /** `old` is undefined where there was nothing. */
   evaluate(value: unknown, old: unknown, path: string): readonly Cause[];
-  /** The same, to be left for a while between rules that cost much. */
-  steps(value: unknown, old: unknown, path: string): Steps<readonly Cause[]>;
 }
 
 /** Undefined when neither the schema nor anything below it has rules. */
 export function makeValidator(schema: JsonSchema): Validator | undefined {
   const node = compileNode(schema, true);
   if (node === undefined) return undefined;
-  const steps = function* (value: unknown, old: unknown, path: string): Steps<readonly Cause[]> {
-    const run = new Run();
-    yield* run.node(node, { value, old, path, isUnchanged: () => false });
-    return run.causes;
+  return {
+    evaluate(value, old, path) {
+      const run = new Run();
+      run.node(node, { value, old, path, isUnchanged: () => false });
+      return run.causes;
+    },
   };
-  return { steps, evaluate: (value, old, path) => atOnce(steps(value, old, path)) };
 }
 
 interface Node {
-  readonly type: CelType | undefined;
+  /** A type and rules, made when they are first needed: a definition may have thousands. */
+  readonly own: Rules | undefined;
   readonly isWhole: boolean;
-  readonly rules: readonly CompiledRule[];
-  readonly allOf: readonly Node[];
+  readonly allOf: readonly Rules[];
   readonly properties: ReadonlyMap<string, Node>;
   readonly additional: Node | undefined;
   readonly items: Node | undefined;
@@ -58,9 +58,34 @@ interface Node {
   readonly keys: readonly string[] | undefined;
 }
 
+/** The rules of one schema about values of another: inside allOf they see the type of the value that they are about. */
+class Rules {
+  readonly #compiled: (CompiledRule | undefined)[] = [];
+  readonly count: number;
+
+  constructor(
+    private readonly sources: readonly V1ValidationRule[],
+    private readonly about: JsonSchema,
+    private readonly isRoot: boolean,
+  ) {
+    this.count = sources.length;
+  }
+
+  /** Undefined where expressions see nothing. */
+  get type(): CelType | undefined {
+    return typeOfSchema(this.about, this.isRoot)?.type;
+  }
+
+  /** Undefined for one that cannot be compiled. */
+  at(index: number, type: CelType): CompiledRule | undefined {
+    if (index in this.#compiled) return this.#compiled[index];
+    const rule = compileRule(this.sources[index] as V1ValidationRule, type);
+    this.#compiled[index] = isCompiled(rule) ? rule : undefined;
+    return this.#compiled[index];
+  }
+}
+
 function compileNode(schema: JsonSchema, isRoot: boolean): Node | undefined {
-  const type = typeOfSchema(schema, isRoot)?.type;
-  const rules = type === undefined ? [] : rulesOf(schema, type);
   const inner = (one: JsonSchema | undefined) =>
     one && compileNode(one, one['x-kubernetes-embedded-resource'] === true);
   const properties = new Map(
@@ -71,14 +96,14 @@ function compileNode(schema: JsonSchema, isRoot: boolean): Node | undefined {
   );
   const additional = inner(subSchema(schema.additionalProperties));
   const items = inner(subSchema(schema.items));
-  const allOf = type === undefined ? [] : (schema.allOf ?? []).flatMap((one) => alsoNode(one, schema, type));
-  if (rules.length + properties.size + allOf.length === 0 && additional === undefined && items === undefined)
+  const own = rulesOf(schema, schema, isRoot);
+  const allOf = (schema.allOf ?? []).flatMap((one) => rulesOf(one, schema, isRoot) ?? []);
+  if (!own && properties.size + allOf.length === 0 && additional === undefined && items === undefined)
     return undefined;
   const isKeyed = schema['x-kubernetes-list-type'] === 'map';
   return {
-    type,
+    own,
     isWhole: schema.type === 'object' || schema.type === 'array',
-    rules,
     allOf,
     properties,
     additional,
@@ -87,17 +112,15 @@ function compileNode(schema: JsonSchema, isRoot: boolean): Node | undefined {
   };
 }
 
-/** Rules inside allOf see the type of the value that they are about. */
-function alsoNode(schema: JsonSchema, whole: JsonSchema, type: CelType): Node[] {
-  const rules = rulesOf(schema, type);
-  if (rules.length === 0) return [];
-  const isWhole = whole.type === 'object' || whole.type === 'array';
-  const none = { allOf: [], properties: new Map(), additional: undefined, items: undefined, keys: undefined };
-  return [{ type, isWhole, rules, ...none }];
+function rulesOf(schema: JsonSchema, about: JsonSchema, isRoot: boolean): Rules | undefined {
+  const rules = schema['x-kubernetes-validations'] ?? [];
+  return rules.length === 0 ? undefined : new Rules(rules, about, isRoot);
 }
 
-const rulesOf = (schema: JsonSchema, type: CelType): CompiledRule[] =>
-  (schema['x-kubernetes-validations'] ?? []).map((rule) => compileRule(rule, type)).filter(isCompiled);
+function isSame(value: unknown, old: unknown): boolean {
+  spendWork(COMPARE);
+  return sameJson(value, old);
+}
 
 interface Place {
   readonly value: unknown;
@@ -111,19 +134,19 @@ class Run {
   readonly causes: Cause[] = [];
   #left = OBJECT_BUDGET;
   #isOver = false;
-  #pausedAt = OBJECT_BUDGET;
 
-  *node(node: Node, place: Place): Steps<void> {
+  node(node: Node, place: Place): void {
     const { value, old } = place;
     if (this.#isOver || value === null || value === undefined) return;
-    const isUnchanged = old === undefined ? place.isUnchanged : once(() => sameJson(value, old));
-    yield* this.#rules(node, { ...place, isUnchanged });
-    for (const also of node.allOf) yield* this.#rules(also, { ...place, isUnchanged: place.isUnchanged });
-    if (Array.isArray(value)) yield* this.#items(node, value, { ...place, isUnchanged });
-    else if (isMembers(value)) yield* this.#members(node, value, { ...place, isUnchanged });
+    const isUnchanged = old === undefined ? place.isUnchanged : once(() => isSame(value, old));
+    spendWork(2);
+    if (node.own !== undefined) this.#rules(node.own, node.isWhole, { ...place, isUnchanged });
+    for (const also of node.allOf) this.#rules(also, node.isWhole, place);
+    if (Array.isArray(value)) this.#items(node, value, { ...place, isUnchanged });
+    else if (isMembers(value)) this.#members(node, value, { ...place, isUnchanged });
   }
 
-  *#members(node: Node, value: Members, { old, path, isUnchanged }: Place): Steps<void> {
+  #members(node: Node, value: Members, { old, path, isUnchanged }: Place): void {
     if (node.properties.size === 0 && node.additional === undefined) return;
     const before = isMembers(old) ? old : {};
     for (const name of Object.keys(value)) {
@@ -132,35 +155,35 @@ class Run {
       if (inner === undefined) continue;
       const own = Object.hasOwn(before, name) ? before[name] : undefined;
       const at = property === undefined ? `${path}[${name}]` : path === '' ? name : `${path}.${name}`;
-      yield* this.node(inner, { value: value[name], old: own, path: at, isUnchanged });
+      this.node(inner, { value: value[name], old: own, path: at, isUnchanged });
     }
   }
 
-  *#items({ items, keys }: Node, value: readonly unknown[], { old, path, isUnchanged }: Place): Steps<void> {
+  #items({ items, keys }: Node, value: readonly unknown[], { old, path, isUnchanged }: Place): void {
     if (items === undefined) return;
     const before = keys === undefined || !Array.isArray(old) ? undefined : itemsByKey(old, keys);
     for (const [index, item] of value.entries()) {
       const own = before?.get(keyOf(item, keys ?? []));
-      yield* this.node(items, { value: item, old: own, path: `${path}[${index}]`, isUnchanged });
+      this.node(items, { value: item, old: own, path: `${path}[${index}]`, isUnchanged });
     }
   }
 
-  *#rules({ type, isWhole, rules }: Node, { value, old, path, isUnchanged }: Place): Steps<void> {
-    if (type === undefined || rules.length === 0) return;
+  #rules(rules: Rules, isWhole: boolean, { value, old, path, isUnchanged }: Place): void {
+    const { type } = rules;
+    if (type === undefined) return;
     const self = once(() => fromJson(value, type));
     const hadOld = old !== undefined && old !== null;
     const oldSelf = once(() => (hadOld ? fromJson(old, type) : undefined));
-    for (const compiled of rules) {
+    for (let index = 0; index < rules.count; index += 1) {
       if (this.#isOver) return;
+      const compiled = rules.at(index, type);
+      if (compiled === undefined) continue;
       const isOptional = compiled.rule.optionalOldSelf === true;
       if (compiled.usesOldSelf && !hadOld && !isOptional) continue;
       const variables = () =>
         variablesOf(self(), { old: compiled.usesOldSelf ? oldSelf() : undefined, isOptional });
       const cause = this.#judge(compiled, variables, { path, shown: isWhole ? undefined : value });
       if (cause !== undefined && (compiled.usesOldSelf || !isUnchanged())) this.causes.push(cause);
-      if (this.#pausedAt - this.#left < STEP_COST) continue;
-      this.#pausedAt = this.#left;
-      yield;
     }
   }
 

@@ -31,6 +31,7 @@ export const customResourceDefinitionKind: KindDefinition<Definition> = {
   hasStatus: true,
   hasGeneration: true,
   needsResourceVersion: true,
+  mayTakeLong: true,
   nameRule: 'dnsSubdomain',
   decode: (value, options) => decodeDefinition(value, options),
   defaults: (draft) => fillIn(draft),
