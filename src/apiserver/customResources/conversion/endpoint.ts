@@ -72,8 +72,7 @@ function addressOf(cluster: Cluster, { name, namespace, port, url }: ServicePort
   const { type, externalName = '', ports = [] } = service.spec ?? {};
   if (type === 'ExternalName') return { host: externalName, port };
   const chosen = ports.find((one) => one.port === port);
-  if (chosen === undefined)
-    throw failure(`no service port ${port} found for service "${name}"`);
+  if (chosen === undefined) throw failure(`no service port ${port} found for service "${name}"`);
   const found = readyAddresses(cluster, service, chosen.name ?? '');
   const one = found[found.length === 0 ? 0 : randomInt(found.length)];
   if (one === undefined) throw failure(`no endpoints available for service "${name}"`);
