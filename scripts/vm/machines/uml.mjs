@@ -1,8 +1,9 @@
 // The user-mode Linux machine: a kernel that is a process and sees the host's files through hostfs.
 // Guarantees: find() only looks; commandLine() is pure and starts nothing.
 
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { guestVariables, kernelWords } from '../kernelArguments.mjs';
+import { fileFrom } from '../namelessFile.mjs';
 
 const kernel = '/usr/bin/linux.uml';
 const modulesRoot = '/usr/lib/uml/modules';
@@ -16,9 +17,18 @@ export function find() {
   return release === undefined ? null : { kernel, modules: `${modulesRoot}/${release}` };
 }
 
-/** This machine needs no files: init.sh runs straight from the host's tree. */
+// cc writes its result only to a path, which is gone again when the bytes are out.
+const compile =
+  'd=$(mktemp -d) && cc -shared -fPIC -O1 -x c -o "$d/o" - && cat "$d/o"; s=$?; rm -rf "$d"; exit $s';
+
+/**
+ * init.sh runs straight from the host's tree. Only processors with more registers than the kernel has room for need a
+ * library, so a machine without a C compiler goes without.
+ */
 export function files() {
-  return {};
+  const source = readFileSync(new URL('uml_registers.c', import.meta.url));
+  const registers = fileFrom(['sh', '-c', compile], source);
+  return registers === null ? {} : { registers };
 }
 
 // hostfs keeps a descriptor of the host open for every file in the guest's cache, hence the high limit.
@@ -39,6 +49,7 @@ export function commandLine({ parts, guest, init, memoryMb, fds }) {
     '-c',
     prelude,
     'sh',
+    ...(fds.registers === undefined ? [] : ['env', `LD_PRELOAD=/proc/self/fd/${fds.registers}`]),
     parts.kernel,
     `mem=${memoryMb}M`,
     'rootfstype=hostfs',

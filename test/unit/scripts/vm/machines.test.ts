@@ -1,4 +1,5 @@
 // The command lines of the machines, and what they run under.
+import { closeSync, readSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { confine } from '../../../../scripts/vm/confine.mjs';
 import { ConsoleLog } from '../../../../scripts/vm/consoleLog.mjs';
@@ -18,6 +19,22 @@ describe('the uml machine', () => {
     expect(words).toEqual(expect.arrayContaining(['/linux', 'mem=512M', 'rootfstype=hostfs', 'ro']));
     expect(words).toEqual(expect.arrayContaining(['con1=fd:3,fd:3', 'con2=null,fd:4', 'con3=null,fd:5']));
     expect(words.slice(-2)).toEqual(['--', '/src/init.sh']);
+  });
+
+  test('loads the library for large register sets from its descriptor, where it could be compiled', () => {
+    const files = { ...channelFds, ...fileFds({ registers: 20 }) };
+    const loading = uml.commandLine({ ...common, parts: { kernel: '/linux', modules: '/m' }, fds: files });
+    expect(loading.join(' ')).toContain('env LD_PRELOAD=/proc/self/fd/6 /linux');
+    expect(words).not.toContain('env');
+  });
+
+  test('compiles that library', () => {
+    const { registers } = uml.files() as { registers?: number };
+    if (registers === undefined) throw new Error('it was not compiled');
+    const start = Buffer.alloc(4);
+    readSync(registers, start, 0, 4, 0);
+    closeSync(registers);
+    expect(start.toString('latin1')).toBe('\x7fELF');
   });
 });
 
