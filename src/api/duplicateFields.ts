@@ -15,18 +15,18 @@ interface Frame {
 const FEW = 16;
 
 class Names {
-  private readonly few: string[] = [];
-  private many: Set<string> | undefined;
+  readonly #few: string[] = [];
+  #many: Set<string> | undefined;
 
   /** False when it was there already. */
   add(name: string): boolean {
-    if (this.many === undefined) {
-      if (this.few.includes(name)) return false;
-      if (this.few.push(name) === FEW) this.many = new Set(this.few);
+    if (this.#many === undefined) {
+      if (this.#few.includes(name)) return false;
+      if (this.#few.push(name) === FEW) this.#many = new Set(this.#few);
       return true;
     }
-    if (this.many.has(name)) return false;
-    this.many.add(name);
+    if (this.#many.has(name)) return false;
+    this.#many.add(name);
     return true;
   }
 }

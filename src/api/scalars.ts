@@ -35,15 +35,15 @@ export class Place {
 
   /** Without list positions: how type mismatches name a field. */
   get path(): string {
-    return this.steps(({ isField }) => isField);
+    return this.#steps(({ isField }) => isField);
   }
 
   /** With list positions: how unknown fields are named. */
   get exactPath(): string {
-    return this.steps(() => true);
+    return this.#steps(() => true);
   }
 
-  private steps(wanted: (place: Place) => boolean): string {
+  #steps(wanted: (place: Place) => boolean): string {
     const steps: string[] = [];
     for (let place: Place | undefined = this; place !== undefined; place = place.parent)
       if (wanted(place)) steps.push(place.step);

@@ -127,30 +127,34 @@ const requirementRefusal = (why: string) => refusal(`unable to parse requirement
 type Place = 'word' | 'operator';
 
 class Tokens {
-  private at = 0;
+  readonly #text: string;
 
-  constructor(private readonly text: string) {}
+  #at = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
 
   peek(place: Place = 'word'): Token {
-    return this.read(place).token;
+    return this.#read(place).token;
   }
 
   next(place: Place = 'word'): Token {
-    const { token, end } = this.read(place);
-    this.at = end;
+    const { token, end } = this.#read(place);
+    this.#at = end;
     return token;
   }
 
-  private read(place: Place): { token: Token; end: number } {
-    let start = this.at;
-    while (/\s/.test(this.text.charAt(start))) start++;
-    if (start >= this.text.length) return { token: END, end: start };
-    const symbol = SYMBOLS.find((some) => this.text.startsWith(some, start));
+  #read(place: Place): { token: Token; end: number } {
+    let start = this.#at;
+    while (/\s/.test(this.#text.charAt(start))) start++;
+    if (start >= this.#text.length) return { token: END, end: start };
+    const symbol = SYMBOLS.find((some) => this.#text.startsWith(some, start));
     if (symbol !== undefined)
       return { token: { kind: symbol as Kind, text: symbol }, end: start + symbol.length };
     let end = start;
-    while (end < this.text.length && !/[\s=!(),<>]/.test(this.text.charAt(end))) end++;
-    const word = this.text.slice(start, end);
+    while (end < this.#text.length && !/[\s=!(),<>]/.test(this.#text.charAt(end))) end++;
+    const word = this.#text.slice(start, end);
     const isOperator = place === 'operator' && (word === 'in' || word === 'notin');
     return { token: { kind: isOperator ? (word as Kind) : 'word', text: word }, end };
   }
