@@ -30,20 +30,23 @@ const LOOK_AGAIN_MS = 200;
 const DELETIONS_AT_ONCE = 64;
 
 export class DefinitionLoop {
+  readonly #machinery: Machinery;
+  readonly #definitions: Definitions;
+
   /** One definition of a group at a time. */
   readonly #turns = new KeyTurns();
   readonly #waiting = new Set<string>();
   readonly #cleaning = new Set<string>();
   readonly #ended = new AbortController();
 
-  constructor(
-    private readonly machinery: Machinery,
-    private readonly definitions: Definitions,
-  ) {}
+  constructor(machinery: Machinery, definitions: Definitions) {
+    this.#machinery = machinery;
+    this.#definitions = definitions;
+  }
 
   start(): void {
-    this.definitions.listen((name) => this.#wake(name));
-    for (const { metadata } of this.definitions.all) this.#wake(metadata?.name ?? '');
+    this.#definitions.listen((name) => this.#wake(name));
+    for (const { metadata } of this.#definitions.all) this.#wake(metadata?.name ?? '');
   }
 
   stop(): void {
@@ -63,7 +66,7 @@ export class DefinitionLoop {
       })
       .catch(async (error: unknown) => {
         if (this.#ended.signal.aborted || ApiError.is(error, 'NotFound')) return;
-        this.machinery.log.warn('the status of a definition cannot be written', {
+        this.#machinery.log.warn('the status of a definition cannot be written', {
           name,
           error: String(error),
         });
@@ -73,40 +76,40 @@ export class DefinitionLoop {
   }
 
   async #visit(name: string, group: string): Promise<void> {
-    const definition = this.definitions.get(name);
+    const definition = this.#definitions.get(name);
     if (definition === undefined) {
       // Its names are free: another may have waited for them.
-      for (const other of this.definitions.all)
+      for (const other of this.#definitions.all)
         if (other.spec.group === group && !isTrue(other, 'NamesAccepted'))
           this.#wake(other.metadata?.name ?? '');
       return;
     }
     if (definition.metadata?.deletionTimestamp !== undefined) return this.#beginCleanUp(name);
-    const others = this.definitions.all.filter((other) => other.metadata?.name !== name);
-    const time = timestamp(this.machinery.now());
+    const others = this.#definitions.all.filter((other) => other.metadata?.name !== name);
+    const time = timestamp(this.#machinery.now());
     if (sameJson(wantedStatus(definition, others, time), definition.status)) return;
     await this.#update(name, (current) => ({ ...current, status: wantedStatus(current, others, time) }));
   }
 
   async #update(name: string, change: (current: Definition) => Definition): Promise<void> {
     const context = contextOf(customResourceDefinitionKind, '', name);
-    await updateObject(this.machinery, context, {
+    await updateObject(this.#machinery, context, {
       mode: 'server',
       transform: (current) => change(current as Definition) as DraftObject,
     });
     // The next of the group is judged by what this one got.
-    await this.machinery.feed.current();
+    await this.#machinery.feed.current();
   }
 
   #beginCleanUp(name: string): void {
-    const definition = this.definitions.get(name);
+    const definition = this.#definitions.get(name);
     if (this.#cleaning.has(name) || definition?.metadata?.finalizers?.includes(CLEANUP_FINALIZER) !== true)
       return;
     this.#cleaning.add(name);
     void this.#cleanUp(name)
       .catch(async (error: unknown) => {
         if (this.#ended.signal.aborted || ApiError.is(error, 'NotFound')) return;
-        this.machinery.log.warn('the objects of a definition cannot be removed', {
+        this.#machinery.log.warn('the objects of a definition cannot be removed', {
           name,
           error: String(error),
         });
@@ -123,9 +126,9 @@ export class DefinitionLoop {
       'InstanceDeletionInProgress',
       'CustomResource deletion is in progress',
     );
-    const definition = this.definitions.get(name);
+    const definition = this.#definitions.get(name);
     if (definition === undefined) return;
-    if (this.definitions.isBuiltIn(name)) {
+    if (this.#definitions.isBuiltIn(name)) {
       const message = 'instances overlap with built-in resources in storage';
       return this.#condition(name, 'False', 'OverlappingBuiltInResource', message);
     }
@@ -138,7 +141,7 @@ export class DefinitionLoop {
 
   /** With status False nothing holds the definition any more. */
   async #condition(name: string, status: 'True' | 'False', reason: string, message: string): Promise<void> {
-    const time = timestamp(this.machinery.now());
+    const time = timestamp(this.#machinery.now());
     await this.#update(name, (current) => {
       const held = current.status ?? { storedVersions: [] };
       const conditions = withCondition(
@@ -159,17 +162,17 @@ export class DefinitionLoop {
   /** Finalizers may hold some of them for as long as they like. */
   async #removeInstances(name: string): Promise<void> {
     while (!this.#ended.signal.aborted) {
-      const kind = this.definitions.storedKind(name);
+      const kind = this.#definitions.storedKind(name);
       if (kind !== undefined) {
-        const cache = this.machinery.feed.cacheOf(kind);
-        await this.machinery.feed.current();
+        const cache = this.#machinery.feed.cacheOf(kind);
+        await this.#machinery.feed.current();
         if (cache.size === 0) return;
         const waiting = [...cache.range(resourcePrefix(kind.type))].values();
         const work = async () => {
           for (const { summary } of waiting) await this.#removeOne(kind, summary);
         };
         await Promise.all(Array.from({ length: DELETIONS_AT_ONCE }, work));
-        await this.machinery.feed.current();
+        await this.#machinery.feed.current();
         if (cache.size === 0) return;
       }
       await pause(LOOK_AGAIN_MS, this.#ended.signal);
@@ -179,7 +182,7 @@ export class DefinitionLoop {
   async #removeOne(kind: KindDefinition, { metadata }: KubeObject): Promise<void> {
     const context = contextOf(kind, metadata?.namespace ?? '', metadata?.name ?? '');
     try {
-      await deleteObject(this.machinery, context, {}, { isAdmitted: true });
+      await deleteObject(this.#machinery, context, {}, { isAdmitted: true });
     } catch (error) {
       if (!ApiError.is(error, 'NotFound')) throw error;
     }

@@ -33,8 +33,12 @@ interface Entry {
 type Place = { readonly group: string; readonly version: string; readonly resource: string };
 
 export class Definitions {
+  readonly #feed: Feed;
+  readonly #builtIn: readonly KindDefinition[];
+  readonly #log: Log;
+
   readonly #entries = new Map<string, Entry>();
-  readonly #builtIn: ReadonlySet<string>;
+  readonly #builtInNames: ReadonlySet<string>;
   readonly #listeners = new Set<(name: string) => void>();
   readonly #known = new KnownConversions();
   readonly #converters = new Map<string, WebhookConverter>();
@@ -43,17 +47,17 @@ export class Definitions {
   /** Grows with every change of what is served: what was made of it is made anew. */
   version = 0;
 
-  constructor(
-    private readonly feed: Feed,
-    private readonly builtIn: readonly KindDefinition[],
-    private readonly log: Log,
-  ) {
-    this.#builtIn = new Set(builtIn.map(({ type }) => qualifiedResource(type)));
+  constructor(feed: Feed, builtIn: readonly KindDefinition[], log: Log) {
+    this.#feed = feed;
+    this.#builtIn = builtIn;
+    this.#log = log;
+
+    this.#builtInNames = new Set(builtIn.map(({ type }) => qualifiedResource(type)));
   }
 
   /** Reads the definitions that are there. Resolves when all of them are served that can be. */
   async open(): Promise<void> {
-    const cache = this.feed.cacheOf(customResourceDefinitionKind);
+    const cache = this.#feed.cacheOf(customResourceDefinitionKind);
     this.#stop = cache.listen({
       onChange: ({ object, deleted, revision }) => void this.#change(object, deleted ? undefined : revision),
       onReset: () => void this.#readAll(),
@@ -81,7 +85,7 @@ export class Definitions {
   }
 
   isBuiltIn(name: string): boolean {
-    return this.#builtIn.has(name);
+    return this.#builtInNames.has(name);
   }
 
   /** The kind under which a definition's objects lie; undefined while they cannot be read. */
@@ -117,7 +121,7 @@ export class Definitions {
   }
 
   async #readAll(): Promise<void> {
-    const cache = this.feed.cacheOf(customResourceDefinitionKind);
+    const cache = this.#feed.cacheOf(customResourceDefinitionKind);
     const present = [...cache.range(resourcePrefix(customResourceDefinitionKind.type))];
     const names = new Set(present.map(({ summary }) => summary.metadata?.name ?? ''));
     for (const name of this.#entries.keys()) if (!names.has(name)) this.#remove(name);
@@ -129,7 +133,7 @@ export class Definitions {
     try {
       await this.#follow(object, revision);
     } catch (error) {
-      this.log.error('a definition cannot be served', { key: object.key, error: String(error) });
+      this.#log.error('a definition cannot be served', { key: object.key, error: String(error) });
     }
   }
 
@@ -152,7 +156,7 @@ export class Definitions {
     this.#converters.delete(name);
     this.version += 1;
     if (entry !== undefined && isKept(entry.definition) && !this.isBuiltIn(name))
-      this.feed.removeKind(entry.kinds.stored);
+      this.#feed.removeKind(entry.kinds.stored);
   }
 
   #take(name: string, definition: Definition, revision: number): Promise<void> | undefined {
@@ -168,13 +172,13 @@ export class Definitions {
     this.version += 1;
     if (!isKept(definition) || this.isBuiltIn(name)) return undefined;
     if (wasKept) {
-      if (!isSame) this.feed.changeKind(kinds.stored);
+      if (!isSame) this.#feed.changeKind(kinds.stored);
       return undefined;
     }
-    return this.feed.addKind(kinds.stored).then(
+    return this.#feed.addKind(kinds.stored).then(
       () => this.#ready(name),
       (error: Error) =>
-        this.log.error('objects of a definition cannot be read', { name, error: error.message }),
+        this.#log.error('objects of a definition cannot be read', { name, error: error.message }),
     );
   }
 
@@ -184,7 +188,7 @@ export class Definitions {
     // Those who wait for the one before are still answered; its connections end when they have been idle.
     this.#converters.delete(name);
     if (converted === undefined) return made;
-    const cluster = { feed: this.feed, kinds: this.builtIn };
+    const cluster = { feed: this.#feed, kinds: this.#builtIn };
     const converter = new WebhookConverter({ definition, cluster, metrics: this.conversionMetrics });
     this.#converters.set(name, converter);
     const forms = new Map([...converted.values()].map((form) => [form.apiVersion, form]));

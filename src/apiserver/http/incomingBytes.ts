@@ -16,9 +16,13 @@ export interface IncomingBody {
 }
 
 export class IncomingBytes {
+  readonly #limitBytes;
+
   #bytes = 0;
 
-  constructor(private readonly limitBytes = LIMIT_BYTES) {}
+  constructor(limitBytes = LIMIT_BYTES) {
+    this.#limitBytes = limitBytes;
+  }
 
   get bytes(): number {
     return this.#bytes;
@@ -32,7 +36,7 @@ export class IncomingBytes {
       take: (bytes) => {
         size += bytes + PIECE_BYTES;
         if (size <= FREE_BYTES) return true;
-        if (this.#bytes + size - counted > this.limitBytes) return false;
+        if (this.#bytes + size - counted > this.#limitBytes) return false;
         if (counted === 0) onCounted();
         this.#bytes += size - counted;
         counted = size;

@@ -162,25 +162,28 @@ async function upgrade(handler: Handler, incoming: http.IncomingMessage, socket:
 
 /** What of a request is dear, its body, its headers and the signal that its client has gone, is made when first asked for. */
 class HttpRequest implements ApiRequest {
-  private reading: Promise<Buffer> | undefined;
-  private gone: AbortController | undefined;
+  readonly #incoming: http.IncomingMessage;
+  readonly #outgoing: http.ServerResponse | Duplex;
+
+  #reading: Promise<Buffer> | undefined;
+  #gone: AbortController | undefined;
 
   /** `outgoing` closes when the client has gone. */
-  constructor(
-    private readonly incoming: http.IncomingMessage,
-    private readonly outgoing: http.ServerResponse | Duplex,
-  ) {}
+  constructor(incoming: http.IncomingMessage, outgoing: http.ServerResponse | Duplex) {
+    this.#incoming = incoming;
+    this.#outgoing = outgoing;
+  }
 
   get method(): string {
-    return this.incoming.method ?? 'GET';
+    return this.#incoming.method ?? 'GET';
   }
 
   get url(): string {
-    return this.incoming.url ?? '/';
+    return this.#incoming.url ?? '/';
   }
 
   get headers(): ApiRequest['headers'] {
-    const { headers } = this.incoming;
+    const { headers } = this.#incoming;
     // The one header that Node gives as a list; a request has no use for it.
     return headers['set-cookie'] === undefined
       ? (headers as ApiRequest['headers'])
@@ -188,30 +191,30 @@ class HttpRequest implements ApiRequest {
   }
 
   get credentials(): Credentials {
-    return credentialsOf(this.incoming);
+    return credentialsOf(this.#incoming);
   }
 
   get remoteAddress(): string | undefined {
-    return this.incoming.socket.remoteAddress;
+    return this.#incoming.socket.remoteAddress;
   }
 
   get signal(): AbortSignal {
-    if (this.gone !== undefined) return this.gone.signal;
+    if (this.#gone !== undefined) return this.#gone.signal;
     const gone = new AbortController();
-    this.gone = gone;
-    if (this.outgoing.closed) gone.abort();
-    else this.outgoing.once('close', () => gone.abort());
+    this.#gone = gone;
+    if (this.#outgoing.closed) gone.abort();
+    else this.#outgoing.once('close', () => gone.abort());
     return gone.signal;
   }
 
   /** Without the signal, which costs more than most of a write. */
   isAllowed(): boolean {
-    return !this.outgoing.closed;
+    return !this.#outgoing.closed;
   }
 
   body(): Promise<Buffer> {
-    this.reading ??= readBody(this.incoming, this.outgoing);
-    return this.reading;
+    this.#reading ??= readBody(this.#incoming, this.#outgoing);
+    return this.#reading;
   }
 }
 

@@ -11,11 +11,15 @@ export interface UnsentAnswer {
 }
 
 export class Unsent {
+  readonly #limitBytes;
+
   /** Who has made no progress for the longest time comes first. */
   readonly #answers = new Map<UnsentAnswer, { readonly bytes: number; readonly cut: () => void }>();
   #bytes = 0;
 
-  constructor(private readonly limitBytes = LIMIT_BYTES) {}
+  constructor(limitBytes = LIMIT_BYTES) {
+    this.#limitBytes = limitBytes;
+  }
 
   get bytes(): number {
     return this.#bytes;
@@ -35,7 +39,7 @@ export class Unsent {
     this.#answers.set(answer, held);
     this.#bytes += bytes;
     for (const [oldest, { cut: end }] of this.#answers) {
-      if (this.#bytes <= this.limitBytes || oldest === answer) break;
+      if (this.#bytes <= this.#limitBytes || oldest === answer) break;
       oldest.done();
       end();
     }

@@ -94,18 +94,22 @@ async function* eventParts(body: Stream): AsyncGenerator<MessagePart> {
 const GROUP = 3;
 
 class Sender {
+  readonly #channel: WebSocket;
+  readonly #form: { readonly isText: boolean; readonly isBase64: boolean };
+
   #isFirst = true;
   /** Of a message in base64, until the bytes that complete its group come. */
   #carried: Buffer = Buffer.alloc(0);
 
-  constructor(
-    private readonly channel: WebSocket,
-    private readonly form: { readonly isText: boolean; readonly isBase64: boolean },
-  ) {}
+  constructor(channel: WebSocket, form: { readonly isText: boolean; readonly isBase64: boolean }) {
+    this.#channel = channel;
+    this.#form = form;
+  }
 
   /** Resolves when the next may be sent, and the memory of these bytes be used again. */
   async send({ bytes, isLast, isAwaited }: MessagePart): Promise<void> {
-    const { channel, form } = this;
+    const channel = this.#channel;
+    const form = this.#form;
     const { socket } = channel;
     const part = { isText: form.isText, isFirst: this.#isFirst, isLast };
     this.#isFirst = isLast;

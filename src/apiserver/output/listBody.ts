@@ -9,19 +9,22 @@ import type { ListForm } from './listForm.js';
 type Place = 'head' | 'between' | 'item' | 'tail' | 'end';
 
 export class ListBody implements AsyncIterable<Uint8Array>, FrameSource {
+  readonly #form: ListForm;
+  readonly #reader: PageReader;
+
   readonly #pieces = new Pieces(this);
   #place: Place = 'head';
   /** Made already, and not yet asked for. */
   #ready: Buffer | undefined;
 
-  constructor(
-    private readonly form: ListForm,
-    private readonly reader: PageReader,
-  ) {}
+  constructor(form: ListForm, reader: PageReader) {
+    this.#form = form;
+    this.#reader = reader;
+  }
 
   /** The list as a whole when it is no larger than a piece; undefined when it has to be read. */
   async small(): Promise<Buffer | undefined> {
-    if (this.reader.current === undefined) await this.reader.load();
+    if (this.#reader.current === undefined) await this.#reader.load();
     this.#ready = this.#pieces.next();
     return this.#place === 'end' ? this.#ready : undefined;
   }
@@ -29,18 +32,18 @@ export class ListBody implements AsyncIterable<Uint8Array>, FrameSource {
   frame(): Buffer | undefined {
     if (this.#place === 'item' || this.#place === 'between') {
       // One item after another, until there are none; what has to be loaded is awaited first.
-      if (this.reader.ended) this.#place = 'tail';
-      else if (this.reader.current === undefined) return undefined;
+      if (this.#reader.ended) this.#place = 'tail';
+      else if (this.#reader.current === undefined) return undefined;
     }
     switch (this.#place) {
       case 'head':
-        return this.form.head;
+        return this.#form.head;
       case 'between':
-        return this.form.between;
+        return this.#form.between;
       case 'item':
         return this.#item();
       case 'tail':
-        return this.form.tail;
+        return this.#form.tail;
       case 'end':
         return undefined;
     }
@@ -49,13 +52,13 @@ export class ListBody implements AsyncIterable<Uint8Array>, FrameSource {
   sent(): void {
     if (this.#place === 'head' || this.#place === 'between') this.#place = 'item';
     else if (this.#place === 'item') {
-      this.reader.take();
+      this.#reader.take();
       this.#place = 'between';
     } else this.#place = 'end';
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
-    const { reader } = this;
+    const reader = this.#reader;
     try {
       for (;;) {
         const piece = this.#takeReady() ?? this.#pieces.next();
@@ -79,9 +82,9 @@ export class ListBody implements AsyncIterable<Uint8Array>, FrameSource {
 
   /** A large one is asked for again for each of its pieces. */
   #item(): Buffer | undefined {
-    const object = this.reader.current;
+    const object = this.#reader.current;
     if (object === undefined) return undefined;
-    const { form } = this;
+    const form = this.#form;
     if (form.plainFrom !== undefined) return object.bytes.subarray(form.plainFrom);
     if (object.size < PIECE / 4) return form.item(object);
     return frames.of(object.bytes, `list ${form.name}`, () => form.item(object));

@@ -32,6 +32,8 @@ function sizeOf({ labels, fields }: Summary): number {
 export type ReadValue = (key: string, revision: number) => Uint8Array;
 
 export class CachedObject {
+  readonly #kind: KindDefinition;
+
   #bytes: Buffer | undefined;
   #read: ReadValue | undefined;
   /** Of the bytes, wherever they are. */
@@ -44,7 +46,7 @@ export class CachedObject {
   protobufBytes: number | undefined;
 
   constructor(
-    private readonly kind: KindDefinition,
+    kind: KindDefinition,
     readonly key: string,
     stored: Uint8Array,
     /** Of the change that made this version; for a deletion, of the deletion. */
@@ -52,6 +54,8 @@ export class CachedObject {
     read?: ReadValue,
     shared?: Buffer,
   ) {
+    this.#kind = kind;
+
     this.#bytes = shared ?? withRevision(stored, revision);
     this.#read = read;
     this.#size = this.#bytes.length;
@@ -103,7 +107,7 @@ export class CachedObject {
     if (this.#summary !== undefined) return this.#summary;
     if (lastSeen?.object === this) return lastSeen.summary;
     const summary = this.#summarise();
-    const isKept = this.kind.isSeldomRead !== true && sizeOf(summary) <= LARGE_SUMMARY;
+    const isKept = this.#kind.isSeldomRead !== true && sizeOf(summary) <= LARGE_SUMMARY;
     if (isKept) this.#summary = summary;
     else lastSeen = { object: this, summary };
     return summary;
@@ -116,10 +120,10 @@ export class CachedObject {
 
   #bringUp(): void {
     this.#isCurrent = true;
-    const fresh = this.kind.custom?.current(this.parse());
+    const fresh = this.#kind.custom?.current(this.parse());
     if (fresh === undefined) return;
     this.#isChanged = true;
-    this.#bytes = withRevision(encodeForStore(this.kind, fresh), this.revision);
+    this.#bytes = withRevision(encodeForStore(this.#kind, fresh), this.revision);
     this.#size = this.#bytes.length;
   }
 
@@ -129,7 +133,7 @@ export class CachedObject {
     return {
       metadata: { name, namespace },
       labels: labels ?? {},
-      fields: this.kind.fields?.(object) ?? {},
+      fields: this.#kind.fields?.(object) ?? {},
     };
   }
 }

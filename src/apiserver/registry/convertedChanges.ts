@@ -31,21 +31,25 @@ export interface ConvertedWatch {
 }
 
 export class ConvertedChanges implements Changes {
+  readonly #watch: ConvertedWatch;
+
   readonly #ready = new Map<number, Change>();
 
-  constructor(private readonly watch: ConvertedWatch) {}
+  constructor(watch: ConvertedWatch) {
+    this.#watch = watch;
+  }
 
   at(number: number): Change | undefined {
     return this.#ready.get(number);
   }
 
   isUnloaded(number: number): boolean {
-    return !this.#ready.has(number) && this.watch.window.at(number) !== undefined;
+    return !this.#ready.has(number) && this.#watch.window.at(number) !== undefined;
   }
 
   async load(first: number): Promise<void> {
     this.#ready.clear();
-    const { window, prefix, needsPrevious, conversion, caller } = this.watch;
+    const { window, prefix, needsPrevious, conversion, caller } = this.#watch;
     const taken: Change[] = [];
     const objects: CachedObject[] = [];
     let bytes = 0;

@@ -16,6 +16,9 @@ const PATIENCE_MS = 10_000;
 const EXPIRE_MS = 15_000;
 
 export class Feed {
+  readonly #store: Store;
+  readonly #log: Log;
+
   readonly #caches = new Map<string, ResourceCache>();
   readonly #nodePorts = new Map<string, Entry>();
   readonly #byKind = new Map<KindDefinition, ResourceCache>();
@@ -29,11 +32,14 @@ export class Feed {
   #closed = false;
 
   constructor(
-    private readonly store: Store,
+    store: Store,
     kinds: readonly KindDefinition[],
-    private readonly log: Log,
+    log: Log,
     readonly history = new History(),
   ) {
+    this.#store = store;
+    this.#log = log;
+
     this.#expiring = setInterval(() => history.expire(), EXPIRE_MS).unref();
     const read = store.valueAt?.bind(store);
     for (const kind of kinds) {
@@ -100,7 +106,7 @@ export class Feed {
     this.#nodePorts.clear();
     for (const claim of claims) this.#nodePorts.set(claim.key, claim);
     this.#advance(revision);
-    this.#watch = await this.store.watch({
+    this.#watch = await this.#store.watch({
       prefix: ROOT,
       after: revision,
       onEvents: (events) => this.#apply(events),
@@ -112,7 +118,7 @@ export class Feed {
 
   /** Resolves when the caches hold every write that had been answered before the call; undefined when they do already. */
   current(): Promise<void> | undefined {
-    const newest = this.store.revision();
+    const newest = this.#store.revision();
     if (newest instanceof Promise) return newest.then((revision) => this.reached(revision));
     return newest > this.#revision ? this.reached(newest) : undefined;
   }
@@ -169,12 +175,12 @@ export class Feed {
 
   /** Everything below the prefix at one revision, which it answers. */
   async #readAll(prefix: string, take: (entry: Entry) => void): Promise<number> {
-    const first = await this.store.list({ prefix, limit: PAGE });
+    const first = await this.#store.list({ prefix, limit: PAGE });
     first.entries.forEach(take);
     let { remaining } = first;
     let after = first.entries.at(-1)?.key ?? prefix;
     while (remaining > 0) {
-      const page = await this.store.list({ prefix, limit: PAGE, after, revision: first.revision });
+      const page = await this.#store.list({ prefix, limit: PAGE, after, revision: first.revision });
       page.entries.forEach(take);
       after = page.entries.at(-1)?.key ?? after;
       remaining = page.entries.length === 0 ? 0 : page.remaining;
@@ -211,12 +217,12 @@ export class Feed {
   /** The watch broke: everything is read again, and watchers are told to list anew. */
   #reopen(error: Error): void {
     if (this.#closed) return;
-    this.log.warn('the watch on the store ended; reading everything again', { error: error.message });
+    this.#log.warn('the watch on the store ended; reading everything again', { error: error.message });
     this.#watch = undefined;
     const attempt = () => {
       this.open().catch((cause: Error) => {
         if (this.#closed) return;
-        this.log.error('the store cannot be read', { error: cause.message });
+        this.#log.error('the store cannot be read', { error: cause.message });
         this.#retry = setTimeout(attempt, RETRY_MS);
       });
     };

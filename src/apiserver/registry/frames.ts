@@ -6,11 +6,15 @@ const LIMIT_BYTES = 8 * 1024 * 1024;
 const MOST = 256;
 
 export class Frames {
+  readonly #limitBytes;
+
   /** By the stored bytes, then by form. The oldest come first. */
   readonly #byObject = new Map<Buffer, Map<string, Buffer>>();
   #bytes = 0;
 
-  constructor(private readonly limitBytes = LIMIT_BYTES) {}
+  constructor(limitBytes = LIMIT_BYTES) {
+    this.#limitBytes = limitBytes;
+  }
 
   get bytes(): number {
     return this.#bytes;
@@ -33,7 +37,7 @@ export class Frames {
 
   #forget(kept: Buffer): void {
     for (const [object, forms] of this.#byObject) {
-      const isWithin = this.#bytes <= this.limitBytes && this.#byObject.size <= MOST;
+      const isWithin = this.#bytes <= this.#limitBytes && this.#byObject.size <= MOST;
       if (isWithin || object === kept) return;
       this.#byObject.delete(object);
       this.#bytes -= object.length;

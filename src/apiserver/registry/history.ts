@@ -102,6 +102,8 @@ export class History {
 
 /** The changes of one resource. Each has a number of its own, and a reader remembers no more than the next one's. */
 export class Window {
+  readonly #history: History;
+
   #changes: (Change | undefined)[] = [];
   /** Where the oldest change is in the array; those before have been dropped. */
   #first = 0;
@@ -110,7 +112,9 @@ export class Window {
   #start = 0;
   #bytes = 0;
 
-  constructor(private readonly history: History) {}
+  constructor(history: History) {
+    this.#history = history;
+  }
 
   /** By object, so that the window with the largest ones gives first. */
   get bytes(): number {
@@ -161,7 +165,7 @@ export class Window {
   }
 
   expire(): void {
-    const { ageMs, now } = this.history.limits;
+    const { ageMs, now } = this.#history.limits;
     const oldest = now() - ageMs;
     for (;;) {
       const change = this.#changes[this.#first];
@@ -179,7 +183,7 @@ export class Window {
     this.#first += 1;
     this.#start = change.revision;
     this.#bytes -= change.object.size + CHANGE_BYTES;
-    this.history.letGo(change);
+    this.#history.letGo(change);
     if (this.#first * 2 > this.#changes.length) {
       this.#changes = this.#changes.slice(this.#first);
       this.#base += this.#first;

@@ -10,6 +10,8 @@ export type ReadOn = (after: string) => Promise<readonly CachedObject[]>;
 const STALL_MS = 1000;
 
 export class PageReader {
+  readonly #readOn: ReadOn | undefined;
+
   #held: readonly CachedObject[];
   #at = 0;
   /** The last object that was wholly taken. */
@@ -18,10 +20,9 @@ export class PageReader {
   #stalling: NodeJS.Timeout | undefined;
 
   /** `held` are all of them, or undefined to read them; without `readOn` they are kept until they are taken. */
-  constructor(
-    held: readonly CachedObject[] | undefined,
-    private readonly readOn?: ReadOn,
-  ) {
+  constructor(held: readonly CachedObject[] | undefined, readOn?: ReadOn) {
+    this.#readOn = readOn;
+
     this.#held = held ?? [];
     this.#isLast = held !== undefined;
   }
@@ -53,7 +54,7 @@ export class PageReader {
 
   async load(): Promise<void> {
     if (this.#at < this.#held.length || this.#isLast) return;
-    this.#held = (await this.readOn?.(this.#after)) ?? [];
+    this.#held = (await this.#readOn?.(this.#after)) ?? [];
     this.#at = 0;
     this.#isLast = this.#held.length === 0;
   }
@@ -69,7 +70,7 @@ export class PageReader {
 
   /** Lets go of everything that was not taken. */
   park(): void {
-    if (this.ended || this.readOn === undefined) return;
+    if (this.ended || this.#readOn === undefined) return;
     this.#held = [];
     this.#at = 0;
     this.#isLast = false;

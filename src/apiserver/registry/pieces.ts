@@ -24,19 +24,23 @@ export async function* owned(body: AsyncIterable<Uint8Array>): AsyncGenerator<Ui
 }
 
 export class Pieces {
+  readonly #source: FrameSource;
+
   /** How much of the source's frame has been sent. */
   #offset = 0;
   #memory: Buffer | undefined;
 
-  constructor(private readonly source: FrameSource) {}
+  constructor(source: FrameSource) {
+    this.#source = source;
+  }
 
   /** What can be sent now; undefined when there is nothing. */
   next(): Buffer | undefined {
-    const first = this.source.frame();
+    const first = this.#source.frame();
     if (first === undefined) return undefined;
     if (this.#offset > 0 || first.length > PIECE) return this.#part(first);
-    this.source.sent();
-    const second = this.source.frame();
+    this.#source.sent();
+    const second = this.#source.frame();
     // Often there is but one: an event that many watchers share.
     if (second === undefined || first.length + second.length > PIECE) return first;
     return this.#joined(first, second);
@@ -52,10 +56,10 @@ export class Pieces {
     this.#memory ??= spare.pop() ?? Buffer.allocUnsafeSlow(PIECE);
     const memory = this.#memory;
     let used = first.copy(memory);
-    for (let frame: Buffer | undefined = second; frame !== undefined; frame = this.source.frame()) {
+    for (let frame: Buffer | undefined = second; frame !== undefined; frame = this.#source.frame()) {
       if (used + frame.length > PIECE) break;
       used += frame.copy(memory, used);
-      this.source.sent();
+      this.#source.sent();
     }
     return this.#finished(used);
   }
@@ -68,7 +72,7 @@ export class Pieces {
     this.#offset = end;
     if (end === frame.length) {
       this.#offset = 0;
-      this.source.sent();
+      this.#source.sent();
     }
     return this.#finished(used);
   }

@@ -14,6 +14,9 @@ export interface ChangeListener {
 }
 
 export class ResourceCache {
+  #kind: KindDefinition;
+  readonly #history: History;
+
   readonly prefix: string;
   #objects = new Map<string, CachedObject>();
   #keys: string[] = [];
@@ -26,11 +29,10 @@ export class ResourceCache {
   /** Revision of this resource's newest change. */
   lastChange = 0;
 
-  constructor(
-    private kind: KindDefinition,
-    private readonly history: History,
-    read?: ReadValue,
-  ) {
+  constructor(kind: KindDefinition, history: History, read?: ReadValue) {
+    this.#kind = kind;
+    this.#history = history;
+
     this.#read = kind.isSeldomRead === true ? read : undefined;
     this.window = history.openWindow();
     this.prefix = resourcePrefix(kind.type);
@@ -48,7 +50,7 @@ export class ResourceCache {
   objectOf({ key, value, revision }: Entry): CachedObject {
     const held = this.#objects.get(key);
     if (held?.revision === revision) return held;
-    const object = new CachedObject(this.kind, key, value, revision, this.#read);
+    const object = new CachedObject(this.#kind, key, value, revision, this.#read);
     object.forgetBytes();
     return object;
   }
@@ -65,7 +67,7 @@ export class ResourceCache {
 
   /** The definition of the kind has changed: watches end, so that clients see the objects as they are now. */
   become(kind: KindDefinition): void {
-    this.kind = kind;
+    this.#kind = kind;
     for (const [key, object] of this.#objects) this.#objects.set(key, object.as(kind));
     this.#reset();
   }
@@ -73,7 +75,7 @@ export class ResourceCache {
   /** The kind is served no more. */
   close(): void {
     this.#reset();
-    this.history.closeWindow(this.window);
+    this.#history.closeWindow(this.window);
   }
 
   #reset(): void {
@@ -85,7 +87,7 @@ export class ResourceCache {
     const previous = this.#objects.get(key);
     const deleted = event.type === 'delete';
     // What was deleted can no longer be read.
-    const object = new CachedObject(this.kind, key, event.value, revision, deleted ? undefined : this.#read);
+    const object = new CachedObject(this.#kind, key, event.value, revision, deleted ? undefined : this.#read);
     if (event.previous !== undefined) previous?.keepBytes(event.previous.value);
     if (deleted) {
       this.#objects.delete(key);
@@ -95,13 +97,13 @@ export class ResourceCache {
       if (previous === undefined) this.#keys.splice(this.#position(key), 0, key);
       this.#objects.set(key, object);
     }
-    const change = { revision, key, object, deleted, previous, timeMs: this.history.limits.now() };
+    const change = { revision, key, object, deleted, previous, timeMs: this.#history.limits.now() };
     this.lastChange = revision;
     this.window.push(change);
     try {
       for (const listener of [...this.#listeners]) listener.onChange(change);
     } finally {
-      this.history.hold(change);
+      this.#history.hold(change);
     }
   }
 

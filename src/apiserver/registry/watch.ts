@@ -146,6 +146,10 @@ interface Event {
  * pieces; what is sent next is looked up again.
  */
 class Watcher implements WatchSource {
+  readonly #machinery: Machinery;
+  readonly #request: WatchRequest;
+  readonly #selection: Selection;
+
   readonly #prefix: string;
   readonly #window: Window;
   readonly #changes: Changes;
@@ -162,11 +166,11 @@ class Watcher implements WatchSource {
   /** Why what comes next cannot be shown. As in Kubernetes the watch ends there, without a word. */
   failure: ApiError | undefined;
 
-  constructor(
-    private readonly machinery: Machinery,
-    private readonly request: WatchRequest,
-    private readonly selection: Selection,
-  ) {
+  constructor(machinery: Machinery, request: WatchRequest, selection: Selection) {
+    this.#machinery = machinery;
+    this.#request = request;
+    this.#selection = selection;
+
     this.#prefix = listPrefix(request.kind.type, request.namespace);
     this.#window = machinery.feed.cacheOf(request.kind).window;
     this.#startMs = machinery.now();
@@ -183,7 +187,9 @@ class Watcher implements WatchSource {
       this.#number = this.#window.numberAfter(after);
       return;
     }
-    const { machinery, request, selection } = this;
+    const machinery = this.#machinery;
+    const request = this.#request;
+    const selection = this.#selection;
     const range = { prefix: this.#prefix, after: '', limit: 0, selection };
     this.#beginning =
       conversionOf(request.kind) === undefined
@@ -195,25 +201,25 @@ class Watcher implements WatchSource {
   /** Of what has been sent up to now. */
   bookmark(annotations: Readonly<Record<string, string>>): void {
     const metadata = {
-      resourceVersion: String(this.#end?.revision ?? this.machinery.feed.revision),
+      resourceVersion: String(this.#end?.revision ?? this.#machinery.feed.revision),
       creationTimestamp: null,
       ...(Object.keys(annotations).length === 0 ? {} : { annotations }),
     };
-    const object = Buffer.from(JSON.stringify({ ...this.request.shownAs, metadata }));
-    const timeMs = this.machinery.now();
-    const { encodeBookmark, frame } = this.request.form;
+    const object = Buffer.from(JSON.stringify({ ...this.#request.shownAs, metadata }));
+    const timeMs = this.#machinery.now();
+    const { encodeBookmark, frame } = this.#request.form;
     this.#own.push(() =>
       frame('BOOKMARK', encodeBookmark?.(object, { timeMs, isFirst: this.#isFirst }) ?? object),
     );
   }
 
   error(error: ApiError): void {
-    this.#own.push(() => this.request.form.frame('ERROR', Buffer.from(JSON.stringify(error.status))));
+    this.#own.push(() => this.#request.form.frame('ERROR', Buffer.from(JSON.stringify(error.status))));
   }
 
   /** What happens from now on is not told any more. */
   stop(): void {
-    this.#end = { number: this.#window.end, revision: this.machinery.feed.revision };
+    this.#end = { number: this.#window.end, revision: this.#machinery.feed.revision };
   }
 
   get isUnloaded(): boolean {
@@ -237,7 +243,7 @@ class Watcher implements WatchSource {
 
   /** What has to be converted for the first of the state at the start: who cannot be shown it is refused. */
   async loadFirst(): Promise<void> {
-    if (conversionOf(this.request.kind) !== undefined && this.isUnloaded) await this.load();
+    if (conversionOf(this.#request.kind) !== undefined && this.isUnloaded) await this.load();
   }
 
   get #last(): number {
@@ -295,8 +301,8 @@ class Watcher implements WatchSource {
   #transition({ key, deleted, object, previous, revision }: Change): Event | undefined {
     if (!key.startsWith(this.#prefix)) return undefined;
     const type = transition({
-      before: previous !== undefined && this.selection.matches(previous),
-      after: deleted || this.selection.matches(object),
+      before: previous !== undefined && this.#selection.matches(previous),
+      after: deleted || this.#selection.matches(object),
       deleted,
     });
     if (type === undefined) return undefined;
@@ -305,7 +311,7 @@ class Watcher implements WatchSource {
   }
 
   #frameOf({ type, object, leftAt }: Event, timeMs: number): Buffer {
-    const { name, encode, isVaried, frame } = this.request.form;
+    const { name, encode, isVaried, frame } = this.#request.form;
     const shown = { timeMs, isFirst: this.#isFirst };
     const varied = isVaried ? `${timeMs} ${this.#isFirst}` : '';
     const { bytes } = object;

@@ -15,15 +15,18 @@ export interface WatchSource extends FrameSource {
 }
 
 export class WatchStream implements AsyncIterable<Uint8Array> {
+  readonly #source: WatchSource;
+  readonly #onEnd: () => void;
+
   readonly #pieces: Pieces;
   #ended = false;
   #isCut = false;
   #wake: (() => void) | undefined;
 
-  constructor(
-    private readonly source: WatchSource,
-    private readonly onEnd: () => void,
-  ) {
+  constructor(source: WatchSource, onEnd: () => void) {
+    this.#source = source;
+    this.#onEnd = onEnd;
+
     this.#pieces = new Pieces(source);
   }
 
@@ -48,7 +51,7 @@ export class WatchStream implements AsyncIterable<Uint8Array> {
     if (this.#ended) return;
     this.#ended = true;
     this.wake();
-    this.onEnd();
+    this.#onEnd();
   }
 
   /** Nothing more is delivered. */
@@ -58,7 +61,7 @@ export class WatchStream implements AsyncIterable<Uint8Array> {
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
-    const { source } = this;
+    const source = this.#source;
     try {
       while (!this.#isCut && !source.isLost) {
         const piece = this.#pieces.next();

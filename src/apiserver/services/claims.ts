@@ -35,14 +35,18 @@ export interface Claim {
 }
 
 export class ServiceClaims implements Holdings {
-  constructor(private readonly machinery: Machinery) {}
+  readonly #machinery: Machinery;
+
+  constructor(machinery: Machinery) {
+    this.#machinery = machinery;
+  }
 
   hasAddress(address: string): boolean {
     return this.#cached(address) !== undefined;
   }
 
   hasPort(port: number): boolean {
-    return this.machinery.feed.nodePortClaims.has(nodePortKey(port));
+    return this.#machinery.feed.nodePortClaims.has(nodePortKey(port));
   }
 
   /** What brings the claims from those of `old` to those of `next`. */
@@ -66,7 +70,7 @@ export class ServiceClaims implements Holdings {
   }
 
   addressClaim(address: string, service: V1Service): Claim {
-    const { machinery } = this;
+    const machinery = this.#machinery;
     const time = timestamp(machinery.now());
     const object = ipAddressOf(address, service, { uid: machinery.uid(), time });
     return { key: addressKey(address), value: encodeForStore(ipAddressKind, object) };
@@ -84,13 +88,13 @@ export class ServiceClaims implements Holdings {
   }
 
   #freePort(port: number, owner: string): Write[] {
-    const held = this.machinery.feed.nodePortClaims.get(nodePortKey(port));
+    const held = this.#machinery.feed.nodePortClaims.get(nodePortKey(port));
     if (held === undefined || held.value.toString() !== owner) return [];
     return [{ verb: 'delete', key: held.key, expected: held.revision }];
   }
 
   #cached(address: string) {
-    return this.machinery.feed.cacheOf(ipAddressKind).get(addressKey(address));
+    return this.#machinery.feed.cacheOf(ipAddressKind).get(addressKey(address));
   }
 }
 

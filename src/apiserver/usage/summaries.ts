@@ -24,21 +24,25 @@ const PATIENCE_MS = 5_000;
 const MOST_BYTES = 32 << 20;
 
 export class Summaries {
+  readonly #machinery: Machinery;
+
   readonly #held = new Map<
     string,
     { readonly asked: number; readonly answer: Promise<NodeSummary | undefined> }
   >();
 
-  constructor(private readonly machinery: Machinery) {}
+  constructor(machinery: Machinery) {
+    this.#machinery = machinery;
+  }
 
   /** Undefined when its kubelet does not tell. */
   of(node: string): Promise<NodeSummary | undefined> {
-    const now = this.machinery.now();
+    const now = this.#machinery.now();
     const held = this.#held.get(node);
     if (held !== undefined && now - held.asked < FRESH_MS) return held.answer;
     for (const [name, { asked }] of this.#held) if (now - asked >= FRESH_MS) this.#held.delete(name);
     const answer = this.#ask(node).catch((error: unknown) => {
-      this.machinery.log.debug('a kubelet did not tell what its pods use', { node, error });
+      this.#machinery.log.debug('a kubelet did not tell what its pods use', { node, error });
       return undefined;
     });
     this.#held.set(node, { asked: now, answer });
@@ -46,9 +50,9 @@ export class Summaries {
   }
 
   async #ask(node: string): Promise<NodeSummary> {
-    const address = kubeletOnNode(this.machinery, node);
+    const address = kubeletOnNode(this.#machinery, node);
     const sent = { method: 'GET', path: '/stats/summary', headers: {}, upgrade: false };
-    const response = await askKubelet(this.machinery, address, {
+    const response = await askKubelet(this.#machinery, address, {
       ...sent,
       signal: AbortSignal.timeout(PATIENCE_MS),
     });

@@ -64,14 +64,18 @@ export function makeLedger(book: QuotaBook): Ledger {
 
 /** All writes of a namespace's quotas go through one worker, so that a version it did not make is another's. */
 class QuotaLedger implements Ledger {
+  readonly #book: QuotaBook;
+
   readonly #queues = new Map<string, Queue>();
   readonly #recounts = new Recounts();
 
-  constructor(private readonly book: QuotaBook) {}
+  constructor(book: QuotaBook) {
+    this.#book = book;
+  }
 
   async check(namespace: string, need: NeedOf, refuse: Refuse): Promise<void> {
     const waiting: Waiting = { need, refuse, done: new Map(), settle: () => {} };
-    judge(waiting, planFor(await this.book.read(namespace)));
+    judge(waiting, planFor(await this.#book.read(namespace)));
     if (waiting.refusal !== undefined) throw waiting.refusal;
   }
 
@@ -123,7 +127,7 @@ class QuotaLedger implements Ledger {
 
   /** One round over all that wait; true when nothing is left to write. */
   async #round(namespace: string, { waiting, returns }: Queue): Promise<boolean> {
-    const quotas = await this.book.read(namespace);
+    const quotas = await this.#book.read(namespace);
     for (const quota of quotas) this.#recounts.see(quota);
     const plans = planFor(quotas);
     for (const plan of plans) for (const { back } of returns) this.#takeBack(plan, back);
@@ -150,7 +154,7 @@ class QuotaLedger implements Ledger {
     const { uid } = quota.metadata;
     try {
       this.#recounts.wrote(
-        await this.book.write({ ...quota, status: { hard: quota.spec?.hard ?? {}, used } }),
+        await this.#book.write({ ...quota, status: { hard: quota.spec?.hard ?? {}, used } }),
       );
     } catch (error) {
       if (ApiError.is(error, 'Conflict', 'NotFound')) return false;

@@ -14,14 +14,15 @@ const MOST_VALUES = 300_000;
 const MOST_SOCKETS = 64;
 
 export class WebhookClient {
+  readonly #timeoutMs;
+
   readonly #agent: https.Agent;
   readonly #ca: string | undefined;
 
   /** `caBundle` is base64 of PEM; without one the machine's authorities are trusted. */
-  constructor(
-    caBundle: string | undefined,
-    private readonly timeoutMs = TIMEOUT_MS,
-  ) {
+  constructor(caBundle: string | undefined, timeoutMs = TIMEOUT_MS) {
+    this.#timeoutMs = timeoutMs;
+
     const bundle = Buffer.from(caBundle ?? '', 'base64').toString();
     this.#ca = bundle.trim() === '' ? undefined : bundle;
     this.#agent = new https.Agent({ keepAlive: true, maxSockets: MOST_SOCKETS, timeout: timeoutMs });
@@ -46,7 +47,7 @@ export class WebhookClient {
   }
 
   async #send(endpoint: Endpoint, body: string) {
-    const deadline = AbortSignal.timeout(this.timeoutMs);
+    const deadline = AbortSignal.timeout(this.#timeoutMs);
     try {
       return await this.#once(endpoint, body, { deadline });
     } catch (error) {

@@ -12,15 +12,18 @@ interface Known {
 }
 
 export class KnownConversions {
+  readonly #limitBytes;
+  readonly #now: () => number;
+
   /** The oldest come first. */
   readonly #known = new Map<string, Known>();
   readonly #expected = new Map<string, Promise<CachedObject>>();
   #bytes = 0;
 
-  constructor(
-    private readonly limitBytes = LIMIT_BYTES,
-    private readonly now: () => number = () => performance.now(),
-  ) {}
+  constructor(limitBytes = LIMIT_BYTES, now: () => number = () => performance.now()) {
+    this.#limitBytes = limitBytes;
+    this.#now = now;
+  }
 
   get bytes(): number {
     return this.#bytes;
@@ -28,7 +31,7 @@ export class KnownConversions {
 
   get(key: string): CachedObject | Promise<CachedObject> | undefined {
     const held = this.#known.get(key);
-    if (held !== undefined && held.untilMs > this.now()) return held.object;
+    if (held !== undefined && held.untilMs > this.#now()) return held.object;
     return this.#expected.get(key);
   }
 
@@ -45,10 +48,10 @@ export class KnownConversions {
     this.#expected.delete(key);
     this.#forget(key);
     const bytes = object.heldBytes;
-    this.#known.set(key, { object, bytes, untilMs: this.now() + KEPT_MS });
+    this.#known.set(key, { object, bytes, untilMs: this.#now() + KEPT_MS });
     this.#bytes += bytes;
     for (const [oldest, { untilMs }] of this.#known) {
-      if (this.#bytes <= this.limitBytes && untilMs > this.now()) return;
+      if (this.#bytes <= this.#limitBytes && untilMs > this.#now()) return;
       this.#forget(oldest);
     }
   }

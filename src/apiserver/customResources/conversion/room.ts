@@ -31,17 +31,19 @@ interface Waiter {
 }
 
 export class ConversionRoom {
+  readonly #name: string;
+  readonly #now: () => number;
+
   readonly #limits: RoomLimits;
   /** Of each call, when it began. The oldest comes first. */
   readonly #running = new Map<symbol, number>();
   readonly #byUser = new Map<string, number>();
   #waiting: Waiter[] = [];
 
-  constructor(
-    private readonly name: string,
-    limits: Partial<RoomLimits> = {},
-    private readonly now: () => number = () => performance.now(),
-  ) {
+  constructor(name: string, limits: Partial<RoomLimits> = {}, now: () => number = () => performance.now()) {
+    this.#name = name;
+    this.#now = now;
+
     this.#limits = { ...LIMITS, ...limits };
   }
 
@@ -57,7 +59,7 @@ export class ConversionRoom {
 
   #enter(user: string): () => void {
     const mark = Symbol(user);
-    this.#running.set(mark, this.now());
+    this.#running.set(mark, this.#now());
     this.#count(user, 1);
     return () => {
       this.#running.delete(mark);
@@ -74,7 +76,7 @@ export class ConversionRoom {
   #wait(user: string): Promise<() => void> {
     const { waiting, waitingWhenSlow, slowMs, patienceMs } = this.#limits;
     const [oldest] = this.#running.values();
-    const isSlow = oldest !== undefined && this.now() - oldest >= slowMs;
+    const isSlow = oldest !== undefined && this.#now() - oldest >= slowMs;
     if (this.#waiting.length >= (isSlow ? waitingWhenSlow : waiting)) throw this.#tooMany();
     return new Promise((resolve, reject) => {
       const waiter: Waiter = {
@@ -109,7 +111,7 @@ export class ConversionRoom {
   #tooMany() {
     return statusError(
       'TooManyRequests',
-      `too many requests wait for the conversion webhook of ${this.name}, please try again later`,
+      `too many requests wait for the conversion webhook of ${this.#name}, please try again later`,
       { retryAfterSeconds: 1 },
     );
   }

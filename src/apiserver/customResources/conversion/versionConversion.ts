@@ -28,20 +28,24 @@ export interface VersionConversionOptions {
 }
 
 export class VersionConversion implements Conversion {
-  constructor(private readonly options: VersionConversionOptions) {}
+  readonly #options: VersionConversionOptions;
+
+  constructor(options: VersionConversionOptions) {
+    this.#options = options;
+  }
 
   isShown(object: CachedObject): boolean {
-    const { own } = this.options;
+    const { own } = this.#options;
     return own.isCurrent(object.revision) && storedVersionOf(object.bytes) === own.apiVersion;
   }
 
   isAsWritten(object: CachedObject): boolean {
-    const { own } = this.options;
+    const { own } = this.#options;
     return own.isCurrent(object.revision) && storedVersionOf(object.bytes) === own.storage;
   }
 
   async shown(objects: readonly CachedObject[], caller: Caller): Promise<readonly CachedObject[]> {
-    const { known } = this.options;
+    const { known } = this.#options;
     const answers = new Map<CachedObject, CachedObject | Promise<CachedObject>>();
     const missing: CachedObject[] = [];
     for (const object of objects) {
@@ -62,8 +66,8 @@ export class VersionConversion implements Conversion {
     return whileWanted(all, caller.signal);
   }
 
-  async converted(objects: readonly KubeObject[], caller: Caller, to = this.options.own.storage) {
-    const { converter, forms } = this.options;
+  async converted(objects: readonly KubeObject[], caller: Caller, to = this.#options.own.storage) {
+    const { converter, forms } = this.#options;
     const form = forms.get(to);
     if (form === undefined) throw statusError('InternalError', `${to} is no version of this kind`);
     const from = objects[0]?.apiVersion;
@@ -73,16 +77,16 @@ export class VersionConversion implements Conversion {
   }
 
   kindOf(apiVersion: string): KindDefinition | undefined {
-    return this.options.kinds.get(apiVersion);
+    return this.#options.kinds.get(apiVersion);
   }
 
   #keyOf({ key, revision }: CachedObject): string {
-    return `${this.options.kind.model} ${key}@${revision}`;
+    return `${this.#options.kind.model} ${key}@${revision}`;
   }
 
   /** Those that are of another version are sent, the others only brought into form. */
   async #batch(batch: readonly CachedObject[], { user }: Caller): Promise<readonly CachedObject[]> {
-    const { own, converter } = this.options;
+    const { own, converter } = this.#options;
     const parsed = batch.map((object) => object.parse<KubeObject>());
     const results = [...parsed];
     const versions = new Set(parsed.map(({ apiVersion }) => apiVersion ?? ''));
@@ -97,7 +101,7 @@ export class VersionConversion implements Conversion {
   }
 
   async #inForm(batch: readonly CachedObject[], results: readonly KubeObject[]) {
-    const { kind, own } = this.options;
+    const { kind, own } = this.#options;
     const shown: CachedObject[] = [];
     let bytes = 0;
     for (const [index, { key, revision }] of batch.entries()) {

@@ -21,12 +21,16 @@ export interface ConverterOptions {
 const versionOf = (apiVersion: string): string => apiVersion.slice(apiVersion.indexOf('/') + 1);
 
 export class WebhookConverter {
+  readonly #options: ConverterOptions;
+
   readonly #name: string;
   readonly #client: WebhookClient;
   readonly #room: ConversionRoom;
   readonly #known: ReadonlySet<string>;
 
-  constructor(private readonly options: ConverterOptions) {
+  constructor(options: ConverterOptions) {
+    this.#options = options;
+
     const { metadata, spec } = options.definition;
     this.#name = metadata?.name ?? '';
     this.#client = new WebhookClient(spec.conversion?.webhook?.clientConfig?.caBundle);
@@ -45,7 +49,7 @@ export class WebhookConverter {
       throw apiError(new Error(`request to convert CR from an invalid group/version: ${from}`));
     const began = performance.now();
     const measure = (error?: unknown) =>
-      this.options.metrics.observe({
+      this.#options.metrics.observe({
         definition: this.#name,
         from: versionOf(from),
         to: versionOf(to),
@@ -63,7 +67,7 @@ export class WebhookConverter {
   }
 
   async #call(objects: readonly KubeObject[], to: string): Promise<readonly KubeObject[]> {
-    const { definition, cluster } = this.options;
+    const { definition, cluster } = this.#options;
     const { clientConfig = {}, conversionReviewVersions = [] } = definition.spec.conversion?.webhook ?? {};
     const question = {
       reviewVersion: reviewVersionOf(conversionReviewVersions),
