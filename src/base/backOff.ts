@@ -20,13 +20,17 @@ export interface BackOffOptions extends BackOffBounds {
 
 /** The waits of one thing that is tried again and again. */
 export class BackOff {
+  readonly #options: BackOffOptions;
+
   #failures = 0;
 
-  constructor(private readonly options: BackOffOptions) {}
+  constructor(options: BackOffOptions) {
+    this.#options = options;
+  }
 
   next(): number {
-    const delayMs = backOffMs(this.#failures++, this.options);
-    const { random } = this.options;
+    const delayMs = backOffMs(this.#failures++, this.#options);
+    const { random } = this.#options;
     return random === undefined ? delayMs : delayMs * (0.5 + random() / 2);
   }
 
@@ -43,10 +47,14 @@ interface Entry {
 
 /** The waits of many things by their keys. Time is an argument. */
 export class KeyedBackOff {
+  readonly #bounds: BackOffBounds;
+
   /** Newest last, so that what has been quiet for long is found in front. */
   readonly #entries = new Map<string, Entry>();
 
-  constructor(private readonly bounds: BackOffBounds) {}
+  constructor(bounds: BackOffBounds) {
+    this.#bounds = bounds;
+  }
 
   /** How long there is still to wait: since the failure, which without a time of its own was when it was told. */
   remainingMs(key: string, now: number, failedAt?: number): number {
@@ -58,7 +66,7 @@ export class KeyedBackOff {
 
   /** Lengthens the delay for the next failure. */
   failed(key: string, now: number, failedAt = now): void {
-    const { firstMs, longestMs } = this.bounds;
+    const { firstMs, longestMs } = this.#bounds;
     const before = this.#entries.get(key);
     const again = before !== undefined && !this.#isStale(before, failedAt);
     this.#entries.delete(key);
@@ -90,6 +98,6 @@ export class KeyedBackOff {
 
   // As in client-go: what failed again only after twice the limit counts as healthy in between.
   #isStale(entry: Entry, failedAt: number): boolean {
-    return failedAt - entry.at > this.bounds.longestMs * 2;
+    return failedAt - entry.at > this.#bounds.longestMs * 2;
   }
 }

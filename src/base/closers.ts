@@ -3,9 +3,13 @@
 // others open.
 
 export class Closers {
+  readonly #failed: (error: unknown) => void;
+
   #closers: (() => unknown)[] = [];
 
-  constructor(private readonly failed: (error: unknown) => void) {}
+  constructor(failed: (error: unknown) => void) {
+    this.#failed = failed;
+  }
 
   add(...closers: (() => unknown)[]): void {
     this.#closers.push(...closers);
@@ -19,7 +23,7 @@ export class Closers {
       try {
         await closer();
       } catch (error) {
-        this.failed(error);
+        this.#failed(error);
       }
   }
 }

@@ -10,21 +10,23 @@ export type Refuse = (path: string, why: string) => Error;
 const INT32 = 2 ** 31;
 
 export class ConfigFields {
+  readonly #refuse: Refuse;
+  readonly #above;
+
   readonly #raw: Readonly<Record<string, unknown>>;
   readonly #asked = new Set<string>();
 
-  constructor(
-    raw: unknown,
-    private readonly refuse: Refuse,
-    private readonly above = '',
-  ) {
+  constructor(raw: unknown, refuse: Refuse, above = '') {
+    this.#refuse = refuse;
+    this.#above = above;
+
     if (typeof raw !== 'object' || raw === null || Array.isArray(raw))
       throw refuse(above, 'must be an object');
     this.#raw = raw as Readonly<Record<string, unknown>>;
   }
 
   path(name: string): string {
-    return this.above === '' ? name : `${this.above}.${name}`;
+    return this.#above === '' ? name : `${this.#above}.${name}`;
   }
 
   text(name: string): string | undefined {
@@ -74,17 +76,17 @@ export class ConfigFields {
 
   part(name: string): ConfigFields | undefined {
     const value = this.any(name);
-    return value === undefined ? undefined : new ConfigFields(value, this.refuse, this.path(name));
+    return value === undefined ? undefined : new ConfigFields(value, this.#refuse, this.path(name));
   }
 
   /** An empty one where the document has none. */
   section(name: string): ConfigFields {
-    return this.part(name) ?? new ConfigFields({}, this.refuse, this.path(name));
+    return this.part(name) ?? new ConfigFields({}, this.#refuse, this.path(name));
   }
 
   parts(name: string): readonly ConfigFields[] | undefined {
     return this.#list(name)?.map(
-      (value, at) => new ConfigFields(value, this.refuse, `${this.path(name)}[${at}]`),
+      (value, at) => new ConfigFields(value, this.#refuse, `${this.path(name)}[${at}]`),
     );
   }
 
@@ -111,6 +113,6 @@ export class ConfigFields {
   }
 
   #wrong(name: string, why: string): Error {
-    return this.refuse(this.path(name), why);
+    return this.#refuse(this.path(name), why);
   }
 }

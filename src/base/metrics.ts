@@ -28,10 +28,14 @@ interface LabelledCount extends Count {
 }
 
 export class Counter implements Family {
+  readonly #described: Described;
+
   readonly #series = new Map<string, LabelledCount>();
   readonly name: string;
 
-  constructor(private readonly described: Described) {
+  constructor(described: Described) {
+    this.#described = described;
+
     this.name = described.name;
   }
 
@@ -59,7 +63,7 @@ export class Counter implements Family {
   }
 
   *lines(): Generator<string> {
-    if (this.#series.size > 0) yield* heading(this.described, 'counter');
+    if (this.#series.size > 0) yield* heading(this.#described, 'counter');
     for (const [key, { value }] of this.#series) yield `${this.name}${braced(key)} ${value}`;
   }
 }
@@ -69,21 +73,24 @@ export type Sample = readonly [labels: Labels | string, value: number | undefine
 
 /** Numbers that others keep. */
 export class Gauge implements Family {
+  readonly #described: Described & { readonly type?: 'gauge' | 'counter' };
+  readonly #read: () => Iterable<Sample>;
+
   readonly name: string;
 
   /** Asked when the text is made. */
-  constructor(
-    private readonly described: Described & { readonly type?: 'gauge' | 'counter' },
-    private readonly read: () => Iterable<Sample>,
-  ) {
+  constructor(described: Described & { readonly type?: 'gauge' | 'counter' }, read: () => Iterable<Sample>) {
+    this.#described = described;
+    this.#read = read;
+
     this.name = described.name;
   }
 
   *lines(): Generator<string> {
     let isFirst = true;
-    for (const [labels, value] of this.read()) {
+    for (const [labels, value] of this.#read()) {
       if (value === undefined || Number.isNaN(value)) continue;
-      if (isFirst) yield* heading(this.described, this.described.type ?? 'gauge');
+      if (isFirst) yield* heading(this.#described, this.#described.type ?? 'gauge');
       isFirst = false;
       yield `${this.name}${braced(typeof labels === 'string' ? labels : seriesKey(labels))} ${value}`;
     }
@@ -92,16 +99,21 @@ export class Gauge implements Family {
 
 /** The observations of one series. */
 export class Observations {
+  readonly #bounds: readonly number[];
+
   readonly buckets: number[];
   sum = 0;
   count = 0;
 
-  constructor(private readonly bounds: readonly number[]) {
+  constructor(bounds: readonly number[]) {
+    this.#bounds = bounds;
+
     this.buckets = bounds.map(() => 0);
   }
 
   observe(value: number): void {
-    const { bounds, buckets } = this;
+    const { buckets } = this;
+    const bounds = this.#bounds;
     for (let at = 0; at < bounds.length; at += 1) {
       if (value > (bounds[at] as number)) continue;
       buckets[at] = (buckets[at] as number) + 1;
@@ -113,10 +125,14 @@ export class Observations {
 }
 
 export class Histogram implements Family {
+  readonly #described: Described & { readonly bounds: readonly number[] };
+
   readonly #series = new Map<string, Observations>();
   readonly name: string;
 
-  constructor(private readonly described: Described & { readonly bounds: readonly number[] }) {
+  constructor(described: Described & { readonly bounds: readonly number[] }) {
+    this.#described = described;
+
     this.name = described.name;
   }
 
@@ -127,17 +143,17 @@ export class Histogram implements Family {
   series(key: string): Observations {
     const held = this.#series.get(key);
     if (held !== undefined) return held;
-    const fresh = new Observations(this.described.bounds);
+    const fresh = new Observations(this.#described.bounds);
     if (this.#series.size < MAX_SERIES) this.#series.set(key, fresh);
     return fresh;
   }
 
   *lines(): Generator<string> {
-    if (this.#series.size > 0) yield* heading(this.described, 'histogram');
+    if (this.#series.size > 0) yield* heading(this.#described, 'histogram');
     for (const [key, { buckets, sum, count }] of this.#series) {
       const prefix = key === '' ? '' : `${key},`;
       let below = 0;
-      for (const [at, bound] of this.described.bounds.entries()) {
+      for (const [at, bound] of this.#described.bounds.entries()) {
         below += buckets[at] ?? 0;
         yield `${this.name}_bucket{${prefix}le="${bound}"} ${below}`;
       }
