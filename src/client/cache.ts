@@ -22,28 +22,32 @@ export interface Sharing {
 }
 
 export class ObjectCache<T extends KubeObject> {
-  constructor(private readonly sharing?: Sharing) {}
+  readonly #sharing: Sharing | undefined;
 
-  private readonly objects = new Map<string, Stored<T>>();
-  private readonly indexes = new Map<string, Index<T>>();
+  constructor(sharing?: Sharing) {
+    this.#sharing = sharing;
+  }
+
+  readonly #objects = new Map<string, Stored<T>>();
+  readonly #indexes = new Map<string, Index<T>>();
 
   get(key: string): Stored<T> | undefined {
-    return this.objects.get(key);
+    return this.#objects.get(key);
   }
 
   list(): Stored<T>[] {
-    return [...this.objects.values()];
+    return [...this.#objects.values()];
   }
 
   index(name: string, values: IndexFunction<T>): void {
-    if (this.indexes.has(name)) return;
+    if (this.#indexes.has(name)) return;
     const index: Index<T> = { values, buckets: new Map() };
-    for (const [key, object] of this.objects) enter(index, key, object);
-    this.indexes.set(name, index);
+    for (const [key, object] of this.#objects) enter(index, key, object);
+    this.#indexes.set(name, index);
   }
 
   byIndex(name: string, value: string): Stored<T>[] {
-    const index = this.indexes.get(name);
+    const index = this.#indexes.get(name);
     if (index === undefined) throw new RangeError(`there is no index "${name}"`);
     const bucket = index.buckets.get(value);
     return bucket === undefined ? [] : [...bucket.values()];
@@ -53,59 +57,59 @@ export class ObjectCache<T extends KubeObject> {
   replace(items: readonly Stored<T>[]): Change<T>[] {
     const changes: Change<T>[] = [];
     const listed = new Set(items.map(({ metadata }) => keyOf(metadata)));
-    for (const [key, object] of this.objects) {
-      if (!listed.has(key)) changes.push(...this.remove(key, object));
+    for (const [key, object] of this.#objects) {
+      if (!listed.has(key)) changes.push(...this.#remove(key, object));
     }
-    for (const item of items) changes.push(...this.put(item));
+    for (const item of items) changes.push(...this.#put(item));
     return changes;
   }
 
   apply(event: WatchEvent<T>): Change<T>[] {
     if (event.type === 'BOOKMARK') return [];
-    if (event.type === 'DELETED') return this.remove(keyOf(event.object.metadata), event.object);
-    return this.put(event.object);
+    if (event.type === 'DELETED') return this.#remove(keyOf(event.object.metadata), event.object);
+    return this.#put(event.object);
   }
 
-  private put(item: Stored<T>): Change<T>[] {
+  #put(item: Stored<T>): Change<T>[] {
     const key = keyOf(item.metadata);
-    const previous = this.objects.get(key);
+    const previous = this.#objects.get(key);
     // The same version again is no news: a list repeats most of what is known.
     if (previous !== undefined && sameVersion(previous, item)) return [];
     const object = this.own(item);
     // Another uid under the same name is another object: the first one was deleted while nobody was watching.
     const replaced = previous !== undefined && previous.metadata.uid !== object.metadata.uid;
-    const changes: Change<T>[] = replaced ? this.remove(key, previous) : [];
-    this.set(key, object);
+    const changes: Change<T>[] = replaced ? this.#remove(key, previous) : [];
+    this.#set(key, object);
     if (previous === undefined || replaced) changes.push({ type: 'added', object });
     else changes.push({ type: 'updated', object, previous });
     return changes;
   }
 
   /** `last` is the object as it was when it went away, which may be newer than the copy. */
-  private remove(key: string, last: Stored<T>): Change<T>[] {
-    const known = this.objects.get(key);
+  #remove(key: string, last: Stored<T>): Change<T>[] {
+    const known = this.#objects.get(key);
     if (known === undefined) return [];
-    this.objects.delete(key);
-    for (const index of this.indexes.values()) leave(index, key, known);
-    this.sharing?.objects.forget(this.sharing.kind, known);
+    this.#objects.delete(key);
+    for (const index of this.#indexes.values()) leave(index, key, known);
+    this.#sharing?.objects.forget(this.#sharing.kind, known);
     return [{ type: 'deleted', object: deepFreeze(last) }];
   }
 
   /** The copy that is held of this version, here or by another who shares; or the item, frozen. */
   own(item: Stored<T>): Stored<T> {
     const object = withoutManagers(item);
-    return this.sharing === undefined
+    return this.#sharing === undefined
       ? deepFreeze(object)
-      : this.sharing.objects.share(this.sharing.kind, object);
+      : this.#sharing.objects.share(this.#sharing.kind, object);
   }
 
-  private set(key: string, object: Stored<T>): void {
-    const previous = this.objects.get(key);
-    for (const index of this.indexes.values()) {
+  #set(key: string, object: Stored<T>): void {
+    const previous = this.#objects.get(key);
+    for (const index of this.#indexes.values()) {
       if (previous !== undefined) leave(index, key, previous);
       enter(index, key, object);
     }
-    this.objects.set(key, object);
+    this.#objects.set(key, object);
   }
 }
 

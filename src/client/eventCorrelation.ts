@@ -23,9 +23,9 @@ export type Verdict =
     };
 
 export class EventCorrelation {
-  private readonly buckets = new Map<string, { tokens: number; at: number }>();
-  private readonly alike = new Map<string, { messages: Set<string>; since: number }>();
-  private readonly written = new Map<string, { name: string; count: number }>();
+  readonly #buckets = new Map<string, { tokens: number; at: number }>();
+  readonly #alike = new Map<string, { messages: Set<string>; since: number }>();
+  readonly #written = new Map<string, { name: string; count: number }>();
 
   judge(event: CoreV1Event, now: number): Verdict {
     const { involvedObject: about, source, type, reason, message = '' } = event;
@@ -37,41 +37,41 @@ export class EventCorrelation {
       about.uid,
       about.fieldPath,
     ]);
-    if (!this.admits(object, now)) return { action: 'drop' };
+    if (!this.#admits(object, now)) return { action: 'drop' };
     const group = JSON.stringify([object, type, reason]);
-    const combined = this.isCombined(group, message, now);
+    const combined = this.#isCombined(group, message, now);
     const text = combined ? `(combined from similar events): ${message}` : message;
     const key = combined ? group : JSON.stringify([group, message]);
-    const before = this.written.get(key);
+    const before = this.#written.get(key);
     if (before === undefined) return { action: 'create', key, message: text };
     before.count += 1;
-    remember(this.written, key, before);
+    remember(this.#written, key, before);
     return { action: 'count', key, message: text, count: before.count, name: before.name };
   }
 
   /** Tells that the event of a verdict exists on the server now. */
   wrote(key: string, name: string): void {
-    remember(this.written, key, { name, count: this.written.get(key)?.count ?? 1 });
+    remember(this.#written, key, { name, count: this.#written.get(key)?.count ?? 1 });
   }
 
   /** Tells that the server no longer has it: the next one is created anew. */
   forget(key: string): void {
-    this.written.delete(key);
+    this.#written.delete(key);
   }
 
-  private admits(object: string, now: number): boolean {
-    const bucket = this.buckets.get(object) ?? { tokens: BURST, at: now };
+  #admits(object: string, now: number): boolean {
+    const bucket = this.#buckets.get(object) ?? { tokens: BURST, at: now };
     const tokens = Math.min(BURST, bucket.tokens + Math.max(0, now - bucket.at) / REFILL_MS);
     const admitted = tokens >= 1;
-    remember(this.buckets, object, { tokens: admitted ? tokens - 1 : tokens, at: now });
+    remember(this.#buckets, object, { tokens: admitted ? tokens - 1 : tokens, at: now });
     return admitted;
   }
 
-  private isCombined(group: string, message: string, now: number): boolean {
-    const known = this.alike.get(group);
+  #isCombined(group: string, message: string, now: number): boolean {
+    const known = this.#alike.get(group);
     const fresh = known === undefined || now - known.since > ALIKE_WINDOW_MS;
     const { messages } = fresh ? { messages: new Set<string>() } : known;
-    remember(this.alike, group, { messages, since: now });
+    remember(this.#alike, group, { messages, since: now });
     // Past the limit the set does not grow: what matters is only that it was passed.
     if (messages.size < ALIKE_LIMIT) messages.add(message);
     return messages.size >= ALIKE_LIMIT && !messages.has(message);

@@ -15,11 +15,15 @@ export interface TermOptions {
 }
 
 export class LeaderTerm {
+  readonly #options: TermOptions;
+
   readonly #stop = new AbortController();
   readonly #lost = new AbortController();
   #renewedAt: number;
 
-  constructor(private readonly options: TermOptions) {
+  constructor(options: TermOptions) {
+    this.#options = options;
+
     this.#renewedAt = options.since;
     for (const { signal } of [this.#stop, this.#lost]) setMaxListeners(0, signal);
   }
@@ -30,7 +34,7 @@ export class LeaderTerm {
   }
 
   get leaseVersion(): string {
-    return this.options.leaseVersion();
+    return this.#options.leaseVersion();
   }
 
   get isLost(): boolean {
@@ -43,7 +47,7 @@ export class LeaderTerm {
 
   /** Until it is over, unless it is renewed. */
   get leftMs(): number {
-    const { now, lastsMs } = this.options;
+    const { now, lastsMs } = this.#options;
     return this.#renewedAt + lastsMs - now();
   }
 
