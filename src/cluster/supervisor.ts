@@ -29,6 +29,10 @@ const RECORD_AGAIN_MS = 1_000;
 const wholeOf = ({ name }: Component) => `node ${name}`;
 
 export class Supervisor {
+  readonly #layout: Layout;
+  readonly #sink: StepSink;
+  readonly #log: Log;
+
   readonly #children = new Map<string, { child: ChildProcess; identity: ProcessIdentity | undefined }>();
   readonly #started = new Map<string, number>();
   readonly #timers = new Set<NodeJS.Timeout>();
@@ -36,20 +40,20 @@ export class Supervisor {
   #stopping = false;
   #writing: Promise<void> = Promise.resolve();
 
-  constructor(
-    private readonly layout: Layout,
-    private readonly sink: StepSink,
-    private readonly log: Log,
-  ) {
+  constructor(layout: Layout, sink: StepSink, log: Log) {
+    this.#layout = layout;
+    this.#sink = sink;
+    this.#log = log;
+
     const supervisor = identify(process.pid);
     this.#state = { components: {}, ...(supervisor === undefined ? {} : { supervisor }) };
   }
 
   async start(components: readonly Component[]): Promise<void> {
     await this.#writing;
-    await writeState(this.layout, this.#state);
+    await writeState(this.#layout, this.#state);
     for (const component of components) {
-      if (component.isOneStep === true) this.sink({ type: 'begin', name: wholeOf(component) });
+      if (component.isOneStep === true) this.#sink({ type: 'begin', name: wholeOf(component) });
       this.#started.set(component.name, performance.now());
       this.#run(component, BACKOFF_MS.first);
     }
@@ -69,7 +73,7 @@ export class Supervisor {
 
   #run(component: Component, backoffMs: number): void {
     const started = Date.now();
-    const output = openSync(path.join(this.layout.logDir, `${component.name}.log`), 'a', 0o600);
+    const output = openSync(path.join(this.#layout.logDir, `${component.name}.log`), 'a', 0o600);
     const [program = '', ...args] = component.command;
     const child = spawn(program, args, {
       stdio: component.speaks ? ['ignore', output, output, 'ipc'] : ['ignore', output, output],
@@ -108,7 +112,7 @@ export class Supervisor {
       this.#state = { ...this.#state, readyAt: Date.now() };
       this.#record();
     }
-    this.sink(step);
+    this.#sink(step);
   }
 
   #asOneStep(component: Component, said: Step): Step | undefined {
@@ -117,24 +121,24 @@ export class Supervisor {
     if (said.type === 'failed' && said.name === '') return { type: 'note', name, text: said.text };
     if (said.type !== 'ready') return undefined;
     const ms = performance.now() - (this.#started.get(component.name) ?? 0);
-    if (!this.#stopping) this.sink({ type: 'done', name, ms });
+    if (!this.#stopping) this.#sink({ type: 'done', name, ms });
     return { type: 'ready', who: component.name };
   }
 
   #ended(component: Component, how: string, backoffMs: number): void {
     this.#children.delete(component.name);
     if (this.#stopping) return;
-    this.log.warn(`${component.name} ended (${how}); it starts again in ${backoffMs} ms`);
-    this.sink({ type: 'note', name: component.name, text: `ended (${how}), see ${this.layout.logDir}` });
+    this.#log.warn(`${component.name} ended (${how}); it starts again in ${backoffMs} ms`);
+    this.#sink({ type: 'note', name: component.name, text: `ended (${how}), see ${this.#layout.logDir}` });
     this.#after(backoffMs, () => this.#run(component, Math.min(backoffMs * 2, BACKOFF_MS.most)));
   }
 
   /** Writes follow one another, so that the newest state is the one that stays. */
   #record(): Promise<void> {
     this.#writing = this.#writing
-      .then(() => writeState(this.layout, this.#state))
+      .then(() => writeState(this.#layout, this.#state))
       .catch((error: unknown) => {
-        this.log.error('who runs could not be written down; it is tried again', { error: messageOf(error) });
+        this.#log.error('who runs could not be written down; it is tried again', { error: messageOf(error) });
         if (!this.#stopping) this.#after(RECORD_AGAIN_MS, () => void this.#record());
       });
     return this.#writing;
