@@ -48,7 +48,7 @@ export class ResultCache {
       result: renderResult(result, list.cniVersion),
     };
     const file = this.file(list.name, attachment);
-    const other = await this.otherOwner(list.name, attachment);
+    const other = await this.#otherOwner(list.name, attachment);
     if (other !== undefined) {
       const owner = `container ${other.containerId} on network ${other.network}`;
       throw new CniError('CACHE_FAILED', `${file} is the result of ${owner}; give one of them another name`);
@@ -82,14 +82,14 @@ export class ResultCache {
   /** Not there is fine. */
   async remove(network: string, attachment: Attachment): Promise<void> {
     const file = this.file(network, attachment);
-    if ((await this.otherOwner(network, attachment)) !== undefined) return;
+    if ((await this.#otherOwner(network, attachment)) !== undefined) return;
     await rm(file, { force: true }).catch((cause: unknown) => {
       throw new CniError('CACHE_FAILED', `${file} could not be removed: ${messageOf(cause)}`, { cause });
     });
   }
 
   // Network a-b with container c and network a with container b-c have one file name: libcni mixes them up.
-  private async otherOwner(network: string, attachment: Attachment): Promise<CachedAttachment | undefined> {
+  async #otherOwner(network: string, attachment: Attachment): Promise<CachedAttachment | undefined> {
     const entry = parseEntry((await read(this.file(network, attachment))) ?? '');
     return entry === undefined || isOf(entry, network, attachment) ? undefined : entry;
   }

@@ -33,9 +33,9 @@ export type NetworkStatus = { readonly known: true } | { readonly known: false; 
 
 export class Cni {
   readonly cache: ResultCache;
-  private readonly runner: PluginRunner;
-  private readonly undoFailedAdd: boolean;
-  private readonly locks = new Locks();
+  readonly #runner: PluginRunner;
+  readonly #undoFailedAdd: boolean;
+  readonly #locks = new Locks();
 
   constructor(options: CniOptions = {}) {
     const {
@@ -44,18 +44,18 @@ export class Cni {
       timeoutMs = DEFAULT_TIMEOUT_MS,
     } = options;
     this.cache = new ResultCache(cacheDir);
-    this.runner = { binDirs, timeoutMs, hostNetNs: options.hostNetNs };
-    this.undoFailedAdd = options.undoFailedAdd ?? false;
+    this.#runner = { binDirs, timeoutMs, hostNetNs: options.hostNetNs };
+    this.#undoFailedAdd = options.undoFailedAdd ?? false;
   }
 
   /** Runs the plugins in order, each with the result of the one before, and keeps the last result. */
   async add(list: NetworkList, attachment: Attachment): Promise<CniResult> {
     checkAttachment(attachment);
-    return this.serially(list, attachment, async () => {
-      const chain = this.chain(list, attachment);
+    return this.#serially(list, attachment, async () => {
+      const chain = this.#chain(list, attachment);
       const progress: Progress = { begun: [] };
       // Of an attachment that is there already, a failed second ADD must not undo the first.
-      const undoes = this.undoFailedAdd && (await this.cache.get(list.name, attachment)) === undefined;
+      const undoes = this.#undoFailedAdd && (await this.cache.get(list.name, attachment)) === undefined;
       try {
         const result = await addAll(chain, progress);
         await this.cache.put(list, attachment, result);
@@ -70,7 +70,7 @@ export class Cni {
   /** Runs the plugins in reverse with what ADD had; what is not there any more is success. */
   async del(list: NetworkList, attachment: Attachment): Promise<void> {
     checkAttachment(attachment);
-    await this.serially(list, attachment, () => this.delLocked(list, attachment));
+    await this.#serially(list, attachment, () => this.#delLocked(list, attachment));
   }
 
   /** Asks every plugin whether the attachment still is as ADD left it; a list may say that this is not to be asked. */
@@ -82,14 +82,14 @@ export class Cni {
         `network ${list.name} is of version ${list.cniVersion}; CHECK came with 0.4.0`,
       );
     if (list.disableCheck) return;
-    await this.serially(list, attachment, async () => {
+    await this.#serially(list, attachment, async () => {
       const entry = await this.cache.get(list.name, attachment);
       const prevResult = cachedResult(entry, list.cniVersion);
       if (prevResult === undefined) {
         const message = `container ${attachment.containerId} is not on network ${list.name}: no result in ${this.cache.file(list.name, attachment)}`;
         throw new CniError('NOT_ATTACHED', message, { command: 'CHECK' });
       }
-      await checkAll(this.chain(list, asAdded(attachment, entry)), prevResult);
+      await checkAll(this.#chain(list, asAdded(attachment, entry)), prevResult);
     });
   }
 
@@ -102,14 +102,14 @@ export class Cni {
     valid: readonly ValidAttachment[] | (() => Promise<readonly ValidAttachment[]>),
   ): Promise<CachedAttachment[]> {
     if (list.disableGC) return [];
-    return this.locks.alone(`network ${list.name}`, async () =>
+    return this.#locks.alone(`network ${list.name}`, async () =>
       collectGarbage({
         list,
         valid: typeof valid === 'function' ? await valid() : valid,
         cached: await this.cache.list(),
         del: (attachment) =>
-          this.locks.alone(`container ${attachment.containerId}`, () => this.delLocked(list, attachment)),
-        call: (call) => callPlugin(this.runner, call),
+          this.#locks.alone(`container ${attachment.containerId}`, () => this.#delLocked(list, attachment)),
+        call: (call) => callPlugin(this.#runner, call),
       }),
     );
   }
@@ -122,7 +122,7 @@ export class Cni {
         reason: `network ${list.name} is of version ${list.cniVersion}; STATUS came with 1.1.0`,
       };
     for (const plugin of list.plugins)
-      await callPlugin(this.runner, {
+      await callPlugin(this.#runner, {
         plugin: plugin.type,
         command: 'STATUS',
         config: executionConfig(list, plugin),
@@ -130,20 +130,20 @@ export class Cni {
     return { known: true };
   }
 
-  private serially<T>(list: NetworkList, { containerId }: Attachment, work: () => Promise<T>): Promise<T> {
+  #serially<T>(list: NetworkList, { containerId }: Attachment, work: () => Promise<T>): Promise<T> {
     // Always in this order, so that two never wait for each other.
-    return this.locks.shared(`network ${list.name}`, () =>
-      this.locks.alone(`container ${containerId}`, work),
+    return this.#locks.shared(`network ${list.name}`, () =>
+      this.#locks.alone(`container ${containerId}`, work),
     );
   }
 
-  private chain(list: NetworkList, attachment: Attachment): Chain {
-    return { runner: this.runner, list, attachment };
+  #chain(list: NetworkList, attachment: Attachment): Chain {
+    return { runner: this.#runner, list, attachment };
   }
 
-  private async delLocked(list: NetworkList, attachment: Attachment): Promise<void> {
+  async #delLocked(list: NetworkList, attachment: Attachment): Promise<void> {
     const entry = await this.cache.get(list.name, attachment);
-    await delAll(this.chain(list, asAdded(attachment, entry)), cachedResult(entry, list.cniVersion));
+    await delAll(this.#chain(list, asAdded(attachment, entry)), cachedResult(entry, list.cniVersion));
     await this.cache.remove(list.name, attachment);
   }
 }

@@ -56,9 +56,9 @@ export class Fields {
   }
 
   text(key: string): string | undefined {
-    const value = this.get(key);
+    const value = this.#get(key);
     if (value === undefined || typeof value === 'string') return value;
-    throw this.wrong(key, 'a text', value);
+    throw this.#wrong(key, 'a text', value);
   }
 
   requiredText(key: string, hint = ''): string {
@@ -69,9 +69,9 @@ export class Fields {
   }
 
   texts(key: string): string[] | undefined {
-    const value = this.get(key);
+    const value = this.#get(key);
     if (value === undefined) return undefined;
-    if (!Array.isArray(value)) throw this.wrong(key, 'a list of texts', value);
+    if (!Array.isArray(value)) throw this.#wrong(key, 'a list of texts', value);
     return value.map((item, i) => {
       if (typeof item === 'string') return item;
       throw refuse(this.source, [...this.path, key, i], `must be a text, is ${kindOf(item)}`);
@@ -80,10 +80,10 @@ export class Fields {
 
   /** True and false; also as texts, which libcni accepts. */
   flag(key: string): boolean {
-    const value = this.get(key);
+    const value = this.#get(key);
     if (value === undefined || value === false) return false;
     if (value === true) return true;
-    if (typeof value !== 'string') throw this.wrong(key, 'true or false', value);
+    if (typeof value !== 'string') throw this.#wrong(key, 'true or false', value);
     const word = value.toLowerCase();
     if (word !== 'true' && word !== 'false')
       throw this.refuse(key, `must be true or false, is ${JSON.stringify(value)}`);
@@ -91,16 +91,16 @@ export class Fields {
   }
 
   child(key: string): Fields | undefined {
-    const value = this.get(key);
+    const value = this.#get(key);
     if (value === undefined) return undefined;
-    if (!isObject(value)) throw this.wrong(key, 'an object', value);
+    if (!isObject(value)) throw this.#wrong(key, 'an object', value);
     return new Fields(this.source, [...this.path, key], value);
   }
 
   children(key: string): Fields[] | undefined {
-    const value = this.get(key);
+    const value = this.#get(key);
     if (value === undefined) return undefined;
-    if (!Array.isArray(value)) throw this.wrong(key, 'a list of objects', value);
+    if (!Array.isArray(value)) throw this.#wrong(key, 'a list of objects', value);
     return value.map((item, i) => {
       const path = [...this.path, key, i];
       if (!isObject(item)) throw refuse(this.source, path, `must be an object, is ${kindOf(item)}`);
@@ -108,11 +108,11 @@ export class Fields {
     });
   }
 
-  private get(key: string): JsonValue | undefined {
+  #get(key: string): JsonValue | undefined {
     return this.has(key) ? this.object[key] : undefined;
   }
 
-  private wrong(key: string, wanted: string, value: JsonValue): CniError {
+  #wrong(key: string, wanted: string, value: JsonValue): CniError {
     return this.refuse(key, `must be ${wanted}, is ${kindOf(value)}`);
   }
 }

@@ -71,104 +71,107 @@ class Stop extends Error {}
 
 /** Walks a text without building anything; notes the first mistake and the nearest place to a path. */
 class Scanner {
+  readonly #text: string;
+  readonly #wanted: JsonPath;
+
   failure: { message: string; offset: number } | undefined;
   found = 0;
-  private at = 0;
-  private matched = 0;
+  #at = 0;
+  #matched = 0;
 
-  constructor(
-    private readonly text: string,
-    private readonly wanted: JsonPath = [],
-  ) {}
+  constructor(text: string, wanted: JsonPath = []) {
+    this.#text = text;
+    this.#wanted = wanted;
+  }
 
   scan(): void {
     try {
-      this.value(0, true);
-      this.space();
-      if (this.at < this.text.length) this.fail('something follows the end of the value');
+      this.#value(0, true);
+      this.#space();
+      if (this.#at < this.#text.length) this.#fail('something follows the end of the value');
     } catch (error) {
       if (!(error instanceof Stop)) throw error;
     }
   }
 
-  private value(depth: number, onPath: boolean): void {
-    this.space();
-    if (onPath && depth >= this.matched) {
-      this.matched = depth;
-      this.found = this.at;
+  #value(depth: number, onPath: boolean): void {
+    this.#space();
+    if (onPath && depth >= this.#matched) {
+      this.#matched = depth;
+      this.found = this.#at;
     }
-    if (depth > MAX_DEPTH) this.fail('nested too deeply');
-    const next = this.text[this.at];
-    if (next === undefined) this.fail('the text ends too early');
-    else if (next === '{') this.object(depth, onPath);
-    else if (next === '[') this.array(depth, onPath);
-    else if (next === '"') this.string();
-    else if (!this.take(/true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y))
-      this.fail(`expected a value, found ${shown(next)}`);
+    if (depth > MAX_DEPTH) this.#fail('nested too deeply');
+    const next = this.#text[this.#at];
+    if (next === undefined) this.#fail('the text ends too early');
+    else if (next === '{') this.#object(depth, onPath);
+    else if (next === '[') this.#array(depth, onPath);
+    else if (next === '"') this.#string();
+    else if (!this.#take(/true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y))
+      this.#fail(`expected a value, found ${shown(next)}`);
   }
 
-  private object(depth: number, onPath: boolean): void {
-    this.at += 1;
-    if (this.skip('}')) return;
+  #object(depth: number, onPath: boolean): void {
+    this.#at += 1;
+    if (this.#skip('}')) return;
     for (;;) {
-      this.space();
-      if (this.text[this.at] !== '"')
-        this.expected(this.text[this.at] === '}' ? 'no comma before }' : 'a key in quotes');
-      const key = this.string();
-      if (!this.skip(':')) this.expected('":" after the key');
-      this.value(depth + 1, onPath && this.wanted[depth] === key);
-      if (this.skip('}')) return;
-      if (!this.skip(',')) this.expected('"," or "}"');
+      this.#space();
+      if (this.#text[this.#at] !== '"')
+        this.#expected(this.#text[this.#at] === '}' ? 'no comma before }' : 'a key in quotes');
+      const key = this.#string();
+      if (!this.#skip(':')) this.#expected('":" after the key');
+      this.#value(depth + 1, onPath && this.#wanted[depth] === key);
+      if (this.#skip('}')) return;
+      if (!this.#skip(',')) this.#expected('"," or "}"');
     }
   }
 
-  private array(depth: number, onPath: boolean): void {
-    this.at += 1;
-    if (this.skip(']')) return;
+  #array(depth: number, onPath: boolean): void {
+    this.#at += 1;
+    if (this.#skip(']')) return;
     for (let index = 0; ; index++) {
-      this.value(depth + 1, onPath && this.wanted[depth] === index);
-      if (this.skip(']')) return;
-      if (!this.skip(',')) this.expected('"," or "]"');
+      this.#value(depth + 1, onPath && this.#wanted[depth] === index);
+      if (this.#skip(']')) return;
+      if (!this.#skip(',')) this.#expected('"," or "]"');
     }
   }
 
-  private string(): string {
-    const start = this.at;
-    if (!this.take(OPEN_STRING) || this.text[this.at] !== '"') {
-      const found = this.text[this.at];
-      this.fail(
+  #string(): string {
+    const start = this.#at;
+    if (!this.#take(OPEN_STRING) || this.#text[this.#at] !== '"') {
+      const found = this.#text[this.#at];
+      this.#fail(
         found === '\\' ? 'an unknown escape in the text' : 'the text in quotes is not closed on its line',
       );
     }
-    this.at += 1;
-    return JSON.parse(this.text.slice(start, this.at)) as string;
+    this.#at += 1;
+    return JSON.parse(this.#text.slice(start, this.#at)) as string;
   }
 
-  private space(): void {
-    this.take(/[ \t\r\n]*/y);
+  #space(): void {
+    this.#take(/[ \t\r\n]*/y);
   }
 
-  private skip(character: string): boolean {
-    this.space();
-    if (this.text[this.at] !== character) return false;
-    this.at += 1;
+  #skip(character: string): boolean {
+    this.#space();
+    if (this.#text[this.#at] !== character) return false;
+    this.#at += 1;
     return true;
   }
 
-  private take(pattern: RegExp): boolean {
-    pattern.lastIndex = this.at;
-    if (!pattern.test(this.text)) return false;
-    this.at = pattern.lastIndex;
+  #take(pattern: RegExp): boolean {
+    pattern.lastIndex = this.#at;
+    if (!pattern.test(this.#text)) return false;
+    this.#at = pattern.lastIndex;
     return true;
   }
 
-  private expected(what: string): never {
-    const next = this.text[this.at];
-    this.fail(`expected ${what}, found ${next === undefined ? 'the end' : shown(next)}`);
+  #expected(what: string): never {
+    const next = this.#text[this.#at];
+    this.#fail(`expected ${what}, found ${next === undefined ? 'the end' : shown(next)}`);
   }
 
-  private fail(message: string): never {
-    this.failure = { message, offset: this.at };
+  #fail(message: string): never {
+    this.failure = { message, offset: this.#at };
     throw new Stop();
   }
 }

@@ -13,38 +13,38 @@ interface State {
 }
 
 export class Locks {
-  private readonly states = new Map<string, State>();
+  readonly #states = new Map<string, State>();
 
   /** How many names are held or waited for. */
   get size(): number {
-    return this.states.size;
+    return this.#states.size;
   }
 
   alone<T>(name: string, work: () => Promise<T>): Promise<T> {
-    return this.hold(name, true, work);
+    return this.#hold(name, true, work);
   }
 
   shared<T>(name: string, work: () => Promise<T>): Promise<T> {
-    return this.hold(name, false, work);
+    return this.#hold(name, false, work);
   }
 
-  private async hold<T>(name: string, alone: boolean, work: () => Promise<T>): Promise<T> {
-    const state = this.states.get(name) ?? { holders: 0, queue: [] };
-    this.states.set(name, state);
+  async #hold<T>(name: string, alone: boolean, work: () => Promise<T>): Promise<T> {
+    const state = this.#states.get(name) ?? { holders: 0, queue: [] };
+    this.#states.set(name, state);
     await new Promise<void>((enter) => {
       state.queue.push({ alone, enter });
-      this.admit(state);
+      this.#admit(state);
     });
     try {
       return await work();
     } finally {
       state.holders = alone ? 0 : state.holders - 1;
-      this.admit(state);
-      if (state.holders === 0 && state.queue.length === 0) this.states.delete(name);
+      this.#admit(state);
+      if (state.holders === 0 && state.queue.length === 0) this.#states.delete(name);
     }
   }
 
-  private admit(state: State): void {
+  #admit(state: State): void {
     const { queue } = state;
     for (let next = queue[0]; next !== undefined; next = queue[0]) {
       if (next.alone ? state.holders !== 0 : state.holders < 0) return;
