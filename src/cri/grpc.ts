@@ -71,13 +71,17 @@ interface Link {
 }
 
 export class GrpcChannel {
-  private link: Link | undefined;
+  readonly #socketPath: string;
 
-  constructor(private readonly socketPath: string) {}
+  #link: Link | undefined;
+
+  constructor(socketPath: string) {
+    this.#socketPath = socketPath;
+  }
 
   /** Resolves when the answer is complete. */
   async call<T>(call: GrpcCall<T>): Promise<void> {
-    const link = this.open();
+    const link = this.#open();
     if (link.calls++ === 0) link.session.ref();
     try {
       await exchange(link.session, call);
@@ -88,27 +92,27 @@ export class GrpcChannel {
 
   /** What is under way may end; the next call makes another connection. */
   close(): void {
-    this.link?.session.close();
-    this.link = undefined;
+    this.#link?.session.close();
+    this.#link = undefined;
   }
 
-  private open(): Link {
-    if (this.link !== undefined && !this.link.session.closed && !this.link.session.destroyed)
-      return this.link;
+  #open(): Link {
+    if (this.#link !== undefined && !this.#link.session.closed && !this.#link.session.destroyed)
+      return this.#link;
     const session = connectHttp2('http://localhost', {
-      createConnection: () => connectSocket(this.socketPath),
+      createConnection: () => connectSocket(this.#socketPath),
       settings: { enablePush: false, initialWindowSize: WINDOW_BYTES },
     });
     const link = { session, calls: 0 };
     const forget = () => {
-      if (this.link === link) this.link = undefined;
+      if (this.#link === link) this.#link = undefined;
     };
     session.on('connect', () => session.setLocalWindowSize(WINDOW_BYTES));
     session.on('goaway', forget);
     session.on('close', forget);
     session.on('error', forget); // the calls under way hear of it themselves
     session.unref();
-    this.link = link;
+    this.#link = link;
     return link;
   }
 }
@@ -181,54 +185,54 @@ export function grpcTimeout(ms: number): string {
 
 /** Puts the pieces of an answer together. */
 class Answer {
-  private pieces: Buffer[] = [];
-  private size = 0;
+  #pieces: Buffer[] = [];
+  #size = 0;
   /** Of the message that is arriving, once its head is here. */
-  private length: number | undefined;
-  private status: string | undefined;
-  private message = '';
+  #length: number | undefined;
+  #status: string | undefined;
+  #message = '';
 
   takeHeaders(headers: IncomingHttpHeaders & { readonly ':status'?: number | undefined }): void {
     const status = headers['grpc-status'];
     if (status !== undefined) {
-      this.status = String(status);
-      this.message = String(headers['grpc-message'] ?? '');
+      this.#status = String(status);
+      this.#message = String(headers['grpc-message'] ?? '');
     } else if (headers[':status'] !== undefined && headers[':status'] !== 200)
-      this.message = `the server answered with HTTP status ${headers[':status']}`;
+      this.#message = `the server answered with HTTP status ${headers[':status']}`;
   }
 
   /** The messages that are complete now. */
   take(bytes: Buffer): Buffer[] {
-    this.pieces.push(bytes);
-    this.size += bytes.length;
+    this.#pieces.push(bytes);
+    this.#size += bytes.length;
     const complete: Buffer[] = [];
-    while (this.size >= HEAD_BYTES + (this.length ?? 0)) {
-      const all = this.joined();
-      this.length ??= lengthOf(all);
-      const end = HEAD_BYTES + this.length;
+    while (this.#size >= HEAD_BYTES + (this.#length ?? 0)) {
+      const all = this.#joined();
+      this.#length ??= lengthOf(all);
+      const end = HEAD_BYTES + this.#length;
       if (all.length < end) break;
       complete.push(all.subarray(HEAD_BYTES, end));
-      this.pieces = [all.subarray(end)];
-      this.size = all.length - end;
-      this.length = undefined;
+      this.#pieces = [all.subarray(end)];
+      this.#size = all.length - end;
+      this.#length = undefined;
     }
     return complete;
   }
 
   /** Undefined when it came whole and well. */
   failure(): GrpcError | undefined {
-    if (this.status === undefined)
-      return new GrpcError('UNAVAILABLE', this.message || 'the connection was lost');
-    if (this.status !== '0')
-      return new GrpcError(CODES[Number(this.status)] ?? 'UNKNOWN', spoken(this.message));
-    return this.size === 0 ? undefined : new GrpcError('INTERNAL', 'the answer ended within a message');
+    if (this.#status === undefined)
+      return new GrpcError('UNAVAILABLE', this.#message || 'the connection was lost');
+    if (this.#status !== '0')
+      return new GrpcError(CODES[Number(this.#status)] ?? 'UNKNOWN', spoken(this.#message));
+    return this.#size === 0 ? undefined : new GrpcError('INTERNAL', 'the answer ended within a message');
   }
 
-  private joined(): Buffer {
-    const [first] = this.pieces;
-    if (first !== undefined && this.pieces.length === 1) return first;
-    const all = Buffer.concat(this.pieces);
-    this.pieces = [all];
+  #joined(): Buffer {
+    const [first] = this.#pieces;
+    if (first !== undefined && this.#pieces.length === 1) return first;
+    const all = Buffer.concat(this.#pieces);
+    this.#pieces = [all];
     return all;
   }
 }
