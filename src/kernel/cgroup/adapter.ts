@@ -42,16 +42,20 @@ export async function openCgroups(): Promise<CgroupPort> {
 }
 
 class KernelCgroups implements CgroupPort {
+  readonly #hierarchies: readonly Hierarchy[];
+
   constructor(
     readonly version: CgroupPort['version'],
-    private readonly hierarchies: readonly Hierarchy[],
-  ) {}
+    hierarchies: readonly Hierarchy[],
+  ) {
+    this.#hierarchies = hierarchies;
+  }
 
   async create(path: string, resources: CgroupResources = {}): Promise<void> {
     const segments = segmentsOf(path);
     // A machine of v1 has a dozen hierarchies, which know nothing of one another.
     const handDown = this.version === 'v2';
-    await Promise.all(this.hierarchies.map((hierarchy) => makeGroup({ hierarchy, segments, handDown })));
+    await Promise.all(this.#hierarchies.map((hierarchy) => makeGroup({ hierarchy, segments, handDown })));
     await this.update(path, resources);
   }
 
@@ -59,7 +63,7 @@ class KernelCgroups implements CgroupPort {
     const segments = segmentsOf(path);
     const kind = this.version === 'v2' ? 'v2' : 'v1';
     for (const { controller, file, text, isOptional } of planWrites(resources, kind)) {
-      const hierarchy = this.hierarchies.find(
+      const hierarchy = this.#hierarchies.find(
         (one) => one.kind === kind && (kind === 'v2' || one.controllers.includes(controller)),
       );
       if (hierarchy === undefined && isOptional) continue;
@@ -73,12 +77,12 @@ class KernelCgroups implements CgroupPort {
   }
 
   async remove(path: string): Promise<void> {
-    await Promise.all(this.directories(path).map((directory) => removeGroup(directory, path)));
+    await Promise.all(this.#directories(path).map((directory) => removeGroup(directory, path)));
   }
 
   async pids(path: string): Promise<readonly number[]> {
     const found = new Set<number>();
-    for (const directory of this.directories(path)) await collectPids(directory, found);
+    for (const directory of this.#directories(path)) await collectPids(directory, found);
     return [...found].sort((a, b) => a - b);
   }
 
@@ -86,7 +90,7 @@ class KernelCgroups implements CgroupPort {
     if ((await this.pids(path)).includes(process.pid))
       throw KernelError.invalid(`${path} holds this very process and is not killed by it`);
     // One write ends them all at once where v2 knows it; elsewhere a fork may run ahead of us, so we look again.
-    for (const { kind, mountPoint } of this.hierarchies)
+    for (const { kind, mountPoint } of this.#hierarchies)
       if (kind === 'v2')
         await attempt(
           `kill ${path}`,
@@ -106,14 +110,14 @@ class KernelCgroups implements CgroupPort {
 
   async children(path: string): Promise<readonly string[]> {
     const names = new Set<string>();
-    for (const directory of this.directories(path))
+    for (const directory of this.#directories(path))
       for (const name of await below(directory)) names.add(name);
     return [...names].sort();
   }
 
-  private directories(path: string): string[] {
+  #directories(path: string): string[] {
     const segments = segmentsOf(path);
-    return this.hierarchies.map(({ mountPoint }) => join(mountPoint, ...segments));
+    return this.#hierarchies.map(({ mountPoint }) => join(mountPoint, ...segments));
   }
 }
 

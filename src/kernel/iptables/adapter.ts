@@ -85,29 +85,31 @@ async function fromOutput(stdout: Buffer, table: TableName | undefined): Promise
 }
 
 class IptablesTools implements IptablesPort {
+  readonly #options: IptablesOptions;
+  readonly #version: ToolVersion;
+
   readonly family: IptablesFamily;
   readonly backend: IptablesBackend;
   /** Remembers the legacy tables it has written, so that they need not be read before the next change. */
   #legacy: Promise<Channel> | undefined;
 
-  constructor(
-    private readonly options: IptablesOptions,
-    backend: IptablesBackend,
-    private readonly version: ToolVersion,
-  ) {
+  constructor(options: IptablesOptions, backend: IptablesBackend, version: ToolVersion) {
+    this.#options = options;
+    this.#version = version;
+
     this.family = options.family;
     this.backend = backend;
   }
 
   async restore(lines: Iterable<string>, { counters = false }: RestoreOptions = {}): Promise<void> {
-    if (!counters && this.options.native !== false)
+    if (!counters && this.#options.native !== false)
       if (await (this.backend === 'nft' ? this.#commit(lines) : this.#replace(lines))) return;
     const tool = toolName(this.family, this.backend, 'restore');
-    const wait = this.options.lockWaitSeconds ?? LOCK_WAIT_SECONDS;
+    const wait = this.#options.lockWaitSeconds ?? LOCK_WAIT_SECONDS;
     const args = [
       '--noflush',
       ...(counters ? ['--counters'] : []),
-      ...(this.version.hasWait ? [`--wait=${wait}`] : []),
+      ...(this.#version.hasWait ? [`--wait=${wait}`] : []),
     ];
     const result = await this.#run([tool, ...args], await toInput(lines));
     if (result.status !== 0) throw restoreError(describe(tool, result), [...lines]);
@@ -118,7 +120,7 @@ class IptablesTools implements IptablesPort {
    * done, for whatever reason: the tool then does it, or says what is wrong.
    */
   async #commit(lines: Iterable<string>): Promise<boolean> {
-    const channel = await Channel.open('nftables', this.options.netns);
+    const channel = await Channel.open('nftables', this.#options.netns);
     try {
       for (const step of nativeSteps(this.family === 'inet' ? 'ip' : 'ip6', lines)) {
         await channel.apply(step);
@@ -137,7 +139,7 @@ class IptablesTools implements IptablesPort {
   async #replace(given: Iterable<string>): Promise<boolean> {
     const lines = atMost(given, MOST_LEGACY_LINES);
     if (lines === undefined) return false;
-    const { lockWaitSeconds = LOCK_WAIT_SECONDS, env } = this.options;
+    const { lockWaitSeconds = LOCK_WAIT_SECONDS, env } = this.#options;
     const lock = env?.['XTABLES_LOCKFILE'] ?? process.env['XTABLES_LOCKFILE'] ?? LOCK_FILE;
     const changes = understood(() => tableChanges(this.family === 'inet' ? 'ip' : 'ip6', lines, lock));
     if (changes === undefined) return false;
@@ -160,7 +162,7 @@ class IptablesTools implements IptablesPort {
 
   #openLegacy(): Promise<Channel> {
     if (this.#legacy !== undefined) return this.#legacy;
-    const opened = Channel.open('xtables', this.options.netns);
+    const opened = Channel.open('xtables', this.#options.netns);
     this.#legacy = opened;
     opened.catch(() => {
       if (this.#legacy === opened) this.#legacy = undefined;
@@ -186,7 +188,7 @@ class IptablesTools implements IptablesPort {
   }
 
   async stamp(tables: readonly TableName[]): Promise<string> {
-    const { netns } = this.options;
+    const { netns } = this.#options;
     if (this.backend === 'nft') {
       const nft = await openNft(netns);
       return String(await nft.generation().finally(() => nft.close()));
@@ -202,7 +204,7 @@ class IptablesTools implements IptablesPort {
   }
 
   #run(argv: readonly string[], input: readonly Uint8Array[] = []): Promise<RunResult> {
-    const { netns, timeoutMs = TIMEOUT_MS, env = {} } = this.options;
+    const { netns, timeoutMs = TIMEOUT_MS, env = {} } = this.#options;
     return run(argv, { netns, input, timeoutMs, env: { LC_ALL: 'C', ...env } });
   }
 }
